@@ -1,0 +1,15 @@
+# What a preset chooses; see CMakePresets.json.
+option(JPEER_WERROR "Treat warnings as errors" ON)
+option(JPEER_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
+set(JPEER_SANITIZE "" CACHE STRING "Sanitizers for every target: address,undefined or thread")
+option(JPEER_COVERAGE "Instrument for coverage" OFF)
+
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo)
+endif()

@@ -1,0 +1,25 @@
+# Debian 12's packages; nothing is downloaded.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(OpenSSL 3 REQUIRED COMPONENTS Crypto)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(ZMQ REQUIRED IMPORTED_TARGET libzmq)
+pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
+pkg_check_modules(ZIP REQUIRED IMPORTED_TARGET libzip)
+pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+
+# jni.h and jvmti.h come from the JDK; libjvm itself is found when the program runs.
+find_package(Java 17 REQUIRED COMPONENTS Development)
+find_path(JPEER_JNI_DIR jni.h
+  HINTS $ENV{JAVA_HOME}/include
+  PATHS /usr/lib/jvm/java-17-openjdk-amd64/include /usr/lib/jvm/java-17-openjdk-arm64/include
+        /usr/lib/jvm/default-java/include
+  REQUIRED)
+
+find_path(LLHTTP_INCLUDE_DIR llhttp.h PATHS /usr/share/include PATH_SUFFIXES llhttp REQUIRED)
+find_path(LLHTTP_SOURCE_DIR llhttp.c PATHS /usr/share/llhttp REQUIRED)
+
+# Debian's libwslay-dev has no pkg-config file.
+find_path(WSLAY_INCLUDE_DIR wslay/wslay.h REQUIRED)
+find_library(WSLAY_LIBRARY wslay REQUIRED)

@@ -1,0 +1,47 @@
+# One interface target carries the flags that every target of the project is built with.
+add_library(jpeer_flags INTERFACE)
+target_compile_options(jpeer_flags INTERFACE -Wall -Wextra $<$<BOOL:${JPEER_WERROR}>:-Werror>)
+target_compile_definitions(jpeer_flags INTERFACE _GNU_SOURCE)
+target_link_libraries(jpeer_flags INTERFACE Threads::Threads)
+if(JPEER_SANITIZE)
+  target_compile_options(jpeer_flags INTERFACE -fsanitize=${JPEER_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(jpeer_flags INTERFACE -fsanitize=${JPEER_SANITIZE})
+endif()
+if(JPEER_FUZZ)
+  target_compile_options(jpeer_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+if(JPEER_COVERAGE)
+  target_compile_options(jpeer_flags INTERFACE --coverage)
+  target_link_options(jpeer_flags INTERFACE --coverage)
+endif()
+
+# jpeer_library(NAME SOURCES ... LINKS ...): one static library a folder, with an explicit source list.
+# Headers are included by folder: "base/text.h", "policy/policy.h", "jni/jvm.h".
+function(jpeer_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/native ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PUBLIC ${ARG_LINKS} PRIVATE jpeer_flags ${ARG_PRIVATE_LINKS})
+endfunction()
+
+# jpeer_unit_test(NAME FILE LINKS...): one cmocka executable a file, labelled "unit".
+function(jpeer_unit_test name source)
+  add_executable(${name} ${source})
+  target_link_libraries(${name} PRIVATE jpeer_flags PkgConfig::CMOCKA ${ARGN})
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 60)
+endfunction()
+
+# jpeer_fuzz_target(NAME SOURCE CORPUS LINKS...): with the fuzz preset a libFuzzer binary; in every
+# other build the corpus is replayed through the same entry point as an ordinary test.
+function(jpeer_fuzz_target name source corpus)
+  add_executable(${name} ${source})
+  target_link_libraries(${name} PRIVATE jpeer_flags ${ARGN})
+  if(JPEER_FUZZ)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  else()
+    target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.c)
+    add_test(NAME ${name} COMMAND ${name} ${corpus})
+    set_tests_properties(${name} PROPERTIES LABELS corpus TIMEOUT 60)
+  endif()
+endfunction()

@@ -1,0 +1,124 @@
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FIRST_CHUNK = 16 * 1024, ALIGNMENT = alignof(max_align_t) };
+
+struct arena_chunk {
+  struct arena_chunk *next;
+  size_t size;
+  alignas(max_align_t) char bytes[];
+};
+
+void arena_init(struct arena *arena)
+{
+  *arena = (struct arena){0};
+}
+
+static void free_chunks(struct arena_chunk *chunk)
+{
+  while (chunk != NULL) {
+    struct arena_chunk *next = chunk->next;
+    free(chunk);
+    chunk = next;
+  }
+}
+
+static void open_chunk(struct arena *arena, struct arena_chunk *chunk)
+{
+  arena->current = chunk;
+  arena->next = chunk->bytes;
+  arena->end = chunk->bytes + chunk->size;
+}
+
+void arena_fini(struct arena *arena)
+{
+  free_chunks(arena->first);
+  *arena = (struct arena){0};
+}
+
+void arena_reset(struct arena *arena)
+{
+  if (arena->first == NULL)
+    return;
+  free_chunks(arena->first->next);
+  arena->first->next = NULL;
+  open_chunk(arena, arena->first);
+}
+
+static bool grow(struct arena *arena, size_t size)
+{
+  size_t wanted = arena->current == NULL ? FIRST_CHUNK : arena->current->size * 2;
+  /* Doubling stops at 1 MiB so that one large request does not leave a huge chunk half used. */
+  if (wanted > 1024 * 1024)
+    wanted = 1024 * 1024;
+  if (wanted < size)
+    wanted = size;
+  if (wanted > SIZE_MAX - sizeof(struct arena_chunk))
+    return false;
+  struct arena_chunk *chunk = malloc(sizeof *chunk + wanted);
+  if (chunk == NULL)
+    return false;
+  chunk->next = NULL;
+  chunk->size = wanted;
+  if (arena->first == NULL)
+    arena->first = chunk;
+  else
+    arena->current->next = chunk;
+  open_chunk(arena, chunk);
+  return true;
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+  if (size > SIZE_MAX - ALIGNMENT)
+    return NULL;
+  size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  if ((size_t)(arena->end - arena->next) < size || arena->next == NULL) {
+    if (!grow(arena, size))
+      return NULL;
+  }
+  void *result = arena->next;
+  arena->next += size;
+  return result;
+}
+
+void *arena_calloc(struct arena *arena, size_t count, size_t size)
+{
+  size_t total;
+  if (__builtin_mul_overflow(count, size, &total))
+    return NULL;
+  void *result = arena_alloc(arena, total);
+  if (result != NULL)
+    memset(result, 0, total);
+  return result;
+}
+
+struct text arena_text(struct arena *arena, struct text t)
+{
+  char *copy = arena_alloc(arena, t.len);
+  if (copy == NULL)
+    return TEXT_ABSENT;
+  if (t.len > 0)
+    memcpy(copy, t.data, t.len);
+  return (struct text){copy, t.len};
+}
+
+struct text arena_printf(struct arena *arena, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  va_list again;
+  va_copy(again, args);
+  int length = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  char *copy = length < 0 ? NULL : arena_alloc(arena, (size_t)length + 1);
+  if (copy != NULL)
+    vsnprintf(copy, (size_t)length + 1, format, again);
+  va_end(again);
+  return copy == NULL ? TEXT_ABSENT : (struct text){copy, (size_t)length};
+}

@@ -1,0 +1,34 @@
+#ifndef JPEER_BASE_ARENA_H
+#define JPEER_BASE_ARENA_H
+/*
+ * A bump allocator that lives as long as one request and is reset, not freed, between requests.
+ *
+ * One owner, one thread. What it gives is valid until arena_reset or arena_fini. It keeps its first chunk
+ * over a reset; larger ones, grown by an unusual request, go back to the system.
+ */
+#include "base/text.h"
+
+#include <stddef.h>
+
+struct arena_chunk;
+
+struct arena {
+  struct arena_chunk *first; /* kept over a reset */
+  struct arena_chunk *current;
+  char *next;
+  char *end;
+};
+
+void arena_init(struct arena *arena);
+void arena_fini(struct arena *arena);
+void arena_reset(struct arena *arena);
+
+/* Aligned for any type; not cleared; NULL when memory is short. size 0 gives a valid pointer. */
+void *arena_alloc(struct arena *arena, size_t size) __attribute__((malloc, alloc_size(2)));
+void *arena_calloc(struct arena *arena, size_t count, size_t size); /* cleared; checks the product */
+/* A copy of t; data is NULL when memory is short. */
+struct text arena_text(struct arena *arena, struct text t);
+/* A formatted text; data is NULL when memory is short. */
+struct text arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

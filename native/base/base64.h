@@ -1,0 +1,19 @@
+#ifndef JPEER_BASE_BASE64_H
+#define JPEER_BASE_BASE64_H
+/* Base64 (RFC 4648, section 4, with padding) over OpenSSL. Any thread. */
+#include "base/buffer.h"
+#include "base/status.h"
+#include "base/text.h"
+
+#include <stdint.h>
+
+/* Appends the encoding of count bytes. To encode in pieces, give pieces whose size is a multiple of 3. */
+void base64_encode(struct buffer *out, const uint8_t *bytes, size_t count);
+
+/* Bytes that t decodes to at the most. */
+size_t base64_decoded_max(struct text t);
+/* Strict: no white space, right padding, canonical last digit. Writes *count bytes to out. JP_INVALID else.
+ */
+enum jp_status base64_decode(struct text t, uint8_t *out, size_t *count) JP_MUST_CHECK;
+
+#endif

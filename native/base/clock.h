@@ -1,0 +1,19 @@
+#ifndef JPEER_BASE_CLOCK_H
+#define JPEER_BASE_CLOCK_H
+/* Monotonic time, for deadlines and counters. Any thread. */
+#include <stdint.h>
+#include <time.h>
+
+static inline int64_t clock_now_ns(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static inline int64_t clock_now_ms(void)
+{
+  return clock_now_ns() / 1000000;
+}
+
+#endif

@@ -1,0 +1,78 @@
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static _Atomic int current_level = LOG_LEVEL_INFO;
+
+static const char *const level_words[] = {"error", "warn", "info", "debug"};
+enum { LEVELS = sizeof level_words / sizeof level_words[0] };
+
+void log_set_level(enum log_level level)
+{
+  atomic_store_explicit(&current_level, level, memory_order_relaxed);
+}
+
+bool log_parse_level(const char *word, enum log_level *level)
+{
+  for (int i = 0; i < LEVELS; i++) {
+    if (strcmp(word, level_words[i]) == 0) {
+      *level = (enum log_level)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool log_enabled(enum log_level level)
+{
+  return (int)level <= atomic_load_explicit(&current_level, memory_order_relaxed);
+}
+
+/* A client chooses class and member names that end up in the log: it must not be able to forge a line. */
+static size_t escape_controls(const char *from, char *to, size_t size)
+{
+  size_t n = 0;
+  for (; *from != '\0' && n + 5 < size; from++) {
+    unsigned char c = (unsigned char)*from;
+    if (c >= 0x20 && c != 0x7F)
+      to[n++] = (char)c;
+    else
+      n += (size_t)snprintf(to + n, size - n, "\\x%02x", c);
+  }
+  return n;
+}
+
+void log_write(enum log_level level, const char *format, ...)
+{
+  if (!log_enabled(level))
+    return;
+  char text[2048];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  struct tm utc;
+  gmtime_r(&now.tv_sec, &utc);
+  char line[4096];
+  size_t n = strftime(line, sizeof line, "%Y-%m-%dT%H:%M:%S", &utc);
+  n +=
+      (size_t)snprintf(line + n, sizeof line - n, ".%03ldZ %-5s ", now.tv_nsec / 1000000, level_words[level]);
+  n += escape_controls(text, line + n, sizeof line - n - 1);
+  line[n++] = '\n';
+  for (size_t done = 0; done < n;) {
+    ssize_t wrote = write(STDERR_FILENO, line + done, n - done);
+    if (wrote < 0 && errno != EINTR)
+      return; /* stderr is gone: there is nowhere to say so */
+    if (wrote > 0)
+      done += (size_t)wrote;
+  }
+}

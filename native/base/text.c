@@ -1,0 +1,168 @@
+#include "base/text.h"
+
+#include <strings.h>
+
+bool text_equal_ignore_case(struct text a, struct text b)
+{
+  return a.len == b.len && (a.len == 0 || strncasecmp(a.data, b.data, a.len) == 0);
+}
+
+bool text_starts_with(struct text t, struct text prefix)
+{
+  return t.len >= prefix.len && (prefix.len == 0 || memcmp(t.data, prefix.data, prefix.len) == 0);
+}
+
+bool text_ends_with(struct text t, struct text suffix)
+{
+  return t.len >= suffix.len &&
+         (suffix.len == 0 || memcmp(t.data + t.len - suffix.len, suffix.data, suffix.len) == 0);
+}
+
+size_t text_find_last(struct text t, char c)
+{
+  const char *found = t.len == 0 ? NULL : memrchr(t.data, c, t.len);
+  return found == NULL ? SIZE_MAX : (size_t)(found - t.data);
+}
+
+uint64_t text_hash(struct text t)
+{
+  /* Eight bytes a step; the multiplier and the final mix are those of splitmix64. */
+  uint64_t hash = 0x9E3779B97F4A7C15u ^ t.len;
+  size_t i = 0;
+  for (; i + 8 <= t.len; i += 8) {
+    uint64_t word;
+    memcpy(&word, t.data + i, 8);
+    hash = (hash ^ word) * 0xBF58476D1CE4E5B9u;
+    hash ^= hash >> 29;
+  }
+  uint64_t rest = 0;
+  if (i < t.len)
+    memcpy(&rest, t.data + i, t.len - i);
+  hash = (hash ^ rest) * 0x94D049BB133111EBu;
+  return hash ^ (hash >> 31);
+}
+
+static bool is_continuation(unsigned char byte)
+{
+  return (byte & 0xC0) == 0x80;
+}
+
+/* Length of the strict UTF-8 sequence at p (n bytes left), or 0. */
+static size_t utf8_sequence(const unsigned char *p, size_t n)
+{
+  if (p[0] < 0x80)
+    return 1;
+  if (p[0] >= 0xC2 && p[0] <= 0xDF)
+    return n >= 2 && is_continuation(p[1]) ? 2 : 0;
+  if (p[0] >= 0xE0 && p[0] <= 0xEF) {
+    if (n < 3 || !is_continuation(p[1]) || !is_continuation(p[2]))
+      return 0;
+    if ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F))
+      return 0;
+    return 3;
+  }
+  if (p[0] >= 0xF0 && p[0] <= 0xF4) {
+    if (n < 4 || !is_continuation(p[1]) || !is_continuation(p[2]) || !is_continuation(p[3]))
+      return 0;
+    if ((p[0] == 0xF0 && p[1] < 0x90) || (p[0] == 0xF4 && p[1] > 0x8F))
+      return 0;
+    return 4;
+  }
+  return 0;
+}
+
+size_t text_valid_utf8(struct text t)
+{
+  const unsigned char *p = (const unsigned char *)t.data;
+  size_t i = 0;
+  while (i < t.len) {
+    uint64_t word;
+    if (i + 8 <= t.len && (memcpy(&word, p + i, 8), (word & 0x8080808080808080u) == 0)) {
+      i += 8;
+      continue;
+    }
+    size_t step = utf8_sequence(p + i, t.len - i);
+    if (step == 0)
+      return i;
+    i += step;
+  }
+  return i;
+}
+
+size_t text_utf16_length(struct text t)
+{
+  const unsigned char *p = (const unsigned char *)t.data;
+  size_t units = 0;
+  for (size_t i = 0; i < t.len; i++)
+    units += (size_t)!is_continuation(p[i]) + (size_t)(p[i] >= 0xF0);
+  return units;
+}
+
+void text_to_utf16(struct text t, uint16_t *out)
+{
+  const unsigned char *p = (const unsigned char *)t.data;
+  const unsigned char *end = p + t.len;
+  while (p < end) {
+    if (p[0] < 0x80) {
+      *out++ = *p++;
+    } else if (p[0] < 0xE0) {
+      *out++ = (uint16_t)((p[0] & 0x1F) << 6 | (p[1] & 0x3F));
+      p += 2;
+    } else if (p[0] < 0xF0) {
+      *out++ = (uint16_t)((p[0] & 0x0F) << 12 | (p[1] & 0x3F) << 6 | (p[2] & 0x3F));
+      p += 3;
+    } else {
+      uint32_t c = (uint32_t)((p[0] & 0x07) << 18 | (p[1] & 0x3F) << 12 | (p[2] & 0x3F) << 6 | (p[3] & 0x3F));
+      c -= 0x10000;
+      *out++ = (uint16_t)(0xD800 | c >> 10);
+      *out++ = (uint16_t)(0xDC00 | (c & 0x3FF));
+      p += 4;
+    }
+  }
+}
+
+static bool is_pair(const uint16_t *units, size_t i, size_t count)
+{
+  return (units[i] & 0xFC00) == 0xD800 && i + 1 < count && (units[i + 1] & 0xFC00) == 0xDC00;
+}
+
+size_t text_wtf8_length(const uint16_t *units, size_t count)
+{
+  size_t bytes = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (units[i] < 0x80) {
+      bytes += 1;
+    } else if (units[i] < 0x800) {
+      bytes += 2;
+    } else if (is_pair(units, i, count)) {
+      bytes += 4;
+      i++;
+    } else {
+      bytes += 3;
+    }
+  }
+  return bytes;
+}
+
+void text_from_utf16(const uint16_t *units, size_t count, char *out)
+{
+  for (size_t i = 0; i < count; i++) {
+    uint32_t c = units[i];
+    if (c < 0x80) {
+      *out++ = (char)c;
+    } else if (c < 0x800) {
+      *out++ = (char)(0xC0 | c >> 6);
+      *out++ = (char)(0x80 | (c & 0x3F));
+    } else if (is_pair(units, i, count)) {
+      c = 0x10000 + ((c & 0x3FF) << 10 | (units[++i] & 0x3FFu));
+      *out++ = (char)(0xF0 | c >> 18);
+      *out++ = (char)(0x80 | (c >> 12 & 0x3F));
+      *out++ = (char)(0x80 | (c >> 6 & 0x3F));
+      *out++ = (char)(0x80 | (c & 0x3F));
+    } else {
+      *out++ = (char)(0xE0 | c >> 12);
+      *out++ = (char)(0x80 | (c >> 6 & 0x3F));
+      *out++ = (char)(0x80 | (c & 0x3F));
+    }
+  }
+}

@@ -1,0 +1,59 @@
+#ifndef JPEER_BASE_TEXT_H
+#define JPEER_BASE_TEXT_H
+/*
+ * A borrowed run of text: pointer and length, not NUL-terminated, may contain NULs.
+ *
+ * Inside the peer, text is UTF-8 that may also carry lone surrogates, each as the three bytes that UTF-8
+ * would give its code point (WTF-8): JSON and Java both allow them, and nothing may be corrupted on the way.
+ * Pure functions, any thread.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct text {
+  const char *data; /* NULL only for "absent", where the field's comment allows it */
+  size_t len;
+};
+
+#define TEXT(literal) ((struct text){(literal), sizeof(literal) - 1})
+#define TEXT_ABSENT   ((struct text){NULL, 0})
+#define TEXT_ARGS(t)  (int)(t).len, (t).data /* for "%.*s" */
+
+static inline struct text text_of(const char *string) /* borrowed: valid as long as string */
+{
+  return (struct text){string, strlen(string)};
+}
+
+static inline bool text_equal(struct text a, struct text b)
+{
+  return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+static inline struct text text_slice(struct text t, size_t from, size_t to)
+{
+  return (struct text){t.data + from, to - from};
+}
+
+bool text_equal_ignore_case(struct text a, struct text b); /* ASCII letters only */
+bool text_starts_with(struct text t, struct text prefix);
+bool text_ends_with(struct text t, struct text suffix);
+/* Index of the last c, or SIZE_MAX. */
+size_t text_find_last(struct text t, char c);
+/* A 64-bit hash with no secret in it: for tables whose size is bounded. */
+uint64_t text_hash(struct text t);
+
+/* The length of the longest prefix of t that is strict UTF-8 (RFC 3629: no surrogates, no overlong forms). */
+size_t text_valid_utf8(struct text t);
+
+/* UTF-16 units that WTF-8 t needs; t must be well formed. */
+size_t text_utf16_length(struct text t);
+/* Writes text_utf16_length(t) units to out. A pair of surrogates in t becomes a pair, a lone one stays lone.
+ */
+void text_to_utf16(struct text t, uint16_t *out);
+/* Bytes of WTF-8 for count UTF-16 units; a proper pair counts as one character of four bytes. */
+size_t text_wtf8_length(const uint16_t *units, size_t count);
+void text_from_utf16(const uint16_t *units, size_t count, char *out);
+
+#endif

@@ -1,0 +1,41 @@
+#ifndef JPEER_JSON_NUMBER_H
+#define JPEER_JSON_NUMBER_H
+/*
+ * Numbers as requests write them, with or without suffix, and as answers write them. Any thread; independent
+ * of the locale.
+ */
+#include "base/status.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct json_number {
+  struct text literal; /* without the suffix */
+  char suffix;         /* d, f, l in lower case, or 0 */
+  bool integral;       /* no fraction and no exponent */
+  bool fits;           /* integral, and integer holds it */
+  int64_t integer;
+};
+
+/* Reads a number of validated text. */
+void json_number_read(struct text span, struct json_number *number);
+
+/* Reads a whole text ("42", "-1.5e3", "100l") as a number of the same grammar: false where it is none. */
+bool json_number_parse(struct text t, struct json_number *number);
+
+/* Correctly rounded; beyond the range gives infinity. "NaN", "Infinity", "-Infinity" are the caller's. */
+double json_number_to_double(struct text literal);
+float json_number_to_float(struct text literal); /* rounded once, straight from the digits */
+
+enum { JSON_NUMBER_TEXT_MAX = 32 };
+
+/*
+ * The shortest digits that read back, in the form of Java's Double.toString and Float.toString ("8.0",
+ * "1.0E10", "4.9E-324", "NaN", "-Infinity"). Returns the length; NUL-terminated.
+ */
+size_t json_format_double(double value, char out[JSON_NUMBER_TEXT_MAX]);
+size_t json_format_float(float value, char out[JSON_NUMBER_TEXT_MAX]);
+size_t json_format_integer(int64_t value, char out[JSON_NUMBER_TEXT_MAX]);
+
+#endif

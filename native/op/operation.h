@@ -1,0 +1,40 @@
+#ifndef JPEER_OP_OPERATION_H
+#define JPEER_OP_OPERATION_H
+/*
+ * What a request asks for, after its codec and before Java. Plain data; all borrowed (see op/value.h).
+ */
+#include "op/value.h"
+
+enum op_kind { OP_NEW, OP_CALL, OP_GET, OP_PUT, OP_CONTROL, OP_META };
+
+enum op_channel { OP_CHANNEL_WEBSOCKET, OP_CHANNEL_HTTP, OP_CHANNEL_ZMQ, OP_CHANNELS };
+
+enum op_command { OP_DELETE_OBJECT, OP_DELETE_SESSION, OP_GC, OP_PING };
+
+struct operation {
+  enum op_kind kind;
+  bool base64_result; /* the request asks for byte[] results in base64 */
+
+  /* OP_NEW, OP_CALL, OP_GET, OP_PUT */
+  struct text type;   /* as the caller wrote it */
+  struct text member; /* method or field; for OP_NEW "<init>" */
+  bool has_instance;
+  uint32_t instance;     /* valid where has_instance */
+  struct op_value *args; /* OP_PUT: args[0] is the value */
+  size_t arg_count;
+
+  /* OP_CONTROL; the refs to delete are OP_REF values in args */
+  enum op_command command;
+
+  /* OP_META: fetch_classes_info */
+  struct {
+    bool compress_encode;
+    bool merge_ancestry;
+    struct text *exclude_prefixes;
+    size_t exclude_count;
+    struct text *include_classes; /* NULL: all */
+    size_t include_count;
+  } meta;
+};
+
+#endif

@@ -1,0 +1,69 @@
+#ifndef JPEER_OP_OUTCOME_H
+#define JPEER_OP_OUTCOME_H
+/*
+ * What became of an operation, before its codec writes the answer. Plain data; all borrowed from the
+ * request's arena, but for a body, which the codec or the transport reads and closes.
+ */
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/status.h"
+#include "op/value.h"
+
+enum outcome_kind { OUTCOME_VOID, OUTCOME_VALUE, OUTCOME_ERROR, OUTCOME_BODY };
+
+/* What went wrong, in the terms of the reference's table of codes; each codec has its own numbers for them.
+ */
+enum outcome_failure {
+  FAILURE_INVALID_REQUEST, /* -32600 */
+  FAILURE_INVALID_PARAMS,  /* -32602 */
+  FAILURE_NOT_FOUND,       /* -32601: class, constructor, method or field */
+  FAILURE_SERVER,          /* -32000: Java threw, an unknown ref, a limit */
+  FAILURE_DENIED,          /* -32001 */
+  FAILURE_INTERNAL         /* -32603: a mistake of ours */
+};
+
+struct outcome_throwable {
+  struct text type;    /* "java.lang.ArithmeticException" */
+  struct text message; /* data NULL: getMessage() gave null, or threw */
+  struct text *frames; /* one text a Java frame, innermost first; the peer's own frame left out */
+  size_t frame_count;
+  struct outcome_throwable *cause; /* NULL at the end; a cycle is cut */
+};
+
+/* A large answer that is made while it is sent. read appends at most about max bytes to out and returns
+ * JP_OK, or JP_CLOSED at the end (nothing appended), or another status on failure. One reader, any one thread
+ * at a time. close frees it, whether read to the end or not. */
+struct outcome_body {
+  void *state;
+  enum jp_status (*read)(void *state, struct buffer *out, size_t max);
+  void (*close)(void *state);
+};
+
+struct outcome {
+  enum outcome_kind kind;
+
+  /* OUTCOME_VALUE */
+  struct text type; /* declared type where primitive, else the runtime class (Class.getName()); of null the
+                       declared type */
+  bool is_null;
+  uint32_t ref;      /* 0: none */
+  bool has_value;    /* a scalar, or a small array beside its ref */
+  bool base64_value; /* value is a packed byte array to be sent as base64 */
+  struct op_value value;
+
+  /* OUTCOME_ERROR */
+  enum outcome_failure failure;
+  struct text message;                 /* data.message */
+  struct text throwable_type;          /* data NULL: none */
+  struct outcome_throwable *throwable; /* frames and cause; NULL: none came from Java */
+
+  /* OUTCOME_BODY: the text of a java.lang.String result with status OK (meta) */
+  struct outcome_body body;
+};
+
+/* Makes *outcome an error with a formatted message in the arena. throwable_type is borrowed, NULL for none.
+ */
+void outcome_fail(struct outcome *outcome, struct arena *arena, enum outcome_failure failure,
+                  const char *throwable_type, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+#endif

@@ -1,0 +1,46 @@
+#ifndef JPEER_OP_TYPE_H
+#define JPEER_OP_TYPE_H
+/*
+ * Java type names as callers write them: "int", "int[][]", "[I", "[Ljava.lang.String;", "String[]",
+ * "com.example.Foo[]", "Outer$Inner". Pure text, no JVM; any thread.
+ */
+#include "base/arena.h"
+#include "base/status.h"
+#include "base/text.h"
+
+struct op_type {
+  /* The element type (of all dimensions): 'Z' 'B' 'C' 'S' 'I' 'J' 'F' 'D' for a primitive, 'V' for void,
+   * 'L' for a class. */
+  char base;
+  unsigned dimensions; /* 0 to 255 */
+  struct text
+      name; /* base 'L': the class's binary name with dots ("java.util.Map$Entry"); else the keyword */
+};
+
+/*
+ * What an argument's `type` says. Names of java.lang and java.util without a package that behaviour.md lists
+ * (Integer, String, Object, List, Map, ArrayList, HashMap, ...) are completed. JP_INVALID: the error's text
+ * begins with "Invalid characters in type" or "Type name is a Java reserved keyword" where it is one of
+ * those.
+ */
+enum jp_status op_type_parse_argument(struct text written, struct op_type *type,
+                                      struct jp_error *error) JP_MUST_CHECK;
+
+/* What the `type` of a request (its target) says: fully qualified, nothing is completed; primitives alone are
+ * reserved words, arrays of them are types. Same errors. */
+enum jp_status op_type_parse_target(struct text written, struct op_type *type,
+                                    struct jp_error *error) JP_MUST_CHECK;
+
+/* "int[][]", "java.lang.String[]": the name that a policy, a message or a result's list of candidates shows.
+ */
+struct text op_type_source_name(const struct op_type *type, struct arena *arena);
+/* "[[I", "[Ljava.lang.String;", "java.lang.String", "int": what Class.getName() says. data NULL: no memory.
+ */
+struct text op_type_binary_name(const struct op_type *type, struct arena *arena);
+/* "[[I", "[Ljava/lang/String;", "Ljava/lang/String;", "I": a JVM descriptor (JVMS 4.3.2). */
+struct text op_type_descriptor(const struct op_type *type, struct arena *arena);
+/* Reads one JVM field descriptor from the start of *descriptor and moves *descriptor past it. JP_INVALID. */
+enum jp_status op_type_parse_descriptor(struct text *descriptor, struct arena *arena,
+                                        struct op_type *type) JP_MUST_CHECK;
+
+#endif

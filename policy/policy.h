@@ -1,0 +1,90 @@
+#ifndef JPEER_POLICY_POLICY_H
+#define JPEER_POLICY_POLICY_H
+/*
+ * The policy engine: decides what a caller may do, from names and facts alone. Pure C: no JNI, no sockets.
+ * Facts and order of evaluation: policy.md ("Evaluation", "Presets").
+ *
+ * A struct policy is built once, then constant: any number of threads may ask it. Each has a generation
+ * number of its own, never used twice in a process, so that a cached verdict can be told from a stale one.
+ */
+#include "base/arena.h"
+#include "base/status.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum policy_channel { POLICY_WEBSOCKET, POLICY_HTTP, POLICY_ZMQ, POLICY_LOG, POLICY_CLI, POLICY_REPLAY };
+enum policy_member {
+  POLICY_METHOD,
+  POLICY_STATIC_METHOD,
+  POLICY_CONSTRUCTOR,
+  POLICY_FIELD_GET,
+  POLICY_FIELD_SET
+};
+enum policy_visibility { POLICY_PUBLIC, POLICY_PROTECTED, POLICY_PACKAGE_PRIVATE, POLICY_PRIVATE };
+enum policy_action { POLICY_UNSET, POLICY_ALLOW, POLICY_DENY, POLICY_LOG_AND_ALLOW, POLICY_LOG_AND_DENY };
+
+/* What an operation is about. class_name is binary with dots ("java.util.Map$Entry"); of an array its element
+ * class; member is the method's or field's name, "<init>" for a constructor. */
+struct policy_query {
+  enum policy_channel channel;
+  enum policy_member member;
+  enum policy_visibility visibility;
+  struct text class_name;
+  struct text member_name;
+};
+
+struct policy_verdict {
+  bool allow;
+  bool log;        /* write one line an operation */
+  uint32_t reason; /* for policy_reason: which rule, preset or default decided */
+};
+
+struct policy;
+
+struct policy_config {
+  const char *file;                  /* path of the YAML file; NULL: none */
+  const char *presets;               /* "deny-unsafe,deny-nonpublic" from the command line; NULL: none */
+  enum policy_action default_action; /* from the command line; POLICY_UNSET: not given */
+};
+
+/* Loads and compiles. JP_INVALID: the text names file, line and word (or the preset). JP_IO: the file cannot
+ * be read. Caller frees with policy_destroy. */
+enum jp_status policy_create(const struct policy_config *config, struct policy **policy,
+                             struct jp_error *error) JP_MUST_CHECK;
+void policy_destroy(struct policy *policy);
+uint64_t policy_generation(const struct policy *policy);
+/* One line for the log at start: what the default is and why, how to allow something; NULL: nothing to say.
+ */
+const char *policy_notice(const struct policy *policy);
+
+/* The whole evaluation for the class that the caller named. */
+struct policy_verdict policy_check(const struct policy *policy, const struct policy_query *query);
+/*
+ * The second half of an operation whose member is declared in another class, or whose object is of another
+ * class: denies only where the first rule or preset that matches that class denies; rules for every class
+ * ("**") and the default action are not asked.
+ */
+struct policy_verdict policy_check_other(const struct policy *policy, const struct policy_query *query);
+
+enum policy_early { POLICY_EARLY_DENY, POLICY_EARLY_ASK };
+
+/*
+ * What the names alone decide, before the class is looked up: DENY where every combination of `members` (a
+ * set of 1 << enum policy_member) and of visibility would be denied, ASK otherwise. *verdict says why and
+ * whether to log.
+ */
+enum policy_early policy_check_names(const struct policy *policy, enum policy_channel channel,
+                                     unsigned members, struct text class_name, struct text member_name,
+                                     struct policy_verdict *verdict);
+
+/* False where no member of the class can be allowed on this channel, whatever its name: lets a metadata query
+ * leave the class out without looking at it. */
+bool policy_shows_class(const struct policy *policy, enum policy_channel channel, struct text class_name);
+
+/* "rule 3 (policy.yaml:12)", "preset deny-unsafe", "default action": borrowed, as long as the policy. */
+const char *policy_reason(const struct policy *policy, uint32_t reason);
+const char *policy_channel_name(enum policy_channel channel); /* "WEBSOCKET_RPC" */
+
+#endif
