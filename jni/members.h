@@ -1,0 +1,76 @@
+#ifndef JPEER_JNI_MEMBERS_H
+#define JPEER_JNI_MEMBERS_H
+/*
+ * From an operation to a Java member, and across. Resolution and invocation are two steps, because the
+ * policy is asked in between: jvm_resolve finds the member and initialises nothing; jvm_invoke runs it.
+ *
+ * Both are used on the thread's own thread, between jvm_request_begin and jvm_request_end. Everything that an
+ * outcome or a target points to lives in the request's arena or in the thread's caches, at least until
+ * jvm_request_end.
+ */
+#include "base/arena.h"
+#include "base/status.h"
+#include "jni/jvm.h"
+#include "jni/objects.h"
+#include "op/operation.h"
+#include "op/outcome.h"
+
+enum jvm_member_kind { JVM_METHOD, JVM_STATIC_METHOD, JVM_CONSTRUCTOR, JVM_FIELD, JVM_STATIC_FIELD };
+
+enum { /* JVMS 4.5, 4.6 */
+       JVM_ACC_PUBLIC = 0x0001,
+       JVM_ACC_PRIVATE = 0x0002,
+       JVM_ACC_PROTECTED = 0x0004,
+       JVM_ACC_STATIC = 0x0008,
+       JVM_ACC_FINAL = 0x0010,
+       JVM_ACC_VARARGS = 0x0080
+};
+
+struct jvm_record; /* a resolved member, kept in the thread's cache */
+
+struct jvm_target {
+  struct jvm_record *record;
+  enum jvm_member_kind kind;
+  unsigned modifiers;          /* JVM_ACC_* */
+  struct text named_class;     /* what the caller named; of an array its element class or primitive keyword */
+  struct text declaring_class; /* where the member is declared */
+  struct text runtime_class;   /* the receiver's class (of an array its element); data NULL where there is no
+                                  receiver */
+  struct text member;          /* "<init>" for a constructor */
+  /* OP_CHANNELS words that belong to the record and start as 0: whoever judges the target keeps its verdicts
+   * there. They are dropped with the record, and no other combination of named class, member, kind and
+   * runtime class shares them. */
+  uint64_t *verdicts;
+};
+
+struct jvm_limits {
+  size_t
+      inline_array_max; /* arrays of primitives, wrappers or Strings up to this length also travel by value */
+  size_t stack_frames_max; /* Java frames told of a throwable; 0: none */
+};
+
+/* Frames local references. JP_NO_MEMORY. */
+enum jp_status jvm_request_begin(struct jvm_thread *thread) JP_MUST_CHECK;
+void jvm_request_end(struct jvm_thread *thread);
+
+/*
+ * Resolves OP_NEW, OP_CALL, OP_GET, OP_PUT. Anything but JP_OK leaves an OUTCOME_ERROR in *outcome
+ * (behaviour.md, "Members" and "Arguments": class, constructor, method or field not found, ambiguous, unknown
+ * ref, a receiver that is not of the type). Loads the named class and the classes of declared argument types
+ * through the application's class loader, without initialising any.
+ */
+enum jp_status jvm_resolve(struct jvm_thread *thread, struct jvm_objects *objects,
+                           const struct operation *operation, struct arena *arena,
+                           const struct jvm_limits *limits, struct jvm_target *target,
+                           struct outcome *outcome) JP_MUST_CHECK;
+
+/*
+ * Converts the arguments, initialises the class where Java would, checks every object's type, runs the
+ * member, and fills *outcome with a value (an object that cannot travel is stored in objects and has a ref),
+ * void, or an error.
+ */
+void jvm_invoke(struct jvm_thread *thread, struct jvm_objects *objects, const struct operation *operation,
+                struct arena *arena, const struct jvm_limits *limits, const struct jvm_target *target,
+                struct outcome *outcome);
+
+#endif

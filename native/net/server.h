@@ -1,0 +1,57 @@
+#ifndef JPEER_NET_SERVER_H
+#define JPEER_NET_SERVER_H
+/*
+ * The sockets and the crew that serves them: WebSocket and HTTP on one port, JSON over a ZeroMQ ROUTER on
+ * another. Made in three steps, so that a port in use is found before a JVM is started: net_bind, net_start,
+ * net_drain.
+ */
+#include "base/status.h"
+#include "rpc/service.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct net_endpoint {
+  bool enabled;
+  const char *host; /* numeric or a name; NULL: 127.0.0.1 */
+  uint16_t port;    /* 0: any free one ("auto") */
+};
+
+struct net_config {
+  struct net_endpoint json; /* WebSocket and HTTP */
+  struct net_endpoint zmq;
+  unsigned threads;          /* the crew's size when idle; 0: number of cores */
+  unsigned threads_max;      /* 256 */
+  int64_t busy_timeout_ms;   /* 5,000: how long a request waits when every member is inside Java */
+  size_t message_max;        /* 16 MiB */
+  size_t send_buffer_max;    /* 16 MiB a connection, then it is dropped */
+  size_t connections_max;    /* open connections */
+  int64_t header_timeout_ms; /* 10,000: request line and headers, handshake */
+  int64_t body_timeout_ms;   /* 60,000 */
+  int64_t idle_timeout_ms;   /* HTTP keep-alive; 60,000 */
+  size_t header_max;         /* 32 KiB of request line and headers: 431 above */
+};
+
+struct net_server;
+
+void net_config_defaults(struct net_config *config);
+/* Binds and listens; nothing is accepted yet. JP_IO: the text names the address and the system's reason. */
+enum jp_status net_bind(const struct net_config *config, struct net_server **server,
+                        struct jp_error *error) JP_MUST_CHECK;
+/* "ws://127.0.0.1:4711/rpc", "http://127.0.0.1:4711/rpc", "tcp://127.0.0.1:4712": NULL-terminated; borrowed,
+ * as long as the server. */
+const char *const *net_addresses(const struct net_server *server);
+/* Starts the watcher and the crew. The service stays in use until net_destroy. */
+enum jp_status net_start(struct net_server *server, const struct rpc_service *service,
+                         struct jp_error *error) JP_MUST_CHECK;
+/*
+ * No new connections and no new requests; running ones get grace_ms, the rest an error ("the peer is shutting
+ * down"); answers are flushed, WebSockets get close 1001. A member whose thread is exiting is not waited for.
+ * Returns when done; callable from any thread, once.
+ */
+void net_drain(struct net_server *server, int64_t grace_ms);
+/* After net_drain, or instead of net_start. */
+void net_destroy(struct net_server *server);
+
+#endif

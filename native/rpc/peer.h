@@ -1,0 +1,41 @@
+#ifndef JPEER_RPC_PEER_H
+#define JPEER_RPC_PEER_H
+/*
+ * The peer: the one place that joins codecs, sessions, policy and JVM. Made before the JVM is (so that a
+ * wrong policy costs no JVM), given the JVM when it is up. Owns neither.
+ */
+#include "jni/jvm.h"
+#include "jni/members.h"
+#include "policy/policy.h"
+#include "rpc/service.h"
+
+struct classfile_catalog;
+struct rpc_peer;
+
+struct rpc_limits {
+  size_t max_depth;           /* 128 */
+  size_t max_batch;           /* 1,000 */
+  size_t session_max_objects; /* 4,000,000 */
+  size_t sessions_max;        /* 100,000 */
+  int64_t session_ttl_ms;     /* 600,000 */
+  size_t message_max;         /* 16 MiB */
+  struct jvm_limits java;
+};
+
+struct rpc_peer_config {
+  struct uuid uuid;
+  const char *name;
+  struct policy *policy;             /* borrowed */
+  struct classfile_catalog *catalog; /* borrowed; NULL: metadata is not served (tests) */
+  struct rpc_limits limits;
+  bool compat_pal; /* behaviour.md: --compat pal */
+};
+
+enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_peer **peer,
+                               struct jp_error *error) JP_MUST_CHECK;
+/* From hooks.started: from here on service.spawn works. Starts the thread that ends idle sessions. */
+enum jp_status rpc_peer_attach(struct rpc_peer *peer, struct jvm *jvm, struct jp_error *error) JP_MUST_CHECK;
+const struct rpc_service *rpc_peer_service(struct rpc_peer *peer); /* borrowed, as long as the peer */
+void rpc_peer_destroy(struct rpc_peer *peer);
+
+#endif
