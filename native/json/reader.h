@@ -16,8 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { JSON_DEPTH_MAX = 10000 };
+
 struct json_limits {
-  size_t max_depth; /* objects and arrays inside one another */
+  size_t max_depth; /* objects and arrays inside one another; more than JSON_DEPTH_MAX counts as that */
 };
 
 struct json_fault {

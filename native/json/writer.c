@@ -1,0 +1,95 @@
+#include "json/writer.h"
+
+#include "json/number.h"
+#include "json/scan.h"
+
+enum { ESCAPE_MAX = 6 };
+
+/* First byte of the three that a surrogate takes; other characters from U+D000 begin with it, too. */
+static const char surrogate_lead = (char)0xED;
+
+static bool is_special(char c)
+{
+  return (unsigned char)c < 0x20 || c == '"' || c == '\\' || c == surrogate_lead;
+}
+
+static const char *find_special(const char *p, const char *end)
+{
+  for (; end - p >= 8; p += 8) {
+    uint64_t word = scan_load(p);
+    uint64_t marks = scan_mark_equal(word, '"') | scan_mark_equal(word, '\\') | scan_mark_control(word) |
+                     scan_mark_equal(word, surrogate_lead);
+    if (marks != 0)
+      return p + scan_first(marks);
+  }
+  while (p < end && !is_special(*p))
+    p++;
+  return p;
+}
+
+static size_t put_unit(char *out, unsigned unit)
+{
+  static const char digits[] = "0123456789abcdef";
+  out[0] = '\\';
+  out[1] = 'u';
+  for (int i = 0; i < 4; i++)
+    out[2 + i] = digits[unit >> (12 - 4 * i) & 15];
+  return ESCAPE_MAX;
+}
+
+/* Writes what stands for the special byte at p, and moves p past what it stood for. */
+static size_t put_escape(char *out, const char **p, const char *end)
+{
+  static const char letters[0x20] = {['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
+  unsigned char c = (unsigned char)**p;
+  if (c == (unsigned char)surrogate_lead) {
+    const unsigned char *bytes = (const unsigned char *)*p;
+    if (end - *p >= 3 && bytes[1] >= 0xA0) {
+      *p += 3;
+      return put_unit(out, 0xD000u | (bytes[1] & 0x3Fu) << 6 | (bytes[2] & 0x3Fu));
+    }
+    (*p)++;
+    out[0] = surrogate_lead;
+    return 1;
+  }
+  (*p)++;
+  char letter = c < 0x20 ? letters[c] : (char)c;
+  if (letter == 0)
+    return put_unit(out, c);
+  out[0] = '\\';
+  out[1] = letter;
+  return 2;
+}
+
+void json_write_escaped(struct buffer *out, struct text t)
+{
+  if (t.len == 0)
+    return;
+  const char *p = t.data;
+  const char *end = p + t.len;
+  for (;;) {
+    const char *special = find_special(p, end);
+    buffer_append(out, p, (size_t)(special - p));
+    if (special == end)
+      return;
+    char *room = buffer_reserve(out, ESCAPE_MAX);
+    if (room == NULL)
+      return;
+    p = special;
+    out->len += put_escape(room, &p, end);
+  }
+}
+
+void json_write_string(struct buffer *out, struct text t)
+{
+  buffer_append_char(out, '"');
+  json_write_escaped(out, t);
+  buffer_append_char(out, '"');
+}
+
+void json_write_integer(struct buffer *out, int64_t value)
+{
+  char *room = buffer_reserve(out, JSON_NUMBER_TEXT_MAX);
+  if (room != NULL)
+    out->len += json_format_integer(value, room);
+}
