@@ -49,6 +49,29 @@ struct jvm_limits {
   size_t stack_frames_max; /* Java frames told of a throwable; 0: none */
 };
 
+/*
+ * Asked where an argument names something that the operation's own names do not show: a class
+ * ("java.lang.Class" by name: a read of CLASS.class), an enum constant by name (a read of the constant), a
+ * collection class of the application that is made from a list or map (its constructor "<init>"). Asked
+ * before the class is loaded, as far as the argument's own words tell. kind is JVM_STATIC_FIELD or
+ * JVM_CONSTRUCTOR. Returns JP_OK, or anything else with an OUTCOME_ERROR in *denied.
+ */
+struct jvm_guard {
+  void *context;
+  enum jp_status (*check)(void *context, enum jvm_member_kind kind, struct text class_name,
+                          struct text member, struct arena *arena, struct outcome *denied);
+};
+
+/* What both steps of one operation are given; everything is borrowed. */
+struct jvm_request {
+  struct jvm_thread *thread;
+  struct jvm_objects *objects;
+  const struct operation *operation;
+  struct arena *arena;
+  const struct jvm_limits *limits;
+  const struct jvm_guard *guard; /* NULL: everything is allowed */
+};
+
 /* Frames local references. JP_NO_MEMORY. */
 enum jp_status jvm_request_begin(struct jvm_thread *thread) JP_MUST_CHECK;
 void jvm_request_end(struct jvm_thread *thread);
@@ -59,9 +82,7 @@ void jvm_request_end(struct jvm_thread *thread);
  * ref, a receiver that is not of the type). Loads the named class and the classes of declared argument types
  * through the application's class loader, without initialising any.
  */
-enum jp_status jvm_resolve(struct jvm_thread *thread, struct jvm_objects *objects,
-                           const struct operation *operation, struct arena *arena,
-                           const struct jvm_limits *limits, struct jvm_target *target,
+enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
                            struct outcome *outcome) JP_MUST_CHECK;
 
 /*
@@ -69,8 +90,6 @@ enum jp_status jvm_resolve(struct jvm_thread *thread, struct jvm_objects *object
  * member, and fills *outcome with a value (an object that cannot travel is stored in objects and has a ref),
  * void, or an error.
  */
-void jvm_invoke(struct jvm_thread *thread, struct jvm_objects *objects, const struct operation *operation,
-                struct arena *arena, const struct jvm_limits *limits, const struct jvm_target *target,
-                struct outcome *outcome);
+void jvm_invoke(const struct jvm_request *request, const struct jvm_target *target, struct outcome *outcome);
 
 #endif
