@@ -39,7 +39,12 @@ struct text op_type_source_name(const struct op_type *type, struct arena *arena)
 struct text op_type_binary_name(const struct op_type *type, struct arena *arena);
 /* "[[I", "[Ljava/lang/String;", "Ljava/lang/String;", "I": a JVM descriptor (JVMS 4.3.2). */
 struct text op_type_descriptor(const struct op_type *type, struct arena *arena);
-/* Reads one JVM field descriptor from the start of *descriptor and moves *descriptor past it. JP_INVALID. */
+/*
+ * Reads one JVM field descriptor (JVMS 4.3.2), or the V of a method without result, from the start of
+ * *descriptor and moves *descriptor past it. A '.' in it, which JVMTI writes in the signature of a hidden
+ * class, becomes the '/' that Class.getName() shows there. JP_INVALID, and JP_NO_MEMORY; *descriptor then
+ * stays.
+ */
 enum jp_status op_type_parse_descriptor(struct text *descriptor, struct arena *arena,
                                         struct op_type *type) JP_MUST_CHECK;
 

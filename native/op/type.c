@@ -1,0 +1,306 @@
+#include "op/type.h"
+
+#include <stdlib.h>
+
+enum { DIMENSIONS_MAX = 255 }; /* JVMS 4.3.2 */
+
+struct primitive {
+  struct text keyword;
+  char letter;
+};
+
+static const struct primitive primitives[] = {
+    {TEXT("boolean"), 'Z'}, {TEXT("byte"), 'B'},   {TEXT("char"), 'C'},
+    {TEXT("short"), 'S'},   {TEXT("int"), 'I'},    {TEXT("long"), 'J'},
+    {TEXT("float"), 'F'},   {TEXT("double"), 'D'}, {TEXT("void"), 'V'},
+};
+enum { PRIMITIVES = sizeof primitives / sizeof primitives[0] };
+
+/* JLS 3.9 and the literals of 3.10, but for the primitives above. Sorted. */
+static const char *const reserved_words[] = {
+    "_",         "abstract", "assert", "break",    "case",         "catch",     "class",      "const",
+    "continue",  "default",  "do",     "else",     "enum",         "extends",   "false",      "final",
+    "finally",   "for",      "goto",   "if",       "implements",   "import",    "instanceof", "interface",
+    "native",    "new",      "null",   "package",  "private",      "protected", "public",     "return",
+    "static",    "strictfp", "super",  "switch",   "synchronized", "this",      "throw",      "throws",
+    "transient", "true",     "try",    "volatile", "while",
+};
+enum { RESERVED_WORDS = sizeof reserved_words / sizeof reserved_words[0] };
+
+/* Names that an argument may carry without their package. Sorted. */
+static const struct short_name {
+  const char *name;
+  struct text full;
+} short_names[] = {
+    {"ArrayList", TEXT("java.util.ArrayList")},
+    {"Boolean", TEXT("java.lang.Boolean")},
+    {"Byte", TEXT("java.lang.Byte")},
+    {"CharSequence", TEXT("java.lang.CharSequence")},
+    {"Character", TEXT("java.lang.Character")},
+    {"Class", TEXT("java.lang.Class")},
+    {"Collection", TEXT("java.util.Collection")},
+    {"Double", TEXT("java.lang.Double")},
+    {"Float", TEXT("java.lang.Float")},
+    {"HashMap", TEXT("java.util.HashMap")},
+    {"HashSet", TEXT("java.util.HashSet")},
+    {"Integer", TEXT("java.lang.Integer")},
+    {"Iterable", TEXT("java.lang.Iterable")},
+    {"LinkedHashMap", TEXT("java.util.LinkedHashMap")},
+    {"LinkedHashSet", TEXT("java.util.LinkedHashSet")},
+    {"LinkedList", TEXT("java.util.LinkedList")},
+    {"List", TEXT("java.util.List")},
+    {"Long", TEXT("java.lang.Long")},
+    {"Map", TEXT("java.util.Map")},
+    {"Number", TEXT("java.lang.Number")},
+    {"Object", TEXT("java.lang.Object")},
+    {"Set", TEXT("java.util.Set")},
+    {"Short", TEXT("java.lang.Short")},
+    {"String", TEXT("java.lang.String")},
+    {"TreeMap", TEXT("java.util.TreeMap")},
+    {"TreeSet", TEXT("java.util.TreeSet")},
+    {"UUID", TEXT("java.util.UUID")},
+};
+enum { SHORT_NAMES = sizeof short_names / sizeof short_names[0] };
+
+static int compare_text(struct text t, const char *word)
+{
+  size_t length = strlen(word);
+  int order = memcmp(t.data, word, t.len < length ? t.len : length);
+  return order != 0 ? order : (t.len > length) - (t.len < length);
+}
+
+static int compare_reserved(const void *name, const void *word)
+{
+  return compare_text(*(const struct text *)name, *(const char *const *)word);
+}
+
+static int compare_short(const void *name, const void *entry)
+{
+  return compare_text(*(const struct text *)name, ((const struct short_name *)entry)->name);
+}
+
+static const struct primitive *primitive_by_keyword(struct text name)
+{
+  for (size_t i = 0; i < PRIMITIVES; i++) {
+    if (text_equal(primitives[i].keyword, name))
+      return &primitives[i];
+  }
+  return NULL;
+}
+
+static const struct primitive *primitive_by_letter(char letter)
+{
+  for (size_t i = 0; i < PRIMITIVES; i++) {
+    if (primitives[i].letter == letter)
+      return &primitives[i];
+  }
+  return NULL;
+}
+
+static bool is_reserved(struct text name)
+{
+  return bsearch(&name, reserved_words, RESERVED_WORDS, sizeof reserved_words[0], compare_reserved) != NULL;
+}
+
+static enum jp_status fail_characters(struct text written, struct jp_error *error)
+{
+  return jp_fail(error, JP_INVALID, "Invalid characters in type: %.*s", TEXT_ARGS(written));
+}
+
+static enum jp_status fail_reserved(struct text written, struct jp_error *error)
+{
+  return jp_fail(error, JP_INVALID, "Type name is a Java reserved keyword: %.*s", TEXT_ARGS(written));
+}
+
+/* Beyond ASCII every character passes: which of them Java has as letters is for the class lookup to say. */
+static bool is_identifier_part(char c)
+{
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
+         ((unsigned char)c & 0x80) != 0;
+}
+
+/* Identifiers with dots between them (JLS 3.8, 6.2). */
+static bool is_class_name(struct text name)
+{
+  bool at_start = true;
+  for (size_t i = 0; i < name.len; i++) {
+    char c = name.data[i];
+    if (c == '.' && !at_start) {
+      at_start = true;
+      continue;
+    }
+    if (!is_identifier_part(c) || (at_start && c >= '0' && c <= '9'))
+      return false;
+    at_start = false;
+  }
+  return !at_start;
+}
+
+/* Takes the "[]" from the end of *name; their number. */
+static size_t take_brackets(struct text *name)
+{
+  size_t count = 0;
+  while (text_ends_with(*name, TEXT("[]"))) {
+    name->len -= 2;
+    count++;
+  }
+  return count;
+}
+
+/* "[[I", "[Ljava.lang.String;" as Class.getName() writes them: a class's name or a primitive's letter is left
+ * in *name. */
+static bool take_binary_array(struct text *name, size_t *count, const struct primitive **primitive)
+{
+  while (*count < name->len && name->data[*count] == '[')
+    ++*count;
+  struct text element = text_slice(*name, *count, name->len);
+  if (element.len == 1) {
+    *primitive = primitive_by_letter(element.data[0]);
+    return *primitive != NULL && (*primitive)->letter != 'V';
+  }
+  if (element.len < 3 || element.data[0] != 'L' || !text_ends_with(element, TEXT(";")))
+    return false;
+  *name = text_slice(element, 1, element.len - 1);
+  return true;
+}
+
+/* What arguments and targets have in common. */
+static enum jp_status parse(struct text written, struct op_type *type, struct jp_error *error)
+{
+  const struct primitive *primitive = NULL;
+  struct text name = written;
+  size_t dimensions = 0;
+  if (written.len > 0 && written.data[0] == '[') {
+    if (!take_binary_array(&name, &dimensions, &primitive))
+      return fail_characters(written, error);
+  } else {
+    dimensions = take_brackets(&name);
+    primitive = primitive_by_keyword(name);
+  }
+  if (primitive == NULL && !is_class_name(name))
+    return fail_characters(written, error);
+  if (primitive == NULL ? is_reserved(name) || primitive_by_keyword(name) != NULL : primitive->letter == 'V')
+    return fail_reserved(written, error);
+  if (dimensions > DIMENSIONS_MAX)
+    return jp_fail(error, JP_INVALID, "Type has more than %d dimensions", DIMENSIONS_MAX);
+  *type = (struct op_type){.base = primitive == NULL ? 'L' : primitive->letter,
+                           .dimensions = (unsigned)dimensions,
+                           .name = primitive == NULL ? name : primitive->keyword};
+  return JP_OK;
+}
+
+enum jp_status op_type_parse_argument(struct text written, struct op_type *type, struct jp_error *error)
+{
+  enum jp_status status = parse(written, type, error);
+  if (status != JP_OK || type->base != 'L')
+    return status;
+  const struct short_name *entry =
+      bsearch(&type->name, short_names, SHORT_NAMES, sizeof short_names[0], compare_short);
+  if (entry != NULL)
+    type->name = entry->full;
+  return JP_OK;
+}
+
+enum jp_status op_type_parse_target(struct text written, struct op_type *type, struct jp_error *error)
+{
+  enum jp_status status = parse(written, type, error);
+  if (status == JP_OK && type->base != 'L' && type->dimensions == 0)
+    return fail_reserved(written, error);
+  return status;
+}
+
+struct text op_type_source_name(const struct op_type *type, struct arena *arena)
+{
+  if (type->dimensions == 0)
+    return type->name;
+  size_t len = type->name.len + 2 * (size_t)type->dimensions;
+  char *text = arena_alloc(arena, len);
+  if (text == NULL)
+    return TEXT_ABSENT;
+  memcpy(text, type->name.data, type->name.len);
+  for (size_t i = type->name.len; i < len; i += 2)
+    memcpy(text + i, "[]", 2);
+  return (struct text){text, len};
+}
+
+static struct text write_descriptor(const struct op_type *type, struct arena *arena)
+{
+  char *text = arena_alloc(arena, type->dimensions + type->name.len + 2);
+  if (text == NULL)
+    return TEXT_ABSENT;
+  size_t len = type->dimensions;
+  memset(text, '[', len);
+  text[len++] = type->base;
+  if (type->base == 'L') {
+    memcpy(text + len, type->name.data, type->name.len);
+    len += type->name.len;
+    text[len++] = ';';
+  }
+  return (struct text){text, len};
+}
+
+static void swap_separators(char *text, size_t len)
+{
+  for (size_t i = 0; i < len; i++) {
+    if (text[i] == '.')
+      text[i] = '/';
+    else if (text[i] == '/')
+      text[i] = '.';
+  }
+}
+
+struct text op_type_binary_name(const struct op_type *type, struct arena *arena)
+{
+  return type->dimensions == 0 ? type->name : write_descriptor(type, arena);
+}
+
+struct text op_type_descriptor(const struct op_type *type, struct arena *arena)
+{
+  struct text descriptor = write_descriptor(type, arena);
+  if (descriptor.data != NULL)
+    swap_separators((char *)descriptor.data, descriptor.len);
+  return descriptor;
+}
+
+/* Unqualified names with '/' between them (JVMS 4.2.1, 4.2.2). */
+static bool is_internal_name(struct text name)
+{
+  bool at_start = true;
+  for (size_t i = 0; i < name.len; i++) {
+    if (name.data[i] == '[' || (name.data[i] == '/' && at_start))
+      return false;
+    at_start = name.data[i] == '/';
+  }
+  return !at_start;
+}
+
+enum jp_status op_type_parse_descriptor(struct text *descriptor, struct arena *arena, struct op_type *type)
+{
+  struct text rest = *descriptor;
+  size_t dimensions = 0;
+  while (dimensions < rest.len && rest.data[dimensions] == '[')
+    dimensions++;
+  if (dimensions == rest.len || dimensions > DIMENSIONS_MAX)
+    return JP_INVALID;
+  rest = text_slice(rest, dimensions, rest.len);
+  *type = (struct op_type){.base = rest.data[0], .dimensions = (unsigned)dimensions};
+  size_t used = 1;
+  if (type->base == 'L') {
+    const char *behind = memchr(rest.data, ';', rest.len);
+    struct text name = behind == NULL ? TEXT("") : text_slice(rest, 1, (size_t)(behind - rest.data));
+    if (!is_internal_name(name))
+      return JP_INVALID;
+    type->name = arena_text(arena, name);
+    if (type->name.data == NULL)
+      return JP_NO_MEMORY;
+    swap_separators((char *)type->name.data, type->name.len);
+    used = name.len + 2;
+  } else {
+    const struct primitive *primitive = primitive_by_letter(type->base);
+    if (primitive == NULL || (type->base == 'V' && dimensions > 0))
+      return JP_INVALID;
+    type->name = primitive->keyword;
+  }
+  *descriptor = text_slice(rest, used, rest.len);
+  return JP_OK;
+}
