@@ -1,0 +1,143 @@
+#include "jsonrpc/envelope.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum member {
+  MEMBER_JSONRPC,
+  MEMBER_METHOD,
+  MEMBER_PARAMS,
+  MEMBER_ID,
+  MEMBER_VERSION,
+  MEMBER_PEER_ID,
+  MEMBERS
+};
+
+static const struct text member_names[MEMBERS] = {
+    [MEMBER_JSONRPC] = TEXT("jsonrpc"), [MEMBER_METHOD] = TEXT("method"),
+    [MEMBER_PARAMS] = TEXT("params"),   [MEMBER_ID] = TEXT("id"),
+    [MEMBER_VERSION] = TEXT("version"), [MEMBER_PEER_ID] = TEXT("peer-id"),
+};
+
+struct members {
+  bool present[MEMBERS];
+  struct json_value values[MEMBERS];
+  enum member repeated; /* the first that came twice; MEMBERS: none */
+};
+
+static bool fail(struct envelope *envelope, enum jsonrpc_code code, const char *format, ...) JP_PRINTF(3, 4);
+
+static bool fail(struct envelope *envelope, enum jsonrpc_code code, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  vsnprintf(envelope->detail, sizeof envelope->detail, format, args);
+  va_end(args);
+  envelope->code = code;
+  return false;
+}
+
+static enum member find_member(struct text raw_key)
+{
+  for (enum member i = 0; i < MEMBERS; i++) {
+    if (json_key_is(raw_key, member_names[i]))
+      return i;
+  }
+  return MEMBERS;
+}
+
+static void collect_members(struct json_value object, struct members *members)
+{
+  memset(members->present, 0, sizeof members->present);
+  members->repeated = MEMBERS;
+  struct json_cursor cursor = json_enter(object);
+  struct text raw_key;
+  struct json_value value;
+  while (json_next_member(&cursor, &raw_key, &value)) {
+    enum member member = find_member(raw_key);
+    if (member == MEMBERS)
+      continue;
+    if (members->present[member] && members->repeated == MEMBERS)
+      members->repeated = member;
+    members->present[member] = true;
+    members->values[member] = value;
+  }
+}
+
+static bool is_string(const struct members *members, enum member member, struct text wanted)
+{
+  if (!members->present[member] || members->values[member].kind != JSON_STRING)
+    return false;
+  struct text span = members->values[member].span;
+  return json_key_is(text_slice(span, 1, span.len - 1), wanted);
+}
+
+static bool is_id(enum json_kind kind)
+{
+  return kind == JSON_STRING || kind == JSON_NUMBER || kind == JSON_NULL;
+}
+
+static bool check_version(const struct members *members, struct envelope *envelope)
+{
+  if (is_string(members, MEMBER_JSONRPC, TEXT("2.0")))
+    return true;
+  if (members->present[MEMBER_JSONRPC])
+    return fail(envelope, JSONRPC_INVALID_REQUEST, "The member jsonrpc is not \"2.0\"");
+  if (is_string(members, MEMBER_VERSION, TEXT("1.1")))
+    return fail(envelope, JSONRPC_INVALID_REQUEST, "JSON-RPC 1.1 is not served in this version");
+  return fail(envelope, JSONRPC_INVALID_REQUEST, "The member jsonrpc is missing");
+}
+
+static bool read_method(const struct members *members, struct arena *arena, struct envelope *envelope)
+{
+  if (!members->present[MEMBER_METHOD])
+    return fail(envelope, JSONRPC_INVALID_REQUEST, "Method is missing");
+  struct json_value value = members->values[MEMBER_METHOD];
+  if (value.kind != JSON_STRING)
+    return fail(envelope, JSONRPC_INVALID_REQUEST, "The member method is not a string");
+  envelope->request.method = json_string(value, arena);
+  if (envelope->request.method.data == NULL)
+    return fail(envelope, JSONRPC_INTERNAL_ERROR, "Out of memory");
+  return true;
+}
+
+static bool read_params(const struct members *members, struct envelope *envelope)
+{
+  if (!members->present[MEMBER_PARAMS])
+    return true;
+  struct json_value value = members->values[MEMBER_PARAMS];
+  if (value.kind != JSON_ARRAY && value.kind != JSON_OBJECT)
+    return fail(envelope, JSONRPC_INVALID_REQUEST, "The member params is neither an object nor an array");
+  envelope->request.has_params = true;
+  envelope->request.params = value;
+  return true;
+}
+
+static bool read_peer_id(const struct members *members, struct arena *arena, struct envelope *envelope)
+{
+  if (!members->present[MEMBER_PEER_ID] || members->values[MEMBER_PEER_ID].kind != JSON_STRING)
+    return true;
+  envelope->request.peer_id = json_string(members->values[MEMBER_PEER_ID], arena);
+  if (envelope->request.peer_id.data == NULL)
+    return fail(envelope, JSONRPC_INTERNAL_ERROR, "Out of memory");
+  return true;
+}
+
+bool envelope_read(struct json_value value, struct arena *arena, struct envelope *envelope)
+{
+  envelope->request = (struct jsonrpc_request){0};
+  if (value.kind != JSON_OBJECT)
+    return fail(envelope, JSONRPC_INVALID_REQUEST, "The request is not an object");
+  struct members members;
+  collect_members(value, &members);
+  bool readable_id = members.present[MEMBER_ID] && is_id(members.values[MEMBER_ID].kind);
+  if (readable_id && members.repeated != MEMBER_ID)
+    envelope->request.id = members.values[MEMBER_ID].span;
+  if (members.repeated != MEMBERS)
+    return fail(envelope, JSONRPC_INVALID_REQUEST, "The member %s is given twice",
+                member_names[members.repeated].data);
+  if (members.present[MEMBER_ID] && !readable_id)
+    return fail(envelope, JSONRPC_INVALID_REQUEST, "The member id is neither a string, a number nor null");
+  return check_version(&members, envelope) && read_method(&members, arena, envelope) &&
+         read_params(&members, envelope) && read_peer_id(&members, arena, envelope);
+}

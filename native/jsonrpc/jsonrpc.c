@@ -1,0 +1,241 @@
+#include "jsonrpc/jsonrpc.h"
+
+#include "jsonrpc/envelope.h"
+#include "json/writer.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+enum { DETAIL_MAX = 128 };
+
+enum progress { NOTHING_BEGUN, RESULT_BEGUN, ERROR_BEGUN };
+
+struct jsonrpc_response {
+  struct buffer *out;
+  struct text id;
+  size_t start;     /* of this answer in out */
+  size_t value;     /* where the result or the error's data begins */
+  size_t error_end; /* where an error without data ends */
+  enum progress progress;
+  bool may_stream;
+  void *stream;
+  struct text suffix;
+};
+
+static const struct {
+  int code;
+  const char *message;
+} code_messages[] = {
+    {JSONRPC_PARSE_ERROR, "Parse error"},           {JSONRPC_INVALID_REQUEST, "Invalid Request"},
+    {JSONRPC_METHOD_NOT_FOUND, "Method not found"}, {JSONRPC_INVALID_PARAMS, "Invalid params"},
+    {JSONRPC_INTERNAL_ERROR, "Internal error"},     {JSONRPC_SERVER_ERROR, "Server error"},
+    {JSONRPC_ACCESS_DENIED, "RPC access denied"},
+};
+
+const char *jsonrpc_code_message(int code)
+{
+  for (size_t i = 0; i < sizeof code_messages / sizeof code_messages[0]; i++) {
+    if (code_messages[i].code == code)
+      return code_messages[i].message;
+  }
+  return "Server error";
+}
+
+static void begin_answer(struct jsonrpc_response *response)
+{
+  assert(response->stream == NULL);
+  struct buffer *out = response->out;
+  buffer_truncate(out, response->start);
+  BUFFER_LITERAL(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+  if (response->id.data == NULL)
+    BUFFER_LITERAL(out, "null");
+  else
+    buffer_append_text(out, response->id);
+}
+
+struct buffer *jsonrpc_result(struct jsonrpc_response *response)
+{
+  begin_answer(response);
+  BUFFER_LITERAL(response->out, ",\"result\":");
+  response->progress = RESULT_BEGUN;
+  response->value = response->out->len;
+  return response->out;
+}
+
+struct buffer *jsonrpc_error(struct jsonrpc_response *response, int code, const char *message)
+{
+  begin_answer(response);
+  struct buffer *out = response->out;
+  BUFFER_LITERAL(out, ",\"error\":{\"code\":");
+  json_write_integer(out, code);
+  BUFFER_LITERAL(out, ",\"message\":");
+  json_write_string(out, text_of(message));
+  response->progress = ERROR_BEGUN;
+  response->error_end = out->len;
+  BUFFER_LITERAL(out, ",\"data\":");
+  response->value = out->len;
+  return out;
+}
+
+void jsonrpc_result_stream(struct jsonrpc_response *response, void *stream, struct text suffix)
+{
+  assert(response->may_stream && response->progress == RESULT_BEGUN && response->stream == NULL);
+  response->stream = stream;
+  response->suffix = suffix;
+}
+
+/* An error that this module found. */
+static void answer_error(const struct jsonrpc_service *service, struct jsonrpc_response *response,
+                         enum jsonrpc_code code, struct text detail)
+{
+  struct buffer *data = jsonrpc_error(response, code, jsonrpc_code_message(code));
+  if (service->write_error_data != NULL) {
+    struct text id = response->id.data == NULL ? TEXT("null") : response->id;
+    service->write_error_data(service->context, data, detail, id);
+    return;
+  }
+  BUFFER_LITERAL(data, "{\"message\":");
+  json_write_string(data, detail);
+  buffer_append_char(data, '}');
+}
+
+static void end_answer(const struct jsonrpc_service *service, struct jsonrpc_response *response)
+{
+  struct buffer *out = response->out;
+  bool empty = out->len == response->value;
+  if (response->progress == NOTHING_BEGUN || (response->progress == RESULT_BEGUN && empty)) {
+    answer_error(service, response, JSONRPC_INTERNAL_ERROR, TEXT("The request was not answered"));
+    empty = out->len == response->value;
+  }
+  if (response->progress == ERROR_BEGUN) {
+    if (empty)
+      buffer_truncate(out, response->error_end);
+    buffer_append_char(out, '}');
+  }
+  buffer_append_char(out, '}');
+}
+
+static struct jsonrpc_response begin_response(struct buffer *out, struct text id)
+{
+  return (struct jsonrpc_response){.out = out, .id = id, .start = out->len};
+}
+
+/* Ends an answer whose value is not whole yet: the value, then suffix, then the envelope's end. */
+static enum jsonrpc_handled hand_over_stream(const struct jsonrpc_service *service,
+                                             const struct jsonrpc_response *response,
+                                             struct jsonrpc_stream *stream)
+{
+  stream->stream = response->stream;
+  stream->tail = arena_printf(service->arena, "%.*s}", TEXT_ARGS(response->suffix));
+  if (stream->tail.data == NULL) {
+    /* The stream is the caller's to close either way; a buffer that failed is never sent. */
+    response->out->failed = true;
+    stream->tail = TEXT("");
+  }
+  return JSONRPC_STREAM;
+}
+
+static enum jsonrpc_handled handle_request(const struct jsonrpc_service *service, struct json_value value,
+                                           bool may_stream, struct buffer *out, struct jsonrpc_stream *stream)
+{
+  struct envelope envelope;
+  bool valid = envelope_read(value, service->arena, &envelope);
+  struct jsonrpc_request *request = &envelope.request;
+  struct jsonrpc_response response = begin_response(out, request->id);
+  bool notification = valid && request->id.data == NULL;
+  if (valid) {
+    request->may_stream = may_stream && !notification;
+    response.may_stream = request->may_stream;
+    service->handle(service->context, request, &response);
+  } else {
+    answer_error(service, &response, envelope.code, text_of(envelope.detail));
+  }
+  if (notification) {
+    buffer_truncate(out, response.start);
+    return JSONRPC_NO_REPLY;
+  }
+  if (response.stream != NULL)
+    return hand_over_stream(service, &response, stream);
+  end_answer(service, &response);
+  return JSONRPC_REPLY;
+}
+
+/* An answer to a message that holds no request whose id could be given back. */
+static enum jsonrpc_handled refuse(const struct jsonrpc_service *service, struct buffer *out,
+                                   enum jsonrpc_code code, struct text detail)
+{
+  struct jsonrpc_response response = begin_response(out, TEXT_ABSENT);
+  answer_error(service, &response, code, detail);
+  end_answer(service, &response);
+  return JSONRPC_REPLY;
+}
+
+static bool is_blank(struct text message)
+{
+  for (size_t i = 0; i < message.len; i++) {
+    if (memchr(" \t\r\n", message.data[i], 4) == NULL)
+      return false;
+  }
+  return true;
+}
+
+static enum jsonrpc_handled refuse_text(const struct jsonrpc_service *service, struct text message,
+                                        enum jp_status status, const struct json_fault *fault,
+                                        struct buffer *out)
+{
+  char detail[DETAIL_MAX];
+  if (status == JP_LIMIT) {
+    snprintf(detail, sizeof detail, "The message passes the depth limit of %zu at byte %zu",
+             service->limits.max_depth, fault->offset);
+    return refuse(service, out, JSONRPC_INVALID_REQUEST, text_of(detail));
+  }
+  if (is_blank(message))
+    return refuse(service, out, JSONRPC_PARSE_ERROR, TEXT("The message is empty"));
+  snprintf(detail, sizeof detail, "Byte %zu: %s", fault->offset, fault->reason);
+  return refuse(service, out, JSONRPC_PARSE_ERROR, text_of(detail));
+}
+
+static enum jsonrpc_handled handle_batch(const struct jsonrpc_service *service, struct json_value batch,
+                                         struct buffer *out, struct jsonrpc_stream *stream)
+{
+  size_t count = json_count(batch);
+  if (count == 0)
+    return refuse(service, out, JSONRPC_INVALID_REQUEST, TEXT("The batch is empty"));
+  if (count > service->max_batch) {
+    char detail[DETAIL_MAX];
+    snprintf(detail, sizeof detail, "The batch of %zu requests passes the batch limit of %zu", count,
+             service->max_batch);
+    return refuse(service, out, JSONRPC_INVALID_REQUEST, text_of(detail));
+  }
+  size_t start = out->len;
+  bool replied = false;
+  struct json_cursor cursor = json_enter(batch);
+  struct json_value element;
+  while (json_next_element(&cursor, &element)) {
+    size_t before = out->len;
+    buffer_append_char(out, replied ? ',' : '[');
+    if (handle_request(service, element, false, out, stream) == JSONRPC_NO_REPLY)
+      buffer_truncate(out, before);
+    else
+      replied = true;
+  }
+  if (!replied) {
+    buffer_truncate(out, start);
+    return JSONRPC_NO_REPLY;
+  }
+  buffer_append_char(out, ']');
+  return JSONRPC_REPLY;
+}
+
+enum jsonrpc_handled jsonrpc_handle(const struct jsonrpc_service *service, struct text message,
+                                    struct buffer *out, struct jsonrpc_stream *stream)
+{
+  struct json_fault fault;
+  enum jp_status status = json_validate(message, service->limits, TEXT("params"), &fault);
+  if (status != JP_OK)
+    return refuse_text(service, message, status, &fault, out);
+  struct json_value root = json_root(message);
+  if (root.kind == JSON_ARRAY)
+    return handle_batch(service, root, out, stream);
+  return handle_request(service, root, service->may_stream, out, stream);
+}
