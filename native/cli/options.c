@@ -1,0 +1,309 @@
+#include "cli/options.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- readers ---- */
+
+enum jp_status option_read_switch(const struct option *option, const char *text, void *value,
+                                  struct jp_error *error)
+{
+  static const char *const words[] = {"0", "1", "false", "true", "no", "yes"};
+  (void)option;
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    if (strcmp(text, words[i]) == 0) {
+      *(bool *)value = i % 2 == 1;
+      return JP_OK;
+    }
+  }
+  return jp_fail(error, JP_INVALID, "takes 1, true, yes, 0, false or no");
+}
+
+enum jp_status option_read_text(const struct option *option, const char *text, void *value,
+                                struct jp_error *error)
+{
+  (void)option;
+  (void)error;
+  if (*text == '\0')
+    return JP_INVALID;
+  *(const char **)value = text;
+  return JP_OK;
+}
+
+enum jp_status option_read_list(const struct option *option, const char *text, void *value,
+                                struct jp_error *error)
+{
+  (void)option;
+  struct option_list *list = value;
+  if (*text == '\0')
+    return JP_INVALID;
+  const char **items = realloc(list->items, (list->count + 1) * sizeof *items);
+  if (items == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  list->items = items;
+  list->items[list->count++] = text;
+  return JP_OK;
+}
+
+void option_list_fini(struct option_list *list)
+{
+  free(list->items);
+  free(list->copy);
+  *list = (struct option_list){0};
+}
+
+struct unit {
+  const char *name;
+  int64_t factor;
+};
+
+static const struct unit no_units[] = {{"", 1}, {NULL, 0}};
+static const struct unit size_units[] = {{"", 1},        {"K", 1 << 10}, {"k", 1 << 10}, {"M", 1 << 20},
+                                         {"m", 1 << 20}, {"G", 1 << 30}, {"g", 1 << 30}, {NULL, 0}};
+static const struct unit time_units[] = {{"", 1},      {"ms", 1},      {"s", 1000},
+                                         {"m", 60000}, {"h", 3600000}, {NULL, 0}};
+
+static bool read_number(const struct option *option, const char *text, const struct unit *units,
+                        int64_t *number)
+{
+  if (*text < '0' || *text > '9')
+    return false;
+  char *end;
+  errno = 0;
+  long long digits = strtoll(text, &end, 10);
+  if (errno != 0)
+    return false;
+  while (units->name != NULL && strcmp(units->name, end) != 0)
+    units++;
+  return units->name != NULL && !__builtin_mul_overflow(digits, units->factor, number) &&
+         *number >= option->min && *number <= option->max;
+}
+
+static enum jp_status read_bytes_or_count(const struct option *option, const char *text,
+                                          const struct unit *units, size_t *value, struct jp_error *error)
+{
+  int64_t number;
+  if (!read_number(option, text, units, &number))
+    return jp_fail(error, JP_INVALID, "takes %s, from %lld to %lld", option->takes, (long long)option->min,
+                   (long long)option->max);
+  *value = (size_t)number;
+  return JP_OK;
+}
+
+enum jp_status option_read_count(const struct option *option, const char *text, void *value,
+                                 struct jp_error *error)
+{
+  return read_bytes_or_count(option, text, no_units, value, error);
+}
+
+enum jp_status option_read_size(const struct option *option, const char *text, void *value,
+                                struct jp_error *error)
+{
+  return read_bytes_or_count(option, text, size_units, value, error);
+}
+
+enum jp_status option_read_duration(const struct option *option, const char *text, void *value,
+                                    struct jp_error *error)
+{
+  int64_t number;
+  if (!read_number(option, text, time_units, &number))
+    return jp_fail(error, JP_INVALID,
+                   "takes %s: milliseconds, or a number with ms, s, m or h, from %lld to %lld ms",
+                   option->takes, (long long)option->min, (long long)option->max);
+  *(int64_t *)value = number;
+  return JP_OK;
+}
+
+enum jp_status option_read_word(const struct option *option, const char *text, void *value,
+                                struct jp_error *error)
+{
+  (void)error;
+  for (int i = 0; option->words[i] != NULL; i++) {
+    if (strcmp(option->words[i], text) == 0) {
+      *(int *)value = i;
+      return JP_OK;
+    }
+  }
+  return JP_INVALID;
+}
+
+/* ---- the command line ---- */
+
+static enum jp_status read_value(const struct option *option, const char *name, const char *text,
+                                 void *values, struct jp_error *error)
+{
+  struct jp_error detail = {0};
+  enum jp_status status = option->read(option, text, (char *)values + option->offset, &detail);
+  if (status == JP_OK)
+    return JP_OK;
+  if (detail.text[0] == '\0')
+    jp_fail(&detail, status, "takes %s", option->takes);
+  /* A row that is refused speaks for itself; a wrong value is shown. */
+  if (status == JP_NOT_FOUND)
+    return jp_fail(error, JP_INVALID, "%s: %s", name, detail.text);
+  return jp_fail(error, status, "%s %s, not \"%.200s\"", name, detail.text, text);
+}
+
+/* Where the row's name is a prefix of the argument, `value` is what is attached to it (NULL: nothing). */
+static bool matches_name(const struct option *option, const char *argument, const char **value)
+{
+  for (size_t i = 0; i < OPTION_NAMES && option->names[i] != NULL; i++) {
+    const char *name = option->names[i];
+    size_t length = strlen(name);
+    if (strncmp(argument, name, length) != 0)
+      continue;
+    const char *rest = argument + length;
+    *value = NULL;
+    if (*rest == '\0')
+      return true;
+    if (name[1] == '-' && *rest == '=') {
+      *value = rest + 1;
+      return true;
+    }
+    if (option->attaches && name[1] != '-') {
+      *value = rest;
+      return true;
+    }
+  }
+  return false;
+}
+
+static const struct option *find_option(const struct option_input *input, const char *argument,
+                                        const char **value, size_t *row)
+{
+  for (*row = 0; *row < input->option_count; (*row)++) {
+    if (matches_name(&input->options[*row], argument, value))
+      return &input->options[*row];
+  }
+  return NULL;
+}
+
+/* Reads the option at args[at]; *taken is how many arguments it used. */
+static enum jp_status read_option(const struct option_input *input, size_t at, void *values,
+                                  struct option_result *result, size_t *taken, bool *ends,
+                                  struct jp_error *error)
+{
+  const char *argument = input->args[at];
+  const char *value;
+  size_t row;
+  const struct option *option = find_option(input, argument, &value, &row);
+  if (option == NULL)
+    return jp_fail(error, JP_INVALID, "unknown option \"%.200s\" (--help lists them)", argument);
+  const char *name = option->names[0];
+  if ((result->given >> row & 1) != 0 && !option->repeats)
+    return jp_fail(error, JP_INVALID, "%s is given twice", name);
+  result->given |= (uint64_t)1 << row;
+  *ends = option->ends;
+  *taken = 1;
+  if (option->takes == NULL) {
+    if (value != NULL)
+      return jp_fail(error, JP_INVALID, "%s takes no value", name);
+    *(bool *)((char *)values + option->offset) = true;
+    return JP_OK;
+  }
+  if (value == NULL) {
+    if (at + 1 == input->arg_count)
+      return jp_fail(error, JP_INVALID, "%s takes %s, and nothing follows it", name, option->takes);
+    value = input->args[at + 1];
+    *taken = 2;
+  }
+  return read_value(option, name, value, values, error);
+}
+
+/* ---- the environment ---- */
+
+/* A list in a variable is split at blanks. */
+static enum jp_status read_list_variable(const struct option *option, const char *text, void *values,
+                                         struct jp_error *error)
+{
+  struct option_list *list = (struct option_list *)((char *)values + option->offset);
+  list->copy = strdup(text);
+  if (list->copy == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  char *rest;
+  for (char *item = strtok_r(list->copy, " \t\n", &rest); item != NULL;
+       item = strtok_r(NULL, " \t\n", &rest)) {
+    enum jp_status status = read_value(option, option->variable, item, values, error);
+    if (status != JP_OK)
+      return status;
+  }
+  return JP_OK;
+}
+
+static enum jp_status read_variables(const struct option_input *input, void *values,
+                                     struct option_result *result, struct jp_error *error)
+{
+  for (size_t row = 0; row < input->option_count; row++) {
+    const struct option *option = &input->options[row];
+    if (option->variable == NULL || (result->given >> row & 1) != 0)
+      continue;
+    const char *text = input->variable(option->variable);
+    if (text == NULL || *text == '\0')
+      continue;
+    enum jp_status status = option->repeats ? read_list_variable(option, text, values, error)
+                                            : read_value(option, option->variable, text, values, error);
+    if (status != JP_OK)
+      return status;
+    result->from_variable |= (uint64_t)1 << row;
+  }
+  return JP_OK;
+}
+
+enum jp_status options_parse(const struct option_input *input, void *values, struct option_result *result,
+                             struct jp_error *error)
+{
+  assert(input->option_count <= 64);
+  *result = (struct option_result){0};
+  size_t at = 0;
+  bool ends = false;
+  while (at < input->arg_count && !ends) {
+    const char *argument = input->args[at];
+    if (argument[0] != '-')
+      break;
+    if (strcmp(argument, "--") == 0) {
+      at++;
+      break;
+    }
+    size_t taken = 0;
+    enum jp_status status = read_option(input, at, values, result, &taken, &ends, error);
+    if (status != JP_OK)
+      return status;
+    at += taken;
+  }
+  result->used = at;
+  return input->variable != NULL ? read_variables(input, values, result, error) : JP_OK;
+}
+
+/* ---- help ---- */
+
+enum { HELP_COLUMN = 34 };
+
+static int print_names(FILE *out, const struct option *option)
+{
+  int width = fprintf(out, "  %s", option->names[0]);
+  for (size_t i = 1; i < OPTION_NAMES && option->names[i] != NULL; i++)
+    width += fprintf(out, ", %s", option->names[i]);
+  if (option->takes != NULL)
+    width += fprintf(out, " %s", option->takes);
+  return width;
+}
+
+void options_print_help(FILE *out, const struct option *options, size_t count)
+{
+  for (size_t row = 0; row < count; row++) {
+    const struct option *option = &options[row];
+    if (option->group != NULL)
+      fprintf(out, "\n%s\n", option->group);
+    int width = print_names(out, option);
+    if (width + 2 > HELP_COLUMN) {
+      fputc('\n', out);
+      width = 0;
+    }
+    fprintf(out, "%*s%s", HELP_COLUMN - width, "", option->help);
+    if (option->standard != NULL)
+      fprintf(out, " [%s]", option->standard);
+    fputc('\n', out);
+  }
+}

@@ -1,0 +1,523 @@
+#include "cli/run_options.h"
+
+#include "policy/policy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- readers of this table's own ---- */
+
+static enum jp_status read_host(const char *text, size_t length, struct run_endpoint *endpoint)
+{
+  if (length >= 2 && text[0] == '[' && text[length - 1] == ']') {
+    text++;
+    length -= 2;
+  }
+  if (length == 0 || length >= sizeof endpoint->host)
+    return JP_INVALID;
+  for (size_t i = 0; i < length; i++) {
+    if ((unsigned char)text[i] <= ' ' || strchr("[]/@", text[i]) != NULL)
+      return JP_INVALID;
+  }
+  memcpy(endpoint->host, text, length);
+  endpoint->host[length] = '\0';
+  return JP_OK;
+}
+
+static enum jp_status read_endpoint(const struct option *option, const char *text, void *value,
+                                    struct jp_error *error)
+{
+  (void)option;
+  struct run_endpoint *endpoint = value;
+  *endpoint = (struct run_endpoint){.enabled = true, .host = "127.0.0.1"};
+  const char *colon = strrchr(text, ':');
+  const char *port = colon != NULL ? colon + 1 : text;
+  if (colon != NULL && read_host(text, (size_t)(colon - text), endpoint) != JP_OK)
+    return JP_INVALID;
+  /* An IPv6 address without brackets cannot be told from one with a port. */
+  if (strchr(endpoint->host, ':') != NULL && text[0] != '[')
+    return jp_fail(error, JP_INVALID, "takes [HOST:]PORT or auto, with an IPv6 address in brackets");
+  if (strcmp(port, "auto") == 0)
+    return JP_OK;
+  size_t digits = strspn(port, "0123456789");
+  if (digits == 0 || digits > 5 || port[digits] != '\0')
+    return JP_INVALID;
+  long number = strtol(port, NULL, 10);
+  if (number < 1 || number > UINT16_MAX)
+    return jp_fail(error, JP_INVALID, "takes a port from 1 to 65535, or auto");
+  endpoint->port = (uint16_t)number;
+  return JP_OK;
+}
+
+static enum jp_status read_uuid(const struct option *option, const char *text, void *value,
+                                struct jp_error *error)
+{
+  (void)option;
+  (void)error;
+  return uuid_parse(text_of(text), value) ? JP_OK : JP_INVALID;
+}
+
+static enum jp_status read_name(const struct option *option, const char *text, void *value,
+                                struct jp_error *error)
+{
+  (void)option;
+  struct text name = text_of(text);
+  bool good = name.len > 0 && name.len <= 128 && text_valid_utf8(name) == name.len;
+  for (size_t i = 0; good && i < name.len; i++)
+    good = (unsigned char)text[i] >= ' ' && text[i] != 0x7F;
+  if (!good)
+    return jp_fail(error, JP_INVALID, "takes a name of 1 to 128 bytes of UTF-8 without control characters");
+  *(const char **)value = text;
+  return JP_OK;
+}
+
+static enum jp_status read_action(const struct option *option, const char *text, void *value,
+                                  struct jp_error *error)
+{
+  static const int actions[] = {POLICY_ALLOW, POLICY_DENY};
+  int index;
+  enum jp_status status = option_read_word(option, text, &index, error);
+  if (status == JP_OK)
+    *(int *)value = actions[index];
+  return status;
+}
+
+static enum jp_status read_compat(const struct option *option, const char *text, void *value,
+                                  struct jp_error *error)
+{
+  int index;
+  enum jp_status status = option_read_word(option, text, &index, error);
+  if (status == JP_OK)
+    *(bool *)value = true;
+  return status;
+}
+
+static enum jp_status refuse_directory(const struct option *option, const char *text, void *value,
+                                       struct jp_error *error)
+{
+  (void)option;
+  (void)text;
+  (void)value;
+  return jp_fail(error, JP_NOT_FOUND, "directory registration is not available in this version");
+}
+
+/* ---- the table ---- */
+
+static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
+static const char *const actions[] = {"ALLOW", "DENY", NULL};
+static const char *const compat_words[] = {"pal", NULL};
+
+#define AT(member) .offset = offsetof(struct run_options, member)
+#define DAY_MS     86400000LL
+#define GIB        ((int64_t)1 << 30)
+#define MANY       1000000000LL
+
+const struct option run_option_rows[] = {
+    {.group = "The application:",
+     .names = {"-cp", "--class-path", "-classpath"},
+     .variable = "JPEER_CLASS_PATH",
+     .takes = "PATH",
+     .standard = ".",
+     .help = "where classes are looked for, as java takes it",
+     .read = option_read_text,
+     AT(class_path)},
+    {.names = {"-jar"},
+     .variable = "JPEER_JAR",
+     .takes = "FILE",
+     .help = "runs the main class that the jar names; what follows FILE are its arguments",
+     .read = option_read_text,
+     AT(jar),
+     .ends = true},
+    {.names = {"--as-service"},
+     .variable = "JPEER_AS_SERVICE",
+     .help = "runs no main class: serves until it is stopped",
+     .read = option_read_switch,
+     AT(as_service)},
+
+    {.group = "Addresses:",
+     .names = {"--json-rpc"},
+     .variable = "JPEER_JSON_RPC",
+     .takes = "[HOST:]PORT|auto",
+     .help = "serves JSON-RPC over WebSocket and HTTP; HOST is 127.0.0.1 unless given",
+     .read = read_endpoint,
+     AT(json)},
+    {.names = {"--zmq-rpc"},
+     .variable = "JPEER_ZMQ_RPC",
+     .takes = "[HOST:]PORT|auto",
+     .help = "serves JSON-RPC over ZeroMQ",
+     .read = read_endpoint,
+     AT(zmq)},
+    {.names = {"--insecure-listen"},
+     .variable = "JPEER_INSECURE_LISTEN",
+     .help = "allows addresses other than loopback, where anyone who reaches them is a client",
+     .read = option_read_switch,
+     AT(insecure_listen)},
+
+    {.group = "Policy:",
+     .names = {"--rpc-policy"},
+     .variable = "JPEER_RPC_POLICY",
+     .takes = "PATH",
+     .help = "the policy file (YAML): what clients may use",
+     .read = option_read_text,
+     AT(policy_file)},
+    {.names = {"--rpc-policy-preset"},
+     .variable = "JPEER_RPC_POLICY_PRESET",
+     .takes = "A,B,...",
+     .help = "presets: deny-unsafe, deny-jdk-internals, deny-classloading, deny-reflection, "
+             "deny-serialization, deny-scripting, deny-nonpublic",
+     .read = option_read_text,
+     AT(policy_presets)},
+    {.names = {"--rpc-default-action"},
+     .variable = "JPEER_RPC_DEFAULT_ACTION",
+     .takes = "ALLOW|DENY",
+     .help = "for what no rule and no preset decides; wins over the file's",
+     .read = read_action,
+     AT(default_action),
+     .words = actions},
+
+    {.group = "The peer:",
+     .names = {"-n", "--name"},
+     .variable = "JPEER_NAME",
+     .takes = "NAME",
+     .standard = "the main class or the jar",
+     .help = "the peer's name",
+     .read = read_name,
+     AT(name)},
+    {.names = {"-u", "--uuid"},
+     .variable = "JPEER_UUID",
+     .takes = "UUID",
+     .standard = "a random one",
+     .help = "the peer's UUID",
+     .read = read_uuid,
+     AT(uuid)},
+    {.names = {"--ready-file"},
+     .variable = "JPEER_READY_FILE",
+     .takes = "PATH",
+     .help = "written when the peer is ready: uuid, name, pid and addresses as JSON",
+     .read = option_read_text,
+     AT(ready_file)},
+    {.names = {"--log-level"},
+     .variable = "JPEER_LOG_LEVEL",
+     .takes = "error|warn|info|debug",
+     .standard = "info",
+     .help = "how much is logged on stderr",
+     .read = option_read_word,
+     AT(log_level),
+     .words = log_levels},
+    {.names = {"--grace"},
+     .variable = "JPEER_GRACE",
+     .takes = "MS",
+     .standard = "5000",
+     .help = "how long running requests get when the peer stops",
+     .read = option_read_duration,
+     AT(grace_ms),
+     .max = DAY_MS},
+    {.names = {"--compat"},
+     .variable = "JPEER_COMPAT",
+     .takes = "pal",
+     .help = "answers as the Java implementation does, for its clients",
+     .read = read_compat,
+     AT(compat_pal),
+     .words = compat_words},
+    {.names = {"-d", "--dir"},
+     .takes = "HOST:PORT",
+     .help = "refused: directory registration is not available in this version",
+     .read = refuse_directory},
+
+    {.group = "The JVM:",
+     .names = {"--jvm"},
+     .variable = "JPEER_JVM",
+     .takes = "PATH",
+     .standard = "JAVA_HOME, java on PATH, the usual folders",
+     .help = "libjvm.so, or a Java home",
+     .read = option_read_text,
+     AT(jvm)},
+    {.names = {"-J"},
+     .variable = "JPEER_JVM_OPTIONS",
+     .takes = "OPTION",
+     .help = "an option of the JVM (-J -Xmx1g); may be repeated; the variable is split at blanks",
+     .read = option_read_list,
+     AT(jvm_options),
+     .repeats = true,
+     .attaches = true},
+
+    {.group = "Threads:",
+     .names = {"--rpc-threads"},
+     .variable = "JPEER_RPC_THREADS",
+     .takes = "N",
+     .standard = "the number of cores",
+     .help = "threads that serve requests when there is little to do",
+     .read = option_read_count,
+     AT(threads),
+     .min = 1,
+     .max = 10000},
+    {.names = {"--rpc-threads-max"},
+     .variable = "JPEER_RPC_THREADS_MAX",
+     .takes = "N",
+     .standard = "256",
+     .help = "how many there may be while calls are slow",
+     .read = option_read_count,
+     AT(threads_max),
+     .min = 1,
+     .max = 10000},
+    {.names = {"--busy-timeout"},
+     .variable = "JPEER_BUSY_TIMEOUT",
+     .takes = "MS",
+     .standard = "5000",
+     .help = "how long a request waits while every thread is inside Java",
+     .read = option_read_duration,
+     AT(busy_timeout_ms),
+     .max = DAY_MS},
+
+    {.group = "Sessions:",
+     .names = {"--session-ttl"},
+     .variable = "JPEER_SESSION_TTL",
+     .takes = "MS",
+     .standard = "10m",
+     .help = "how long a session that no connection holds is kept",
+     .read = option_read_duration,
+     AT(session_ttl_ms),
+     .min = 1,
+     .max = 365 * DAY_MS},
+    {.names = {"--session-max-objects"},
+     .variable = "JPEER_SESSION_MAX_OBJECTS",
+     .takes = "N",
+     .standard = "4000000",
+     .help = "objects that a session may hold",
+     .read = option_read_count,
+     AT(session_max_objects),
+     .min = 1,
+     .max = MANY},
+    {.names = {"--sessions-max"},
+     .variable = "JPEER_SESSIONS_MAX",
+     .takes = "N",
+     .standard = "100000",
+     .help = "sessions that may exist",
+     .read = option_read_count,
+     AT(sessions_max),
+     .min = 1,
+     .max = MANY},
+
+    {.group = "Messages and connections:",
+     .names = {"--message-max"},
+     .variable = "JPEER_MESSAGE_MAX",
+     .takes = "BYTES",
+     .standard = "16M",
+     .help = "the longest message (4096, 64K, 16M)",
+     .read = option_read_size,
+     AT(message_max),
+     .min = 256,
+     .max = GIB},
+    {.names = {"--depth-max"},
+     .variable = "JPEER_DEPTH_MAX",
+     .takes = "N",
+     .standard = "128",
+     .help = "how deep a message may nest",
+     .read = option_read_count,
+     AT(depth_max),
+     .min = 4,
+     .max = 10000},
+    {.names = {"--batch-max"},
+     .variable = "JPEER_BATCH_MAX",
+     .takes = "N",
+     .standard = "1000",
+     .help = "requests in one batch",
+     .read = option_read_count,
+     AT(batch_max),
+     .min = 1,
+     .max = 1000000},
+    {.names = {"--array-value-max"},
+     .variable = "JPEER_ARRAY_VALUE_MAX",
+     .takes = "N",
+     .standard = "1000",
+     .help = "the longest array whose elements come with its ref",
+     .read = option_read_count,
+     AT(array_value_max),
+     .max = 1000000},
+    {.names = {"--stack-frames-max"},
+     .variable = "JPEER_STACK_FRAMES_MAX",
+     .takes = "N",
+     .standard = "64",
+     .help = "stack frames told of a throwable; 0: none",
+     .read = option_read_count,
+     AT(stack_frames_max),
+     .max = 10000},
+    {.names = {"--send-buffer-max"},
+     .variable = "JPEER_SEND_BUFFER_MAX",
+     .takes = "BYTES",
+     .standard = "16M",
+     .help = "unsent answers a connection, before it is dropped",
+     .read = option_read_size,
+     AT(send_buffer_max),
+     .min = 4096,
+     .max = GIB},
+    {.names = {"--connections-max"},
+     .variable = "JPEER_CONNECTIONS_MAX",
+     .takes = "N",
+     .standard = "10000",
+     .help = "open connections",
+     .read = option_read_count,
+     AT(connections_max),
+     .min = 1,
+     .max = 1000000},
+    {.names = {"--header-timeout"},
+     .variable = "JPEER_HEADER_TIMEOUT",
+     .takes = "MS",
+     .standard = "10s",
+     .help = "for a request's line and headers",
+     .read = option_read_duration,
+     AT(header_timeout_ms),
+     .min = 1,
+     .max = DAY_MS},
+    {.names = {"--body-timeout"},
+     .variable = "JPEER_BODY_TIMEOUT",
+     .takes = "MS",
+     .standard = "60s",
+     .help = "for a request's body",
+     .read = option_read_duration,
+     AT(body_timeout_ms),
+     .min = 1,
+     .max = DAY_MS},
+    {.names = {"--idle-timeout"},
+     .variable = "JPEER_IDLE_TIMEOUT",
+     .takes = "MS",
+     .standard = "60s",
+     .help = "for an HTTP connection between requests",
+     .read = option_read_duration,
+     AT(idle_timeout_ms),
+     .min = 1,
+     .max = DAY_MS},
+
+    {.group = "Also:", .names = {"--help", "-h"}, .help = "shows this", .read = option_read_switch, AT(help)},
+};
+const size_t run_option_count = sizeof run_option_rows / sizeof run_option_rows[0];
+
+/* ---- the rules between options ---- */
+
+static bool was_set(uint64_t set, size_t offset)
+{
+  for (size_t row = 0; row < run_option_count; row++) {
+    if (run_option_rows[row].offset == offset)
+      return (set >> row & 1) != 0;
+  }
+  return false;
+}
+
+/* What to run stands on the command line or in the environment, and the command line wins whole. */
+static enum jp_status settle_application(struct run_options *options, const struct option_result *result,
+                                         char *const *args, size_t arg_count, struct jp_error *error)
+{
+  args += result->used;
+  arg_count -= result->used;
+  bool jar_given = was_set(result->given, offsetof(struct run_options, jar));
+  bool service_given = was_set(result->given, offsetof(struct run_options, as_service));
+  if (jar_given && service_given)
+    return jp_fail(error, JP_INVALID, "--as-service runs no main class: it cannot stand with -jar");
+  if (service_given && arg_count > 0)
+    return jp_fail(error, JP_INVALID, "--as-service runs no main class: \"%.200s\" is one too many", args[0]);
+  if (jar_given || (!service_given && arg_count > 0))
+    options->as_service = false;
+  if (service_given || (!jar_given && arg_count > 0))
+    options->jar = NULL;
+  if (options->as_service && options->jar != NULL)
+    return jp_fail(error, JP_INVALID, "JPEER_AS_SERVICE and JPEER_JAR cannot both be set");
+  if (options->jar == NULL && !options->as_service) {
+    if (arg_count == 0)
+      return jp_fail(error, JP_INVALID, "run takes a main class, -jar FILE or --as-service");
+    options->main_class = args[0];
+    args++;
+    arg_count--;
+  }
+  options->args = args;
+  options->arg_count = arg_count;
+  return JP_OK;
+}
+
+static bool is_loopback(const char *host)
+{
+  unsigned a, b, c, d;
+  int end = 0;
+  if (strcmp(host, "localhost") == 0 || strcmp(host, "::1") == 0)
+    return true;
+  return sscanf(host, "%3u.%3u.%3u.%3u%n", &a, &b, &c, &d, &end) == 4 && host[end] == '\0' && a == 127 &&
+         b < 256 && c < 256 && d < 256;
+}
+
+static enum jp_status check_address(const char *option, const struct run_endpoint *endpoint, bool insecure,
+                                    struct jp_error *error)
+{
+  if (!endpoint->enabled || insecure || is_loopback(endpoint->host))
+    return JP_OK;
+  return jp_fail(error, JP_INVALID,
+                 "%s takes a loopback address unless --insecure-listen is given: anyone who reaches %s could "
+                 "use the peer",
+                 option, endpoint->host);
+}
+
+static const char *standard_name(const struct run_options *options)
+{
+  if (options->main_class != NULL)
+    return options->main_class;
+  if (options->jar == NULL)
+    return "jpeer";
+  const char *slash = strrchr(options->jar, '/');
+  return slash != NULL ? slash + 1 : options->jar;
+}
+
+static enum jp_status check_options(struct run_options *options, struct jp_error *error)
+{
+  enum jp_status status = check_address("--json-rpc", &options->json, options->insecure_listen, error);
+  if (status == JP_OK)
+    status = check_address("--zmq-rpc", &options->zmq, options->insecure_listen, error);
+  if (status != JP_OK)
+    return status;
+  if (options->threads > options->threads_max)
+    return jp_fail(error, JP_INVALID, "--rpc-threads takes at most --rpc-threads-max, which is %zu",
+                   options->threads_max);
+  if (options->name == NULL && read_name(NULL, standard_name(options), &options->name, NULL) != JP_OK)
+    options->name = "jpeer";
+  return JP_OK;
+}
+
+static void set_defaults(struct run_options *options)
+{
+  *options = (struct run_options){.log_level = LOG_LEVEL_INFO,
+                                  .grace_ms = 5000,
+                                  .threads_max = 256,
+                                  .default_action = POLICY_UNSET,
+                                  .busy_timeout_ms = 5000,
+                                  .session_ttl_ms = 600000,
+                                  .session_max_objects = 4000000,
+                                  .sessions_max = 100000,
+                                  .message_max = 16 << 20,
+                                  .depth_max = 128,
+                                  .batch_max = 1000,
+                                  .send_buffer_max = 16 << 20,
+                                  .connections_max = 10000,
+                                  .header_timeout_ms = 10000,
+                                  .body_timeout_ms = 60000,
+                                  .idle_timeout_ms = 60000,
+                                  .array_value_max = 1000,
+                                  .stack_frames_max = 64};
+}
+
+enum jp_status run_options_read(char *const *args, size_t arg_count,
+                                const char *(*variable)(const char *name), struct run_options *options,
+                                struct jp_error *error)
+{
+  set_defaults(options);
+  struct option_input input = {run_option_rows, run_option_count, args, arg_count, variable};
+  struct option_result result;
+  enum jp_status status = options_parse(&input, options, &result, error);
+  if (status != JP_OK || options->help || options->version)
+    return status;
+  options->has_uuid = was_set(result.given | result.from_variable, offsetof(struct run_options, uuid));
+  status = settle_application(options, &result, args, arg_count, error);
+  return status == JP_OK ? check_options(options, error) : status;
+}
+
+void run_options_fini(struct run_options *options)
+{
+  option_list_fini(&options->jvm_options);
+}

@@ -1,0 +1,85 @@
+#ifndef JPEER_CLI_RUN_OPTIONS_H
+#define JPEER_CLI_RUN_OPTIONS_H
+/*
+ * What `jpeer run` was asked to do: its options, their defaults, and the rules between them.
+ *
+ * Texts are borrowed from the arguments and the environment, so a struct run_options is valid as long as
+ * those are. Main's thread.
+ */
+#include "base/log.h"
+#include "base/uuid.h"
+#include "cli/options.h"
+
+struct run_endpoint {
+  bool enabled;
+  char host[256]; /* a name or a number, without brackets */
+  uint16_t port;  /* 0: auto */
+};
+
+struct run_options {
+  /* the application */
+  const char *class_path;
+  const char *jar;
+  const char *main_class;
+  char *const *args; /* main's */
+  size_t arg_count;
+  bool as_service;
+
+  /* the peer */
+  const char *name; /* never NULL after run_options_read */
+  bool has_uuid;
+  struct uuid uuid;
+  const char *ready_file;
+  int log_level; /* enum log_level */
+  int64_t grace_ms;
+  bool compat_pal;
+
+  /* the JVM */
+  const char *jvm;
+  struct option_list jvm_options;
+
+  /* addresses and the crew */
+  struct run_endpoint json;
+  struct run_endpoint zmq;
+  bool insecure_listen;
+  size_t threads; /* 0: the number of cores */
+  size_t threads_max;
+
+  /* policy */
+  const char *policy_file;
+  const char *policy_presets;
+  int default_action; /* enum policy_action */
+
+  /* limits */
+  int64_t busy_timeout_ms;
+  int64_t session_ttl_ms;
+  size_t session_max_objects;
+  size_t sessions_max;
+  size_t message_max;
+  size_t depth_max;
+  size_t batch_max;
+  size_t send_buffer_max;
+  size_t connections_max;
+  int64_t header_timeout_ms;
+  int64_t body_timeout_ms;
+  int64_t idle_timeout_ms;
+  size_t array_value_max;
+  size_t stack_frames_max;
+
+  bool help;
+  bool version;
+};
+
+/* The table, for help and for the test that compares docs/flags.md with it. */
+extern const struct option run_option_rows[];
+extern const size_t run_option_count;
+
+/* Sets the defaults and reads the arguments behind `run` and the environment (variable: see options.h).
+ * JP_INVALID: a usage error in one line. With help or version set, nothing else was checked. Caller frees
+ * with run_options_fini, in any case. */
+enum jp_status run_options_read(char *const *args, size_t arg_count,
+                                const char *(*variable)(const char *name), struct run_options *options,
+                                struct jp_error *error) JP_MUST_CHECK;
+void run_options_fini(struct run_options *options);
+
+#endif

@@ -1,0 +1,56 @@
+/* The command line of `jpeer run`: the input is its arguments, each ended by a NUL or a newline. Arguments
+ * before a first "ENV" line are the command line; those behind it are NAME=VALUE pairs of the environment. */
+#include "cli/run_options.h"
+
+#include <stdlib.h>
+
+enum { MAX_ARGS = 64 };
+
+static char **environment;
+
+static const char *variable(const char *name)
+{
+  size_t length = strlen(name);
+  for (char **at = environment; at != NULL && *at != NULL; at++) {
+    if (strncmp(*at, name, length) == 0 && (*at)[length] == '=')
+      return *at + length + 1;
+  }
+  return NULL;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  char *copy = malloc(size + 1);
+  if (copy == NULL)
+    return 0;
+  if (size > 0)
+    memcpy(copy, data, size);
+  copy[size] = '\0';
+
+  char *args[MAX_ARGS + 1] = {NULL};
+  size_t count = 0;
+  size_t line_end = SIZE_MAX;
+  for (size_t at = 0; at < size && count < MAX_ARGS; at += strlen(copy + at) + 1) {
+    copy[at + strcspn(copy + at, "\n")] = '\0';
+    if (line_end == SIZE_MAX && strcmp(copy + at, "ENV") == 0)
+      line_end = count;
+    else
+      args[count++] = copy + at;
+  }
+  if (line_end == SIZE_MAX)
+    line_end = count;
+  environment = args + line_end;
+
+  struct run_options options;
+  struct jp_error error = {0};
+  enum jp_status status = run_options_read(args, line_end, variable, &options, &error);
+  if (status != JP_OK && error.text[0] == '\0')
+    abort();
+  if (status == JP_OK && !options.help && !options.version && options.name == NULL)
+    abort();
+  run_options_fini(&options);
+  free(copy);
+  return 0;
+}

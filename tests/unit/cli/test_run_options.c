@@ -1,0 +1,293 @@
+/* cli/run_options.c over cli/options.c: what is taken, and what each usage error says. */
+#include "cli/run_options.h"
+
+#include "policy/policy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { MAX_WORDS = 16 };
+
+static const char *const *variables; /* name, value, name, value, ..., NULL */
+
+static const char *variable(const char *name)
+{
+  for (const char *const *at = variables; at != NULL && *at != NULL; at += 2) {
+    if (strcmp(at[0], name) == 0)
+      return at[1];
+  }
+  return NULL;
+}
+
+/* Splits a line at blanks, in place. */
+static size_t split(char *line, char **words)
+{
+  size_t count = 0;
+  char *rest;
+  for (char *word = strtok_r(line, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
+    assert_true(count < MAX_WORDS);
+    words[count++] = word;
+  }
+  return count;
+}
+
+struct command {
+  char line[512];
+  char *words[MAX_WORDS];
+  struct run_options options;
+  struct jp_error error;
+};
+
+static enum jp_status read_command(struct command *command, const char *line, const char *const *environment)
+{
+  assert_true(strlen(line) < sizeof command->line);
+  strcpy(command->line, line);
+  size_t count = split(command->line, command->words);
+  variables = environment;
+  command->error.text[0] = '\0';
+  return run_options_read(command->words, count, variable, &command->options, &command->error);
+}
+
+static const struct {
+  const char *line;
+  const char *message; /* the whole of it */
+} usage_errors[] = {
+    {"", "run takes a main class, -jar FILE or --as-service"},
+    {"--no-such Main", "unknown option \"--no-such\" (--help lists them)"},
+    {"- Main", "unknown option \"-\" (--help lists them)"},
+    {"--json-rpc", "--json-rpc takes [HOST:]PORT|auto, and nothing follows it"},
+    {"--json-rpc 0 Main", "--json-rpc takes a port from 1 to 65535, or auto, not \"0\""},
+    {"--json-rpc 65536 Main", "--json-rpc takes a port from 1 to 65535, or auto, not \"65536\""},
+    {"--json-rpc 00001234 Main", "--json-rpc takes [HOST:]PORT|auto, not \"00001234\""},
+    {"--json-rpc -1 Main", "--json-rpc takes [HOST:]PORT|auto, not \"-1\""},
+    {"--json-rpc +80 Main", "--json-rpc takes [HOST:]PORT|auto, not \"+80\""},
+    {"--json-rpc 80x Main", "--json-rpc takes [HOST:]PORT|auto, not \"80x\""},
+    {"--json-rpc :80 Main", "--json-rpc takes [HOST:]PORT|auto, not \":80\""},
+    {"--json-rpc= Main", "--json-rpc takes [HOST:]PORT|auto, not \"\""},
+    {"--json-rpc host/x:80 Main", "--json-rpc takes [HOST:]PORT|auto, not \"host/x:80\""},
+    {"--json-rpc ::1:80 Main",
+     "--json-rpc takes [HOST:]PORT or auto, with an IPv6 address in brackets, not \"::1:80\""},
+    {"--zmq-rpc never Main", "--zmq-rpc takes [HOST:]PORT|auto, not \"never\""},
+    {"--json-rpc 0.0.0.0:80 Main", "--json-rpc takes a loopback address unless --insecure-listen is given: "
+                                   "anyone who reaches 0.0.0.0 could "
+                                   "use the peer"},
+    {"--zmq-rpc [::]:auto Main",
+     "--zmq-rpc takes a loopback address unless --insecure-listen is given: anyone who reaches :: could use "
+     "the peer"},
+    {"--json-rpc 127.0.0.1.example.org:80 Main",
+     "--json-rpc takes a loopback address unless --insecure-listen is given: anyone who reaches "
+     "127.0.0.1.example.org could use the peer"},
+    {"--json-rpc 80 --json-rpc 81 Main", "--json-rpc is given twice"},
+    {"-cp a --class-path b Main", "-cp is given twice"},
+    {"-n", "-n takes NAME, and nothing follows it"},
+    {"-n \x01 Main", "-n takes a name of 1 to 128 bytes of UTF-8 without control characters, not \"\x01\""},
+    {"-n \xff Main", "-n takes a name of 1 to 128 bytes of UTF-8 without control characters, not \"\xff\""},
+    {"--uuid 1234 Main", "-u takes UUID, not \"1234\""},
+    {"--rpc-threads 0 Main", "--rpc-threads takes N, from 1 to 10000, not \"0\""},
+    {"--rpc-threads 1.5 Main", "--rpc-threads takes N, from 1 to 10000, not \"1.5\""},
+    {"--rpc-threads 300 Main", "--rpc-threads takes at most --rpc-threads-max, which is 256"},
+    {"--grace 1d Main",
+     "--grace takes MS: milliseconds, or a number with ms, s, m or h, from 0 to 86400000 ms, not \"1d\""},
+    {"--grace 99999999999999999999 Main",
+     "--grace takes MS: milliseconds, or a number with ms, s, m or h, from 0 to 86400000 ms, not "
+     "\"99999999999999999999\""},
+    {"--message-max 9223372036854775807G Main",
+     "--message-max takes BYTES, from 256 to 1073741824, not \"9223372036854775807G\""},
+    {"--message-max 1T Main", "--message-max takes BYTES, from 256 to 1073741824, not \"1T\""},
+    {"--depth-max -4 Main", "--depth-max takes N, from 4 to 10000, not \"-4\""},
+    {"--rpc-default-action allow Main", "--rpc-default-action takes ALLOW|DENY, not \"allow\""},
+    {"--rpc-default-action LOG_AND_ALLOW Main",
+     "--rpc-default-action takes ALLOW|DENY, not \"LOG_AND_ALLOW\""},
+    {"--compat java Main", "--compat takes pal, not \"java\""},
+    {"--log-level loud Main", "--log-level takes error|warn|info|debug, not \"loud\""},
+    {"-d localhost:2379 Main", "-d: directory registration is not available in this version"},
+    {"--dir=localhost:2379 Main", "-d: directory registration is not available in this version"},
+    {"--as-service=1", "--as-service takes no value"},
+    {"--as-service Main", "--as-service runs no main class: \"Main\" is one too many"},
+    {"--as-service -jar app.jar", "--as-service runs no main class: it cannot stand with -jar"},
+    {"-jar", "-jar takes FILE, and nothing follows it"},
+    {"-J", "-J takes OPTION, and nothing follows it"},
+};
+
+static void test_usage_errors(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < sizeof usage_errors / sizeof usage_errors[0]; i++) {
+    struct command command;
+    enum jp_status status = read_command(&command, usage_errors[i].line, NULL);
+    if (status != JP_INVALID || strcmp(command.error.text, usage_errors[i].message) != 0)
+      print_error("jpeer run %s\n  said: %s\n", usage_errors[i].line, command.error.text);
+    assert_string_equal(command.error.text, usage_errors[i].message);
+    assert_int_equal(status, JP_INVALID);
+    run_options_fini(&command.options);
+  }
+}
+
+static void read_good(struct command *command, const char *line, const char *const *environment)
+{
+  enum jp_status status = read_command(command, line, environment);
+  if (status != JP_OK)
+    print_error("jpeer run %s\n  said: %s\n", line, command->error.text);
+  assert_int_equal(status, JP_OK);
+}
+
+static void test_defaults(void **state)
+{
+  (void)state;
+  struct command command;
+  read_good(&command, "com.example.Main", NULL);
+  const struct run_options *options = &command.options;
+  assert_string_equal(options->main_class, "com.example.Main");
+  assert_string_equal(options->name, "com.example.Main");
+  assert_int_equal(options->arg_count, 0);
+  assert_false(options->json.enabled || options->zmq.enabled || options->as_service || options->has_uuid);
+  assert_int_equal(options->default_action, POLICY_UNSET);
+  assert_int_equal(options->grace_ms, 5000);
+  assert_int_equal(options->session_ttl_ms, 600000);
+  assert_int_equal(options->message_max, 16 << 20);
+  assert_int_equal(options->depth_max, 128);
+  assert_int_equal(options->batch_max, 1000);
+  assert_int_equal(options->session_max_objects, 4000000);
+  assert_int_equal(options->sessions_max, 100000);
+  assert_int_equal(options->threads_max, 256);
+  assert_int_equal(options->threads, 0);
+  run_options_fini(&command.options);
+}
+
+static void test_options_end_at_the_main_class(void **state)
+{
+  (void)state;
+  struct command command;
+  read_good(&command, "-cp a.jar:b Main --json-rpc auto -x", NULL);
+  assert_string_equal(command.options.class_path, "a.jar:b");
+  assert_false(command.options.json.enabled);
+  assert_int_equal(command.options.arg_count, 3);
+  assert_string_equal(command.options.args[0], "--json-rpc");
+  run_options_fini(&command.options);
+
+  read_good(&command, "-jar /x/app.jar --name y", NULL);
+  assert_string_equal(command.options.jar, "/x/app.jar");
+  assert_string_equal(command.options.name, "app.jar");
+  assert_null(command.options.main_class);
+  assert_int_equal(command.options.arg_count, 2);
+  run_options_fini(&command.options);
+
+  read_good(&command, "-- --Main a", NULL);
+  assert_string_equal(command.options.main_class, "--Main");
+  assert_int_equal(command.options.arg_count, 1);
+  run_options_fini(&command.options);
+}
+
+static void test_values(void **state)
+{
+  (void)state;
+  struct command command;
+  read_good(&command,
+            "--json-rpc auto --zmq-rpc=localhost:4712 --grace 2s --message-max 64K -J -Xmx1g -J-ea "
+            "--compat pal --rpc-default-action ALLOW --log-level=debug --as-service",
+            NULL);
+  const struct run_options *options = &command.options;
+  assert_true(options->json.enabled && options->zmq.enabled && options->as_service && options->compat_pal);
+  assert_string_equal(options->json.host, "127.0.0.1");
+  assert_int_equal(options->json.port, 0);
+  assert_string_equal(options->zmq.host, "localhost");
+  assert_int_equal(options->zmq.port, 4712);
+  assert_int_equal(options->grace_ms, 2000);
+  assert_int_equal(options->message_max, 65536);
+  assert_int_equal(options->jvm_options.count, 2);
+  assert_string_equal(options->jvm_options.items[0], "-Xmx1g");
+  assert_string_equal(options->jvm_options.items[1], "-ea");
+  assert_int_equal(options->default_action, POLICY_ALLOW);
+  assert_int_equal(options->log_level, LOG_LEVEL_DEBUG);
+  assert_string_equal(options->name, "jpeer");
+  run_options_fini(&command.options);
+
+  read_good(&command, "--json-rpc [::1]:81 --zmq-rpc 0.0.0.0:auto --insecure-listen Main", NULL);
+  assert_string_equal(options->json.host, "::1");
+  assert_int_equal(options->json.port, 81);
+  assert_string_equal(options->zmq.host, "0.0.0.0");
+  run_options_fini(&command.options);
+}
+
+static void test_environment(void **state)
+{
+  (void)state;
+  static const char *const environment[] = {"JPEER_JSON_RPC",
+                                            "auto",
+                                            "JPEER_JVM_OPTIONS",
+                                            "-Xmx1g  -ea",
+                                            "JPEER_COMPAT",
+                                            "pal",
+                                            "JPEER_NAME",
+                                            "from-variable",
+                                            "JPEER_GRACE",
+                                            "",
+                                            "JPEER_AS_SERVICE",
+                                            "yes",
+                                            NULL};
+  struct command command;
+  read_good(&command, "--name from-line", environment);
+  const struct run_options *options = &command.options;
+  assert_true(options->json.enabled && options->compat_pal && options->as_service);
+  assert_string_equal(options->name, "from-line");
+  assert_int_equal(options->grace_ms, 5000);
+  assert_int_equal(options->jvm_options.count, 2);
+  assert_string_equal(options->jvm_options.items[1], "-ea");
+  run_options_fini(&command.options);
+
+  read_good(&command, "-J -Xss1m Main", environment);
+  assert_false(options->as_service);
+  assert_string_equal(options->main_class, "Main");
+  assert_int_equal(options->jvm_options.count, 1);
+  run_options_fini(&command.options);
+}
+
+static void test_environment_errors(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *environment[5];
+    const char *message;
+  } cases[] = {
+      {{"JPEER_JSON_RPC", "http"}, "JPEER_JSON_RPC takes [HOST:]PORT|auto, not \"http\""},
+      {{"JPEER_AS_SERVICE", "maybe"}, "JPEER_AS_SERVICE takes 1, true, yes, 0, false or no, not \"maybe\""},
+      {{"JPEER_AS_SERVICE", "1", "JPEER_JAR", "a.jar"}, "JPEER_AS_SERVICE and JPEER_JAR cannot both be set"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct command command;
+    assert_int_equal(read_command(&command, "", cases[i].environment), JP_INVALID);
+    assert_string_equal(command.error.text, cases[i].message);
+    run_options_fini(&command.options);
+  }
+}
+
+/* Every row can be explained: a twin in the environment, words for help, a reader. */
+static void test_table(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < run_option_count; i++) {
+    const struct option *option = &run_option_rows[i];
+    assert_non_null(option->names[0]);
+    assert_non_null(option->help);
+    assert_non_null(option->read);
+    if (option->variable != NULL)
+      assert_int_equal(strncmp(option->variable, "JPEER_", 6), 0);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_usage_errors),
+      cmocka_unit_test(test_defaults),
+      cmocka_unit_test(test_options_end_at_the_main_class),
+      cmocka_unit_test(test_values),
+      cmocka_unit_test(test_environment),
+      cmocka_unit_test(test_environment_errors),
+      cmocka_unit_test(test_table),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
