@@ -1,0 +1,143 @@
+#ifndef JPEER_NET_CREW_H
+#define JPEER_NET_CREW_H
+/*
+ * The threads that serve. Whoever reads a request runs it: a member takes one event from the one epoll set,
+ * or one unit of work from the ready queue, owns it for a turn, gives it back, and takes the next.
+ *
+ * What the crew serves is a `struct crew_source`: a connection, a listener, a ZeroMQ socket, the queue of one
+ * ZeroMQ identity. A source comes to a thread in two ways:
+ *   - its descriptor was added with crew_watch and became ready (one-shot: it stays silent until the next
+ *     crew_watch), or
+ *   - somebody called crew_submit: the source stands in the ready queue, first in, first out.
+ * Its turn function then runs on that thread. The crew promises that an event, or a submission, is given to
+ * one thread; it does not promise that no other thread is in the source: a source that may be both watched
+ * and submitted, or touched by the watcher's tick, keeps a lock and an owner of its own. A source may get a
+ * turn that it no longer wants, so its memory stays valid, as a source, until crew_destroy.
+ *
+ * A turn serves at most CREW_TURN_MESSAGES messages or CREW_TURN_NS (struct crew_turn counts), then ends by
+ * crew_watch or crew_submit, behind the others. Each message goes through crew_serve, which keeps the
+ * counters that the watcher reads, and which never blocks on the watcher's own thread.
+ *
+ * The watcher is a plain thread. Every 5 ms: where no member is idle and no counter has moved, it adds
+ * members, 1 + n/4 at a time, up to threads_max. Where that is reached (or no thread can be had), it takes
+ * events and ready work itself, with a member whose worker is NULL: crew_serve then answers a ping, refuses a
+ * message that has waited for busy_timeout_ms, and otherwise says CREW_WAIT: the source keeps the message and
+ * calls crew_submit, and so comes by again with the next tick or, sooner, on a member. The watcher also wakes
+ * an idle member when ready work was left lying: nobody has to prove that a wake-up cannot be lost.
+ *
+ * How a second transport joins (ZeroMQ): its socket's descriptor is one source, watched for input; each
+ * identity's queue is another, submitted when it turns from empty to filled and by its own turn when that
+ * ends with messages left. crew_submit wakes an idle member through an eventfd.
+ */
+#include "base/status.h"
+#include "net/scratch.h"
+#include "rpc/service.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CREW_TURN_MESSAGES = 16, CREW_TURN_NS = 200000 };
+
+struct crew;
+
+/* A thread that serves: a member of the crew, or the watcher. Passed to every turn; valid for that turn. */
+struct crew_member {
+  struct crew *crew;
+  struct rpc_worker *worker; /* NULL: the watcher's thread, which may not use Java */
+  struct scratch scratch;    /* buffers that the turn may borrow */
+
+  /* The crew's own. */
+  _Atomic uint64_t steps;
+  bool alternate;
+  bool taken;
+};
+
+struct crew_source {
+  void (*turn)(struct crew_source *source, struct crew_member *member);
+
+  /* The crew's own, under its lock. */
+  struct crew_source *next_ready;
+  bool is_ready;
+};
+
+struct crew_config {
+  unsigned threads;        /* at least 1 */
+  unsigned threads_max;    /* at least threads */
+  int64_t linger_ms;       /* how long a member above `threads` stays idle before it leaves */
+  int64_t busy_timeout_ms; /* net/server.h */
+  /* Called on the watcher's thread, about every tick_ms: deadlines, shutdown. Its member has no worker. */
+  void (*tick)(void *context, struct crew_member *watcher, int64_t now_ms);
+  void *context;
+  int64_t tick_ms;
+};
+
+/* No thread yet: sources can be watched and submitted before crew_start. */
+enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
+                           struct jp_error *error) JP_MUST_CHECK;
+/* Starts the watcher and `threads` members. The service is borrowed until crew_destroy. */
+enum jp_status crew_start(struct crew *crew, const struct rpc_service *service,
+                          struct jp_error *error) JP_MUST_CHECK;
+/* From here on crew_serve refuses every message ("the peer is shutting down"). Any thread. */
+void crew_refuse_all(struct crew *crew);
+/*
+ * Ends the watcher and asks the members to leave after their turn; waits for them until deadline_ms
+ * (clock_now_ms), except for those whose thread is exiting the JVM. False: some are still inside Java, and
+ * crew_destroy then leaves the memory that they use. Once, from a thread that is no member.
+ */
+bool crew_stop(struct crew *crew, int64_t deadline_ms);
+void crew_destroy(struct crew *crew);
+
+const struct rpc_service *crew_service(const struct crew *crew);
+
+/*
+ * Adds fd to the set, or arms it again, for one event. events is EPOLLIN, EPOLLOUT or both; a descriptor that
+ * is ready now is delivered at once, behind those that wait already. Closing fd takes it out. JP_IO. Any
+ * thread.
+ */
+enum jp_status crew_watch(struct crew *crew, struct crew_source *source, int fd, uint32_t events,
+                          struct jp_error *error) JP_MUST_CHECK;
+enum jp_status crew_watch_again(struct crew *crew, struct crew_source *source, int fd, uint32_t events,
+                                struct jp_error *error) JP_MUST_CHECK;
+/* Puts source at the end of the ready queue and wakes an idle member; nothing where it stands there already.
+ * Any thread. */
+void crew_submit(struct crew *crew, struct crew_source *source);
+
+struct crew_turn {
+  int messages;
+  int64_t ends_ns;
+};
+
+void crew_turn_begin(struct crew_turn *turn);
+/* Counts a message; true when the turn must end after it. */
+bool crew_turn_is_over(struct crew_turn *turn);
+
+struct crew_message {
+  struct rpc_client *client;
+  struct text text;
+  bool may_stream;
+  size_t reply_max; /* rpc/service.h */
+  int64_t
+      *since_ms; /* when the message was first seen without a member for it; 0 before. Kept by the source */
+};
+
+enum crew_served {
+  CREW_REPLY,
+  CREW_NO_REPLY,
+  CREW_STREAM,
+  CREW_WAIT /* no member for it yet: keep the message, crew_submit the source, end the turn */
+};
+
+/*
+ * Serves one message: out, stream and the first three results are those of rpc_service.serve. Blocks while
+ * Java runs, so the caller holds no lock. After busy_timeout_ms, and once the crew refuses all, the answer is
+ * an error.
+ */
+enum crew_served crew_serve(struct crew_member *member, const struct crew_message *message,
+                            struct buffer *out, struct rpc_stream *stream);
+
+/* For tests and logs: members now, idle ones included. */
+unsigned crew_size(struct crew *crew);
+
+#endif

@@ -1,0 +1,36 @@
+#include "net/scratch.h"
+
+/* What a thread keeps of a buffer that an unusual message made large. */
+enum { KEPT_SIZE = 256 * 1024 };
+
+void scratch_init(struct scratch *scratch)
+{
+  *scratch = (struct scratch){0};
+}
+
+void scratch_fini(struct scratch *scratch)
+{
+  for (int use = 0; use < SCRATCH_USES; use++)
+    buffer_fini(&scratch->buffers[use]);
+  *scratch = (struct scratch){0};
+}
+
+void scratch_lend(struct scratch *scratch, enum scratch_use use, struct buffer *buffer)
+{
+  if (buffer->data != NULL)
+    return;
+  *buffer = scratch->buffers[use];
+  scratch->buffers[use] = (struct buffer){0};
+}
+
+void scratch_return(struct scratch *scratch, enum scratch_use use, struct buffer *buffer)
+{
+  if (buffer->len > 0)
+    return;
+  buffer_clear(buffer);
+  if (scratch->buffers[use].data != NULL || buffer->cap > KEPT_SIZE)
+    buffer_fini(buffer);
+  else
+    scratch->buffers[use] = *buffer;
+  *buffer = (struct buffer){0};
+}

@@ -1,0 +1,27 @@
+#ifndef JPEER_NET_SCRATCH_H
+#define JPEER_NET_SCRATCH_H
+/*
+ * Memory that a thread lends to what it serves, for a turn: a connection that is idle owns no buffer.
+ *
+ * At the start of a turn the source takes a buffer (scratch_lend swaps it in where the source has none), at
+ * the end it gives it back where nothing is left in it (scratch_return). What is not returned stays the
+ * source's, and the thread makes itself another one. One owner, one thread.
+ */
+#include "base/buffer.h"
+
+enum scratch_use { SCRATCH_INPUT, SCRATCH_MESSAGE, SCRATCH_ANSWER, SCRATCH_OUTPUT, SCRATCH_USES };
+
+struct scratch {
+  struct buffer buffers[SCRATCH_USES];
+};
+
+void scratch_init(struct scratch *scratch);
+void scratch_fini(struct scratch *scratch);
+
+/* Where *buffer has no memory, it gets the thread's. */
+void scratch_lend(struct scratch *scratch, enum scratch_use use, struct buffer *buffer);
+/* Where *buffer is empty, its memory goes to the thread, or back to the system where the thread has enough.
+ */
+void scratch_return(struct scratch *scratch, enum scratch_use use, struct buffer *buffer);
+
+#endif

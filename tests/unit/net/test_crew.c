@@ -1,0 +1,385 @@
+#include "net/crew.h"
+
+#include "base/clock.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* A service with no JVM: "block" blocks until the test lets go, "ping" is a ping, all else comes back. */
+struct stub {
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  bool open;
+  int inside;
+  _Atomic int threads;
+  int thread_limit;
+};
+
+struct stub_thread {
+  struct stub *stub;
+  void (*run)(void *argument, struct rpc_worker *worker);
+  void *argument;
+};
+
+static void *stub_main(void *argument)
+{
+  struct stub_thread *thread = argument;
+  int worker;
+  thread->run(thread->argument, (struct rpc_worker *)(void *)&worker);
+  atomic_fetch_sub(&thread->stub->threads, 1);
+  free(thread);
+  return NULL;
+}
+
+static enum jp_status stub_spawn(void *context, const char *name,
+                                 void (*run)(void *argument, struct rpc_worker *worker), void *argument,
+                                 struct jp_error *error)
+{
+  (void)name;
+  struct stub *stub = context;
+  if (atomic_load(&stub->threads) >= stub->thread_limit)
+    return jp_fail(error, JP_IO, "no more threads");
+  struct stub_thread *thread = malloc(sizeof *thread);
+  assert_non_null(thread);
+  *thread = (struct stub_thread){stub, run, argument};
+  atomic_fetch_add(&stub->threads, 1);
+  pthread_t id;
+  assert_int_equal(pthread_create(&id, NULL, stub_main, thread), 0);
+  pthread_detach(id);
+  return JP_OK;
+}
+
+static bool stub_is_exiting(void *context, struct rpc_worker *worker)
+{
+  (void)context;
+  (void)worker;
+  return false;
+}
+
+static enum rpc_served stub_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                                  struct text message, struct buffer *out, bool may_stream, size_t reply_max,
+                                  struct rpc_stream *stream)
+{
+  (void)worker, (void)client, (void)may_stream, (void)reply_max, (void)stream;
+  struct stub *stub = context;
+  if (text_equal(message, TEXT("block"))) {
+    pthread_mutex_lock(&stub->lock);
+    stub->inside++;
+    pthread_cond_broadcast(&stub->changed);
+    while (!stub->open)
+      pthread_cond_wait(&stub->changed, &stub->lock);
+    stub->inside--;
+    pthread_mutex_unlock(&stub->lock);
+  }
+  buffer_append_text(out, message);
+  return RPC_REPLY;
+}
+
+static bool stub_serve_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served)
+{
+  (void)context;
+  if (!text_equal(message, TEXT("ping")))
+    return false;
+  BUFFER_LITERAL(out, "pong");
+  *served = RPC_REPLY;
+  return true;
+}
+
+static enum rpc_served stub_refuse(void *context, struct text message, const char *reason, struct buffer *out)
+{
+  (void)context;
+  (void)message;
+  buffer_append_text(out, text_of(reason));
+  return RPC_REPLY;
+}
+
+/* A source that serves one message and tells the test. */
+struct job {
+  struct crew_source source;
+  struct stub *stub;
+  const char *message;
+  int64_t since_ms;
+  bool done;
+  enum crew_served served;
+  char answer[200];
+};
+
+static void job_turn(struct crew_source *source, struct crew_member *member)
+{
+  struct job *job = (struct job *)(void *)source;
+  struct buffer out;
+  buffer_init(&out);
+  struct crew_message message = {.text = text_of(job->message), .since_ms = &job->since_ms};
+  enum crew_served served = crew_serve(member, &message, &out, NULL);
+  if (served == CREW_WAIT) {
+    crew_submit(member->crew, source);
+  } else {
+    pthread_mutex_lock(&job->stub->lock);
+    job->served = served;
+    job->done = true;
+    memcpy(job->answer, out.data, out.len);
+    pthread_cond_broadcast(&job->stub->changed);
+    pthread_mutex_unlock(&job->stub->lock);
+  }
+  buffer_fini(&out);
+}
+
+struct fixture {
+  struct stub stub;
+  struct rpc_service service;
+  struct crew *crew;
+};
+
+static void open_fixture(struct fixture *f, unsigned threads, unsigned threads_max, int64_t busy_timeout_ms,
+                         int thread_limit)
+{
+  *f = (struct fixture){.stub.thread_limit = thread_limit};
+  pthread_mutex_init(&f->stub.lock, NULL);
+  pthread_cond_init(&f->stub.changed, NULL);
+  f->service = (struct rpc_service){.context = &f->stub,
+                                    .spawn = stub_spawn,
+                                    .is_exiting = stub_is_exiting,
+                                    .serve = stub_serve,
+                                    .serve_ping = stub_serve_ping,
+                                    .refuse = stub_refuse};
+  struct crew_config config = {.threads = threads,
+                               .threads_max = threads_max,
+                               .linger_ms = 100,
+                               .busy_timeout_ms = busy_timeout_ms,
+                               .tick_ms = 100};
+  struct jp_error error;
+  assert_int_equal(crew_create(&config, &f->crew, &error), JP_OK);
+  assert_int_equal(crew_start(f->crew, &f->service, &error), JP_OK);
+}
+
+static void let_go(struct fixture *f)
+{
+  pthread_mutex_lock(&f->stub.lock);
+  f->stub.open = true;
+  pthread_cond_broadcast(&f->stub.changed);
+  pthread_mutex_unlock(&f->stub.lock);
+}
+
+static void close_fixture(struct fixture *f)
+{
+  let_go(f);
+  assert_true(crew_stop(f->crew, clock_now_ms() + 20000));
+  crew_destroy(f->crew);
+  while (atomic_load(&f->stub.threads) > 0)
+    usleep(1000);
+  pthread_cond_destroy(&f->stub.changed);
+  pthread_mutex_destroy(&f->stub.lock);
+}
+
+static void submit(struct fixture *f, struct job *job, const char *message)
+{
+  *job = (struct job){.source.turn = job_turn, .stub = &f->stub, .message = message};
+  crew_submit(f->crew, &job->source);
+}
+
+static void wait_done(struct fixture *f, struct job *job)
+{
+  pthread_mutex_lock(&f->stub.lock);
+  while (!job->done)
+    pthread_cond_wait(&f->stub.changed, &f->stub.lock);
+  pthread_mutex_unlock(&f->stub.lock);
+}
+
+static void wait_inside(struct fixture *f, int count)
+{
+  pthread_mutex_lock(&f->stub.lock);
+  while (f->stub.inside < count)
+    pthread_cond_wait(&f->stub.changed, &f->stub.lock);
+  pthread_mutex_unlock(&f->stub.lock);
+}
+
+static void serves_what_is_submitted(void **state)
+{
+  (void)state;
+  struct fixture f;
+  open_fixture(&f, 1, 1, 60000, 1);
+  struct job jobs[50];
+  for (int i = 0; i < 50; i++)
+    submit(&f, &jobs[i], "echo");
+  for (int i = 0; i < 50; i++) {
+    wait_done(&f, &jobs[i]);
+    assert_int_equal(jobs[i].served, CREW_REPLY);
+    assert_string_equal(jobs[i].answer, "echo");
+  }
+  close_fixture(&f);
+}
+
+static void grows_for_blocked_calls_and_shrinks_again(void **state)
+{
+  (void)state;
+  struct fixture f;
+  open_fixture(&f, 2, 40, 60000, 100);
+  struct job jobs[30];
+  for (int i = 0; i < 30; i++)
+    submit(&f, &jobs[i], "block");
+  wait_inside(&f, 30);
+  assert_true(crew_size(f.crew) >= 30);
+  let_go(&f);
+  for (int i = 0; i < 30; i++)
+    wait_done(&f, &jobs[i]);
+  while (crew_size(f.crew) > 2)
+    usleep(10000);
+  struct job last;
+  submit(&f, &last, "echo");
+  wait_done(&f, &last);
+  close_fixture(&f);
+}
+
+static void answers_pings_and_refuses_when_all_are_inside(void **state)
+{
+  (void)state;
+  struct fixture f;
+  open_fixture(&f, 1, 2, 50, 100);
+  struct job blocked[2];
+  struct job ping;
+  struct job late;
+  for (int i = 0; i < 2; i++)
+    submit(&f, &blocked[i], "block");
+  wait_inside(&f, 2);
+  submit(&f, &ping, "ping");
+  submit(&f, &late, "echo");
+  wait_done(&f, &ping);
+  assert_string_equal(ping.answer, "pong");
+  wait_done(&f, &late);
+  assert_non_null(strstr(late.answer, "rpc-threads-max"));
+  close_fixture(&f);
+}
+
+static void a_waiting_message_is_served_when_a_member_comes_back(void **state)
+{
+  (void)state;
+  struct fixture f;
+  open_fixture(&f, 1, 1, 60000, 100);
+  struct job blocked;
+  struct job waiting;
+  struct job ping;
+  submit(&f, &blocked, "block");
+  wait_inside(&f, 1);
+  submit(&f, &waiting, "echo");
+  submit(&f, &ping, "ping");
+  wait_done(&f, &ping);
+  assert_false(waiting.done);
+  let_go(&f);
+  wait_done(&f, &waiting);
+  assert_string_equal(waiting.answer, "echo");
+  close_fixture(&f);
+}
+
+static void no_thread_to_be_had_is_no_end(void **state)
+{
+  (void)state;
+  struct fixture f;
+  open_fixture(&f, 1, 8, 20, 1);
+  struct job blocked;
+  struct job late;
+  submit(&f, &blocked, "block");
+  wait_inside(&f, 1);
+  submit(&f, &late, "echo");
+  wait_done(&f, &late);
+  assert_non_null(strstr(late.answer, "busy"));
+  close_fixture(&f);
+}
+
+static void refuses_all_when_told(void **state)
+{
+  (void)state;
+  struct fixture f;
+  open_fixture(&f, 1, 1, 60000, 1);
+  crew_refuse_all(f.crew);
+  struct job job;
+  submit(&f, &job, "echo");
+  wait_done(&f, &job);
+  assert_string_equal(job.answer, "the peer is shutting down");
+  close_fixture(&f);
+}
+
+static void stop_does_not_wait_longer_than_told(void **state)
+{
+  (void)state;
+  struct fixture f;
+  open_fixture(&f, 1, 1, 60000, 1);
+  struct job blocked;
+  submit(&f, &blocked, "block");
+  wait_inside(&f, 1);
+  assert_false(crew_stop(f.crew, clock_now_ms() + 30));
+  let_go(&f);
+  wait_done(&f, &blocked);
+  while (atomic_load(&f.stub.threads) > 0)
+    usleep(1000);
+  crew_destroy(f.crew);
+}
+
+/* One event of a watched descriptor is one turn, until it is watched again. */
+struct reader {
+  struct crew_source source;
+  int fd;
+  _Atomic int turns;
+};
+
+static void reader_turn(struct crew_source *source, struct crew_member *member)
+{
+  (void)member;
+  atomic_fetch_add(&((struct reader *)(void *)source)->turns, 1);
+}
+
+static void wait_turns(struct reader *reader, int count)
+{
+  while (atomic_load(&reader->turns) < count)
+    usleep(1000);
+}
+
+static void an_event_is_given_once(void **state)
+{
+  (void)state;
+  struct fixture f;
+  open_fixture(&f, 4, 4, 60000, 100);
+  int fds[2];
+  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+  struct reader reader = {.source.turn = reader_turn, .fd = fds[0]};
+  assert_int_equal(crew_watch(f.crew, &reader.source, fds[0], EPOLLIN, NULL), JP_OK);
+  for (int i = 1; i <= 20; i++) {
+    assert_int_equal(write(fds[1], "x", 1), 1);
+    wait_turns(&reader, i);
+    assert_int_equal(atomic_load(&reader.turns), i);
+    assert_int_equal(crew_watch_again(f.crew, &reader.source, fds[0], i % 2 ? EPOLLOUT : EPOLLIN, NULL),
+                     JP_OK);
+    wait_turns(&reader, i + 1);
+    reader.turns = i;
+    char byte;
+    assert_int_equal(read(fds[0], &byte, 1), 1);
+    assert_int_equal(crew_watch_again(f.crew, &reader.source, fds[0], EPOLLIN, NULL), JP_OK);
+  }
+  close_fixture(&f);
+  close(fds[0]);
+  close(fds[1]);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(serves_what_is_submitted),
+      cmocka_unit_test(grows_for_blocked_calls_and_shrinks_again),
+      cmocka_unit_test(answers_pings_and_refuses_when_all_are_inside),
+      cmocka_unit_test(a_waiting_message_is_served_when_a_member_comes_back),
+      cmocka_unit_test(no_thread_to_be_had_is_no_end),
+      cmocka_unit_test(refuses_all_when_told),
+      cmocka_unit_test(stop_does_not_wait_longer_than_told),
+      cmocka_unit_test(an_event_is_given_once),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
