@@ -1,10 +1,20 @@
 #include "base/text.h"
 
-#include <strings.h>
+static char lower_ascii(char c)
+{
+  return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
 
+/* Not strncasecmp: that one stops at a NUL and follows the locale. */
 bool text_equal_ignore_case(struct text a, struct text b)
 {
-  return a.len == b.len && (a.len == 0 || strncasecmp(a.data, b.data, a.len) == 0);
+  if (a.len != b.len)
+    return false;
+  for (size_t i = 0; i < a.len; i++) {
+    if (lower_ascii(a.data[i]) != lower_ascii(b.data[i]))
+      return false;
+  }
+  return true;
 }
 
 bool text_starts_with(struct text t, struct text prefix)
