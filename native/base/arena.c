@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FIRST_CHUNK = 16 * 1024, ALIGNMENT = alignof(max_align_t) };
+enum { FIRST_CHUNK = 16 * 1024, LARGEST_STEP = 1024 * 1024, ALIGNMENT = alignof(max_align_t) };
 
 struct arena_chunk {
   struct arena_chunk *next;
@@ -50,27 +50,35 @@ void arena_reset(struct arena *arena)
   open_chunk(arena, arena->first);
 }
 
-static bool grow(struct arena *arena, size_t size)
+static bool add_chunk(struct arena *arena, size_t size)
 {
-  size_t wanted = arena->current == NULL ? FIRST_CHUNK : arena->current->size * 2;
-  /* Doubling stops at 1 MiB so that one large request does not leave a huge chunk half used. */
-  if (wanted > 1024 * 1024)
-    wanted = 1024 * 1024;
-  if (wanted < size)
-    wanted = size;
-  if (wanted > SIZE_MAX - sizeof(struct arena_chunk))
+  if (size > SIZE_MAX - sizeof(struct arena_chunk))
     return false;
-  struct arena_chunk *chunk = malloc(sizeof *chunk + wanted);
+  struct arena_chunk *chunk = malloc(sizeof *chunk + size);
   if (chunk == NULL)
     return false;
   chunk->next = NULL;
-  chunk->size = wanted;
+  chunk->size = size;
   if (arena->first == NULL)
     arena->first = chunk;
   else
     arena->current->next = chunk;
   open_chunk(arena, chunk);
   return true;
+}
+
+static bool grow(struct arena *arena, size_t size)
+{
+  /* The chunk that is kept over resets has always the same size, even if the first request is a large one. */
+  if (arena->first == NULL && !add_chunk(arena, FIRST_CHUNK))
+    return false;
+  if ((size_t)(arena->end - arena->next) >= size)
+    return true;
+  /* Doubling stops at 1 MiB so that one large request does not leave a huge chunk half used. */
+  size_t wanted = arena->current->size * 2;
+  if (wanted > LARGEST_STEP)
+    wanted = LARGEST_STEP;
+  return add_chunk(arena, wanted < size ? size : wanted);
 }
 
 void *arena_alloc(struct arena *arena, size_t size)
