@@ -109,6 +109,8 @@ void buffer_printf(struct buffer *buffer, const char *format, ...)
   va_copy(again, args);
   int length = vsnprintf(NULL, 0, format, args);
   va_end(args);
+  if (length < 0) /* the text would be too long for the C library to count */
+    buffer->failed = true;
   char *room = length < 0 ? NULL : buffer_reserve(buffer, (size_t)length + 1);
   if (room != NULL) {
     vsnprintf(room, (size_t)length + 1, format, again);

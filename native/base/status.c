@@ -42,8 +42,10 @@ void jp_error_prefix(struct jp_error *error, const char *format, ...)
   va_start(args, format);
   int length = vsnprintf(error->text, sizeof error->text, format, args);
   va_end(args);
-  if (length < 0 || (size_t)length >= sizeof error->text)
+  if (length < 0 || (size_t)length >= sizeof error->text) {
+    mark_cut(error->text, sizeof error->text, length);
     return;
+  }
   int wanted = snprintf(error->text + length, sizeof error->text - (size_t)length, ": %s", lower);
   mark_cut(error->text, sizeof error->text, length + wanted);
 }
