@@ -1,0 +1,111 @@
+#include "base/arena.h"
+
+#include "tests/unit/unit.h"
+
+#include <stdalign.h>
+
+static void aligns_what_it_gives(void **state)
+{
+  (void)state;
+  struct arena arena;
+  arena_init(&arena);
+  for (size_t size = 0; size < 100; size++) {
+    char *p = arena_alloc(&arena, size);
+    assert_non_null(p);
+    assert_int_equal((uintptr_t)p % alignof(max_align_t), 0);
+    if (size > 0)
+      memset(p, 0xA5, size);
+  }
+  arena_fini(&arena);
+}
+
+static void gives_blocks_that_do_not_overlap(void **state)
+{
+  (void)state;
+  enum { BLOCKS = 200 };
+  static const size_t sizes[] = {1, 100, 5000, 20000, 70000};
+  struct arena arena;
+  arena_init(&arena);
+  unsigned char *blocks[BLOCKS];
+  for (size_t i = 0; i < BLOCKS; i++) {
+    blocks[i] = arena_alloc(&arena, sizes[i % COUNT_OF(sizes)]);
+    assert_non_null(blocks[i]);
+    memset(blocks[i], (int)i, sizes[i % COUNT_OF(sizes)]);
+  }
+  for (size_t i = 0; i < BLOCKS; i++) {
+    assert_int_equal(blocks[i][0], i);
+    assert_int_equal(blocks[i][sizes[i % COUNT_OF(sizes)] - 1], i);
+  }
+  arena_fini(&arena);
+}
+
+static void gives_the_same_memory_after_a_reset(void **state)
+{
+  (void)state;
+  struct arena arena;
+  arena_init(&arena);
+  arena_reset(&arena); /* of an empty one */
+  void *first = arena_alloc(&arena, 10);
+  arena_alloc(&arena, 100000);
+  arena_reset(&arena);
+  assert_ptr_equal(arena_alloc(&arena, 10), first);
+  arena_fini(&arena);
+}
+
+static void gives_a_large_first_request_back_at_reset(void **state)
+{
+  (void)state;
+  struct arena arena;
+  arena_init(&arena);
+  assert_non_null(arena_alloc(&arena, 8 * 1024 * 1024));
+  arena_reset(&arena);
+  assert_true(arena.end - arena.next < 1024 * 1024);
+  assert_non_null(arena_alloc(&arena, 10));
+  arena_fini(&arena);
+}
+
+static void refuses_sizes_that_cannot_be(void **state)
+{
+  (void)state;
+  struct arena arena;
+  arena_init(&arena);
+  volatile size_t huge = SIZE_MAX; /* the compiler would refuse the constant */
+  assert_null(arena_alloc(&arena, huge));
+  assert_null(arena_alloc(&arena, huge - 20));
+  assert_null(arena_calloc(&arena, huge / 2, 3));
+  assert_non_null(arena_alloc(&arena, 1));
+  arena_fini(&arena);
+}
+
+static void clears_copies_and_formats(void **state)
+{
+  (void)state;
+  struct arena arena;
+  arena_init(&arena);
+  memset(arena_alloc(&arena, 64), 0xFF, 64);
+  arena_reset(&arena);
+  static const char zeros[64];
+  assert_memory_equal(arena_calloc(&arena, 8, 8), zeros, 64);
+
+  char source[] = "a\0b";
+  struct text copy = arena_text(&arena, (struct text){source, 3});
+  source[0] = 'x';
+  assert_text(copy, "a\0b");
+  assert_non_null(arena_text(&arena, TEXT_ABSENT).data);
+  assert_text(arena_printf(&arena, "%s-%d", "x", 42), "x-42");
+  assert_int_equal(arena_printf(&arena, "%*d", 50000, 1).len, 50000);
+  arena_fini(&arena);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(aligns_what_it_gives),
+      cmocka_unit_test(gives_blocks_that_do_not_overlap),
+      cmocka_unit_test(gives_the_same_memory_after_a_reset),
+      cmocka_unit_test(gives_a_large_first_request_back_at_reset),
+      cmocka_unit_test(refuses_sizes_that_cannot_be),
+      cmocka_unit_test(clears_copies_and_formats),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

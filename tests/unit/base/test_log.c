@@ -1,0 +1,130 @@
+#include "base/log.h"
+
+#include "tests/unit/unit.h"
+
+#include <regex.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static char captured[8192];
+
+/* Runs write_lines with stderr going to a file, and reads that file into `captured`. */
+static void capture(void (*write_lines)(void))
+{
+  FILE *file = tmpfile();
+  assert_non_null(file);
+  int saved = dup(STDERR_FILENO);
+  assert_true(saved >= 0);
+  assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
+  write_lines();
+  assert_true(dup2(saved, STDERR_FILENO) >= 0);
+  close(saved);
+  rewind(file);
+  captured[fread(captured, 1, sizeof captured - 1, file)] = '\0';
+  fclose(file);
+}
+
+static void assert_matches(const char *pattern)
+{
+  regex_t regex;
+  assert_int_equal(regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB), 0);
+  int found = regexec(&regex, captured, 0, NULL, 0);
+  regfree(&regex);
+  if (found != 0)
+    fail_msg("\"%s\" does not match %s", captured, pattern);
+}
+
+static void write_plain(void)
+{
+  log_info("port %d", 4711);
+}
+
+static void writes_time_level_and_text(void **state)
+{
+  (void)state;
+  log_set_level(LOG_LEVEL_INFO);
+  capture(write_plain);
+  assert_matches("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z info  port 4711\n$");
+}
+
+static void write_forged(void)
+{
+  log_error("class %s", "a\nb\x1B[2J\x7F");
+}
+
+static void keeps_an_event_on_one_line(void **state)
+{
+  (void)state;
+  capture(write_forged);
+  assert_matches("error class a\\\\x0ab\\\\x1b\\[2J\\\\x7f\n$");
+}
+
+static void write_long(void)
+{
+  log_warn("%5000d", 1);
+}
+
+static void write_long_controls(void)
+{
+  char text[4000];
+  memset(text, '\x01', sizeof text);
+  log_warn("%.*s", (int)sizeof text, text);
+}
+
+static void cuts_a_long_event_and_ends_its_line(void **state)
+{
+  (void)state;
+  capture(write_long);
+  assert_in_range(strlen(captured), 2000, 4096);
+  assert_matches("\n$");
+  capture(write_long_controls);
+  assert_in_range(strlen(captured), 2000, 4096);
+  assert_ptr_equal(strchr(captured, '\n'), captured + strlen(captured) - 1);
+}
+
+static void write_all_levels(void)
+{
+  log_error("e");
+  log_warn("w");
+  log_info("i");
+  log_debug("d");
+}
+
+static void leaves_out_what_is_below_the_level(void **state)
+{
+  (void)state;
+  log_set_level(LOG_LEVEL_WARN);
+  assert_true(log_enabled(LOG_LEVEL_ERROR));
+  assert_false(log_enabled(LOG_LEVEL_INFO));
+  capture(write_all_levels);
+  assert_matches("error e\n.*warn  w\n$");
+  log_set_level(LOG_LEVEL_DEBUG);
+  capture(write_all_levels);
+  assert_matches("warn  w\n.*info  i\n.*debug d\n$");
+}
+
+static void knows_its_levels_by_word(void **state)
+{
+  (void)state;
+  enum log_level level = LOG_LEVEL_INFO;
+  assert_true(log_parse_level("error", &level));
+  assert_int_equal(level, LOG_LEVEL_ERROR);
+  assert_true(log_parse_level("debug", &level));
+  assert_int_equal(level, LOG_LEVEL_DEBUG);
+  assert_false(log_parse_level("Debug", &level));
+  assert_false(log_parse_level("", &level));
+  assert_false(log_parse_level("infos", &level));
+  assert_int_equal(level, LOG_LEVEL_DEBUG);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(writes_time_level_and_text),
+      cmocka_unit_test(keeps_an_event_on_one_line),
+      cmocka_unit_test(cuts_a_long_event_and_ends_its_line),
+      cmocka_unit_test(leaves_out_what_is_below_the_level),
+      cmocka_unit_test(knows_its_levels_by_word),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

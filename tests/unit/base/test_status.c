@@ -1,0 +1,76 @@
+#include "base/status.h"
+
+#include "tests/unit/unit.h"
+
+#include "base/text.h"
+
+static void formats_and_returns_the_status(void **state)
+{
+  (void)state;
+  struct jp_error error = {0};
+  assert_int_equal(jp_fail(&error, JP_NOT_FOUND, "no %s %d", "class", 7), JP_NOT_FOUND);
+  assert_int_equal(error.status, JP_NOT_FOUND);
+  assert_string_equal(error.text, "no class 7");
+  assert_int_equal(jp_fail(NULL, JP_IO, "nobody %s", "cares"), JP_IO);
+  jp_error_prefix(NULL, "nobody cares");
+}
+
+static void marks_a_cut_text(void **state)
+{
+  (void)state;
+  struct jp_error error;
+  jp_fail(&error, JP_INVALID, "%2000d", 1);
+  assert_int_equal(strlen(error.text), sizeof error.text - 1);
+  assert_string_equal(error.text + strlen(error.text) - 4, " ...");
+  jp_fail(&error, JP_INVALID, "%*d", (int)sizeof error.text - 1, 1);
+  assert_string_equal(error.text + strlen(error.text) - 2, " 1");
+}
+
+static void never_cuts_a_character_in_two(void **state)
+{
+  (void)state;
+  for (int shift = 0; shift < 4; shift++) {
+    char text[2000];
+    struct jp_error error;
+    memset(text, 'x', (size_t)shift);
+    for (size_t i = (size_t)shift; i + 4 < sizeof text; i += 4)
+      memcpy(text + i, "\xF0\x9F\x98\x80", 5);
+    jp_fail(&error, JP_INVALID, "%s", text);
+    assert_true(text_ends_with(text_of(error.text), TEXT("...")));
+    assert_int_equal(text_valid_utf8(text_of(error.text)), strlen(error.text));
+  }
+}
+
+static void puts_the_place_before_the_text(void **state)
+{
+  (void)state;
+  struct jp_error error;
+  jp_fail(&error, JP_INVALID, "unknown word");
+  jp_error_prefix(&error, "%s:%d", "a.yaml", 3);
+  assert_string_equal(error.text, "a.yaml:3: unknown word");
+  assert_int_equal(error.status, JP_INVALID);
+}
+
+static void marks_a_cut_prefix(void **state)
+{
+  (void)state;
+  struct jp_error error;
+  jp_fail(&error, JP_INVALID, "%1000d", 1);
+  jp_error_prefix(&error, "%100d", 1);
+  assert_true(text_ends_with(text_of(error.text), TEXT("...")));
+  jp_fail(&error, JP_INVALID, "lower");
+  jp_error_prefix(&error, "%2000d", 1);
+  assert_true(text_ends_with(text_of(error.text), TEXT("...")));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(formats_and_returns_the_status),
+      cmocka_unit_test(marks_a_cut_text),
+      cmocka_unit_test(never_cuts_a_character_in_two),
+      cmocka_unit_test(puts_the_place_before_the_text),
+      cmocka_unit_test(marks_a_cut_prefix),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

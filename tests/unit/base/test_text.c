@@ -1,0 +1,170 @@
+#include "base/text.h"
+
+#include "tests/unit/unit.h"
+
+static void compares_bytes_and_lengths(void **state)
+{
+  (void)state;
+  assert_true(text_equal(TEXT("a\0b"), TEXT("a\0b")));
+  assert_false(text_equal(TEXT("a\0b"), TEXT("a\0c")));
+  assert_false(text_equal(TEXT("a"), TEXT("ab")));
+  assert_true(text_equal(TEXT(""), TEXT_ABSENT));
+  assert_text(text_slice(TEXT("abcdef"), 2, 4), "cd");
+  assert_text(text_of("abc"), "abc");
+}
+
+static void ignores_the_case_of_ascii_letters_only(void **state)
+{
+  (void)state;
+  assert_true(text_equal_ignore_case(TEXT("Delete_Object"), TEXT("dELETE_oBJECT")));
+  assert_true(text_equal_ignore_case(TEXT(""), TEXT_ABSENT));
+  assert_false(text_equal_ignore_case(TEXT("@"), TEXT("`")));
+  assert_false(text_equal_ignore_case(TEXT("[{"), TEXT("{[")));
+  assert_false(text_equal_ignore_case(TEXT("\xC3\x84"), TEXT("\xC3\xA4")));
+  assert_false(text_equal_ignore_case(TEXT("gc"), TEXT("gcc")));
+}
+
+static void looks_behind_a_nul_when_it_ignores_case(void **state)
+{
+  (void)state;
+  assert_false(text_equal_ignore_case(TEXT("gc\0a"), TEXT("gc\0b")));
+  assert_true(text_equal_ignore_case(TEXT("gc\0a"), TEXT("GC\0A")));
+}
+
+static void finds_prefix_suffix_and_last(void **state)
+{
+  (void)state;
+  assert_true(text_starts_with(TEXT("java.lang"), TEXT("java.")));
+  assert_false(text_starts_with(TEXT("java"), TEXT("java.")));
+  assert_true(text_starts_with(TEXT("x"), TEXT("")));
+  assert_true(text_ends_with(TEXT("int[]"), TEXT("[]")));
+  assert_false(text_ends_with(TEXT("]"), TEXT("[]")));
+  assert_true(text_ends_with(TEXT_ABSENT, TEXT("")));
+  assert_int_equal(text_find_last(TEXT("a.b.c"), '.'), 3);
+  assert_true(text_find_last(TEXT("abc"), '.') == SIZE_MAX);
+  assert_true(text_find_last(TEXT_ABSENT, '.') == SIZE_MAX);
+}
+
+static void hashes_differ_by_every_byte_and_by_length(void **state)
+{
+  (void)state;
+  char bytes[20] = {0};
+  uint64_t base = text_hash((struct text){bytes, sizeof bytes});
+  for (size_t i = 0; i < sizeof bytes; i++) {
+    bytes[i] = 1;
+    assert_true(text_hash((struct text){bytes, sizeof bytes}) != base);
+    bytes[i] = 0;
+  }
+  for (size_t i = 0; i < sizeof bytes; i++)
+    assert_true(text_hash((struct text){bytes, i}) != base);
+  assert_true(text_hash((struct text){bytes, sizeof bytes}) == base);
+}
+
+static const struct utf8_case {
+  struct text text;
+  size_t valid;
+} utf8_cases[] = {
+    {TEXT(""), 0},
+    {TEXT("plain"), 5},
+    {TEXT("\0\x7F"), 2},
+    {TEXT("\xC2\x80\xDF\xBF"), 4},
+    {TEXT("\xE0\xA0\x80\xED\x9F\xBF\xEE\x80\x80\xEF\xBF\xBF"), 12},
+    {TEXT("\xF0\x90\x80\x80\xF4\x8F\xBF\xBF"), 8},
+    {TEXT("a\x80"), 1},             /* a continuation alone */
+    {TEXT("a\xC0\x80"), 1},         /* overlong NUL */
+    {TEXT("a\xC1\xBF"), 1},         /* overlong */
+    {TEXT("a\xE0\x9F\xBF"), 1},     /* overlong */
+    {TEXT("a\xF0\x8F\xBF\xBF"), 1}, /* overlong */
+    {TEXT("a\xED\xA0\x80"), 1},     /* high surrogate */
+    {TEXT("a\xED\xBF\xBF"), 1},     /* low surrogate */
+    {TEXT("a\xF4\x90\x80\x80"), 1}, /* beyond U+10FFFF */
+    {TEXT("a\xF5\x80\x80\x80"), 1}, /* no lead byte */
+    {TEXT("a\xFF"), 1},             /* no lead byte */
+    {TEXT("a\xC2"), 1},             /* cut */
+    {TEXT("a\xE2\x82"), 1},         /* cut */
+    {TEXT("a\xF0\x9F\x98"), 1},     /* cut */
+    {TEXT("a\xE2\x82z"), 1},        /* broken off */
+    {TEXT("12345678\xE2\x82\xAC"
+          "12345678\xFF"),
+     19},
+};
+
+static void takes_strict_utf8_only(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(utf8_cases); i++) {
+    char *copy = unit_exact_copy(utf8_cases[i].text.data, utf8_cases[i].text.len);
+    size_t valid = text_valid_utf8((struct text){copy, utf8_cases[i].text.len});
+    test_free(copy);
+    if (valid != utf8_cases[i].valid)
+      fail_msg("case %zu: %zu bytes are valid, not %zu", i, valid, utf8_cases[i].valid);
+  }
+}
+
+static const struct utf16_case {
+  struct text text;
+  size_t count;
+  uint16_t units[8];
+} utf16_cases[] = {
+    {TEXT(""), 0, {0}},
+    {TEXT("a\0b"), 3, {'a', 0, 'b'}},
+    {TEXT("\xC3\xA9\xE2\x82\xAC"), 2, {0xE9, 0x20AC}},
+    {TEXT("\xF0\x9F\x98\x80"), 2, {0xD83D, 0xDE00}},
+    {TEXT("\xF4\x8F\xBF\xBF"), 2, {0xDBFF, 0xDFFF}},
+    {TEXT("x\xED\xA0\xBDx"), 3, {'x', 0xD83D, 'x'}},
+    {TEXT("\xED\xB8\x80\xED\xA0\xBD"), 2, {0xDE00, 0xD83D}},
+};
+
+static void goes_to_utf16_and_back(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(utf16_cases); i++) {
+    const struct utf16_case *c = &utf16_cases[i];
+    uint16_t units[8];
+    assert_int_equal(text_utf16_length(c->text), c->count);
+    text_to_utf16(c->text, units);
+    assert_memory_equal(units, c->units, c->count * sizeof units[0]);
+    char bytes[24];
+    assert_int_equal(text_wtf8_length(units, c->count), c->text.len);
+    text_from_utf16(units, c->count, bytes);
+    assert_memory_equal(bytes, c->text.data, c->text.len);
+  }
+}
+
+static void keeps_every_character_over_utf16(void **state)
+{
+  (void)state;
+  for (uint32_t c = 0; c <= 0x10FFFF; c++) {
+    uint16_t units[2] = {(uint16_t)c, 0};
+    size_t count = 1;
+    if (c >= 0x10000) {
+      units[0] = (uint16_t)(0xD800 + ((c - 0x10000) >> 10));
+      units[1] = (uint16_t)(0xDC00 + ((c - 0x10000) & 0x3FF));
+      count = 2;
+    }
+    char bytes[4];
+    uint16_t again[2] = {0, 0};
+    struct text text = {bytes, text_wtf8_length(units, count)};
+    text_from_utf16(units, count, bytes);
+    bool surrogate = c >= 0xD800 && c <= 0xDFFF;
+    assert_int_equal(text_valid_utf8(text), surrogate ? 0 : text.len);
+    assert_int_equal(text_utf16_length(text), count);
+    text_to_utf16(text, again);
+    assert_memory_equal(again, units, sizeof units);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(compares_bytes_and_lengths),
+      cmocka_unit_test(ignores_the_case_of_ascii_letters_only),
+      cmocka_unit_test(looks_behind_a_nul_when_it_ignores_case),
+      cmocka_unit_test(finds_prefix_suffix_and_last),
+      cmocka_unit_test(hashes_differ_by_every_byte_and_by_length),
+      cmocka_unit_test(takes_strict_utf8_only),
+      cmocka_unit_test(goes_to_utf16_and_back),
+      cmocka_unit_test(keeps_every_character_over_utf16),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
