@@ -9,7 +9,7 @@
 #include "policy/policy.h"
 #include "rpc/service.h"
 
-struct classfile_catalog;
+struct catalog;
 struct rpc_peer;
 
 struct rpc_limits {
@@ -25,8 +25,8 @@ struct rpc_limits {
 struct rpc_peer_config {
   struct uuid uuid;
   const char *name;
-  struct policy *policy;             /* borrowed */
-  struct classfile_catalog *catalog; /* borrowed; NULL: metadata is not served (tests) */
+  struct policy *policy;   /* borrowed */
+  struct catalog *catalog; /* borrowed; NULL: metadata is not served (tests) */
   struct rpc_limits limits;
   bool compat_pal; /* behaviour.md: --compat pal */
 };
