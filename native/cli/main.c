@@ -1,0 +1,65 @@
+#include "cli/subcommands.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct subcommand {
+  const char *name;
+  int (*run)(char *const *args, size_t arg_count); /* NULL: reserved for a later version */
+  const char *help;
+};
+
+static const struct subcommand subcommands[] = {
+    {"run", subcommand_run, "launches a JVM with an application and serves its objects (jpeer run --help)"},
+    {"call", NULL, NULL},
+    {"describe", NULL, NULL},
+    {"ping", NULL, NULL},
+    {"policy", NULL, NULL},
+    {"log", NULL, NULL},
+};
+enum { SUBCOMMANDS = sizeof subcommands / sizeof subcommands[0] };
+
+static void print_help(FILE *out)
+{
+  fputs("usage: jpeer SUBCOMMAND ...\n\nA JVM with its objects callable over JSON-RPC.\n\n", out);
+  for (size_t i = 0; i < SUBCOMMANDS; i++) {
+    if (subcommands[i].run != NULL)
+      fprintf(out, "  %-12s%s\n", subcommands[i].name, subcommands[i].help);
+  }
+  fputs("  --help      shows this\n  --version   shows the version\n", out);
+}
+
+static const struct subcommand *find_subcommand(const char *name)
+{
+  for (size_t i = 0; i < SUBCOMMANDS; i++) {
+    if (strcmp(subcommands[i].name, name) == 0)
+      return &subcommands[i];
+  }
+  return NULL;
+}
+
+int main(int argc, char **argv)
+{
+  if (argc < 2) {
+    print_help(stderr);
+    return EXIT_USAGE;
+  }
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+    print_help(stdout);
+    return EXIT_GOOD;
+  }
+  if (strcmp(argv[1], "--version") == 0) {
+    puts("jpeer " JPEER_VERSION);
+    return EXIT_GOOD;
+  }
+  const struct subcommand *subcommand = find_subcommand(argv[1]);
+  if (subcommand == NULL) {
+    fprintf(stderr, "jpeer: unknown subcommand \"%s\" (--help lists them)\n", argv[1]);
+    return EXIT_USAGE;
+  }
+  if (subcommand->run == NULL) {
+    fprintf(stderr, "jpeer: %s is not available in this version\n", subcommand->name);
+    return EXIT_USAGE;
+  }
+  return subcommand->run(argv + 2, (size_t)argc - 2);
+}

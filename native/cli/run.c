@@ -1,0 +1,206 @@
+/* `jpeer run`: joins options, policy, sockets, peer and JVM, in the order that makes a mistake cost least. */
+#include "base/log.h"
+#include "classfile/catalog.h"
+#include "cli/ready.h"
+#include "cli/run_options.h"
+#include "cli/subcommands.h"
+#include "jni/jvm.h"
+#include "net/server.h"
+#include "policy/policy.h"
+#include "rpc/peer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct run {
+  struct run_options options;
+  struct uuid uuid;
+  struct jvm_home home;
+  struct policy *policy;
+  struct catalog *catalog;
+  struct net_server *server;
+  struct rpc_peer *peer;
+};
+
+static void print_help(void)
+{
+  puts("usage: jpeer run [options] [-cp PATH] MAIN [args]\n"
+       "       jpeer run [options] -jar FILE [args]\n"
+       "       jpeer run [options] --as-service [-cp PATH]\n"
+       "\n"
+       "Launches a JVM in this process, runs the application, and serves its objects to clients. Every\n"
+       "option has a twin in the environment: JPEER_ and its long name (JPEER_JSON_RPC; JPEER_JVM_OPTIONS "
+       "for\n"
+       "-J). The command line wins.");
+  options_print_help(stdout, run_option_rows, run_option_count);
+  puts("\nMS is milliseconds, or a number with ms, s, m or h. Exit codes: 0, 1 (run time), 2 (usage).");
+}
+
+/* ---- start ---- */
+
+static enum jp_status load_policy(struct run *run, struct jp_error *error)
+{
+  struct policy_config config = {.file = run->options.policy_file,
+                                 .presets = run->options.policy_presets,
+                                 .default_action = (enum policy_action)run->options.default_action};
+  return policy_create(&config, &run->policy, error);
+}
+
+static struct net_endpoint endpoint_of(const struct run_endpoint *endpoint)
+{
+  return (struct net_endpoint){endpoint->enabled, endpoint->host, endpoint->port};
+}
+
+static enum jp_status bind_sockets(struct run *run, struct jp_error *error)
+{
+  const struct run_options *options = &run->options;
+  struct net_config config;
+  net_config_defaults(&config);
+  config.json = endpoint_of(&options->json);
+  config.zmq = endpoint_of(&options->zmq);
+  config.threads = (unsigned)options->threads;
+  config.threads_max = (unsigned)options->threads_max;
+  config.busy_timeout_ms = options->busy_timeout_ms;
+  config.message_max = options->message_max;
+  config.send_buffer_max = options->send_buffer_max;
+  config.connections_max = options->connections_max;
+  config.header_timeout_ms = options->header_timeout_ms;
+  config.body_timeout_ms = options->body_timeout_ms;
+  config.idle_timeout_ms = options->idle_timeout_ms;
+  return net_bind(&config, &run->server, error);
+}
+
+static enum jp_status create_peer(struct run *run, struct jp_error *error)
+{
+  const struct run_options *options = &run->options;
+  struct catalog_config catalog = {
+      .class_path = options->jar != NULL ? options->jar : options->class_path,
+      .java_home = run->home.java_home,
+  };
+  enum jp_status status = catalog_create(&catalog, &run->catalog, error);
+  if (status != JP_OK)
+    return status;
+  struct rpc_peer_config config = {
+      .uuid = run->uuid,
+      .name = options->name,
+      .policy = run->policy,
+      .catalog = run->catalog,
+      .limits = {.max_depth = options->depth_max,
+                 .max_batch = options->batch_max,
+                 .session_max_objects = options->session_max_objects,
+                 .sessions_max = options->sessions_max,
+                 .session_ttl_ms = options->session_ttl_ms,
+                 .message_max = options->message_max,
+                 .java = {.inline_array_max = options->array_value_max,
+                          .stack_frames_max = options->stack_frames_max}},
+      .compat_pal = options->compat_pal,
+  };
+  return rpc_peer_create(&config, &run->peer, error);
+}
+
+/* ---- the JVM's hooks ---- */
+
+static enum jp_status serve(void *context, struct jvm *jvm, struct jp_error *error)
+{
+  struct run *run = context;
+  enum jp_status status = rpc_peer_attach(run->peer, jvm, error);
+  if (status == JP_OK)
+    status = net_start(run->server, rpc_peer_service(run->peer), error);
+  if (status != JP_OK)
+    return status;
+  struct ready_facts facts = {run->uuid, run->options.name, net_addresses(run->server)};
+  return ready_announce(&facts, run->options.ready_file, error);
+}
+
+static void drain(void *context)
+{
+  struct run *run = context;
+  if (run->options.ready_file != NULL)
+    unlink(run->options.ready_file);
+  net_drain(run->server, run->options.grace_ms);
+}
+
+static void say_last_words(void *context, int status)
+{
+  (void)context;
+  log_debug("the process ends with status %d", status);
+}
+
+static int launch(struct run *run, struct jp_error *error)
+{
+  const struct run_options *options = &run->options;
+  struct jvm_launch launch = {
+      .home = &run->home,
+      .class_path = options->class_path,
+      .options = options->jvm_options.items,
+      .option_count = options->jvm_options.count,
+      .main_class = options->main_class,
+      .jar = options->jar,
+      .args = (const char *const *)options->args,
+      .arg_count = options->arg_count,
+      .as_service = options->as_service,
+  };
+  struct jvm_hooks hooks = {run, serve, drain, say_last_words};
+  return jvm_run(&launch, &hooks, error);
+}
+
+/* ---- */
+
+static void announce_policy(const struct run *run)
+{
+  const char *notice = policy_notice(run->policy);
+  if (notice != NULL)
+    log_info("%s", notice);
+  if (!run->options.json.enabled && !run->options.zmq.enabled)
+    log_warn("neither --json-rpc nor --zmq-rpc is given: nothing can call this peer");
+}
+
+static int start(struct run *run, struct jp_error *error)
+{
+  log_set_level((enum log_level)run->options.log_level);
+  if (run->options.has_uuid)
+    run->uuid = run->options.uuid;
+  else
+    uuid_random(&run->uuid);
+  if (load_policy(run, error) != JP_OK)
+    return EXIT_USAGE;
+  if (jvm_locate(run->options.jvm, &run->home, error) != JP_OK || bind_sockets(run, error) != JP_OK ||
+      create_peer(run, error) != JP_OK)
+    return EXIT_RUN_TIME;
+  announce_policy(run);
+  return launch(run, error);
+}
+
+static void run_fini(struct run *run)
+{
+  net_destroy(run->server);
+  rpc_peer_destroy(run->peer);
+  catalog_destroy(run->catalog);
+  policy_destroy(run->policy);
+  run_options_fini(&run->options);
+}
+
+static const char *variable(const char *name)
+{
+  return getenv(name);
+}
+
+int subcommand_run(char *const *args, size_t arg_count)
+{
+  struct run run = {0};
+  struct jp_error error = {0};
+  int code = EXIT_GOOD;
+  if (run_options_read(args, arg_count, variable, &run.options, &error) != JP_OK)
+    code = EXIT_USAGE;
+  else if (run.options.help)
+    print_help();
+  else if (run.options.version)
+    puts("jpeer " JPEER_VERSION);
+  else
+    code = start(&run, &error);
+  if (error.text[0] != '\0' && code != EXIT_GOOD)
+    fprintf(stderr, "jpeer run: %s\n", error.text);
+  run_fini(&run);
+  return code;
+}

@@ -1,0 +1,11 @@
+#ifndef JPEER_CLI_SUBCOMMANDS_H
+#define JPEER_CLI_SUBCOMMANDS_H
+/* One function a subcommand: takes the arguments behind its name, gives the process's exit code. Main's
+ * thread. */
+#include <stddef.h>
+
+enum exit_code { EXIT_GOOD = 0, EXIT_RUN_TIME = 1, EXIT_USAGE = 2 };
+
+int subcommand_run(char *const *args, size_t arg_count);
+
+#endif
