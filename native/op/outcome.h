@@ -55,6 +55,7 @@ struct outcome {
   enum outcome_failure failure;
   struct text message;                 /* data.message */
   struct text throwable_type;          /* data NULL: none */
+  struct text status;                  /* of a metadata query: "UNSUPPORTED", "ERROR"; data NULL: none */
   struct outcome_throwable *throwable; /* frames and cause; NULL: none came from Java */
 
   /* OUTCOME_BODY: the text of a java.lang.String result with status OK (meta) */

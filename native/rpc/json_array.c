@@ -1,0 +1,312 @@
+#include "base/base64.h"
+#include "rpc/json_value.h"
+#include "json/number.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Where in a nested array the reader is: for messages, so the outermost dimensions are enough. */
+enum { PATH_MAX_SHOWN = 8, LITERAL_SHOWN = 64 };
+
+struct element_rule;
+
+struct array_reader {
+  struct rpc_value_decoder *decoder;
+  const struct op_type *type;
+  const struct element_rule *rule;
+  size_t path[PATH_MAX_SHOWN];
+  unsigned level; /* of the array that is read: 0 is the outermost */
+};
+
+struct element_rule {
+  char element;       /* JVM letter */
+  const char *wanted; /* "300 is not ..." */
+  bool (*read)(struct array_reader *reader, struct json_value json, void *slot);
+  int64_t min;
+  int64_t max;
+};
+
+/* The number that an element holds, written as one or as a text of one (behaviour.md: `"5"` for int). */
+static bool read_number(struct array_reader *reader, struct json_value json, struct json_number *number)
+{
+  if (json.kind == JSON_NUMBER) {
+    json_number_read(json.span, number);
+    return true;
+  }
+  if (json.kind != JSON_STRING)
+    return false;
+  struct text t = json_string(json, reader->decoder->arena);
+  return t.data != NULL && json_number_parse(t, number);
+}
+
+static bool read_integer(struct array_reader *reader, struct json_value json, int64_t *integer)
+{
+  struct json_number number;
+  if (!read_number(reader, json, &number) || !number.fits)
+    return false;
+  if (number.suffix != 0 && !(number.suffix == 'l' && reader->rule->element == 'J'))
+    return false;
+  *integer = number.integer;
+  return number.integer >= reader->rule->min && number.integer <= reader->rule->max;
+}
+
+static bool read_byte(struct array_reader *reader, struct json_value json, void *slot)
+{
+  int64_t integer;
+  if (!read_integer(reader, json, &integer))
+    return false;
+  *(int8_t *)slot = (int8_t)integer;
+  return true;
+}
+
+static bool read_short(struct array_reader *reader, struct json_value json, void *slot)
+{
+  int64_t integer;
+  if (!read_integer(reader, json, &integer))
+    return false;
+  *(int16_t *)slot = (int16_t)integer;
+  return true;
+}
+
+static bool read_int(struct array_reader *reader, struct json_value json, void *slot)
+{
+  int64_t integer;
+  if (!read_integer(reader, json, &integer))
+    return false;
+  *(int32_t *)slot = (int32_t)integer;
+  return true;
+}
+
+static bool read_long(struct array_reader *reader, struct json_value json, void *slot)
+{
+  return read_integer(reader, json, slot);
+}
+
+static bool read_boolean(struct array_reader *reader, struct json_value json, void *slot)
+{
+  bool is_true = json.kind == JSON_TRUE;
+  bool is_false = json.kind == JSON_FALSE;
+  if (json.kind == JSON_STRING) {
+    struct text t = json_string(json, reader->decoder->arena);
+    is_true = t.data != NULL && text_equal_ignore_case(t, TEXT("true"));
+    is_false = t.data != NULL && text_equal_ignore_case(t, TEXT("false"));
+  }
+  *(uint8_t *)slot = is_true;
+  return is_true || is_false;
+}
+
+static bool read_char(struct array_reader *reader, struct json_value json, void *slot)
+{
+  if (json.kind != JSON_STRING)
+    return false;
+  struct text t = json_string(json, reader->decoder->arena);
+  if (t.data == NULL || text_utf16_length(t) != 1)
+    return false;
+  text_to_utf16(t, slot);
+  return true;
+}
+
+/* JSON has no text for these three; Java's is taken. */
+static bool read_special(struct array_reader *reader, struct json_value json, double *value)
+{
+  if (json.kind != JSON_STRING)
+    return false;
+  struct text t = json_string(json, reader->decoder->arena);
+  if (t.data == NULL)
+    return false;
+  if (text_equal(t, TEXT("NaN")))
+    *value = NAN;
+  else if (text_equal(t, TEXT("Infinity")))
+    *value = INFINITY;
+  else if (text_equal(t, TEXT("-Infinity")))
+    *value = -INFINITY;
+  else
+    return false;
+  return true;
+}
+
+static bool read_double(struct array_reader *reader, struct json_value json, void *slot)
+{
+  struct json_number number;
+  if (!read_number(reader, json, &number))
+    return read_special(reader, json, slot);
+  double value = json_number_to_double(number.literal);
+  *(double *)slot = value;
+  return isfinite(value) && (number.suffix != 'l' || number.integral);
+}
+
+static bool read_float(struct array_reader *reader, struct json_value json, void *slot)
+{
+  struct json_number number;
+  if (!read_number(reader, json, &number)) {
+    double special;
+    if (!read_special(reader, json, &special))
+      return false;
+    *(float *)slot = (float)special;
+    return true;
+  }
+  float value = json_number_to_float(number.literal);
+  *(float *)slot = value;
+  return isfinite(value) && number.suffix != 'd' && (number.suffix != 'l' || number.integral);
+}
+
+static const struct element_rule rules[] = {
+    {'Z', "a boolean: true or false", read_boolean, 0, 0},
+    {'B', "a byte: -128 to 127", read_byte, INT8_MIN, INT8_MAX},
+    {'C', "a char: a text of one UTF-16 unit", read_char, 0, 0},
+    {'S', "a short: -32768 to 32767", read_short, INT16_MIN, INT16_MAX},
+    {'I', "an int: -2147483648 to 2147483647", read_int, INT32_MIN, INT32_MAX},
+    {'J', "a long: -9223372036854775808 to 9223372036854775807", read_long, INT64_MIN, INT64_MAX},
+    {'F', "a float: up to 3.4028235E38 in size", read_float, 0, 0},
+    {'D', "a double: up to 1.7976931348623157E308 in size", read_double, 0, 0},
+};
+
+static const struct element_rule *find_rule(char element)
+{
+  for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+    if (rules[i].element == element)
+      return &rules[i];
+  }
+  return NULL;
+}
+
+static enum jp_status fail_element(struct array_reader *reader, struct json_value json, const char *wanted)
+{
+  char place[PATH_MAX_SHOWN * 24];
+  size_t n = 0;
+  place[0] = '\0';
+  for (unsigned i = 0; i <= reader->level && i < PATH_MAX_SHOWN; i++)
+    n += (size_t)snprintf(place + n, sizeof place - n, "[%zu]", reader->path[i]);
+  bool cut = json.span.len > LITERAL_SHOWN;
+  struct text shown =
+      cut ? text_slice(json.span, 0, text_valid_utf8(text_slice(json.span, 0, LITERAL_SHOWN))) : json.span;
+  struct text type = op_type_source_name(reader->type, reader->decoder->arena);
+  outcome_fail(reader->decoder->outcome, reader->decoder->arena, FAILURE_INVALID_PARAMS, NULL,
+               "%s (%.*s), element %s: %.*s%s is not %s", rpc_value_place(reader->decoder), TEXT_ARGS(type),
+               place, TEXT_ARGS(shown), cut ? "..." : "", wanted);
+  return JP_INVALID;
+}
+
+static void set_path(struct array_reader *reader, size_t index)
+{
+  if (reader->level < PATH_MAX_SHOWN)
+    reader->path[reader->level] = index;
+}
+
+static enum jp_status read_packed(struct array_reader *reader, struct json_value json, struct op_value *value)
+{
+  size_t count = json_count(json);
+  size_t size = op_packed_size(reader->type->base);
+  char *data = arena_alloc(reader->decoder->arena, count * size);
+  if (data == NULL)
+    return rpc_value_no_memory(reader->decoder);
+  struct json_cursor cursor = json_enter(json);
+  struct json_value element;
+  for (size_t i = 0; i < count && json_next_element(&cursor, &element); i++) {
+    if (!reader->rule->read(reader, element, data + i * size)) {
+      set_path(reader, i);
+      return fail_element(reader, element, reader->rule->wanted);
+    }
+  }
+  value->kind = OP_PACKED;
+  value->packed.data = data;
+  value->packed.count = count;
+  value->packed.element = reader->type->base;
+  return JP_OK;
+}
+
+static enum jp_status read_array(struct array_reader *reader, struct json_value json, struct op_value *value);
+
+static enum jp_status read_row(struct array_reader *reader, struct json_value json, struct op_value *row)
+{
+  row->suffix = 0;
+  row->type = TEXT_ABSENT;
+  row->literal = TEXT_ABSENT;
+  if (json.kind == JSON_NULL) {
+    row->kind = OP_NULL;
+    return JP_OK;
+  }
+  if (json.kind == JSON_OBJECT) /* {"ref"}: an array that the session holds */
+    return rpc_value_decode(reader->decoder, json, row);
+  if (json.kind != JSON_ARRAY)
+    return fail_element(reader, json, "an array");
+  reader->level++;
+  enum jp_status status = read_array(reader, json, row);
+  reader->level--;
+  return status;
+}
+
+static enum jp_status read_rows(struct array_reader *reader, struct json_value json, struct op_value *value)
+{
+  size_t count = json_count(json);
+  enum jp_status status = rpc_value_reserve(reader->decoder, count);
+  if (status != JP_OK)
+    return status;
+  struct op_value *rows = arena_alloc(reader->decoder->arena, count * sizeof *rows);
+  if (rows == NULL)
+    return rpc_value_no_memory(reader->decoder);
+  struct json_cursor cursor = json_enter(json);
+  struct json_value element;
+  for (size_t i = 0; i < count && json_next_element(&cursor, &element); i++) {
+    set_path(reader, i);
+    status = read_row(reader, element, &rows[i]);
+    if (status != JP_OK)
+      return status;
+  }
+  value->kind = OP_LIST;
+  value->list.items = rows;
+  value->list.count = count;
+  return JP_OK;
+}
+
+static enum jp_status read_array(struct array_reader *reader, struct json_value json, struct op_value *value)
+{
+  bool innermost = reader->level + 1 == reader->type->dimensions;
+  return innermost ? read_packed(reader, json, value) : read_rows(reader, json, value);
+}
+
+static enum jp_status fail_whole(struct rpc_value_decoder *decoder, const struct op_type *type,
+                                 const char *wanted)
+{
+  struct text name = op_type_source_name(type, decoder->arena);
+  outcome_fail(decoder->outcome, decoder->arena, FAILURE_INVALID_PARAMS, NULL,
+               "%s (%.*s): 'value' must be %s", rpc_value_place(decoder), TEXT_ARGS(name), wanted);
+  return JP_INVALID;
+}
+
+enum jp_status rpc_array_decode(struct rpc_value_decoder *decoder, const struct op_type *type,
+                                struct json_value json, struct op_value *value)
+{
+  struct array_reader reader = {.decoder = decoder, .type = type, .rule = find_rule(type->base)};
+  if (json.kind == JSON_NULL) {
+    value->kind = OP_NULL;
+    return JP_OK;
+  }
+  if (json.kind != JSON_ARRAY || reader.rule == NULL)
+    return fail_whole(decoder, type, "an array or null");
+  return read_array(&reader, json, value);
+}
+
+enum jp_status rpc_base64_decode(struct rpc_value_decoder *decoder, struct json_value json,
+                                 struct op_value *value)
+{
+  static const struct op_type bytes = {.base = 'B', .dimensions = 1, .name = TEXT("byte")};
+  if (json.kind == JSON_NULL) {
+    value->kind = OP_NULL;
+    return JP_OK;
+  }
+  if (json.kind != JSON_STRING)
+    return fail_whole(decoder, &bytes, "a string of base64 or null");
+  struct text t = json_string(json, decoder->arena);
+  uint8_t *data = t.data == NULL ? NULL : arena_alloc(decoder->arena, base64_decoded_max(t) + 1);
+  if (data == NULL)
+    return rpc_value_no_memory(decoder);
+  size_t count;
+  if (base64_decode(t, data, &count) != JP_OK)
+    return fail_whole(decoder, &bytes, "base64 (RFC 4648, with padding)");
+  value->kind = OP_PACKED;
+  value->packed.data = data;
+  value->packed.count = count;
+  value->packed.element = 'B';
+  return JP_OK;
+}

@@ -1,0 +1,51 @@
+#include "rpc/json_members.h"
+
+#include <assert.h>
+
+static int find_name(struct text raw_key, const struct text *names, int count)
+{
+  for (int i = 0; i < count; i++) {
+    if (text_equal(raw_key, names[i]))
+      return i;
+  }
+  /* An escape makes a key longer than the name that it spells; few clients write one. */
+  if (raw_key.len > 0 && memchr(raw_key.data, '\\', raw_key.len) != NULL) {
+    for (int i = 0; i < count; i++) {
+      if (json_key_is(raw_key, names[i]))
+        return i;
+    }
+  }
+  return -1;
+}
+
+void rpc_members_collect(struct json_value object, const struct text *names, int count,
+                         struct rpc_members *members)
+{
+  assert(count <= RPC_MEMBERS_MAX);
+  for (int i = 0; i < count; i++)
+    members->has[i] = false;
+  members->repeated = -1;
+  struct json_cursor cursor = json_enter(object);
+  struct text key;
+  struct json_value value;
+  while (json_next_member(&cursor, &key, &value)) {
+    int i = find_name(key, names, count);
+    if (i < 0)
+      continue;
+    if (members->has[i]) {
+      members->repeated = i;
+      continue;
+    }
+    members->has[i] = true;
+    members->value[i] = value;
+  }
+}
+
+const char *rpc_json_kind_name(enum json_kind kind)
+{
+  static const char *const names[] = {
+      [JSON_NULL] = "null",       [JSON_TRUE] = "a boolean",  [JSON_FALSE] = "a boolean",
+      [JSON_NUMBER] = "a number", [JSON_STRING] = "a string", [JSON_ARRAY] = "an array",
+      [JSON_OBJECT] = "an object"};
+  return names[kind];
+}

@@ -1,0 +1,310 @@
+#include "rpc/json_params.h"
+
+#include "rpc/json_members.h"
+#include "rpc/json_value.h"
+
+enum param {
+  PARAM_TYPE,
+  PARAM_METHOD,
+  PARAM_FIELD,
+  PARAM_INSTANCE,
+  PARAM_ARGS,
+  PARAM_VALUE,
+  PARAM_ENCODING,
+  PARAMS
+};
+
+static const struct text param_names[PARAMS] = {
+    [PARAM_TYPE] = TEXT("type"),         [PARAM_METHOD] = TEXT("method"), [PARAM_FIELD] = TEXT("field"),
+    [PARAM_INSTANCE] = TEXT("instance"), [PARAM_ARGS] = TEXT("args"),     [PARAM_VALUE] = TEXT("value"),
+    [PARAM_ENCODING] = TEXT("encoding"),
+};
+
+struct params_reader {
+  struct arena *arena;
+  struct operation *operation;
+  struct outcome *outcome;
+  struct rpc_members members;
+};
+
+struct method {
+  struct text name;
+  enum op_kind kind;
+  enum jp_status (*read)(struct params_reader *reader);
+};
+
+static enum jp_status fail(struct params_reader *reader, const char *what)
+{
+  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "%s", what);
+  return JP_INVALID;
+}
+
+static enum jp_status fail_kind(struct params_reader *reader, enum param param, const char *wanted)
+{
+  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "'%s' must be %s, not %s",
+               param_names[param].data, wanted, rpc_json_kind_name(reader->members.value[param].kind));
+  return JP_INVALID;
+}
+
+/* A member that must be there and be a text; missing is the text for where it is not. */
+static enum jp_status read_text(struct params_reader *reader, enum param param, const char *missing,
+                                struct text *t)
+{
+  if (!reader->members.has[param])
+    return fail(reader, missing);
+  if (reader->members.value[param].kind != JSON_STRING)
+    return fail_kind(reader, param, "a string");
+  *t = json_string(reader->members.value[param], reader->arena);
+  if (t->data == NULL) {
+    outcome_fail(reader->outcome, reader->arena, FAILURE_INTERNAL, NULL, "out of memory");
+    return JP_NO_MEMORY;
+  }
+  return t->len == 0 ? fail(reader, missing) : JP_OK;
+}
+
+static enum jp_status read_type(struct params_reader *reader)
+{
+  return read_text(reader, PARAM_TYPE, "Type is missing in params", &reader->operation->type);
+}
+
+static enum jp_status read_instance(struct params_reader *reader)
+{
+  if (!reader->members.has[PARAM_INSTANCE])
+    return JP_OK;
+  if (reader->members.value[PARAM_INSTANCE].kind != JSON_NUMBER)
+    return fail_kind(reader, PARAM_INSTANCE, "an integer");
+  if (!rpc_ref_decode(reader->members.value[PARAM_INSTANCE], &reader->operation->instance))
+    return fail(reader, "'instance' must be an integer from 1 to 2147483647");
+  reader->operation->has_instance = true;
+  return JP_OK;
+}
+
+static enum jp_status read_args(struct params_reader *reader)
+{
+  struct json_value args = reader->members.value[PARAM_ARGS];
+  if (!reader->members.has[PARAM_ARGS])
+    return JP_OK;
+  if (args.kind != JSON_ARRAY)
+    return fail_kind(reader, PARAM_ARGS, "an array");
+  size_t count = json_count(args);
+  if (count > RPC_ARGS_MAX) {
+    outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "'args' has %zu elements, more than the limit of %d", count, RPC_ARGS_MAX);
+    return JP_INVALID;
+  }
+  struct rpc_value_decoder decoder;
+  rpc_value_decoder_init(&decoder, reader->arena, reader->outcome);
+  struct op_value *values = arena_alloc(reader->arena, count * sizeof *values);
+  if (values == NULL)
+    return rpc_value_no_memory(&decoder);
+  struct json_cursor cursor = json_enter(args);
+  struct json_value element;
+  for (size_t i = 0; i < count && json_next_element(&cursor, &element); i++) {
+    decoder.argument = i;
+    enum jp_status status = rpc_value_decode(&decoder, element, &values[i]);
+    if (status != JP_OK)
+      return status;
+  }
+  reader->operation->args = values;
+  reader->operation->arg_count = count;
+  return JP_OK;
+}
+
+static enum jp_status read_encoding(struct params_reader *reader)
+{
+  struct json_value encoding = reader->members.value[PARAM_ENCODING];
+  if (!reader->members.has[PARAM_ENCODING])
+    return JP_OK;
+  if (encoding.kind != JSON_STRING)
+    return fail_kind(reader, PARAM_ENCODING, "a string");
+  if (!json_key_is(text_slice(encoding.span, 1, encoding.span.len - 1), TEXT("base64")))
+    return fail(reader, "'encoding' must be \"base64\"");
+  reader->operation->base64_result = true;
+  return JP_OK;
+}
+
+static enum jp_status read_new(struct params_reader *reader)
+{
+  enum jp_status status = read_type(reader);
+  reader->operation->member = TEXT("<init>");
+  if (status == JP_OK)
+    status = read_encoding(reader);
+  return status == JP_OK ? read_args(reader) : status;
+}
+
+static enum jp_status read_call(struct params_reader *reader)
+{
+  enum jp_status status = read_type(reader);
+  if (status == JP_OK)
+    status =
+        read_text(reader, PARAM_METHOD, "Method is missing in 'call' request", &reader->operation->member);
+  if (status == JP_OK)
+    status = read_instance(reader);
+  if (status == JP_OK)
+    status = read_encoding(reader);
+  return status == JP_OK ? read_args(reader) : status;
+}
+
+static enum jp_status read_get(struct params_reader *reader)
+{
+  enum jp_status status = read_type(reader);
+  if (status == JP_OK)
+    status = read_text(reader, PARAM_FIELD, "Field is missing in 'get' request", &reader->operation->member);
+  if (status == JP_OK)
+    status = read_instance(reader);
+  return status == JP_OK ? read_encoding(reader) : status;
+}
+
+static enum jp_status read_put_value(struct params_reader *reader)
+{
+  if (!reader->members.has[PARAM_VALUE])
+    return fail(reader, "Value is missing in 'put' request");
+  struct rpc_value_decoder decoder;
+  rpc_value_decoder_init(&decoder, reader->arena, reader->outcome);
+  decoder.is_put = true;
+  struct op_value *value = arena_alloc(reader->arena, sizeof *value);
+  if (value == NULL)
+    return rpc_value_no_memory(&decoder);
+  reader->operation->args = value;
+  reader->operation->arg_count = 1;
+  return rpc_value_decode(&decoder, reader->members.value[PARAM_VALUE], value);
+}
+
+static enum jp_status read_put(struct params_reader *reader)
+{
+  enum jp_status status = read_type(reader);
+  if (status == JP_OK)
+    status = read_text(reader, PARAM_FIELD, "Field is missing in 'put' request", &reader->operation->member);
+  if (status == JP_OK)
+    status = read_instance(reader);
+  return status == JP_OK ? read_put_value(reader) : status;
+}
+
+static enum jp_status check_delete_object(struct params_reader *reader)
+{
+  const struct operation *operation = reader->operation;
+  if (operation->arg_count == 0)
+    return fail(reader, "Missing object ref for delete_object request");
+  for (size_t i = 0; i < operation->arg_count; i++) {
+    if (operation->args[i].kind == OP_REF)
+      continue;
+    outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "Missing object ref for delete_object request: argument %zu is no {\"ref\": N}", i);
+    return JP_INVALID;
+  }
+  return JP_OK;
+}
+
+static const struct command {
+  struct text name;
+  enum op_command command;
+} commands[] = {
+    {TEXT("ping"), OP_PING},
+    {TEXT("delete_object"), OP_DELETE_OBJECT},
+    {TEXT("delete_session"), OP_DELETE_SESSION},
+    {TEXT("gc"), OP_GC},
+};
+
+static const struct command *find_command(struct text name)
+{
+  for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+    if (text_equal_ignore_case(commands[i].name, name))
+      return &commands[i];
+  }
+  return NULL;
+}
+
+static enum jp_status read_control(struct params_reader *reader)
+{
+  struct text name;
+  enum jp_status status = read_text(reader, PARAM_METHOD, "Method is missing in 'control' request", &name);
+  if (status != JP_OK)
+    return status;
+  const struct command *command = find_command(name);
+  if (command == NULL) {
+    outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_FOUND, NULL, "Invalid control method: %.*s",
+                 TEXT_ARGS(name));
+    return JP_INVALID;
+  }
+  reader->operation->command = command->command;
+  status = read_args(reader);
+  if (status != JP_OK)
+    return status;
+  if (command->command == OP_DELETE_OBJECT)
+    return check_delete_object(reader);
+  if (reader->operation->arg_count == 0)
+    return JP_OK;
+  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "'%s' takes no arguments",
+               command->name.data);
+  return JP_INVALID;
+}
+
+static enum jp_status read_meta(struct params_reader *reader)
+{
+  struct text name;
+  enum jp_status status = read_text(reader, PARAM_METHOD, "Method is missing in 'meta' request", &name);
+  if (status != JP_OK)
+    return status;
+  if (!text_equal(name, TEXT("fetch_classes_info"))) {
+    outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_FOUND, NULL, "Invalid meta service: %.*s",
+                 TEXT_ARGS(name));
+    reader->outcome->status = TEXT("UNSUPPORTED");
+    return JP_INVALID;
+  }
+  reader->operation->meta.compress_encode = true;
+  if (!reader->members.has[PARAM_ARGS])
+    return JP_OK;
+  if (reader->members.value[PARAM_ARGS].kind != JSON_ARRAY)
+    return fail_kind(reader, PARAM_ARGS, "an array");
+  return rpc_meta_args_decode(reader->members.value[PARAM_ARGS], reader->arena, reader->operation,
+                              reader->outcome);
+}
+
+static const struct method methods[] = {
+    {TEXT("call"), OP_CALL, read_call},
+    {TEXT("new"), OP_NEW, read_new},
+    {TEXT("get"), OP_GET, read_get},
+    {TEXT("put"), OP_PUT, read_put},
+    {TEXT("control"), OP_CONTROL, read_control},
+    {TEXT("meta"), OP_META, read_meta},
+};
+
+static const struct method *find_method(struct text name)
+{
+  for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+    if (text_equal(methods[i].name, name))
+      return &methods[i];
+  }
+  return NULL;
+}
+
+/* A bare name is no valid request (the reference); a dotted one is a procedure that is not there. */
+static void fail_method(struct text name, struct arena *arena, struct outcome *outcome)
+{
+  bool dotted = name.len > 0 && memchr(name.data, '.', name.len) != NULL;
+  outcome_fail(outcome, arena, dotted ? FAILURE_NOT_FOUND : FAILURE_INVALID_REQUEST, NULL,
+               "Invalid method: %.*s", TEXT_ARGS(name));
+}
+
+enum jp_status rpc_params_decode(const struct jsonrpc_request *request, struct arena *arena,
+                                 struct operation *operation, struct outcome *outcome)
+{
+  const struct method *method = find_method(request->method);
+  if (method == NULL) {
+    fail_method(request->method, arena, outcome);
+    return JP_INVALID;
+  }
+  struct params_reader reader = {.arena = arena, .operation = operation, .outcome = outcome};
+  *operation = (struct operation){.kind = method->kind};
+  if (!request->has_params)
+    return fail(&reader, "Params are missing");
+  if (request->params.kind != JSON_OBJECT)
+    return fail(&reader, "'params' must be an object: parameters by position are not taken");
+  rpc_members_collect(request->params, param_names, PARAMS, &reader.members);
+  if (reader.members.repeated >= 0) {
+    outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL, "'%s' is given twice in params",
+                 param_names[reader.members.repeated].data);
+    return JP_INVALID;
+  }
+  return method->read(&reader);
+}
