@@ -1,0 +1,395 @@
+#include "classfile/builder.h"
+
+#include "base/log.h"
+#include "classfile/class_file.h"
+#include "classfile/string_pool.h"
+#include "classfile/table.h"
+#include "classfile/text_order.h"
+
+#include <stdlib.h>
+
+enum { WARNINGS_MAX = 20, RECORD_COUNT_MAX = UINT32_MAX / 2 };
+static const uint64_t total_bytes_max = (uint64_t)4 << 30;
+
+struct builder {
+  struct string_pool *strings;
+  struct table classes;       /* struct catalog_class */
+  struct table methods;       /* struct catalog_method */
+  struct table fields;        /* struct catalog_field */
+  struct table parameters;    /* struct catalog_parameter */
+  struct table links;         /* struct catalog_link */
+  struct table subclasses;    /* uint32_t */
+  struct table class_of_name; /* uint32_t by string id: index in classes or CATALOG_NONE */
+  struct arena arena;         /* of the class that is being added */
+  uint64_t bytes;
+  unsigned warnings;
+};
+
+struct builder *builder_create(void)
+{
+  struct builder *builder = calloc(1, sizeof *builder);
+  if (builder == NULL)
+    return NULL;
+  table_init(&builder->classes, sizeof(struct catalog_class));
+  table_init(&builder->methods, sizeof(struct catalog_method));
+  table_init(&builder->fields, sizeof(struct catalog_field));
+  table_init(&builder->parameters, sizeof(struct catalog_parameter));
+  table_init(&builder->links, sizeof(struct catalog_link));
+  table_init(&builder->subclasses, sizeof(uint32_t));
+  table_init(&builder->class_of_name, sizeof(uint32_t));
+  arena_init(&builder->arena);
+  builder->strings = string_pool_create();
+  if (builder->strings == NULL) {
+    builder_destroy(builder);
+    return NULL;
+  }
+  return builder;
+}
+
+void builder_destroy(struct builder *builder)
+{
+  if (builder == NULL)
+    return;
+  string_pool_destroy(builder->strings);
+  table_fini(&builder->classes);
+  table_fini(&builder->methods);
+  table_fini(&builder->fields);
+  table_fini(&builder->parameters);
+  table_fini(&builder->links);
+  table_fini(&builder->subclasses);
+  table_fini(&builder->class_of_name);
+  arena_fini(&builder->arena);
+  free(builder);
+}
+
+void builder_warn(struct builder *builder, const struct class_place *place, const struct jp_error *why)
+{
+  if (builder->warnings < WARNINGS_MAX)
+    log_warn("metadata: %s%s%s is left out: %s", place->container, place->entry == NULL ? "" : "!",
+             place->entry == NULL ? "" : place->entry, why->text);
+  else if (builder->warnings == WARNINGS_MAX)
+    log_warn("metadata: more is left out");
+  builder->warnings++;
+}
+
+enum jp_status builder_count_bytes(struct builder *builder, uint64_t bytes, struct jp_error *error)
+{
+  builder->bytes += bytes;
+  if (builder->bytes <= total_bytes_max)
+    return JP_OK;
+  return jp_fail(error, JP_LIMIT, "the class path unpacks to more than 4 GiB");
+}
+
+static enum jp_status no_memory(struct jp_error *error)
+{
+  return jp_fail(error, JP_NO_MEMORY, "out of memory while reading class files");
+}
+
+static enum jp_status intern(struct builder *builder, struct text t, uint32_t *id, struct jp_error *error)
+{
+  enum jp_status status = string_pool_intern(builder->strings, t, id);
+  if (status == JP_LIMIT)
+    return jp_fail(error, status, "the names on the class path are longer than 4 GiB");
+  return status == JP_OK ? JP_OK : no_memory(error);
+}
+
+/* The place of a name in class_of_name, which grows with the strings. */
+static uint32_t *class_slot(struct builder *builder, uint32_t name)
+{
+  struct table *table = &builder->class_of_name;
+  if (name >= table->count) {
+    size_t more = string_pool_count(builder->strings) - table->count;
+    uint32_t *added = table_add(table, more);
+    if (added == NULL)
+      return NULL;
+    for (size_t i = 0; i < more; i++)
+      added[i] = CATALOG_NONE;
+  }
+  return (uint32_t *)table->items + name;
+}
+
+static enum jp_status add_parameters(struct builder *builder, const struct class_member *method,
+                                     uint32_t *first, struct jp_error *error)
+{
+  bool telling = false;
+  for (unsigned i = 0; method->parameters != NULL && i < method->parameter_count; i++)
+    telling = telling || method->parameters[i].name.len > 0 || method->parameters[i].access != 0;
+  *first = CATALOG_NONE;
+  if (!telling)
+    return JP_OK;
+  if (builder->parameters.count > RECORD_COUNT_MAX)
+    return jp_fail(error, JP_LIMIT, "more parameters than a catalog takes");
+  *first = (uint32_t)builder->parameters.count;
+  struct catalog_parameter *added = table_add(&builder->parameters, method->parameter_count);
+  if (added == NULL)
+    return no_memory(error);
+  for (unsigned i = 0; i < method->parameter_count; i++) {
+    added[i].access = method->parameters[i].access;
+    enum jp_status status = intern(builder, method->parameters[i].name, &added[i].name, error);
+    if (status != JP_OK)
+      return status;
+  }
+  return JP_OK;
+}
+
+static enum jp_status add_method(struct builder *builder, const struct class_member *member,
+                                 struct jp_error *error)
+{
+  struct catalog_method method = {
+      .access = member->access,
+      .parameter_count = member->parameter_count,
+      .hidden = (member->access & (ACCESS_SYNTHETIC | ACCESS_BRIDGE)) != 0,
+  };
+  enum jp_status status = intern(builder, member->name, &method.name, error);
+  if (status == JP_OK)
+    status = intern(builder, member->descriptor, &method.descriptor, error);
+  if (status == JP_OK)
+    status = intern(builder, member->signature, &method.signature, error);
+  if (status == JP_OK)
+    status = add_parameters(builder, member, &method.first_parameter, error);
+  if (status != JP_OK)
+    return status;
+  struct catalog_method *added = table_add(&builder->methods, 1);
+  if (added == NULL)
+    return no_memory(error);
+  *added = method;
+  return JP_OK;
+}
+
+static enum jp_status add_field(struct builder *builder, const struct class_member *member,
+                                struct jp_error *error)
+{
+  struct catalog_field field = {.access = member->access, .hidden = (member->access & ACCESS_SYNTHETIC) != 0};
+  enum jp_status status = intern(builder, member->name, &field.name, error);
+  if (status == JP_OK)
+    status = intern(builder, member->descriptor, &field.descriptor, error);
+  if (status == JP_OK)
+    status = intern(builder, member->signature, &field.signature, error);
+  if (status != JP_OK)
+    return status;
+  struct catalog_field *added = table_add(&builder->fields, 1);
+  if (added == NULL)
+    return no_memory(error);
+  *added = field;
+  return JP_OK;
+}
+
+static enum jp_status add_members(struct builder *builder, const struct class_file *file,
+                                  struct catalog_class *class, struct jp_error *error)
+{
+  class->first_field = (uint32_t)builder->fields.count;
+  for (size_t i = 0; i < file->field_count; i++) {
+    enum jp_status status = add_field(builder, &file->fields[i], error);
+    if (status != JP_OK)
+      return status;
+  }
+  class->field_count = (uint16_t)file->field_count;
+  class->first_method = (uint32_t)builder->methods.count;
+  for (size_t i = 0; i < file->method_count; i++) {
+    if (text_equal(file->methods[i].name, TEXT("<clinit>")))
+      continue;
+    enum jp_status status = add_method(builder, &file->methods[i], error);
+    if (status != JP_OK)
+      return status;
+    class->method_count++;
+  }
+  return JP_OK;
+}
+
+static enum jp_status add_links(struct builder *builder, const struct class_file *file,
+                                struct catalog_class *class, struct jp_error *error)
+{
+  bool is_interface = (file->access & ACCESS_INTERFACE) != 0; /* its superclass is Object by form alone */
+  class->superclass.class_index = CATALOG_NONE;
+  enum jp_status status =
+      intern(builder, is_interface ? TEXT("") : file->superclass, &class->superclass.name, error);
+  class->first_interface = (uint32_t)builder->links.count;
+  class->interface_count = (uint16_t)file->interface_count;
+  struct catalog_link *links = table_add(&builder->links, file->interface_count);
+  if (links == NULL)
+    return no_memory(error);
+  for (size_t i = 0; status == JP_OK && i < file->interface_count; i++) {
+    links[i].class_index = CATALOG_NONE;
+    status = intern(builder, file->interfaces[i], &links[i].name, error);
+  }
+  return status;
+}
+
+static size_t simple_name_start(const struct class_file *file)
+{
+  size_t dot = text_find_last(file->name, '.');
+  size_t start = dot == SIZE_MAX ? 0 : dot + 1;
+  size_t outer = file->outer.len;
+  /* The name after the outer class and a '$': what is written in the source (JLS 13.1). */
+  if (outer > start && outer + 1 < file->name.len && text_starts_with(file->name, file->outer) &&
+      file->name.data[outer] == '$')
+    start = outer + 1;
+  return start;
+}
+
+static bool is_hidden(const struct class_file *file, size_t simple_name)
+{
+  return file->local || (file->access & ACCESS_SYNTHETIC) != 0 ||
+         text_equal(text_slice(file->name, simple_name, file->name.len), TEXT("package-info"));
+}
+
+static enum jp_status add_parsed(struct builder *builder, const struct class_file *file,
+                                 enum catalog_origin origin, struct jp_error *error)
+{
+  struct catalog_class class = {.access = file->access,
+                                .major_version = file->major,
+                                .minor_version = file->minor,
+                                .origin = (uint8_t)origin};
+  enum jp_status status = intern(builder, file->name, &class.name, error);
+  if (status != JP_OK)
+    return status;
+  uint32_t *slot = class_slot(builder, class.name);
+  if (slot == NULL)
+    return no_memory(error);
+  if (*slot != CATALOG_NONE)
+    return JP_OK; /* the first on the class path wins */
+  if (builder->classes.count >= CLASSES_MAX || builder->methods.count > RECORD_COUNT_MAX ||
+      builder->fields.count > RECORD_COUNT_MAX)
+    return jp_fail(error, JP_LIMIT, "more classes or members on the class path than a catalog takes");
+  *slot = (uint32_t)builder->classes.count;
+  size_t simple_name = simple_name_start(file);
+  class.simple_name_at = (uint16_t)simple_name;
+  class.hidden = is_hidden(file, simple_name);
+  status = intern(builder, file->source_file, &class.source_file, error);
+  if (status == JP_OK)
+    status = add_links(builder, file, &class, error);
+  if (status == JP_OK)
+    status = add_members(builder, file, &class, error);
+  if (status != JP_OK)
+    return status;
+  struct catalog_class *added = table_add(&builder->classes, 1);
+  if (added == NULL)
+    return no_memory(error);
+  *added = class;
+  return JP_OK;
+}
+
+/* Whether path ("com/example/A") is where a class of that name ("com.example.A") belongs. */
+static bool is_at_its_place(struct text path, struct text name)
+{
+  if (path.len != name.len)
+    return false;
+  for (size_t i = 0; i < path.len; i++) {
+    if ((path.data[i] == '/' ? '.' : path.data[i]) != name.data[i])
+      return false;
+  }
+  return true;
+}
+
+enum jp_status builder_add_class(struct builder *builder, const uint8_t *bytes, size_t size, struct text path,
+                                 enum catalog_origin origin, const struct class_place *place,
+                                 struct jp_error *error)
+{
+  struct class_file file;
+  struct jp_error lower;
+  enum jp_status status = builder_count_bytes(builder, size, error);
+  if (status != JP_OK)
+    return status;
+  arena_reset(&builder->arena);
+  status = class_file_parse(bytes, size, &builder->arena, &file, &lower);
+  if (status == JP_INVALID) {
+    builder_warn(builder, place, &lower);
+    return JP_OK;
+  }
+  if (status != JP_OK)
+    return jp_fail(error, status, "%s", lower.text);
+  if ((file.access & ACCESS_MODULE) != 0 || !is_at_its_place(path, file.name))
+    return JP_OK;
+  return add_parsed(builder, &file, origin, error);
+}
+
+static int compare_classes(const void *left, const void *right, void *context)
+{
+  const struct builder *builder = context;
+  return text_order(string_pool_text(builder->strings, ((const struct catalog_class *)left)->name),
+                    string_pool_text(builder->strings, ((const struct catalog_class *)right)->name));
+}
+
+static void resolve(const struct builder *builder, struct catalog_link *link)
+{
+  const struct table *known = &builder->class_of_name;
+  link->class_index = link->name != 0 && link->name < known->count
+                          ? ((const uint32_t *)known->items)[link->name]
+                          : CATALOG_NONE;
+}
+
+static void link_classes(struct builder *builder)
+{
+  struct catalog_class *classes = builder->classes.items;
+  uint32_t *class_of_name = builder->class_of_name.items;
+  for (size_t i = 0; i < builder->classes.count; i++)
+    class_of_name[classes[i].name] = (uint32_t)i;
+  for (size_t i = 0; i < builder->classes.count; i++)
+    resolve(builder, &classes[i].superclass);
+  struct catalog_link *links = builder->links.items;
+  for (size_t i = 0; i < builder->links.count; i++)
+    resolve(builder, &links[i]);
+}
+
+static bool counts_as_subclass(const struct catalog_class *class)
+{
+  return !class->hidden && class->superclass.class_index != CATALOG_NONE;
+}
+
+static bool list_subclasses(struct builder *builder)
+{
+  struct catalog_class *classes = builder->classes.items;
+  size_t total = 0;
+  for (size_t i = 0; i < builder->classes.count; i++) {
+    if (counts_as_subclass(&classes[i])) {
+      classes[classes[i].superclass.class_index].subclass_count++;
+      total++;
+    }
+  }
+  uint32_t *subclasses = table_add(&builder->subclasses, total);
+  if (subclasses == NULL)
+    return false;
+  uint32_t next = 0;
+  for (size_t i = 0; i < builder->classes.count; i++) {
+    classes[i].first_subclass = next;
+    next += classes[i].subclass_count;
+    classes[i].subclass_count = 0; /* counted again as they are put in, in the order of their names */
+  }
+  for (size_t i = 0; i < builder->classes.count; i++) {
+    if (counts_as_subclass(&classes[i])) {
+      struct catalog_class *above = &classes[classes[i].superclass.class_index];
+      subclasses[above->first_subclass + above->subclass_count++] = (uint32_t)i;
+    }
+  }
+  return true;
+}
+
+enum jp_status builder_finish(struct builder *builder, struct catalog_tables *tables, struct jp_error *error)
+{
+  qsort_r(builder->classes.items, builder->classes.count, sizeof(struct catalog_class), compare_classes,
+          builder);
+  link_classes(builder);
+  if (!list_subclasses(builder))
+    return no_memory(error);
+  arena_fini(&builder->arena);
+  table_fini(&builder->class_of_name);
+  string_pool_seal(builder->strings);
+  table_shrink(&builder->classes);
+  table_shrink(&builder->methods);
+  table_shrink(&builder->fields);
+  table_shrink(&builder->parameters);
+  table_shrink(&builder->links);
+  *tables = (struct catalog_tables){
+      .classes = builder->classes.items,
+      .class_count = builder->classes.count,
+      .methods = builder->methods.items,
+      .method_count = builder->methods.count,
+      .fields = builder->fields.items,
+      .field_count = builder->fields.count,
+      .parameters = builder->parameters.items,
+      .links = builder->links.items,
+      .subclasses = builder->subclasses.items,
+      .strings = builder->strings,
+  };
+  return JP_OK;
+}

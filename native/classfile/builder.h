@@ -1,0 +1,47 @@
+#ifndef JPEER_CLASSFILE_BUILDER_H
+#define JPEER_CLASSFILE_BUILDER_H
+/*
+ * Gathers classes into the tables of a catalog. One thread, until builder_finish; the tables are then
+ * constant and live until builder_destroy.
+ */
+#include "base/arena.h"
+#include "classfile/catalog.h"
+
+struct builder;
+
+enum {
+  CLASS_BYTES_MAX = 16 * 1024 * 1024, /* of one class file */
+  CLASSES_MAX = 2 * 1024 * 1024,      /* of a catalog */
+  JAR_DEPTH_MAX = 4                   /* jars within jars */
+};
+
+/* Where a class file was found: "container" or "container!entry" in the log. */
+struct class_place {
+  const char *container;
+  const char *entry; /* NULL: none */
+};
+
+struct builder *builder_create(void); /* NULL: no memory */
+void builder_destroy(struct builder *builder);
+
+/* Says in the log that something is left out, and why; after a number of lines it stays quiet. */
+void builder_warn(struct builder *builder, const struct class_place *place, const struct jp_error *why);
+
+/* Counts bytes that were unpacked or read. JP_LIMIT: more than any real class path has. */
+enum jp_status builder_count_bytes(struct builder *builder, uint64_t bytes,
+                                   struct jp_error *error) JP_MUST_CHECK;
+
+/*
+ * Adds the class, unless there is one of its name already. path is where it stands below the root of its
+ * folder or jar, with '/' and without ".class": a class of another name is left out, as no class loader would
+ * find it. A broken file is left out with a warning. JP_NO_MEMORY, JP_LIMIT.
+ */
+enum jp_status builder_add_class(struct builder *builder, const uint8_t *bytes, size_t size, struct text path,
+                                 enum catalog_origin origin, const struct class_place *place,
+                                 struct jp_error *error) JP_MUST_CHECK;
+
+/* Sorts, links and seals. The tables are borrowed from the builder. */
+enum jp_status builder_finish(struct builder *builder, struct catalog_tables *tables,
+                              struct jp_error *error) JP_MUST_CHECK;
+
+#endif

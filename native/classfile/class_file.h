@@ -1,0 +1,67 @@
+#ifndef JPEER_CLASSFILE_CLASS_FILE_H
+#define JPEER_CLASSFILE_CLASS_FILE_H
+/*
+ * One class file, read into plain structs (JVMS 4). The code is not looked at, nor is what the catalog does
+ * not show; every length, index and text that is read is checked. Any thread.
+ *
+ * All is borrowed from the bytes and from the arena.
+ */
+#include "base/arena.h"
+#include "base/status.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+  ACCESS_PUBLIC = 0x0001,
+  ACCESS_PRIVATE = 0x0002,
+  ACCESS_PROTECTED = 0x0004,
+  ACCESS_STATIC = 0x0008,
+  ACCESS_FINAL = 0x0010,
+  ACCESS_BRIDGE = 0x0040, /* of a method */
+  ACCESS_INTERFACE = 0x0200,
+  ACCESS_ABSTRACT = 0x0400,
+  ACCESS_SYNTHETIC = 0x1000,
+  ACCESS_ENUM = 0x4000,
+  ACCESS_MODULE = 0x8000
+};
+
+struct class_parameter {
+  struct text name; /* empty: not known */
+  uint16_t access;
+};
+
+struct class_member {
+  struct text name;
+  struct text descriptor; /* valid */
+  struct text signature;  /* empty: none; its form is not checked */
+  uint16_t access;        /* with ACCESS_SYNTHETIC where the attribute of old compilers says so */
+  uint8_t parameter_count;
+  struct class_parameter *parameters; /* parameter_count of them; NULL: no names */
+};
+
+struct class_file {
+  uint16_t major;
+  uint16_t minor;
+  uint16_t access;        /* the InnerClasses entry's where there is one for this class */
+  bool local;             /* local or anonymous */
+  struct text name;       /* binary name with dots */
+  struct text outer;      /* the class that it is a member of; empty: none */
+  struct text superclass; /* empty: none */
+  struct text *interfaces;
+  size_t interface_count;
+  struct class_member *fields;
+  size_t field_count;
+  struct class_member *methods;
+  size_t method_count;
+  struct text source_file; /* empty: not known */
+  struct text *exports;    /* of a module: packages with dots that are exported to everyone */
+  size_t export_count;
+};
+
+/* JP_INVALID: the text says what is wrong and at which byte. */
+enum jp_status class_file_parse(const uint8_t *bytes, size_t size, struct arena *arena,
+                                struct class_file *file, struct jp_error *error) JP_MUST_CHECK;
+
+#endif

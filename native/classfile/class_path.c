@@ -1,0 +1,63 @@
+#include "classfile/class_path.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+
+bool class_path_next(struct text *rest, struct text *element)
+{
+  if (rest->data == NULL)
+    return false;
+  const char *end = rest->len == 0 ? NULL : memchr(rest->data, ':', rest->len);
+  if (end == NULL) {
+    *element = *rest;
+    *rest = TEXT_ABSENT;
+  } else {
+    size_t length = (size_t)(end - rest->data);
+    *element = text_slice(*rest, 0, length);
+    *rest = text_slice(*rest, length + 1, rest->len);
+  }
+  if (element->len == 0)
+    *element = TEXT(".");
+  return true;
+}
+
+static int is_jar_name(const struct dirent *entry)
+{
+  struct text name = text_of(entry->d_name);
+  return text_ends_with(name, TEXT(".jar")) || text_ends_with(name, TEXT(".JAR"));
+}
+
+static int compare_names(const struct dirent **a, const struct dirent **b)
+{
+  return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* prefix is the element without the star: "" or "lib/". Returns the number of jars. */
+static int append_jars(struct text prefix, struct buffer *out)
+{
+  struct dirent **names = NULL;
+  char *folder = prefix.len == 0 ? strdup(".") : strndup(prefix.data, prefix.len);
+  int count = folder == NULL ? -1 : scandir(folder, &names, is_jar_name, compare_names);
+  free(folder);
+  for (int i = 0; i < count; i++) {
+    if (i > 0)
+      buffer_append_char(out, ':');
+    buffer_append_text(out, prefix);
+    buffer_append_text(out, text_of(names[i]->d_name));
+    free(names[i]);
+  }
+  free(names);
+  return count;
+}
+
+void class_path_expand(struct text class_path, struct buffer *out)
+{
+  struct text element;
+  for (bool first = true; class_path_next(&class_path, &element); first = false) {
+    if (!first)
+      buffer_append_char(out, ':');
+    bool wild = text_equal(element, TEXT("*")) || text_ends_with(element, TEXT("/*"));
+    if (!wild || append_jars(text_slice(element, 0, element.len - 1), out) <= 0)
+      buffer_append_text(out, element);
+  }
+}

@@ -1,0 +1,188 @@
+#include "classfile/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { DEPTH_MAX = 64, FILES_MAX = 4 * 1024 * 1024 };
+
+struct folder {
+  struct builder *builder;
+  const char *root;
+  char path[4096]; /* of the file or folder that is being read, below the root */
+  uint8_t *bytes;
+  size_t capacity;
+  unsigned files;
+  unsigned depth;
+  struct {
+    dev_t device;
+    ino_t inode;
+  } above[DEPTH_MAX]; /* a symbolic link to one of these would be a way round in circles */
+  struct jp_error *error;
+};
+
+static void warn(struct folder *folder, const char *why)
+{
+  struct jp_error reason;
+  (void)jp_fail(&reason, JP_INVALID, "%s", why);
+  builder_warn(folder->builder, &(struct class_place){folder->root, folder->path}, &reason);
+}
+
+static bool read_whole(int fd, uint8_t *bytes, size_t size)
+{
+  size_t done = 0;
+  while (done < size) {
+    ssize_t got = read(fd, bytes + done, size - done);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0)
+      return false;
+    done += (size_t)got;
+  }
+  return true;
+}
+
+static bool reserve(struct folder *folder, size_t size)
+{
+  if (size <= folder->capacity && folder->bytes != NULL)
+    return true;
+  uint8_t *bytes = realloc(folder->bytes, size + 1);
+  if (bytes == NULL)
+    return false;
+  folder->bytes = bytes;
+  folder->capacity = size;
+  return true;
+}
+
+static enum jp_status add_class(struct folder *folder, int fd, size_t size)
+{
+  if (size > CLASS_BYTES_MAX) {
+    warn(folder, "it is larger than the limit");
+    return JP_OK;
+  }
+  if (!reserve(folder, size))
+    return jp_fail(folder->error, JP_NO_MEMORY, "out of memory while reading %s", folder->root);
+  if (!read_whole(fd, folder->bytes, size)) {
+    warn(folder, "it cannot be read");
+    return JP_OK;
+  }
+  struct text path = {folder->path, strlen(folder->path) - (sizeof ".class" - 1)};
+  return builder_add_class(folder->builder, folder->bytes, size, path, CATALOG_CLASS_PATH,
+                           &(struct class_place){folder->root, folder->path}, folder->error);
+}
+
+static enum jp_status read_folder(struct folder *folder, int fd);
+
+static bool is_above(const struct folder *folder, const struct stat *facts)
+{
+  for (unsigned i = 0; i < folder->depth; i++) {
+    if (folder->above[i].device == facts->st_dev && folder->above[i].inode == facts->st_ino)
+      return true;
+  }
+  return false;
+}
+
+static enum jp_status enter_folder(struct folder *folder, int parent, const char *name)
+{
+  int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  struct stat facts;
+  if (fd < 0 || fstat(fd, &facts) != 0) {
+    warn(folder, strerror(errno));
+    if (fd >= 0)
+      close(fd);
+    return JP_OK;
+  }
+  if (folder->depth == DEPTH_MAX || is_above(folder, &facts)) {
+    close(fd);
+    return JP_OK;
+  }
+  folder->above[folder->depth].device = facts.st_dev;
+  folder->above[folder->depth].inode = facts.st_ino;
+  folder->depth++;
+  enum jp_status status = read_folder(folder, fd);
+  folder->depth--;
+  return status;
+}
+
+static enum jp_status enter_file(struct folder *folder, int parent, const char *name)
+{
+  /* O_NONBLOCK: opening a named pipe must not wait for its other end. */
+  int fd = openat(parent, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  struct stat facts;
+  enum jp_status status = JP_OK;
+  if (fd < 0 || fstat(fd, &facts) != 0)
+    warn(folder, strerror(errno));
+  else if (S_ISREG(facts.st_mode))
+    status = add_class(folder, fd, (size_t)facts.st_size);
+  if (fd >= 0)
+    close(fd);
+  return status;
+}
+
+static bool is_folder(int parent, const struct dirent *entry)
+{
+  struct stat facts;
+  if (entry->d_type != DT_UNKNOWN && entry->d_type != DT_LNK)
+    return entry->d_type == DT_DIR;
+  return fstatat(parent, entry->d_name, &facts, 0) == 0 && S_ISDIR(facts.st_mode);
+}
+
+static enum jp_status read_entry(struct folder *folder, int parent, const struct dirent *entry)
+{
+  struct text name = text_of(entry->d_name);
+  bool is_class = text_ends_with(name, TEXT(".class"));
+  /* No package's name has a dot in it: hidden folders and the like hold no classes. */
+  if (!is_class && memchr(name.data, '.', name.len) != NULL)
+    return JP_OK;
+  size_t length = strlen(folder->path);
+  int added = snprintf(folder->path + length, sizeof folder->path - length, "%s%s", length > 0 ? "/" : "",
+                       entry->d_name);
+  enum jp_status status = JP_OK;
+  if (added < 0 || (size_t)added >= sizeof folder->path - length)
+    warn(folder, "its path is too long");
+  else if (is_class)
+    status = enter_file(folder, parent, entry->d_name);
+  else if (is_folder(parent, entry))
+    status = enter_folder(folder, parent, entry->d_name);
+  folder->path[length] = '\0';
+  return status;
+}
+
+/* Takes fd. */
+static enum jp_status read_folder(struct folder *folder, int fd)
+{
+  DIR *stream = fdopendir(fd);
+  if (stream == NULL) {
+    close(fd);
+    return jp_fail(folder->error, JP_NO_MEMORY, "out of memory while reading %s", folder->root);
+  }
+  enum jp_status status = JP_OK;
+  for (struct dirent *entry; status == JP_OK && (entry = readdir(stream)) != NULL;) {
+    if (++folder->files > FILES_MAX)
+      status = jp_fail(folder->error, JP_LIMIT, "%s: more than %d files in a folder of the class path",
+                       folder->root, FILES_MAX);
+    else
+      status = read_entry(folder, dirfd(stream), entry);
+  }
+  closedir(stream);
+  return status;
+}
+
+enum jp_status folder_read(struct builder *builder, const char *path, struct jp_error *error)
+{
+  struct folder *folder = calloc(1, sizeof *folder);
+  if (folder == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory while reading %s", path);
+  folder->builder = builder;
+  folder->root = path;
+  folder->error = error;
+  enum jp_status status = enter_folder(folder, AT_FDCWD, path);
+  free(folder->bytes);
+  free(folder);
+  return status;
+}

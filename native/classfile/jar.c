@@ -1,0 +1,300 @@
+#include "classfile/jar.h"
+
+#include "classfile/manifest.h"
+#include "classfile/table.h"
+#include "classfile/text_order.h"
+
+#include <stdlib.h>
+#include <zip.h>
+
+enum {
+  MANIFEST_BYTES_MAX = 1024 * 1024,
+  NESTED_BYTES_MAX = 256 * 1024 * 1024,
+  MULTI_RELEASE_FIRST = 9 /* JAR File Specification, "Multi-release JAR files" */
+};
+
+struct jar_entry {
+  uint64_t index;
+  struct text path; /* below its root, without ".class"; borrowed from the archive */
+  unsigned version; /* 0: of the base */
+};
+
+struct jar {
+  struct builder *builder;
+  zip_t *archive;
+  const char *name;
+  unsigned feature_version;
+  unsigned depth;
+  struct manifest manifest;
+  struct arena arena;
+  struct table entries; /* struct jar_entry */
+  uint8_t *bytes;       /* of the entry that is being read */
+  size_t capacity;
+  struct jp_error *error;
+};
+
+static void warn(struct jar *jar, const char *entry, const char *why)
+{
+  struct jp_error reason;
+  (void)jp_fail(&reason, JP_INVALID, "%s", why);
+  builder_warn(jar->builder, &(struct class_place){jar->name, entry}, &reason);
+}
+
+static enum jp_status no_memory(struct jar *jar)
+{
+  return jp_fail(jar->error, JP_NO_MEMORY, "out of memory while reading %s", jar->name);
+}
+
+static bool reserve(struct jar *jar, size_t size)
+{
+  if (size < jar->capacity)
+    return true;
+  uint8_t *bytes = realloc(jar->bytes, size + 1);
+  if (bytes == NULL)
+    return false;
+  jar->bytes = bytes;
+  jar->capacity = size + 1;
+  return true;
+}
+
+/* Unpacks an entry into jar->bytes. JP_INVALID: said in the log, to be left out. The size that the directory
+ * tells is not believed: it bounds what is read, and one byte more is asked for, at which libzip compares the
+ * checksum. */
+static enum jp_status unpack(struct jar *jar, uint64_t index, size_t size_max, size_t *size)
+{
+  const char *name = zip_get_name(jar->archive, index, ZIP_FL_ENC_RAW);
+  zip_stat_t facts;
+  if (zip_stat_index(jar->archive, index, 0, &facts) != 0 || (facts.valid & ZIP_STAT_SIZE) == 0) {
+    warn(jar, name, "its directory entry cannot be read");
+    return JP_INVALID;
+  }
+  if (facts.size > size_max) {
+    warn(jar, name, "it is larger than the limit");
+    return JP_INVALID;
+  }
+  enum jp_status status = builder_count_bytes(jar->builder, facts.size, jar->error);
+  if (status != JP_OK)
+    return status;
+  if (!reserve(jar, (size_t)facts.size))
+    return no_memory(jar);
+  zip_file_t *file = zip_fopen_index(jar->archive, index, 0);
+  zip_int64_t got = file == NULL ? -1 : zip_fread(file, jar->bytes, facts.size + 1);
+  if (got >= 0 && (zip_uint64_t)got == facts.size && facts.size > 0)
+    got = zip_fread(file, jar->bytes + facts.size, 1) == 0 ? got : -1;
+  bool whole = got >= 0 && (zip_uint64_t)got == facts.size;
+  if (!whole)
+    warn(jar, name, file == NULL ? zip_strerror(jar->archive) : "it cannot be unpacked");
+  if (file != NULL)
+    zip_fclose(file);
+  *size = (size_t)facts.size;
+  return whole ? JP_OK : JP_INVALID;
+}
+
+static enum jp_status read_manifest(struct jar *jar)
+{
+  jar->manifest = (struct manifest){false, TEXT("")};
+  zip_int64_t index = zip_name_locate(jar->archive, "META-INF/MANIFEST.MF", ZIP_FL_NOCASE | ZIP_FL_ENC_RAW);
+  if (index < 0)
+    return JP_OK;
+  size_t size;
+  enum jp_status status = unpack(jar, (uint64_t)index, MANIFEST_BYTES_MAX, &size);
+  if (status != JP_OK)
+    return status == JP_INVALID ? JP_OK : status;
+  struct text copy = arena_text(&jar->arena, (struct text){(const char *)jar->bytes, size});
+  return copy.data != NULL && manifest_parse(copy, &jar->arena, &jar->manifest) ? JP_OK : no_memory(jar);
+}
+
+/* "META-INF/versions/11/com/example/A" -> 11 and "com/example/A". */
+static bool take_version(struct text *path, unsigned *version)
+{
+  static const struct text prefix = {"META-INF/versions/", 18};
+  if (!text_starts_with(*path, prefix))
+    return false;
+  size_t at = prefix.len;
+  *version = 0;
+  for (; at < path->len && path->data[at] >= '0' && path->data[at] <= '9' && *version < 1000; at++)
+    *version = *version * 10 + (unsigned)(path->data[at] - '0');
+  if (at == prefix.len || at == path->len || path->data[at] != '/')
+    return false;
+  *path = text_slice(*path, at + 1, path->len);
+  return true;
+}
+
+/* Where the class of this entry stands below its root; false: it is of no use to this Java. */
+static bool locate(const struct jar *jar, struct text *path, unsigned *version)
+{
+  static const struct text roots[] = {{"BOOT-INF/classes/", 17}, {"WEB-INF/classes/", 16}};
+  *version = 0;
+  if (take_version(path, version))
+    return jar->manifest.multi_release && *version >= MULTI_RELEASE_FIRST && *version <= jar->feature_version;
+  if (text_starts_with(*path, TEXT("META-INF/")))
+    return false;
+  for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++) {
+    if (text_starts_with(*path, roots[i]))
+      *path = text_slice(*path, roots[i].len, path->len);
+  }
+  return true;
+}
+
+static enum jp_status list_entries(struct jar *jar)
+{
+  static const struct text suffix = {".class", 6};
+  zip_int64_t count = zip_get_num_entries(jar->archive, 0);
+  for (zip_int64_t i = 0; i < count; i++) {
+    const char *name = zip_get_name(jar->archive, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
+    struct text path = name == NULL ? TEXT("") : text_of(name);
+    if (!text_ends_with(path, suffix))
+      continue;
+    struct jar_entry entry = {.index = (uint64_t)i, .path = text_slice(path, 0, path.len - suffix.len)};
+    if (!locate(jar, &entry.path, &entry.version))
+      continue;
+    struct jar_entry *added = table_add(&jar->entries, 1);
+    if (added == NULL)
+      return no_memory(jar);
+    *added = entry;
+  }
+  return JP_OK;
+}
+
+/* By path, then the highest version first, then in the order of the jar. */
+static int compare_entries(const void *left, const void *right)
+{
+  const struct jar_entry *a = left;
+  const struct jar_entry *b = right;
+  int order = text_order(a->path, b->path);
+  if (order != 0)
+    return order;
+  if (a->version != b->version)
+    return a->version > b->version ? -1 : 1;
+  return (a->index > b->index) - (a->index < b->index);
+}
+
+static enum jp_status read_classes(struct jar *jar)
+{
+  enum jp_status status = list_entries(jar);
+  if (status != JP_OK)
+    return status;
+  struct jar_entry *entries = jar->entries.items;
+  if (jar->entries.count > 0)
+    qsort(entries, jar->entries.count, sizeof *entries, compare_entries);
+  for (size_t i = 0; i < jar->entries.count; i++) {
+    if (i > 0 && text_equal(entries[i].path, entries[i - 1].path))
+      continue;
+    size_t size;
+    status = unpack(jar, entries[i].index, CLASS_BYTES_MAX, &size);
+    if (status == JP_INVALID)
+      continue;
+    struct class_place place = {jar->name, zip_get_name(jar->archive, entries[i].index, ZIP_FL_ENC_RAW)};
+    if (status == JP_OK)
+      status = builder_add_class(jar->builder, jar->bytes, size, entries[i].path, CATALOG_CLASS_PATH, &place,
+                                 jar->error);
+    if (status != JP_OK)
+      return status;
+  }
+  return JP_OK;
+}
+
+static enum jp_status read_archive(struct builder *builder, zip_t *archive, const char *name,
+                                   unsigned feature_version, unsigned depth, struct arena *arena,
+                                   struct text *class_path, struct jp_error *error);
+
+static void warn_zip(struct builder *builder, const char *name, zip_error_t *why)
+{
+  struct jp_error reason;
+  (void)jp_fail(&reason, JP_INVALID, "no readable jar: %s", zip_error_strerror(why));
+  builder_warn(builder, &(struct class_place){name, NULL}, &reason);
+}
+
+static enum jp_status read_memory(struct builder *builder, const void *bytes, size_t size, const char *name,
+                                  unsigned feature_version, unsigned depth, struct jp_error *error)
+{
+  zip_error_t why;
+  zip_error_init(&why);
+  zip_source_t *source = zip_source_buffer_create(bytes, size, 0, &why);
+  zip_t *archive = source == NULL ? NULL : zip_open_from_source(source, ZIP_RDONLY, &why);
+  enum jp_status status = JP_OK;
+  if (archive == NULL) {
+    zip_source_free(source);
+    warn_zip(builder, name, &why);
+  } else {
+    status = read_archive(builder, archive, name, feature_version, depth, NULL, NULL, error);
+  }
+  zip_error_fini(&why);
+  return status;
+}
+
+static enum jp_status read_nested_jar(struct jar *jar, uint64_t index)
+{
+  size_t size;
+  enum jp_status status = unpack(jar, index, NESTED_BYTES_MAX, &size);
+  if (status != JP_OK)
+    return status == JP_INVALID ? JP_OK : status;
+  struct text name =
+      arena_printf(&jar->arena, "%s!%s", jar->name, zip_get_name(jar->archive, index, ZIP_FL_ENC_RAW));
+  if (name.data == NULL)
+    return no_memory(jar);
+  return read_memory(jar->builder, jar->bytes, size, name.data, jar->feature_version, jar->depth + 1,
+                     jar->error);
+}
+
+static enum jp_status read_nested_jars(struct jar *jar)
+{
+  enum jp_status status = JP_OK;
+  zip_int64_t count = jar->depth >= JAR_DEPTH_MAX ? 0 : zip_get_num_entries(jar->archive, 0);
+  for (zip_int64_t i = 0; i < count && status == JP_OK; i++) {
+    const char *name = zip_get_name(jar->archive, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
+    if (name != NULL && text_ends_with(text_of(name), TEXT(".jar")))
+      status = read_nested_jar(jar, (uint64_t)i);
+  }
+  return status;
+}
+
+/* Takes the archive. */
+static enum jp_status read_archive(struct builder *builder, zip_t *archive, const char *name,
+                                   unsigned feature_version, unsigned depth, struct arena *arena,
+                                   struct text *class_path, struct jp_error *error)
+{
+  struct jar jar = {.builder = builder,
+                    .archive = archive,
+                    .name = name,
+                    .feature_version = feature_version,
+                    .depth = depth,
+                    .error = error};
+  arena_init(&jar.arena);
+  table_init(&jar.entries, sizeof(struct jar_entry));
+  enum jp_status status = read_manifest(&jar);
+  if (status == JP_OK)
+    status = read_classes(&jar);
+  if (status == JP_OK)
+    status = read_nested_jars(&jar);
+  if (status == JP_OK && class_path != NULL) {
+    *class_path = arena_text(arena, jar.manifest.class_path);
+    status = class_path->data == NULL ? no_memory(&jar) : JP_OK;
+  }
+  table_fini(&jar.entries);
+  arena_fini(&jar.arena);
+  free(jar.bytes);
+  zip_discard(archive);
+  return status;
+}
+
+enum jp_status jar_read_file(struct builder *builder, const char *path, unsigned feature_version,
+                             struct arena *arena, struct text *class_path, struct jp_error *error)
+{
+  int code;
+  *class_path = TEXT("");
+  zip_t *archive = zip_open(path, ZIP_RDONLY, &code);
+  if (archive != NULL)
+    return read_archive(builder, archive, path, feature_version, 1, arena, class_path, error);
+  zip_error_t why;
+  zip_error_init_with_code(&why, code);
+  warn_zip(builder, path, &why);
+  zip_error_fini(&why);
+  return JP_OK;
+}
+
+enum jp_status jar_read_bytes(struct builder *builder, const void *bytes, size_t size, const char *name,
+                              unsigned feature_version, struct jp_error *error)
+{
+  return read_memory(builder, bytes, size, name, feature_version, 1, error);
+}

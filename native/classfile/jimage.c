@@ -1,0 +1,295 @@
+#include "classfile/jimage.h"
+
+#include "classfile/class_file.h"
+#include "classfile/table.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The library's C interface, as its exported functions take and give it. */
+struct jimage_file;
+typedef bool jimage_visitor(struct jimage_file *image, const char *module, const char *version,
+                            const char *package, const char *name, const char *extension, void *context);
+
+struct jimage_library {
+  void *handle;
+  struct jimage_file *(*open)(const char *path, int32_t *error);
+  void (*close)(struct jimage_file *image);
+  int64_t (*find)(struct jimage_file *image, const char *module, const char *version, const char *name,
+                  int64_t *size);
+  int64_t (*get)(struct jimage_file *image, int64_t location, char *bytes, int64_t size);
+  void (*visit)(struct jimage_file *image, jimage_visitor *visitor, void *context);
+};
+
+struct jimage_class {
+  const char *module;  /* in the arena, as is name; modules are compared by address */
+  struct text package; /* with '/' */
+  struct text path;    /* package and name, with ".class", NUL-terminated */
+};
+
+struct jimage {
+  struct jimage_library library;
+  struct jimage_file *file;
+  struct builder *builder;
+  char path[4096];
+  struct arena arena;
+  struct table classes; /* struct jimage_class */
+  struct table exports; /* struct text: packages with dots, sorted once all are there */
+  const char *last_module;
+  uint8_t *bytes;
+  size_t capacity;
+  bool no_memory;
+  struct jp_error *error;
+};
+
+/* The version that the image's interface wants to be named; nothing depends on it. */
+static const char any_version[] = "9";
+
+/* libjimage.so is linked to libjvm.so without saying where that is: it must be in the process first, as it is
+ * in the peer. Loading it elsewhere starts no JVM; it cannot be unloaded again. */
+static void load_jvm_library(struct jimage *jimage, const char *java_home)
+{
+  void *present = dlopen("libjvm.so", RTLD_NOW | RTLD_NOLOAD);
+  if (present != NULL) {
+    dlclose(present);
+    return;
+  }
+  snprintf(jimage->path, sizeof jimage->path, "%s/lib/server/libjvm.so", java_home);
+  (void)dlopen(jimage->path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE); /* a failure shows in the next one */
+}
+
+static enum jp_status load_library(struct jimage *jimage, const char *java_home)
+{
+  struct jimage_library *library = &jimage->library;
+  const struct {
+    const char *name;
+    void **function;
+  } functions[] = {{"JIMAGE_Open", (void **)&library->open},
+                   {"JIMAGE_Close", (void **)&library->close},
+                   {"JIMAGE_FindResource", (void **)&library->find},
+                   {"JIMAGE_GetResource", (void **)&library->get},
+                   {"JIMAGE_ResourceIterator", (void **)&library->visit}};
+  load_jvm_library(jimage, java_home);
+  snprintf(jimage->path, sizeof jimage->path, "%s/lib/libjimage.so", java_home);
+  library->handle = dlopen(jimage->path, RTLD_NOW | RTLD_LOCAL);
+  if (library->handle == NULL)
+    return jp_fail(jimage->error, JP_NOT_FOUND, "cannot read the JDK's classes: cannot load %s: %s",
+                   jimage->path, dlerror());
+  for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+    *functions[i].function = dlsym(library->handle, functions[i].name);
+    if (*functions[i].function == NULL)
+      return jp_fail(jimage->error, JP_NOT_FOUND, "cannot read the JDK's classes: %s has no %s", jimage->path,
+                     functions[i].name);
+  }
+  return JP_OK;
+}
+
+static enum jp_status open_image(struct jimage *jimage, const char *java_home)
+{
+  int32_t code = 0;
+  snprintf(jimage->path, sizeof jimage->path, "%s/lib/modules", java_home);
+  jimage->file = jimage->library.open(jimage->path, &code);
+  if (jimage->file == NULL)
+    return jp_fail(jimage->error, JP_IO, "cannot read the JDK's classes: %s is no readable image (%d)",
+                   jimage->path, (int)code);
+  return JP_OK;
+}
+
+static const char *keep_module(struct jimage *jimage, const char *module)
+{
+  if (jimage->last_module == NULL || strcmp(jimage->last_module, module) != 0)
+    jimage->last_module = arena_printf(&jimage->arena, "%s", module).data;
+  return jimage->last_module;
+}
+
+static bool note_class(struct jimage_file *image, const char *module, const char *version,
+                       const char *package, const char *name, const char *extension, void *context)
+{
+  (void)image;
+  (void)version;
+  struct jimage *jimage = context;
+  if (strcmp(extension, "class") != 0)
+    return true;
+  size_t package_length = strlen(package);
+  struct text path =
+      arena_printf(&jimage->arena, "%s%s%s.class", package, package_length > 0 ? "/" : "", name);
+  struct jimage_class *class = table_add(&jimage->classes, 1);
+  module = keep_module(jimage, module);
+  if (path.data == NULL || class == NULL || module == NULL) {
+    jimage->no_memory = true;
+    return false;
+  }
+  *class = (struct jimage_class){module, text_slice(path, 0, package_length), path};
+  return true;
+}
+
+/* The order of the image itself, near enough: by module, then by path. What is read is then read forwards. */
+static int compare_places(const void *left, const void *right)
+{
+  const struct jimage_class *a = left;
+  const struct jimage_class *b = right;
+  int order = strcmp(a->module, b->module);
+  return order != 0 ? order : strcmp(a->path.data, b->path.data);
+}
+
+static enum jp_status no_memory(struct jimage *jimage)
+{
+  return jp_fail(jimage->error, JP_NO_MEMORY, "out of memory while reading the JDK's classes");
+}
+
+static enum jp_status list_classes(struct jimage *jimage)
+{
+  jimage->library.visit(jimage->file, note_class, jimage);
+  if (jimage->no_memory)
+    return no_memory(jimage);
+  if (jimage->classes.count == 0)
+    return jp_fail(jimage->error, JP_IO, "cannot read the JDK's classes: %s has none", jimage->path);
+  qsort(jimage->classes.items, jimage->classes.count, sizeof(struct jimage_class), compare_places);
+  return JP_OK;
+}
+
+static enum jp_status read_bytes(struct jimage *jimage, const struct jimage_class *class, size_t *size)
+{
+  int64_t wanted = 0;
+  int64_t location =
+      jimage->library.find(jimage->file, class->module, any_version, class->path.data, &wanted);
+  if (location == 0 || wanted <= 0 || wanted > CLASS_BYTES_MAX)
+    return jp_fail(jimage->error, JP_IO, "cannot read %s of module %s in %s", class->path.data, class->module,
+                   jimage->path);
+  if ((size_t)wanted > jimage->capacity) {
+    uint8_t *bytes = realloc(jimage->bytes, (size_t)wanted);
+    if (bytes == NULL)
+      return no_memory(jimage);
+    jimage->bytes = bytes;
+    jimage->capacity = (size_t)wanted;
+  }
+  *size = (size_t)wanted;
+  if (jimage->library.get(jimage->file, location, (char *)jimage->bytes, wanted) != wanted)
+    return jp_fail(jimage->error, JP_IO, "cannot read %s of module %s in %s", class->path.data, class->module,
+                   jimage->path);
+  return JP_OK;
+}
+
+static enum jp_status add_exports(struct jimage *jimage, size_t size)
+{
+  struct arena arena;
+  struct class_file file;
+  arena_init(&arena);
+  enum jp_status status = class_file_parse(jimage->bytes, size, &arena, &file, jimage->error);
+  for (size_t i = 0; status == JP_OK && i < file.export_count; i++) {
+    struct text *added = table_add(&jimage->exports, 1);
+    if (added != NULL)
+      *added = arena_text(&jimage->arena, file.exports[i]);
+    if (added == NULL || added->data == NULL)
+      status = no_memory(jimage);
+  }
+  arena_fini(&arena);
+  return status;
+}
+
+/* With '/' as good as '.'. */
+static int compare_packages(const void *left, const void *right)
+{
+  const struct text *a = left;
+  const struct text *b = right;
+  size_t shorter = a->len < b->len ? a->len : b->len;
+  for (size_t i = 0; i < shorter; i++) {
+    char x = a->data[i] == '/' ? '.' : a->data[i];
+    char y = b->data[i] == '/' ? '.' : b->data[i];
+    if (x != y)
+      return x < y ? -1 : 1;
+  }
+  return (a->len > b->len) - (a->len < b->len);
+}
+
+static enum jp_status read_exports(struct jimage *jimage)
+{
+  const struct jimage_class *classes = jimage->classes.items;
+  for (size_t i = 0; i < jimage->classes.count; i++) {
+    size_t size;
+    if (!text_equal(classes[i].path, TEXT("module-info.class")))
+      continue;
+    enum jp_status status = read_bytes(jimage, &classes[i], &size);
+    if (status == JP_OK)
+      status = add_exports(jimage, size);
+    if (status != JP_OK)
+      return status;
+  }
+  if (jimage->exports.count > 0)
+    qsort(jimage->exports.items, jimage->exports.count, sizeof(struct text), compare_packages);
+  return JP_OK;
+}
+
+static enum jp_status add_classes(struct jimage *jimage)
+{
+  const struct jimage_class *classes = jimage->classes.items;
+  for (size_t i = 0; i < jimage->classes.count; i++) {
+    const struct jimage_class *class = &classes[i];
+    size_t size;
+    if (class->package.len == 0)
+      continue; /* module-info alone has no package */
+    enum jp_status status = read_bytes(jimage, class, &size);
+    if (status != JP_OK)
+      return status;
+    bool exported =
+        jimage->exports.count > 0 && bsearch(&class->package, jimage->exports.items, jimage->exports.count,
+                                             sizeof(struct text), compare_packages) != NULL;
+    struct text path = text_slice(class->path, 0, class->path.len - (sizeof ".class" - 1));
+    status = builder_add_class(jimage->builder, jimage->bytes, size, path,
+                               exported ? CATALOG_JDK_EXPORTED : CATALOG_JDK_INTERNAL,
+                               &(struct class_place){jimage->path, class->path.data}, jimage->error);
+    if (status != JP_OK)
+      return status;
+  }
+  return JP_OK;
+}
+
+enum jp_status jimage_read(struct builder *builder, const char *java_home, struct jp_error *error)
+{
+  struct jimage *jimage = calloc(1, sizeof *jimage);
+  if (jimage == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory while reading the JDK's classes");
+  jimage->builder = builder;
+  jimage->error = error;
+  arena_init(&jimage->arena);
+  table_init(&jimage->classes, sizeof(struct jimage_class));
+  table_init(&jimage->exports, sizeof(struct text));
+  enum jp_status status = load_library(jimage, java_home);
+  if (status == JP_OK)
+    status = open_image(jimage, java_home);
+  if (status == JP_OK)
+    status = list_classes(jimage);
+  if (status == JP_OK)
+    status = read_exports(jimage);
+  if (status == JP_OK)
+    status = add_classes(jimage);
+  if (jimage->file != NULL)
+    jimage->library.close(jimage->file);
+  if (jimage->library.handle != NULL)
+    dlclose(jimage->library.handle);
+  arena_fini(&jimage->arena);
+  table_fini(&jimage->classes);
+  table_fini(&jimage->exports);
+  free(jimage->bytes);
+  free(jimage);
+  return status;
+}
+
+unsigned jimage_feature_version(const char *java_home)
+{
+  char path[4096];
+  char line[512];
+  unsigned first = 0;
+  unsigned second = 0;
+  snprintf(path, sizeof path, "%s/release", java_home);
+  FILE *file = fopen(path, "re");
+  if (file == NULL)
+    return 0;
+  while (first == 0 && fgets(line, sizeof line, file) != NULL) {
+    if (sscanf(line, "JAVA_VERSION=\"%4u.%4u", &first, &second) == 2 && first == 1)
+      first = second; /* "1.8.0" */
+  }
+  fclose(file);
+  return first;
+}

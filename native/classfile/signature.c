@@ -1,0 +1,238 @@
+#include "classfile/signature.h"
+
+enum { DEPTH_MAX = 64, DIMENSIONS_MAX = 255, PARAMETERS_MAX = 255 };
+
+static bool peek(struct text rest, char c)
+{
+  return rest.len > 0 && rest.data[0] == c;
+}
+
+static bool take(struct text *rest, char c)
+{
+  if (!peek(*rest, c))
+    return false;
+  *rest = text_slice(*rest, 1, rest->len);
+  return true;
+}
+
+static void append(struct buffer *out, struct text t)
+{
+  if (out != NULL)
+    buffer_append_text(out, t);
+}
+
+static const char *primitive_name(char letter)
+{
+  static const struct {
+    char letter;
+    const char *name;
+  } primitives[] = {{'I', "int"},  {'V', "void"},  {'Z', "boolean"}, {'J', "long"}, {'B', "byte"},
+                    {'C', "char"}, {'S', "short"}, {'D', "double"},  {'F', "float"}};
+  for (size_t i = 0; i < sizeof primitives / sizeof primitives[0]; i++) {
+    if (primitives[i].letter == letter)
+      return primitives[i].name;
+  }
+  return NULL;
+}
+
+/* What no identifier contains: in a descriptor (JVMS 4.2.2), in a signature (JVMS 4.7.9.1). '/' is looked at
+ * apart. */
+static const struct text descriptor_stops = {".;[", 3};
+static const struct text signature_stops = {".;[<>:", 6};
+
+/* A class name up to one of the stops; its '/' leave as '.'. */
+static bool read_class_name(struct text *rest, struct text stops, struct buffer *out)
+{
+  size_t length = 0;
+  bool after_break = true;
+  for (; length < rest->len && memchr(stops.data, rest->data[length], stops.len) == NULL; length++) {
+    bool is_break = rest->data[length] == '/';
+    if (is_break && after_break)
+      return false;
+    after_break = is_break;
+  }
+  if (after_break)
+    return false;
+  if (out != NULL) {
+    size_t from = out->len;
+    buffer_append(out, rest->data, length);
+    for (size_t i = from; !out->failed && i < out->len; i++) {
+      if (out->data[i] == '/')
+        out->data[i] = '.';
+    }
+  }
+  *rest = text_slice(*rest, length, rest->len);
+  return true;
+}
+
+/* A simple name of a nested class or of a type variable. */
+static bool read_identifier(struct text *rest, struct buffer *out)
+{
+  struct text before = *rest;
+  if (!read_class_name(rest, signature_stops, out))
+    return false;
+  return memchr(before.data, '/', before.len - rest->len) == NULL;
+}
+
+static bool read_type(struct text *rest, unsigned depth, struct buffer *out);
+
+static bool read_type_argument(struct text *rest, unsigned depth, struct buffer *out)
+{
+  if (take(rest, '*')) {
+    append(out, TEXT("?"));
+    return true;
+  }
+  if (take(rest, '+'))
+    append(out, TEXT("? extends "));
+  else if (take(rest, '-'))
+    append(out, TEXT("? super "));
+  return read_type(rest, depth, out);
+}
+
+static bool read_type_arguments(struct text *rest, unsigned depth, struct buffer *out)
+{
+  append(out, TEXT("<"));
+  for (bool first = true; first || !peek(*rest, '>'); first = false) {
+    if (!first)
+      append(out, TEXT(", "));
+    if (!read_type_argument(rest, depth, out))
+      return false;
+  }
+  append(out, TEXT(">"));
+  return take(rest, '>');
+}
+
+/* After the 'L'. */
+static bool read_class_type(struct text *rest, unsigned depth, struct buffer *out)
+{
+  if (!read_class_name(rest, signature_stops, out))
+    return false;
+  for (;;) {
+    if (take(rest, '<') && !read_type_arguments(rest, depth + 1, out))
+      return false;
+    if (take(rest, ';'))
+      return true;
+    if (!take(rest, '.'))
+      return false;
+    append(out, TEXT("$"));
+    if (!read_identifier(rest, out))
+      return false;
+  }
+}
+
+static bool read_type(struct text *rest, unsigned depth, struct buffer *out)
+{
+  unsigned dimensions = 0;
+  while (take(rest, '['))
+    dimensions++;
+  if (depth > DEPTH_MAX || dimensions > DIMENSIONS_MAX || rest->len == 0)
+    return false;
+  char letter = rest->data[0];
+  *rest = text_slice(*rest, 1, rest->len);
+  const char *primitive = primitive_name(letter);
+  if (primitive != NULL)
+    append(out, text_of(primitive));
+  else if (letter == 'L' ? !read_class_type(rest, depth, out)
+                         : letter != 'T' || !read_identifier(rest, out) || !take(rest, ';'))
+    return false;
+  if (letter == 'V' && dimensions > 0)
+    return false;
+  for (unsigned i = 0; i < dimensions; i++)
+    append(out, TEXT("[]"));
+  return true;
+}
+
+bool signature_read_type(struct text *rest, struct buffer *out)
+{
+  return read_type(rest, 0, out);
+}
+
+/* `<T:bound:bound U:...>`, of which nothing is kept. */
+static bool skip_type_parameters(struct text *rest)
+{
+  while (!take(rest, '>')) {
+    if (!read_identifier(rest, NULL) || !take(rest, ':'))
+      return false;
+    if (!peek(*rest, ':') && (peek(*rest, 'L') || peek(*rest, 'T') || peek(*rest, '[')) &&
+        !read_type(rest, 0, NULL))
+      return false;
+    while (take(rest, ':')) {
+      if (!read_type(rest, 0, NULL))
+        return false;
+    }
+  }
+  return true;
+}
+
+bool signature_enter_method(struct text *rest)
+{
+  if (take(rest, '<') && !skip_type_parameters(rest))
+    return false;
+  return take(rest, '(');
+}
+
+int signature_count_parameters(struct text signature)
+{
+  if (!signature_enter_method(&signature))
+    return -1;
+  int count = 0;
+  for (; !take(&signature, ')'); count++) {
+    if (peek(signature, 'V') || !read_type(&signature, 0, NULL))
+      return -1;
+  }
+  return count;
+}
+
+bool descriptor_read_type(struct text *rest, struct buffer *out)
+{
+  unsigned dimensions = 0;
+  while (take(rest, '['))
+    dimensions++;
+  if (dimensions > DIMENSIONS_MAX || rest->len == 0)
+    return false;
+  const char *primitive = primitive_name(rest->data[0]);
+  if (primitive != NULL) {
+    append(out, text_of(primitive));
+    if (take(rest, 'V'))
+      return dimensions == 0;
+    *rest = text_slice(*rest, 1, rest->len);
+  } else if (!take(rest, 'L') || !read_class_name(rest, descriptor_stops, out) || !take(rest, ';')) {
+    return false;
+  }
+  for (unsigned i = 0; i < dimensions; i++)
+    append(out, TEXT("[]"));
+  return true;
+}
+
+bool descriptor_check_field(struct text descriptor)
+{
+  return !peek(descriptor, 'V') && descriptor_read_type(&descriptor, NULL) && descriptor.len == 0;
+}
+
+/* Reads from '(' to ')'. Returns the number of types, or -1. */
+static int read_parameters(struct text *rest)
+{
+  int count = 0;
+  if (!take(rest, '('))
+    return -1;
+  for (; !take(rest, ')'); count++) {
+    if (count == PARAMETERS_MAX || peek(*rest, 'V') || !descriptor_read_type(rest, NULL))
+      return -1;
+  }
+  return count;
+}
+
+bool descriptor_check_method(struct text descriptor, uint8_t *parameter_count)
+{
+  int count = read_parameters(&descriptor);
+  if (count < 0)
+    return false;
+  *parameter_count = (uint8_t)count;
+  return descriptor_read_type(&descriptor, NULL) && descriptor.len == 0;
+}
+
+struct text descriptor_parameters(struct text descriptor)
+{
+  struct text rest = descriptor;
+  return read_parameters(&rest) < 0 ? descriptor : text_slice(descriptor, 0, descriptor.len - rest.len);
+}

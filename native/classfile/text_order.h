@@ -1,0 +1,14 @@
+#ifndef JPEER_CLASSFILE_TEXT_ORDER_H
+#define JPEER_CLASSFILE_TEXT_ORDER_H
+/* The order of texts as bytes, in which the catalog's tables are sorted. Pure, any thread. */
+#include "base/text.h"
+
+/* Below, at or above 0, as memcmp; the shorter first. */
+static inline int text_order(struct text a, struct text b)
+{
+  size_t shorter = a.len < b.len ? a.len : b.len;
+  int order = shorter == 0 ? 0 : memcmp(a.data, b.data, shorter);
+  return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+#endif
