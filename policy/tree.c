@@ -1,0 +1,311 @@
+#include "policy/tree.h"
+
+#include <yaml.h>
+
+struct anchor {
+  struct text name;
+  const struct policy_node *node;
+  struct anchor *next;
+};
+
+struct builder {
+  yaml_parser_t parser;
+  struct text yaml;
+  const char *name;
+  struct arena *arena;
+  struct anchor *anchors; /* the latest first: a name may be given again */
+  int anchor_count;
+  struct jp_error *error;
+};
+
+enum {
+  QUOTED_MAX = 60,
+  ANCHORS_MAX = 256 /* they are searched one by one */
+};
+
+static struct text text_of_yaml(const yaml_char_t *string)
+{
+  return text_of((const char *)string);
+}
+
+static enum jp_status out_of_memory(struct builder *builder)
+{
+  return jp_fail(builder->error, JP_NO_MEMORY, "out of memory");
+}
+
+static int line_at(struct text yaml, size_t offset)
+{
+  int line = 1;
+  for (size_t i = 0; i < offset && i < yaml.len; i++)
+    line += yaml.data[i] == '\n';
+  return line;
+}
+
+/* The text of a line without white space around it, shortened; *tabbed: a tab stands before it. */
+static struct text line_text(struct text yaml, int line, bool *tabbed)
+{
+  size_t start = 0;
+  for (int i = 1; i < line && start < yaml.len; start++)
+    i += yaml.data[start] == '\n';
+  *tabbed = false;
+  while (start < yaml.len && (yaml.data[start] == ' ' || yaml.data[start] == '\t'))
+    *tabbed |= yaml.data[start++] == '\t';
+  size_t end = start;
+  while (end < yaml.len && yaml.data[end] != '\n' && yaml.data[end] != '\r')
+    end++;
+  if (end - start > QUOTED_MAX)
+    end = start + text_valid_utf8(text_slice(yaml, start, start + QUOTED_MAX));
+  return text_slice(yaml, start, end);
+}
+
+static enum jp_status libyaml_failure(struct builder *builder)
+{
+  const yaml_parser_t *parser = &builder->parser;
+  if (parser->error == YAML_MEMORY_ERROR)
+    return out_of_memory(builder);
+  const char *problem = parser->problem == NULL ? "cannot be read" : parser->problem;
+  /* The reader below the scanner keeps no line, only a place. */
+  if (parser->error == YAML_READER_ERROR)
+    return jp_fail(builder->error, JP_INVALID, "%s:%d: not YAML: %s", builder->name,
+                   line_at(builder->yaml, parser->problem_offset), problem);
+  int line = (int)parser->problem_mark.line + 1;
+  bool tabbed;
+  struct text near = line_text(builder->yaml, line, &tabbed);
+  const char *hint = "";
+  if (tabbed)
+    hint = " (YAML is indented with spaces; here is a tab)";
+  else if (parser->context != NULL && strcmp(parser->context, "while scanning an alias") == 0)
+    hint = " (a pattern that begins with '*' needs quotes)";
+  return jp_fail(builder->error, JP_INVALID, "%s:%d: not YAML: %s, at '%.*s'%s", builder->name, line, problem,
+                 TEXT_ARGS(near), hint);
+}
+
+static enum jp_status next_event(struct builder *builder, yaml_event_t *event)
+{
+  return yaml_parser_parse(&builder->parser, event) ? JP_OK : libyaml_failure(builder);
+}
+
+static int event_line(const yaml_event_t *event)
+{
+  return (int)event->start_mark.line + 1;
+}
+
+static enum jp_status refuse(struct builder *builder, const yaml_event_t *event, const char *problem,
+                             struct text word)
+{
+  size_t shown = word.len > QUOTED_MAX ? text_valid_utf8(text_slice(word, 0, QUOTED_MAX)) : word.len;
+  return jp_fail(builder->error, JP_INVALID, "%s:%d: %s '%.*s'", builder->name, event_line(event), problem,
+                 (int)shown, word.data);
+}
+
+static bool is_null_word(struct text t)
+{
+  static const char *const words[] = {"", "~", "null", "Null", "NULL"};
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    if (text_equal(t, text_of(words[i])))
+      return true;
+  return false;
+}
+
+static enum jp_status add_anchor(struct builder *builder, const yaml_event_t *event, const yaml_char_t *name,
+                                 const struct policy_node *node)
+{
+  if (name == NULL)
+    return JP_OK;
+  if (builder->anchor_count++ == ANCHORS_MAX)
+    return refuse(builder, event, "too many anchors: one more is", text_of_yaml(name));
+  struct anchor *anchor = arena_alloc(builder->arena, sizeof *anchor);
+  struct text copy = arena_text(builder->arena, text_of_yaml(name));
+  if (anchor == NULL || copy.data == NULL)
+    return out_of_memory(builder);
+  *anchor = (struct anchor){copy, node, builder->anchors};
+  builder->anchors = anchor;
+  return JP_OK;
+}
+
+static enum jp_status find_anchor(struct builder *builder, const yaml_event_t *event,
+                                  const struct policy_node **node)
+{
+  struct text name = text_of_yaml(event->data.alias.anchor);
+  for (const struct anchor *anchor = builder->anchors; anchor != NULL; anchor = anchor->next) {
+    if (text_equal(anchor->name, name)) {
+      *node = anchor->node;
+      return JP_OK;
+    }
+  }
+  return refuse(builder, event, "no anchor before this line has the name", name);
+}
+
+static enum jp_status read_node(struct builder *builder, const yaml_event_t *event, int depth,
+                                const struct policy_node **node);
+
+static enum jp_status read_scalar(struct builder *builder, const yaml_event_t *event,
+                                  const struct policy_node **node)
+{
+  struct policy_node *scalar = arena_calloc(builder->arena, 1, sizeof *scalar);
+  struct text raw = {(const char *)event->data.scalar.value, event->data.scalar.length};
+  struct text copy = arena_text(builder->arena, raw);
+  if (scalar == NULL || copy.data == NULL)
+    return out_of_memory(builder);
+  if (event->data.scalar.tag != NULL)
+    return refuse(builder, event, "tags are not used here:", text_of_yaml(event->data.scalar.tag));
+  *scalar = (struct policy_node){.kind = POLICY_SCALAR, .line = event_line(event), .text = copy};
+  scalar->null = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && is_null_word(copy);
+  *node = scalar;
+  return add_anchor(builder, event, event->data.scalar.anchor, scalar);
+}
+
+/* Reads the key that `event` begins into item. */
+static enum jp_status read_key(struct builder *builder, const yaml_event_t *event, struct policy_item *item)
+{
+  if (event->type != YAML_SCALAR_EVENT)
+    return refuse(builder, event, "a key has to be a plain word, not", TEXT("a list, map or alias"));
+  const struct policy_node *key;
+  enum jp_status status = read_scalar(builder, event, &key);
+  if (status != JP_OK)
+    return status;
+  item->key = key->text;
+  item->key_line = key->line;
+  return JP_OK;
+}
+
+/* One entry of a list or map whose first event is *event; leaves *event released. */
+static enum jp_status read_item(struct builder *builder, yaml_event_t *event, int depth, bool keyed,
+                                struct policy_item **item)
+{
+  enum jp_status status = JP_OK;
+  *item = arena_calloc(builder->arena, 1, sizeof **item);
+  if (*item == NULL)
+    status = out_of_memory(builder);
+  if (status == JP_OK && keyed) {
+    status = read_key(builder, event, *item);
+    yaml_event_delete(event);
+    if (status == JP_OK)
+      status = next_event(builder, event);
+  }
+  if (status == JP_OK)
+    status = read_node(builder, event, depth, &(*item)->value);
+  yaml_event_delete(event);
+  return status;
+}
+
+static enum jp_status read_items(struct builder *builder, struct policy_node *node, int depth,
+                                 yaml_event_type_t end)
+{
+  struct policy_item **tail = &node->first;
+  for (;;) {
+    yaml_event_t event = {0};
+    enum jp_status status = next_event(builder, &event);
+    if (status != JP_OK)
+      return status;
+    if (event.type == end) {
+      yaml_event_delete(&event);
+      return JP_OK;
+    }
+    status = read_item(builder, &event, depth, node->kind == POLICY_MAP, tail);
+    if (status != JP_OK)
+      return status;
+    tail = &(*tail)->next;
+    node->count++;
+  }
+}
+
+static enum jp_status read_collection(struct builder *builder, const yaml_event_t *event, int depth,
+                                      const struct policy_node **node)
+{
+  bool is_map = event->type == YAML_MAPPING_START_EVENT;
+  const yaml_char_t *tag = is_map ? event->data.mapping_start.tag : event->data.sequence_start.tag;
+  const yaml_char_t *anchor = is_map ? event->data.mapping_start.anchor : event->data.sequence_start.anchor;
+  if (tag != NULL)
+    return refuse(builder, event, "tags are not used here:", text_of_yaml(tag));
+  if (depth == POLICY_TREE_DEPTH)
+    return refuse(builder, event, "nested too deeply:", is_map ? TEXT("a map") : TEXT("a list"));
+  struct policy_node *collection = arena_calloc(builder->arena, 1, sizeof *collection);
+  if (collection == NULL)
+    return out_of_memory(builder);
+  collection->kind = is_map ? POLICY_MAP : POLICY_LIST;
+  collection->line = event_line(event);
+  enum jp_status status =
+      read_items(builder, collection, depth + 1, is_map ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT);
+  if (status != JP_OK)
+    return status;
+  *node = collection;
+  /* Only now, so that no node can be reached from inside itself. */
+  return add_anchor(builder, event, anchor, collection);
+}
+
+static enum jp_status read_node(struct builder *builder, const yaml_event_t *event, int depth,
+                                const struct policy_node **node)
+{
+  switch (event->type) {
+  case YAML_SCALAR_EVENT:
+    return read_scalar(builder, event, node);
+  case YAML_ALIAS_EVENT:
+    return find_anchor(builder, event, node);
+  case YAML_MAPPING_START_EVENT:
+  case YAML_SEQUENCE_START_EVENT:
+    return read_collection(builder, event, depth, node);
+  default:
+    return jp_fail(builder->error, JP_INTERNAL, "%s:%d: unexpected YAML event %d", builder->name,
+                   event_line(event), (int)event->type);
+  }
+}
+
+static enum jp_status read_stream(struct builder *builder, const struct policy_node **root)
+{
+  *root = NULL;
+  bool done = false;
+  enum jp_status status = JP_OK;
+  while (!done && status == JP_OK) {
+    yaml_event_t event = {0};
+    status = next_event(builder, &event);
+    if (status != JP_OK)
+      break;
+    switch (event.type) {
+    case YAML_STREAM_START_EVENT:
+    case YAML_DOCUMENT_END_EVENT:
+      break;
+    case YAML_STREAM_END_EVENT:
+      done = true;
+      break;
+    case YAML_DOCUMENT_START_EVENT:
+      if (*root != NULL)
+        status = refuse(builder, &event, "a file holds one document; another begins with", TEXT("---"));
+      break;
+    default:
+      status = read_node(builder, &event, 0, root);
+    }
+    yaml_event_delete(&event);
+  }
+  return status;
+}
+
+static enum jp_status check_bytes(const struct builder *builder)
+{
+  struct text yaml = builder->yaml;
+  if (yaml.len > POLICY_TREE_BYTES)
+    return jp_fail(builder->error, JP_INVALID, "%s: larger than %d KiB", builder->name,
+                   POLICY_TREE_BYTES / 1024);
+  size_t valid = text_valid_utf8(yaml);
+  if (valid < yaml.len)
+    return jp_fail(builder->error, JP_INVALID, "%s:%d: invalid UTF-8: byte 0x%02X", builder->name,
+                   line_at(yaml, valid), (unsigned char)yaml.data[valid]);
+  return JP_OK;
+}
+
+enum jp_status policy_tree_parse(struct text yaml, const char *name, struct arena *arena,
+                                 const struct policy_node **root, struct jp_error *error)
+{
+  struct builder builder = {.yaml = yaml, .name = name, .arena = arena, .error = error};
+  enum jp_status status = check_bytes(&builder);
+  if (status != JP_OK)
+    return status;
+  if (!yaml_parser_initialize(&builder.parser))
+    return out_of_memory(&builder);
+  yaml_parser_set_encoding(&builder.parser, YAML_UTF8_ENCODING);
+  const char *input = yaml.len == 0 ? "" : yaml.data;
+  yaml_parser_set_input_string(&builder.parser, (const unsigned char *)input, yaml.len);
+  status = read_stream(&builder, root);
+  yaml_parser_delete(&builder.parser);
+  return status;
+}

@@ -1,0 +1,43 @@
+#ifndef JPEER_POLICY_TREE_H
+#define JPEER_POLICY_TREE_H
+/*
+ * A YAML document as a small tree with line numbers, from libyaml's events: what the policy loader reads.
+ *
+ * Takes one document of strict UTF-8, at most POLICY_TREE_BYTES long, POLICY_TREE_DEPTH levels deep. An alias
+ * stands for the node that its anchor marks: the node is shared, not copied, and can never contain itself.
+ * Tags and keys that are not plain words are refused. One thread; nodes live as long as the arena.
+ */
+#include "base/arena.h"
+#include "base/status.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { POLICY_TREE_BYTES = 1024 * 1024, POLICY_TREE_DEPTH = 8 };
+
+enum policy_node_kind { POLICY_SCALAR, POLICY_LIST, POLICY_MAP };
+
+struct policy_node;
+
+struct policy_item {
+  struct text key; /* absent in a list */
+  int key_line;
+  const struct policy_node *value;
+  struct policy_item *next;
+};
+
+struct policy_node {
+  enum policy_node_kind kind;
+  int line;         /* from 1 */
+  struct text text; /* of a scalar */
+  bool null;        /* a scalar without quotes that is empty, "~" or "null" */
+  struct policy_item *first;
+  size_t count; /* items of a list or map */
+};
+
+/* *root is NULL where the input holds no document at all. JP_INVALID: the text begins with "name:line: ". */
+enum jp_status policy_tree_parse(struct text yaml, const char *name, struct arena *arena,
+                                 const struct policy_node **root, struct jp_error *error) JP_MUST_CHECK;
+
+#endif
