@@ -1,0 +1,15 @@
+# Writes OUT, a C file with the table policy_presets: one entry for each name in NAMES, from FOLDER/NAME.yaml.
+# Run with cmake -P, so that the build needs no other tool.
+string(REPLACE "," ";" names "${NAMES}")
+set(arrays "")
+set(entries "")
+foreach(name IN LISTS names)
+  file(READ ${FOLDER}/${name}.yaml bytes HEX)
+  string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
+  string(MAKE_C_IDENTIFIER ${name} identifier)
+  string(APPEND arrays "static const unsigned char ${identifier}[] = {${bytes}};\n")
+  string(APPEND entries "    {\"${name}\", ${identifier}, sizeof ${identifier}},\n")
+endforeach()
+file(WRITE ${OUT} "#include \"policy/presets.h\"\n\n${arrays}
+const struct policy_preset policy_presets[] = {\n${entries}};
+const size_t policy_preset_count = sizeof policy_presets / sizeof policy_presets[0];\n")

@@ -1,0 +1,37 @@
+#ifndef JPEER_POLICY_LOADER_H
+#define JPEER_POLICY_LOADER_H
+/*
+ * Reads a policy's YAML into compiled rules (policy.md, "File"). The files of the presets are read by the
+ * same functions. One thread; what they give lives as long as the arena.
+ *
+ * Errors are JP_INVALID, and the text begins with "name:line: " and quotes the word. What a file may not
+ * have: unknown or repeated keys, unknown words, patterns that can match nothing, more than POLICY_RULES_MAX
+ * rules.
+ */
+#include "policy/rules.h"
+
+enum { POLICY_RULES_MAX = 10000 };
+
+/* A pattern "Class.member" of the file's `idempotent` list. */
+struct policy_member_pattern {
+  struct policy_pattern class_pattern;
+  struct policy_pattern member_pattern;
+};
+
+struct policy_document {
+  enum policy_action default_action; /* POLICY_UNSET: the file has none */
+  uint32_t presets;                  /* set of 1 << index in policy_presets */
+  struct policy_rule *rules;         /* in the file's order */
+  size_t rule_count;
+  struct policy_member_pattern *idempotent;
+  size_t idempotent_count;
+};
+
+/* name stands before the line in an error. */
+enum jp_status policy_load_text(struct text yaml, const char *name, struct arena *arena,
+                                struct policy_document *document, struct jp_error *error) JP_MUST_CHECK;
+/* JP_IO: the file cannot be read. */
+enum jp_status policy_load_file(const char *path, struct arena *arena, struct policy_document *document,
+                                struct jp_error *error) JP_MUST_CHECK;
+
+#endif
