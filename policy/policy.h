@@ -43,6 +43,8 @@ struct policy_verdict {
 
 struct policy;
 
+/* The default action is default_action; else the file's (DENY where it has none); else ALLOW where there are
+ * only presets; else DENY. */
 struct policy_config {
   const char *file;                  /* path of the YAML file; NULL: none */
   const char *presets;               /* "deny-unsafe,deny-nonpublic" from the command line; NULL: none */
@@ -59,12 +61,21 @@ uint64_t policy_generation(const struct policy *policy);
  */
 const char *policy_notice(const struct policy *policy);
 
-/* The whole evaluation for the class that the caller named. */
+/*
+ * The whole evaluation for the class that the caller named: the peer's own classes (package jpeer.peer) are
+ * denied; the channels POLICY_CLI and POLICY_REPLAY are exempt; a primitive keyword as class_name (the
+ * element class of an int[]) is allowed; then the file's rules in order, the presets, the default action.
+ */
 struct policy_verdict policy_check(const struct policy *policy, const struct policy_query *query);
 /*
  * The second half of an operation whose member is declared in another class, or whose object is of another
- * class: denies only where the first rule or preset that matches that class denies; rules for every class
- * ("**") and the default action are not asked.
+ * class: denies only where the first rule or preset that matches that class denies; rules for every class and
+ * the default action are not asked. Such a verdict asks for a log line only where it denies.
+ *
+ * A rule for every class is one whose class pattern matches every name there can be: "**", and what says the
+ * same, such as "**.*" or "*.**" ("*" alone does not: it means the default package). What such a rule narrows
+ * by member, channel, category or visibility is the same for both classes, so the named class's evaluation
+ * has decided it: deny-nonpublic is such a rule, and the member's visibility is what it is under either name.
  */
 struct policy_verdict policy_check_other(const struct policy *policy, const struct policy_query *query);
 
@@ -72,8 +83,9 @@ enum policy_early { POLICY_EARLY_DENY, POLICY_EARLY_ASK };
 
 /*
  * What the names alone decide, before the class is looked up: DENY where every combination of `members` (a
- * set of 1 << enum policy_member) and of visibility would be denied, ASK otherwise. *verdict says why and
- * whether to log.
+ * set of 1 << enum policy_member) and of visibility would be denied, ASK otherwise. With DENY *verdict says
+ * why (the first rule that denies any of them; one that logs comes before one that does not) and whether to
+ * log. An empty set of members is ASK: nothing is decided about it.
  */
 enum policy_early policy_check_names(const struct policy *policy, enum policy_channel channel,
                                      unsigned members, struct text class_name, struct text member_name,
@@ -82,6 +94,9 @@ enum policy_early policy_check_names(const struct policy *policy, enum policy_ch
 /* False where no member of the class can be allowed on this channel, whatever its name: lets a metadata query
  * leave the class out without looking at it. */
 bool policy_shows_class(const struct policy *policy, enum policy_channel channel, struct text class_name);
+
+/* Is the member in the file's `idempotent` list? Whether it may be called at all is another question. */
+bool policy_is_idempotent(const struct policy *policy, struct text class_name, struct text member_name);
 
 /* "rule 3 (policy.yaml:12)", "preset deny-unsafe", "default action": borrowed, as long as the policy. */
 const char *policy_reason(const struct policy *policy, uint32_t reason);

@@ -1,0 +1,146 @@
+#include "policy/state.h"
+
+static bool is_primitive(struct text name)
+{
+  static const char *const primitives[] = {"boolean", "byte",  "char",   "short", "int",
+                                           "long",    "float", "double", "void"};
+  enum { LONGEST = sizeof "boolean" - 1 };
+  if (name.len > LONGEST)
+    return false;
+  for (size_t i = 0; i < sizeof primitives / sizeof primitives[0]; i++)
+    if (text_equal(name, text_of(primitives[i])))
+      return true;
+  return false;
+}
+
+/* What no rule has a say in. */
+static bool decided_before_rules(const struct policy *policy, enum policy_channel channel,
+                                 struct text class_name, struct policy_verdict *verdict)
+{
+  if (policy_pattern_matches(&policy->internals, class_name)) {
+    *verdict = (struct policy_verdict){.allow = false, .reason = POLICY_REASON_INTERNALS};
+    return true;
+  }
+  if (channel == POLICY_CLI || channel == POLICY_REPLAY) {
+    *verdict = (struct policy_verdict){.allow = true, .reason = POLICY_REASON_EXEMPT};
+    return true;
+  }
+  if (is_primitive(class_name)) {
+    *verdict = (struct policy_verdict){.allow = true, .reason = POLICY_REASON_PRIMITIVE};
+    return true;
+  }
+  return false;
+}
+
+static struct policy_verdict verdict_of_rule(const struct policy *policy, size_t rule)
+{
+  return (struct policy_verdict){.allow = policy->rules[rule].allow,
+                                 .log = policy->rules[rule].log,
+                                 .reason = (uint32_t)(POLICY_REASON_RULES + rule)};
+}
+
+static uint32_t combination_of(const struct policy_query *query)
+{
+  return policy_combinations(1u << query->member, 1u << query->visibility);
+}
+
+struct policy_verdict policy_check(const struct policy *policy, const struct policy_query *query)
+{
+  struct policy_verdict verdict;
+  if (decided_before_rules(policy, query->channel, query->class_name, &verdict))
+    return verdict;
+  uint32_t combination = combination_of(query);
+  for (size_t i = 0; i < policy->rule_count; i++)
+    if (policy_rule_applies(&policy->rules[i], query->channel, combination, query->class_name,
+                            query->member_name))
+      return verdict_of_rule(policy, i);
+  return policy->default_verdict;
+}
+
+struct policy_verdict policy_check_other(const struct policy *policy, const struct policy_query *query)
+{
+  struct policy_verdict verdict;
+  if (decided_before_rules(policy, query->channel, query->class_name, &verdict))
+    return verdict;
+  uint32_t combination = combination_of(query);
+  for (size_t i = 0; i < policy->rule_count; i++) {
+    const struct policy_rule *rule = &policy->rules[i];
+    if (rule->class_pattern.every_name ||
+        !policy_rule_applies(rule, query->channel, combination, query->class_name, query->member_name))
+      continue;
+    verdict = verdict_of_rule(policy, i);
+    /* The operation is logged for the class that the caller named; only a denial is news here. */
+    if (verdict.allow)
+      verdict.log = false;
+    return verdict;
+  }
+  return (struct policy_verdict){.allow = true, .reason = POLICY_REASON_NO_DENIAL};
+}
+
+/* The first denial gives the reason, unless a later one is the first that has to be logged. */
+static void add_denial(struct policy_verdict *sum, bool *any, struct policy_verdict denial)
+{
+  if (!*any || (denial.log && !sum->log))
+    *sum = denial;
+  *any = true;
+}
+
+enum policy_early policy_check_names(const struct policy *policy, enum policy_channel channel,
+                                     unsigned members, struct text class_name, struct text member_name,
+                                     struct policy_verdict *verdict)
+{
+  if (decided_before_rules(policy, channel, class_name, verdict))
+    return verdict->allow ? POLICY_EARLY_ASK : POLICY_EARLY_DENY;
+  uint32_t open = policy_combinations(members, POLICY_ALL_VISIBILITIES);
+  bool any = false;
+  *verdict = policy->default_verdict;
+  for (size_t i = 0; i < policy->rule_count && open != 0; i++) {
+    const struct policy_rule *rule = &policy->rules[i];
+    if (!policy_rule_applies(rule, channel, open, class_name, member_name))
+      continue;
+    struct policy_verdict decided = verdict_of_rule(policy, i);
+    if (decided.allow) {
+      *verdict = decided;
+      return POLICY_EARLY_ASK;
+    }
+    add_denial(verdict, &any, decided);
+    open &= ~rule->combinations;
+  }
+  if (open == 0)
+    return any ? POLICY_EARLY_DENY : POLICY_EARLY_ASK;
+  if (policy->default_verdict.allow) {
+    *verdict = policy->default_verdict;
+    return POLICY_EARLY_ASK;
+  }
+  add_denial(verdict, &any, policy->default_verdict);
+  return POLICY_EARLY_DENY;
+}
+
+bool policy_shows_class(const struct policy *policy, enum policy_channel channel, struct text class_name)
+{
+  struct policy_verdict verdict;
+  if (decided_before_rules(policy, channel, class_name, &verdict))
+    return verdict.allow;
+  uint32_t open = policy_combinations(POLICY_ALL_MEMBERS, POLICY_ALL_VISIBILITIES);
+  for (size_t i = 0; i < policy->rule_count && open != 0; i++) {
+    const struct policy_rule *rule = &policy->rules[i];
+    if ((rule->channels & 1u << channel) == 0 || (rule->combinations & open) == 0 ||
+        !policy_pattern_matches(&rule->class_pattern, class_name))
+      continue;
+    if (rule->allow)
+      return true;
+    /* A denial of some names leaves others open. */
+    if (rule->member_pattern.every_name)
+      open &= ~rule->combinations;
+  }
+  return open != 0 && policy->default_verdict.allow;
+}
+
+bool policy_is_idempotent(const struct policy *policy, struct text class_name, struct text member_name)
+{
+  for (size_t i = 0; i < policy->idempotent_count; i++)
+    if (policy_pattern_matches(&policy->idempotent[i].member_pattern, member_name) &&
+        policy_pattern_matches(&policy->idempotent[i].class_pattern, class_name))
+      return true;
+  return false;
+}

@@ -1,0 +1,228 @@
+#include "policy/policy.h"
+
+#include "policy/presets.h"
+#include "policy/state.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* How a user opens a policy that allows nothing; the end of a line that says so. */
+#define HOW_TO_ALLOW                                                                                         \
+  "allow classes with rules in a file (--rpc-policy), or everything that a preset does not deny with "       \
+  "--rpc-default-action ALLOW"
+
+static atomic_uint_fast64_t last_generation;
+
+static enum jp_status out_of_memory(struct jp_error *error)
+{
+  return jp_fail(error, JP_NO_MEMORY, "out of memory");
+}
+
+static enum jp_status unknown_preset(struct text name, struct jp_error *error)
+{
+  char known[400] = "";
+  size_t used = 0;
+  for (size_t i = 0; i < policy_preset_count && used < sizeof known; i++)
+    used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i == 0 ? "" : ", ",
+                             policy_presets[i].name);
+  size_t shown = name.len > 60 ? text_valid_utf8(text_slice(name, 0, 60)) : name.len;
+  return jp_fail(error, JP_INVALID, "--rpc-policy-preset: unknown preset '%.*s': known are %s", (int)shown,
+                 name.data, known);
+}
+
+/* "A,B" from the command line, added to *presets. */
+static enum jp_status parse_preset_names(const char *names, uint32_t *presets, struct jp_error *error)
+{
+  struct text rest = text_of(names);
+  for (;;) {
+    const char *comma = memchr(rest.data, ',', rest.len);
+    size_t len = comma == NULL ? rest.len : (size_t)(comma - rest.data);
+    struct text name = text_slice(rest, 0, len);
+    size_t preset = policy_preset_find(name);
+    if (preset == SIZE_MAX)
+      return unknown_preset(name, error);
+    *presets |= 1u << preset;
+    if (comma == NULL)
+      return JP_OK;
+    rest = text_slice(rest, len + 1, rest.len);
+  }
+}
+
+static const char *file_name_of(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash == NULL ? path : slash + 1;
+}
+
+static enum jp_status name_file_rules(struct policy *policy, const char *path,
+                                      const struct policy_document *file, struct jp_error *error)
+{
+  for (size_t i = 0; i < file->rule_count; i++) {
+    struct text reason =
+        arena_printf(&policy->arena, "rule %zu (%s:%d)", i + 1, file_name_of(path), file->rules[i].line);
+    if (reason.data == NULL)
+      return out_of_memory(error);
+    file->rules[i].reason = reason.data;
+  }
+  return JP_OK;
+}
+
+static enum jp_status add_rules(struct policy *policy, const struct policy_document *document,
+                                struct jp_error *error)
+{
+  size_t count = policy->rule_count + document->rule_count;
+  struct policy_rule *rules = arena_calloc(&policy->arena, count, sizeof *rules);
+  if (rules == NULL)
+    return out_of_memory(error);
+  if (policy->rule_count > 0)
+    memcpy(rules, policy->rules, policy->rule_count * sizeof *rules);
+  if (document->rule_count > 0)
+    memcpy(rules + policy->rule_count, document->rules, document->rule_count * sizeof *rules);
+  policy->rules = rules;
+  policy->rule_count = count;
+  return JP_OK;
+}
+
+static enum jp_status add_preset(struct policy *policy, const struct policy_preset *preset,
+                                 struct jp_error *error)
+{
+  struct text reason = arena_printf(&policy->arena, "preset %s", preset->name);
+  if (reason.data == NULL)
+    return out_of_memory(error);
+  struct policy_document document;
+  struct text yaml = {(const char *)preset->yaml, preset->size};
+  enum jp_status status = policy_load_text(yaml, reason.data, &policy->arena, &document, error);
+  if (status != JP_OK)
+    return status;
+  for (size_t i = 0; i < document.rule_count; i++)
+    document.rules[i].reason = reason.data;
+  return add_rules(policy, &document, error);
+}
+
+static enum jp_status add_presets(struct policy *policy, uint32_t presets, struct jp_error *error)
+{
+  enum jp_status status = JP_OK;
+  for (size_t i = 0; i < policy_preset_count && status == JP_OK; i++)
+    if ((presets & 1u << i) != 0)
+      status = add_preset(policy, &policy_presets[i], error);
+  return status;
+}
+
+static bool presets_alone(const struct policy_config *config)
+{
+  return config->file == NULL && config->presets != NULL;
+}
+
+/* Who says something decides; a file that says nothing means DENY; presets alone only take away. */
+static enum policy_action choose_default(const struct policy_config *config,
+                                         const struct policy_document *file)
+{
+  if (config->default_action != POLICY_UNSET)
+    return config->default_action;
+  if (file->default_action != POLICY_UNSET)
+    return file->default_action;
+  return presets_alone(config) ? POLICY_ALLOW : POLICY_DENY;
+}
+
+static bool has_allowing_rule(const struct policy *policy)
+{
+  for (size_t i = 0; i < policy->rule_count; i++)
+    if (policy->rules[i].allow)
+      return true;
+  return false;
+}
+
+static const char *choose_notice(const struct policy *policy, const struct policy_config *config)
+{
+  if (config->default_action == POLICY_UNSET && presets_alone(config))
+    return "RPC policy: presets only deny; what the given ones leave is allowed "
+           "(--rpc-default-action DENY denies it)";
+  if (policy->default_verdict.allow || has_allowing_rule(policy))
+    return NULL;
+  if (config->file == NULL && config->presets == NULL && config->default_action == POLICY_UNSET)
+    return "RPC policy: none is given, so every operation is denied; " HOW_TO_ALLOW;
+  return "RPC policy: no rule allows anything and the default action is to deny, so every operation is "
+         "denied; " HOW_TO_ALLOW;
+}
+
+static enum jp_status build(struct policy *policy, const struct policy_config *config, struct jp_error *error)
+{
+  struct policy_document file = {0};
+  /* The peer's own Java classes: whoever can call them is behind every check. */
+  enum jp_status status =
+      policy_pattern_compile(TEXT("jpeer.peer.**"), &policy->arena, &policy->internals, error);
+  if (status == JP_OK && config->file != NULL) {
+    status = policy_load_file(config->file, &policy->arena, &file, error);
+    if (status == JP_OK)
+      status = name_file_rules(policy, config->file, &file, error);
+    if (status == JP_OK)
+      status = add_rules(policy, &file, error);
+  }
+  uint32_t presets = file.presets;
+  if (status == JP_OK && config->presets != NULL)
+    status = parse_preset_names(config->presets, &presets, error);
+  if (status == JP_OK)
+    status = add_presets(policy, presets, error);
+  if (status != JP_OK)
+    return status;
+
+  enum policy_action action = choose_default(config, &file);
+  policy->default_verdict.allow = action == POLICY_ALLOW || action == POLICY_LOG_AND_ALLOW;
+  policy->default_verdict.log = action == POLICY_LOG_AND_ALLOW || action == POLICY_LOG_AND_DENY;
+  policy->default_verdict.reason = POLICY_REASON_DEFAULT;
+  policy->idempotent = file.idempotent;
+  policy->idempotent_count = file.idempotent_count;
+  policy->notice = choose_notice(policy, config);
+  policy->generation = atomic_fetch_add(&last_generation, 1) + 1;
+  return JP_OK;
+}
+
+enum jp_status policy_create(const struct policy_config *config, struct policy **policy,
+                             struct jp_error *error)
+{
+  *policy = NULL;
+  struct policy *made = calloc(1, sizeof *made);
+  if (made == NULL)
+    return out_of_memory(error);
+  arena_init(&made->arena);
+  enum jp_status status = build(made, config, error);
+  if (status == JP_OK)
+    *policy = made;
+  else
+    policy_destroy(made);
+  return status;
+}
+
+void policy_destroy(struct policy *policy)
+{
+  if (policy == NULL)
+    return;
+  arena_fini(&policy->arena);
+  free(policy);
+}
+
+uint64_t policy_generation(const struct policy *policy)
+{
+  return policy->generation;
+}
+
+const char *policy_notice(const struct policy *policy)
+{
+  return policy->notice;
+}
+
+const char *policy_reason(const struct policy *policy, uint32_t reason)
+{
+  static const char *const fixed[POLICY_REASON_RULES] = {
+      [POLICY_REASON_DEFAULT] = "default action",
+      [POLICY_REASON_INTERNALS] = "the peer's own classes",
+      [POLICY_REASON_EXEMPT] = "channel exempt from the policy",
+      [POLICY_REASON_PRIMITIVE] = "primitive type",
+      [POLICY_REASON_NO_DENIAL] = "no denial of this class",
+  };
+  if (reason < POLICY_REASON_RULES)
+    return fixed[reason];
+  reason -= POLICY_REASON_RULES;
+  return reason < policy->rule_count ? policy->rules[reason].reason : "unknown";
+}

@@ -1,0 +1,29 @@
+#ifndef JPEER_POLICY_STATE_H
+#define JPEER_POLICY_STATE_H
+/*
+ * What a policy is made of: built by policy.c, asked by evaluate.c, seen by nobody else. Constant once built.
+ */
+#include "policy/loader.h"
+
+enum policy_fixed_reason {
+  POLICY_REASON_DEFAULT,
+  POLICY_REASON_INTERNALS,
+  POLICY_REASON_EXEMPT,
+  POLICY_REASON_PRIMITIVE,
+  POLICY_REASON_NO_DENIAL, /* policy_check_other found nothing against it */
+  POLICY_REASON_RULES      /* the first rule; rule i is POLICY_REASON_RULES + i */
+};
+
+struct policy {
+  struct arena arena; /* holds all that the rest points to */
+  uint64_t generation;
+  struct policy_pattern internals;
+  struct policy_rule *rules; /* the file's, then those of the presets */
+  size_t rule_count;
+  struct policy_verdict default_verdict;
+  const struct policy_member_pattern *idempotent;
+  size_t idempotent_count;
+  const char *notice;
+};
+
+#endif
