@@ -1,0 +1,213 @@
+#include "policy/match.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+struct match_case {
+  const char *pattern;
+  const char *name;
+  bool matches;
+};
+
+static const struct match_case match_cases[] = {
+    {"com.example.A", "com.example.A", true},
+    {"com.example.A", "com.example.AB", false},
+    {"com.example.A", "com.example", false},
+    {"com.example.A", "com.example.A.B", false},
+    {"com.example.A", "com.exampleXA", false},
+    {"com.example.A", "COM.Example.a", true},
+    {"COM.EXAMPLE.a", "com.example.A", true},
+    {"com.example", "com.example$A", false},
+    {"A", "A", true},
+    {"A", "com.A", false},
+
+    {"com.example.*", "com.example.A", true},
+    {"com.example.*", "com.example.A$B", true},
+    {"com.example.*", "com.example.sub.A", false},
+    {"com.example.*", "com.example", false},
+    {"com.example.*", "com.examples.A", false},
+    {"com.*.A", "com.example.A", true},
+    {"com.*.A", "com.A", false},
+    {"com.*.A", "com.a.b.A", false},
+    {"*", "A", true},
+    {"*", "com.A", false},
+    {"*.*", "com.A", true},
+    {"*.*", "A", false},
+    {"com.example.*Service", "com.example.UserService", true},
+    {"com.example.*Service", "com.example.Service", true},
+    {"com.example.*Service", "com.example.ServiceX", false},
+    {"com.example.U*S*e", "com.example.UserServicee", true},
+    {"com.example.*aab", "com.example.aaaab", true},
+    {"com.example.Map$*", "com.example.Map$Entry", true},
+    {"com.example.Map$*", "com.example.Map", false},
+
+    {"com.example.?", "com.example.A", true},
+    {"com.example.?", "com.example.AB", false},
+    {"com.example.?", "com.example.", false},
+    {"com?example.A", "com.example.A", false},
+    {"com.example.A?C", "com.example.aBc", true},
+    {"com.example.?", "com.example.\xC3\x84", true},
+    {"com.example.??", "com.example.\xC3\x84", false},
+
+    {"com.example.**", "com.example.A", true},
+    {"com.example.**", "com.example.sub.deep.A", true},
+    {"com.example.**", "com.example", true},
+    {"com.example.**", "com.examples.A", false},
+    {"com.example.**", "com.exampleA", false},
+    {"com.example.**", "org.com.example.A", false},
+    {"**", "A", true},
+    {"**", "com.example.A", true},
+    {"**.A", "A", true},
+    {"**.A", "com.example.A", true},
+    {"**.A", "com.example.BA", false},
+    {"**.A", "com.A.B", false},
+    {"com.**.A", "com.A", true},
+    {"com.**.A", "com.b.c.A", true},
+    {"com.**.A", "com.b.c.A.d", false},
+    {"com.**.a.b.**.c", "com.a.x.a.b.y.c", true},
+    {"com.**.a.b.**.c", "com.a.x.b.y.c", false},
+    {"**.a.a.b", "a.a.a.a.b", true},
+    {"**.internal.**", "internal", true},
+    {"**.internal.**", "com.Internal.A", true},
+    {"**.internal.**", "com.internals.A", false},
+    {"**.**.A", "A", true},
+    {"com.example.**.*", "com.example.A", true},
+    {"com.example.**.*", "com.example", false},
+    {"com.**.*Impl", "com.a.b.XImpl", true},
+    {"com.exam**", "com.example", true},
+    {"com.exam**", "com.example.A", false},
+    {"***", "A", true},
+    {"***", "com.A", false},
+
+    {"com.\xC3\xA4.A", "com.\xC3\x84.A", true},                     /* a and A with diaeresis */
+    {"\xD0\x96\xD1\x83\xD0\xBA", "\xD0\xB6\xD0\xA3\xD0\x9A", true}, /* Cyrillic */
+    {"\xF0\x90\x90\x80", "\xF0\x90\x90\xA8", true},                 /* Deseret, beyond the BMP */
+    {"k", "\xE2\x84\xAA", false},                                   /* the Kelvin sign is no "k" */
+    {"\xE2\x84\xAA", "k", false},
+    {"a", "\xC1\xA1", false}, /* overlong "a" */
+    {"*", "\xFF\x80", true},
+    {"?", "\xED\xA0\x80", true}, /* a lone surrogate is one character */
+    {"<init>", "<init>", true},
+    {"*", "", false},
+    {"**", "", false},
+};
+
+static void test_names(void **state)
+{
+  (void)state;
+  struct arena arena;
+  arena_init(&arena);
+  for (size_t i = 0; i < sizeof match_cases / sizeof match_cases[0]; i++) {
+    const struct match_case *c = &match_cases[i];
+    struct policy_pattern pattern;
+    struct jp_error error = {0};
+    assert_int_equal(policy_pattern_compile(text_of(c->pattern), &arena, &pattern, &error), JP_OK);
+    if (policy_pattern_matches(&pattern, text_of(c->name)) != c->matches)
+      fail_msg("'%s' and '%s': expected %s", c->pattern, c->name, c->matches ? "a match" : "no match");
+  }
+  arena_fini(&arena);
+}
+
+static void test_every_name(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *pattern;
+    bool as_class;
+    bool as_member; /* where the pattern is one segment */
+  } cases[] = {
+      {"**", true, true},       {"*", false, true},       {"?*", false, true},       {"*?", false, true},
+      {"***", false, true},     {"??*", false, false},    {"?", false, false},       {"a*", false, false},
+      {"**.*", true, false},    {"*.**", true, false},    {"**.?*", true, false},    {"**.**", true, false},
+      {"**.*.**", true, false}, {"*.*", false, false},    {"**.*.*", false, false},  {"**.?", false, false},
+      {"**.a*", false, false},  {"com.**", false, false}, {"**.**.**", true, false}, {"*?*", false, true},
+  };
+  struct arena arena;
+  arena_init(&arena);
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct policy_pattern pattern;
+    assert_int_equal(policy_pattern_compile(text_of(cases[i].pattern), &arena, &pattern, NULL), JP_OK);
+    if (pattern.every_name != cases[i].as_class)
+      fail_msg("class '%s'", cases[i].pattern);
+    if (strchr(cases[i].pattern, '.') != NULL)
+      continue;
+    assert_int_equal(policy_pattern_compile_member(text_of(cases[i].pattern), &arena, &pattern, NULL), JP_OK);
+    if (pattern.every_name != cases[i].as_member)
+      fail_msg("member '%s'", cases[i].pattern);
+  }
+  arena_fini(&arena);
+}
+
+static void test_refused(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *pattern;
+    const char *problem;
+  } cases[] = {
+      {"", "is empty"},
+      {".", "has an empty segment"},
+      {"a..b", "has an empty segment"},
+      {".a", "has an empty segment"},
+      {"a.", "has an empty segment"},
+      {"com/example/**", "has a '/': names are written with '.'"},
+      {"La.B;", "has a ';', which is in no name"},
+      {"int[]", "names an array: it is judged by its element class, name that"},
+  };
+  struct arena arena;
+  arena_init(&arena);
+  struct policy_pattern pattern;
+  struct jp_error error;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    assert_int_equal(policy_pattern_compile(text_of(cases[i].pattern), &arena, &pattern, &error), JP_INVALID);
+    assert_string_equal(error.text, cases[i].problem);
+  }
+  assert_int_equal(policy_pattern_compile(TEXT("a\0b"), &arena, &pattern, &error), JP_INVALID);
+  assert_string_equal(error.text, "has a NUL");
+  assert_int_equal(policy_pattern_compile_member(TEXT("a.b"), &arena, &pattern, &error), JP_INVALID);
+  assert_string_equal(error.text, "has a '.', which is in no member's name");
+
+  char longest[POLICY_PATTERN_MAX + 1];
+  memset(longest, 'a', sizeof longest);
+  struct text t = {longest, sizeof longest};
+  assert_int_equal(policy_pattern_compile(t, &arena, &pattern, &error), JP_INVALID);
+  assert_string_equal(error.text, "is longer than 1024 bytes");
+  t.len--;
+  assert_int_equal(policy_pattern_compile(t, &arena, &pattern, &error), JP_OK);
+  assert_true(policy_pattern_matches(&pattern, t));
+  arena_fini(&arena);
+}
+
+/* The worst names for a matcher that goes back; one that tried every way would not end. */
+static void test_hostile_names(void **state)
+{
+  (void)state;
+  enum { LENGTH = 16 * 1024 };
+  static char stars[LENGTH];
+  static char dots[LENGTH];
+  memset(stars, 'a', sizeof stars);
+  for (size_t i = 0; i < sizeof dots; i++)
+    dots[i] = i % 2 == 0 ? 'a' : '.';
+  struct arena arena;
+  arena_init(&arena);
+  struct policy_pattern pattern;
+  assert_int_equal(policy_pattern_compile(TEXT("*a*a*a*a*a*a*a*a*a*a*a*a*b"), &arena, &pattern, NULL), JP_OK);
+  assert_false(policy_pattern_matches(&pattern, (struct text){stars, sizeof stars}));
+  assert_int_equal(
+      policy_pattern_compile(TEXT("**.a.**.a.**.a.**.a.**.a.**.a.**.a.b"), &arena, &pattern, NULL), JP_OK);
+  assert_false(policy_pattern_matches(&pattern, (struct text){dots, sizeof dots}));
+  arena_fini(&arena);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_names),
+      cmocka_unit_test(test_every_name),
+      cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_hostile_names),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

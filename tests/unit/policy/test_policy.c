@@ -1,0 +1,154 @@
+#include "policy/policy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* Writes a policy file and builds a policy from it; yaml NULL: no file. */
+static enum jp_status create(const char *yaml, const char *presets, enum policy_action action,
+                             struct policy **policy, struct jp_error *error)
+{
+  struct policy_config config = {.presets = presets, .default_action = action};
+  char path[] = "/tmp/jpeer-policy-XXXXXX";
+  if (yaml != NULL) {
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, yaml, strlen(yaml)), (ssize_t)strlen(yaml));
+    close(fd);
+    config.file = path;
+  }
+  enum jp_status status = policy_create(&config, policy, error);
+  if (yaml != NULL)
+    unlink(path);
+  return status;
+}
+
+static const char *const nothing_given = "RPC policy: none is given, so every operation is denied; ";
+static const char *const nothing_allowed =
+    "RPC policy: no rule allows anything and the default action is to ";
+static const char *const presets_only = "RPC policy: presets only deny; ";
+
+static void test_default_action(void **state)
+{
+  (void)state;
+  static const char allow_a[] = "rules: [{class: a, action: ALLOW}]\n";
+  const struct {
+    const char *yaml;
+    const char *presets;
+    enum policy_action action;
+    bool allow;
+    bool log;
+    const char *notice; /* how it begins; NULL: none */
+  } cases[] = {
+      {NULL, NULL, POLICY_UNSET, false, false, nothing_given},
+      {NULL, NULL, POLICY_ALLOW, true, false, NULL},
+      {NULL, NULL, POLICY_LOG_AND_ALLOW, true, true, NULL},
+      {NULL, NULL, POLICY_DENY, false, false, nothing_allowed},
+      {NULL, "deny-unsafe", POLICY_UNSET, true, false, presets_only},
+      {NULL, "deny-unsafe", POLICY_ALLOW, true, false, NULL},
+      {NULL, "deny-unsafe", POLICY_DENY, false, false, nothing_allowed},
+      {"version: 1\n", NULL, POLICY_UNSET, false, false, nothing_allowed},
+      {"version: 1\n", "deny-unsafe", POLICY_UNSET, false, false, nothing_allowed},
+      {"presets: {deny-unsafe: true}\n", NULL, POLICY_UNSET, false, false, nothing_allowed},
+      {allow_a, NULL, POLICY_UNSET, false, false, NULL},
+      {"version: 1\n", NULL, POLICY_ALLOW, true, false, NULL},
+      {"defaultAction: ALLOW\n", NULL, POLICY_UNSET, true, false, NULL},
+      {"defaultAction: LOG_AND_DENY\n", NULL, POLICY_UNSET, false, true, nothing_allowed},
+      {"defaultAction: ALLOW\n", NULL, POLICY_DENY, false, false, nothing_allowed},
+      {"defaultAction: DENY\n", "deny-unsafe", POLICY_ALLOW, true, false, NULL},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct policy *policy;
+    assert_int_equal(create(cases[i].yaml, cases[i].presets, cases[i].action, &policy, NULL), JP_OK);
+    struct policy_query query = {.class_name = TEXT("com.example.A"), .member_name = TEXT("run")};
+    struct policy_verdict verdict = policy_check(policy, &query);
+    const char *notice = policy_notice(policy);
+    if (verdict.allow != cases[i].allow || verdict.log != cases[i].log)
+      fail_msg("case %zu: allow %d, log %d", i, verdict.allow, verdict.log);
+    assert_string_equal(policy_reason(policy, verdict.reason), "default action");
+    if ((notice == NULL) != (cases[i].notice == NULL) ||
+        (notice != NULL && strncmp(notice, cases[i].notice, strlen(cases[i].notice)) != 0))
+      fail_msg("case %zu: notice '%s'", i, notice);
+    policy_destroy(policy);
+  }
+}
+
+static void test_errors(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *presets;
+    const char *word;
+  } cases[] = {
+      {"", "unknown preset ''"},
+      {"deny-everything", "unknown preset 'deny-everything'"},
+      {"deny-unsafe,", "unknown preset ''"},
+      {"deny-unsafe, deny-scripting", "unknown preset ' deny-scripting'"},
+      {"DENY-UNSAFE", "unknown preset 'DENY-UNSAFE'"},
+  };
+  struct policy *policy;
+  struct jp_error error;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    assert_int_equal(create(NULL, cases[i].presets, POLICY_UNSET, &policy, &error), JP_INVALID);
+    assert_null(policy);
+    assert_non_null(strstr(error.text, cases[i].word));
+    assert_non_null(strstr(error.text, "known are deny-unsafe, deny-jdk-internals"));
+  }
+  assert_int_equal(create("version: 1\nrulez: []\n", NULL, POLICY_UNSET, &policy, &error), JP_INVALID);
+  assert_null(policy);
+  assert_non_null(strstr(error.text, ":2: unknown key 'rulez'"));
+  struct policy_config missing = {.file = "/nowhere/policy.yaml"};
+  assert_int_equal(policy_create(&missing, &policy, &error), JP_IO);
+  assert_null(policy);
+  policy_destroy(NULL);
+}
+
+static void test_generations_differ(void **state)
+{
+  (void)state;
+  struct policy *first;
+  struct policy *second;
+  assert_int_equal(create(NULL, NULL, POLICY_ALLOW, &first, NULL), JP_OK);
+  uint64_t generation = policy_generation(first);
+  assert_int_equal(policy_generation(first), generation);
+  policy_destroy(first);
+  assert_int_equal(create(NULL, NULL, POLICY_ALLOW, &second, NULL), JP_OK);
+  assert_true(policy_generation(second) != generation);
+  policy_destroy(second);
+}
+
+static void test_channel_names(void **state)
+{
+  (void)state;
+  assert_string_equal(policy_channel_name(POLICY_WEBSOCKET), "WEBSOCKET_RPC");
+  assert_string_equal(policy_channel_name(POLICY_HTTP), "HTTP_RPC");
+  assert_string_equal(policy_channel_name(POLICY_ZMQ), "ZMQ_SOCKET_RPC");
+  assert_string_equal(policy_channel_name(POLICY_LOG), "LOG_RPC");
+  assert_string_equal(policy_channel_name(POLICY_CLI), "CLI_RPC");
+  assert_string_equal(policy_channel_name(POLICY_REPLAY), "REPLAY_INJECTION");
+}
+
+static void test_empty_member_set(void **state)
+{
+  (void)state;
+  struct policy *policy;
+  struct policy_verdict verdict;
+  assert_int_equal(create(NULL, NULL, POLICY_DENY, &policy, NULL), JP_OK);
+  assert_int_equal(policy_check_names(policy, POLICY_HTTP, 0, TEXT("a"), TEXT("b"), &verdict),
+                   POLICY_EARLY_ASK);
+  policy_destroy(policy);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_default_action),     cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_generations_differ), cmocka_unit_test(test_channel_names),
+      cmocka_unit_test(test_empty_member_set),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
