@@ -1,0 +1,56 @@
+#ifndef JPEER_JNI_INTERNAL_MACHINE_H
+#define JPEER_JNI_INTERNAL_MACHINE_H
+/*
+ * What stands behind struct jvm and struct jvm_thread. For jni/ and its tests alone: everybody else sees
+ * jni/jvm.h, which knows no <jni.h>.
+ */
+#include "jni/internal/known.h"
+#include "jni/jvm.h"
+
+#include <jni.h>
+#include <jvmti.h>
+#include <stdint.h>
+
+struct jvm_classes; /* process-wide table of class ids: of the member look-up */
+struct jvm_records; /* a thread's resolved members: of the member look-up */
+
+/* One a process, written before hooks.started and not after, but for `classes`. */
+struct jvm {
+  JavaVM *vm;
+  jvmtiEnv *jvmti; /* any thread may use it */
+  struct jvm_known known;
+  jobject class_loader; /* global: the application's (ClassLoader.getSystemClassLoader) */
+  /* global: jpeer.peer.PeerThread and jpeer.peer.Start */
+  jclass thread_class;
+  jclass start_class;
+  jmethodID thread_new;
+
+  /* Owned by the member look-up, which makes it on first use under a lock of its own; never freed. */
+  struct jvm_classes *classes;
+};
+
+/* A Java thread's state: made on it, used on it alone (but for java_thread), gone when its run returns. */
+struct jvm_thread {
+  JNIEnv *env;
+  struct jvm *jvm;
+  jvmtiEnv *jvmti;
+  jobject java_thread; /* global; JVMTI may be asked about it from other threads */
+
+  uint16_t *units; /* jvm_thread_units: scratch for strings on their way across */
+  size_t unit_capacity;
+
+  /* Owned by the member look-up, which makes it on first use and sets records_destroy; called on this
+   * thread, with Java still usable, when the thread ends. */
+  struct jvm_records *records;
+  void (*records_destroy)(struct jvm_thread *thread);
+};
+
+/* Fills *thread for the calling thread, which is attached with env. Takes java_thread, a global reference. */
+void jvm_thread_init(struct jvm_thread *thread, struct jvm *jvm, JNIEnv *env, jobject java_thread);
+/* With Java still usable on this thread. */
+void jvm_thread_fini(struct jvm_thread *thread);
+
+/* Room for count UTF-16 units, valid until the next call or jvm_request_end; NULL when memory is short. */
+uint16_t *jvm_thread_units(struct jvm_thread *thread, size_t count);
+
+#endif

@@ -1,0 +1,336 @@
+#include "jni/internal/object_table.h"
+#include "jni/internal/slot_index.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/*
+ * A slot's number is its chunk's number times CHUNK_SLOTS plus its place. Chunks with room stand in a list;
+ * one that empties goes back to Java where another has room, so that a session that makes and drops one
+ * object does not make and drop a chunk each time.
+ */
+enum { CHUNK_SLOTS = 1024, NO_PLACE = CHUNK_SLOTS };
+enum { NO_CHUNK = UINT32_MAX };
+#define REF_MAX ((uint32_t)INT32_MAX)
+
+struct slot {
+  uint32_t ref; /* 0: free */
+  int32_t hash;
+  uint32_t class_id;
+  uint32_t next_free; /* a place in the chunk, NO_PLACE at the end; of a free slot */
+};
+
+struct chunk {
+  jobjectArray array; /* global: Object[CHUNK_SLOTS] */
+  uint32_t used;
+  uint32_t first_free;
+  uint32_t number;
+  struct chunk *previous; /* in the list of those with room */
+  struct chunk *next;
+  struct slot slots[CHUNK_SLOTS];
+};
+
+struct jvm_objects {
+  pthread_mutex_t lock;
+  size_t max;
+  size_t count;
+  uint64_t epoch;
+  uint32_t last_ref;
+  struct chunk **chunks; /* by number; NULL where one was given back */
+  size_t chunk_capacity;
+  size_t chunk_count;
+  struct chunk *with_room;
+  struct slot_index by_ref;
+  struct slot_index by_hash;
+};
+
+enum jp_status jvm_objects_create(size_t max_objects, struct jvm_objects **objects)
+{
+  *objects = calloc(1, sizeof **objects);
+  if (*objects == NULL)
+    return JP_NO_MEMORY;
+  (*objects)->max = max_objects < REF_MAX ? max_objects : REF_MAX;
+  pthread_mutex_init(&(*objects)->lock, NULL);
+  return JP_OK;
+}
+
+static struct slot *slot_at(const struct jvm_objects *objects, uint32_t number)
+{
+  return &objects->chunks[number / CHUNK_SLOTS]->slots[number % CHUNK_SLOTS];
+}
+
+static jobject object_at(JNIEnv *env, const struct jvm_objects *objects, uint32_t number)
+{
+  return (*env)->GetObjectArrayElement(env, objects->chunks[number / CHUNK_SLOTS]->array,
+                                       (jsize)(number % CHUNK_SLOTS));
+}
+
+static void list_add(struct jvm_objects *objects, struct chunk *chunk)
+{
+  chunk->previous = NULL;
+  chunk->next = objects->with_room;
+  if (chunk->next != NULL)
+    chunk->next->previous = chunk;
+  objects->with_room = chunk;
+}
+
+static void list_remove(struct jvm_objects *objects, struct chunk *chunk)
+{
+  if (chunk->previous == NULL)
+    objects->with_room = chunk->next;
+  else
+    chunk->previous->next = chunk->next;
+  if (chunk->next != NULL)
+    chunk->next->previous = chunk->previous;
+}
+
+static void chunk_destroy(JNIEnv *env, struct chunk *chunk)
+{
+  if (chunk == NULL)
+    return;
+  (*env)->DeleteGlobalRef(env, chunk->array);
+  free(chunk);
+}
+
+/* Without the lock: making a Java array may collect garbage. */
+static struct chunk *chunk_create(struct jvm_thread *thread)
+{
+  JNIEnv *env = thread->env;
+  struct chunk *chunk = malloc(sizeof *chunk);
+  if (chunk == NULL)
+    return NULL;
+  jobjectArray local = (*env)->NewObjectArray(env, CHUNK_SLOTS, thread->jvm->known.class_object, NULL);
+  chunk->array = local == NULL ? NULL : (*env)->NewGlobalRef(env, local);
+  (*env)->DeleteLocalRef(env, local);
+  if (chunk->array == NULL) {
+    (*env)->ExceptionClear(env); /* OutOfMemoryError */
+    free(chunk);
+    return NULL;
+  }
+  chunk->used = 0;
+  chunk->first_free = 0;
+  for (uint32_t i = 0; i < CHUNK_SLOTS; i++)
+    chunk->slots[i] = (struct slot){.next_free = i + 1};
+  return chunk;
+}
+
+static uint32_t free_number(const struct jvm_objects *objects)
+{
+  /* While nothing was given back, the first look is at the right place. */
+  for (size_t i = 0; i < objects->chunk_capacity; i++) {
+    size_t number = (objects->chunk_count + i) % objects->chunk_capacity;
+    if (objects->chunks[number] == NULL)
+      return (uint32_t)number;
+  }
+  return NO_CHUNK;
+}
+
+static enum jp_status table_add_chunk(struct jvm_objects *objects, struct chunk *chunk)
+{
+  uint32_t number = free_number(objects);
+  if (number == NO_CHUNK) {
+    size_t capacity = objects->chunk_capacity == 0 ? 4 : objects->chunk_capacity * 2;
+    struct chunk **wider = reallocarray(objects->chunks, capacity, sizeof(struct chunk *));
+    if (wider == NULL)
+      return JP_NO_MEMORY;
+    for (size_t i = objects->chunk_capacity; i < capacity; i++)
+      wider[i] = NULL;
+    number = (uint32_t)objects->chunk_capacity;
+    objects->chunks = wider;
+    objects->chunk_capacity = capacity;
+  }
+  chunk->number = number;
+  objects->chunks[number] = chunk;
+  objects->chunk_count++;
+  list_add(objects, chunk);
+  return JP_OK;
+}
+
+static uint32_t find_same(JNIEnv *env, const struct jvm_objects *objects, jobject object, int32_t hash)
+{
+  size_t cursor = SIZE_MAX;
+  uint32_t number;
+  while ((number = slot_index_next(&objects->by_hash, (uint32_t)hash, &cursor)) != SLOT_NONE) {
+    jobject held = object_at(env, objects, number);
+    bool is_same = (*env)->IsSameObject(env, held, object);
+    (*env)->DeleteLocalRef(env, held);
+    if (is_same)
+      return number;
+  }
+  return SLOT_NONE;
+}
+
+static uint32_t next_ref(struct jvm_objects *objects)
+{
+  do
+    objects->last_ref = objects->last_ref == REF_MAX ? 1 : objects->last_ref + 1;
+  while (slot_index_find(&objects->by_ref, objects->last_ref) != SLOT_NONE);
+  return objects->last_ref;
+}
+
+/* Fills the first free slot; there is a chunk with room. */
+static enum jp_status store(JNIEnv *env, struct jvm_objects *objects, jobject object, struct slot filled,
+                            uint32_t *ref)
+{
+  struct chunk *chunk = objects->with_room;
+  uint32_t place = chunk->first_free;
+  uint32_t number = chunk->number * CHUNK_SLOTS + place;
+  filled.ref = next_ref(objects);
+  if (slot_index_add(&objects->by_ref, filled.ref, number) != JP_OK)
+    return JP_NO_MEMORY;
+  if (slot_index_add(&objects->by_hash, (uint32_t)filled.hash, number) != JP_OK) {
+    slot_index_remove(&objects->by_ref, filled.ref, number);
+    return JP_NO_MEMORY;
+  }
+  (*env)->SetObjectArrayElement(env, chunk->array, (jsize)place, object);
+  (*env)->ExceptionClear(env); /* an Object[] takes every object: said for -Xcheck:jni */
+  chunk->first_free = chunk->slots[place].next_free;
+  chunk->slots[place] = filled;
+  if (++chunk->used == CHUNK_SLOTS)
+    list_remove(objects, chunk);
+  objects->count++;
+  *ref = filled.ref;
+  return JP_OK;
+}
+
+/* JP_NOT_FOUND: there is no room, a chunk is needed first. With the lock. */
+static enum jp_status put_locked(JNIEnv *env, struct jvm_objects *objects, jobject object, struct slot filled,
+                                 uint64_t epoch, uint32_t *ref, struct jp_error *error)
+{
+  if (objects->epoch != epoch)
+    return jp_fail(error, JP_CLOSED, "the session was deleted");
+  uint32_t same = find_same(env, objects, object, filled.hash);
+  if (same != SLOT_NONE) {
+    *ref = slot_at(objects, same)->ref;
+    return JP_OK;
+  }
+  if (objects->count >= objects->max)
+    return jp_fail(error, JP_LIMIT, "session-max-objects: the session holds %zu objects already",
+                   objects->count);
+  if (objects->with_room == NULL)
+    return JP_NOT_FOUND;
+  if (store(env, objects, object, filled, ref) != JP_OK)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  return JP_OK;
+}
+
+enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *objects, jobject object,
+                               uint32_t class_id, uint64_t epoch, uint32_t *ref, struct jp_error *error)
+{
+  struct slot filled = {.class_id = class_id};
+  if ((*thread->jvmti)->GetObjectHashCode(thread->jvmti, object, &filled.hash) != JVMTI_ERROR_NONE)
+    return jp_fail(error, JP_INTERNAL, "this object has no identity hash");
+
+  struct chunk *chunk = NULL;
+  enum jp_status status;
+  for (;;) {
+    pthread_mutex_lock(&objects->lock);
+    if (chunk != NULL && objects->with_room == NULL && table_add_chunk(objects, chunk) == JP_OK)
+      chunk = NULL;
+    bool tried = chunk != NULL;
+    status = put_locked(thread->env, objects, object, filled, epoch, ref, error);
+    pthread_mutex_unlock(&objects->lock);
+    if (status != JP_NOT_FOUND)
+      break;
+    if (tried || (chunk = chunk_create(thread)) == NULL) {
+      status = jp_fail(error, JP_NO_MEMORY, "out of memory");
+      break;
+    }
+  }
+  chunk_destroy(thread->env, chunk); /* another thread's was there first */
+  return status;
+}
+
+jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                        uint32_t *class_id)
+{
+  jobject object = NULL;
+  pthread_mutex_lock(&objects->lock);
+  uint32_t number = slot_index_find(&objects->by_ref, ref);
+  if (number != SLOT_NONE) {
+    object = object_at(thread->env, objects, number);
+    if (class_id != NULL)
+      *class_id = slot_at(objects, number)->class_id;
+  }
+  pthread_mutex_unlock(&objects->lock);
+  return object;
+}
+
+static void release_chunk(JNIEnv *env, struct jvm_objects *objects, struct chunk *chunk)
+{
+  list_remove(objects, chunk);
+  objects->chunks[chunk->number] = NULL;
+  objects->chunk_count--;
+  chunk_destroy(env, chunk);
+}
+
+static void release_slot(JNIEnv *env, struct jvm_objects *objects, uint32_t number)
+{
+  struct chunk *chunk = objects->chunks[number / CHUNK_SLOTS];
+  uint32_t place = number % CHUNK_SLOTS;
+  struct slot *slot = &chunk->slots[place];
+  slot_index_remove(&objects->by_ref, slot->ref, number);
+  slot_index_remove(&objects->by_hash, (uint32_t)slot->hash, number);
+  (*env)->SetObjectArrayElement(env, chunk->array, (jsize)place, NULL);
+  (*env)->ExceptionClear(env);
+  *slot = (struct slot){.next_free = chunk->first_free};
+  chunk->first_free = place;
+  objects->count--;
+  if (chunk->used-- == CHUNK_SLOTS)
+    list_add(objects, chunk);
+  bool is_only_room = objects->with_room == chunk && chunk->next == NULL;
+  if (chunk->used == 0 && !is_only_room)
+    release_chunk(env, objects, chunk);
+}
+
+enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref)
+{
+  pthread_mutex_lock(&objects->lock);
+  uint32_t number = slot_index_find(&objects->by_ref, ref);
+  if (number != SLOT_NONE)
+    release_slot(thread->env, objects, number);
+  pthread_mutex_unlock(&objects->lock);
+  return number == SLOT_NONE ? JP_NOT_FOUND : JP_OK;
+}
+
+void jvm_objects_clear(struct jvm_thread *thread, struct jvm_objects *objects)
+{
+  pthread_mutex_lock(&objects->lock);
+  for (size_t i = 0; i < objects->chunk_capacity; i++)
+    chunk_destroy(thread->env, objects->chunks[i]);
+  free(objects->chunks);
+  objects->chunks = NULL;
+  objects->chunk_capacity = 0;
+  objects->chunk_count = 0;
+  objects->with_room = NULL;
+  slot_index_fini(&objects->by_ref);
+  slot_index_fini(&objects->by_hash);
+  objects->count = 0;
+  objects->epoch++;
+  pthread_mutex_unlock(&objects->lock);
+}
+
+void jvm_objects_destroy(struct jvm_thread *thread, struct jvm_objects *objects)
+{
+  if (objects == NULL)
+    return;
+  jvm_objects_clear(thread, objects);
+  pthread_mutex_destroy(&objects->lock);
+  free(objects);
+}
+
+size_t jvm_objects_count(struct jvm_objects *objects)
+{
+  pthread_mutex_lock(&objects->lock);
+  size_t count = objects->count;
+  pthread_mutex_unlock(&objects->lock);
+  return count;
+}
+
+uint64_t jvm_objects_epoch(struct jvm_objects *objects)
+{
+  pthread_mutex_lock(&objects->lock);
+  uint64_t epoch = objects->epoch;
+  pthread_mutex_unlock(&objects->lock);
+  return epoch;
+}

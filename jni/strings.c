@@ -1,0 +1,118 @@
+#include "jni/internal/strings.h"
+
+#include <limits.h>
+
+enum { ELLIPSIS = 3 };
+
+jstring jvm_string_new(struct jvm_thread *thread, struct text t)
+{
+  size_t count = text_utf16_length(t);
+  uint16_t *units = count > INT_MAX ? NULL : jvm_thread_units(thread, count);
+  if (units == NULL)
+    return NULL;
+  text_to_utf16(t, units);
+  return (*thread->env)->NewString(thread->env, units, (jsize)count);
+}
+
+static struct text text_of_units(const uint16_t *units, size_t count, struct arena *arena)
+{
+  size_t length = text_wtf8_length(units, count);
+  char *bytes = arena_alloc(arena, length);
+  if (bytes == NULL)
+    return TEXT_ABSENT;
+  text_from_utf16(units, count, bytes);
+  return (struct text){bytes, length};
+}
+
+struct text jvm_string_get(struct jvm_thread *thread, jstring string, struct arena *arena)
+{
+  JNIEnv *env = thread->env;
+  jsize count = (*env)->GetStringLength(env, string);
+  uint16_t *units = jvm_thread_units(thread, (size_t)count);
+  if (units == NULL)
+    return TEXT_ABSENT;
+  (*env)->GetStringRegion(env, string, 0, count, units);
+  return text_of_units(units, (size_t)count, arena);
+}
+
+struct text jvm_string_get_cut(struct jvm_thread *thread, jstring string, struct arena *arena, size_t max)
+{
+  JNIEnv *env = thread->env;
+  size_t count = (size_t)(*env)->GetStringLength(env, string);
+  if (count <= max)
+    return jvm_string_get(thread, string, arena);
+  uint16_t *units = jvm_thread_units(thread, max + ELLIPSIS);
+  if (units == NULL)
+    return TEXT_ABSENT;
+  (*env)->GetStringRegion(env, string, 0, (jsize)max, units);
+  if (max > 0 && (units[max - 1] & 0xFC00) == 0xD800) /* never half a pair */
+    max--;
+  for (size_t i = 0; i < ELLIPSIS; i++)
+    units[max + i] = '.';
+  return text_of_units(units, max + ELLIPSIS, arena);
+}
+
+static bool is_ascii(struct text t)
+{
+  unsigned char bits = 0;
+  for (size_t i = 0; i < t.len; i++)
+    bits |= (unsigned char)t.data[i];
+  return bits < 0x80;
+}
+
+struct text jvm_text_of_modified(struct jvm_thread *thread, const char *modified, struct arena *arena)
+{
+  struct text t = text_of(modified);
+  if (is_ascii(t))
+    return arena_text(arena, t);
+  size_t count = text_utf16_length(t);
+  uint16_t *units = jvm_thread_units(thread, count);
+  if (units == NULL)
+    return TEXT_ABSENT;
+  /* Modified UTF-8 has no other sequences than those of one, two and three bytes that this reads; its two
+   * special ones, 0xC0 0x80 and single surrogates, come out as the units that they stand for. */
+  text_to_utf16(t, units);
+  return text_of_units(units, count, arena);
+}
+
+static struct text primitive_name(char letter)
+{
+  static const struct {
+    char letter;
+    struct text name;
+  } rows[] = {{'Z', {"boolean", 7}}, {'B', {"byte", 4}},   {'C', {"char", 4}},
+              {'S', {"short", 5}},   {'I', {"int", 3}},    {'J', {"long", 4}},
+              {'F', {"float", 5}},   {'D', {"double", 6}}, {'V', {"void", 4}}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    if (rows[i].letter == letter)
+      return rows[i].name;
+  }
+  return TEXT_ABSENT;
+}
+
+struct text jvm_class_name(struct jvm_thread *thread, jclass class, struct arena *arena)
+{
+  jvmtiEnv *jvmti = thread->jvmti;
+  char *signature = NULL;
+  if ((*jvmti)->GetClassSignature(jvmti, class, &signature, NULL) != JVMTI_ERROR_NONE)
+    return TEXT_ABSENT;
+
+  struct text name;
+  if (signature[0] != '[' && signature[0] != 'L') {
+    name = primitive_name(signature[0]);
+  } else {
+    name = jvm_text_of_modified(thread, signature, arena);
+    char *bytes = (char *)name.data;
+    for (size_t i = 0; i < name.len; i++) {
+      /* A hidden class has one '.' here and a '/' in Class.getName(), the reverse of all others. */
+      if (bytes[i] == '/')
+        bytes[i] = '.';
+      else if (bytes[i] == '.')
+        bytes[i] = '/';
+    }
+    if (name.data != NULL && signature[0] == 'L')
+      name = text_slice(name, 1, name.len - 1);
+  }
+  (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+  return name;
+}

@@ -1,0 +1,221 @@
+#include "jni/internal/throwables.h"
+
+#include "jni/internal/strings.h"
+
+enum { MESSAGE_UNITS_MAX = 65536, CAUSES_MAX = 32, FRAME_REFERENCES = CAUSES_MAX + 16 };
+
+/* A throwable and the causes that were seen on the way to it, so that a loop among them ends. */
+struct description {
+  struct jvm_thread *thread;
+  struct arena *arena;
+  size_t frames_max;
+  jthrowable seen[CAUSES_MAX];
+  size_t seen_count;
+};
+
+jthrowable throwable_catch(JNIEnv *env)
+{
+  jthrowable throwable = (*env)->ExceptionOccurred(env);
+  if (throwable != NULL)
+    (*env)->ExceptionClear(env);
+  return throwable;
+}
+
+/* What a method of the throwable gives; NULL where it gives null or throws, whatever that is. */
+static jobject ask(JNIEnv *env, jobject object, jmethodID method)
+{
+  jobject answer = (*env)->CallObjectMethod(env, object, method);
+  if ((*env)->ExceptionCheck(env)) {
+    (*env)->ExceptionClear(env);
+    return NULL;
+  }
+  return answer;
+}
+
+static struct text describe_type(const struct description *d, jthrowable throwable)
+{
+  JNIEnv *env = d->thread->env;
+  jclass class = (*env)->GetObjectClass(env, throwable);
+  struct text name = jvm_class_name(d->thread, class, d->arena);
+  (*env)->DeleteLocalRef(env, class);
+  return name;
+}
+
+static struct text describe_message(const struct description *d, jthrowable throwable)
+{
+  JNIEnv *env = d->thread->env;
+  jstring message = ask(env, throwable, d->thread->jvm->known.method_throwable_get_message);
+  if (message == NULL)
+    return TEXT_ABSENT;
+  struct text t = jvm_string_get_cut(d->thread, message, d->arena, MESSAGE_UNITS_MAX);
+  (*env)->DeleteLocalRef(env, message);
+  return t;
+}
+
+/* True for the peer's own frames, which stand under all others of a crew member's stack. */
+static bool is_own_frame(const struct description *d, jobject element)
+{
+  JNIEnv *env = d->thread->env;
+  jstring name = ask(env, element, d->thread->jvm->known.method_stack_trace_element_get_class_name);
+  if (name == NULL)
+    return false;
+  static const char own[] = "jpeer.peer.";
+  enum { OWN_LENGTH = sizeof own - 1 };
+  bool is_own = false;
+  if ((*env)->GetStringLength(env, name) > OWN_LENGTH) {
+    jchar units[OWN_LENGTH];
+    (*env)->GetStringRegion(env, name, 0, OWN_LENGTH, units);
+    is_own = true;
+    for (size_t i = 0; i < OWN_LENGTH; i++)
+      is_own = is_own && units[i] == (jchar)own[i];
+  }
+  (*env)->DeleteLocalRef(env, name);
+  return is_own;
+}
+
+static jsize without_own_frames(const struct description *d, jobjectArray trace, jsize count)
+{
+  JNIEnv *env = d->thread->env;
+  while (count > 0) {
+    jobject element = (*env)->GetObjectArrayElement(env, trace, count - 1);
+    bool is_own = element != NULL && is_own_frame(d, element);
+    (*env)->DeleteLocalRef(env, element);
+    if (!is_own)
+      break;
+    count--;
+  }
+  return count;
+}
+
+static struct text describe_frame(const struct description *d, jobjectArray trace, jsize index)
+{
+  JNIEnv *env = d->thread->env;
+  jobject element = (*env)->GetObjectArrayElement(env, trace, index);
+  jstring string =
+      element == NULL ? NULL : ask(env, element, d->thread->jvm->known.method_stack_trace_element_to_string);
+  struct text t = string == NULL ? TEXT_ABSENT : jvm_string_get(d->thread, string, d->arena);
+  (*env)->DeleteLocalRef(env, string);
+  (*env)->DeleteLocalRef(env, element);
+  return t;
+}
+
+static void describe_frames(const struct description *d, jthrowable throwable, struct outcome_throwable *out)
+{
+  if (d->frames_max == 0)
+    return;
+  JNIEnv *env = d->thread->env;
+  jobjectArray trace = ask(env, throwable, d->thread->jvm->known.method_throwable_get_stack_trace);
+  if (trace == NULL)
+    return;
+  size_t count = (size_t)without_own_frames(d, trace, (*env)->GetArrayLength(env, trace));
+  if (count > d->frames_max)
+    count = d->frames_max;
+  out->frames = arena_calloc(d->arena, count, sizeof *out->frames);
+  for (size_t i = 0; out->frames != NULL && i < count; i++) {
+    struct text frame = describe_frame(d, trace, (jsize)i);
+    if (frame.data == NULL)
+      break;
+    out->frames[out->frame_count++] = frame;
+  }
+  (*env)->DeleteLocalRef(env, trace);
+}
+
+static bool was_seen(const struct description *d, jthrowable throwable)
+{
+  for (size_t i = 0; i < d->seen_count; i++) {
+    if ((*d->thread->env)->IsSameObject(d->thread->env, d->seen[i], throwable))
+      return true;
+  }
+  return false;
+}
+
+static struct outcome_throwable *describe_one(struct description *d, jthrowable throwable)
+{
+  struct outcome_throwable *out = arena_calloc(d->arena, 1, sizeof *out);
+  if (out == NULL)
+    return NULL;
+  d->seen[d->seen_count++] = throwable;
+  out->type = describe_type(d, throwable);
+  out->message = describe_message(d, throwable);
+  describe_frames(d, throwable, out);
+  return out;
+}
+
+static struct outcome_throwable *describe_chain(struct description *d, jthrowable throwable)
+{
+  struct outcome_throwable *first = describe_one(d, throwable);
+  struct outcome_throwable *last = first;
+  while (last != NULL && d->seen_count < CAUSES_MAX) {
+    jthrowable cause = ask(d->thread->env, throwable, d->thread->jvm->known.method_throwable_get_cause);
+    if (cause == NULL || was_seen(d, cause))
+      break;
+    last->cause = describe_one(d, cause);
+    last = last->cause;
+    throwable = cause;
+  }
+  return first;
+}
+
+struct outcome_throwable *throwable_describe(struct jvm_thread *thread, jthrowable throwable,
+                                             struct arena *arena, size_t frames_max)
+{
+  JNIEnv *env = thread->env;
+  struct description d = {.thread = thread, .arena = arena, .frames_max = frames_max};
+  if ((*env)->PushLocalFrame(env, FRAME_REFERENCES) != 0) {
+    /* Java's memory is so short that only what needs none of it can be told. */
+    (*env)->ExceptionClear(env);
+    struct outcome_throwable *out = arena_calloc(arena, 1, sizeof *out);
+    if (out != NULL)
+      out->type = describe_type(&d, throwable);
+    return out;
+  }
+  struct outcome_throwable *out = describe_chain(&d, throwable);
+  (*env)->PopLocalFrame(env, NULL);
+  return out;
+}
+
+bool throwable_take(struct jvm_thread *thread, struct jp_error *error)
+{
+  jthrowable throwable = throwable_catch(thread->env);
+  if (throwable == NULL)
+    return false;
+  struct arena arena;
+  arena_init(&arena);
+  const struct outcome_throwable *told =
+      error == NULL ? NULL : throwable_describe(thread, throwable, &arena, 0);
+  if (told == NULL)
+    jp_fail(error, JP_JAVA, "an exception in Java, and no memory to tell of it");
+  else if (told->message.data == NULL)
+    jp_fail(error, JP_JAVA, "%.*s", TEXT_ARGS(told->type));
+  else
+    jp_fail(error, JP_JAVA, "%.*s: %.*s", TEXT_ARGS(told->type), TEXT_ARGS(told->message));
+  arena_fini(&arena);
+  (*thread->env)->DeleteLocalRef(thread->env, throwable);
+  return true;
+}
+
+void throwable_to_outcome(struct jvm_thread *thread, jthrowable throwable, struct arena *arena,
+                          size_t frames_max, struct outcome *outcome)
+{
+  *outcome = (struct outcome){.kind = OUTCOME_ERROR, .failure = FAILURE_SERVER};
+  outcome->throwable = throwable_describe(thread, throwable, arena, frames_max);
+  if (outcome->throwable == NULL) {
+    outcome->message = TEXT("an exception in Java, and no memory to tell of it");
+    return;
+  }
+  outcome->throwable_type = outcome->throwable->type;
+  outcome->message = outcome->throwable->message;
+  if (outcome->message.data == NULL)
+    outcome->message = outcome->throwable->type;
+}
+
+bool throwable_take_outcome(struct jvm_thread *thread, struct arena *arena, size_t frames_max,
+                            struct outcome *outcome)
+{
+  jthrowable throwable = throwable_catch(thread->env);
+  if (throwable == NULL)
+    return false;
+  throwable_to_outcome(thread, throwable, arena, frames_max, outcome);
+  (*thread->env)->DeleteLocalRef(thread->env, throwable);
+  return true;
+}
