@@ -1,0 +1,228 @@
+"""Clients of a peer, one a transport, all with the same face: text in, text out."""
+
+import asyncio
+import http.client
+import itertools
+import json
+from urllib.parse import urlsplit
+
+import websockets
+import zmq
+
+SECONDS = 60
+
+
+class RpcError(Exception):
+    """An error object that came back."""
+
+    def __init__(self, error):
+        super().__init__(json.dumps(error)[:500])
+        self.code = error["code"]
+        self.message = error["message"]
+        self.data = error.get("data") or {}
+
+    @property
+    def detail(self):
+        return self.data.get("message")
+
+    @property
+    def throwable(self):
+        return self.data.get("throwable_type")
+
+
+class Client:
+    """What all transports share. A subclass has exchange(text): the reply's text, None where there is none."""
+
+    def __init__(self):
+        self.ids = itertools.count(1)
+
+    def exchange(self, text):
+        raise NotImplementedError
+
+    def close(self):
+        raise NotImplementedError
+
+    def request(self, method, params=None, **envelope):
+        """The reply as parsed JSON."""
+        message = {"jsonrpc": "2.0", "id": next(self.ids), "method": method, **envelope}
+        if params is not None:
+            message["params"] = params
+        reply = json.loads(self.exchange(json.dumps(message)))
+        assert reply["id"] == message["id"], reply
+        return reply
+
+    def value(self, method, params):
+        """The result's value object; None for void. Raises RpcError."""
+        reply = self.request(method, params)
+        if "error" in reply:
+            raise RpcError(reply["error"])
+        return reply["result"].get("value")
+
+    def new(self, type_name, *args):
+        """The ref."""
+        return self.value("new", {"type": type_name, "args": list(args)})["ref"]
+
+    def call(self, type_name, method, *args, on=None):
+        """The plain value, or the ref, or None."""
+        params = {"type": type_name, "method": method, "args": list(args)}
+        if on is not None:
+            params["instance"] = on
+        return plain(self.value("call", params))
+
+    def get(self, type_name, field, on=None):
+        params = {"type": type_name, "field": field}
+        if on is not None:
+            params["instance"] = on
+        return plain(self.value("get", params))
+
+    def put(self, type_name, field, value, on=None):
+        params = {"type": type_name, "field": field, "value": value}
+        if on is not None:
+            params["instance"] = on
+        return self.value("put", params)
+
+    def control(self, method, *args):
+        params = {"method": method}
+        if args:
+            params["args"] = list(args)
+        return self.value("control", params)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def plain(value):
+    if value is None or value["null"]:
+        return None
+    return value["ref"] if "ref" in value else value["value"]
+
+
+def ref(number):
+    return {"ref": number}
+
+
+def typed(type_name, value):
+    return {"type": type_name, "value": value}
+
+
+class WebSocketClient(Client):
+    name = "websocket"
+
+    def __init__(self, peer, headers=None):
+        super().__init__()
+        self.loop = asyncio.new_event_loop()
+        self.socket = self._run(websockets.connect(peer.address("ws"), extra_headers=headers or {}, max_size=None,
+                                                   compression=None, ping_interval=None))
+
+    def _run(self, awaitable):
+        async def within_time():
+            return await asyncio.wait_for(awaitable, SECONDS)
+        return self.loop.run_until_complete(within_time())
+
+    def send(self, text):
+        self._run(self.socket.send(text))
+
+    def receive(self):
+        return self._run(self.socket.recv())
+
+    def exchange(self, text):
+        self.send(text)
+        return self.receive()
+
+    def exchange_or_nothing(self, text):
+        """None where no answer came before that of a ping that follows."""
+        self.send(text)
+        self.send('{"jsonrpc":"2.0","id":"fence","method":"control","params":{"method":"ping"}}')
+        reply = self.receive()
+        if json.loads(reply).__class__ is dict and json.loads(reply).get("id") == "fence":
+            return None
+        self.receive()
+        return reply
+
+    def vanish(self):
+        """Drops the connection without a word."""
+        self.socket.transport.abort()
+        self.close()
+
+    def close(self):
+        if not self.loop.is_closed():
+            self._run(self.socket.close())
+            self.loop.close()
+
+
+class HttpClient(Client):
+    """Comes back to its own session by the peer-id that the peer names."""
+
+    name = "http"
+
+    def __init__(self, peer, peer_id=None):
+        super().__init__()
+        address = urlsplit(peer.address("http"))
+        self.path = address.path
+        self.connection = http.client.HTTPConnection(address.hostname, address.port, timeout=SECONDS)
+        self.peer_id = peer_id
+
+    def post(self, body, headers=None):
+        """The response and its body."""
+        fields = {"Content-Type": "application/json", **(headers or {})}
+        if self.peer_id is not None:
+            fields["peer-id"] = self.peer_id
+        self.connection.request("POST", self.path, body.encode("utf-8", "surrogatepass"), fields)
+        response = self.connection.getresponse()
+        self.peer_id = response.getheader("peer-id") or self.peer_id
+        return response, response.read()
+
+    def exchange(self, text):
+        response, body = self.post(text)
+        if response.status == 204:
+            return None
+        assert response.status == 200, (response.status, body)
+        assert response.getheader("Content-Type").startswith("application/json"), response.getheaders()
+        return body.decode("utf-8")
+
+    exchange_or_nothing = exchange
+
+    def close(self):
+        self.connection.close()
+
+
+class ZmqClient(Client):
+    """A DEALER: no envelope of its own, one frame a message."""
+
+    name = "zeromq"
+    kind = zmq.DEALER
+
+    def __init__(self, peer, identity=None):
+        super().__init__()
+        self.socket = zmq.Context.instance().socket(self.kind)
+        self.socket.setsockopt(zmq.LINGER, 0)
+        self.socket.setsockopt(zmq.RCVTIMEO, SECONDS * 1000)
+        if identity is not None:
+            self.socket.setsockopt(zmq.IDENTITY, identity)
+        self.socket.connect(peer.address("tcp"))
+
+    def send(self, text):
+        self.socket.send(text.encode("utf-8", "surrogatepass"))
+
+    def receive(self):
+        return self.socket.recv().decode("utf-8")
+
+    exchange = WebSocketClient.exchange
+    exchange_or_nothing = WebSocketClient.exchange_or_nothing
+
+    def close(self):
+        self.socket.close()
+
+
+class ZmqReqClient(ZmqClient):
+    name = "zeromq-req"
+    kind = zmq.REQ
+
+    def exchange_or_nothing(self, text):
+        return self.exchange(text) or None
+
+
+TRANSPORTS = (WebSocketClient, HttpClient, ZmqClient)

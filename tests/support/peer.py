@@ -1,0 +1,138 @@
+"""Runs the real binary for a test.
+
+JPEER_BUILD names the build folder (default build/release), JPEER_CHECK_JNI=1 adds -Xcheck:jni. A peer's stderr is
+kept, and stop() fails where a sanitizer or -Xcheck:jni complained in it.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BUILD = ROOT / os.environ.get("JPEER_BUILD", "build/release")
+BINARY = BUILD / "jpeer"
+FIXTURES = BUILD / "java-fixtures" / "fixtures.jar"
+
+START_SECONDS = 60
+STOP_SECONDS = 60
+
+COMPLAINTS = re.compile(
+    r"WARNING in native method|FATAL ERROR in native method|AddressSanitizer|LeakSanitizer|ThreadSanitizer"
+    r"|runtime error:|A fatal error has been detected")
+
+
+def environment(**changes):
+    """The environment of a peer: none of the caller's JPEER_ variables, the sanitizers as HotSpot needs them."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("JPEER_")}
+    variables["ASAN_OPTIONS"] = "handle_segv=0"
+    variables["UBSAN_OPTIONS"] = "print_stacktrace=1"
+    variables["LSAN_OPTIONS"] = f"suppressions={ROOT / 'tests/support/lsan.supp'}"
+    variables.update(changes)
+    return variables
+
+
+def jvm_options():
+    return ["-J", "-Xcheck:jni"] if os.environ.get("JPEER_CHECK_JNI") == "1" else []
+
+
+def run_to_end(*arguments, env=None, timeout=START_SECONDS):
+    """Runs jpeer with these arguments until it ends: the completed process, its output as text."""
+    return subprocess.run([BINARY, *arguments], env=env or environment(), timeout=timeout, capture_output=True,
+                          text=True, check=False)
+
+
+def complaints_in(text):
+    return [line for line in text.splitlines() if COMPLAINTS.search(line)]
+
+
+class Peer:
+    """A running jpeer. As a context manager it is stopped at the end, and must have been clean."""
+
+    def __init__(self, *options, application=("--as-service",), class_path=FIXTURES, allow=True, addresses=True,
+                 env=None):
+        self.folder = tempfile.TemporaryDirectory(prefix="jpeer-test-")
+        self.ready_file = Path(self.folder.name) / "ready.json"
+        command = [BINARY, "run", "--ready-file", self.ready_file, *jvm_options()]
+        if addresses:
+            command += ["--json-rpc", "auto", "--zmq-rpc", "auto"]
+        if allow:
+            command += ["--rpc-default-action", "ALLOW"]
+        if class_path is not None:
+            command += ["-cp", class_path]
+        command += [*options, *application]
+        self.output = open(Path(self.folder.name) / "stdout", "w+", encoding="utf-8", errors="replace")
+        self.errors = open(Path(self.folder.name) / "stderr", "w+", encoding="utf-8", errors="replace")
+        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=self.output,
+                                        stderr=self.errors, env=env or environment())
+        self.facts = self._await_ready()
+
+    def _await_ready(self):
+        deadline = time.monotonic() + START_SECONDS
+        while not self.ready_file.exists():
+            if self.process.poll() is not None:
+                raise AssertionError(f"the peer ended with status {self.process.returncode}: {self.stderr()}")
+            if time.monotonic() > deadline:
+                self.process.kill()
+                raise AssertionError(f"the peer was not ready in {START_SECONDS} s: {self.stderr()}")
+            time.sleep(0.005)
+        return json.loads(self.ready_file.read_text(encoding="utf-8"))
+
+    def address(self, scheme):
+        return next(address for address in self.facts["addresses"] if address.startswith(scheme + "://"))
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def stdout(self):
+        return Path(self.output.name).read_text(encoding="utf-8", errors="replace")
+
+    def stderr(self):
+        return Path(self.errors.name).read_text(encoding="utf-8", errors="replace")
+
+    def resident_kib(self):
+        status = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii")
+        return int(re.search(r"VmRSS:\s+(\d+)", status).group(1))
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def wait(self, timeout=STOP_SECONDS):
+        """The exit status; the peer must end by itself."""
+        try:
+            status = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"the peer did not end in {timeout} s: {self.stderr()}") from None
+        found = complaints_in(self.stderr() + self.stdout())
+        assert not found, f"the peer was not clean: {found[:5]}"
+        return status
+
+    def stop(self, number=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.signal(number)
+        return self.wait()
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.output.close()
+        self.errors.close()
+        self.folder.cleanup()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        try:
+            if kind is None:
+                self.stop()
+        finally:
+            self.close()
