@@ -1,0 +1,179 @@
+#include "net/zeromq_state.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FREE_PENDING_MAX = 1024 };
+
+static size_t bucket_of(const void *identity, size_t length)
+{
+  return text_hash((struct text){identity, length}) % PEER_BUCKETS;
+}
+
+static struct zeromq_peer *make_peer(struct zeromq *zeromq)
+{
+  struct zeromq_peer *peer = zeromq->free_peers;
+  if (peer != NULL) {
+    zeromq->free_peers = peer->next;
+    return peer;
+  }
+  return calloc(1, sizeof *peer);
+}
+
+struct zeromq_peer *zeromq_peer_get(struct zeromq *zeromq, const void *identity, size_t length)
+{
+  struct zeromq_peer **bucket = &zeromq->buckets[bucket_of(identity, length)];
+  for (struct zeromq_peer *peer = *bucket; peer != NULL; peer = peer->next) {
+    if (peer->identity_length == length && memcmp(peer->identity, identity, length) == 0)
+      return peer;
+  }
+  assert(length <= IDENTITY_MAX); /* libzmq's own bound */
+  struct zeromq_peer *peer = make_peer(zeromq);
+  if (peer == NULL)
+    return NULL;
+  peer->zeromq = zeromq;
+  peer->identity_length = length;
+  memcpy(peer->identity, identity, length);
+  peer->next = *bucket;
+  *bucket = peer;
+  return peer;
+}
+
+void zeromq_peer_release(struct zeromq_peer *peer)
+{
+  if (peer->owned || peer->first != NULL || peer->first_held != NULL)
+    return;
+  struct zeromq *zeromq = peer->zeromq;
+  struct zeromq_peer **link = &zeromq->buckets[bucket_of(peer->identity, peer->identity_length)];
+  while (*link != peer)
+    link = &(*link)->next;
+  *link = peer->next;
+  peer->next = zeromq->free_peers;
+  zeromq->free_peers = peer;
+}
+
+struct zeromq_pending *zeromq_pending_take(struct zeromq *zeromq)
+{
+  struct zeromq_pending *pending = zeromq->free_pending;
+  if (pending != NULL) {
+    zeromq->free_pending = pending->next;
+    zeromq->free_pending_count--;
+  } else {
+    pending = malloc(sizeof *pending);
+    if (pending == NULL)
+      return NULL;
+  }
+  *pending = (struct zeromq_pending){0};
+  zmq_msg_init(&pending->payload);
+  return pending;
+}
+
+void zeromq_pending_give_back(struct zeromq *zeromq, struct zeromq_pending *pending)
+{
+  zmq_msg_close(&pending->payload);
+  if (zeromq->free_pending_count == FREE_PENDING_MAX) {
+    free(pending);
+    return;
+  }
+  pending->next = zeromq->free_pending;
+  zeromq->free_pending = pending;
+  zeromq->free_pending_count++;
+}
+
+void zeromq_peer_push(struct zeromq_peer *peer, struct zeromq_pending *pending)
+{
+  pending->next = NULL;
+  if (peer->last == NULL)
+    peer->first = pending;
+  else
+    peer->last->next = pending;
+  peer->last = pending;
+  peer->pending++;
+  peer->zeromq->pending_bytes += pending->size;
+}
+
+struct zeromq_pending *zeromq_peer_pop(struct zeromq_peer *peer)
+{
+  struct zeromq_pending *pending = peer->first;
+  peer->first = pending->next;
+  if (peer->first == NULL)
+    peer->last = NULL;
+  peer->pending--;
+  peer->zeromq->pending_bytes -= pending->size;
+  return pending;
+}
+
+bool zeromq_peer_hold(struct zeromq_peer *peer, zmq_msg_t *answer, bool delimiter)
+{
+  size_t size = zmq_msg_size(answer);
+  if (peer->held_bytes + size > peer->zeromq->config.send_buffer_max)
+    return false;
+  struct zeromq_held *held = calloc(1, sizeof *held);
+  if (held == NULL)
+    return false;
+  held->delimiter = delimiter;
+  held->size = size;
+  zmq_msg_init(&held->answer);
+  zmq_msg_move(&held->answer, answer);
+  if (peer->last_held == NULL) {
+    peer->first_held = held;
+    peer->zeromq->holding++;
+  } else {
+    peer->last_held->next = held;
+  }
+  peer->last_held = held;
+  peer->held_bytes += size;
+  return true;
+}
+
+void zeromq_peer_drop_first_held(struct zeromq_peer *peer)
+{
+  struct zeromq_held *held = peer->first_held;
+  peer->first_held = held->next;
+  peer->held_bytes -= held->size;
+  if (peer->first_held == NULL) {
+    peer->last_held = NULL;
+    peer->zeromq->holding--;
+  }
+  zmq_msg_close(&held->answer);
+  free(held);
+}
+
+void zeromq_peer_drop_held(struct zeromq_peer *peer)
+{
+  while (peer->first_held != NULL)
+    zeromq_peer_drop_first_held(peer);
+}
+
+static void free_peer(struct zeromq_peer *peer)
+{
+  while (peer->first != NULL) {
+    struct zeromq_pending *pending = zeromq_peer_pop(peer);
+    zmq_msg_close(&pending->payload);
+    free(pending);
+  }
+  zeromq_peer_drop_held(peer);
+  free(peer);
+}
+
+static void free_peers(struct zeromq_peer *peer)
+{
+  while (peer != NULL) {
+    struct zeromq_peer *next = peer->next;
+    free_peer(peer);
+    peer = next;
+  }
+}
+
+void zeromq_peers_fini(struct zeromq *zeromq)
+{
+  for (size_t i = 0; i < PEER_BUCKETS; i++)
+    free_peers(zeromq->buckets[i]);
+  free_peers(zeromq->free_peers);
+  while (zeromq->free_pending != NULL) {
+    struct zeromq_pending *next = zeromq->free_pending->next;
+    free(zeromq->free_pending);
+    zeromq->free_pending = next;
+  }
+}

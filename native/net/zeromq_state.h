@@ -1,0 +1,89 @@
+#ifndef JPEER_NET_ZEROMQ_STATE_H
+#define JPEER_NET_ZEROMQ_STATE_H
+/*
+ * What zeromq.c (the socket and the turns) and zeromq_peer.c (identities and their queues) share. All of it
+ * is used under zeromq->lock, but for what a comment says.
+ */
+#include "net/zeromq.h"
+
+#include <pthread.h>
+#include <zmq.h>
+
+enum { IDENTITY_MAX = 255, PEER_BUCKETS = 1024 };
+
+enum zeromq_fault { ZEROMQ_FINE, ZEROMQ_EMPTY, ZEROMQ_MULTI_PART, ZEROMQ_TOO_LONG };
+
+/* A request that waits, or runs: then its payload is read by the thread that owns the peer, without the lock.
+ */
+struct zeromq_pending {
+  struct zeromq_pending *next;
+  zmq_msg_t payload;
+  size_t size;
+  enum zeromq_fault fault;
+  bool delimiter;   /* an empty frame stood before the payload */
+  int64_t since_ms; /* crew_message.since_ms */
+};
+
+/* An answer whose pipe was full. */
+struct zeromq_held {
+  struct zeromq_held *next;
+  zmq_msg_t answer;
+  size_t size; /* of the answer, which is empty once it has been sent */
+  bool delimiter;
+};
+
+/* An identity that has something waiting, running or held. Its memory stays a source for ever (net/crew.h):
+ * peers that have nothing any more are kept on a free list. */
+struct zeromq_peer {
+  struct crew_source source;
+  struct zeromq *zeromq;
+  struct zeromq_peer *next; /* in its bucket, or on the free list */
+  struct zeromq_pending *first, *last;
+  size_t pending;
+  bool owned;     /* a thread is in its turn */
+  bool abandoned; /* what the owner is running was answered by zeromq_refuse_rest */
+  struct zeromq_held *first_held, *last_held;
+  size_t held_bytes;
+  size_t identity_length;
+  unsigned char identity[IDENTITY_MAX];
+};
+
+struct zeromq {
+  struct crew_source source; /* the socket's descriptor */
+  struct zeromq_config config;
+  struct crew *crew;
+  void *context;
+  int fd;
+  char address[256];
+
+  pthread_mutex_t lock;
+  void *socket; /* NULL once closed */
+  struct zeromq_peer *buckets[PEER_BUCKETS];
+  struct zeromq_peer *free_peers;
+  struct zeromq_pending *free_pending;
+  size_t free_pending_count;
+  size_t pending_bytes; /* of all payloads that wait or run */
+  size_t holding;       /* peers with held answers */
+};
+
+/* The turn of the socket itself (zeromq.c). */
+void zeromq_socket_turn(struct crew_source *source, struct crew_member *member);
+/* The peer of an identity, made where there is none; NULL: no memory. */
+struct zeromq_peer *zeromq_peer_get(struct zeromq *zeromq, const void *identity, size_t length);
+/* To the free list, where it has nothing any more. */
+void zeromq_peer_release(struct zeromq_peer *peer);
+/* A pending request from the free list or the heap, its payload initialised; NULL: no memory. */
+struct zeromq_pending *zeromq_pending_take(struct zeromq *zeromq);
+void zeromq_pending_give_back(struct zeromq *zeromq, struct zeromq_pending *pending);
+void zeromq_peer_push(struct zeromq_peer *peer, struct zeromq_pending *pending);
+/* Removes the first; it is the caller's. */
+struct zeromq_pending *zeromq_peer_pop(struct zeromq_peer *peer);
+/* Moves an answer behind those that are held. False: no memory, or above send_buffer_max; the answer is still
+ * the caller's. */
+bool zeromq_peer_hold(struct zeromq_peer *peer, zmq_msg_t *answer, bool delimiter);
+void zeromq_peer_drop_first_held(struct zeromq_peer *peer);
+void zeromq_peer_drop_held(struct zeromq_peer *peer);
+/* Frees all peers and pending requests, whatever they have. */
+void zeromq_peers_fini(struct zeromq *zeromq);
+
+#endif
