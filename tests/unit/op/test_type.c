@@ -1,0 +1,295 @@
+#include "op/type.h"
+
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+
+enum outcome { TAKEN, RESERVED, BAD_CHARACTERS };
+
+static const char *const texts[] = {
+    [RESERVED] = "Type name is a Java reserved keyword", [BAD_CHARACTERS] = "Invalid characters in type"};
+
+/* What the caller writes, and what it is as an argument and as a target: base, dimensions, name. */
+static const struct type_case {
+  struct text written;
+  enum outcome as_argument;
+  enum outcome as_target;
+  char base;
+  unsigned dimensions;
+  const char *argument_name;
+  const char *target_name;
+} cases[] = {
+    {TEXT("int"), TAKEN, RESERVED, 'I', 0, "int", NULL},
+    {TEXT("boolean"), TAKEN, RESERVED, 'Z', 0, "boolean", NULL},
+    {TEXT("double[]"), TAKEN, TAKEN, 'D', 1, "double", "double"},
+    {TEXT("int[][]"), TAKEN, TAKEN, 'I', 2, "int", "int"},
+    {TEXT("[[J"), TAKEN, TAKEN, 'J', 2, "long", "long"},
+    {TEXT("[Z"), TAKEN, TAKEN, 'Z', 1, "boolean", "boolean"},
+    {TEXT("[Ljava.lang.String;"), TAKEN, TAKEN, 'L', 1, "java.lang.String", "java.lang.String"},
+    {TEXT("[[La.B$C;"), TAKEN, TAKEN, 'L', 2, "a.B$C", "a.B$C"},
+    {TEXT("String"), TAKEN, TAKEN, 'L', 0, "java.lang.String", "String"},
+    {TEXT("String[]"), TAKEN, TAKEN, 'L', 1, "java.lang.String", "String"},
+    {TEXT("[LInteger;"), TAKEN, TAKEN, 'L', 1, "java.lang.Integer", "Integer"},
+    {TEXT("java.lang.Integer[]"), TAKEN, TAKEN, 'L', 1, "java.lang.Integer", "java.lang.Integer"},
+    {TEXT("com.example.Foo"), TAKEN, TAKEN, 'L', 0, "com.example.Foo", "com.example.Foo"},
+    {TEXT("java.util.Map$Entry"), TAKEN, TAKEN, 'L', 0, "java.util.Map$Entry", "java.util.Map$Entry"},
+    {TEXT("Outer$1"), TAKEN, TAKEN, 'L', 0, "Outer$1", "Outer$1"},
+    {TEXT("Calculator"), TAKEN, TAKEN, 'L', 0, "Calculator", "Calculator"},
+    {TEXT("string"), TAKEN, TAKEN, 'L', 0, "string", "string"},
+    {TEXT("BigDecimal"), TAKEN, TAKEN, 'L', 0, "BigDecimal", "BigDecimal"},
+    {TEXT("x.String"), TAKEN, TAKEN, 'L', 0, "x.String", "x.String"},
+    {TEXT("I"), TAKEN, TAKEN, 'L', 0, "I", "I"},
+    {TEXT("\xC3\x9C"
+          "ber"),
+     TAKEN, TAKEN, 'L', 0,
+     "\xC3\x9C"
+     "ber",
+     "\xC3\x9C"
+     "ber"},
+    {TEXT("a.do.if"), TAKEN, TAKEN, 'L', 0, "a.do.if", "a.do.if"},
+    {TEXT("tryit"), TAKEN, TAKEN, 'L', 0, "tryit", "tryit"},
+
+    {TEXT("try"), RESERVED, RESERVED, 0, 0, NULL, NULL},
+    {TEXT("class[]"), RESERVED, RESERVED, 0, 0, NULL, NULL},
+    {TEXT("[Lclass;"), RESERVED, RESERVED, 0, 0, NULL, NULL},
+    {TEXT("[Lint;"), RESERVED, RESERVED, 0, 0, NULL, NULL},
+    {TEXT("void"), RESERVED, RESERVED, 0, 0, NULL, NULL},
+    {TEXT("void[]"), RESERVED, RESERVED, 0, 0, NULL, NULL},
+    {TEXT("null"), RESERVED, RESERVED, 0, 0, NULL, NULL},
+    {TEXT("true"), RESERVED, RESERVED, 0, 0, NULL, NULL},
+    {TEXT("_"), RESERVED, RESERVED, 0, 0, NULL, NULL},
+    {TEXT("while"), RESERVED, RESERVED, 0, 0, NULL, NULL},
+
+    {TEXT(""), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("[]"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("a:b"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("java/lang/String"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("[Ljava/lang/String;"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("List<String>"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("int ..."), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("int []"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT(" int"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("int[3]"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("int]"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("int["), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("[I[]"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("[["), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("[V"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("[X"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("[int"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("[L;"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("[La"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("[La;;"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("Ljava.lang.String;"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT(".a"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("a."), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("a..b"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("a.1b"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("1"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("a-b"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("a\0b"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+    {TEXT("a\nb"), BAD_CHARACTERS, BAD_CHARACTERS, 0, 0, NULL, NULL},
+};
+
+static void check_case(const struct type_case *c,
+                       enum jp_status (*parse)(struct text, struct op_type *, struct jp_error *),
+                       enum outcome wanted, const char *name)
+{
+  char *copy = unit_exact_copy(c->written.data, c->written.len);
+  struct op_type type;
+  struct jp_error error = {0};
+  enum jp_status status = parse((struct text){copy, c->written.len}, &type, &error);
+  if (wanted != TAKEN) {
+    if (status != JP_INVALID || !text_starts_with(text_of(error.text), text_of(texts[wanted])))
+      fail_msg("%s: status %d, %s", c->written.data, status, error.text);
+  } else {
+    if (status != JP_OK)
+      fail_msg("%s: %s", c->written.data, error.text);
+    assert_int_equal(type.base, c->base);
+    assert_int_equal(type.dimensions, c->dimensions);
+    unit_assert_text(type.name, text_of(name), __FILE__, __LINE__);
+  }
+  test_free(copy);
+}
+
+static void reads_what_arguments_say(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    check_case(&cases[i], op_type_parse_argument, cases[i].as_argument, cases[i].argument_name);
+}
+
+static void reads_what_targets_say(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    check_case(&cases[i], op_type_parse_target, cases[i].as_target, cases[i].target_name);
+}
+
+static void takes_no_error_to_fill(void **state)
+{
+  (void)state;
+  struct op_type type;
+  assert_int_equal(op_type_parse_target(TEXT("try"), &type, NULL), JP_INVALID);
+}
+
+static void refuses_every_reserved_word(void **state)
+{
+  (void)state;
+  static const char *const words[] = {
+      "abstract",   "assert",  "boolean",    "break",        "byte",      "case",   "catch",  "char",
+      "class",      "const",   "continue",   "default",      "do",        "double", "else",   "enum",
+      "extends",    "false",   "final",      "finally",      "float",     "for",    "goto",   "if",
+      "implements", "import",  "instanceof", "int",          "interface", "long",   "native", "new",
+      "null",       "package", "private",    "protected",    "public",    "return", "short",  "static",
+      "strictfp",   "super",   "switch",     "synchronized", "this",      "throw",  "throws", "transient",
+      "true",       "try",     "void",       "volatile",     "while",     "_"};
+  for (size_t i = 0; i < COUNT_OF(words); i++) {
+    struct op_type type;
+    struct jp_error error;
+    assert_int_equal(op_type_parse_target(text_of(words[i]), &type, &error), JP_INVALID);
+    assert_true(text_starts_with(text_of(error.text), text_of(texts[RESERVED])));
+  }
+}
+
+static void completes_the_common_names_of_arguments(void **state)
+{
+  (void)state;
+  static const char *const lang[] = {"Boolean", "Byte",         "Character", "Short",   "Integer",
+                                     "Long",    "Float",        "Double",    "Number",  "Object",
+                                     "String",  "CharSequence", "Class",     "Iterable"};
+  static const char *const util[] = {"Collection", "List",          "Set",     "Map",     "ArrayList",
+                                     "LinkedList", "HashMap",       "TreeMap", "HashSet", "LinkedHashMap",
+                                     "TreeSet",    "LinkedHashSet", "UUID"};
+  char full[64];
+  struct op_type type;
+  for (size_t i = 0; i < COUNT_OF(lang); i++) {
+    snprintf(full, sizeof full, "java.lang.%s", lang[i]);
+    assert_int_equal(op_type_parse_argument(text_of(lang[i]), &type, NULL), JP_OK);
+    unit_assert_text(type.name, text_of(full), __FILE__, __LINE__);
+  }
+  for (size_t i = 0; i < COUNT_OF(util); i++) {
+    snprintf(full, sizeof full, "java.util.%s", util[i]);
+    assert_int_equal(op_type_parse_argument(text_of(util[i]), &type, NULL), JP_OK);
+    unit_assert_text(type.name, text_of(full), __FILE__, __LINE__);
+  }
+}
+
+static void has_255_dimensions_at_the_most(void **state)
+{
+  (void)state;
+  char written[4 + 2 * 256];
+  memcpy(written, "int", 3);
+  for (size_t i = 0; i < 256; i++)
+    memcpy(written + 3 + 2 * i, "[]", 2);
+  struct op_type type;
+  struct jp_error error;
+  assert_int_equal(op_type_parse_target((struct text){written, 3 + 2 * 255}, &type, &error), JP_OK);
+  assert_int_equal(type.dimensions, 255);
+  assert_int_equal(op_type_parse_target((struct text){written, 3 + 2 * 256}, &type, &error), JP_INVALID);
+  assert_string_equal(error.text, "Type has more than 255 dimensions");
+}
+
+/* A type as it is written in source, by Class.getName(), and as a descriptor. */
+static const struct name_case {
+  struct text source;
+  struct text binary;
+  struct text descriptor;
+} names[] = {
+    {TEXT("int"), TEXT("int"), TEXT("I")},
+    {TEXT("boolean[]"), TEXT("[Z"), TEXT("[Z")},
+    {TEXT("byte[][]"), TEXT("[[B"), TEXT("[[B")},
+    {TEXT("char[]"), TEXT("[C"), TEXT("[C")},
+    {TEXT("short[]"), TEXT("[S"), TEXT("[S")},
+    {TEXT("long[]"), TEXT("[J"), TEXT("[J")},
+    {TEXT("float[]"), TEXT("[F"), TEXT("[F")},
+    {TEXT("double[][][]"), TEXT("[[[D"), TEXT("[[[D")},
+    {TEXT("void"), TEXT("void"), TEXT("V")},
+    {TEXT("Foo"), TEXT("Foo"), TEXT("LFoo;")},
+    {TEXT("java.lang.String"), TEXT("java.lang.String"), TEXT("Ljava/lang/String;")},
+    {TEXT("java.util.Map$Entry[]"), TEXT("[Ljava.util.Map$Entry;"), TEXT("[Ljava/util/Map$Entry;")},
+    {TEXT("a.Hidden/0x0001"), TEXT("a.Hidden/0x0001"), TEXT("La/Hidden.0x0001;")},
+};
+
+static void writes_every_form_of_a_name(void **state)
+{
+  (void)state;
+  struct arena arena;
+  arena_init(&arena);
+  for (size_t i = 0; i < COUNT_OF(names); i++) {
+    char *copy = unit_exact_copy(names[i].descriptor.data, names[i].descriptor.len);
+    struct text rest = {copy, names[i].descriptor.len};
+    struct op_type type;
+    assert_int_equal(op_type_parse_descriptor(&rest, &arena, &type), JP_OK);
+    assert_int_equal(rest.len, 0);
+    test_free(copy);
+    unit_assert_text(op_type_source_name(&type, &arena), names[i].source, __FILE__, __LINE__);
+    unit_assert_text(op_type_binary_name(&type, &arena), names[i].binary, __FILE__, __LINE__);
+    unit_assert_text(op_type_descriptor(&type, &arena), names[i].descriptor, __FILE__, __LINE__);
+  }
+  arena_fini(&arena);
+}
+
+static void reads_one_descriptor_after_another(void **state)
+{
+  (void)state;
+  struct arena arena;
+  arena_init(&arena);
+  struct text rest = TEXT("I[Ljava/lang/String;[[JLx;V)tail");
+  static const char *const wanted[] = {"int", "java.lang.String[]", "long[][]", "x", "void"};
+  struct op_type type;
+  for (size_t i = 0; i < COUNT_OF(wanted); i++) {
+    assert_int_equal(op_type_parse_descriptor(&rest, &arena, &type), JP_OK);
+    unit_assert_text(op_type_source_name(&type, &arena), text_of(wanted[i]), __FILE__, __LINE__);
+  }
+  assert_int_equal(op_type_parse_descriptor(&rest, &arena, &type), JP_INVALID);
+  assert_text(rest, ")tail");
+  arena_fini(&arena);
+}
+
+static void refuses_broken_descriptors(void **state)
+{
+  (void)state;
+  static const struct text refused[] = {
+      TEXT(""),      TEXT("["),    TEXT("[["),   TEXT("X"),      TEXT("L"),    TEXT("L;"),
+      TEXT("Ljava"), TEXT("L/a;"), TEXT("La/;"), TEXT("La//b;"), TEXT("L[a;"), TEXT("[V"),
+      TEXT("i"),     TEXT(";"),    TEXT("\0"),   TEXT("[]"),     TEXT("(I)V"),
+  };
+  struct arena arena;
+  arena_init(&arena);
+  for (size_t i = 0; i < COUNT_OF(refused); i++) {
+    char *copy = unit_exact_copy(refused[i].data, refused[i].len);
+    struct text rest = {copy, refused[i].len};
+    struct op_type type;
+    if (op_type_parse_descriptor(&rest, &arena, &type) != JP_INVALID)
+      fail_msg("taken: %s", refused[i].data);
+    assert_int_equal(rest.len, refused[i].len);
+    test_free(copy);
+  }
+  char deep[257];
+  memset(deep, '[', 256);
+  deep[256] = 'I';
+  struct text rest = {deep, 257};
+  struct op_type type;
+  assert_int_equal(op_type_parse_descriptor(&rest, &arena, &type), JP_INVALID);
+  rest = (struct text){deep + 1, 256};
+  assert_int_equal(op_type_parse_descriptor(&rest, &arena, &type), JP_OK);
+  assert_int_equal(type.dimensions, 255);
+  arena_fini(&arena);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(reads_what_arguments_say),
+      cmocka_unit_test(reads_what_targets_say),
+      cmocka_unit_test(takes_no_error_to_fill),
+      cmocka_unit_test(refuses_every_reserved_word),
+      cmocka_unit_test(completes_the_common_names_of_arguments),
+      cmocka_unit_test(has_255_dimensions_at_the_most),
+      cmocka_unit_test(writes_every_form_of_a_name),
+      cmocka_unit_test(reads_one_descriptor_after_another),
+      cmocka_unit_test(refuses_broken_descriptors),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
