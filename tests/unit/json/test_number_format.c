@@ -1,0 +1,203 @@
+#include "json/number.h"
+
+#include "tests/unit/unit.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What Java's Double.toString shows since JDK 19, whose digits are the shortest that read back. */
+static const struct double_case {
+  double value;
+  const char *text;
+} doubles[] = {
+    {0.0, "0.0"},
+    {-0.0, "-0.0"},
+    {1.0, "1.0"},
+    {-8.0, "-8.0"},
+    {0.1, "0.1"},
+    {3.14, "3.14"},
+    {100.0, "100.0"},
+    {0.001, "0.001"},
+    {0.00123, "0.00123"},
+    {9.999e-4, "9.999E-4"},
+    {1e-4, "1.0E-4"},
+    {9999999.0, "9999999.0"},
+    {9999999.999999998, "9999999.999999998"},
+    {1e7, "1.0E7"},
+    {12345678.9, "1.23456789E7"},
+    {1e10, "1.0E10"},
+    {1e15, "1.0E15"},
+    {1e21, "1.0E21"},
+    {1e22, "1.0E22"},
+    {1e23, "1.0E23"},
+    {2e23, "2.0E23"},
+    {0.1 + 0.2, "0.30000000000000004"},
+    {1.0 / 3, "0.3333333333333333"},
+    {2.0 / 3, "0.6666666666666666"},
+    {123456.789, "123456.789"},
+    {9007199254740991.0, "9.007199254740991E15"},
+    {9007199254740992.0, "9.007199254740992E15"},
+    {9007199254740994.0, "9.007199254740994E15"},
+    {9223372036854775808.0, "9.223372036854776E18"},
+    {DBL_MAX, "1.7976931348623157E308"},
+    {DBL_MIN, "2.2250738585072014E-308"},
+    {2.225073858507201e-308, "2.225073858507201E-308"},
+    {4.9e-324, "4.9E-324"},
+    {9.9e-324, "9.9E-324"},
+    {1.5e-323, "1.5E-323"},
+    {2e-323, "2.0E-323"},
+    {5.684341886080802e-14, "5.684341886080802E-14"},
+    {INFINITY, "Infinity"},
+    {-INFINITY, "-Infinity"},
+    {NAN, "NaN"},
+    {-NAN, "NaN"},
+};
+
+static void writes_doubles_as_java_does(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(doubles); i++) {
+    char text[JSON_NUMBER_TEXT_MAX];
+    size_t length = json_format_double(doubles[i].value, text);
+    assert_string_equal(text, doubles[i].text);
+    assert_int_equal(length, strlen(text));
+  }
+}
+
+static const struct float_case {
+  float value;
+  const char *text;
+} floats[] = {
+    {0.0f, "0.0"},
+    {-0.0f, "-0.0"},
+    {1.1f, "1.1"},
+    {0.1f, "0.1"},
+    {-1.5f, "-1.5"},
+    {3.4028235e38f, "3.4028235E38"},
+    {1.17549435e-38f, "1.1754944E-38"},
+    {1.4e-45f, "1.4E-45"},
+    {2.8e-45f, "2.8E-45"},
+    {16777216.0f, "1.6777216E7"},
+    {33554432.0f, "3.3554432E7"},
+    {8.5899346e9f, "8.589935E9"},
+    {1e10f, "1.0E10"},
+    {9999999.0f, "9999999.0"},
+    {0.001f, "0.001"},
+    {0.3333333333f, "0.33333334"},
+    {2.0e-3f, "0.002"},
+    {-INFINITY, "-Infinity"},
+    {NAN, "NaN"},
+};
+
+static void writes_floats_as_java_does(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(floats); i++) {
+    char text[JSON_NUMBER_TEXT_MAX];
+    size_t length = json_format_float(floats[i].value, text);
+    assert_string_equal(text, floats[i].text);
+    assert_int_equal(length, strlen(text));
+  }
+}
+
+static size_t count_digits(const char *text)
+{
+  const char *p = text;
+  size_t count = 0;
+  size_t zeros = 0;
+  for (; *p != '\0' && *p != 'E'; p++) {
+    if (*p < '0' || *p > '9' || (count == 0 && *p == '0'))
+      continue;
+    zeros = *p == '0' ? zeros + 1 : 0;
+    count++;
+  }
+  return count - zeros;
+}
+
+static void check_double(double value)
+{
+  char text[JSON_NUMBER_TEXT_MAX];
+  json_format_double(value, text);
+  if (strtod(text, NULL) != value)
+    fail_msg("%a is written as %s", value, text);
+  /* No decimal of fewer digits reads back: the C library's nearest ones are the measure. */
+  for (int digits = 1; digits < (int)count_digits(text) && digits < 17; digits++) {
+    char shorter[48];
+    snprintf(shorter, sizeof shorter, "%.*e", digits - 1, value);
+    bool java_wants_two = digits == 1;
+    if (strtod(shorter, NULL) == value && !java_wants_two)
+      fail_msg("%s is written as %s", shorter, text);
+  }
+}
+
+static void writes_the_shortest_digits_that_read_back(void **state)
+{
+  (void)state;
+  srandom(20260102);
+  for (int i = 0; i < 20000; i++) {
+    union {
+      uint64_t bits;
+      double value;
+    } any = {.bits = (uint64_t)random() << 42 ^ (uint64_t)random() << 21 ^ (uint64_t)random()};
+    if (isfinite(any.value) && any.value != 0)
+      check_double(any.value);
+    check_double((double)(1 + random() % 1000000) / pow(10, (double)(random() % 12)));
+    check_double((double)(1 + random()));
+  }
+  for (int exponent = -1074; exponent <= 1023; exponent++) {
+    check_double(ldexp(1, exponent));
+    check_double(nextafter(ldexp(1, exponent), INFINITY));
+    check_double(nextafter(ldexp(1, exponent), 1e-320));
+  }
+}
+
+static void writes_floats_that_read_back(void **state)
+{
+  (void)state;
+  /* A step that visits every exponent and many digits. */
+  for (uint32_t bits = 1; bits < 0x7F800000; bits += 9973) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    char text[JSON_NUMBER_TEXT_MAX];
+    json_format_float(value, text);
+    if (strtof(text, NULL) != value)
+      fail_msg("%a is written as %s", (double)value, text);
+    if (count_digits(text) > 9)
+      fail_msg("%a is written as %s", (double)value, text);
+  }
+}
+
+static void writes_integers(void **state)
+{
+  (void)state;
+  static const struct {
+    int64_t value;
+    const char *text;
+  } cases[] = {
+      {0, "0"},
+      {7, "7"},
+      {-10, "-10"},
+      {1234567890, "1234567890"},
+      {INT64_MAX, "9223372036854775807"},
+      {INT64_MIN, "-9223372036854775808"},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    char text[JSON_NUMBER_TEXT_MAX];
+    assert_int_equal(json_format_integer(cases[i].value, text), strlen(cases[i].text));
+    assert_string_equal(text, cases[i].text);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(writes_doubles_as_java_does),
+      cmocka_unit_test(writes_floats_as_java_does),
+      cmocka_unit_test(writes_the_shortest_digits_that_read_back),
+      cmocka_unit_test(writes_floats_that_read_back),
+      cmocka_unit_test(writes_integers),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,233 @@
+#include "json/reader.h"
+
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+
+/* A text that must be valid, on the heap in its exact size until the next call. */
+static char *current;
+
+static struct json_value read_text(struct text text)
+{
+  free(current);
+  current = malloc(text.len);
+  assert_non_null(current);
+  memcpy(current, text.data, text.len);
+  struct text copy = {current, text.len};
+  struct json_fault fault;
+  assert_int_equal(json_validate(copy, (struct json_limits){JSON_DEPTH_MAX}, TEXT(""), &fault), JP_OK);
+  return json_root(copy);
+}
+
+static int free_current(void **state)
+{
+  (void)state;
+  free(current);
+  current = NULL;
+  return 0;
+}
+
+static void finds_the_root_and_its_kind(void **state)
+{
+  (void)state;
+  static const struct {
+    struct text text;
+    enum json_kind kind;
+    const char *span;
+  } cases[] = {
+      {TEXT("null"), JSON_NULL, "null"},
+      {TEXT(" true "), JSON_TRUE, "true"},
+      {TEXT("\r\n\tfalse"), JSON_FALSE, "false"},
+      {TEXT(" -1.5e3 "), JSON_NUMBER, "-1.5e3"},
+      {TEXT("7l"), JSON_NUMBER, "7l"},
+      {TEXT(" \"a\\\"b\" "), JSON_STRING, "\"a\\\"b\""},
+      {TEXT(" [1,[2]] "), JSON_ARRAY, "[1,[2]]"},
+      {TEXT("{\"]}\":\"}\\\\\"}\n"), JSON_OBJECT, "{\"]}\":\"}\\\\\"}"},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct json_value root = read_text(cases[i].text);
+    assert_int_equal(root.kind, cases[i].kind);
+    unit_assert_text(root.span, text_of(cases[i].span), __FILE__, __LINE__);
+  }
+}
+
+static void walks_elements_in_order(void **state)
+{
+  (void)state;
+  struct json_value root = read_text(TEXT("[ 1 ,\"a,]\",[ 2,[3] ] , {\"x\":[4]},null,true,false, 5d ]"));
+  static const char *const spans[] = {"1",    "\"a,]\"", "[ 2,[3] ]", "{\"x\":[4]}",
+                                      "null", "true",    "false",     "5d"};
+  struct json_cursor cursor = json_enter(root);
+  struct json_value element;
+  for (size_t i = 0; i < COUNT_OF(spans); i++) {
+    assert_true(json_next_element(&cursor, &element));
+    unit_assert_text(element.span, text_of(spans[i]), __FILE__, __LINE__);
+  }
+  assert_false(json_next_element(&cursor, &element));
+  assert_false(json_next_element(&cursor, &element));
+  assert_int_equal(json_count(root), COUNT_OF(spans));
+}
+
+static void walks_members_in_order(void **state)
+{
+  (void)state;
+  struct json_value root =
+      read_text(TEXT("{\"a\":1, \"b\\\"\" : [2,{}] ,\"\":\"}\",\"a\":{\"c\":{}}\n,\"\\u0064\"\t:\tnull}"));
+  static const char *const keys[] = {"a", "b\\\"", "", "a", "\\u0064"};
+  static const char *const spans[] = {"1", "[2,{}]", "\"}\"", "{\"c\":{}}", "null"};
+  struct json_cursor cursor = json_enter(root);
+  struct text key;
+  struct json_value value;
+  for (size_t i = 0; i < COUNT_OF(keys); i++) {
+    assert_true(json_next_member(&cursor, &key, &value));
+    unit_assert_text(key, text_of(keys[i]), __FILE__, __LINE__);
+    unit_assert_text(value.span, text_of(spans[i]), __FILE__, __LINE__);
+  }
+  assert_false(json_next_member(&cursor, &key, &value));
+  assert_int_equal(json_count(root), COUNT_OF(keys));
+}
+
+static void walks_empty_containers(void **state)
+{
+  (void)state;
+  assert_int_equal(json_count(read_text(TEXT("[]"))), 0);
+  assert_int_equal(json_count(read_text(TEXT("[ \n]"))), 0);
+  assert_int_equal(json_count(read_text(TEXT("{}"))), 0);
+  assert_int_equal(json_count(read_text(TEXT("{\t}"))), 0);
+}
+
+static void enters_what_it_has_found(void **state)
+{
+  (void)state;
+  struct json_value value = read_text(TEXT("[[[[\"deep\"]]]]"));
+  for (int i = 0; i < 4; i++) {
+    struct json_cursor cursor = json_enter(value);
+    assert_true(json_next_element(&cursor, &value));
+    struct json_value next;
+    assert_false(json_next_element(&cursor, &next));
+  }
+  assert_text(value.span, "\"deep\"");
+}
+
+static void skips_strings_of_every_length(void **state)
+{
+  (void)state;
+  /* The quote, and an escaped one, at every place of a word. */
+  for (size_t before = 0; before < 20; before++) {
+    for (size_t after = 0; after < 20; after++) {
+      char text[64] = "[\"";
+      size_t len = 2;
+      memset(text + len, 'x', before);
+      len += before;
+      memcpy(text + len, "\\\"\\\\", 4);
+      len += 4;
+      memset(text + len, 'y', after);
+      len += after;
+      memcpy(text + len, "\",1]", 4);
+      len += 4;
+      struct json_value root = read_text((struct text){text, len});
+      assert_int_equal(json_count(root), 2);
+      struct json_cursor cursor = json_enter(root);
+      struct json_value value;
+      assert_true(json_next_element(&cursor, &value));
+      assert_int_equal(value.span.len, before + after + 6);
+    }
+  }
+}
+
+static const struct string_case {
+  struct text json;
+  struct text text;
+} strings[] = {
+    {TEXT("\"\""), TEXT("")},
+    {TEXT("\"plain \xE2\x82\xAC\""), TEXT("plain \xE2\x82\xAC")},
+    {TEXT("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\""), TEXT("\"\\/\b\f\n\r\t")},
+    {TEXT("\"a\\u0000b\""), TEXT("a\0b")},
+    {TEXT("\"\\u007f\\u0080\\u07FF\\u0800\\uffff\""), TEXT("\x7F\xC2\x80\xDF\xBF\xE0\xA0\x80\xEF\xBF\xBF")},
+    {TEXT("\"\\ud83d\\ude00\""), TEXT("\xF0\x9F\x98\x80")},
+    {TEXT("\"\\uD800\\uDC00\\uDBFF\\uDFFF\""), TEXT("\xF0\x90\x80\x80\xF4\x8F\xBF\xBF")},
+    {TEXT("\"x\\ud83dy\""), TEXT("x\xED\xA0\xBDy")},
+    {TEXT("\"\\ud83d\""), TEXT("\xED\xA0\xBD")},
+    {TEXT("\"\\ud83d\\n\""), TEXT("\xED\xA0\xBD\n")},
+    {TEXT("\"\\ude00\\ud83d\""), TEXT("\xED\xB8\x80\xED\xA0\xBD")},
+    {TEXT("\"\\ud83d\\ud83d\\ude00\""), TEXT("\xED\xA0\xBD\xF0\x9F\x98\x80")},
+    {TEXT("\"\\ud83d\\u0041\""), TEXT("\xED\xA0\xBD"
+                                      "A")},
+    {TEXT("\"\\ud83d\\\\ude00\""), TEXT("\xED\xA0\xBD\\ude00")},
+};
+
+static void unescapes_strings(void **state)
+{
+  (void)state;
+  struct arena arena;
+  arena_init(&arena);
+  for (size_t i = 0; i < COUNT_OF(strings); i++) {
+    struct json_value value = read_text(strings[i].json);
+    unit_assert_text(json_string(value, &arena), strings[i].text, __FILE__, __LINE__);
+  }
+  arena_fini(&arena);
+}
+
+static void borrows_strings_without_escapes(void **state)
+{
+  (void)state;
+  struct arena arena;
+  arena_init(&arena);
+  struct json_value value = read_text(TEXT("\"plain\""));
+  assert_ptr_equal(json_string(value, &arena).data, value.span.data + 1);
+  assert_null(arena.first);
+  assert_non_null(json_unescape(TEXT(""), &arena).data);
+}
+
+static void compares_keys_unescaped(void **state)
+{
+  (void)state;
+  static const struct {
+    struct text raw;
+    const char *name;
+    bool same;
+  } cases[] = {
+      {TEXT("id"), "id", true},
+      {TEXT("\\u0069d"), "id", true},
+      {TEXT("i\\u0064"), "id", true},
+      {TEXT("\\u0069\\u0064"), "id", true},
+      {TEXT("\\/"), "/", true},
+      {TEXT("\\\\"), "\\", true},
+      {TEXT("\\n"), "\n", true},
+      {TEXT(""), "", true},
+      {TEXT("id"), "", false},
+      {TEXT(""), "id", false},
+      {TEXT("i"), "id", false},
+      {TEXT("idx"), "id", false},
+      {TEXT("ID"), "id", false},
+      {TEXT("\\u0069"), "id", false},
+      {TEXT("\\u0069dx"), "id", false},
+      {TEXT("\\u0069d\\u0000"), "id", false},
+      {TEXT("\\ud83d\\ude00"), "id", false},
+      {TEXT("\\n"), "\\n", false},
+      {TEXT("\\u0169d"), "id", false},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    char *copy = unit_exact_copy(cases[i].raw.data, cases[i].raw.len);
+    bool same = json_key_is((struct text){copy, cases[i].raw.len}, text_of(cases[i].name));
+    test_free(copy);
+    if (same != cases[i].same)
+      fail_msg("%s and %s", cases[i].raw.data, cases[i].name);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_teardown(finds_the_root_and_its_kind, free_current),
+      cmocka_unit_test_teardown(walks_elements_in_order, free_current),
+      cmocka_unit_test_teardown(walks_members_in_order, free_current),
+      cmocka_unit_test_teardown(walks_empty_containers, free_current),
+      cmocka_unit_test_teardown(enters_what_it_has_found, free_current),
+      cmocka_unit_test_teardown(skips_strings_of_every_length, free_current),
+      cmocka_unit_test_teardown(unescapes_strings, free_current),
+      cmocka_unit_test_teardown(borrows_strings_without_escapes, free_current),
+      cmocka_unit_test(compares_keys_unescaped),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,329 @@
+#include "json/reader.h"
+
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+
+static enum jp_status validate(struct text text, size_t depth, struct text suffix_member,
+                               struct json_fault *fault)
+{
+  char *copy = unit_exact_copy(text.data, text.len);
+  enum jp_status status =
+      json_validate((struct text){copy, text.len}, (struct json_limits){depth}, suffix_member, fault);
+  test_free(copy);
+  return status;
+}
+
+static const struct text valid[] = {
+    TEXT("null"),
+    TEXT("true"),
+    TEXT(" \t\r\nfalse \t\r\n"),
+    TEXT("0"),
+    TEXT("-0"),
+    TEXT("-0.0e-0"),
+    TEXT("1234567890123456789012345678901234567890"),
+    TEXT("1e400"),
+    TEXT("1E+2"),
+    TEXT("0.10"),
+    TEXT("\"\""),
+    TEXT("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\uABCD\""),
+    TEXT("\"\\ud83d\\ude00\""),
+    TEXT("\"\\ud83d\""),
+    TEXT("\"\\ude00\\ud83d\""),
+    TEXT("\"\\u0000\""),
+    TEXT("\"\x7F\""),
+    TEXT("\"\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80 \xEF\xBB\xBF\""),
+    TEXT("[]"),
+    TEXT("{}"),
+    TEXT("[ ]"),
+    TEXT("{ }"),
+    TEXT("[[],{},[[]]]"),
+    TEXT("{\"a\":1,\"a\":2,\"\":[{\"b\":{}}]}"),
+    TEXT("[1 , 2\n,\t3]"),
+    TEXT("{ \"a\" : 1 , \"b\" : [ ] }"),
+    TEXT("\"a long string without anything to look at, then a quote: \\\" and its end\""),
+};
+
+static void takes_json_texts(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(valid); i++) {
+    struct json_fault fault;
+    if (validate(valid[i], 128, TEXT_ABSENT, &fault) != JP_OK)
+      fail_msg("refused: %s (%zu: %s)", valid[i].data, fault.offset, fault.reason);
+  }
+}
+
+static const struct invalid_case {
+  struct text text;
+  size_t offset;
+  const char *reason;
+} invalid[] = {
+    {TEXT(""), 0, "unexpected end"},
+    {TEXT(" \n"), 2, "unexpected end"},
+    {TEXT("\xEF\xBB\xBF{}"), 0, "unexpected character"}, /* a BOM */
+    {TEXT("\xFF\xFE{\0}\0"), 0, "unexpected character"}, /* UTF-16 */
+    {TEXT("\0"), 0, "unexpected character"},
+    {TEXT("1\0"), 1, "text after the end of the value"},
+    {TEXT("[1]\0"), 3, "text after the end of the value"},
+    {TEXT("[1]]"), 3, "text after the end of the value"},
+    {TEXT("{} {}"), 3, "text after the end of the value"},
+    {TEXT("nul"), 3, "unexpected end"},
+    {TEXT("nulL"), 3, "unexpected character"},
+    {TEXT("True"), 0, "unexpected character"},
+    {TEXT("NaN"), 0, "unexpected character"},
+    {TEXT("Infinity"), 0, "unexpected character"},
+    {TEXT("-Infinity"), 1, "malformed number"},
+    {TEXT("undefined"), 0, "unexpected character"},
+    {TEXT("nullnull"), 4, "text after the end of the value"},
+    {TEXT("+1"), 0, "unexpected character"},
+    {TEXT(".5"), 0, "unexpected character"},
+    {TEXT("5."), 2, "unexpected end"},
+    {TEXT("5.e1"), 2, "malformed number"},
+    {TEXT("05"), 1, "malformed number"},
+    {TEXT("-05"), 2, "malformed number"},
+    {TEXT("-"), 1, "unexpected end"},
+    {TEXT("--1"), 1, "malformed number"},
+    {TEXT("1e"), 2, "unexpected end"},
+    {TEXT("1e+"), 3, "unexpected end"},
+    {TEXT("[1e+]"), 4, "malformed number"},
+    {TEXT("1.2.3"), 3, "text after the end of the value"},
+    {TEXT("0x10"), 1, "text after the end of the value"},
+    {TEXT("1_000"), 1, "text after the end of the value"},
+    {TEXT("5d"), 1, "number suffix outside params"},
+    {TEXT("[5L]"), 2, "number suffix outside params"},
+    {TEXT("'a'"), 0, "unexpected character"},
+    {TEXT("\"a"), 2, "unexpected end"},
+    {TEXT("\"a\\\""), 4, "unexpected end"},
+    {TEXT("\"\\"), 2, "unexpected end"},
+    {TEXT("\"\\u12"), 5, "unexpected end"},
+    {TEXT("\"\\u12\""), 5, "\\u without four hexadecimal digits"},
+    {TEXT("\"\\u12G4\""), 5, "\\u without four hexadecimal digits"},
+    {TEXT("\"\\U0041\""), 2, "unknown escape"},
+    {TEXT("\"\\x41\""), 2, "unknown escape"},
+    {TEXT("\"\\'\""), 2, "unknown escape"},
+    {TEXT("\"\\\0\""), 2, "unknown escape"},
+    {TEXT("\"a\nb\""), 2, "control character in string"},
+    {TEXT("\"a\tb\""), 2, "control character in string"},
+    {TEXT("\"a\0b\""), 2, "control character in string"},
+    {TEXT("\"1234567890\x1F\""), 11, "control character in string"},
+    {TEXT("\"a\x80\""), 2, "invalid UTF-8"},
+    {TEXT("\"a\xC0\x80\""), 2, "invalid UTF-8"},
+    {TEXT("\"a\xED\xA0\xBD\xED\xB8\x80\""), 2, "invalid UTF-8"}, /* CESU-8 */
+    {TEXT("\"a\xF4\x90\x80\x80\""), 2, "invalid UTF-8"},
+    {TEXT("\"a\xE2\x82\""), 2, "invalid UTF-8"},
+    {TEXT("\"a\xE2\x82"), 2, "invalid UTF-8"},
+    {TEXT("\"12345678\xC3\xA9"
+          "12345678\xFF\""),
+     19, "invalid UTF-8"},
+    {TEXT("[\"\xC3\xA9\"]\xFF"), 6, "invalid UTF-8"},
+    {TEXT("[\"\xC3\xA9\" x\xFF"), 6, "',' or ']' must come here"},
+    {TEXT("{\"\xFF\":1}"), 2, "invalid UTF-8"},
+    {TEXT("[\xC3\xA9]"), 1, "unexpected character"},
+    {TEXT("["), 1, "unexpected end"},
+    {TEXT("[1"), 2, "unexpected end"},
+    {TEXT("[1,"), 3, "unexpected end"},
+    {TEXT("[1,]"), 3, "unexpected character"},
+    {TEXT("[,1]"), 1, "unexpected character"},
+    {TEXT("[1,,2]"), 3, "unexpected character"},
+    {TEXT("[1 2]"), 3, "',' or ']' must come here"},
+    {TEXT("[1}"), 2, "',' or ']' must come here"},
+    {TEXT("[}"), 1, "unexpected character"},
+    {TEXT("]"), 0, "unexpected character"},
+    {TEXT("{"), 1, "unexpected end"},
+    {TEXT("{]"), 1, "a member's name must come here"},
+    {TEXT("{,}"), 1, "a member's name must come here"},
+    {TEXT("{a:1}"), 1, "a member's name must come here"},
+    {TEXT("{1:1}"), 1, "a member's name must come here"},
+    {TEXT("{'a':1}"), 1, "a member's name must come here"},
+    {TEXT("{null:1}"), 1, "a member's name must come here"},
+    {TEXT("{\"a\"}"), 4, "':' must come here"},
+    {TEXT("{\"a\",1}"), 4, "':' must come here"},
+    {TEXT("{\"a\" 1}"), 5, "':' must come here"},
+    {TEXT("{\"a\""), 4, "unexpected end"},
+    {TEXT("{\"a\":"), 5, "unexpected end"},
+    {TEXT("{\"a\":}"), 5, "unexpected character"},
+    {TEXT("{\"a\"::1}"), 5, "unexpected character"},
+    {TEXT("{\"a\":1,}"), 7, "a member's name must come here"},
+    {TEXT("{\"a\":1 \"b\":2}"), 7, "',' or '}' must come here"},
+    {TEXT("{\"a\":1]"), 6, "',' or '}' must come here"},
+    {TEXT("[1] // no"), 4, "text after the end of the value"},
+    {TEXT("/* no */ 1"), 0, "unexpected character"},
+    {TEXT("[1\f]"), 2, "',' or ']' must come here"},
+    {TEXT("[1\v]"), 2, "',' or ']' must come here"},
+    {TEXT("[1,\xC2\xA0"
+          "2]"),
+     3, "unexpected character"},
+};
+
+static void refuses_what_is_no_json_and_says_where(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(invalid); i++) {
+    struct json_fault fault = {999, ""};
+    enum jp_status status = validate(invalid[i].text, 128, TEXT_ABSENT, &fault);
+    if (status != JP_INVALID || fault.offset != invalid[i].offset ||
+        strcmp(fault.reason, invalid[i].reason) != 0)
+      fail_msg("case %zu, %s: status %d, byte %zu: %s", i, invalid[i].text.data, status, fault.offset,
+               fault.reason);
+  }
+}
+
+static void refuses_every_cut_of_a_text(void **state)
+{
+  (void)state;
+  static const struct text whole =
+      TEXT("{\"a\":[1.5e+3,-2,true,false,null,\"x\\u00e9\\n\xE2\x82\xAC\xF0\x9F\x98\x80 and so "
+           "on\"],\"b\":{\"c\":{}}}");
+  for (size_t len = 0; len <= whole.len; len++) {
+    struct json_fault fault;
+    enum jp_status status = validate(text_slice(whole, 0, len), 128, TEXT_ABSENT, &fault);
+    assert_int_equal(status, len == whole.len ? JP_OK : JP_INVALID);
+    if (len < whole.len)
+      assert_in_range(fault.offset, len < 4 ? 0 : len - 4, len); /* less: a cut character's first byte */
+  }
+}
+
+static void sees_each_special_byte_at_each_place_of_a_word(void **state)
+{
+  (void)state;
+  static const char specials[] = {'"', '\\', '\x1F', '\0', '\x80', '\xFF'};
+  for (size_t s = 0; s < COUNT_OF(specials); s++) {
+    for (size_t at = 1; at < 24; at++) {
+      char text[26];
+      memset(text, 'x', sizeof text);
+      text[0] = '"';
+      text[25] = '"';
+      text[at] = specials[s];
+      struct json_fault fault;
+      assert_int_equal(validate((struct text){text, 26}, 1, TEXT_ABSENT, &fault), JP_INVALID);
+      assert_int_equal(fault.offset, specials[s] == '"' || specials[s] == '\\' ? at + 1 : at);
+    }
+  }
+}
+
+static const struct suffix_case {
+  struct text text;
+  const char *member; /* NULL: none */
+  bool taken;
+} suffix_cases[] = {
+    {TEXT("{\"params\":[1d,2F,3l,-4.5e6D,0L]}"), "params", true},
+    {TEXT("{\"params\":5f}"), "params", true},
+    {TEXT("{\"params\":{\"a\":[{\"b\":1l}],\"c\":2d},\"id\":1}"), "params", true},
+    {TEXT("{\"par\\u0061ms\":[1d]}"), "params", true},
+    {TEXT("{\"\\u0070\\u0061\\u0072\\u0061\\u006d\\u0073\":[1d]}"), "params", true},
+    {TEXT("[{\"params\":[1d]},{\"id\":1,\"params\":{\"x\":2l}}]"), "params", true},
+    {TEXT("{\"id\":1l,\"params\":[]}"), "params", false},
+    {TEXT("{\"params\":[],\"id\":1l}"), "params", false},
+    {TEXT("{\"params\":[1d],\"id\":1l}"), "params", false},
+    {TEXT("{\"x\":{\"params\":[1d]}}"), "params", false},
+    {TEXT("[[{\"params\":[1d]}]]"), "params", false},
+    {TEXT("[{\"params\":[1d]},1d]"), "params", false},
+    {TEXT("[1d,{\"params\":[1d]}]"), "params", false},
+    {TEXT("[{\"params\":[1d]},{\"x\":1d}]"), "params", false},
+    {TEXT("[{\"params\":[1d]},[1d]]"), "params", false},
+    {TEXT("{\"Params\":[1d]}"), "params", false},
+    {TEXT("{\"params2\":[1d]}"), "params", false},
+    {TEXT("{\"param\":[1d]}"), "params", false},
+    {TEXT("{\"params\\u0000\":[1d]}"), "params", false},
+    {TEXT("{\"params\":[{\"params\":1}],\"x\":[1d]}"), "params", false},
+    {TEXT("{\"params\":[1d]}"), NULL, false},
+    {TEXT("1d"), "params", false},
+    {TEXT("1d"), "", true},
+    {TEXT("[1d,{\"x\":[2f]},3l]"), "", true},
+    {TEXT("{\"params\":[1dd]}"), "params", false},
+    {TEXT("{\"params\":[1 d]}"), "params", false},
+    {TEXT("{\"params\":[d]}"), "params", false},
+    {TEXT("{\"params\":[-d]}"), "params", false},
+    {TEXT("{\"params\":[1.d]}"), "params", false},
+    {TEXT("{\"params\":[1b]}"), "params", false},
+    {TEXT("{\"params\":[1ed]}"), "params", false},
+    {TEXT("{\"params\":[\"1d\",true]}"), "params", true},
+};
+
+static void takes_suffixes_in_the_named_member_only(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(suffix_cases); i++) {
+    const struct suffix_case *c = &suffix_cases[i];
+    struct json_fault fault;
+    struct text member = c->member == NULL ? TEXT_ABSENT : text_of(c->member);
+    enum jp_status status = validate(c->text, 128, member, &fault);
+    if (status != (c->taken ? JP_OK : JP_INVALID))
+      fail_msg("case %zu, %s: status %d", i, c->text.data, status);
+  }
+}
+
+static enum jp_status validate_nested(size_t levels, size_t limit, const char *open, struct json_fault *fault)
+{
+  size_t unit = strlen(open);
+  char *text = test_malloc(levels * (unit + 1) + 1);
+  for (size_t i = 0; i < levels; i++)
+    memcpy(text + i * unit, open, unit);
+  text[levels * unit] = '0';
+  for (size_t i = 0; i < levels; i++)
+    text[levels * unit + 1 + i] = open[0] == '[' ? ']' : '}';
+  struct text whole = {text, levels * (unit + 1) + 1};
+  enum jp_status status = json_validate(whole, (struct json_limits){limit}, TEXT("params"), fault);
+  test_free(text);
+  return status;
+}
+
+static void stops_at_the_depth_limit(void **state)
+{
+  (void)state;
+  struct json_fault fault;
+  static const size_t limits[] = {1, 2, 63, 64, 65, 128, 9999, 10000};
+  for (size_t i = 0; i < COUNT_OF(limits); i++) {
+    assert_int_equal(validate_nested(limits[i], limits[i], "[", &fault), JP_OK);
+    assert_int_equal(validate_nested(limits[i], limits[i], "{\"a\":", &fault), JP_OK);
+    assert_int_equal(validate_nested(limits[i] + 1, limits[i], "[", &fault), JP_LIMIT);
+    assert_int_equal(fault.offset, limits[i]);
+    assert_int_equal(validate_nested(limits[i] + 1, limits[i], "{\"a\":", &fault), JP_LIMIT);
+    assert_int_equal(fault.offset, limits[i] * 5);
+  }
+  assert_int_equal(validate_nested(JSON_DEPTH_MAX + 1, SIZE_MAX, "[", &fault), JP_LIMIT);
+  assert_int_equal(validate(TEXT("5"), 0, TEXT_ABSENT, &fault), JP_OK);
+  assert_int_equal(validate(TEXT("[]"), 0, TEXT_ABSENT, &fault), JP_LIMIT);
+}
+
+static void keeps_apart_arrays_and_objects_at_every_level(void **state)
+{
+  (void)state;
+  enum { LEVELS = 200 };
+  char text[LEVELS * 6 + 2];
+  for (unsigned seed = 1; seed < 50; seed++) {
+    bool objects[LEVELS];
+    size_t len = 0;
+    srand(seed);
+    for (size_t i = 0; i < LEVELS; i++) {
+      objects[i] = rand() % 2 == 0;
+      const char *open = objects[i] ? "{\"a\":" : "[";
+      memcpy(text + len, open, strlen(open));
+      len += strlen(open);
+    }
+    text[len++] = '1';
+    for (size_t i = LEVELS; i-- > 0;)
+      text[len++] = objects[i] ? '}' : ']';
+    struct json_fault fault;
+    assert_int_equal(validate((struct text){text, len}, LEVELS, TEXT_ABSENT, &fault), JP_OK);
+    size_t wrong = len - 1 - (size_t)rand() % LEVELS;
+    text[wrong] = text[wrong] == '}' ? ']' : '}';
+    assert_int_equal(validate((struct text){text, len}, LEVELS, TEXT_ABSENT, &fault), JP_INVALID);
+    assert_int_equal(fault.offset, wrong);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(takes_json_texts),
+      cmocka_unit_test(refuses_what_is_no_json_and_says_where),
+      cmocka_unit_test(refuses_every_cut_of_a_text),
+      cmocka_unit_test(sees_each_special_byte_at_each_place_of_a_word),
+      cmocka_unit_test(takes_suffixes_in_the_named_member_only),
+      cmocka_unit_test(stops_at_the_depth_limit),
+      cmocka_unit_test(keeps_apart_arrays_and_objects_at_every_level),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,112 @@
+#include "json/reader.h"
+#include "json/writer.h"
+
+#include "tests/unit/unit.h"
+
+static const struct writer_case {
+  struct text text;
+  struct text json;
+} cases[] = {
+    {TEXT(""), TEXT("\"\"")},
+    {TEXT("plain/text"), TEXT("\"plain/text\"")},
+    {TEXT("a\"b\\c"), TEXT("\"a\\\"b\\\\c\"")},
+    {TEXT("\b\f\n\r\t"), TEXT("\"\\b\\f\\n\\r\\t\"")},
+    {TEXT("\0\x01\x1F\x7F"), TEXT("\"\\u0000\\u0001\\u001f\x7F\"")},
+    {TEXT("\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"), TEXT("\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"")},
+    {TEXT("\xED\x9F\xBF\xEE\x80\x80"), TEXT("\"\xED\x9F\xBF\xEE\x80\x80\"")}, /* around the surrogates */
+    {TEXT("x\xED\xA0\xBDy"), TEXT("\"x\\ud83dy\"")},
+    {TEXT("\xED\xB8\x80\xED\xA0\xBD"), TEXT("\"\\ude00\\ud83d\"")},
+    {TEXT("1234567\"12345678\n"), TEXT("\"1234567\\\"12345678\\n\"")},
+};
+
+static void escapes_what_must_be(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    char *copy = unit_exact_copy(cases[i].text.data, cases[i].text.len);
+    struct buffer out;
+    buffer_init(&out);
+    json_write_string(&out, (struct text){copy, cases[i].text.len});
+    test_free(copy);
+    unit_assert_text(buffer_text(&out), cases[i].json, __FILE__, __LINE__);
+    buffer_fini(&out);
+  }
+}
+
+static void writes_pieces_without_quotes(void **state)
+{
+  (void)state;
+  struct buffer out;
+  buffer_init(&out);
+  buffer_append_char(&out, '"');
+  json_write_escaped(&out, TEXT("a\n"));
+  json_write_escaped(&out, TEXT_ABSENT);
+  json_write_escaped(&out, TEXT("\"b"));
+  buffer_append_char(&out, '"');
+  assert_text(buffer_text(&out), "\"a\\n\\\"b\"");
+  buffer_fini(&out);
+}
+
+static void writes_what_the_reader_reads_back(void **state)
+{
+  (void)state;
+  struct arena arena;
+  struct buffer out;
+  arena_init(&arena);
+  buffer_init(&out);
+  /* Each UTF-16 unit, lone surrogates included, at a place that moves through a word. */
+  for (uint32_t unit = 0; unit <= 0xFFFF; unit++) {
+    uint16_t units[10] = {'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'};
+    units[unit % 10] = (uint16_t)unit;
+    char bytes[30];
+    struct text text = {bytes, text_wtf8_length(units, 10)};
+    text_from_utf16(units, 10, bytes);
+    buffer_clear(&out);
+    json_write_string(&out, text);
+    struct json_fault fault;
+    assert_int_equal(json_validate(buffer_text(&out), (struct json_limits){1}, TEXT_ABSENT, &fault), JP_OK);
+    assert_true(text_equal(json_string(json_root(buffer_text(&out)), &arena), text));
+    arena_reset(&arena);
+  }
+  buffer_fini(&out);
+  arena_fini(&arena);
+}
+
+static void survives_a_cut_character(void **state)
+{
+  (void)state;
+  static const struct text cut[] = {TEXT("\xED"), TEXT("\xED\xA0"), TEXT("abcdefg\xED\xA0")};
+  for (size_t i = 0; i < COUNT_OF(cut); i++) {
+    char *copy = unit_exact_copy(cut[i].data, cut[i].len);
+    struct buffer out;
+    buffer_init(&out);
+    json_write_escaped(&out, (struct text){copy, cut[i].len});
+    unit_assert_text(buffer_text(&out), cut[i], __FILE__, __LINE__);
+    buffer_fini(&out);
+    test_free(copy);
+  }
+}
+
+static void writes_integers(void **state)
+{
+  (void)state;
+  struct buffer out;
+  buffer_init(&out);
+  json_write_integer(&out, INT64_MIN);
+  json_write_integer(&out, 0);
+  json_write_integer(&out, INT64_MAX);
+  assert_text(buffer_text(&out), "-922337203685477580809223372036854775807");
+  buffer_fini(&out);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(escapes_what_must_be),
+      cmocka_unit_test(writes_pieces_without_quotes),
+      cmocka_unit_test(writes_what_the_reader_reads_back),
+      cmocka_unit_test(survives_a_cut_character),
+      cmocka_unit_test(writes_integers),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
