@@ -1,0 +1,151 @@
+#include "jsonrpc/envelope.h"
+
+#include "tests/unit/unit.h"
+
+struct fixture {
+  struct arena arena;
+  struct envelope envelope;
+  bool taken;
+};
+
+static struct fixture read_envelope(const char *message)
+{
+  struct fixture fixture;
+  arena_init(&fixture.arena);
+  struct text text = text_of(message);
+  struct json_fault fault;
+  assert_int_equal(json_validate(text, (struct json_limits){128}, TEXT("params"), &fault), JP_OK);
+  fixture.taken = envelope_read(json_root(text), &fixture.arena, &fixture.envelope);
+  return fixture;
+}
+
+static void reads_every_member_in_any_order(void **state)
+{
+  (void)state;
+  static const char *const messages[] = {
+      "{\"jsonrpc\":\"2.0\",\"id\":\"a\\u0031\",\"method\":\"c\\u0061ll\",\"params\":{\"x\":5l},\"peer-id\":"
+      "\"\\u0070\"}",
+      "{\"params\":{\"x\":5l},\"peer-id\":\"\\u0070\",\"method\":\"c\\u0061ll\",\"id\":\"a\\u0031\","
+      "\"jsonrpc\":\"2.0\"}",
+      "{\"p\\u0061rams\":{\"x\":5l},\"peer\\u002did\":\"\\u0070\",\"meth\\u006fd\":\"c\\u0061ll\",\"other\":["
+      "{\"id\":9}],"
+      "\"\\u0069d\":\"a\\u0031\",\"other\":1,\"jsonrpc\":\"2\\u002e0\",\"version\":\"1.1\"}",
+  };
+  for (size_t i = 0; i < COUNT_OF(messages); i++) {
+    struct fixture f = read_envelope(messages[i]);
+    assert_true(f.taken);
+    assert_text(f.envelope.request.method, "call");
+    assert_text(f.envelope.request.id, "\"a\\u0031\"");
+    assert_text(f.envelope.request.peer_id, "p");
+    assert_true(f.envelope.request.has_params);
+    assert_text(f.envelope.request.params.span, "{\"x\":5l}");
+    arena_fini(&f.arena);
+  }
+}
+
+static void knows_what_is_not_there(void **state)
+{
+  (void)state;
+  struct fixture f = read_envelope("{\"jsonrpc\":\"2.0\",\"method\":\"\",\"peer-id\":5}");
+  assert_true(f.taken);
+  assert_text(f.envelope.request.method, "");
+  assert_null(f.envelope.request.id.data);
+  assert_null(f.envelope.request.peer_id.data);
+  assert_false(f.envelope.request.has_params);
+  arena_fini(&f.arena);
+}
+
+/* What is no request, why, and the id that the answer carries. */
+static const struct bad_case {
+  const char *message;
+  const char *detail;
+  const char *id; /* NULL: none */
+} bad[] = {
+    {"5", "The request is not an object", NULL},
+    {"\"x\"", "The request is not an object", NULL},
+    {"null", "The request is not an object", NULL},
+    {"[]", "The request is not an object", NULL},
+    {"{}", "The member jsonrpc is missing", NULL},
+    {"{\"x\":42}", "The member jsonrpc is missing", NULL},
+    {"{\"method\":\"m\",\"id\":1}", "The member jsonrpc is missing", "1"},
+    {"{\"version\":\"1.1\",\"method\":\"m\",\"id\":1}", "JSON-RPC 1.1 is not served in this version", "1"},
+    {"{\"version\":\"1.0\",\"method\":\"m\",\"id\":1}", "The member jsonrpc is missing", "1"},
+    {"{\"jsonrpc\":\"1.0\",\"method\":\"m\",\"id\":1}", "The member jsonrpc is not \"2.0\"", "1"},
+    {"{\"jsonrpc\":2.0,\"method\":\"m\",\"id\":1}", "The member jsonrpc is not \"2.0\"", "1"},
+    {"{\"jsonrpc\":null,\"version\":\"1.1\",\"method\":\"m\"}", "The member jsonrpc is not \"2.0\"", NULL},
+    {"{\"jsonrpc\":\"2.00\",\"method\":\"m\",\"id\":1}", "The member jsonrpc is not \"2.0\"", "1"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1}", "Method is missing", "1"},
+    {"{\"jsonrpc\":\"2.0\",\"Method\":\"m\",\"id\":1}", "Method is missing", "1"},
+    {"{\"jsonrpc\":\"2.0\",\"method\":1,\"id\":\"x\"}", "The member method is not a string", "\"x\""},
+    {"{\"jsonrpc\":\"2.0\",\"method\":null,\"id\":null}", "The member method is not a string", "null"},
+    {"{\"jsonrpc\":\"2.0\",\"method\":[],\"params\":\"bar\"}", "The member method is not a string", NULL},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":true}",
+     "The member id is neither a string, a number nor null", NULL},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":{}}",
+     "The member id is neither a string, a number nor null", NULL},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":[1]}",
+     "The member id is neither a string, a number nor null", NULL},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":1,\"params\":5}",
+     "The member params is neither an object nor an array", "1"},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":null}",
+     "The member params is neither an object nor an array", NULL},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":\"x\",\"id\":1}",
+     "The member params is neither an object nor an array", "1"},
+    {"{\"jsonrpc\":\"2.0\",\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":1}",
+     "The member jsonrpc is given twice", "1"},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":1,\"method\":\"m\"}", "The member method is given twice",
+     "1"},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":1,\"params\":{},\"p\\u0061rams\":{}}",
+     "The member params is given twice", "1"},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":1,\"\\u0069d\":1}", "The member id is given twice", NULL},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":1,\"peer-id\":1,\"peer-id\":2}",
+     "The member peer-id is given twice", "1"},
+};
+
+static void says_what_is_no_request_and_why(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(bad); i++) {
+    struct fixture f = read_envelope(bad[i].message);
+    if (f.taken || strcmp(f.envelope.detail, bad[i].detail) != 0)
+      fail_msg("%s: taken %d, %s", bad[i].message, f.taken, f.taken ? "" : f.envelope.detail);
+    assert_int_equal(f.envelope.code, JSONRPC_INVALID_REQUEST);
+    if (bad[i].id == NULL)
+      assert_null(f.envelope.request.id.data);
+    else
+      unit_assert_text(f.envelope.request.id, text_of(bad[i].id), __FILE__, __LINE__);
+    arena_fini(&f.arena);
+  }
+}
+
+static void gives_ids_back_byte_for_byte(void **state)
+{
+  (void)state;
+  static const char *const ids[] = {
+      "null",    "0",
+      "-0",      "1.50",
+      "1e400",   "123456789012345678901234567890",
+      "\"\"",    "\"\\u0041\"",
+      "\"\\/\"", "\"\xE2\x82\xAC\"",
+  };
+  for (size_t i = 0; i < COUNT_OF(ids); i++) {
+    char message[128] = "{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\": ";
+    strcat(message, ids[i]);
+    strcat(message, " }");
+    struct fixture f = read_envelope(message);
+    assert_true(f.taken);
+    unit_assert_text(f.envelope.request.id, text_of(ids[i]), __FILE__, __LINE__);
+    arena_fini(&f.arena);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(reads_every_member_in_any_order),
+      cmocka_unit_test(knows_what_is_not_there),
+      cmocka_unit_test(says_what_is_no_request_and_why),
+      cmocka_unit_test(gives_ids_back_byte_for_byte),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
