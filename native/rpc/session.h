@@ -1,0 +1,81 @@
+#ifndef JPEER_RPC_SESSION_H
+#define JPEER_RPC_SESSION_H
+/*
+ * Sessions: whose objects are whose, and for how long (behaviour.md, "Control"; design.md, "What makes it
+ * safe").
+ *
+ * A session without a key belongs to the one client that holds it and ends when that one lets go. A session
+ * with a key (a `peer-id` of a principal, or a ZeroMQ routing id) is shared by all who give the key; when
+ * nobody holds it, it stays for the TTL if it ever held an object, and ends at once if it did not. While
+ * there is no authentication, every client is the same principal.
+ *
+ * Any thread; one lock, never held while Java runs. Tables of objects are destroyed by threads that may use
+ * Java: the releasing one where it is one, else the sweeper.
+ */
+#include "base/status.h"
+#include "base/text.h"
+#include "base/uuid.h"
+#include "jni/jvm.h"
+#include "jni/objects.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rpc_sessions;
+struct rpc_session;
+
+enum { RPC_ROUTING_ID_MAX = 255, RPC_SESSION_NAME_MAX = 2 * RPC_ROUTING_ID_MAX + 16 };
+
+struct rpc_session_key {
+  size_t length; /* 0: no key */
+  uint8_t bytes[1 + RPC_ROUTING_ID_MAX];
+};
+
+void rpc_session_key_peer_id(struct rpc_session_key *key, const struct uuid *peer_id);
+/* False where the id is empty or longer than ZeroMQ makes them. */
+bool rpc_session_key_routing_id(struct rpc_session_key *key, struct text routing_id) JP_MUST_CHECK;
+/* For the log: a UUID, "zmq:" and the routing id in hexadecimal, or "" where there is no key. */
+void rpc_session_key_describe(const struct rpc_session_key *key, char out[RPC_SESSION_NAME_MAX]);
+
+struct rpc_session_limits {
+  size_t sessions_max;
+  size_t max_objects; /* a session */
+  int64_t ttl_ms;
+};
+
+enum jp_status rpc_sessions_create(const struct rpc_session_limits *limits,
+                                   struct rpc_sessions **sessions) JP_MUST_CHECK;
+/* No session may be held any more. Objects of sessions that were not swept are left to the JVM's end. */
+void rpc_sessions_destroy(struct rpc_sessions *sessions);
+size_t rpc_sessions_count(struct rpc_sessions *sessions);
+
+/* Holds the session of the key, made where there is none; key NULL or empty: a new one. JP_LIMIT names the
+ * limit. Released with rpc_session_release. */
+enum jp_status rpc_session_acquire(struct rpc_sessions *sessions, const struct rpc_session_key *key,
+                                   struct rpc_session **session, struct jp_error *error) JP_MUST_CHECK;
+/* Holds the session of the key where there is one; else NULL. */
+struct rpc_session *rpc_session_find(struct rpc_sessions *sessions, const struct rpc_session_key *key);
+/* thread NULL: from a thread that may not use Java. now_ms: clock_now_ms(). */
+void rpc_session_release(struct rpc_sessions *sessions, struct rpc_session *session,
+                         struct jvm_thread *thread, int64_t now_ms);
+/* Gives a session without a key a `peer-id` of its own, by which it can be found from now on. */
+void rpc_session_keep(struct rpc_sessions *sessions, struct rpc_session *session, struct uuid *peer_id);
+
+struct jvm_objects *rpc_session_objects(const struct rpc_session *session); /* as long as it is held */
+/* An object was stored: from now on the session outlives its holders by its TTL. */
+void rpc_session_note_object(struct rpc_session *session);
+/* delete_session: drops every object; the session ends when nobody holds it. */
+void rpc_session_clear(struct rpc_session *session, struct jvm_thread *thread);
+
+/* Ends the sessions whose TTL is over and destroys tables that were handed over. Gives the time of the next
+ * expiry, or INT64_MAX. */
+int64_t rpc_sessions_sweep(struct rpc_sessions *sessions, struct jvm_thread *thread, int64_t now_ms);
+/* Starts the sweeper: a thread that sweeps when a session expires or a table is handed over. Once. */
+enum jp_status rpc_sessions_start(struct rpc_sessions *sessions, struct jvm *jvm,
+                                  struct jp_error *error) JP_MUST_CHECK;
+/* Lets the sweeper end every session that nobody holds, and go. False where it is still there after wait_ms:
+ * then the sessions must not be destroyed. */
+bool rpc_sessions_stop(struct rpc_sessions *sessions, int64_t wait_ms) JP_MUST_CHECK;
+
+#endif
