@@ -1,0 +1,22 @@
+#ifndef JPEER_RPC_EXECUTE_H
+#define JPEER_RPC_EXECUTE_H
+/*
+ * The one place that joins policy and JVM: an operation in, an outcome out. Used on a worker's thread,
+ * between jvm_request_begin and jvm_request_end; what the outcome points to is valid until then.
+ */
+#include "rpc/json_outcome.h"
+#include "rpc/judge.h"
+
+struct rpc_execution {
+  struct jvm_thread *thread;
+  struct jvm_objects *objects;
+  struct arena *arena;
+  const struct jvm_limits *limits;
+  struct rpc_judge judge;
+};
+
+/* Runs an OP_NEW, OP_CALL, OP_GET or OP_PUT. *from becomes the member that was reached. */
+void rpc_execute(struct rpc_execution *execution, const struct operation *operation, struct rpc_from *from,
+                 struct outcome *outcome);
+
+#endif

@@ -1,0 +1,220 @@
+#include "rpc/judge.h"
+
+#include "base/log.h"
+#include "op/type.h"
+
+static const enum policy_channel channels[OP_CHANNELS] = {
+    [OP_CHANNEL_WEBSOCKET] = POLICY_WEBSOCKET,
+    [OP_CHANNEL_HTTP] = POLICY_HTTP,
+    [OP_CHANNEL_ZMQ] = POLICY_ZMQ,
+};
+
+static const char *const operation_names[] = {
+    [OP_NEW] = "new", [OP_CALL] = "call",       [OP_GET] = "get",
+    [OP_PUT] = "put", [OP_CONTROL] = "control", [OP_META] = "meta",
+};
+
+/* What an operation of each kind may turn out to be; whether a method is static is not known before. */
+static const unsigned possible_members[] = {
+    [OP_NEW] = 1u << POLICY_CONSTRUCTOR,
+    [OP_CALL] = 1u << POLICY_METHOD | 1u << POLICY_STATIC_METHOD,
+    [OP_GET] = 1u << POLICY_FIELD_GET,
+    [OP_PUT] = 1u << POLICY_FIELD_SET,
+};
+
+enum { QUESTION_ARGUMENT = 0x100 }; /* beside the kinds of operations, and a kind of member below it */
+
+static uint64_t hash_names(struct text class_name, struct text member, unsigned question)
+{
+  uint64_t hash = text_hash(class_name) * 31 + text_hash(member) + question * 0x9E3779B97F4A7C15u;
+  return hash ^ hash >> 32;
+}
+
+static struct rpc_names_entry *slot_of(struct rpc_names *names, uint64_t hash)
+{
+  return &names->entries[hash % RPC_NAMES_KEPT];
+}
+
+static bool is_known(const struct rpc_judge *judge, struct text class_name, struct text member,
+                     unsigned question, uint64_t hash)
+{
+  const struct rpc_names_entry *entry = slot_of(judge->names, hash);
+  return entry->used && entry->hash == hash && entry->question == question &&
+         entry->generation == policy_generation(judge->policy) &&
+         text_equal((struct text){entry->text, entry->class_length}, class_name) &&
+         text_equal((struct text){entry->text + entry->class_length, entry->member_length}, member);
+}
+
+static void remember(const struct rpc_judge *judge, struct text class_name, struct text member,
+                     unsigned question, uint64_t hash)
+{
+  if (class_name.len > RPC_NAMES_TEXT || member.len > RPC_NAMES_TEXT - class_name.len)
+    return;
+  struct rpc_names_entry *entry = slot_of(judge->names, hash);
+  entry->hash = hash;
+  entry->generation = policy_generation(judge->policy);
+  entry->question = (uint16_t)question;
+  entry->class_length = (uint16_t)class_name.len;
+  entry->member_length = (uint16_t)member.len;
+  entry->used = true;
+  memcpy(entry->text, class_name.data, class_name.len);
+  memcpy(entry->text + class_name.len, member.data, member.len);
+}
+
+static void log_verdict(const struct rpc_judge *judge, const char *operation, struct text class_name,
+                        struct text member, struct policy_verdict verdict)
+{
+  char session[RPC_SESSION_NAME_MAX];
+  rpc_session_key_describe(judge->session, session);
+  log_info("policy channel=%s session=%s operation=%s class=%.*s member=%.*s verdict=%s rule=\"%s\"",
+           policy_channel_name(channels[judge->channel]), session[0] == '\0' ? "-" : session, operation,
+           TEXT_ARGS(class_name), TEXT_ARGS(member), verdict.allow ? "ALLOW" : "DENY",
+           policy_reason(judge->policy, verdict.reason));
+}
+
+static enum jp_status deny(const struct rpc_judge *judge, struct text class_name, struct text member,
+                           struct arena *arena, struct outcome *outcome)
+{
+  outcome_fail(outcome, arena, FAILURE_DENIED, NULL, "RPC access denied: %.*s.%.*s via %s",
+               TEXT_ARGS(class_name), TEXT_ARGS(member), policy_channel_name(channels[judge->channel]));
+  return JP_DENIED;
+}
+
+enum jp_status rpc_judge_names(const struct rpc_judge *judge, const struct operation *operation,
+                               struct arena *arena, struct outcome *outcome)
+{
+  unsigned question = (unsigned)operation->kind << 4 | (unsigned)judge->channel;
+  uint64_t hash = hash_names(operation->type, operation->member, question);
+  if (is_known(judge, operation->type, operation->member, question, hash))
+    return JP_OK;
+  struct op_type type;
+  struct jp_error error;
+  enum jp_status status = op_type_parse_target(operation->type, &type, &error);
+  if (status != JP_OK) {
+    outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL, "%s", error.text);
+    return status;
+  }
+  if (type.base == 'L') {
+    struct policy_verdict verdict;
+    enum policy_early early =
+        policy_check_names(judge->policy, channels[judge->channel], possible_members[operation->kind],
+                           type.name, operation->member, &verdict);
+    if (early == POLICY_EARLY_DENY) {
+      if (verdict.log)
+        log_verdict(judge, operation_names[operation->kind], type.name, operation->member, verdict);
+      return deny(judge, type.name, operation->member, arena, outcome);
+    }
+  }
+  remember(judge, operation->type, operation->member, question, hash);
+  return JP_OK;
+}
+
+static enum policy_member member_of(const struct operation *operation, enum jvm_member_kind kind)
+{
+  switch (kind) {
+  case JVM_METHOD:
+    return POLICY_METHOD;
+  case JVM_STATIC_METHOD:
+    return POLICY_STATIC_METHOD;
+  case JVM_CONSTRUCTOR:
+    return POLICY_CONSTRUCTOR;
+  case JVM_FIELD:
+  case JVM_STATIC_FIELD:
+    break;
+  }
+  return operation->kind == OP_PUT ? POLICY_FIELD_SET : POLICY_FIELD_GET;
+}
+
+static enum policy_visibility visibility_of(unsigned modifiers)
+{
+  if ((modifiers & JVM_ACC_PUBLIC) != 0)
+    return POLICY_PUBLIC;
+  if ((modifiers & JVM_ACC_PROTECTED) != 0)
+    return POLICY_PROTECTED;
+  return (modifiers & JVM_ACC_PRIVATE) != 0 ? POLICY_PRIVATE : POLICY_PACKAGE_PRIVATE;
+}
+
+/* Arrays of primitives have no class of their own to judge. */
+static bool is_judged(struct text class_name)
+{
+  static const struct text primitives[] = {TEXT("int"),     TEXT("long"),  TEXT("byte"),
+                                           TEXT("boolean"), TEXT("char"),  TEXT("double"),
+                                           TEXT("float"),   TEXT("short"), TEXT("void")};
+  if (class_name.data == NULL)
+    return false;
+  for (size_t i = 0; i < sizeof primitives / sizeof primitives[0]; i++) {
+    if (text_equal(class_name, primitives[i]))
+      return false;
+  }
+  return true;
+}
+
+/* The named class decides; the declaring and the runtime class can only take away. */
+static struct policy_verdict evaluate(const struct rpc_judge *judge, const struct operation *operation,
+                                      const struct jvm_target *target)
+{
+  struct policy_query query = {.channel = channels[judge->channel],
+                               .member = member_of(operation, target->kind),
+                               .visibility = visibility_of(target->modifiers),
+                               .class_name = target->named_class,
+                               .member_name = target->member};
+  struct policy_verdict verdict = {.allow = true};
+  if (is_judged(target->named_class))
+    verdict = policy_check(judge->policy, &query);
+  const struct text others[] = {target->declaring_class, target->runtime_class};
+  for (size_t i = 0; verdict.allow && i < sizeof others / sizeof others[0]; i++) {
+    bool seen = text_equal(others[i], target->named_class) || (i > 0 && text_equal(others[i], others[0]));
+    if (!is_judged(others[i]) || seen)
+      continue;
+    query.class_name = others[i];
+    struct policy_verdict other = policy_check_other(judge->policy, &query);
+    if (!other.allow)
+      verdict = other;
+  }
+  return verdict;
+}
+
+/* A kept verdict: the policy's generation above, three bits for reading and three for writing below, because
+ * a field's record may serve both. */
+enum { KEPT_KNOWN = 1, KEPT_ALLOW = 2, KEPT_LOG = 4, KEPT_BITS = 3, KEPT_SHIFT = 6 };
+
+enum jp_status rpc_judge_target(const struct rpc_judge *judge, const struct operation *operation,
+                                const struct jvm_target *target, struct arena *arena, struct outcome *outcome)
+{
+  uint64_t *kept = &target->verdicts[judge->channel];
+  uint64_t generation = policy_generation(judge->policy);
+  unsigned shift = operation->kind == OP_PUT ? KEPT_BITS : 0;
+  if (*kept >> KEPT_SHIFT != generation)
+    *kept = generation << KEPT_SHIFT;
+  unsigned bits = (unsigned)(*kept >> shift);
+  bool allow = (bits & KEPT_ALLOW) != 0;
+  if ((bits & KEPT_KNOWN) == 0 || (bits & KEPT_LOG) != 0) {
+    struct policy_verdict verdict = evaluate(judge, operation, target);
+    allow = verdict.allow;
+    *kept |= (uint64_t)(KEPT_KNOWN | (allow ? KEPT_ALLOW : 0) | (verdict.log ? KEPT_LOG : 0)) << shift;
+    if (verdict.log)
+      log_verdict(judge, operation_names[operation->kind], target->named_class, target->member, verdict);
+  }
+  return allow ? JP_OK : deny(judge, target->named_class, target->member, arena, outcome);
+}
+
+enum jp_status rpc_judge_argument(void *context, enum jvm_member_kind kind, struct text class_name,
+                                  struct text member, struct arena *arena, struct outcome *denied)
+{
+  const struct rpc_judge *judge = context;
+  unsigned question = QUESTION_ARGUMENT | (unsigned)kind << 4 | (unsigned)judge->channel;
+  uint64_t hash = hash_names(class_name, member, question);
+  if (!is_judged(class_name) || is_known(judge, class_name, member, question, hash))
+    return JP_OK;
+  struct policy_query query = {.channel = channels[judge->channel],
+                               .member = kind == JVM_CONSTRUCTOR ? POLICY_CONSTRUCTOR : POLICY_FIELD_GET,
+                               .visibility = POLICY_PUBLIC,
+                               .class_name = class_name,
+                               .member_name = member};
+  struct policy_verdict verdict = policy_check(judge->policy, &query);
+  if (verdict.log)
+    log_verdict(judge, kind == JVM_CONSTRUCTOR ? "new" : "get", class_name, member, verdict);
+  else if (verdict.allow)
+    remember(judge, class_name, member, question, hash);
+  return verdict.allow ? JP_OK : deny(judge, class_name, member, arena, denied);
+}

@@ -1,0 +1,48 @@
+#ifndef JPEER_RPC_JUDGE_H
+#define JPEER_RPC_JUDGE_H
+/*
+ * Where the policy is asked about an operation: by its names before any class is looked up, by the facts of
+ * the member that was found, and for what its arguments name (behaviour.md, "Members"; policy.md,
+ * "Evaluation", "Presets"). Writes the lines of LOG_AND_*. Used on the worker's thread alone.
+ */
+#include "jni/members.h"
+#include "policy/policy.h"
+#include "rpc/session.h"
+
+enum { RPC_NAMES_KEPT = 128, RPC_NAMES_TEXT = 208 };
+
+/* Names that the policy had nothing against when it was last asked: one slot a hash. */
+struct rpc_names {
+  struct rpc_names_entry {
+    uint64_t hash;
+    uint64_t generation; /* of the policy */
+    uint16_t question;
+    uint16_t class_length;
+    uint16_t member_length;
+    bool used;
+    char text[RPC_NAMES_TEXT]; /* class, then member */
+  } entries[RPC_NAMES_KEPT];
+};
+
+struct rpc_judge {
+  const struct policy *policy;
+  struct rpc_names *names;
+  enum op_channel channel;
+  const struct rpc_session_key *session; /* for the log */
+};
+
+/* Checks the type of an OP_NEW, OP_CALL, OP_GET or OP_PUT as text, and asks what its names alone decide.
+ * Anything but JP_OK leaves an OUTCOME_ERROR. */
+enum jp_status rpc_judge_names(const struct rpc_judge *judge, const struct operation *operation,
+                               struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
+
+/* The verdict on the member that was found, kept in target->verdicts. */
+enum jp_status rpc_judge_target(const struct rpc_judge *judge, const struct operation *operation,
+                                const struct jvm_target *target, struct arena *arena,
+                                struct outcome *outcome) JP_MUST_CHECK;
+
+/* The check of a struct jvm_guard whose context is a struct rpc_judge. */
+enum jp_status rpc_judge_argument(void *context, enum jvm_member_kind kind, struct text class_name,
+                                  struct text member, struct arena *arena, struct outcome *denied);
+
+#endif
