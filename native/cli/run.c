@@ -119,6 +119,8 @@ static void drain(void *context)
   if (run->options.ready_file != NULL)
     unlink(run->options.ready_file);
   net_drain(run->server, run->options.grace_ms);
+  if (!rpc_peer_detach(run->peer))
+    log_warn("the sessions did not end in time");
 }
 
 static void say_last_words(void *context, int status)

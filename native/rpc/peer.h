@@ -36,6 +36,9 @@ enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_
 /* From hooks.started: from here on service.spawn works. Starts the thread that ends idle sessions. */
 enum jp_status rpc_peer_attach(struct rpc_peer *peer, struct jvm *jvm, struct jp_error *error) JP_MUST_CHECK;
 const struct rpc_service *rpc_peer_service(struct rpc_peer *peer); /* borrowed, as long as the peer */
+/* From hooks.drain, when no transport serves any more: ends the sessions while Java may still be used. False
+ * where their thread did not end in time. Harmless when repeated. */
+bool rpc_peer_detach(struct rpc_peer *peer);
 void rpc_peer_destroy(struct rpc_peer *peer);
 
 #endif

@@ -1,0 +1,168 @@
+#include "rpc/json_params.h"
+#include "rpc/peer_state.h"
+
+#include "json/writer.h"
+
+enum { PING_MAX = 4096 }; /* a longer message is no single ping worth looking for */
+
+void rpc_message_data_write(struct buffer *out, struct text message, struct text id, bool compat_pal)
+{
+  struct outcome outcome = {.kind = OUTCOME_ERROR, .message = message};
+  struct rpc_answer answer = {.request_id = id, .compat_pal = compat_pal};
+  rpc_error_data_write(out, &outcome, &answer);
+}
+
+struct json_limits rpc_peer_json_limits(const struct rpc_peer *peer)
+{
+  return (struct json_limits){.max_depth = peer->config.limits.max_depth};
+}
+
+static void write_error(struct buffer *out, int code, struct text id, struct text message, bool compat_pal)
+{
+  BUFFER_LITERAL(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+  buffer_append_text(out, id);
+  BUFFER_LITERAL(out, ",\"error\":{\"code\":");
+  json_write_integer(out, code);
+  BUFFER_LITERAL(out, ",\"message\":");
+  json_write_string(out, text_of(jsonrpc_code_message(code)));
+  BUFFER_LITERAL(out, ",\"data\":");
+  rpc_message_data_write(out, message, id, compat_pal);
+  BUFFER_LITERAL(out, "}}");
+}
+
+void rpc_peer_reject(void *context, int code, const char *reason, struct buffer *out)
+{
+  const struct rpc_peer *peer = context;
+  write_error(out, code, TEXT("null"), text_of(reason), peer->config.compat_pal);
+}
+
+/* ---- every request of a message, without a worker ---- */
+
+struct plain_call {
+  const struct rpc_peer *peer;
+  struct arena arena;
+  const char *reason; /* of a refusal */
+  bool is_ping;
+};
+
+static void write_plain_data(void *context, struct buffer *data, struct text detail, struct text id)
+{
+  const struct plain_call *call = context;
+  rpc_message_data_write(data, detail, id, call->peer->config.compat_pal);
+}
+
+static enum jsonrpc_handled handle_plain(struct plain_call *call, struct text message, struct buffer *out,
+                                         void (*handle)(void *context, const struct jsonrpc_request *request,
+                                                        struct jsonrpc_response *response))
+{
+  arena_init(&call->arena);
+  const struct jsonrpc_service service = {.context = call,
+                                          .arena = &call->arena,
+                                          .handle = handle,
+                                          .write_error_data = write_plain_data,
+                                          .limits = rpc_peer_json_limits(call->peer),
+                                          .max_batch = call->peer->config.limits.max_batch};
+  struct jsonrpc_stream stream;
+  enum jsonrpc_handled handled = jsonrpc_handle(&service, message, out, &stream);
+  arena_fini(&call->arena);
+  return handled;
+}
+
+static void handle_refusal(void *context, const struct jsonrpc_request *request,
+                           struct jsonrpc_response *response)
+{
+  const struct plain_call *call = context;
+  struct buffer *data =
+      jsonrpc_error(response, JSONRPC_SERVER_ERROR, jsonrpc_code_message(JSONRPC_SERVER_ERROR));
+  rpc_message_data_write(data, text_of(call->reason), request->id, call->peer->config.compat_pal);
+}
+
+enum rpc_served rpc_peer_refuse(void *context, struct text message, const char *reason, struct buffer *out)
+{
+  struct plain_call call = {.peer = context, .reason = reason};
+  return handle_plain(&call, message, out, handle_refusal) == JSONRPC_NO_REPLY ? RPC_NO_REPLY : RPC_REPLY;
+}
+
+static void handle_ping(void *context, const struct jsonrpc_request *request,
+                        struct jsonrpc_response *response)
+{
+  struct plain_call *call = context;
+  struct operation operation;
+  struct outcome outcome;
+  call->is_ping = text_equal(request->method, TEXT("control")) &&
+                  rpc_params_decode(request, &call->arena, &operation, &outcome) == JP_OK &&
+                  operation.command == OP_PING;
+  if (!call->is_ping)
+    return;
+  const struct outcome nothing = {.kind = OUTCOME_VOID};
+  const struct rpc_answer answer = {.compat_pal = call->peer->config.compat_pal};
+  rpc_result_write(jsonrpc_result(response), &nothing, &answer);
+}
+
+static bool is_single_request(const struct rpc_peer *peer, struct text message)
+{
+  struct json_fault fault;
+  return message.len <= PING_MAX &&
+         json_validate(message, rpc_peer_json_limits(peer), TEXT("params"), &fault) == JP_OK &&
+         json_root(message).kind == JSON_OBJECT;
+}
+
+bool rpc_peer_serve_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served)
+{
+  struct plain_call call = {.peer = context};
+  size_t start = out->len;
+  if (!is_single_request(call.peer, message))
+    return false;
+  enum jsonrpc_handled handled = handle_plain(&call, message, out, handle_ping);
+  *served = handled == JSONRPC_NO_REPLY ? RPC_NO_REPLY : RPC_REPLY;
+  if (!call.is_ping)
+    buffer_truncate(out, start);
+  return call.is_ping;
+}
+
+/* ---- --compat pal ---- */
+
+static size_t skip_space(struct text t, size_t at)
+{
+  while (at < t.len && memchr(" \t\r\n", t.data[at], 4) != NULL)
+    at++;
+  return at;
+}
+
+/* The longest run from `from` that, by itself, is a JSON string or number. */
+static struct text id_at(struct text message, size_t from)
+{
+  size_t end = from;
+  if (from < message.len && message.data[from] == '"') {
+    for (end++; end < message.len && message.data[end] != '"'; end++)
+      end += message.data[end] == '\\';
+    end++;
+  } else {
+    while (end < message.len && memchr("+-.0123456789eE", message.data[end], 15) != NULL)
+      end++;
+  }
+  if (end > message.len)
+    return TEXT("null");
+  struct text id = text_slice(message, from, end);
+  struct json_fault fault;
+  bool valid = json_validate(id, (struct json_limits){.max_depth = 1}, TEXT_ABSENT, &fault) == JP_OK;
+  return valid ? id : TEXT("null");
+}
+
+static struct text make_out_id(struct text message)
+{
+  static const char name[] = "\"id\"";
+  const char *found = message.len == 0 ? NULL : memmem(message.data, message.len, name, sizeof name - 1);
+  if (found == NULL)
+    return TEXT("null");
+  size_t at = skip_space(message, (size_t)(found - message.data) + sizeof name - 1);
+  if (at >= message.len || message.data[at] != ':')
+    return TEXT("null");
+  return id_at(message, skip_space(message, at + 1));
+}
+
+void rpc_peer_reject_malformed(struct text message, struct buffer *out)
+{
+  write_error(out, JSONRPC_PARSE_ERROR, make_out_id(message), TEXT("Failed to deserialize JSON-RPC message"),
+              true);
+}

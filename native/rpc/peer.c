@@ -1,0 +1,185 @@
+#include "rpc/peer_state.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+
+enum { SWEEPER_WAIT_MS = 500 };
+
+/* ---- workers ---- */
+
+struct worker_start {
+  struct rpc_peer *peer;
+  void (*run)(void *argument, struct rpc_worker *worker);
+  void *argument;
+  struct rpc_worker *worker;
+};
+
+static void run_worker(void *argument, struct jvm_thread *thread)
+{
+  struct worker_start *start = argument;
+  struct rpc_worker *worker = start->worker;
+  worker->thread = thread;
+  start->run(start->argument, worker);
+  arena_fini(&worker->arena);
+  buffer_fini(&worker->scratch);
+  free(worker);
+  free(start);
+}
+
+static enum jp_status spawn(void *context, const char *name,
+                            void (*run)(void *argument, struct rpc_worker *worker), void *argument,
+                            struct jp_error *error)
+{
+  struct rpc_peer *peer = context;
+  if (peer->jvm == NULL)
+    return jp_fail(error, JP_CLOSED, "the JVM is not up");
+  struct worker_start *start = malloc(sizeof *start);
+  struct rpc_worker *worker = calloc(1, sizeof *worker);
+  enum jp_status status = JP_NO_MEMORY;
+  if (start == NULL || worker == NULL) {
+    jp_fail(error, JP_NO_MEMORY, "out of memory");
+    goto out;
+  }
+  worker->peer = peer;
+  arena_init(&worker->arena);
+  buffer_init(&worker->scratch);
+  *start = (struct worker_start){.peer = peer, .run = run, .argument = argument, .worker = worker};
+  status = jvm_spawn(peer->jvm, name, run_worker, start, error);
+  if (status == JP_OK) {
+    start = NULL;
+    worker = NULL;
+  }
+out:
+  free(start);
+  free(worker);
+  return status;
+}
+
+static bool is_exiting(void *context, struct rpc_worker *worker)
+{
+  const struct rpc_peer *peer = context;
+  return jvm_thread_is_exiting(peer->jvm, worker->thread);
+}
+
+/* ---- clients ---- */
+
+static enum jp_status read_key(const struct rpc_client_info *info, struct rpc_session_key *key,
+                               struct jp_error *error)
+{
+  struct uuid peer_id;
+  if (info->peer_id.data != NULL) {
+    if (!uuid_parse(info->peer_id, &peer_id))
+      return jp_fail(error, JP_INVALID, "peer-id must be a UUID");
+    rpc_session_key_peer_id(key, &peer_id);
+  } else if (info->routing_id.data != NULL && !rpc_session_key_routing_id(key, info->routing_id)) {
+    return jp_fail(error, JP_INVALID, "a routing id has 1 to %d bytes", RPC_ROUTING_ID_MAX);
+  }
+  return JP_OK;
+}
+
+static enum jp_status client_open(void *context, const struct rpc_client_info *info,
+                                  struct rpc_client **client, struct jp_error *error)
+{
+  const struct rpc_peer *peer = context;
+  struct rpc_session_key key = {0};
+  enum jp_status status = read_key(info, &key, error);
+  if (status != JP_OK)
+    return status;
+  struct rpc_client *made = calloc(1, sizeof *made);
+  if (made == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  made->channel = info->channel;
+  made->key = key;
+  /* Held from now on where it is there already, so that its TTL does not end it under this client. */
+  made->session = rpc_session_find(peer->sessions, &made->key);
+  *client = made;
+  return JP_OK;
+}
+
+/* HTTP without a `peer-id`: what the request left is worth a name. */
+static bool keep_objects(struct rpc_peer *peer, struct rpc_client *client, struct uuid *kept)
+{
+  if (client->channel != OP_CHANNEL_HTTP || client->key.length > 0 || client->session == NULL ||
+      kept == NULL || jvm_objects_count(rpc_session_objects(client->session)) == 0)
+    return false;
+  rpc_session_keep(peer->sessions, client->session, kept);
+  return true;
+}
+
+static bool client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                         struct uuid *kept)
+{
+  struct rpc_peer *peer = context;
+  bool is_kept = keep_objects(peer, client, kept);
+  if (client->session != NULL)
+    rpc_session_release(peer->sessions, client->session, worker == NULL ? NULL : worker->thread,
+                        clock_now_ms());
+  free(client);
+  return is_kept;
+}
+
+/* ---- */
+
+static void fill_service(struct rpc_peer *peer)
+{
+  peer->service = (struct rpc_service){.context = peer,
+                                       .spawn = spawn,
+                                       .is_exiting = is_exiting,
+                                       .client_open = client_open,
+                                       .client_close = client_close,
+                                       .serve = rpc_peer_serve,
+                                       .serve_ping = rpc_peer_serve_ping,
+                                       .refuse = rpc_peer_refuse,
+                                       .reject = rpc_peer_reject};
+}
+
+enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_peer **peer,
+                               struct jp_error *error)
+{
+  const struct rpc_session_limits limits = {.sessions_max = config->limits.sessions_max,
+                                            .max_objects = config->limits.session_max_objects,
+                                            .ttl_ms = config->limits.session_ttl_ms};
+  struct rpc_peer *made = calloc(1, sizeof *made);
+  if (made == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  made->config = *config;
+  fill_service(made);
+  enum jp_status status = rpc_sessions_create(&limits, &made->sessions);
+  if (status != JP_OK)
+    jp_fail(error, status, "out of memory");
+  else if (config->catalog != NULL)
+    status = rpc_meta_create(config->catalog, &made->meta, error);
+  if (status != JP_OK) {
+    rpc_peer_destroy(made);
+    return status;
+  }
+  *peer = made;
+  return JP_OK;
+}
+
+enum jp_status rpc_peer_attach(struct rpc_peer *peer, struct jvm *jvm, struct jp_error *error)
+{
+  peer->jvm = jvm;
+  return rpc_sessions_start(peer->sessions, jvm, error);
+}
+
+bool rpc_peer_detach(struct rpc_peer *peer)
+{
+  return rpc_sessions_stop(peer->sessions, SWEEPER_WAIT_MS);
+}
+
+const struct rpc_service *rpc_peer_service(struct rpc_peer *peer)
+{
+  return &peer->service;
+}
+
+void rpc_peer_destroy(struct rpc_peer *peer)
+{
+  /* A sweeper that hangs in a dying JVM still uses the sessions: then they are left to the process's end. */
+  if (peer == NULL || (peer->sessions != NULL && !rpc_peer_detach(peer)))
+    return;
+  rpc_meta_destroy(peer->meta);
+  rpc_sessions_destroy(peer->sessions);
+  free(peer);
+}

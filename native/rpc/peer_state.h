@@ -1,0 +1,48 @@
+#ifndef JPEER_RPC_PEER_STATE_H
+#define JPEER_RPC_PEER_STATE_H
+/* What the files of this folder share about the peer, its workers and its clients. Not for other folders. */
+#include "rpc/execute.h"
+#include "rpc/meta.h"
+#include "rpc/peer.h"
+
+#include <stdatomic.h>
+
+struct rpc_peer {
+  struct rpc_peer_config config;
+  struct jvm *jvm; /* NULL before rpc_peer_attach */
+  struct rpc_sessions *sessions;
+  struct rpc_meta *meta; /* NULL: metadata is not served */
+  struct rpc_service service;
+};
+
+/* One a crew member, on its own thread. */
+struct rpc_worker {
+  struct rpc_peer *peer;
+  struct jvm_thread *thread;
+  struct arena arena;    /* of the message that is served */
+  struct buffer scratch; /* for text within text */
+  struct rpc_names names;
+};
+
+struct rpc_client {
+  enum op_channel channel;
+  struct rpc_session_key key;  /* empty: the session is this client's alone */
+  struct rpc_session *session; /* held; NULL until it is needed */
+};
+
+/* serve.c */
+enum rpc_served rpc_peer_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                               struct text message, struct buffer *out, bool may_stream, size_t reply_max,
+                               struct rpc_stream *stream);
+
+/* answer.c: what needs no worker */
+bool rpc_peer_serve_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served);
+enum rpc_served rpc_peer_refuse(void *context, struct text message, const char *reason, struct buffer *out);
+void rpc_peer_reject(void *context, int code, const char *reason, struct buffer *out);
+/* An answer to malformed JSON as --compat pal gives it: with the id that can be made out. */
+void rpc_peer_reject_malformed(struct text message, struct buffer *out);
+/* The data of an error with no throwable. */
+void rpc_message_data_write(struct buffer *out, struct text message, struct text id, bool compat_pal);
+struct json_limits rpc_peer_json_limits(const struct rpc_peer *peer);
+
+#endif

@@ -1,0 +1,343 @@
+#include "base/clock.h"
+#include "rpc/body_stream.h"
+#include "rpc/json_params.h"
+#include "rpc/peer_state.h"
+
+enum { SCRATCH_KEPT = 64 * 1024, BODY_STEP = 64 * 1024 };
+
+/* One message on its way. */
+struct serving {
+  struct rpc_peer *peer;
+  struct rpc_worker *worker;
+  struct rpc_client *client;
+  struct buffer *out;
+  size_t start; /* of the message's answer in out */
+  size_t reply_max;
+  bool found_invalid;         /* the envelope, by jsonrpc */
+  struct outcome_body stream; /* of RPC_STREAM */
+
+  /* the request that is run */
+  const struct jsonrpc_request *request;
+  struct rpc_session *guest; /* a session that the request alone named, held until it is answered */
+  struct rpc_session_key guest_key;
+  struct rpc_from from;
+};
+
+/* ---- sessions ---- */
+
+static enum jp_status fail_session(struct serving *serving, const struct jp_error *error,
+                                   struct outcome *outcome)
+{
+  outcome_fail(outcome, &serving->worker->arena,
+               error->status == JP_LIMIT ? FAILURE_SERVER : FAILURE_INTERNAL, NULL, "%s", error->text);
+  return error->status;
+}
+
+/* A ZeroMQ client may claim its session in the message itself (behaviour.md, "Control"). */
+static bool names_session(const struct serving *serving)
+{
+  return serving->client->channel == OP_CHANNEL_ZMQ && serving->request->peer_id.data != NULL;
+}
+
+static enum jp_status find_guest(struct serving *serving, bool make, struct rpc_session **session,
+                                 struct outcome *outcome)
+{
+  struct uuid peer_id;
+  if (!uuid_parse(serving->request->peer_id, &peer_id)) {
+    outcome_fail(outcome, &serving->worker->arena, FAILURE_INVALID_REQUEST, NULL, "'peer-id' must be a UUID");
+    return JP_INVALID;
+  }
+  struct jp_error error;
+  rpc_session_key_peer_id(&serving->guest_key, &peer_id);
+  if (!make)
+    serving->guest = rpc_session_find(serving->peer->sessions, &serving->guest_key);
+  else if (rpc_session_acquire(serving->peer->sessions, &serving->guest_key, &serving->guest, &error) !=
+           JP_OK)
+    return fail_session(serving, &error, outcome);
+  *session = serving->guest;
+  return JP_OK;
+}
+
+/* The session of the request; where none is there: made, or NULL. */
+static enum jp_status find_session(struct serving *serving, bool make, struct rpc_session **session,
+                                   struct outcome *outcome)
+{
+  struct rpc_client *client = serving->client;
+  if (names_session(serving))
+    return find_guest(serving, make, session, outcome);
+  if (client->session == NULL && make) {
+    struct jp_error error;
+    if (rpc_session_acquire(serving->peer->sessions, &client->key, &client->session, &error) != JP_OK)
+      return fail_session(serving, &error, outcome);
+  } else if (client->session == NULL) {
+    client->session = rpc_session_find(serving->peer->sessions, &client->key);
+  }
+  *session = client->session;
+  return JP_OK;
+}
+
+static void let_guest_go(struct serving *serving)
+{
+  if (serving->guest == NULL)
+    return;
+  rpc_session_release(serving->peer->sessions, serving->guest, serving->worker->thread, clock_now_ms());
+  serving->guest = NULL;
+}
+
+/* ---- the six methods ---- */
+
+static void run_member(struct serving *serving, const struct operation *operation, struct outcome *outcome)
+{
+  struct rpc_session *session;
+  if (find_session(serving, true, &session, outcome) != JP_OK)
+    return;
+  struct rpc_execution execution = {
+      .thread = serving->worker->thread,
+      .objects = rpc_session_objects(session),
+      .arena = &serving->worker->arena,
+      .limits = &serving->peer->config.limits.java,
+      .judge = {.policy = serving->peer->config.policy,
+                .names = &serving->worker->names,
+                .channel = serving->client->channel,
+                .session = serving->guest == NULL ? &serving->client->key : &serving->guest_key}};
+  rpc_execute(&execution, operation, &serving->from, outcome);
+  if (outcome->ref != 0)
+    rpc_session_note_object(session);
+}
+
+static void delete_objects(struct serving *serving, struct rpc_session *session,
+                           const struct operation *operation, struct outcome *outcome)
+{
+  for (size_t i = 0; i < operation->arg_count; i++) {
+    uint32_t ref = operation->args[i].ref;
+    enum jp_status status =
+        session == NULL ? JP_NOT_FOUND
+                        : jvm_objects_delete(serving->worker->thread, rpc_session_objects(session), ref);
+    if (status == JP_OK)
+      continue;
+    outcome_fail(outcome, &serving->worker->arena, status == JP_NOT_FOUND ? FAILURE_SERVER : FAILURE_INTERNAL,
+                 NULL, "No such object: %u", ref);
+    return;
+  }
+}
+
+static void run_control(struct serving *serving, const struct operation *operation, struct outcome *outcome)
+{
+  struct rpc_session *session = NULL;
+  *outcome = (struct outcome){.kind = OUTCOME_VOID};
+  switch (operation->command) {
+  case OP_PING:
+    return;
+  case OP_GC:
+    jvm_gc(serving->worker->thread);
+    return;
+  case OP_DELETE_OBJECT:
+    if (find_session(serving, false, &session, outcome) == JP_OK)
+      delete_objects(serving, session, operation, outcome);
+    return;
+  case OP_DELETE_SESSION:
+    if (find_session(serving, false, &session, outcome) == JP_OK && session != NULL)
+      rpc_session_clear(session, serving->worker->thread);
+    return;
+  }
+}
+
+static void run_meta(struct serving *serving, const struct operation *operation, struct outcome *outcome)
+{
+  static const enum policy_channel channels[OP_CHANNELS] = {
+      [OP_CHANNEL_WEBSOCKET] = POLICY_WEBSOCKET,
+      [OP_CHANNEL_HTTP] = POLICY_HTTP,
+      [OP_CHANNEL_ZMQ] = POLICY_ZMQ,
+  };
+  struct arena *arena = &serving->worker->arena;
+  struct jp_error error;
+  if (serving->request->id.data == NULL)
+    return; /* a query changes nothing, and nobody reads its answer */
+  if (serving->peer->meta == NULL) {
+    outcome_fail(outcome, arena, FAILURE_SERVER, NULL, "this peer serves no metadata");
+  } else if (rpc_meta_open(serving->peer->meta, serving->peer->config.policy,
+                           channels[serving->client->channel], operation, &outcome->body, &error) == JP_OK) {
+    outcome->kind = OUTCOME_BODY;
+    return;
+  } else {
+    outcome_fail(outcome, arena, FAILURE_SERVER, NULL, "%s", error.text);
+  }
+  outcome->status = TEXT("ERROR");
+}
+
+/* ---- answers ---- */
+
+static bool is_too_long(const struct serving *serving)
+{
+  return serving->reply_max > 0 && serving->out->len - serving->start > serving->reply_max;
+}
+
+static void write_error(struct jsonrpc_response *response, const struct outcome *outcome,
+                        const struct rpc_answer *answer)
+{
+  int code = rpc_failure_code(outcome->failure);
+  rpc_error_data_write(jsonrpc_error(response, code, jsonrpc_code_message(code)), outcome, answer);
+}
+
+static void write_too_long(struct serving *serving, struct jsonrpc_response *response,
+                           const struct rpc_answer *answer)
+{
+  struct outcome outcome;
+  outcome_fail(&outcome, &serving->worker->arena, FAILURE_SERVER, NULL,
+               "the answer is longer than the message limit of %zu bytes (message-max)", serving->reply_max);
+  write_error(response, &outcome, answer);
+}
+
+static void fail_body(struct serving *serving, struct jsonrpc_response *response,
+                      const struct rpc_answer *answer)
+{
+  struct outcome outcome;
+  outcome_fail(&outcome, &serving->worker->arena, FAILURE_SERVER, NULL, "the metadata could not be read");
+  outcome.status = TEXT("ERROR");
+  write_error(response, &outcome, answer);
+}
+
+/* Where the transport needs the whole answer at once. */
+static void write_whole_body(struct serving *serving, struct jsonrpc_response *response,
+                             struct outcome_body *body, const struct rpc_answer *answer)
+{
+  struct buffer *out = jsonrpc_result(response);
+  buffer_append_text(out, rpc_body_head(answer));
+  enum jp_status status;
+  do
+    status = body->read(body->state, out, BODY_STEP);
+  while (status == JP_OK && !is_too_long(serving));
+  body->close(body->state);
+  buffer_append_text(out, rpc_body_tail());
+  if (is_too_long(serving))
+    write_too_long(serving, response, answer);
+  else if (status != JP_CLOSED)
+    fail_body(serving, response, answer);
+}
+
+static void write_body(struct serving *serving, struct jsonrpc_response *response,
+                       const struct outcome *outcome, const struct rpc_answer *answer)
+{
+  struct outcome_body escaped;
+  if (rpc_body_escape(&outcome->body, &escaped) != JP_OK) {
+    fail_body(serving, response, answer);
+    return;
+  }
+  if (!serving->request->may_stream) {
+    write_whole_body(serving, response, &escaped, answer);
+    return;
+  }
+  buffer_append_text(jsonrpc_result(response), rpc_body_head(answer));
+  serving->stream = escaped;
+  jsonrpc_result_stream(response, &serving->stream, rpc_body_tail());
+}
+
+static void write_answer(struct serving *serving, struct jsonrpc_response *response,
+                         const struct outcome *outcome)
+{
+  const struct rpc_answer answer = {.request_id = serving->request->id,
+                                    .compat_pal = serving->peer->config.compat_pal,
+                                    .from = &serving->from,
+                                    .scratch = &serving->worker->scratch};
+  if (outcome->kind == OUTCOME_BODY) {
+    write_body(serving, response, outcome, &answer);
+    return;
+  }
+  if (outcome->kind == OUTCOME_ERROR)
+    write_error(response, outcome, &answer);
+  else
+    rpc_result_write(jsonrpc_result(response), outcome, &answer);
+  if (is_too_long(serving))
+    write_too_long(serving, response, &answer);
+}
+
+/* ---- one request ---- */
+
+static void run(struct serving *serving, const struct operation *operation, struct outcome *outcome)
+{
+  if (operation->kind == OP_META)
+    run_meta(serving, operation, outcome);
+  else if (operation->kind == OP_CONTROL)
+    run_control(serving, operation, outcome);
+  else
+    run_member(serving, operation, outcome);
+}
+
+static void handle(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response)
+{
+  struct serving *serving = context;
+  struct operation operation;
+  struct outcome outcome = {.kind = OUTCOME_VOID};
+  serving->request = request;
+  serving->from = (struct rpc_from){0};
+  if (rpc_params_decode(request, &serving->worker->arena, &operation, &outcome) != JP_OK) {
+    write_answer(serving, response, &outcome);
+    return;
+  }
+  if (jvm_request_begin(serving->worker->thread) != JP_OK) {
+    outcome_fail(&outcome, &serving->worker->arena, FAILURE_INTERNAL, NULL, "out of memory");
+    write_answer(serving, response, &outcome);
+    return;
+  }
+  run(serving, &operation, &outcome);
+  write_answer(serving, response, &outcome);
+  jvm_request_end(serving->worker->thread);
+  let_guest_go(serving);
+}
+
+static void write_invalid_data(void *context, struct buffer *data, struct text detail, struct text id)
+{
+  struct serving *serving = context;
+  serving->found_invalid = true;
+  rpc_message_data_write(data, detail, id, serving->peer->config.compat_pal);
+}
+
+/* ---- one message ---- */
+
+static bool is_malformed(const struct rpc_peer *peer, struct text message)
+{
+  struct json_fault fault;
+  return json_validate(message, rpc_peer_json_limits(peer), TEXT("params"), &fault) == JP_INVALID;
+}
+
+static enum rpc_served end_message(struct serving *serving, struct text message, enum jsonrpc_handled handled,
+                                   const struct jsonrpc_stream *rest, struct rpc_stream *stream)
+{
+  if (handled == JSONRPC_STREAM) {
+    stream->body = serving->stream;
+    stream->tail = rest->tail; /* in the arena, which is reset by the next message */
+    return RPC_STREAM;
+  }
+  if (serving->found_invalid && serving->peer->config.compat_pal && is_malformed(serving->peer, message)) {
+    buffer_truncate(serving->out, serving->start);
+    rpc_peer_reject_malformed(message, serving->out);
+  }
+  arena_reset(&serving->worker->arena);
+  buffer_trim(&serving->worker->scratch, SCRATCH_KEPT);
+  return handled == JSONRPC_NO_REPLY ? RPC_NO_REPLY : RPC_REPLY;
+}
+
+enum rpc_served rpc_peer_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                               struct text message, struct buffer *out, bool may_stream, size_t reply_max,
+                               struct rpc_stream *stream)
+{
+  struct rpc_peer *peer = context;
+  struct serving serving = {.peer = peer,
+                            .worker = worker,
+                            .client = client,
+                            .out = out,
+                            .start = out->len,
+                            .reply_max = reply_max};
+  const struct jsonrpc_service service = {.context = &serving,
+                                          .arena = &worker->arena,
+                                          .handle = handle,
+                                          .write_error_data = write_invalid_data,
+                                          .limits = rpc_peer_json_limits(peer),
+                                          .max_batch = peer->config.limits.max_batch,
+                                          .may_stream = may_stream};
+  struct jsonrpc_stream rest;
+  arena_reset(&worker->arena);
+  buffer_clear(&worker->scratch);
+  enum jsonrpc_handled handled = jsonrpc_handle(&service, message, out, &rest);
+  return end_message(&serving, message, handled, &rest, stream);
+}
