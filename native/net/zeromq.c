@@ -197,7 +197,7 @@ static void serve_queue(struct zeromq_peer *peer, struct zeromq_pending *pending
   end_peer_turn(peer);
 }
 
-static void peer_turn(struct crew_source *source, struct crew_member *member)
+void zeromq_peer_turn(struct crew_source *source, struct crew_member *member)
 {
   struct zeromq_peer *peer = (struct zeromq_peer *)source;
   struct zeromq *zeromq = peer->zeromq;
@@ -281,7 +281,6 @@ static void file_request(struct zeromq *zeromq, zmq_msg_t *identity, struct zero
     zeromq_pending_give_back(zeromq, pending);
     return;
   }
-  peer->source.turn = peer_turn;
   if (passes_limit(zeromq, peer, pending)) {
     size_t i = harvest->refused_count++;
     harvest->refused[i].pending = pending;
@@ -376,7 +375,7 @@ void zeromq_socket_turn(struct crew_source *source, struct crew_member *member)
   for (size_t i = 0; i < harvest.refused_count; i++)
     answer_refused(zeromq, &harvest, i);
   if (harvest.ready_count > 0)
-    peer_turn(&harvest.ready[0]->source, member);
+    zeromq_peer_turn(&harvest.ready[0]->source, member);
 }
 
 /* --- from outside --- */

@@ -18,7 +18,10 @@ static struct zeromq_peer *make_peer(struct zeromq *zeromq)
     zeromq->free_peers = peer->next;
     return peer;
   }
-  return calloc(1, sizeof *peer);
+  peer = calloc(1, sizeof *peer);
+  if (peer != NULL)
+    peer->source.turn = zeromq_peer_turn; /* once: a late turn may read it while the peer is used again */
+  return peer;
 }
 
 struct zeromq_peer *zeromq_peer_get(struct zeromq *zeromq, const void *identity, size_t length)

@@ -66,8 +66,9 @@ struct zeromq {
   size_t holding;       /* peers with held answers */
 };
 
-/* The turn of the socket itself (zeromq.c). */
+/* The turns of the socket itself and of an identity (zeromq.c). */
 void zeromq_socket_turn(struct crew_source *source, struct crew_member *member);
+void zeromq_peer_turn(struct crew_source *source, struct crew_member *member);
 /* The peer of an identity, made where there is none; NULL: no memory. */
 struct zeromq_peer *zeromq_peer_get(struct zeromq *zeromq, const void *identity, size_t length);
 /* To the free list, where it has nothing any more. */

@@ -1,8 +1,8 @@
 #include "net/crew.h"
 
 #include "base/clock.h"
+#include "stub_service.h"
 
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,94 +14,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-/* A service with no JVM: "block" blocks until the test lets go, "ping" is a ping, all else comes back. */
-struct stub {
-  pthread_mutex_t lock;
-  pthread_cond_t changed;
-  bool open;
-  int inside;
-  _Atomic int threads;
-  int thread_limit;
-};
-
-struct stub_thread {
-  struct stub *stub;
-  void (*run)(void *argument, struct rpc_worker *worker);
-  void *argument;
-};
-
-static void *stub_main(void *argument)
-{
-  struct stub_thread *thread = argument;
-  int worker;
-  thread->run(thread->argument, (struct rpc_worker *)(void *)&worker);
-  atomic_fetch_sub(&thread->stub->threads, 1);
-  free(thread);
-  return NULL;
-}
-
-static enum jp_status stub_spawn(void *context, const char *name,
-                                 void (*run)(void *argument, struct rpc_worker *worker), void *argument,
-                                 struct jp_error *error)
-{
-  (void)name;
-  struct stub *stub = context;
-  if (atomic_load(&stub->threads) >= stub->thread_limit)
-    return jp_fail(error, JP_IO, "no more threads");
-  struct stub_thread *thread = malloc(sizeof *thread);
-  assert_non_null(thread);
-  *thread = (struct stub_thread){stub, run, argument};
-  atomic_fetch_add(&stub->threads, 1);
-  pthread_t id;
-  assert_int_equal(pthread_create(&id, NULL, stub_main, thread), 0);
-  pthread_detach(id);
-  return JP_OK;
-}
-
-static bool stub_is_exiting(void *context, struct rpc_worker *worker)
-{
-  (void)context;
-  (void)worker;
-  return false;
-}
-
-static enum rpc_served stub_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                                  struct text message, struct buffer *out, bool may_stream, size_t reply_max,
-                                  struct rpc_stream *stream)
-{
-  (void)worker, (void)client, (void)may_stream, (void)reply_max, (void)stream;
-  struct stub *stub = context;
-  if (text_equal(message, TEXT("block"))) {
-    pthread_mutex_lock(&stub->lock);
-    stub->inside++;
-    pthread_cond_broadcast(&stub->changed);
-    while (!stub->open)
-      pthread_cond_wait(&stub->changed, &stub->lock);
-    stub->inside--;
-    pthread_mutex_unlock(&stub->lock);
-  }
-  buffer_append_text(out, message);
-  return RPC_REPLY;
-}
-
-static bool stub_serve_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served)
-{
-  (void)context;
-  if (!text_equal(message, TEXT("ping")))
-    return false;
-  BUFFER_LITERAL(out, "pong");
-  *served = RPC_REPLY;
-  return true;
-}
-
-static enum rpc_served stub_refuse(void *context, struct text message, const char *reason, struct buffer *out)
-{
-  (void)context;
-  (void)message;
-  buffer_append_text(out, text_of(reason));
-  return RPC_REPLY;
-}
 
 /* A source that serves one message and tells the test. */
 struct job {
@@ -143,15 +55,7 @@ struct fixture {
 static void open_fixture(struct fixture *f, unsigned threads, unsigned threads_max, int64_t busy_timeout_ms,
                          int thread_limit)
 {
-  *f = (struct fixture){.stub.thread_limit = thread_limit};
-  pthread_mutex_init(&f->stub.lock, NULL);
-  pthread_cond_init(&f->stub.changed, NULL);
-  f->service = (struct rpc_service){.context = &f->stub,
-                                    .spawn = stub_spawn,
-                                    .is_exiting = stub_is_exiting,
-                                    .serve = stub_serve,
-                                    .serve_ping = stub_serve_ping,
-                                    .refuse = stub_refuse};
+  stub_open(&f->stub, thread_limit, &f->service);
   struct crew_config config = {.threads = threads,
                                .threads_max = threads_max,
                                .linger_ms = 100,
@@ -162,23 +66,12 @@ static void open_fixture(struct fixture *f, unsigned threads, unsigned threads_m
   assert_int_equal(crew_start(f->crew, &f->service, &error), JP_OK);
 }
 
-static void let_go(struct fixture *f)
-{
-  pthread_mutex_lock(&f->stub.lock);
-  f->stub.open = true;
-  pthread_cond_broadcast(&f->stub.changed);
-  pthread_mutex_unlock(&f->stub.lock);
-}
-
 static void close_fixture(struct fixture *f)
 {
-  let_go(f);
+  stub_let_go(&f->stub);
   assert_true(crew_stop(f->crew, clock_now_ms() + 20000));
   crew_destroy(f->crew);
-  while (atomic_load(&f->stub.threads) > 0)
-    usleep(1000);
-  pthread_cond_destroy(&f->stub.changed);
-  pthread_mutex_destroy(&f->stub.lock);
+  stub_close(&f->stub);
 }
 
 static void submit(struct fixture *f, struct job *job, const char *message)
@@ -191,14 +84,6 @@ static void wait_done(struct fixture *f, struct job *job)
 {
   pthread_mutex_lock(&f->stub.lock);
   while (!job->done)
-    pthread_cond_wait(&f->stub.changed, &f->stub.lock);
-  pthread_mutex_unlock(&f->stub.lock);
-}
-
-static void wait_inside(struct fixture *f, int count)
-{
-  pthread_mutex_lock(&f->stub.lock);
-  while (f->stub.inside < count)
     pthread_cond_wait(&f->stub.changed, &f->stub.lock);
   pthread_mutex_unlock(&f->stub.lock);
 }
@@ -227,9 +112,9 @@ static void grows_for_blocked_calls_and_shrinks_again(void **state)
   struct job jobs[30];
   for (int i = 0; i < 30; i++)
     submit(&f, &jobs[i], "block");
-  wait_inside(&f, 30);
+  stub_wait_inside(&f.stub, 30);
   assert_true(crew_size(f.crew) >= 30);
-  let_go(&f);
+  stub_let_go(&f.stub);
   for (int i = 0; i < 30; i++)
     wait_done(&f, &jobs[i]);
   while (crew_size(f.crew) > 2)
@@ -250,7 +135,7 @@ static void answers_pings_and_refuses_when_all_are_inside(void **state)
   struct job late;
   for (int i = 0; i < 2; i++)
     submit(&f, &blocked[i], "block");
-  wait_inside(&f, 2);
+  stub_wait_inside(&f.stub, 2);
   submit(&f, &ping, "ping");
   submit(&f, &late, "echo");
   wait_done(&f, &ping);
@@ -269,12 +154,12 @@ static void a_waiting_message_is_served_when_a_member_comes_back(void **state)
   struct job waiting;
   struct job ping;
   submit(&f, &blocked, "block");
-  wait_inside(&f, 1);
+  stub_wait_inside(&f.stub, 1);
   submit(&f, &waiting, "echo");
   submit(&f, &ping, "ping");
   wait_done(&f, &ping);
   assert_false(waiting.done);
-  let_go(&f);
+  stub_let_go(&f.stub);
   wait_done(&f, &waiting);
   assert_string_equal(waiting.answer, "echo");
   close_fixture(&f);
@@ -288,7 +173,7 @@ static void no_thread_to_be_had_is_no_end(void **state)
   struct job blocked;
   struct job late;
   submit(&f, &blocked, "block");
-  wait_inside(&f, 1);
+  stub_wait_inside(&f.stub, 1);
   submit(&f, &late, "echo");
   wait_done(&f, &late);
   assert_non_null(strstr(late.answer, "busy"));
@@ -315,9 +200,9 @@ static void stop_does_not_wait_longer_than_told(void **state)
   open_fixture(&f, 1, 1, 60000, 1);
   struct job blocked;
   submit(&f, &blocked, "block");
-  wait_inside(&f, 1);
+  stub_wait_inside(&f.stub, 1);
   assert_false(crew_stop(f.crew, clock_now_ms() + 30));
-  let_go(&f);
+  stub_let_go(&f.stub);
   wait_done(&f, &blocked);
   while (atomic_load(&f.stub.threads) > 0)
     usleep(1000);

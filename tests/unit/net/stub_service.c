@@ -1,0 +1,152 @@
+#include "stub_service.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct stub_thread {
+  struct stub *stub;
+  void (*run)(void *argument, struct rpc_worker *worker);
+  void *argument;
+};
+
+static void *stub_main(void *argument)
+{
+  struct stub_thread *thread = argument;
+  int worker;
+  thread->run(thread->argument, (struct rpc_worker *)(void *)&worker);
+  atomic_fetch_sub(&thread->stub->threads, 1);
+  free(thread);
+  return NULL;
+}
+
+static enum jp_status stub_spawn(void *context, const char *name,
+                                 void (*run)(void *argument, struct rpc_worker *worker), void *argument,
+                                 struct jp_error *error)
+{
+  (void)name;
+  struct stub *stub = context;
+  if (atomic_load(&stub->threads) >= stub->thread_limit)
+    return jp_fail(error, JP_IO, "no more threads");
+  struct stub_thread *thread = malloc(sizeof *thread);
+  if (thread == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "no memory");
+  *thread = (struct stub_thread){stub, run, argument};
+  atomic_fetch_add(&stub->threads, 1);
+  pthread_t id;
+  if (pthread_create(&id, NULL, stub_main, thread) != 0)
+    abort();
+  pthread_detach(id);
+  return JP_OK;
+}
+
+static bool stub_is_exiting(void *context, struct rpc_worker *worker)
+{
+  (void)context;
+  (void)worker;
+  return false;
+}
+
+static enum rpc_served stub_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                                  struct text message, struct buffer *out, bool may_stream, size_t reply_max,
+                                  struct rpc_stream *stream)
+{
+  (void)worker, (void)client, (void)may_stream, (void)reply_max, (void)stream;
+  struct stub *stub = context;
+  if (text_equal(message, TEXT("block"))) {
+    pthread_mutex_lock(&stub->lock);
+    stub->inside++;
+    pthread_cond_broadcast(&stub->changed);
+    while (!stub->open)
+      pthread_cond_wait(&stub->changed, &stub->lock);
+    stub->inside--;
+    pthread_mutex_unlock(&stub->lock);
+  }
+  if (text_equal(message, TEXT("note")))
+    return RPC_NO_REPLY;
+  buffer_append_text(out, message);
+  return RPC_REPLY;
+}
+
+static bool stub_serve_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served)
+{
+  (void)context;
+  if (!text_equal(message, TEXT("ping")))
+    return false;
+  BUFFER_LITERAL(out, "pong");
+  *served = RPC_REPLY;
+  return true;
+}
+
+static enum rpc_served stub_refuse(void *context, struct text message, const char *reason, struct buffer *out)
+{
+  (void)context;
+  (void)message;
+  buffer_append_text(out, text_of(reason));
+  return RPC_REPLY;
+}
+
+static void stub_reject(void *context, int code, const char *reason, struct buffer *out)
+{
+  (void)context;
+  buffer_printf(out, "%d %s", code, reason);
+}
+
+static enum jp_status stub_client_open(void *context, const struct rpc_client_info *info,
+                                       struct rpc_client **client, struct jp_error *error)
+{
+  (void)error;
+  struct stub *stub = context;
+  atomic_fetch_add(&stub->clients, 1);
+  *client = (struct rpc_client *)(uintptr_t)(1 + info->channel);
+  return JP_OK;
+}
+
+static bool stub_client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                              struct uuid *kept)
+{
+  (void)worker, (void)client, (void)kept;
+  struct stub *stub = context;
+  atomic_fetch_sub(&stub->clients, 1);
+  return false;
+}
+
+void stub_open(struct stub *stub, int thread_limit, struct rpc_service *service)
+{
+  *stub = (struct stub){.thread_limit = thread_limit};
+  pthread_mutex_init(&stub->lock, NULL);
+  pthread_cond_init(&stub->changed, NULL);
+  *service = (struct rpc_service){.context = stub,
+                                  .spawn = stub_spawn,
+                                  .is_exiting = stub_is_exiting,
+                                  .client_open = stub_client_open,
+                                  .client_close = stub_client_close,
+                                  .serve = stub_serve,
+                                  .serve_ping = stub_serve_ping,
+                                  .refuse = stub_refuse,
+                                  .reject = stub_reject};
+}
+
+void stub_close(struct stub *stub)
+{
+  while (atomic_load(&stub->threads) > 0)
+    usleep(1000);
+  pthread_cond_destroy(&stub->changed);
+  pthread_mutex_destroy(&stub->lock);
+}
+
+void stub_let_go(struct stub *stub)
+{
+  pthread_mutex_lock(&stub->lock);
+  stub->open = true;
+  pthread_cond_broadcast(&stub->changed);
+  pthread_mutex_unlock(&stub->lock);
+}
+
+void stub_wait_inside(struct stub *stub, int count)
+{
+  pthread_mutex_lock(&stub->lock);
+  while (stub->inside < count)
+    pthread_cond_wait(&stub->changed, &stub->lock);
+  pthread_mutex_unlock(&stub->lock);
+}

@@ -1,0 +1,30 @@
+#ifndef JPEER_TESTS_UNIT_NET_STUB_SERVICE_H
+#define JPEER_TESTS_UNIT_NET_STUB_SERVICE_H
+/*
+ * A service with no JVM: "block" blocks until the test lets go, "ping" is a ping, "note" a notification, all
+ * else comes back.
+ */
+#include "rpc/service.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct stub {
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  bool open;
+  int inside;
+  _Atomic int threads;
+  int thread_limit;
+  _Atomic int clients; /* open now */
+};
+
+/* Fills *service with the stub's functions. */
+void stub_open(struct stub *stub, int thread_limit, struct rpc_service *service);
+/* After the crew: waits for its threads. */
+void stub_close(struct stub *stub);
+void stub_let_go(struct stub *stub);
+/* Until so many calls block. */
+void stub_wait_inside(struct stub *stub, int count);
+
+#endif

@@ -1,0 +1,273 @@
+#include "net/zeromq.h"
+
+#include "base/clock.h"
+#include "stub_service.h"
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <zmq.h>
+
+enum { MESSAGE_MAX = 1000, PENDING_MAX = 50, RECEIVE_TIMEOUT_MS = 20000 };
+
+struct fixture {
+  struct stub stub;
+  struct rpc_service service;
+  struct crew *crew;
+  struct zeromq *zeromq;
+  void *context; /* the clients' */
+};
+
+static void tick(void *context, struct crew_member *watcher, int64_t now_ms)
+{
+  (void)watcher;
+  struct fixture *f = context;
+  zeromq_tick(f->zeromq, now_ms);
+}
+
+static int open_fixture(void **state)
+{
+  struct fixture *f = calloc(1, sizeof *f);
+  stub_open(&f->stub, 100, &f->service);
+  struct jp_error error;
+  struct zeromq_config config = {
+      .message_max = MESSAGE_MAX, .pending_max = PENDING_MAX, .send_buffer_max = 10000, .handshake_ms = 1000};
+  assert_int_equal(zeromq_bind(&config, &f->zeromq, &error), JP_OK);
+  struct crew_config crew = {.threads = 2,
+                             .threads_max = 20,
+                             .linger_ms = 100,
+                             .busy_timeout_ms = 60000,
+                             .tick = tick,
+                             .context = f,
+                             .tick_ms = 10};
+  assert_int_equal(crew_create(&crew, &f->crew, &error), JP_OK);
+  assert_int_equal(zeromq_start(f->zeromq, f->crew, &error), JP_OK);
+  assert_int_equal(crew_start(f->crew, &f->service, &error), JP_OK);
+  f->context = zmq_ctx_new();
+  *state = f;
+  return 0;
+}
+
+static int close_fixture(void **state)
+{
+  struct fixture *f = *state;
+  stub_let_go(&f->stub);
+  assert_true(crew_stop(f->crew, clock_now_ms() + 20000));
+  zeromq_close(f->zeromq, 0);
+  zeromq_destroy(f->zeromq);
+  crew_destroy(f->crew);
+  stub_close(&f->stub);
+  assert_int_equal(atomic_load(&f->stub.clients), 0);
+  zmq_ctx_term(f->context);
+  free(f);
+  return 0;
+}
+
+static void *connect_client(struct fixture *f, int type)
+{
+  void *socket = zmq_socket(f->context, type);
+  int timeout = RECEIVE_TIMEOUT_MS;
+  int linger = 0;
+  int unbounded = 0;
+  zmq_setsockopt(socket, ZMQ_RCVTIMEO, &timeout, sizeof timeout);
+  zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger);
+  zmq_setsockopt(socket, ZMQ_SNDHWM, &unbounded, sizeof unbounded);
+  assert_int_equal(zmq_connect(socket, zeromq_address(f->zeromq)), 0);
+  return socket;
+}
+
+static void send_text(void *socket, const char *text, int flags)
+{
+  assert_int_equal(zmq_send(socket, text, strlen(text), flags), (int)strlen(text));
+}
+
+static void expect(void *socket, const char *wanted)
+{
+  char answer[MESSAGE_MAX * 2];
+  int length = zmq_recv(socket, answer, sizeof answer - 1, 0);
+  assert_true(length >= 0);
+  answer[length] = '\0';
+  assert_string_equal(answer, wanted);
+  int more;
+  size_t size = sizeof more;
+  zmq_getsockopt(socket, ZMQ_RCVMORE, &more, &size);
+  assert_false(more);
+}
+
+static void answers_in_the_envelope_that_came(void **state)
+{
+  struct fixture *f = *state;
+  void *dealer = connect_client(f, ZMQ_DEALER);
+  send_text(dealer, "bare", 0);
+  expect(dealer, "bare");
+  send_text(dealer, "", ZMQ_SNDMORE);
+  send_text(dealer, "delimited", 0);
+  char empty[1];
+  assert_int_equal(zmq_recv(dealer, empty, 1, 0), 0);
+  expect(dealer, "delimited");
+  zmq_close(dealer);
+
+  void *req = connect_client(f, ZMQ_REQ);
+  send_text(req, "asked", 0);
+  expect(req, "asked");
+  zmq_close(req);
+}
+
+static void every_request_of_a_req_client_is_answered(void **state)
+{
+  struct fixture *f = *state;
+  void *req = connect_client(f, ZMQ_REQ);
+  send_text(req, "note", 0);
+  expect(req, "");
+  send_text(req, "", 0);
+  expect(req, "-32700 The message is empty");
+  send_text(req, "one", ZMQ_SNDMORE);
+  send_text(req, "two", 0);
+  expect(req, "-32600 The payload has more than one frame: a message is one");
+  char large[MESSAGE_MAX + 2];
+  memset(large, 'x', sizeof large);
+  large[sizeof large - 1] = '\0';
+  send_text(req, large, 0);
+  expect(req, "-32600 The message passes the limit message-max of 1000 bytes");
+  send_text(req, "ping", 0);
+  expect(req, "ping");
+  zmq_close(req);
+}
+
+static void a_bare_notification_is_not_answered(void **state)
+{
+  struct fixture *f = *state;
+  void *dealer = connect_client(f, ZMQ_DEALER);
+  send_text(dealer, "note", 0);
+  send_text(dealer, "after", 0);
+  expect(dealer, "after");
+  send_text(dealer, "", 0);
+  expect(dealer, "-32700 The message is empty");
+  zmq_close(dealer);
+}
+
+static void keeps_the_order_of_each_client(void **state)
+{
+  enum { CLIENTS = 8, ROUNDS = 100, IN_FLIGHT = 20 };
+  struct fixture *f = *state;
+  void *clients[CLIENTS];
+  for (int c = 0; c < CLIENTS; c++)
+    clients[c] = connect_client(f, ZMQ_DEALER);
+  char text[32];
+  for (int round = 0; round < ROUNDS; round++) {
+    for (int i = 0; i < IN_FLIGHT; i++) {
+      for (int c = 0; c < CLIENTS; c++) {
+        snprintf(text, sizeof text, "%d/%d/%d", c, round, i);
+        send_text(clients[c], text, 0);
+      }
+    }
+    for (int c = 0; c < CLIENTS; c++) {
+      for (int i = 0; i < IN_FLIGHT; i++) {
+        snprintf(text, sizeof text, "%d/%d/%d", c, round, i);
+        expect(clients[c], text);
+      }
+    }
+  }
+  for (int c = 0; c < CLIENTS; c++)
+    zmq_close(clients[c]);
+}
+
+static void a_blocked_call_delays_its_own_client_only(void **state)
+{
+  struct fixture *f = *state;
+  void *slow = connect_client(f, ZMQ_DEALER);
+  void *quick = connect_client(f, ZMQ_DEALER);
+  send_text(slow, "block", 0);
+  send_text(slow, "behind", 0);
+  stub_wait_inside(&f->stub, 1);
+  for (int i = 0; i < 100; i++) {
+    send_text(quick, "quick", 0);
+    expect(quick, "quick");
+  }
+  stub_let_go(&f->stub);
+  expect(slow, "block");
+  expect(slow, "behind");
+  zmq_close(slow);
+  zmq_close(quick);
+}
+
+static void too_many_waiting_requests_are_refused(void **state)
+{
+  struct fixture *f = *state;
+  void *client = connect_client(f, ZMQ_DEALER);
+  send_text(client, "block", 0);
+  stub_wait_inside(&f->stub, 1);
+  for (int i = 0; i < PENDING_MAX; i++)
+    send_text(client, "waiting", 0);
+  expect(client, "too many requests are waiting for this client (zmq-pending-max is 50)");
+  stub_let_go(&f->stub);
+  expect(client, "block");
+  for (int i = 1; i < PENDING_MAX; i++)
+    expect(client, "waiting");
+  send_text(client, "again", 0);
+  expect(client, "again");
+  zmq_close(client);
+}
+
+/* Its pipe fills, answers are held and at last dropped; nobody else notices, and nothing hangs. */
+static void a_client_that_does_not_read_is_bounded(void **state)
+{
+  struct fixture *f = *state;
+  void *deaf = zmq_socket(f->context, ZMQ_DEALER);
+  int one = 1;
+  int linger = 0;
+  int small = 4096;
+  zmq_setsockopt(deaf, ZMQ_RCVHWM, &one, sizeof one);
+  zmq_setsockopt(deaf, ZMQ_RCVBUF, &small, sizeof small);
+  zmq_setsockopt(deaf, ZMQ_LINGER, &linger, sizeof linger);
+  assert_int_equal(zmq_connect(deaf, zeromq_address(f->zeromq)), 0);
+  char large[MESSAGE_MAX];
+  memset(large, 'y', sizeof large);
+  for (int i = 0; i < 20000; i++)
+    zmq_send(deaf, large, sizeof large, ZMQ_DONTWAIT);
+  void *other = connect_client(f, ZMQ_REQ);
+  for (int i = 0; i < 100; i++) {
+    send_text(other, "other", 0);
+    expect(other, "other");
+  }
+  zmq_close(other);
+  zmq_close(deaf);
+}
+
+static void what_is_running_at_the_end_gets_an_error(void **state)
+{
+  struct fixture *f = *state;
+  void *client = connect_client(f, ZMQ_REQ);
+  send_text(client, "block", 0);
+  stub_wait_inside(&f->stub, 1);
+  zeromq_refuse_rest(f->zeromq, "shutting down");
+  expect(client, "shutting down");
+  zmq_close(client);
+}
+
+static void a_port_in_use_is_an_error_that_names_it(void **state)
+{
+  struct fixture *f = *state;
+  unsigned port;
+  assert_int_equal(sscanf(zeromq_address(f->zeromq), "tcp://127.0.0.1:%u", &port), 1);
+  struct zeromq_config config = {.port = (uint16_t)port, .message_max = MESSAGE_MAX};
+  struct zeromq *second;
+  struct jp_error error;
+  assert_int_equal(zeromq_bind(&config, &second, &error), JP_IO);
+  assert_non_null(strstr(error.text, zeromq_address(f->zeromq)));
+  assert_non_null(strstr(error.text, "in use"));
+}
+
+int main(void)
+{
+#define CASE(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
+  const struct CMUnitTest tests[] = {
+      CASE(answers_in_the_envelope_that_came),         CASE(every_request_of_a_req_client_is_answered),
+      CASE(a_bare_notification_is_not_answered),       CASE(keeps_the_order_of_each_client),
+      CASE(a_blocked_call_delays_its_own_client_only), CASE(too_many_waiting_requests_are_refused),
+      CASE(a_client_that_does_not_read_is_bounded),    CASE(what_is_running_at_the_end_gets_an_error),
+      CASE(a_port_in_use_is_an_error_that_names_it),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
