@@ -219,7 +219,7 @@ static const struct exchange specification[] = {
      NO_REQUEST("null", "The member method is not a string")},
     {"[{\"jsonrpc\": \"2.0\", \"method\": \"sum\", \"params\": [1,2,4], \"id\": \"1\"},{\"jsonrpc\": "
      "\"2.0\", \"method\"]",
-     NO_JSON("Byte 96: ':' must come here")},
+     NO_JSON("Byte 94: ':' must come here")},
     {"[]", NO_REQUEST("null", "The batch is empty")},
     {"[1]", "[" NO_REQUEST("null", "The request is not an object") "]"},
     {"[1,2,3]",
