@@ -20,6 +20,11 @@ static const struct match_case match_cases[] = {
     {"com.example.A", "COM.Example.a", true},
     {"COM.EXAMPLE.a", "com.example.A", true},
     {"com.example", "com.example$A", false},
+    {"com.example.Calculator", "com.example.CALCulatoR", true},
+    {"com.example.Calculator", "com.example.Calculat0r", false},
+    {"com.example.Calc@lator", "com.example.Calc`lator", false}, /* one bit, but no letters */
+    {"com.examp\xC3\x89.Calculator", "COM.EXAMP\xC3\xA9.calculator", true},
+    {"com.example.Calculator", "com.exampl\xC3\x89.Calculato", false},
     {"A", "A", true},
     {"A", "com.A", false},
 
