@@ -321,6 +321,40 @@ static void test_presets_load(void **state)
   }
 }
 
+/* Every example of the manual is a policy file that loads. */
+static void test_manual(void **state)
+{
+  (void)state;
+  FILE *manual = fopen(MANUAL, "r");
+  assert_non_null(manual);
+  struct buffer yaml;
+  buffer_init(&yaml);
+  char line[512];
+  bool inside = false;
+  int examples = 0;
+  for (int at = 1; fgets(line, sizeof line, manual) != NULL; at++) {
+    if (strcmp(line, "```yaml\n") == 0) {
+      inside = true;
+      buffer_clear(&yaml);
+    } else if (inside && strcmp(line, "```\n") == 0) {
+      inside = false;
+      examples++;
+      struct arena arena;
+      arena_init(&arena);
+      struct policy_document document;
+      struct jp_error error = {0};
+      if (load(buffer_text(&yaml), &arena, &document, &error) != JP_OK)
+        fail_msg("example before line %d: %s", at, error.text);
+      arena_fini(&arena);
+    } else if (inside) {
+      buffer_append(&yaml, line, strlen(line));
+    }
+  }
+  fclose(manual);
+  buffer_fini(&yaml);
+  assert_true(examples > 0);
+}
+
 static void test_unreadable_files(void **state)
 {
   (void)state;
@@ -344,6 +378,7 @@ int main(void)
       cmocka_unit_test(test_limits),       cmocka_unit_test(test_large_file),
       cmocka_unit_test(test_whole_file),   cmocka_unit_test(test_sparse_files),
       cmocka_unit_test(test_presets_load), cmocka_unit_test(test_unreadable_files),
+      cmocka_unit_test(test_manual),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
