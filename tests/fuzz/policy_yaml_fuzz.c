@@ -1,0 +1,37 @@
+/* Any bytes as a policy file: it loads, or the error has a place; what loaded can be asked. */
+#include "policy/loader.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_error(const struct jp_error *error)
+{
+  if (error->status != JP_INVALID || strncmp(error->text, "f:", 2) != 0)
+    abort();
+}
+
+static void ask(const struct policy_document *document)
+{
+  for (size_t i = 0; i < document->rule_count; i++) {
+    const struct policy_rule *rule = &document->rules[i];
+    if (rule->line < 1 || rule->channels == 0 || rule->combinations == 0)
+      abort();
+    for (unsigned channel = 0; channel < POLICY_CHANNELS; channel++)
+      (void)policy_rule_applies(rule, channel, rule->combinations, TEXT("com.example.A$B"), TEXT("<init>"));
+  }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  struct arena arena;
+  arena_init(&arena);
+  struct policy_document document;
+  struct jp_error error = {0};
+  if (policy_load_text((struct text){(const char *)data, size}, "f", &arena, &document, &error) == JP_OK)
+    ask(&document);
+  else
+    check_error(&error);
+  arena_fini(&arena);
+  return 0;
+}
