@@ -59,7 +59,8 @@ static enum jp_status fail_at(struct loader *loader, int line, const char *forma
 
 static enum jp_status out_of_memory(struct loader *loader)
 {
-  return jp_fail(loader->error, JP_NO_MEMORY, "out of memory");
+  jp_fail(loader->error, JP_NO_MEMORY, "out of memory");
+  return JP_NO_MEMORY;
 }
 
 /* Adds "A, B, C" to the end of advice. */
@@ -341,11 +342,11 @@ static enum jp_status read_presets(struct loader *loader, const struct policy_no
   return status;
 }
 
-/* The list's length is checked and *elements has room for it; a key with nothing behind it is an empty list.
- */
+/* Checks the list and makes room for its elements; *elements stays NULL where there is nothing to read. */
 static enum jp_status begin_list(struct loader *loader, const struct policy_node *value, const char *what,
                                  size_t element_size, void **elements)
 {
+  *elements = NULL;
   if (value->null)
     return JP_OK;
   enum jp_status status = want_kind(loader, value, POLICY_LIST, what);
@@ -360,8 +361,10 @@ static enum jp_status begin_list(struct loader *loader, const struct policy_node
 static enum jp_status read_rules(struct loader *loader, const struct policy_node *value, void *target)
 {
   struct policy_document *document = target;
-  void *elements = NULL;
+  void *elements;
   enum jp_status status = begin_list(loader, value, "rules", sizeof *document->rules, &elements);
+  if (elements == NULL)
+    return status;
   document->rules = elements;
   for (const struct policy_item *item = value->first; status == JP_OK && item != NULL; item = item->next)
     status = read_rule(loader, item->value, &document->rules[document->rule_count++]);
@@ -386,8 +389,10 @@ static enum jp_status read_member_pattern(struct loader *loader, const struct po
 static enum jp_status read_idempotent(struct loader *loader, const struct policy_node *value, void *target)
 {
   struct policy_document *document = target;
-  void *elements = NULL;
+  void *elements;
   enum jp_status status = begin_list(loader, value, "idempotent", sizeof *document->idempotent, &elements);
+  if (elements == NULL)
+    return status;
   document->idempotent = elements;
   for (const struct policy_item *item = value->first; status == JP_OK && item != NULL; item = item->next)
     status = read_member_pattern(loader, item->value, &document->idempotent[document->idempotent_count++]);
@@ -409,7 +414,7 @@ enum jp_status policy_load_text(struct text yaml, const char *name, struct arena
   enum jp_status status = policy_tree_parse(yaml, name, &nodes, &root, error);
   if (status == JP_OK && (root == NULL || root->null))
     status = fail_at(&loader, 1, "the file holds no policy; the least one is 'version: 1'");
-  if (status == JP_OK)
+  else if (status == JP_OK)
     status = read_map(&loader, root, "a policy", readers, sizeof readers / sizeof readers[0], document);
   arena_fini(&nodes);
   return status;

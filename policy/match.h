@@ -9,7 +9,8 @@
  *
  * So "com.example.**" matches com.example.A and com.example.sub.B, and "**" every name. The case of letters
  * does not matter: a letter outside ASCII equals its simple lower-case form (Unicode), except that it never
- * equals an ASCII letter. '$' is an ordinary character: nested classes are "Outer$Inner".
+ * equals an ASCII letter. '$' is an ordinary character: nested classes are "Outer$Inner". Names are taken to
+ * have no empty segment; no class has one.
  *
  * A compiled pattern is constant; any thread may match with it. It lives as long as the arena it was made in.
  * Matching allocates nothing and takes at most (length of name) * (length of pattern) steps.

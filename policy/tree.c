@@ -30,7 +30,8 @@ static struct text text_of_yaml(const yaml_char_t *string)
 
 static enum jp_status out_of_memory(struct builder *builder)
 {
-  return jp_fail(builder->error, JP_NO_MEMORY, "out of memory");
+  jp_fail(builder->error, JP_NO_MEMORY, "out of memory");
+  return JP_NO_MEMORY;
 }
 
 static int line_at(struct text yaml, size_t offset)
@@ -94,8 +95,9 @@ static enum jp_status refuse(struct builder *builder, const yaml_event_t *event,
                              struct text word)
 {
   size_t shown = word.len > QUOTED_MAX ? text_valid_utf8(text_slice(word, 0, QUOTED_MAX)) : word.len;
-  return jp_fail(builder->error, JP_INVALID, "%s:%d: %s '%.*s'", builder->name, event_line(event), problem,
-                 (int)shown, word.data);
+  jp_fail(builder->error, JP_INVALID, "%s:%d: %s '%.*s'", builder->name, event_line(event), problem,
+          (int)shown, word.data);
+  return JP_INVALID;
 }
 
 static bool is_null_word(struct text t)

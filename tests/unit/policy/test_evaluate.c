@@ -274,8 +274,9 @@ static void run_case(const char *path, const char *name)
       if (++fences == 2)
         open_policy(&file, *presets == '\0' ? NULL : presets, action, yaml);
     } else if (fences == 1) {
-      assert_true(strlen(yaml) + strlen(line) < sizeof yaml);
-      strcat(yaml, line);
+      size_t used = strlen(yaml);
+      assert_true(used + strlen(line) < sizeof yaml);
+      memcpy(yaml + used, line, strlen(line) + 1);
     } else {
       line[strcspn(line, "\n")] = '\0';
       if (fences == 2)
