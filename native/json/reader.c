@@ -62,28 +62,28 @@ static const char *skip_plain(const char *p, const char *end)
 
 static struct json_value value_at(const char *p, const char *end)
 {
-  enum json_kind kind = JSON_NUMBER;
+  enum json_kind kind = JSON_KIND_NUMBER;
   const char *behind;
   switch (*p) {
   case '"':
-    kind = JSON_STRING;
+    kind = JSON_KIND_STRING;
     behind = skip_string(p, end);
     break;
   case '{':
   case '[':
-    kind = *p == '{' ? JSON_OBJECT : JSON_ARRAY;
+    kind = *p == '{' ? JSON_KIND_OBJECT : JSON_KIND_ARRAY;
     behind = skip_container(p, end);
     break;
   case 't':
-    kind = JSON_TRUE;
+    kind = JSON_KIND_TRUE;
     behind = p + 4;
     break;
   case 'f':
-    kind = JSON_FALSE;
+    kind = JSON_KIND_FALSE;
     behind = p + 5;
     break;
   case 'n':
-    kind = JSON_NULL;
+    kind = JSON_KIND_NULL;
     behind = p + 4;
     break;
   default:
@@ -101,7 +101,7 @@ struct json_value json_root(struct text validated)
 
 struct json_cursor json_enter(struct json_value object_or_array)
 {
-  assert(object_or_array.kind == JSON_OBJECT || object_or_array.kind == JSON_ARRAY);
+  assert(object_or_array.kind == JSON_KIND_OBJECT || object_or_array.kind == JSON_KIND_ARRAY);
   struct text span = object_or_array.span;
   return (struct json_cursor){span.data + 1, span.data + span.len};
 }
@@ -143,7 +143,7 @@ size_t json_count(struct json_value object_or_array)
   size_t count = 0;
   struct text key;
   struct json_value value;
-  if (object_or_array.kind == JSON_OBJECT) {
+  if (object_or_array.kind == JSON_KIND_OBJECT) {
     while (json_next_member(&cursor, &key, &value))
       count++;
   } else {
@@ -266,8 +266,8 @@ struct text json_unescape(struct text raw, struct arena *arena)
   return (struct text){text, len};
 }
 
-struct text json_string(struct json_value string, struct arena *arena)
+struct text json_read_string(struct json_value string, struct arena *arena)
 {
-  assert(string.kind == JSON_STRING);
+  assert(string.kind == JSON_KIND_STRING);
   return json_unescape(text_slice(string.span, 1, string.span.len - 1), arena);
 }

@@ -36,7 +36,15 @@ struct json_fault {
 enum jp_status json_validate(struct text message, struct json_limits limits, struct text suffix_member,
                              struct json_fault *fault) JP_MUST_CHECK;
 
-enum json_kind { JSON_NULL, JSON_TRUE, JSON_FALSE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+enum json_kind {
+  JSON_KIND_NULL,
+  JSON_KIND_TRUE,
+  JSON_KIND_FALSE,
+  JSON_KIND_NUMBER,
+  JSON_KIND_STRING,
+  JSON_KIND_ARRAY,
+  JSON_KIND_OBJECT
+};
 
 /* A value in validated text: its span, from its first byte to its last, without white space around it. */
 struct json_value {
@@ -67,7 +75,7 @@ size_t json_count(struct json_value object_or_array);
  * The text of a string value or raw key, unescaped: borrowed from the message where it has no escape, else in
  * the arena. Lone surrogates are kept (base/text.h). data is NULL when memory is short.
  */
-struct text json_string(struct json_value string, struct arena *arena);
+struct text json_read_string(struct json_value string, struct arena *arena);
 struct text json_unescape(struct text raw, struct arena *arena);
 
 #endif

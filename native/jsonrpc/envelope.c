@@ -66,7 +66,7 @@ static void collect_members(struct json_value object, struct members *members)
 
 static bool is_string(const struct members *members, enum member member, struct text wanted)
 {
-  if (!members->present[member] || members->values[member].kind != JSON_STRING)
+  if (!members->present[member] || members->values[member].kind != JSON_KIND_STRING)
     return false;
   struct text span = members->values[member].span;
   return json_key_is(text_slice(span, 1, span.len - 1), wanted);
@@ -74,7 +74,7 @@ static bool is_string(const struct members *members, enum member member, struct 
 
 static bool is_id(enum json_kind kind)
 {
-  return kind == JSON_STRING || kind == JSON_NUMBER || kind == JSON_NULL;
+  return kind == JSON_KIND_STRING || kind == JSON_KIND_NUMBER || kind == JSON_KIND_NULL;
 }
 
 static bool check_version(const struct members *members, struct envelope *envelope)
@@ -93,9 +93,9 @@ static bool read_method(const struct members *members, struct arena *arena, stru
   if (!members->present[MEMBER_METHOD])
     return fail(envelope, JSONRPC_INVALID_REQUEST, "Method is missing");
   struct json_value value = members->values[MEMBER_METHOD];
-  if (value.kind != JSON_STRING)
+  if (value.kind != JSON_KIND_STRING)
     return fail(envelope, JSONRPC_INVALID_REQUEST, "The member method is not a string");
-  envelope->request.method = json_string(value, arena);
+  envelope->request.method = json_read_string(value, arena);
   if (envelope->request.method.data == NULL)
     return fail(envelope, JSONRPC_INTERNAL_ERROR, "Out of memory");
   return true;
@@ -106,7 +106,7 @@ static bool read_params(const struct members *members, struct envelope *envelope
   if (!members->present[MEMBER_PARAMS])
     return true;
   struct json_value value = members->values[MEMBER_PARAMS];
-  if (value.kind != JSON_ARRAY && value.kind != JSON_OBJECT)
+  if (value.kind != JSON_KIND_ARRAY && value.kind != JSON_KIND_OBJECT)
     return fail(envelope, JSONRPC_INVALID_REQUEST, "The member params is neither an object nor an array");
   envelope->request.has_params = true;
   envelope->request.params = value;
@@ -115,9 +115,9 @@ static bool read_params(const struct members *members, struct envelope *envelope
 
 static bool read_peer_id(const struct members *members, struct arena *arena, struct envelope *envelope)
 {
-  if (!members->present[MEMBER_PEER_ID] || members->values[MEMBER_PEER_ID].kind != JSON_STRING)
+  if (!members->present[MEMBER_PEER_ID] || members->values[MEMBER_PEER_ID].kind != JSON_KIND_STRING)
     return true;
-  envelope->request.peer_id = json_string(members->values[MEMBER_PEER_ID], arena);
+  envelope->request.peer_id = json_read_string(members->values[MEMBER_PEER_ID], arena);
   if (envelope->request.peer_id.data == NULL)
     return fail(envelope, JSONRPC_INTERNAL_ERROR, "Out of memory");
   return true;
@@ -126,7 +126,7 @@ static bool read_peer_id(const struct members *members, struct arena *arena, str
 bool envelope_read(struct json_value value, struct arena *arena, struct envelope *envelope)
 {
   envelope->request = (struct jsonrpc_request){0};
-  if (value.kind != JSON_OBJECT)
+  if (value.kind != JSON_KIND_OBJECT)
     return fail(envelope, JSONRPC_INVALID_REQUEST, "The request is not an object");
   struct members members;
   collect_members(value, &members);

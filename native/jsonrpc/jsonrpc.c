@@ -235,7 +235,7 @@ enum jsonrpc_handled jsonrpc_handle(const struct jsonrpc_service *service, struc
   if (status != JP_OK)
     return refuse_text(service, message, status, &fault, out);
   struct json_value root = json_root(message);
-  if (root.kind == JSON_ARRAY)
+  if (root.kind == JSON_KIND_ARRAY)
     return handle_batch(service, root, out, stream);
   return handle_request(service, root, service->may_stream, out, stream);
 }

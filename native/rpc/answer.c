@@ -104,7 +104,7 @@ static bool is_single_request(const struct rpc_peer *peer, struct text message)
   struct json_fault fault;
   return message.len <= PING_MAX &&
          json_validate(message, rpc_peer_json_limits(peer), TEXT("params"), &fault) == JP_OK &&
-         json_root(message).kind == JSON_OBJECT;
+         json_root(message).kind == JSON_KIND_OBJECT;
 }
 
 bool rpc_peer_serve_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served)

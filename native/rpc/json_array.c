@@ -29,13 +29,13 @@ struct element_rule {
 /* The number that an element holds, written as one or as a text of one (behaviour.md: `"5"` for int). */
 static bool read_number(struct array_reader *reader, struct json_value json, struct json_number *number)
 {
-  if (json.kind == JSON_NUMBER) {
+  if (json.kind == JSON_KIND_NUMBER) {
     json_number_read(json.span, number);
     return true;
   }
-  if (json.kind != JSON_STRING)
+  if (json.kind != JSON_KIND_STRING)
     return false;
-  struct text t = json_string(json, reader->decoder->arena);
+  struct text t = json_read_string(json, reader->decoder->arena);
   return t.data != NULL && json_number_parse(t, number);
 }
 
@@ -84,10 +84,10 @@ static bool read_long(struct array_reader *reader, struct json_value json, void 
 
 static bool read_boolean(struct array_reader *reader, struct json_value json, void *slot)
 {
-  bool is_true = json.kind == JSON_TRUE;
-  bool is_false = json.kind == JSON_FALSE;
-  if (json.kind == JSON_STRING) {
-    struct text t = json_string(json, reader->decoder->arena);
+  bool is_true = json.kind == JSON_KIND_TRUE;
+  bool is_false = json.kind == JSON_KIND_FALSE;
+  if (json.kind == JSON_KIND_STRING) {
+    struct text t = json_read_string(json, reader->decoder->arena);
     is_true = t.data != NULL && text_equal_ignore_case(t, TEXT("true"));
     is_false = t.data != NULL && text_equal_ignore_case(t, TEXT("false"));
   }
@@ -97,9 +97,9 @@ static bool read_boolean(struct array_reader *reader, struct json_value json, vo
 
 static bool read_char(struct array_reader *reader, struct json_value json, void *slot)
 {
-  if (json.kind != JSON_STRING)
+  if (json.kind != JSON_KIND_STRING)
     return false;
-  struct text t = json_string(json, reader->decoder->arena);
+  struct text t = json_read_string(json, reader->decoder->arena);
   if (t.data == NULL || text_utf16_length(t) != 1)
     return false;
   text_to_utf16(t, slot);
@@ -109,9 +109,9 @@ static bool read_char(struct array_reader *reader, struct json_value json, void 
 /* JSON has no text for these three; Java's is taken. */
 static bool read_special(struct array_reader *reader, struct json_value json, double *value)
 {
-  if (json.kind != JSON_STRING)
+  if (json.kind != JSON_KIND_STRING)
     return false;
-  struct text t = json_string(json, reader->decoder->arena);
+  struct text t = json_read_string(json, reader->decoder->arena);
   if (t.data == NULL)
     return false;
   if (text_equal(t, TEXT("NaN")))
@@ -222,13 +222,13 @@ static enum jp_status read_row(struct array_reader *reader, struct json_value js
   row->suffix = 0;
   row->type = TEXT_ABSENT;
   row->literal = TEXT_ABSENT;
-  if (json.kind == JSON_NULL) {
+  if (json.kind == JSON_KIND_NULL) {
     row->kind = OP_NULL;
     return JP_OK;
   }
-  if (json.kind == JSON_OBJECT) /* {"ref"}: an array that the session holds */
+  if (json.kind == JSON_KIND_OBJECT) /* {"ref"}: an array that the session holds */
     return rpc_value_decode(reader->decoder, json, row);
-  if (json.kind != JSON_ARRAY)
+  if (json.kind != JSON_KIND_ARRAY)
     return fail_element(reader, json, "an array");
   reader->level++;
   enum jp_status status = read_array(reader, json, row);
@@ -278,11 +278,11 @@ enum jp_status rpc_array_decode(struct rpc_value_decoder *decoder, const struct 
                                 struct json_value json, struct op_value *value)
 {
   struct array_reader reader = {.decoder = decoder, .type = type, .rule = find_rule(type->base)};
-  if (json.kind == JSON_NULL) {
+  if (json.kind == JSON_KIND_NULL) {
     value->kind = OP_NULL;
     return JP_OK;
   }
-  if (json.kind != JSON_ARRAY || reader.rule == NULL)
+  if (json.kind != JSON_KIND_ARRAY || reader.rule == NULL)
     return fail_whole(decoder, type, "an array or null");
   return read_array(&reader, json, value);
 }
@@ -291,13 +291,13 @@ enum jp_status rpc_base64_decode(struct rpc_value_decoder *decoder, struct json_
                                  struct op_value *value)
 {
   static const struct op_type bytes = {.base = 'B', .dimensions = 1, .name = TEXT("byte")};
-  if (json.kind == JSON_NULL) {
+  if (json.kind == JSON_KIND_NULL) {
     value->kind = OP_NULL;
     return JP_OK;
   }
-  if (json.kind != JSON_STRING)
+  if (json.kind != JSON_KIND_STRING)
     return fail_whole(decoder, &bytes, "a string of base64 or null");
-  struct text t = json_string(json, decoder->arena);
+  struct text t = json_read_string(json, decoder->arena);
   uint8_t *data = t.data == NULL ? NULL : arena_alloc(decoder->arena, base64_decoded_max(t) + 1);
   if (data == NULL)
     return rpc_value_no_memory(decoder);

@@ -44,8 +44,8 @@ void rpc_members_collect(struct json_value object, const struct text *names, int
 const char *rpc_json_kind_name(enum json_kind kind)
 {
   static const char *const names[] = {
-      [JSON_NULL] = "null",       [JSON_TRUE] = "a boolean",  [JSON_FALSE] = "a boolean",
-      [JSON_NUMBER] = "a number", [JSON_STRING] = "a string", [JSON_ARRAY] = "an array",
-      [JSON_OBJECT] = "an object"};
+      [JSON_KIND_NULL] = "null",       [JSON_KIND_TRUE] = "a boolean",  [JSON_KIND_FALSE] = "a boolean",
+      [JSON_KIND_NUMBER] = "a number", [JSON_KIND_STRING] = "a string", [JSON_KIND_ARRAY] = "an array",
+      [JSON_KIND_OBJECT] = "an object"};
   return names[kind];
 }

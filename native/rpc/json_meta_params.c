@@ -54,7 +54,7 @@ static enum jp_status no_memory(struct meta_reader *reader)
 
 static bool is_type(struct json_value json, const struct meta_rule *rule)
 {
-  if (json.kind != JSON_STRING)
+  if (json.kind != JSON_KIND_STRING)
     return false;
   const struct text *types = rule->is_list ? list_types : boolean_types;
   struct text raw = text_slice(json.span, 1, json.span.len - 1);
@@ -68,9 +68,9 @@ static bool is_type(struct json_value json, const struct meta_rule *rule)
 static enum jp_status read_list(struct meta_reader *reader, const struct meta_rule *rule,
                                 struct json_value json, struct text **list, size_t *count)
 {
-  if (json.kind == JSON_NULL)
+  if (json.kind == JSON_KIND_NULL)
     return JP_OK;
-  if (json.kind != JSON_ARRAY)
+  if (json.kind != JSON_KIND_ARRAY)
     return fail(reader, rule, "must be an array of strings or null");
   size_t length = json_count(json);
   struct text *items = arena_alloc(reader->arena, length * sizeof *items);
@@ -79,9 +79,9 @@ static enum jp_status read_list(struct meta_reader *reader, const struct meta_ru
   struct json_cursor cursor = json_enter(json);
   struct json_value element;
   for (size_t i = 0; i < length && json_next_element(&cursor, &element); i++) {
-    if (element.kind != JSON_STRING)
+    if (element.kind != JSON_KIND_STRING)
       return fail(reader, rule, "must be an array of strings or null");
-    items[i] = json_string(element, reader->arena);
+    items[i] = json_read_string(element, reader->arena);
     if (items[i].data == NULL)
       return no_memory(reader);
   }
@@ -100,17 +100,17 @@ static enum jp_status read_value(struct meta_reader *reader, enum meta_argument 
   if (argument == META_INCLUDE_CLASSES)
     return read_list(reader, &rules[argument], json, &operation->meta.include_classes,
                      &operation->meta.include_count);
-  if (json.kind != JSON_TRUE && json.kind != JSON_FALSE)
+  if (json.kind != JSON_KIND_TRUE && json.kind != JSON_KIND_FALSE)
     return fail(reader, &rules[argument], "must be true or false");
   bool *flag =
       argument == META_COMPRESS_ENCODE ? &operation->meta.compress_encode : &operation->meta.merge_ancestry;
-  *flag = json.kind == JSON_TRUE;
+  *flag = json.kind == JSON_KIND_TRUE;
   return JP_OK;
 }
 
 static int find_rule(struct json_value name)
 {
-  if (name.kind != JSON_STRING)
+  if (name.kind != JSON_KIND_STRING)
     return -1;
   struct text raw = text_slice(name.span, 1, name.span.len - 1);
   for (int i = 0; i < META_RULES; i++) {
@@ -123,7 +123,7 @@ static int find_rule(struct json_value name)
 static enum jp_status read_argument(struct meta_reader *reader, struct json_value json, size_t index,
                                     bool seen[META_RULES])
 {
-  if (json.kind != JSON_OBJECT)
+  if (json.kind != JSON_KIND_OBJECT)
     return fail_index(reader, index, "must be an object with 'name', 'type' and 'value'");
   struct rpc_members members;
   rpc_members_collect(json, member_names, META_MEMBERS, &members);

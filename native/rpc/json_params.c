@@ -52,9 +52,9 @@ static enum jp_status read_text(struct params_reader *reader, enum param param, 
 {
   if (!reader->members.has[param])
     return fail(reader, missing);
-  if (reader->members.value[param].kind != JSON_STRING)
+  if (reader->members.value[param].kind != JSON_KIND_STRING)
     return fail_kind(reader, param, "a string");
-  *t = json_string(reader->members.value[param], reader->arena);
+  *t = json_read_string(reader->members.value[param], reader->arena);
   if (t->data == NULL) {
     outcome_fail(reader->outcome, reader->arena, FAILURE_INTERNAL, NULL, "out of memory");
     return JP_NO_MEMORY;
@@ -71,7 +71,7 @@ static enum jp_status read_instance(struct params_reader *reader)
 {
   if (!reader->members.has[PARAM_INSTANCE])
     return JP_OK;
-  if (reader->members.value[PARAM_INSTANCE].kind != JSON_NUMBER)
+  if (reader->members.value[PARAM_INSTANCE].kind != JSON_KIND_NUMBER)
     return fail_kind(reader, PARAM_INSTANCE, "an integer");
   if (!rpc_ref_decode(reader->members.value[PARAM_INSTANCE], &reader->operation->instance))
     return fail(reader, "'instance' must be an integer from 1 to 2147483647");
@@ -84,7 +84,7 @@ static enum jp_status read_args(struct params_reader *reader)
   struct json_value args = reader->members.value[PARAM_ARGS];
   if (!reader->members.has[PARAM_ARGS])
     return JP_OK;
-  if (args.kind != JSON_ARRAY)
+  if (args.kind != JSON_KIND_ARRAY)
     return fail_kind(reader, PARAM_ARGS, "an array");
   size_t count = json_count(args);
   if (count > RPC_ARGS_MAX) {
@@ -115,7 +115,7 @@ static enum jp_status read_encoding(struct params_reader *reader)
   struct json_value encoding = reader->members.value[PARAM_ENCODING];
   if (!reader->members.has[PARAM_ENCODING])
     return JP_OK;
-  if (encoding.kind != JSON_STRING)
+  if (encoding.kind != JSON_KIND_STRING)
     return fail_kind(reader, PARAM_ENCODING, "a string");
   if (!json_key_is(text_slice(encoding.span, 1, encoding.span.len - 1), TEXT("base64")))
     return fail(reader, "'encoding' must be \"base64\"");
@@ -254,7 +254,7 @@ static enum jp_status read_meta(struct params_reader *reader)
   reader->operation->meta.compress_encode = true;
   if (!reader->members.has[PARAM_ARGS])
     return JP_OK;
-  if (reader->members.value[PARAM_ARGS].kind != JSON_ARRAY)
+  if (reader->members.value[PARAM_ARGS].kind != JSON_KIND_ARRAY)
     return fail_kind(reader, PARAM_ARGS, "an array");
   return rpc_meta_args_decode(reader->members.value[PARAM_ARGS], reader->arena, reader->operation,
                               reader->outcome);
@@ -298,7 +298,7 @@ enum jp_status rpc_params_decode(const struct jsonrpc_request *request, struct a
   *operation = (struct operation){.kind = method->kind};
   if (!request->has_params)
     return fail(&reader, "Params are missing");
-  if (request->params.kind != JSON_OBJECT)
+  if (request->params.kind != JSON_KIND_OBJECT)
     return fail(&reader, "'params' must be an object: parameters by position are not taken");
   rpc_members_collect(request->params, param_names, PARAMS, &reader.members);
   if (reader.members.repeated >= 0) {

@@ -56,7 +56,7 @@ static enum jp_status fail(struct rpc_value_decoder *decoder, const char *what)
 
 bool rpc_ref_decode(struct json_value json, uint32_t *ref)
 {
-  if (json.kind != JSON_NUMBER)
+  if (json.kind != JSON_KIND_NUMBER)
     return false;
   struct json_number number;
   json_number_read(json.span, &number);
@@ -70,7 +70,7 @@ static enum jp_status decode_text(struct rpc_value_decoder *decoder, struct json
                                   struct op_value *value)
 {
   value->kind = OP_TEXT;
-  value->text = json_string(json, decoder->arena);
+  value->text = json_read_string(json, decoder->arena);
   return value->text.data == NULL ? rpc_value_no_memory(decoder) : JP_OK;
 }
 
@@ -192,22 +192,22 @@ static enum jp_status decode_bare(struct rpc_value_decoder *decoder, struct json
                                   struct op_value *value)
 {
   switch (json.kind) {
-  case JSON_NULL:
+  case JSON_KIND_NULL:
     value->kind = OP_NULL;
     return JP_OK;
-  case JSON_TRUE:
-  case JSON_FALSE:
+  case JSON_KIND_TRUE:
+  case JSON_KIND_FALSE:
     value->kind = OP_BOOLEAN;
-    value->boolean = json.kind == JSON_TRUE;
+    value->boolean = json.kind == JSON_KIND_TRUE;
     return JP_OK;
-  case JSON_NUMBER:
+  case JSON_KIND_NUMBER:
     decode_number(json, value);
     return JP_OK;
-  case JSON_STRING:
+  case JSON_KIND_STRING:
     return decode_text(decoder, json, value);
-  case JSON_ARRAY:
+  case JSON_KIND_ARRAY:
     return decode_list(decoder, json, value);
-  case JSON_OBJECT:
+  case JSON_KIND_OBJECT:
     return decode_map(decoder, json, value);
   }
   return fail(decoder, "is no JSON value");
@@ -222,7 +222,7 @@ static enum jp_status decode_encoded(struct rpc_value_decoder *decoder, const st
                                      const struct op_type *type, struct op_value *value)
 {
   struct json_value encoding = members->value[ARGUMENT_ENCODING];
-  if (encoding.kind != JSON_STRING)
+  if (encoding.kind != JSON_KIND_STRING)
     return fail(decoder, "'encoding' must be a string");
   if (!json_key_is(text_slice(encoding.span, 1, encoding.span.len - 1), TEXT("base64")))
     return fail(decoder, "'encoding' must be \"base64\"");
@@ -263,9 +263,9 @@ static enum jp_status decode_typed(struct rpc_value_decoder *decoder, const stru
   }
   if (members->has[ARGUMENT_TYPE]) {
     struct json_value type = members->value[ARGUMENT_TYPE];
-    if (type.kind != JSON_STRING)
+    if (type.kind != JSON_KIND_STRING)
       return fail(decoder, "'type' must be a string");
-    value->type = json_string(type, decoder->arena);
+    value->type = json_read_string(type, decoder->arena);
     if (value->type.data == NULL)
       return rpc_value_no_memory(decoder);
     if (value->type.len == 0)
@@ -290,7 +290,7 @@ static enum jp_status decode_element(struct rpc_value_decoder *decoder, struct j
   value->suffix = 0;
   value->type = TEXT_ABSENT;
   value->literal = TEXT_ABSENT;
-  if (json.kind != JSON_OBJECT)
+  if (json.kind != JSON_KIND_OBJECT)
     return decode_bare(decoder, json, value);
   struct rpc_members members;
   rpc_members_collect(json, argument_names, ARGUMENT_MEMBERS, &members);

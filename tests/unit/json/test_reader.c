@@ -35,14 +35,14 @@ static void finds_the_root_and_its_kind(void **state)
     enum json_kind kind;
     const char *span;
   } cases[] = {
-      {TEXT("null"), JSON_NULL, "null"},
-      {TEXT(" true "), JSON_TRUE, "true"},
-      {TEXT("\r\n\tfalse"), JSON_FALSE, "false"},
-      {TEXT(" -1.5e3 "), JSON_NUMBER, "-1.5e3"},
-      {TEXT("7l"), JSON_NUMBER, "7l"},
-      {TEXT(" \"a\\\"b\" "), JSON_STRING, "\"a\\\"b\""},
-      {TEXT(" [1,[2]] "), JSON_ARRAY, "[1,[2]]"},
-      {TEXT("{\"]}\":\"}\\\\\"}\n"), JSON_OBJECT, "{\"]}\":\"}\\\\\"}"},
+      {TEXT("null"), JSON_KIND_NULL, "null"},
+      {TEXT(" true "), JSON_KIND_TRUE, "true"},
+      {TEXT("\r\n\tfalse"), JSON_KIND_FALSE, "false"},
+      {TEXT(" -1.5e3 "), JSON_KIND_NUMBER, "-1.5e3"},
+      {TEXT("7l"), JSON_KIND_NUMBER, "7l"},
+      {TEXT(" \"a\\\"b\" "), JSON_KIND_STRING, "\"a\\\"b\""},
+      {TEXT(" [1,[2]] "), JSON_KIND_ARRAY, "[1,[2]]"},
+      {TEXT("{\"]}\":\"}\\\\\"}\n"), JSON_KIND_OBJECT, "{\"]}\":\"}\\\\\"}"},
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct json_value root = read_text(cases[i].text);
@@ -163,7 +163,7 @@ static void unescapes_strings(void **state)
   arena_init(&arena);
   for (size_t i = 0; i < COUNT_OF(strings); i++) {
     struct json_value value = read_text(strings[i].json);
-    unit_assert_text(json_string(value, &arena), strings[i].text, __FILE__, __LINE__);
+    unit_assert_text(json_read_string(value, &arena), strings[i].text, __FILE__, __LINE__);
   }
   arena_fini(&arena);
 }
@@ -174,7 +174,7 @@ static void borrows_strings_without_escapes(void **state)
   struct arena arena;
   arena_init(&arena);
   struct json_value value = read_text(TEXT("\"plain\""));
-  assert_ptr_equal(json_string(value, &arena).data, value.span.data + 1);
+  assert_ptr_equal(json_read_string(value, &arena).data, value.span.data + 1);
   assert_null(arena.first);
   assert_non_null(json_unescape(TEXT(""), &arena).data);
 }

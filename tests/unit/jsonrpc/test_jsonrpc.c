@@ -24,7 +24,7 @@ static void subtract(const struct jsonrpc_request *request, struct jsonrpc_respo
   struct json_cursor cursor = json_enter(request->params);
   struct json_value value;
   struct text key;
-  if (request->params.kind == JSON_OBJECT) {
+  if (request->params.kind == JSON_KIND_OBJECT) {
     while (json_next_member(&cursor, &key, &value))
       *(json_key_is(key, TEXT("minuend")) ? &minuend : &subtrahend) = integer_of(value);
   } else {
