@@ -1,0 +1,248 @@
+"""Runs the conformance cases over WebSocket, HTTP and ZeroMQ alike.
+
+usage: run.py [--transport NAME] [--suite NAME] [--verbose]
+
+A suite is a folder; each of its *.json files is a case or a list of cases:
+
+    {"name": "...", "options": ["--compat", "pal"], "steps": [{"request": ..., "reply": ...}, ...]}
+
+The steps of a case share a session. "request" is JSON, or with "raw" the text itself. "reply" is what has to come
+back, null for nothing at all. In a reply, a string that begins with "$" stands for a kind of value:
+
+    "$any"            anything             "$text"           any string
+    "$ref", "$ref:x"  a ref, kept as x     "$frames"         a list of strings
+    "$begins:T"       a text that begins   "$contains:T"     a text that contains T
+    "$same:x"         what was kept as x
+
+and the member "...": true lets an object have more members than are listed. In a request, "$ref:x" is what was kept
+as x, and in a raw text <x>. A step may also be written short, for one of the six methods:
+
+    {"call": "fixtures.Calculator.add", "on": "$ref:x", "args": [...], "gives": {"type": "int", "value": "8"}}
+
+with call, get, put ("value"), new, control or meta; "args" and "value" may be raw text. It "gives" a value object
+("null": false unless it says otherwise), or "void", or it "fails" with [code, data.message, throwable_type] of which
+the last may be left out. "only" names the transports that a case is for. "contains" beside (or instead of)
+"reply" is text that has to stand in the reply byte for byte.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from support.clients import TRANSPORTS  # noqa: E402
+from support.peer import Peer  # noqa: E402
+
+HERE = Path(__file__).resolve().parent
+VERBS = ("call", "get", "put", "new", "control", "meta")
+MESSAGES = {-32700: "Parse error", -32600: "Invalid Request", -32601: "Method not found", -32602: "Invalid params",
+            -32603: "Internal error", -32000: "Server error", -32001: "RPC access denied"}
+STANDARD = ("--rpc-default-action", "ALLOW")
+
+
+class Mismatch(Exception):
+    """Where and how a reply differs from what was expected."""
+
+
+def fill(request, kept):
+    """The request with "$ref:x" replaced by what was kept as x."""
+    if isinstance(request, str) and request.startswith("$ref:"):
+        return kept[request[5:]]
+    if isinstance(request, list):
+        return [fill(element, kept) for element in request]
+    if isinstance(request, dict):
+        return {name: fill(value, kept) for name, value in request.items()}
+    return request
+
+
+def fill_raw(text, kept):
+    for name, value in kept.items():
+        text = text.replace(f"<{name}>", str(value))
+    return text
+
+
+def is_ref(value):
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def matches_kind(kind, argument, actual, kept):
+    if kind == "any":
+        return True
+    if kind == "text":
+        return isinstance(actual, str)
+    if kind == "frames":
+        return isinstance(actual, list) and all(isinstance(frame, str) for frame in actual)
+    if kind == "begins":
+        return isinstance(actual, str) and actual.startswith(argument)
+    if kind == "contains":
+        return isinstance(actual, str) and argument in actual
+    if kind == "same":
+        return actual == kept[argument]
+    if kind == "ref":
+        if is_ref(actual) and argument:
+            kept.setdefault(argument, actual)
+        return is_ref(actual) and (not argument or kept[argument] == actual)
+    raise ValueError(f"no kind of value is called ${kind}")
+
+
+def compare(expected, actual, kept, where="reply"):
+    if isinstance(expected, str) and expected.startswith("$"):
+        kind, _, argument = expected[1:].partition(":")
+        if not matches_kind(kind, argument, actual, kept):
+            raise Mismatch(f"{where}: {actual!r} is not {expected}")
+    elif isinstance(expected, dict):
+        compare_objects(expected, actual, kept, where)
+    elif isinstance(expected, list):
+        if not isinstance(actual, list) or len(actual) != len(expected):
+            raise Mismatch(f"{where}: {actual!r} is not a list of {len(expected)}")
+        for index, element in enumerate(expected):
+            compare(element, actual[index], kept, f"{where}[{index}]")
+    elif type(expected) is not type(actual) or expected != actual:
+        raise Mismatch(f"{where}: {actual!r} is not {expected!r}")
+
+
+def compare_objects(expected, actual, kept, where):
+    if not isinstance(actual, dict):
+        raise Mismatch(f"{where}: {actual!r} is no object")
+    more = "..." in expected
+    for name, value in expected.items():
+        if name == "...":
+            continue
+        if name not in actual:
+            raise Mismatch(f"{where}: {name} is missing in {actual!r}")
+        compare(value, actual[name], kept, f"{where}.{name}")
+    surplus = set(actual) - set(expected)
+    if surplus and not more:
+        raise Mismatch(f"{where}: {sorted(surplus)} too many in {actual!r}")
+
+
+def expand_request(verb, step, kept):
+    """The text of a step that is written short."""
+    params = {}
+    if verb in ("control", "meta"):
+        params["method"] = step[verb]
+    elif verb == "new":
+        params["type"] = step[verb]
+    else:
+        params["type"], _, member = step[verb].rpartition(".")
+        params["method" if verb == "call" else "field"] = member
+    if "on" in step:
+        params["instance"] = step["on"]
+    members = [f"{json.dumps(name)}:{json.dumps(fill(value, kept))}" for name, value in params.items()]
+    for name in ("args", "value", "encoding"):
+        if name in step:
+            raw = name != "encoding" and isinstance(step[name], str)
+            members.append(f'"{name}":' + (fill_raw(step[name], kept) if raw else json.dumps(fill(step[name], kept))))
+    return f'{{"jsonrpc":"2.0","id":1,"method":"{verb}","params":{{{",".join(members)}}}}}'
+
+
+def expand_reply(step):
+    if "fails" in step:
+        code, message, *throwable = step["fails"]
+        data = {"...": True, "message": message, "request_id": 1}
+        if throwable:
+            data["throwable_type"] = throwable[0]
+        return {"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": MESSAGES[code], "data": data}}
+    if step["gives"] == "void":
+        return {"jsonrpc": "2.0", "id": 1, "result": {"void": True}}
+    return {"jsonrpc": "2.0", "id": 1, "result": {"void": False, "value": {"null": False, **step["gives"]}}}
+
+
+def expand(step, kept):
+    for verb in VERBS:
+        if verb in step:
+            return {"raw": expand_request(verb, step, kept), "reply": expand_reply(step)}
+    return step
+
+
+def run_step(step, client, kept):
+    step = expand(step, kept)
+    text = fill_raw(step["raw"], kept) if "raw" in step else json.dumps(fill(step["request"], kept))
+    expects_nothing = "reply" in step and step["reply"] is None
+    reply = client.exchange_or_nothing(text) if expects_nothing else client.exchange(text)
+    if expects_nothing:
+        if reply is not None:
+            raise Mismatch(f"an answer to {text}: {reply}")
+        return
+    if reply is None:
+        raise Mismatch(f"no answer to {text}")
+    if "contains" in step and step["contains"] not in reply:
+        raise Mismatch(f"{step['contains']!r} does not stand in {reply}")
+    if "reply" in step:
+        try:
+            compare(step["reply"], json.loads(reply), kept)
+        except Mismatch as mismatch:
+            raise Mismatch(f"{text[:300]}\n      {mismatch}") from None
+
+
+def run_case(case, transport, peer):
+    kept = {}
+    with transport(peer) as client:
+        for step in case["steps"]:
+            run_step(step, client, kept)
+
+
+def read_suite(folder):
+    for path in sorted(folder.glob("*.json")):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        for case in content if isinstance(content, list) else [content]:
+            yield {**case, "name": f"{folder.name}/{path.stem}: {case['name']}"}
+
+
+def read_cases(suite):
+    cases = []
+    for folder in sorted(path for path in HERE.iterdir() if path.is_dir() and path.name != "__pycache__"):
+        if suite in (None, folder.name):
+            cases += read_suite(folder)
+    return cases
+
+
+def run_on_one_peer(options, cases, transports, verbose):
+    """Passed and failed."""
+    passed = failed = 0
+    with Peer(*options, allow=False) as peer:
+        for case in cases:
+            for transport in transports:
+                if transport.name not in case.get("only", [transport.name]):
+                    continue
+                try:
+                    run_case(case, transport, peer)
+                    passed += 1
+                    if verbose:
+                        print(f"ok   {case['name']} ({transport.name})")
+                except (Mismatch, AssertionError, OSError, ValueError, KeyError) as error:
+                    failed += 1
+                    print(f"FAIL {case['name']} ({transport.name})\n      {type(error).__name__}: {error}")
+                    if peer.process.poll() is not None:
+                        raise
+    return passed, failed
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--transport", choices=[transport.name for transport in TRANSPORTS])
+    parser.add_argument("--suite")
+    parser.add_argument("--verbose", action="store_true")
+    arguments = parser.parse_args()
+    transports = [t for t in TRANSPORTS if arguments.transport in (None, t.name)]
+    groups = {}
+    for case in read_cases(arguments.suite):
+        options = tuple(word.replace("HERE", str(HERE)) for word in case.get("options", STANDARD))
+        groups.setdefault(options, []).append(case)
+    passed = failed = 0
+    for options, cases in groups.items():
+        try:
+            more_passed, more_failed = run_on_one_peer(options, cases, transports, arguments.verbose)
+        except Exception as error:  # the peer itself fell over: one more failure, and the next group runs
+            print(f"FAIL peer {' '.join(options)}: {error}")
+            more_passed, more_failed = 0, 1
+        passed += more_passed
+        failed += more_failed
+    print(f"conformance: {passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
