@@ -20,7 +20,8 @@ struct builder {
 
 enum {
   QUOTED_MAX = 60,
-  ANCHORS_MAX = 256 /* they are searched one by one */
+  ANCHORS_MAX = 256, /* they are searched one by one */
+  TAG_NAMES_MAX = 16 /* libyaml compares each with all before it, within one event */
 };
 
 static struct text text_of_yaml(const yaml_char_t *string)
@@ -282,6 +283,23 @@ static enum jp_status read_stream(struct builder *builder, const struct policy_n
   return status;
 }
 
+/* Wherever they stand: none has any use here. */
+static enum jp_status check_tag_names(const struct builder *builder)
+{
+  static const char directive[] = "%TAG";
+  struct text rest = builder->yaml;
+  for (int count = 0;; count++) {
+    const char *found = memmem(rest.data, rest.len, directive, sizeof directive - 1);
+    if (found == NULL)
+      return JP_OK;
+    size_t offset = (size_t)(found - builder->yaml.data);
+    if (count == TAG_NAMES_MAX)
+      return jp_fail(builder->error, JP_INVALID, "%s:%d: more than %d times '%s'", builder->name,
+                     line_at(builder->yaml, offset), TAG_NAMES_MAX, directive);
+    rest = text_slice(builder->yaml, offset + sizeof directive - 1, builder->yaml.len);
+  }
+}
+
 static enum jp_status check_bytes(const struct builder *builder)
 {
   struct text yaml = builder->yaml;
@@ -292,7 +310,7 @@ static enum jp_status check_bytes(const struct builder *builder)
   if (valid < yaml.len)
     return jp_fail(builder->error, JP_INVALID, "%s:%d: invalid UTF-8: byte 0x%02X", builder->name,
                    line_at(yaml, valid), (unsigned char)yaml.data[valid]);
-  return JP_OK;
+  return yaml.len == 0 ? JP_OK : check_tag_names(builder);
 }
 
 enum jp_status policy_tree_parse(struct text yaml, const char *name, struct arena *arena,

@@ -202,6 +202,10 @@ static void test_limits(void **state)
     buffer_printf(&yaml, "- &r%d {class: a, action: DENY}\n", i);
   expect_refusal(&yaml, "p.yaml:258: too many anchors: one more is 'r256'");
 
+  for (int i = 0; i < 50000; i++)
+    buffer_printf(&yaml, "%%TAG !a%d! b\n", i);
+  expect_refusal(&yaml, "p.yaml:17: more than 16 times '%TAG'");
+
   /* Each level names the one before it ten times. */
   BUFFER_LITERAL(&yaml, "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
   for (int i = 1; i < 100; i++) {
