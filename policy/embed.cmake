@@ -1,6 +1,7 @@
 # Writes OUT, a C file with the table policy_presets: one entry for each name in NAMES, from FOLDER/NAME.yaml.
 # Run with cmake -P, so that the build needs no other tool.
 string(REPLACE "," ";" names "${NAMES}")
+list(JOIN names ", " listed)
 set(arrays "")
 set(entries "")
 foreach(name IN LISTS names)
@@ -12,4 +13,5 @@ foreach(name IN LISTS names)
 endforeach()
 file(WRITE ${OUT} "#include \"policy/presets.h\"\n\n${arrays}
 const struct policy_preset policy_presets[] = {\n${entries}};
-const size_t policy_preset_count = sizeof policy_presets / sizeof policy_presets[0];\n")
+const size_t policy_preset_count = sizeof policy_presets / sizeof policy_presets[0];
+const char policy_preset_names[] = \"${listed}\";\n")

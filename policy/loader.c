@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 enum {
-  QUOTED_MAX = 60,
   WORDS_MAX = 32, /* of one list: with aliases, a long list in many rules would take long to read */
   ADVICE_MAX = 400
 };
@@ -36,14 +35,6 @@ struct rule_draft {
   unsigned members;
   unsigned visibilities;
 };
-
-static struct text shortened(struct text word)
-{
-  if (word.len <= QUOTED_MAX)
-    return word;
-  word.len = text_valid_utf8(text_slice(word, 0, QUOTED_MAX));
-  return word;
-}
 
 static enum jp_status fail_at(struct loader *loader, int line, const char *format, ...) JP_PRINTF(3, 4);
 
@@ -73,7 +64,7 @@ static void list_words(char advice[ADVICE_MAX], const char *word)
 static enum jp_status unknown_word(struct loader *loader, int line, const char *what, struct text word,
                                    const char *known)
 {
-  struct text shown = shortened(word);
+  struct text shown = policy_shortened(word);
   return fail_at(loader, line, "unknown %s '%.*s': known are %s", what, TEXT_ARGS(shown), known);
 }
 
@@ -195,7 +186,7 @@ typedef enum jp_status compile_function(struct text source, struct arena *arena,
 static enum jp_status compile(struct loader *loader, int line, struct text source, compile_function *function,
                               struct policy_pattern *pattern)
 {
-  struct text shown = shortened(source);
+  struct text shown = policy_shortened(source);
   enum jp_status status = function(source, loader->arena, pattern, loader->error);
   if (status == JP_INVALID)
     jp_error_prefix(loader->error, "%s:%d: pattern '%.*s'", loader->name, line, TEXT_ARGS(shown));
@@ -310,12 +301,8 @@ static bool parse_flag(struct text word, bool *flag)
 static enum jp_status read_preset(struct loader *loader, const struct policy_item *item, uint32_t *seen)
 {
   size_t preset = policy_preset_find(item->key);
-  if (preset == SIZE_MAX) {
-    char known[ADVICE_MAX] = "";
-    for (size_t i = 0; i < policy_preset_count; i++)
-      list_words(known, policy_presets[i].name);
-    return unknown_word(loader, item->key_line, "preset", item->key, known);
-  }
+  if (preset == SIZE_MAX)
+    return unknown_word(loader, item->key_line, "preset", item->key, policy_preset_names);
   if ((*seen & 1u << preset) != 0)
     return fail_at(loader, item->key_line, "preset '%s' is given twice", policy_presets[preset].name);
   *seen |= 1u << preset;
@@ -377,7 +364,7 @@ static enum jp_status read_member_pattern(struct loader *loader, const struct po
   enum jp_status status = want_kind(loader, node, POLICY_SCALAR, "an idempotent member");
   if (status != JP_OK)
     return status;
-  struct text shown = shortened(node->text);
+  struct text shown = policy_shortened(node->text);
   size_t dot = text_find_last(node->text, '.');
   if (dot == SIZE_MAX)
     return fail_at(loader, node->line, "idempotent '%.*s' has to be Class.member", TEXT_ARGS(shown));

@@ -2,9 +2,9 @@
 
 #include "policy/presets.h"
 #include "policy/state.h"
+#include "policy/tree.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* How a user opens a policy that allows nothing; the end of a line that says so. */
@@ -21,14 +21,9 @@ static enum jp_status out_of_memory(struct jp_error *error)
 
 static enum jp_status unknown_preset(struct text name, struct jp_error *error)
 {
-  char known[400] = "";
-  size_t used = 0;
-  for (size_t i = 0; i < policy_preset_count && used < sizeof known; i++)
-    used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i == 0 ? "" : ", ",
-                             policy_presets[i].name);
-  size_t shown = name.len > 60 ? text_valid_utf8(text_slice(name, 0, 60)) : name.len;
-  return jp_fail(error, JP_INVALID, "--rpc-policy-preset: unknown preset '%.*s': known are %s", (int)shown,
-                 name.data, known);
+  struct text shown = policy_shortened(name);
+  return jp_fail(error, JP_INVALID, "--rpc-policy-preset: unknown preset '%.*s': known are %s",
+                 TEXT_ARGS(shown), policy_preset_names);
 }
 
 /* "A,B" from the command line, added to *presets. */

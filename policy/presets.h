@@ -16,6 +16,7 @@ struct policy_preset {
 
 extern const struct policy_preset policy_presets[]; /* at most 32, for sets of them are 32 bits */
 extern const size_t policy_preset_count;
+extern const char policy_preset_names[]; /* all of them, for error messages: "deny-unsafe, ..." */
 
 /* The preset's index, or SIZE_MAX. */
 size_t policy_preset_find(struct text name);

@@ -35,6 +35,13 @@ static enum jp_status out_of_memory(struct builder *builder)
   return JP_NO_MEMORY;
 }
 
+struct text policy_shortened(struct text word)
+{
+  if (word.len > QUOTED_MAX)
+    word.len = text_valid_utf8(text_slice(word, 0, QUOTED_MAX));
+  return word;
+}
+
 static int line_at(struct text yaml, size_t offset)
 {
   int line = 1;
@@ -55,9 +62,7 @@ static struct text line_text(struct text yaml, int line, bool *tabbed)
   size_t end = start;
   while (end < yaml.len && yaml.data[end] != '\n' && yaml.data[end] != '\r')
     end++;
-  if (end - start > QUOTED_MAX)
-    end = start + text_valid_utf8(text_slice(yaml, start, start + QUOTED_MAX));
-  return text_slice(yaml, start, end);
+  return policy_shortened(text_slice(yaml, start, end));
 }
 
 static enum jp_status libyaml_failure(struct builder *builder)
@@ -95,9 +100,9 @@ static int event_line(const yaml_event_t *event)
 static enum jp_status refuse(struct builder *builder, const yaml_event_t *event, const char *problem,
                              struct text word)
 {
-  size_t shown = word.len > QUOTED_MAX ? text_valid_utf8(text_slice(word, 0, QUOTED_MAX)) : word.len;
+  struct text shown = policy_shortened(word);
   jp_fail(builder->error, JP_INVALID, "%s:%d: %s '%.*s'", builder->name, event_line(event), problem,
-          (int)shown, word.data);
+          TEXT_ARGS(shown));
   return JP_INVALID;
 }
 

@@ -40,4 +40,7 @@ struct policy_node {
 enum jp_status policy_tree_parse(struct text yaml, const char *name, struct arena *arena,
                                  const struct policy_node **root, struct jp_error *error) JP_MUST_CHECK;
 
+/* The first bytes of a word, in whole characters: as much as an error message quotes. */
+struct text policy_shortened(struct text word);
+
 #endif
