@@ -45,3 +45,37 @@ function(jpeer_fuzz_target name source corpus)
     set_tests_properties(${name} PROPERTIES LABELS corpus TIMEOUT 60)
   endif()
 endfunction()
+
+# Every JVM that the tests are run with: the one that the JDK at hand belongs to, and others beside it.
+file(GLOB jpeer_libjvms /usr/lib/jvm/*/lib/server/libjvm.so)
+set(jpeer_java_homes "")
+foreach(libjvm ${jpeer_libjvms})
+  file(REAL_PATH ${libjvm} libjvm)
+  string(REPLACE /lib/server/libjvm.so "" home ${libjvm})
+  list(APPEND jpeer_java_homes ${home})
+endforeach()
+list(REMOVE_DUPLICATES jpeer_java_homes)
+set(JPEER_TEST_JAVA_HOMES ${jpeer_java_homes} CACHE STRING "Java homes that the tests with a JVM run with")
+
+# jpeer_jvm_test(NAME FILE LINKS...): a cmocka executable that starts a JVM (tests/unit/jni/with_jvm.h); run once
+# with each JVM, and with the first also under -Xcheck:jni, which only prints. Labelled "jvm".
+function(jpeer_jvm_test name source)
+  add_executable(${name} ${source})
+  target_link_libraries(${name} PRIVATE jpeer_flags PkgConfig::CMOCKA jpeer_with_jvm ${ARGN})
+  target_include_directories(${name} PRIVATE ${JPEER_JNI_DIR} ${JPEER_JNI_DIR}/linux)
+  list(GET JPEER_TEST_JAVA_HOMES 0 first)
+  foreach(home ${JPEER_TEST_JAVA_HOMES})
+    get_filename_component(jdk ${home} NAME)
+    jpeer_add_jvm_test(${name}_${jdk} "JAVA_HOME=${home}" ${name})
+  endforeach()
+  jpeer_add_jvm_test(${name}_checked "JAVA_HOME=${first};JPEER_TEST_JVM_OPTIONS=-Xcheck:jni" ${name})
+  set_tests_properties(${name}_checked PROPERTIES FAIL_REGULAR_EXPRESSION
+    "WARNING in native method;FATAL ERROR in native method;WARNING: JNI local refs")
+endfunction()
+
+# jpeer_add_jvm_test(TEST ENVIRONMENT COMMAND...): HotSpot handles SIGSEGV itself and keeps what it never frees.
+function(jpeer_add_jvm_test test environment)
+  add_test(NAME ${test} COMMAND ${ARGN})
+  set_tests_properties(${test} PROPERTIES LABELS jvm TIMEOUT 120 ENVIRONMENT
+    "${environment};ASAN_OPTIONS=handle_segv=0;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp")
+endfunction()

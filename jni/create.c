@@ -1,0 +1,239 @@
+#include "jni/internal/create.h"
+
+#include "base/buffer.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_STACK = 1024 * 1024, SMALLEST_STACK = 256 * 1024 };
+
+/* The JVM's hooks have no argument of ours: what they need is process-wide, as the JVM is. */
+static struct {
+  pthread_mutex_t lock;
+  atomic_bool collecting; /* the JVM is being made: its words are kept */
+  struct buffer words;
+  FILE *wanted; /* where the JVM wanted the last of them */
+} hearing = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+struct options {
+  JavaVMOption *rows;
+  size_t count;
+  char *owned[2]; /* texts that were made for rows */
+};
+
+static jint JNICALL JP_PRINTF(2, 0) hear(FILE *stream, const char *format, va_list args)
+{
+  if (!atomic_load(&hearing.collecting))
+    return vfprintf(stream, format, args);
+  char text[2048];
+  int length = vsnprintf(text, sizeof text, format, args);
+  pthread_mutex_lock(&hearing.lock);
+  buffer_append_text(&hearing.words, text_of(text));
+  hearing.wanted = stream;
+  pthread_mutex_unlock(&hearing.lock);
+  return length;
+}
+
+static void begin_hearing(void)
+{
+  buffer_init(&hearing.words);
+  atomic_store(&hearing.collecting, true);
+}
+
+static void end_hearing(bool pass_on)
+{
+  atomic_store(&hearing.collecting, false);
+  pthread_mutex_lock(&hearing.lock);
+  if (pass_on && hearing.words.len > 0)
+    fwrite(hearing.words.data, 1, hearing.words.len, hearing.wanted);
+  buffer_fini(&hearing.words);
+  pthread_mutex_unlock(&hearing.lock);
+}
+
+/* The JVM's lines as one. */
+static struct text heard_line(void)
+{
+  struct buffer *words = &hearing.words;
+  while (words->len > 0 && strchr(" \r\n", words->data[words->len - 1]) != NULL)
+    words->len--;
+  for (size_t i = 0; i < words->len; i++) {
+    if (words->data[i] == '\n')
+      words->data[i] = ';';
+  }
+  return buffer_text(words);
+}
+
+static void add_option(struct options *options, char *text, void *extra)
+{
+  options->rows[options->count++] = (JavaVMOption){.optionString = text, .extraInfo = extra};
+}
+
+static char *class_path_option(const struct jvm_launch *launch)
+{
+  const char *path = launch->class_path != NULL ? launch->class_path : ".";
+  if (launch->jar != NULL)
+    path = launch->jar;
+  char *text = NULL;
+  return asprintf(&text, "-Djava.class.path=%s", path) < 0 ? NULL : text;
+}
+
+/* What jps and the like show of a Java process. */
+static char *command_option(const struct jvm_launch *launch)
+{
+  struct buffer text;
+  buffer_init(&text);
+  const char *what = launch->jar != NULL ? launch->jar : launch->main_class;
+  buffer_printf(&text, "-Dsun.java.command=%s", what != NULL ? what : "jpeer");
+  for (size_t i = 0; i < launch->arg_count; i++)
+    buffer_printf(&text, " %s", launch->args[i]);
+  buffer_append_char(&text, '\0');
+  if (text.failed) {
+    buffer_fini(&text);
+    return NULL;
+  }
+  return text.data;
+}
+
+static enum jp_status add_user_options(struct options *options, const struct jvm_launch *launch,
+                                       struct jp_error *error)
+{
+  for (size_t i = 0; i < launch->option_count; i++) {
+    /* Without a dash stand the JVM's hooks ("exit", "abort"), which are no one's but the peer's. */
+    if (launch->options[i][0] != '-')
+      return jp_fail(error, JP_INVALID, "the JVM option \"%s\" does not begin with '-'", launch->options[i]);
+    add_option(options, (char *)launch->options[i], NULL);
+  }
+  return JP_OK;
+}
+
+static enum jp_status make_options(const struct jvm_launch *launch, void(JNICALL *on_exit)(jint status),
+                                   struct options *options, struct jp_error *error)
+{
+  enum { OWN_OPTIONS = 4 };
+  options->rows = calloc(launch->option_count + OWN_OPTIONS, sizeof *options->rows);
+  options->owned[0] = class_path_option(launch);
+  options->owned[1] = command_option(launch);
+  if (options->rows == NULL || options->owned[0] == NULL || options->owned[1] == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  add_option(options, options->owned[0], NULL);
+  add_option(options, options->owned[1], NULL);
+  enum jp_status status = add_user_options(options, launch, error);
+  add_option(options, "vfprintf", (void *)hear);
+  add_option(options, "exit", (void *)on_exit);
+  return status;
+}
+
+static void free_options(struct options *options)
+{
+  free(options->rows);
+  free(options->owned[0]);
+  free(options->owned[1]);
+}
+
+typedef jint(JNICALL *create_function)(JavaVM **vm, void **env, void *args);
+
+static enum jp_status open_library(const struct jvm_home *home, create_function *create,
+                                   struct jp_error *error)
+{
+  /* Never closed: a JVM cannot be unloaded. */
+  void *library = dlopen(home->libjvm, RTLD_NOW | RTLD_GLOBAL);
+  if (library == NULL)
+    return jp_fail(error, JP_IO, "the JVM's library cannot be loaded: %s", dlerror());
+  *create = (create_function)dlsym(library, "JNI_CreateJavaVM");
+  if (*create == NULL)
+    return jp_fail(error, JP_IO, "%s is no JVM: it has no JNI_CreateJavaVM", home->libjvm);
+  return JP_OK;
+}
+
+static const char *reason_of(jint code)
+{
+  switch (code) {
+  case JNI_EVERSION:
+    return "it does not know this version of JNI";
+  case JNI_ENOMEM:
+    return "not enough memory";
+  case JNI_EEXIST:
+    return "there is one in this process already";
+  default:
+    return "it gave no reason";
+  }
+}
+
+static enum jp_status say_why(jint code, struct jp_error *error)
+{
+  struct text words = heard_line();
+  enum jp_status status = code == JNI_EINVAL ? JP_INVALID : JP_INTERNAL;
+  if (words.len == 0)
+    return jp_fail(error, status, "the JVM cannot be started: %s", reason_of(code));
+  return jp_fail(error, status, "the JVM cannot be started: %.*s", TEXT_ARGS(words));
+}
+
+enum jp_status jvm_create(const struct jvm_launch *launch, void(JNICALL *on_exit)(jint status), JavaVM **vm,
+                          JNIEnv **env, struct jp_error *error)
+{
+  struct options options = {0};
+  create_function create = NULL;
+  enum jp_status status = make_options(launch, on_exit, &options, error);
+  if (status == JP_OK)
+    status = open_library(launch->home, &create, error);
+  if (status != JP_OK)
+    goto out;
+
+  JavaVMInitArgs args = {.version = JNI_VERSION_10, .nOptions = (jint)options.count, .options = options.rows};
+  begin_hearing();
+  jint code = create(vm, (void **)env, &args);
+  if (code != JNI_OK)
+    status = say_why(code, error);
+  end_hearing(code == JNI_OK);
+out:
+  free_options(&options);
+  return status;
+}
+
+/* "512k", "1m", "1024" (in units of `unit` bytes where no letter follows); 0 for what is no size. */
+static size_t parse_size(const char *text, size_t unit)
+{
+  char *end;
+  unsigned long long number = strtoull(text, &end, 10);
+  switch (*end) {
+  case 'k':
+  case 'K':
+    unit = 1024;
+    break;
+  case 'm':
+  case 'M':
+    unit = 1024ULL * 1024;
+    break;
+  case 'g':
+  case 'G':
+    unit = 1024ULL * 1024 * 1024;
+    break;
+  default:
+    break;
+  }
+  size_t size;
+  return __builtin_mul_overflow(number, unit, &size) ? 0 : size;
+}
+
+size_t jvm_main_stack_size(const struct jvm_launch *launch)
+{
+  static const struct {
+    const char *prefix;
+    size_t unit;
+  } rows[] = {{"-Xss", 1}, {"-XX:ThreadStackSize=", 1024}};
+  size_t size = DEFAULT_STACK;
+  for (size_t i = 0; i < launch->option_count; i++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+      size_t length = strlen(rows[row].prefix);
+      if (strncmp(launch->options[i], rows[row].prefix, length) == 0)
+        size = parse_size(launch->options[i] + length, rows[row].unit);
+    }
+  }
+  if (size == 0)
+    return DEFAULT_STACK;
+  return size < SMALLEST_STACK ? SMALLEST_STACK : size;
+}

@@ -1,0 +1,266 @@
+/* jvm_run: from a launch to the end of the process. */
+#include "base/log.h"
+#include "jni/internal/create.h"
+#include "jni/internal/main_class.h"
+#include "jni/internal/peer_classes.h"
+#include "jni/internal/peer_threads.h"
+#include "jni/internal/signals.h"
+#include "jni/internal/throwables.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The one run of the process: the JVM's exit hook has no argument of ours. */
+static struct {
+  const struct jvm_launch *launch;
+  const struct jvm_hooks *hooks;
+  struct jvm jvm;
+  int signal_descriptor;
+
+  pthread_mutex_t serving_lock; /* held while hooks.started runs: the way out waits for it */
+  bool is_serving;              /* hooks.started said JP_OK */
+
+  atomic_bool is_failing; /* the start has failed, and the JVM is being stopped for it */
+
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  bool is_over; /* jvm_run may return */
+  bool ended;   /* the thread "main" has ended: no more than a join is left */
+  int status;
+  struct jp_error error;
+} run = {.serving_lock = PTHREAD_MUTEX_INITIALIZER,
+         .lock = PTHREAD_MUTEX_INITIALIZER,
+         .changed = PTHREAD_COND_INITIALIZER};
+
+static void finish(int status, bool ended)
+{
+  pthread_mutex_lock(&run.lock);
+  run.is_over = true;
+  run.ended = ended;
+  run.status = status;
+  pthread_cond_signal(&run.changed);
+  pthread_mutex_unlock(&run.lock);
+}
+
+__attribute__((noreturn)) static void park(void)
+{
+  for (;;)
+    pause();
+}
+
+/* ---- the way out ---- */
+
+/* The JVM has stopped every Java thread and is about to end the process. */
+static void JNICALL on_exit_of_jvm(jint status)
+{
+  if (atomic_load(&run.is_failing)) {
+    /* jvm_run is to return with the reason. The JVM stays stopped, so that nothing of it can disturb the end
+     * of the process. */
+    finish(1, false);
+    park();
+  }
+  run.hooks->exiting(run.hooks->context, status);
+  _exit(status);
+}
+
+/* The shutdown hook's thread. */
+static void drain(void *argument, struct jvm_thread *thread)
+{
+  (void)argument;
+  (void)thread;
+  pthread_mutex_lock(&run.serving_lock);
+  bool is_serving = run.is_serving;
+  run.is_serving = false;
+  pthread_mutex_unlock(&run.serving_lock);
+  if (is_serving)
+    run.hooks->drain(run.hooks->context);
+}
+
+/* The thread that waits for signals. */
+static void watch_signals(void *argument, struct jvm_thread *thread)
+{
+  (void)argument;
+  uint64_t count;
+  while (read(run.signal_descriptor, &count, sizeof count) < 0) {
+    if (errno != EINTR)
+      return;
+  }
+  const struct jvm_known *known = &thread->jvm->known;
+  (*thread->env)->CallStaticVoidMethod(thread->env, known->class_system, known->static_system_exit, 0);
+  /* It comes back only by an exception: a security manager says no, or memory is short. A signal ends the
+   * process all the same, but without the application's own hooks. */
+  struct jp_error error;
+  if (throwable_take(thread, &error))
+    log_error("System.exit: %s", error.text);
+  drain(NULL, thread);
+  run.hooks->exiting(run.hooks->context, 0);
+  _exit(0);
+}
+
+/* Ends a JVM that is up, so that its threads stop and its files go, and lets jvm_run return 1. */
+__attribute__((noreturn)) static void fail(struct jvm_thread *thread, const struct jp_error *error)
+{
+  run.error = *error;
+  atomic_store(&run.is_failing, true);
+  JNIEnv *env = thread->env;
+  const struct jvm_known *known = &thread->jvm->known;
+  jobject runtime =
+      known->static_runtime_get == NULL
+          ? NULL
+          : (*env)->CallStaticObjectMethod(env, known->class_runtime, known->static_runtime_get);
+  if (runtime != NULL && !throwable_take(thread, NULL))
+    (*env)->CallVoidMethod(env, runtime, known->method_runtime_halt, 1);
+  finish(1, false); /* it did not even halt */
+  park();
+}
+
+/* ---- the start, on the thread "main" ---- */
+
+static enum jp_status find_class_loader(struct jvm *jvm, struct jvm_thread *thread, struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  const struct jvm_known *known = &jvm->known;
+  jobject loader =
+      (*env)->CallStaticObjectMethod(env, known->class_class_loader, known->static_class_loader_get_system);
+  if (throwable_take(thread, error))
+    return JP_JAVA;
+  jvm->class_loader = (*env)->NewGlobalRef(env, loader);
+  (*env)->DeleteLocalRef(env, loader);
+  return jvm->class_loader == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
+}
+
+/* Fills run.jvm and the rest of the main thread's state. */
+static enum jp_status open_machine(struct jvm_thread *thread, struct jp_error *error)
+{
+  struct jvm *jvm = &run.jvm;
+  JNIEnv *env = thread->env;
+  if ((*jvm->vm)->GetEnv(jvm->vm, (void **)&jvm->jvmti, JVMTI_VERSION_11) != JNI_OK)
+    return jp_fail(error, JP_INTERNAL, "this JVM has no JVMTI 11");
+  thread->jvmti = jvm->jvmti;
+  enum jp_status status = jvm_known_load(env, &jvm->known, error);
+  if (status == JP_OK)
+    status = find_class_loader(jvm, thread, error);
+  if (status == JP_OK)
+    status = jvm_peer_classes_define(jvm, env, error);
+  return status;
+}
+
+static enum jp_status add_shutdown_hook(struct jvm_thread *thread, struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  const struct jvm_known *known = &thread->jvm->known;
+  struct jvm_work *work;
+  jobject hook = jvm_thread_make(thread, "jpeer-drain", drain, NULL, &work, error);
+  if (hook == NULL)
+    return JP_JAVA;
+  jobject runtime = (*env)->CallStaticObjectMethod(env, known->class_runtime, known->static_runtime_get);
+  if (!throwable_take(thread, error)) {
+    (*env)->CallVoidMethod(env, runtime, known->method_runtime_add_shutdown_hook, hook);
+    if (!throwable_take(thread, error))
+      return JP_OK;
+  }
+  jvm_work_destroy(env, work);
+  return JP_JAVA;
+}
+
+static enum jp_status call_started(struct jp_error *error)
+{
+  pthread_mutex_lock(&run.serving_lock);
+  enum jp_status status = run.hooks->started(run.hooks->context, &run.jvm, error);
+  run.is_serving = status == JP_OK;
+  pthread_mutex_unlock(&run.serving_lock);
+  return status;
+}
+
+static enum jp_status start(struct jvm_thread *thread, jclass *main_class, jobjectArray *args,
+                            struct jp_error *error)
+{
+  /* First: a signal that comes from here on is remembered. */
+  enum jp_status status = jvm_signals_catch(&run.signal_descriptor, error);
+  if (status == JP_OK)
+    status = open_machine(thread, error);
+  if (status == JP_OK)
+    status = jvm_main_find(thread, run.launch, main_class, error);
+  if (status == JP_OK && *main_class != NULL)
+    status = jvm_main_args(thread, run.launch, args, error);
+  if (status == JP_OK)
+    status = add_shutdown_hook(thread, error);
+  if (status == JP_OK)
+    status = jvm_spawn(&run.jvm, "jpeer-signals", watch_signals, NULL, error);
+  if (status == JP_OK)
+    status = call_started(error);
+  return status;
+}
+
+/* Runs the application on the calling thread and waits for the last of its threads. */
+static int run_application(JNIEnv *env, jclass main_class, jobjectArray args)
+{
+  JavaVM *vm = run.jvm.vm;
+  bool ended_well = main_class == NULL || jvm_main_run(env, main_class, args);
+  /* Detaching hands an exception to the thread's handler for uncaught ones, as in any Java thread. */
+  (*vm)->DetachCurrentThread(vm);
+  if (main_class == NULL)
+    park();
+  (*vm)->DestroyJavaVM(vm);
+  return ended_well ? 0 : 1;
+}
+
+static void *be_main_thread(void *unused)
+{
+  (void)unused;
+  JNIEnv *env;
+  struct jvm_thread thread;
+  struct jp_error error;
+  jclass main_class = NULL;
+  jobjectArray args = NULL;
+
+  jvm_signals_ignore();
+  if (jvm_create(run.launch, on_exit_of_jvm, &run.jvm.vm, &env, &error) != JP_OK) {
+    jvm_signals_restore();
+    run.error = error;
+    finish(1, true);
+    return NULL;
+  }
+  jvm_thread_init(&thread, &run.jvm, env, NULL);
+  if (start(&thread, &main_class, &args, &error) != JP_OK)
+    fail(&thread, &error);
+  jvm_thread_fini(&thread);
+  finish(run_application(env, main_class, args), true);
+  return NULL;
+}
+
+static int start_main_thread(const struct jvm_launch *launch, pthread_t *thread)
+{
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  int fault = pthread_attr_setstacksize(&attributes, jvm_main_stack_size(launch));
+  if (fault == 0)
+    fault = pthread_create(thread, &attributes, be_main_thread, NULL);
+  pthread_attr_destroy(&attributes);
+  return fault;
+}
+
+int jvm_run(const struct jvm_launch *launch, const struct jvm_hooks *hooks, struct jp_error *error)
+{
+  run.launch = launch;
+  run.hooks = hooks;
+  pthread_t thread;
+  int fault = start_main_thread(launch, &thread);
+  if (fault != 0) {
+    jp_fail(error, JP_IO, "the main thread cannot be made: %s", strerror(fault));
+    return 1;
+  }
+  pthread_mutex_lock(&run.lock);
+  while (!run.is_over)
+    pthread_cond_wait(&run.changed, &run.lock);
+  pthread_mutex_unlock(&run.lock);
+  if (run.ended)
+    pthread_join(thread, NULL);
+  if (error != NULL && run.error.status != JP_OK)
+    *error = run.error;
+  return run.status;
+}

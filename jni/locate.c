@@ -1,0 +1,209 @@
+#include "base/buffer.h"
+#include "jni/jvm.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { OLDEST_FEATURE_VERSION = 17 };
+
+static const char library_in_home[] = "lib/server/libjvm.so";
+
+/* Where distributions, vendors and version managers put theirs; a leading '~' is $HOME. Of all that these
+ * find, the newest is taken. */
+static const char *const usual_folders[] = {
+    "/usr/lib/jvm/*", "/usr/java/*", "/usr/local/openjdk-*", "/usr/local/lib/jvm/*",
+    "/opt/java/*",    "/opt/jdk*",   "/opt/*jdk*",           "~/.sdkman/candidates/java/current",
+    "~/.jdks/*",
+};
+enum { USUAL_FOLDERS = sizeof usual_folders / sizeof usual_folders[0] };
+
+struct search {
+  struct jvm_home *home;
+  struct buffer looked; /* every place, with what was wrong with it */
+};
+
+static void note(struct search *search, const char *label, const char *place, const char *fault)
+{
+  if (search->looked.len > 0)
+    BUFFER_LITERAL(&search->looked, ", ");
+  buffer_printf(&search->looked, "%s%s%s", label, place, fault);
+}
+
+/* "17.0.13" is 17, "1.8.0_292" is 8. */
+static int feature_of(const char *version)
+{
+  int first = atoi(version);
+  const char *dot = strchr(version, '.');
+  return first == 1 && dot != NULL ? atoi(dot + 1) : first;
+}
+
+static int read_feature_version(const char *java_home)
+{
+  char path[PATH_MAX];
+  if ((size_t)snprintf(path, sizeof path, "%s/release", java_home) >= sizeof path)
+    return 0;
+  FILE *file = fopen(path, "re");
+  if (file == NULL)
+    return 0;
+  static const char key[] = "JAVA_VERSION=\"";
+  char line[4096];
+  int feature = 0;
+  while (feature == 0 && fgets(line, sizeof line, file) != NULL) {
+    if (strncmp(line, key, sizeof key - 1) == 0)
+      feature = feature_of(line + sizeof key - 1);
+  }
+  fclose(file);
+  return feature;
+}
+
+static bool is_readable_file(const char *path)
+{
+  struct stat facts;
+  return stat(path, &facts) == 0 && S_ISREG(facts.st_mode) && access(path, R_OK) == 0;
+}
+
+/* Cuts the last `count` names off a path. */
+static void cut_names(char *path, int count)
+{
+  for (; count > 0; count--) {
+    char *slash = strrchr(path, '/');
+    if (slash == NULL)
+      return;
+    *slash = '\0';
+  }
+}
+
+/* Takes a library whose real path is known; its Java home is three folders up. */
+static bool take_library(struct search *search, const char *label, const char *place, const char *library)
+{
+  struct jvm_home found;
+  if (realpath(library, found.libjvm) == NULL) {
+    note(search, label, place, " (nothing there)");
+    return false;
+  }
+  memcpy(found.java_home, found.libjvm, sizeof found.java_home);
+  cut_names(found.java_home, 3);
+  found.feature_version = read_feature_version(found.java_home);
+  if (found.feature_version != 0 && found.feature_version < OLDEST_FEATURE_VERSION) {
+    char fault[64];
+    snprintf(fault, sizeof fault, " (Java %d)", found.feature_version);
+    note(search, label, place, fault);
+    return false;
+  }
+  *search->home = found;
+  return true;
+}
+
+static bool take_home(struct search *search, const char *label, const char *place)
+{
+  char library[PATH_MAX];
+  int length = snprintf(library, sizeof library, "%s/%s", place, library_in_home);
+  if ((size_t)length >= sizeof library || !is_readable_file(library)) {
+    note(search, label, place, " (no lib/server/libjvm.so)");
+    return false;
+  }
+  return take_library(search, label, place, library);
+}
+
+static bool take_requested(struct search *search, const char *requested)
+{
+  struct stat facts;
+  if (stat(requested, &facts) == 0 && S_ISDIR(facts.st_mode))
+    return take_home(search, "--jvm ", requested);
+  return take_library(search, "--jvm ", requested, requested);
+}
+
+static bool take_java_home(struct search *search)
+{
+  const char *place = getenv("JAVA_HOME");
+  if (place == NULL || place[0] == '\0') {
+    note(search, "JAVA_HOME", "", " (not set)");
+    return false;
+  }
+  return take_home(search, "JAVA_HOME ", place);
+}
+
+static bool find_on_path(char java[PATH_MAX])
+{
+  const char *path = getenv("PATH");
+  while (path != NULL && path[0] != '\0') {
+    size_t length = strcspn(path, ":");
+    char candidate[PATH_MAX];
+    int wanted = snprintf(candidate, sizeof candidate, "%.*s/java", (int)length, path);
+    if ((size_t)wanted < sizeof candidate && is_readable_file(candidate) && access(candidate, X_OK) == 0)
+      return realpath(candidate, java) != NULL;
+    path += length + (path[length] == ':');
+  }
+  return false;
+}
+
+static bool take_path(struct search *search)
+{
+  char java[PATH_MAX];
+  if (!find_on_path(java)) {
+    note(search, "java on PATH", "", " (none)");
+    return false;
+  }
+  cut_names(java, 2); /* HOME/bin/java */
+  return take_home(search, "java on PATH, of ", java);
+}
+
+static bool expand_home(const char *folder, char pattern[PATH_MAX])
+{
+  const char *home = folder[0] == '~' ? getenv("HOME") : "";
+  if (home == NULL)
+    return false;
+  return (size_t)snprintf(pattern, PATH_MAX, "%s%s", home, folder + (folder[0] == '~')) < PATH_MAX;
+}
+
+/* The newest Java that the pattern finds, where it is newer than *best. */
+static void look_in(const char *pattern, struct jvm_home *best, bool *has_best)
+{
+  glob_t found;
+  if (glob(pattern, 0, NULL, &found) != 0)
+    return;
+  for (size_t i = 0; i < found.gl_pathc; i++) {
+    struct jvm_home candidate;
+    struct search quiet = {.home = &candidate};
+    if (take_home(&quiet, "", found.gl_pathv[i]) &&
+        (!*has_best || candidate.feature_version > best->feature_version)) {
+      *best = candidate;
+      *has_best = true;
+    }
+    buffer_fini(&quiet.looked);
+  }
+  globfree(&found);
+}
+
+static bool take_usual(struct search *search)
+{
+  struct jvm_home best;
+  bool has_best = false;
+  for (size_t i = 0; i < USUAL_FOLDERS; i++) {
+    char pattern[PATH_MAX];
+    if (expand_home(usual_folders[i], pattern))
+      look_in(pattern, &best, &has_best);
+    note(search, "", usual_folders[i], "");
+  }
+  if (has_best)
+    *search->home = best;
+  return has_best;
+}
+
+enum jp_status jvm_locate(const char *requested, struct jvm_home *home, struct jp_error *error)
+{
+  struct search search = {.home = home};
+  buffer_init(&search.looked);
+  bool found = requested != NULL ? take_requested(&search, requested)
+                                 : take_java_home(&search) || take_path(&search) || take_usual(&search);
+  enum jp_status status = JP_OK;
+  if (!found)
+    status = jp_fail(error, JP_NOT_FOUND, "no JVM found (Java %d or later); looked at: %.*s",
+                     OLDEST_FEATURE_VERSION, TEXT_ARGS(buffer_text(&search.looked)));
+  buffer_fini(&search.looked);
+  return status;
+}

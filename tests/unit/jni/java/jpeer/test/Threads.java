@@ -1,0 +1,43 @@
+package jpeer.test;
+
+import java.util.concurrent.CountDownLatch;
+
+/** What called code can see of the thread that it runs on, and threads that stand somewhere. */
+public final class Threads {
+  private static final CountDownLatch NEVER = new CountDownLatch(1);
+
+  private Threads() {
+  }
+
+  /** Empty where all is as in a thread that Java code made. */
+  public static String complaints() {
+    StringBuilder complaints = new StringBuilder();
+    Thread current = Thread.currentThread();
+    if (!current.isDaemon()) {
+      complaints.append("not a daemon; ");
+    }
+    if (current.getContextClassLoader() != ClassLoader.getSystemClassLoader()) {
+      complaints.append("context class loader; ");
+    }
+    try {
+      Class.forName("jpeer.test.Nothing");
+      java.lang.invoke.MethodHandles.lookup();
+      java.util.logging.Logger.getLogger("jpeer.test");
+    } catch (ReflectiveOperationException | RuntimeException e) {
+      complaints.append(e);
+    }
+    return complaints.toString();
+  }
+
+  public static int depth() {
+    try {
+      return 1 + depth();
+    } catch (StackOverflowError e) {
+      return 1;
+    }
+  }
+
+  public static void sleepForEver() throws InterruptedException {
+    NEVER.await();
+  }
+}

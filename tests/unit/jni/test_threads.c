@@ -1,0 +1,149 @@
+#include "tests/unit/unit.h"
+
+#include "jni/internal/strings.h"
+#include "jni/internal/throwables.h"
+#include "tests/unit/jni/with_jvm.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static struct jvm *the_jvm;
+static struct jvm_thread *the_thread;
+
+static jclass threads_class(struct jvm_thread *thread)
+{
+  return (*thread->env)->FindClass(thread->env, "jpeer/test/Threads");
+}
+
+static void called_code_finds_its_classes(void **state)
+{
+  (void)state;
+  JNIEnv *env = the_thread->env;
+  jclass class = threads_class(the_thread);
+  assert_false(throwable_take(the_thread, NULL));
+  jmethodID id = (*env)->GetStaticMethodID(env, class, "complaints", "()Ljava/lang/String;");
+  assert_false(throwable_take(the_thread, NULL));
+  jstring string = (*env)->CallStaticObjectMethod(env, class, id);
+  assert_false(throwable_take(the_thread, NULL));
+  struct arena arena;
+  arena_init(&arena);
+  assert_text(jvm_string_get(the_thread, string, &arena), "");
+  arena_fini(&arena);
+}
+
+static void the_stack_is_small(void **state)
+{
+  (void)state;
+  JNIEnv *env = the_thread->env;
+  jclass class = threads_class(the_thread);
+  jmethodID id = (*env)->GetStaticMethodID(env, class, "depth", "()I");
+  assert_false(throwable_take(the_thread, NULL));
+  jint depth = (*env)->CallStaticIntMethod(env, class, id);
+  assert_false(throwable_take(the_thread, NULL));
+  assert_in_range(depth, 1000, 60000);
+}
+
+/* ---- spawning ---- */
+
+struct spawned {
+  sem_t done;
+  bool had_records;
+  bool dropped;
+};
+
+static void drop_records(struct jvm_thread *thread)
+{
+  struct spawned *spawned = (struct spawned *)thread->records;
+  spawned->dropped = true;
+  sem_post(&spawned->done);
+}
+
+static void run_spawned(void *argument, struct jvm_thread *thread)
+{
+  struct spawned *spawned = argument;
+  spawned->had_records = thread->records != NULL;
+  thread->records = argument;
+  thread->records_destroy = drop_records;
+}
+
+static void *spawn_unattached(void *argument)
+{
+  struct jp_error error;
+  return (void *)(intptr_t)jvm_spawn(the_jvm, "spawned", run_spawned, argument, &error);
+}
+
+static void any_thread_can_spawn(void **state)
+{
+  (void)state;
+  struct spawned spawned = {.had_records = true};
+  sem_init(&spawned.done, 0, 0);
+  pthread_t outside;
+  void *status;
+  assert_int_equal(pthread_create(&outside, NULL, spawn_unattached, &spawned), 0);
+  assert_int_equal(pthread_join(outside, &status), 0);
+  assert_int_equal((intptr_t)status, JP_OK);
+  sem_wait(&spawned.done);
+  assert_false(spawned.had_records);
+  assert_true(spawned.dropped);
+  sem_destroy(&spawned.done);
+}
+
+static void many_come_and_go(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 200; i++) {
+    struct spawned spawned = {.had_records = true};
+    sem_init(&spawned.done, 0, 0);
+    assert_int_equal(jvm_spawn(the_jvm, "spawned", run_spawned, &spawned, NULL), JP_OK);
+    sem_wait(&spawned.done);
+  }
+}
+
+/* ---- threads that never come back ---- */
+
+struct stuck {
+  sem_t begun;
+  struct jvm_thread *thread;
+};
+
+static void sleep_for_ever(void *argument, struct jvm_thread *thread)
+{
+  struct stuck *stuck = argument;
+  stuck->thread = thread;
+  jclass class = threads_class(thread);
+  jmethodID id = (*thread->env)->GetStaticMethodID(thread->env, class, "sleepForEver", "()V");
+  sem_post(&stuck->begun);
+  (*thread->env)->CallStaticVoidMethod(thread->env, class, id);
+}
+
+static void a_sleeping_thread_is_not_exiting(void **state)
+{
+  (void)state;
+  static struct stuck stuck; /* the thread stays after the test */
+  sem_init(&stuck.begun, 0, 0);
+  assert_int_equal(jvm_spawn(the_jvm, "sleeper", sleep_for_ever, &stuck, NULL), JP_OK);
+  sem_wait(&stuck.begun);
+  assert_false(jvm_thread_is_exiting(the_jvm, stuck.thread));
+  assert_false(jvm_thread_is_exiting(the_jvm, the_thread));
+}
+
+static int run_all(struct jvm *jvm, struct jvm_thread *thread)
+{
+  the_jvm = jvm;
+  the_thread = thread;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(called_code_finds_its_classes),
+      cmocka_unit_test(the_stack_is_small),
+      cmocka_unit_test(any_thread_can_spawn),
+      cmocka_unit_test(many_come_and_go),
+      cmocka_unit_test(a_sleeping_thread_is_not_exiting),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void)
+{
+  return with_jvm(run_all);
+}

@@ -1,0 +1,17 @@
+#ifndef JPEER_TESTS_UNIT_JNI_WITH_JVM_H
+#define JPEER_TESTS_UNIT_JNI_WITH_JVM_H
+/*
+ * Runs tests inside a JVM. One a process: each test file that needs a JVM is its own executable.
+ *
+ *   static int run_all(struct jvm *jvm, struct jvm_thread *thread) { ... return
+ * cmocka_run_group_tests(...); } int main(void) { return with_jvm(run_all); }
+ *
+ * The JVM is the one of JAVA_HOME; JPEER_TEST_JVM_OPTIONS holds further options, separated by blanks. The
+ * class path is that of the test's own Java classes (tests/unit/jni/java).
+ */
+#include "jni/jvm.h"
+
+/* run is called on a thread of the peer (jvm_spawn). Returns the process's exit status. */
+int with_jvm(int (*run)(struct jvm *jvm, struct jvm_thread *thread));
+
+#endif
