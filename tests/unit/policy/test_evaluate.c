@@ -190,31 +190,34 @@ static void run_question(struct case_file *file, char *line)
   question->ask(file);
 }
 
-static bool any_combination_allowed(const struct case_file *file, struct policy_query query, unsigned members)
+/* The categories for which some visibility is allowed, as a set. */
+static unsigned allowed_members(const struct case_file *file, struct policy_query query)
 {
+  unsigned allowed = 0;
   for (unsigned member = 0; member < POLICY_MEMBERS; member++) {
     for (unsigned visibility = 0; visibility < POLICY_VISIBILITIES; visibility++) {
       query.member = member;
       query.visibility = visibility;
-      if ((members & 1u << member) != 0 && policy_check(file->policy, &query).allow)
-        return true;
+      if (policy_check(file->policy, &query).allow)
+        allowed |= 1u << member;
     }
   }
-  return false;
+  return allowed;
 }
 
 static void check_early_answers(const struct case_file *file, const struct policy_query *query)
 {
+  unsigned allowed = allowed_members(file, *query);
   for (unsigned members = 1; members <= POLICY_ALL_MEMBERS; members++) {
-    bool allowed = any_combination_allowed(file, *query, members);
     struct policy_verdict verdict = {.allow = true};
     enum policy_early early = policy_check_names(file->policy, query->channel, members, query->class_name,
                                                  query->member_name, &verdict);
-    if ((early == POLICY_EARLY_ASK) != allowed || (early == POLICY_EARLY_DENY && verdict.allow))
+    if ((early == POLICY_EARLY_ASK) != ((allowed & members) != 0) ||
+        (early == POLICY_EARLY_DENY && verdict.allow))
       stop(file, "policy_check_names is wrong about", query->class_name.data);
-    if (allowed && !policy_shows_class(file->policy, query->channel, query->class_name))
-      stop(file, "policy_shows_class hides", query->class_name.data);
   }
+  if (allowed != 0 && !policy_shows_class(file->policy, query->channel, query->class_name))
+    stop(file, "policy_shows_class hides", query->class_name.data);
 }
 
 static void check_consistency(const struct case_file *file)

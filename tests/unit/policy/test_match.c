@@ -91,6 +91,10 @@ static const struct match_case match_cases[] = {
     {"\xF0\x90\x90\x80", "\xF0\x90\x90\xA8", true},                 /* Deseret, beyond the BMP */
     {"k", "\xE2\x84\xAA", false},                                   /* the Kelvin sign is no "k" */
     {"\xE2\x84\xAA", "k", false},
+    {"k*", "\xE2\x84\xAA", false},
+    {"k.**", "\xE2\x84\xAA.A", false},
+    {"a*", "\xC1\xA1", false},
+    {"a.**", "\xC1\xA1.b", false},
     {"a", "\xC1\xA1", false}, /* overlong "a" */
     {"*", "\xFF\x80", true},
     {"?", "\xED\xA0\x80", true}, /* a lone surrogate is one character */
