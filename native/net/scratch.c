@@ -1,5 +1,7 @@
 #include "net/scratch.h"
 
+#include "net/ws_frames.h"
+
 /* What a thread keeps of a buffer that an unusual message made large. */
 enum { KEPT_SIZE = 256 * 1024 };
 
@@ -12,6 +14,8 @@ void scratch_fini(struct scratch *scratch)
 {
   for (int use = 0; use < SCRATCH_USES; use++)
     buffer_fini(&scratch->buffers[use]);
+  ws_decoder_destroy(scratch->decoder);
+  ws_encoder_destroy(scratch->encoder);
   *scratch = (struct scratch){0};
 }
 

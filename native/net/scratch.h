@@ -9,10 +9,15 @@
  */
 #include "base/buffer.h"
 
+struct ws_decoder;
+struct ws_encoder;
+
 enum scratch_use { SCRATCH_INPUT, SCRATCH_MESSAGE, SCRATCH_ANSWER, SCRATCH_OUTPUT, SCRATCH_USES };
 
 struct scratch {
   struct buffer buffers[SCRATCH_USES];
+  struct ws_decoder *decoder; /* NULL: lent, or not made yet */
+  struct ws_encoder *encoder; /* never lent; NULL: not made yet */
 };
 
 void scratch_init(struct scratch *scratch);

@@ -1,0 +1,107 @@
+#include "net/http_request.h"
+
+#include "base/base64.h"
+
+#include <openssl/sha.h>
+#include <string.h>
+
+static const struct {
+  int status;
+  const char *words;
+} STATUSES[] = {
+    {200, "OK"},
+    {204, "No Content"},
+    {400, "Bad Request"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {408, "Request Timeout"},
+    {411, "Length Required"},
+    {413, "Content Too Large"},
+    {415, "Unsupported Media Type"},
+    {417, "Expectation Failed"},
+    {426, "Upgrade Required"},
+    {431, "Request Header Fields Too Large"},
+    {501, "Not Implemented"},
+    {503, "Service Unavailable"},
+    {505, "HTTP Version Not Supported"},
+};
+
+static const char *status_words(int status)
+{
+  for (size_t i = 0; i < sizeof STATUSES / sizeof STATUSES[0]; i++) {
+    if (STATUSES[i].status == status)
+      return STATUSES[i].words;
+  }
+  return "Internal Server Error";
+}
+
+static void write_status_line(struct buffer *out, struct http_manner manner, int status)
+{
+  buffer_printf(out, "HTTP/1.1 %d %s\r\nCache-Control: no-store\r\n", status, status_words(status));
+  if (!manner.keeps_alive)
+    BUFFER_LITERAL(out, "Connection: close\r\n");
+}
+
+static void write_kept(struct buffer *out, const struct uuid *kept)
+{
+  if (kept == NULL)
+    return;
+  char text[UUID_TEXT_LENGTH + 1];
+  uuid_format(kept, text);
+  buffer_printf(out, "peer-id: %s\r\n", text);
+}
+
+void http_write_answer(struct buffer *out, struct http_manner manner, const struct http_answer *answer)
+{
+  write_status_line(out, manner, answer->status);
+  if (answer->has_allow)
+    BUFFER_LITERAL(out, "Allow: POST, OPTIONS\r\n");
+  if (answer->has_ws_version)
+    BUFFER_LITERAL(out, "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n");
+  if (answer->reason != NULL)
+    buffer_printf(out, "Content-Type: text/plain; charset=utf-8\r\nContent-Length: %zu\r\n\r\n%s%s",
+                  strlen(answer->reason) + 1, manner.is_head ? "" : answer->reason,
+                  manner.is_head ? "" : "\n");
+  else
+    BUFFER_LITERAL(out, "\r\n");
+}
+
+void http_write_reply_head(struct buffer *out, struct http_manner manner, size_t length,
+                           const struct uuid *kept)
+{
+  write_status_line(out, manner, 200);
+  write_kept(out, kept);
+  buffer_printf(out, "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n", length);
+}
+
+void http_write_stream_head(struct buffer *out, struct http_manner manner, const struct uuid *kept)
+{
+  write_status_line(out, manner, 200);
+  write_kept(out, kept);
+  if (manner.is_1_1)
+    BUFFER_LITERAL(out, "Transfer-Encoding: chunked\r\n");
+  BUFFER_LITERAL(out, "Content-Type: application/json\r\n\r\n");
+}
+
+void http_write_no_content(struct buffer *out, struct http_manner manner, const struct uuid *kept)
+{
+  write_status_line(out, manner, 204);
+  write_kept(out, kept);
+  BUFFER_LITERAL(out, "\r\n");
+}
+
+void http_write_upgrade(struct buffer *out, struct text key)
+{
+  static const char accept_guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"; /* RFC 6455, 1.3 */
+  char seed[128];
+  size_t length = key.len < 64 ? key.len : 64;
+  memcpy(seed, key.data, length);
+  memcpy(seed + length, accept_guid, sizeof accept_guid - 1);
+  uint8_t digest[SHA_DIGEST_LENGTH];
+  SHA1((const unsigned char *)seed, length + sizeof accept_guid - 1, digest);
+  BUFFER_LITERAL(out, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                      "Sec-WebSocket-Accept: ");
+  base64_encode(out, digest, sizeof digest);
+  BUFFER_LITERAL(out, "\r\n\r\n");
+}

@@ -1,0 +1,329 @@
+#include "net/http_parser.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const struct {
+  const char *name;
+  enum http_field field;
+} FIELDS[] = {
+    {"host", HTTP_FIELD_HOST},
+    {"content-length", HTTP_FIELD_CONTENT_LENGTH},
+    {"transfer-encoding", HTTP_FIELD_TRANSFER_ENCODING},
+    {"content-type", HTTP_FIELD_CONTENT_TYPE},
+    {"content-encoding", HTTP_FIELD_CONTENT_ENCODING},
+    {"expect", HTTP_FIELD_EXPECT},
+    {"origin", HTTP_FIELD_ORIGIN},
+    {"peer-id", HTTP_FIELD_PEER_ID},
+    {"sec-websocket-key", HTTP_FIELD_WS_KEY},
+    {"sec-websocket-version", HTTP_FIELD_WS_VERSION},
+    {"connection", HTTP_FIELD_CONNECTION},
+    {"upgrade", HTTP_FIELD_UPGRADE},
+};
+
+static int refuse(struct http_parser *parser, int status, const char *reason)
+{
+  if (parser->status == 0) {
+    parser->status = status;
+    parser->reason = reason;
+  }
+  return HPE_USER;
+}
+
+static enum http_progress failed(struct http_parser *parser, int status, const char *reason)
+{
+  refuse(parser, status, reason);
+  return HTTP_FAILED;
+}
+
+/* --- callbacks of llhttp --- */
+
+/* llhttp may give one text in pieces, which lie side by side. */
+static void extend(struct text *text, const char *at, size_t length)
+{
+  if (text->data != NULL && text->data + text->len == at)
+    text->len += length;
+  else
+    *text = (struct text){at, length};
+}
+
+static int on_url(llhttp_t *llhttp, const char *at, size_t length)
+{
+  struct http_parser *parser = llhttp->data;
+  extend(&parser->request->target, at, length);
+  return 0;
+}
+
+static int on_field(llhttp_t *llhttp, const char *at, size_t length)
+{
+  struct http_parser *parser = llhttp->data;
+  if (parser->request == NULL)
+    return refuse(parser, 400, "trailer fields are not taken");
+  extend(&parser->name, at, length);
+  return 0;
+}
+
+static int on_value(llhttp_t *llhttp, const char *at, size_t length)
+{
+  struct http_parser *parser = llhttp->data;
+  extend(&parser->value, at, length);
+  return 0;
+}
+
+static struct text trim(struct text t)
+{
+  while (t.len > 0 && (t.data[0] == ' ' || t.data[0] == '\t'))
+    t = text_slice(t, 1, t.len);
+  while (t.len > 0 && (t.data[t.len - 1] == ' ' || t.data[t.len - 1] == '\t'))
+    t.len--;
+  return t;
+}
+
+static int on_value_complete(llhttp_t *llhttp)
+{
+  struct http_parser *parser = llhttp->data;
+  struct http_request *request = parser->request;
+  struct text name = parser->name;
+  struct text value = parser->value.data == NULL ? TEXT("") : trim(parser->value);
+  parser->name = parser->value = TEXT_ABSENT;
+  for (size_t i = 0; request != NULL && i < sizeof FIELDS / sizeof FIELDS[0]; i++) {
+    if (!text_equal_ignore_case(name, text_of(FIELDS[i].name)))
+      continue;
+    struct text *field = &request->fields[FIELDS[i].field];
+    if (field->data == NULL)
+      *field = value;
+    else if (FIELDS[i].field < HTTP_FIELD_ONCE)
+      return refuse(parser, 400, "a header field is given twice that may stand once");
+    break;
+  }
+  return 0;
+}
+
+/* Pauses between head and body, so that the head can be judged first. */
+static int on_headers_complete(llhttp_t *llhttp)
+{
+  (void)llhttp;
+  return HPE_PAUSED;
+}
+
+static int on_body(llhttp_t *llhttp, const char *at, size_t length)
+{
+  struct http_parser *parser = llhttp->data;
+  if (length > parser->body_max || parser->body->len > parser->body_max - length)
+    return refuse(parser, 413, "the message is longer than message-max");
+  buffer_append(parser->body, at, length);
+  return parser->body->failed ? refuse(parser, 503, "no memory for the message") : 0;
+}
+
+static int on_chunk_header(llhttp_t *llhttp)
+{
+  struct http_parser *parser = llhttp->data;
+  if (llhttp->content_length > parser->body_max)
+    return refuse(parser, 413, "the message is longer than message-max");
+  return 0;
+}
+
+static int on_chunk_extension(llhttp_t *llhttp, const char *at, size_t length)
+{
+  enum { EXTENSIONS_MAX = 4096 };
+  (void)at;
+  struct http_parser *parser = llhttp->data;
+  parser->overhead += length;
+  return parser->overhead > EXTENSIONS_MAX ? refuse(parser, 400, "too many chunk extensions") : 0;
+}
+
+static int on_message_complete(llhttp_t *llhttp)
+{
+  (void)llhttp;
+  return HPE_PAUSED;
+}
+
+void http_parser_init(struct http_parser *parser)
+{
+  static const llhttp_settings_t settings = {
+      .on_url = on_url,
+      .on_header_field = on_field,
+      .on_header_value = on_value,
+      .on_header_value_complete = on_value_complete,
+      .on_headers_complete = on_headers_complete,
+      .on_body = on_body,
+      .on_chunk_header = on_chunk_header,
+      .on_chunk_extension_name = on_chunk_extension,
+      .on_chunk_extension_value = on_chunk_extension,
+      .on_message_complete = on_message_complete,
+  };
+  *parser = (struct http_parser){0};
+  llhttp_init(&parser->llhttp, HTTP_REQUEST, &settings);
+  parser->llhttp.data = parser;
+}
+
+/* --- the head --- */
+
+/* The length of the head with its empty line, or 0 where that has not come yet. */
+static size_t find_head_end(struct text input, size_t *scanned)
+{
+  size_t from = *scanned > 3 ? *scanned - 3 : 0;
+  const char *end = memmem(input.data + from, input.len - from, "\r\n\r\n", 4);
+  *scanned = input.len;
+  return end == NULL ? 0 : (size_t)(end - input.data) + 4;
+}
+
+/* RFC 9112, 2.2: a server ignores empty lines before a request line. */
+static size_t count_empty_lines(struct text input)
+{
+  enum { AT_MOST = 4 };
+  size_t skipped = 0;
+  while (skipped < (size_t)AT_MOST * 2 && input.len - skipped >= 2 && input.data[skipped] == '\r' &&
+         input.data[skipped + 1] == '\n')
+    skipped += 2;
+  return skipped;
+}
+
+static bool is_token_char(unsigned char c)
+{
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
+}
+
+/* A field line without its CR LF: a name of token characters right before the colon (RFC 9112, 5.1). */
+static const char *check_field_line(struct text line)
+{
+  if (line.data[0] == ' ' || line.data[0] == '\t')
+    return "a header line is folded";
+  const char *colon = memchr(line.data, ':', line.len);
+  if (colon == NULL || colon == line.data)
+    return "a header line has no name";
+  for (const char *c = line.data; c < colon; c++) {
+    if (!is_token_char((unsigned char)*c))
+      return "a header name has a character that is not allowed";
+  }
+  return NULL;
+}
+
+static const char *check_characters(struct text line)
+{
+  for (size_t i = 0; i < line.len; i++) {
+    unsigned char c = (unsigned char)line.data[i];
+    if ((c < ' ' && c != '\t') || c == 0x7f)
+      return "a control character in the request's head";
+  }
+  return NULL;
+}
+
+/* What is wrong with the head's bytes, or NULL. head ends in CR LF CR LF. */
+static const char *check_head(struct text head)
+{
+  const char *problem = NULL;
+  bool is_first = true;
+  size_t at = 0;
+  while (problem == NULL && at < head.len - 2) {
+    const char *lf = memchr(head.data + at, '\n', head.len - at);
+    size_t end = (size_t)(lf - head.data);
+    if (end == at || head.data[end - 1] != '\r')
+      return "a line does not end in CR LF";
+    struct text line = text_slice(head, at, end - 1);
+    problem = check_characters(line);
+    if (problem == NULL && !is_first)
+      problem = check_field_line(line);
+    is_first = false;
+    at = end + 1;
+  }
+  return problem;
+}
+
+static enum http_progress explain_llhttp(struct http_parser *parser, struct text head)
+{
+  llhttp_errno_t code = llhttp_get_errno(&parser->llhttp);
+  if (code == HPE_PAUSED_H2_UPGRADE || code == HPE_INVALID_VERSION)
+    return failed(parser, 505, "HTTP/1.0 and HTTP/1.1 are spoken here");
+  size_t method = 0;
+  while (method < head.len && is_token_char((unsigned char)head.data[method]))
+    method++;
+  if (code == HPE_INVALID_METHOD && method > 0 && method < head.len && head.data[method] == ' ')
+    return failed(parser, 501, "an unknown method");
+  return failed(parser, 400, "the request cannot be read");
+}
+
+/* RFC 9112, 6.1 to 6.3, and all that two readers could see differently is refused. */
+static enum http_progress check_framing(struct http_parser *parser, struct http_request *request)
+{
+  struct text coding = request->fields[HTTP_FIELD_TRANSFER_ENCODING];
+  struct text length = request->fields[HTTP_FIELD_CONTENT_LENGTH];
+  request->is_chunked = coding.data != NULL;
+  request->has_length = length.data != NULL;
+  if (request->is_chunked && request->has_length)
+    return failed(parser, 400, "both a length and a transfer coding");
+  if (request->is_chunked && !request->is_1_1)
+    return failed(parser, 400, "a transfer coding in HTTP/1.0");
+  if (request->is_chunked && !text_equal_ignore_case(coding, TEXT("chunked")))
+    return failed(parser, 501, "a transfer coding other than chunked");
+  if (request->has_length && length.len == 0)
+    return failed(parser, 400, "a length that is no number");
+  for (size_t i = 0; i < length.len; i++) {
+    unsigned digit = (unsigned char)length.data[i] - (unsigned)'0';
+    if (digit > 9)
+      return failed(parser, 400, "a length that is no number");
+    if (__builtin_mul_overflow(request->length, 10, &request->length) ||
+        __builtin_add_overflow(request->length, digit, &request->length))
+      return failed(parser, 413, "a length that is too large");
+  }
+  if (request->is_1_1 && request->fields[HTTP_FIELD_HOST].data == NULL)
+    return failed(parser, 400, "no Host");
+  return HTTP_DONE;
+}
+
+enum http_progress http_read_head(struct http_parser *parser, struct text input, size_t head_max,
+                                  size_t *scanned, size_t *used, struct http_request *request)
+{
+  size_t skipped = count_empty_lines(input);
+  struct text from_line = text_slice(input, skipped, input.len);
+  size_t unscanned = *scanned > skipped ? *scanned - skipped : 0;
+  size_t length = from_line.len == 0 ? 0 : find_head_end(from_line, &unscanned);
+  *scanned = input.len;
+  if (length > head_max || (length == 0 && from_line.len >= head_max))
+    return failed(parser, 431, "the request's head is too long");
+  if (length == 0)
+    return HTTP_NEEDS_INPUT;
+
+  struct text head = text_slice(from_line, 0, length);
+  const char *problem = check_head(head);
+  if (problem != NULL)
+    return failed(parser, 400, problem);
+  *request = (struct http_request){0};
+  parser->request = request;
+  llhttp_errno_t code = llhttp_execute(&parser->llhttp, head.data, head.len);
+  parser->request = NULL;
+  if (code != HPE_PAUSED)
+    return parser->status != 0 ? HTTP_FAILED : explain_llhttp(parser, head);
+  if (parser->llhttp.http_major != 1)
+    return failed(parser, 505, "HTTP/1.0 and HTTP/1.1 are spoken here");
+  request->method = (llhttp_method_t)parser->llhttp.method;
+  request->is_1_1 = parser->llhttp.http_minor == 1;
+  request->keep_alive = request->is_1_1 && llhttp_should_keep_alive(&parser->llhttp);
+  request->has_upgrade = (parser->llhttp.flags & F_UPGRADE) && (parser->llhttp.flags & F_CONNECTION_UPGRADE);
+  *used = skipped + length;
+  return check_framing(parser, request);
+}
+
+/* --- the body --- */
+
+enum http_progress http_read_body(struct http_parser *parser, struct text input, size_t body_max,
+                                  size_t *used, struct buffer *body)
+{
+  *used = 0;
+  parser->body = body;
+  parser->body_max = body_max;
+  if (llhttp_get_errno(&parser->llhttp) == HPE_PAUSED)
+    llhttp_resume(&parser->llhttp);
+  llhttp_errno_t code = llhttp_execute(&parser->llhttp, input.data, input.len);
+  parser->body = NULL;
+  if (code == HPE_OK) {
+    *used = input.len;
+    return HTTP_NEEDS_INPUT;
+  }
+  if (code == HPE_PAUSED || code == HPE_PAUSED_UPGRADE) {
+    *used = (size_t)(llhttp_get_error_pos(&parser->llhttp) - input.data);
+    return HTTP_DONE;
+  }
+  return failed(parser, 400, "the request's body cannot be read");
+}

@@ -1,0 +1,300 @@
+#include "net/http_request.h"
+
+#include "base/base64.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+static bool is_absent(struct text t)
+{
+  return t.data == NULL;
+}
+
+static void answer(struct http_wish *wish, int status, const char *reason)
+{
+  wish->action = HTTP_ANSWER;
+  wish->answer = (struct http_answer){.status = status, .reason = reason, .has_allow = status == 405};
+}
+
+/* --- names of hosts --- */
+
+struct authority {
+  struct text host; /* without the brackets of an IPv6 literal */
+  struct text port; /* data NULL: none */
+  bool is_literal;  /* [::1] */
+};
+
+static bool is_host_char(unsigned char c)
+{
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         (c != '\0' && strchr("-._~!$&'()*+,;=%", c) != NULL);
+}
+
+static bool is_port(struct text t)
+{
+  for (size_t i = 0; i < t.len; i++) {
+    if (t.data[i] < '0' || t.data[i] > '9')
+      return false;
+  }
+  return t.len <= 5;
+}
+
+/* RFC 3986, 3.2: host [":" port], with nothing before an "@". */
+static bool parse_authority(struct text t, struct authority *authority)
+{
+  *authority = (struct authority){.port = TEXT_ABSENT};
+  size_t end = 0;
+  if (t.len > 0 && t.data[0] == '[') {
+    const char *bracket = memchr(t.data, ']', t.len);
+    if (bracket == NULL)
+      return false;
+    end = (size_t)(bracket - t.data) + 1;
+    authority->host = text_slice(t, 1, end - 1);
+    authority->is_literal = true;
+  } else {
+    while (end < t.len && is_host_char((unsigned char)t.data[end]))
+      end++;
+    authority->host = text_slice(t, 0, end);
+  }
+  if (end < t.len) {
+    if (t.data[end] != ':')
+      return false;
+    authority->port = text_slice(t, end + 1, t.len);
+  }
+  return authority->host.len > 0 && (is_absent(authority->port) || is_port(authority->port));
+}
+
+static bool is_address(const struct authority *authority)
+{
+  char text[INET6_ADDRSTRLEN];
+  unsigned char bytes[sizeof(struct in6_addr)];
+  if (authority->host.len >= sizeof text)
+    return false;
+  memcpy(text, authority->host.data, authority->host.len);
+  text[authority->host.len] = '\0';
+  return inet_pton(authority->is_literal ? AF_INET6 : AF_INET, text, bytes) == 1;
+}
+
+/* RFC 6761, 6.3 for localhost and what is below it. */
+static bool is_trusted_name(const struct authority *authority, const struct http_site *site)
+{
+  struct text host = authority->host;
+  struct text below = TEXT(".localhost");
+  if (is_address(authority) || text_equal_ignore_case(host, TEXT("localhost")))
+    return true;
+  if (host.len > below.len && text_equal_ignore_case(text_slice(host, host.len - below.len, host.len), below))
+    return true;
+  return site->host.data != NULL && text_equal_ignore_case(host, site->host);
+}
+
+/* An origin without a port has its scheme's, a Host without one 80: nothing here speaks TLS. */
+static bool is_same_port(struct text origin_port, bool is_https, struct text host_port)
+{
+  struct text a = is_absent(origin_port) ? (is_https ? TEXT("443") : TEXT("80")) : origin_port;
+  struct text b = is_absent(host_port) ? TEXT("80") : host_port;
+  return text_equal(a, b);
+}
+
+static bool is_same_origin(struct text origin, const struct authority *host)
+{
+  struct text rest;
+  bool is_https = text_starts_with(origin, TEXT("https://"));
+  if (is_https)
+    rest = text_slice(origin, sizeof "https://" - 1, origin.len);
+  else if (text_starts_with(origin, TEXT("http://")))
+    rest = text_slice(origin, sizeof "http://" - 1, origin.len);
+  else
+    return false;
+  struct authority from;
+  return parse_authority(rest, &from) && from.is_literal == host->is_literal &&
+         text_equal_ignore_case(from.host, host->host) && is_same_port(from.port, is_https, host->port);
+}
+
+/* --- targets --- */
+
+/* The path of an origin-form or absolute-form target (RFC 9112, 3.2); data NULL: neither. An absolute form's
+ * authority takes the place of Host. */
+static struct text target_path(struct text target, struct text *authority)
+{
+  struct text scheme = TEXT("http://");
+  if (target.len > scheme.len && text_equal_ignore_case(text_slice(target, 0, scheme.len), scheme)) {
+    struct text rest = text_slice(target, scheme.len, target.len);
+    size_t end = 0;
+    while (end < rest.len && rest.data[end] != '/' && rest.data[end] != '?')
+      end++;
+    *authority = text_slice(rest, 0, end);
+    target = end == rest.len ? TEXT("/") : text_slice(rest, end, rest.len);
+  }
+  if (target.len == 0 || target.data[0] != '/' || memchr(target.data, '#', target.len) != NULL)
+    return TEXT_ABSENT;
+  const char *query = memchr(target.data, '?', target.len);
+  return query == NULL ? target : text_slice(target, 0, (size_t)(query - target.data));
+}
+
+static bool is_known_path(struct text path)
+{
+  return text_equal(path, TEXT("/")) || text_equal(path, TEXT("/rpc"));
+}
+
+/* --- what is asked for --- */
+
+/* media type "/" subtype, then parameters, of which a charset must be UTF-8 (RFC 8259, 8.1). */
+static bool is_json(struct text type)
+{
+  struct text json = TEXT("application/json");
+  if (is_absent(type) || type.len < json.len || !text_equal_ignore_case(text_slice(type, 0, json.len), json))
+    return false;
+  struct text rest = text_slice(type, json.len, type.len);
+  while (rest.len > 0 && (rest.data[0] == ' ' || rest.data[0] == '\t'))
+    rest = text_slice(rest, 1, rest.len);
+  if (rest.len > 0 && rest.data[0] != ';')
+    return false;
+  for (size_t i = 0; i + 8 <= rest.len; i++) {
+    if (!text_equal_ignore_case(text_slice(rest, i, i + 8), TEXT("charset=")))
+      continue;
+    struct text charset = text_slice(rest, i + 8, rest.len);
+    if (charset.len > 0 && charset.data[0] == '"')
+      charset = text_slice(charset, 1, charset.len);
+    return charset.len >= 5 && text_equal_ignore_case(text_slice(charset, 0, 5), TEXT("utf-8"));
+  }
+  return true;
+}
+
+/* True where the list has the token (RFC 9110, 5.6.1). */
+static bool has_token(struct text list, struct text token)
+{
+  size_t at = 0;
+  while (at < list.len) {
+    size_t end = at;
+    while (end < list.len && list.data[end] != ',')
+      end++;
+    struct text item = text_slice(list, at, end);
+    while (item.len > 0 && (item.data[0] == ' ' || item.data[0] == '\t'))
+      item = text_slice(item, 1, item.len);
+    while (item.len > 0 && (item.data[item.len - 1] == ' ' || item.data[item.len - 1] == '\t'))
+      item.len--;
+    if (text_equal_ignore_case(item, token))
+      return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+static bool is_ws_key(struct text key)
+{
+  uint8_t nonce[18];
+  size_t count;
+  return key.data != NULL && key.len == 24 && base64_decode(key, nonce, &count) == JP_OK && count == 16;
+}
+
+/* RFC 6455, 4.2.1 */
+static void judge_handshake(const struct http_request *request, struct http_wish *wish)
+{
+  struct text version = request->fields[HTTP_FIELD_WS_VERSION];
+  if (!request->is_1_1 || !request->has_upgrade)
+    answer(wish, 400, "a WebSocket handshake needs HTTP/1.1 and \"Connection: Upgrade\"");
+  else if (is_absent(version))
+    answer(wish, 400, "a WebSocket handshake needs Sec-WebSocket-Version");
+  else if (!text_equal(version, TEXT("13")))
+    answer(wish, 426, "the WebSocket version is 13");
+  else if (!is_ws_key(request->fields[HTTP_FIELD_WS_KEY]))
+    answer(wish, 400, "a WebSocket handshake needs a Sec-WebSocket-Key of 16 bytes");
+  else if (http_has_body(request))
+    answer(wish, 400, "a WebSocket handshake has no body");
+  else
+    wish->action = HTTP_UPGRADE;
+  wish->answer.has_ws_version = wish->action == HTTP_ANSWER && wish->answer.status == 426;
+}
+
+static void judge_post(const struct http_request *request, size_t message_max, struct http_wish *wish)
+{
+  struct text expect = request->fields[HTTP_FIELD_EXPECT];
+  struct text encoding = request->fields[HTTP_FIELD_CONTENT_ENCODING];
+  if (!is_absent(expect) && !text_equal_ignore_case(expect, TEXT("100-continue")))
+    answer(wish, 417, "the only expectation that is met is 100-continue");
+  else if (!is_json(request->fields[HTTP_FIELD_CONTENT_TYPE]))
+    answer(wish, 415, "the content type must be application/json, in UTF-8");
+  else if (!is_absent(encoding) && !text_equal_ignore_case(encoding, TEXT("identity")))
+    answer(wish, 415, "no content encoding is taken");
+  else if (!request->is_chunked && !request->has_length)
+    answer(wish, 411, "the request needs a Content-Length");
+  else if (request->length > message_max)
+    answer(wish, 413, "the message is longer than message-max");
+  else
+    wish->action = HTTP_SERVE;
+  wish->continues = wish->action == HTTP_SERVE && !is_absent(expect) && request->is_1_1;
+}
+
+/* True where the request may come from here: the rules on browsers above. */
+static bool judge_source(const struct http_request *request, const struct http_site *site,
+                         struct text authority, struct http_wish *wish)
+{
+  struct authority host;
+  if (is_absent(authority))
+    authority = request->fields[HTTP_FIELD_HOST];
+  bool has_host = !is_absent(authority) && authority.len > 0;
+  if (has_host && !parse_authority(authority, &host)) {
+    answer(wish, 400, "a Host that is no host");
+    return false;
+  }
+  if (has_host && site->is_loopback && !is_trusted_name(&host, site)) {
+    answer(wish, 403, "this server listens on a loopback address and is not the Host that was asked for");
+    return false;
+  }
+  struct text origin = request->fields[HTTP_FIELD_ORIGIN];
+  if (!is_absent(origin) && (!has_host || !is_same_origin(origin, &host))) {
+    answer(wish, 403, "web pages of other origins are not served");
+    return false;
+  }
+  return true;
+}
+
+static void judge_method(const struct http_request *request, size_t message_max, struct http_wish *wish)
+{
+  bool is_websocket = !is_absent(request->fields[HTTP_FIELD_UPGRADE]) &&
+                      has_token(request->fields[HTTP_FIELD_UPGRADE], TEXT("websocket"));
+  switch (request->method) {
+  case HTTP_POST:
+    judge_post(request, message_max, wish);
+    break;
+  case HTTP_GET:
+    if (is_websocket)
+      judge_handshake(request, wish);
+    else
+      answer(wish, 405, "JSON-RPC comes by POST, or over a WebSocket");
+    break;
+  case HTTP_OPTIONS:
+    answer(wish, 204, NULL);
+    wish->answer.has_allow = true;
+    break;
+  default:
+    answer(wish, 405, "JSON-RPC comes by POST, or over a WebSocket");
+    break;
+  }
+}
+
+void http_judge(const struct http_request *request, const struct http_site *site, size_t message_max,
+                struct http_wish *wish)
+{
+  *wish = (struct http_wish){.action = HTTP_ANSWER};
+  struct text authority = TEXT_ABSENT;
+  bool is_asterisk = request->method == HTTP_OPTIONS && text_equal(request->target, TEXT("*"));
+  struct text path = is_asterisk ? TEXT("/") : target_path(request->target, &authority);
+  if (is_absent(path)) {
+    answer(wish, 400, "a target that is no path");
+    return;
+  }
+  if (!judge_source(request, site, authority, wish))
+    return;
+  if (!is_known_path(path)) {
+    answer(wish, 404, "the paths are / and /rpc");
+    return;
+  }
+  judge_method(request, message_max, wish);
+  struct text peer_id = request->fields[HTTP_FIELD_PEER_ID];
+  if (wish->action == HTTP_ANSWER || is_absent(peer_id))
+    return;
+  wish->has_peer_id = uuid_parse(peer_id, &wish->peer_id);
+  if (!wish->has_peer_id)
+    answer(wish, 400, "peer-id must be a UUID");
+}

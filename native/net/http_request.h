@@ -1,0 +1,73 @@
+#ifndef JPEER_NET_HTTP_REQUEST_H
+#define JPEER_NET_HTTP_REQUEST_H
+/*
+ * What a request's head asks for, and whether it may: a JSON-RPC message by POST, a WebSocket, or neither;
+ * and the answers that are no JSON-RPC. Pure functions, any thread.
+ *
+ * Paths: "/" and "/rpc", with or without a query; all else is 404.
+ *
+ * Browsers: any web page can reach a port of the loopback address, and nobody is asked for a password here.
+ * So a request with an Origin is refused (403) unless the origin is this very server, as its Host names it;
+ * and where the server listens on loopback addresses only, a Host that is neither a loopback name, nor an IP
+ * address, nor the name that was bound is refused too (403): it is a name of somebody else's that was made to
+ * point here (DNS rebinding). OPTIONS is answered without any CORS grant. Programs send no Origin and notice
+ * nothing.
+ */
+#include "base/buffer.h"
+#include "base/uuid.h"
+#include "net/http_parser.h"
+
+struct http_site {
+  bool is_loopback; /* the server listens on loopback addresses only */
+  struct text host; /* the name that was bound */
+};
+
+enum http_action {
+  HTTP_SERVE,   /* a POST: read the body, serve it */
+  HTTP_UPGRADE, /* a WebSocket handshake that is right */
+  HTTP_ANSWER   /* answer with the status */
+};
+
+struct http_answer {
+  int status;
+  const char *reason;  /* one line of ASCII, the body; NULL: none */
+  bool has_allow;      /* send Allow */
+  bool has_ws_version; /* send Sec-WebSocket-Version */
+};
+
+struct http_wish {
+  enum http_action action;
+  struct http_answer answer; /* HTTP_ANSWER */
+  bool continues;            /* the client waits for 100 Continue */
+  bool has_peer_id;
+  struct uuid peer_id;
+};
+
+void http_judge(const struct http_request *request, const struct http_site *site, size_t message_max,
+                struct http_wish *wish);
+
+/* True for what begins a body. */
+static inline bool http_has_body(const struct http_request *request)
+{
+  return request->is_chunked || request->length > 0;
+}
+
+/* How the answer to one request is written. */
+struct http_manner {
+  bool is_1_1;
+  bool is_head;
+  bool keeps_alive; /* false: "Connection: close" */
+};
+
+/* An answer that is no JSON-RPC, with its reason as text/plain. */
+void http_write_answer(struct buffer *out, struct http_manner manner, const struct http_answer *answer);
+/* The head before a JSON-RPC answer of that length; kept may be NULL. */
+void http_write_reply_head(struct buffer *out, struct http_manner manner, size_t length,
+                           const struct uuid *kept);
+/* The head before an answer whose length is not known: in chunks, or to the end of the connection in 1.0. */
+void http_write_stream_head(struct buffer *out, struct http_manner manner, const struct uuid *kept);
+void http_write_no_content(struct buffer *out, struct http_manner manner, const struct uuid *kept);
+/* 101; key is the request's Sec-WebSocket-Key (RFC 6455, 4.2.2). */
+void http_write_upgrade(struct buffer *out, struct text key);
+
+#endif

@@ -1,0 +1,289 @@
+#include "net/ws_frames.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <wslay/wslay.h>
+
+struct ws_decoder {
+  struct wslay_frame_context *frames;
+  struct ws_input *input; /* during ws_read */
+  uint64_t taken;         /* bytes that wslay took from the input */
+  uint64_t consumed;      /* those that belong to frames seen so far */
+
+  /* The frame under way. */
+  bool in_frame;
+  bool fin;
+  uint8_t opcode;
+  uint64_t left;
+  uint8_t control[WS_CONTROL_MAX];
+  size_t control_len;
+};
+
+struct ws_encoder {
+  struct wslay_frame_context *frames;
+  struct buffer *out; /* during ws_write */
+};
+
+static ssize_t take_input(uint8_t *bytes, size_t room, int flags, void *user_data)
+{
+  (void)flags;
+  struct ws_decoder *decoder = user_data;
+  struct ws_input *input = decoder->input;
+  size_t count = input->bytes.len - input->used;
+  if (count > room)
+    count = room;
+  if (count == 0)
+    return -1;
+  memcpy(bytes, input->bytes.data + input->used, count);
+  input->used += count;
+  decoder->taken += count;
+  return (ssize_t)count;
+}
+
+static ssize_t put_output(const uint8_t *bytes, size_t count, int flags, void *user_data)
+{
+  (void)flags;
+  struct ws_encoder *encoder = user_data;
+  buffer_append(encoder->out, bytes, count);
+  return (ssize_t)count;
+}
+
+struct ws_decoder *ws_decoder_create(void)
+{
+  struct ws_decoder *decoder = calloc(1, sizeof *decoder);
+  if (decoder == NULL)
+    return NULL;
+  const struct wslay_frame_callbacks callbacks = {.recv_callback = take_input};
+  if (wslay_frame_context_init(&decoder->frames, &callbacks, decoder) != 0) {
+    free(decoder);
+    return NULL;
+  }
+  return decoder;
+}
+
+void ws_decoder_destroy(struct ws_decoder *decoder)
+{
+  if (decoder == NULL)
+    return;
+  wslay_frame_context_free(decoder->frames);
+  free(decoder);
+}
+
+bool ws_decoder_is_clean(const struct ws_decoder *decoder)
+{
+  return !decoder->in_frame && decoder->taken == decoder->consumed;
+}
+
+struct ws_encoder *ws_encoder_create(void)
+{
+  struct ws_encoder *encoder = calloc(1, sizeof *encoder);
+  if (encoder == NULL)
+    return NULL;
+  const struct wslay_frame_callbacks callbacks = {.send_callback = put_output};
+  if (wslay_frame_context_init(&encoder->frames, &callbacks, encoder) != 0) {
+    free(encoder);
+    return NULL;
+  }
+  return encoder;
+}
+
+void ws_encoder_destroy(struct ws_encoder *encoder)
+{
+  if (encoder == NULL)
+    return;
+  wslay_frame_context_free(encoder->frames);
+  free(encoder);
+}
+
+/* --- reading --- */
+
+static enum ws_event fail(struct ws_input *input, enum ws_close_code code, const char *reason)
+{
+  input->code = (uint16_t)code;
+  input->reason = reason;
+  return WS_EVENT_FAILED;
+}
+
+static size_t header_length(const struct wslay_frame_iocb *frame)
+{
+  size_t length = frame->payload_length > UINT16_MAX ? 10 : frame->payload_length <= WS_CONTROL_MAX ? 2 : 4;
+  return length + (frame->mask ? 4 : 0);
+}
+
+/* RFC 6455, 5.1 to 5.5: what a client's frame header may say here. */
+static enum ws_event check_header(const struct ws_reader *reader, const struct wslay_frame_iocb *frame,
+                                  struct ws_input *input, size_t held, size_t message_max)
+{
+  if (!frame->mask)
+    return fail(input, WS_PROTOCOL_ERROR, "a client's frame must be masked");
+  if (frame->rsv != WSLAY_RSV_NONE)
+    return fail(input, WS_PROTOCOL_ERROR, "a reserved bit is set");
+  switch (frame->opcode) {
+  case WSLAY_CONTINUATION_FRAME:
+    if (!reader->in_message)
+      return fail(input, WS_PROTOCOL_ERROR, "a continuation of nothing");
+    break;
+  case WSLAY_TEXT_FRAME:
+    if (reader->in_message)
+      return fail(input, WS_PROTOCOL_ERROR, "a new message inside a fragmented one");
+    break;
+  case WSLAY_BINARY_FRAME:
+    return fail(input, WS_UNSUPPORTED, "binary frames are not taken");
+  case WSLAY_CONNECTION_CLOSE:
+  case WSLAY_PING:
+  case WSLAY_PONG:
+    return WS_EVENT_NONE; /* wslay has checked length and FIN */
+  default:
+    return fail(input, WS_PROTOCOL_ERROR, "an unknown opcode");
+  }
+  if (frame->payload_length > message_max || held > message_max - frame->payload_length)
+    return fail(input, WS_TOO_BIG, "the message is longer than message-max");
+  return WS_EVENT_NONE;
+}
+
+static enum ws_event begin_frame(struct ws_reader *reader, struct ws_decoder *decoder,
+                                 const struct wslay_frame_iocb *frame, struct ws_input *input, size_t held,
+                                 size_t message_max)
+{
+  enum ws_event event = check_header(reader, frame, input, held, message_max);
+  if (event != WS_EVENT_NONE)
+    return event;
+  decoder->in_frame = true;
+  decoder->fin = frame->fin != 0;
+  decoder->opcode = frame->opcode;
+  decoder->left = frame->payload_length;
+  decoder->control_len = 0;
+  decoder->consumed += header_length(frame);
+  if (frame->opcode == WSLAY_TEXT_FRAME) {
+    reader->in_message = true;
+    reader->valid = 0;
+  }
+  return WS_EVENT_NONE;
+}
+
+/* Looks at what is new; what may still become a character (three bytes at the most) is left for later. */
+static bool is_valid_so_far(struct ws_reader *reader, const struct buffer *message, bool whole)
+{
+  enum { LONGEST = 4 };
+  if (message->len > reader->valid)
+    reader->valid += text_valid_utf8(text_slice(buffer_text(message), reader->valid, message->len));
+  size_t open = message->len - reader->valid;
+  return whole ? open == 0 : open < LONGEST;
+}
+
+static enum ws_event take_text(struct ws_reader *reader, struct ws_decoder *decoder,
+                               const struct wslay_frame_iocb *frame, struct ws_input *input,
+                               struct buffer *message)
+{
+  buffer_append(message, frame->data, frame->data_length);
+  if (message->failed)
+    return fail(input, WS_INTERNAL, "no memory for the message");
+  bool whole = decoder->fin && decoder->left == 0;
+  if (!is_valid_so_far(reader, message, whole))
+    return fail(input, WS_BAD_TEXT, "the text is not UTF-8");
+  if (!whole)
+    return WS_EVENT_NONE;
+  reader->in_message = false;
+  return WS_EVENT_MESSAGE;
+}
+
+/* RFC 6455, 7.4: codes that an endpoint may send. */
+static bool is_sendable_code(unsigned code)
+{
+  bool defined = code >= 1000 && code <= 1014 && code != 1004 && code != 1005 && code != 1006;
+  return defined || (code >= 3000 && code <= 4999);
+}
+
+static enum ws_event end_close(struct ws_input *input)
+{
+  input->code = WS_NO_CODE;
+  if (input->control_len == 0)
+    return WS_EVENT_CLOSE;
+  if (input->control_len == 1)
+    return fail(input, WS_PROTOCOL_ERROR, "a close frame of one byte");
+  unsigned code = (unsigned)input->control[0] << 8 | input->control[1];
+  if (!is_sendable_code(code))
+    return fail(input, WS_PROTOCOL_ERROR, "a close code that may not be sent");
+  struct text reason = {(const char *)input->control + 2, input->control_len - 2};
+  if (text_valid_utf8(reason) != reason.len)
+    return fail(input, WS_BAD_TEXT, "the close reason is not UTF-8");
+  input->code = (uint16_t)code;
+  return WS_EVENT_CLOSE;
+}
+
+static enum ws_event take_control(struct ws_decoder *decoder, const struct wslay_frame_iocb *frame,
+                                  struct ws_input *input)
+{
+  if (frame->data_length > 0)
+    memcpy(decoder->control + decoder->control_len, frame->data, frame->data_length);
+  decoder->control_len += frame->data_length;
+  if (decoder->left > 0)
+    return WS_EVENT_NONE;
+  memcpy(input->control, decoder->control, decoder->control_len);
+  input->control_len = decoder->control_len;
+  switch (decoder->opcode) {
+  case WSLAY_PING:
+    return WS_EVENT_PING;
+  case WSLAY_PONG:
+    return WS_EVENT_PONG;
+  default:
+    return end_close(input);
+  }
+}
+
+enum ws_event ws_read(struct ws_reader *reader, struct ws_decoder *decoder, struct ws_input *input,
+                      struct buffer *message, size_t message_max)
+{
+  enum ws_event event = WS_EVENT_NONE;
+  decoder->input = input;
+  while (event == WS_EVENT_NONE) {
+    struct wslay_frame_iocb frame = {0};
+    ssize_t got = wslay_frame_recv(decoder->frames, &frame);
+    if (got == WSLAY_ERR_WANT_READ)
+      break;
+    if (got < 0)
+      return fail(input, WS_PROTOCOL_ERROR, "a frame header that is not allowed");
+    if (!decoder->in_frame)
+      event = begin_frame(reader, decoder, &frame, input, message->len, message_max);
+    if (event != WS_EVENT_NONE)
+      break;
+    decoder->left -= frame.data_length;
+    decoder->consumed += frame.data_length;
+    decoder->in_frame = decoder->left > 0;
+    event = wslay_is_ctrl_frame(decoder->opcode) ? take_control(decoder, &frame, input)
+                                                 : take_text(reader, decoder, &frame, input, message);
+  }
+  decoder->input = NULL;
+  return event;
+}
+
+/* --- writing --- */
+
+void ws_write(struct ws_encoder *encoder, struct buffer *out, enum ws_opcode opcode, bool fin,
+              struct text payload)
+{
+  struct wslay_frame_iocb frame = {.fin = fin,
+                                   .opcode = (uint8_t)opcode,
+                                   .payload_length = payload.len,
+                                   .data = (const uint8_t *)payload.data,
+                                   .data_length = payload.len};
+  encoder->out = out;
+  if (wslay_frame_send(encoder->frames, &frame) != (ssize_t)payload.len)
+    out->failed = true;
+  encoder->out = NULL;
+}
+
+void ws_write_close(struct ws_encoder *encoder, struct buffer *out, uint16_t code, const char *reason)
+{
+  char payload[WS_CONTROL_MAX];
+  size_t length = 0;
+  if (code != WS_NO_CODE) {
+    size_t room = sizeof payload - 2;
+    size_t words = strnlen(reason, room);
+    payload[0] = (char)(code >> 8);
+    payload[1] = (char)(code & 0xff);
+    memcpy(payload + 2, reason, words);
+    length = 2 + words;
+  }
+  ws_write(encoder, out, WS_CLOSE, true, (struct text){payload, length});
+}
