@@ -23,6 +23,7 @@ struct net_config {
   struct net_endpoint zmq;
   unsigned threads;          /* the crew's size when idle; 0: number of cores */
   unsigned threads_max;      /* 256 */
+  int64_t linger_ms;         /* 10,000: how long a member above `threads` stays idle before it leaves */
   int64_t busy_timeout_ms;   /* 5,000: how long a request waits when every member is inside Java */
   size_t message_max;        /* 16 MiB */
   size_t send_buffer_max;    /* 16 MiB a connection, then it is dropped */

@@ -446,6 +446,14 @@ static void refuse_peer(struct zeromq_peer *peer, const char *reason)
     zeromq_peer_push(peer, running); /* its owner still reads it, and takes it off the queue */
 }
 
+bool zeromq_is_idle(struct zeromq *zeromq)
+{
+  pthread_mutex_lock(&zeromq->lock);
+  bool idle = zeromq->socket == NULL || (zeromq->pending_bytes == 0 && zeromq->holding == 0);
+  pthread_mutex_unlock(&zeromq->lock);
+  return idle;
+}
+
 void zeromq_refuse_rest(struct zeromq *zeromq, const char *reason)
 {
   pthread_mutex_lock(&zeromq->lock);

@@ -1,0 +1,425 @@
+#include "net/connection.h"
+
+#include "base/clock.h"
+#include "net/connection_table.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+  READ_SIZE = 16 * 1024,
+  READ_SIZE_LARGE = 128 * 1024, /* once a message has shown to be a large one */
+  LINGER_MS = 2000,
+  FLUSH_SOON = 1 /* a deadline that has always passed: the next tick sends what lies in the output */
+};
+
+static const struct connection_limits *limits_of(const struct connection *connection)
+{
+  return &connection->table->limits;
+}
+
+/* Above it nothing more is read from a client that does not take its answers. */
+static size_t unsent_mark(const struct connection *connection)
+{
+  enum { MARK = 1024 * 1024 };
+  size_t quarter = limits_of(connection)->send_buffer_max / 4;
+  return quarter < MARK ? quarter : MARK;
+}
+
+/* --- owner --- */
+
+bool connection_acquire(struct connection *connection)
+{
+  pthread_mutex_lock(&connection->lock);
+  bool taken = connection->state == CONNECTION_ARMED;
+  if (taken)
+    connection->state = CONNECTION_OWNED;
+  pthread_mutex_unlock(&connection->lock);
+  return taken;
+}
+
+static void borrow(struct connection *connection, struct crew_member *member)
+{
+  scratch_lend(&member->scratch, SCRATCH_INPUT, &connection->in);
+  scratch_lend(&member->scratch, SCRATCH_MESSAGE, &connection->message);
+  scratch_lend(&member->scratch, SCRATCH_OUTPUT, &connection->out);
+  if (connection->protocol == PROTOCOL_WEBSOCKET && !websocket_borrow(connection, member))
+    connection->is_broken = true;
+  connection->is_drained = false;
+  connection->has_sent = false;
+}
+
+static void give_back(struct connection *connection, struct crew_member *member)
+{
+  if (connection->in_used == connection->in.len) {
+    buffer_clear(&connection->in);
+    connection->in_used = 0;
+  }
+  if (connection_unsent(connection) == 0) {
+    buffer_clear(&connection->out);
+    connection->out_sent = 0;
+  }
+  scratch_return(&member->scratch, SCRATCH_INPUT, &connection->in);
+  scratch_return(&member->scratch, SCRATCH_MESSAGE, &connection->message);
+  scratch_return(&member->scratch, SCRATCH_OUTPUT, &connection->out);
+  websocket_give_back(connection, member);
+}
+
+static void close_now(struct connection *connection, struct crew_member *member)
+{
+  connection_end_stream(connection);
+  connection_close_client(connection, member, NULL);
+  connection->in_used = connection->in.len = 0;
+  connection->out_sent = connection->out.len = 0;
+  buffer_clear(&connection->message);
+  give_back(connection, member);
+  ws_decoder_destroy(connection->decoder);
+  connection->decoder = NULL;
+
+  pthread_mutex_lock(&connection->lock);
+  close(connection->fd);
+  connection->fd = -1;
+  connection->state = CONNECTION_FREE;
+  atomic_store(&connection->deadline_ms, INT64_MAX);
+  pthread_mutex_unlock(&connection->lock);
+  connection_table_release(connection->table, connection);
+}
+
+/* --- bytes --- */
+
+void connection_flush(struct connection *connection)
+{
+  while (connection_unsent(connection) > 0 && !connection->is_broken) {
+    ssize_t sent = send(connection->fd, connection->out.data + connection->out_sent,
+                        connection_unsent(connection), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent > 0) {
+      connection->out_sent += (size_t)sent;
+      connection->has_sent = true;
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      break;
+    } else if (errno != EINTR) {
+      connection->is_broken = true;
+    }
+  }
+  if (connection_unsent(connection) == 0) {
+    buffer_clear(&connection->out);
+    connection->out_sent = 0;
+  } else if (connection->out_sent > connection_unsent(connection)) {
+    buffer_consume(&connection->out, connection->out_sent);
+    connection->out_sent = 0;
+  }
+}
+
+/* True where something new is there: bytes, or the end. */
+static bool receive(struct connection *connection)
+{
+  if (connection->is_drained || connection->at_end)
+    return false;
+  size_t room = connection->message.len >= READ_SIZE ? READ_SIZE_LARGE : READ_SIZE;
+  if (connection->in_used > 0) {
+    buffer_consume(&connection->in, connection->in_used);
+    connection->in_used = 0;
+  }
+  char *into = buffer_reserve(&connection->in, room);
+  if (into == NULL) {
+    connection->is_broken = true;
+    return false;
+  }
+  ssize_t count;
+  do
+    count = recv(connection->fd, into, room, MSG_DONTWAIT);
+  while (count < 0 && errno == EINTR);
+  connection->is_drained = count < (ssize_t)room;
+  connection->since_ms = 0;
+  if (count > 0) {
+    connection->in.len += (size_t)count;
+    return true;
+  }
+  if (count == 0)
+    connection->at_end = true;
+  else if (errno != EAGAIN && errno != EWOULDBLOCK)
+    connection->is_broken = true;
+  return false;
+}
+
+/* --- the service --- */
+
+enum jp_status connection_open_client(struct connection *connection, enum op_channel channel,
+                                      struct jp_error *error)
+{
+  if (connection->client != NULL)
+    return JP_OK;
+  char text[UUID_TEXT_LENGTH + 1];
+  struct rpc_client_info info = {.channel = channel, .peer_id = TEXT_ABSENT, .routing_id = TEXT_ABSENT};
+  if (connection->has_peer_id) {
+    uuid_format(&connection->peer_id, text);
+    info.peer_id = text_of(text);
+  }
+  const struct rpc_service *service = crew_service(connection->table->crew);
+  return service->client_open(service->context, &info, &connection->client, error);
+}
+
+bool connection_close_client(struct connection *connection, struct crew_member *member, struct uuid *kept)
+{
+  if (connection->client == NULL)
+    return false;
+  struct uuid unused;
+  const struct rpc_service *service = crew_service(connection->table->crew);
+  struct rpc_client *client = connection->client;
+  connection->client = NULL;
+  return service->client_close(service->context, member->worker, client, kept != NULL ? kept : &unused);
+}
+
+bool connection_serve(struct connection *connection, struct crew_member *member, struct buffer *answer,
+                      enum crew_served *served, struct rpc_stream *stream)
+{
+  size_t unsent = connection_unsent(connection);
+  size_t max = limits_of(connection)->send_buffer_max;
+  struct crew_message message = {.client = connection->client,
+                                 .text = buffer_text(&connection->message),
+                                 .may_stream = true,
+                                 .reply_max = unsent < max ? max - unsent : 1,
+                                 .since_ms = &connection->since_ms};
+  if (message.text.data == NULL)
+    message.text = TEXT("");
+  buffer_clear(answer);
+  pthread_mutex_lock(&connection->lock);
+  connection->in_call = member->worker;
+  atomic_store_explicit(&connection->deadline_ms, unsent > 0 ? FLUSH_SOON : INT64_MAX, memory_order_relaxed);
+  pthread_mutex_unlock(&connection->lock);
+
+  *served = crew_serve(member, &message, answer, stream);
+
+  pthread_mutex_lock(&connection->lock);
+  connection->in_call = NULL;
+  bool seized = connection->seized;
+  pthread_mutex_unlock(&connection->lock);
+  if (member->worker != NULL)
+    connection->since_ms = 0;
+  if (*served != CREW_WAIT)
+    connection->has_message = false;
+  if (answer->failed)
+    connection->is_broken = true;
+  if (seized && *served == CREW_STREAM)
+    stream->body.close(stream->body.state);
+  return !seized;
+}
+
+/* --- a turn --- */
+
+/* After the end of our side: what still comes is dropped, so that the client reads our last words before a
+ * reset could take them away (RFC 9112, 9.6). */
+static enum step linger(struct connection *connection)
+{
+  connection->in_used = connection->in.len;
+  if (connection->at_end && connection_unsent(connection) == 0)
+    return STEP_DROPS;
+  return STEP_NEEDS_INPUT;
+}
+
+static enum step next_step(struct connection *connection, struct crew_member *member)
+{
+  if (connection->is_broken)
+    return STEP_DROPS;
+  if (connection_unsent(connection) > unsent_mark(connection))
+    connection_flush(connection);
+  if (connection_unsent(connection) > unsent_mark(connection))
+    return STEP_BLOCKED;
+  if (connection->stream != NULL)
+    return connection_pump(connection, member);
+  switch (connection->protocol) {
+  case PROTOCOL_HTTP:
+    return http_step(connection, member);
+  case PROTOCOL_WEBSOCKET:
+    return websocket_step(connection, member);
+  default:
+    return linger(connection);
+  }
+}
+
+static enum step run(struct connection *connection, struct crew_member *member)
+{
+  struct crew_turn turn;
+  crew_turn_begin(&turn);
+  for (;;) {
+    enum step step = next_step(connection, member);
+    switch (step) {
+    case STEP_AGAIN:
+      break;
+    case STEP_SERVED:
+      if (crew_turn_is_over(&turn))
+        return STEP_SERVED;
+      break;
+    case STEP_NEEDS_INPUT:
+      if (receive(connection)) {
+        if (crew_turn_is_over(&turn))
+          return STEP_SERVED;
+      } else if (!connection->is_broken) {
+        return connection->at_end && connection->protocol != PROTOCOL_LINGER ? STEP_ENDS : STEP_NEEDS_INPUT;
+      }
+      break;
+    default:
+      return step;
+    }
+  }
+}
+
+void connection_turn(struct crew_source *source, struct crew_member *member)
+{
+  struct connection *connection = (struct connection *)(void *)source;
+  if (!connection_acquire(connection))
+    return;
+  borrow(connection, member);
+  connection_finish(connection, member, run(connection, member));
+}
+
+/* --- the end of a turn --- */
+
+static bool has_begun(const struct connection *connection)
+{
+  bool partial = connection->in.len > connection->in_used;
+  if (connection->protocol == PROTOCOL_HTTP)
+    return partial || connection->http_stage == HTTP_STAGE_BODY;
+  return partial || connection->reader.in_message || connection->decoder != NULL;
+}
+
+static int64_t reading_deadline(struct connection *connection, int64_t now)
+{
+  const struct connection_limits *limits = limits_of(connection);
+  if (connection->protocol == PROTOCOL_LINGER)
+    return connection->linger_end_ms;
+  if (connection->began_ms == 0 && has_begun(connection))
+    connection->began_ms = now;
+  if (connection->protocol == PROTOCOL_WEBSOCKET)
+    return connection->began_ms == 0 ? INT64_MAX : connection->began_ms + limits->body_timeout_ms;
+  if (connection->began_ms == 0)
+    return now + limits->idle_timeout_ms;
+  return connection->began_ms +
+         (connection->http_stage == HTTP_STAGE_BODY ? limits->body_timeout_ms : limits->header_timeout_ms);
+}
+
+static int64_t next_deadline(struct connection *connection, int64_t now, bool reads)
+{
+  if (connection_unsent(connection) == 0)
+    connection->stalled_ms = 0;
+  else if (connection->stalled_ms == 0 || connection->has_sent)
+    connection->stalled_ms = now;
+  int64_t deadline = reads ? reading_deadline(connection, now) : INT64_MAX;
+  int64_t stall = connection->stalled_ms == 0
+                      ? INT64_MAX
+                      : connection->stalled_ms + limits_of(connection)->body_timeout_ms;
+  return deadline < stall ? deadline : stall;
+}
+
+static void begin_linger(struct connection *connection)
+{
+  if (connection->protocol != PROTOCOL_LINGER) {
+    connection->protocol = PROTOCOL_LINGER;
+    connection->linger_end_ms = clock_now_ms() + LINGER_MS;
+  }
+  if (connection_unsent(connection) == 0 && !connection->has_said_all) {
+    connection->has_said_all = true;
+    shutdown(connection->fd, SHUT_WR);
+  }
+}
+
+/* Level-triggered: what is ready already is delivered again, behind the others. So input that lies here and
+ * not in the socket asks for a writable socket, which it is. */
+static uint32_t wanted_events(const struct connection *connection, enum step last)
+{
+  if (last == STEP_BLOCKED)
+    return EPOLLOUT;
+  uint32_t events = connection->at_end ? 0 : EPOLLIN;
+  if (last == STEP_SERVED || connection_unsent(connection) > 0)
+    events |= EPOLLOUT;
+  return events;
+}
+
+void connection_finish(struct connection *connection, struct crew_member *member, enum step last)
+{
+  connection_flush(connection);
+  if (connection->out.failed)
+    connection->is_broken = true;
+  if (last == STEP_ENDS || connection->protocol == PROTOCOL_LINGER)
+    begin_linger(connection);
+  bool over =
+      connection->at_end && connection->protocol == PROTOCOL_LINGER && connection_unsent(connection) == 0;
+  if (last == STEP_DROPS || connection->is_broken || over) {
+    close_now(connection, member);
+    return;
+  }
+  give_back(connection, member);
+  bool reads = last != STEP_WAITS && last != STEP_BLOCKED;
+  int64_t deadline = next_deadline(connection, clock_now_ms(), reads);
+
+  struct crew *crew = connection->table->crew;
+  pthread_mutex_lock(&connection->lock);
+  connection->state = CONNECTION_ARMED;
+  atomic_store_explicit(&connection->deadline_ms, deadline, memory_order_relaxed);
+  enum jp_status status = JP_OK;
+  if (last != STEP_WAITS)
+    status =
+        crew_watch_again(crew, &connection->source, connection->fd, wanted_events(connection, last), NULL);
+  if (status != JP_OK)
+    connection->state = CONNECTION_OWNED;
+  pthread_mutex_unlock(&connection->lock);
+  if (status != JP_OK)
+    close_now(connection, member);
+  else if (last == STEP_WAITS)
+    crew_submit(crew, &connection->source);
+}
+
+void connection_expire(struct connection *connection, struct crew_member *watcher)
+{
+  int64_t now = clock_now_ms();
+  enum step step = STEP_ENDS;
+  bool stalled =
+      connection->stalled_ms != 0 && now >= connection->stalled_ms + limits_of(connection)->body_timeout_ms;
+  if (stalled || connection->protocol == PROTOCOL_LINGER)
+    step = STEP_DROPS;
+  else if (connection->protocol == PROTOCOL_WEBSOCKET)
+    websocket_close(connection, watcher, WS_POLICY, "the message took too long");
+  else
+    http_expire(connection);
+  connection_finish(connection, watcher, step);
+}
+
+/* --- the end of all --- */
+
+void connection_say_goodbye(struct connection *connection, struct crew_member *watcher)
+{
+  borrow(connection, watcher);
+  enum step step = connection->protocol == PROTOCOL_LINGER ? STEP_NEEDS_INPUT : run(connection, watcher);
+  bool is_quiet = !connection->has_sent && connection_unsent(connection) == 0;
+  if (step == STEP_NEEDS_INPUT && connection->protocol == PROTOCOL_WEBSOCKET) {
+    websocket_close(connection, watcher, WS_GOING_AWAY, "the peer is shutting down");
+    step = STEP_ENDS;
+  } else if (step == STEP_NEEDS_INPUT && connection->protocol == PROTOCOL_HTTP) {
+    step = is_quiet ? STEP_DROPS : STEP_ENDS;
+  }
+  connection_finish(connection, watcher, step);
+}
+
+void connection_seize(struct connection *connection, struct crew_member *watcher)
+{
+  static const char reason[] = "the peer is shutting down";
+  const struct rpc_service *service = crew_service(connection->table->crew);
+  struct buffer *answer = &watcher->scratch.buffers[SCRATCH_ANSWER];
+  buffer_clear(answer);
+  connection->seized = true;
+  enum rpc_served served =
+      service->refuse(service->context, buffer_text(&connection->message), reason, answer);
+  if (connection->protocol == PROTOCOL_WEBSOCKET) {
+    if (served == RPC_REPLY)
+      websocket_write_text(connection, watcher, buffer_text(answer));
+    websocket_close(connection, watcher, WS_GOING_AWAY, reason);
+  } else if (served == RPC_REPLY) {
+    connection->manner.keeps_alive = false;
+    http_write_reply(connection, buffer_text(answer), NULL);
+  }
+  connection_flush(connection);
+  if (connection_unsent(connection) == 0)
+    shutdown(connection->fd, SHUT_WR);
+}

@@ -1,0 +1,215 @@
+#include "net/connection_table.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { CHUNK_PLACES = 256 };
+
+enum jp_status connection_table_init(struct connection_table *table, struct crew *crew,
+                                     const struct connection_limits *limits, const struct http_site *site,
+                                     struct jp_error *error)
+{
+  *table = (struct connection_table){.crew = crew, .limits = *limits, .site = *site};
+  pthread_mutex_init(&table->lock, NULL);
+  table->chunks = calloc(limits->connections_max / CHUNK_PLACES + 1, sizeof(struct connection *));
+  return table->chunks != NULL ? JP_OK : jp_fail(error, JP_NO_MEMORY, "no memory for the connections");
+}
+
+static void discard(struct connection *connection)
+{
+  if (connection->state != CONNECTION_FREE) {
+    connection_end_stream(connection);
+    ws_decoder_destroy(connection->decoder);
+    buffer_fini(&connection->in);
+    buffer_fini(&connection->message);
+    buffer_fini(&connection->out);
+    close(connection->fd);
+  }
+  pthread_mutex_destroy(&connection->lock);
+}
+
+void connection_table_fini(struct connection_table *table)
+{
+  for (size_t i = 0; i < table->chunk_count; i++) {
+    for (size_t j = 0; j < CHUNK_PLACES; j++)
+      discard(&table->chunks[i][j]);
+    free(table->chunks[i]);
+  }
+  free(table->chunks);
+  pthread_mutex_destroy(&table->lock);
+}
+
+/* Under the lock. */
+static bool add_chunk(struct connection_table *table)
+{
+  struct connection *chunk = calloc(CHUNK_PLACES, sizeof *chunk);
+  if (chunk == NULL)
+    return false;
+  for (size_t i = CHUNK_PLACES; i-- > 0;) {
+    struct connection *place = &chunk[i];
+    place->source.turn = connection_turn;
+    place->table = table;
+    place->fd = -1;
+    atomic_store(&place->deadline_ms, INT64_MAX);
+    pthread_mutex_init(&place->lock, NULL);
+    place->next_free = table->free_places;
+    table->free_places = place;
+  }
+  table->chunks[table->chunk_count++] = chunk;
+  return true;
+}
+
+static struct connection *take_place(struct connection_table *table)
+{
+  struct connection *place = NULL;
+  pthread_mutex_lock(&table->lock);
+  bool has_room = table->open < table->limits.connections_max && !atomic_load(&table->is_draining);
+  if (has_room && (table->free_places != NULL || add_chunk(table))) {
+    place = table->free_places;
+    table->free_places = place->next_free;
+    table->open++;
+  }
+  pthread_mutex_unlock(&table->lock);
+  return place;
+}
+
+void connection_table_release(struct connection_table *table, struct connection *connection)
+{
+  pthread_mutex_lock(&table->lock);
+  table->open--;
+  if (connection->seized)
+    table->seized--;
+  connection->next_free = table->free_places;
+  table->free_places = connection;
+  pthread_mutex_unlock(&table->lock);
+}
+
+/* All but what belongs to the place itself is as new. */
+static void reset(struct connection *connection, int fd)
+{
+  connection->seized = false;
+  connection->fd = fd;
+  connection->at_end = connection->is_broken = connection->is_drained = false;
+  connection->has_said_all = connection->has_message = connection->has_sent = false;
+  connection->since_ms = connection->stalled_ms = connection->linger_end_ms = 0;
+  connection->began_ms = clock_now_ms();
+  connection->manner = (struct http_manner){.is_1_1 = true};
+  http_begin(connection);
+}
+
+/* What a client gets that is one too many. */
+static void turn_away(int fd)
+{
+  struct buffer out;
+  buffer_init(&out);
+  struct http_answer answer = {.status = 503, .reason = "too many connections (connections-max)"};
+  http_write_answer(&out, (struct http_manner){.is_1_1 = true}, &answer);
+  ssize_t sent = send(fd, out.data, out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+  (void)sent;
+  buffer_fini(&out);
+  shutdown(fd, SHUT_WR);
+  close(fd);
+}
+
+void connection_table_accept(struct connection_table *table, int fd)
+{
+  struct connection *connection = take_place(table);
+  if (connection == NULL) {
+    turn_away(fd);
+    return;
+  }
+  pthread_mutex_lock(&connection->lock);
+  reset(connection, fd);
+  struct jp_error error;
+  enum jp_status status = crew_watch(table->crew, &connection->source, fd, EPOLLIN, &error);
+  if (status == JP_OK) {
+    connection->state = CONNECTION_ARMED;
+    atomic_store(&connection->deadline_ms, connection->began_ms + table->limits.header_timeout_ms);
+  }
+  pthread_mutex_unlock(&connection->lock);
+  if (status == JP_OK)
+    return;
+  log_warn("a connection cannot be served: %s", error.text);
+  close(fd);
+  connection->fd = -1;
+  connection_table_release(table, connection);
+}
+
+/* --- the watcher's part --- */
+
+static bool must_be_seized(struct connection_table *table, struct connection *connection, int64_t now_ms)
+{
+  const struct rpc_service *service = crew_service(table->crew);
+  return atomic_load(&table->is_draining) && !connection->seized &&
+         (now_ms >= atomic_load(&table->grace_end_ms) ||
+          service->is_exiting(service->context, connection->in_call));
+}
+
+static void count_seized(struct connection_table *table)
+{
+  pthread_mutex_lock(&table->lock);
+  table->seized++;
+  pthread_mutex_unlock(&table->lock);
+}
+
+static void look_at(struct connection_table *table, struct connection *connection,
+                    struct crew_member *watcher, int64_t now_ms)
+{
+  bool taken = false;
+  bool draining = atomic_load(&table->is_draining);
+  pthread_mutex_lock(&connection->lock);
+  bool is_late = atomic_load(&connection->deadline_ms) <= now_ms;
+  if (connection->in_call != NULL) {
+    if (must_be_seized(table, connection, now_ms)) {
+      connection_seize(connection, watcher);
+      count_seized(table);
+    } else if (is_late) {
+      connection_flush(connection);
+      atomic_store(&connection->deadline_ms, INT64_MAX);
+    }
+  } else if (connection->state == CONNECTION_ARMED && (is_late || draining)) {
+    connection->state = CONNECTION_OWNED;
+    taken = true;
+  }
+  pthread_mutex_unlock(&connection->lock);
+  if (taken && is_late)
+    connection_expire(connection, watcher);
+  else if (taken)
+    connection_say_goodbye(connection, watcher);
+}
+
+void connection_table_tick(struct connection_table *table, struct crew_member *watcher, int64_t now_ms)
+{
+  pthread_mutex_lock(&table->lock);
+  size_t count = table->chunk_count;
+  pthread_mutex_unlock(&table->lock);
+  bool draining = atomic_load(&table->is_draining);
+  for (size_t i = 0; i < count * CHUNK_PLACES; i++) {
+    struct connection *connection = &table->chunks[i / CHUNK_PLACES][i % CHUNK_PLACES];
+    if (draining || atomic_load_explicit(&connection->deadline_ms, memory_order_relaxed) <= now_ms)
+      look_at(table, connection, watcher, now_ms);
+  }
+}
+
+void connection_table_drain(struct connection_table *table, int64_t grace_end_ms)
+{
+  pthread_mutex_lock(&table->lock);
+  atomic_store(&table->grace_end_ms, grace_end_ms);
+  atomic_store(&table->is_draining, true);
+  pthread_mutex_unlock(&table->lock);
+}
+
+bool connection_table_is_drained(struct connection_table *table)
+{
+  pthread_mutex_lock(&table->lock);
+  bool drained = table->open == table->seized;
+  pthread_mutex_unlock(&table->lock);
+  return drained;
+}

@@ -1,0 +1,44 @@
+#ifndef JPEER_NET_CONNECTION_TABLE_H
+#define JPEER_NET_CONNECTION_TABLE_H
+/*
+ * All connections of a server: where they live, how many there may be, their deadlines, and their end.
+ *
+ * Places come in chunks that are kept until connection_table_destroy, so that a source in the crew's hands
+ * stays valid (net/crew.h). Accepting and releasing: any thread. The tick: the watcher's thread.
+ */
+#include "net/connection.h"
+
+struct connection_table {
+  struct crew *crew;
+  struct connection_limits limits;
+  struct http_site site;
+  _Atomic bool is_draining;
+  _Atomic int64_t grace_end_ms;
+
+  pthread_mutex_t lock; /* guards all below */
+  struct connection **chunks;
+  size_t chunk_count;
+  struct connection *free_places; /* chained by next_free */
+  size_t open;
+  size_t seized; /* of those that are open */
+};
+
+enum jp_status connection_table_init(struct connection_table *table, struct crew *crew,
+                                     const struct connection_limits *limits, const struct http_site *site,
+                                     struct jp_error *error) JP_MUST_CHECK;
+/* After the crew has ended. Closes what is left. */
+void connection_table_fini(struct connection_table *table);
+
+/* Takes fd in any case, and serves it from now on, or closes it where there are too many. */
+void connection_table_accept(struct connection_table *table, int fd);
+/* The place of a connection that is closed. */
+void connection_table_release(struct connection_table *table, struct connection *connection);
+/* Looks for deadlines that have passed and, once draining, for connections that can be ended. */
+void connection_table_tick(struct connection_table *table, struct crew_member *watcher, int64_t now_ms);
+
+/* Requests that run have until grace_end_ms; then they are answered with an error. */
+void connection_table_drain(struct connection_table *table, int64_t grace_end_ms);
+/* True when no connection is left but those whose call does not come back. */
+bool connection_table_is_drained(struct connection_table *table);
+
+#endif

@@ -1,0 +1,196 @@
+#include "net/connection.h"
+#include "net/connection_table.h"
+
+void http_begin(struct connection *connection)
+{
+  connection->protocol = PROTOCOL_HTTP;
+  connection->http_stage = HTTP_STAGE_HEAD;
+  connection->scanned = 0;
+  connection->has_peer_id = false;
+  http_parser_init(&connection->parser);
+}
+
+/* The request is answered: what follows is the next, or nothing. */
+static enum step end_request(struct connection *connection)
+{
+  connection->began_ms = 0;
+  buffer_clear(&connection->message);
+  http_begin(connection);
+  return connection->manner.keeps_alive ? STEP_SERVED : STEP_ENDS;
+}
+
+static enum step answer_and_close(struct connection *connection, int status, const char *reason)
+{
+  struct http_answer answer = {.status = status, .reason = reason};
+  connection->manner.keeps_alive = false;
+  http_write_answer(&connection->out, connection->manner, &answer);
+  return STEP_ENDS;
+}
+
+void http_expire(struct connection *connection)
+{
+  bool has_begun = connection->in.len > connection->in_used || connection->http_stage == HTTP_STAGE_BODY;
+  if (has_begun)
+    answer_and_close(connection, 408, "the request took too long");
+}
+
+static enum step upgrade(struct connection *connection, struct text key)
+{
+  struct jp_error error = {0};
+  enum jp_status status = connection_open_client(connection, OP_CHANNEL_WEBSOCKET, &error);
+  if (status != JP_OK)
+    return answer_and_close(connection, status == JP_INVALID ? 400 : 503, error.text);
+  http_write_upgrade(&connection->out, key);
+  websocket_begin(connection);
+  return STEP_AGAIN;
+}
+
+static enum step act(struct connection *connection, const struct http_request *request,
+                     const struct http_wish *wish, size_t head_length)
+{
+  bool has_body = http_has_body(request);
+  switch (wish->action) {
+  case HTTP_UPGRADE:
+    connection->in_used += head_length;
+    return upgrade(connection, request->fields[HTTP_FIELD_WS_KEY]);
+  case HTTP_ANSWER:
+    connection->in_used += head_length;
+    if (has_body)
+      connection->manner.keeps_alive = false;
+    http_write_answer(&connection->out, connection->manner, &wish->answer);
+    return end_request(connection);
+  default:
+    break;
+  }
+  connection->in_used += head_length;
+  connection->has_message = !has_body;
+  connection->http_stage = HTTP_STAGE_BODY;
+  connection->began_ms = 0;
+  if (wish->continues && has_body && connection_input(connection).len == 0)
+    BUFFER_LITERAL(&connection->out, "HTTP/1.1 100 Continue\r\n\r\n");
+  return STEP_AGAIN;
+}
+
+static enum step read_head(struct connection *connection)
+{
+  struct connection_table *table = connection->table;
+  struct http_request request;
+  size_t used;
+  connection->manner = (struct http_manner){.is_1_1 = true};
+  switch (http_read_head(&connection->parser, connection_input(connection), table->limits.header_max,
+                         &connection->scanned, &used, &request)) {
+  case HTTP_NEEDS_INPUT:
+    return STEP_NEEDS_INPUT;
+  case HTTP_FAILED:
+    return answer_and_close(connection, connection->parser.status, connection->parser.reason);
+  case HTTP_DONE:
+    break;
+  }
+  connection->manner = (struct http_manner){
+      .is_1_1 = request.is_1_1, .is_head = request.method == HTTP_HEAD, .keeps_alive = request.keep_alive};
+  struct http_wish wish;
+  http_judge(&request, &table->site, table->limits.message_max, &wish);
+  connection->has_peer_id = wish.has_peer_id;
+  connection->peer_id = wish.peer_id;
+  return act(connection, &request, &wish, used);
+}
+
+static enum step read_body(struct connection *connection)
+{
+  struct text input = connection_input(connection);
+  if (input.len == 0)
+    return STEP_NEEDS_INPUT;
+  size_t used;
+  enum http_progress progress = http_read_body(
+      &connection->parser, input, connection->table->limits.message_max, &used, &connection->message);
+  connection->in_used += used;
+  switch (progress) {
+  case HTTP_NEEDS_INPUT:
+    return STEP_NEEDS_INPUT;
+  case HTTP_FAILED:
+    return answer_and_close(connection, connection->parser.status, connection->parser.reason);
+  default:
+    connection->has_message = true;
+    return STEP_AGAIN;
+  }
+}
+
+void http_write_reply(struct connection *connection, struct text reply, const struct uuid *kept)
+{
+  http_write_reply_head(&connection->out, connection->manner, reply.len, kept);
+  buffer_append_text(&connection->out, reply);
+}
+
+void http_write_part(struct connection *connection, struct text part, bool is_last)
+{
+  bool chunked = connection->manner.is_1_1;
+  if (chunked && part.len > 0)
+    buffer_printf(&connection->out, "%zx\r\n", part.len);
+  buffer_append_text(&connection->out, part);
+  if (chunked && part.len > 0)
+    BUFFER_LITERAL(&connection->out, "\r\n");
+  if (chunked && is_last)
+    BUFFER_LITERAL(&connection->out, "0\r\n\r\n");
+}
+
+static enum step refuse_message(struct connection *connection, struct buffer *answer, const char *reason)
+{
+  const struct rpc_service *service = crew_service(connection->table->crew);
+  connection->has_message = false;
+  buffer_clear(answer);
+  if (service->refuse(service->context, buffer_text(&connection->message), reason, answer) == RPC_REPLY)
+    http_write_reply(connection, buffer_text(answer), NULL);
+  else
+    http_write_no_content(&connection->out, connection->manner, NULL);
+  return end_request(connection);
+}
+
+static enum step begin_stream(struct connection *connection, const struct buffer *head,
+                              const struct rpc_stream *stream, const struct uuid *kept)
+{
+  http_write_stream_head(&connection->out, connection->manner, kept);
+  http_write_part(connection, buffer_text(head), false);
+  if (!connection_begin_stream(connection, stream))
+    return STEP_DROPS;
+  end_request(connection);
+  return STEP_AGAIN;
+}
+
+static enum step serve_message(struct connection *connection, struct crew_member *member)
+{
+  struct buffer *answer = &member->scratch.buffers[SCRATCH_ANSWER];
+  struct jp_error error = {0};
+  if (connection_open_client(connection, OP_CHANNEL_HTTP, &error) != JP_OK)
+    return refuse_message(connection, answer, error.text);
+
+  enum crew_served served;
+  struct rpc_stream stream = {0};
+  if (!connection_serve(connection, member, answer, &served, &stream))
+    return STEP_ENDS;
+  if (served == CREW_WAIT)
+    return STEP_WAITS;
+  struct uuid uuid;
+  const struct uuid *kept = connection_close_client(connection, member, &uuid) ? &uuid : NULL;
+  switch (served) {
+  case CREW_STREAM:
+    return begin_stream(connection, answer, &stream, kept);
+  case CREW_REPLY:
+    http_write_reply(connection, buffer_text(answer), kept);
+    break;
+  default:
+    http_write_no_content(&connection->out, connection->manner, kept);
+    break;
+  }
+  return end_request(connection);
+}
+
+enum step http_step(struct connection *connection, struct crew_member *member)
+{
+  if (connection->has_message)
+    return serve_message(connection, member);
+  if (connection->http_stage == HTTP_STAGE_BODY)
+    return read_body(connection);
+  if (connection_input(connection).len == 0)
+    return STEP_NEEDS_INPUT;
+  return read_head(connection);
+}

@@ -1,0 +1,143 @@
+#include "net/listener.h"
+
+#include "base/log.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { ACCEPTS_A_TURN = 64 };
+
+static bool is_loopback(const struct sockaddr *address)
+{
+  if (address->sa_family == AF_INET) {
+    const struct sockaddr_in *v4 = (const void *)address;
+    return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
+  }
+  const struct sockaddr_in6 *v6 = (const void *)address;
+  return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+}
+
+static void describe(struct listener *listener)
+{
+  struct sockaddr_storage address;
+  socklen_t length = sizeof address;
+  char host[64] = "?";
+  char port[8] = "?";
+  if (getsockname(listener->fd, (struct sockaddr *)&address, &length) == 0)
+    getnameinfo((struct sockaddr *)&address, length, host, sizeof host, port, sizeof port,
+                NI_NUMERICHOST | NI_NUMERICSERV);
+  bool v6 = strchr(host, ':') != NULL;
+  snprintf(listener->address, sizeof listener->address, "%s%s%s:%s", v6 ? "[" : "", host, v6 ? "]" : "",
+           port);
+  listener->is_loopback = is_loopback((struct sockaddr *)&address);
+}
+
+/* A socket that listens there, or -1 with errno. */
+static int listen_on(const struct addrinfo *at)
+{
+  int fd = socket(at->ai_family, at->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, at->ai_protocol);
+  int on = 1;
+  if (fd < 0)
+    return -1;
+  if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+      bind(fd, at->ai_addr, at->ai_addrlen) == 0 && listen(fd, SOMAXCONN) == 0)
+    return fd;
+  int reason = errno;
+  close(fd);
+  errno = reason;
+  return -1;
+}
+
+enum jp_status listener_bind(struct listener *listener, const struct net_endpoint *endpoint,
+                             struct jp_error *error)
+{
+  const char *host = endpoint->host != NULL ? endpoint->host : "127.0.0.1";
+  char port[8];
+  snprintf(port, sizeof port, "%u", endpoint->port);
+  struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+  struct addrinfo *found = NULL;
+  int failure = getaddrinfo(host, port, &hints, &found);
+  if (failure != 0)
+    return jp_fail(error, JP_NOT_FOUND, "%s:%s: %s", host, port, gai_strerror(failure));
+  for (struct addrinfo *at = found; at != NULL && listener->fd < 0; at = at->ai_next)
+    listener->fd = listen_on(at);
+  int reason = errno;
+  freeaddrinfo(found);
+  if (listener->fd < 0)
+    return jp_fail(error, JP_IO, "cannot listen on %s:%s: %s", host, port, strerror(reason));
+  describe(listener);
+  return JP_OK;
+}
+
+static void watch(struct listener *listener, bool again)
+{
+  struct crew *crew = listener->table->crew;
+  struct jp_error error;
+  enum jp_status status = again ? crew_watch_again(crew, &listener->source, listener->fd, EPOLLIN, &error)
+                                : crew_watch(crew, &listener->source, listener->fd, EPOLLIN, &error);
+  if (status != JP_OK)
+    log_error("no more connections are taken: %s", error.text);
+}
+
+static bool is_of_one_connection(int reason)
+{
+  return reason == ECONNABORTED || reason == EINTR || reason == EPROTO || reason == EPERM;
+}
+
+static void listener_turn(struct crew_source *source, struct crew_member *member)
+{
+  (void)member;
+  struct listener *listener = (struct listener *)(void *)source;
+  pthread_mutex_lock(&listener->lock);
+  for (int i = 0; i < ACCEPTS_A_TURN && listener->fd >= 0; i++) {
+    int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0 && is_of_one_connection(errno))
+      continue;
+    if (fd < 0) {
+      listener->is_paused = errno != EAGAIN && errno != EWOULDBLOCK;
+      if (listener->is_paused)
+        log_warn("a connection cannot be accepted: %s", strerror(errno));
+      break;
+    }
+    int on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    connection_table_accept(listener->table, fd);
+  }
+  if (listener->fd >= 0 && !listener->is_paused)
+    watch(listener, true);
+  pthread_mutex_unlock(&listener->lock);
+}
+
+enum jp_status listener_start(struct listener *listener, struct connection_table *table,
+                              struct jp_error *error)
+{
+  listener->table = table;
+  listener->source.turn = listener_turn;
+  return crew_watch(table->crew, &listener->source, listener->fd, EPOLLIN, error);
+}
+
+void listener_tick(struct listener *listener)
+{
+  pthread_mutex_lock(&listener->lock);
+  if (listener->fd >= 0 && listener->is_paused) {
+    listener->is_paused = false;
+    watch(listener, true);
+  }
+  pthread_mutex_unlock(&listener->lock);
+}
+
+void listener_close(struct listener *listener)
+{
+  pthread_mutex_lock(&listener->lock);
+  if (listener->fd >= 0)
+    close(listener->fd);
+  listener->fd = -1;
+  pthread_mutex_unlock(&listener->lock);
+}
