@@ -1,0 +1,366 @@
+/*
+ * The transports over a service with no JVM, for the Python tests beside this file:
+ *
+ *   stub_server [NAME=NUMBER ...]     options: those of struct net_config, and grace_ms
+ *
+ * Prints the addresses and "ready", serves until standard input ends, drains, and prints
+ * "opened N closed N" (clients). A message is a command:
+ *
+ *   ping               "pong", also without a thread
+ *   note               a notification: no answer
+ *   sleep MS [TEXT]    TEXT after so long
+ *   large N            N bytes
+ *   stream N           N bytes that are made while they are sent
+ *   broken N           a stream that fails after N bytes
+ *   keep               leaves a session (HTTP)
+ *   who                the client's channel and peer-id
+ *   threads            how many threads the crew has
+ *   open               how many clients are open
+ *   exit               the thread never comes back, as with System.exit
+ *   all else           comes back as it is
+ */
+#include "base/log.h"
+#include "net/server.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static _Atomic int thread_count;
+static _Atomic int opened_count;
+static _Atomic int closed_count;
+
+struct rpc_worker {
+  _Atomic bool is_exiting;
+};
+
+struct rpc_client {
+  enum op_channel channel;
+  bool keeps;
+  char peer_id[UUID_TEXT_LENGTH + 1];
+};
+
+/* --- threads --- */
+
+struct thread_start {
+  void (*run)(void *argument, struct rpc_worker *worker);
+  void *argument;
+};
+
+static void *thread_main(void *argument)
+{
+  struct thread_start start = *(struct thread_start *)argument;
+  free(argument);
+  struct rpc_worker worker = {false};
+  start.run(start.argument, &worker);
+  atomic_fetch_sub(&thread_count, 1);
+  return NULL;
+}
+
+static enum jp_status spawn(void *context, const char *name,
+                            void (*run)(void *argument, struct rpc_worker *worker), void *argument,
+                            struct jp_error *error)
+{
+  (void)context;
+  (void)name;
+  struct thread_start *start = malloc(sizeof *start);
+  if (start == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "no memory");
+  *start = (struct thread_start){run, argument};
+  atomic_fetch_add(&thread_count, 1);
+  pthread_t id;
+  if (pthread_create(&id, NULL, thread_main, start) == 0) {
+    pthread_detach(id);
+    return JP_OK;
+  }
+  atomic_fetch_sub(&thread_count, 1);
+  free(start);
+  return jp_fail(error, JP_IO, "no thread");
+}
+
+static bool is_exiting(void *context, struct rpc_worker *worker)
+{
+  (void)context;
+  return atomic_load(&worker->is_exiting);
+}
+
+/* --- clients --- */
+
+static enum jp_status client_open(void *context, const struct rpc_client_info *info,
+                                  struct rpc_client **client, struct jp_error *error)
+{
+  (void)context;
+  struct rpc_client *made = calloc(1, sizeof *made);
+  if (made == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "no memory");
+  made->channel = info->channel;
+  if (info->peer_id.data != NULL && info->peer_id.len < sizeof made->peer_id)
+    memcpy(made->peer_id, info->peer_id.data, info->peer_id.len);
+  atomic_fetch_add(&opened_count, 1);
+  *client = made;
+  return JP_OK;
+}
+
+static bool client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                         struct uuid *kept)
+{
+  (void)context;
+  (void)worker;
+  bool keeps = client->keeps;
+  if (keeps)
+    memset(kept->bytes, 0xab, sizeof kept->bytes);
+  free(client);
+  atomic_fetch_add(&closed_count, 1);
+  return keeps;
+}
+
+/* --- answers --- */
+
+static void append_pattern(struct buffer *out, size_t from, size_t count)
+{
+  char *room = buffer_reserve(out, count);
+  for (size_t i = 0; room != NULL && i < count; i++)
+    room[i] = (char)('a' + (from + i) % 26);
+  if (room != NULL)
+    out->len += count;
+}
+
+struct body {
+  size_t sent;
+  size_t total;
+  bool breaks;
+};
+
+static enum jp_status body_read(void *state, struct buffer *out, size_t max)
+{
+  struct body *body = state;
+  size_t left = body->total - body->sent;
+  if (left == 0)
+    return body->breaks ? JP_IO : JP_CLOSED;
+  size_t count = left < max ? left : max;
+  append_pattern(out, body->sent, count);
+  body->sent += count;
+  return JP_OK;
+}
+
+static enum rpc_served begin_stream(struct buffer *out, size_t total, bool breaks, struct rpc_stream *stream)
+{
+  struct body *body = calloc(1, sizeof *body);
+  if (body == NULL)
+    return RPC_NO_REPLY;
+  *body = (struct body){.total = total, .breaks = breaks};
+  buffer_append_text(out, TEXT("["));
+  *stream = (struct rpc_stream){.body = {body, body_read, free}, .tail = TEXT("]")};
+  return RPC_STREAM;
+}
+
+static void sleep_ms(long ms)
+{
+  struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+  nanosleep(&time, NULL);
+}
+
+static void describe_client(const struct rpc_client *client, struct buffer *out)
+{
+  static const char *const channels[] = {
+      [OP_CHANNEL_WEBSOCKET] = "websocket", [OP_CHANNEL_HTTP] = "http", [OP_CHANNEL_ZMQ] = "zmq"};
+  buffer_printf(out, "%s %s", channels[client->channel],
+                client->peer_id[0] != '\0' ? client->peer_id : "nobody");
+}
+
+/* The number after "WORD ", and what follows it. */
+static bool takes(struct text message, const char *word, long *number, struct text *rest)
+{
+  char digits[24] = {0};
+  struct text prefix = text_of(word);
+  if (!text_starts_with(message, prefix))
+    return false;
+  struct text after = text_slice(message, prefix.len, message.len);
+  memcpy(digits, after.data, after.len < sizeof digits - 1 ? after.len : sizeof digits - 1);
+  char *end;
+  *number = strtol(digits, &end, 10);
+  *rest = text_slice(after, (size_t)(end - digits), after.len);
+  return true;
+}
+
+static enum rpc_served serve_number(struct text message, struct buffer *out, size_t reply_max,
+                                    struct rpc_stream *stream, bool *known)
+{
+  long number;
+  struct text rest;
+  *known = true;
+  if (takes(message, "sleep ", &number, &rest)) {
+    sleep_ms(number);
+    buffer_append_text(out, rest);
+    return RPC_REPLY;
+  }
+  if (takes(message, "large ", &number, &rest)) {
+    if ((size_t)number > reply_max)
+      buffer_append_text(out, TEXT("too large"));
+    else
+      append_pattern(out, 0, (size_t)number);
+    return RPC_REPLY;
+  }
+  if (takes(message, "stream ", &number, &rest))
+    return begin_stream(out, (size_t)number, false, stream);
+  if (takes(message, "broken ", &number, &rest))
+    return begin_stream(out, (size_t)number, true, stream);
+  *known = false;
+  return RPC_NO_REPLY;
+}
+
+static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                             struct text message, struct buffer *out, bool may_stream, size_t reply_max,
+                             struct rpc_stream *stream)
+{
+  (void)context;
+  (void)may_stream;
+  bool known;
+  enum rpc_served served = serve_number(message, out, reply_max, stream, &known);
+  if (known)
+    return served;
+  if (text_equal(message, TEXT("note")))
+    return RPC_NO_REPLY;
+  if (text_equal(message, TEXT("exit"))) {
+    atomic_store(&worker->is_exiting, true);
+    for (;;)
+      pause();
+  }
+  if (text_equal(message, TEXT("keep")))
+    client->keeps = true;
+  if (text_equal(message, TEXT("ping")))
+    buffer_append_text(out, TEXT("pong"));
+  else if (text_equal(message, TEXT("who")))
+    describe_client(client, out);
+  else if (text_equal(message, TEXT("threads")))
+    buffer_printf(out, "%d", atomic_load(&thread_count));
+  else if (text_equal(message, TEXT("open")))
+    buffer_printf(out, "%d", atomic_load(&opened_count) - atomic_load(&closed_count));
+  else
+    buffer_append_text(out, message);
+  return RPC_REPLY;
+}
+
+static bool serve_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served)
+{
+  (void)context;
+  if (!text_equal(message, TEXT("ping")))
+    return false;
+  buffer_append_text(out, TEXT("pong"));
+  *served = RPC_REPLY;
+  return true;
+}
+
+static enum rpc_served refuse(void *context, struct text message, const char *reason, struct buffer *out)
+{
+  (void)context;
+  if (text_equal(message, TEXT("note")))
+    return RPC_NO_REPLY;
+  buffer_append_text(out, text_of(reason));
+  return RPC_REPLY;
+}
+
+static void reject(void *context, int code, const char *reason, struct buffer *out)
+{
+  (void)context;
+  buffer_printf(out, "%d %s", code, reason);
+}
+
+/* --- main --- */
+
+static long grace_ms = 1000;
+
+static bool set_option(struct net_config *config, const char *name, long value)
+{
+#define OPTION(field)                                                                                        \
+  if (strcmp(name, #field) == 0) {                                                                           \
+    config->field = (__typeof__(config->field))value;                                                        \
+    return true;                                                                                             \
+  }
+  OPTION(threads)
+  OPTION(threads_max)
+  OPTION(busy_timeout_ms)
+  OPTION(message_max)
+  OPTION(send_buffer_max)
+  OPTION(connections_max)
+  OPTION(header_timeout_ms)
+  OPTION(body_timeout_ms)
+  OPTION(idle_timeout_ms)
+  OPTION(linger_ms)
+  OPTION(header_max)
+#undef OPTION
+  if (strcmp(name, "grace_ms") != 0)
+    return false;
+  grace_ms = value;
+  return true;
+}
+
+static bool read_options(struct net_config *config, int argc, char **argv)
+{
+  for (int i = 1; i < argc; i++) {
+    char *equals = strchr(argv[i], '=');
+    if (equals == NULL)
+      return false;
+    *equals = '\0';
+    if (!set_option(config, argv[i], strtol(equals + 1, NULL, 10)))
+      return false;
+  }
+  return true;
+}
+
+static void raise_descriptor_limit(void)
+{
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+static int fail(const struct jp_error *error)
+{
+  fprintf(stderr, "stub_server: %s\n", error->text);
+  return 1;
+}
+
+int main(int argc, char **argv)
+{
+  static const struct rpc_service service = {.spawn = spawn,
+                                             .is_exiting = is_exiting,
+                                             .client_open = client_open,
+                                             .client_close = client_close,
+                                             .serve = serve,
+                                             .serve_ping = serve_ping,
+                                             .refuse = refuse,
+                                             .reject = reject};
+  struct net_config config;
+  net_config_defaults(&config);
+  config.json.enabled = true;
+  config.zmq.enabled = true;
+  raise_descriptor_limit();
+  if (!read_options(&config, argc, argv)) {
+    fprintf(stderr, "usage: %s [NAME=NUMBER ...]\n", argv[0]);
+    return 2;
+  }
+  struct net_server *server;
+  struct jp_error error;
+  if (net_bind(&config, &server, &error) != JP_OK)
+    return fail(&error);
+  if (net_start(server, &service, &error) != JP_OK)
+    return fail(&error);
+  for (const char *const *address = net_addresses(server); *address != NULL; address++)
+    printf("%s\n", *address);
+  printf("ready\n");
+  fflush(stdout);
+  char byte;
+  while (read(STDIN_FILENO, &byte, 1) > 0)
+    continue;
+  net_drain(server, grace_ms);
+  net_destroy(server);
+  printf("opened %d closed %d\n", atomic_load(&opened_count), atomic_load(&closed_count));
+  return 0;
+}
