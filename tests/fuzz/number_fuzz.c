@@ -1,0 +1,72 @@
+/* Suffixed numbers: the input is the text. What is taken is rounded as the C library rounds it, and what is
+ * written of it reads back as the same value. */
+#include "json/number.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void require(bool condition)
+{
+  if (!condition)
+    abort();
+}
+
+static void check_double(double value)
+{
+  char text[JSON_NUMBER_TEXT_MAX];
+  struct text written = {text, json_format_double(value, text)};
+  if (!isfinite(value))
+    return;
+  double again = json_number_to_double(written);
+  require(memcmp(&again, &value, sizeof value) == 0);
+}
+
+static void check_float(float value)
+{
+  char text[JSON_NUMBER_TEXT_MAX];
+  struct text written = {text, json_format_float(value, text)};
+  if (!isfinite(value))
+    return;
+  float again = json_number_to_float(written);
+  require(memcmp(&again, &value, sizeof value) == 0);
+}
+
+static void check_number(const struct json_number *number)
+{
+  char *copy = malloc(number->literal.len + 1);
+  require(copy != NULL);
+  memcpy(copy, number->literal.data, number->literal.len);
+  copy[number->literal.len] = '\0';
+  double value = json_number_to_double(number->literal);
+  float single = json_number_to_float(number->literal);
+  double wanted = strtod(copy, NULL);
+  float wanted_single = strtof(copy, NULL);
+  require(memcmp(&value, &wanted, sizeof value) == 0);
+  require(memcmp(&single, &wanted_single, sizeof single) == 0);
+  if (number->fits)
+    require(number->integer == strtoll(copy, NULL, 10));
+  free(copy);
+  check_double(value);
+  check_float(single);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  struct json_number number;
+  if (json_number_parse((struct text){(const char *)data, size}, &number))
+    check_number(&number);
+  /* Any eight bytes are a double, any four a float. */
+  double value;
+  float single;
+  if (size >= sizeof value) {
+    memcpy(&value, data, sizeof value);
+    check_double(value);
+  }
+  if (size >= sizeof single) {
+    memcpy(&single, data, sizeof single);
+    check_float(single);
+  }
+  return 0;
+}

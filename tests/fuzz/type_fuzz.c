@@ -1,0 +1,52 @@
+/* Type names and descriptors: the input is the name. What is taken has forms that read back as the same type.
+ */
+#include "op/type.h"
+
+#include <stdlib.h>
+
+static void require(bool condition)
+{
+  if (!condition)
+    abort();
+}
+
+static void check_descriptor(const struct op_type *type, struct arena *arena)
+{
+  struct text descriptor = op_type_descriptor(type, arena);
+  struct op_type again;
+  require(op_type_parse_descriptor(&descriptor, arena, &again) == JP_OK);
+  require(descriptor.len == 0);
+  require(again.base == type->base && again.dimensions == type->dimensions);
+  require(text_equal(again.name, type->name));
+}
+
+static void check_named(const struct op_type *type, struct arena *arena)
+{
+  struct text names[] = {op_type_source_name(type, arena), op_type_binary_name(type, arena)};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    struct op_type again;
+    require(op_type_parse_argument(names[i], &again, NULL) == JP_OK);
+    require(again.base == type->base && again.dimensions == type->dimensions);
+    require(text_equal(again.name, type->name));
+  }
+  check_descriptor(type, arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  struct text text = {(const char *)data, size};
+  struct arena arena;
+  struct op_type type;
+  struct jp_error error;
+  arena_init(&arena);
+  if (op_type_parse_argument(text, &type, &error) == JP_OK)
+    check_named(&type, &arena);
+  if (op_type_parse_target(text, &type, &error) == JP_OK)
+    check_descriptor(&type, &arena);
+  while (op_type_parse_descriptor(&text, &arena, &type) == JP_OK)
+    check_descriptor(&type, &arena);
+  arena_fini(&arena);
+  return 0;
+}
