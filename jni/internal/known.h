@@ -13,10 +13,27 @@
 
 /* X(field, name) */
 #define JVM_KNOWN_CLASSES(X)                                                                                 \
-  X(object, "java/lang/Object")                                                                              \
+  X(array_list, "java/util/ArrayList")                                                                       \
+  X(big_integer, "java/math/BigInteger")                                                                     \
+  X(boolean, "java/lang/Boolean")                                                                            \
+  X(byte, "java/lang/Byte")                                                                                  \
+  X(character, "java/lang/Character")                                                                        \
   X(class, "java/lang/Class")                                                                                \
   X(class_loader, "java/lang/ClassLoader")                                                                   \
+  X(class_not_found_exception, "java/lang/ClassNotFoundException")                                           \
+  X(collection, "java/util/Collection")                                                                      \
+  X(double, "java/lang/Double")                                                                              \
+  X(enum, "java/lang/Enum")                                                                                  \
+  X(float, "java/lang/Float")                                                                                \
+  X(hash_map, "java/util/HashMap")                                                                           \
+  X(integer, "java/lang/Integer")                                                                            \
+  X(list, "java/util/List")                                                                                  \
+  X(long, "java/lang/Long")                                                                                  \
+  X(map, "java/util/Map")                                                                                    \
+  X(object, "java/lang/Object")                                                                              \
   X(runtime, "java/lang/Runtime")                                                                            \
+  X(runtime_exception, "java/lang/RuntimeException")                                                         \
+  X(short, "java/lang/Short")                                                                                \
   X(stack_trace_element, "java/lang/StackTraceElement")                                                      \
   X(string, "java/lang/String")                                                                              \
   X(system, "java/lang/System")                                                                              \
@@ -25,9 +42,22 @@
 
 /* X(field, class's field, name, descriptor) */
 #define JVM_KNOWN_METHODS(X)                                                                                 \
+  X(boolean_value, boolean, "booleanValue", "()Z")                                                           \
+  X(byte_value, byte, "byteValue", "()B")                                                                    \
+  X(character_value, character, "charValue", "()C")                                                          \
+  X(class_get_component_type, class, "getComponentType", "()Ljava/lang/Class;")                              \
+  X(class_get_declared_constructors, class, "getDeclaredConstructors", "()[Ljava/lang/reflect/Constructor;") \
+  X(class_get_declared_fields, class, "getDeclaredFields", "()[Ljava/lang/reflect/Field;")                   \
+  X(collection_add, collection, "add", "(Ljava/lang/Object;)Z")                                              \
+  X(double_value, double, "doubleValue", "()D")                                                              \
+  X(float_value, float, "floatValue", "()F")                                                                 \
+  X(integer_value, integer, "intValue", "()I")                                                               \
+  X(long_value, long, "longValue", "()J")                                                                    \
+  X(map_put, map, "put", "(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;")                         \
+  X(runtime_add_shutdown_hook, runtime, "addShutdownHook", "(Ljava/lang/Thread;)V")                          \
   X(runtime_exit, runtime, "exit", "(I)V")                                                                   \
   X(runtime_halt, runtime, "halt", "(I)V")                                                                   \
-  X(runtime_add_shutdown_hook, runtime, "addShutdownHook", "(Ljava/lang/Thread;)V")                          \
+  X(short_value, short, "shortValue", "()S")                                                                 \
   X(stack_trace_element_get_class_name, stack_trace_element, "getClassName", "()Ljava/lang/String;")         \
   X(stack_trace_element_to_string, stack_trace_element, "toString", "()Ljava/lang/String;")                  \
   X(thread_start, thread, "start", "()V")                                                                    \
@@ -36,8 +66,18 @@
   X(throwable_get_stack_trace, throwable, "getStackTrace", "()[Ljava/lang/StackTraceElement;")
 
 #define JVM_KNOWN_STATIC_METHODS(X)                                                                          \
+  X(boolean_value_of, boolean, "valueOf", "(Z)Ljava/lang/Boolean;")                                          \
+  X(byte_value_of, byte, "valueOf", "(B)Ljava/lang/Byte;")                                                   \
+  X(character_value_of, character, "valueOf", "(C)Ljava/lang/Character;")                                    \
+  X(class_for_name, class, "forName", "(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;")       \
+  X(class_loader_get_platform, class_loader, "getPlatformClassLoader", "()Ljava/lang/ClassLoader;")          \
   X(class_loader_get_system, class_loader, "getSystemClassLoader", "()Ljava/lang/ClassLoader;")              \
+  X(double_value_of, double, "valueOf", "(D)Ljava/lang/Double;")                                             \
+  X(float_value_of, float, "valueOf", "(F)Ljava/lang/Float;")                                                \
+  X(integer_value_of, integer, "valueOf", "(I)Ljava/lang/Integer;")                                          \
+  X(long_value_of, long, "valueOf", "(J)Ljava/lang/Long;")                                                   \
   X(runtime_get, runtime, "getRuntime", "()Ljava/lang/Runtime;")                                             \
+  X(short_value_of, short, "valueOf", "(S)Ljava/lang/Short;")                                                \
   X(system_exit, system, "exit", "(I)V")                                                                     \
   X(system_gc, system, "gc", "()V")                                                                          \
   X(thread_current, thread, "currentThread", "()Ljava/lang/Thread;")
