@@ -1,0 +1,115 @@
+#include "jni/internal/arguments.h"
+
+#include "jni/internal/strings.h"
+
+/* Asks about a collection class of the application: making one runs its code. */
+static bool ask_guard(struct conversion *conversion, struct jvm_class *class)
+{
+  const struct jvm_guard *guard = conversion->request->guard;
+  if (guard == NULL || text_starts_with(class->name, TEXT("java.util.")))
+    return true;
+  return guard->check(guard->context, JVM_CONSTRUCTOR, class->name, TEXT("<init>"),
+                      conversion->request->arena, conversion->outcome) == JP_OK;
+}
+
+static jobject make_empty(struct conversion *conversion, struct jvm_class *class,
+                          const struct op_value *value)
+{
+  JNIEnv *env = conversion->thread->env;
+  bool is_local = class->row != NULL && class->row->made != NULL;
+  jclass made = is_local ? (*env)->FindClass(env, class->row->made) : class->ref;
+  if (argument_take(conversion))
+    return NULL;
+  if (!is_local && (class->is_interface || (class->modifiers & 0x0400) != 0)) { /* ACC_ABSTRACT */
+    argument_fail(conversion, value, "%.*s is abstract: name a class that can be made",
+                  TEXT_ARGS(class->name));
+    return NULL;
+  }
+  if (!ask_guard(conversion, class))
+    return NULL;
+  jmethodID constructor = (*env)->GetMethodID(env, made, "<init>", "()V");
+  jobject object = constructor == NULL ? NULL : (*env)->NewObject(env, made, constructor);
+  if (is_local)
+    (*env)->DeleteLocalRef(env, made);
+  return argument_take(conversion) ? NULL : object;
+}
+
+static bool add_all(struct conversion *conversion, const struct op_value *value, jobject collection)
+{
+  JNIEnv *env = conversion->thread->env;
+  const struct jvm_known *known = &conversion->thread->jvm->known;
+  struct jvm_class *object_class = jvm_class_of(conversion->thread, known->class_object);
+  if (object_class == NULL)
+    return argument_fail_memory(conversion);
+  struct argument_path path = {.outer = conversion->path};
+  conversion->path = &path;
+  for (; path.index < value->list.count; path.index++) {
+    jobject element = NULL;
+    if (!argument_make_element(conversion, object_class, &value->list.items[path.index], &element))
+      return false;
+    (*env)->CallBooleanMethod(env, collection, known->method_collection_add, element);
+    (*env)->DeleteLocalRef(env, element);
+    if (argument_take(conversion))
+      return false;
+  }
+  conversion->path = path.outer;
+  return true;
+}
+
+static bool put_entry(struct conversion *conversion, const struct op_entry *entry,
+                      struct jvm_class *object_class, jobject map)
+{
+  JNIEnv *env = conversion->thread->env;
+  jobject element = NULL;
+  if (!argument_make_element(conversion, object_class, &entry->value, &element))
+    return false;
+  jobject key = jvm_string_new(conversion->thread, entry->key);
+  if (key == NULL)
+    return argument_take(conversion) ? false : argument_fail_memory(conversion);
+  jobject old =
+      (*env)->CallObjectMethod(env, map, conversion->thread->jvm->known.method_map_put, key, element);
+  bool failed = argument_take(conversion);
+  (*env)->DeleteLocalRef(env, old);
+  (*env)->DeleteLocalRef(env, key);
+  (*env)->DeleteLocalRef(env, element);
+  return !failed;
+}
+
+static bool put_all(struct conversion *conversion, const struct op_value *value, jobject map)
+{
+  struct jvm_class *object_class =
+      jvm_class_of(conversion->thread, conversion->thread->jvm->known.class_object);
+  if (object_class == NULL)
+    return argument_fail_memory(conversion);
+  struct argument_path path = {.outer = conversion->path};
+  conversion->path = &path;
+  for (; path.index < value->map.count; path.index++)
+    if (!put_entry(conversion, &value->map.entries[path.index], object_class, map))
+      return false;
+  conversion->path = path.outer;
+  return true;
+}
+
+bool argument_make_collection(struct conversion *conversion, struct jvm_class *class,
+                              const struct op_value *value, jobject *out)
+{
+  struct jvm_thread *thread = conversion->thread;
+  JNIEnv *env = thread->env;
+  const struct jvm_known *known = &thread->jvm->known;
+  bool is_list =
+      (*env)->IsAssignableFrom(env, class->ref, known->class_collection) || class->maker == MAKER_LIST;
+  bool is_map = (*env)->IsAssignableFrom(env, class->ref, known->class_map);
+  if (!is_list && !is_map)
+    return argument_fail(conversion, value, "a %.*s cannot be made from it; pass a ref",
+                         TEXT_ARGS(class->name));
+  if (is_list ? value->kind != OP_LIST : value->kind != OP_MAP)
+    return argument_fail(conversion, value, "a %.*s takes a JSON %s", TEXT_ARGS(class->name),
+                         is_list ? "array" : "object");
+  jobject made = make_empty(conversion, class, value);
+  if (made == NULL)
+    return false;
+  if (is_list ? !add_all(conversion, value, made) : !put_all(conversion, value, made))
+    return false;
+  *out = made;
+  return true;
+}

@@ -1,0 +1,198 @@
+#include "jni/internal/arguments.h"
+
+#include "jni/internal/strings.h"
+#include "jni/internal/throwables.h"
+
+enum { ACC_ENUM = 0x4000 };
+
+static bool ask_guard(struct conversion *conversion, struct text class_name, struct text member)
+{
+  const struct jvm_guard *guard = conversion->request->guard;
+  return guard == NULL || guard->check(guard->context, JVM_STATIC_FIELD, class_name, member,
+                                       conversion->request->arena, conversion->outcome) == JP_OK;
+}
+
+bool argument_parse_type(struct conversion *conversion, struct text written, struct op_type *type)
+{
+  struct jp_error error;
+  enum jp_status status = op_type_parse_argument(written, type, &error);
+  if (status == JP_OK && type->base == 'V')
+    status = jp_fail(&error, JP_INVALID, "Type name is a Java reserved keyword: void");
+  if (status == JP_OK)
+    return true;
+  outcome_fail(conversion->outcome, conversion->request->arena, FAILURE_INVALID_PARAMS, NULL, "%s",
+               error.text);
+  return false;
+}
+
+/* A class that Java's own rules make from text, or that takes none: no constant of it can be meant. */
+static bool names_constants(const struct op_type *type)
+{
+  return type->base == 'L' && class_maker_find(type->name) == NULL;
+}
+
+static bool ask_about_constants(struct conversion *conversion, const struct op_type *type,
+                                const struct op_value *value)
+{
+  if (value->kind == OP_TEXT)
+    return ask_guard(conversion, type->name, value->text);
+  if (value->kind != OP_LIST || type->dimensions == 0)
+    return true;
+  for (size_t i = 0; i < value->list.count; i++)
+    if (value->list.items[i].type.data == NULL &&
+        !ask_about_constants(conversion, type, &value->list.items[i]))
+      return false;
+  return true;
+}
+
+/* Loads by the application's class loader; what only the receiver's own loader knows is found there. */
+static struct jvm_class *load(struct conversion *conversion, struct text name)
+{
+  struct jvm_class *class = jvm_class_load(conversion->thread, name, conversion->thread->jvm->class_loader);
+  if (class != NULL)
+    return class;
+  JNIEnv *env = conversion->thread->env;
+  jthrowable thrown = throwable_catch(env);
+  if (thrown == NULL) {
+    argument_fail_memory(conversion);
+    return NULL;
+  }
+  const struct jvm_request *request = conversion->request;
+  if ((*env)->IsInstanceOf(env, thrown, conversion->thread->jvm->known.class_class_not_found_exception))
+    outcome_fail(conversion->outcome, request->arena, FAILURE_NOT_FOUND, "java.lang.ClassNotFoundException",
+                 "%.*s", TEXT_ARGS(name));
+  else
+    throwable_to_outcome(conversion->thread, thrown, request->arena, request->limits->stack_frames_max,
+                         conversion->outcome);
+  (*env)->DeleteLocalRef(env, thrown);
+  return NULL;
+}
+
+struct jvm_class *argument_declared_class(struct conversion *conversion, const struct op_type *type,
+                                          const struct op_value *value)
+{
+  if (value != NULL && names_constants(type) && !ask_about_constants(conversion, type, value))
+    return NULL;
+  struct text name = op_type_binary_name(type, conversion->request->arena);
+  if (name.data == NULL) {
+    argument_fail_memory(conversion);
+    return NULL;
+  }
+  return load(conversion, name);
+}
+
+static bool make_class(struct conversion *conversion, const struct op_value *value, jobject *out)
+{
+  JNIEnv *env = conversion->thread->env;
+  struct op_type type;
+  struct jp_error error;
+  if (op_type_parse_argument(value->text, &type, &error) != JP_OK)
+    return argument_fail(conversion, value, "%s", error.text);
+  if (type.base == 'L' && !ask_guard(conversion, type.name, TEXT("class")))
+    return false;
+  if (type.base == 'L' || type.dimensions > 0) {
+    struct jvm_class *class = argument_declared_class(conversion, &type, NULL);
+    *out = class == NULL ? NULL : (*env)->NewLocalRef(env, class->ref);
+    return *out != NULL;
+  }
+  /* Class.forName knows no primitives; an array of one does. */
+  type.dimensions = 1;
+  struct jvm_class *array = type.base == 'V' ? NULL : argument_declared_class(conversion, &type, NULL);
+  if (array == NULL)
+    return argument_fail(conversion, value, "there is no such class");
+  *out = (*env)->CallObjectMethod(env, array->ref,
+                                  conversion->thread->jvm->known.method_class_get_component_type);
+  return !argument_take(conversion);
+}
+
+static const struct java_field *find_constant(struct conversion *conversion, struct jvm_class *class,
+                                              struct text name)
+{
+  const struct member_table *members = member_table_of(conversion->thread, class);
+  if (members == NULL) {
+    if (!argument_take(conversion))
+      argument_fail_memory(conversion);
+    return NULL;
+  }
+  for (size_t i = 0; i < members->field_count; i++)
+    if ((members->fields[i].modifiers & ACC_ENUM) != 0 && text_equal(members->fields[i].name, name))
+      return &members->fields[i];
+  return NULL;
+}
+
+/* Read as a static field: Enum.valueOf would run the class's own values(). */
+static bool make_constant(struct conversion *conversion, struct jvm_class *class,
+                          const struct op_value *value, jobject *out)
+{
+  JNIEnv *env = conversion->thread->env;
+  if (!ask_guard(conversion, class->name, value->text))
+    return false;
+  const struct java_field *field = find_constant(conversion, class, value->text);
+  if (field == NULL)
+    return argument_fail(conversion, value, "%.*s has no such constant", TEXT_ARGS(class->name));
+  jfieldID id = (*env)->GetStaticFieldID(env, class->ref, field->raw_name, field->raw_descriptor);
+  *out = id == NULL ? NULL : (*env)->GetStaticObjectField(env, class->ref, id);
+  return !argument_take(conversion);
+}
+
+/* What the text's own parser says of it is the caller's mistake; all else is Java's. */
+static bool take_parse_failure(struct conversion *conversion, struct jvm_class *class,
+                               const struct op_value *value)
+{
+  JNIEnv *env = conversion->thread->env;
+  const struct jvm_request *request = conversion->request;
+  const struct jvm_known *known = &conversion->thread->jvm->known;
+  jthrowable thrown = throwable_catch(env);
+  if (thrown == NULL)
+    return false;
+  struct outcome_throwable *told =
+      throwable_describe(conversion->thread, thrown, request->arena, request->limits->stack_frames_max);
+  if (told == NULL)
+    argument_fail_memory(conversion);
+  else if ((*env)->IsInstanceOf(env, thrown, known->class_runtime_exception))
+    argument_fail(conversion, value, "not a %.*s: %.*s", TEXT_ARGS(class->name), TEXT_ARGS(told->message));
+  else
+    throwable_to_outcome(conversion->thread, thrown, request->arena, request->limits->stack_frames_max,
+                         conversion->outcome);
+  (*env)->DeleteLocalRef(env, thrown);
+  return true;
+}
+
+static bool parse(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
+                  struct text text, jobject *out)
+{
+  JNIEnv *env = conversion->thread->env;
+  const struct class_maker_row *row = class->row;
+  jstring string = jvm_string_new(conversion->thread, text);
+  if (string == NULL)
+    return argument_take(conversion) ? false : argument_fail_memory(conversion);
+  bool is_constructor = row->method[0] == '<';
+  jmethodID id = is_constructor ? (*env)->GetMethodID(env, class->ref, row->method, row->descriptor)
+                                : (*env)->GetStaticMethodID(env, class->ref, row->method, row->descriptor);
+  if (id != NULL)
+    *out = is_constructor ? (*env)->NewObject(env, class->ref, id, string)
+                          : (*env)->CallStaticObjectMethod(env, class->ref, id, string);
+  bool failed = take_parse_failure(conversion, class, value);
+  (*env)->DeleteLocalRef(env, string);
+  return !failed;
+}
+
+static bool takes_numbers(const struct jvm_class *class)
+{
+  return class->row->descriptor != NULL && text_starts_with(class->name, TEXT("java.math."));
+}
+
+bool argument_make_from_text(struct conversion *conversion, struct jvm_class *class,
+                             const struct op_value *value, jobject *out)
+{
+  if (class->maker == MAKER_PARSE && takes_numbers(class) && value->literal.data != NULL &&
+      (value->kind == OP_INTEGER || value->kind == OP_NUMBER))
+    return parse(conversion, class, value, value->literal, out);
+  if (value->kind == OP_TEXT && class->maker == MAKER_PARSE)
+    return class->row->method == NULL ? make_class(conversion, value, out)
+                                      : parse(conversion, class, value, value->text, out);
+  if (value->kind == OP_TEXT && class->is_enum)
+    return make_constant(conversion, class, value, out);
+  return argument_fail(conversion, value, "a %.*s cannot be made from it; pass a ref",
+                       TEXT_ARGS(class->name));
+}
