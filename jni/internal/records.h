@@ -1,0 +1,83 @@
+#ifndef JPEER_JNI_INTERNAL_RECORDS_H
+#define JPEER_JNI_INTERNAL_RECORDS_H
+/*
+ * Resolved members, and a thread's cache of them (design.md, "Resolve once"). A record says all that a
+ * repeated call needs; its key is the operation's kind, names and declared types, and the class ids of the
+ * receiver and of refs among the arguments. Used on the thread's own thread, without a lock.
+ *
+ * A record lives until the cache has been filled anew twice: longer than the request that resolved it.
+ */
+#include "jni/internal/arguments.h"
+
+enum { RECORD_KEY_MAX = 1024 };
+
+enum record_action {
+  RECORD_CALL,
+  RECORD_CALL_STATIC,
+  RECORD_NEW,
+  RECORD_NEW_ARRAY, /* plans: none */
+  RECORD_GET,
+  RECORD_GET_STATIC,
+  RECORD_GET_LENGTH, /* of an array */
+  RECORD_PUT,
+  RECORD_PUT_STATIC,
+  RECORD_REFUSE /* refusal and refusal_type say why; nothing is run */
+};
+
+struct jvm_record {
+  uint64_t hash;
+  struct jvm_record *next; /* of the same bucket */
+
+  enum jvm_member_kind kind;
+  enum record_action action;
+  unsigned modifiers;
+  struct jvm_class *named;
+  struct jvm_class *declaring;
+  struct jvm_class *runtime; /* of the receiver; NULL: there is none */
+  struct text member;
+  const struct java_method *method; /* RECORD_CALL*, RECORD_NEW */
+  const struct java_field *field;   /* RECORD_GET, RECORD_PUT and their static forms */
+  /* What JNI is called with. Of a static member NULL until the class was initialised through it. */
+  jmethodID method_id;
+  jfieldID field_id;
+  const char *refusal_type;
+  const char *refusal;
+
+  bool variable; /* the arguments from the method's last parameter on are gathered into an array */
+  size_t plan_count;
+  struct argument_plan *plans;
+  uint64_t verdicts[OP_CHANNELS];
+
+  size_t key_length;
+  const char *key;
+};
+
+/* The operation in hand, on its way from jvm_resolve to jvm_invoke; what it points to is in the arena. */
+struct jvm_records {
+  uint64_t epoch;    /* of the session's objects, when the operation began */
+  jobject receiver;  /* local; NULL: there is none */
+  jobject *objects;  /* local: of each argument that is an OP_REF; NULL for the others */
+  uint32_t *classes; /* their class ids */
+
+  char key[RECORD_KEY_MAX];
+  size_t key_length; /* 0: the key does not fit, so that nothing is kept */
+
+  struct jvm_record **buckets;
+  size_t count;
+  struct jvm_record **retired; /* what the cache held before it was filled anew */
+};
+
+/* The thread's cache, made on first use. NULL: memory is short. */
+struct jvm_records *records_of(struct jvm_thread *thread);
+
+/* Builds the key of the operation; receiver_class is 0 where there is no receiver. */
+void records_make_key(struct jvm_records *records, const struct operation *operation,
+                      uint32_t receiver_class);
+struct jvm_record *records_find(struct jvm_records *records);
+/*
+ * Keeps a copy of the record under the key in hand, and gives the copy. Where the key does not fit or memory
+ * is short, gives the record itself.
+ */
+struct jvm_record *records_keep(struct jvm_records *records, struct jvm_record *record);
+
+#endif

@@ -1,0 +1,308 @@
+#include "jni/internal/dispatch.h"
+#include "jni/internal/results.h"
+#include "jni/internal/throwables.h"
+
+/* One operation, from its record to its outcome. */
+struct invocation {
+  JNIEnv *env;
+  const struct jvm_request *request;
+  struct jvm_records *records;
+  struct jvm_record *record;
+  struct conversion conversion;
+  jvalue *arguments;
+};
+
+static bool take(struct invocation *invocation)
+{
+  return argument_take(&invocation->conversion);
+}
+
+/* From the method's last parameter on, into a new array. */
+static bool gather_rest(struct invocation *invocation)
+{
+  JNIEnv *env = invocation->env;
+  struct conversion *conversion = &invocation->conversion;
+  const struct jvm_record *record = invocation->record;
+  const struct java_method *method = record->method;
+  size_t first = method->param_count - 1;
+  size_t count = record->plan_count - first;
+  struct jvm_class *class = java_type_class(conversion->thread, &method->params[first]);
+  if (class == NULL)
+    return argument_fail_memory(conversion);
+  jobject array = argument_new_array(conversion, class, (jint)count);
+  if (array == NULL)
+    return false;
+  struct argument_path path = {.index = first};
+  conversion->path = &path;
+  char letter = method->element.kind;
+  char *packed =
+      letter == 'L' ? NULL : arena_alloc(conversion->request->arena, count * op_packed_size(letter));
+  if (letter != 'L' && packed == NULL)
+    return argument_fail_memory(conversion);
+  for (; path.index < record->plan_count; path.index++) {
+    jvalue element;
+    if (!argument_convert(conversion, &record->plans[path.index],
+                          &conversion->request->operation->args[path.index],
+                          invocation->records->objects[path.index], &element))
+      return false;
+    if (packed != NULL) {
+      memcpy(packed + (path.index - first) * op_packed_size(letter), &element, op_packed_size(letter));
+      continue;
+    }
+    (*env)->SetObjectArrayElement(env, array, (jsize)(path.index - first), element.l);
+    if (take(invocation))
+      return false;
+  }
+  if (packed != NULL)
+    dispatch_set_region(env, letter, array, (jsize)count, packed);
+  invocation->arguments[first].l = array;
+  return !take(invocation);
+}
+
+static bool convert_arguments(struct invocation *invocation)
+{
+  struct conversion *conversion = &invocation->conversion;
+  const struct jvm_record *record = invocation->record;
+  size_t count = record->variable ? record->method->param_count : record->plan_count;
+  invocation->arguments = arena_alloc(conversion->request->arena, count * sizeof(jvalue));
+  if (invocation->arguments == NULL)
+    return argument_fail_memory(conversion);
+  size_t fixed = record->variable ? record->method->param_count - 1 : record->plan_count;
+  struct argument_path path = {0};
+  conversion->path = &path;
+  for (; path.index < fixed; path.index++)
+    if (!argument_convert(conversion, &record->plans[path.index],
+                          &conversion->request->operation->args[path.index],
+                          invocation->records->objects[path.index], &invocation->arguments[path.index]))
+      return false;
+  return !record->variable || gather_rest(invocation);
+}
+
+/* The cache's key holds the receiver's class, but JNI believes whatever it is given: asked each time. */
+static bool check_receiver(struct invocation *invocation)
+{
+  JNIEnv *env = invocation->env;
+  const struct jvm_record *record = invocation->record;
+  if (invocation->records->receiver != NULL &&
+      (*env)->IsInstanceOf(env, invocation->records->receiver, record->named->ref) &&
+      (*env)->IsInstanceOf(env, invocation->records->receiver, record->declaring->ref))
+    return true;
+  outcome_fail(invocation->conversion.outcome, invocation->request->arena, FAILURE_INVALID_PARAMS, NULL,
+               "The object with objRef %u is not a %.*s", invocation->request->operation->instance,
+               TEXT_ARGS(record->named->name));
+  return false;
+}
+
+/* An id from JVMTI would skip the class's initialisation; this one runs it, and raises what it raises. */
+static bool take_static_method(struct invocation *invocation)
+{
+  JNIEnv *env = invocation->env;
+  struct jvm_record *record = invocation->record;
+  if (record->method_id != NULL)
+    return true;
+  const struct java_method *method = record->method;
+  jmethodID id = (*env)->GetStaticMethodID(env, method->owner->ref, method->raw_name, method->raw_descriptor);
+  if (take(invocation))
+    return false;
+  record->method_id = id;
+  return true;
+}
+
+static bool take_static_field(struct invocation *invocation)
+{
+  JNIEnv *env = invocation->env;
+  struct jvm_record *record = invocation->record;
+  if (record->field_id != NULL)
+    return true;
+  const struct java_field *field = record->field;
+  jfieldID id = (*env)->GetStaticFieldID(env, field->owner->ref, field->raw_name, field->raw_descriptor);
+  if (take(invocation))
+    return false;
+  record->field_id = id;
+  return true;
+}
+
+static void finish(struct invocation *invocation, const struct java_type *type, const jvalue *value)
+{
+  if (!take(invocation))
+    result_fill(invocation->request, invocation->records, type, value, invocation->conversion.outcome);
+}
+
+static void run_call(struct invocation *invocation)
+{
+  if (!check_receiver(invocation) || !convert_arguments(invocation))
+    return;
+  const struct jvm_record *record = invocation->record;
+  jvalue value = {0};
+  dispatch_call(invocation->env, record->method->result.kind, invocation->records->receiver,
+                record->method_id, invocation->arguments, &value);
+  finish(invocation, &record->method->result, &value);
+}
+
+static void run_static_call(struct invocation *invocation)
+{
+  if (!convert_arguments(invocation) || !take_static_method(invocation))
+    return;
+  const struct jvm_record *record = invocation->record;
+  jvalue value = {0};
+  dispatch_call_static(invocation->env, record->method->result.kind, record->declaring->ref,
+                       record->method_id, invocation->arguments, &value);
+  finish(invocation, &record->method->result, &value);
+}
+
+static void finish_new(struct invocation *invocation, jobject object)
+{
+  const struct java_type type = {.kind = 'L', .name = invocation->record->named->name};
+  const jvalue value = {.l = object};
+  finish(invocation, &type, &value);
+}
+
+static void run_new(struct invocation *invocation)
+{
+  JNIEnv *env = invocation->env;
+  const struct jvm_record *record = invocation->record;
+  if (convert_arguments(invocation))
+    finish_new(invocation,
+               (*env)->NewObjectA(env, record->named->ref, record->method_id, invocation->arguments));
+}
+
+static bool is_length(const struct op_value *value)
+{
+  return scalar_infer(value) == 'I' && (value->type.data == NULL || text_equal(value->type, TEXT("int")));
+}
+
+/* One list that is all the elements, rather than one element. */
+static bool is_whole(const struct op_value *value, const struct jvm_class *array)
+{
+  return value->kind == OP_PACKED || (value->kind == OP_LIST && array->component != 'L');
+}
+
+/* behaviour.md, "Members": one int is the length, anything else the elements. */
+static void run_new_array(struct invocation *invocation)
+{
+  struct conversion *conversion = &invocation->conversion;
+  const struct operation *operation = invocation->request->operation;
+  struct jvm_class *class = invocation->record->named;
+  const struct op_value *only = operation->arg_count == 1 ? &operation->args[0] : NULL;
+  struct op_value elements = {.kind = OP_LIST,
+                              .list = {.items = operation->args, .count = operation->arg_count}};
+  jobject array = NULL;
+  if (only != NULL && is_length(only)) {
+    array = argument_new_array(conversion, class, (jint)only->integer);
+  } else {
+    bool whole = only != NULL && class->component != '[' && is_whole(only, class);
+    struct argument_path path = {0};
+    conversion->path = whole ? &path : NULL;
+    if (!argument_make_array(conversion, class, whole ? only : &elements, &array))
+      return;
+  }
+  if (array != NULL)
+    finish_new(invocation, array);
+}
+
+static void run_get(struct invocation *invocation)
+{
+  if (!check_receiver(invocation))
+    return;
+  const struct java_field *field = invocation->record->field;
+  jvalue value = {0};
+  dispatch_get(invocation->env, field->type.kind, invocation->records->receiver, invocation->record->field_id,
+               &value);
+  finish(invocation, &field->type, &value);
+}
+
+static void run_static_get(struct invocation *invocation)
+{
+  if (!take_static_field(invocation))
+    return;
+  const struct java_field *field = invocation->record->field;
+  jvalue value = {0};
+  dispatch_get_static(invocation->env, field->type.kind, field->owner->ref, invocation->record->field_id,
+                      &value);
+  finish(invocation, &field->type, &value);
+}
+
+static void run_length(struct invocation *invocation)
+{
+  static const struct java_type type = {.kind = 'I', .name = TEXT("int")};
+  if (!check_receiver(invocation))
+    return;
+  const jvalue value = {
+      .i = (*invocation->env)->GetArrayLength(invocation->env, invocation->records->receiver)};
+  finish(invocation, &type, &value);
+}
+
+static bool convert_put(struct invocation *invocation, jvalue *value)
+{
+  struct argument_path path = {0};
+  invocation->conversion.path = &path;
+  bool converted =
+      argument_convert(&invocation->conversion, &invocation->record->plans[0],
+                       &invocation->request->operation->args[0], invocation->records->objects[0], value);
+  invocation->conversion.path = NULL;
+  return converted;
+}
+
+static void finish_put(struct invocation *invocation)
+{
+  if (!take(invocation))
+    *invocation->conversion.outcome = (struct outcome){.kind = OUTCOME_VOID};
+}
+
+static void run_put(struct invocation *invocation)
+{
+  jvalue value = {0};
+  if (!check_receiver(invocation) || !convert_put(invocation, &value))
+    return;
+  dispatch_put(invocation->env, invocation->record->field->type.kind, invocation->records->receiver,
+               invocation->record->field_id, &value);
+  finish_put(invocation);
+}
+
+static void run_static_put(struct invocation *invocation)
+{
+  jvalue value = {0};
+  if (!convert_put(invocation, &value) || !take_static_field(invocation))
+    return;
+  const struct java_field *field = invocation->record->field;
+  dispatch_put_static(invocation->env, field->type.kind, field->owner->ref, invocation->record->field_id,
+                      &value);
+  finish_put(invocation);
+}
+
+static void run_refusal(struct invocation *invocation)
+{
+  const struct jvm_record *record = invocation->record;
+  bool of_class = record->kind == JVM_CONSTRUCTOR;
+  outcome_fail(invocation->conversion.outcome, invocation->request->arena, FAILURE_SERVER,
+               record->refusal_type, "%.*s%s%.*s: %s", TEXT_ARGS(record->declaring->name),
+               of_class ? "" : ".", of_class ? 0 : (int)record->member.len, record->member.data,
+               record->refusal);
+}
+
+void jvm_invoke(const struct jvm_request *request, const struct jvm_target *target, struct outcome *outcome)
+{
+  static void (*const actions[])(struct invocation *) = {
+      [RECORD_CALL] = run_call,
+      [RECORD_CALL_STATIC] = run_static_call,
+      [RECORD_NEW] = run_new,
+      [RECORD_NEW_ARRAY] = run_new_array,
+      [RECORD_GET] = run_get,
+      [RECORD_GET_STATIC] = run_static_get,
+      [RECORD_GET_LENGTH] = run_length,
+      [RECORD_PUT] = run_put,
+      [RECORD_PUT_STATIC] = run_static_put,
+      [RECORD_REFUSE] = run_refusal,
+  };
+  struct invocation invocation = {
+      .env = request->thread->env,
+      .request = request,
+      .records = request->thread->records,
+      .record = target->record,
+      .conversion = {.thread = request->thread,
+                     .request = request,
+                     .outcome = outcome,
+                     .is_put = request->operation->kind == OP_PUT},
+  };
+  actions[target->record->action](&invocation);
+}

@@ -1,0 +1,370 @@
+#include "jni/internal/resolution.h"
+
+#include "jni/internal/throwables.h"
+
+enum { CANDIDATES_SHOWN = 16 };
+
+const struct member_table *resolution_members(struct resolution *resolution, struct jvm_class *class)
+{
+  const struct member_table *members = member_table_of(resolution->conversion.thread, class);
+  if (members == NULL && !argument_take(&resolution->conversion))
+    argument_fail_memory(&resolution->conversion);
+  return members;
+}
+
+static bool type_reference(struct resolution *resolution, struct jvm_class *class, size_t at)
+{
+  if (class == NULL)
+    return argument_take(&resolution->conversion) ? false : argument_fail_memory(&resolution->conversion);
+  struct java_type *type = arena_calloc(resolution->arena, 1, sizeof *type);
+  if (type == NULL)
+    return argument_fail_memory(&resolution->conversion);
+  *type = (struct java_type){.kind = 'L', .unboxed = class->unboxed, .name = class->name};
+  atomic_store_explicit(&type->class, class, memory_order_relaxed);
+  resolution->arguments[at].type =
+      (struct overload_type){.kind = 'L', .unboxed = class->unboxed, .handle = type};
+  resolution->plans[at].from = 'L';
+  resolution->plans[at].from_class = class;
+  return true;
+}
+
+static bool type_primitive(struct resolution *resolution, char letter, size_t at)
+{
+  resolution->arguments[at].type = (struct overload_type){.kind = letter};
+  resolution->plans[at].from = letter;
+  return true;
+}
+
+/* The object's class or a class or interface that it has, by that name: another loader may have one too. */
+struct jvm_class *resolution_find_ancestor(struct resolution *resolution, struct jvm_class *class,
+                                           struct text name)
+{
+  if (text_equal(class->name, name))
+    return class;
+  const struct member_table *members = member_table_of(resolution->conversion.thread, class);
+  if (members == NULL) {
+    (void)throwable_take(resolution->conversion.thread, NULL);
+    return NULL;
+  }
+  struct jvm_class *found =
+      members->super == NULL ? NULL : resolution_find_ancestor(resolution, members->super, name);
+  for (size_t i = 0; found == NULL && i < members->interface_count; i++)
+    found = resolution_find_ancestor(resolution, members->interfaces[i], name);
+  return found;
+}
+
+static bool type_declared(struct resolution *resolution, const struct op_value *value, size_t at)
+{
+  struct conversion *conversion = &resolution->conversion;
+  struct op_type type;
+  if (!argument_parse_type(conversion, value->type, &type))
+    return false;
+  if (type.dimensions == 0 && type.base != 'L')
+    return type_primitive(resolution, type.base, at);
+  if (value->kind == OP_REF) {
+    struct jvm_class *given = jvm_class_by_id(conversion->thread, resolution->records->classes[at]);
+    struct text name = op_type_binary_name(&type, resolution->arena);
+    struct jvm_class *found =
+        given == NULL || name.data == NULL ? NULL : resolution_find_ancestor(resolution, given, name);
+    if (found != NULL)
+      return type_reference(resolution, found, at);
+  }
+  struct jvm_class *class = argument_declared_class(conversion, &type, value);
+  return class != NULL && type_reference(resolution, class, at);
+}
+
+static bool type_inferred(struct resolution *resolution, const struct op_value *value, size_t at)
+{
+  struct jvm_thread *thread = resolution->conversion.thread;
+  const struct jvm_known *known = &thread->jvm->known;
+  char letter = scalar_infer(value);
+  resolution->arguments[at].bare = true;
+  if (letter != 0)
+    return type_primitive(resolution, letter, at);
+  switch (value->kind) {
+  case OP_NULL:
+    resolution->arguments[at].type = (struct overload_type){.kind = 'N'};
+    return true;
+  case OP_TEXT:
+    return type_reference(resolution, jvm_class_of(thread, known->class_string), at);
+  case OP_LIST:
+    return type_reference(resolution, jvm_class_of(thread, known->class_list), at);
+  case OP_MAP:
+    return type_reference(resolution, jvm_class_of(thread, known->class_map), at);
+  case OP_PACKED: {
+    const char name[2] = {'[', value->packed.element};
+    return type_reference(resolution, jvm_class_load(thread, (struct text){name, sizeof name}, NULL), at);
+  }
+  default:
+    return type_reference(resolution, jvm_class_of(thread, known->class_big_integer), at);
+  }
+}
+
+bool resolution_type_arguments(struct resolution *resolution)
+{
+  const struct operation *operation = resolution->operation;
+  resolution->arguments =
+      arena_calloc(resolution->arena, operation->arg_count, sizeof *resolution->arguments);
+  resolution->plans = arena_calloc(resolution->arena, operation->arg_count, sizeof *resolution->plans);
+  if (resolution->arguments == NULL || resolution->plans == NULL)
+    return argument_fail_memory(&resolution->conversion);
+  struct argument_path path = {0};
+  resolution->conversion.path = &path;
+  bool typed = true;
+  for (; typed && path.index < operation->arg_count; path.index++) {
+    const struct op_value *value = &operation->args[path.index];
+    if (value->type.data != NULL)
+      typed = type_declared(resolution, value, path.index);
+    else if (value->kind == OP_REF)
+      typed = type_reference(
+          resolution,
+          jvm_class_by_id(resolution->conversion.thread, resolution->records->classes[path.index]),
+          path.index);
+    else
+      typed = type_inferred(resolution, value, path.index);
+  }
+  resolution->conversion.path = NULL;
+  return typed;
+}
+
+static bool is_subtype(void *context, const struct overload_type *sub, const struct overload_type *super)
+{
+  struct resolution *resolution = context;
+  struct jvm_thread *thread = resolution->conversion.thread;
+  struct java_type *to = (struct java_type *)super->handle;
+  if (text_equal(to->name, TEXT("java.lang.Object")))
+    return true;
+  struct jvm_class *sub_class = java_type_class(thread, (struct java_type *)sub->handle);
+  struct jvm_class *super_class = java_type_class(thread, to);
+  return sub_class != NULL && super_class != NULL && jvm_class_is_assignable(thread, sub_class, super_class);
+}
+
+static struct overload_type boxed(void *context, char primitive)
+{
+  static const char letters[] = "ZBCSIJFD";
+  static struct java_type types[] = {
+      {.kind = 'L', .unboxed = 'Z', .name = TEXT("java.lang.Boolean")},
+      {.kind = 'L', .unboxed = 'B', .name = TEXT("java.lang.Byte")},
+      {.kind = 'L', .unboxed = 'C', .name = TEXT("java.lang.Character")},
+      {.kind = 'L', .unboxed = 'S', .name = TEXT("java.lang.Short")},
+      {.kind = 'L', .unboxed = 'I', .name = TEXT("java.lang.Integer")},
+      {.kind = 'L', .unboxed = 'J', .name = TEXT("java.lang.Long")},
+      {.kind = 'L', .unboxed = 'F', .name = TEXT("java.lang.Float")},
+      {.kind = 'L', .unboxed = 'D', .name = TEXT("java.lang.Double")},
+  };
+  struct resolution *resolution = context;
+  struct jvm_thread *thread = resolution->conversion.thread;
+  const struct jvm_known *known = &thread->jvm->known;
+  const jclass classes[] = {known->class_boolean, known->class_byte,    known->class_character,
+                            known->class_short,   known->class_integer, known->class_long,
+                            known->class_float,   known->class_double};
+  size_t at = (size_t)(strchr(letters, primitive) - letters);
+  if (atomic_load_explicit(&types[at].class, memory_order_acquire) == NULL)
+    atomic_store_explicit(&types[at].class, jvm_class_of(thread, classes[at]), memory_order_release);
+  return (struct overload_type){.kind = 'L', .unboxed = primitive, .handle = &types[at]};
+}
+
+static unsigned cost(void *context, size_t argument, const struct overload_type *type)
+{
+  struct resolution *resolution = context;
+  struct java_type primitive = {.kind = type->kind};
+  return argument_cost(&resolution->conversion, &resolution->operation->args[argument],
+                       type->kind == 'L' ? (struct java_type *)type->handle : &primitive);
+}
+
+static struct overload_hooks hooks_of(struct resolution *resolution)
+{
+  return (struct overload_hooks){
+      .context = resolution, .is_subtype = is_subtype, .boxed = boxed, .cost = cost};
+}
+
+static struct overload_type type_of(struct java_type *type)
+{
+  return (struct overload_type){.kind = type->kind, .unboxed = type->unboxed, .handle = type};
+}
+
+static bool fill_candidate(struct resolution *resolution, const struct java_method *method,
+                           struct overload_candidate *candidate)
+{
+  struct overload_type *params = arena_calloc(resolution->arena, method->param_count, sizeof *params);
+  if (params == NULL)
+    return argument_fail_memory(&resolution->conversion);
+  for (size_t i = 0; i < method->param_count; i++)
+    params[i] = type_of(&method->params[i]);
+  *candidate = (struct overload_candidate){
+      .params = params, .count = method->param_count, .varargs = (method->modifiers & JVM_ACC_VARARGS) != 0};
+  if (candidate->varargs)
+    candidate->element = type_of((struct java_type *)&method->element);
+  return true;
+}
+
+/* A bare value that no rule of Java's lets be the parameter is read straight as the parameter's type. */
+static void plan_argument(struct resolution *resolution, size_t at, struct java_type *to)
+{
+  struct overload_hooks hooks = hooks_of(resolution);
+  struct overload_type type = type_of(to);
+  struct overload_candidate one = {.params = &type, .count = 1};
+  struct overload_argument argument = resolution->arguments[at];
+  struct overload_choice choice;
+  resolution->plans[at].to = to;
+  if (!argument.bare)
+    return;
+  argument.bare = false;
+  if (overload_choose(&hooks, &argument, 1, &one, 1, resolution->arena, &choice) != OVERLOAD_FOUND)
+    resolution->plans[at].from = 0;
+}
+
+/* A choice by cost depends on values, which no key tells, unless there is nothing to choose. */
+static bool is_cacheable(const struct resolution *resolution, const struct overload_choice *choice,
+                         const struct overload_candidate *candidates, size_t count)
+{
+  if (!choice->by_cost)
+    return true;
+  if (count != 1 || candidates[0].varargs)
+    return false;
+  for (size_t i = 0; i < resolution->operation->arg_count; i++) {
+    enum op_value_kind kind = resolution->operation->args[i].kind;
+    if (resolution->arguments[i].bare && (kind == OP_LIST || kind == OP_MAP))
+      return false;
+  }
+  return true;
+}
+
+static void set_choice(struct resolution *resolution, const struct java_method *method, bool variable)
+{
+  struct jvm_record *record = resolution->record;
+  record->method = method;
+  record->declaring = method->owner;
+  record->modifiers = method->modifiers;
+  record->variable = variable;
+  record->plans = resolution->plans;
+  record->plan_count = resolution->operation->arg_count;
+  for (size_t i = 0; i < record->plan_count; i++) {
+    bool gathered = variable && i + 1 >= method->param_count;
+    plan_argument(resolution, i, gathered ? (struct java_type *)&method->element : &method->params[i]);
+  }
+}
+
+static struct text describe_type(struct resolution *resolution, const struct java_type *type)
+{
+  struct text name = type->name;
+  struct op_type parsed;
+  if (name.len > 0 && name.data[0] == '[' && op_type_parse_argument(name, &parsed, NULL) == JP_OK)
+    return op_type_source_name(&parsed, resolution->arena);
+  return type->kind == 'L' ? name : text_of(scalar_keyword(type->kind));
+}
+
+static struct text describe_method(struct resolution *resolution, const struct java_method *method)
+{
+  struct text list = TEXT("");
+  for (size_t i = 0; i < method->param_count; i++)
+    list = arena_printf(resolution->arena, "%.*s%s%.*s", TEXT_ARGS(list), i == 0 ? "" : ", ",
+                        TEXT_ARGS(describe_type(resolution, &method->params[i])));
+  bool is_constructor = method->name.data[0] == '<';
+  return arena_printf(resolution->arena, "%.*s%s%.*s(%.*s)", TEXT_ARGS(method->owner->name),
+                      is_constructor ? "" : ".", is_constructor ? 0 : (int)method->name.len,
+                      method->name.data, TEXT_ARGS(list));
+}
+
+struct text resolution_describe_arguments(struct resolution *resolution)
+{
+  struct text list = TEXT("");
+  for (size_t i = 0; i < resolution->operation->arg_count; i++) {
+    const struct overload_type *type = &resolution->arguments[i].type;
+    struct text name = type->kind == 'N'   ? TEXT("null")
+                       : type->kind == 'L' ? describe_type(resolution, type->handle)
+                                           : text_of(scalar_keyword(type->kind));
+    list =
+        arena_printf(resolution->arena, "%.*s%s%.*s", TEXT_ARGS(list), i == 0 ? "" : ", ", TEXT_ARGS(name));
+  }
+  return list;
+}
+
+static struct text describe_candidates(struct resolution *resolution,
+                                       const struct java_method *const *methods, const size_t *indexes,
+                                       size_t count)
+{
+  struct text list = TEXT("");
+  for (size_t i = 0; i < count && i < CANDIDATES_SHOWN; i++) {
+    const struct java_method *method = methods[indexes == NULL ? i : indexes[i]];
+    list = arena_printf(resolution->arena, "%.*s%s%.*s", TEXT_ARGS(list), i == 0 ? "" : "; ",
+                        TEXT_ARGS(describe_method(resolution, method)));
+  }
+  if (count > CANDIDATES_SHOWN)
+    list = arena_printf(resolution->arena, "%.*s; and %zu more", TEXT_ARGS(list), count - CANDIDATES_SHOWN);
+  return list;
+}
+
+enum jp_status resolution_choose(struct resolution *resolution, const struct java_method *const *methods,
+                                 size_t count)
+{
+  struct overload_candidate *candidates = arena_calloc(resolution->arena, count, sizeof *candidates);
+  if (candidates == NULL) {
+    argument_fail_memory(&resolution->conversion);
+    return JP_INVALID;
+  }
+  for (size_t i = 0; i < count; i++)
+    if (!fill_candidate(resolution, methods[i], &candidates[i]))
+      return JP_INVALID;
+  struct overload_hooks hooks = hooks_of(resolution);
+  struct overload_choice choice;
+  enum overload_result result =
+      overload_choose(&hooks, resolution->arguments, resolution->operation->arg_count, candidates, count,
+                      resolution->arena, &choice);
+  switch (result) {
+  case OVERLOAD_FOUND:
+    resolution->cacheable = is_cacheable(resolution, &choice, candidates, count);
+    set_choice(resolution, methods[choice.index], choice.variable);
+    return JP_OK;
+  case OVERLOAD_AMBIGUOUS:
+    outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_NOT_FOUND,
+                 "java.lang.NoSuchMethodException", "Ambiguous for (%.*s): %.*s",
+                 TEXT_ARGS(resolution_describe_arguments(resolution)),
+                 TEXT_ARGS(describe_candidates(resolution, methods, choice.tied, choice.tied_count)));
+    return JP_INVALID;
+  case OVERLOAD_NO_MEMORY:
+    argument_fail_memory(&resolution->conversion);
+    return JP_INVALID;
+  case OVERLOAD_NONE:
+    break;
+  }
+  return JP_NOT_FOUND;
+}
+
+bool resolution_fail_no_match(struct resolution *resolution, const struct java_method *const *methods,
+                              size_t count)
+{
+  const struct operation *operation = resolution->operation;
+  struct text head = TEXT("No matching constructor found");
+  struct text of = resolution->named->name;
+  if (operation->kind != OP_NEW) {
+    head = arena_printf(resolution->arena, "No matching method '%.*s' found", TEXT_ARGS(operation->member));
+    of = arena_printf(resolution->arena, "%.*s.%.*s", TEXT_ARGS(of), TEXT_ARGS(operation->member));
+  }
+  struct text candidates = describe_candidates(resolution, methods, NULL, count);
+  outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_NOT_FOUND,
+               "java.lang.NoSuchMethodException", "%.*s: %.*s(%.*s)%s%.*s", TEXT_ARGS(head), TEXT_ARGS(of),
+               TEXT_ARGS(resolution_describe_arguments(resolution)),
+               count == 0 ? "" : "; candidates: ", TEXT_ARGS(candidates));
+  return false;
+}
+
+bool resolution_plan_put(struct resolution *resolution, struct java_type *type)
+{
+  struct overload_hooks hooks = hooks_of(resolution);
+  struct overload_type param = type_of(type);
+  struct overload_candidate candidate = {.params = &param, .count = 1};
+  struct overload_choice choice;
+  struct argument_path path = {0};
+  resolution->conversion.path = &path;
+  if (overload_choose(&hooks, resolution->arguments, 1, &candidate, 1, resolution->arena, &choice) !=
+      OVERLOAD_FOUND)
+    return argument_fail(
+        &resolution->conversion, &resolution->operation->args[0], "a %.*s does not become a %.*s",
+        TEXT_ARGS(resolution_describe_arguments(resolution)), TEXT_ARGS(describe_type(resolution, type)));
+  resolution->cacheable = is_cacheable(resolution, &choice, &candidate, 1);
+  resolution->record->plans = resolution->plans;
+  resolution->record->plan_count = 1;
+  plan_argument(resolution, 0, type);
+  return true;
+}

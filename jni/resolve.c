@@ -1,0 +1,146 @@
+#include "jni/internal/object_table.h"
+#include "jni/internal/resolution.h"
+#include "jni/internal/throwables.h"
+
+static enum jp_status fail_unknown_ref(const struct jvm_request *request, uint32_t ref,
+                                       struct outcome *outcome)
+{
+  outcome_fail(outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
+               "No object found with objRef: %u", ref);
+  return JP_NOT_FOUND;
+}
+
+static enum jp_status fail_memory(const struct jvm_request *request, struct outcome *outcome)
+{
+  outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "out of memory");
+  return JP_NO_MEMORY;
+}
+
+/* Local references to the receiver and to the arguments that are refs: they stay alive for the call. */
+static enum jp_status take_objects(const struct jvm_request *request, struct jvm_records *records,
+                                   uint32_t *receiver_class, struct outcome *outcome)
+{
+  const struct operation *operation = request->operation;
+  records->epoch = jvm_objects_epoch(request->objects);
+  records->receiver = NULL;
+  *receiver_class = 0;
+  records->objects = arena_calloc(request->arena, operation->arg_count, sizeof *records->objects);
+  records->classes = arena_calloc(request->arena, operation->arg_count, sizeof *records->classes);
+  if (records->objects == NULL || records->classes == NULL)
+    return fail_memory(request, outcome);
+  if (operation->has_instance) {
+    records->receiver =
+        jvm_objects_get(request->thread, request->objects, operation->instance, receiver_class);
+    if (records->receiver == NULL)
+      return fail_unknown_ref(request, operation->instance, outcome);
+  }
+  for (size_t i = 0; i < operation->arg_count; i++) {
+    const struct op_value *value = &operation->args[i];
+    if (value->kind != OP_REF)
+      continue;
+    records->objects[i] =
+        jvm_objects_get(request->thread, request->objects, value->ref, &records->classes[i]);
+    if (records->objects[i] == NULL)
+      return fail_unknown_ref(request, value->ref, outcome);
+  }
+  return JP_OK;
+}
+
+static bool find_class(struct resolution *resolution)
+{
+  const struct operation *operation = resolution->operation;
+  struct jp_error error;
+  struct op_type type;
+  if (op_type_parse_target(operation->type, &type, &error) != JP_OK) {
+    outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_INVALID_PARAMS, NULL, "%s",
+                 error.text);
+    return false;
+  }
+  if (resolution->receiver_class != NULL) {
+    struct text name = op_type_binary_name(&type, resolution->arena);
+    if (name.data == NULL)
+      return argument_fail_memory(&resolution->conversion);
+    resolution->named = resolution_find_ancestor(resolution, resolution->receiver_class, name);
+  }
+  if (resolution->named == NULL)
+    resolution->named = argument_declared_class(&resolution->conversion, &type, NULL);
+  return resolution->named != NULL;
+}
+
+static bool resolve_member(struct resolution *resolution)
+{
+  switch (resolution->operation->kind) {
+  case OP_NEW:
+    return resolution_find_constructor(resolution);
+  case OP_CALL:
+    return resolution_find_method(resolution);
+  default:
+    return resolution_find_field(resolution);
+  }
+}
+
+static struct jvm_record *resolve_anew(const struct jvm_request *request, struct jvm_records *records,
+                                       uint32_t receiver_class, struct outcome *outcome)
+{
+  struct jvm_record *record = arena_calloc(request->arena, 1, sizeof *record);
+  if (record == NULL) {
+    (void)fail_memory(request, outcome);
+    return NULL;
+  }
+  struct resolution resolution = {
+      .conversion = {.thread = request->thread,
+                     .request = request,
+                     .outcome = outcome,
+                     .is_put = request->operation->kind == OP_PUT},
+      .records = records,
+      .operation = request->operation,
+      .arena = request->arena,
+      .receiver_class = receiver_class == 0 ? NULL : jvm_class_by_id(request->thread, receiver_class),
+      .record = record,
+      .cacheable = true,
+  };
+  if (!find_class(&resolution))
+    return NULL;
+  record->named = resolution.named;
+  record->member = request->operation->member;
+  bool is_array = request->operation->kind == OP_NEW && resolution.named->component != 0;
+  if (!is_array && !resolution_type_arguments(&resolution))
+    return NULL;
+  if (!resolve_member(&resolution))
+    return NULL;
+  return resolution.cacheable ? records_keep(records, record) : record;
+}
+
+static void fill_target(struct jvm_record *record, struct jvm_target *target)
+{
+  *target = (struct jvm_target){
+      .record = record,
+      .kind = record->kind,
+      .modifiers = record->modifiers,
+      .named_class = record->named->element_name,
+      .declaring_class = record->declaring->element_name,
+      .runtime_class = record->runtime == NULL ? TEXT_ABSENT : record->runtime->element_name,
+      .member = record->member,
+      .verdicts = record->verdicts,
+  };
+}
+
+enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
+                           struct outcome *outcome)
+{
+  struct jvm_records *records = records_of(request->thread);
+  if (records == NULL)
+    return fail_memory(request, outcome);
+  uint32_t receiver_class = 0;
+  enum jp_status status = take_objects(request, records, &receiver_class, outcome);
+  if (status != JP_OK)
+    return status;
+  records_make_key(records, request->operation, receiver_class);
+  struct jvm_record *record = records_find(records);
+  if (record == NULL)
+    record = resolve_anew(request, records, receiver_class, outcome);
+  if (record == NULL)
+    return outcome->kind == OUTCOME_ERROR && outcome->failure == FAILURE_DENIED ? JP_DENIED : JP_NOT_FOUND;
+  fill_target(record, target);
+  return JP_OK;
+}
