@@ -119,12 +119,12 @@ static enum jp_status make_options(const struct jvm_launch *launch, void(JNICALL
   options->owned[1] = command_option(launch);
   if (options->rows == NULL || options->owned[0] == NULL || options->owned[1] == NULL)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
-  add_option(options, options->owned[0], NULL);
-  add_option(options, options->owned[1], NULL);
-  enum jp_status status = add_user_options(options, launch, error);
+  /* The JVM reads them in order: its words about an option are heard only after this one. */
   add_option(options, "vfprintf", (void *)hear);
   add_option(options, "exit", (void *)on_exit);
-  return status;
+  add_option(options, options->owned[0], NULL);
+  add_option(options, options->owned[1], NULL);
+  return add_user_options(options, launch, error);
 }
 
 static void free_options(struct options *options)

@@ -1,0 +1,115 @@
+/*
+ * A small program around jvm_run, for test_start.c: says on its standard output which hooks were called.
+ *
+ *   start_probe [--fail] [--exit-in-crew] [--as-service] [-J OPTION]... [-cp PATH] [-jar FILE | MAIN] [args]
+ */
+#include "jni/internal/machine.h"
+#include "jni/jvm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OPTIONS_MAX = 16 };
+
+struct probe {
+  struct jvm_launch launch;
+  const char *options[OPTIONS_MAX];
+  bool fail;
+  bool exit_in_crew;
+  struct jvm *jvm;
+  const struct jvm_thread *_Atomic exiting_thread;
+};
+
+/* One write a line: what Java prints stands between. */
+static void say(const char *format, ...) JP_PRINTF(1, 2);
+static void say(const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  vdprintf(STDOUT_FILENO, format, args);
+  va_end(args);
+}
+
+static void exit_in_crew(void *argument, struct jvm_thread *thread)
+{
+  struct probe *probe = argument;
+  const struct jvm_known *known = &thread->jvm->known;
+  probe->exiting_thread = thread;
+  (*thread->env)->CallStaticVoidMethod(thread->env, known->class_system, known->static_system_exit, 5);
+}
+
+static enum jp_status started(void *context, struct jvm *jvm, struct jp_error *error)
+{
+  struct probe *probe = context;
+  probe->jvm = jvm;
+  if (probe->fail)
+    return jp_fail(error, JP_IO, "no sockets today");
+  say("started\n");
+  return probe->exit_in_crew ? jvm_spawn(jvm, "crew", exit_in_crew, probe, error) : JP_OK;
+}
+
+static void drain(void *context)
+{
+  struct probe *probe = context;
+  if (probe->exiting_thread != NULL)
+    say("is exiting: %d\n", jvm_thread_is_exiting(probe->jvm, probe->exiting_thread));
+  say("drained\n");
+}
+
+static void exiting(void *context, int status)
+{
+  (void)context;
+  say("exiting %d\n", status);
+}
+
+/* Returns the place of the first word that is no option. */
+static int parse(struct probe *probe, int argc, char **argv)
+{
+  struct jvm_launch *launch = &probe->launch;
+  int at = 1;
+  for (; at < argc && argv[at][0] == '-'; at++) {
+    if (strcmp(argv[at], "--fail") == 0)
+      probe->fail = true;
+    else if (strcmp(argv[at], "--exit-in-crew") == 0)
+      probe->exit_in_crew = true;
+    else if (strcmp(argv[at], "--as-service") == 0)
+      launch->as_service = true;
+    else if (strcmp(argv[at], "-J") == 0)
+      probe->options[launch->option_count++] = argv[++at];
+    else if (strcmp(argv[at], "-cp") == 0)
+      launch->class_path = argv[++at];
+    else if (strcmp(argv[at], "-jar") == 0)
+      launch->jar = argv[++at];
+  }
+  return at;
+}
+
+int main(int argc, char **argv)
+{
+  struct probe probe = {.launch = {.options = probe.options}};
+  int at = parse(&probe, argc, argv);
+  const char *more = getenv("JPEER_TEST_JVM_OPTIONS");
+  if (more != NULL)
+    probe.options[probe.launch.option_count++] = more;
+  if (probe.launch.jar == NULL && !probe.launch.as_service)
+    probe.launch.main_class = argv[at++];
+  probe.launch.args = (const char *const *)argv + at;
+  probe.launch.arg_count = (size_t)(argc - at);
+
+  struct jvm_home home;
+  struct jp_error error = {.status = JP_OK};
+  if (jvm_locate(NULL, &home, &error) != JP_OK) {
+    say("%s\n", error.text);
+    return 2;
+  }
+  probe.launch.home = &home;
+  struct jvm_hooks hooks = {&probe, started, drain, exiting};
+  int status = jvm_run(&probe.launch, &hooks, &error);
+  if (error.status != JP_OK)
+    say("returned %d: %s\n", status, error.text);
+  else
+    say("returned %d\n", status);
+  return status;
+}

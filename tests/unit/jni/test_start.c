@@ -1,0 +1,392 @@
+/*
+ * Every way in which a JVM starts and ends, through start_probe: a JVM is started once a process. A row gives
+ * the command line, the signals that are sent when a line has been seen, and what must come out.
+ */
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ARGS_MAX = 12, STEPS_MAX = 4, OUTPUT_MAX = 256 * 1024 };
+
+extern char **environ;
+
+struct step {
+  const char *await; /* a text in the output so far */
+  int signal;
+};
+
+struct row {
+  const char *name;
+  const char *args[ARGS_MAX];
+  struct step steps[STEPS_MAX];
+  int status;       /* exit status, or minus the signal that ended it */
+  const char *out;  /* all of the standard output; NULL: not compared */
+  const char *says; /* in the standard output or error */
+};
+
+struct child {
+  pid_t pid;
+  int descriptor; /* its standard output, and with what is not compared the error output too */
+  char output[OUTPUT_MAX];
+  size_t length;
+};
+
+#define ENDS       "-cp", TEST_CLASSES, "jpeer.test.Ends"
+#define MAINS(one) "-cp", TEST_CLASSES, "jpeer.test.Mains$" one
+
+static const struct row rows[] = {
+    /* the normal end */
+    {"main returns", {ENDS}, {{0}}, 0, "started\nmain \ndrained\nreturned 0\n", NULL},
+    {"slashes in the name",
+     {"-cp", TEST_CLASSES, "jpeer/test/Ends"},
+     {{0}},
+     0,
+     "started\nmain \ndrained\nreturned 0\n",
+     NULL},
+    {"main's thread",
+     {ENDS, "name"},
+     {{0}},
+     0,
+     "started\nmain name\nmain false\ndrained\nreturned 0\n",
+     NULL},
+    {"another thread is last",
+     {ENDS, "thread"},
+     {{0}},
+     0,
+     "started\nmain thread\nlast thread\ndrained\nreturned 0\n",
+     NULL},
+    {"a daemon is not waited for",
+     {ENDS, "daemon"},
+     {{0}},
+     0,
+     "started\nmain daemon\ndrained\nreturned 0\n",
+     NULL},
+    {"main throws",
+     {ENDS, "throw"},
+     {{0}},
+     1,
+     "started\nmain throw\ndrained\nreturned 1\n",
+     "Exception in thread \"main\" java.lang.IllegalStateException: thrown by main\n"
+     "\tat jpeer.test.Ends.main(Ends.java:"},
+    {"main throws to a handler",
+     {ENDS, "handler"},
+     {{0}},
+     1,
+     "started\nmain handler\nmain handled thrown by main\ndrained\nreturned 1\n",
+     NULL},
+    {"the initialiser throws",
+     {MAINS("Broken")},
+     {{0}},
+     1,
+     "started\ndrained\nreturned 1\n",
+     "Exception in thread \"main\" java.lang.ExceptionInInitializerError"},
+    {"initialised when main runs",
+     {MAINS("Loud")},
+     {{0}},
+     0,
+     "started\ninitialised\nran\ndrained\nreturned 0\n",
+     NULL},
+    {"main is inherited", {MAINS("Inherited")}, {{0}}, 0, "started\ninherited\ndrained\nreturned 0\n", NULL},
+
+    /* the application ends it */
+    {"exit", {ENDS, "exit", "3"}, {{0}}, 3, "started\nmain exit,3\ndrained\nexiting 3\n", NULL},
+    {"exit 0", {ENDS, "exit", "0"}, {{0}}, 0, "started\nmain exit,0\ndrained\nexiting 0\n", NULL},
+    {"exit in an initialiser",
+     {ENDS, "exit-in-initializer"},
+     {{0}},
+     6,
+     "started\nmain exit-in-initializer\ndrained\nexiting 6\n",
+     NULL},
+    {"halt", {ENDS, "halt"}, {{0}}, 7, "started\nmain halt\nexiting 7\n", NULL},
+    {"exit in a thread of the peer",
+     {"--exit-in-crew", ENDS, "wait"},
+     {{0}},
+     5,
+     NULL,
+     "is exiting: 1\ndrained\nexiting 5\n"},
+    {"a shutdown hook throws",
+     {ENDS, "hook-throws"},
+     {{0}},
+     0,
+     "started\nmain hook-throws\ndrained\nreturned 0\n",
+     "IllegalStateException: thrown by the hook"},
+    {"a shutdown hook blocks",
+     {ENDS, "hook-blocks"},
+     {{"drained", SIGTERM}, {"drained", SIGKILL}},
+     -SIGKILL,
+     "started\nmain hook-blocks\nwaiting\ndrained\n",
+     NULL},
+
+    /* signals */
+    {"TERM",
+     {ENDS, "wait"},
+     {{"waiting", SIGTERM}},
+     0,
+     "started\nmain wait\nwaiting\ndrained\nexiting 0\n",
+     NULL},
+    {"INT",
+     {ENDS, "wait"},
+     {{"waiting", SIGINT}},
+     0,
+     "started\nmain wait\nwaiting\ndrained\nexiting 0\n",
+     NULL},
+    {"HUP",
+     {ENDS, "wait"},
+     {{"waiting", SIGHUP}},
+     0,
+     "started\nmain wait\nwaiting\ndrained\nexiting 0\n",
+     NULL},
+    {"TERM twice",
+     {ENDS, "wait"},
+     {{"waiting", SIGTERM}, {"waiting", SIGTERM}, {"waiting", SIGINT}},
+     0,
+     "started\nmain wait\nwaiting\ndrained\nexiting 0\n",
+     NULL},
+    {"QUIT shows the threads",
+     {ENDS, "wait"},
+     {{"waiting", SIGQUIT}, {"Full thread dump", SIGTERM}},
+     0,
+     NULL,
+     "exiting 0\n"},
+    {"a service ends by TERM",
+     {"--as-service"},
+     {{"started", SIGTERM}},
+     0,
+     "started\ndrained\nexiting 0\n",
+     NULL},
+    {"children have usual signals",
+     {ENDS, "child", "kill -TERM $$"},
+     {{0}},
+     0,
+     "started\nmain child,kill -TERM $$\nchild 143\ndrained\nreturned 0\n",
+     NULL},
+
+    /* starts that fail */
+    {"a hook says no", {"--fail", ENDS}, {{0}}, 1, "returned 1: no sockets today\n", NULL},
+    {"no such class",
+     {"-cp", TEST_CLASSES, "no.such.Main"},
+     {{0}},
+     1,
+     "returned 1: main class no.such.Main not found\n",
+     NULL},
+    {"no class path",
+     {"-cp", "/nowhere", "no.such.Main"},
+     {{0}},
+     1,
+     NULL,
+     "main class no.such.Main not found\n"},
+    {"an array is no class", {"-cp", TEST_CLASSES, "[I"}, {{0}}, 1, NULL, "returned 1: "},
+    {"a name in the wrong case",
+     {"-cp", TEST_CLASSES, "jpeer.test.ends"},
+     {{0}},
+     1,
+     NULL,
+     "returned 1: main class jpeer.test.ends "},
+    {"no main",
+     {MAINS("None")},
+     {{0}},
+     1,
+     "returned 1: class jpeer.test.Mains$None has no public static void main(String[])\n",
+     NULL},
+    {"main not public", {MAINS("NotPublic")}, {{0}}, 1, NULL, "NotPublic has no public static void main"},
+    {"main not static", {MAINS("NotStatic")}, {{0}}, 1, NULL, "is not public static void"},
+    {"main not void", {MAINS("NotVoid")}, {{0}}, 1, NULL, "is not public static void"},
+    {"no such jar",
+     {"-jar", "/nowhere/app.jar"},
+     {{0}},
+     1,
+     NULL,
+     "returned 1: cannot read the jar /nowhere/app.jar: "},
+    {"no jar",
+     {"-jar", TEST_CLASSES "/jpeer/test/Ends.class"},
+     {{0}},
+     1,
+     NULL,
+     "returned 1: cannot read the jar "},
+    {"a folder for a jar", {"-jar", TEST_CLASSES}, {{0}}, 1, NULL, "returned 1: cannot read the jar "},
+    {"a jar without a main class",
+     {"-jar", TEST_JARS "/none.jar"},
+     {{0}},
+     1,
+     NULL,
+     "has no Main-Class in its manifest\n"},
+    {"a jar whose main class is missing",
+     {"-jar", TEST_JARS "/missing.jar"},
+     {{0}},
+     1,
+     "returned 1: main class jpeer.test.Missing not found\n",
+     NULL},
+    {"an unknown option",
+     {"-J", "-foo", ENDS},
+     {{0}},
+     1,
+     "returned 1: the JVM cannot be started: Unrecognized option: -foo\n",
+     NULL},
+    {"an unknown -XX option",
+     {"-J", "-XX:+NoSuchThing", ENDS},
+     {{0}},
+     1,
+     NULL,
+     "returned 1: the JVM cannot be started: Unrecognized VM option 'NoSuchThing'"},
+    {"a size that is none",
+     {"-J", "-Xmxhuge", ENDS},
+     {{0}},
+     1,
+     NULL,
+     "returned 1: the JVM cannot be started: Invalid maximum heap size: -Xmxhuge"},
+    {"a hook's name",
+     {"-J", "exit", ENDS},
+     {{0}},
+     1,
+     "returned 1: the JVM option \"exit\" does not begin with '-'\n",
+     NULL},
+    {"an empty option", {"-J", "", ENDS}, {{0}}, 1, NULL, "does not begin with '-'\n"},
+
+    /* class paths, jars, arguments, options */
+    {"a jar",
+     {"-jar", TEST_JARS "/ends.jar", "exit", "4"},
+     {{0}},
+     4,
+     "started\nmain exit,4\ndrained\nexiting 4\n",
+     NULL},
+    {"a jar that names another",
+     {"-jar", TEST_JARS "/chain.jar"},
+     {{0}},
+     0,
+     "started\nmain \ndrained\nreturned 0\n",
+     NULL},
+    {"a path with a blank and more than ASCII",
+     {"-cp", TEST_JARS "/a b \xC3\xA9/ends.jar", "jpeer.test.Ends"},
+     {{0}},
+     0,
+     "started\nmain \ndrained\nreturned 0\n",
+     NULL},
+    {"arguments beyond ASCII",
+     {MAINS("Arguments"), "\xC3\xA9", "\xF0\x9F\x98\x80", "", "a b"},
+     {{0}},
+     0,
+     "started\nargument e9\nargument 1f600\nargument\nargument 61 20 62\ndrained\nreturned 0\n",
+     NULL},
+    {"options reach the JVM",
+     {"-J", "-Dsun.java.command=x", "-J", "-Xss2m", "-J", "-Xmx64m", ENDS},
+     {{0}},
+     0,
+     "started\nmain \ndrained\nreturned 0\n",
+     NULL},
+};
+
+static void start(struct child *child, const char *const *args, bool with_errors)
+{
+  const char *argv[ARGS_MAX + 2] = {TEST_PROBE};
+  memcpy(argv + 1, args, ARGS_MAX * sizeof *args);
+  int ends[2];
+  assert_int_equal(pipe(ends), 0);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  if (with_errors)
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+  posix_spawn_file_actions_addclose(&actions, ends[0]);
+  posix_spawn_file_actions_addclose(&actions, ends[1]);
+  assert_int_equal(posix_spawn(&child->pid, TEST_PROBE, &actions, NULL, (char *const *)argv, environ), 0);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  child->descriptor = ends[0];
+  child->length = 0;
+  child->output[0] = '\0';
+}
+
+/* False at the end of the output. */
+static bool read_more(struct child *child)
+{
+  ssize_t got;
+  do
+    got = read(child->descriptor, child->output + child->length, OUTPUT_MAX - 1 - child->length);
+  while (got < 0 && errno == EINTR);
+  if (got <= 0)
+    return false;
+  child->length += (size_t)got;
+  child->output[child->length] = '\0';
+  return true;
+}
+
+static void follow(struct child *child, const struct step *steps)
+{
+  for (size_t i = 0; i < STEPS_MAX && steps[i].await != NULL; i++) {
+    while (strstr(child->output, steps[i].await) == NULL && read_more(child))
+      ;
+    kill(child->pid, steps[i].signal);
+  }
+  while (read_more(child))
+    ;
+  close(child->descriptor);
+}
+
+static int status_of(pid_t pid)
+{
+  int status;
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static struct child child;
+
+/* Runs a row; with_errors: the standard error is part of the output. */
+static bool run_row(const struct row *row, bool with_errors)
+{
+  start(&child, row->args, with_errors);
+  follow(&child, row->steps);
+  int status = status_of(child.pid);
+  if (status == row->status)
+    return true;
+  print_error("%s: status %d, not %d:\n%s\n", row->name, status, row->status, child.output);
+  return false;
+}
+
+/* -Xcheck:jni has its own words between. */
+static bool is_checked(void)
+{
+  return getenv("JPEER_TEST_JVM_OPTIONS") != NULL;
+}
+
+static bool compare_row(const struct row *row)
+{
+  bool same = true;
+  if (row->out != NULL) {
+    same = run_row(row, false);
+    if (same && !is_checked() && strcmp(child.output, row->out) != 0) {
+      print_error("%s: got\n%s\nnot\n%s\n", row->name, child.output, row->out);
+      same = false;
+    }
+  }
+  if (same && (row->says != NULL || is_checked())) {
+    same = run_row(row, true);
+    bool is_said = row->says == NULL || strstr(child.output, row->says) != NULL;
+    if (same && (!is_said || strstr(child.output, "in native method") != NULL)) {
+      print_error("%s: got\n%s\nwithout\n%s\n", row->name, child.output, row->says);
+      same = false;
+    }
+  }
+  return same;
+}
+
+static void every_row_ends_as_it_says(void **state)
+{
+  (void)state;
+  size_t faults = 0;
+  for (size_t i = 0; i < COUNT_OF(rows); i++)
+    faults += !compare_row(&rows[i]);
+  assert_int_equal(faults, 0);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_row_ends_as_it_says)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
