@@ -1,0 +1,193 @@
+"""Sessions: whose objects are whose, how long they live, and that nothing leaks."""
+
+import base64
+import os
+import socket
+import struct
+import time
+import unittest
+import uuid
+from urllib.parse import urlsplit
+
+from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient, ref
+from support.peer import Peer
+
+LIST = "java.util.ArrayList"
+
+
+class Sessions(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.peer = Peer()
+
+    @classmethod
+    def tearDownClass(cls):
+        with cls.peer:
+            pass
+
+    def assert_unknown(self, client, number):
+        with self.assertRaises(RpcError) as raised:
+            client.call(LIST, "size", on=number)
+        self.assertEqual(raised.exception.throwable, "java.lang.NullPointerException")
+        self.assertIn(str(number), raised.exception.detail)
+
+    def test_a_ref_means_nothing_in_another_session(self):
+        for transport in (WebSocketClient, ZmqClient):
+            with transport(self.peer) as one, transport(self.peer) as other:
+                number = one.new(LIST)
+                self.assert_unknown(other, number)
+                self.assertEqual(one.call(LIST, "size", on=number), "0")
+
+    def test_refs_begin_anew_in_each_session(self):
+        with WebSocketClient(self.peer) as one, WebSocketClient(self.peer) as other:
+            self.assertEqual(one.new(LIST), other.new(LIST))
+
+    def test_a_connection_ends_its_session(self):
+        with WebSocketClient(self.peer) as client:
+            client.new(LIST)
+        with WebSocketClient(self.peer) as client:
+            self.assert_unknown(client, 1)
+
+    def test_a_peer_id_is_one_session_over_connections_and_transports(self):
+        name = str(uuid.uuid4())
+        with WebSocketClient(self.peer, {"peer-id": name}) as client:
+            number = client.new(LIST)
+            client.call(LIST, "add", "x", on=number)
+        with WebSocketClient(self.peer, {"peer-id": name.upper()}) as client:
+            self.assertEqual(client.call(LIST, "size", on=number), "1")
+        with HttpClient(self.peer, name) as client:
+            self.assertEqual(client.call(LIST, "size", on=number), "1")
+
+    def test_http_names_a_session_only_where_objects_stay(self):
+        with HttpClient(self.peer) as client:
+            client.call("fixtures.Calculator", "add", 1, 2)
+            self.assertIsNone(client.peer_id)
+            number = client.new(LIST)
+            self.assertEqual(str(uuid.UUID(client.peer_id)), client.peer_id)
+            self.assertEqual(client.call(LIST, "size", on=number), "0")
+
+    def test_a_peer_id_that_is_no_uuid(self):
+        with HttpClient(self.peer, "not-a-uuid") as client:
+            response, _ = client.post('{"jsonrpc":"2.0","id":1,"method":"control","params":{"method":"ping"}}')
+            self.assertEqual(response.status, 400)
+
+    def test_zeromq_keeps_the_session_of_an_identity(self):
+        with ZmqClient(self.peer, b"one identity") as client:
+            number = client.new(LIST)
+        with ZmqClient(self.peer, b"one identity") as client:
+            self.assertEqual(client.call(LIST, "size", on=number), "0")
+
+    def test_zeromq_takes_the_peer_id_of_a_message(self):
+        name = str(uuid.uuid4())
+        with ZmqClient(self.peer) as one, ZmqClient(self.peer) as other:
+            made = one.request("new", {"type": LIST}, **{"peer-id": name})
+            number = made["result"]["value"]["ref"]
+            seen = other.request("call", {"type": LIST, "method": "size", "instance": number}, **{"peer-id": name})
+            self.assertEqual(seen["result"]["value"]["value"], "0")
+            self.assert_unknown(other, number)
+
+    def test_many_objects_and_their_refs(self):
+        with WebSocketClient(self.peer) as client:
+            numbers = [client.new(LIST) for _ in range(3000)]
+            self.assertEqual(len(set(numbers)), 3000)
+            client.control("delete_object", *[ref(number) for number in numbers[::2]])
+            for number in numbers[1::500]:
+                self.assertEqual(client.call(LIST, "size", on=number), "0")
+            for number in numbers[::500]:
+                self.assert_unknown(client, number)
+
+
+class Limits(unittest.TestCase):
+    def test_objects_of_a_session(self):
+        with Peer("--session-max-objects", "10") as peer, WebSocketClient(peer) as client:
+            numbers = [client.new(LIST) for _ in range(10)]
+            with self.assertRaises(RpcError) as raised:
+                client.new(LIST)
+            self.assertEqual(raised.exception.code, -32000)
+            self.assertIn("session-max-objects", raised.exception.detail)
+            self.assertEqual(client.call(LIST, "size", on=numbers[0]), "0")
+            client.control("delete_object", ref(numbers[0]))
+            client.new(LIST)
+
+    def test_sessions(self):
+        with Peer("--sessions-max", "2") as peer:
+            clients = [WebSocketClient(peer) for _ in range(3)]
+            for client in clients[:2]:
+                client.new(LIST)
+            with self.assertRaises(RpcError) as raised:
+                clients[2].new(LIST)
+            self.assertEqual(raised.exception.code, -32000)
+            self.assertIn("sessions-max", raised.exception.detail)
+            clients[0].control("delete_session")
+            clients[0].close()
+
+    def test_a_session_that_nobody_holds_ends(self):
+        with Peer("--session-ttl", "300ms") as peer:
+            name = str(uuid.uuid4())
+            holder = WebSocketClient(peer, {"peer-id": name})
+            number = holder.new(LIST)
+            time.sleep(1)
+            self.assertEqual(holder.call(LIST, "size", on=number), "0")
+            holder.close()
+            deadline = time.monotonic() + 30
+            while True:
+                time.sleep(0.6)
+                with WebSocketClient(peer, {"peer-id": name}) as client:
+                    try:
+                        client.call(LIST, "size", on=number)
+                    except RpcError:
+                        break
+                self.assertLess(time.monotonic(), deadline)
+
+
+def masked_text_frame(payload):
+    """A client's text frame (RFC 6455, 5.2) of less than 64 KiB."""
+    mask = os.urandom(4)
+    length = bytes([0x80 | len(payload)]) if len(payload) < 126 else b"\xfe" + struct.pack(">H", len(payload))
+    return b"\x81" + length + mask + bytes(byte ^ mask[i % 4] for i, byte in enumerate(payload))
+
+
+class Leaks(unittest.TestCase):
+    CLIENTS = 10000
+
+    def vanish_with_an_object(self, address, handshake, frame):
+        """Connects, makes an object, and drops the connection without a word."""
+        with socket.create_connection(address) as connection:
+            connection.sendall(handshake + frame)
+            received = b""
+            while b'"ref":' not in received:
+                more = connection.recv(4096)
+                self.assertTrue(more, received)
+                received += more
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    def test_clients_that_vanish_leave_nothing(self):
+        with Peer() as peer, WebSocketClient(peer) as watcher:
+            url = urlsplit(peer.address("ws"))
+            handshake = (f"GET {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                         f"Sec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}\r\n"
+                         "Sec-WebSocket-Version: 13\r\n\r\n").encode()
+            frame = masked_text_frame(b'{"jsonrpc":"2.0","id":1,"method":"new","params":{"type":"fixtures.LeakChecker"}}')
+            for _ in range(self.CLIENTS):
+                self.vanish_with_an_object((url.hostname, url.port), handshake, frame)
+            self.assertEqual(watcher.call("fixtures.LeakChecker", "made"), str(self.CLIENTS))
+            deadline = time.monotonic() + 60
+            while watcher.call("fixtures.LeakChecker", "alive") != "0":
+                self.assertLess(time.monotonic(), deadline)
+                watcher.control("gc")
+                time.sleep(0.05)
+
+    def test_deleted_objects_are_collected(self):
+        with Peer() as peer, WebSocketClient(peer) as client:
+            kept = client.new("fixtures.LeakChecker")
+            gone = [client.new("fixtures.LeakChecker") for _ in range(100)]
+            client.control("delete_object", *[ref(number) for number in gone])
+            deadline = time.monotonic() + 60
+            while client.call("fixtures.LeakChecker", "alive") != "1":
+                self.assertLess(time.monotonic(), deadline)
+                client.control("gc")
+            self.assertEqual(client.call("fixtures.LeakChecker", "weight", on=kept), "256")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,84 @@
+"""Slow calls delay nobody but their own connection, and the crew grows and shrinks again."""
+
+import os
+import time
+import unittest
+
+from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient
+from support.peer import Peer
+
+PING = '{"jsonrpc":"2.0","id":"ping","method":"control","params":{"method":"ping"}}'
+PASS = '{"jsonrpc":"2.0","id":"pass","method":"call","params":{"type":"fixtures.Blockers","method":"pass"}}'
+
+
+def await_running(client, count):
+    deadline = time.monotonic() + 60
+    while client.call("fixtures.Blockers", "running") != str(count):
+        assert time.monotonic() < deadline
+
+
+def thread_count(peer):
+    return len(os.listdir(f"/proc/{peer.pid}/task"))
+
+
+class SlowCalls(unittest.TestCase):
+    def test_others_are_served_meanwhile_on_every_transport(self):
+        with Peer() as peer, WebSocketClient(peer) as steering:
+            for slow_transport in (WebSocketClient, ZmqClient):
+                slow = [slow_transport(peer) for _ in range(8)]
+                for client in slow:
+                    client.send(PASS)
+                await_running(steering, 8)
+                for transport in (WebSocketClient, HttpClient, ZmqClient):
+                    with transport(peer) as quick:
+                        self.assertEqual(quick.call("fixtures.Calculator", "add", 1, 2), "3")
+                steering.call("fixtures.Blockers", "open")
+                for client in slow:
+                    self.assertIn('"value":"1"', client.receive())
+                    client.close()
+
+    def test_requests_of_one_connection_keep_their_order(self):
+        with Peer() as peer, WebSocketClient(peer) as steering, WebSocketClient(peer) as client:
+            client.send(PASS)
+            client.send(PING)
+            await_running(steering, 1)
+            steering.call("fixtures.Blockers", "open")
+            self.assertIn('"id":"pass"', client.receive())
+            self.assertIn('"id":"ping"', client.receive())
+
+    def test_the_crew_grows_and_shrinks(self):
+        with Peer() as peer, WebSocketClient(peer) as steering:
+            steering.control("ping")
+            before = thread_count(peer)
+            slow = [WebSocketClient(peer) for _ in range(40)]
+            for client in slow:
+                client.send(PASS)
+            await_running(steering, 40)
+            self.assertGreaterEqual(thread_count(peer), before + 30)
+            steering.call("fixtures.Blockers", "open")
+            for client in slow:
+                client.receive()
+                client.close()
+            deadline = time.monotonic() + 120
+            while thread_count(peer) > before + 6:
+                self.assertLess(time.monotonic(), deadline, "the crew did not shrink")
+                time.sleep(0.2)
+
+    def test_busy_is_an_error_that_names_the_limit(self):
+        with Peer("--rpc-threads", "2", "--rpc-threads-max", "2", "--busy-timeout", "300ms") as peer:
+            slow = [WebSocketClient(peer) for _ in range(2)]
+            waiting, pinging = WebSocketClient(peer), WebSocketClient(peer)
+            for client in slow:
+                client.send(PASS)
+            with self.assertRaises(RpcError) as raised:
+                while True:
+                    waiting.call("fixtures.Calculator", "add", 1, 2)
+            self.assertEqual(raised.exception.code, -32000)
+            self.assertIn("rpc-threads-max", raised.exception.detail)
+            self.assertIsNone(pinging.control("ping"))
+            peer.process.kill()
+            peer.process.wait()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,298 @@
+"""Starting and stopping the binary: options, readiness, the ways to end, and what each mistake says."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+import websockets
+
+from support.clients import RpcError, WebSocketClient, typed
+from support.peer import BINARY, FIXTURES, Peer, environment, jvm_options, run_to_end
+
+MAIN = "fixtures.Main"
+
+
+class CommandLine(unittest.TestCase):
+    """What is answered without starting anything."""
+
+    def check(self, arguments, status, *texts, env=None):
+        done = run_to_end(*arguments, env=env)
+        self.assertEqual(done.returncode, status, done.stderr)
+        for text in texts:
+            self.assertIn(text, done.stdout + done.stderr)
+        return done
+
+    def test_help_names_every_option(self):
+        flags = (Path(__file__).parents[2] / "docs/flags.md").read_text(encoding="utf-8")
+        listed = re.findall(r"^\| `([^`]+)`", flags, re.M)
+        self.assertGreater(len(listed), 30)
+        done = self.check(["run", "--help"], 0, *listed)
+        self.assertEqual(done.stderr, "")
+        self.check(["--help"], 0, "run")
+
+    def test_version(self):
+        self.check(["--version"], 0, "jpeer ")
+        self.check(["run", "--version"], 0, "jpeer ")
+
+    def test_no_subcommand_and_unknown_ones(self):
+        self.check([], 2, "usage: jpeer")
+        self.check(["fly"], 2, 'unknown subcommand "fly"')
+        self.check(["call"], 2, "call is not available in this version")
+
+    def test_usage_errors_are_one_line_and_2(self):
+        for arguments, text in (
+                (["--no-such"], "--no-such"),
+                (["--json-rpc", "0x50", MAIN], "--json-rpc takes [HOST:]PORT|auto"),
+                (["--grace", "soon", MAIN], "--grace takes MS"),
+                ([], "run takes a main class, -jar FILE or --as-service"),
+                (["-d", "localhost:2379", MAIN], "directory registration is not available in this version"),
+                (["--dir", "localhost:2379", MAIN], "directory registration is not available in this version"),
+                (["--json-rpc", "0.0.0.0:auto", MAIN], "--insecure-listen"),
+                (["--zmq-rpc", "192.0.2.1:5555", MAIN], "--insecure-listen")):
+            with self.subTest(arguments=arguments):
+                done = self.check(["run", *arguments], 2, text)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def test_policy_errors_are_2(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write("version: 1\nrules:\n  - class: a\n    action: PERHAPS\n")
+            file.flush()
+            self.check(["run", "--rpc-policy", file.name, "--as-service"], 2, f"{file.name}:4", "PERHAPS")
+        self.check(["run", "--rpc-policy", "/nonexistent.yaml", "--as-service"], 2, "/nonexistent.yaml")
+        self.check(["run", "--rpc-policy-preset", "deny-all", "--as-service"], 2, "deny-all")
+
+    def test_environment_errors_are_2(self):
+        self.check(["run", "--as-service"], 2, "JPEER_JSON_RPC", env=environment(JPEER_JSON_RPC="nonsense"))
+
+
+class RunTimeErrors(unittest.TestCase):
+    """Each is one clear line and 1, with nothing left behind."""
+
+    def check(self, *arguments, texts):
+        with tempfile.TemporaryDirectory() as folder:
+            done = run_to_end("run", "--ready-file", f"{folder}/ready.json", "--log-level", "warn", "--json-rpc", "auto",
+                              *jvm_options(), *arguments)
+            self.assertEqual(os.listdir(folder), [])
+        self.assertEqual(done.returncode, 1, done.stderr)
+        for text in texts:
+            self.assertIn(text, done.stderr)
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+
+    def test_a_port_in_use(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = str(taken.getsockname()[1])
+            self.check("--zmq-rpc", port, "--as-service", texts=[port])
+            done = run_to_end("run", "--json-rpc", port, "--as-service")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(port, done.stderr)
+
+    def test_no_jvm_lists_where_it_was_looked_for(self):
+        self.check("--jvm", "/nonexistent/jvm", "--as-service", texts=["/nonexistent/jvm"])
+
+    def test_an_unreadable_jar(self):
+        self.check("-jar", "/nonexistent/app.jar", texts=["/nonexistent/app.jar"])
+        with tempfile.NamedTemporaryFile(suffix=".jar") as file:
+            file.write(b"this is no jar")
+            file.flush()
+            self.check("-jar", file.name, texts=[file.name])
+
+    def test_a_bad_jvm_option(self):
+        self.check("-J", "-XX:+NoSuchOptionAtAll", "--as-service", texts=["NoSuchOptionAtAll"])
+
+    def test_a_main_class_that_is_not_there(self):
+        self.check("-cp", str(FIXTURES), "fixtures.Nowhere", texts=["fixtures.Nowhere"])
+
+    def test_a_class_without_main(self):
+        self.check("-cp", str(FIXTURES), "fixtures.User", texts=["fixtures.User"])
+
+    def test_a_ready_file_that_cannot_be_written(self):
+        done = run_to_end("run", "--ready-file", "/nonexistent/ready.json", "--json-rpc", "auto", "--as-service")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("/nonexistent/ready.json", done.stderr)
+
+
+class Ready(unittest.TestCase):
+    def test_line_and_file_say_the_same(self):
+        uuid = "123e4567-e89b-12d3-a456-426614174000"
+        with Peer("--name", 'a "name"', "--uuid", uuid.upper()) as peer:
+            self.assertEqual(peer.facts["uuid"], uuid)
+            self.assertEqual(peer.facts["name"], 'a "name"')
+            self.assertEqual(peer.facts["pid"], peer.pid)
+            self.assertEqual([a.split(":")[0] for a in peer.facts["addresses"]], ["ws", "http", "tcp"])
+            lines = [line for line in peer.stderr().splitlines() if line.startswith("jpeer ready: ")]
+            self.assertEqual(len(lines), 1)
+            for part in (uuid, 'a "name"', str(peer.pid), *peer.facts["addresses"]):
+                self.assertIn(part, lines[0])
+            peer.stop()
+            self.assertFalse(peer.ready_file.exists())
+
+    def test_the_environment_gives_what_the_line_does_not(self):
+        with Peer(addresses=False, application=(), env=environment(
+                JPEER_JSON_RPC="auto", JPEER_NAME="from the environment", JPEER_AS_SERVICE="true")) as peer:
+            self.assertEqual(peer.facts["name"], "from the environment")
+            with WebSocketClient(peer) as client:
+                client.control("ping")
+
+    def test_the_policy_says_how_to_allow_something(self):
+        with Peer(allow=False) as peer:
+            self.assertIn("--rpc-policy", peer.stderr())
+
+
+class Application(unittest.TestCase):
+    """main, and the ends that it can come to."""
+
+    def test_main_gets_its_arguments_and_is_served_meanwhile(self):
+        with Peer(application=(MAIN, "wait", "two words", "ü")) as peer:
+            with WebSocketClient(peer) as client:
+                self.assertEqual(client.call("fixtures.Calculator", "add", 2, 3), "5")
+            self.assertEqual(peer.stop(), 0)
+            self.assertIn("main wait,two words,ü\n", peer.stdout())
+
+    def test_the_process_ends_with_the_last_thread(self):
+        peer = Peer(application=(MAIN, "return"))
+        self.assertEqual(peer.wait(), 0)
+        peer.close()
+
+    def test_a_thread_keeps_the_process(self):
+        with Peer(application=(MAIN, "keep-alive")) as peer:
+            with WebSocketClient(peer) as client:
+                client.call("fixtures.Spawner", "stop")
+            self.assertEqual(peer.wait(), 0)
+
+    def test_main_of_a_jar(self):
+        with Peer("-jar", FIXTURES, application=("exit", "7"), class_path=None) as peer:
+            self.assertEqual(peer.wait(), 7)
+
+    def test_an_uncaught_exception_is_reported_and_1(self):
+        with Peer(application=("fixtures.UncaughtMain",)) as peer:
+            self.assertEqual(peer.wait(), 1)
+            self.assertIn("IllegalStateException: main failed", peer.stderr())
+
+    def test_exit_in_a_call_ends_with_its_status(self):
+        with Peer() as peer:
+            client = WebSocketClient(peer)
+            client.send('{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"java.lang.System","method":"exit",'
+                        '"args":[{"type":"int","value":42}]}}')
+            self.assertEqual(peer.wait(), 42)
+
+    def test_a_jvm_option_arrives(self):
+        with Peer("-J", "-Djpeer.a=1", "-J-Djpeer.b=2") as peer, WebSocketClient(peer) as client:
+            self.assertEqual(client.call("java.lang.System", "getProperty", "jpeer.a"), "1")
+            self.assertEqual(client.call("java.lang.System", "getProperty", "jpeer.b"), "2")
+
+
+def start_blocked_call(client, type_name="fixtures.Blockers", method="pass", args="[]"):
+    client.send(f'{{"jsonrpc":"2.0","id":"blocked","method":"call","params":{{"type":"{type_name}",'
+                f'"method":"{method}","args":{args}}}}}')
+
+
+def await_running(client, count):
+    while client.call("fixtures.Blockers", "running") != str(count):
+        pass
+
+
+class Stopping(unittest.TestCase):
+    def check_signal(self, number):
+        with Peer() as peer:
+            client = WebSocketClient(peer)
+            client.control("ping")
+            peer.signal(number)
+            with self.assertRaises(websockets.ConnectionClosed) as closed:
+                client.receive()
+            self.assertEqual(closed.exception.rcvd.code, 1001)
+            self.assertEqual(peer.wait(), 0)
+            self.assertFalse(peer.ready_file.exists())
+
+    def test_sigterm(self):
+        self.check_signal(signal.SIGTERM)
+
+    def test_sigint(self):
+        self.check_signal(signal.SIGINT)
+
+    def test_a_running_call_gets_its_answer_within_the_grace_time(self):
+        with Peer("--grace", "30s") as peer:
+            client, other = WebSocketClient(peer), WebSocketClient(peer)
+            start_blocked_call(client, method="sleep", args="[500]")
+            await_running(other, 1)
+            peer.signal(signal.SIGTERM)
+            self.assertIn('"id":"blocked","result":{"void":true}', client.receive())
+            self.assertEqual(peer.wait(), 0)
+
+    def test_a_call_that_outlives_the_grace_time_gets_an_error(self):
+        with Peer("--grace", "200") as peer:
+            client, other = WebSocketClient(peer), WebSocketClient(peer)
+            start_blocked_call(client)
+            await_running(other, 1)
+            peer.signal(signal.SIGTERM)
+            reply = client.receive()
+            self.assertIn('"id":"blocked"', reply)
+            self.assertIn("shutting down", reply)
+            self.assertEqual(peer.wait(), 0)
+
+    def test_no_new_connection_while_it_drains(self):
+        with Peer("--grace", "2s") as peer:
+            client, other = WebSocketClient(peer), WebSocketClient(peer)
+            start_blocked_call(client)
+            await_running(other, 1)
+            peer.signal(signal.SIGTERM)
+            with self.assertRaises(websockets.ConnectionClosed):
+                while True:
+                    other.receive()
+            with self.assertRaises((OSError, websockets.InvalidHandshake, EOFError)):
+                WebSocketClient(peer)
+            self.assertEqual(peer.wait(), 0)
+
+    def test_sigquit_prints_a_thread_dump(self):
+        with Peer() as peer:
+            peer.signal(signal.SIGQUIT)
+            for _ in range(3000):
+                if "Full thread dump" in peer.stdout():
+                    break
+                threading.Event().wait(0.01)
+            self.assertIn("Full thread dump", peer.stdout())
+            with WebSocketClient(peer) as client:
+                client.control("ping")
+
+    def test_signals_during_start_do_no_harm(self):
+        process = subprocess.Popen([BINARY, "run", "--json-rpc", "auto", "--as-service", *jvm_options()],
+                                   stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=environment(), text=True)
+        for line in process.stderr:
+            if "jpeer ready" in line:
+                break
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(30), 0)
+        process.stderr.close()
+
+    def test_children_of_called_code_can_be_killed(self):
+        with Peer() as peer, WebSocketClient(peer) as client:
+            child = client.call("java.lang.Runtime", "exec", typed("String[]", ["sleep", "1000"]),
+                                on=client.call("java.lang.Runtime", "getRuntime"))
+            client.call("java.lang.Process", "destroy", on=child)
+            self.assertEqual(client.call("java.lang.Process", "waitFor", on=child), str(128 + signal.SIGTERM))
+
+    def test_a_call_during_the_drain_is_refused(self):
+        with Peer("--grace", "1s") as peer:
+            client, other = WebSocketClient(peer), WebSocketClient(peer)
+            start_blocked_call(client)
+            await_running(other, 1)
+            peer.signal(signal.SIGTERM)
+            try:
+                other.call("fixtures.Calculator", "add", 1, 2)
+            except RpcError as error:
+                self.assertEqual(error.code, -32000)
+            except websockets.ConnectionClosed as closed:
+                self.assertEqual(closed.rcvd.code, 1001)
+            self.assertEqual(peer.wait(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
