@@ -1,0 +1,261 @@
+#include "stub_jni.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { OBJECTS_MAX = 256, THREADS_MAX = 64 };
+
+struct jvm_objects {
+  size_t max;
+  size_t count;
+  uint32_t last_ref;
+  bool held[OBJECTS_MAX];
+};
+
+struct stub_jni stub;
+
+static pthread_t threads[THREADS_MAX];
+static size_t thread_count;
+static char own_thread;
+static char spawned_thread;
+static char machine;
+
+struct jvm_thread *stub_thread(void)
+{
+  return (struct jvm_thread *)(void *)&own_thread;
+}
+
+struct jvm *stub_jvm(void)
+{
+  return (struct jvm *)(void *)&machine;
+}
+
+void stub_reset(struct stub_member *members, size_t count)
+{
+  int tables = atomic_load(&stub.tables);
+  memset(&stub, 0, sizeof stub);
+  atomic_store(&stub.tables, tables);
+  stub.members = members;
+  stub.member_count = count;
+  for (size_t i = 0; i < count; i++)
+    memset(members[i].verdicts, 0, sizeof members[i].verdicts);
+}
+
+/* ---- threads ---- */
+
+struct start {
+  void (*run)(void *argument, struct jvm_thread *thread);
+  void *argument;
+};
+
+static void *run_thread(void *argument)
+{
+  struct start start = *(struct start *)argument;
+  free(argument);
+  start.run(start.argument, (struct jvm_thread *)(void *)&spawned_thread);
+  return NULL;
+}
+
+enum jp_status jvm_spawn(struct jvm *jvm, const char *name,
+                         void (*run)(void *argument, struct jvm_thread *thread), void *argument,
+                         struct jp_error *error)
+{
+  (void)jvm;
+  (void)name;
+  struct start *start = malloc(sizeof *start);
+  if (start == NULL || thread_count == THREADS_MAX)
+    return jp_fail(error, JP_LIMIT, "no more threads");
+  *start = (struct start){run, argument};
+  if (pthread_create(&threads[thread_count], NULL, run_thread, start) != 0)
+    return jp_fail(error, JP_LIMIT, "no more threads");
+  thread_count++;
+  return JP_OK;
+}
+
+void stub_join_threads(void)
+{
+  while (thread_count > 0)
+    pthread_join(threads[--thread_count], NULL);
+}
+
+bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
+{
+  (void)jvm;
+  (void)thread;
+  return false;
+}
+
+void jvm_gc(struct jvm_thread *thread)
+{
+  (void)thread;
+  stub.collected++;
+}
+
+/* ---- objects ---- */
+
+enum jp_status jvm_objects_create(size_t max_objects, struct jvm_objects **objects)
+{
+  *objects = calloc(1, sizeof **objects);
+  if (*objects == NULL)
+    return JP_NO_MEMORY;
+  (*objects)->max = max_objects;
+  atomic_fetch_add(&stub.tables, 1);
+  return JP_OK;
+}
+
+void jvm_objects_destroy(struct jvm_thread *thread, struct jvm_objects *objects)
+{
+  if (thread == NULL)
+    abort(); /* the promise under test: never without a thread that may use Java */
+  if (thread != stub_thread())
+    atomic_fetch_add(&stub.foreign_ends, 1);
+  atomic_fetch_sub(&stub.tables, 1);
+  free(objects);
+}
+
+size_t jvm_objects_count(struct jvm_objects *objects)
+{
+  return objects->count;
+}
+
+enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref)
+{
+  (void)thread;
+  if (ref >= OBJECTS_MAX || !objects->held[ref])
+    return JP_NOT_FOUND;
+  objects->held[ref] = false;
+  objects->count--;
+  return JP_OK;
+}
+
+void jvm_objects_clear(struct jvm_thread *thread, struct jvm_objects *objects)
+{
+  (void)thread;
+  memset(objects->held, 0, sizeof objects->held);
+  objects->count = 0;
+}
+
+/* ---- members ---- */
+
+enum jp_status jvm_request_begin(struct jvm_thread *thread)
+{
+  (void)thread;
+  stub.frames++;
+  return JP_OK;
+}
+
+void jvm_request_end(struct jvm_thread *thread)
+{
+  (void)thread;
+  stub.frames--;
+}
+
+static struct text text_or(const char *string, struct text other)
+{
+  return string == NULL ? other : text_of(string);
+}
+
+enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
+                           struct outcome *outcome)
+{
+  const struct operation *operation = request->operation;
+  stub.resolved++;
+  for (size_t i = 0; i < stub.member_count; i++) {
+    struct stub_member *member = &stub.members[i];
+    if (!text_equal(operation->type, text_of(member->type)) ||
+        !text_equal(operation->member, text_of(member->member)))
+      continue;
+    struct text named = text_or(member->named, operation->type);
+    *target = (struct jvm_target){.record = (struct jvm_record *)(void *)member,
+                                  .kind = member->kind,
+                                  .modifiers = member->modifiers,
+                                  .named_class = named,
+                                  .declaring_class = text_or(member->declaring, named),
+                                  .runtime_class = text_or(member->runtime, TEXT_ABSENT),
+                                  .member = operation->member,
+                                  .verdicts = member->verdicts};
+    if (member->argument == NULL)
+      return JP_OK;
+    return request->guard->check(request->guard->context, JVM_STATIC_FIELD, text_of(member->argument),
+                                 TEXT("class"), request->arena, outcome);
+  }
+  outcome_fail(outcome, request->arena, FAILURE_NOT_FOUND, "java.lang.ClassNotFoundException", "%.*s",
+               TEXT_ARGS(operation->type));
+  return JP_NOT_FOUND;
+}
+
+void jvm_invoke(const struct jvm_request *request, const struct jvm_target *target, struct outcome *outcome)
+{
+  const struct stub_member *member = (const struct stub_member *)(void *)target->record;
+  struct jvm_objects *objects = request->objects;
+  stub.invoked++;
+  *outcome = member->outcome;
+  if (outcome->ref == 0)
+    return;
+  if (objects->count >= objects->max || objects->last_ref + 1 >= OBJECTS_MAX) {
+    outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "session-max-objects");
+    return;
+  }
+  outcome->ref = ++objects->last_ref;
+  objects->held[outcome->ref] = true;
+  objects->count++;
+}
+
+/* ---- metadata ---- */
+
+struct rpc_meta {
+  char unused;
+};
+
+static struct rpc_meta the_meta;
+static size_t meta_at;
+
+enum jp_status rpc_meta_create(struct catalog *catalog, struct rpc_meta **meta, struct jp_error *error)
+{
+  (void)catalog;
+  (void)error;
+  *meta = &the_meta;
+  return JP_OK;
+}
+
+void rpc_meta_destroy(struct rpc_meta *meta)
+{
+  (void)meta;
+}
+
+static enum jp_status read_meta(void *state, struct buffer *out, size_t max)
+{
+  (void)state;
+  size_t left = strlen(stub.meta) - meta_at;
+  size_t step = stub.meta_step == 0 ? max : stub.meta_step;
+  if (stub.meta_breaks && meta_at > 0)
+    return JP_IO;
+  if (left == 0)
+    return JP_CLOSED;
+  step = step < left ? step : left;
+  buffer_append(out, stub.meta + meta_at, step);
+  meta_at += step;
+  return JP_OK;
+}
+
+static void close_meta(void *state)
+{
+  (void)state;
+  stub.bodies--;
+}
+
+enum jp_status rpc_meta_open(struct rpc_meta *meta, const struct policy *policy, enum policy_channel channel,
+                             const struct operation *operation, struct outcome_body *body,
+                             struct jp_error *error)
+{
+  (void)meta;
+  (void)policy;
+  (void)channel;
+  (void)operation;
+  if (stub.meta == NULL)
+    return jp_fail(error, JP_IO, "the image cannot be read");
+  meta_at = 0;
+  stub.bodies++;
+  *body = (struct outcome_body){.state = &the_meta, .read = read_meta, .close = close_meta};
+  return JP_OK;
+}

@@ -1,0 +1,52 @@
+#ifndef JPEER_TESTS_UNIT_RPC_STUB_JNI_H
+#define JPEER_TESTS_UNIT_RPC_STUB_JNI_H
+/*
+ * What rpc uses of jni, without a JVM: a table of members that the test sets, sessions' objects as plain
+ * numbers, threads as plain threads. Metadata is a text that the test sets.
+ *
+ * Not thread-safe but for the counters: tests that use threads touch the table before they start them.
+ */
+#include "jni/members.h"
+#include "rpc/meta.h"
+
+#include <stdatomic.h>
+
+struct stub_member {
+  const char *type;   /* what the caller names */
+  const char *member; /* "<init>" for a constructor */
+  enum jvm_member_kind kind;
+  unsigned modifiers;
+  const char *named;      /* NULL: as type */
+  const char *declaring;  /* NULL: as named */
+  const char *runtime;    /* NULL: no receiver */
+  const char *argument;   /* a class that an argument names; NULL: none */
+  struct outcome outcome; /* what it comes to; a ref of 1 stands for a new object */
+  uint64_t verdicts[OP_CHANNELS];
+};
+
+struct stub_jni {
+  struct stub_member *members;
+  size_t member_count;
+  unsigned resolved;
+  unsigned invoked;
+  unsigned collected;       /* calls of jvm_gc */
+  int frames;               /* begun and not ended */
+  _Atomic int tables;       /* made and not destroyed */
+  _Atomic int foreign_ends; /* tables that were destroyed by a thread of jvm_spawn */
+  const char *meta;         /* the body; NULL: opening it fails */
+  size_t meta_step;         /* bytes a read; 0: what is asked for */
+  bool meta_breaks;         /* reading fails after the first piece */
+  int bodies;               /* opened and not closed */
+};
+
+extern struct stub_jni stub;
+
+/* The thread and the machine that the stubs take: never looked into. */
+struct jvm_thread *stub_thread(void);
+struct jvm *stub_jvm(void);
+/* Everything back to nothing; the tables that are left are freed. */
+void stub_reset(struct stub_member *members, size_t count);
+/* Waits for the threads of jvm_spawn. */
+void stub_join_threads(void);
+
+#endif

@@ -1,0 +1,334 @@
+/* The real policy in front of members that the stub knows: who is asked when, what is kept, what is said. */
+#include "rpc/execute.h"
+#include "stub_jni.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct bench {
+  struct policy *policy;
+  struct arena arena;
+  struct rpc_names names;
+  struct rpc_session_key key;
+  struct jvm_objects *objects;
+  struct rpc_from from;
+  struct outcome outcome;
+  enum op_channel channel;
+};
+
+#define PUBLIC JVM_ACC_PUBLIC
+#define INT(n)                                                                                               \
+  {                                                                                                          \
+    .kind = OUTCOME_VALUE, .type = TEXT("int"), .has_value = true, .value = {                                \
+      .kind = OP_INTEGER,                                                                                    \
+      .integer = (n)                                                                                         \
+    }                                                                                                        \
+  }
+
+static struct stub_member members[] = {
+    {.type = "a.Calc", .member = "add", .kind = JVM_STATIC_METHOD, .modifiers = PUBLIC, .outcome = INT(8)},
+    {.type = "a.Calc",
+     .member = "hidden",
+     .kind = JVM_STATIC_METHOD,
+     .modifiers = JVM_ACC_PRIVATE,
+     .outcome = INT(1)},
+    {.type = "a.Calc", .member = "count", .kind = JVM_STATIC_FIELD, .modifiers = PUBLIC, .outcome = INT(3)},
+    {.type = "a.Calc",
+     .member = "load",
+     .kind = JVM_STATIC_METHOD,
+     .modifiers = PUBLIC,
+     .argument = "a.secret.Key",
+     .outcome = INT(1)},
+    {.type = "a.Calc",
+     .member = "loadInt",
+     .kind = JVM_STATIC_METHOD,
+     .modifiers = PUBLIC,
+     .argument = "int",
+     .outcome = INT(1)},
+    {.type = "a.Child",
+     .member = "exec",
+     .kind = JVM_METHOD,
+     .modifiers = PUBLIC,
+     .declaring = "a.Base",
+     .runtime = "a.Child",
+     .outcome = INT(1)},
+    {.type = "java.lang.Object",
+     .member = "toString",
+     .kind = JVM_METHOD,
+     .modifiers = PUBLIC,
+     .runtime = "a.secret.Key",
+     .outcome = INT(1)},
+    {.type = "int[]",
+     .member = "<init>",
+     .kind = JVM_CONSTRUCTOR,
+     .modifiers = PUBLIC,
+     .named = "int",
+     .outcome = {.kind = OUTCOME_VALUE, .ref = 1}},
+    {.type = "a.secret.Key[]",
+     .member = "length",
+     .kind = JVM_FIELD,
+     .modifiers = PUBLIC,
+     .named = "a.secret.Key",
+     .outcome = INT(1)},
+};
+
+static int set_up(void **state)
+{
+  struct bench *bench = test_calloc(1, sizeof *bench);
+  stub_reset(members, COUNT_OF(members));
+  arena_init(&bench->arena);
+  *state = bench;
+  return jvm_objects_create(10, &bench->objects) == JP_OK ? 0 : 1;
+}
+
+static int tear_down(void **state)
+{
+  struct bench *bench = *state;
+  policy_destroy(bench->policy);
+  jvm_objects_destroy(stub_thread(), bench->objects);
+  arena_fini(&bench->arena);
+  test_free(bench);
+  return 0;
+}
+
+static void use_policy(struct bench *bench, const char *yaml)
+{
+  char path[] = "/tmp/jpeer-policy-XXXXXX";
+  int file = mkstemp(path);
+  assert_true(file >= 0);
+  assert_int_equal(write(file, yaml, strlen(yaml)), (ssize_t)strlen(yaml));
+  close(file);
+  struct policy_config config = {.file = path};
+  struct jp_error error;
+  policy_destroy(bench->policy);
+  bench->policy = NULL;
+  enum jp_status status = policy_create(&config, &bench->policy, &error);
+  unlink(path);
+  if (status != JP_OK)
+    fail_msg("%s", error.text);
+}
+
+static void run(struct bench *bench, enum op_kind kind, const char *type, const char *member)
+{
+  const struct jvm_limits limits = {.inline_array_max = 10};
+  struct rpc_execution execution = {.thread = stub_thread(),
+                                    .objects = bench->objects,
+                                    .arena = &bench->arena,
+                                    .limits = &limits,
+                                    .judge = {.policy = bench->policy,
+                                              .names = &bench->names,
+                                              .channel = bench->channel,
+                                              .session = &bench->key}};
+  const struct operation operation = {.kind = kind, .type = text_of(type), .member = text_of(member)};
+  bench->outcome = (struct outcome){0};
+  rpc_execute(&execution, &operation, &bench->from, &bench->outcome);
+}
+
+static void assert_denied(struct bench *bench, const char *message)
+{
+  assert_int_equal(bench->outcome.kind, OUTCOME_ERROR);
+  unit_assert_text(bench->outcome.message, text_of(message), __FILE__, __LINE__);
+  assert_int_equal(bench->outcome.failure, FAILURE_DENIED);
+  assert_null(bench->outcome.throwable_type.data);
+}
+
+static void assert_runs(struct bench *bench)
+{
+  if (bench->outcome.kind != OUTCOME_VALUE)
+    fail_msg("%.*s", TEXT_ARGS(bench->outcome.message));
+}
+
+static void test_names_alone_deny_before_the_class_is_looked_up(void **state)
+{
+  struct bench *bench = *state;
+  use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", action: ALLOW}\n");
+  run(bench, OP_CALL, "b.Unknown", "m");
+  assert_denied(bench, "RPC access denied: b.Unknown.m via WEBSOCKET_RPC");
+  run(bench, OP_NEW, "b.Unknown[][]", "<init>");
+  assert_denied(bench, "RPC access denied: b.Unknown.<init> via WEBSOCKET_RPC");
+  assert_int_equal(stub.resolved, 0);
+  run(bench, OP_CALL, "a.Calc", "add");
+  assert_runs(bench);
+  assert_int_equal(stub.resolved, 1);
+  run(bench, OP_CALL, "a.Calc", "nothing");
+  assert_int_equal(bench->outcome.failure, FAILURE_NOT_FOUND);
+}
+
+static void test_types_are_checked_before_the_policy_is_asked(void **state)
+{
+  struct bench *bench = *state;
+  use_policy(bench, "version: 1\n");
+  run(bench, OP_CALL, "a/b", "m");
+  assert_int_equal(bench->outcome.failure, FAILURE_INVALID_PARAMS);
+  assert_true(text_starts_with(bench->outcome.message, TEXT("Invalid characters in type")));
+  run(bench, OP_NEW, "int", "<init>");
+  assert_true(text_starts_with(bench->outcome.message, TEXT("Type name is a Java reserved keyword")));
+  assert_int_equal(stub.resolved, 0);
+}
+
+static void test_facts_deny_what_names_left_open(void **state)
+{
+  struct bench *bench = *state;
+  use_policy(bench,
+             "version: 1\nrules:\n  - {class: \"a.**\", visibility: [PUBLIC], members: [STATIC_METHOD, "
+             "FIELD_GET], action: ALLOW}\n");
+  run(bench, OP_CALL, "a.Calc", "hidden");
+  assert_denied(bench, "RPC access denied: a.Calc.hidden via WEBSOCKET_RPC");
+  run(bench, OP_CALL, "a.Child", "exec");
+  assert_denied(bench, "RPC access denied: a.Child.exec via WEBSOCKET_RPC");
+  assert_int_equal(stub.resolved, 2);
+  assert_int_equal(stub.invoked, 0);
+  /* Reading and writing a field share its record, not its verdict. */
+  run(bench, OP_GET, "a.Calc", "count");
+  assert_runs(bench);
+  run(bench, OP_PUT, "a.Calc", "count");
+  assert_denied(bench, "RPC access denied: a.Calc.count via WEBSOCKET_RPC");
+  run(bench, OP_GET, "a.Calc", "count");
+  assert_runs(bench);
+}
+
+static void test_declaring_and_runtime_class_take_away(void **state)
+{
+  struct bench *bench = *state;
+  use_policy(bench, "version: 1\ndefaultAction: ALLOW\nrules:\n  - {class: \"a.Base\", action: DENY}\n"
+                    "  - {class: \"a.secret.**\", action: DENY}\n");
+  run(bench, OP_CALL, "a.Child", "exec");
+  assert_denied(bench, "RPC access denied: a.Child.exec via WEBSOCKET_RPC");
+  run(bench, OP_CALL, "java.lang.Object", "toString");
+  assert_denied(bench, "RPC access denied: java.lang.Object.toString via WEBSOCKET_RPC");
+  run(bench, OP_GET, "a.secret.Key[]", "length");
+  assert_denied(bench, "RPC access denied: a.secret.Key.length via WEBSOCKET_RPC");
+  assert_int_equal(stub.invoked, 0);
+  /* A rule for every class is a default in other words: it is not asked about other classes. */
+  use_policy(bench, "version: 1\nrules:\n  - {class: \"java.lang.Object\", action: ALLOW}\n"
+                    "  - {class: \"**\", action: DENY}\n");
+  run(bench, OP_CALL, "java.lang.Object", "toString");
+  assert_runs(bench);
+}
+
+static void test_arrays_of_primitives_are_allowed(void **state)
+{
+  struct bench *bench = *state;
+  use_policy(bench, "version: 1\n");
+  run(bench, OP_NEW, "int[]", "<init>");
+  assert_runs(bench);
+  assert_int_equal(bench->outcome.ref, 1);
+}
+
+static void test_classes_in_arguments_are_asked_for(void **state)
+{
+  struct bench *bench = *state;
+  use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", action: ALLOW}\n");
+  run(bench, OP_CALL, "a.Calc", "load");
+  assert_denied(bench, "RPC access denied: a.secret.Key.class via WEBSOCKET_RPC");
+  assert_int_equal(stub.invoked, 0);
+  run(bench, OP_CALL, "a.Calc", "loadInt");
+  assert_runs(bench);
+  use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", action: ALLOW}\n"
+                    "  - {class: \"a.secret.Key\", method: class, members: [FIELD_GET], action: ALLOW}\n");
+  run(bench, OP_CALL, "a.Calc", "load");
+  assert_runs(bench);
+}
+
+static void test_channels_have_verdicts_of_their_own(void **state)
+{
+  struct bench *bench = *state;
+  use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", channel: [WEBSOCKET_RPC, HTTP_RPC], "
+                    "visibility: [PUBLIC], action: ALLOW}\n");
+  run(bench, OP_CALL, "a.Calc", "add");
+  assert_runs(bench);
+  bench->channel = OP_CHANNEL_ZMQ;
+  run(bench, OP_CALL, "a.Calc", "add");
+  assert_denied(bench, "RPC access denied: a.Calc.add via ZMQ_SOCKET_RPC");
+  bench->channel = OP_CHANNEL_HTTP;
+  run(bench, OP_CALL, "a.Calc", "add");
+  assert_runs(bench);
+  run(bench, OP_CALL, "a.Calc", "hidden");
+  assert_denied(bench, "RPC access denied: a.Calc.hidden via HTTP_RPC");
+}
+
+static void test_a_new_policy_makes_kept_verdicts_stale(void **state)
+{
+  struct bench *bench = *state;
+  use_policy(bench, "version: 1\ndefaultAction: ALLOW\n");
+  for (int i = 0; i < 3; i++) {
+    run(bench, OP_CALL, "a.Calc", "add");
+    assert_runs(bench);
+  }
+  use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", visibility: [PRIVATE], action: ALLOW}\n");
+  run(bench, OP_CALL, "a.Calc", "add");
+  assert_denied(bench, "RPC access denied: a.Calc.add via WEBSOCKET_RPC");
+  use_policy(bench, "version: 1\ndefaultAction: ALLOW\n");
+  run(bench, OP_CALL, "a.Calc", "add");
+  assert_runs(bench);
+}
+
+static void test_what_was_reached_is_told(void **state)
+{
+  struct bench *bench = *state;
+  use_policy(bench, "version: 1\ndefaultAction: ALLOW\n");
+  run(bench, OP_CALL, "a.Child", "exec");
+  assert_text(bench->from.class_name, "a.Base");
+  assert_text(bench->from.member, "exec");
+  assert_false(bench->from.is_field);
+  assert_int_equal(bench->from.modifiers, JVM_ACC_PUBLIC);
+  run(bench, OP_GET, "a.Calc", "count");
+  assert_true(bench->from.is_field);
+  run(bench, OP_GET, "a.Calc", "nowhere");
+  assert_null(bench->from.class_name.data);
+}
+
+/* ---- the log ---- */
+
+static size_t lines_of(const char *text)
+{
+  size_t count = 0;
+  for (; *text != '\0'; text++)
+    count += *text == '\n';
+  return count;
+}
+
+static void test_logging_rules_write_a_line_an_operation(void **state)
+{
+  struct bench *bench = *state;
+  char written[4096];
+  use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", method: add, action: LOG_AND_ALLOW}\n"
+                    "  - {class: \"a.Calc\", action: ALLOW}\n  - {class: \"b.**\", action: LOG_AND_DENY}\n");
+  struct uuid peer_id = {{0xAB}};
+  rpc_session_key_peer_id(&bench->key, &peer_id);
+  FILE *file = tmpfile();
+  int saved = dup(STDERR_FILENO);
+  assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
+  run(bench, OP_CALL, "a.Calc", "add");
+  run(bench, OP_CALL, "a.Calc", "add");
+  run(bench, OP_CALL, "a.Calc", "hidden");
+  run(bench, OP_NEW, "b.C", "<init>");
+  assert_true(dup2(saved, STDERR_FILENO) >= 0);
+  close(saved);
+  rewind(file);
+  written[fread(written, 1, sizeof written - 1, file)] = '\0';
+  fclose(file);
+  assert_int_equal(lines_of(written), 3);
+  assert_non_null(strstr(written, "policy channel=WEBSOCKET_RPC session=ab000000-0000-0000-0000-000000000000 "
+                                  "operation=call class=a.Calc member=add verdict=ALLOW rule=\"rule 1 ("));
+  assert_non_null(strstr(written, "operation=new class=b.C member=<init> verdict=DENY rule=\"rule 3 ("));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_names_alone_deny_before_the_class_is_looked_up, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_types_are_checked_before_the_policy_is_asked, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_facts_deny_what_names_left_open, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_declaring_and_runtime_class_take_away, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_classes_in_arguments_are_asked_for, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_arrays_of_primitives_are_allowed, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_channels_have_verdicts_of_their_own, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_a_new_policy_makes_kept_verdicts_stale, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_what_was_reached_is_told, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_logging_rules_write_a_line_an_operation, set_up, tear_down),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

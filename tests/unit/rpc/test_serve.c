@@ -1,0 +1,522 @@
+/* Messages in, answers out: the peer's whole service over a stub of jni. */
+#include "rpc/peer.h"
+#include "stub_jni.h"
+#include "tests/unit/unit.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define OBJECT(name)                                                                                         \
+  {                                                                                                          \
+    .kind = OUTCOME_VALUE, .type = TEXT(name), .ref = 1                                                      \
+  }
+
+static char long_text[5000];
+
+static struct stub_member members[] = {
+    {.type = "C",
+     .member = "add",
+     .kind = JVM_STATIC_METHOD,
+     .modifiers = JVM_ACC_PUBLIC | JVM_ACC_STATIC,
+     .outcome = {.kind = OUTCOME_VALUE,
+                 .type = TEXT("int"),
+                 .has_value = true,
+                 .value = {.kind = OP_INTEGER, .integer = 8}}},
+    {.type = "C",
+     .member = "<init>",
+     .kind = JVM_CONSTRUCTOR,
+     .modifiers = JVM_ACC_PUBLIC,
+     .outcome = OBJECT("C")},
+    {.type = "C",
+     .member = "long",
+     .kind = JVM_STATIC_METHOD,
+     .modifiers = JVM_ACC_PUBLIC,
+     .outcome = {.kind = OUTCOME_VALUE,
+                 .type = TEXT("java.lang.String"),
+                 .has_value = true,
+                 .value = {.kind = OP_TEXT, .text = {long_text, sizeof long_text}}}},
+};
+
+struct bench {
+  struct policy *policy;
+  struct rpc_peer *peer;
+  const struct rpc_service *service;
+  struct rpc_worker *worker;
+  struct buffer out;
+  struct rpc_stream stream;
+  pthread_barrier_t ready;
+  pthread_barrier_t done;
+};
+
+/* The crew member: it lends its worker to the test's thread until the end. */
+static void lend_worker(void *argument, struct rpc_worker *worker)
+{
+  struct bench *bench = argument;
+  bench->worker = worker;
+  pthread_barrier_wait(&bench->ready);
+  pthread_barrier_wait(&bench->done);
+}
+
+static struct bench *create_bench(bool compat_pal)
+{
+  struct bench *bench = test_calloc(1, sizeof *bench);
+  struct policy_config policy = {.default_action = POLICY_ALLOW};
+  struct jp_error error;
+  stub_reset(members, COUNT_OF(members));
+  memset(long_text, 'x', sizeof long_text);
+  assert_int_equal(policy_create(&policy, &bench->policy, &error), JP_OK);
+  struct rpc_peer_config config = {.policy = bench->policy,
+                                   .catalog =
+                                       (struct catalog *)(void *)bench, /* the stub's meta never looks */
+                                   .limits = {.max_depth = 20,
+                                              .max_batch = 10,
+                                              .session_max_objects = 5,
+                                              .sessions_max = 4,
+                                              .session_ttl_ms = 1000000,
+                                              .message_max = 100000},
+                                   .compat_pal = compat_pal};
+  assert_int_equal(rpc_peer_create(&config, &bench->peer, &error), JP_OK);
+  bench->service = rpc_peer_service(bench->peer);
+  assert_int_equal(rpc_peer_attach(bench->peer, stub_jvm(), &error), JP_OK);
+  pthread_barrier_init(&bench->ready, NULL, 2);
+  pthread_barrier_init(&bench->done, NULL, 2);
+  assert_int_equal(bench->service->spawn(bench->service->context, "member", lend_worker, bench, &error),
+                   JP_OK);
+  pthread_barrier_wait(&bench->ready);
+  buffer_init(&bench->out);
+  return bench;
+}
+
+static int set_up(void **state)
+{
+  *state = create_bench(false);
+  return 0;
+}
+
+static int set_up_compat(void **state)
+{
+  *state = create_bench(true);
+  return 0;
+}
+
+static int tear_down(void **state)
+{
+  struct bench *bench = *state;
+  pthread_barrier_wait(&bench->done);
+  bool detached = rpc_peer_detach(bench->peer);
+  stub_join_threads();
+  rpc_peer_destroy(bench->peer);
+  policy_destroy(bench->policy);
+  buffer_fini(&bench->out);
+  pthread_barrier_destroy(&bench->ready);
+  pthread_barrier_destroy(&bench->done);
+  test_free(bench);
+  return detached && atomic_load(&stub.tables) == 0 && stub.frames == 0 && stub.bodies == 0 ? 0 : 1;
+}
+
+static struct rpc_client *open_client(struct bench *bench, enum op_channel channel, const char *peer_id)
+{
+  struct rpc_client_info info = {.channel = channel,
+                                 .peer_id = peer_id == NULL ? TEXT_ABSENT : text_of(peer_id)};
+  struct rpc_client *client;
+  struct jp_error error;
+  assert_int_equal(bench->service->client_open(bench->service->context, &info, &client, &error), JP_OK);
+  return client;
+}
+
+static struct rpc_client *open_routed(struct bench *bench, const char *routing_id)
+{
+  struct rpc_client_info info = {.channel = OP_CHANNEL_ZMQ, .routing_id = text_of(routing_id)};
+  struct rpc_client *client;
+  struct jp_error error;
+  assert_int_equal(bench->service->client_open(bench->service->context, &info, &client, &error), JP_OK);
+  return client;
+}
+
+static bool close_client(struct bench *bench, struct rpc_client *client, struct uuid *kept)
+{
+  return bench->service->client_close(bench->service->context, bench->worker, client, kept);
+}
+
+static enum rpc_served serve(struct bench *bench, struct rpc_client *client, const char *message,
+                             size_t reply_max)
+{
+  buffer_clear(&bench->out);
+  return bench->service->serve(bench->service->context, bench->worker, client, text_of(message), &bench->out,
+                               false, reply_max, &bench->stream);
+}
+
+static void check(struct bench *bench, struct rpc_client *client, const char *message, const char *wanted)
+{
+  assert_int_equal(serve(bench, client, message, 0), RPC_REPLY);
+  unit_assert_text(buffer_text(&bench->out), text_of(wanted), __FILE__, __LINE__);
+}
+
+static bool answer_has(struct bench *bench, const char *part)
+{
+  bool found = memmem(bench->out.data, bench->out.len, part, strlen(part)) != NULL;
+  if (!found)
+    print_error("%.*s\n", (int)bench->out.len, bench->out.data);
+  return found;
+}
+
+static const char add[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":{\"type\":\"C\","
+                          "\"method\":\"add\",\"args\":[5,3]}}";
+static const char make[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"new\",\"params\":{\"type\":\"C\"}}";
+
+#define CONTROL(method, args)                                                                                \
+  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"" method                    \
+  "\",\"args\":[" args "]}}"
+#define MADE(ref)                                                                                            \
+  "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":false,\"value\":{\"type\":\"C\",\"null\":false,"       \
+  "\"ref\":" ref "}}}"
+#define VOID_ANSWER "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":true}}"
+#define DATA(message)                                                                                        \
+  "\"data\":{\"message\":\"" message "\",\"request_id\":1,\"stack_trace\":[],\"cause\":null}"
+#define NO_OBJECT(ref)                                                                                       \
+  "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32000,\"message\":\"Server error\"," DATA(             \
+      "No such object: " ref) "}}"
+
+static void test_what_is_no_request(void **state)
+{
+  struct bench *bench = *state;
+  struct rpc_client *client = open_client(bench, OP_CHANNEL_WEBSOCKET, NULL);
+  check(
+      bench, client, "{\"x\":42}",
+      "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"Invalid Request\",\"data\":"
+      "{\"message\":\"The member jsonrpc is "
+      "missing\",\"request_id\":null,\"stack_trace\":[],\"cause\":null}}}");
+  assert_int_equal(serve(bench, client, "{\"id\":", 0), RPC_REPLY);
+  assert_true(answer_has(bench, "\"id\":null,\"error\":{\"code\":-32700,\"message\":\"Parse error\""));
+  check(bench, client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"new\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"Invalid params\"," DATA(
+            "Params are missing") "}}");
+  close_client(bench, client, NULL);
+}
+
+static void test_calls_batches_and_notifications(void **state)
+{
+  struct bench *bench = *state;
+  struct rpc_client *client = open_client(bench, OP_CHANNEL_WEBSOCKET, NULL);
+  static const char sum[] =
+      "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":false,\"value\":{\"type\":\"int\","
+      "\"null\":false,\"value\":\"8\"}}}";
+  check(bench, client, add, sum);
+  struct buffer batch;
+  buffer_init(&batch);
+  buffer_printf(&batch, "[%s,%s]", add, CONTROL("ping", ""));
+  buffer_append_char(&batch, '\0');
+  struct buffer wanted;
+  buffer_init(&wanted);
+  buffer_printf(&wanted, "[%s,%s]", sum, VOID_ANSWER);
+  buffer_append_char(&wanted, '\0');
+  check(bench, client, batch.data, wanted.data);
+  assert_int_equal(
+      serve(bench, client,
+            "{\"jsonrpc\":\"2.0\",\"method\":\"call\",\"params\":{\"type\":\"C\",\"method\":\"add\"}}", 0),
+      RPC_NO_REPLY);
+  assert_int_equal(bench->out.len, 0);
+  assert_int_equal(stub.invoked, 3);
+  buffer_fini(&batch);
+  buffer_fini(&wanted);
+  close_client(bench, client, NULL);
+}
+
+static void test_control(void **state)
+{
+  struct bench *bench = *state;
+  struct rpc_client *client = open_client(bench, OP_CHANNEL_WEBSOCKET, NULL);
+  check(bench, client, CONTROL("delete_object", "{\"ref\":1}"), NO_OBJECT("1"));
+  check(bench, client, CONTROL("delete_session", ""), VOID_ANSWER);
+  check(bench, client, make, MADE("1"));
+  check(bench, client, make, MADE("2"));
+  check(bench, client, make, MADE("3"));
+  check(bench, client, CONTROL("delete_object", "{\"ref\":1},{\"ref\":9},{\"ref\":2}"), NO_OBJECT("9"));
+  check(bench, client, CONTROL("delete_object", "{\"ref\":1}"), NO_OBJECT("1"));
+  check(bench, client, CONTROL("delete_object", "{\"ref\":2}"), VOID_ANSWER);
+  check(bench, client, CONTROL("delete_session", ""), VOID_ANSWER);
+  check(bench, client, CONTROL("delete_object", "{\"ref\":3}"), NO_OBJECT("3"));
+  check(bench, client, CONTROL("GC", ""), VOID_ANSWER);
+  assert_int_equal(stub.collected, 1);
+  close_client(bench, client, NULL);
+}
+
+static void test_sessions_belong_to_connections_and_peer_ids(void **state)
+{
+  struct bench *bench = *state;
+  static const char peer_id[] = "11111111-2222-3333-4444-555555555555";
+  struct rpc_client *one = open_client(bench, OP_CHANNEL_WEBSOCKET, NULL);
+  struct rpc_client *two = open_client(bench, OP_CHANNEL_WEBSOCKET, NULL);
+  check(bench, one, make, MADE("1"));
+  check(bench, two, make, MADE("1"));
+  check(bench, one, CONTROL("delete_object", "{\"ref\":1}"), VOID_ANSWER);
+  check(bench, two, CONTROL("delete_object", "{\"ref\":1}"), VOID_ANSWER);
+  close_client(bench, one, NULL);
+  close_client(bench, two, NULL);
+  assert_int_equal(atomic_load(&stub.tables), 0);
+
+  one = open_client(bench, OP_CHANNEL_WEBSOCKET, peer_id);
+  two = open_client(bench, OP_CHANNEL_HTTP, "11111111-2222-3333-4444-555555555555");
+  check(bench, one, make, MADE("1"));
+  close_client(bench, one, NULL);
+  check(bench, two, make, MADE("2"));
+  struct uuid kept;
+  assert_false(close_client(bench, two, &kept));
+  one = open_client(bench, OP_CHANNEL_WEBSOCKET, peer_id);
+  check(bench, one, CONTROL("delete_object", "{\"ref\":1},{\"ref\":2}"), VOID_ANSWER);
+  close_client(bench, one, NULL);
+}
+
+static void test_http_names_a_session_that_holds_objects(void **state)
+{
+  struct bench *bench = *state;
+  struct uuid kept;
+  char name[UUID_TEXT_LENGTH + 1];
+  struct rpc_client *client = open_client(bench, OP_CHANNEL_HTTP, NULL);
+  assert_int_equal(serve(bench, client, add, 0), RPC_REPLY);
+  assert_false(close_client(bench, client, &kept));
+  client = open_client(bench, OP_CHANNEL_HTTP, NULL);
+  check(bench, client, make, MADE("1"));
+  assert_true(close_client(bench, client, &kept));
+  uuid_format(&kept, name);
+  client = open_client(bench, OP_CHANNEL_HTTP, name);
+  check(bench, client, CONTROL("delete_object", "{\"ref\":1}"), VOID_ANSWER);
+  assert_false(close_client(bench, client, &kept));
+}
+
+static void test_zeromq_sessions(void **state)
+{
+  struct bench *bench = *state;
+  static const char claimed[] =
+      "{\"jsonrpc\":\"2.0\",\"id\":1,\"peer-id\":\"11111111-2222-3333-4444-555555555555\",\"method\":\"new\","
+      "\"params\":{\"type\":\"C\"}}";
+  struct rpc_client *client = open_routed(bench, "a");
+  check(bench, client, make, MADE("1"));
+  close_client(bench, client, NULL);
+  client = open_routed(bench, "a");
+  check(bench, client, make, MADE("2"));
+  check(bench, client, claimed, MADE("1"));
+  check(bench, client, CONTROL("delete_session", ""), VOID_ANSWER);
+  close_client(bench, client, NULL);
+  client = open_routed(bench, "b");
+  check(bench, client, claimed, MADE("2"));
+  check(bench, client, make, MADE("1"));
+  check(bench, client,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"peer-id\":\"me\",\"method\":\"new\",\"params\":{\"type\":\"C\"}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32600,\"message\":\"Invalid Request\"," DATA(
+            "'peer-id' must be a UUID") "}}");
+  close_client(bench, client, NULL);
+  /* On a WebSocket the member means nothing. */
+  client = open_client(bench, OP_CHANNEL_WEBSOCKET, NULL);
+  check(bench, client, claimed, MADE("1"));
+  close_client(bench, client, NULL);
+}
+
+static void test_bad_clients_are_refused(void **state)
+{
+  struct bench *bench = *state;
+  struct rpc_client_info info = {.channel = OP_CHANNEL_HTTP, .peer_id = TEXT("me")};
+  struct rpc_client *client;
+  struct jp_error error;
+  assert_int_equal(bench->service->client_open(bench->service->context, &info, &client, &error), JP_INVALID);
+  info = (struct rpc_client_info){.channel = OP_CHANNEL_ZMQ, .routing_id = TEXT("")};
+  assert_int_equal(bench->service->client_open(bench->service->context, &info, &client, &error), JP_INVALID);
+}
+
+static void test_limits_are_named(void **state)
+{
+  struct bench *bench = *state;
+  struct rpc_client *clients[5];
+  for (size_t i = 0; i < COUNT_OF(clients); i++)
+    clients[i] = open_client(bench, OP_CHANNEL_WEBSOCKET, NULL);
+  for (size_t i = 0; i < 4; i++)
+    check(bench, clients[i], make, MADE("1"));
+  assert_int_equal(serve(bench, clients[4], make, 0), RPC_REPLY);
+  assert_true(answer_has(bench, "\"code\":-32000"));
+  assert_true(answer_has(bench, "sessions-max"));
+  for (size_t i = 0; i < COUNT_OF(clients); i++)
+    close_client(bench, clients[i], NULL);
+}
+
+static void test_long_answers_are_errors(void **state)
+{
+  static const char call[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":{\"type\":\"C\","
+                             "\"method\":\"long\"}}";
+  struct bench *bench = *state;
+  struct rpc_client *client = open_client(bench, OP_CHANNEL_WEBSOCKET, NULL);
+  assert_int_equal(serve(bench, client, call, 0), RPC_REPLY);
+  assert_true(bench->out.len > 5000);
+  assert_int_equal(serve(bench, client, call, 1000), RPC_REPLY);
+  assert_true(answer_has(bench, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32000,"));
+  assert_true(answer_has(bench, "message limit of 1000 bytes"));
+  char batch[1024];
+  snprintf(batch, sizeof batch, "[%s,%s,%s]", add, call, add);
+  assert_int_equal(serve(bench, client, batch, 1000), RPC_REPLY);
+  assert_true(bench->out.len < 1000);
+  assert_true(answer_has(bench, "message limit"));
+  close_client(bench, client, NULL);
+}
+
+static const char query[] =
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"meta\",\"params\":{\"method\":\"fetch_classes_info\"}}";
+
+#define META_ANSWER(body)                                                                                    \
+  "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":false,\"value\":{\"type\":\"java.lang.String\","       \
+  "\"null\":false,\"value\":\"" body "\",\"status\":\"OK\"}}}"
+
+static void test_metadata_whole(void **state)
+{
+  struct bench *bench = *state;
+  struct rpc_client *client = open_client(bench, OP_CHANNEL_ZMQ, NULL);
+  assert_int_equal(serve(bench, client, query, 0), RPC_REPLY);
+  assert_true(answer_has(bench, "\"status\":\"ERROR\""));
+  assert_true(answer_has(bench, "the image cannot be read"));
+  stub.meta = "[{\"a\":\"\xC3\xA9\"}]";
+  for (stub.meta_step = 0; stub.meta_step < 4; stub.meta_step++)
+    check(bench, client, query, META_ANSWER("[{\\\"a\\\":\\\"\xC3\xA9\\\"}]"));
+  assert_int_equal(serve(bench, client, query, 100), RPC_REPLY);
+  assert_true(answer_has(bench, "\"code\":-32000"));
+  assert_true(answer_has(bench, "message limit of 100 bytes"));
+  stub.meta_breaks = true;
+  stub.meta_step = 2;
+  assert_int_equal(serve(bench, client, query, 0), RPC_REPLY);
+  assert_true(answer_has(bench, "\"code\":-32000"));
+  assert_true(answer_has(bench, "\"status\":\"ERROR\""));
+  assert_int_equal(stub.bodies, 0);
+  close_client(bench, client, NULL);
+}
+
+static void test_metadata_streamed(void **state)
+{
+  struct bench *bench = *state;
+  struct rpc_client *client = open_client(bench, OP_CHANNEL_HTTP, NULL);
+  stub.meta = "[\"\xF0\x9F\x98\x80\"]";
+  stub.meta_step = 3;
+  buffer_clear(&bench->out);
+  assert_int_equal(bench->service->serve(bench->service->context, bench->worker, client, text_of(query),
+                                         &bench->out, true, 10, &bench->stream),
+                   RPC_STREAM);
+  struct outcome_body *body = &bench->stream.body;
+  enum jp_status status;
+  do {
+    size_t before = bench->out.len;
+    status = body->read(body->state, &bench->out, 1);
+    assert_int_equal(text_valid_utf8(buffer_text(&bench->out)), bench->out.len);
+    assert_true(status == JP_CLOSED || bench->out.len > before);
+  } while (status == JP_OK);
+  assert_int_equal(status, JP_CLOSED);
+  body->close(body->state);
+  buffer_append_text(&bench->out, bench->stream.tail);
+  assert_text(buffer_text(&bench->out), META_ANSWER("[\\\"\xF0\x9F\x98\x80\\\"]"));
+  close_client(bench, client, NULL);
+}
+
+static bool ping(struct bench *bench, const char *message, enum rpc_served *served)
+{
+  buffer_clear(&bench->out);
+  BUFFER_LITERAL(&bench->out, "before");
+  bool done = bench->service->serve_ping(bench->service->context, text_of(message), &bench->out, served);
+  if (!done)
+    assert_text(buffer_text(&bench->out), "before");
+  return done;
+}
+
+static void test_ping_without_a_worker(void **state)
+{
+  struct bench *bench = *state;
+  enum rpc_served served;
+  assert_false(ping(bench, add, &served));
+  assert_false(ping(bench, CONTROL("gc", ""), &served));
+  assert_false(ping(bench, "{\"jsonrpc\":\"2.0\",", &served));
+  assert_false(ping(bench, "[" CONTROL("ping", "") "]", &served));
+  assert_false(ping(bench, CONTROL("ping", "1"), &served));
+  assert_false(ping(bench, "{\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"ping\"}}", &served));
+  assert_true(ping(bench, CONTROL("Ping", ""), &served));
+  assert_int_equal(served, RPC_REPLY);
+  assert_text(buffer_text(&bench->out), "before" VOID_ANSWER);
+  assert_true(
+      ping(bench, "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"ping\"}}", &served));
+  assert_int_equal(served, RPC_NO_REPLY);
+}
+
+static void test_refuse_and_reject(void **state)
+{
+  struct bench *bench = *state;
+  const struct rpc_service *service = bench->service;
+  assert_int_equal(service->refuse(service->context, text_of(add), "busy: no thread", &bench->out),
+                   RPC_REPLY);
+  assert_text(buffer_text(&bench->out),
+              "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32000,\"message\":\"Server error\"," DATA(
+                  "busy: no thread") "}}");
+  buffer_clear(&bench->out);
+  assert_int_equal(
+      service->refuse(service->context, TEXT("{\"jsonrpc\":\"2.0\",\"method\":\"gc\"}"), "busy", &bench->out),
+      RPC_NO_REPLY);
+  assert_int_equal(bench->out.len, 0);
+  service->reject(service->context, -32700, "the message is no UTF-8", &bench->out);
+  assert_text(
+      buffer_text(&bench->out),
+      "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"Parse error\",\"data\":"
+      "{\"message\":\"the message is no UTF-8\",\"request_id\":null,\"stack_trace\":[],\"cause\":null}}}");
+  assert_int_equal(stub.resolved, 0);
+}
+
+static void test_compat_echoes_ids_of_malformed_messages(void **state)
+{
+  static const struct {
+    const char *message;
+    const char *id;
+  } cases[] = {
+      {"{\"jsonrpc\":\"2.0\",\"id\":\"abc\",\"method\":", "\"abc\""},
+      {"{\"id\" : 17, 'method'", "17"},
+      {"{\"id\":-1.5e3,}", "-1.5e3"},
+      {"{\"id\":\"a\\\"b\",}", "\"a\\\"b\""},
+      {"{\"id\":\"open", "null"},
+      {"{\"id\":\"bad\\x\",", "null"},
+      {"{\"id\":01,", "null"},
+      {"{\"id\":true,", "null"},
+      {"{\"id\"", "null"},
+      {"{\"id\":", "null"},
+      {"{", "null"},
+      {"", "null"},
+  };
+  struct bench *bench = *state;
+  struct rpc_client *client = open_client(bench, OP_CHANNEL_ZMQ, NULL);
+  char wanted[512];
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    snprintf(wanted, sizeof wanted,
+             "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":-32700,\"message\":\"Parse error\",\"data\":"
+             "{\"message\":\"Failed to deserialize JSON-RPC message\",\"request_id\":%s,\"requestId\":%s,"
+             "\"stack_trace\":[],\"cause\":null}}}",
+             cases[i].id, cases[i].id, cases[i].id);
+    check(bench, client, cases[i].message, wanted);
+  }
+  assert_int_equal(serve(bench, client, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":7}", 0), RPC_REPLY);
+  assert_true(answer_has(bench, "\"id\":5,\"error\":{\"code\":-32600,"));
+  check(bench, client, add,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":false,\"value\":{\"type\":\"int\",\"null\":false,"
+        "\"value\":\"8\"},\"from\":{\"class\":\"C\",\"method\":\"add\",\"modifiers\":9}}}");
+  close_client(bench, client, NULL);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_what_is_no_request, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_bad_clients_are_refused, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_limits_are_named, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_long_answers_are_errors, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_calls_batches_and_notifications, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_control, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_sessions_belong_to_connections_and_peer_ids, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_http_names_a_session_that_holds_objects, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_zeromq_sessions, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_metadata_whole, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_metadata_streamed, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_ping_without_a_worker, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_refuse_and_reject, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_compat_echoes_ids_of_malformed_messages, set_up_compat, tear_down),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
