@@ -366,8 +366,9 @@ static bool list_subclasses(struct builder *builder)
 
 enum jp_status builder_finish(struct builder *builder, struct catalog_tables *tables, struct jp_error *error)
 {
-  qsort_r(builder->classes.items, builder->classes.count, sizeof(struct catalog_class), compare_classes,
-          builder);
+  if (builder->classes.count > 0)
+    qsort_r(builder->classes.items, builder->classes.count, sizeof(struct catalog_class), compare_classes,
+            builder);
   link_classes(builder);
   if (!list_subclasses(builder))
     return no_memory(error);

@@ -130,7 +130,7 @@ static enum jp_status read_local_variables(struct class_reader *reader, void *ta
 
 static enum jp_status read_code(struct class_reader *reader, void *target)
 {
-  static const struct attribute known[] = {{{"LocalVariableTable", 18}, read_local_variables}};
+  static const struct attribute known[] = {{TEXT("LocalVariableTable"), read_local_variables}};
   enum { EXCEPTION_ENTRY_BYTES = 8 };
   (void)cursor_u4(&reader->cursor); /* max_stack, max_locals */
   (void)cursor_take(&reader->cursor, cursor_u4(&reader->cursor));
@@ -141,17 +141,17 @@ static enum jp_status read_code(struct class_reader *reader, void *target)
 
 enum jp_status class_attributes_read_field(struct class_reader *reader, struct class_member *field)
 {
-  static const struct attribute known[] = {{{"Signature", 9}, read_signature},
-                                           {{"Synthetic", 9}, read_synthetic_member}};
+  static const struct attribute known[] = {{TEXT("Signature"), read_signature},
+                                           {TEXT("Synthetic"), read_synthetic_member}};
   return read_attributes(reader, known, sizeof known / sizeof known[0], field);
 }
 
 enum jp_status class_attributes_read_method(struct class_reader *reader, struct class_member *method)
 {
-  static const struct attribute known[] = {{{"Code", 4}, read_code},
-                                           {{"Signature", 9}, read_signature},
-                                           {{"MethodParameters", 16}, read_method_parameters},
-                                           {{"Synthetic", 9}, read_synthetic_member}};
+  static const struct attribute known[] = {{TEXT("Code"), read_code},
+                                           {TEXT("Signature"), read_signature},
+                                           {TEXT("MethodParameters"), read_method_parameters},
+                                           {TEXT("Synthetic"), read_synthetic_member}};
   return read_attributes(reader, known, sizeof known / sizeof known[0], method);
 }
 
@@ -243,10 +243,10 @@ static enum jp_status read_module(struct class_reader *reader, void *target)
 
 enum jp_status class_attributes_read_class(struct class_reader *reader, struct class_file *file)
 {
-  static const struct attribute known[] = {{{"InnerClasses", 12}, read_inner_classes},
-                                           {{"SourceFile", 10}, read_source_file},
-                                           {{"EnclosingMethod", 15}, read_enclosing_method},
-                                           {{"Synthetic", 9}, read_synthetic_class},
-                                           {{"Module", 6}, read_module}};
+  static const struct attribute known[] = {{TEXT("InnerClasses"), read_inner_classes},
+                                           {TEXT("SourceFile"), read_source_file},
+                                           {TEXT("EnclosingMethod"), read_enclosing_method},
+                                           {TEXT("Synthetic"), read_synthetic_class},
+                                           {TEXT("Module"), read_module}};
   return read_attributes(reader, known, sizeof known / sizeof known[0], file);
 }

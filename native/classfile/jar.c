@@ -107,7 +107,7 @@ static enum jp_status read_manifest(struct jar *jar)
 /* "META-INF/versions/11/com/example/A" -> 11 and "com/example/A". */
 static bool take_version(struct text *path, unsigned *version)
 {
-  static const struct text prefix = {"META-INF/versions/", 18};
+  static const struct text prefix = TEXT("META-INF/versions/");
   if (!text_starts_with(*path, prefix))
     return false;
   size_t at = prefix.len;
@@ -123,7 +123,7 @@ static bool take_version(struct text *path, unsigned *version)
 /* Where the class of this entry stands below its root; false: it is of no use to this Java. */
 static bool locate(const struct jar *jar, struct text *path, unsigned *version)
 {
-  static const struct text roots[] = {{"BOOT-INF/classes/", 17}, {"WEB-INF/classes/", 16}};
+  static const struct text roots[] = {TEXT("BOOT-INF/classes/"), TEXT("WEB-INF/classes/")};
   *version = 0;
   if (take_version(path, version))
     return jar->manifest.multi_release && *version >= MULTI_RELEASE_FIRST && *version <= jar->feature_version;
@@ -138,7 +138,7 @@ static bool locate(const struct jar *jar, struct text *path, unsigned *version)
 
 static enum jp_status list_entries(struct jar *jar)
 {
-  static const struct text suffix = {".class", 6};
+  static const struct text suffix = TEXT(".class");
   zip_int64_t count = zip_get_num_entries(jar->archive, 0);
   for (zip_int64_t i = 0; i < count; i++) {
     const char *name = zip_get_name(jar->archive, (zip_uint64_t)i, ZIP_FL_ENC_RAW);

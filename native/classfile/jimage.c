@@ -13,7 +13,6 @@ typedef bool jimage_visitor(struct jimage_file *image, const char *module, const
                             const char *package, const char *name, const char *extension, void *context);
 
 struct jimage_library {
-  void *handle;
   struct jimage_file *(*open)(const char *path, int32_t *error);
   void (*close)(struct jimage_file *image);
   int64_t (*find)(struct jimage_file *image, const char *module, const char *version, const char *name,
@@ -72,12 +71,13 @@ static enum jp_status load_library(struct jimage *jimage, const char *java_home)
                    {"JIMAGE_ResourceIterator", (void **)&library->visit}};
   load_jvm_library(jimage, java_home);
   snprintf(jimage->path, sizeof jimage->path, "%s/lib/libjimage.so", java_home);
-  library->handle = dlopen(jimage->path, RTLD_NOW | RTLD_LOCAL);
-  if (library->handle == NULL)
+  /* Never unloaded: it keeps tables of its own, and a JVM in this process needs it anyway. */
+  void *handle = dlopen(jimage->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (handle == NULL)
     return jp_fail(jimage->error, JP_NOT_FOUND, "cannot read the JDK's classes: cannot load %s: %s",
                    jimage->path, dlerror());
   for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-    *functions[i].function = dlsym(library->handle, functions[i].name);
+    *functions[i].function = dlsym(handle, functions[i].name);
     if (*functions[i].function == NULL)
       return jp_fail(jimage->error, JP_NOT_FOUND, "cannot read the JDK's classes: %s has no %s", jimage->path,
                      functions[i].name);
@@ -266,8 +266,6 @@ enum jp_status jimage_read(struct builder *builder, const char *java_home, struc
     status = add_classes(jimage);
   if (jimage->file != NULL)
     jimage->library.close(jimage->file);
-  if (jimage->library.handle != NULL)
-    dlclose(jimage->library.handle);
   arena_fini(&jimage->arena);
   table_fini(&jimage->classes);
   table_fini(&jimage->exports);

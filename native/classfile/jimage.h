@@ -2,7 +2,7 @@
 #define JPEER_CLASSFILE_JIMAGE_H
 /*
  * Reads the classes of a JDK out of its image, lib/modules, with the JDK's own library for it,
- * lib/libjimage.so, which is loaded for the time of the call. One thread.
+ * lib/libjimage.so, which stays loaded. One thread.
  */
 #include "classfile/builder.h"
 

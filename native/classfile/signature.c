@@ -37,8 +37,8 @@ static const char *primitive_name(char letter)
 
 /* What no identifier contains: in a descriptor (JVMS 4.2.2), in a signature (JVMS 4.7.9.1). '/' is looked at
  * apart. */
-static const struct text descriptor_stops = {".;[", 3};
-static const struct text signature_stops = {".;[<>:", 6};
+static const struct text descriptor_stops = TEXT(".;[");
+static const struct text signature_stops = TEXT(".;[<>:");
 
 /* A class name up to one of the stops; its '/' leave as '.'. */
 static bool read_class_name(struct text *rest, struct text stops, struct buffer *out)
