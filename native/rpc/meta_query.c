@@ -93,7 +93,7 @@ static bool is_named(const struct meta_query *query, uint32_t class_index)
 /* behaviour.md, "Meta": the class path and the JDK's exported packages, but for these. */
 static bool in_default_scope(const struct meta_query *query, uint32_t class_index)
 {
-  static const struct text left_out[] = {{"com.sun.", 8}, {"sun.", 4}, {"jdk.", 4}};
+  static const struct text left_out[] = {TEXT("com.sun."), TEXT("sun."), TEXT("jdk.")};
   return query->tables->classes[class_index].origin != CATALOG_JDK_INTERNAL &&
          !starts_with_any(class_name(query, class_index), left_out, sizeof left_out / sizeof left_out[0]);
 }

@@ -1,0 +1,3 @@
+public class NoPackage {
+  public void run(final String name, long count, int last) {}
+}

@@ -1,0 +1,265 @@
+#include "classfile/class_file.h"
+
+#include "tests/unit/classfile/files.h"
+
+static uint8_t *read_class(const char *name, size_t *size)
+{
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%s.class", TEST_CLASSES, name);
+  return files_read(path, size);
+}
+
+static const struct class_member *find(const struct class_member *members, size_t count, const char *name)
+{
+  for (size_t i = 0; i < count; i++) {
+    if (text_equal(members[i].name, text_of(name)))
+      return &members[i];
+  }
+  fail_msg("no member %s", name);
+  return NULL;
+}
+
+/* A parsed class; what it borrows lives until close_class. */
+struct opened {
+  uint8_t *bytes;
+  struct arena arena;
+  struct class_file file;
+};
+
+static void open_class(struct opened *opened, const char *name)
+{
+  struct jp_error error;
+  size_t size;
+  opened->bytes = read_class(name, &size);
+  arena_init(&opened->arena);
+  if (class_file_parse(opened->bytes, size, &opened->arena, &opened->file, &error) != JP_OK)
+    fail_msg("%s: %s", name, error.text);
+}
+
+static void close_class(struct opened *opened)
+{
+  arena_fini(&opened->arena);
+  test_free(opened->bytes);
+}
+
+static void test_class_itself(void **state)
+{
+  (void)state;
+  struct opened opened;
+  open_class(&opened, "meta/fixtures/Shapes");
+  const struct class_file *file = &opened.file;
+  assert_text(file->name, "meta.fixtures.Shapes");
+  assert_text(file->superclass, "meta.fixtures.Base");
+  assert_int_equal(file->interface_count, 1);
+  assert_text(file->interfaces[0], "java.lang.Comparable");
+  assert_text(file->source_file, "Shapes.java");
+  assert_int_equal(file->access, ACCESS_PUBLIC | ACCESS_ABSTRACT);
+  assert_int_equal(file->major, 61);
+  assert_int_equal(file->minor, 0);
+  assert_int_equal(file->outer.len, 0);
+  assert_false(file->local);
+  close_class(&opened);
+}
+
+static void test_fields(void **state)
+{
+  (void)state;
+  struct opened opened;
+  open_class(&opened, "meta/fixtures/Shapes");
+  const struct class_file *file = &opened.file;
+  assert_int_equal(file->field_count, 6);
+  const struct class_member *maps = find(file->fields, file->field_count, "maps");
+  assert_text(maps->descriptor, "[Ljava/util/Map;");
+  assert_text(maps->signature, "[Ljava/util/Map<Ljava/lang/String;-Ljava/lang/Integer;>;");
+  find(file->fields, file->field_count,
+       "gr\xC3\xB6\xC3\x9F"
+       "e");
+  find(file->fields, file->field_count, "\xF0\x9D\x92\xB3"); /* in the file as two surrogates */
+  close_class(&opened);
+}
+
+static void test_methods(void **state)
+{
+  (void)state;
+  struct opened opened;
+  open_class(&opened, "meta/fixtures/Shapes");
+  const struct class_file *file = &opened.file;
+  const struct class_member *constructor = find(file->methods, file->method_count, "<init>");
+  assert_int_equal(constructor->parameter_count, 3);
+  assert_text(constructor->parameters[0].name, "first");
+  assert_text(constructor->parameters[1].name, "second"); /* a long: two slots */
+  assert_text(constructor->parameters[2].name, "third");
+  const struct class_member *pick = find(file->methods, file->method_count, "pick");
+  assert_text(pick->parameters[0].name, "from"); /* static: no slot for this */
+  assert_text(pick->parameters[1].name, "key");
+  const struct class_member *abstract = find(file->methods, file->method_count, "abstractOne");
+  assert_null(abstract->parameters);
+  assert_text(abstract->signature, "()TT;");
+  close_class(&opened);
+}
+
+static void test_method_parameters(void **state)
+{
+  (void)state;
+  struct opened opened;
+  open_class(&opened, "NoPackage");
+  const struct class_member *run = find(opened.file.methods, opened.file.method_count, "run");
+  assert_int_equal(run->parameter_count, 3);
+  assert_text(run->parameters[0].name, "name");
+  assert_int_equal(run->parameters[0].access, ACCESS_FINAL);
+  assert_text(run->parameters[1].name, "count");
+  assert_int_equal(run->parameters[1].access, 0);
+  assert_text(run->parameters[2].name, "last");
+  assert_int_equal(opened.file.source_file.len, 0); /* -g:none */
+  close_class(&opened);
+}
+
+static const struct {
+  const char *path;
+  const char *outer;
+  bool local;
+  unsigned access;
+} nested[] = {
+    {"meta/fixtures/Shapes$Nested", "meta.fixtures.Shapes", false, ACCESS_PUBLIC | ACCESS_STATIC},
+    {"meta/fixtures/Shapes$Nested$Deeper", "meta.fixtures.Shapes$Nested", false,
+     ACCESS_PUBLIC | ACCESS_STATIC},
+    {"meta/fixtures/Shapes$Secret", "meta.fixtures.Shapes", false,
+     ACCESS_PRIVATE | ACCESS_STATIC | ACCESS_FINAL},
+    {"meta/fixtures/Shapes$1", "", true, 0},
+    {"meta/fixtures/Shapes$1Local", "", true, 0},
+};
+
+static void test_nested_classes(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(nested); i++) {
+    struct opened opened;
+    open_class(&opened, nested[i].path);
+    unit_assert_text(opened.file.outer, text_of(nested[i].outer), __FILE__, __LINE__);
+    assert_int_equal(opened.file.local, nested[i].local);
+    assert_int_equal(opened.file.access, nested[i].access);
+    close_class(&opened);
+  }
+}
+
+/* Parses a copy of exactly this size, for the sanitizers to watch. */
+static enum jp_status parse_copy(const uint8_t *bytes, size_t size, struct jp_error *error)
+{
+  struct arena arena;
+  struct class_file file;
+  char *copy = unit_exact_copy(bytes, size);
+  arena_init(&arena);
+  enum jp_status status = class_file_parse((const uint8_t *)copy, size, &arena, &file, error);
+  arena_fini(&arena);
+  test_free(copy);
+  return status;
+}
+
+static void test_cut_at_every_byte(void **state)
+{
+  (void)state;
+  size_t size;
+  struct jp_error error;
+  uint8_t *bytes = read_class("meta/fixtures/Shapes", &size);
+  for (size_t i = 0; i < size; i++) {
+    if (parse_copy(bytes, i, &error) != JP_INVALID)
+      fail_msg("taken with %zu of %zu bytes", i, size);
+    assert_non_null(strstr(error.text, "at byte "));
+  }
+  test_free(bytes);
+}
+
+static void test_bytes_too_many(void **state)
+{
+  (void)state;
+  size_t size;
+  struct jp_error error;
+  uint8_t *bytes = read_class("NoPackage", &size);
+  uint8_t *longer = test_malloc(size + 1);
+  memcpy(longer, bytes, size);
+  longer[size] = 0;
+  assert_int_equal(parse_copy(longer, size + 1, &error), JP_INVALID);
+  test_free(longer);
+  test_free(bytes);
+}
+
+/* Every byte in turn becomes something else: wild indexes, counts, lengths and tags. What is asked is only
+ * that it ends, and within its bytes. */
+static void test_every_byte_changed(void **state)
+{
+  (void)state;
+  static const uint8_t changes[] = {0x00, 0x01, 0x7F, 0x80, 0xFF};
+  size_t size;
+  size_t refused = 0;
+  struct jp_error error;
+  uint8_t *bytes = read_class("meta/fixtures/Shapes$Inner", &size);
+  for (size_t i = 0; i < size; i++) {
+    uint8_t kept = bytes[i];
+    for (size_t k = 0; k < COUNT_OF(changes); k++) {
+      bytes[i] = changes[k];
+      enum jp_status status = parse_copy(bytes, size, &error);
+      assert_true(status == JP_OK || status == JP_INVALID);
+      refused += status == JP_INVALID;
+    }
+    bytes[i] = kept;
+  }
+  assert_true(refused > size); /* it does look */
+  test_free(bytes);
+}
+
+/* The head of a class file "A" with a superclass: constants 1 Utf8 A, 2 Class 1, 3 Utf8 ()V, 4 Utf8 Code. */
+#define HEAD                                                                                                 \
+  "\xCA\xFE\xBA\xBE\0\0\0\x3D\0\x05\x01\0\1A\x07\0\1\x01\0\3()V\x01\0\4"                                     \
+  "Code\0\x21\0\2\0\0"
+
+static const struct {
+  struct text bytes;
+  const char *complaint; /* NULL: valid */
+} hostile[] = {
+    {TEXT(HEAD "\0\0\0\0\0\0\0\0"), NULL},
+    {TEXT(""), "CAFEBABE"},
+    {TEXT("PK\3\4"), "CAFEBABE"},
+    {TEXT("\xCA\xFE\xBA\xBE\0\0\0\x3D\0\0"), "no constant pool"},
+    {TEXT("\xCA\xFE\xBA\xBE\0\0\0\x3D\xFF\xFF"), "constant 1"},
+    {TEXT("\xCA\xFE\xBA\xBE\0\0\0\x3D\0\2\x02\0\0"), "constant 1 with tag 2"},
+    {TEXT("\xCA\xFE\xBA\xBE\0\0\0\x3D\0\2\x01\xFF\xFF"), "constant 1"},
+    {TEXT("\xCA\xFE\xBA\xBE\0\0\0\x3D\0\2\x07\0\1\0\x21\0\1\0\0"), "constant 1 is no text"},
+    {TEXT("\xCA\xFE\xBA\xBE\0\0\0\x3D\0\2\x07\xFF\xFF\0\x21\0\1\0\0"), "constant 65535"},
+    {TEXT("\xCA\xFE\xBA\xBE\0\0\0\x3D\0\3\x01\0\0\x07\0\1\0\x21\0\2\0\0"), "empty name"},
+    {TEXT("\xCA\xFE\xBA\xBE\0\0\0\x3D\0\3\x05\0\0\0\0\0\0\0\0\0\x21\0\2\0\0"),
+     "constant 2"}, /* half a long */
+    {TEXT(HEAD "\xFF\xFF"), "interfaces"},
+    {TEXT(HEAD "\0\1\0\1"), "constant 1"},
+    {TEXT(HEAD "\0\0\xFF\xFF"), "fields"},
+    {TEXT(HEAD "\0\0\0\1\0\0\0\1\0\3\0\0"), "descriptor of the field"},
+    {TEXT(HEAD "\0\0\0\0\xFF\xFF"), "methods"},
+    {TEXT(HEAD "\0\0\0\0\0\1\0\0\0\1\0\1\0\0"), "descriptor of the method"},
+    {TEXT(HEAD "\0\0\0\0\0\1\0\0\0\1\0\3\0\1\0\4\xFF\xFF\xFF\xFF"), "attribute"},
+    {TEXT(HEAD "\0\0\0\0\0\1\0\0\0\1\0\3\0\1\0\4\0\0\0\2\0\0"), "attribute"},
+    {TEXT(HEAD "\0\0\0\0\0\1\0\0\0\1\0\3\0\1\0\4\0\0\0\x08\0\0\0\0\xFF\xFF\xFF\xFF"), "attribute"},
+    {TEXT(HEAD "\0\0\0\0\0\0\xFF\xFF"), "attribute"},
+};
+
+static void test_hostile_files(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(hostile); i++) {
+    struct jp_error error = {0};
+    enum jp_status status = parse_copy((const uint8_t *)hostile[i].bytes.data, hostile[i].bytes.len, &error);
+    assert_int_equal(status, hostile[i].complaint == NULL ? JP_OK : JP_INVALID);
+    if (hostile[i].complaint != NULL && strstr(error.text, hostile[i].complaint) == NULL)
+      fail_msg("case %zu: %s", i, error.text);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_class_itself),   cmocka_unit_test(test_fields),
+      cmocka_unit_test(test_methods),        cmocka_unit_test(test_method_parameters),
+      cmocka_unit_test(test_nested_classes), cmocka_unit_test(test_cut_at_every_byte),
+      cmocka_unit_test(test_bytes_too_many), cmocka_unit_test(test_every_byte_changed),
+      cmocka_unit_test(test_hostile_files),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,70 @@
+#include "classfile/class_path.h"
+
+#include "tests/unit/classfile/files.h"
+
+static const struct {
+  const char *class_path;
+  const char *elements[4];
+} cases[] = {
+    {"", {"."}},        {"a.jar", {"a.jar"}}, {"a.jar:b", {"a.jar", "b"}},
+    {":a", {".", "a"}}, {"a:", {"a", "."}},   {"a::b", {"a", ".", "b"}},
+};
+
+static void test_elements(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct text rest = text_of(cases[i].class_path);
+    struct text element;
+    size_t count = 0;
+    while (class_path_next(&rest, &element)) {
+      assert_non_null(cases[i].elements[count]);
+      unit_assert_text(element, text_of(cases[i].elements[count++]), __FILE__, __LINE__);
+    }
+    assert_null(cases[i].elements[count]);
+  }
+}
+
+static void expand(const char *format, const char *folder, struct buffer *out)
+{
+  char class_path[512];
+  snprintf(class_path, sizeof class_path, format, folder);
+  buffer_clear(out);
+  class_path_expand(text_of(class_path), out);
+  buffer_append_char(out, '\0');
+}
+
+static void test_wildcards(void **state)
+{
+  (void)state;
+  char folder[64];
+  char wanted[512];
+  struct buffer out;
+  buffer_init(&out);
+  files_open_scratch(folder);
+  files_write(folder, "b.jar", "", 0);
+  files_write(folder, "a.JAR", "", 0);
+  files_write(folder, "c.zip", "", 0);
+  files_make_folder(folder, "empty");
+
+  expand("x:%s/*:y", folder, &out);
+  snprintf(wanted, sizeof wanted, "x:%s/a.JAR:%s/b.jar:y", folder, folder);
+  assert_string_equal(out.data, wanted);
+
+  expand("%s/empty/*", folder, &out);
+  snprintf(wanted, sizeof wanted, "%s/empty/*", folder);
+  assert_string_equal(out.data, wanted);
+
+  expand("%s/*.jar", folder, &out); /* no wildcard to java either */
+  snprintf(wanted, sizeof wanted, "%s/*.jar", folder);
+  assert_string_equal(out.data, wanted);
+
+  files_drop_scratch(folder);
+  buffer_fini(&out);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_elements), cmocka_unit_test(test_wildcards)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

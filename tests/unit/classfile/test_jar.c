@@ -1,0 +1,275 @@
+#include "classfile/jar.h"
+
+#include "base/log.h"
+#include "tests/unit/classfile/jars.h"
+
+enum { FEATURE_VERSION = 17 };
+
+struct fixture {
+  char folder[64];
+  char path[128]; /* of a jar in it */
+  struct builder *builder;
+  struct arena arena;
+  struct catalog_tables tables;
+  struct jp_error error;
+};
+
+static int open_fixture(void **state)
+{
+  struct fixture *fixture = test_calloc(1, sizeof *fixture);
+  log_set_level(LOG_LEVEL_ERROR); /* broken jars are warned about, as they should be */
+  files_open_scratch(fixture->folder);
+  snprintf(fixture->path, sizeof fixture->path, "%s/test.jar", fixture->folder);
+  fixture->builder = builder_create();
+  arena_init(&fixture->arena);
+  *state = fixture;
+  return fixture->builder == NULL;
+}
+
+static int close_fixture(void **state)
+{
+  struct fixture *fixture = *state;
+  files_drop_scratch(fixture->folder);
+  builder_destroy(fixture->builder);
+  arena_fini(&fixture->arena);
+  test_free(fixture);
+  return 0;
+}
+
+/* Reads the jar at fixture->path to the end. */
+static struct text read_jar(struct fixture *fixture)
+{
+  struct text class_path = TEXT("?");
+  assert_int_equal(jar_read_file(fixture->builder, fixture->path, FEATURE_VERSION, &fixture->arena,
+                                 &class_path, &fixture->error),
+                   JP_OK);
+  return class_path;
+}
+
+static void finish(struct fixture *fixture)
+{
+  assert_int_equal(builder_finish(fixture->builder, &fixture->tables, &fixture->error), JP_OK);
+}
+
+/* The major version of a class, which tells where it came from; 0: it is not there. */
+static unsigned version_of(const struct fixture *fixture, const char *name)
+{
+  uint32_t found = catalog_find(&fixture->tables, text_of(name));
+  return found == CATALOG_NONE ? 0 : fixture->tables.classes[found].major_version;
+}
+
+static void test_multi_release(void **state)
+{
+  struct fixture *fixture = *state;
+  zip_t *jar = jars_create(fixture->path);
+  jars_add_text(jar, "META-INF/MANIFEST.MF", "Multi-Release: true\n\n");
+  jars_add_class(jar, "p/A.class", "p/A", 50);
+  jars_add_class(jar, "META-INF/versions/8/p/A.class", "p/A", 51); /* versions begin with 9 */
+  jars_add_class(jar, "META-INF/versions/9/p/A.class", "p/A", 53);
+  jars_add_class(jar, "META-INF/versions/17/p/A.class", "p/A", 61);
+  jars_add_class(jar, "META-INF/versions/18/p/A.class", "p/A", 62);
+  jars_add_class(jar, "META-INF/versions/11/p/New.class", "p/New", 55);
+  jars_add_class(jar, "META-INF/versions/99999999999/p/A.class", "p/A", 70);
+  jars_add_class(jar, "META-INF/versions//p/A.class", "p/A", 71);
+  jars_add_class(jar, "p/B.class", "p/B", 50);
+  jars_close(jar);
+  read_jar(fixture);
+  finish(fixture);
+  assert_int_equal(version_of(fixture, "p.A"), 61);
+  assert_int_equal(version_of(fixture, "p.New"), 55);
+  assert_int_equal(version_of(fixture, "p.B"), 50);
+  assert_int_equal(fixture->tables.class_count, 3);
+}
+
+static void test_versions_without_the_manifest(void **state)
+{
+  struct fixture *fixture = *state;
+  zip_t *jar = jars_create(fixture->path);
+  jars_add_class(jar, "p/A.class", "p/A", 50);
+  jars_add_class(jar, "META-INF/versions/9/p/A.class", "p/A", 53);
+  jars_close(jar);
+  read_jar(fixture);
+  finish(fixture);
+  assert_int_equal(version_of(fixture, "p.A"), 50);
+}
+
+static void test_nested(void **state)
+{
+  struct fixture *fixture = *state;
+  size_t size;
+  zip_t *jar = jars_create(fixture->path);
+  jars_add_class(jar, "p/Deep.class", "p/Deep", 50);
+  jars_add_class(jar, "p/Twice.class", "p/Twice", 50);
+  jars_close(jar);
+  uint8_t *bytes = files_read(fixture->path, &size);
+  jar = jars_create(fixture->path);
+  jars_add(jar, "lib/deepest.jar", bytes, size);
+  jars_add_text(jar, "META-INF/MANIFEST.MF", "Multi-Release: true\n");
+  jars_add_class(jar, "META-INF/versions/10/p/Middle.class", "p/Middle", 54);
+  jars_close(jar);
+  test_free(bytes);
+  bytes = files_read(fixture->path, &size);
+  jar = jars_create(fixture->path);
+  jars_add(jar, "BOOT-INF/lib/inner.jar", bytes, size);
+  jars_add_class(jar, "BOOT-INF/classes/p/App.class", "p/App", 51);
+  jars_add_class(jar, "WEB-INF/classes/p/Web.class", "p/Web", 52);
+  jars_add_class(jar, "p/Twice.class", "p/Twice", 55);
+  jars_close(jar);
+  test_free(bytes);
+  read_jar(fixture);
+  finish(fixture);
+  assert_int_equal(version_of(fixture, "p.Deep"), 50);
+  assert_int_equal(version_of(fixture, "p.Middle"), 54);
+  assert_int_equal(version_of(fixture, "p.App"), 51);
+  assert_int_equal(version_of(fixture, "p.Web"), 52);
+  assert_int_equal(version_of(fixture, "p.Twice"), 55); /* the jar's own come before those inside it */
+}
+
+static void test_nesting_is_bounded(void **state)
+{
+  struct fixture *fixture = *state;
+  zip_t *jar = jars_create(fixture->path);
+  jars_add_class(jar, "p/Level0.class", "p/Level0", 50);
+  jars_close(jar);
+  for (unsigned level = 1; level <= JAR_DEPTH_MAX; level++) {
+    char path[64];
+    char name[32];
+    size_t size;
+    uint8_t *bytes = files_read(fixture->path, &size);
+    snprintf(name, sizeof name, "p/Level%u", level);
+    snprintf(path, sizeof path, "%s.class", name);
+    jar = jars_create(fixture->path);
+    jars_add(jar, "inner.jar", bytes, size);
+    jars_add_class(jar, path, name, 50);
+    jars_close(jar);
+    test_free(bytes);
+  }
+  read_jar(fixture);
+  finish(fixture);
+  assert_int_equal(version_of(fixture, "p.Level1"), 50);
+  assert_int_equal(version_of(fixture, "p.Level0"), 0);
+}
+
+static void test_class_at_the_wrong_place(void **state)
+{
+  struct fixture *fixture = *state;
+  zip_t *jar = jars_create(fixture->path);
+  jars_add_class(jar, "q/A.class", "p/A", 50);
+  jars_add_class(jar, "META-INF/p/B.class", "p/B", 50);
+  jars_close(jar);
+  read_jar(fixture);
+  finish(fixture);
+  assert_int_equal(fixture->tables.class_count, 0);
+}
+
+static void test_broken_classes_are_left_out(void **state)
+{
+  struct fixture *fixture = *state;
+  zip_t *jar = jars_create(fixture->path);
+  jars_add_class(jar, "p/A.class", "p/A", 50);
+  jars_add_text(jar, "p/B.class", "no class");
+  jars_add_text(jar, "p/C.class", "");
+  jars_add_text(jar, "p/inner.jar", "no jar");
+  jars_close(jar);
+  read_jar(fixture);
+  finish(fixture);
+  assert_int_equal(fixture->tables.class_count, 1);
+}
+
+static void test_class_path_of_the_manifest(void **state)
+{
+  struct fixture *fixture = *state;
+  zip_t *jar = jars_create(fixture->path);
+  jars_add_text(jar, "meta-inf/manifest.mf", "Class-Path: a.jar\n  b.jar\n\n");
+  jars_close(jar);
+  assert_text(read_jar(fixture), "a.jar b.jar");
+}
+
+static void test_zip_bomb(void **state)
+{
+  struct fixture *fixture = *state;
+  char *zeros = calloc(1, CLASS_BYTES_MAX + 1);
+  assert_non_null(zeros);
+  zip_t *jar = jars_create(fixture->path);
+  jars_add(jar, "p/Bomb.class", zeros, CLASS_BYTES_MAX + 1);
+  jars_add_class(jar, "p/A.class", "p/A", 50);
+  jars_close(jar);
+  free(zeros);
+  read_jar(fixture);
+  finish(fixture);
+  assert_int_equal(fixture->tables.class_count, 1);
+}
+
+static void test_total_is_bounded(void **state)
+{
+  struct fixture *fixture = *state;
+  assert_int_equal(builder_count_bytes(fixture->builder, (uint64_t)4 << 30, &fixture->error), JP_OK);
+  assert_int_equal(builder_count_bytes(fixture->builder, 1, &fixture->error), JP_LIMIT);
+  assert_non_null(strstr(fixture->error.text, "4 GiB"));
+}
+
+/* A small jar in memory, and its size. */
+static uint8_t *make_small_jar(const struct fixture *fixture, size_t *size)
+{
+  zip_t *jar = jars_create(fixture->path);
+  jars_add_text(jar, "META-INF/MANIFEST.MF", "Multi-Release: true\n");
+  jars_add_class(jar, "p/A.class", "p/A", 50);
+  jars_close(jar);
+  return files_read(fixture->path, size);
+}
+
+static void read_bytes(struct fixture *fixture, const uint8_t *bytes, size_t size)
+{
+  char *copy = unit_exact_copy(bytes, size);
+  assert_int_equal(jar_read_bytes(fixture->builder, copy, size, "test", FEATURE_VERSION, &fixture->error),
+                   JP_OK);
+  test_free(copy);
+}
+
+static void test_cut_at_every_byte(void **state)
+{
+  struct fixture *fixture = *state;
+  size_t size;
+  uint8_t *bytes = make_small_jar(fixture, &size);
+  for (size_t i = 0; i < size; i++)
+    read_bytes(fixture, bytes, i);
+  test_free(bytes);
+  finish(fixture);
+  assert_int_equal(fixture->tables.class_count, 0);
+}
+
+static void test_every_byte_changed(void **state)
+{
+  struct fixture *fixture = *state;
+  size_t size;
+  uint8_t *bytes = make_small_jar(fixture, &size);
+  for (size_t i = 0; i < size; i++) {
+    bytes[i] ^= 0xFF;
+    read_bytes(fixture, bytes, size);
+    bytes[i] ^= 0xFF;
+  }
+  read_bytes(fixture, bytes, size);
+  test_free(bytes);
+  finish(fixture);
+  assert_int_equal(version_of(fixture, "p.A"), 50);
+}
+
+#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      WITH_FIXTURE(test_multi_release),
+      WITH_FIXTURE(test_versions_without_the_manifest),
+      WITH_FIXTURE(test_nested),
+      WITH_FIXTURE(test_nesting_is_bounded),
+      WITH_FIXTURE(test_class_at_the_wrong_place),
+      WITH_FIXTURE(test_broken_classes_are_left_out),
+      WITH_FIXTURE(test_class_path_of_the_manifest),
+      WITH_FIXTURE(test_zip_bomb),
+      WITH_FIXTURE(test_total_is_bounded),
+      WITH_FIXTURE(test_cut_at_every_byte),
+      WITH_FIXTURE(test_every_byte_changed),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,152 @@
+#include "classfile/signature.h"
+
+#include "tests/unit/unit.h"
+
+static const struct {
+  struct text signature;
+  const char *source; /* NULL: malformed */
+} types[] = {
+    {TEXT("I"), "int"},
+    {TEXT("V"), "void"},
+    {TEXT("[[J"), "long[][]"},
+    {TEXT("Ljava/lang/String;"), "java.lang.String"},
+    {TEXT("[Ljava/lang/String;"), "java.lang.String[]"},
+    {TEXT("TT;"), "T"},
+    {TEXT("[TElement;"), "Element[]"},
+    {TEXT("Ljava/util/List<Ljava/lang/String;>;"), "java.util.List<java.lang.String>"},
+    {TEXT("Ljava/util/Map<TK;[I>;"), "java.util.Map<K, int[]>"},
+    {TEXT("Ljava/util/List<*>;"), "java.util.List<?>"},
+    {TEXT("Ljava/util/List<+TT;>;"), "java.util.List<? extends T>"},
+    {TEXT("Ljava/util/List<-Ljava/lang/Integer;>;"), "java.util.List<? super java.lang.Integer>"},
+    {TEXT("La/Outer<TT;>.Inner<TU;>.Last;"), "a.Outer<T>$Inner<U>$Last"},
+    {TEXT("La/Outer$Nested;"), "a.Outer$Nested"},
+    {TEXT("LTop;"), "Top"},
+    {TEXT(""), NULL},
+    {TEXT("X"), NULL},
+    {TEXT("[V"), NULL},
+    {TEXT("["), NULL},
+    {TEXT("L;"), NULL},
+    {TEXT("La/;"), NULL},
+    {TEXT("L/a;"), NULL},
+    {TEXT("La//b;"), NULL},
+    {TEXT("Ljava/lang/String"), NULL},
+    {TEXT("T;"), NULL},
+    {TEXT("Ta/b;"), NULL},
+    {TEXT("La<>;"), NULL},
+    {TEXT("La<TT;"), NULL},
+    {TEXT("La<TT;>"), NULL},
+    {TEXT("La<TT;>.;"), NULL},
+    {TEXT("La<TT;>.b/c;"), NULL},
+    {TEXT("La<+*>;"), NULL},
+};
+
+static void test_types(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(types); i++) {
+    char *exact = unit_exact_copy(types[i].signature.data, types[i].signature.len);
+    struct text rest = {exact, types[i].signature.len};
+    struct buffer out;
+    buffer_init(&out);
+    bool read = signature_read_type(&rest, &out);
+    if (read != (types[i].source != NULL) || (read && rest.len > 0))
+      fail_msg("%s", types[i].signature.data);
+    if (read)
+      unit_assert_text(buffer_text(&out), text_of(types[i].source), __FILE__, __LINE__);
+    buffer_fini(&out);
+    test_free(exact);
+  }
+}
+
+static void test_only_one_type_is_taken(void **state)
+{
+  (void)state;
+  struct text rest = TEXT("ITT;)V");
+  assert_true(signature_read_type(&rest, NULL));
+  assert_text(rest, "TT;)V");
+}
+
+static void test_depth_is_bounded(void **state)
+{
+  (void)state;
+  enum { DEEP = 100000 };
+  struct buffer deep;
+  buffer_init(&deep);
+  for (int i = 0; i < DEEP; i++)
+    buffer_append(&deep, "La<", 3);
+  struct text rest = buffer_text(&deep);
+  assert_false(signature_read_type(&rest, NULL));
+  buffer_clear(&deep);
+  for (int i = 0; i < 256; i++)
+    buffer_append_char(&deep, '[');
+  buffer_append_char(&deep, 'I');
+  assert_false(descriptor_check_field(buffer_text(&deep)));
+  assert_true(descriptor_check_field(text_slice(buffer_text(&deep), 1, deep.len)));
+  buffer_fini(&deep);
+}
+
+static const struct {
+  struct text descriptor;
+  int parameters; /* -1: malformed */
+} methods[] = {
+    {TEXT("()V"), 0},       {TEXT("(I)V"), 1},  {TEXT("(IJ[[Ljava/lang/String;Z)Ljava/util/Map$Entry;"), 4},
+    {TEXT("(La<b>;)V"), 1}, /* '<' may stand in a class's name (JVMS 4.2.2); it is no generic type here */
+    {TEXT("(La)b;)V"), 1},  {TEXT(""), -1},     {TEXT("I"), -1},
+    {TEXT("("), -1},        {TEXT("()"), -1},   {TEXT("(V)V"), -1},
+    {TEXT("()VV"), -1},     {TEXT("()[V"), -1}, {TEXT("(La.b;)V"), -1},
+    {TEXT("(TT;)V"), -1},
+};
+
+static void test_method_descriptors(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(methods); i++) {
+    char *exact = unit_exact_copy(methods[i].descriptor.data, methods[i].descriptor.len);
+    uint8_t count = 0;
+    bool valid = descriptor_check_method((struct text){exact, methods[i].descriptor.len}, &count);
+    if (valid != (methods[i].parameters >= 0) || (valid && count != methods[i].parameters))
+      fail_msg("%s", methods[i].descriptor.data);
+    test_free(exact);
+  }
+  assert_text(descriptor_parameters(TEXT("(La)b;I)Lc)d;")), "(La)b;I)");
+}
+
+static void test_at_most_255_parameters(void **state)
+{
+  (void)state;
+  char descriptor[300] = "(";
+  uint8_t count;
+  memset(descriptor + 1, 'I', 255);
+  strcpy(descriptor + 256, ")V");
+  assert_true(descriptor_check_method(text_of(descriptor), &count));
+  assert_int_equal(count, 255);
+  strcpy(descriptor + 256, "I)V");
+  assert_false(descriptor_check_method(text_of(descriptor), &count));
+}
+
+static void test_method_signatures(void **state)
+{
+  (void)state;
+  assert_int_equal(signature_count_parameters(TEXT("()V")), 0);
+  assert_int_equal(signature_count_parameters(TEXT("(TT;I)V")), 2);
+  assert_int_equal(signature_count_parameters(TEXT("<T:Ljava/lang/Object;>(TT;)TT;")), 1);
+  assert_int_equal(signature_count_parameters(TEXT("<T::La/I;:La/J<TT;>;U:>([TT;TU;)V^TX;")), 2);
+  assert_int_equal(signature_count_parameters(TEXT("<T>()V")), -1);
+  assert_int_equal(signature_count_parameters(TEXT("<>")), -1);
+  assert_int_equal(signature_count_parameters(TEXT("(V)V")), -1);
+  assert_int_equal(signature_count_parameters(TEXT("(I")), -1);
+  assert_int_equal(signature_count_parameters(TEXT("")), -1);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_types),
+      cmocka_unit_test(test_only_one_type_is_taken),
+      cmocka_unit_test(test_depth_is_bounded),
+      cmocka_unit_test(test_method_descriptors),
+      cmocka_unit_test(test_at_most_255_parameters),
+      cmocka_unit_test(test_method_signatures),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
