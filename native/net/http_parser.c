@@ -210,36 +210,58 @@ static const char *check_characters(struct text line)
   return NULL;
 }
 
-/* What is wrong with the head's bytes, or NULL. head ends in CR LF CR LF. */
-static const char *check_head(struct text head)
+/* RFC 9112, 3: method SP target SP version. */
+static const char *check_request_line(struct text line)
 {
-  const char *problem = NULL;
-  bool is_first = true;
+  enum { VERSION_LENGTH = 8 };
+  size_t method = 0;
+  while (method < line.len && is_token_char((unsigned char)line.data[method]))
+    method++;
+  size_t target = method + 1;
+  while (target < line.len && (unsigned char)line.data[target] > ' ' &&
+         (unsigned char)line.data[target] < 0x7f)
+    target++;
+  if (method == 0 || target <= method + 1 || target + 1 + VERSION_LENGTH != line.len ||
+      line.data[method] != ' ' || line.data[target] != ' ')
+    return "a request line is METHOD TARGET VERSION";
+  const char *version = line.data + target + 1;
+  if (memcmp(version, "HTTP/", 5) != 0 || version[6] != '.')
+    return "a request line ends in HTTP/1.1 or HTTP/1.0";
+  return NULL;
+}
+
+static enum http_progress check_line(struct http_parser *parser, struct text line, bool is_first)
+{
+  const char *problem = check_characters(line);
+  if (problem == NULL)
+    problem = is_first ? check_request_line(line) : check_field_line(line);
+  if (problem != NULL)
+    return failed(parser, 400, problem);
+  if (is_first && !text_ends_with(line, TEXT("HTTP/1.1")) && !text_ends_with(line, TEXT("HTTP/1.0")))
+    return failed(parser, 505, "HTTP/1.0 and HTTP/1.1 are spoken here");
+  return HTTP_DONE;
+}
+
+/* head ends in CR LF CR LF. */
+static enum http_progress check_head(struct http_parser *parser, struct text head)
+{
+  enum http_progress progress = HTTP_DONE;
   size_t at = 0;
-  while (problem == NULL && at < head.len - 2) {
+  while (progress == HTTP_DONE && at < head.len - 2) {
     const char *lf = memchr(head.data + at, '\n', head.len - at);
     size_t end = (size_t)(lf - head.data);
     if (end == at || head.data[end - 1] != '\r')
-      return "a line does not end in CR LF";
-    struct text line = text_slice(head, at, end - 1);
-    problem = check_characters(line);
-    if (problem == NULL && !is_first)
-      problem = check_field_line(line);
-    is_first = false;
+      return failed(parser, 400, "a line does not end in CR LF");
+    progress = check_line(parser, text_slice(head, at, end - 1), at == 0);
     at = end + 1;
   }
-  return problem;
+  return progress;
 }
 
-static enum http_progress explain_llhttp(struct http_parser *parser, struct text head)
+/* The request line has passed check_request_line. */
+static enum http_progress explain_llhttp(struct http_parser *parser)
 {
-  llhttp_errno_t code = llhttp_get_errno(&parser->llhttp);
-  if (code == HPE_PAUSED_H2_UPGRADE || code == HPE_INVALID_VERSION)
-    return failed(parser, 505, "HTTP/1.0 and HTTP/1.1 are spoken here");
-  size_t method = 0;
-  while (method < head.len && is_token_char((unsigned char)head.data[method]))
-    method++;
-  if (code == HPE_INVALID_METHOD && method > 0 && method < head.len && head.data[method] == ' ')
+  if (llhttp_get_errno(&parser->llhttp) == HPE_INVALID_METHOD)
     return failed(parser, 501, "an unknown method");
   return failed(parser, 400, "the request cannot be read");
 }
@@ -251,12 +273,13 @@ static enum http_progress check_framing(struct http_parser *parser, struct http_
   struct text length = request->fields[HTTP_FIELD_CONTENT_LENGTH];
   request->is_chunked = coding.data != NULL;
   request->has_length = length.data != NULL;
+  parser->is_chunked = request->is_chunked;
   if (request->is_chunked && request->has_length)
     return failed(parser, 400, "both a length and a transfer coding");
   if (request->is_chunked && !request->is_1_1)
     return failed(parser, 400, "a transfer coding in HTTP/1.0");
   if (request->is_chunked && !text_equal_ignore_case(coding, TEXT("chunked")))
-    return failed(parser, 501, "a transfer coding other than chunked");
+    return failed(parser, 400, "a transfer coding other than chunked");
   if (request->has_length && length.len == 0)
     return failed(parser, 400, "a length that is no number");
   for (size_t i = 0; i < length.len; i++) {
@@ -286,17 +309,14 @@ enum http_progress http_read_head(struct http_parser *parser, struct text input,
     return HTTP_NEEDS_INPUT;
 
   struct text head = text_slice(from_line, 0, length);
-  const char *problem = check_head(head);
-  if (problem != NULL)
-    return failed(parser, 400, problem);
+  if (check_head(parser, head) != HTTP_DONE)
+    return HTTP_FAILED;
   *request = (struct http_request){0};
   parser->request = request;
   llhttp_errno_t code = llhttp_execute(&parser->llhttp, head.data, head.len);
   parser->request = NULL;
   if (code != HPE_PAUSED)
-    return parser->status != 0 ? HTTP_FAILED : explain_llhttp(parser, head);
-  if (parser->llhttp.http_major != 1)
-    return failed(parser, 505, "HTTP/1.0 and HTTP/1.1 are spoken here");
+    return parser->status != 0 ? HTTP_FAILED : explain_llhttp(parser);
   request->method = (llhttp_method_t)parser->llhttp.method;
   request->is_1_1 = parser->llhttp.http_minor == 1;
   request->keep_alive = request->is_1_1 && llhttp_should_keep_alive(&parser->llhttp);
@@ -306,6 +326,13 @@ enum http_progress http_read_head(struct http_parser *parser, struct text input,
 }
 
 /* --- the body --- */
+
+/* llhttp takes a bare LF for the last line of a body in chunks. */
+static bool ends_in_crlf(const struct http_parser *parser, struct text bytes)
+{
+  char before = bytes.len > 1 ? bytes.data[bytes.len - 2] : parser->last_byte;
+  return before == '\r' && bytes.len > 0 && bytes.data[bytes.len - 1] == '\n';
+}
 
 enum http_progress http_read_body(struct http_parser *parser, struct text input, size_t body_max,
                                   size_t *used, struct buffer *body)
@@ -319,10 +346,14 @@ enum http_progress http_read_body(struct http_parser *parser, struct text input,
   parser->body = NULL;
   if (code == HPE_OK) {
     *used = input.len;
+    if (input.len > 0)
+      parser->last_byte = input.data[input.len - 1];
     return HTTP_NEEDS_INPUT;
   }
   if (code == HPE_PAUSED || code == HPE_PAUSED_UPGRADE) {
     *used = (size_t)(llhttp_get_error_pos(&parser->llhttp) - input.data);
+    if (parser->is_chunked && !ends_in_crlf(parser, text_slice(input, 0, *used)))
+      return failed(parser, 400, "a body in chunks does not end in CR LF");
     return HTTP_DONE;
   }
   return failed(parser, 400, "the request's body cannot be read");

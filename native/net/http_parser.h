@@ -5,11 +5,12 @@
  * clock, no answers here; what a request asks for is judged in net/http_request.h.
  *
  * llhttp 8.1 takes some things that another parser on the way may read differently, so a head is looked over
- * before llhttp sees it: each line ends in CR LF and in nothing else, no control character but TAB stands in
- * it, no line is folded, and no space stands before a colon. After llhttp: one Host at the most, one
- * Content-Length of digits alone, "chunked" as the only transfer coding and never beside a length, no field
- * twice that may stand once. A body in chunks has no trailer fields and little beside its data. All else is
- * an error, after which the connection must be closed: where the next request begins is not known.
+ * before llhttp sees it: the request line has one space in each place, each line ends in CR LF and in nothing
+ * else, no control character but TAB stands in it, no line is folded, and no space stands before a colon.
+ * After llhttp: one Host at the most, one Content-Length of digits alone, "chunked" as the only transfer
+ * coding and never beside a length, no field twice that may stand once. A body in chunks has no trailer
+ * fields and little beside its data. All else is an error, after which the connection must be closed: where
+ * the next request begins is not known.
  *
  * One owner, one thread at a time.
  */
@@ -65,6 +66,8 @@ struct http_parser {
   struct text value;
   size_t body_max;
   size_t overhead; /* bytes of chunk extensions so far */
+  bool is_chunked;
+  char last_byte; /* of the body's bytes that were used */
   int status;
   const char *reason;
 };

@@ -161,14 +161,22 @@ static enum ws_event begin_frame(struct ws_reader *reader, struct ws_decoder *de
   return WS_EVENT_NONE;
 }
 
-/* Looks at what is new; what may still become a character (three bytes at the most) is left for later. */
+/* Bytes of the character that begins so; 0: none does. */
+static size_t character_length(unsigned char first)
+{
+  return first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+}
+
+/* Looks at what is new; the beginning of a character may be left for later. */
 static bool is_valid_so_far(struct ws_reader *reader, const struct buffer *message, bool whole)
 {
-  enum { LONGEST = 4 };
-  if (message->len > reader->valid)
-    reader->valid += text_valid_utf8(text_slice(buffer_text(message), reader->valid, message->len));
+  if (message->len == reader->valid)
+    return true;
+  reader->valid += text_valid_utf8(text_slice(buffer_text(message), reader->valid, message->len));
   size_t open = message->len - reader->valid;
-  return whole ? open == 0 : open < LONGEST;
+  if (open == 0 || whole)
+    return open == 0;
+  return open < character_length((unsigned char)message->data[reader->valid]);
 }
 
 static enum ws_event take_text(struct ws_reader *reader, struct ws_decoder *decoder,

@@ -1,0 +1,238 @@
+#include "net/http_request.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MESSAGE_MAX = 1000, SERVE = -1, UPGRADE = -2 };
+
+struct sample {
+  const char *line;   /* "POST /rpc" */
+  const char *fields; /* beside Host: localhost:80 where has_host is not set */
+  int expected;       /* SERVE, UPGRADE or a status */
+};
+
+#define JSON     "Content-Type: application/json\r\n"
+#define JSON_ONE JSON "Content-Length: 1\r\n"
+#define WS_KEY   "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+#define WS       "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+#define WS_ALL   WS WS_KEY "Sec-WebSocket-Version: 13\r\n"
+#define ID       "11111111-2222-3333-4444-555555555555"
+
+static const struct sample METHODS[] = {
+    {"POST /", JSON_ONE, SERVE},
+    {"POST /rpc", JSON_ONE, SERVE},
+    {"POST /rpc?a=b", JSON_ONE, SERVE},
+    {"POST http://localhost:80/rpc", JSON_ONE, SERVE},
+    {"POST http://localhost:80", JSON_ONE, SERVE},
+    {"POST /", JSON "Transfer-Encoding: chunked\r\n", SERVE},
+    {"POST /", JSON "Content-Length: 0\r\n", SERVE},
+    {"POST /", JSON "Content-Length: 1000\r\n", SERVE},
+    {"POST /", JSON_ONE "peer-id: " ID "\r\n", SERVE},
+    {"POST /", JSON_ONE "Expect: 100-continue\r\n", SERVE},
+    {"POST /", JSON_ONE "Content-Encoding: identity\r\n", SERVE},
+    {"POST /", "content-type: Application/JSON ; charset=\"UTF-8\"\r\nContent-Length: 1\r\n", SERVE},
+
+    {"POST /rpc/", JSON_ONE, 404},
+    {"POST /RPC", JSON_ONE, 404},
+    {"POST /%72pc", JSON_ONE, 404},
+    {"POST //", JSON_ONE, 404},
+    {"POST /rpc#a", JSON_ONE, 400},
+    {"POST *", JSON_ONE, 400},
+    {"POST rpc", JSON_ONE, 400},
+    {"POST https://localhost/rpc", JSON_ONE, 400},
+    {"POST /", JSON, 411},
+    {"POST /", JSON "Content-Length: 1001\r\n", 413},
+    {"POST /", "Content-Length: 1\r\n", 415},
+    {"POST /", "Content-Type: text/plain\r\nContent-Length: 1\r\n", 415},
+    {"POST /", "Content-Type: application/jsonx\r\nContent-Length: 1\r\n", 415},
+    {"POST /", "Content-Type: application/json; charset=latin1\r\nContent-Length: 1\r\n", 415},
+    {"POST /", JSON_ONE "Content-Encoding: gzip\r\n", 415},
+    {"POST /", JSON_ONE "Expect: tea\r\n", 417},
+    {"POST /", JSON_ONE "peer-id: nobody\r\n", 400},
+    {"POST /", JSON_ONE "peer-id:\r\n", 400},
+    {"PUT /", JSON_ONE, 405},
+    {"DELETE /", "", 405},
+    {"HEAD /", "", 405},
+    {"GET /", "", 405},
+    {"GET /other", "", 404},
+    {"TRACE /", "", 405},
+    {"CONNECT localhost:80", "", 400},
+    {"OPTIONS /", "", 204},
+    {"OPTIONS *", "", 204},
+    {"OPTIONS /other", "", 404},
+};
+
+static const struct sample HANDSHAKES[] = {
+    {"GET /", WS_ALL, UPGRADE},
+    {"GET /rpc?x", WS_ALL, UPGRADE},
+    {"GET /",
+     "Upgrade: h2c, WebSocket\r\nConnection: keep-alive, upgrade\r\n" WS_KEY "Sec-WebSocket-Version: 13\r\n",
+     UPGRADE},
+    {"GET /", WS_ALL "peer-id: " ID "\r\n", UPGRADE},
+    {"GET /", WS_ALL "Sec-WebSocket-Protocol: x\r\nSec-WebSocket-Extensions: permessage-deflate\r\n",
+     UPGRADE},
+
+    {"GET /", WS_ALL "peer-id: 1111\r\n", 400},
+    {"GET /other", WS_ALL, 404},
+    {"POST /", WS_ALL, 415},
+    {"PUT /", WS_ALL, 405},
+    {"GET /", WS WS_KEY, 400},
+    {"GET /", WS WS_KEY "Sec-WebSocket-Version: 8\r\n", 426},
+    {"GET /", WS WS_KEY "Sec-WebSocket-Version: 13, 8\r\n", 426},
+    {"GET /", WS "Sec-WebSocket-Version: 13\r\n", 400},
+    {"GET /", WS "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: short\r\n", 400},
+    {"GET /", WS "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZTEyMw\r\n", 400},
+    {"GET /", WS "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: !GhlIHNhbXBsZSBub25jZQ==\r\n", 400},
+    {"GET /", "Upgrade: websocket\r\n" WS_KEY "Sec-WebSocket-Version: 13\r\n", 400},
+    {"GET /", "Connection: Upgrade\r\n" WS_KEY "Sec-WebSocket-Version: 13\r\n", 405},
+    {"GET /", "Upgrade: h2c\r\nConnection: Upgrade\r\n", 405},
+    {"GET /", WS_ALL "Content-Length: 1\r\n", 400},
+};
+
+static const struct sample SOURCES[] = {
+    {"POST /", "Host: localhost\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host: LOCALHOST:4711\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host: a.localhost\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host: 127.0.0.1:4711\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host: 192.168.1.1\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host: [::1]:4711\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host: peer.test\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host:\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host: localhost\r\nOrigin: http://localhost\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host: localhost:4711\r\nOrigin: http://localhost:4711\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host: localhost\r\nOrigin: http://localhost:80\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host: [::1]:1\r\nOrigin: http://[::1]:1\r\n" JSON_ONE, SERVE},
+    {"GET /", "Host: localhost:1\r\nOrigin: http://localhost:1\r\n" WS_ALL, UPGRADE},
+
+    {"POST /", "Host: evil.test\r\n" JSON_ONE, 403},
+    {"POST /", "Host: localhost.evil.test\r\n" JSON_ONE, 403},
+    {"POST /", "Host: notlocalhost\r\n" JSON_ONE, 403},
+    {"POST /", "Host: 127.0.0.1.evil.test\r\n" JSON_ONE, 403},
+    {"POST http://evil.test/", "Host: localhost\r\n" JSON_ONE, 403},
+    {"POST /", "Host: a b\r\n" JSON_ONE, 400},
+    {"POST /", "Host: a@b\r\n" JSON_ONE, 400},
+    {"POST /", "Host: a/b\r\n" JSON_ONE, 400},
+    {"POST /", "Host: a:x\r\n" JSON_ONE, 400},
+    {"POST /", "Host: [::1\r\n" JSON_ONE, 400},
+    {"POST /", "Host: localhost\r\nOrigin: null\r\n" JSON_ONE, 403},
+    {"POST /", "Host: localhost\r\nOrigin:\r\n" JSON_ONE, 403},
+    {"POST /", "Host: localhost\r\nOrigin: http://evil.test\r\n" JSON_ONE, 403},
+    {"POST /", "Host: localhost\r\nOrigin: http://localhost.evil.test\r\n" JSON_ONE, 403},
+    {"POST /", "Host: localhost\r\nOrigin: http://localhost@evil.test\r\n" JSON_ONE, 403},
+    {"POST /", "Host: localhost:4711\r\nOrigin: http://localhost:3000\r\n" JSON_ONE, 403},
+    {"POST /", "Host: localhost:4711\r\nOrigin: http://127.0.0.1:4711\r\n" JSON_ONE, 403},
+    {"POST /", "Host: localhost\r\nOrigin: https://localhost\r\n" JSON_ONE, 403},
+    {"POST /", "Host: localhost\r\nOrigin: file://\r\n" JSON_ONE, 403},
+    {"POST /", "Host:\r\nOrigin: http://\r\n" JSON_ONE, 403},
+    {"GET /", "Host: localhost\r\nOrigin: http://evil.test\r\n" WS_ALL, 403},
+    {"OPTIONS /", "Host: localhost\r\nOrigin: http://evil.test\r\n", 403},
+};
+
+static int judge(const struct sample *sample, const char *host, bool is_loopback)
+{
+  char bytes[2048];
+  int length = snprintf(bytes, sizeof bytes, "%s HTTP/1.1\r\n%s%s\r\n", sample->line, host, sample->fields);
+  struct http_parser parser;
+  struct http_request request;
+  struct http_wish wish;
+  size_t scanned = 0;
+  size_t used;
+  http_parser_init(&parser);
+  if (http_read_head(&parser, (struct text){bytes, (size_t)length}, sizeof bytes, &scanned, &used,
+                     &request) != HTTP_DONE)
+    return parser.status;
+  struct http_site site = {.is_loopback = is_loopback, .host = TEXT("peer.test")};
+  http_judge(&request, &site, MESSAGE_MAX, &wish);
+  assert_true(wish.action != HTTP_ANSWER ||
+              wish.answer.has_allow == (wish.answer.status == 405 || wish.answer.status == 204));
+  assert_true(wish.action != HTTP_ANSWER || wish.answer.has_ws_version == (wish.answer.status == 426));
+  return wish.action == HTTP_SERVE ? SERVE : wish.action == HTTP_UPGRADE ? UPGRADE : wish.answer.status;
+}
+
+static void check(const struct sample *samples, size_t count, const char *host)
+{
+  for (size_t i = 0; i < count; i++) {
+    int result = judge(&samples[i], host, true);
+    if (result != samples[i].expected)
+      fail_msg("%s with %s: %d, not %d", samples[i].line, samples[i].fields, result, samples[i].expected);
+  }
+}
+
+static void methods_and_paths(void **state)
+{
+  (void)state;
+  check(METHODS, sizeof METHODS / sizeof METHODS[0], "Host: localhost:80\r\n");
+}
+
+static void handshakes(void **state)
+{
+  (void)state;
+  check(HANDSHAKES, sizeof HANDSHAKES / sizeof HANDSHAKES[0], "Host: localhost:80\r\n");
+}
+
+static void hosts_and_origins(void **state)
+{
+  (void)state;
+  check(SOURCES, sizeof SOURCES / sizeof SOURCES[0], "");
+}
+
+static void any_host_will_do_on_another_address(void **state)
+{
+  (void)state;
+  static const struct sample samples[] = {
+      {"POST /", "Host: example.test\r\n" JSON_ONE, SERVE},
+      {"POST /", "Host: example.test\r\nOrigin: http://evil.test\r\n" JSON_ONE, 403},
+  };
+  for (size_t i = 0; i < 2; i++)
+    assert_int_equal(judge(&samples[i], "", false), samples[i].expected);
+}
+
+static void the_accept_key_is_that_of_the_rfc(void **state)
+{
+  (void)state;
+  struct buffer out;
+  buffer_init(&out);
+  http_write_upgrade(&out, TEXT("dGhlIHNhbXBsZSBub25jZQ=="));
+  assert_non_null(
+      memmem(out.data, out.len, "\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n", 55));
+  buffer_fini(&out);
+}
+
+static void answers_have_what_they_need(void **state)
+{
+  (void)state;
+  struct buffer out;
+  buffer_init(&out);
+  struct http_answer answer = {.status = 405, .reason = "why", .has_allow = true};
+  http_write_answer(&out, (struct http_manner){.is_1_1 = true, .is_head = true, .keeps_alive = true},
+                    &answer);
+  buffer_append_char(&out, '\0');
+  assert_string_equal(out.data, "HTTP/1.1 405 Method Not Allowed\r\nCache-Control: no-store\r\n"
+                                "Allow: POST, OPTIONS\r\nContent-Type: text/plain; charset=utf-8\r\n"
+                                "Content-Length: 4\r\n\r\n");
+  buffer_clear(&out);
+  http_write_reply_head(&out, (struct http_manner){.is_1_1 = true}, 7, NULL);
+  buffer_append_char(&out, '\0');
+  assert_string_equal(out.data, "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nConnection: close\r\n"
+                                "Content-Type: application/json\r\nContent-Length: 7\r\n\r\n");
+  buffer_fini(&out);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(methods_and_paths),
+      cmocka_unit_test(handshakes),
+      cmocka_unit_test(hosts_and_origins),
+      cmocka_unit_test(any_host_will_do_on_another_address),
+      cmocka_unit_test(the_accept_key_is_that_of_the_rfc),
+      cmocka_unit_test(answers_have_what_they_need),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
