@@ -130,7 +130,8 @@ static bool read_double(struct array_reader *reader, struct json_value json, voi
   struct json_number number;
   if (!read_number(reader, json, &number))
     return read_special(reader, json, slot);
-  double value = json_number_to_double(number.literal);
+  double value = number.suffix == 'f' ? (double)json_number_to_float(number.literal)
+                                      : json_number_to_double(number.literal);
   *(double *)slot = value;
   return isfinite(value) && (number.suffix != 'l' || number.integral);
 }
