@@ -60,10 +60,17 @@ static bool read_type(struct builder *builder, struct text *descriptor, struct j
   return type->name.data != NULL;
 }
 
-static bool read_element(struct builder *builder, const struct java_type *array, struct java_type *element)
+/* The component of an array's type; its name is a slice of the array's. */
+static struct java_type component_of(const struct java_type *array)
 {
-  struct text descriptor = text_slice(array->name, 1, array->name.len);
-  return read_type(builder, &descriptor, element);
+  struct java_type type = {.kind = array->name.data[1], .context = array->context};
+  type.name = text_slice(array->name, 1, array->name.len);
+  if (type.kind == 'L')
+    type.name = text_slice(type.name, 1, type.name.len - 1);
+  type.unboxed = type.kind == 'L' ? java_wrapper_letter(type.name) : 0;
+  if (type.kind == '[')
+    type.kind = 'L';
+  return type;
 }
 
 static bool read_descriptor(struct builder *builder, struct text descriptor, struct java_method *method)
@@ -89,8 +96,8 @@ static bool read_descriptor(struct builder *builder, struct text descriptor, str
   struct java_type *last = method->param_count == 0 ? NULL : &method->params[method->param_count - 1];
   if ((method->modifiers & JVM_ACC_VARARGS) == 0 || last == NULL || last->name.data[0] != '[')
     method->modifiers &= ~(unsigned)JVM_ACC_VARARGS;
-  else if (!read_element(builder, last, &method->element))
-    return false;
+  else
+    method->element = component_of(last);
   return true;
 }
 

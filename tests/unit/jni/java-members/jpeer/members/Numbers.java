@@ -1,0 +1,91 @@
+package jpeer.members;
+
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.util.List;
+import java.util.Set;
+
+/** Overloads that a value without a type must choose from. */
+public final class Numbers {
+  private Numbers() {}
+
+  public static String small(byte v) {
+    return "byte";
+  }
+
+  public static String small(short v) {
+    return "short";
+  }
+
+  public static String big(BigInteger v) {
+    return "BigInteger";
+  }
+
+  public static String big(BigDecimal v) {
+    return "BigDecimal";
+  }
+
+  public static String text(char v) {
+    return "char";
+  }
+
+  public static String text(int v) {
+    return "int";
+  }
+
+  public static String array(int[] v) {
+    return "int[]";
+  }
+
+  public static String array(String[] v) {
+    return "String[]";
+  }
+
+  public static String many(Set<?> v) {
+    return "Set";
+  }
+
+  public static String many(int[] v) {
+    return "int[]";
+  }
+
+  public static String many(Object v, List<?> w) {
+    return "Object,List";
+  }
+
+  public static String spread(byte... v) {
+    return "byte" + v.length;
+  }
+
+  public static String wrapped(Long v) {
+    return "Long";
+  }
+
+  public static String flag(String v) {
+    return "String " + v;
+  }
+
+  public static String onlyByte(byte v) {
+    return "byte " + v;
+  }
+
+  public static String onlyInt(int v) {
+    return "int " + v;
+  }
+
+  public static String onlyFloat(float v) {
+    return "float " + v;
+  }
+
+  public static String choose(long v) {
+    return "long";
+  }
+
+  public static String choose(double v) {
+    return "double";
+  }
+
+  public static String choose(float v) {
+    return "float";
+  }
+}

@@ -1,0 +1,192 @@
+#include "tests/unit/jni/members_cases.h"
+
+#include "base/buffer.h"
+#include "rpc/json_outcome.h"
+#include "rpc/json_params.h"
+#include "json/reader.h"
+#include "json/writer.h"
+
+#include <ctype.h>
+
+void members_session_init(struct members_session *session, struct jvm_thread *thread)
+{
+  *session = (struct members_session){.thread = thread, .limits = {1000, 50}};
+  assert_int_equal(jvm_objects_create(10000, &session->objects), JP_OK);
+  arena_init(&session->arena);
+}
+
+void members_session_fini(struct members_session *session)
+{
+  jvm_objects_destroy(session->thread, session->objects);
+  arena_fini(&session->arena);
+}
+
+uint32_t members_ref(struct members_session *session, const char *name)
+{
+  for (size_t i = 0; i < session->kept_count; i++)
+    if (strcmp(session->kept[i].name, name) == 0)
+      return session->kept[i].ref;
+  fail_msg("no object is kept under the name %s", name);
+  return 0;
+}
+
+static void keep(struct members_session *session, const char *name, uint32_t ref)
+{
+  for (size_t i = 0; i < session->kept_count; i++)
+    if (strcmp(session->kept[i].name, name) == 0) {
+      session->kept[i].ref = ref;
+      return;
+    }
+  assert_true(session->kept_count < COUNT_OF(session->kept));
+  session->kept[session->kept_count].name = name;
+  session->kept[session->kept_count++].ref = ref;
+}
+
+/* Puts refs in the place of $names, and double quotes in that of single ones. */
+static struct text expand(struct members_session *session, const char *params)
+{
+  struct buffer out;
+  buffer_init(&out);
+  for (const char *at = params; *at != '\0';) {
+    if (at[0] != '$' || !islower((unsigned char)at[1])) {
+      buffer_append_char(&out, *at == '\'' ? '"' : *at);
+      at++;
+      continue;
+    }
+    char name[32];
+    size_t len = strspn(at + 1, "abcdefghijklmnopqrstuvwxyz");
+    assert_true(len < sizeof name);
+    memcpy(name, at + 1, len);
+    name[len] = '\0';
+    buffer_printf(&out, "%u", members_ref(session, name));
+    at += len + 1;
+  }
+  struct text expanded = arena_text(&session->arena, buffer_text(&out));
+  buffer_fini(&out);
+  return expanded;
+}
+
+static void write_value(struct buffer *out, struct outcome *outcome)
+{
+  struct buffer json;
+  struct buffer scratch;
+  buffer_init(&json);
+  buffer_init(&scratch);
+  outcome->ref = 0;
+  struct rpc_answer answer = {.scratch = &scratch};
+  rpc_result_write(&json, outcome, &answer);
+  struct text text = buffer_text(&json);
+  const char *value = memmem(text.data, text.len, "\"value\":\"", 9);
+  assert_non_null(value);
+  struct text quoted = {value + 9, text.len - (size_t)(value + 9 - text.data)};
+  const char *end = memrchr(quoted.data, '"', quoted.len);
+  struct arena arena;
+  arena_init(&arena);
+  struct text plain = json_unescape((struct text){quoted.data, (size_t)(end - quoted.data)}, &arena);
+  buffer_append_text(out, plain);
+  arena_fini(&arena);
+  buffer_fini(&json);
+  buffer_fini(&scratch);
+}
+
+static void describe(struct buffer *out, struct outcome *outcome)
+{
+  switch (outcome->kind) {
+  case OUTCOME_VOID:
+    buffer_printf(out, "void");
+    break;
+  case OUTCOME_VALUE: {
+    uint32_t ref = outcome->ref;
+    buffer_append_text(out, outcome->type);
+    if (outcome->is_null)
+      buffer_printf(out, " null");
+    if (outcome->has_value) {
+      buffer_append_char(out, ' ');
+      write_value(out, outcome);
+    }
+    if (ref != 0)
+      buffer_printf(out, " ref");
+    break;
+  }
+  default:
+    buffer_printf(out, "%d ", rpc_failure_code(outcome->failure));
+    if (outcome->throwable_type.data != NULL)
+      buffer_printf(out, "%.*s: ", TEXT_ARGS(outcome->throwable_type));
+    if (outcome->message.data != NULL)
+      buffer_append_text(out, outcome->message);
+    break;
+  }
+}
+
+static void run(struct members_session *session, const struct operation *operation, struct outcome *outcome)
+{
+  const struct jvm_request request = {
+      .thread = session->thread,
+      .objects = session->objects,
+      .operation = operation,
+      .arena = &session->arena,
+      .limits = &session->limits,
+      .guard = session->guard.check == NULL ? NULL : &session->guard,
+  };
+  struct jvm_target target;
+  if (jvm_resolve(&request, &target, outcome) == JP_OK)
+    jvm_invoke(&request, &target, outcome);
+}
+
+struct text members_run(struct members_session *session, const char *method, const char *params,
+                        uint32_t *ref)
+{
+  arena_reset(&session->arena);
+  struct json_fault fault;
+  struct jsonrpc_request request = {.method = text_of(method), .has_params = true};
+  struct text text = expand(session, params);
+  if (json_validate(text, (struct json_limits){128}, TEXT(""), &fault) != JP_OK)
+    fail_msg("no JSON: %.*s", TEXT_ARGS(text));
+  request.params = json_root(text);
+
+  struct operation operation;
+  struct outcome outcome = {0};
+  assert_int_equal(jvm_request_begin(session->thread), JP_OK);
+  if (rpc_params_decode(&request, &session->arena, &operation, &outcome) == JP_OK)
+    run(session, &operation, &outcome);
+  assert_false((*session->thread->env)->ExceptionCheck(session->thread->env));
+  jvm_request_end(session->thread);
+
+  *ref = outcome.kind == OUTCOME_VALUE ? outcome.ref : 0;
+  struct buffer out;
+  buffer_init(&out);
+  describe(&out, &outcome);
+  struct text described = arena_text(&session->arena, buffer_text(&out));
+  buffer_fini(&out);
+  return described;
+}
+
+/* Prints a case that went wrong. */
+static bool passes(struct members_session *session, const struct members_case *one)
+{
+  uint32_t ref;
+  struct text got = members_run(session, one->method, one->params, &ref);
+  struct text wanted = text_of(one->wanted);
+  bool is_error = text_starts_with(wanted, TEXT("-32"));
+  bool passed = is_error ? text_starts_with(got, wanted) : text_equal(got, wanted);
+  if (!passed)
+    print_error("%s %s\n  got    %.*s\n  wanted %s\n", one->method, one->params, TEXT_ARGS(got), one->wanted);
+  if (one->keep != NULL)
+    keep(session, one->keep, ref);
+  return passed;
+}
+
+void members_check(struct members_session *session, const struct members_case *one)
+{
+  assert_true(passes(session, one));
+}
+
+void members_check_all(struct members_session *session, const struct members_case *cases, size_t count)
+{
+  size_t failed = 0;
+  /* Twice: the second time from the thread's cache. */
+  for (int pass = 0; pass < 2; pass++)
+    for (size_t i = 0; i < count; i++)
+      failed += !passes(session, &cases[i]);
+  assert_int_equal(failed, 0);
+}

@@ -1,0 +1,53 @@
+#ifndef JPEER_TESTS_UNIT_JNI_MEMBERS_CASES_H
+#define JPEER_TESTS_UNIT_JNI_MEMBERS_CASES_H
+/*
+ * Runs operations, written as JSON-RPC params, against a session's objects, and compares what comes of them
+ * as one line of text:
+ *
+ *   void                                 int 8               java.lang.String "text"
+ *   java.lang.String null                fixtures.User ref   [I [1,2] ref
+ *   -32602 argument 0: 300: out of       (errors: the beginning of code, throwable's type and message)
+ *   -32000 java.lang.ArithmeticException: / by zero
+ *
+ * In params, $name stands for the ref that a case before kept under that name, and ' for ".
+ */
+#include "tests/unit/unit.h"
+
+#include "jni/internal/machine.h"
+#include "jni/members.h"
+
+struct members_case {
+  const char *method; /* "new", "call", "get", "put" */
+  const char *params;
+  const char *wanted;
+  const char *keep; /* keeps the result's ref under this name; NULL: nothing is kept */
+};
+
+struct members_session {
+  struct jvm_thread *thread;
+  struct jvm_objects *objects;
+  struct jvm_limits limits;
+  struct jvm_guard guard; /* where check is not NULL */
+  struct arena arena;
+  struct {
+    const char *name;
+    uint32_t ref;
+  } kept[32];
+  size_t kept_count;
+};
+
+void members_session_init(struct members_session *session, struct jvm_thread *thread);
+void members_session_fini(struct members_session *session);
+
+/* Runs one case; prints it and fails the test where something else came of it. */
+void members_check(struct members_session *session, const struct members_case *one);
+void members_check_all(struct members_session *session, const struct members_case *cases, size_t count);
+
+/* What came of one operation, valid until the next. */
+struct text members_run(struct members_session *session, const char *method, const char *params,
+                        uint32_t *ref);
+uint32_t members_ref(struct members_session *session, const char *name);
+
+#define MEMBERS_CHECK(session, cases) members_check_all((session), (cases), COUNT_OF(cases))
+
+#endif
