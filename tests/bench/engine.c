@@ -1,0 +1,378 @@
+#include "engine.h"
+
+#include "base/clock.h"
+#include "link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum { EVENTS_MAX = 256 };
+static const uint64_t IDS_PER_CONNECTION = 1000000000;
+
+/* A request that is not answered yet. */
+struct pending {
+  uint64_t id;
+  uint64_t object;
+  int64_t since_ns; /* of the call's first step */
+  unsigned step;
+};
+
+struct connection {
+  struct link_listener listener; /* first: a listener is its connection */
+  struct engine *engine;
+  struct link *link;
+  struct pending *window; /* a ring of in_flight places */
+  unsigned first;
+  unsigned count;
+  uint64_t next_id;
+  uint64_t receiver;
+  uint64_t answered[WORKLOAD_STEPS_MAX];
+  bool waits_to_write;
+};
+
+struct engine {
+  const struct engine_config *config;
+  const struct link_kind *kind;
+  struct engine_result *result;
+  struct workload_text setup[2]; /* request, answer */
+  struct workload_text requests[WORKLOAD_STEPS_MAX];
+  struct workload_text answers[WORKLOAD_STEPS_MAX];
+  unsigned steps;
+  struct connection *connections;
+  struct buffer message; /* the one that is being made */
+  int epoll_fd;
+  int64_t now_ns; /* of the read that is being handled; 0: to be asked for */
+  int64_t begins_ns;
+  int64_t ends_ns; /* INT64_MAX: when `calls` are done */
+  uint64_t begun;  /* calls, warm-up included */
+  uint64_t done;
+  uint64_t open;      /* requests without an answer */
+  uint64_t next_look; /* `done` at which memory is looked at */
+};
+
+static int64_t now_of(struct engine *engine)
+{
+  if (engine->now_ns == 0)
+    engine->now_ns = clock_now_ns();
+  return engine->now_ns;
+}
+
+/* ---- memory of the watched process ---- */
+
+static uint64_t resident_kib(int pid)
+{
+  char path[64];
+  unsigned long long pages = 0;
+  snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+  FILE *file = fopen(path, "re");
+  if (file == NULL)
+    return 0;
+  if (fscanf(file, "%*u %llu", &pages) != 1)
+    pages = 0;
+  fclose(file);
+  return pages * ((uint64_t)sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/* Every hundredth of the calls, from the first tenth on. */
+static void look_at_memory(struct engine *engine)
+{
+  const struct engine_config *config = engine->config;
+  struct engine_memory *memory = &engine->result->memory;
+  uint64_t kib = resident_kib(config->watch_pid);
+  if (memory->at_tenth == 0)
+    memory->at_tenth = kib;
+  if (kib > memory->most)
+    memory->most = kib;
+  memory->at_end = kib;
+  uint64_t hundredth = config->calls / 100;
+  engine->next_look = engine->done + (hundredth > 0 ? hundredth : 1);
+}
+
+/* ---- requests and answers ---- */
+
+static void ask(struct connection *connection, const struct pending *request)
+{
+  struct engine *engine = connection->engine;
+  struct workload_facts facts = {
+      .id = connection->next_id++, .receiver = connection->receiver, .object = request->object};
+  unsigned place = (connection->first + connection->count++) % engine->config->in_flight;
+  connection->window[place] = *request;
+  connection->window[place].id = facts.id;
+  buffer_clear(&engine->message);
+  workload_write(&engine->requests[request->step], &facts, &engine->message);
+  engine->kind->send(connection->link, buffer_text(&engine->message));
+  engine->open++;
+}
+
+static bool may_begin(struct engine *engine)
+{
+  if (engine->ends_ns != INT64_MAX)
+    return now_of(engine) < engine->ends_ns;
+  return engine->config->calls == 0 || engine->begun < engine->config->warm_up + engine->config->calls;
+}
+
+static void begin_call(struct connection *connection)
+{
+  struct engine *engine = connection->engine;
+  if (!may_begin(engine))
+    return;
+  engine->begun++;
+  ask(connection, &(struct pending){.since_ns = now_of(engine)});
+}
+
+/* The measured time begins when the warm-up is done. */
+static void begin_measuring(struct engine *engine)
+{
+  engine->begins_ns = now_of(engine);
+  if (engine->config->calls == 0)
+    engine->ends_ns = engine->begins_ns + (int64_t)(engine->config->seconds * 1e9);
+}
+
+static void end_call(struct engine *engine, const struct pending *call)
+{
+  engine->done++;
+  if (engine->done > engine->config->warm_up)
+    histogram_record(&engine->result->latencies, (uint64_t)(now_of(engine) - call->since_ns));
+  else if (engine->done == engine->config->warm_up)
+    begin_measuring(engine);
+  if (engine->done == engine->next_look)
+    look_at_memory(engine);
+}
+
+static enum jp_status wrong_answer(struct engine *engine, const struct workload_text *expected,
+                                   const struct workload_facts *facts, struct text answer,
+                                   struct jp_error *error)
+{
+  buffer_clear(&engine->message);
+  workload_write(expected, facts, &engine->message);
+  return jp_fail(error, JP_INVALID, "expected %.*s but got %.*s", TEXT_ARGS(buffer_text(&engine->message)),
+                 TEXT_ARGS(answer));
+}
+
+static enum jp_status take_answer(struct link_listener *listener, struct text answer, struct jp_error *error)
+{
+  struct connection *connection = (struct connection *)listener;
+  struct engine *engine = connection->engine;
+  if (connection->count == 0)
+    return jp_fail(error, JP_INVALID, "an answer that was not asked for: %.*s", TEXT_ARGS(answer));
+  struct pending request = connection->window[connection->first];
+  connection->first = (connection->first + 1) % engine->config->in_flight;
+  connection->count--;
+  engine->open--;
+  struct workload_facts facts = {.id = request.id,
+                                 .count = ++connection->answered[request.step],
+                                 .receiver = connection->receiver,
+                                 .object = request.object,
+                                 .canned = engine->config->canned};
+  if (!workload_match(&engine->answers[request.step], &facts, answer))
+    return wrong_answer(engine, &engine->answers[request.step], &facts, answer, error);
+  request.object = facts.object;
+  if (++request.step < engine->steps) {
+    ask(connection, &request);
+    return JP_OK;
+  }
+  end_call(engine, &request);
+  begin_call(connection);
+  return JP_OK;
+}
+
+/* ---- setup ---- */
+
+static enum jp_status take_setup_answer(struct link_listener *listener, struct text answer,
+                                        struct jp_error *error)
+{
+  struct connection *connection = (struct connection *)listener;
+  struct engine *engine = connection->engine;
+  struct workload_facts facts = {.id = connection->next_id - 1};
+  if (!workload_match(&engine->setup[1], &facts, answer))
+    return wrong_answer(engine, &engine->setup[1], &facts, answer, error);
+  connection->receiver = facts.receiver;
+  engine->open--;
+  return JP_OK;
+}
+
+/* Asks the setup's request and waits for its answer. */
+static enum jp_status set_up(struct connection *connection, struct jp_error *error)
+{
+  struct engine *engine = connection->engine;
+  struct workload_facts facts = {.id = connection->next_id++};
+  struct pollfd readable = {.fd = engine->kind->fd(connection->link), .events = POLLIN};
+  connection->listener.answer = take_setup_answer;
+  buffer_clear(&engine->message);
+  workload_write(&engine->setup[0], &facts, &engine->message);
+  engine->kind->send(connection->link, buffer_text(&engine->message));
+  engine->open = 1;
+  enum jp_status status = JP_OK;
+  while (status == JP_OK && engine->open > 0) {
+    bool blocked;
+    bool again;
+    status = engine->kind->flush(connection->link, &blocked, &again, error);
+    if (status == JP_OK && !again && poll(&readable, 1, engine->config->stall_ms) == 0)
+      status = jp_fail(error, JP_IO, "no answer to the setup for %d ms", engine->config->stall_ms);
+    if (status == JP_OK)
+      status = engine->kind->receive(connection->link, &connection->listener, error);
+  }
+  connection->listener.answer = take_answer;
+  return status;
+}
+
+static enum jp_status open_connection(struct engine *engine, struct connection *connection,
+                                      const struct link_target *target, struct jp_error *error)
+{
+  connection->engine = engine;
+  connection->listener.answer = take_answer;
+  connection->next_id = (uint64_t)(connection - engine->connections + 1) * IDS_PER_CONNECTION;
+  connection->window = calloc(target->in_flight, sizeof(*connection->window));
+  if (connection->window == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "no memory for a window");
+  enum jp_status status = engine->kind->open(target, &connection->link, error);
+  if (status == JP_OK && engine->config->workload->setup.request != NULL)
+    status = set_up(connection, error);
+  if (status != JP_OK)
+    return status;
+  struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
+  if (epoll_ctl(engine->epoll_fd, EPOLL_CTL_ADD, engine->kind->fd(connection->link), &event) != 0)
+    return jp_fail(error, JP_IO, "epoll_ctl: %s", strerror(errno));
+  return JP_OK;
+}
+
+static bool parse_step(const struct workload_step *step, struct workload_text *request,
+                       struct workload_text *answer)
+{
+  return workload_text_parse(request, step->request) && workload_text_parse(answer, step->answer);
+}
+
+static enum jp_status parse_workload(struct engine *engine, struct jp_error *error)
+{
+  const struct workload_row *row = engine->config->workload;
+  bool good = row->setup.request == NULL || parse_step(&row->setup, &engine->setup[0], &engine->setup[1]);
+  while (good && engine->steps < WORKLOAD_STEPS_MAX && row->steps[engine->steps].request != NULL) {
+    unsigned step = engine->steps++;
+    good = parse_step(&row->steps[step], &engine->requests[step], &engine->answers[step]);
+  }
+  return good ? JP_OK : jp_fail(error, JP_INTERNAL, "the workload %s has a hole that is none", row->name);
+}
+
+static enum jp_status prepare(struct engine *engine, struct jp_error *error)
+{
+  const struct engine_config *config = engine->config;
+  struct link_target target;
+  enum jp_status status = link_target_parse(&target, config->address, &engine->kind, error);
+  if (status == JP_OK)
+    status = parse_workload(engine, error);
+  if (status != JP_OK)
+    return status;
+  target.in_flight = config->in_flight;
+  target.keeps_session = config->workload->keeps_session;
+  engine->connections = calloc(config->connections, sizeof(*engine->connections));
+  engine->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+  if (engine->connections == NULL || engine->epoll_fd < 0)
+    return jp_fail(error, JP_NO_MEMORY, "no memory or no epoll set for %u connections", config->connections);
+  for (unsigned i = 0; status == JP_OK && i < config->connections; i++)
+    status = open_connection(engine, &engine->connections[i], &target, error);
+  return status;
+}
+
+/* ---- the loop ---- */
+
+static enum jp_status await_writable(struct connection *connection, bool blocked, struct jp_error *error)
+{
+  struct engine *engine = connection->engine;
+  if (connection->waits_to_write == blocked)
+    return JP_OK;
+  connection->waits_to_write = blocked;
+  struct epoll_event event = {.events = EPOLLIN | (blocked ? (uint32_t)EPOLLOUT : 0), .data.ptr = connection};
+  if (epoll_ctl(engine->epoll_fd, EPOLL_CTL_MOD, engine->kind->fd(connection->link), &event) != 0)
+    return jp_fail(error, JP_IO, "epoll_ctl: %s", strerror(errno));
+  return JP_OK;
+}
+
+static enum jp_status flush(struct connection *connection, bool *again, struct jp_error *error)
+{
+  bool blocked;
+  enum jp_status status = connection->engine->kind->flush(connection->link, &blocked, again, error);
+  return status != JP_OK ? status : await_writable(connection, blocked, error);
+}
+
+static enum jp_status serve_connection(struct connection *connection, struct jp_error *error)
+{
+  struct engine *engine = connection->engine;
+  enum jp_status status = JP_OK;
+  bool again = true;
+  while (status == JP_OK && again) {
+    engine->now_ns = 0;
+    status = engine->kind->receive(connection->link, &connection->listener, error);
+    if (status == JP_OK)
+      status = flush(connection, &again, error);
+  }
+  return status;
+}
+
+static enum jp_status fill_windows(struct engine *engine, struct jp_error *error)
+{
+  const struct engine_config *config = engine->config;
+  enum jp_status status = JP_OK;
+  engine->now_ns = 0;
+  if (config->warm_up == 0)
+    begin_measuring(engine);
+  for (unsigned i = 0; status == JP_OK && i < config->connections; i++) {
+    struct connection *connection = &engine->connections[i];
+    for (unsigned n = 0; n < config->in_flight; n++)
+      begin_call(connection);
+    bool again;
+    status = flush(connection, &again, error);
+    if (status == JP_OK && again)
+      status = serve_connection(connection, error);
+  }
+  return status;
+}
+
+static enum jp_status run_loop(struct engine *engine, struct jp_error *error)
+{
+  struct epoll_event events[EVENTS_MAX];
+  enum jp_status status = fill_windows(engine, error);
+  while (status == JP_OK && engine->open > 0) {
+    int count = epoll_wait(engine->epoll_fd, events, EVENTS_MAX, engine->config->stall_ms);
+    if (count == 0)
+      return jp_fail(error, JP_IO, "no answer for %d ms, %llu requests open", engine->config->stall_ms,
+                     (unsigned long long)engine->open);
+    if (count < 0 && errno != EINTR)
+      return jp_fail(error, JP_IO, "epoll_wait: %s", strerror(errno));
+    for (int i = 0; status == JP_OK && i < count; i++)
+      status = serve_connection(events[i].data.ptr, error);
+  }
+  return status;
+}
+
+static void release(struct engine *engine)
+{
+  for (unsigned i = 0; engine->connections != NULL && i < engine->config->connections; i++) {
+    engine->kind->close(engine->connections[i].link);
+    free(engine->connections[i].window);
+  }
+  free(engine->connections);
+  buffer_fini(&engine->message);
+  if (engine->epoll_fd >= 0)
+    close(engine->epoll_fd);
+}
+
+enum jp_status engine_run(const struct engine_config *config, struct engine_result *result,
+                          struct jp_error *error)
+{
+  struct engine engine = {.config = config, .result = result, .epoll_fd = -1, .ends_ns = INT64_MAX};
+  memset(result, 0, sizeof(*result));
+  buffer_init(&engine.message);
+  if (config->watch_pid != 0 && config->calls >= 10)
+    engine.next_look = config->warm_up + config->calls / 10;
+  enum jp_status status = prepare(&engine, error);
+  if (status == JP_OK)
+    status = run_loop(&engine, error);
+  result->calls = engine.done - config->warm_up;
+  result->seconds = (double)(now_of(&engine) - engine.begins_ns) / 1e9;
+  release(&engine);
+  return status;
+}

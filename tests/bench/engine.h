@@ -1,0 +1,48 @@
+#ifndef JPEER_BENCH_ENGINE_H
+#define JPEER_BENCH_ENGINE_H
+/*
+ * The load: a number of connections, each with a window of open calls, driven by one thread and one epoll
+ * set.
+ *
+ * Every answer is held against what was asked, in the order it was asked in: an answer that is wrong, late or
+ * out of its turn ends the run with an error. Nothing is allocated while calls are measured.
+ *
+ * A call's latency runs from the moment that the answer before it was read (so its own making and sending is
+ * in it) to the moment that its answer was read; answers that one read brings have one such moment.
+ */
+#include "histogram.h"
+#include "workload.h"
+
+#include "base/status.h"
+
+struct engine_config {
+  const char *address;
+  const struct workload_row *workload;
+  unsigned connections;
+  unsigned in_flight; /* calls a connection */
+  uint64_t warm_up;   /* calls that are not measured, all connections together */
+  uint64_t calls;     /* calls that are; 0: `seconds` counts */
+  double seconds;
+  int stall_ms;  /* no answer for so long ends the run with an error */
+  int watch_pid; /* the process whose resident memory is looked at; 0: none */
+  bool canned;   /* the server is jpeer-bench-floor */
+};
+
+/* Resident memory of the watched process, in KiB; all 0 where none is watched. */
+struct engine_memory {
+  uint64_t at_tenth; /* when a tenth of the calls was done; with `calls` only */
+  uint64_t at_end;
+  uint64_t most; /* of all looks, one in each hundredth, from the first tenth on */
+};
+
+struct engine_result {
+  uint64_t calls;
+  double seconds;
+  struct histogram latencies;
+  struct engine_memory memory;
+};
+
+enum jp_status engine_run(const struct engine_config *config, struct engine_result *result,
+                          struct jp_error *error) JP_MUST_CHECK;
+
+#endif

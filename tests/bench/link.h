@@ -1,0 +1,56 @@
+#ifndef JPEER_BENCH_LINK_H
+#define JPEER_BENCH_LINK_H
+/*
+ * One connection of the load generator, whatever carries it: messages go in, messages come out, nothing
+ * blocks once it is open. A new transport is a new row of link_kinds.
+ *
+ * One thread. Caller frees with kind->close.
+ */
+#include "base/buffer.h"
+#include "base/status.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct link;
+
+struct link_target {
+  const char *address; /* "ws://127.0.0.1:4711/rpc" */
+  char host[64];       /* numeric IPv4 */
+  char port[8];
+  char path[64];
+  unsigned in_flight; /* the most requests that are open at a time */
+  bool keeps_session; /* HTTP: send a `peer-id` */
+};
+
+/* Who gets the answers; the text is borrowed for the call. */
+struct link_listener {
+  enum jp_status (*answer)(struct link_listener *listener, struct text answer, struct jp_error *error);
+};
+
+struct link_kind {
+  const char *scheme;
+  /* Connects, and shakes hands, blocking. */
+  enum jp_status (*open)(const struct link_target *target, struct link **link, struct jp_error *error);
+  void (*close)(struct link *link);
+  /* Level-triggered: readable when `receive` may find something. */
+  int (*fd)(const struct link *link);
+  /* Queues a message; flush sends it. */
+  void (*send)(struct link *link, struct text message);
+  /* Sends what is queued. *blocked: the rest waits until the descriptor is writable. *again: answers have
+   * come that the descriptor will not tell of: call receive. */
+  enum jp_status (*flush)(struct link *link, bool *blocked, bool *again, struct jp_error *error);
+  /* Reads once what is there and hands on every whole answer. */
+  enum jp_status (*receive)(struct link *link, struct link_listener *listener, struct jp_error *error);
+};
+
+extern const struct link_kind link_websocket;
+extern const struct link_kind link_http;
+extern const struct link_kind link_zeromq;
+
+/* Takes an address apart and finds what carries it. JP_INVALID. address is borrowed. */
+enum jp_status link_target_parse(struct link_target *target, const char *address,
+                                 const struct link_kind **kind, struct jp_error *error) JP_MUST_CHECK;
+
+#endif

@@ -1,0 +1,125 @@
+/* ZeroMQ: a DEALER a connection, one context and so one I/O thread for all of them. */
+#include "link.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <zmq.h>
+
+struct link {
+  void *socket;
+  bool failed; /* a message could not be queued */
+};
+
+/* Made with the first socket, ended with the last. */
+static void *shared_context;
+static unsigned shared_users;
+
+static enum jp_status zeromq_fail(struct jp_error *error, const char *what)
+{
+  return jp_fail(error, JP_IO, "%s: %s", what, zmq_strerror(errno));
+}
+
+static void zeromq_close(struct link *link)
+{
+  if (link == NULL)
+    return;
+  if (link->socket != NULL)
+    zmq_close(link->socket);
+  free(link);
+  if (--shared_users == 0) {
+    zmq_ctx_term(shared_context);
+    shared_context = NULL;
+  }
+}
+
+/* No high-water marks, so that a send never waits: what is in flight is bounded by the window. */
+static enum jp_status connect_socket(struct link *link, const char *address, struct jp_error *error)
+{
+  const int none = 0;
+  if (shared_context == NULL)
+    shared_context = zmq_ctx_new();
+  link->socket = shared_context == NULL ? NULL : zmq_socket(shared_context, ZMQ_DEALER);
+  if (link->socket == NULL || zmq_setsockopt(link->socket, ZMQ_SNDHWM, &none, sizeof(none)) != 0 ||
+      zmq_setsockopt(link->socket, ZMQ_RCVHWM, &none, sizeof(none)) != 0 ||
+      zmq_setsockopt(link->socket, ZMQ_LINGER, &none, sizeof(none)) != 0 ||
+      zmq_connect(link->socket, address) != 0)
+    return zeromq_fail(error, address);
+  return JP_OK;
+}
+
+static enum jp_status zeromq_open(const struct link_target *target, struct link **link,
+                                  struct jp_error *error)
+{
+  struct link *made = calloc(1, sizeof(*made));
+  if (made == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "no memory for a connection");
+  shared_users++;
+  enum jp_status status = connect_socket(made, target->address, error);
+  if (status != JP_OK) {
+    zeromq_close(made);
+    return status;
+  }
+  *link = made;
+  return JP_OK;
+}
+
+static int zeromq_fd(const struct link *link)
+{
+  int fd = -1;
+  size_t size = sizeof(fd);
+  zmq_getsockopt(link->socket, ZMQ_FD, &fd, &size);
+  return fd;
+}
+
+static void zeromq_send(struct link *link, struct text message)
+{
+  if (zmq_send(link->socket, message.data, message.len, ZMQ_DONTWAIT) < 0)
+    link->failed = true;
+}
+
+/* The descriptor tells of commands, not of messages: whatever was done with the socket, its events are read
+ * before anybody waits for the descriptor. */
+static enum jp_status zeromq_flush(struct link *link, bool *blocked, bool *again, struct jp_error *error)
+{
+  int events = 0;
+  size_t size = sizeof(events);
+  *blocked = false;
+  if (link->failed)
+    return jp_fail(error, JP_IO, "zmq_send refused a message");
+  if (zmq_getsockopt(link->socket, ZMQ_EVENTS, &events, &size) != 0)
+    return zeromq_fail(error, "ZMQ_EVENTS");
+  *again = (events & ZMQ_POLLIN) != 0;
+  return JP_OK;
+}
+
+static enum jp_status zeromq_receive(struct link *link, struct link_listener *listener,
+                                     struct jp_error *error)
+{
+  zmq_msg_t message;
+  zmq_msg_init(&message);
+  enum jp_status status = JP_OK;
+  while (status == JP_OK) {
+    if (zmq_msg_recv(&message, link->socket, ZMQ_DONTWAIT) < 0) {
+      if (errno != EAGAIN)
+        status = zeromq_fail(error, "zmq_msg_recv");
+      break;
+    }
+    if (zmq_msg_more(&message))
+      status = jp_fail(error, JP_INVALID, "an answer of more than one part");
+    else
+      status =
+          listener->answer(listener, (struct text){zmq_msg_data(&message), zmq_msg_size(&message)}, error);
+  }
+  zmq_msg_close(&message);
+  return status;
+}
+
+const struct link_kind link_zeromq = {
+    .scheme = "tcp",
+    .open = zeromq_open,
+    .close = zeromq_close,
+    .fd = zeromq_fd,
+    .send = zeromq_send,
+    .flush = zeromq_flush,
+    .receive = zeromq_receive,
+};

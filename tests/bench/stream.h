@@ -1,0 +1,37 @@
+#ifndef JPEER_BENCH_STREAM_H
+#define JPEER_BENCH_STREAM_H
+/* A TCP connection with a buffer each way: what the WebSocket and the HTTP link share. One thread. */
+#include "link.h"
+
+struct stream {
+  int fd; /* -1: not connected */
+  struct buffer in;
+  struct buffer out;
+  size_t taken; /* how much of `in` has been used */
+};
+
+void stream_init(struct stream *stream);
+void stream_fini(struct stream *stream);
+
+/* Connects, with TCP_NODELAY; the socket blocks until stream_unblock. JP_IO. */
+enum jp_status stream_connect(struct stream *stream, const struct link_target *target,
+                              struct jp_error *error) JP_MUST_CHECK;
+enum jp_status stream_unblock(struct stream *stream, struct jp_error *error) JP_MUST_CHECK;
+
+/* Writes `out` as far as it goes; *blocked: not all. JP_IO. */
+enum jp_status stream_flush(struct stream *stream, bool *blocked, struct jp_error *error) JP_MUST_CHECK;
+/* Reads once, behind what is there. JP_CLOSED at the end of the stream; JP_IO. */
+enum jp_status stream_read(struct stream *stream, struct jp_error *error) JP_MUST_CHECK;
+
+/* What was read and not used yet; borrowed until the next read. */
+static inline struct text stream_unused(const struct stream *stream)
+{
+  return text_slice(buffer_text(&stream->in), stream->taken, stream->in.len);
+}
+
+/* Reads, blocking, until the empty line that ends an HTTP head, and takes it. *head is borrowed until the
+ * next read. JP_CLOSED, JP_IO. */
+enum jp_status stream_read_head(struct stream *stream, struct text *head,
+                                struct jp_error *error) JP_MUST_CHECK;
+
+#endif
