@@ -64,6 +64,7 @@ static enum jp_status bind_sockets(struct run *run, struct jp_error *error)
   config.busy_timeout_ms = options->busy_timeout_ms;
   config.message_max = options->message_max;
   config.send_buffer_max = options->send_buffer_max;
+  config.zmq_pending_max = options->zmq_pending_max;
   config.connections_max = options->connections_max;
   config.header_timeout_ms = options->header_timeout_ms;
   config.body_timeout_ms = options->body_timeout_ms;

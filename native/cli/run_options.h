@@ -59,6 +59,7 @@ struct run_options {
   size_t depth_max;
   size_t batch_max;
   size_t send_buffer_max;
+  size_t zmq_pending_max;
   size_t connections_max;
   int64_t header_timeout_ms;
   int64_t body_timeout_ms;

@@ -41,6 +41,7 @@ void net_config_defaults(struct net_config *config)
                                 .busy_timeout_ms = 5000,
                                 .message_max = (size_t)16 << 20,
                                 .send_buffer_max = (size_t)16 << 20,
+                                .zmq_pending_max = 1000,
                                 .connections_max = CONNECTIONS_MAX,
                                 .header_timeout_ms = 10000,
                                 .body_timeout_ms = 60000,
@@ -106,12 +107,11 @@ static enum jp_status bind_json(struct net_server *server, struct jp_error *erro
 
 static enum jp_status bind_zmq(struct net_server *server, struct jp_error *error)
 {
-  enum { PENDING_MAX = 1000 }; /* as many as the pipe itself holds */
   const struct net_config *config = &server->config;
   struct zeromq_config zmq = {.host = config->zmq.host,
                               .port = config->zmq.port,
                               .message_max = config->message_max,
-                              .pending_max = PENDING_MAX,
+                              .pending_max = config->zmq_pending_max,
                               .send_buffer_max = config->send_buffer_max,
                               .handshake_ms = config->header_timeout_ms};
   enum jp_status status = zeromq_bind(&zmq, &server->zeromq, error);
