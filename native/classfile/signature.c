@@ -35,17 +35,25 @@ static const char *primitive_name(char letter)
   return NULL;
 }
 
-/* What no identifier contains: in a descriptor (JVMS 4.2.2), in a signature (JVMS 4.7.9.1). '/' is looked at
- * apart. */
-static const struct text descriptor_stops = TEXT(".;[");
-static const struct text signature_stops = TEXT(".;[<>:");
+/* What ends an identifier: of a descriptor (JVMS 4.2.2), and of a signature (JVMS 4.7.9.1), which takes less.
+ * '/' is looked at apart. */
+enum stops { DESCRIPTOR_STOPS = 1, SIGNATURE_STOPS = 2 };
+
+static const uint8_t stops_at[UINT8_MAX + 1] = {
+    ['.'] = DESCRIPTOR_STOPS | SIGNATURE_STOPS,
+    [';'] = DESCRIPTOR_STOPS | SIGNATURE_STOPS,
+    ['['] = DESCRIPTOR_STOPS | SIGNATURE_STOPS,
+    ['<'] = SIGNATURE_STOPS,
+    ['>'] = SIGNATURE_STOPS,
+    [':'] = SIGNATURE_STOPS,
+};
 
 /* A class name up to one of the stops; its '/' leave as '.'. */
-static bool read_class_name(struct text *rest, struct text stops, struct buffer *out)
+static bool read_class_name(struct text *rest, enum stops stops, struct buffer *out)
 {
   size_t length = 0;
   bool after_break = true;
-  for (; length < rest->len && memchr(stops.data, rest->data[length], stops.len) == NULL; length++) {
+  for (; length < rest->len && (stops_at[(uint8_t)rest->data[length]] & stops) == 0; length++) {
     bool is_break = rest->data[length] == '/';
     if (is_break && after_break)
       return false;
@@ -69,7 +77,7 @@ static bool read_class_name(struct text *rest, struct text stops, struct buffer 
 static bool read_identifier(struct text *rest, struct buffer *out)
 {
   struct text before = *rest;
-  if (!read_class_name(rest, signature_stops, out))
+  if (!read_class_name(rest, SIGNATURE_STOPS, out))
     return false;
   return memchr(before.data, '/', before.len - rest->len) == NULL;
 }
@@ -105,7 +113,7 @@ static bool read_type_arguments(struct text *rest, unsigned depth, struct buffer
 /* After the 'L'. */
 static bool read_class_type(struct text *rest, unsigned depth, struct buffer *out)
 {
-  if (!read_class_name(rest, signature_stops, out))
+  if (!read_class_name(rest, SIGNATURE_STOPS, out))
     return false;
   for (;;) {
     if (take(rest, '<') && !read_type_arguments(rest, depth + 1, out))
@@ -196,7 +204,7 @@ bool descriptor_read_type(struct text *rest, struct buffer *out)
     if (take(rest, 'V'))
       return dimensions == 0;
     *rest = text_slice(*rest, 1, rest->len);
-  } else if (!take(rest, 'L') || !read_class_name(rest, descriptor_stops, out) || !take(rest, ';')) {
+  } else if (!take(rest, 'L') || !read_class_name(rest, DESCRIPTOR_STOPS, out) || !take(rest, ';')) {
     return false;
   }
   for (unsigned i = 0; i < dimensions; i++)

@@ -3,7 +3,7 @@
 #include "base/base64.h"
 
 /* Metadata repeats itself so much that the quick level is small enough (docs/metadata.md has the figures). */
-enum { LEVEL = 1, GZIP_WINDOW = 15 + 16, MEMORY_LEVEL = 8, PIECE = 3 * 5 * 1024 };
+enum { LEVEL = 3, GZIP_WINDOW = 15 + 16, MEMORY_LEVEL = 8, PIECE = 3 * 5 * 1024 };
 
 enum jp_status meta_gzip_init(struct meta_gzip *gzip)
 {
