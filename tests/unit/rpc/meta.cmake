@@ -2,3 +2,11 @@
 jpeer_unit_test(test_rpc_meta test_meta.c jpeer_rpc PkgConfig::JANSSON ZLIB::ZLIB)
 target_compile_definitions(test_rpc_meta PRIVATE TEST_CLASSES="${CMAKE_BINARY_DIR}/tests/classfile-classes")
 add_dependencies(test_rpc_meta classfile_test_classes)
+
+add_executable(test_rpc_meta_jdk test_meta_jdk.c)
+target_link_libraries(test_rpc_meta_jdk PRIVATE jpeer_flags PkgConfig::CMOCKA jpeer_rpc PkgConfig::JANSSON)
+get_filename_component(javac ${Java_JAVAC_EXECUTABLE} REALPATH)
+get_filename_component(bin ${javac} DIRECTORY)
+get_filename_component(java_home ${bin} DIRECTORY)
+add_test(NAME test_rpc_meta_jdk COMMAND test_rpc_meta_jdk ${java_home})
+set_tests_properties(test_rpc_meta_jdk PROPERTIES LABELS unit TIMEOUT 120)
