@@ -399,6 +399,7 @@ const struct option run_option_rows[] = {
      .max = DAY_MS},
 
     {.group = "Also:", .names = {"--help", "-h"}, .help = "shows this", .read = option_read_switch, AT(help)},
+    {.names = {"--version"}, .help = "shows the version", .read = option_read_switch, AT(version)},
 };
 const size_t run_option_count = sizeof run_option_rows / sizeof run_option_rows[0];
 

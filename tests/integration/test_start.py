@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import tempfile
-import threading
 import unittest
 from pathlib import Path
 
@@ -153,13 +152,15 @@ class Application(unittest.TestCase):
         with Peer(application=(MAIN, "wait", "two words", "ü")) as peer:
             with WebSocketClient(peer) as client:
                 self.assertEqual(client.call("fixtures.Calculator", "add", 2, 3), "5")
+            peer.await_stdout("main wait,two words,ü\n")
             self.assertEqual(peer.stop(), 0)
-            self.assertIn("main wait,two words,ü\n", peer.stdout())
+
+    def run_application(self, *arguments):
+        return run_to_end("run", "--json-rpc", "auto", "--zmq-rpc", "auto", *jvm_options(), *arguments)
 
     def test_the_process_ends_with_the_last_thread(self):
-        peer = Peer(application=(MAIN, "return"))
-        self.assertEqual(peer.wait(), 0)
-        peer.close()
+        done = self.run_application("-cp", FIXTURES, MAIN, "return")
+        self.assertEqual((done.returncode, done.stdout), (0, "main return\n"))
 
     def test_a_thread_keeps_the_process(self):
         with Peer(application=(MAIN, "keep-alive")) as peer:
@@ -168,13 +169,14 @@ class Application(unittest.TestCase):
             self.assertEqual(peer.wait(), 0)
 
     def test_main_of_a_jar(self):
-        with Peer("-jar", FIXTURES, application=("exit", "7"), class_path=None) as peer:
-            self.assertEqual(peer.wait(), 7)
+        done = self.run_application("-jar", FIXTURES, "exit", "7")
+        self.assertEqual((done.returncode, done.stdout), (7, "main exit,7\n"))
 
     def test_an_uncaught_exception_is_reported_and_1(self):
-        with Peer(application=("fixtures.UncaughtMain",)) as peer:
-            self.assertEqual(peer.wait(), 1)
-            self.assertIn("IllegalStateException: main failed", peer.stderr())
+        done = self.run_application("-cp", FIXTURES, "fixtures.UncaughtMain")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("IllegalStateException: main failed", done.stderr)
+        self.assertIn("at fixtures.UncaughtMain.main", done.stderr)
 
     def test_exit_in_a_call_ends_with_its_status(self):
         with Peer() as peer:
@@ -204,7 +206,7 @@ class Stopping(unittest.TestCase):
         with Peer() as peer:
             client = WebSocketClient(peer)
             client.control("ping")
-            peer.signal(number)
+            peer.send_signal(number)
             with self.assertRaises(websockets.ConnectionClosed) as closed:
                 client.receive()
             self.assertEqual(closed.exception.rcvd.code, 1001)
@@ -222,7 +224,7 @@ class Stopping(unittest.TestCase):
             client, other = WebSocketClient(peer), WebSocketClient(peer)
             start_blocked_call(client, method="sleep", args="[500]")
             await_running(other, 1)
-            peer.signal(signal.SIGTERM)
+            peer.send_signal(signal.SIGTERM)
             self.assertIn('"id":"blocked","result":{"void":true}', client.receive())
             self.assertEqual(peer.wait(), 0)
 
@@ -231,7 +233,7 @@ class Stopping(unittest.TestCase):
             client, other = WebSocketClient(peer), WebSocketClient(peer)
             start_blocked_call(client)
             await_running(other, 1)
-            peer.signal(signal.SIGTERM)
+            peer.send_signal(signal.SIGTERM)
             reply = client.receive()
             self.assertIn('"id":"blocked"', reply)
             self.assertIn("shutting down", reply)
@@ -242,7 +244,7 @@ class Stopping(unittest.TestCase):
             client, other = WebSocketClient(peer), WebSocketClient(peer)
             start_blocked_call(client)
             await_running(other, 1)
-            peer.signal(signal.SIGTERM)
+            peer.send_signal(signal.SIGTERM)
             with self.assertRaises(websockets.ConnectionClosed):
                 while True:
                     other.receive()
@@ -252,12 +254,8 @@ class Stopping(unittest.TestCase):
 
     def test_sigquit_prints_a_thread_dump(self):
         with Peer() as peer:
-            peer.signal(signal.SIGQUIT)
-            for _ in range(3000):
-                if "Full thread dump" in peer.stdout():
-                    break
-                threading.Event().wait(0.01)
-            self.assertIn("Full thread dump", peer.stdout())
+            peer.send_signal(signal.SIGQUIT)
+            peer.await_stdout("Full thread dump")
             with WebSocketClient(peer) as client:
                 client.control("ping")
 
@@ -284,7 +282,7 @@ class Stopping(unittest.TestCase):
             client, other = WebSocketClient(peer), WebSocketClient(peer)
             start_blocked_call(client)
             await_running(other, 1)
-            peer.signal(signal.SIGTERM)
+            peer.send_signal(signal.SIGTERM)
             try:
                 other.call("fixtures.Calculator", "add", 1, 2)
             except RpcError as error:

@@ -113,9 +113,15 @@ class WebSocketClient(Client):
 
     def __init__(self, peer, headers=None):
         super().__init__()
+        self.socket = None
         self.loop = asyncio.new_event_loop()
-        self.socket = self._run(websockets.connect(peer.address("ws"), extra_headers=headers or {}, max_size=None,
-                                                   compression=None, ping_interval=None))
+        peer.clients.append(self)
+        self.socket = self._run(self._connect(peer.address("ws"), headers or {}))
+
+    @staticmethod
+    async def _connect(address, headers):
+        return await websockets.connect(address, extra_headers=headers, max_size=None, compression=None,
+                                        ping_interval=None)
 
     def _run(self, awaitable):
         async def within_time():
@@ -142,15 +148,12 @@ class WebSocketClient(Client):
         self.receive()
         return reply
 
-    def vanish(self):
-        """Drops the connection without a word."""
-        self.socket.transport.abort()
-        self.close()
-
     def close(self):
-        if not self.loop.is_closed():
+        if self.loop.is_closed():
+            return
+        if self.socket is not None:
             self._run(self.socket.close())
-            self.loop.close()
+        self.loop.close()
 
 
 class HttpClient(Client):

@@ -40,14 +40,17 @@ def jvm_options():
     return ["-J", "-Xcheck:jni"] if os.environ.get("JPEER_CHECK_JNI") == "1" else []
 
 
-def run_to_end(*arguments, env=None, timeout=START_SECONDS):
-    """Runs jpeer with these arguments until it ends: the completed process, its output as text."""
-    return subprocess.run([BINARY, *arguments], env=env or environment(), timeout=timeout, capture_output=True,
-                          text=True, check=False)
-
-
 def complaints_in(text):
     return [line for line in text.splitlines() if COMPLAINTS.search(line)]
+
+
+def run_to_end(*arguments, env=None, timeout=START_SECONDS):
+    """Runs jpeer with these arguments until it ends: the completed process, its output as text."""
+    done = subprocess.run([BINARY, *arguments], env=env or environment(), timeout=timeout, capture_output=True,
+                          text=True, check=False)
+    found = complaints_in(done.stderr + done.stdout)
+    assert not found, f"jpeer was not clean: {found[:5]}"
+    return done
 
 
 class Peer:
@@ -69,16 +72,17 @@ class Peer:
         self.errors = open(Path(self.folder.name) / "stderr", "w+", encoding="utf-8", errors="replace")
         self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=self.output,
                                         stderr=self.errors, env=env or environment())
+        self.clients = []  # those that close() has to close, whatever became of the peer
         self.facts = self._await_ready()
 
     def _await_ready(self):
         deadline = time.monotonic() + START_SECONDS
         while not self.ready_file.exists():
-            if self.process.poll() is not None:
-                raise AssertionError(f"the peer ended with status {self.process.returncode}: {self.stderr()}")
-            if time.monotonic() > deadline:
-                self.process.kill()
-                raise AssertionError(f"the peer was not ready in {START_SECONDS} s: {self.stderr()}")
+            ended = self.process.poll() is not None
+            if ended or time.monotonic() > deadline:
+                errors = self.stderr()
+                self.close()
+                raise AssertionError(f"the peer {'ended' if ended else 'is not ready'}: {errors}")
             time.sleep(0.005)
         return json.loads(self.ready_file.read_text(encoding="utf-8"))
 
@@ -95,11 +99,17 @@ class Peer:
     def stderr(self):
         return Path(self.errors.name).read_text(encoding="utf-8", errors="replace")
 
+    def await_stdout(self, text):
+        deadline = time.monotonic() + START_SECONDS
+        while text not in self.stdout():
+            assert time.monotonic() < deadline, f"{text!r} was never printed: {self.stdout()}{self.stderr()}"
+            time.sleep(0.005)
+
     def resident_kib(self):
         status = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii")
         return int(re.search(r"VmRSS:\s+(\d+)", status).group(1))
 
-    def signal(self, number):
+    def send_signal(self, number):
         self.process.send_signal(number)
 
     def wait(self, timeout=STOP_SECONDS):
@@ -116,13 +126,15 @@ class Peer:
 
     def stop(self, number=signal.SIGTERM):
         if self.process.poll() is None:
-            self.signal(number)
+            self.send_signal(number)
         return self.wait()
 
     def close(self):
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+        for client in self.clients:
+            client.close()
         self.output.close()
         self.errors.close()
         self.folder.cleanup()
