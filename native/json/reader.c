@@ -3,11 +3,13 @@
 #include "json/scan.h"
 
 #include <assert.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
-/* Behind the closing quote of the string at p; the text is valid, so there is one. */
-static const char *skip_string(const char *p, const char *end)
+/* Behind the closing quote of the string that p is in; the text is valid, so there is one. */
+static const char *skip_string_rest(const char *p, const char *end)
 {
-  p++;
   for (;;) {
     while (end - p >= 8) {
       uint64_t word = scan_load(p);
@@ -28,10 +30,88 @@ static const char *skip_string(const char *p, const char *end)
   }
 }
 
+static const char *skip_string(const char *p, const char *end) /* p is at its opening quote */
+{
+  return skip_string_rest(p + 1, end);
+}
+
+/* A place in a container that is being passed over. */
+struct skip {
+  const char *next;
+  size_t depth;   /* what is open */
+  bool in_string; /* next is in one */
+};
+
+#ifdef __SSE2__
+enum { BLOCK = 16 };
+
+/* One bit a byte, the first byte lowest. */
+static unsigned mark_equal(__m128i bytes, char wanted)
+{
+  return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(wanted)));
+}
+
+/* Each bit becomes the parity of itself and all below it: from an opening quote up to its closing one it
+ * is 1. */
+static unsigned fill_between(unsigned quotes)
+{
+  for (int step = 1; step < BLOCK; step *= 2)
+    quotes ^= quotes << step;
+  return quotes & ((1u << BLOCK) - 1);
+}
+
+/* True where the container ends among these brackets; skip->next is then behind its end. */
+static bool skip_brackets(struct skip *skip, unsigned opens, unsigned closes)
+{
+  for (unsigned marks = opens | closes; marks != 0; marks &= marks - 1) {
+    unsigned at = (unsigned)__builtin_ctz(marks);
+    if ((opens >> at & 1) != 0) {
+      skip->depth++;
+    } else if (--skip->depth == 0) {
+      skip->next += at + 1;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Sixteen bytes a step, up to the container's end, to a block with an escape, or to the last part of a block.
+ */
+static void skip_blocks(struct skip *skip, const char *end)
+{
+  for (; end - skip->next >= BLOCK; skip->next += BLOCK) {
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)skip->next);
+    if (mark_equal(bytes, '\\') != 0)
+      return;
+    unsigned strings = fill_between(mark_equal(bytes, '"'));
+    if (skip->in_string)
+      strings ^= (1u << BLOCK) - 1;
+    /* With this bit set '[' is '{' and ']' is '}'; outside strings no other byte becomes one of them. */
+    bytes = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
+    unsigned opens = mark_equal(bytes, '{') & ~strings;
+    unsigned closes = mark_equal(bytes, '}') & ~strings;
+    if (skip_brackets(skip, opens, closes)) {
+      skip->in_string = false;
+      return;
+    }
+    skip->in_string = (strings >> (BLOCK - 1) & 1) != 0;
+  }
+}
+#else
+static void skip_blocks(struct skip *skip, const char *end)
+{
+  (void)skip;
+  (void)end;
+}
+#endif
+
 static const char *skip_container(const char *p, const char *end)
 {
-  size_t depth = 0;
-  while (p < end) {
+  struct skip skip = {.next = p + 1, .depth = 1};
+  skip_blocks(&skip, end);
+  p = skip.in_string ? skip_string_rest(skip.next, end) : skip.next;
+  size_t depth = skip.depth;
+  while (depth > 0 && p < end) {
     switch (*p) {
     case '"':
       p = skip_string(p, end);
@@ -42,15 +122,14 @@ static const char *skip_container(const char *p, const char *end)
       break;
     case '}':
     case ']':
-      if (--depth == 0)
-        return p + 1;
+      depth--;
       break;
     default:
       break;
     }
     p++;
   }
-  return end;
+  return p;
 }
 
 static const char *skip_plain(const char *p, const char *end)
@@ -60,43 +139,46 @@ static const char *skip_plain(const char *p, const char *end)
   return p;
 }
 
-static struct json_value value_at(const char *p, const char *end)
+static enum json_kind kind_at(const char *p)
 {
-  enum json_kind kind = JSON_KIND_NUMBER;
-  const char *behind;
   switch (*p) {
   case '"':
-    kind = JSON_KIND_STRING;
-    behind = skip_string(p, end);
-    break;
+    return JSON_KIND_STRING;
   case '{':
+    return JSON_KIND_OBJECT;
   case '[':
-    kind = *p == '{' ? JSON_KIND_OBJECT : JSON_KIND_ARRAY;
-    behind = skip_container(p, end);
-    break;
+    return JSON_KIND_ARRAY;
   case 't':
-    kind = JSON_KIND_TRUE;
-    behind = p + 4;
-    break;
+    return JSON_KIND_TRUE;
   case 'f':
-    kind = JSON_KIND_FALSE;
-    behind = p + 5;
-    break;
+    return JSON_KIND_FALSE;
   case 'n':
-    kind = JSON_KIND_NULL;
-    behind = p + 4;
-    break;
+    return JSON_KIND_NULL;
   default:
-    behind = skip_plain(p, end);
-    break;
+    return JSON_KIND_NUMBER;
   }
+}
+
+static struct json_value value_at(const char *p, const char *end)
+{
+  enum json_kind kind = kind_at(p);
+  const char *behind;
+  if (kind == JSON_KIND_STRING)
+    behind = skip_string(p, end);
+  else if (kind == JSON_KIND_ARRAY || kind == JSON_KIND_OBJECT)
+    behind = skip_container(p, end);
+  else
+    behind = skip_plain(p, end);
   return (struct json_value){kind, {p, (size_t)(behind - p)}};
 }
 
 struct json_value json_root(struct text validated)
 {
   const char *end = validated.data + validated.len;
-  return value_at(scan_space(validated.data, end), end);
+  const char *p = scan_space(validated.data, end);
+  while (scan_is_space(end[-1]))
+    end--;
+  return (struct json_value){kind_at(p), {p, (size_t)(end - p)}};
 }
 
 struct json_cursor json_enter(struct json_value object_or_array)

@@ -1,8 +1,6 @@
 #include "json/reader.h"
 #include "json/scan.h"
 
-#include <assert.h>
-
 enum state {
   VALUE,            /* a value must come */
   ELEMENT_OR_CLOSE, /* after '[' */
@@ -13,7 +11,6 @@ enum state {
 
 struct validator {
   const char *start;
-  const char *next;
   /* Where looking stops: the end of the message, or its first byte that is not UTF-8, once that is known. */
   const char *end;
   const char *end_reason;
@@ -32,11 +29,12 @@ struct validator {
   uint64_t objects[JSON_DEPTH_MAX / 64 + 1];
 };
 
-static bool fail(struct validator *v, const char *at, const char *reason)
+/* What the check functions return when they stop: NULL. Else they return where they have got to. */
+static const char *fail(struct validator *v, const char *at, const char *reason)
 {
   v->status = JP_INVALID;
   *v->fault = (struct json_fault){(size_t)(at - v->start), at == v->end ? v->end_reason : reason};
-  return false;
+  return NULL;
 }
 
 static bool in_object(const struct validator *v)
@@ -58,26 +56,20 @@ static bool check_utf8(struct validator *v, const char *at)
   return valid > 0;
 }
 
-static const char *skip_escape(struct validator *v, const char *p)
+static const char *check_escape(struct validator *v, const char *p)
 {
   static const char simple[] = "\"\\/bfnrt";
-  if (p + 1 >= v->end) {
-    fail(v, v->end, v->end_reason);
-    return NULL;
-  }
+  if (p + 1 >= v->end)
+    return fail(v, v->end, v->end_reason);
   if (p[1] == 'u') {
     for (int i = 2; i < 6; i++) {
-      if (p + i >= v->end || scan_hex(p[i]) < 0) {
-        fail(v, p + i, "\\u without four hexadecimal digits");
-        return NULL;
-      }
+      if (p + i >= v->end || scan_hex(p[i]) < 0)
+        return fail(v, p + i, "\\u without four hexadecimal digits");
     }
     return p + 6;
   }
-  if (p[1] == '\0' || strchr(simple, p[1]) == NULL) {
-    fail(v, p + 1, "unknown escape");
-    return NULL;
-  }
+  if (p[1] == '\0' || strchr(simple, p[1]) == NULL)
+    return fail(v, p + 1, "unknown escape");
   return p + 2;
 }
 
@@ -101,64 +93,58 @@ static const char *find_special(const struct validator *v, const char *p)
   return p;
 }
 
-/* v->next is at the opening quote; it ends behind the closing one. */
-static bool check_string(struct validator *v)
+/* p is at the opening quote. */
+static const char *check_string(struct validator *v, const char *p)
 {
-  const char *p = v->next + 1;
+  p++;
   for (;;) {
     p = find_special(v, p);
     if (p == v->end)
       return fail(v, p, v->end_reason);
     if (*p == '"')
-      break;
+      return p + 1;
     if (*p == '\\') {
-      p = skip_escape(v, p);
+      p = check_escape(v, p);
       if (p == NULL)
-        return false;
+        return NULL;
     } else if ((unsigned char)*p < 0x20) {
       return fail(v, p, "control character in string");
     } else if (!check_utf8(v, p)) {
       return fail(v, p, "invalid UTF-8");
     }
   }
-  v->next = p + 1;
-  return true;
 }
 
-static bool check_number(struct validator *v)
+static const char *check_number(struct validator *v, const char *p)
 {
   const char *stop = v->end;
-  const char *p = scan_number(v->next, v->end, &stop);
+  p = scan_number(p, v->end, &stop);
   if (p == NULL)
     return fail(v, stop, "malformed number");
-  if (p < v->end && scan_suffix(*p) != 0) {
-    if (!v->suffixes)
-      return fail(v, p, "number suffix outside params");
-    p++;
-  }
-  v->next = p;
-  return true;
+  if (p == v->end || scan_suffix(*p) == 0)
+    return p;
+  return v->suffixes ? p + 1 : fail(v, p, "number suffix outside params");
 }
 
-static bool check_word(struct validator *v, const char *word)
+static const char *check_word(struct validator *v, const char *p, const char *word)
 {
-  const char *p = v->next;
   for (; *word != '\0'; word++, p++) {
     if (p == v->end || *p != *word)
       return fail(v, p, "unexpected character");
   }
-  v->next = p;
-  return true;
+  return p;
 }
 
-static bool open_container(struct validator *v, bool object)
+static const char *open_container(struct validator *v, const char *p, bool object)
 {
   if (v->depth == v->max_depth) {
     v->status = JP_LIMIT;
-    *v->fault = (struct json_fault){(size_t)(v->next - v->start), "nested too deep"};
-    return false;
+    *v->fault = (struct json_fault){(size_t)(p - v->start), "nested too deep"};
+    return NULL;
   }
   v->depth++;
+  if (v->depth % 64 == 0) /* the first time here, or again: what the word held is of no use now */
+    v->objects[v->depth / 64] = 0;
   uint64_t bit = (uint64_t)1 << (v->depth % 64);
   if (object)
     v->objects[v->depth / 64] |= bit;
@@ -166,96 +152,87 @@ static bool open_container(struct validator *v, bool object)
     v->objects[v->depth / 64] &= ~bit;
   if (v->depth == 1)
     v->envelope_depth = object ? 1 : 2;
-  v->next++;
   v->state = object ? KEY_OR_CLOSE : ELEMENT_OR_CLOSE;
-  return true;
+  return p + 1;
 }
 
-static void close_container(struct validator *v)
+static const char *close_container(struct validator *v, const char *p)
 {
-  v->next++;
   v->depth--;
   if (v->depth < v->envelope_depth)
     v->suffixes = v->suffix_member.data != NULL && v->suffix_member.len == 0;
   v->state = COMMA_OR_CLOSE;
+  return p + 1;
 }
 
-static bool check_value(struct validator *v)
+static const char *check_value(struct validator *v, const char *p)
 {
   v->state = COMMA_OR_CLOSE;
-  switch (*v->next) {
+  switch (*p) {
   case '"':
-    return check_string(v);
+    return check_string(v, p);
   case '{':
-    return open_container(v, true);
+    return open_container(v, p, true);
   case '[':
-    return open_container(v, false);
+    return open_container(v, p, false);
   case 't':
-    return check_word(v, "true");
+    return check_word(v, p, "true");
   case 'f':
-    return check_word(v, "false");
+    return check_word(v, p, "false");
   case 'n':
-    return check_word(v, "null");
+    return check_word(v, p, "null");
   default:
-    if (*v->next == '-' || scan_is_digit(*v->next))
-      return check_number(v);
-    return fail(v, v->next, "unexpected character");
+    if (*p == '-' || scan_is_digit(*p))
+      return check_number(v, p);
+    return fail(v, p, "unexpected character");
   }
 }
 
-static bool check_key(struct validator *v)
+static const char *check_key(struct validator *v, const char *p)
 {
-  const char *from = v->next + 1;
-  if (*v->next != '"')
-    return fail(v, v->next, "a member's name must come here");
-  if (!check_string(v))
-    return false;
+  const char *from = p + 1;
+  if (*p != '"')
+    return fail(v, p, "a member's name must come here");
+  p = check_string(v, p);
+  if (p == NULL)
+    return NULL;
   if (v->depth == v->envelope_depth && v->suffix_member.len > 0)
-    v->suffixes = json_key_is((struct text){from, (size_t)(v->next - 1 - from)}, v->suffix_member);
-  v->next = scan_space(v->next, v->end);
-  if (v->next == v->end || *v->next != ':')
-    return fail(v, v->next, "':' must come here");
-  v->next++;
+    v->suffixes = json_key_is((struct text){from, (size_t)(p - 1 - from)}, v->suffix_member);
+  p = scan_space(p, v->end);
+  if (p == v->end || *p != ':')
+    return fail(v, p, "':' must come here");
   v->state = VALUE;
-  return true;
+  return p + 1;
 }
 
-static bool check_comma_or_close(struct validator *v)
+static const char *check_comma_or_close(struct validator *v, const char *p)
 {
   bool object = in_object(v);
-  if (*v->next == ',') {
-    v->next++;
+  if (*p == ',') {
     v->state = object ? KEY : VALUE;
-    return true;
+    return p + 1;
   }
-  if (*v->next != (object ? '}' : ']'))
-    return fail(v, v->next, object ? "',' or '}' must come here" : "',' or ']' must come here");
-  close_container(v);
-  return true;
+  if (*p != (object ? '}' : ']'))
+    return fail(v, p, object ? "',' or '}' must come here" : "',' or ']' must come here");
+  return close_container(v, p);
 }
 
-/* One token, with v->next at its first byte. */
-static bool check_token(struct validator *v)
+/* One token, which begins at p. */
+static const char *check_token(struct validator *v, const char *p)
 {
   switch (v->state) {
   case ELEMENT_OR_CLOSE:
-    if (*v->next != ']')
-      return check_value(v);
-    close_container(v);
-    return true;
+    return *p == ']' ? close_container(v, p) : check_value(v, p);
   case KEY_OR_CLOSE:
-    if (*v->next != '}')
-      return check_key(v);
-    close_container(v);
-    return true;
+    return *p == '}' ? close_container(v, p) : check_key(v, p);
   case KEY:
-    return check_key(v);
+    return check_key(v, p);
   case COMMA_OR_CLOSE:
-    return check_comma_or_close(v);
+    return check_comma_or_close(v, p);
   case VALUE:
     break;
   }
-  return check_value(v);
+  return check_value(v, p);
 }
 
 enum jp_status json_validate(struct text message, struct json_limits limits, struct text suffix_member,
@@ -266,10 +243,10 @@ enum jp_status json_validate(struct text message, struct json_limits limits, str
     return JP_INVALID;
   }
   struct validator v;
-  /* The bits are left as they are: each is written before it is read, and clearing them would cost more than
-   * a short message takes. */
+  /* A word of bits is cleared when it is reached: clearing all of them would cost more than a short message
+   * takes. */
+  v.objects[0] = 0;
   v.start = message.data;
-  v.next = message.data;
   v.end = message.data + message.len;
   v.end_reason = "unexpected end";
   v.utf8_checked = false;
@@ -282,18 +259,16 @@ enum jp_status json_validate(struct text message, struct json_limits limits, str
   v.status = JP_OK;
   v.fault = fault;
 
+  const char *p = message.data;
   for (;;) {
-    v.next = scan_space(v.next, v.end);
+    p = scan_space(p, v.end);
     if (v.depth == 0 && v.state == COMMA_OR_CLOSE)
       break;
-    if (v.next == v.end) {
-      fail(&v, v.end, v.end_reason);
-      return v.status;
-    }
-    if (!check_token(&v))
+    p = p == v.end ? fail(&v, p, v.end_reason) : check_token(&v, p);
+    if (p == NULL)
       return v.status;
   }
-  if (v.next != message.data + message.len)
-    fail(&v, v.next, "text after the end of the value");
+  if (p != message.data + message.len)
+    fail(&v, p, "text after the end of the value");
   return v.status;
 }

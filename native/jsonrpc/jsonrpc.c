@@ -173,7 +173,7 @@ static enum jsonrpc_handled refuse(const struct jsonrpc_service *service, struct
 static bool is_blank(struct text message)
 {
   for (size_t i = 0; i < message.len; i++) {
-    if (memchr(" \t\r\n", message.data[i], 4) == NULL)
+    if (strchr(" \t\r\n", message.data[i]) == NULL || message.data[i] == '\0')
       return false;
   }
   return true;

@@ -218,8 +218,10 @@ struct text op_type_source_name(const struct op_type *type, struct arena *arena)
   if (text == NULL)
     return TEXT_ABSENT;
   memcpy(text, type->name.data, type->name.len);
-  for (size_t i = type->name.len; i < len; i += 2)
-    memcpy(text + i, "[]", 2);
+  for (size_t i = type->name.len; i < len; i += 2) {
+    text[i] = '[';
+    text[i + 1] = ']';
+  }
   return (struct text){text, len};
 }
 

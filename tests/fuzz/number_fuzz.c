@@ -11,14 +11,18 @@ static void require(bool condition)
     abort();
 }
 
+static void require_same(double value, double wanted)
+{
+  require(value == wanted && signbit(value) == signbit(wanted));
+}
+
 static void check_double(double value)
 {
   char text[JSON_NUMBER_TEXT_MAX];
   struct text written = {text, json_format_double(value, text)};
   if (!isfinite(value))
     return;
-  double again = json_number_to_double(written);
-  require(memcmp(&again, &value, sizeof value) == 0);
+  require_same(json_number_to_double(written), value);
 }
 
 static void check_float(float value)
@@ -27,8 +31,7 @@ static void check_float(float value)
   struct text written = {text, json_format_float(value, text)};
   if (!isfinite(value))
     return;
-  float again = json_number_to_float(written);
-  require(memcmp(&again, &value, sizeof value) == 0);
+  require_same((double)json_number_to_float(written), (double)value);
 }
 
 static void check_number(const struct json_number *number)
@@ -39,10 +42,8 @@ static void check_number(const struct json_number *number)
   copy[number->literal.len] = '\0';
   double value = json_number_to_double(number->literal);
   float single = json_number_to_float(number->literal);
-  double wanted = strtod(copy, NULL);
-  float wanted_single = strtof(copy, NULL);
-  require(memcmp(&value, &wanted, sizeof value) == 0);
-  require(memcmp(&single, &wanted_single, sizeof single) == 0);
+  require_same(value, strtod(copy, NULL));
+  require_same((double)single, (double)strtof(copy, NULL));
   if (number->fits)
     require(number->integer == strtoll(copy, NULL, 10));
   free(copy);

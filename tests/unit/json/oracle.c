@@ -87,7 +87,8 @@ static bool compare_number(struct comparison *comparison, struct json_value ours
     return number.integer == json_integer_value(theirs) || differ(comparison, "integer");
   double value = json_number_to_double(number.literal);
   double their_value = json_real_value(theirs);
-  return memcmp(&value, &their_value, sizeof value) == 0 || differ(comparison, "real");
+  bool same = value == their_value && signbit(value) == signbit(their_value);
+  return same || differ(comparison, "real");
 }
 
 static bool compare_array(struct comparison *comparison, struct json_value ours, const json_t *theirs)

@@ -3,6 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -128,9 +129,9 @@ static void check_against_library(const char *text)
   float f = json_number_to_float(literal);
   float wanted_f = strtof(text, NULL);
   test_free(copy);
-  if (memcmp(&d, &wanted_d, sizeof d) != 0)
+  if (d != wanted_d || signbit(d) != signbit(wanted_d))
     fail_msg("%s: %a, not %a", text, d, wanted_d);
-  if (memcmp(&f, &wanted_f, sizeof f) != 0)
+  if (f != wanted_f || signbit(f) != signbit(wanted_f))
     fail_msg("%s: %a, not %a", text, (double)f, (double)wanted_f);
 }
 

@@ -2,6 +2,7 @@
 
 #include "tests/unit/unit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* A text that must be valid, on the heap in its exact size until the next call. */
@@ -113,24 +114,49 @@ static void skips_strings_of_every_length(void **state)
 {
   (void)state;
   /* The quote, and an escaped one, at every place of a word. */
-  for (size_t before = 0; before < 20; before++) {
-    for (size_t after = 0; after < 20; after++) {
-      char text[64] = "[\"";
-      size_t len = 2;
-      memset(text + len, 'x', before);
-      len += before;
-      memcpy(text + len, "\\\"\\\\", 4);
-      len += 4;
-      memset(text + len, 'y', after);
-      len += after;
-      memcpy(text + len, "\",1]", 4);
-      len += 4;
-      struct json_value root = read_text((struct text){text, len});
+  for (int before = 0; before < 20; before++) {
+    for (int after = 0; after < 20; after++) {
+      char text[64];
+      snprintf(text, sizeof text, "[\"%*s\\\"\\\\%*s\",1]", before, "", after, "");
+      struct json_value root = read_text(text_of(text));
       assert_int_equal(json_count(root), 2);
       struct json_cursor cursor = json_enter(root);
       struct json_value value;
       assert_true(json_next_element(&cursor, &value));
       assert_int_equal(value.span.len, before + after + 6);
+    }
+  }
+}
+
+static void skips_containers_at_every_place(void **state)
+{
+  (void)state;
+  /* Brackets inside and outside strings, with and without escapes, at every place of a block. */
+  static const char *const containers[] = {
+      "[]",
+      "{}",
+      "[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]",
+      "[[],[],[],[],[],[],[],[],[],{},{},{},{}]",
+      "{\"a\":\"]}]}]}]}]}]}]}]}]}]}\",\"[{[{[{[{[{[{[{[{[{\":[{},\"}\"]}",
+      "[\"\\\"]\",{\"\\\\\":\"\\\\\\\"}\"},[\"a string without escapes that is longer than a block ]]]]\"]]",
+      "{\"type\":\"int\",\"value\":[{\"ref\":5},[\"x\",1.5]]}",
+  };
+  for (size_t i = 0; i < COUNT_OF(containers); i++) {
+    for (int before = 0; before < 20; before++) {
+      char text[512];
+      snprintf(text, sizeof text, "[\"%*s\",%s,[%s,7],{\"k\":%s}]", before, "", containers[i], containers[i],
+               containers[i]);
+      struct json_value root = read_text(text_of(text));
+      struct json_cursor cursor = json_enter(root);
+      struct json_value value;
+      assert_int_equal(json_count(root), 4);
+      assert_true(json_next_element(&cursor, &value));
+      assert_true(json_next_element(&cursor, &value));
+      unit_assert_text(value.span, text_of(containers[i]), __FILE__, __LINE__);
+      assert_true(json_next_element(&cursor, &value));
+      assert_int_equal(json_count(value), 2);
+      assert_true(json_next_element(&cursor, &value));
+      assert_int_equal(json_count(value), 1);
     }
   }
 }
@@ -225,6 +251,7 @@ int main(void)
       cmocka_unit_test_teardown(walks_empty_containers, free_current),
       cmocka_unit_test_teardown(enters_what_it_has_found, free_current),
       cmocka_unit_test_teardown(skips_strings_of_every_length, free_current),
+      cmocka_unit_test_teardown(skips_containers_at_every_place, free_current),
       cmocka_unit_test_teardown(unescapes_strings, free_current),
       cmocka_unit_test_teardown(borrows_strings_without_escapes, free_current),
       cmocka_unit_test(compares_keys_unescaped),

@@ -1,5 +1,7 @@
 #include "json/reader.h"
 
+#include "base/buffer.h"
+
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -256,16 +258,16 @@ static void takes_suffixes_in_the_named_member_only(void **state)
 
 static enum jp_status validate_nested(size_t levels, size_t limit, const char *open, struct json_fault *fault)
 {
-  size_t unit = strlen(open);
-  char *text = test_malloc(levels * (unit + 1) + 1);
+  struct buffer text;
+  buffer_init(&text);
   for (size_t i = 0; i < levels; i++)
-    memcpy(text + i * unit, open, unit);
-  text[levels * unit] = '0';
+    buffer_append_text(&text, text_of(open));
+  buffer_append_char(&text, '0');
   for (size_t i = 0; i < levels; i++)
-    text[levels * unit + 1 + i] = open[0] == '[' ? ']' : '}';
-  struct text whole = {text, levels * (unit + 1) + 1};
-  enum jp_status status = json_validate(whole, (struct json_limits){limit}, TEXT("params"), fault);
-  test_free(text);
+    buffer_append_char(&text, open[0] == '[' ? ']' : '}');
+  enum jp_status status =
+      json_validate(buffer_text(&text), (struct json_limits){limit}, TEXT("params"), fault);
+  buffer_fini(&text);
   return status;
 }
 
@@ -291,27 +293,27 @@ static void keeps_apart_arrays_and_objects_at_every_level(void **state)
 {
   (void)state;
   enum { LEVELS = 200 };
-  char text[LEVELS * 6 + 2];
-  for (unsigned seed = 1; seed < 50; seed++) {
+  struct buffer text;
+  buffer_init(&text);
+  srandom(20260103);
+  for (int round = 0; round < 50; round++) {
     bool objects[LEVELS];
-    size_t len = 0;
-    srand(seed);
+    buffer_clear(&text);
     for (size_t i = 0; i < LEVELS; i++) {
-      objects[i] = rand() % 2 == 0;
-      const char *open = objects[i] ? "{\"a\":" : "[";
-      memcpy(text + len, open, strlen(open));
-      len += strlen(open);
+      objects[i] = random() % 2 == 0;
+      buffer_append_text(&text, objects[i] ? TEXT("{\"a\":") : TEXT("["));
     }
-    text[len++] = '1';
+    buffer_append_char(&text, '1');
     for (size_t i = LEVELS; i-- > 0;)
-      text[len++] = objects[i] ? '}' : ']';
+      buffer_append_char(&text, objects[i] ? '}' : ']');
     struct json_fault fault;
-    assert_int_equal(validate((struct text){text, len}, LEVELS, TEXT_ABSENT, &fault), JP_OK);
-    size_t wrong = len - 1 - (size_t)rand() % LEVELS;
-    text[wrong] = text[wrong] == '}' ? ']' : '}';
-    assert_int_equal(validate((struct text){text, len}, LEVELS, TEXT_ABSENT, &fault), JP_INVALID);
+    assert_int_equal(validate(buffer_text(&text), LEVELS, TEXT_ABSENT, &fault), JP_OK);
+    size_t wrong = text.len - 1 - (size_t)random() % LEVELS;
+    text.data[wrong] = text.data[wrong] == '}' ? ']' : '}';
+    assert_int_equal(validate(buffer_text(&text), LEVELS, TEXT_ABSENT, &fault), JP_INVALID);
     assert_int_equal(fault.offset, wrong);
   }
+  buffer_fini(&text);
 }
 
 int main(void)

@@ -2,6 +2,8 @@
 
 #include "tests/unit/unit.h"
 
+#include <stdio.h>
+
 struct fixture {
   struct arena arena;
   struct envelope envelope;
@@ -129,9 +131,8 @@ static void gives_ids_back_byte_for_byte(void **state)
       "\"\\/\"", "\"\xE2\x82\xAC\"",
   };
   for (size_t i = 0; i < COUNT_OF(ids); i++) {
-    char message[128] = "{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\": ";
-    strcat(message, ids[i]);
-    strcat(message, " }");
+    char message[128];
+    snprintf(message, sizeof message, "{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\": %s }", ids[i]);
     struct fixture f = read_envelope(message);
     assert_true(f.taken);
     unit_assert_text(f.envelope.request.id, text_of(ids[i]), __FILE__, __LINE__);

@@ -1,5 +1,7 @@
 #include "op/type.h"
 
+#include "base/buffer.h"
+
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -178,16 +180,19 @@ static void completes_the_common_names_of_arguments(void **state)
 static void has_255_dimensions_at_the_most(void **state)
 {
   (void)state;
-  char written[4 + 2 * 256];
-  memcpy(written, "int", 3);
-  for (size_t i = 0; i < 256; i++)
-    memcpy(written + 3 + 2 * i, "[]", 2);
+  struct buffer written;
+  buffer_init(&written);
+  BUFFER_LITERAL(&written, "int");
+  for (int i = 0; i < 255; i++)
+    BUFFER_LITERAL(&written, "[]");
   struct op_type type;
   struct jp_error error;
-  assert_int_equal(op_type_parse_target((struct text){written, 3 + 2 * 255}, &type, &error), JP_OK);
+  assert_int_equal(op_type_parse_target(buffer_text(&written), &type, &error), JP_OK);
   assert_int_equal(type.dimensions, 255);
-  assert_int_equal(op_type_parse_target((struct text){written, 3 + 2 * 256}, &type, &error), JP_INVALID);
+  BUFFER_LITERAL(&written, "[]");
+  assert_int_equal(op_type_parse_target(buffer_text(&written), &type, &error), JP_INVALID);
   assert_string_equal(error.text, "Type has more than 255 dimensions");
+  buffer_fini(&written);
 }
 
 /* A type as it is written in source, by Class.getName(), and as a descriptor. */
