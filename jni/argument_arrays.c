@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { REFERENCES = 8 }; /* for one level of nesting */
+
 jobject argument_new_array(struct conversion *conversion, struct jvm_class *class, jint count)
 {
   JNIEnv *env = conversion->thread->env;
@@ -75,6 +77,8 @@ static bool make_objects(struct conversion *conversion, struct jvm_class *class,
   struct jvm_class *component = jvm_class_component(conversion->thread, class);
   if (component == NULL)
     return argument_fail_memory(conversion);
+  if ((*env)->EnsureLocalCapacity(env, REFERENCES) != 0)
+    return !argument_take(conversion) && argument_fail_memory(conversion);
   jobject array = argument_new_array(conversion, class, (jint)value->list.count);
   if (array == NULL)
     return false;

@@ -2,15 +2,7 @@
 
 #include "jni/internal/strings.h"
 
-/* Asks about a collection class of the application: making one runs its code. */
-static bool ask_guard(struct conversion *conversion, struct jvm_class *class)
-{
-  const struct jvm_guard *guard = conversion->request->guard;
-  if (guard == NULL || text_starts_with(class->name, TEXT("java.util.")))
-    return true;
-  return guard->check(guard->context, JVM_CONSTRUCTOR, class->name, TEXT("<init>"),
-                      conversion->request->arena, conversion->outcome) == JP_OK;
-}
+enum { REFERENCES = 8, ACC_ABSTRACT = 0x0400 };
 
 static jobject make_empty(struct conversion *conversion, struct jvm_class *class,
                           const struct op_value *value)
@@ -20,12 +12,12 @@ static jobject make_empty(struct conversion *conversion, struct jvm_class *class
   jclass made = is_local ? (*env)->FindClass(env, class->row->made) : class->ref;
   if (argument_take(conversion))
     return NULL;
-  if (!is_local && (class->is_interface || (class->modifiers & 0x0400) != 0)) { /* ACC_ABSTRACT */
+  if (!is_local && (class->is_interface || (class->modifiers & ACC_ABSTRACT) != 0)) {
     argument_fail(conversion, value, "%.*s is abstract: name a class that can be made",
                   TEXT_ARGS(class->name));
     return NULL;
   }
-  if (!ask_guard(conversion, class))
+  if (!argument_ask_to_fill(conversion, class->name))
     return NULL;
   jmethodID constructor = (*env)->GetMethodID(env, made, "<init>", "()V");
   jobject object = constructor == NULL ? NULL : (*env)->NewObject(env, made, constructor);
@@ -105,6 +97,8 @@ bool argument_make_collection(struct conversion *conversion, struct jvm_class *c
   if (is_list ? value->kind != OP_LIST : value->kind != OP_MAP)
     return argument_fail(conversion, value, "a %.*s takes a JSON %s", TEXT_ARGS(class->name),
                          is_list ? "array" : "object");
+  if ((*env)->EnsureLocalCapacity(env, REFERENCES) != 0)
+    return !argument_take(conversion) && argument_fail_memory(conversion);
   jobject made = make_empty(conversion, class, value);
   if (made == NULL)
     return false;

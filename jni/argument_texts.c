@@ -5,19 +5,24 @@
 
 enum { ACC_ENUM = 0x4000 };
 
-static bool ask_guard(struct conversion *conversion, struct text class_name, struct text member)
+static bool ask_guard(struct conversion *conversion, enum jvm_member_kind kind, struct text class_name,
+                      struct text member)
 {
   const struct jvm_guard *guard = conversion->request->guard;
-  return guard == NULL || guard->check(guard->context, JVM_STATIC_FIELD, class_name, member,
-                                       conversion->request->arena, conversion->outcome) == JP_OK;
+  return guard == NULL || guard->check(guard->context, kind, class_name, member, conversion->request->arena,
+                                       conversion->outcome) == JP_OK;
+}
+
+bool argument_ask_to_fill(struct conversion *conversion, struct text class_name)
+{
+  return text_starts_with(class_name, TEXT("java.util.")) ||
+         ask_guard(conversion, JVM_CONSTRUCTOR, class_name, TEXT("<init>"));
 }
 
 bool argument_parse_type(struct conversion *conversion, struct text written, struct op_type *type)
 {
   struct jp_error error;
   enum jp_status status = op_type_parse_argument(written, type, &error);
-  if (status == JP_OK && type->base == 'V')
-    status = jp_fail(&error, JP_INVALID, "Type name is a Java reserved keyword: void");
   if (status == JP_OK)
     return true;
   outcome_fail(conversion->outcome, conversion->request->arena, FAILURE_INVALID_PARAMS, NULL, "%s",
@@ -25,53 +30,77 @@ bool argument_parse_type(struct conversion *conversion, struct text written, str
   return false;
 }
 
-/* A class that Java's own rules make from text, or that takes none: no constant of it can be meant. */
-static bool names_constants(const struct op_type *type)
-{
-  return type->base == 'L' && class_maker_find(type->name) == NULL;
-}
-
-static bool ask_about_constants(struct conversion *conversion, const struct op_type *type,
-                                const struct op_value *value)
+/* What the declared type and the value's form alone tell: text for a class that no rule of Java's makes from
+ * text names a constant of it; a list or map is filled into an object of it. */
+static bool ask_before_loading(struct conversion *conversion, const struct op_type *type,
+                               const struct op_value *value)
 {
   if (value->kind == OP_TEXT)
-    return ask_guard(conversion, type->name, value->text);
-  if (value->kind != OP_LIST || type->dimensions == 0)
+    return ask_guard(conversion, JVM_STATIC_FIELD, type->name, value->text);
+  if (type->dimensions == 0)
+    return (value->kind != OP_LIST && value->kind != OP_MAP) || argument_ask_to_fill(conversion, type->name);
+  if (value->kind != OP_LIST)
     return true;
+  struct op_type component = *type;
+  component.dimensions--;
   for (size_t i = 0; i < value->list.count; i++)
     if (value->list.items[i].type.data == NULL &&
-        !ask_about_constants(conversion, type, &value->list.items[i]))
+        !ask_before_loading(conversion, &component, &value->list.items[i]))
       return false;
   return true;
 }
 
-/* Loads by the application's class loader; what only the receiver's own loader knows is found there. */
-static struct jvm_class *load(struct conversion *conversion, struct text name)
+/* By the loader of the class that the operation is about: it may know what the application's does not. */
+static struct jvm_class *load_beside(struct conversion *conversion, struct text name)
 {
-  struct jvm_class *class = jvm_class_load(conversion->thread, name, conversion->thread->jvm->class_loader);
-  if (class != NULL)
-    return class;
-  JNIEnv *env = conversion->thread->env;
-  jthrowable thrown = throwable_catch(env);
-  if (thrown == NULL) {
-    argument_fail_memory(conversion);
+  struct jvm_thread *thread = conversion->thread;
+  if (conversion->beside == NULL || conversion->beside->permanent)
     return NULL;
-  }
+  jobject loader = NULL;
+  if ((*thread->jvmti)->GetClassLoader(thread->jvmti, conversion->beside->ref, &loader) != JVMTI_ERROR_NONE)
+    return NULL;
+  struct jvm_class *class = jvm_class_load(thread, name, loader);
+  (void)throwable_take(thread, NULL);
+  (*thread->env)->DeleteLocalRef(thread->env, loader);
+  return class;
+}
+
+static void fail_to_load(struct conversion *conversion, struct text name, jthrowable thrown)
+{
   const struct jvm_request *request = conversion->request;
-  if ((*env)->IsInstanceOf(env, thrown, conversion->thread->jvm->known.class_class_not_found_exception))
+  if ((*conversion->thread->env)
+          ->IsInstanceOf(conversion->thread->env, thrown,
+                         conversion->thread->jvm->known.class_class_not_found_exception))
     outcome_fail(conversion->outcome, request->arena, FAILURE_NOT_FOUND, "java.lang.ClassNotFoundException",
                  "%.*s", TEXT_ARGS(name));
   else
     throwable_to_outcome(conversion->thread, thrown, request->arena, request->limits->stack_frames_max,
                          conversion->outcome);
+}
+
+static struct jvm_class *load(struct conversion *conversion, struct text name)
+{
+  JNIEnv *env = conversion->thread->env;
+  struct jvm_class *class = jvm_class_load(conversion->thread, name, conversion->thread->jvm->class_loader);
+  if (class != NULL)
+    return class;
+  jthrowable thrown = throwable_catch(env);
+  if (thrown == NULL) {
+    argument_fail_memory(conversion);
+    return NULL;
+  }
+  class = load_beside(conversion, name);
+  if (class == NULL)
+    fail_to_load(conversion, name, thrown);
   (*env)->DeleteLocalRef(env, thrown);
-  return NULL;
+  return class;
 }
 
 struct jvm_class *argument_declared_class(struct conversion *conversion, const struct op_type *type,
                                           const struct op_value *value)
 {
-  if (value != NULL && names_constants(type) && !ask_about_constants(conversion, type, value))
+  if (value != NULL && type->base == 'L' && class_maker_find(type->name) == NULL &&
+      !ask_before_loading(conversion, type, value))
     return NULL;
   struct text name = op_type_binary_name(type, conversion->request->arena);
   if (name.data == NULL) {
@@ -88,7 +117,7 @@ static bool make_class(struct conversion *conversion, const struct op_value *val
   struct jp_error error;
   if (op_type_parse_argument(value->text, &type, &error) != JP_OK)
     return argument_fail(conversion, value, "%s", error.text);
-  if (type.base == 'L' && !ask_guard(conversion, type.name, TEXT("class")))
+  if (type.base == 'L' && !ask_guard(conversion, JVM_STATIC_FIELD, type.name, TEXT("class")))
     return false;
   if (type.base == 'L' || type.dimensions > 0) {
     struct jvm_class *class = argument_declared_class(conversion, &type, NULL);
@@ -97,9 +126,9 @@ static bool make_class(struct conversion *conversion, const struct op_value *val
   }
   /* Class.forName knows no primitives; an array of one does. */
   type.dimensions = 1;
-  struct jvm_class *array = type.base == 'V' ? NULL : argument_declared_class(conversion, &type, NULL);
+  struct jvm_class *array = argument_declared_class(conversion, &type, NULL);
   if (array == NULL)
-    return argument_fail(conversion, value, "there is no such class");
+    return false;
   *out = (*env)->CallObjectMethod(env, array->ref,
                                   conversion->thread->jvm->known.method_class_get_component_type);
   return !argument_take(conversion);
@@ -125,7 +154,7 @@ static bool make_constant(struct conversion *conversion, struct jvm_class *class
                           const struct op_value *value, jobject *out)
 {
   JNIEnv *env = conversion->thread->env;
-  if (!ask_guard(conversion, class->name, value->text))
+  if (!ask_guard(conversion, JVM_STATIC_FIELD, class->name, value->text))
     return false;
   const struct java_field *field = find_constant(conversion, class, value->text);
   if (field == NULL)

@@ -302,7 +302,8 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
       .conversion = {.thread = request->thread,
                      .request = request,
                      .outcome = outcome,
-                     .is_put = request->operation->kind == OP_PUT},
+                     .is_put = request->operation->kind == OP_PUT,
+                     .beside = target->record->named},
   };
   actions[target->record->action](&invocation);
 }

@@ -59,7 +59,10 @@ static bool type_declared(struct resolution *resolution, const struct op_value *
   struct op_type type;
   if (!argument_parse_type(conversion, value->type, &type))
     return false;
-  if (type.dimensions == 0 && type.base != 'L')
+  bool is_primitive = type.dimensions == 0 && type.base != 'L';
+  if (is_primitive && value->kind == OP_REF)
+    return argument_fail(conversion, value, "an object is no %.*s", TEXT_ARGS(type.name));
+  if (is_primitive)
     return type_primitive(resolution, type.base, at);
   if (value->kind == OP_REF) {
     struct jvm_class *given = jvm_class_by_id(conversion->thread, resolution->records->classes[at]);

@@ -2,6 +2,8 @@
 #include "jni/internal/resolution.h"
 #include "jni/internal/throwables.h"
 
+enum { FEW_ARGUMENTS = 16 }; /* the request's frame has room for their references */
+
 static enum jp_status fail_unknown_ref(const struct jvm_request *request, uint32_t ref,
                                        struct outcome *outcome)
 {
@@ -28,6 +30,12 @@ static enum jp_status take_objects(const struct jvm_request *request, struct jvm
   records->classes = arena_calloc(request->arena, operation->arg_count, sizeof *records->classes);
   if (records->objects == NULL || records->classes == NULL)
     return fail_memory(request, outcome);
+  if (operation->arg_count > FEW_ARGUMENTS &&
+      (*request->thread->env)->EnsureLocalCapacity(request->thread->env, (jint)operation->arg_count * 2) !=
+          0) {
+    (*request->thread->env)->ExceptionClear(request->thread->env);
+    return fail_memory(request, outcome);
+  }
   if (operation->has_instance) {
     records->receiver =
         jvm_objects_get(request->thread, request->objects, operation->instance, receiver_class);
@@ -101,6 +109,7 @@ static struct jvm_record *resolve_anew(const struct jvm_request *request, struct
   };
   if (!find_class(&resolution))
     return NULL;
+  resolution.conversion.beside = resolution.named;
   record->named = resolution.named;
   record->member = request->operation->member;
   bool is_array = request->operation->kind == OP_NEW && resolution.named->component != 0;

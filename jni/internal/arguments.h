@@ -37,6 +37,7 @@ struct conversion {
   struct outcome *outcome;
   bool is_put; /* the one value of a put, not an argument */
   const struct argument_path *path;
+  const struct jvm_class *beside; /* whose loader may know what the application's does not; may be NULL */
 };
 
 /* How one argument crosses: decided once, kept with the record. */
@@ -77,11 +78,13 @@ jobject argument_box(struct conversion *conversion, char letter, const jvalue *v
 void argument_unbox(struct jvm_thread *thread, jobject object, char letter, jvalue *out);
 
 /*
- * The class of a type that the caller declared. Asks the guard about the constants that value names before
- * the class is loaded. value may be NULL.
+ * The class of a type that the caller declared. Asks the guard about what value means of it before the class
+ * is loaded; value may be NULL.
  */
 struct jvm_class *argument_declared_class(struct conversion *conversion, const struct op_type *type,
                                           const struct op_value *value);
+/* Asks the guard about filling an object of the class with a list or map: the constructor runs its code. */
+bool argument_ask_to_fill(struct conversion *conversion, struct text class_name);
 bool argument_parse_type(struct conversion *conversion, struct text written, struct op_type *type);
 
 unsigned argument_cost(struct conversion *conversion, const struct op_value *value, struct java_type *to);
