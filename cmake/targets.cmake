@@ -77,5 +77,5 @@ endfunction()
 function(jpeer_add_jvm_test test environment)
   add_test(NAME ${test} COMMAND ${ARGN})
   set_tests_properties(${test} PROPERTIES LABELS jvm TIMEOUT 120 ENVIRONMENT
-    "${environment};ASAN_OPTIONS=handle_segv=0;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp")
+    "${environment};ASAN_OPTIONS=handle_segv=0:intercept_tls_get_addr=0;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp")
 endfunction()
