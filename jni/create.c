@@ -17,6 +17,7 @@ static struct {
   atomic_bool collecting; /* the JVM is being made: its words are kept */
   struct buffer words;
   FILE *wanted; /* where the JVM wanted the last of them */
+  void (*on_death)(const struct jp_error *error);
 } hearing = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct options {
@@ -38,9 +39,13 @@ static jint JNICALL JP_PRINTF(2, 0) hear(FILE *stream, const char *format, va_li
   return length;
 }
 
-static void begin_hearing(void)
+static void on_exit_of_process(int status, void *unused);
+
+static void begin_hearing(void (*on_death)(const struct jp_error *error))
 {
   buffer_init(&hearing.words);
+  hearing.on_death = on_death;
+  on_exit(on_exit_of_process, NULL);
   atomic_store(&hearing.collecting, true);
 }
 
@@ -54,18 +59,22 @@ static void end_hearing(bool pass_on)
   pthread_mutex_unlock(&hearing.lock);
 }
 
-/* The JVM's lines as one. */
-static struct text heard_line(void)
+/* The JVM's lines as one, but for those of a stack trace. */
+static void append_as_line(struct buffer *line, struct text words)
 {
-  struct buffer *words = &hearing.words;
-  while (words->len > 0 && strchr(" \r\n", words->data[words->len - 1]) != NULL)
-    words->len--;
-  for (size_t i = 0; i < words->len; i++) {
-    if (words->data[i] == '\n')
-      words->data[i] = ';';
+  for (size_t begin = 0; begin < words.len;) {
+    const char *newline = memchr(words.data + begin, '\n', words.len - begin);
+    size_t end = newline == NULL ? words.len : (size_t)(newline - words.data);
+    if (end > begin && words.data[begin] != '\t') {
+      if (line->len > 0)
+        BUFFER_LITERAL(line, "; ");
+      buffer_append_text(line, text_slice(words, begin, end));
+    }
+    begin = end + 1;
   }
-  return buffer_text(words);
 }
+
+static void JNICALL on_abort(void);
 
 static void add_option(struct options *options, char *text, void *extra)
 {
@@ -110,10 +119,10 @@ static enum jp_status add_user_options(struct options *options, const struct jvm
   return JP_OK;
 }
 
-static enum jp_status make_options(const struct jvm_launch *launch, void(JNICALL *on_exit)(jint status),
+static enum jp_status make_options(const struct jvm_launch *launch, const struct jvm_create_events *events,
                                    struct options *options, struct jp_error *error)
 {
-  enum { OWN_OPTIONS = 4 };
+  enum { OWN_OPTIONS = 5 };
   options->rows = calloc(launch->option_count + OWN_OPTIONS, sizeof *options->rows);
   options->owned[0] = class_path_option(launch);
   options->owned[1] = command_option(launch);
@@ -121,7 +130,8 @@ static enum jp_status make_options(const struct jvm_launch *launch, void(JNICALL
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   /* The JVM reads them in order: its words about an option are heard only after this one. */
   add_option(options, "vfprintf", (void *)hear);
-  add_option(options, "exit", (void *)on_exit);
+  add_option(options, "exit", (void *)events->exits);
+  add_option(options, "abort", (void *)on_abort);
   add_option(options, options->owned[0], NULL);
   add_option(options, options->owned[1], NULL);
   return add_user_options(options, launch, error);
@@ -159,32 +169,70 @@ static const char *reason_of(jint code)
   case JNI_EEXIST:
     return "there is one in this process already";
   default:
-    return "it gave no reason";
+    return "it gave no reason here";
   }
 }
 
 static enum jp_status say_why(jint code, struct jp_error *error)
 {
-  struct text words = heard_line();
   enum jp_status status = code == JNI_EINVAL ? JP_INVALID : JP_INTERNAL;
-  if (words.len == 0)
-    return jp_fail(error, status, "the JVM cannot be started: %s", reason_of(code));
-  return jp_fail(error, status, "the JVM cannot be started: %.*s", TEXT_ARGS(words));
+  struct buffer line;
+  buffer_init(&line);
+  pthread_mutex_lock(&hearing.lock);
+  append_as_line(&line, buffer_text(&hearing.words));
+  pthread_mutex_unlock(&hearing.lock);
+  if (line.len == 0)
+    buffer_append_text(&line, text_of(reason_of(code)));
+  jp_fail(error, status, "the JVM cannot be started: %.*s", TEXT_ARGS(buffer_text(&line)));
+  buffer_fini(&line);
+  return status;
 }
 
-enum jp_status jvm_create(const struct jvm_launch *launch, void(JNICALL *on_exit)(jint status), JavaVM **vm,
-                          JNIEnv **env, struct jp_error *error)
+static void die_while_created(void)
+{
+  struct jp_error error;
+  (void)say_why(JNI_ERR, &error);
+  hearing.on_death(&error);
+}
+
+/* Some options the JVM answers with the end of the process, inside JNI_CreateJavaVM: with its abort hook and
+ * _exit (memory that cannot be had, an agent that does not load) or with exit. */
+static void JNICALL on_abort(void)
+{
+  if (atomic_load(&hearing.collecting))
+    die_while_created();
+}
+
+static void on_exit_of_process(int status, void *unused)
+{
+  (void)unused;
+  if (!atomic_load(&hearing.collecting))
+    return;
+  if (status == 0)
+    end_hearing(true); /* it was asked for help, and gave it */
+  else
+    die_while_created();
+}
+
+void jvm_create_pass_on_words(void)
+{
+  if (atomic_load(&hearing.collecting))
+    end_hearing(true);
+}
+
+enum jp_status jvm_create(const struct jvm_launch *launch, const struct jvm_create_events *events,
+                          JavaVM **vm, JNIEnv **env, struct jp_error *error)
 {
   struct options options = {0};
   create_function create = NULL;
-  enum jp_status status = make_options(launch, on_exit, &options, error);
+  enum jp_status status = make_options(launch, events, &options, error);
   if (status == JP_OK)
     status = open_library(launch->home, &create, error);
   if (status != JP_OK)
     goto out;
 
   JavaVMInitArgs args = {.version = JNI_VERSION_10, .nOptions = (jint)options.count, .options = options.rows};
-  begin_hearing();
+  begin_hearing(events->died);
   jint code = create(vm, (void **)env, &args);
   if (code != JNI_OK)
     status = say_why(code, error);

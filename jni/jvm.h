@@ -47,6 +47,9 @@ struct jvm_hooks {
    * once, on a Java thread of the peer's shutdown hook. Java may still be used; when it returns, the JVM goes
    * on ending. */
   void (*drain)(void *context);
+  /* The JVM ended the process while it was being made (memory that cannot be had, an agent that does not
+   * load): *error says why, in one line. exiting follows, with status 1. */
+  void (*died)(void *context, const struct jp_error *error);
   /* The last thing before _exit, on a thread that may not use Java: flush what needs it. */
   void (*exiting)(void *context, int status);
 };

@@ -63,8 +63,17 @@ static void JNICALL on_exit_of_jvm(jint status)
     finish(1, false);
     park();
   }
+  jvm_create_pass_on_words();
   run.hooks->exiting(run.hooks->context, status);
   _exit(status);
+}
+
+/* The JVM called exit while it was being made; this is one of exit's handlers. */
+static void on_death_of_jvm(const struct jp_error *error)
+{
+  run.hooks->died(run.hooks->context, error);
+  run.hooks->exiting(run.hooks->context, 1);
+  _exit(1);
 }
 
 /* The shutdown hook's thread. */
@@ -218,8 +227,9 @@ static void *be_main_thread(void *unused)
   jclass main_class = NULL;
   jobjectArray args = NULL;
 
+  const struct jvm_create_events events = {on_exit_of_jvm, on_death_of_jvm};
   jvm_signals_ignore();
-  if (jvm_create(run.launch, on_exit_of_jvm, &run.jvm.vm, &env, &error) != JP_OK) {
+  if (jvm_create(run.launch, &events, &run.jvm.vm, &env, &error) != JP_OK) {
     jvm_signals_restore();
     run.error = error;
     finish(1, true);

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PYTHON = "/usr/bin/python3"
 CORES = str(os.cpu_count() or 2)
 LSAN = f"suppressions={ROOT / 'tests/support/lsan.supp'}"
-ASAN = {"ASAN_OPTIONS": "handle_segv=0", "UBSAN_OPTIONS": "print_stacktrace=1", "LSAN_OPTIONS": LSAN}
+ASAN = {"ASAN_OPTIONS": "handle_segv=0:intercept_tls_get_addr=0", "UBSAN_OPTIONS": "print_stacktrace=1", "LSAN_OPTIONS": LSAN}
 TSAN = {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1 handle_segv=0 report_signal_unsafe=0"}
 
 

@@ -124,6 +124,12 @@ static void drain(void *context)
     log_warn("the sessions did not end in time");
 }
 
+static void report(void *context, const struct jp_error *error)
+{
+  (void)context;
+  fprintf(stderr, "jpeer run: %s\n", error->text);
+}
+
 static void say_last_words(void *context, int status)
 {
   (void)context;
@@ -144,7 +150,7 @@ static int launch(struct run *run, struct jp_error *error)
       .arg_count = options->arg_count,
       .as_service = options->as_service,
   };
-  struct jvm_hooks hooks = {run, serve, drain, say_last_words};
+  struct jvm_hooks hooks = {run, serve, drain, report, say_last_words};
   return jvm_run(&launch, &hooks, error);
 }
 
@@ -203,7 +209,7 @@ int subcommand_run(char *const *args, size_t arg_count)
   else
     code = start(&run, &error);
   if (error.text[0] != '\0' && code != EXIT_GOOD)
-    fprintf(stderr, "jpeer run: %s\n", error.text);
+    report(&run, &error);
   run_fini(&run);
   return code;
 }

@@ -29,7 +29,7 @@ COMPLAINTS = re.compile(
 def environment(**changes):
     """The environment of a peer: none of the caller's JPEER_ variables, the sanitizers as HotSpot needs them."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith("JPEER_")}
-    variables["ASAN_OPTIONS"] = "handle_segv=0"
+    variables["ASAN_OPTIONS"] = "handle_segv=0:intercept_tls_get_addr=0"
     variables["UBSAN_OPTIONS"] = "print_stacktrace=1"
     variables["LSAN_OPTIONS"] = f"suppressions={ROOT / 'tests/support/lsan.supp'}"
     variables.update(changes)

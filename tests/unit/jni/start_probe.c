@@ -58,6 +58,12 @@ static void drain(void *context)
   say("drained\n");
 }
 
+static void died(void *context, const struct jp_error *error)
+{
+  (void)context;
+  say("died: %s\n", error->text);
+}
+
 static void exiting(void *context, int status)
 {
   (void)context;
@@ -105,7 +111,7 @@ int main(int argc, char **argv)
     return 2;
   }
   probe.launch.home = &home;
-  struct jvm_hooks hooks = {&probe, started, drain, exiting};
+  struct jvm_hooks hooks = {&probe, started, drain, died, exiting};
   int status = jvm_run(&probe.launch, &hooks, &error);
   if (error.status != JP_OK)
     say("returned %d: %s\n", status, error.text);

@@ -46,6 +46,12 @@ static void drain(void *context)
   (void)context;
 }
 
+static void died(void *context, const struct jp_error *error)
+{
+  (void)context;
+  fprintf(stderr, "%s\n", error->text);
+}
+
 static void exiting(void *context, int status)
 {
   (void)context;
@@ -82,7 +88,7 @@ int with_jvm(int (*run)(struct jvm *jvm, struct jvm_thread *thread))
                               .options = options,
                               .option_count = options_of(words, options),
                               .main_class = "jpeer.test.Nothing"};
-  struct jvm_hooks hooks = {&tests, started, drain, exiting};
+  struct jvm_hooks hooks = {&tests, started, drain, died, exiting};
   int status = jvm_run(&launch, &hooks, &error);
   free(words);
   if (error.status != JP_OK)
