@@ -86,28 +86,9 @@ static enum jp_status read_args(struct params_reader *reader)
     return JP_OK;
   if (args.kind != JSON_KIND_ARRAY)
     return fail_kind(reader, PARAM_ARGS, "an array");
-  size_t count = json_count(args);
-  if (count > RPC_ARGS_MAX) {
-    outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
-                 "'args' has %zu elements, more than the limit of %d", count, RPC_ARGS_MAX);
-    return JP_INVALID;
-  }
   struct rpc_value_decoder decoder;
   rpc_value_decoder_init(&decoder, reader->arena, reader->outcome);
-  struct op_value *values = arena_alloc(reader->arena, count * sizeof *values);
-  if (values == NULL)
-    return rpc_value_no_memory(&decoder);
-  struct json_cursor cursor = json_enter(args);
-  struct json_value element;
-  for (size_t i = 0; i < count && json_next_element(&cursor, &element); i++) {
-    decoder.argument = i;
-    enum jp_status status = rpc_value_decode(&decoder, element, &values[i]);
-    if (status != JP_OK)
-      return status;
-  }
-  reader->operation->args = values;
-  reader->operation->arg_count = count;
-  return JP_OK;
+  return rpc_args_decode(&decoder, args, &reader->operation->args, &reader->operation->arg_count);
 }
 
 static enum jp_status read_encoding(struct params_reader *reader)

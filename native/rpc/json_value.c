@@ -7,6 +7,8 @@
 
 enum argument_member { ARGUMENT_TYPE, ARGUMENT_VALUE, ARGUMENT_REF, ARGUMENT_ENCODING, ARGUMENT_MEMBERS };
 
+enum { FIRST_CAPACITY = 4 };
+
 static const struct text argument_names[ARGUMENT_MEMBERS] = {
     [ARGUMENT_TYPE] = TEXT("type"),
     [ARGUMENT_VALUE] = TEXT("value"),
@@ -85,20 +87,38 @@ static void decode_number(struct json_value json, struct op_value *value)
     value->integer = number.integer;
 }
 
+/* Room for one more of `count` elements. Grown rather than counted first: counting walks everything inside.
+ */
+static void *make_room(struct arena *arena, void *items, size_t count, size_t *capacity, size_t size)
+{
+  if (count < *capacity)
+    return items;
+  size_t wanted = *capacity == 0 ? FIRST_CAPACITY : *capacity * 2;
+  void *grown = arena_alloc(arena, wanted * size);
+  if (grown == NULL)
+    return NULL;
+  if (count > 0)
+    memcpy(grown, items, count * size);
+  *capacity = wanted;
+  return grown;
+}
+
 static enum jp_status decode_list(struct rpc_value_decoder *decoder, struct json_value json,
                                   struct op_value *value)
 {
-  size_t count = json_count(json);
-  enum jp_status status = rpc_value_reserve(decoder, count);
-  if (status != JP_OK)
-    return status;
-  struct op_value *items = arena_alloc(decoder->arena, count * sizeof *items);
-  if (items == NULL)
-    return rpc_value_no_memory(decoder);
+  struct op_value *items = NULL;
+  size_t count = 0;
+  size_t capacity = 0;
   struct json_cursor cursor = json_enter(json);
   struct json_value element;
-  for (size_t i = 0; i < count && json_next_element(&cursor, &element); i++) {
-    status = decode_element(decoder, element, &items[i]);
+  for (; json_next_element(&cursor, &element); count++) {
+    enum jp_status status = rpc_value_reserve(decoder, 1);
+    if (status != JP_OK)
+      return status;
+    items = make_room(decoder->arena, items, count, &capacity, sizeof *items);
+    if (items == NULL)
+      return rpc_value_no_memory(decoder);
+    status = decode_element(decoder, element, &items[count]);
     if (status != JP_OK)
       return status;
   }
@@ -159,28 +179,36 @@ static enum jp_status drop_repeated_keys(struct rpc_value_decoder *decoder, stru
   return JP_OK;
 }
 
+static enum jp_status decode_entry(struct rpc_value_decoder *decoder, struct text key, struct json_value json,
+                                   struct op_entry *entry)
+{
+  entry->key = json_unescape(key, decoder->arena);
+  if (entry->key.data == NULL)
+    return rpc_value_no_memory(decoder);
+  return decode_element(decoder, json, &entry->value);
+}
+
 static enum jp_status decode_map(struct rpc_value_decoder *decoder, struct json_value json,
                                  struct op_value *value)
 {
-  size_t count = json_count(json);
-  enum jp_status status = rpc_value_reserve(decoder, count);
-  if (status != JP_OK)
-    return status;
-  struct op_entry *entries = arena_alloc(decoder->arena, count * sizeof *entries);
-  if (entries == NULL)
-    return rpc_value_no_memory(decoder);
+  struct op_entry *entries = NULL;
+  size_t count = 0;
+  size_t capacity = 0;
   struct json_cursor cursor = json_enter(json);
   struct text key;
   struct json_value element;
-  for (size_t i = 0; i < count && json_next_member(&cursor, &key, &element); i++) {
-    entries[i].key = json_unescape(key, decoder->arena);
-    if (entries[i].key.data == NULL)
+  for (; json_next_member(&cursor, &key, &element); count++) {
+    enum jp_status status = rpc_value_reserve(decoder, 1);
+    if (status != JP_OK)
+      return status;
+    entries = make_room(decoder->arena, entries, count, &capacity, sizeof *entries);
+    if (entries == NULL)
       return rpc_value_no_memory(decoder);
-    status = decode_element(decoder, element, &entries[i].value);
+    status = decode_entry(decoder, key, element, &entries[count]);
     if (status != JP_OK)
       return status;
   }
-  status = drop_repeated_keys(decoder, entries, &count);
+  enum jp_status status = drop_repeated_keys(decoder, entries, &count);
   value->kind = OP_MAP;
   value->map.entries = entries;
   value->map.count = count;
@@ -303,4 +331,31 @@ enum jp_status rpc_value_decode(struct rpc_value_decoder *decoder, struct json_v
                                 struct op_value *value)
 {
   return decode_element(decoder, json, value);
+}
+
+enum jp_status rpc_args_decode(struct rpc_value_decoder *decoder, struct json_value args,
+                               struct op_value **values, size_t *count)
+{
+  struct op_value *items = NULL;
+  size_t capacity = 0;
+  struct json_cursor cursor = json_enter(args);
+  struct json_value element;
+  size_t i = 0;
+  for (; json_next_element(&cursor, &element); i++) {
+    if (i == RPC_ARGS_MAX) {
+      outcome_fail(decoder->outcome, decoder->arena, FAILURE_INVALID_PARAMS, NULL,
+                   "'args' has more elements than the limit of %d", RPC_ARGS_MAX);
+      return JP_INVALID;
+    }
+    items = make_room(decoder->arena, items, i, &capacity, sizeof *items);
+    if (items == NULL)
+      return rpc_value_no_memory(decoder);
+    decoder->argument = i;
+    enum jp_status status = decode_element(decoder, element, &items[i]);
+    if (status != JP_OK)
+      return status;
+  }
+  *values = items;
+  *count = i;
+  return JP_OK;
 }

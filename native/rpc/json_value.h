@@ -35,6 +35,11 @@ void rpc_value_decoder_init(struct rpc_value_decoder *decoder, struct arena *are
 enum jp_status rpc_value_decode(struct rpc_value_decoder *decoder, struct json_value json,
                                 struct op_value *value) JP_MUST_CHECK;
 
+/* Reads the elements of an `args` array; *values is in the arena, NULL where there is none. Errors as above.
+ */
+enum jp_status rpc_args_decode(struct rpc_value_decoder *decoder, struct json_value args,
+                               struct op_value **values, size_t *count) JP_MUST_CHECK;
+
 /* Reads a ref: an integer from 1 to RPC_REF_MAX, without a suffix. False where it is none. */
 bool rpc_ref_decode(struct json_value json, uint32_t *ref);
 
