@@ -300,16 +300,29 @@ static int64_t reading_deadline(struct connection *connection, int64_t now)
          (connection->http_stage == HTTP_STAGE_BODY ? limits->body_timeout_ms : limits->header_timeout_ms);
 }
 
-static int64_t next_deadline(struct connection *connection, int64_t now, bool reads)
+/* Level-triggered: what is ready already is delivered again, behind the others. So input that lies here and
+ * not in the socket asks for a writable socket, which it is unless the client takes nothing. */
+static uint32_t wanted_events(const struct connection *connection, enum step last)
 {
-  if (connection_unsent(connection) == 0)
+  if (last == STEP_BLOCKED)
+    return EPOLLOUT;
+  uint32_t events = connection->at_end ? 0 : EPOLLIN;
+  if (last == STEP_SERVED || connection_unsent(connection) > 0)
+    events |= EPOLLOUT;
+  return events;
+}
+
+static int64_t next_deadline(struct connection *connection, enum step last)
+{
+  int64_t now = clock_now_ms();
+  bool writes = last != STEP_WAITS && (wanted_events(connection, last) & EPOLLOUT);
+  bool reads = last == STEP_NEEDS_INPUT || last == STEP_ENDS;
+  if (!writes)
     connection->stalled_ms = 0;
-  else if (connection->stalled_ms == 0 || connection->has_sent)
+  else if (connection->stalled_ms == 0 || connection->has_sent || last == STEP_SERVED)
     connection->stalled_ms = now;
+  int64_t stall = writes ? connection->stalled_ms + limits_of(connection)->body_timeout_ms : INT64_MAX;
   int64_t deadline = reads ? reading_deadline(connection, now) : INT64_MAX;
-  int64_t stall = connection->stalled_ms == 0
-                      ? INT64_MAX
-                      : connection->stalled_ms + limits_of(connection)->body_timeout_ms;
   return deadline < stall ? deadline : stall;
 }
 
@@ -323,18 +336,6 @@ static void begin_linger(struct connection *connection)
     connection->has_said_all = true;
     shutdown(connection->fd, SHUT_WR);
   }
-}
-
-/* Level-triggered: what is ready already is delivered again, behind the others. So input that lies here and
- * not in the socket asks for a writable socket, which it is. */
-static uint32_t wanted_events(const struct connection *connection, enum step last)
-{
-  if (last == STEP_BLOCKED)
-    return EPOLLOUT;
-  uint32_t events = connection->at_end ? 0 : EPOLLIN;
-  if (last == STEP_SERVED || connection_unsent(connection) > 0)
-    events |= EPOLLOUT;
-  return events;
 }
 
 void connection_finish(struct connection *connection, struct crew_member *member, enum step last)
@@ -351,8 +352,7 @@ void connection_finish(struct connection *connection, struct crew_member *member
     return;
   }
   give_back(connection, member);
-  bool reads = last != STEP_WAITS && last != STEP_BLOCKED;
-  int64_t deadline = next_deadline(connection, clock_now_ms(), reads);
+  int64_t deadline = next_deadline(connection, last);
 
   struct crew *crew = connection->table->crew;
   pthread_mutex_lock(&connection->lock);
@@ -377,7 +377,7 @@ void connection_expire(struct connection *connection, struct crew_member *watche
   enum step step = STEP_ENDS;
   bool stalled =
       connection->stalled_ms != 0 && now >= connection->stalled_ms + limits_of(connection)->body_timeout_ms;
-  if (stalled || connection->protocol == PROTOCOL_LINGER)
+  if (stalled || connection->stream != NULL || connection->protocol == PROTOCOL_LINGER)
     step = STEP_DROPS;
   else if (connection->protocol == PROTOCOL_WEBSOCKET)
     websocket_close(connection, watcher, WS_POLICY, "the message took too long");

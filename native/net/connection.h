@@ -66,7 +66,7 @@ struct connection {
   bool has_sent;         /* the client took something in this turn */
   int64_t since_ms;      /* see crew_message */
   int64_t began_ms;      /* when the head, the body or the message under way began; 0: none */
-  int64_t stalled_ms;    /* since when the client takes nothing; 0: nothing is unsent */
+  int64_t stalled_ms;    /* since when the client takes nothing; 0: nothing waits for it */
   int64_t linger_end_ms; /* PROTOCOL_LINGER */
 
   struct buffer in;

@@ -1,0 +1,209 @@
+"""Runs stub_server (see stub_server.c) for a test, and speaks to it byte by byte."""
+
+import os
+import re
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+
+SECONDS = 60  # far more than anything here takes: a test that waits so long has failed
+KEY = "dGhlIHNhbXBsZSBub25jZQ=="
+HANDSHAKE = {"Host": "localhost", "Upgrade": "websocket", "Connection": "Upgrade",
+             "Sec-WebSocket-Key": KEY, "Sec-WebSocket-Version": "13"}
+COMPLAINTS = re.compile(r"Sanitizer|runtime error:")
+
+TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
+
+
+class Stub:
+    """A server; its options are those of stub_server."""
+
+    def __init__(self, **options):
+        self.errors = tempfile.TemporaryFile(mode="w+")
+        command = [os.environ["STUB_SERVER"], *(f"{name}={value}" for name, value in options.items())]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=self.errors, text=True)
+        self.addresses = []
+        while (line := self.process.stdout.readline().strip()) != "ready":
+            if not line:
+                raise RuntimeError("the stub server did not start")
+            self.addresses.append(line)
+        self.url, self.http_url, self.zmq_url = self.addresses
+        self.port = int(self.url.split(":")[2].split("/")[0])
+
+    def end_input(self):
+        """Tells the server to drain; does not wait."""
+        self.process.stdin.close()
+
+    def stop(self):
+        """The seconds that the drain took, and (clients opened, clients closed)."""
+        started = time.monotonic()
+        if not self.process.stdin.closed:
+            self.end_input()
+        last = self.process.stdout.read()
+        status = self.process.wait(SECONDS)
+        self.process.stdout.close()
+        self.errors.seek(0)
+        errors = self.errors.read()
+        self.errors.close()
+        if status != 0 or COMPLAINTS.search(errors):
+            raise AssertionError(f"the stub server ended with {status}: {errors}")
+        opened, closed = re.search(r"opened (\d+) closed (\d+)", last).groups()
+        return time.monotonic() - started, (int(opened), int(closed))
+
+    def connect(self):
+        connection = socket.create_connection(("127.0.0.1", self.port), SECONDS)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
+
+    def resident_kib(self):
+        with open(f"/proc/{self.process.pid}/status") as status:
+            return int(re.search(r"VmRSS:\s+(\d+)", status.read())[1])
+
+
+class StubTest(unittest.TestCase):
+    """A server a test; when the test ends, every client that was opened must have been closed, once."""
+
+    options = {}
+
+    def setUp(self):
+        self.stub = Stub(**self.options)
+        self.addCleanup(self.stop)
+
+    def stop(self):
+        _, (opened, closed) = self.stub.stop()
+        self.assertEqual(opened, closed)
+
+    def restart(self, **options):
+        self.stop()
+        self.stub = Stub(**options)
+
+
+# --- HTTP, by hand ---
+
+
+def request(line, fields=None, body=b"", **more):
+    """A request's bytes; keywords are fields, with _ for -."""
+    named = {name.replace("_", "-"): value for name, value in more.items()}
+    fields = {"Host": "localhost", **(fields or {}), **named}
+    head = f"{line} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    return head.encode() + b"\r\n" + body
+
+
+def post(body, **fields):
+    return request("POST /rpc", {"Content-Type": "application/json", "Content-Length": len(body)}, body, **fields)
+
+
+class Reader:
+    """Takes from a socket what a test wants to see."""
+
+    def __init__(self, connection):
+        self.connection = connection
+        self.bytes = b""
+
+    def more(self):
+        data = self.connection.recv(65536)
+        self.bytes += data
+        return bool(data)
+
+    def exactly(self, count):
+        while len(self.bytes) < count:
+            if not self.more():
+                raise EOFError(f"the connection ended after {self.bytes!r}")
+        taken, self.bytes = self.bytes[:count], self.bytes[count:]
+        return taken
+
+    def until(self, end):
+        while end not in self.bytes:
+            if not self.more():
+                raise EOFError(f"the connection ended after {self.bytes!r}")
+        return self.exactly(self.bytes.index(end) + len(end))
+
+    def response(self, has_body=True):
+        """Status, fields in lower case, body."""
+        head = self.until(b"\r\n\r\n").decode()
+        lines = head.split("\r\n")
+        fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:] if line)}
+        status = int(lines[0].split()[1])
+        body = b""
+        if has_body and "content-length" in fields:
+            body = self.exactly(int(fields["content-length"]))
+        elif has_body and fields.get("transfer-encoding") == "chunked":
+            while size := int(self.until(b"\r\n"), 16):
+                body += self.exactly(size)
+                assert self.exactly(2) == b"\r\n"
+            assert self.exactly(2) == b"\r\n"
+        return status, fields, body
+
+    def at_end(self):
+        """True where the server has closed and nothing is left."""
+        try:
+            return not self.bytes and not self.more()
+        except ConnectionResetError:
+            return True
+
+
+# --- WebSocket, by hand ---
+
+
+def frame(opcode, payload=b"", fin=True, masked=True, reserved=0, length=None):
+    if isinstance(payload, str):
+        payload = payload.encode()
+    size = len(payload) if length is None else length
+    mask = b"\x01\x02\x03\x04" if masked else b""
+    bit = 0x80 if masked else 0
+    head = bytes([(0x80 if fin else 0) | reserved << 4 | opcode])
+    if size < 126:
+        head += bytes([bit | size])
+    elif size < 65536:
+        head += struct.pack(">BH", bit | 126, size)
+    else:
+        head += struct.pack(">BQ", bit | 127, size)
+    data = bytes(byte ^ mask[i % 4] for i, byte in enumerate(payload)) if masked else payload
+    return head + mask + data
+
+
+class WebSocket(Reader):
+    """A connection after its handshake."""
+
+    def __init__(self, stub, **fields):
+        super().__init__(stub.connect())
+        self.connection.sendall(request("GET /rpc", HANDSHAKE, **fields))
+        status, fields, _ = self.response(has_body=False)
+        assert status == 101 and fields["sec-websocket-accept"] == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", (status, fields)
+
+    def send(self, *frames):
+        self.connection.sendall(b"".join(frames))
+
+    def send_text(self, *texts):
+        self.send(*(frame(TEXT, text) for text in texts))
+
+    def receive(self):
+        """Opcode with FIN, payload."""
+        first, second = self.exactly(2)
+        assert second & 0x80 == 0, "a server masks nothing"
+        size = second
+        if size == 126:
+            size, = struct.unpack(">H", self.exactly(2))
+        elif size == 127:
+            size, = struct.unpack(">Q", self.exactly(8))
+        return first, self.exactly(size)
+
+    def receive_text(self):
+        first, payload = self.receive()
+        assert first == 0x80 | TEXT, (first, payload)
+        return payload.decode()
+
+    def receive_close(self):
+        """The code, after which the server says no more."""
+        first, payload = self.receive()
+        assert first == 0x80 | CLOSE, (first, payload)
+        code = struct.unpack(">H", payload[:2])[0] if payload else None
+        assert self.at_end()
+        return code
+
+    def close(self):
+        self.connection.close()

@@ -1,0 +1,304 @@
+"""Many at once, the slow, the greedy and the vanished; and the end of all."""
+
+import contextlib
+import socket
+import time
+import unittest
+
+from stub import CLOSE, SECONDS, TEXT, Reader, Stub, StubTest, WebSocket, frame, post
+
+
+def eventually(condition):
+    end = time.monotonic() + SECONDS
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError("it did not come about")
+        time.sleep(0.01)
+
+
+class LoadTest(StubTest):
+    def websocket(self, **fields):
+        one = WebSocket(self.stub, **fields)
+        self.addCleanup(one.close)
+        return one
+
+    def ask(self, connection, text):
+        connection.send_text(text)
+        return connection.receive_text()
+
+
+class Crew(LoadTest):
+    options = {"threads": 2, "linger_ms": 100}
+
+    def test_slow_calls_delay_nobody_and_the_crew_shrinks_again(self):
+        slow = [self.websocket() for _ in range(50)]
+        for one in slow:
+            one.send_text("sleep 1500 x")
+        other = self.websocket()
+        for _ in range(20):
+            started = time.monotonic()
+            self.assertEqual("quick", self.ask(other, "quick"))
+        last = time.monotonic() - started
+        self.assertLess(last, 1)
+        self.assertGreater(int(self.ask(other, "threads")), 50)
+        for one in slow:
+            self.assertEqual(" x", one.receive_text())
+        eventually(lambda: int(self.ask(other, "threads")) == 2)
+
+    def test_answers_are_not_held_by_the_slow_call_behind_them(self):
+        one = self.websocket()
+        one.send_text("first", "sleep 3000 second")
+        started = time.monotonic()
+        self.assertEqual("first", one.receive_text())
+        self.assertLess(time.monotonic() - started, 2)
+        self.assertEqual(" second", one.receive_text())
+
+    def test_requests_of_one_connection_keep_their_order(self):
+        one = self.websocket()
+        one.send_text("sleep 100 a", "b", "sleep 50 c", "ping")
+        self.assertEqual([" a", "b", " c", "pong"], [one.receive_text() for _ in range(4)])
+
+    def test_a_greedy_connection_starves_nobody(self):
+        greedy = [self.websocket() for _ in range(4)]
+        for one in greedy:
+            one.send(frame(TEXT, "sleep 1 x") * 500)
+        modest = self.websocket()
+        self.assertEqual("mine", self.ask(modest, "mine"))
+        for one in greedy:
+            for _ in range(500):
+                one.receive_text()
+
+
+class Busy(LoadTest):
+    options = {"threads": 1, "threads_max": 2, "busy_timeout_ms": 300}
+
+    def setUp(self):
+        super().setUp()
+        self.sleepers = [self.websocket() for _ in range(2)]
+        for one in self.sleepers:
+            one.send_text("sleep 2000 x")
+        time.sleep(0.2)  # longer or shorter: only the next two lines depend on it
+
+    def test_ping_and_refusal(self):
+        one = self.websocket()
+        self.assertEqual("pong", self.ask(one, "ping"))
+        one.send_text("work", "ping", "more work", "note", "ping")
+        for expected in ["rpc-threads-max", "pong", "rpc-threads-max", "pong"]:
+            self.assertIn(expected, one.receive_text())
+        with self.stub.connect() as connection:
+            connection.sendall(post(b"ping") + post(b"work") + post(b"note") + post(b"ping"))
+            reader = Reader(connection)
+            self.assertEqual(b"pong", reader.response()[2])
+            self.assertIn(b"rpc-threads-max", reader.response()[2])
+            self.assertEqual(204, reader.response()[0])
+            self.assertEqual(b"pong", reader.response()[2])
+        for sleeper in self.sleepers:
+            self.assertEqual(" x", sleeper.receive_text())
+        self.assertEqual("work", self.ask(one, "work"))
+
+    def test_a_client_that_goes_while_it_waits(self):
+        one = self.websocket()
+        one.send_text("work")
+        one.close()
+        self.assertEqual(" x", self.sleepers[0].receive_text())
+
+
+class Waiting(LoadTest):
+    options = {"threads": 1, "threads_max": 1, "busy_timeout_ms": 60000}
+
+    def test_what_waits_is_served_when_a_thread_comes_back(self):
+        first, second = self.websocket(), self.websocket()
+        first.send_text("sleep 500 x")
+        second.send_text("served")
+        self.assertEqual("served", second.receive_text())
+        self.assertEqual(" x", first.receive_text())
+
+
+class Clients(LoadTest):
+    def test_gone_in_the_middle(self):
+        for _ in range(20):
+            one = WebSocket(self.stub)
+            one.send_text("sleep 200 x", "y")
+            one.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            one.close()
+        other = self.websocket()
+        eventually(lambda: self.ask(other, "open") == "1")
+
+    def test_gone_in_the_middle_of_a_stream(self):
+        for _ in range(5):
+            one = WebSocket(self.stub)
+            one.send_text("stream 50000000")
+            one.exactly(100000)
+            one.close()
+        other = self.websocket()
+        eventually(lambda: self.ask(other, "open") == "1")
+
+    def test_a_client_that_never_reads_is_bounded_and_dropped(self):
+        self.restart(send_buffer_max=1000000, body_timeout_ms=500)
+        deaf = self.websocket()
+        other = self.websocket()
+        before = self.stub.resident_kib()
+        deaf.connection.settimeout(0.2)
+        with contextlib.suppress(OSError):
+            for _ in range(200):
+                deaf.send(frame(TEXT, "large 10000") * 100)
+                self.assertEqual("here", self.ask(other, "here"))
+        self.assertLess(self.stub.resident_kib() - before, 20000)
+        eventually(lambda: self.ask(other, "open") == "1")
+
+    def test_a_client_that_never_reads_a_stream_is_dropped(self):
+        self.restart(body_timeout_ms=500)
+        deaf = self.websocket()
+        other = self.websocket()
+        before = self.stub.resident_kib()
+        deaf.send_text("stream 2000000000")
+        eventually(lambda: self.ask(other, "open") == "1")
+        self.assertLess(self.stub.resident_kib() - before, 20000)
+
+    def test_a_slow_reader_gets_all(self):
+        self.restart(send_buffer_max=200000)
+        slow = self.websocket()
+        slow.send_text(*["large 100000"] * 200)
+        for _ in range(200):
+            self.assertEqual(100000, len(slow.receive_text()))
+
+    def test_an_answer_that_would_be_too_long(self):
+        self.restart(send_buffer_max=200000)
+        one = self.websocket()
+        self.assertEqual("too large", self.ask(one, "large 200001"))
+        self.assertEqual(100000, len(self.ask(one, "large 100000")))
+
+    def test_one_too_many(self):
+        self.restart(connections_max=3)
+        held = [self.stub.connect() for _ in range(3)]
+        for connection in held:
+            connection.sendall(post(b"x"))
+            self.assertEqual(200, Reader(connection).response()[0])
+        with self.stub.connect() as connection:
+            self.assertEqual(503, Reader(connection).response()[0])
+        held.pop().close()
+
+        def is_served():
+            with self.stub.connect() as connection:
+                connection.sendall(post(b"x"))
+                try:
+                    return Reader(connection).response()[0] == 200
+                except (EOFError, ConnectionError):
+                    return False
+        eventually(is_served)
+        for connection in held:
+            connection.close()
+
+    def test_many_idle_connections(self):
+        count = 10000
+        try:
+            import resource
+            resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+            enough = resource.getrlimit(resource.RLIMIT_NOFILE)[0] > count + 100
+        except (ImportError, ValueError):
+            enough = False
+        if not enough:
+            self.skipTest("too few descriptors")
+        first = self.websocket()
+        before = self.stub.resident_kib()
+        idle = [WebSocket(self.stub) for _ in range(count)]
+        for one in idle:
+            one.send_text("hello")
+        for one in idle:
+            self.assertEqual("hello", one.receive_text())
+        grown = self.stub.resident_kib() - before
+        self.assertEqual("here", self.ask(first, "here"))
+        for one in idle:
+            one.close()
+        eventually(lambda: self.ask(first, "open") == "1")
+        if not self.is_sanitized():
+            self.assertLess(grown * 1024 / count, 4096)
+
+    def is_sanitized(self):
+        with open(f"/proc/{self.stub.process.pid}/maps") as maps:
+            return any("san.so" in line for line in maps)
+
+
+class Drain(unittest.TestCase):
+    def test_idle_clients_are_told(self):
+        stub = Stub(grace_ms=60000)
+        one = WebSocket(stub)
+        with stub.connect() as connection:
+            connection.sendall(post(b"x"))
+            reader = Reader(connection)
+            self.assertEqual(200, reader.response()[0])
+            stub.end_input()
+            self.assertTrue(reader.at_end())
+            first, payload = one.receive()
+            self.assertEqual((0x80 | CLOSE, b"\x03\xe9"), (first, payload[:2]))
+            one.close()
+        seconds, (opened, closed) = stub.stop()
+        self.assertLess(seconds, 30)
+        self.assertEqual(opened, closed)
+
+    def test_running_calls_get_the_grace_time(self):
+        stub = Stub(grace_ms=60000)
+        one, other = WebSocket(stub), WebSocket(stub)
+        one.send_text("sleep 1000 done", "not any more")
+        time.sleep(0.3)
+        stub.end_input()
+        self.assertEqual(" done", one.receive_text())
+        self.assertEqual("the peer is shutting down", one.receive_text())
+        self.assertEqual(1001, one.receive_close())
+        one.close()
+        other.close()
+        _, (opened, closed) = stub.stop()
+        self.assertEqual(opened, closed)
+
+    def test_calls_that_take_longer_get_an_error(self):
+        stub = Stub(grace_ms=200)
+        one = WebSocket(stub)
+        one.send_text("sleep 600000 never")
+        web = stub.connect()
+        web.sendall(post(b"sleep 600000 never"))
+        time.sleep(0.3)
+        stub.end_input()
+        self.assertEqual("the peer is shutting down", one.receive_text())
+        self.assertEqual(1001, one.receive_close())
+        reader = Reader(web)
+        status, fields, body = reader.response()
+        self.assertEqual((200, "close", b"the peer is shutting down"), (status, fields["connection"], body))
+        self.assertTrue(reader.at_end())
+        one.close()
+        web.close()
+        seconds, _ = stub.stop()
+        self.assertLess(seconds, 30)
+
+    def test_a_thread_that_is_exiting_is_not_waited_for(self):
+        stub = Stub(grace_ms=600000)
+        one = WebSocket(stub)
+        one.send_text("exit")
+        time.sleep(0.2)
+        stub.end_input()
+        self.assertEqual("the peer is shutting down", one.receive_text())
+        self.assertEqual(1001, one.receive_close())
+        one.close()
+        seconds, _ = stub.stop()
+        self.assertLess(seconds, 30)
+
+    def test_no_new_connections(self):
+        stub = Stub(grace_ms=60000)
+        one = WebSocket(stub)
+        one.send_text("sleep 1000 done")
+        time.sleep(0.2)
+        stub.end_input()
+
+        def is_refused():
+            try:
+                stub.connect().close()
+                return False
+            except ConnectionError:
+                return True
+        eventually(is_refused)
+        self.assertEqual(" done", one.receive_text())
+        one.close()
+        stub.stop()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,263 @@
+"""WebSocket (RFC 6455): real clients, and frames as no client would send them."""
+
+import asyncio
+import socket
+import struct
+import unittest
+
+import websockets
+
+from stub import (BINARY, CLOSE, HANDSHAKE, PING, PONG, TEXT, Reader, StubTest, WebSocket, frame, post, request)
+
+ID = "11111111-2222-3333-4444-555555555555"
+
+
+def code(number):
+    return struct.pack(">H", number)
+
+
+class Library(StubTest):
+    """The client library that people use."""
+
+    def run_client(self, client, **options):
+        async def main():
+            async with websockets.connect(self.stub.url, max_size=None, **options) as connection:
+                return await asyncio.wait_for(client(connection), 60)
+        return asyncio.run(main())
+
+    def test_text_comes_back(self):
+        async def client(connection):
+            for text in ["a", "", "ä€😀", "x" * 125, "x" * 126, "x" * 65535, "x" * 65536, "x" * 1000000]:
+                await connection.send(text)
+                self.assertEqual(text, await connection.recv())
+        self.run_client(client)
+
+    def test_answers_keep_their_order(self):
+        async def client(connection):
+            for i in range(2000):
+                await connection.send(str(i))
+            for i in range(2000):
+                self.assertEqual(str(i), await connection.recv())
+        self.run_client(client)
+
+    def test_fragments(self):
+        async def client(connection):
+            await connection.send(["a" * 1000, "", "b" * 70000, "ä"])
+            self.assertEqual("a" * 1000 + "b" * 70000 + "ä", await connection.recv())
+        self.run_client(client)
+
+    def test_ping_pong_close(self):
+        async def client(connection):
+            await asyncio.wait_for(await connection.ping(b"x" * 125), 60)
+            await connection.close(1000, "bye")
+            self.assertEqual(1000, connection.close_code)
+        self.run_client(client)
+
+    def test_streamed_answer(self):
+        async def client(connection):
+            await connection.send("stream 5000000")
+            await connection.send("after")
+            answer = await connection.recv()
+            self.assertEqual(5000002, len(answer))
+            self.assertEqual("[abc", answer[:4])
+            self.assertEqual("]", answer[-1])
+            self.assertEqual("after", await connection.recv())
+        self.run_client(client)
+
+    def test_a_stream_that_fails_is_no_answer(self):
+        async def client(connection):
+            await connection.send("broken 100000")
+            with self.assertRaises(websockets.ConnectionClosedError) as raised:
+                await connection.recv()
+            self.assertEqual(1011, raised.exception.rcvd.code)
+        self.run_client(client)
+
+    def test_who_asks(self):
+        async def client(connection):
+            await connection.send("who")
+            return await connection.recv()
+        self.assertEqual("websocket nobody", self.run_client(client))
+        self.assertEqual("websocket " + ID, self.run_client(client, extra_headers={"peer-id": ID.upper()}))
+
+    def test_notifications_have_no_answer(self):
+        async def client(connection):
+            await connection.send("note")
+            await connection.send("next")
+            self.assertEqual("next", await connection.recv())
+        self.run_client(client)
+
+    def test_a_page_of_another_origin_gets_no_connection(self):
+        with self.assertRaises(websockets.InvalidStatusCode) as raised:
+            self.run_client(None, origin="http://evil.test")
+        self.assertEqual(403, raised.exception.status_code)
+
+
+class Handshakes(StubTest):
+    def answer(self, line="GET /rpc", drop=(), **changes):
+        fields = {name: value for name, value in HANDSHAKE.items() if name not in drop}
+        with self.stub.connect() as connection:
+            connection.sendall(request(line, fields, **changes))
+            return Reader(connection).response()
+
+    def test_wrong_ones(self):
+        cases = [
+            ("another version", 426, {"Sec_WebSocket_Version": "12"}),
+            ("no version", 400, {"drop": ["Sec-WebSocket-Version"]}),
+            ("no key", 400, {"drop": ["Sec-WebSocket-Key"]}),
+            ("a short key", 400, {"Sec_WebSocket_Key": "abcd"}),
+            ("no Connection", 400, {"drop": ["Connection"]}),
+            ("no Upgrade", 405, {"drop": ["Upgrade"]}),
+            ("another path", 404, {"line": "GET /chat"}),
+            ("another method", 405, {"line": "PUT /rpc"}),
+            ("no Host", 400, {"drop": ["Host"], "Host": ""}),
+            ("a wrong peer-id", 400, {"peer_id": "me"}),
+            ("another name", 403, {"Host": "evil.test"}),
+        ]
+        for name, status, arguments in cases:
+            with self.subTest(name):
+                if name == "no Host":
+                    with self.stub.connect() as connection:
+                        connection.sendall(b"GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n")
+                        self.assertEqual(status, Reader(connection).response()[0])
+                    continue
+                self.assertEqual(status, self.answer(**arguments)[0])
+
+    def test_426_names_the_version(self):
+        self.assertEqual("13", self.answer(Sec_WebSocket_Version="8")[1]["sec-websocket-version"])
+
+    def test_frames_may_come_with_the_handshake(self):
+        with self.stub.connect() as connection:
+            connection.sendall(request("GET /", HANDSHAKE) + frame(TEXT, "early"))
+            reader = WebSocket.__new__(WebSocket)
+            Reader.__init__(reader, connection)
+            self.assertEqual(101, reader.response(has_body=False)[0])
+            self.assertEqual("early", reader.receive_text())
+
+    def test_a_connection_may_begin_with_http(self):
+        with self.stub.connect() as connection:
+            connection.sendall(post(b"one") + request("GET /", HANDSHAKE) + frame(TEXT, "two"))
+            reader = WebSocket.__new__(WebSocket)
+            Reader.__init__(reader, connection)
+            self.assertEqual(b"one", reader.response()[2])
+            self.assertEqual(101, reader.response(has_body=False)[0])
+            self.assertEqual("two", reader.receive_text())
+
+
+class Frames(StubTest):
+    options = {"message_max": 100000}
+
+    def setUp(self):
+        super().setUp()
+        self.socket = WebSocket(self.stub)
+        self.addCleanup(self.socket.close)
+
+    def fails_with(self, expected, *frames):
+        self.socket.send(*frames)
+        self.assertEqual(expected, self.socket.receive_close())
+
+    def test_byte_by_byte(self):
+        for byte in frame(TEXT, "slow ä") + frame(PING, "p"):
+            self.socket.send(bytes([byte]))
+        self.assertEqual("slow ä", self.socket.receive_text())
+        self.assertEqual((0x80 | PONG, b"p"), self.socket.receive())
+
+    def test_control_frames_between_fragments(self):
+        self.socket.send(frame(TEXT, "a", fin=False), frame(PING, "1"))
+        self.assertEqual((0x80 | PONG, b"1"), self.socket.receive())
+        self.socket.send(frame(PONG, "unasked"), frame(0, "b"))
+        self.assertEqual("ab", self.socket.receive_text())
+
+    def test_no_mask(self):
+        self.fails_with(1002, frame(TEXT, "a", masked=False))
+
+    def test_reserved_bit(self):
+        self.fails_with(1002, frame(TEXT, "a", reserved=4))
+
+    def test_binary(self):
+        self.fails_with(1003, frame(BINARY, "a"))
+
+    def test_unknown_opcode(self):
+        self.fails_with(1002, frame(3, "a"))
+
+    def test_continuation_of_nothing(self):
+        self.fails_with(1002, frame(0, "a"))
+
+    def test_message_in_a_message(self):
+        self.fails_with(1002, frame(TEXT, "a", fin=False), frame(TEXT, "b"))
+
+    def test_ping_that_is_too_long(self):
+        self.fails_with(1002, frame(PING, "x" * 126))
+
+    def test_ping_in_fragments(self):
+        self.fails_with(1002, frame(PING, "x", fin=False))
+
+    def test_not_utf8(self):
+        self.fails_with(1007, frame(TEXT, b"\xff"))
+
+    def test_not_utf8_is_seen_before_the_message_is_whole(self):
+        self.fails_with(1007, frame(TEXT, b"ab\xff", fin=False))
+
+    def test_too_big_is_seen_before_the_message_is_whole(self):
+        self.fails_with(1009, frame(TEXT, b"x", length=100001))
+
+    def test_too_big_in_fragments(self):
+        self.fails_with(1009, frame(TEXT, b"x" * 60000, fin=False), frame(0, b"x" * 40001, fin=False))
+
+    def test_as_big_as_it_may_be(self):
+        self.socket.send(frame(TEXT, b"x" * 100000))
+        self.assertEqual(100000, len(self.socket.receive_text()))
+
+    def test_close_codes_come_back(self):
+        for number in [1000, 1001, 1003, 1007, 1011, 3000, 4999]:
+            with self.subTest(number):
+                one = WebSocket(self.stub)
+                one.send(frame(CLOSE, code(number) + b"bye"))
+                self.assertEqual(number, one.receive_close())
+                one.close()
+
+    def test_close_without_a_code(self):
+        self.fails_with(None, frame(CLOSE))
+
+    def test_close_codes_that_may_not_be_sent(self):
+        for number in [0, 999, 1004, 1005, 1006, 1015, 2000, 5000, 65535]:
+            with self.subTest(number):
+                one = WebSocket(self.stub)
+                one.send(frame(CLOSE, code(number)))
+                self.assertEqual(1002, one.receive_close())
+                one.close()
+
+    def test_what_came_before_a_close_is_answered(self):
+        self.socket.send(frame(TEXT, "a"), frame(TEXT, "b"), frame(CLOSE, code(1000)), frame(TEXT, "c"))
+        self.assertEqual("a", self.socket.receive_text())
+        self.assertEqual("b", self.socket.receive_text())
+        self.assertEqual(1000, self.socket.receive_close())
+
+    def test_what_came_before_a_wrong_frame_is_answered(self):
+        self.socket.send(frame(TEXT, "a"), frame(BINARY, "b"))
+        self.assertEqual("a", self.socket.receive_text())
+        self.assertEqual(1003, self.socket.receive_close())
+
+    def test_half_a_frame_and_gone(self):
+        whole = frame(TEXT, "x" * 1000)
+        for cut in [1, 2, 5, 8, 500, len(whole) - 1]:
+            one = WebSocket(self.stub)
+            one.send(whole[:cut])
+            one.close()
+        self.socket.send_text("still here")
+        self.assertEqual("still here", self.socket.receive_text())
+
+    def test_answers_of_one_turn_leave_together(self):
+        self.socket.send_text(*[str(i) for i in range(10)])
+        first = self.socket.connection.recv(65536)
+        self.assertEqual(30, len(first))
+
+    def test_a_client_that_has_said_all_gets_its_answers(self):
+        self.socket.send_text("a", "sleep 100 b")
+        self.socket.connection.shutdown(socket.SHUT_WR)
+        self.assertEqual("a", self.socket.receive_text())
+        self.assertEqual(" b", self.socket.receive_text())
+        self.assertTrue(self.socket.at_end())
+
+
+if __name__ == "__main__":
+    unittest.main()
