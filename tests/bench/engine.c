@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { EVENTS_MAX = 256 };
@@ -47,8 +48,9 @@ struct engine {
   int epoll_fd;
   int64_t now_ns; /* of the read that is being handled; 0: to be asked for */
   int64_t begins_ns;
-  int64_t ends_ns; /* INT64_MAX: when `calls` are done */
-  uint64_t begun;  /* calls, warm-up included */
+  int64_t server_begins_ns; /* processor time of the watched process */
+  int64_t ends_ns;          /* INT64_MAX: when `calls` are done */
+  uint64_t begun;           /* calls, warm-up included */
   uint64_t done;
   uint64_t open;      /* requests without an answer */
   uint64_t next_look; /* `done` at which memory is looked at */
@@ -61,7 +63,16 @@ static int64_t now_of(struct engine *engine)
   return engine->now_ns;
 }
 
-/* ---- memory of the watched process ---- */
+/* ---- the watched process ---- */
+
+static int64_t processor_ns(int pid)
+{
+  clockid_t clock;
+  struct timespec used;
+  if (pid == 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
+    return 0;
+  return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+}
 
 static uint64_t resident_kib(int pid)
 {
@@ -128,6 +139,7 @@ static void begin_call(struct connection *connection)
 static void begin_measuring(struct engine *engine)
 {
   engine->begins_ns = now_of(engine);
+  engine->server_begins_ns = processor_ns(engine->config->watch_pid);
   if (engine->config->calls == 0)
     engine->ends_ns = engine->begins_ns + (int64_t)(engine->config->seconds * 1e9);
 }
@@ -373,6 +385,7 @@ enum jp_status engine_run(const struct engine_config *config, struct engine_resu
     status = run_loop(&engine, error);
   result->calls = engine.done - config->warm_up;
   result->seconds = (double)(now_of(&engine) - engine.begins_ns) / 1e9;
+  result->server_seconds = (double)(processor_ns(config->watch_pid) - engine.server_begins_ns) / 1e9;
   release(&engine);
   return status;
 }

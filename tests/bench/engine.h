@@ -24,7 +24,7 @@ struct engine_config {
   uint64_t calls;     /* calls that are; 0: `seconds` counts */
   double seconds;
   int stall_ms;  /* no answer for so long ends the run with an error */
-  int watch_pid; /* the process whose resident memory is looked at; 0: none */
+  int watch_pid; /* the process whose resident memory and processor time are looked at; 0: none */
   bool canned;   /* the server is jpeer-bench-floor */
 };
 
@@ -40,6 +40,7 @@ struct engine_result {
   double seconds;
   struct histogram latencies;
   struct engine_memory memory;
+  double server_seconds; /* processor time of the watched process while calls were measured; else 0 */
 };
 
 enum jp_status engine_run(const struct engine_config *config, struct engine_result *result,

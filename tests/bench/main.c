@@ -143,9 +143,9 @@ static void print_line(const struct engine_config *config, const struct engine_r
          (double)result->calls / result->seconds, microseconds(latencies, 0.5), microseconds(latencies, 0.99),
          microseconds(latencies, 0.999), (double)latencies->max / 1e3, config->address);
   if (config->watch_pid != 0)
-    printf("resident: %llu KiB at a tenth, %llu at the end, %llu at most\n",
-           (unsigned long long)result->memory.at_tenth, (unsigned long long)result->memory.at_end,
-           (unsigned long long)result->memory.most);
+    printf("server: %.2f us a call; resident: %llu KiB at a tenth, %llu at the end, %llu at most\n",
+           result->server_seconds * 1e6 / (double)result->calls, (unsigned long long)result->memory.at_tenth,
+           (unsigned long long)result->memory.at_end, (unsigned long long)result->memory.most);
 }
 
 static void print_json(const struct engine_config *config, const struct engine_result *result)
@@ -157,9 +157,9 @@ static void print_json(const struct engine_config *config, const struct engine_r
          result->seconds, (double)result->calls / result->seconds, microseconds(latencies, 0.5),
          microseconds(latencies, 0.99), microseconds(latencies, 0.999), (double)latencies->max / 1e3);
   if (config->watch_pid != 0)
-    printf(",\"resident_kib\":{\"at_tenth\":%llu,\"at_end\":%llu,\"most\":%llu}",
-           (unsigned long long)result->memory.at_tenth, (unsigned long long)result->memory.at_end,
-           (unsigned long long)result->memory.most);
+    printf(",\"server_us_per_call\":%.4f,\"resident_kib\":{\"at_tenth\":%llu,\"at_end\":%llu,\"most\":%llu}",
+           result->server_seconds * 1e6 / (double)result->calls, (unsigned long long)result->memory.at_tenth,
+           (unsigned long long)result->memory.at_end, (unsigned long long)result->memory.most);
   puts("}");
 }
 

@@ -1,0 +1,176 @@
+/*
+ * jpeer-bench-floor: the peer's transports over a service that gives a canned answer: no reader, no policy,
+ * no JVM. What the peer takes beyond it is what serving a request costs; what both take is transport.
+ *
+ * usage: jpeer-bench-floor WORKLOAD [THREADS]
+ * Prints its addresses, one a line; ends when its standard input does.
+ */
+#include "workload.h"
+
+#include "net/server.h"
+#include "rpc/service.h"
+
+#include <ctype.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct canned {
+  struct workload_text answer;
+};
+
+struct thread_start {
+  void (*run)(void *argument, struct rpc_worker *worker);
+  void *argument;
+};
+
+static void *thread_main(void *argument)
+{
+  struct thread_start start = *(struct thread_start *)argument;
+  free(argument);
+  char worker; /* the crew asks only that it is not NULL */
+  start.run(start.argument, (struct rpc_worker *)(void *)&worker);
+  return NULL;
+}
+
+static enum jp_status spawn(void *context, const char *name,
+                            void (*run)(void *argument, struct rpc_worker *worker), void *argument,
+                            struct jp_error *error)
+{
+  (void)context, (void)name;
+  struct thread_start *start = malloc(sizeof(*start));
+  if (start == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "no memory for a thread");
+  *start = (struct thread_start){run, argument};
+  pthread_t id;
+  if (pthread_create(&id, NULL, thread_main, start) != 0) {
+    free(start);
+    return jp_fail(error, JP_IO, "no thread");
+  }
+  pthread_detach(id);
+  return JP_OK;
+}
+
+static bool is_exiting(void *context, struct rpc_worker *worker)
+{
+  (void)context, (void)worker;
+  return false;
+}
+
+static enum jp_status client_open(void *context, const struct rpc_client_info *info,
+                                  struct rpc_client **client, struct jp_error *error)
+{
+  (void)info, (void)error;
+  *client = context; /* all clients are one */
+  return JP_OK;
+}
+
+static bool client_close(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                         struct uuid *kept)
+{
+  (void)context, (void)worker, (void)client, (void)kept;
+  return false;
+}
+
+/* The generator's requests all begin alike, so that finding the id is no reading of JSON. */
+static uint64_t id_of(struct text message)
+{
+  static const size_t at = sizeof("{\"jsonrpc\":\"2.0\",\"id\":") - 1;
+  uint64_t id = 0;
+  for (size_t i = at; i < message.len && isdigit((unsigned char)message.data[i]); i++)
+    id = id * 10 + (uint64_t)(message.data[i] - '0');
+  return id;
+}
+
+static enum rpc_served answer(const struct canned *canned, struct text message, struct buffer *out)
+{
+  const struct workload_facts facts = {.id = id_of(message), .canned = true};
+  workload_write(&canned->answer, &facts, out);
+  return RPC_REPLY;
+}
+
+static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                             struct text message, struct buffer *out, bool may_stream, size_t reply_max,
+                             struct rpc_stream *stream)
+{
+  (void)worker, (void)client, (void)may_stream, (void)reply_max, (void)stream;
+  return answer(context, message, out);
+}
+
+static bool serve_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served)
+{
+  *served = answer(context, message, out);
+  return true;
+}
+
+static enum rpc_served refuse(void *context, struct text message, const char *reason, struct buffer *out)
+{
+  (void)context, (void)message;
+  buffer_append_text(out, text_of(reason));
+  return RPC_REPLY;
+}
+
+static void reject(void *context, int code, const char *reason, struct buffer *out)
+{
+  (void)context;
+  buffer_printf(out, "%d %s", code, reason);
+}
+
+static bool parse_answer(const char *name, struct canned *canned)
+{
+  const struct workload_row *row = workload_find(name);
+  return row != NULL && row->setup.request == NULL && row->steps[1].request == NULL &&
+         workload_text_parse(&canned->answer, row->steps[0].answer);
+}
+
+static enum jp_status start(unsigned threads, const struct rpc_service *service, struct net_server **server,
+                            struct jp_error *error)
+{
+  struct net_config config;
+  net_config_defaults(&config);
+  config.json.enabled = true;
+  config.zmq.enabled = true;
+  config.threads = threads;
+  enum jp_status status = net_bind(&config, server, error);
+  if (status != JP_OK)
+    return status;
+  status = net_start(*server, service, error);
+  if (status != JP_OK)
+    net_destroy(*server);
+  return status;
+}
+
+int main(int argc, char **argv)
+{
+  static struct canned canned;
+  if (argc < 2 || argc > 3 || !parse_answer(argv[1], &canned)) {
+    fputs("usage: jpeer-bench-floor WORKLOAD [THREADS], with a workload of one request and no setup\n",
+          stderr);
+    return 2;
+  }
+  const struct rpc_service service = {.context = &canned,
+                                      .spawn = spawn,
+                                      .is_exiting = is_exiting,
+                                      .client_open = client_open,
+                                      .client_close = client_close,
+                                      .serve = serve,
+                                      .serve_ping = serve_ping,
+                                      .refuse = refuse,
+                                      .reject = reject};
+  struct net_server *server = NULL;
+  struct jp_error error;
+  if (start(argc == 3 ? (unsigned)strtoul(argv[2], NULL, 10) : 0, &service, &server, &error) != JP_OK) {
+    fprintf(stderr, "jpeer-bench-floor: %s\n", error.text);
+    return 1;
+  }
+  for (const char *const *address = net_addresses(server); *address != NULL; address++)
+    puts(*address);
+  fflush(stdout);
+  char ignored;
+  while (read(STDIN_FILENO, &ignored, 1) > 0)
+    ;
+  net_drain(server, 0);
+  net_destroy(server);
+  return 0;
+}

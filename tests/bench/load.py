@@ -1,0 +1,66 @@
+"""Runs the load generator, and the servers that it is pointed at, on cores of our choice."""
+
+import contextlib
+import json
+import os
+import subprocess
+
+from support.peer import BUILD, environment
+
+GENERATOR = BUILD / "tests/bench/jpeer-bench"
+FLOOR = BUILD / "tests/bench/jpeer-bench-floor"
+
+TRANSPORTS = {"ws": "WebSocket", "http": "HTTP", "tcp": "ZeroMQ"}
+
+
+@contextlib.contextmanager
+def pinned(core):
+    """What is started inside runs on this core alone; None: where it likes."""
+    before = os.sched_getaffinity(0)
+    if core is not None:
+        os.sched_setaffinity(0, {core})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def run_load(address, pid, workload, connections=1, in_flight=1, core=None, **options):
+    """The generator's figures. Options as the generator has them: calls=1000, warm_up=0, canned=True."""
+    command = [GENERATOR, "--json", "--to", address, "--watch", str(pid), "--workload", workload,
+               "--connections", str(connections), "--in-flight", str(in_flight)]
+    for name, value in options.items():
+        if value is not False:
+            command += ["--" + name.replace("_", "-")] + ([] if value is True else [str(value)])
+    with pinned(core):
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment(), check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command))}: exit status {done.returncode}")
+    return json.loads(done.stdout)
+
+
+class Floor:
+    """The peer's transports with a canned answer to one workload."""
+
+    def __init__(self, workload, core=None):
+        with pinned(core):
+            self.process = subprocess.Popen([FLOOR, workload], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            text=True, env=environment())
+        lines = [self.process.stdout.readline().strip() for _ in TRANSPORTS]
+        self.addresses = {line.split("://", maxsplit=1)[0]: line for line in lines}
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def address(self, scheme):
+        return self.addresses[scheme]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        if self.process.wait() != 0 and kind is None:
+            raise SystemExit("the floor did not end well")
