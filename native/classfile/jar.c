@@ -57,9 +57,22 @@ static bool reserve(struct jar *jar, size_t size)
   return true;
 }
 
+/* Whether the entry unpacks to just `size` bytes, which are then in jar->bytes. One byte more is asked for:
+ * at the end libzip compares the checksum. */
+static bool read_whole(struct jar *jar, zip_file_t *file, size_t size)
+{
+  size_t done = 0;
+  zip_int64_t got;
+  while ((got = zip_fread(file, jar->bytes + done, size + 1 - done)) > 0) {
+    done += (size_t)got;
+    if (done > size)
+      return false;
+  }
+  return got == 0 && done == size;
+}
+
 /* Unpacks an entry into jar->bytes. JP_INVALID: said in the log, to be left out. The size that the directory
- * tells is not believed: it bounds what is read, and one byte more is asked for, at which libzip compares the
- * checksum. */
+ * tells is not believed, but bounds what is read. */
 static enum jp_status unpack(struct jar *jar, uint64_t index, size_t size_max, size_t *size)
 {
   const char *name = zip_get_name(jar->archive, index, ZIP_FL_ENC_RAW);
@@ -72,21 +85,18 @@ static enum jp_status unpack(struct jar *jar, uint64_t index, size_t size_max, s
     warn(jar, name, "it is larger than the limit");
     return JP_INVALID;
   }
-  enum jp_status status = builder_count_bytes(jar->builder, facts.size, jar->error);
-  if (status != JP_OK)
-    return status;
-  if (!reserve(jar, (size_t)facts.size))
+  *size = (size_t)facts.size;
+  if (!reserve(jar, *size))
     return no_memory(jar);
   zip_file_t *file = zip_fopen_index(jar->archive, index, 0);
-  zip_int64_t got = file == NULL ? -1 : zip_fread(file, jar->bytes, facts.size + 1);
-  if (got >= 0 && (zip_uint64_t)got == facts.size && facts.size > 0)
-    got = zip_fread(file, jar->bytes + facts.size, 1) == 0 ? got : -1;
-  bool whole = got >= 0 && (zip_uint64_t)got == facts.size;
+  if (file == NULL) {
+    warn(jar, name, zip_strerror(jar->archive));
+    return JP_INVALID;
+  }
+  bool whole = read_whole(jar, file, *size);
+  zip_fclose(file);
   if (!whole)
-    warn(jar, name, file == NULL ? zip_strerror(jar->archive) : "it cannot be unpacked");
-  if (file != NULL)
-    zip_fclose(file);
-  *size = (size_t)facts.size;
+    warn(jar, name, "it cannot be unpacked");
   return whole ? JP_OK : JP_INVALID;
 }
 
