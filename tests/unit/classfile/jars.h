@@ -6,19 +6,36 @@
 
 #include <zip.h>
 
-/* A class file of this internal name ("p/A") and nothing else; major tells one version of it from another.
- * The caller ends the buffer with buffer_fini. */
+static inline void jars_append_utf8(struct buffer *out, const char *text)
+{
+  size_t length = strlen(text);
+  buffer_append(out, (const char[]){1, 0, (char)length}, 3);
+  buffer_append(out, text, length);
+}
+
+/* A class file of this internal name ("p/A") and superclass (NULL: none) with one public field, x; major
+ * tells one version of it from another. The caller ends the buffer with buffer_fini. */
+static inline struct buffer jars_make_heir(const char *name, const char *superclass, unsigned char major)
+{
+  static const char utf8_i[] = {1, 0, 1, 'I', 1, 0, 1, 'x'};
+  struct buffer out;
+  buffer_init(&out);
+  buffer_append(&out, "\xCA\xFE\xBA\xBE\0\0", 6);
+  buffer_append(&out, (const char[]){0, (char)major, 0, 7}, 4);
+  jars_append_utf8(&out, name);
+  buffer_append(&out, "\x07\0\1", 3);
+  jars_append_utf8(&out, superclass == NULL ? "-" : superclass);
+  buffer_append(&out, "\x07\0\3", 3);
+  buffer_append(&out, utf8_i, sizeof utf8_i);
+  buffer_append(&out, "\0\x21\0\2", 4);
+  buffer_append(&out, (const char[]){0, superclass == NULL ? 0 : 4, 0, 0}, 4);
+  buffer_append(&out, "\0\1\0\1\0\6\0\5\0\0\0\0\0\0", 14); /* fields, methods, attributes */
+  return out;
+}
+
 static inline struct buffer jars_make_class(const char *name, unsigned char major)
 {
-  struct buffer out;
-  size_t length = strlen(name);
-  const char head[] = {(char)0xCA,  (char)0xFE, (char)0xBA, (char)0xBE, 0, 0,           0,
-                       (char)major, 0,          3,          1,          0, (char)length};
-  buffer_init(&out);
-  buffer_append(&out, head, sizeof head);
-  buffer_append(&out, name, length);
-  buffer_append(&out, "\x07\0\1\0\x21\0\2\0\0\0\0\0\0\0\0\0\0", 17);
-  return out;
+  return jars_make_heir(name, NULL, major);
 }
 
 static inline void jars_add(zip_t *jar, const char *path, const void *bytes, size_t size)

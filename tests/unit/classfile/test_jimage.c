@@ -40,39 +40,47 @@ static const char *const compared[] = {
     "java.lang.Object",       "java.lang.String",  "java.util.ArrayList", "java.util.Map$Entry",
     "java.lang.Thread$State", "java.util.HashMap", "java.sql.Connection", "jdk.internal.misc.Unsafe"};
 
-/* Lines of `javap -private` that are a member each: with parentheses a method or constructor, else a field.
- */
-static void count_by_javap(const char *name, size_t *methods, size_t *fields)
+struct member_counts {
+  size_t methods;
+  size_t fields;
+};
+
+/* Counts the members in what javap prints: for each class a line that ends in '{', then an indented line a
+ * member (those that the compiler made, too); one with parentheses is a method or constructor. */
+static void count_by_javap(struct member_counts counts[COUNT_OF(compared)])
 {
-  char command[512];
+  char command[2048];
   char line[4096];
-  *methods = 0;
-  *fields = 0;
-  snprintf(command, sizeof command, "'%s/bin/javap' -private '%s'", java_home, name);
+  size_t printed = 0;
+  int length = snprintf(command, sizeof command, "'%s/bin/javap' -private", java_home);
+  for (size_t i = 0; i < COUNT_OF(compared); i++)
+    length += snprintf(command + length, sizeof command - (size_t)length, " '%s'", compared[i]);
   FILE *javap = popen(command, "re");
   assert_non_null(javap);
+  memset(counts, 0, COUNT_OF(compared) * sizeof *counts);
   while (fgets(line, sizeof line, javap) != NULL) {
-    if (strncmp(line, "  ", 2) != 0 || strstr(line, "static {}") != NULL)
-      continue;
-    if (strchr(line, '(') != NULL)
-      ++*methods;
-    else
-      ++*fields;
+    bool is_member = strncmp(line, "  ", 2) == 0;
+    if (!is_member)
+      printed += strstr(line, "{\n") != NULL;
+    else if (strchr(line, '(') != NULL)
+      counts[printed - 1].methods++;
+    else if (strstr(line, "static {}") == NULL)
+      counts[printed - 1].fields++;
   }
   assert_int_equal(pclose(javap), 0);
+  assert_int_equal(printed, COUNT_OF(compared));
 }
 
 static void test_as_javap_says(void **state)
 {
   (void)state;
+  struct member_counts javap[COUNT_OF(compared)];
+  count_by_javap(javap);
   for (size_t i = 0; i < COUNT_OF(compared); i++) {
     const struct catalog_class *class = find(compared[i]);
-    size_t javap_methods;
-    size_t javap_fields;
-    count_by_javap(compared[i], &javap_methods, &javap_fields);
-    if (class->method_count != javap_methods || class->field_count != javap_fields)
+    if (class->method_count != javap[i].methods || class->field_count != javap[i].fields)
       fail_msg("%s: %u methods, javap %zu; %u fields, javap %zu", compared[i], class->method_count,
-               javap_methods, class->field_count, javap_fields);
+               javap[i].methods, class->field_count, javap[i].fields);
   }
 }
 

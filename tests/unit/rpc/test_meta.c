@@ -3,11 +3,9 @@
 #include "base/base64.h"
 #include "base/log.h"
 #include "classfile/catalog.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/classfile/jars.h"
 
 #include <jansson.h>
-#include <stdlib.h>
-#include <unistd.h>
 #include <zlib.h>
 
 /* What a query is asked with, and the answer as a tree. */
@@ -509,6 +507,44 @@ static void test_failed_scan(void **state)
   policy_destroy(policy);
 }
 
+/* No compiler makes such files; a query over them ends all the same. */
+static void test_inheritance_in_a_circle(void **state)
+{
+  (void)state;
+  static const char *const heirs[][2] = {{"A", "B"}, {"B", "C"}, {"C", "A"}, {"D", "D"}, {"E", "A"}};
+  char folder[64];
+  struct catalog *circle;
+  struct outcome_body body;
+  struct buffer out;
+  struct rpc_meta *kept = meta;
+  files_open_scratch(folder);
+  for (size_t i = 0; i < COUNT_OF(heirs); i++) {
+    char name[16];
+    struct buffer class = jars_make_heir(heirs[i][0], heirs[i][1], 61);
+    snprintf(name, sizeof name, "%s.class", heirs[i][0]);
+    files_write(folder, name, class.data, class.len);
+    buffer_fini(&class);
+  }
+  assert_int_equal(catalog_create(&(struct catalog_config){folder, NULL}, &circle, NULL), JP_OK);
+  assert_int_equal(rpc_meta_create(circle, &meta, NULL), JP_OK);
+  struct policy *policy = make_policy(NULL);
+  struct operation operation = {.kind = OP_META};
+  operation.meta.merge_ancestry = true;
+  assert_int_equal(rpc_meta_open(meta, policy, POLICY_HTTP, &operation, &body, NULL), JP_OK);
+  buffer_init(&out);
+  read_body(&body, 1000, &out);
+  json_t *answer = json_loadb(out.data, out.len, 0, NULL);
+  assert_int_equal(json_array_size(answer), COUNT_OF(heirs));
+  assert_int_equal(json_array_size(json_object_get(class_of(answer, "E"), "fields")), 1);
+  json_decref(answer);
+  buffer_fini(&out);
+  policy_destroy(policy);
+  rpc_meta_destroy(meta);
+  catalog_destroy(circle);
+  files_drop_scratch(folder);
+  meta = kept;
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -529,6 +565,7 @@ int main(void)
       cmocka_unit_test(test_cache_tells_questions_apart),
       cmocka_unit_test(test_closed_before_its_end),
       cmocka_unit_test(test_failed_scan),
+      cmocka_unit_test(test_inheritance_in_a_circle),
   };
   return cmocka_run_group_tests(tests, open_meta, close_meta);
 }
