@@ -1,7 +1,6 @@
 #include "base/arena.h"
 
 #include <stdalign.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,17 +115,23 @@ struct text arena_text(struct arena *arena, struct text t)
   return (struct text){copy, t.len};
 }
 
-struct text arena_printf(struct arena *arena, const char *format, ...)
+struct text arena_vprintf(struct arena *arena, const char *format, va_list args)
 {
-  va_list args;
-  va_start(args, format);
   va_list again;
   va_copy(again, args);
   int length = vsnprintf(NULL, 0, format, args);
-  va_end(args);
   char *copy = length < 0 ? NULL : arena_alloc(arena, (size_t)length + 1);
   if (copy != NULL)
     vsnprintf(copy, (size_t)length + 1, format, again);
   va_end(again);
   return copy == NULL ? TEXT_ABSENT : (struct text){copy, (size_t)length};
+}
+
+struct text arena_printf(struct arena *arena, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  struct text text = arena_vprintf(arena, format, args);
+  va_end(args);
+  return text;
 }

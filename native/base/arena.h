@@ -8,6 +8,7 @@
  */
 #include "base/text.h"
 
+#include <stdarg.h>
 #include <stddef.h>
 
 struct arena_chunk;
@@ -30,5 +31,7 @@ void *arena_calloc(struct arena *arena, size_t count, size_t size); /* cleared; 
 struct text arena_text(struct arena *arena, struct text t);
 /* A formatted text; data is NULL when memory is short. */
 struct text arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+struct text arena_vprintf(struct arena *arena, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 
 #endif
