@@ -122,9 +122,14 @@ bool rpc_peer_serve_ping(void *context, struct text message, struct buffer *out,
 
 /* ---- --compat pal ---- */
 
+static bool is_one_of(char c, struct text set)
+{
+  return memchr(set.data, c, set.len) != NULL;
+}
+
 static size_t skip_space(struct text t, size_t at)
 {
-  while (at < t.len && memchr(" \t\r\n", t.data[at], 4) != NULL)
+  while (at < t.len && is_one_of(t.data[at], TEXT(" \t\r\n")))
     at++;
   return at;
 }
@@ -138,7 +143,7 @@ static struct text id_at(struct text message, size_t from)
       end += message.data[end] == '\\';
     end++;
   } else {
-    while (end < message.len && memchr("+-.0123456789eE", message.data[end], 15) != NULL)
+    while (end < message.len && is_one_of(message.data[end], TEXT("+-.0123456789eE")))
       end++;
   }
   if (end > message.len)

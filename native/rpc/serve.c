@@ -25,12 +25,15 @@ struct serving {
 
 /* ---- sessions ---- */
 
-static enum jp_status fail_session(struct serving *serving, const struct jp_error *error,
-                                   struct outcome *outcome)
+static enum jp_status acquire(struct serving *serving, const struct rpc_session_key *key,
+                              struct rpc_session **session, struct outcome *outcome)
 {
-  outcome_fail(outcome, &serving->worker->arena,
-               error->status == JP_LIMIT ? FAILURE_SERVER : FAILURE_INTERNAL, NULL, "%s", error->text);
-  return error->status;
+  struct jp_error error;
+  enum jp_status status = rpc_session_acquire(serving->peer->sessions, key, session, &error);
+  if (status != JP_OK)
+    outcome_fail(outcome, &serving->worker->arena, status == JP_LIMIT ? FAILURE_SERVER : FAILURE_INTERNAL,
+                 NULL, "%s", error.text);
+  return status;
 }
 
 /* A ZeroMQ client may claim its session in the message itself (behaviour.md, "Control"). */
@@ -47,15 +50,14 @@ static enum jp_status find_guest(struct serving *serving, bool make, struct rpc_
     outcome_fail(outcome, &serving->worker->arena, FAILURE_INVALID_REQUEST, NULL, "'peer-id' must be a UUID");
     return JP_INVALID;
   }
-  struct jp_error error;
   rpc_session_key_peer_id(&serving->guest_key, &peer_id);
-  if (!make)
+  enum jp_status status = JP_OK;
+  if (make)
+    status = acquire(serving, &serving->guest_key, &serving->guest, outcome);
+  else
     serving->guest = rpc_session_find(serving->peer->sessions, &serving->guest_key);
-  else if (rpc_session_acquire(serving->peer->sessions, &serving->guest_key, &serving->guest, &error) !=
-           JP_OK)
-    return fail_session(serving, &error, outcome);
   *session = serving->guest;
-  return JP_OK;
+  return status;
 }
 
 /* The session of the request; where none is there: made, or NULL. */
@@ -65,15 +67,13 @@ static enum jp_status find_session(struct serving *serving, bool make, struct rp
   struct rpc_client *client = serving->client;
   if (names_session(serving))
     return find_guest(serving, make, session, outcome);
-  if (client->session == NULL && make) {
-    struct jp_error error;
-    if (rpc_session_acquire(serving->peer->sessions, &client->key, &client->session, &error) != JP_OK)
-      return fail_session(serving, &error, outcome);
-  } else if (client->session == NULL) {
+  enum jp_status status = JP_OK;
+  if (client->session == NULL && make)
+    status = acquire(serving, &client->key, &client->session, outcome);
+  else if (client->session == NULL)
     client->session = rpc_session_find(serving->peer->sessions, &client->key);
-  }
   *session = client->session;
-  return JP_OK;
+  return status;
 }
 
 static void let_guest_go(struct serving *serving)

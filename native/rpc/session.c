@@ -383,18 +383,19 @@ void rpc_session_clear(struct rpc_session *session, struct jvm_thread *thread)
   jvm_objects_clear(thread, session->objects);
 }
 
-/* Called with the lock held: takes what can be destroyed now, as a list. */
+/* One session that can be destroyed now, or NULL. */
 static struct rpc_session *take_ended(struct rpc_sessions *sessions, int64_t now_ms)
 {
+  pthread_mutex_lock(&sessions->lock);
   struct rpc_session *ended = sessions->dead;
-  sessions->dead = NULL;
-  while (sessions->idle_first != NULL &&
-         (sessions->stopping || now_ms - sessions->idle_first->idle_since >= sessions->limits.ttl_ms)) {
-    struct rpc_session *session = sessions->idle_first;
-    end_session(sessions, session);
-    session->next = ended;
-    ended = session;
+  if (ended != NULL) {
+    sessions->dead = ended->next;
+  } else if (sessions->idle_first != NULL &&
+             (sessions->stopping || now_ms - sessions->idle_first->idle_since >= sessions->limits.ttl_ms)) {
+    ended = sessions->idle_first;
+    end_session(sessions, ended);
   }
+  pthread_mutex_unlock(&sessions->lock);
   return ended;
 }
 
@@ -409,15 +410,12 @@ static int64_t next_expiry(const struct rpc_sessions *sessions)
 
 int64_t rpc_sessions_sweep(struct rpc_sessions *sessions, struct jvm_thread *thread, int64_t now_ms)
 {
+  struct rpc_session *ended;
+  while ((ended = take_ended(sessions, now_ms)) != NULL)
+    destroy_session(ended, thread);
   pthread_mutex_lock(&sessions->lock);
-  struct rpc_session *ended = take_ended(sessions, now_ms);
   int64_t expiry = next_expiry(sessions);
   pthread_mutex_unlock(&sessions->lock);
-  while (ended != NULL) {
-    struct rpc_session *next = ended->next;
-    destroy_session(ended, thread);
-    ended = next;
-  }
   return expiry;
 }
 
