@@ -169,7 +169,7 @@ static const char *reason_of(jint code)
   case JNI_EEXIST:
     return "there is one in this process already";
   default:
-    return "it gave no reason here";
+    return "what it said stands above";
   }
 }
 

@@ -1,11 +1,17 @@
 /*
  * A small program around jvm_run, for test_start.c: says on its standard output which hooks were called.
  *
- *   start_probe [--fail] [--exit-in-crew] [--as-service] [-J OPTION]... [-cp PATH] [-jar FILE | MAIN] [args]
+ *   start_probe [--fail] [--exit-in-crew] [--show-signals] [--slow-start] [--slow-drain] [--as-service]
+ *               [-J OPTION]... [-cp PATH] [-jar FILE | MAIN] [args]
+ *
+ * What is slow goes on when SIGUSR1 has come.
  */
 #include "jni/internal/machine.h"
 #include "jni/jvm.h"
 
+#include <errno.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +24,9 @@ struct probe {
   const char *options[OPTIONS_MAX];
   bool fail;
   bool exit_in_crew;
+  bool show_signals;
+  bool slow_start;
+  bool slow_drain;
   struct jvm *jvm;
   const struct jvm_thread *_Atomic exiting_thread;
 };
@@ -30,6 +39,46 @@ static void say(const char *format, ...)
   va_start(args, format);
   vdprintf(STDOUT_FILENO, format, args);
   va_end(args);
+}
+
+static sem_t go_on;
+
+static void on_go_on(int number)
+{
+  (void)number;
+  sem_post(&go_on);
+}
+
+static void wait_for_go_on(void)
+{
+  while (sem_wait(&go_on) != 0)
+    ;
+}
+
+static const char *disposition(int number)
+{
+  struct sigaction action;
+  sigaction(number, NULL, &action);
+  if (action.sa_handler == SIG_IGN)
+    return "ignored";
+  return action.sa_handler == SIG_DFL ? "default" : "caught";
+}
+
+static void show_signals(void)
+{
+  sigset_t blocked;
+  pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+  bool is_blocked =
+      sigismember(&blocked, SIGTERM) || sigismember(&blocked, SIGINT) || sigismember(&blocked, SIGHUP);
+  say("TERM %s INT %s HUP %s QUIT %s, %s blocked\n", disposition(SIGTERM), disposition(SIGINT),
+      disposition(SIGHUP), disposition(SIGQUIT), is_blocked ? "some" : "none");
+  int ends[2];
+  if (pipe(ends) == 0) {
+    close(ends[0]);
+    ssize_t wrote = write(ends[1], "x", 1);
+    say("a broken pipe is %s\n", wrote < 0 && errno == EPIPE ? "an error" : "something else");
+    close(ends[1]);
+  }
 }
 
 static void exit_in_crew(void *argument, struct jvm_thread *thread)
@@ -46,6 +95,12 @@ static enum jp_status started(void *context, struct jvm *jvm, struct jp_error *e
   probe->jvm = jvm;
   if (probe->fail)
     return jp_fail(error, JP_IO, "no sockets today");
+  if (probe->show_signals)
+    show_signals();
+  if (probe->slow_start) {
+    say("starting\n");
+    wait_for_go_on();
+  }
   say("started\n");
   return probe->exit_in_crew ? jvm_spawn(jvm, "crew", exit_in_crew, probe, error) : JP_OK;
 }
@@ -55,6 +110,10 @@ static void drain(void *context)
   struct probe *probe = context;
   if (probe->exiting_thread != NULL)
     say("is exiting: %d\n", jvm_thread_is_exiting(probe->jvm, probe->exiting_thread));
+  if (probe->slow_drain) {
+    say("draining\n");
+    wait_for_go_on();
+  }
   say("drained\n");
 }
 
@@ -70,18 +129,33 @@ static void exiting(void *context, int status)
   say("exiting %d\n", status);
 }
 
+static bool *flag_of(struct probe *probe, const char *word)
+{
+  const struct {
+    const char *word;
+    bool *flag;
+  } rows[] = {{"--fail", &probe->fail},
+              {"--exit-in-crew", &probe->exit_in_crew},
+              {"--show-signals", &probe->show_signals},
+              {"--slow-start", &probe->slow_start},
+              {"--slow-drain", &probe->slow_drain},
+              {"--as-service", &probe->launch.as_service}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    if (strcmp(rows[i].word, word) == 0)
+      return rows[i].flag;
+  }
+  return NULL;
+}
+
 /* Returns the place of the first word that is no option. */
 static int parse(struct probe *probe, int argc, char **argv)
 {
   struct jvm_launch *launch = &probe->launch;
   int at = 1;
   for (; at < argc && argv[at][0] == '-'; at++) {
-    if (strcmp(argv[at], "--fail") == 0)
-      probe->fail = true;
-    else if (strcmp(argv[at], "--exit-in-crew") == 0)
-      probe->exit_in_crew = true;
-    else if (strcmp(argv[at], "--as-service") == 0)
-      launch->as_service = true;
+    bool *flag = flag_of(probe, argv[at]);
+    if (flag != NULL)
+      *flag = true;
     else if (strcmp(argv[at], "-J") == 0)
       probe->options[launch->option_count++] = argv[++at];
     else if (strcmp(argv[at], "-cp") == 0)
@@ -95,6 +169,8 @@ static int parse(struct probe *probe, int argc, char **argv)
 int main(int argc, char **argv)
 {
   struct probe probe = {.launch = {.options = probe.options}};
+  sem_init(&go_on, 0, 0);
+  signal(SIGUSR1, on_go_on);
   int at = parse(&probe, argc, argv);
   const char *more = getenv("JPEER_TEST_JVM_OPTIONS");
   if (more != NULL)
