@@ -92,7 +92,7 @@ static enum jp_status named_entry(const struct constant_pool *pool, unsigned ind
   const uint8_t *entry = find(pool, index, tag);
   if (entry == NULL)
     return jp_fail(error, JP_INVALID, "constant %u is not of the right kind for %s", index, wanted);
-  struct text internal;
+  struct text internal = TEXT("");
   enum jp_status status = constant_pool_utf8(pool, u2_at(entry), wanted, &internal, error);
   if (status != JP_OK)
     return status;

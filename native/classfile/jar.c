@@ -106,7 +106,7 @@ static enum jp_status read_manifest(struct jar *jar)
   zip_int64_t index = zip_name_locate(jar->archive, "META-INF/MANIFEST.MF", ZIP_FL_NOCASE | ZIP_FL_ENC_RAW);
   if (index < 0)
     return JP_OK;
-  size_t size;
+  size_t size = 0;
   enum jp_status status = unpack(jar, (uint64_t)index, MANIFEST_BYTES_MAX, &size);
   if (status != JP_OK)
     return status == JP_INVALID ? JP_OK : status;
@@ -190,7 +190,7 @@ static enum jp_status read_classes(struct jar *jar)
   for (size_t i = 0; i < jar->entries.count; i++) {
     if (i > 0 && text_equal(entries[i].path, entries[i - 1].path))
       continue;
-    size_t size;
+    size_t size = 0;
     status = unpack(jar, entries[i].index, CLASS_BYTES_MAX, &size);
     if (status == JP_INVALID)
       continue;
@@ -235,7 +235,7 @@ static enum jp_status read_memory(struct builder *builder, const void *bytes, si
 
 static enum jp_status read_nested_jar(struct jar *jar, uint64_t index)
 {
-  size_t size;
+  size_t size = 0;
   enum jp_status status = unpack(jar, index, NESTED_BYTES_MAX, &size);
   if (status != JP_OK)
     return status == JP_INVALID ? JP_OK : status;

@@ -207,7 +207,7 @@ static enum jp_status read_exports(struct jimage *jimage)
 {
   const struct jimage_class *classes = jimage->classes.items;
   for (size_t i = 0; i < jimage->classes.count; i++) {
-    size_t size;
+    size_t size = 0;
     if (!text_equal(classes[i].path, TEXT("module-info.class")))
       continue;
     enum jp_status status = read_bytes(jimage, &classes[i], &size);
@@ -226,7 +226,7 @@ static enum jp_status add_classes(struct jimage *jimage)
   const struct jimage_class *classes = jimage->classes.items;
   for (size_t i = 0; i < jimage->classes.count; i++) {
     const struct jimage_class *class = &classes[i];
-    size_t size;
+    size_t size = 0;
     if (class->package.len == 0)
       continue; /* module-info alone has no package */
     enum jp_status status = read_bytes(jimage, class, &size);

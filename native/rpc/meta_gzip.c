@@ -22,7 +22,7 @@ enum jp_status meta_gzip_write(struct meta_gzip *gzip, struct text bytes, bool l
 {
   uint8_t piece[PIECE];
   int code = Z_OK;
-  gzip->stream.next_in = (Bytef *)(uintptr_t)bytes.data; /* zlib does not write there */
+  gzip->stream.next_in = (const Bytef *)bytes.data;
   gzip->stream.avail_in = (uInt)bytes.len;
   do {
     memcpy(piece, gzip->kept, gzip->kept_count);

@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "base/status.h"
 
+#define ZLIB_CONST /* zlib then promises not to write to what it reads */
 #include <zlib.h>
 
 struct meta_gzip {
