@@ -10,7 +10,7 @@
 struct meta_cache;
 struct meta_cached;
 
-enum { META_CACHED_BYTES_MAX = 8 * 1024 * 1024 }; /* of one answer; there are two at the most */
+enum { META_CACHED_BYTES_MAX = 4 * 1024 * 1024 }; /* of one answer; there are two at the most */
 
 struct meta_cache *meta_cache_create(void); /* NULL: no memory. Caller frees with meta_cache_destroy */
 void meta_cache_destroy(struct meta_cache *cache);
