@@ -1,0 +1,102 @@
+/*
+ * Requests as the server reads them: the bytes at once and in two pieces must come to the same, each request
+ * that is taken is judged and its body read, and what is said to be used is never more than was given.
+ */
+#include "net/http_request.h"
+
+#include <stdlib.h>
+
+enum { HEAD_MAX = 4096, BODY_MAX = 4096, REQUESTS_MAX = 16 };
+
+struct reading {
+  struct http_parser parser;
+  struct http_request request;
+  struct http_wish wish;
+  struct buffer body;
+  size_t at; /* of the bytes that were used */
+  size_t scanned;
+  bool has_head;
+  int requests;
+  int status; /* of the failure; 0: none */
+};
+
+static void begin(struct reading *reading)
+{
+  http_parser_init(&reading->parser);
+  buffer_clear(&reading->body);
+  reading->scanned = 0;
+  reading->has_head = false;
+}
+
+static enum http_progress read_head(struct reading *reading, struct text input)
+{
+  static const struct http_site site = {.is_loopback = true, .host = TEXT("peer")};
+  size_t used = 0;
+  enum http_progress progress =
+      http_read_head(&reading->parser, input, HEAD_MAX, &reading->scanned, &used, &reading->request);
+  if (progress != HTTP_DONE)
+    return progress;
+  if (used == 0 || used > input.len)
+    abort();
+  http_judge(&reading->request, &site, BODY_MAX, &reading->wish);
+  if (reading->wish.action == HTTP_ANSWER && reading->wish.answer.status < 200)
+    abort();
+  reading->at += used;
+  reading->has_head = true;
+  return progress;
+}
+
+static enum http_progress read_body(struct reading *reading, struct text input)
+{
+  size_t used = 0;
+  if (!http_has_body(&reading->request))
+    return HTTP_DONE;
+  if (input.len == 0)
+    return HTTP_NEEDS_INPUT;
+  enum http_progress progress = http_read_body(&reading->parser, input, BODY_MAX, &used, &reading->body);
+  if (used > input.len || reading->body.len > BODY_MAX)
+    abort();
+  reading->at += used;
+  return progress;
+}
+
+/* Reads all requests that the first `length` bytes have. */
+static void read_on(struct reading *reading, const char *bytes, size_t length)
+{
+  while (reading->status == 0 && reading->requests < REQUESTS_MAX && reading->at < length) {
+    struct text input = {bytes + reading->at, length - reading->at};
+    enum http_progress progress = reading->has_head ? HTTP_DONE : read_head(reading, input);
+    if (progress == HTTP_DONE)
+      progress = read_body(reading, (struct text){bytes + reading->at, length - reading->at});
+    if (progress == HTTP_FAILED)
+      reading->status = reading->parser.status;
+    if (progress != HTTP_DONE)
+      return;
+    reading->requests++;
+    begin(reading);
+  }
+}
+
+static void read_pieces(struct reading *reading, const char *bytes, size_t size, size_t cut)
+{
+  *reading = (struct reading){0};
+  begin(reading);
+  read_on(reading, bytes, cut);
+  read_on(reading, bytes, size);
+  buffer_fini(&reading->body);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  if (size == 0)
+    return 0;
+  struct reading whole;
+  struct reading pieces;
+  read_pieces(&whole, (const char *)data, size, size);
+  read_pieces(&pieces, (const char *)data, size, data[size - 1] % size);
+  if (whole.requests != pieces.requests || whole.status != pieces.status)
+    abort();
+  return 0;
+}
