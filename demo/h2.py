@@ -18,7 +18,7 @@ import time
 import websockets
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SHOWN = 160  # characters of a message
+SHOWN = 240  # characters of a message
 
 
 def heading(text):
@@ -40,9 +40,10 @@ class Client:
         self.socket = socket
         self.last_id = 0
 
-    async def request(self, method, **params):
+    async def request(self, operation, /, **params):
         self.last_id += 1
-        request = json.dumps({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params})
+        request = json.dumps({"jsonrpc": "2.0", "id": self.last_id, "method": operation, "params": params},
+                             separators=(",", ":"), ensure_ascii=False)
         show("-->", request)
         await self.socket.send(request)
         reply = await self.socket.recv()
@@ -55,9 +56,11 @@ class Client:
 
     async def call(self, type_name, method, *args, instance=None):
         """The result's ref where it is an object, else its value."""
-        params = {"type": type_name, "method": method, "args": list(args)}
+        params = {"type": type_name, "method": method}
         if instance is not None:
             params["instance"] = instance
+        if args:
+            params["args"] = list(args)
         result = await self.request("call", **params)
         if result is None or result["null"]:
             return None
