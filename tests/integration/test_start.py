@@ -21,7 +21,7 @@ class CommandLine(unittest.TestCase):
     """What is answered without starting anything."""
 
     def check(self, arguments, status, *texts, env=None):
-        done = run_to_end(*arguments, env=env)
+        done = run_to_end(*arguments, env=env or environment(leaks=True))
         self.assertEqual(done.returncode, status, done.stderr)
         for text in texts:
             self.assertIn(text, done.stdout + done.stderr)
