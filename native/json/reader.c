@@ -55,8 +55,10 @@ static unsigned mark_equal(__m128i bytes, char wanted)
  * is 1. */
 static unsigned fill_between(unsigned quotes)
 {
-  for (int step = 1; step < BLOCK; step *= 2)
-    quotes ^= quotes << step;
+  quotes ^= quotes << 1;
+  quotes ^= quotes << 2;
+  quotes ^= quotes << 4;
+  quotes ^= quotes << 8;
   return quotes & ((1u << BLOCK) - 1);
 }
 
