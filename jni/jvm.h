@@ -28,7 +28,7 @@ enum jp_status jvm_locate(const char *requested, struct jvm_home *home, struct j
 
 struct jvm_launch {
   const struct jvm_home *home;
-  const char *class_path;     /* NULL: "." as java does, or the jar */
+  const char *class_path;     /* without wildcards; NULL: "." as java does. With jar: not used */
   const char *const *options; /* -J options, as a JVM takes them ("-Xmx1g") */
   size_t option_count;
   const char *main_class;  /* NULL with jar or as_service; binary name, '/' taken as '.' */

@@ -1,6 +1,7 @@
 /* `jpeer run`: joins options, policy, sockets, peer and JVM, in the order that makes a mistake cost least. */
 #include "base/log.h"
 #include "classfile/catalog.h"
+#include "classfile/class_path.h"
 #include "cli/ready.h"
 #include "cli/run_options.h"
 #include "cli/subcommands.h"
@@ -136,12 +137,25 @@ static void say_last_words(void *context, int status)
   log_debug("the process ends with status %d", status);
 }
 
+/* "lib/" and a star are the java command's, not the JVM's. An empty path is the current folder to the JVM
+ * too. */
+static enum jp_status expand_class_path(struct run *run, struct buffer *class_path, struct jp_error *error)
+{
+  buffer_init(class_path);
+  class_path_expand(text_of(run->options.class_path == NULL ? "." : run->options.class_path), class_path);
+  buffer_append_char(class_path, '\0');
+  return class_path->failed ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
+}
+
 static int launch(struct run *run, struct jp_error *error)
 {
   const struct run_options *options = &run->options;
+  struct buffer class_path;
+  if (expand_class_path(run, &class_path, error) != JP_OK)
+    return EXIT_RUN_TIME;
   struct jvm_launch launch = {
       .home = &run->home,
-      .class_path = options->class_path,
+      .class_path = class_path.data,
       .options = options->jvm_options.items,
       .option_count = options->jvm_options.count,
       .main_class = options->main_class,
@@ -151,7 +165,9 @@ static int launch(struct run *run, struct jp_error *error)
       .as_service = options->as_service,
   };
   struct jvm_hooks hooks = {run, serve, drain, report, say_last_words};
-  return jvm_run(&launch, &hooks, error);
+  int code = jvm_run(&launch, &hooks, error);
+  buffer_fini(&class_path);
+  return code;
 }
 
 /* ---- */

@@ -172,6 +172,10 @@ class Application(unittest.TestCase):
         done = self.run_application("-jar", FIXTURES, "exit", "7")
         self.assertEqual((done.returncode, done.stdout), (7, "main exit,7\n"))
 
+    def test_a_wildcard_in_the_class_path(self):
+        done = self.run_application("-cp", f"/nowhere:{FIXTURES.parent}/*", MAIN, "exit", "7")
+        self.assertEqual((done.returncode, done.stdout), (7, "main exit,7\n"))
+
     def test_an_uncaught_exception_is_reported_and_1(self):
         done = self.run_application("-cp", FIXTURES, "fixtures.UncaughtMain")
         self.assertEqual(done.returncode, 1)
