@@ -7,7 +7,7 @@ enum { ACC_NATIVE = 0x0100, ACC_ABSTRACT = 0x0400 };
 /* Methods of one name, as they come; none hides another of the list. */
 struct candidates {
   struct resolution *resolution;
-  const struct java_method **methods;
+  struct java_method **methods;
   size_t count;
   size_t capacity;
   bool private_too;        /* private methods of superclasses */
@@ -16,7 +16,7 @@ struct candidates {
   size_t seen_capacity;
 };
 
-static bool same_params(const struct java_method *a, const struct java_method *b)
+static bool same_params(struct java_method *a, struct java_method *b)
 {
   if (a->param_count != b->param_count)
     return false;
@@ -26,7 +26,7 @@ static bool same_params(const struct java_method *a, const struct java_method *b
   return true;
 }
 
-static bool is_hidden(const struct candidates *candidates, const struct java_method *method)
+static bool is_hidden(const struct candidates *candidates, struct java_method *method)
 {
   for (size_t i = 0; i < candidates->count; i++)
     if (same_params(candidates->methods[i], method))
@@ -49,7 +49,7 @@ static void *grow(struct arena *arena, void *items, size_t count, size_t *capaci
   return grown;
 }
 
-static bool add(struct candidates *candidates, const struct java_method *method)
+static bool add(struct candidates *candidates, struct java_method *method)
 {
   if (is_hidden(candidates, method))
     return true;
@@ -64,7 +64,7 @@ static bool add(struct candidates *candidates, const struct java_method *method)
 /* A superclass's private methods are no members of the class, nor are an interface's static and private
  * ones (JLS 8.4.8). */
 static bool is_member(const struct candidates *candidates, const struct jvm_class *named,
-                      const struct java_method *method)
+                      struct java_method *method)
 {
   if (method->owner == named)
     return true;
@@ -77,7 +77,7 @@ static bool add_declared(struct candidates *candidates, const struct member_tabl
 {
   const struct resolution *resolution = candidates->resolution;
   for (size_t i = 0; i < members->method_count; i++) {
-    const struct java_method *method = &members->methods[i];
+    struct java_method *method = &members->methods[i];
     if (text_equal(method->name, resolution->operation->member) &&
         is_member(candidates, resolution->named, method) && !add(candidates, method))
       return false;
@@ -144,7 +144,7 @@ static bool refuse(struct resolution *resolution, const char *type, const char *
 }
 
 /* JVMS 2.9.3: the method's bytecode is made at each place that calls it, and JNI has none. */
-static bool is_signature_polymorphic(const struct java_method *method)
+static bool is_signature_polymorphic(struct java_method *method)
 {
   return (method->modifiers & (ACC_NATIVE | JVM_ACC_VARARGS)) == (ACC_NATIVE | JVM_ACC_VARARGS) &&
          method->param_count == 1 && text_equal(method->params[0].name, TEXT("[Ljava.lang.Object;")) &&
@@ -179,7 +179,7 @@ static bool check_receiver(struct resolution *resolution)
 static bool set_method(struct resolution *resolution)
 {
   struct jvm_record *record = resolution->record;
-  const struct java_method *method = record->method;
+  struct java_method *method = record->method;
   bool is_static = (method->modifiers & JVM_ACC_STATIC) != 0;
   record->kind = is_static ? JVM_STATIC_METHOD : JVM_METHOD;
   record->action = is_static ? RECORD_CALL_STATIC : RECORD_CALL;
@@ -261,8 +261,7 @@ bool resolution_find_constructor(struct resolution *resolution)
 }
 
 /* JVMS 5.4.3.2: the class, its interfaces, then its superclass. */
-static bool find_field(struct resolution *resolution, struct jvm_class *class,
-                       const struct java_field **found)
+static bool find_field(struct resolution *resolution, struct jvm_class *class, struct java_field **found)
 {
   const struct member_table *members = resolution_members(resolution, class);
   if (members == NULL)
@@ -292,7 +291,7 @@ static bool set_length(struct resolution *resolution)
 }
 
 /* JNI writes every final field without a word, while compiled code keeps the old value. */
-static bool refuse_final(struct resolution *resolution, const struct java_field *field)
+static bool refuse_final(struct resolution *resolution, struct java_field *field)
 {
   if ((field->modifiers & JVM_ACC_FINAL) == 0)
     return false;
@@ -313,7 +312,7 @@ bool resolution_find_field(struct resolution *resolution)
   struct jvm_record *record = resolution->record;
   if (resolution->named->component != 0 && text_equal(operation->member, TEXT("length")))
     return set_length(resolution);
-  const struct java_field *field = NULL;
+  struct java_field *field = NULL;
   if (!find_field(resolution, resolution->named, &field))
     return false;
   if (field == NULL) {
@@ -335,5 +334,5 @@ bool resolution_find_field(struct resolution *resolution)
     return false;
   if (!is_put || refuse_final(resolution, field))
     return true;
-  return resolution_plan_put(resolution, (struct java_type *)&field->type);
+  return resolution_plan_put(resolution, &field->type);
 }

@@ -23,7 +23,7 @@ static bool gather_rest(struct invocation *invocation)
   JNIEnv *env = invocation->env;
   struct conversion *conversion = &invocation->conversion;
   const struct jvm_record *record = invocation->record;
-  const struct java_method *method = record->method;
+  struct java_method *method = record->method;
   size_t first = method->param_count - 1;
   size_t count = record->plan_count - first;
   struct jvm_class *class = java_type_class(conversion->thread, &method->params[first]);
@@ -100,7 +100,7 @@ static bool take_static_method(struct invocation *invocation)
   struct jvm_record *record = invocation->record;
   if (record->method_id != NULL)
     return true;
-  const struct java_method *method = record->method;
+  struct java_method *method = record->method;
   jmethodID id = (*env)->GetStaticMethodID(env, method->owner->ref, method->raw_name, method->raw_descriptor);
   if (take(invocation))
     return false;
@@ -114,7 +114,7 @@ static bool take_static_field(struct invocation *invocation)
   struct jvm_record *record = invocation->record;
   if (record->field_id != NULL)
     return true;
-  const struct java_field *field = record->field;
+  struct java_field *field = record->field;
   jfieldID id = (*env)->GetStaticFieldID(env, field->owner->ref, field->raw_name, field->raw_descriptor);
   if (take(invocation))
     return false;
@@ -122,7 +122,7 @@ static bool take_static_field(struct invocation *invocation)
   return true;
 }
 
-static void finish(struct invocation *invocation, const struct java_type *type, const jvalue *value)
+static void finish(struct invocation *invocation, struct java_type *type, const jvalue *value)
 {
   if (!take(invocation))
     result_fill(invocation->request, invocation->records, type, value, invocation->conversion.outcome);
@@ -152,7 +152,7 @@ static void run_static_call(struct invocation *invocation)
 
 static void finish_new(struct invocation *invocation, jobject object)
 {
-  const struct java_type type = {.kind = 'L', .name = invocation->record->named->name};
+  struct java_type type = {.kind = 'L', .name = invocation->record->named->name};
   const jvalue value = {.l = object};
   finish(invocation, &type, &value);
 }
@@ -204,7 +204,7 @@ static void run_get(struct invocation *invocation)
 {
   if (!check_receiver(invocation))
     return;
-  const struct java_field *field = invocation->record->field;
+  struct java_field *field = invocation->record->field;
   jvalue value = {0};
   dispatch_get(invocation->env, field->type.kind, invocation->records->receiver, invocation->record->field_id,
                &value);
@@ -215,7 +215,7 @@ static void run_static_get(struct invocation *invocation)
 {
   if (!take_static_field(invocation))
     return;
-  const struct java_field *field = invocation->record->field;
+  struct java_field *field = invocation->record->field;
   jvalue value = {0};
   dispatch_get_static(invocation->env, field->type.kind, field->owner->ref, invocation->record->field_id,
                       &value);
@@ -224,7 +224,7 @@ static void run_static_get(struct invocation *invocation)
 
 static void run_length(struct invocation *invocation)
 {
-  static const struct java_type type = {.kind = 'I', .name = TEXT("int")};
+  struct java_type type = {.kind = 'I', .name = TEXT("int")};
   if (!check_receiver(invocation))
     return;
   const jvalue value = {
@@ -264,7 +264,7 @@ static void run_static_put(struct invocation *invocation)
   jvalue value = {0};
   if (!convert_put(invocation, &value) || !take_static_field(invocation))
     return;
-  const struct java_field *field = invocation->record->field;
+  struct java_field *field = invocation->record->field;
   dispatch_put_static(invocation->env, field->type.kind, field->owner->ref, invocation->record->field_id,
                       &value);
   finish_put(invocation);

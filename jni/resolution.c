@@ -134,10 +134,10 @@ static bool is_subtype(void *context, const struct overload_type *sub, const str
 {
   struct resolution *resolution = context;
   struct jvm_thread *thread = resolution->conversion.thread;
-  struct java_type *to = (struct java_type *)super->handle;
+  struct java_type *to = super->handle;
   if (text_equal(to->name, TEXT("java.lang.Object")))
     return true;
-  struct jvm_class *sub_class = java_type_class(thread, (struct java_type *)sub->handle);
+  struct jvm_class *sub_class = java_type_class(thread, sub->handle);
   struct jvm_class *super_class = java_type_class(thread, to);
   return sub_class != NULL && super_class != NULL && jvm_class_is_assignable(thread, sub_class, super_class);
 }
@@ -172,7 +172,7 @@ static unsigned cost(void *context, size_t argument, const struct overload_type 
   struct resolution *resolution = context;
   struct java_type primitive = {.kind = type->kind};
   return argument_cost(&resolution->conversion, &resolution->operation->args[argument],
-                       type->kind == 'L' ? (struct java_type *)type->handle : &primitive);
+                       type->kind == 'L' ? type->handle : &primitive);
 }
 
 static struct overload_hooks hooks_of(struct resolution *resolution)
@@ -186,7 +186,7 @@ static struct overload_type type_of(struct java_type *type)
   return (struct overload_type){.kind = type->kind, .unboxed = type->unboxed, .handle = type};
 }
 
-static bool fill_candidate(struct resolution *resolution, const struct java_method *method,
+static bool fill_candidate(struct resolution *resolution, struct java_method *method,
                            struct overload_candidate *candidate)
 {
   struct overload_type *params = arena_calloc(resolution->arena, method->param_count, sizeof *params);
@@ -197,7 +197,7 @@ static bool fill_candidate(struct resolution *resolution, const struct java_meth
   *candidate = (struct overload_candidate){
       .params = params, .count = method->param_count, .varargs = (method->modifiers & JVM_ACC_VARARGS) != 0};
   if (candidate->varargs)
-    candidate->element = type_of((struct java_type *)&method->element);
+    candidate->element = type_of(&method->element);
   return true;
 }
 
@@ -233,7 +233,7 @@ static bool is_cacheable(const struct resolution *resolution, const struct overl
   return true;
 }
 
-static void set_choice(struct resolution *resolution, const struct java_method *method, bool variable)
+static void set_choice(struct resolution *resolution, struct java_method *method, bool variable)
 {
   struct jvm_record *record = resolution->record;
   record->method = method;
@@ -244,7 +244,7 @@ static void set_choice(struct resolution *resolution, const struct java_method *
   record->plan_count = resolution->operation->arg_count;
   for (size_t i = 0; i < record->plan_count; i++) {
     bool gathered = variable && i + 1 >= method->param_count;
-    plan_argument(resolution, i, gathered ? (struct java_type *)&method->element : &method->params[i]);
+    plan_argument(resolution, i, gathered ? &method->element : &method->params[i]);
   }
 }
 
@@ -257,7 +257,7 @@ static struct text describe_type(struct resolution *resolution, const struct jav
   return type->kind == 'L' ? name : text_of(scalar_keyword(type->kind));
 }
 
-static struct text describe_method(struct resolution *resolution, const struct java_method *method)
+static struct text describe_method(struct resolution *resolution, struct java_method *method)
 {
   struct text list = TEXT("");
   for (size_t i = 0; i < method->param_count; i++)
@@ -283,13 +283,12 @@ struct text resolution_describe_arguments(struct resolution *resolution)
   return list;
 }
 
-static struct text describe_candidates(struct resolution *resolution,
-                                       const struct java_method *const *methods, const size_t *indexes,
-                                       size_t count)
+static struct text describe_candidates(struct resolution *resolution, struct java_method *const *methods,
+                                       const size_t *indexes, size_t count)
 {
   struct text list = TEXT("");
   for (size_t i = 0; i < count && i < CANDIDATES_SHOWN; i++) {
-    const struct java_method *method = methods[indexes == NULL ? i : indexes[i]];
+    struct java_method *method = methods[indexes == NULL ? i : indexes[i]];
     list = arena_printf(resolution->arena, "%.*s%s%.*s", TEXT_ARGS(list), i == 0 ? "" : "; ",
                         TEXT_ARGS(describe_method(resolution, method)));
   }
@@ -298,7 +297,31 @@ static struct text describe_candidates(struct resolution *resolution,
   return list;
 }
 
-enum jp_status resolution_choose(struct resolution *resolution, const struct java_method *const *methods,
+static bool has_others_than_public(struct java_method *const *methods, const struct overload_choice *choice)
+{
+  for (size_t i = 0; i < choice->tied_count; i++)
+    if ((methods[choice->tied[i]]->modifiers & JVM_ACC_PUBLIC) == 0)
+      return true;
+  return false;
+}
+
+/* What only members that Java would not show make ambiguous is not ambiguous for Java's callers. */
+static enum jp_status choose_public(struct resolution *resolution, struct java_method *const *methods,
+                                    size_t count)
+{
+  struct java_method **shown = arena_calloc(resolution->arena, count, sizeof *shown);
+  if (shown == NULL) {
+    argument_fail_memory(&resolution->conversion);
+    return JP_INVALID;
+  }
+  size_t shown_count = 0;
+  for (size_t i = 0; i < count; i++)
+    if ((methods[i]->modifiers & JVM_ACC_PUBLIC) != 0)
+      shown[shown_count++] = methods[i];
+  return resolution_choose(resolution, shown, shown_count);
+}
+
+enum jp_status resolution_choose(struct resolution *resolution, struct java_method *const *methods,
                                  size_t count)
 {
   struct overload_candidate *candidates = arena_calloc(resolution->arena, count, sizeof *candidates);
@@ -320,6 +343,8 @@ enum jp_status resolution_choose(struct resolution *resolution, const struct jav
     set_choice(resolution, methods[choice.index], choice.variable);
     return JP_OK;
   case OVERLOAD_AMBIGUOUS:
+    if (has_others_than_public(methods, &choice))
+      return choose_public(resolution, methods, count);
     outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_NOT_FOUND,
                  "java.lang.NoSuchMethodException", "Ambiguous for (%.*s): %.*s",
                  TEXT_ARGS(resolution_describe_arguments(resolution)),
@@ -334,8 +359,7 @@ enum jp_status resolution_choose(struct resolution *resolution, const struct jav
   return JP_NOT_FOUND;
 }
 
-bool resolution_fail_no_match(struct resolution *resolution, const struct java_method *const *methods,
-                              size_t count)
+bool resolution_fail_no_match(struct resolution *resolution, struct java_method *const *methods, size_t count)
 {
   const struct operation *operation = resolution->operation;
   struct text head = TEXT("No matching constructor found");

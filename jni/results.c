@@ -136,10 +136,22 @@ static bool store(const struct jvm_request *request, const struct jvm_records *r
   }
 }
 
-static void fill_object(const struct jvm_request *request, const struct jvm_records *records, jobject object,
-                        struct outcome *outcome)
+/* The object's class; a String's or wrapper's, which is final, is known from the declaration. */
+static struct jvm_class *class_of(const struct jvm_request *request, struct java_type *declared,
+                                  jobject object)
 {
-  struct jvm_class *class = jvm_class_of_object(request->thread, object);
+  struct jvm_class *known = atomic_load_explicit(&declared->class, memory_order_acquire);
+  if (known == NULL || !is_plain(known))
+    known = jvm_class_of_object(request->thread, object);
+  if (known != NULL && is_plain(known) && text_equal(known->name, declared->name))
+    atomic_store_explicit(&declared->class, known, memory_order_release);
+  return known;
+}
+
+static void fill_object(const struct jvm_request *request, const struct jvm_records *records,
+                        struct java_type *declared, jobject object, struct outcome *outcome)
+{
+  struct jvm_class *class = class_of(request, declared, object);
   if (class == NULL) {
     (void)fail_memory(request, outcome);
     return;
@@ -155,7 +167,7 @@ static void fill_object(const struct jvm_request *request, const struct jvm_reco
 }
 
 void result_fill(const struct jvm_request *request, const struct jvm_records *records,
-                 const struct java_type *declared, const jvalue *value, struct outcome *outcome)
+                 struct java_type *declared, const jvalue *value, struct outcome *outcome)
 {
   *outcome = (struct outcome){.kind = OUTCOME_VALUE, .type = declared->name};
   if (declared->kind == 'V') {
@@ -166,7 +178,7 @@ void result_fill(const struct jvm_request *request, const struct jvm_records *re
   } else if (value->l == NULL) {
     outcome->is_null = true;
   } else {
-    fill_object(request, records, value->l, outcome);
+    fill_object(request, records, declared, value->l, outcome);
     (*request->thread->env)->DeleteLocalRef(request->thread->env, value->l);
   }
 }

@@ -26,9 +26,9 @@ enum { OVERLOAD_COST_STRICT = 0, OVERLOAD_COST_LOOSE = 2, OVERLOAD_COST_MISFIT =
 #define OVERLOAD_NEVER (~0U)
 
 struct overload_type {
-  char kind;          /* Z B C S I J F D; 'L' for every reference type; 'N' for the type of a bare null */
-  char unboxed;       /* the primitive that a wrapper class unboxes to; else 0 */
-  const void *handle; /* for the callbacks: which reference type */
+  char kind;    /* Z B C S I J F D; 'L' for every reference type; 'N' for the type of a bare null */
+  char unboxed; /* the primitive that a wrapper class unboxes to; else 0 */
+  void *handle; /* for the callbacks: which reference type */
 };
 
 struct overload_argument {

@@ -35,8 +35,8 @@ struct jvm_record {
   struct jvm_class *declaring;
   struct jvm_class *runtime; /* of the receiver; NULL: there is none */
   struct text member;
-  const struct java_method *method; /* RECORD_CALL*, RECORD_NEW */
-  const struct java_field *field;   /* RECORD_GET, RECORD_PUT and their static forms */
+  struct java_method *method; /* RECORD_CALL*, RECORD_NEW */
+  struct java_field *field;   /* RECORD_GET, RECORD_PUT and their static forms */
   /* What JNI is called with. Of a static member NULL until the class was initialised through it. */
   jmethodID method_id;
   jfieldID field_id;

@@ -24,13 +24,13 @@ bool resolution_type_arguments(struct resolution *resolution);
 
 /* Chooses among methods for the operation's arguments and sets the record's method and plans. JP_NOT_FOUND:
  * none fits, no outcome made; JP_INVALID: an outcome tells why. */
-enum jp_status resolution_choose(struct resolution *resolution, const struct java_method *const *methods,
+enum jp_status resolution_choose(struct resolution *resolution, struct java_method *const *methods,
                                  size_t count);
 /* Sets the plan of a put's one value for a field of the type. */
 bool resolution_plan_put(struct resolution *resolution, struct java_type *type);
 
 /* The failure where no method fits: what was asked for, and the methods of the name. Returns false. */
-bool resolution_fail_no_match(struct resolution *resolution, const struct java_method *const *methods,
+bool resolution_fail_no_match(struct resolution *resolution, struct java_method *const *methods,
                               size_t count);
 /* The class of the name among class and its ancestors; NULL. */
 struct jvm_class *resolution_find_ancestor(struct resolution *resolution, struct jvm_class *class,

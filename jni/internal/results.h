@@ -12,6 +12,6 @@
  * is deleted.
  */
 void result_fill(const struct jvm_request *request, const struct jvm_records *records,
-                 const struct java_type *declared, const jvalue *value, struct outcome *outcome);
+                 struct java_type *declared, const jvalue *value, struct outcome *outcome);
 
 #endif

@@ -8,7 +8,7 @@
  * A hierarchy for the tests. Types are written as words; a signature is "int String", "int..." repeats.
  * A bare argument is written with '~' before its inferred type; "null" is the null type.
  */
-static const struct {
+static struct {
   const char *name;
   char kind;
   char unboxed;

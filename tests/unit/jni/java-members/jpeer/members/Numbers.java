@@ -88,4 +88,13 @@ public final class Numbers {
   public static String choose(float v) {
     return "float";
   }
+
+  /* Ambiguous for null but for the visibility of one. */
+  public static String shown(String v) {
+    return "public";
+  }
+
+  static String shown(Integer v) {
+    return "package";
+  }
 }
