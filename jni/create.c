@@ -146,17 +146,19 @@ static void free_options(struct options *options)
 
 typedef jint(JNICALL *create_function)(JavaVM **vm, void **env, void *args);
 
-static enum jp_status open_library(const struct jvm_home *home, create_function *create,
-                                   struct jp_error *error)
+/* NULL: *error says why. */
+static create_function open_library(const struct jvm_home *home, struct jp_error *error)
 {
   /* Never closed: a JVM cannot be unloaded. */
   void *library = dlopen(home->libjvm, RTLD_NOW | RTLD_GLOBAL);
-  if (library == NULL)
-    return jp_fail(error, JP_IO, "the JVM's library cannot be loaded: %s", dlerror());
-  *create = (create_function)dlsym(library, "JNI_CreateJavaVM");
-  if (*create == NULL)
-    return jp_fail(error, JP_IO, "%s is no JVM: it has no JNI_CreateJavaVM", home->libjvm);
-  return JP_OK;
+  if (library == NULL) {
+    jp_fail(error, JP_IO, "the JVM's library cannot be loaded: %s", dlerror());
+    return NULL;
+  }
+  create_function create = (create_function)dlsym(library, "JNI_CreateJavaVM");
+  if (create == NULL)
+    jp_fail(error, JP_IO, "%s is no JVM: it has no JNI_CreateJavaVM", home->libjvm);
+  return create;
 }
 
 static const char *reason_of(jint code)
@@ -224,10 +226,10 @@ enum jp_status jvm_create(const struct jvm_launch *launch, const struct jvm_crea
                           JavaVM **vm, JNIEnv **env, struct jp_error *error)
 {
   struct options options = {0};
-  create_function create = NULL;
+  create_function create = open_library(launch->home, error);
+  if (create == NULL)
+    return JP_IO;
   enum jp_status status = make_options(launch, events, &options, error);
-  if (status == JP_OK)
-    status = open_library(launch->home, &create, error);
   if (status != JP_OK)
     goto out;
 

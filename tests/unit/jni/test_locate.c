@@ -47,7 +47,7 @@ static void make_home(const char *home, const char *release)
 static int make_tree(void **state)
 {
   (void)state;
-  strcpy(root, "/tmp/jpeer-locate-XXXXXX");
+  snprintf(root, sizeof root, "/tmp/jpeer-locate-XXXXXX");
   if (mkdtemp(root) == NULL)
     return -1;
   make_home("jdk21", "IMPLEMENTOR=\"X\"\nJAVA_VERSION=\"21.0.2\"\n");
@@ -143,8 +143,9 @@ static void finds_what_each_row_says(void **state)
       fail_msg("row %zu: %s", i, error.text);
     assert_string_equal(home.java_home, resolve(row->found, wanted));
     assert_int_equal(home.feature_version, row->feature);
-    strcat(wanted, "/lib/server/libjvm.so");
-    assert_string_equal(home.libjvm, wanted);
+    char library[sizeof wanted + 32];
+    snprintf(library, sizeof library, "%s/lib/server/libjvm.so", wanted);
+    assert_string_equal(home.libjvm, library);
   }
 }
 

@@ -16,8 +16,6 @@
 
 enum { ARGS_MAX = 12, STEPS_MAX = 4, OUTPUT_MAX = 256 * 1024 };
 
-extern char **environ;
-
 struct step {
   const char *await; /* a text in the output so far */
   int signal;
@@ -40,9 +38,10 @@ struct child {
   size_t length;
 };
 
+#define JAR(name)    (TEST_JARS "/" name)
 #define IGNORING_HUP "a signal that was ignored stays so"
 #define ENDS         "-cp", TEST_CLASSES, "jpeer.test.Ends"
-#define MAINS(one)   "-cp", TEST_CLASSES, "jpeer.test.Mains$" one
+#define MAINS(one)   "-cp", TEST_CLASSES, ("jpeer.test.Mains$" one)
 
 static const struct row rows[] = {
     /* the normal end */
@@ -248,13 +247,13 @@ static const struct row rows[] = {
      "returned 1: cannot read the jar "},
     {"a folder for a jar", {"-jar", TEST_CLASSES}, {{0}}, 1, NULL, "returned 1: cannot read the jar "},
     {"a jar without a main class",
-     {"-jar", TEST_JARS "/none.jar"},
+     {"-jar", JAR("none.jar")},
      {{0}},
      1,
      NULL,
      "has no Main-Class in its manifest\n"},
     {"a jar whose main class is missing",
-     {"-jar", TEST_JARS "/missing.jar"},
+     {"-jar", JAR("missing.jar")},
      {{0}},
      1,
      "returned 1: main class jpeer.test.Missing not found\n",
@@ -288,8 +287,7 @@ static const struct row rows[] = {
      {{0}},
      1,
      "died: the JVM cannot be started: Error occurred during initialization of VM; Initial heap size set to "
-     "a larger "
-     "value than the maximum heap size\nexiting 1\n",
+     "a larger value than the maximum heap size\nexiting 1\n",
      NULL},
     {"a stack beyond the machine", {"-J", "-Xss100000g", ENDS}, {{0}}, 1, NULL, "returned 1: "},
     {"no such agent", {"-J", "-agentlib:nope", ENDS}, {{0}}, 1, NULL, "Could not find agent library nope"},
@@ -311,19 +309,19 @@ static const struct row rows[] = {
     /* class paths, jars, arguments, options. Those with a jar end by exit: the JDK keeps an Inflater's memory
      * in Java objects, where a leak checker does not look. */
     {"a jar",
-     {"-jar", TEST_JARS "/ends.jar", "exit", "4"},
+     {"-jar", JAR("ends.jar"), "exit", "4"},
      {{0}},
      4,
      "started\nmain exit,4\ndrained\nexiting 4\n",
      NULL},
     {"a jar that names another",
-     {"-jar", TEST_JARS "/chain.jar", "exit", "4"},
+     {"-jar", JAR("chain.jar"), "exit", "4"},
      {{0}},
      4,
      "started\nmain exit,4\ndrained\nexiting 4\n",
      NULL},
     {"a path with a blank and more than ASCII",
-     {"-cp", TEST_JARS "/a b \xC3\xA9/ends.jar", "jpeer.test.Ends", "exit", "4"},
+     {"-cp", JAR("a b \xC3\xA9/ends.jar"), "jpeer.test.Ends", "exit", "4"},
      {{0}},
      4,
      "started\nmain exit,4\ndrained\nexiting 4\n",
