@@ -78,6 +78,17 @@ static enum jp_status read_key(const struct rpc_client_info *info, struct rpc_se
   return JP_OK;
 }
 
+/* A connection that names its session holds it from the start, so that no TTL ends it under this client. The
+ * other channels open a client for each message: theirs is held where it is there already. */
+static enum jp_status hold_session(const struct rpc_peer *peer, struct rpc_client *client,
+                                   struct jp_error *error)
+{
+  if (client->channel == OP_CHANNEL_WEBSOCKET && client->key.length > 0)
+    return rpc_session_acquire(peer->sessions, &client->key, &client->session, error);
+  client->session = rpc_session_find(peer->sessions, &client->key);
+  return JP_OK;
+}
+
 static enum jp_status client_open(void *context, const struct rpc_client_info *info,
                                   struct rpc_client **client, struct jp_error *error)
 {
@@ -91,8 +102,11 @@ static enum jp_status client_open(void *context, const struct rpc_client_info *i
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   made->channel = info->channel;
   made->key = key;
-  /* Held from now on where it is there already, so that its TTL does not end it under this client. */
-  made->session = rpc_session_find(peer->sessions, &made->key);
+  status = hold_session(peer, made, error);
+  if (status != JP_OK) {
+    free(made);
+    return status;
+  }
   *client = made;
   return JP_OK;
 }

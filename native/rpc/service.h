@@ -48,7 +48,7 @@ struct rpc_service {
 
   /*
    * Opens a client. JP_INVALID: peer_id is no UUID. JP_LIMIT: a limit, named in the text. Any thread. Cheap:
-   * a session is made when its first object is.
+   * a session is made with its first request, or here where a WebSocket names it.
    */
   enum jp_status (*client_open)(void *context, const struct rpc_client_info *info, struct rpc_client **client,
                                 struct jp_error *error);

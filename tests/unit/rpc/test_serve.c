@@ -268,6 +268,42 @@ static void test_sessions_belong_to_connections_and_peer_ids(void **state)
   close_client(bench, one, NULL);
 }
 
+/* Two connections of one peer-id: the one that has asked for nothing yet holds the session, too. */
+static void test_an_idle_connection_holds_its_session(void **state)
+{
+  struct bench *bench = *state;
+  static const char peer_id[] = "11111111-2222-3333-4444-555555555555";
+  struct rpc_client *idle = open_client(bench, OP_CHANNEL_WEBSOCKET, peer_id);
+  struct rpc_client *busy = open_client(bench, OP_CHANNEL_WEBSOCKET, peer_id);
+  check(bench, busy, make, MADE("1"));
+  check(bench, busy, CONTROL("delete_session", ""), VOID_ANSWER);
+  check(bench, busy, make, MADE("2"));
+  check(bench, busy, CONTROL("delete_session", ""), VOID_ANSWER);
+  close_client(bench, busy, NULL);
+  /* An emptied session that nobody held would have ended, and its numbers would begin again. */
+  check(bench, idle, make, MADE("3"));
+  close_client(bench, idle, NULL);
+}
+
+static void test_keyed_connections_count_as_sessions(void **state)
+{
+  struct bench *bench = *state;
+  struct rpc_client *clients[4];
+  char peer_id[] = "00000000-0000-0000-0000-000000000000";
+  struct rpc_client *more;
+  struct jp_error error;
+  for (size_t i = 0; i < COUNT_OF(clients); i++) {
+    peer_id[0] = (char)('1' + i);
+    clients[i] = open_client(bench, OP_CHANNEL_WEBSOCKET, peer_id);
+  }
+  peer_id[0] = 'f';
+  struct rpc_client_info info = {.channel = OP_CHANNEL_WEBSOCKET, .peer_id = text_of(peer_id)};
+  assert_int_equal(bench->service->client_open(bench->service->context, &info, &more, &error), JP_LIMIT);
+  assert_non_null(strstr(error.text, "sessions-max"));
+  for (size_t i = 0; i < COUNT_OF(clients); i++)
+    close_client(bench, clients[i], NULL);
+}
+
 static void test_http_names_a_session_that_holds_objects(void **state)
 {
   struct bench *bench = *state;
@@ -507,6 +543,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_bad_clients_are_refused, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_limits_are_named, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_long_answers_are_errors, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_keyed_connections_count_as_sessions, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_an_idle_connection_holds_its_session, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_calls_batches_and_notifications, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_control, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_sessions_belong_to_connections_and_peer_ids, set_up, tear_down),
