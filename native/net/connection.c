@@ -239,6 +239,19 @@ static enum step next_step(struct connection *connection, struct crew_member *me
   }
 }
 
+/* True where the turn must end; where nobody else waits, its answers are sent and the next one begins. */
+static bool must_end(struct connection *connection, struct crew_member *member, struct crew_turn *turn)
+{
+  if (!crew_turn_is_over(turn))
+    return false;
+  connection_flush(connection);
+  if (connection_unsent(connection) > 0 || connection->is_broken || crew_is_wanted(member))
+    return true;
+  connection->is_drained = false;
+  crew_turn_begin(turn);
+  return false;
+}
+
 static enum step run(struct connection *connection, struct crew_member *member)
 {
   struct crew_turn turn;
@@ -249,12 +262,12 @@ static enum step run(struct connection *connection, struct crew_member *member)
     case STEP_AGAIN:
       break;
     case STEP_SERVED:
-      if (crew_turn_is_over(&turn))
+      if (must_end(connection, member, &turn))
         return STEP_SERVED;
       break;
     case STEP_NEEDS_INPUT:
       if (receive(connection)) {
-        if (crew_turn_is_over(&turn))
+        if (must_end(connection, member, &turn))
           return STEP_SERVED;
       } else if (!connection->is_broken) {
         return connection->at_end && connection->protocol != PROTOCOL_LINGER ? STEP_ENDS : STEP_NEEDS_INPUT;

@@ -238,8 +238,9 @@ static struct crew_source *wait_idle(struct crew_member *member, bool *left)
 static struct crew_source *next_source(struct crew_member *member, bool *left)
 {
   struct crew *crew = member->crew;
-  struct crew_source *source = NULL;
-  if (atomic_load(&crew->ready) > 0) {
+  struct crew_source *source = member->held;
+  member->held = NULL;
+  if (source == NULL && atomic_load(&crew->ready) > 0) {
     member->alternate = !member->alternate;
     if (!member->alternate)
       source = crew_take_event(crew, 0);
@@ -389,6 +390,17 @@ void crew_turn_begin(struct crew_turn *turn)
 bool crew_turn_is_over(struct crew_turn *turn)
 {
   return ++turn->messages >= CREW_TURN_MESSAGES || clock_now_ns() >= turn->ends_ns;
+}
+
+/* Where a member is idle, an event is its; where none is, one that lies in the set is looked for and kept. */
+bool crew_is_wanted(struct crew_member *member)
+{
+  struct crew *crew = member->crew;
+  if (member->worker == NULL || atomic_load(&crew->phase) != CREW_SERVING || atomic_load(&crew->ready) > 0)
+    return true;
+  if (atomic_load(&crew->idle) == 0)
+    member->held = crew_take_event(crew, 0);
+  return member->held != NULL;
 }
 
 enum crew_served crew_serve(struct crew_member *member, const struct crew_message *message,

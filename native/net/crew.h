@@ -15,7 +15,8 @@
  * turn that it no longer wants, so its memory stays valid, as a source, until crew_destroy.
  *
  * A turn serves at most CREW_TURN_MESSAGES messages or CREW_TURN_NS (struct crew_turn counts), then ends by
- * crew_watch or crew_submit, behind the others. Each message goes through crew_serve, which keeps the
+ * crew_watch or crew_submit, behind the others; where there are no others (crew_is_wanted) it may go on as
+ * the next turn, without the wake-up of another thread. Each message goes through crew_serve, which keeps the
  * counters that the watcher reads, and which never blocks on the watcher's own thread.
  *
  * The watcher is a plain thread. Every 5 ms: where no member is idle and no counter has moved, it adds
@@ -49,6 +50,7 @@ struct crew_member {
   struct scratch scratch;    /* buffers that the turn may borrow */
 
   /* The crew's own. */
+  struct crew_source *held; /* an event that crew_is_wanted came upon: served next */
   _Atomic uint64_t steps;
   bool alternate;
   bool taken;
@@ -112,6 +114,12 @@ struct crew_turn {
 void crew_turn_begin(struct crew_turn *turn);
 /* Counts a message; true when the turn must end after it. */
 bool crew_turn_is_over(struct crew_turn *turn);
+/*
+ * Whether the member has to end its turn because others wait, or because the crew stops serving. False: its
+ * source may begin another turn at once. Asked when a turn is over, and only by a turn that ends when the
+ * answer is true: the member may then hold an event that is to be served next.
+ */
+bool crew_is_wanted(struct crew_member *member);
 
 struct crew_message {
   struct rpc_client *client;

@@ -254,6 +254,60 @@ static void an_event_is_given_once(void **state)
   close(fds[1]);
 }
 
+/* A source that would go on for ever. */
+struct greedy {
+  struct crew_source source;
+  _Atomic int turns;
+  _Atomic bool ended;
+};
+
+static void greedy_turn(struct crew_source *source, struct crew_member *member)
+{
+  struct greedy *greedy = (struct greedy *)(void *)source;
+  do
+    atomic_fetch_add(&greedy->turns, 1);
+  while (!crew_is_wanted(member));
+  atomic_store(&greedy->ended, true);
+}
+
+static void wait_greedy(struct greedy *greedy, int turns)
+{
+  while (atomic_load(&greedy->turns) < turns)
+    usleep(1000);
+}
+
+static void a_lone_source_goes_on_until_others_wait(void **state)
+{
+  (void)state;
+  struct fixture f;
+  open_fixture(&f, 1, 1, 60000, 1);
+  struct greedy greedy = {.source.turn = greedy_turn};
+  crew_submit(f.crew, &greedy.source);
+  wait_greedy(&greedy, 3);
+  assert_false(atomic_load(&greedy.ended));
+  int fds[2];
+  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+  struct reader reader = {.source.turn = reader_turn, .fd = fds[0]};
+  assert_int_equal(crew_watch(f.crew, &reader.source, fds[0], EPOLLIN, NULL), JP_OK);
+  assert_int_equal(write(fds[1], "x", 1), 1);
+  wait_turns(&reader, 1); /* the event that ended the turn is served, not lost */
+  assert_true(atomic_load(&greedy.ended));
+
+  int turns = atomic_load(&greedy.turns);
+  crew_submit(f.crew, &greedy.source);
+  wait_greedy(&greedy, turns + 3);
+  struct job job;
+  submit(&f, &job, "echo");
+  wait_done(&f, &job);
+
+  turns = atomic_load(&greedy.turns);
+  crew_submit(f.crew, &greedy.source);
+  wait_greedy(&greedy, turns + 3);
+  close_fixture(&f); /* which must end the turn, too */
+  close(fds[0]);
+  close(fds[1]);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -265,6 +319,7 @@ int main(void)
       cmocka_unit_test(refuses_all_when_told),
       cmocka_unit_test(stop_does_not_wait_longer_than_told),
       cmocka_unit_test(an_event_is_given_once),
+      cmocka_unit_test(a_lone_source_goes_on_until_others_wait),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
