@@ -12,6 +12,7 @@
 
 enum {
   RECEIVES_A_SECTION = 16,
+  RESUMES_A_SECTION = 16,
   PENDING_MESSAGES_MAX = 8 /* of the largest size, for all identities together */
 };
 
@@ -46,13 +47,56 @@ static void deliver(struct zeromq_peer *peer, zmq_msg_t *answer, bool delimiter)
   zmq_msg_close(answer);
 }
 
-/* Ends every locked section that used the socket: true where it must be received from (see the header). */
-static bool has_input(struct zeromq *zeromq)
+/* Sends what was held, as far as the pipe takes it; false where it is still full. */
+static bool send_held(struct zeromq_peer *peer)
+{
+  while (peer->first_held != NULL) {
+    struct zeromq_held *held = peer->first_held;
+    int failure = send_envelope(peer->zeromq, peer, &held->answer, held->delimiter);
+    if (failure == EAGAIN)
+      return false;
+    zeromq_peer_drop_first_held(peer);
+  }
+  return true;
+}
+
+/* Tries so many of the full pipes again, each once. */
+static void resume_held(struct zeromq *zeromq, size_t most)
+{
+  for (size_t left = most < zeromq->full_count ? most : zeromq->full_count; left > 0; left--) {
+    struct zeromq_peer *peer = zeromq_full_pop(zeromq);
+    if (peer->first_held == NULL)
+      continue;
+    if (!send_held(peer))
+      zeromq_full_push(peer);
+    else if (peer->first != NULL)
+      crew_submit(zeromq->crew, &peer->source);
+    else
+      zeromq_peer_release(peer);
+  }
+}
+
+static bool polls_in(struct zeromq *zeromq)
 {
   int events = 0;
   size_t size = sizeof events;
-  return zeromq->socket != NULL && zmq_getsockopt(zeromq->socket, ZMQ_EVENTS, &events, &size) == 0 &&
-         (events & ZMQ_POLLIN) != 0;
+  return zmq_getsockopt(zeromq->socket, ZMQ_EVENTS, &events, &size) == 0 && (events & ZMQ_POLLIN) != 0;
+}
+
+/*
+ * Ends every locked section that used the socket: true where it must be received from (see the header).
+ * Reading the events is also what tells libzmq that a full pipe has room again, so that then is the time to
+ * use it.
+ */
+static bool has_input(struct zeromq *zeromq)
+{
+  if (zeromq->socket == NULL)
+    return false;
+  bool input = polls_in(zeromq);
+  if (zeromq->holding == 0)
+    return input;
+  resume_held(zeromq, RESUMES_A_SECTION);
+  return polls_in(zeromq);
 }
 
 static void make_answer(zmq_msg_t *answer, const struct buffer *bytes)
@@ -380,35 +424,13 @@ void zeromq_socket_turn(struct crew_source *source, struct crew_member *member)
 
 /* --- from outside --- */
 
-/* Sends what was held, as far as the pipe takes it; false where it is still full. */
-static bool send_held(struct zeromq_peer *peer)
-{
-  while (peer->first_held != NULL) {
-    struct zeromq_held *held = peer->first_held;
-    int failure = send_envelope(peer->zeromq, peer, &held->answer, held->delimiter);
-    if (failure == EAGAIN)
-      return false;
-    zeromq_peer_drop_first_held(peer);
-  }
-  return true;
-}
-
 void zeromq_tick(struct zeromq *zeromq, int64_t now_ms)
 {
   (void)now_ms;
   pthread_mutex_lock(&zeromq->lock);
   bool used = zeromq->holding > 0 && zeromq->socket != NULL;
-  for (size_t i = 0; used && i < PEER_BUCKETS; i++) {
-    for (struct zeromq_peer *peer = zeromq->buckets[i], *next; peer != NULL; peer = next) {
-      next = peer->next;
-      if (peer->first_held == NULL || !send_held(peer))
-        continue;
-      if (peer->first != NULL)
-        crew_submit(zeromq->crew, &peer->source);
-      else
-        zeromq_peer_release(peer);
-    }
-  }
+  if (used)
+    resume_held(zeromq, zeromq->full_count);
   bool input = used && has_input(zeromq);
   pthread_mutex_unlock(&zeromq->lock);
   if (input)

@@ -122,12 +122,41 @@ bool zeromq_peer_hold(struct zeromq_peer *peer, zmq_msg_t *answer, bool delimite
   if (peer->last_held == NULL) {
     peer->first_held = held;
     peer->zeromq->holding++;
+    zeromq_full_push(peer);
   } else {
     peer->last_held->next = held;
   }
   peer->last_held = held;
   peer->held_bytes += size;
   return true;
+}
+
+void zeromq_full_push(struct zeromq_peer *peer)
+{
+  struct zeromq *zeromq = peer->zeromq;
+  if (peer->in_full)
+    return;
+  peer->in_full = true;
+  peer->next_full = NULL;
+  if (zeromq->last_full == NULL)
+    zeromq->first_full = peer;
+  else
+    zeromq->last_full->next_full = peer;
+  zeromq->last_full = peer;
+  zeromq->full_count++;
+}
+
+struct zeromq_peer *zeromq_full_pop(struct zeromq *zeromq)
+{
+  struct zeromq_peer *peer = zeromq->first_full;
+  if (peer == NULL)
+    return NULL;
+  zeromq->first_full = peer->next_full;
+  if (zeromq->first_full == NULL)
+    zeromq->last_full = NULL;
+  zeromq->full_count--;
+  peer->in_full = false;
+  return peer;
 }
 
 void zeromq_peer_drop_first_held(struct zeromq_peer *peer)

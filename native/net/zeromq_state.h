@@ -44,6 +44,8 @@ struct zeromq_peer {
   bool abandoned; /* what the owner is running was answered by zeromq_refuse_rest */
   struct zeromq_held *first_held, *last_held;
   size_t held_bytes;
+  struct zeromq_peer *next_full;
+  bool in_full; /* stands in the queue of peers whose pipe was full */
   size_t identity_length;
   unsigned char identity[IDENTITY_MAX];
 };
@@ -62,8 +64,10 @@ struct zeromq {
   struct zeromq_peer *free_peers;
   struct zeromq_pending *free_pending;
   size_t free_pending_count;
-  size_t pending_bytes; /* of all payloads that wait or run */
-  size_t holding;       /* peers with held answers */
+  size_t pending_bytes;                       /* of all payloads that wait or run */
+  size_t holding;                             /* peers with held answers */
+  struct zeromq_peer *first_full, *last_full; /* those, and some that hold no longer */
+  size_t full_count;
 };
 
 /* The turns of the socket itself and of an identity (zeromq.c). */
@@ -83,6 +87,9 @@ struct zeromq_pending *zeromq_peer_pop(struct zeromq_peer *peer);
  * the caller's. */
 bool zeromq_peer_hold(struct zeromq_peer *peer, zmq_msg_t *answer, bool delimiter);
 void zeromq_peer_drop_first_held(struct zeromq_peer *peer);
+/* The queue of peers whose held answers are to be tried again. */
+void zeromq_full_push(struct zeromq_peer *peer);
+struct zeromq_peer *zeromq_full_pop(struct zeromq *zeromq); /* NULL: none */
 void zeromq_peer_drop_held(struct zeromq_peer *peer);
 /* Frees all peers and pending requests, whatever they have. */
 void zeromq_peers_fini(struct zeromq *zeromq);
