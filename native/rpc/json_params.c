@@ -2,23 +2,7 @@
 
 #include "rpc/json_members.h"
 #include "rpc/json_value.h"
-
-enum param {
-  PARAM_TYPE,
-  PARAM_METHOD,
-  PARAM_FIELD,
-  PARAM_INSTANCE,
-  PARAM_ARGS,
-  PARAM_VALUE,
-  PARAM_ENCODING,
-  PARAMS
-};
-
-static const struct text param_names[PARAMS] = {
-    [PARAM_TYPE] = TEXT("type"),         [PARAM_METHOD] = TEXT("method"), [PARAM_FIELD] = TEXT("field"),
-    [PARAM_INSTANCE] = TEXT("instance"), [PARAM_ARGS] = TEXT("args"),     [PARAM_VALUE] = TEXT("value"),
-    [PARAM_ENCODING] = TEXT("encoding"),
-};
+#include "rpc/procedures.h"
 
 struct params_reader {
   struct arena *arena;
@@ -27,27 +11,21 @@ struct params_reader {
   struct rpc_members members;
 };
 
-struct method {
-  struct text name;
-  enum op_kind kind;
-  enum jp_status (*read)(struct params_reader *reader);
-};
-
 static enum jp_status fail(struct params_reader *reader, const char *what)
 {
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "%s", what);
   return JP_INVALID;
 }
 
-static enum jp_status fail_kind(struct params_reader *reader, enum param param, const char *wanted)
+static enum jp_status fail_kind(struct params_reader *reader, enum rpc_param param, const char *wanted)
 {
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "'%s' must be %s, not %s",
-               param_names[param].data, wanted, rpc_json_kind_name(reader->members.value[param].kind));
+               rpc_param_names[param].data, wanted, rpc_json_kind_name(reader->members.value[param].kind));
   return JP_INVALID;
 }
 
 /* A member that must be there and be a text; missing is the text for where it is not. */
-static enum jp_status read_text(struct params_reader *reader, enum param param, const char *missing,
+static enum jp_status read_text(struct params_reader *reader, enum rpc_param param, const char *missing,
                                 struct text *t)
 {
   if (!reader->members.has[param])
@@ -64,16 +42,16 @@ static enum jp_status read_text(struct params_reader *reader, enum param param, 
 
 static enum jp_status read_type(struct params_reader *reader)
 {
-  return read_text(reader, PARAM_TYPE, "Type is missing in params", &reader->operation->type);
+  return read_text(reader, RPC_PARAM_TYPE, "Type is missing in params", &reader->operation->type);
 }
 
 static enum jp_status read_instance(struct params_reader *reader)
 {
-  if (!reader->members.has[PARAM_INSTANCE])
+  if (!reader->members.has[RPC_PARAM_INSTANCE])
     return JP_OK;
-  if (reader->members.value[PARAM_INSTANCE].kind != JSON_KIND_NUMBER)
-    return fail_kind(reader, PARAM_INSTANCE, "an integer");
-  if (!rpc_ref_decode(reader->members.value[PARAM_INSTANCE], &reader->operation->instance))
+  if (reader->members.value[RPC_PARAM_INSTANCE].kind != JSON_KIND_NUMBER)
+    return fail_kind(reader, RPC_PARAM_INSTANCE, "an integer");
+  if (!rpc_ref_decode(reader->members.value[RPC_PARAM_INSTANCE], &reader->operation->instance))
     return fail(reader, "'instance' must be an integer from 1 to 2147483647");
   reader->operation->has_instance = true;
   return JP_OK;
@@ -81,11 +59,11 @@ static enum jp_status read_instance(struct params_reader *reader)
 
 static enum jp_status read_args(struct params_reader *reader)
 {
-  struct json_value args = reader->members.value[PARAM_ARGS];
-  if (!reader->members.has[PARAM_ARGS])
+  struct json_value args = reader->members.value[RPC_PARAM_ARGS];
+  if (!reader->members.has[RPC_PARAM_ARGS])
     return JP_OK;
   if (args.kind != JSON_KIND_ARRAY)
-    return fail_kind(reader, PARAM_ARGS, "an array");
+    return fail_kind(reader, RPC_PARAM_ARGS, "an array");
   struct rpc_value_decoder decoder;
   rpc_value_decoder_init(&decoder, reader->arena, reader->outcome);
   return rpc_args_decode(&decoder, args, &reader->operation->args, &reader->operation->arg_count);
@@ -93,11 +71,11 @@ static enum jp_status read_args(struct params_reader *reader)
 
 static enum jp_status read_encoding(struct params_reader *reader)
 {
-  struct json_value encoding = reader->members.value[PARAM_ENCODING];
-  if (!reader->members.has[PARAM_ENCODING])
+  struct json_value encoding = reader->members.value[RPC_PARAM_ENCODING];
+  if (!reader->members.has[RPC_PARAM_ENCODING])
     return JP_OK;
   if (encoding.kind != JSON_KIND_STRING)
-    return fail_kind(reader, PARAM_ENCODING, "a string");
+    return fail_kind(reader, RPC_PARAM_ENCODING, "a string");
   if (!json_key_is(text_slice(encoding.span, 1, encoding.span.len - 1), TEXT("base64")))
     return fail(reader, "'encoding' must be \"base64\"");
   reader->operation->base64_result = true;
@@ -117,8 +95,8 @@ static enum jp_status read_call(struct params_reader *reader)
 {
   enum jp_status status = read_type(reader);
   if (status == JP_OK)
-    status =
-        read_text(reader, PARAM_METHOD, "Method is missing in 'call' request", &reader->operation->member);
+    status = read_text(reader, RPC_PARAM_METHOD, "Method is missing in 'call' request",
+                       &reader->operation->member);
   if (status == JP_OK)
     status = read_instance(reader);
   if (status == JP_OK)
@@ -130,7 +108,8 @@ static enum jp_status read_get(struct params_reader *reader)
 {
   enum jp_status status = read_type(reader);
   if (status == JP_OK)
-    status = read_text(reader, PARAM_FIELD, "Field is missing in 'get' request", &reader->operation->member);
+    status =
+        read_text(reader, RPC_PARAM_FIELD, "Field is missing in 'get' request", &reader->operation->member);
   if (status == JP_OK)
     status = read_instance(reader);
   return status == JP_OK ? read_encoding(reader) : status;
@@ -138,7 +117,7 @@ static enum jp_status read_get(struct params_reader *reader)
 
 static enum jp_status read_put_value(struct params_reader *reader)
 {
-  if (!reader->members.has[PARAM_VALUE])
+  if (!reader->members.has[RPC_PARAM_VALUE])
     return fail(reader, "Value is missing in 'put' request");
   struct rpc_value_decoder decoder;
   rpc_value_decoder_init(&decoder, reader->arena, reader->outcome);
@@ -148,14 +127,15 @@ static enum jp_status read_put_value(struct params_reader *reader)
     return rpc_value_no_memory(&decoder);
   reader->operation->args = value;
   reader->operation->arg_count = 1;
-  return rpc_value_decode(&decoder, reader->members.value[PARAM_VALUE], value);
+  return rpc_value_decode(&decoder, reader->members.value[RPC_PARAM_VALUE], value);
 }
 
 static enum jp_status read_put(struct params_reader *reader)
 {
   enum jp_status status = read_type(reader);
   if (status == JP_OK)
-    status = read_text(reader, PARAM_FIELD, "Field is missing in 'put' request", &reader->operation->member);
+    status =
+        read_text(reader, RPC_PARAM_FIELD, "Field is missing in 'put' request", &reader->operation->member);
   if (status == JP_OK)
     status = read_instance(reader);
   return status == JP_OK ? read_put_value(reader) : status;
@@ -198,7 +178,8 @@ static const struct command *find_command(struct text name)
 static enum jp_status read_control(struct params_reader *reader)
 {
   struct text name;
-  enum jp_status status = read_text(reader, PARAM_METHOD, "Method is missing in 'control' request", &name);
+  enum jp_status status =
+      read_text(reader, RPC_PARAM_METHOD, "Method is missing in 'control' request", &name);
   if (status != JP_OK)
     return status;
   const struct command *command = find_command(name);
@@ -223,7 +204,7 @@ static enum jp_status read_control(struct params_reader *reader)
 static enum jp_status read_meta(struct params_reader *reader)
 {
   struct text name;
-  enum jp_status status = read_text(reader, PARAM_METHOD, "Method is missing in 'meta' request", &name);
+  enum jp_status status = read_text(reader, RPC_PARAM_METHOD, "Method is missing in 'meta' request", &name);
   if (status != JP_OK)
     return status;
   if (!text_equal(name, TEXT("fetch_classes_info"))) {
@@ -233,31 +214,18 @@ static enum jp_status read_meta(struct params_reader *reader)
     return JP_INVALID;
   }
   reader->operation->meta.compress_encode = true;
-  if (!reader->members.has[PARAM_ARGS])
+  if (!reader->members.has[RPC_PARAM_ARGS])
     return JP_OK;
-  if (reader->members.value[PARAM_ARGS].kind != JSON_KIND_ARRAY)
-    return fail_kind(reader, PARAM_ARGS, "an array");
-  return rpc_meta_args_decode(reader->members.value[PARAM_ARGS], reader->arena, reader->operation,
+  if (reader->members.value[RPC_PARAM_ARGS].kind != JSON_KIND_ARRAY)
+    return fail_kind(reader, RPC_PARAM_ARGS, "an array");
+  return rpc_meta_args_decode(reader->members.value[RPC_PARAM_ARGS], reader->arena, reader->operation,
                               reader->outcome);
 }
 
-static const struct method methods[] = {
-    {TEXT("call"), OP_CALL, read_call},
-    {TEXT("new"), OP_NEW, read_new},
-    {TEXT("get"), OP_GET, read_get},
-    {TEXT("put"), OP_PUT, read_put},
-    {TEXT("control"), OP_CONTROL, read_control},
-    {TEXT("meta"), OP_META, read_meta},
+static enum jp_status (*const readers[])(struct params_reader *reader) = {
+    [OP_CALL] = read_call, [OP_NEW] = read_new,         [OP_GET] = read_get,
+    [OP_PUT] = read_put,   [OP_CONTROL] = read_control, [OP_META] = read_meta,
 };
-
-static const struct method *find_method(struct text name)
-{
-  for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
-    if (text_equal(methods[i].name, name))
-      return &methods[i];
-  }
-  return NULL;
-}
 
 /* A bare name is no valid request (the reference); a dotted one is a procedure that is not there. */
 static void fail_method(struct text name, struct arena *arena, struct outcome *outcome)
@@ -270,22 +238,22 @@ static void fail_method(struct text name, struct arena *arena, struct outcome *o
 enum jp_status rpc_params_decode(const struct jsonrpc_request *request, struct arena *arena,
                                  struct operation *operation, struct outcome *outcome)
 {
-  const struct method *method = find_method(request->method);
-  if (method == NULL) {
+  const struct rpc_procedure *procedure = rpc_procedure_find(request->method);
+  if (procedure == NULL || procedure->kind != RPC_PROCEDURE_OPERATION) {
     fail_method(request->method, arena, outcome);
     return JP_INVALID;
   }
   struct params_reader reader = {.arena = arena, .operation = operation, .outcome = outcome};
-  *operation = (struct operation){.kind = method->kind};
+  *operation = (struct operation){.kind = procedure->op};
   if (!request->has_params)
     return fail(&reader, "Params are missing");
   if (request->params.kind != JSON_KIND_OBJECT)
     return fail(&reader, "'params' must be an object: parameters by position are not taken");
-  rpc_members_collect(request->params, param_names, PARAMS, &reader.members);
+  rpc_members_collect(request->params, rpc_param_names, RPC_PARAMS, &reader.members);
   if (reader.members.repeated >= 0) {
     outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL, "'%s' is given twice in params",
-                 param_names[reader.members.repeated].data);
+                 rpc_param_names[reader.members.repeated].data);
     return JP_INVALID;
   }
-  return method->read(&reader);
+  return readers[procedure->op](&reader);
 }
