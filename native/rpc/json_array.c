@@ -18,71 +18,87 @@ struct array_reader {
   unsigned level; /* of the array that is read: 0 is the outermost */
 };
 
+/* Why an element is not of the array's type. */
+enum fit { FIT_GOOD, FIT_NULL, FIT_RANGE, FIT_FRACTION, FIT_SUFFIX, FIT_KIND };
+
+static const char *const fit_words[] = {
+    [FIT_GOOD] = "",
+    [FIT_NULL] = "a primitive cannot be null",
+    [FIT_RANGE] = "out of range",
+    [FIT_FRACTION] = "not an integer",
+    [FIT_SUFFIX] = "its suffix is of another type",
+    [FIT_KIND] = "of another kind",
+};
+
 struct element_rule {
-  char element;       /* JVM letter */
-  const char *wanted; /* "300 is not ..." */
-  bool (*read)(struct array_reader *reader, struct json_value json, void *slot);
+  char element; /* JVM letter */
+  const char *keyword;
+  const char *range;
+  const char *suffixes; /* that a number may carry */
+  enum fit (*read)(struct array_reader *reader, struct json_value json, void *slot);
   int64_t min;
   int64_t max;
 };
 
 /* The number that an element holds, written as one or as a text of one (behaviour.md: `"5"` for int). */
-static bool read_number(struct array_reader *reader, struct json_value json, struct json_number *number)
+static enum fit read_number(struct array_reader *reader, struct json_value json, struct json_number *number)
 {
   if (json.kind == JSON_KIND_NUMBER) {
     json_number_read(json.span, number);
-    return true;
+  } else if (json.kind == JSON_KIND_STRING) {
+    struct text t = json_read_string(json, reader->decoder->arena);
+    if (t.data == NULL || !json_number_parse(t, number))
+      return FIT_KIND;
+  } else {
+    return FIT_KIND;
   }
-  if (json.kind != JSON_KIND_STRING)
-    return false;
-  struct text t = json_read_string(json, reader->decoder->arena);
-  return t.data != NULL && json_number_parse(t, number);
+  return number->suffix == 0 || strchr(reader->rule->suffixes, number->suffix) != NULL ? FIT_GOOD
+                                                                                       : FIT_SUFFIX;
 }
 
-static bool read_integer(struct array_reader *reader, struct json_value json, int64_t *integer)
+static enum fit read_integer(struct array_reader *reader, struct json_value json, int64_t *integer)
 {
   struct json_number number;
-  if (!read_number(reader, json, &number) || !number.fits)
-    return false;
-  if (number.suffix != 0 && !(number.suffix == 'l' && reader->rule->element == 'J'))
-    return false;
+  enum fit fit = read_number(reader, json, &number);
+  if (fit != FIT_GOOD)
+    return fit;
+  if (!number.integral)
+    return FIT_FRACTION;
   *integer = number.integer;
-  return number.integer >= reader->rule->min && number.integer <= reader->rule->max;
+  bool in_range = number.fits && number.integer >= reader->rule->min && number.integer <= reader->rule->max;
+  return in_range ? FIT_GOOD : FIT_RANGE;
 }
 
-static bool read_byte(struct array_reader *reader, struct json_value json, void *slot)
+static enum fit read_byte(struct array_reader *reader, struct json_value json, void *slot)
 {
-  int64_t integer;
-  if (!read_integer(reader, json, &integer))
-    return false;
+  int64_t integer = 0;
+  enum fit fit = read_integer(reader, json, &integer);
   *(int8_t *)slot = (int8_t)integer;
-  return true;
+  return fit;
 }
 
-static bool read_short(struct array_reader *reader, struct json_value json, void *slot)
+static enum fit read_short(struct array_reader *reader, struct json_value json, void *slot)
 {
-  int64_t integer;
-  if (!read_integer(reader, json, &integer))
-    return false;
+  int64_t integer = 0;
+  enum fit fit = read_integer(reader, json, &integer);
   *(int16_t *)slot = (int16_t)integer;
-  return true;
+  return fit;
 }
 
-static bool read_int(struct array_reader *reader, struct json_value json, void *slot)
+static enum fit read_int(struct array_reader *reader, struct json_value json, void *slot)
 {
-  int64_t integer;
-  if (!read_integer(reader, json, &integer))
-    return false;
+  int64_t integer = 0;
+  enum fit fit = read_integer(reader, json, &integer);
   *(int32_t *)slot = (int32_t)integer;
-  return true;
+  return fit;
 }
 
-static bool read_long(struct array_reader *reader, struct json_value json, void *slot)
+static enum fit read_long(struct array_reader *reader, struct json_value json, void *slot)
 {
   return read_integer(reader, json, slot);
 }
 
-static bool read_boolean(struct array_reader *reader, struct json_value json, void *slot)
+static enum fit read_boolean(struct array_reader *reader, struct json_value json, void *slot)
 {
   bool is_true = json.kind == JSON_KIND_TRUE;
   bool is_false = json.kind == JSON_KIND_FALSE;
@@ -92,18 +108,18 @@ static bool read_boolean(struct array_reader *reader, struct json_value json, vo
     is_false = t.data != NULL && text_equal_ignore_case(t, TEXT("false"));
   }
   *(uint8_t *)slot = is_true;
-  return is_true || is_false;
+  return is_true || is_false ? FIT_GOOD : FIT_KIND;
 }
 
-static bool read_char(struct array_reader *reader, struct json_value json, void *slot)
+static enum fit read_char(struct array_reader *reader, struct json_value json, void *slot)
 {
   if (json.kind != JSON_KIND_STRING)
-    return false;
+    return FIT_KIND;
   struct text t = json_read_string(json, reader->decoder->arena);
   if (t.data == NULL || text_utf16_length(t) != 1)
-    return false;
+    return FIT_RANGE;
   text_to_utf16(t, slot);
-  return true;
+  return FIT_GOOD;
 }
 
 /* JSON has no text for these three; Java's is taken. */
@@ -125,41 +141,50 @@ static bool read_special(struct array_reader *reader, struct json_value json, do
   return true;
 }
 
-static bool read_double(struct array_reader *reader, struct json_value json, void *slot)
+/* A number behind which stands `l` is an integer, whatever it becomes. */
+static enum fit fit_of_decimal(const struct json_number *number, bool is_finite)
+{
+  if (number->suffix == 'l' && !number->integral)
+    return FIT_FRACTION;
+  return is_finite ? FIT_GOOD : FIT_RANGE;
+}
+
+static enum fit read_double(struct array_reader *reader, struct json_value json, void *slot)
 {
   struct json_number number;
-  if (!read_number(reader, json, &number))
-    return read_special(reader, json, slot);
+  enum fit fit = read_number(reader, json, &number);
+  if (fit != FIT_GOOD)
+    return read_special(reader, json, slot) ? FIT_GOOD : fit;
   double value = number.suffix == 'f' ? (double)json_number_to_float(number.literal)
                                       : json_number_to_double(number.literal);
   *(double *)slot = value;
-  return isfinite(value) && (number.suffix != 'l' || number.integral);
+  return fit_of_decimal(&number, isfinite(value));
 }
 
-static bool read_float(struct array_reader *reader, struct json_value json, void *slot)
+static enum fit read_float(struct array_reader *reader, struct json_value json, void *slot)
 {
   struct json_number number;
-  if (!read_number(reader, json, &number)) {
-    double special;
-    if (!read_special(reader, json, &special))
-      return false;
+  double special = 0;
+  enum fit fit = read_number(reader, json, &number);
+  if (fit != FIT_GOOD) {
+    bool is_special = read_special(reader, json, &special);
     *(float *)slot = (float)special;
-    return true;
+    return is_special ? FIT_GOOD : fit;
   }
   float value = json_number_to_float(number.literal);
   *(float *)slot = value;
-  return isfinite(value) && number.suffix != 'd' && (number.suffix != 'l' || number.integral);
+  return fit_of_decimal(&number, isfinite(value));
 }
 
 static const struct element_rule rules[] = {
-    {'Z', "a boolean: true or false", read_boolean, 0, 0},
-    {'B', "a byte: -128 to 127", read_byte, INT8_MIN, INT8_MAX},
-    {'C', "a char: a text of one UTF-16 unit", read_char, 0, 0},
-    {'S', "a short: -32768 to 32767", read_short, INT16_MIN, INT16_MAX},
-    {'I', "an int: -2147483648 to 2147483647", read_int, INT32_MIN, INT32_MAX},
-    {'J', "a long: -9223372036854775808 to 9223372036854775807", read_long, INT64_MIN, INT64_MAX},
-    {'F', "a float: up to 3.4028235E38 in size", read_float, 0, 0},
-    {'D', "a double: up to 1.7976931348623157E308 in size", read_double, 0, 0},
+    {'Z', "boolean", "true or false", "", read_boolean, 0, 0},
+    {'B', "byte", "-128 to 127", "", read_byte, INT8_MIN, INT8_MAX},
+    {'C', "char", "one UTF-16 unit", "", read_char, 0, 0},
+    {'S', "short", "-32768 to 32767", "", read_short, INT16_MIN, INT16_MAX},
+    {'I', "int", "-2147483648 to 2147483647", "", read_int, INT32_MIN, INT32_MAX},
+    {'J', "long", "-9223372036854775808 to 9223372036854775807", "l", read_long, INT64_MIN, INT64_MAX},
+    {'F', "float", "up to 3.4028235E38", "lf", read_float, 0, 0},
+    {'D', "double", "up to 1.7976931348623157E308", "lfd", read_double, 0, 0},
 };
 
 static const struct element_rule *find_rule(char element)
@@ -171,7 +196,8 @@ static const struct element_rule *find_rule(char element)
   return NULL;
 }
 
-static enum jp_status fail_element(struct array_reader *reader, struct json_value json, const char *wanted)
+/* "argument 1[2][0]: 300: why", as jni says it of scalars. */
+static enum jp_status fail_at_path(struct array_reader *reader, struct json_value json, const char *why)
 {
   char place[PATH_MAX_SHOWN * 24];
   size_t n = 0;
@@ -181,11 +207,17 @@ static enum jp_status fail_element(struct array_reader *reader, struct json_valu
   bool cut = json.span.len > LITERAL_SHOWN;
   struct text shown =
       cut ? text_slice(json.span, 0, text_valid_utf8(text_slice(json.span, 0, LITERAL_SHOWN))) : json.span;
-  struct text type = op_type_source_name(reader->type, reader->decoder->arena);
   outcome_fail(reader->decoder->outcome, reader->decoder->arena, FAILURE_INVALID_PARAMS, NULL,
-               "%s (%.*s), element %s: %.*s%s is not %s", rpc_value_place(reader->decoder), TEXT_ARGS(type),
-               place, TEXT_ARGS(shown), cut ? "..." : "", wanted);
+               "%s%s: %.*s%s: %s", rpc_value_place(reader->decoder), place, TEXT_ARGS(shown),
+               cut ? "..." : "", why);
   return JP_INVALID;
+}
+
+static enum jp_status fail_element(struct array_reader *reader, struct json_value json, enum fit fit)
+{
+  char why[128];
+  snprintf(why, sizeof why, "%s for %s (%s)", fit_words[fit], reader->rule->keyword, reader->rule->range);
+  return fail_at_path(reader, json, why);
 }
 
 static void set_path(struct array_reader *reader, size_t index)
@@ -204,9 +236,11 @@ static enum jp_status read_packed(struct array_reader *reader, struct json_value
   struct json_cursor cursor = json_enter(json);
   struct json_value element;
   for (size_t i = 0; i < count && json_next_element(&cursor, &element); i++) {
-    if (!reader->rule->read(reader, element, data + i * size)) {
+    enum fit fit =
+        element.kind == JSON_KIND_NULL ? FIT_NULL : reader->rule->read(reader, element, data + i * size);
+    if (fit != FIT_GOOD) {
       set_path(reader, i);
-      return fail_element(reader, element, reader->rule->wanted);
+      return fail_element(reader, element, fit);
     }
   }
   value->kind = OP_PACKED;
@@ -230,7 +264,7 @@ static enum jp_status read_row(struct array_reader *reader, struct json_value js
   if (json.kind == JSON_KIND_OBJECT) /* {"ref"}: an array that the session holds */
     return rpc_value_decode(reader->decoder, json, row);
   if (json.kind != JSON_KIND_ARRAY)
-    return fail_element(reader, json, "an array");
+    return fail_at_path(reader, json, "not an array");
   reader->level++;
   enum jp_status status = read_array(reader, json, row);
   reader->level--;
