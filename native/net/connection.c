@@ -51,6 +51,14 @@ static void borrow(struct connection *connection, struct crew_member *member)
   connection->has_sent = false;
 }
 
+/* The buffer that a thread lent may be much larger than the little that a slow client left in it. */
+static void trim_kept(struct buffer *buffer)
+{
+  enum { SLACK = 4096 };
+  if (buffer->len > 0 && buffer->cap / 4 > buffer->len + SLACK / 4)
+    buffer_trim(buffer, buffer->len);
+}
+
 static void give_back(struct connection *connection, struct crew_member *member)
 {
   if (connection->in_used == connection->in.len) {
@@ -64,6 +72,9 @@ static void give_back(struct connection *connection, struct crew_member *member)
   scratch_return(&member->scratch, SCRATCH_INPUT, &connection->in);
   scratch_return(&member->scratch, SCRATCH_MESSAGE, &connection->message);
   scratch_return(&member->scratch, SCRATCH_OUTPUT, &connection->out);
+  trim_kept(&connection->in);
+  trim_kept(&connection->message);
+  trim_kept(&connection->out);
   websocket_give_back(connection, member);
 }
 

@@ -266,6 +266,21 @@ static enum http_progress explain_llhttp(struct http_parser *parser)
   return failed(parser, 400, "the request cannot be read");
 }
 
+/* Digits alone (RFC 9110, 8.6). */
+static enum http_progress parse_length(struct http_parser *parser, struct text digits, uint64_t *length)
+{
+  if (digits.len == 0)
+    return failed(parser, 400, "a length that is no number");
+  for (size_t i = 0; i < digits.len; i++) {
+    unsigned digit = (unsigned char)digits.data[i] - (unsigned)'0';
+    if (digit > 9)
+      return failed(parser, 400, "a length that is no number");
+    if (__builtin_mul_overflow(*length, 10, length) || __builtin_add_overflow(*length, digit, length))
+      return failed(parser, 413, "a length that is too large");
+  }
+  return HTTP_DONE;
+}
+
 /* RFC 9112, 6.1 to 6.3, and all that two readers could see differently is refused. */
 static enum http_progress check_framing(struct http_parser *parser, struct http_request *request)
 {
@@ -274,25 +289,15 @@ static enum http_progress check_framing(struct http_parser *parser, struct http_
   request->is_chunked = coding.data != NULL;
   request->has_length = length.data != NULL;
   parser->is_chunked = request->is_chunked;
+  if (request->is_1_1 && request->fields[HTTP_FIELD_HOST].data == NULL)
+    return failed(parser, 400, "no Host");
   if (request->is_chunked && request->has_length)
     return failed(parser, 400, "both a length and a transfer coding");
   if (request->is_chunked && !request->is_1_1)
     return failed(parser, 400, "a transfer coding in HTTP/1.0");
   if (request->is_chunked && !text_equal_ignore_case(coding, TEXT("chunked")))
     return failed(parser, 400, "a transfer coding other than chunked");
-  if (request->has_length && length.len == 0)
-    return failed(parser, 400, "a length that is no number");
-  for (size_t i = 0; i < length.len; i++) {
-    unsigned digit = (unsigned char)length.data[i] - (unsigned)'0';
-    if (digit > 9)
-      return failed(parser, 400, "a length that is no number");
-    if (__builtin_mul_overflow(request->length, 10, &request->length) ||
-        __builtin_add_overflow(request->length, digit, &request->length))
-      return failed(parser, 413, "a length that is too large");
-  }
-  if (request->is_1_1 && request->fields[HTTP_FIELD_HOST].data == NULL)
-    return failed(parser, 400, "no Host");
-  return HTTP_DONE;
+  return length.data != NULL ? parse_length(parser, length, &request->length) : HTTP_DONE;
 }
 
 enum http_progress http_read_head(struct http_parser *parser, struct text input, size_t head_max,

@@ -26,7 +26,7 @@ static bool is_loopback(const struct sockaddr *address)
 
 static void describe(struct listener *listener)
 {
-  struct sockaddr_storage address;
+  struct sockaddr_storage address = {0};
   socklen_t length = sizeof address;
   char host[64] = "?";
   char port[8] = "?";

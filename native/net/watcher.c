@@ -67,7 +67,7 @@ static void take_events(struct crew *crew)
 
 static void pause_until_next_look(void)
 {
-  struct timespec pause = {.tv_nsec = LOOK_EVERY_MS * 1000000};
+  struct timespec pause = {.tv_nsec = LOOK_EVERY_MS * 1000000L};
   nanosleep(&pause, NULL);
 }
 
