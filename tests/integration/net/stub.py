@@ -171,9 +171,14 @@ class WebSocket(Reader):
 
     def __init__(self, stub, **fields):
         super().__init__(stub.connect())
-        self.connection.sendall(request("GET /rpc", HANDSHAKE, **fields))
-        status, fields, _ = self.response(has_body=False)
-        assert status == 101 and fields["sec-websocket-accept"] == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", (status, fields)
+        try:
+            self.connection.sendall(request("GET /rpc", HANDSHAKE, **fields))
+            status, fields, _ = self.response(has_body=False)
+            assert status == 101, (status, fields)
+            assert fields["sec-websocket-accept"] == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", fields
+        except BaseException:
+            self.connection.close()
+            raise
 
     def send(self, *frames):
         self.connection.sendall(b"".join(frames))

@@ -1,7 +1,9 @@
 """Many at once, the slow, the greedy and the vanished; and the end of all."""
 
 import contextlib
+import random
 import socket
+import threading
 import time
 import unittest
 
@@ -217,6 +219,62 @@ class Clients(LoadTest):
     def is_sanitized(self):
         with open(f"/proc/{self.stub.process.pid}/maps") as maps:
             return any("san.so" in line for line in maps)
+
+
+class Churn(LoadTest):
+    """Clients that come, misbehave and go while deadlines pass: for the sanitizers, and for what is left open."""
+
+    options = {"threads": 3, "threads_max": 6, "linger_ms": 20, "busy_timeout_ms": 20, "header_timeout_ms": 30,
+               "body_timeout_ms": 40, "idle_timeout_ms": 30, "send_buffer_max": 100000, "connections_max": 30}
+
+    def half_a_head(self, chance):
+        with self.stub.connect() as connection:
+            connection.sendall(b"POST / HT")
+            time.sleep(chance.choice([0, 0.03]))
+
+    def half_a_frame(self, chance):
+        with contextlib.closing(WebSocket(self.stub)) as one:
+            one.send(frame(TEXT, "abc") * 3, frame(TEXT, "abcdef")[:7])
+            time.sleep(chance.choice([0, 0.04]))
+
+    def slow_calls(self, chance):
+        with contextlib.closing(WebSocket(self.stub)) as one:
+            one.send_text(*["sleep 15 x", "ping", "note"] * 3)
+            if chance.random() < 0.5:
+                one.receive()
+
+    def unread(self, chance):
+        with contextlib.closing(WebSocket(self.stub)) as one:
+            one.send_text(*["large 90000"] * 10, "stream 3000000")
+            time.sleep(chance.choice([0, 0.06]))
+
+    def requests(self, _):
+        with self.stub.connect() as connection:
+            connection.sendall(post(b"a") + post(b"sleep 5 x") + post(b"stream 1000"))
+            reader = Reader(connection)
+            for _ in range(3):
+                reader.response()
+
+    def work(self, seed):
+        chance = random.Random(seed)
+        kinds = [self.half_a_head, self.half_a_frame, self.slow_calls, self.unread, self.requests]
+        for _ in range(60):
+            # Turned away, timed out or cut off: all of that may be.
+            with contextlib.suppress(OSError, EOFError, AssertionError):
+                chance.choice(kinds)(chance)
+
+    def test_churn(self):
+        workers = [threading.Thread(target=self.work, args=(seed,)) for seed in range(10)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+
+        def is_quiet():
+            with (contextlib.suppress(OSError, EOFError, AssertionError),
+                  contextlib.closing(WebSocket(self.stub)) as one):
+                return self.ask(one, "open") == "1"
+        eventually(is_quiet)
 
 
 class Drain(unittest.TestCase):
