@@ -36,9 +36,24 @@ static const char *status_words(int status)
   return "Internal Server Error";
 }
 
+/* Nearly every answer has a 200 and a length: no formatted printing for them. */
+static void write_number(struct buffer *out, size_t number)
+{
+  char digits[24];
+  size_t at = sizeof digits;
+  do
+    digits[--at] = (char)('0' + number % 10);
+  while ((number /= 10) > 0);
+  buffer_append(out, digits + at, sizeof digits - at);
+}
+
 static void write_status_line(struct buffer *out, struct http_manner manner, int status)
 {
-  buffer_printf(out, "HTTP/1.1 %d %s\r\nCache-Control: no-store\r\n", status, status_words(status));
+  BUFFER_LITERAL(out, "HTTP/1.1 ");
+  write_number(out, (size_t)status);
+  buffer_append_char(out, ' ');
+  buffer_append_text(out, text_of(status_words(status)));
+  BUFFER_LITERAL(out, "\r\nCache-Control: no-store\r\n");
   if (!manner.keeps_alive)
     BUFFER_LITERAL(out, "Connection: close\r\n");
 }
@@ -72,7 +87,9 @@ void http_write_reply_head(struct buffer *out, struct http_manner manner, size_t
 {
   write_status_line(out, manner, 200);
   write_kept(out, kept);
-  buffer_printf(out, "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n", length);
+  BUFFER_LITERAL(out, "Content-Type: application/json\r\nContent-Length: ");
+  write_number(out, length);
+  BUFFER_LITERAL(out, "\r\n\r\n");
 }
 
 void http_write_stream_head(struct buffer *out, struct http_manner manner, const struct uuid *kept)
