@@ -184,7 +184,9 @@ static void write_too_long(struct serving *serving, struct jsonrpc_response *res
 {
   struct outcome outcome;
   outcome_fail(&outcome, &serving->worker->arena, FAILURE_SERVER, NULL,
-               "the answer is longer than the message limit of %zu bytes (message-max)", serving->reply_max);
+               "the answer is longer than the %zu bytes that may be held for it (send-buffer-max; on ZeroMQ "
+               "message-max)",
+               serving->reply_max);
   write_error(response, &outcome, answer);
 }
 
