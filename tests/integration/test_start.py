@@ -205,6 +205,22 @@ def await_running(client, count):
         pass
 
 
+class Machines(unittest.TestCase):
+    """One binary for every JDK that is installed."""
+
+    def homes(self):
+        homes = {path.resolve().parents[2] for path in Path("/usr/lib/jvm").glob("*/lib/server/libjvm.so")}
+        self.assertTrue(homes)
+        return sorted(homes)
+
+    def test_each_by_flag_and_by_java_home(self):
+        for home in self.homes():
+            for options, changes in ((("--jvm", home), {}), ((), {"JAVA_HOME": str(home)})):
+                with self.subTest(home=home.name, by=options or changes):
+                    with Peer(*options, env=environment(**changes)) as peer, WebSocketClient(peer) as client:
+                        self.assertEqual(client.call("java.lang.System", "getProperty", "java.home"), str(home))
+
+
 class Stopping(unittest.TestCase):
     def check_signal(self, number):
         with Peer() as peer:

@@ -1,0 +1,88 @@
+"""Limits through the binary: each is an error for the one who reached it, names its flag, and leaves the rest usable."""
+
+import json
+import unittest
+
+import websockets
+
+from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient, typed
+from support.peer import Peer
+
+# Longer than --message-max; libzmq drops a connection that sends more than twice as much.
+LONG = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call", "params": {
+    "type": "fixtures.Arguments", "method": "lengthOf", "args": ["x" * 6000]}})
+
+
+class Limits(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.peer = Peer("--message-max", "4K", "--send-buffer-max", "4K", "--array-value-max", "2", "--stack-frames-max", "1", "--depth-max", "16",
+                        "--batch-max", "2")
+
+    @classmethod
+    def tearDownClass(cls):
+        with cls.peer:
+            pass
+
+    def test_a_long_message_on_a_websocket(self):
+        client = WebSocketClient(self.peer)
+        client.send(LONG)
+        with self.assertRaises(websockets.ConnectionClosed) as closed:
+            client.receive()
+        self.assertEqual(closed.exception.rcvd.code, 1009)
+
+    def test_a_long_message_by_http(self):
+        with HttpClient(self.peer) as client:
+            response, _ = client.post(LONG)
+            self.assertEqual(response.status, 413)
+
+    def test_a_long_message_on_zeromq(self):
+        with ZmqClient(self.peer) as client:
+            self.assertIn("error", json.loads(client.exchange(LONG)))
+            self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")
+
+    def test_a_long_answer(self):
+        for transport in (WebSocketClient, HttpClient, ZmqClient):
+            with self.subTest(transport=transport.name), transport(self.peer) as client:
+                with self.assertRaises(RpcError) as raised:
+                    client.call("fixtures.Arguments", "longText", typed("int", 8192))
+                self.assertEqual(raised.exception.code, -32000)
+                self.assertRegex(raised.exception.detail, "message-max|send-buffer-max")
+                self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")
+
+    def test_array_values(self):
+        with WebSocketClient(self.peer) as client:
+            for length, value in ((2, "[0,1]"), (3, None)):
+                result = client.value("call", {"type": "fixtures.Arguments", "method": "manyInts", "args": [length]})
+                self.assertEqual(result.get("value"), value)
+                self.assertIn("ref", result)
+
+    def test_stack_frames(self):
+        with WebSocketClient(self.peer) as client:
+            with self.assertRaises(RpcError) as raised:
+                client.call("fixtures.Throwables", "nested")
+            self.assertEqual(len(raised.exception.data["stack_trace"]), 1)
+            self.assertEqual(len(raised.exception.data["cause"]["stack_trace"]), 1)
+
+    def test_depth_and_batch(self):
+        with WebSocketClient(self.peer) as client:
+            for text, flag in (("[" * 17 + "]" * 17, "depth"), ("[1,2,3]", "batch")):
+                error = json.loads(client.exchange(text))["error"]
+                self.assertEqual(error["code"], -32600)
+                self.assertIn(flag, error["data"]["message"])
+
+
+class Connections(unittest.TestCase):
+    def test_one_too_many_is_closed_and_the_others_go_on(self):
+        with Peer("--connections-max", "2") as peer:
+            clients = [WebSocketClient(peer) for _ in range(2)]
+            with self.assertRaises((OSError, EOFError, websockets.InvalidHandshake, websockets.ConnectionClosed)):
+                WebSocketClient(peer).control("ping")
+            for client in clients:
+                client.control("ping")
+            clients[0].close()
+            self.assertEqual(clients[1].call("fixtures.Calculator", "add", 1, 2), "3")
+
+
+if __name__ == "__main__":
+    unittest.main()
