@@ -1,5 +1,6 @@
 #include "jni/internal/main_class.h"
 
+#include "jni/internal/strings.h"
 #include "jni/internal/throwables.h"
 
 #include <string.h>
@@ -45,6 +46,67 @@ static enum jp_status decode(struct jvm_thread *thread, const char *bytes, jobje
   return status;
 }
 
+/* AddModuleExports and AddModuleOpens of JVMTI. */
+typedef jvmtiError(JNICALL *add_function)(jvmtiEnv *jvmti, jobject module, const char *package, jobject to);
+
+static enum jp_status add_packages(struct jvm_thread *thread, jobjectArray packages, add_function add,
+                                   jobject unnamed, struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  jsize count = (*env)->GetArrayLength(env, packages);
+  struct arena arena;
+  arena_init(&arena);
+  enum jp_status status = JP_OK;
+  for (jsize i = 0; status == JP_OK && i < count; i += 2) {
+    jobject module = (*env)->GetObjectArrayElement(env, packages, i);
+    jstring name = (*env)->GetObjectArrayElement(env, packages, i + 1);
+    struct text text = jvm_string_get(thread, name, &arena);
+    struct text package = text.data == NULL ? text : arena_printf(&arena, "%.*s", TEXT_ARGS(text));
+    if (package.data == NULL)
+      status = jp_fail(error, JP_NO_MEMORY, "out of memory");
+    else if (add(thread->jvmti, module, package.data, unnamed) != JVMTI_ERROR_NONE)
+      status = jp_fail(error, JP_INTERNAL, "this JVM does not open the package %s", package.data);
+    (*env)->DeleteLocalRef(env, name);
+    (*env)->DeleteLocalRef(env, module);
+  }
+  arena_fini(&arena);
+  return status;
+}
+
+/* What the java command reads in a jar's manifest besides its main class. */
+static enum jp_status open_packages(struct jvm_thread *thread, jstring jar, struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  const struct {
+    const char *method;
+    add_function add;
+  } rows[] = {{"exportsOfJar", (*thread->jvmti)->AddModuleExports},
+              {"opensOfJar", (*thread->jvmti)->AddModuleOpens}};
+  jobject unnamed = (*env)->CallObjectMethod(env, thread->jvm->class_loader,
+                                             thread->jvm->known.method_class_loader_get_unnamed_module);
+  if (throwable_take(thread, error))
+    return JP_JAVA;
+  enum jp_status status = JP_OK;
+  for (size_t i = 0; status == JP_OK && i < sizeof rows / sizeof rows[0]; i++) {
+    jobject packages = NULL;
+    status =
+        ask_start(thread, rows[i].method, "(Ljava/lang/String;)[Ljava/lang/Object;", jar, &packages, error);
+    if (status == JP_OK)
+      status = add_packages(thread, packages, rows[i].add, unnamed, error);
+    (*env)->DeleteLocalRef(env, packages);
+  }
+  (*env)->DeleteLocalRef(env, unnamed);
+  return status;
+}
+
+static enum jp_status read_jar(struct jvm_thread *thread, jobject *name, struct jp_error *error)
+{
+  jobject jar = *name;
+  enum jp_status status =
+      ask_start(thread, "mainClassOfJar", "(Ljava/lang/String;)Ljava/lang/String;", jar, name, error);
+  return status == JP_OK ? open_packages(thread, jar, error) : status;
+}
+
 enum jp_status jvm_main_find(struct jvm_thread *thread, const struct jvm_launch *launch, jclass *main_class,
                              struct jp_error *error)
 {
@@ -55,8 +117,7 @@ enum jp_status jvm_main_find(struct jvm_thread *thread, const struct jvm_launch 
   enum jp_status status =
       decode(thread, launch->jar != NULL ? launch->jar : launch->main_class, &name, error);
   if (status == JP_OK && launch->jar != NULL)
-    status =
-        ask_start(thread, "mainClassOfJar", "(Ljava/lang/String;)Ljava/lang/String;", name, &name, error);
+    status = read_jar(thread, &name, error);
   if (status == JP_OK)
     status = ask_start(thread, "mainClass", "(Ljava/lang/String;)Ljava/lang/Class;", name,
                        (jobject *)main_class, error);

@@ -48,6 +48,7 @@
   X(class_get_component_type, class, "getComponentType", "()Ljava/lang/Class;")                              \
   X(class_get_declared_constructors, class, "getDeclaredConstructors", "()[Ljava/lang/reflect/Constructor;") \
   X(class_get_declared_fields, class, "getDeclaredFields", "()[Ljava/lang/reflect/Field;")                   \
+  X(class_loader_get_unnamed_module, class_loader, "getUnnamedModule", "()Ljava/lang/Module;")               \
   X(collection_add, collection, "add", "(Ljava/lang/Object;)Z")                                              \
   X(double_value, double, "doubleValue", "()D")                                                              \
   X(float_value, float, "floatValue", "()F")                                                                 \

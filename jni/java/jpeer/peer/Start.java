@@ -4,7 +4,8 @@ import java.io.IOException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.nio.charset.Charset;
-import java.util.jar.Attributes;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.jar.JarFile;
 import java.util.jar.Manifest;
 
@@ -24,17 +25,47 @@ final class Start {
 
   /** The value of Main-Class in the jar's manifest. */
   static String mainClassOfJar(String path) throws Exception {
-    Manifest manifest;
-    try (JarFile jar = new JarFile(path)) {
-      manifest = jar.getManifest();
-    } catch (IOException e) {
-      throw new Exception("cannot read the jar " + path + ": " + e);
-    }
-    String name = manifest == null ? null : manifest.getMainAttributes().getValue(Attributes.Name.MAIN_CLASS);
+    String name = attributeOfJar(path, "Main-Class");
     if (name == null || name.isBlank()) {
       throw new Exception("the jar " + path + " has no Main-Class in its manifest");
     }
     return name.trim();
+  }
+
+  /**
+   * What Add-Exports ask for: one after the other, a module and the name of a package in it. Like the java command,
+   * this passes over what there is not.
+   */
+  static Object[] exportsOfJar(String path) throws Exception {
+    return packages(attributeOfJar(path, "Add-Exports"));
+  }
+
+  /** The same of Add-Opens. */
+  static Object[] opensOfJar(String path) throws Exception {
+    return packages(attributeOfJar(path, "Add-Opens"));
+  }
+
+  private static String attributeOfJar(String path, String name) throws Exception {
+    try (JarFile jar = new JarFile(path)) {
+      Manifest manifest = jar.getManifest();
+      return manifest == null ? null : manifest.getMainAttributes().getValue(name);
+    } catch (IOException e) {
+      throw new Exception("cannot read the jar " + path + ": " + e);
+    }
+  }
+
+  private static Object[] packages(String words) {
+    List<Object> found = new ArrayList<>();
+    for (String word : words == null ? new String[0] : words.trim().split("\\s+")) {
+      int slash = word.indexOf('/');
+      String name = word.substring(slash + 1);
+      Module module = ModuleLayer.boot().findModule(word.substring(0, Math.max(slash, 0))).orElse(null);
+      if (module != null && module.getPackages().contains(name)) {
+        found.add(module);
+        found.add(name);
+      }
+    }
+    return found.toArray();
   }
 
   /** The class, loaded and not initialised, with a main that java 17 would run. */

@@ -74,6 +74,19 @@ public class Mains {
     }
   }
 
+  /** Looks where it may not without Add-Opens, and uses what it may not without Add-Exports. */
+  public static final class Deep {
+    private Deep() {
+    }
+
+    public static void main(String[] args) throws Exception {
+      String.class.getDeclaredField("value").setAccessible(true);
+      Object held = Class.forName("sun.security.util.Debug").getMethod("isOn", String.class).invoke(null, "x");
+      Ends.say("opened " + held);
+      System.exit(0);
+    }
+  }
+
   /** Shows its arguments as code points. */
   public static final class Arguments {
     private Arguments() {
