@@ -418,7 +418,7 @@ void connection_say_goodbye(struct connection *connection, struct crew_member *w
   enum step step = connection->protocol == PROTOCOL_LINGER ? STEP_NEEDS_INPUT : run(connection, watcher);
   bool is_quiet = !connection->has_sent && connection_unsent(connection) == 0;
   if (step == STEP_NEEDS_INPUT && connection->protocol == PROTOCOL_WEBSOCKET) {
-    websocket_close(connection, watcher, WS_GOING_AWAY, "the peer is shutting down");
+    websocket_close(connection, watcher, WS_GOING_AWAY, CREW_SHUTTING_DOWN);
     step = STEP_ENDS;
   } else if (step == STEP_NEEDS_INPUT && connection->protocol == PROTOCOL_HTTP) {
     step = is_quiet ? STEP_DROPS : STEP_ENDS;
@@ -428,17 +428,16 @@ void connection_say_goodbye(struct connection *connection, struct crew_member *w
 
 void connection_seize(struct connection *connection, struct crew_member *watcher)
 {
-  static const char reason[] = "the peer is shutting down";
   const struct rpc_service *service = crew_service(connection->table->crew);
   struct buffer *answer = &watcher->scratch.buffers[SCRATCH_ANSWER];
   buffer_clear(answer);
   connection->seized = true;
   enum rpc_served served =
-      service->refuse(service->context, buffer_text(&connection->message), reason, answer);
+      service->refuse(service->context, buffer_text(&connection->message), CREW_SHUTTING_DOWN, answer);
   if (connection->protocol == PROTOCOL_WEBSOCKET) {
     if (served == RPC_REPLY)
       websocket_write_text(connection, watcher, buffer_text(answer));
-    websocket_close(connection, watcher, WS_GOING_AWAY, reason);
+    websocket_close(connection, watcher, WS_GOING_AWAY, CREW_SHUTTING_DOWN);
   } else if (served == RPC_REPLY) {
     connection->manner.keeps_alive = false;
     http_write_reply(connection, buffer_text(answer), NULL);

@@ -411,7 +411,7 @@ enum crew_served crew_serve(struct crew_member *member, const struct crew_messag
   struct crew *crew = member->crew;
   const struct rpc_service *service = crew->service;
   if (atomic_load_explicit(&crew->phase, memory_order_relaxed) != CREW_SERVING)
-    return served_as[service->refuse(service->context, message->text, "the peer is shutting down", out)];
+    return served_as[service->refuse(service->context, message->text, CREW_SHUTTING_DOWN, out)];
   if (member->worker == NULL)
     return crew_serve_without_java(crew, message, out);
   atomic_fetch_add_explicit(&member->steps, 1, memory_order_relaxed);

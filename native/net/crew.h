@@ -41,6 +41,9 @@
 
 enum { CREW_TURN_MESSAGES = 16, CREW_TURN_NS = 200000 };
 
+/* What a request is told that comes, or still runs, at the end. */
+#define CREW_SHUTTING_DOWN "the peer is shutting down"
+
 struct crew;
 
 /* A thread that serves: a member of the crew, or the watcher. Passed to every turn; valid for that turn. */
@@ -81,7 +84,7 @@ enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
 /* Starts the watcher and `threads` members. The service is borrowed until crew_destroy. */
 enum jp_status crew_start(struct crew *crew, const struct rpc_service *service,
                           struct jp_error *error) JP_MUST_CHECK;
-/* From here on crew_serve refuses every message ("the peer is shutting down"). Any thread. */
+/* From here on crew_serve refuses every message (CREW_SHUTTING_DOWN). Any thread. */
 void crew_refuse_all(struct crew *crew);
 /*
  * Ends the watcher and asks the members to leave after their turn; waits for them until deadline_ms

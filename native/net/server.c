@@ -180,16 +180,15 @@ void net_drain(struct net_server *server, int64_t grace_ms)
   crew_refuse_all(server->crew);
   if (server->has_table)
     connection_table_drain(&server->table, grace_end_ms);
-  bool is_late = false;
   while (!is_drained(server) && clock_now_ms() < grace_end_ms + LAST_WORDS_MS) {
-    if (!is_late && server->zeromq != NULL && clock_now_ms() >= grace_end_ms) {
-      zeromq_refuse_rest(server->zeromq, "the peer is shutting down");
-      is_late = true;
-    }
+    if (server->zeromq != NULL && clock_now_ms() >= grace_end_ms)
+      zeromq_refuse_rest(server->zeromq, CREW_SHUTTING_DOWN);
     usleep(LOOK_US);
   }
-  if (server->zeromq != NULL)
+  if (server->zeromq != NULL) {
+    zeromq_refuse_rest(server->zeromq, CREW_SHUTTING_DOWN);
     zeromq_close(server->zeromq, ZMQ_LINGER_MS);
+  }
   stop_crew(server, clock_now_ms() + LEAVE_MS);
 }
 

@@ -247,8 +247,10 @@ void zeromq_peer_turn(struct crew_source *source, struct crew_member *member)
   struct zeromq *zeromq = peer->zeromq;
   pthread_mutex_lock(&zeromq->lock);
   bool wanted = !peer->owned && peer->first != NULL && peer->first_held == NULL && zeromq->socket != NULL;
-  if (wanted)
+  if (wanted) {
     peer->owned = true;
+    peer->worker = member->worker;
+  }
   struct zeromq_pending *pending = peer->first;
   pthread_mutex_unlock(&zeromq->lock);
   if (wanted)
@@ -468,10 +470,22 @@ static void refuse_peer(struct zeromq_peer *peer, const char *reason)
     zeromq_peer_push(peer, running); /* its owner still reads it, and takes it off the queue */
 }
 
+static bool may_still_answer(const struct zeromq_peer *peer)
+{
+  const struct rpc_service *service = crew_service(peer->zeromq->crew);
+  bool exits = peer->owned && peer->worker != NULL && service->is_exiting(service->context, peer->worker);
+  bool is_answered = peer->owned && peer->abandoned;
+  return peer->first != NULL && !exits && !is_answered;
+}
+
 bool zeromq_is_idle(struct zeromq *zeromq)
 {
   pthread_mutex_lock(&zeromq->lock);
-  bool idle = zeromq->socket == NULL || (zeromq->pending_bytes == 0 && zeromq->holding == 0);
+  bool idle = zeromq->socket == NULL || zeromq->holding == 0;
+  for (size_t i = 0; idle && zeromq->socket != NULL && i < PEER_BUCKETS; i++) {
+    for (struct zeromq_peer *peer = zeromq->buckets[i]; idle && peer != NULL; peer = peer->next)
+      idle = !may_still_answer(peer);
+  }
   pthread_mutex_unlock(&zeromq->lock);
   return idle;
 }

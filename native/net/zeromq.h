@@ -38,7 +38,7 @@ const char *zeromq_address(const struct zeromq *zeromq); /* "tcp://127.0.0.1:471
 enum jp_status zeromq_start(struct zeromq *zeromq, struct crew *crew, struct jp_error *error) JP_MUST_CHECK;
 /* From the crew's tick: tries held answers again. Any thread. */
 void zeromq_tick(struct zeromq *zeromq, int64_t now_ms);
-/* True while nothing waits or runs. Any thread. */
+/* True while nothing waits or runs but calls whose thread does not come back. Any thread. */
 bool zeromq_is_idle(struct zeromq *zeromq);
 /* Answers what is still running or waiting with an error; what the running calls give later is dropped. Any
  * thread. */

@@ -40,8 +40,9 @@ struct zeromq_peer {
   struct zeromq_peer *next; /* in its bucket, or on the free list */
   struct zeromq_pending *first, *last;
   size_t pending;
-  bool owned;     /* a thread is in its turn */
-  bool abandoned; /* what the owner is running was answered by zeromq_refuse_rest */
+  bool owned;                /* a thread is in its turn */
+  struct rpc_worker *worker; /* the owner's; NULL: the watcher */
+  bool abandoned;            /* what the owner is running was answered by zeromq_refuse_rest */
   struct zeromq_held *first_held, *last_held;
   size_t held_bytes;
   struct zeromq_peer *next_full;

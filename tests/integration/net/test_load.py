@@ -7,6 +7,8 @@ import threading
 import time
 import unittest
 
+import zmq
+
 from stub import CLOSE, SECONDS, TEXT, Reader, Stub, StubTest, WebSocket, frame, post
 
 
@@ -338,6 +340,24 @@ class Drain(unittest.TestCase):
         one.close()
         seconds, _ = stub.stop()
         self.assertLess(seconds, 30)
+
+    def test_zeromq_has_the_same_end(self):
+        for command, grace_ms in [("exit", 600000), ("sleep 600000 never", 200)]:
+            with self.subTest(command):
+                stub = Stub(grace_ms=grace_ms)
+                with zmq.Context() as context, context.socket(zmq.DEALER) as one:
+                    one.connect(stub.zmq_url)
+                    one.send_string("ping")
+                    self.assertEqual("pong", one.recv_string())
+                    one.send_string(command)
+                    one.send_string("behind it")
+                    time.sleep(0.3)
+                    stub.end_input()
+                    for _ in range(2):
+                        self.assertEqual("the peer is shutting down", one.recv_string())
+                    one.linger = 0
+                seconds, _ = stub.stop()
+                self.assertLess(seconds, 30)
 
     def test_no_new_connections(self):
         stub = Stub(grace_ms=60000)
