@@ -4,7 +4,8 @@ target_compile_options(jpeer_flags INTERFACE -Wall -Wextra $<$<BOOL:${JPEER_WERR
 target_compile_definitions(jpeer_flags INTERFACE _GNU_SOURCE)
 target_link_libraries(jpeer_flags INTERFACE Threads::Threads)
 if(JPEER_SANITIZE)
-  target_compile_options(jpeer_flags INTERFACE -fsanitize=${JPEER_SANITIZE} -fno-omit-frame-pointer)
+  target_compile_options(jpeer_flags INTERFACE -fsanitize=${JPEER_SANITIZE} -fno-sanitize-recover=all
+                         -fno-omit-frame-pointer)
   target_link_options(jpeer_flags INTERFACE -fsanitize=${JPEER_SANITIZE})
 endif()
 if(JPEER_FUZZ)

@@ -1,7 +1,6 @@
 #include "net/zeromq.h"
 
 #include "base/log.h"
-#include "jsonrpc/jsonrpc.h"
 #include "net/zeromq_state.h"
 
 #include <errno.h>
@@ -118,16 +117,16 @@ static void describe_fault(const struct rpc_service *service, const struct zerom
   char reason[128];
   switch (fault) {
   case ZEROMQ_MULTI_PART:
-    service->reject(service->context, JSONRPC_INVALID_REQUEST,
+    service->reject(service->context, RPC_INVALID_MESSAGE,
                     "The payload has more than one frame: a message is one", out);
     return;
   case ZEROMQ_TOO_LONG:
     snprintf(reason, sizeof reason, "The message passes the limit message-max of %zu bytes",
              zeromq->config.message_max);
-    service->reject(service->context, JSONRPC_INVALID_REQUEST, reason, out);
+    service->reject(service->context, RPC_INVALID_MESSAGE, reason, out);
     return;
   default:
-    service->reject(service->context, JSONRPC_PARSE_ERROR, "The message is empty", out);
+    service->reject(service->context, RPC_UNREADABLE_MESSAGE, "The message is empty", out);
     return;
   }
 }

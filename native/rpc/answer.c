@@ -30,6 +30,10 @@ static void write_error(struct buffer *out, int code, struct text id, struct tex
   BUFFER_LITERAL(out, "}}");
 }
 
+_Static_assert(RPC_UNREADABLE_MESSAGE == (int)JSONRPC_PARSE_ERROR &&
+                   RPC_INVALID_MESSAGE == (int)JSONRPC_INVALID_REQUEST,
+               "the transports' numbers are JSON-RPC's");
+
 void rpc_peer_reject(void *context, int code, const char *reason, struct buffer *out)
 {
   const struct rpc_peer *peer = context;

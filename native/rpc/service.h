@@ -35,6 +35,9 @@ struct rpc_stream {
       tail; /* in the worker's memory: valid until its next serve; a transport that goes on later copies it */
 };
 
+/* Why something is no message: JSON-RPC's own numbers, for rpc_service.reject. */
+enum rpc_rejection { RPC_UNREADABLE_MESSAGE = -32700, RPC_INVALID_MESSAGE = -32600 };
+
 struct rpc_service {
   void *context;
 
