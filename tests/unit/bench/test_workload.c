@@ -1,0 +1,90 @@
+#include "workload.h"
+
+#include "unit.h"
+
+static bool matches(const char *expected, struct workload_facts *facts, struct text answer)
+{
+  struct workload_text text;
+  assert_true(workload_text_parse(&text, expected));
+  return workload_match(&text, facts, answer);
+}
+
+static void wrong_answers_do_not_match(void **state)
+{
+  (void)state;
+  static const char expected[] = "{\"id\":$i,\"value\":\"$s\"}";
+  static const struct text wrong[] = {
+      TEXT(""),
+      TEXT("{"),
+      TEXT("{\"id\":13,\"value\":\"96\"}"),   /* another request's */
+      TEXT("{\"id\":1,\"value\":\"96\"}"),    /* the id's start */
+      TEXT("{\"id\":123,\"value\":\"96\"}"),  /* more than the id */
+      TEXT("{\"id\":12,\"value\":\"97\"}"),   /* another value */
+      TEXT("{\"id\":12,\"value\":\"968\"}"),  /* more than the value */
+      TEXT("{\"id\":12,\"value\":\"96\"}\n"), /* something behind */
+      TEXT("{\"id\":12,\"value\":\"96\""),    /* cut */
+      TEXT("{\"id\":12,\"error\":\"96\"}"),
+  };
+  struct workload_facts facts = {.id = 12};
+  assert_true(matches(expected, &facts, TEXT("{\"id\":12,\"value\":\"96\"}")));
+  for (size_t i = 0; i < COUNT_OF(wrong); i++)
+    assert_false(matches(expected, &facts, wrong[i]));
+}
+
+static void references_are_learned_once(void **state)
+{
+  (void)state;
+  struct workload_facts facts = {.id = 1};
+  assert_false(matches("{\"ref\":$r}", &facts, TEXT("{\"ref\":}")));
+  facts.object = 0;
+  assert_false(matches("{\"ref\":$r}", &facts, TEXT("{\"ref\":0}")));
+  facts.object = 0;
+  assert_true(matches("{\"ref\":$r}", &facts, TEXT("{\"ref\":42}")));
+  assert_int_equal(facts.object, 42);
+  assert_false(matches("{\"ref\":$r}", &facts, TEXT("{\"ref\":43}")));
+  assert_true(matches("{\"ref\":$o}", &facts, TEXT("{\"ref\":7}")));
+  assert_int_equal(facts.receiver, 7);
+}
+
+static void a_bad_text_is_refused(void **state)
+{
+  (void)state;
+  struct workload_text text;
+  assert_false(workload_text_parse(&text, "$x"));
+  assert_false(workload_text_parse(&text, "ends in $"));
+  assert_false(workload_text_parse(&text, "$i$i$i$i$i$i$i$i$i"));
+  assert_true(workload_text_parse(&text, "$i$i$i$i$i$i$i$i"));
+}
+
+/* What is written is what would be matched, for every row. */
+static void every_row_is_whole(void **state)
+{
+  (void)state;
+  for (unsigned i = 0; i < workload_row_count; i++) {
+    const struct workload_row *row = &workload_rows[i];
+    assert_ptr_equal(workload_find(row->name), row);
+    for (unsigned step = 0; step < WORKLOAD_STEPS_MAX && row->steps[step].request != NULL; step++) {
+      struct workload_text text;
+      struct workload_facts facts = {.id = 1000000007, .count = 3, .receiver = 5, .object = 6};
+      struct buffer buffer;
+      buffer_init(&buffer);
+      assert_true(workload_text_parse(&text, row->steps[step].request));
+      assert_true(workload_text_parse(&text, row->steps[step].answer));
+      workload_write(&text, &facts, &buffer);
+      assert_true(workload_match(&text, &facts, buffer_text(&buffer)));
+      buffer_fini(&buffer);
+    }
+  }
+  assert_null(workload_find("nothing"));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(wrong_answers_do_not_match),
+      cmocka_unit_test(references_are_learned_once),
+      cmocka_unit_test(a_bad_text_is_refused),
+      cmocka_unit_test(every_row_is_whole),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
