@@ -34,7 +34,7 @@ static bool read_element(struct conversion *conversion, char letter, const struc
       return false;
     from = type.dimensions > 0 ? 0 : type.base == 'L' ? java_wrapper_letter(type.name) : type.base;
     if (from == 0 || !overload_widens(from, letter))
-      return argument_fail(conversion, value, "a %.*s does not become %s", TEXT_ARGS(value->type),
+      return argument_fail(conversion, value, "%.*s does not become %s", TEXT_ARGS(value->type),
                            scalar_keyword(letter));
   }
   enum scalar_fit fit = scalar_read(value, from, out);

@@ -92,10 +92,9 @@ bool argument_make_collection(struct conversion *conversion, struct jvm_class *c
       (*env)->IsAssignableFrom(env, class->ref, known->class_collection) || class->maker == MAKER_LIST;
   bool is_map = (*env)->IsAssignableFrom(env, class->ref, known->class_map);
   if (!is_list && !is_map)
-    return argument_fail(conversion, value, "a %.*s cannot be made from it; pass a ref",
-                         TEXT_ARGS(class->name));
+    return argument_fail(conversion, value, "cannot become %.*s; pass a ref", TEXT_ARGS(class->name));
   if (is_list ? value->kind != OP_LIST : value->kind != OP_MAP)
-    return argument_fail(conversion, value, "a %.*s takes a JSON %s", TEXT_ARGS(class->name),
+    return argument_fail(conversion, value, "%.*s takes a JSON %s", TEXT_ARGS(class->name),
                          is_list ? "array" : "object");
   if ((*env)->EnsureLocalCapacity(env, REFERENCES) != 0)
     return !argument_take(conversion) && argument_fail_memory(conversion);

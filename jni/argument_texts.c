@@ -179,7 +179,7 @@ static bool take_parse_failure(struct conversion *conversion, struct jvm_class *
   if (told == NULL)
     argument_fail_memory(conversion);
   else if ((*env)->IsInstanceOf(env, thrown, known->class_runtime_exception))
-    argument_fail(conversion, value, "not a %.*s: %.*s", TEXT_ARGS(class->name), TEXT_ARGS(told->message));
+    argument_fail(conversion, value, "no %.*s: %.*s", TEXT_ARGS(class->name), TEXT_ARGS(told->message));
   else
     throwable_to_outcome(conversion->thread, thrown, request->arena, request->limits->stack_frames_max,
                          conversion->outcome);
@@ -222,6 +222,5 @@ bool argument_make_from_text(struct conversion *conversion, struct jvm_class *cl
                                       : parse(conversion, class, value, value->text, out);
   if (value->kind == OP_TEXT && class->is_enum)
     return make_constant(conversion, class, value, out);
-  return argument_fail(conversion, value, "a %.*s cannot be made from it; pass a ref",
-                       TEXT_ARGS(class->name));
+  return argument_fail(conversion, value, "cannot become %.*s; pass a ref", TEXT_ARGS(class->name));
 }

@@ -15,7 +15,7 @@ static bool check_instance(struct conversion *conversion, const struct op_value 
   struct jvm_class *given = jvm_class_of_object(conversion->thread, object);
   if (given == NULL)
     return argument_fail_memory(conversion);
-  return argument_fail(conversion, value, "an object of %.*s is not a %.*s", TEXT_ARGS(given->name),
+  return argument_fail(conversion, value, "an object of %.*s, not of %.*s", TEXT_ARGS(given->name),
                        TEXT_ARGS(class->name));
 }
 

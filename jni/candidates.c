@@ -161,7 +161,7 @@ static bool fail_receiver(struct resolution *resolution)
                  TEXT_ARGS(resolution->named->name));
   else
     outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_INVALID_PARAMS, NULL,
-                 "The object with objRef %u is a %.*s, not a %.*s", operation->instance,
+                 "The object with objRef %u is of %.*s, not of %.*s", operation->instance,
                  TEXT_ARGS(resolution->receiver_class->name), TEXT_ARGS(resolution->named->name));
   return false;
 }

@@ -88,7 +88,7 @@ static bool check_receiver(struct invocation *invocation)
       (*env)->IsInstanceOf(env, invocation->records->receiver, record->declaring->ref))
     return true;
   outcome_fail(invocation->conversion.outcome, invocation->request->arena, FAILURE_INVALID_PARAMS, NULL,
-               "The object with objRef %u is not a %.*s", invocation->request->operation->instance,
+               "The object with objRef %u is not of %.*s", invocation->request->operation->instance,
                TEXT_ARGS(record->named->name));
   return false;
 }
@@ -171,10 +171,19 @@ static bool is_length(const struct op_value *value)
   return scalar_infer(value) == 'I' && (value->type.data == NULL || text_equal(value->type, TEXT("int")));
 }
 
-/* One list that is all the elements, rather than one element. */
-static bool is_whole(const struct op_value *value, const struct jvm_class *array)
+/* One array that is all the elements, rather than one element. */
+static bool is_whole(struct conversion *conversion, const struct op_value *value,
+                     const struct jvm_class *array)
 {
-  return value->kind == OP_PACKED || (value->kind == OP_LIST && array->component != 'L');
+  if (value->kind != OP_PACKED && value->kind != OP_LIST)
+    return false;
+  if (value->type.data == NULL)
+    return array->component != 'L' && array->component != '[';
+  struct op_type type;
+  struct text name = TEXT_ABSENT;
+  if (op_type_parse_argument(value->type, &type, NULL) == JP_OK)
+    name = op_type_binary_name(&type, conversion->request->arena);
+  return name.data != NULL && text_equal(name, array->name);
 }
 
 /* behaviour.md, "Members": one int is the length, anything else the elements. */
@@ -190,7 +199,7 @@ static void run_new_array(struct invocation *invocation)
   if (only != NULL && is_length(only)) {
     array = argument_new_array(conversion, class, (jint)only->integer);
   } else {
-    bool whole = only != NULL && class->component != '[' && is_whole(only, class);
+    bool whole = only != NULL && is_whole(conversion, only, class);
     struct argument_path path = {0};
     conversion->path = whole ? &path : NULL;
     if (!argument_make_array(conversion, class, whole ? only : &elements, &array))

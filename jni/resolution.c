@@ -297,6 +297,40 @@ static struct text describe_candidates(struct resolution *resolution, struct jav
   return list;
 }
 
+/* "No matching method 'add' found": how callers know the failure (behaviour.md, "Errors"). */
+static struct text describe_failure(struct resolution *resolution)
+{
+  const struct operation *operation = resolution->operation;
+  if (operation->kind == OP_NEW)
+    return TEXT("No matching constructor found");
+  return arena_printf(resolution->arena, "No matching method '%.*s' found", TEXT_ARGS(operation->member));
+}
+
+bool resolution_fail_no_match(struct resolution *resolution, struct java_method *const *methods, size_t count)
+{
+  const struct operation *operation = resolution->operation;
+  struct text of = resolution->named->name;
+  if (operation->kind != OP_NEW)
+    of = arena_printf(resolution->arena, "%.*s.%.*s", TEXT_ARGS(of), TEXT_ARGS(operation->member));
+  struct text candidates = describe_candidates(resolution, methods, NULL, count);
+  outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_NOT_FOUND,
+               "java.lang.NoSuchMethodException", "%.*s: %.*s(%.*s)%s%.*s",
+               TEXT_ARGS(describe_failure(resolution)), TEXT_ARGS(of),
+               TEXT_ARGS(resolution_describe_arguments(resolution)),
+               count == 0 ? "" : "; candidates: ", TEXT_ARGS(candidates));
+  return false;
+}
+
+static void fail_ambiguous(struct resolution *resolution, struct java_method *const *methods,
+                           const struct overload_choice *choice)
+{
+  struct text candidates = describe_candidates(resolution, methods, choice->tied, choice->tied_count);
+  outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_NOT_FOUND,
+               "java.lang.NoSuchMethodException", "%.*s: ambiguous for (%.*s): %.*s",
+               TEXT_ARGS(describe_failure(resolution)), TEXT_ARGS(resolution_describe_arguments(resolution)),
+               TEXT_ARGS(candidates));
+}
+
 static bool has_others_than_public(struct java_method *const *methods, const struct overload_choice *choice)
 {
   for (size_t i = 0; i < choice->tied_count; i++)
@@ -345,10 +379,7 @@ enum jp_status resolution_choose(struct resolution *resolution, struct java_meth
   case OVERLOAD_AMBIGUOUS:
     if (has_others_than_public(methods, &choice))
       return choose_public(resolution, methods, count);
-    outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_NOT_FOUND,
-                 "java.lang.NoSuchMethodException", "Ambiguous for (%.*s): %.*s",
-                 TEXT_ARGS(resolution_describe_arguments(resolution)),
-                 TEXT_ARGS(describe_candidates(resolution, methods, choice.tied, choice.tied_count)));
+    fail_ambiguous(resolution, methods, &choice);
     return JP_INVALID;
   case OVERLOAD_NO_MEMORY:
     argument_fail_memory(&resolution->conversion);
@@ -357,23 +388,6 @@ enum jp_status resolution_choose(struct resolution *resolution, struct java_meth
     break;
   }
   return JP_NOT_FOUND;
-}
-
-bool resolution_fail_no_match(struct resolution *resolution, struct java_method *const *methods, size_t count)
-{
-  const struct operation *operation = resolution->operation;
-  struct text head = TEXT("No matching constructor found");
-  struct text of = resolution->named->name;
-  if (operation->kind != OP_NEW) {
-    head = arena_printf(resolution->arena, "No matching method '%.*s' found", TEXT_ARGS(operation->member));
-    of = arena_printf(resolution->arena, "%.*s.%.*s", TEXT_ARGS(of), TEXT_ARGS(operation->member));
-  }
-  struct text candidates = describe_candidates(resolution, methods, NULL, count);
-  outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_NOT_FOUND,
-               "java.lang.NoSuchMethodException", "%.*s: %.*s(%.*s)%s%.*s", TEXT_ARGS(head), TEXT_ARGS(of),
-               TEXT_ARGS(resolution_describe_arguments(resolution)),
-               count == 0 ? "" : "; candidates: ", TEXT_ARGS(candidates));
-  return false;
 }
 
 bool resolution_plan_put(struct resolution *resolution, struct java_type *type)
@@ -386,9 +400,9 @@ bool resolution_plan_put(struct resolution *resolution, struct java_type *type)
   resolution->conversion.path = &path;
   if (overload_choose(&hooks, resolution->arguments, 1, &candidate, 1, resolution->arena, &choice) !=
       OVERLOAD_FOUND)
-    return argument_fail(
-        &resolution->conversion, &resolution->operation->args[0], "a %.*s does not become a %.*s",
-        TEXT_ARGS(resolution_describe_arguments(resolution)), TEXT_ARGS(describe_type(resolution, type)));
+    return argument_fail(&resolution->conversion, &resolution->operation->args[0],
+                         "%.*s does not become %.*s", TEXT_ARGS(resolution_describe_arguments(resolution)),
+                         TEXT_ARGS(describe_type(resolution, type)));
   resolution->cacheable = is_cacheable(resolution, &choice, &candidate, 1);
   resolution->record->plans = resolution->plans;
   resolution->record->plan_count = 1;
