@@ -4,6 +4,10 @@
  * The sockets and the crew that serves them: WebSocket and HTTP on one port, JSON over a ZeroMQ ROUTER on
  * another. Made in three steps, so that a port in use is found before a JVM is started: net_bind, net_start,
  * net_drain.
+ *
+ * Nobody is asked for a password yet, and any web page can reach a loopback port: requests of web pages of
+ * other origins, and Hosts that only a lying name server could have brought here, are refused
+ * (net/http_request.h).
  */
 #include "base/status.h"
 #include "rpc/service.h"
@@ -38,7 +42,8 @@ struct net_config {
 struct net_server;
 
 void net_config_defaults(struct net_config *config);
-/* Binds and listens; nothing is accepted yet. JP_IO: the text names the address and the system's reason. */
+/* Binds and listens; nothing is accepted yet. JP_IO, or JP_NOT_FOUND for a host that has no address: the text
+ * names the address and the system's reason. */
 enum jp_status net_bind(const struct net_config *config, struct net_server **server,
                         struct jp_error *error) JP_MUST_CHECK;
 /* "ws://127.0.0.1:4711/rpc", "http://127.0.0.1:4711/rpc", "tcp://127.0.0.1:4712": NULL-terminated; borrowed,

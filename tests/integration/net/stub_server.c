@@ -7,6 +7,7 @@
  * "opened N closed N" (clients). A message is a command:
  *
  *   ping               "pong", also without a thread
+ *   inside             how many calls sleep or exit just now, also without a thread
  *   note               a notification: no answer
  *   sleep MS [TEXT]    TEXT after so long
  *   large N            N bytes
@@ -33,6 +34,7 @@
 static _Atomic int thread_count;
 static _Atomic int opened_count;
 static _Atomic int closed_count;
+static _Atomic int inside_count;
 
 struct rpc_worker {
   _Atomic bool is_exiting;
@@ -194,7 +196,9 @@ static enum rpc_served serve_number(struct text message, struct buffer *out, siz
   struct text rest;
   *known = true;
   if (takes(message, "sleep ", &number, &rest)) {
+    atomic_fetch_add(&inside_count, 1);
     sleep_ms(number);
+    atomic_fetch_sub(&inside_count, 1);
     buffer_append_text(out, rest);
     return RPC_REPLY;
   }
@@ -213,6 +217,18 @@ static enum rpc_served serve_number(struct text message, struct buffer *out, siz
   return RPC_NO_REPLY;
 }
 
+/* What needs no thread. */
+static bool answer_quickly(struct text message, struct buffer *out)
+{
+  if (text_equal(message, TEXT("ping")))
+    buffer_append_text(out, TEXT("pong"));
+  else if (text_equal(message, TEXT("inside")))
+    buffer_printf(out, "%d", atomic_load(&inside_count));
+  else
+    return false;
+  return true;
+}
+
 static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
                              struct text message, struct buffer *out, bool may_stream, size_t reply_max,
                              struct rpc_stream *stream)
@@ -227,14 +243,15 @@ static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rp
     return RPC_NO_REPLY;
   if (text_equal(message, TEXT("exit"))) {
     atomic_store(&worker->is_exiting, true);
+    atomic_fetch_add(&inside_count, 1);
     for (;;)
       pause();
   }
   if (text_equal(message, TEXT("keep")))
     client->keeps = true;
-  if (text_equal(message, TEXT("ping")))
-    buffer_append_text(out, TEXT("pong"));
-  else if (text_equal(message, TEXT("who")))
+  if (answer_quickly(message, out))
+    return RPC_REPLY;
+  if (text_equal(message, TEXT("who")))
     describe_client(client, out);
   else if (text_equal(message, TEXT("threads")))
     buffer_printf(out, "%d", atomic_load(&thread_count));
@@ -248,11 +265,8 @@ static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rp
 static bool serve_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served)
 {
   (void)context;
-  if (!text_equal(message, TEXT("ping")))
-    return false;
-  buffer_append_text(out, TEXT("pong"));
   *served = RPC_REPLY;
-  return true;
+  return answer_quickly(message, out);
 }
 
 static enum rpc_served refuse(void *context, struct text message, const char *reason, struct buffer *out)

@@ -20,6 +20,15 @@ def eventually(condition):
         time.sleep(0.01)
 
 
+def wait_inside(stub, count):
+    """Until so many calls have begun and not ended."""
+    with contextlib.closing(WebSocket(stub)) as one:
+        def is_so():
+            one.send_text("inside")
+            return one.receive_text() == str(count)
+        eventually(is_so)
+
+
 class LoadTest(StubTest):
     def websocket(self, **fields):
         one = WebSocket(self.stub, **fields)
@@ -37,13 +46,14 @@ class Crew(LoadTest):
     def test_slow_calls_delay_nobody_and_the_crew_shrinks_again(self):
         slow = [self.websocket() for _ in range(50)]
         for one in slow:
-            one.send_text("sleep 1500 x")
+            one.send_text("sleep 4000 x")
+        wait_inside(self.stub, 50)
         other = self.websocket()
         for _ in range(20):
             started = time.monotonic()
             self.assertEqual("quick", self.ask(other, "quick"))
         last = time.monotonic() - started
-        self.assertLess(last, 1)
+        self.assertLess(last, 3)
         self.assertGreater(int(self.ask(other, "threads")), 50)
         for one in slow:
             self.assertEqual(" x", one.receive_text())
@@ -80,8 +90,8 @@ class Busy(LoadTest):
         super().setUp()
         self.sleepers = [self.websocket() for _ in range(2)]
         for one in self.sleepers:
-            one.send_text("sleep 2000 x")
-        time.sleep(0.2)  # longer or shorter: only the next two lines depend on it
+            one.send_text("sleep 5000 x")
+        wait_inside(self.stub, 2)
 
     def test_ping_and_refusal(self):
         one = self.websocket()
@@ -299,8 +309,8 @@ class Drain(unittest.TestCase):
     def test_running_calls_get_the_grace_time(self):
         stub = Stub(grace_ms=60000)
         one, other = WebSocket(stub), WebSocket(stub)
-        one.send_text("sleep 1000 done", "not any more")
-        time.sleep(0.3)
+        one.send_text("sleep 3000 done", "not any more")
+        wait_inside(stub, 1)
         stub.end_input()
         self.assertEqual(" done", one.receive_text())
         self.assertEqual("the peer is shutting down", one.receive_text())
@@ -316,7 +326,7 @@ class Drain(unittest.TestCase):
         one.send_text("sleep 600000 never")
         web = stub.connect()
         web.sendall(post(b"sleep 600000 never"))
-        time.sleep(0.3)
+        wait_inside(stub, 2)
         stub.end_input()
         self.assertEqual("the peer is shutting down", one.receive_text())
         self.assertEqual(1001, one.receive_close())
@@ -333,7 +343,7 @@ class Drain(unittest.TestCase):
         stub = Stub(grace_ms=600000)
         one = WebSocket(stub)
         one.send_text("exit")
-        time.sleep(0.2)
+        wait_inside(stub, 1)
         stub.end_input()
         self.assertEqual("the peer is shutting down", one.receive_text())
         self.assertEqual(1001, one.receive_close())
@@ -351,7 +361,7 @@ class Drain(unittest.TestCase):
                     self.assertEqual("pong", one.recv_string())
                     one.send_string(command)
                     one.send_string("behind it")
-                    time.sleep(0.3)
+                    wait_inside(stub, 1)
                     stub.end_input()
                     for _ in range(2):
                         self.assertEqual("the peer is shutting down", one.recv_string())
@@ -362,8 +372,8 @@ class Drain(unittest.TestCase):
     def test_no_new_connections(self):
         stub = Stub(grace_ms=60000)
         one = WebSocket(stub)
-        one.send_text("sleep 1000 done")
-        time.sleep(0.2)
+        one.send_text("sleep 3000 done")
+        wait_inside(stub, 1)
         stub.end_input()
 
         def is_refused():
