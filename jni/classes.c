@@ -1,5 +1,6 @@
 #include "jni/internal/classes.h"
 
+#include "jni/internal/member_table.h"
 #include "jni/internal/strings.h"
 #include "jni/internal/throwables.h"
 
@@ -212,8 +213,25 @@ static struct jvm_class *find_locked(JNIEnv *env, struct jvm_classes *table, jcl
   return entry;
 }
 
-/* Doubles the buckets, and leaves out the entries whose class has been unloaded: nobody can ask for them. */
-static void grow_locked(JNIEnv *env, struct jvm_classes *table)
+/* Takes out what can no longer be asked for: the entries whose class has been unloaded. */
+static void drop_unloaded_locked(JNIEnv *env, struct jvm_classes *table)
+{
+  for (size_t i = 0; i < table->bucket_count; i++)
+    for (struct jvm_class **at = &table->buckets[i]; *at != NULL;) {
+      struct jvm_class *entry = *at;
+      if (entry->permanent || !(*env)->IsSameObject(env, entry->ref, NULL)) {
+        at = &entry->next;
+        continue;
+      }
+      *at = entry->next;
+      table->count--;
+      (*env)->DeleteWeakGlobalRef(env, entry->ref);
+      entry->ref = NULL;
+      member_table_free(atomic_exchange(&entry->members, NULL));
+    }
+}
+
+static void grow_locked(struct jvm_classes *table)
 {
   size_t count = table->bucket_count * 2;
   struct jvm_class **buckets = calloc(count, sizeof *buckets);
@@ -222,10 +240,6 @@ static void grow_locked(JNIEnv *env, struct jvm_classes *table)
   for (size_t i = 0; i < table->bucket_count; i++)
     for (struct jvm_class *entry = table->buckets[i], *next; entry != NULL; entry = next) {
       next = entry->next;
-      if (!entry->permanent && (*env)->IsSameObject(env, entry->ref, NULL)) {
-        table->count--;
-        continue;
-      }
       struct jvm_class **bucket = &buckets[(size_t)(uint32_t)entry->hash & (count - 1)];
       entry->next = *bucket;
       *bucket = entry;
@@ -233,6 +247,15 @@ static void grow_locked(JNIEnv *env, struct jvm_classes *table)
   free(table->buckets);
   table->buckets = buckets;
   table->bucket_count = count;
+}
+
+static void make_room_locked(JNIEnv *env, struct jvm_classes *table)
+{
+  if (table->count < table->bucket_count)
+    return;
+  drop_unloaded_locked(env, table);
+  if (table->count > table->bucket_count / 2)
+    grow_locked(table);
 }
 
 static bool insert_locked(JNIEnv *env, struct jvm_classes *table, struct jvm_class *entry)
@@ -250,8 +273,8 @@ static bool insert_locked(JNIEnv *env, struct jvm_classes *table, struct jvm_cla
   __atomic_store_n(&chunk[id % ID_CHUNK], entry, __ATOMIC_RELEASE);
   atomic_store_explicit(&table->by_id[id / ID_CHUNK], chunk, memory_order_release);
   table->last_id = id;
-  if (table->count++ >= table->bucket_count)
-    grow_locked(env, table);
+  make_room_locked(env, table);
+  table->count++;
   struct jvm_class **bucket = &table->buckets[(size_t)(uint32_t)entry->hash & (table->bucket_count - 1)];
   entry->next = *bucket;
   *bucket = entry;

@@ -233,12 +233,21 @@ const struct member_table *member_table_of(struct jvm_thread *thread, struct jvm
   arena_init(&builder.arena);
   builder.table = arena_calloc(&builder.arena, 1, sizeof *builder.table);
   if (builder.table != NULL && read_methods(&builder) && read_fields(&builder) && read_ancestors(&builder)) {
+    builder.table->memory = builder.arena;
     /* Another thread may have been first: its table is as good. */
     if (atomic_compare_exchange_strong(&class->members, &table, builder.table))
       return builder.table;
   }
   arena_fini(&builder.arena);
   return table;
+}
+
+void member_table_free(struct member_table *table)
+{
+  if (table == NULL)
+    return;
+  struct arena memory = table->memory; /* the table itself is in it */
+  arena_fini(&memory);
 }
 
 struct jvm_class *java_type_class(struct jvm_thread *thread, struct java_type *type)

@@ -5,9 +5,10 @@
  * own: names are not unique across loaders. The table is process-wide and made on first use; any thread that
  * may use Java, no exception pending on entry.
  *
- * A struct jvm_class is never freed, nor is its id given again. Classes that the boot, platform and
- * application loaders define are held by global references; all others by weak ones, so that an application
- * can unload them: such an entry may be used only while an object or a class that keeps it loaded is at hand.
+ * A struct jvm_class is never freed (its name may be told after its class was unloaded), nor is its id given
+ * again. Classes that the boot, platform and application loaders define are held by global references; all
+ * others by weak ones, so that an application can unload them: such an entry may be used only while an object
+ * or a class that keeps it loaded is at hand.
  */
 #include "jni/internal/machine.h"
 #include "op/outcome.h"

@@ -3,7 +3,7 @@
 /*
  * The members that a class declares, as JVMTI tells of them: no reflection, nothing hidden, nothing
  * initialised. A table is made once a class, then constant (but for the classes of parameters, which are
- * loaded when they are asked for), and lives as long as the class's entry. Any thread that may use Java.
+ * loaded when they are asked for), and lives as long as the class. Any thread that may use Java.
  *
  * Ids from JVMTI skip class initialisation: for a static member they are not to be called with; the member's
  * class, raw_name and raw_descriptor are for GetStaticMethodID and GetStaticFieldID, which initialise.
@@ -50,6 +50,7 @@ struct member_table {
   struct jvm_class *super; /* NULL: none (Object, interfaces) */
   struct jvm_class **interfaces;
   size_t interface_count;
+  struct arena memory; /* of all of it */
 };
 
 /*
@@ -57,6 +58,9 @@ struct member_table {
  * cannot be linked), without one where memory is short.
  */
 const struct member_table *member_table_of(struct jvm_thread *thread, struct jvm_class *class);
+
+/* For a class that has been unloaded. NULL is fine. */
+void member_table_free(struct member_table *table);
 
 /* The class of a reference type, loaded where needed. NULL, and no exception pending: there is none. */
 struct jvm_class *java_type_class(struct jvm_thread *thread, struct java_type *type);

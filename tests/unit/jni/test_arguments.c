@@ -405,6 +405,26 @@ static void large_values_need_few_references(void **state)
   free(params);
 }
 
+/* -Xcheck:jni tells of more local references than were asked for. */
+static void many_arguments_have_room(void **state)
+{
+  (void)state;
+  enum { ARGUMENTS = 300, ROOM = ARGUMENTS * 40 + 200 };
+  static const struct members_case make = {"new", "{'type':'fixtures.User','args':['u',1]}",
+                                           "fixtures.User ref", "user"};
+  members_check(&session, &make);
+  char *params = malloc(ROOM);
+  assert_non_null(params);
+  size_t used = (size_t)snprintf(params, ROOM, "{'type':'fixtures.Overloads','method':'objects','args':['x'");
+  for (int i = 1; i < ARGUMENTS; i++)
+    used += (size_t)snprintf(params + used, ROOM - used, i % 3 == 0 ? ",{'ref':$user}" : ",%d", i);
+  snprintf(params + used, ROOM - used, "]}");
+  const struct members_case one = {"call", params, "java.lang.String 300", NULL};
+  members_check(&session, &one);
+  members_check(&session, &one);
+  free(params);
+}
+
 static void values_may_be_deep(void **state)
 {
   (void)state;
@@ -434,6 +454,7 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(references),
       cmocka_unit_test(the_guard_is_asked_before_classes_load),
       cmocka_unit_test(large_values_need_few_references),
+      cmocka_unit_test(many_arguments_have_room),
       cmocka_unit_test(values_may_be_deep),
   };
   int failures = cmocka_run_group_tests(tests, NULL, NULL);
