@@ -115,23 +115,28 @@ static bool add_all(struct candidates *candidates)
 {
   struct resolution *resolution = candidates->resolution;
   struct jvm_thread *thread = resolution->conversion.thread;
-  for (struct jvm_class *class = resolution->named; class != NULL;) {
-    const struct member_table *members = resolution_members(resolution, class);
+  struct jvm_class *class = resolution->named;
+  const struct member_table *members;
+  do {
+    members = resolution_members(resolution, class);
     if (members == NULL || !add_declared(candidates, members))
       return false;
     class = members->super;
-  }
-  for (struct jvm_class *class = resolution->named; class != NULL;) {
-    const struct member_table *members = resolution_members(resolution, class);
+  } while (class != NULL);
+
+  class = resolution->named;
+  do {
+    members = resolution_members(resolution, class);
     for (size_t i = 0; members != NULL && i < members->interface_count; i++)
       if (!add_interface(candidates, members->interfaces[i]))
         return false;
     class = members == NULL ? NULL : members->super;
-  }
+  } while (class != NULL);
+
   if (!resolution->named->is_interface)
     return true;
-  struct jvm_class *object = jvm_class_of(thread, thread->jvm->known.class_object);
-  const struct member_table *members = object == NULL ? NULL : resolution_members(resolution, object);
+  class = jvm_class_of(thread, thread->jvm->known.class_object);
+  members = class == NULL ? NULL : resolution_members(resolution, class);
   return members != NULL && add_declared(candidates, members); /* JLS 9.2 */
 }
 

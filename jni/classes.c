@@ -234,7 +234,9 @@ static void drop_unloaded_locked(JNIEnv *env, struct jvm_classes *table)
 static void grow_locked(struct jvm_classes *table)
 {
   size_t count = table->bucket_count * 2;
-  struct jvm_class **buckets = calloc(count, sizeof *buckets);
+  if (count == 0)
+    return;
+  struct jvm_class **buckets = calloc(count, sizeof(struct jvm_class *));
   if (buckets == NULL)
     return;
   for (size_t i = 0; i < table->bucket_count; i++)

@@ -209,7 +209,7 @@ static bool read_ancestors(struct builder *builder)
   jvmtiError error = (*jvmti)->GetImplementedInterfaces(jvmti, builder->class->ref, &count, &interfaces);
   if (error != JVMTI_ERROR_NONE)
     return error == JVMTI_ERROR_CLASS_NOT_PREPARED;
-  table->interfaces = arena_calloc(&builder->arena, (size_t)count, sizeof *table->interfaces);
+  table->interfaces = arena_calloc(&builder->arena, (size_t)count, sizeof(struct jvm_class *));
   bool read = table->interfaces != NULL;
   for (jint i = 0; i < count; i++) {
     struct jvm_class *interface = read ? jvm_class_of(builder->thread, interfaces[i]) : NULL;

@@ -343,7 +343,7 @@ static bool has_others_than_public(struct java_method *const *methods, const str
 static enum jp_status choose_public(struct resolution *resolution, struct java_method *const *methods,
                                     size_t count)
 {
-  struct java_method **shown = arena_calloc(resolution->arena, count, sizeof *shown);
+  struct java_method **shown = arena_calloc(resolution->arena, count, sizeof(struct java_method *));
   if (shown == NULL) {
     argument_fail_memory(&resolution->conversion);
     return JP_INVALID;

@@ -26,7 +26,7 @@ static enum jp_status take_objects(const struct jvm_request *request, struct jvm
   records->epoch = jvm_objects_epoch(request->objects);
   records->receiver = NULL;
   *receiver_class = 0;
-  records->objects = arena_calloc(request->arena, operation->arg_count, sizeof *records->objects);
+  records->objects = arena_calloc(request->arena, operation->arg_count, sizeof(jobject));
   records->classes = arena_calloc(request->arena, operation->arg_count, sizeof *records->classes);
   if (records->objects == NULL || records->classes == NULL)
     return fail_memory(request, outcome);

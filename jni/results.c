@@ -14,7 +14,7 @@ static void fill_scalar(char letter, const jvalue *value, struct op_value *out)
     out->boolean = value->z != JNI_FALSE;
     break;
   case 'B':
-    out->integer = value->b;
+    out->integer = (jint)value->b;
     break;
   case 'C':
     out->kind = OP_CHAR;
