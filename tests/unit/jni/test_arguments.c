@@ -435,7 +435,7 @@ static void values_may_be_deep(void **state)
       sprintf(params, "{'type':'java.util.Objects','method':'isNull','args':[{'type':'Object','value':");
   memset(at, '[', DEPTH);
   memset(at + DEPTH, ']', DEPTH);
-  strcpy(at + (size_t)2 * DEPTH, "}]}");
+  memcpy(at + (size_t)2 * DEPTH, "}]}", sizeof "}]}");
   const struct members_case one = {"call", params, "boolean false", NULL};
   members_check(&session, &one);
 }
