@@ -72,19 +72,27 @@ static bool is_string(const struct members *members, enum member member, struct 
   return json_key_is(text_slice(span, 1, span.len - 1), wanted);
 }
 
-static bool is_id(enum json_kind kind)
+/* JSON-RPC 1.1, 6.2: "can be of any JSON type". */
+static bool is_id(enum json_kind kind, enum jsonrpc_version version)
 {
-  return kind == JSON_KIND_STRING || kind == JSON_KIND_NUMBER || kind == JSON_KIND_NULL;
+  return version == JSONRPC_1_1 || kind == JSON_KIND_STRING || kind == JSON_KIND_NUMBER ||
+         kind == JSON_KIND_NULL;
+}
+
+static enum jsonrpc_version find_version(const struct members *members, bool in_batch)
+{
+  bool is_1_1 = !members->present[MEMBER_JSONRPC] && is_string(members, MEMBER_VERSION, TEXT("1.1"));
+  return is_1_1 && !in_batch ? JSONRPC_1_1 : JSONRPC_2_0;
 }
 
 static bool check_version(const struct members *members, struct envelope *envelope)
 {
-  if (is_string(members, MEMBER_JSONRPC, TEXT("2.0")))
+  if (envelope->request.version == JSONRPC_1_1 || is_string(members, MEMBER_JSONRPC, TEXT("2.0")))
     return true;
   if (members->present[MEMBER_JSONRPC])
     return fail(envelope, JSONRPC_INVALID_REQUEST, "The member jsonrpc is not \"2.0\"");
   if (is_string(members, MEMBER_VERSION, TEXT("1.1")))
-    return fail(envelope, JSONRPC_INVALID_REQUEST, "JSON-RPC 1.1 is not served in this version");
+    return fail(envelope, JSONRPC_INVALID_REQUEST, "JSON-RPC 1.1 has no batches");
   return fail(envelope, JSONRPC_INVALID_REQUEST, "The member jsonrpc is missing");
 }
 
@@ -123,21 +131,56 @@ static bool read_peer_id(const struct members *members, struct arena *arena, str
   return true;
 }
 
-bool envelope_read(struct json_value value, struct arena *arena, struct envelope *envelope)
+static size_t skip_space(struct text t, size_t at)
+{
+  while (at < t.len && t.data[at] != '\0' && strchr(" \t\r\n", t.data[at]) != NULL)
+    at++;
+  return at;
+}
+
+/* What there is of an id, whatever else is wrong. */
+static bool read_id(const struct members *members, struct envelope *envelope)
+{
+  if (!members->present[MEMBER_ID])
+    return true;
+  struct json_value id = members->values[MEMBER_ID];
+  bool readable = is_id(id.kind, envelope->request.version);
+  if (readable && members->repeated != MEMBER_ID)
+    envelope->request.id = id.span;
+  return readable;
+}
+
+bool envelope_read(struct json_value value, bool in_batch, struct arena *arena, struct envelope *envelope)
 {
   envelope->request = (struct jsonrpc_request){0};
   if (value.kind != JSON_KIND_OBJECT)
     return fail(envelope, JSONRPC_INVALID_REQUEST, "The request is not an object");
   struct members members;
   collect_members(value, &members);
-  bool readable_id = members.present[MEMBER_ID] && is_id(members.values[MEMBER_ID].kind);
-  if (readable_id && members.repeated != MEMBER_ID)
-    envelope->request.id = members.values[MEMBER_ID].span;
+  envelope->request.version = find_version(&members, in_batch);
+  bool readable_id = read_id(&members, envelope);
   if (members.repeated != MEMBERS)
     return fail(envelope, JSONRPC_INVALID_REQUEST, "The member %s is given twice",
                 member_names[members.repeated].data);
-  if (members.present[MEMBER_ID] && !readable_id)
+  if (!readable_id)
     return fail(envelope, JSONRPC_INVALID_REQUEST, "The member id is neither a string, a number nor null");
+  envelope->request.is_notification = envelope->request.version == JSONRPC_2_0 && !members.present[MEMBER_ID];
   return check_version(&members, envelope) && read_method(&members, arena, envelope) &&
          read_params(&members, envelope) && read_peer_id(&members, arena, envelope);
+}
+
+bool jsonrpc_looks_like_1_1(struct text message)
+{
+  static const char jsonrpc[] = "\"jsonrpc\"";
+  static const char version[] = "\"version\"";
+  if (message.len == 0 || memmem(message.data, message.len, jsonrpc, sizeof jsonrpc - 1) != NULL)
+    return false;
+  const char *found = memmem(message.data, message.len, version, sizeof version - 1);
+  if (found == NULL)
+    return false;
+  size_t at = skip_space(message, (size_t)(found - message.data) + sizeof version - 1);
+  if (at == message.len || message.data[at] != ':')
+    return false;
+  at = skip_space(message, at + 1);
+  return text_starts_with(text_slice(message, at, message.len), TEXT("\"1.1\""));
 }

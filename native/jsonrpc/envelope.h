@@ -15,9 +15,11 @@ struct envelope {
 };
 
 /*
- * False where the value is no request (JSON-RPC 2.0, section 4): code and detail say why, and request.id is
- * the id if one could be read, else absent.
+ * False where the value is no request (JSON-RPC 2.0, section 4; JSON-RPC 1.1, 6.2): code and detail say why,
+ * request.version is the form of the answer, and request.id is the id if one could be read, else absent.
+ * in_batch: the value is an element of a batch.
  */
-bool envelope_read(struct json_value value, struct arena *arena, struct envelope *envelope) JP_MUST_CHECK;
+bool envelope_read(struct json_value value, bool in_batch, struct arena *arena,
+                   struct envelope *envelope) JP_MUST_CHECK;
 
 #endif

@@ -1,5 +1,6 @@
 #include "jsonrpc/jsonrpc.h"
 
+#include "jsonrpc/codes.h"
 #include "jsonrpc/envelope.h"
 #include "json/writer.h"
 
@@ -12,7 +13,9 @@ enum progress { NOTHING_BEGUN, RESULT_BEGUN, ERROR_BEGUN };
 
 struct jsonrpc_response {
   struct buffer *out;
+  enum jsonrpc_version version;
   struct text id;
+  int code;         /* of the error that was begun, in the codes of its version */
   size_t start;     /* of this answer in out */
   size_t value;     /* where the result or the error's data begins */
   size_t error_end; /* where an error without data ends */
@@ -22,23 +25,13 @@ struct jsonrpc_response {
   struct text suffix;
 };
 
-static const struct {
-  int code;
-  const char *message;
-} code_messages[] = {
-    {JSONRPC_PARSE_ERROR, "Parse error"},           {JSONRPC_INVALID_REQUEST, "Invalid Request"},
-    {JSONRPC_METHOD_NOT_FOUND, "Method not found"}, {JSONRPC_INVALID_PARAMS, "Invalid params"},
-    {JSONRPC_INTERNAL_ERROR, "Internal error"},     {JSONRPC_SERVER_ERROR, "Server error"},
-    {JSONRPC_ACCESS_DENIED, "RPC access denied"},
-};
-
-const char *jsonrpc_code_message(int code)
+static void begin_answer_1_1(struct jsonrpc_response *response)
 {
-  for (size_t i = 0; i < sizeof code_messages / sizeof code_messages[0]; i++) {
-    if (code_messages[i].code == code)
-      return code_messages[i].message;
-  }
-  return "Server error";
+  BUFFER_LITERAL(response->out, "{\"version\":\"1.1\"");
+  if (response->id.data == NULL)
+    return;
+  BUFFER_LITERAL(response->out, ",\"id\":");
+  buffer_append_text(response->out, response->id);
 }
 
 static void begin_answer(struct jsonrpc_response *response)
@@ -46,6 +39,10 @@ static void begin_answer(struct jsonrpc_response *response)
   assert(response->stream == NULL);
   struct buffer *out = response->out;
   buffer_truncate(out, response->start);
+  if (response->version == JSONRPC_1_1) {
+    begin_answer_1_1(response);
+    return;
+  }
   BUFFER_LITERAL(out, "{\"jsonrpc\":\"2.0\",\"id\":");
   if (response->id.data == NULL)
     BUFFER_LITERAL(out, "null");
@@ -64,15 +61,18 @@ struct buffer *jsonrpc_result(struct jsonrpc_response *response)
 
 struct buffer *jsonrpc_error(struct jsonrpc_response *response, int code, const char *message)
 {
+  bool is_1_1 = response->version == JSONRPC_1_1;
+  response->code = is_1_1 ? jsonrpc_code_1_1(code) : code;
   begin_answer(response);
   struct buffer *out = response->out;
-  BUFFER_LITERAL(out, ",\"error\":{\"code\":");
-  json_write_integer(out, code);
+  buffer_append_text(out, is_1_1 ? TEXT(",\"error\":{\"name\":\"JSONRPCError\",\"code\":")
+                                 : TEXT(",\"error\":{\"code\":"));
+  json_write_integer(out, response->code);
   BUFFER_LITERAL(out, ",\"message\":");
-  json_write_string(out, text_of(message));
+  json_write_string(out, text_of(is_1_1 ? jsonrpc_message_1_1(code, message) : message));
   response->progress = ERROR_BEGUN;
   response->error_end = out->len;
-  BUFFER_LITERAL(out, ",\"data\":");
+  buffer_append_text(out, is_1_1 ? TEXT(",\"error\":") : TEXT(",\"data\":"));
   response->value = out->len;
   return out;
 }
@@ -99,7 +99,8 @@ static void answer_error(const struct jsonrpc_service *service, struct jsonrpc_r
   buffer_append_char(data, '}');
 }
 
-static void end_answer(const struct jsonrpc_service *service, struct jsonrpc_response *response)
+static enum jsonrpc_handled end_answer(const struct jsonrpc_service *service,
+                                       struct jsonrpc_response *response)
 {
   struct buffer *out = response->out;
   bool empty = out->len == response->value;
@@ -113,11 +114,15 @@ static void end_answer(const struct jsonrpc_service *service, struct jsonrpc_res
     buffer_append_char(out, '}');
   }
   buffer_append_char(out, '}');
+  if (response->version == JSONRPC_2_0 || response->progress != ERROR_BEGUN)
+    return JSONRPC_REPLY;
+  return response->code == JSONRPC_1_1_NOT_BY_GET ? JSONRPC_NOT_SAFE : JSONRPC_FAILED;
 }
 
-static struct jsonrpc_response begin_response(struct buffer *out, struct text id)
+static struct jsonrpc_response begin_response(struct buffer *out, enum jsonrpc_version version,
+                                              struct text id)
 {
-  return (struct jsonrpc_response){.out = out, .id = id, .start = out->len};
+  return (struct jsonrpc_response){.out = out, .version = version, .id = id, .start = out->len};
 }
 
 /* Ends an answer whose value is not whole yet: the value, then suffix, then the envelope's end. */
@@ -136,38 +141,36 @@ static enum jsonrpc_handled hand_over_stream(const struct jsonrpc_service *servi
 }
 
 static enum jsonrpc_handled handle_request(const struct jsonrpc_service *service, struct json_value value,
-                                           bool may_stream, struct buffer *out, struct jsonrpc_stream *stream)
+                                           bool in_batch, struct buffer *out, struct jsonrpc_stream *stream)
 {
   struct envelope envelope;
-  bool valid = envelope_read(value, service->arena, &envelope);
+  bool valid = envelope_read(value, in_batch, service->arena, &envelope);
   struct jsonrpc_request *request = &envelope.request;
-  struct jsonrpc_response response = begin_response(out, request->id);
-  bool notification = valid && request->id.data == NULL;
+  struct jsonrpc_response response = begin_response(out, request->version, request->id);
   if (valid) {
-    request->may_stream = may_stream && !notification;
+    request->only_safe = service->only_safe;
+    request->may_stream = service->may_stream && !in_batch && !request->is_notification;
     response.may_stream = request->may_stream;
     service->handle(service->context, request, &response);
   } else {
     answer_error(service, &response, envelope.code, text_of(envelope.detail));
   }
-  if (notification) {
+  if (valid && request->is_notification) {
     buffer_truncate(out, response.start);
     return JSONRPC_NO_REPLY;
   }
   if (response.stream != NULL)
     return hand_over_stream(service, &response, stream);
-  end_answer(service, &response);
-  return JSONRPC_REPLY;
+  return end_answer(service, &response);
 }
 
 /* An answer to a message that holds no request whose id could be given back. */
 static enum jsonrpc_handled refuse(const struct jsonrpc_service *service, struct buffer *out,
-                                   enum jsonrpc_code code, struct text detail)
+                                   enum jsonrpc_version version, enum jsonrpc_code code, struct text detail)
 {
-  struct jsonrpc_response response = begin_response(out, TEXT_ABSENT);
+  struct jsonrpc_response response = begin_response(out, version, TEXT_ABSENT);
   answer_error(service, &response, code, detail);
-  end_answer(service, &response);
-  return JSONRPC_REPLY;
+  return end_answer(service, &response);
 }
 
 static bool is_blank(struct text message)
@@ -184,15 +187,16 @@ static enum jsonrpc_handled refuse_text(const struct jsonrpc_service *service, s
                                         struct buffer *out)
 {
   char detail[DETAIL_MAX];
+  enum jsonrpc_version version = jsonrpc_looks_like_1_1(message) ? JSONRPC_1_1 : JSONRPC_2_0;
   if (status == JP_LIMIT) {
     snprintf(detail, sizeof detail, "The message passes the depth limit of %zu at byte %zu",
              service->limits.max_depth, fault->offset);
-    return refuse(service, out, JSONRPC_INVALID_REQUEST, text_of(detail));
+    return refuse(service, out, version, JSONRPC_INVALID_REQUEST, text_of(detail));
   }
   if (is_blank(message))
-    return refuse(service, out, JSONRPC_PARSE_ERROR, TEXT("The message is empty"));
+    return refuse(service, out, version, JSONRPC_PARSE_ERROR, TEXT("The message is empty"));
   snprintf(detail, sizeof detail, "Byte %zu: %s", fault->offset, fault->reason);
-  return refuse(service, out, JSONRPC_PARSE_ERROR, text_of(detail));
+  return refuse(service, out, version, JSONRPC_PARSE_ERROR, text_of(detail));
 }
 
 static enum jsonrpc_handled handle_batch(const struct jsonrpc_service *service, struct json_value batch,
@@ -200,12 +204,12 @@ static enum jsonrpc_handled handle_batch(const struct jsonrpc_service *service, 
 {
   size_t count = json_count(batch);
   if (count == 0)
-    return refuse(service, out, JSONRPC_INVALID_REQUEST, TEXT("The batch is empty"));
+    return refuse(service, out, JSONRPC_2_0, JSONRPC_INVALID_REQUEST, TEXT("The batch is empty"));
   if (count > service->max_batch) {
     char detail[DETAIL_MAX];
     snprintf(detail, sizeof detail, "The batch of %zu requests passes the batch limit of %zu", count,
              service->max_batch);
-    return refuse(service, out, JSONRPC_INVALID_REQUEST, text_of(detail));
+    return refuse(service, out, JSONRPC_2_0, JSONRPC_INVALID_REQUEST, text_of(detail));
   }
   size_t start = out->len;
   bool replied = false;
@@ -214,7 +218,7 @@ static enum jsonrpc_handled handle_batch(const struct jsonrpc_service *service, 
   while (json_next_element(&cursor, &element)) {
     size_t before = out->len;
     buffer_append_char(out, replied ? ',' : '[');
-    if (handle_request(service, element, false, out, stream) == JSONRPC_NO_REPLY)
+    if (handle_request(service, element, true, out, stream) == JSONRPC_NO_REPLY)
       buffer_truncate(out, before);
     else
       replied = true;
@@ -237,5 +241,5 @@ enum jsonrpc_handled jsonrpc_handle(const struct jsonrpc_service *service, struc
   struct json_value root = json_root(message);
   if (root.kind == JSON_KIND_ARRAY)
     return handle_batch(service, root, out, stream);
-  return handle_request(service, root, service->may_stream, out, stream);
+  return handle_request(service, root, false, out, stream);
 }

@@ -1,8 +1,11 @@
 #ifndef JPEER_JSONRPC_JSONRPC_H
 #define JPEER_JSONRPC_JSONRPC_H
 /*
- * JSON-RPC 2.0, bytes in and bytes out: envelopes, ids, notifications, batches and the errors that belong to
- * them. It knows no Java and no socket. The answers are written in place into the caller's buffer.
+ * JSON-RPC 2.0 and 1.1, bytes in and bytes out: envelopes, ids, notifications, batches and the errors that
+ * belong to them. It knows no Java and no socket. The answers are written in place into the caller's buffer.
+ *
+ * A request with "version":"1.1" and without `jsonrpc` is 1.1 (jsonrpc-1.1-decisions, "Where"): it is
+ * answered even without an id, its id may be any JSON value, and it comes alone: the draft has no batches.
  *
  * Thread rule: a struct jsonrpc_service is constant while in use; each call has its own arena and buffer, so
  * any number of threads may be in jsonrpc_handle at once.
@@ -23,15 +26,32 @@ enum jsonrpc_code {
   JSONRPC_ACCESS_DENIED = -32001
 };
 
+/* The codes of JSON-RPC 1.1 (jsonrpc-1.1-decisions, 7.4). A handler answers with the codes above, which are
+ * put into these where the request is 1.1; a code from 100 to 999 goes out as it is. */
+enum jsonrpc_1_1_code {
+  JSONRPC_1_1_SERVER_ERROR = 100,
+  JSONRPC_1_1_PARSE_ERROR = 101,
+  JSONRPC_1_1_BAD_CALL = 102,
+  JSONRPC_1_1_SERVICE_ERROR = 104,
+  JSONRPC_1_1_PROCEDURE_NOT_FOUND = 105,
+  JSONRPC_1_1_ACCESS_DENIED = 106,
+  JSONRPC_1_1_NOT_BY_GET = 107
+};
+
+enum jsonrpc_version { JSONRPC_2_0, JSONRPC_1_1 };
+
 /* The text of the reference's table for a code ("Method not found"); "Server error" for one it does not list.
  */
 const char *jsonrpc_code_message(int code);
 
 struct jsonrpc_request {
-  struct text method; /* unescaped */
+  enum jsonrpc_version version;
+  bool is_notification; /* nobody gets an answer */
+  bool only_safe;       /* came by HTTP GET: only a safe procedure may run (JSON-RPC 1.1, 6.3.2) */
+  struct text method;   /* unescaped */
   bool has_params;
   struct json_value params; /* an array or an object, where has_params */
-  struct text id;           /* as written, byte for byte; data NULL: a notification */
+  struct text id;           /* as written, byte for byte; data NULL: none */
   struct text peer_id;      /* the "peer-id" member where it is a string, unescaped; else data NULL */
   bool may_stream;          /* jsonrpc_result_stream may be used: no batch, and the caller said so */
 };
@@ -64,12 +84,15 @@ struct jsonrpc_service {
   struct json_limits limits;
   size_t max_batch;
   bool may_stream;
+  bool only_safe; /* every request's */
 };
 
 enum jsonrpc_handled {
   JSONRPC_REPLY,    /* an answer was appended to out */
   JSONRPC_NO_REPLY, /* nothing was: only notifications came */
-  JSONRPC_STREAM    /* the answer's head was appended to out; *stream goes on with it, then *tail */
+  JSONRPC_STREAM,   /* the answer's head was appended to out; *stream goes on with it, then *tail */
+  JSONRPC_FAILED,   /* an answer of 1.1 that is an error was appended: over HTTP, status 500 (7.1) */
+  JSONRPC_NOT_SAFE  /* the same with JSONRPC_1_1_NOT_BY_GET: over HTTP, status 405 */
 };
 
 struct jsonrpc_stream {
@@ -83,5 +106,9 @@ struct jsonrpc_stream {
  */
 enum jsonrpc_handled jsonrpc_handle(const struct jsonrpc_service *service, struct text message,
                                     struct buffer *out, struct jsonrpc_stream *stream) JP_MUST_CHECK;
+
+/* True where a message, whole JSON or not, shows "version":"1.1" and no `jsonrpc`: what cannot be read is
+ * answered in the form that its sender knows. */
+bool jsonrpc_looks_like_1_1(struct text message);
 
 #endif

@@ -403,20 +403,27 @@ bool crew_is_wanted(struct crew_member *member)
   return member->held != NULL;
 }
 
+enum crew_served crew_served_as(enum rpc_served served)
+{
+  static const enum crew_served served_as[] = {
+      [RPC_REPLY] = CREW_REPLY,   [RPC_NO_REPLY] = CREW_NO_REPLY, [RPC_STREAM] = CREW_STREAM,
+      [RPC_FAILED] = CREW_FAILED, [RPC_NOT_SAFE] = CREW_NOT_SAFE,
+  };
+  return served_as[served];
+}
+
 enum crew_served crew_serve(struct crew_member *member, const struct crew_message *message,
                             struct buffer *out, struct rpc_stream *stream)
 {
-  static const enum crew_served served_as[] = {
-      [RPC_REPLY] = CREW_REPLY, [RPC_NO_REPLY] = CREW_NO_REPLY, [RPC_STREAM] = CREW_STREAM};
   struct crew *crew = member->crew;
   const struct rpc_service *service = crew->service;
   if (atomic_load_explicit(&crew->phase, memory_order_relaxed) != CREW_SERVING)
-    return served_as[service->refuse(service->context, message->text, CREW_SHUTTING_DOWN, out)];
+    return crew_served_as(service->refuse(service->context, message->text, CREW_SHUTTING_DOWN, out));
   if (member->worker == NULL)
     return crew_serve_without_java(crew, message, out);
   atomic_fetch_add_explicit(&member->steps, 1, memory_order_relaxed);
   enum rpc_served served = service->serve(service->context, member->worker, message->client, message->text,
                                           out, message->may_stream, message->reply_max, stream);
   atomic_fetch_add_explicit(&member->steps, 1, memory_order_relaxed);
-  return served_as[served];
+  return crew_served_as(served);
 }

@@ -137,11 +137,21 @@ enum crew_served {
   CREW_REPLY,
   CREW_NO_REPLY,
   CREW_STREAM,
-  CREW_WAIT /* no member for it yet: keep the message, crew_submit the source, end the turn */
+  CREW_FAILED,   /* RPC_FAILED: a reply, and what HTTP says of it */
+  CREW_NOT_SAFE, /* RPC_NOT_SAFE, likewise */
+  CREW_WAIT      /* no member for it yet: keep the message, crew_submit the source, end the turn */
 };
 
+/* True where there is an answer to send at once. */
+static inline bool crew_has_replied(enum crew_served served)
+{
+  return served == CREW_REPLY || served == CREW_FAILED || served == CREW_NOT_SAFE;
+}
+
+enum crew_served crew_served_as(enum rpc_served served);
+
 /*
- * Serves one message: out, stream and the first three results are those of rpc_service.serve. Blocks while
+ * Serves one message: out, stream and the results but CREW_WAIT are those of rpc_service.serve. Blocks while
  * Java runs, so the caller holds no lock. After busy_timeout_ms, and once the crew refuses all, the answer is
  * an error.
  */

@@ -98,7 +98,7 @@ enum crew_served crew_serve_without_java(struct crew *crew, const struct crew_me
   const struct rpc_service *service = crew->service;
   enum rpc_served served;
   if (service->serve_ping(service->context, message->text, out, &served))
-    return served == RPC_REPLY ? CREW_REPLY : CREW_NO_REPLY;
+    return crew_served_as(served);
   int64_t now = clock_now_ms();
   if (*message->since_ms == 0)
     *message->since_ms = now;
@@ -109,5 +109,5 @@ enum crew_served crew_serve_without_java(struct crew *crew, const struct crew_me
            "busy: every thread is inside Java (rpc-threads-max is %u) and the request has waited %lld ms",
            crew->config.threads_max, (long long)crew->config.busy_timeout_ms);
   served = service->refuse(service->context, message->text, reason, out);
-  return served == RPC_REPLY ? CREW_REPLY : CREW_NO_REPLY;
+  return crew_served_as(served);
 }

@@ -78,7 +78,7 @@ static enum step serve_message(struct connection *connection, struct crew_member
     return STEP_WAITS;
   buffer_clear(&connection->message);
   connection->began_ms = 0;
-  if (served == CREW_REPLY)
+  if (crew_has_replied(served))
     websocket_write_text(connection, member, buffer_text(answer));
   if (served == CREW_STREAM) {
     write_frame(connection, member, WS_TEXT, false, buffer_text(answer));

@@ -149,7 +149,7 @@ static bool open_client(struct zeromq_peer *peer, struct zeromq_pending *pending
   if (service->client_open(service->context, &info, client, &error) == JP_OK)
     return true;
   *client = NULL;
-  bool replied = service->refuse(service->context, payload_text(pending), error.text, out) == RPC_REPLY;
+  bool replied = service->refuse(service->context, payload_text(pending), error.text, out) != RPC_NO_REPLY;
   *served = replied ? CREW_REPLY : CREW_NO_REPLY;
   return false;
 }
@@ -186,7 +186,7 @@ static struct zeromq_pending *finish_first(struct zeromq_peer *peer, enum crew_s
 
   pthread_mutex_lock(&zeromq->lock);
   struct zeromq_pending *pending = zeromq_peer_pop(peer);
-  bool answers = !peer->abandoned && (served == CREW_REPLY || pending->delimiter);
+  bool answers = !peer->abandoned && (crew_has_replied(served) || pending->delimiter);
   if (answers)
     deliver(peer, &answer, pending->delimiter);
   else
@@ -371,7 +371,7 @@ static void answer_refused(struct zeromq *zeromq, const struct harvest *harvest,
     char reason[160];
     snprintf(reason, sizeof reason, "too many requests are waiting for this client (zmq-pending-max is %zu)",
              zeromq->config.pending_max);
-    replied = service->refuse(service->context, payload_text(pending), reason, &bytes) == RPC_REPLY;
+    replied = service->refuse(service->context, payload_text(pending), reason, &bytes) != RPC_NO_REPLY;
   }
   zmq_msg_t answer;
   make_answer(&answer, &bytes);
@@ -442,7 +442,7 @@ static void refuse_pending(struct zeromq_peer *peer, struct zeromq_pending *pend
 {
   const struct rpc_service *service = crew_service(peer->zeromq->crew);
   struct buffer bytes = {0};
-  bool replied = service->refuse(service->context, payload_text(pending), reason, &bytes) == RPC_REPLY;
+  bool replied = service->refuse(service->context, payload_text(pending), reason, &bytes) != RPC_NO_REPLY;
   if (replied || pending->delimiter) {
     zmq_msg_t answer;
     make_answer(&answer, &bytes);

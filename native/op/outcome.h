@@ -19,7 +19,8 @@ enum outcome_failure {
   FAILURE_NOT_FOUND,       /* -32601: class, constructor, method or field */
   FAILURE_SERVER,          /* -32000: Java threw, an unknown ref, a limit */
   FAILURE_DENIED,          /* -32001 */
-  FAILURE_INTERNAL         /* -32603: a mistake of ours */
+  FAILURE_INTERNAL,        /* -32603: a mistake of ours */
+  FAILURE_NOT_SAFE         /* JSON-RPC 1.1 alone: not to be called by HTTP GET */
 };
 
 struct outcome_throwable {

@@ -40,6 +40,21 @@ void rpc_peer_reject(void *context, int code, const char *reason, struct buffer 
   write_error(out, code, TEXT("null"), text_of(reason), peer->config.compat_pal);
 }
 
+enum rpc_served rpc_served_as(enum jsonrpc_handled handled)
+{
+  static const enum rpc_served served[] = {
+      [JSONRPC_REPLY] = RPC_REPLY,   [JSONRPC_NO_REPLY] = RPC_NO_REPLY, [JSONRPC_STREAM] = RPC_STREAM,
+      [JSONRPC_FAILED] = RPC_FAILED, [JSONRPC_NOT_SAFE] = RPC_NOT_SAFE,
+  };
+  return served[handled];
+}
+
+bool rpc_peer_is_1_1(void *context, struct text message)
+{
+  (void)context;
+  return jsonrpc_looks_like_1_1(message);
+}
+
 /* ---- every request of a message, without a worker ---- */
 
 struct plain_call {
@@ -84,7 +99,7 @@ static void handle_refusal(void *context, const struct jsonrpc_request *request,
 enum rpc_served rpc_peer_refuse(void *context, struct text message, const char *reason, struct buffer *out)
 {
   struct plain_call call = {.peer = context, .reason = reason};
-  return handle_plain(&call, message, out, handle_refusal) == JSONRPC_NO_REPLY ? RPC_NO_REPLY : RPC_REPLY;
+  return rpc_served_as(handle_plain(&call, message, out, handle_refusal));
 }
 
 static void handle_ping(void *context, const struct jsonrpc_request *request,
@@ -118,7 +133,7 @@ bool rpc_peer_serve_ping(void *context, struct text message, struct buffer *out,
   if (!is_single_request(call.peer, message))
     return false;
   enum jsonrpc_handled handled = handle_plain(&call, message, out, handle_ping);
-  *served = handled == JSONRPC_NO_REPLY ? RPC_NO_REPLY : RPC_REPLY;
+  *served = rpc_served_as(handled);
   if (!call.is_ping)
     buffer_truncate(out, start);
   return call.is_ping;

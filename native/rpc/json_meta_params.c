@@ -1,3 +1,4 @@
+#include "rpc/approximate.h"
 #include "rpc/json_members.h"
 #include "rpc/json_params.h"
 
@@ -12,6 +13,7 @@ static const struct text member_names[META_MEMBERS] = {
 enum meta_argument { META_COMPRESS_ENCODE, META_MERGE_ANCESTRY, META_EXCLUDE_PREFIXES, META_INCLUDE_CLASSES };
 
 struct meta_reader {
+  bool approximates;
   struct arena *arena;
   struct operation *operation;
   struct outcome *outcome;
@@ -65,11 +67,19 @@ static bool is_type(struct json_value json, const struct meta_rule *rule)
   return false;
 }
 
+static enum jp_status approximate(const struct meta_reader *reader, enum rpc_wants wants,
+                                  struct json_value *json)
+{
+  return reader->approximates ? rpc_value_approximate(*json, wants, reader->arena, json) : JP_OK;
+}
+
 static enum jp_status read_list(struct meta_reader *reader, const struct meta_rule *rule,
                                 struct json_value json, struct text **list, size_t *count)
 {
   if (json.kind == JSON_KIND_NULL)
     return JP_OK;
+  if (approximate(reader, RPC_WANTS_LIST, &json) != JP_OK)
+    return no_memory(reader);
   if (json.kind != JSON_KIND_ARRAY)
     return fail(reader, rule, "must be an array of strings or null");
   size_t length = json_count(json);
@@ -79,6 +89,8 @@ static enum jp_status read_list(struct meta_reader *reader, const struct meta_ru
   struct json_cursor cursor = json_enter(json);
   struct json_value element;
   for (size_t i = 0; i < length && json_next_element(&cursor, &element); i++) {
+    if (approximate(reader, RPC_WANTS_TEXT, &element) != JP_OK)
+      return no_memory(reader);
     if (element.kind != JSON_KIND_STRING)
       return fail(reader, rule, "must be an array of strings or null");
     items[i] = json_read_string(element, reader->arena);
@@ -100,6 +112,8 @@ static enum jp_status read_value(struct meta_reader *reader, enum meta_argument 
   if (argument == META_INCLUDE_CLASSES)
     return read_list(reader, &rules[argument], json, &operation->meta.include_classes,
                      &operation->meta.include_count);
+  if (approximate(reader, RPC_WANTS_BOOLEAN, &json) != JP_OK)
+    return no_memory(reader);
   if (json.kind != JSON_KIND_TRUE && json.kind != JSON_KIND_FALSE)
     return fail(reader, &rules[argument], "must be true or false");
   bool *flag =
@@ -108,11 +122,8 @@ static enum jp_status read_value(struct meta_reader *reader, enum meta_argument 
   return JP_OK;
 }
 
-static int find_rule(struct json_value name)
+static int find_rule(struct text raw)
 {
-  if (name.kind != JSON_KIND_STRING)
-    return -1;
-  struct text raw = text_slice(name.span, 1, name.span.len - 1);
   for (int i = 0; i < META_RULES; i++) {
     if (json_key_is(raw, rules[i].name))
       return i;
@@ -134,7 +145,8 @@ static enum jp_status read_argument(struct meta_reader *reader, struct json_valu
   }
   if (!members.has[META_NAME])
     return fail_index(reader, index, "has no 'name'");
-  int found = find_rule(members.value[META_NAME]);
+  struct json_value name = members.value[META_NAME];
+  int found = name.kind == JSON_KIND_STRING ? find_rule(text_slice(name.span, 1, name.span.len - 1)) : -1;
   if (found < 0) {
     outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
                  "argument %zu: 'name' must be compress_encode, merge_ancestry, exclude_prefixes or "
@@ -153,15 +165,37 @@ static enum jp_status read_argument(struct meta_reader *reader, struct json_valu
   return read_value(reader, (enum meta_argument)found, members.value[META_VALUE]);
 }
 
-enum jp_status rpc_meta_args_decode(struct json_value args, struct arena *arena, struct operation *operation,
-                                    struct outcome *outcome)
+enum jp_status rpc_meta_args_decode(struct json_value args, bool approximates, struct arena *arena,
+                                    struct operation *operation, struct outcome *outcome)
 {
-  struct meta_reader reader = {.arena = arena, .operation = operation, .outcome = outcome};
+  struct meta_reader reader = {approximates, arena, operation, outcome};
   bool seen[META_RULES] = {false};
   struct json_cursor cursor = json_enter(args);
   struct json_value element;
   for (size_t i = 0; json_next_element(&cursor, &element); i++) {
     enum jp_status status = read_argument(&reader, element, i, seen);
+    if (status != JP_OK)
+      return status;
+  }
+  return JP_OK;
+}
+
+enum jp_status rpc_meta_params_decode(struct json_value params, struct arena *arena,
+                                      struct operation *operation, struct outcome *outcome)
+{
+  struct meta_reader reader = {true, arena, operation, outcome};
+  bool seen[META_RULES] = {false};
+  struct json_cursor cursor = json_enter(params);
+  struct text raw_key;
+  struct json_value value;
+  while (json_next_member(&cursor, &raw_key, &value)) {
+    int found = find_rule(raw_key);
+    if (found < 0 || value.kind == JSON_KIND_NULL)
+      continue;
+    if (seen[found])
+      return fail(&reader, &rules[found], "is given twice");
+    seen[found] = true;
+    enum jp_status status = read_value(&reader, (enum meta_argument)found, value);
     if (status != JP_OK)
       return status;
   }

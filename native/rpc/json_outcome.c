@@ -14,6 +14,7 @@ int rpc_failure_code(enum outcome_failure failure)
       [FAILURE_SERVER] = JSONRPC_SERVER_ERROR,
       [FAILURE_DENIED] = JSONRPC_ACCESS_DENIED,
       [FAILURE_INTERNAL] = JSONRPC_INTERNAL_ERROR,
+      [FAILURE_NOT_SAFE] = JSONRPC_1_1_NOT_BY_GET,
   };
   return codes[failure];
 }

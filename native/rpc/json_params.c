@@ -1,10 +1,12 @@
 #include "rpc/json_params.h"
 
+#include "rpc/approximate.h"
 #include "rpc/json_members.h"
 #include "rpc/json_value.h"
 #include "rpc/procedures.h"
 
 struct params_reader {
+  bool approximates; /* JSON-RPC 1.1, 6.6.1 */
   struct arena *arena;
   struct operation *operation;
   struct outcome *outcome;
@@ -218,8 +220,18 @@ static enum jp_status read_meta(struct params_reader *reader)
     return JP_OK;
   if (reader->members.value[RPC_PARAM_ARGS].kind != JSON_KIND_ARRAY)
     return fail_kind(reader, RPC_PARAM_ARGS, "an array");
-  return rpc_meta_args_decode(reader->members.value[RPC_PARAM_ARGS], reader->arena, reader->operation,
-                              reader->outcome);
+  return rpc_meta_args_decode(reader->members.value[RPC_PARAM_ARGS], reader->approximates, reader->arena,
+                              reader->operation, reader->outcome);
+}
+
+/* No object can travel in a query, so that the arguments of fetch_classes_info may be parameters themselves
+ * (jsonrpc-1.1-decisions, 6.3). */
+static enum jp_status read_meta_1_1(struct params_reader *reader, const struct jsonrpc_request *request)
+{
+  enum jp_status status = read_meta(reader);
+  if (status != JP_OK || !request->has_params || request->params.kind != JSON_KIND_OBJECT)
+    return status;
+  return rpc_meta_params_decode(request->params, reader->arena, reader->operation, reader->outcome);
 }
 
 static enum jp_status (*const readers[])(struct params_reader *reader) = {
@@ -227,12 +239,67 @@ static enum jp_status (*const readers[])(struct params_reader *reader) = {
     [OP_PUT] = read_put,   [OP_CONTROL] = read_control, [OP_META] = read_meta,
 };
 
-/* A bare name is no valid request (the reference); a dotted one is a procedure that is not there. */
-static void fail_method(struct text name, struct arena *arena, struct outcome *outcome)
+/* A bare name is no valid request (the reference); a dotted one is a procedure that is not there. In 1.1 both
+ * are. */
+static void fail_method(const struct jsonrpc_request *request, struct arena *arena, struct outcome *outcome)
 {
-  bool dotted = name.len > 0 && memchr(name.data, '.', name.len) != NULL;
-  outcome_fail(outcome, arena, dotted ? FAILURE_NOT_FOUND : FAILURE_INVALID_REQUEST, NULL,
+  struct text name = request->method;
+  bool is_procedure =
+      request->version == JSONRPC_1_1 || (name.len > 0 && memchr(name.data, '.', name.len) != NULL);
+  outcome_fail(outcome, arena, is_procedure ? FAILURE_NOT_FOUND : FAILURE_INVALID_REQUEST, NULL,
                "Invalid method: %.*s", TEXT_ARGS(name));
+}
+
+static enum jp_status fail_unsafe(struct params_reader *reader, struct text what)
+{
+  outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_SAFE, NULL,
+               "'%.*s' may change something, so that it is called by POST", TEXT_ARGS(what));
+  return JP_INVALID;
+}
+
+/* `control` is safe where it is a ping; what is no command at all is told so, not that it is unsafe. */
+static enum jp_status check_safe_command(struct params_reader *reader)
+{
+  struct json_value method = reader->members.value[RPC_PARAM_METHOD];
+  if (!reader->members.has[RPC_PARAM_METHOD] || method.kind != JSON_KIND_STRING)
+    return JP_OK;
+  struct text name = json_read_string(method, reader->arena);
+  const struct command *command = name.data == NULL ? NULL : find_command(name);
+  return command == NULL || command->command == OP_PING ? JP_OK : fail_unsafe(reader, command->name);
+}
+
+/* JSON-RPC 1.1: parameters by name, by position or both; HTTP GET calls what is safe. */
+static enum jp_status decode_1_1(struct params_reader *reader, const struct rpc_procedure *procedure,
+                                 const struct jsonrpc_request *request)
+{
+  enum jp_status status = JP_OK;
+  reader->approximates = true;
+  if (request->only_safe && procedure->safety == RPC_SAFE_NEVER)
+    return fail_unsafe(reader, procedure->name);
+  if (request->has_params)
+    status =
+        rpc_params_approximate(procedure, request->params, reader->arena, &reader->members, reader->outcome);
+  if (status == JP_OK && request->only_safe && procedure->safety == RPC_SAFE_PING)
+    status = check_safe_command(reader);
+  if (status != JP_OK)
+    return status;
+  return procedure->op == OP_META ? read_meta_1_1(reader, request) : readers[procedure->op](reader);
+}
+
+static enum jp_status decode_2_0(struct params_reader *reader, const struct rpc_procedure *procedure,
+                                 const struct jsonrpc_request *request)
+{
+  if (!request->has_params)
+    return fail(reader, "Params are missing");
+  if (request->params.kind != JSON_KIND_OBJECT)
+    return fail(reader, "'params' must be an object: parameters by position are not taken");
+  rpc_members_collect(request->params, rpc_param_names, RPC_PARAMS, &reader->members);
+  if (reader->members.repeated >= 0) {
+    outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "'%s' is given twice in params", rpc_param_names[reader->members.repeated].data);
+    return JP_INVALID;
+  }
+  return readers[procedure->op](reader);
 }
 
 enum jp_status rpc_params_decode(const struct jsonrpc_request *request, struct arena *arena,
@@ -240,20 +307,11 @@ enum jp_status rpc_params_decode(const struct jsonrpc_request *request, struct a
 {
   const struct rpc_procedure *procedure = rpc_procedure_find(request->method);
   if (procedure == NULL || procedure->kind != RPC_PROCEDURE_OPERATION) {
-    fail_method(request->method, arena, outcome);
+    fail_method(request, arena, outcome);
     return JP_INVALID;
   }
   struct params_reader reader = {.arena = arena, .operation = operation, .outcome = outcome};
   *operation = (struct operation){.kind = procedure->op};
-  if (!request->has_params)
-    return fail(&reader, "Params are missing");
-  if (request->params.kind != JSON_KIND_OBJECT)
-    return fail(&reader, "'params' must be an object: parameters by position are not taken");
-  rpc_members_collect(request->params, rpc_param_names, RPC_PARAMS, &reader.members);
-  if (reader.members.repeated >= 0) {
-    outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL, "'%s' is given twice in params",
-                 rpc_param_names[reader.members.repeated].data);
-    return JP_INVALID;
-  }
-  return readers[procedure->op](&reader);
+  return request->version == JSONRPC_1_1 ? decode_1_1(&reader, procedure, request)
+                                         : decode_2_0(&reader, procedure, request);
 }

@@ -3,7 +3,8 @@
 /*
  * From a JSON-RPC request to a struct operation: the six methods, what each must have, and every text that
  * callers match (behaviour.md, "Errors"; object-rpc-reference, "Params Reference", "Input Validation").
- * Any thread; the operation lives in the message and in the arena.
+ * JSON-RPC 1.1 and HTTP GET: by position too, and approximated (rpc/approximate.h). Any thread; the operation
+ * lives in the message and in the arena.
  */
 #include "base/arena.h"
 #include "jsonrpc/jsonrpc.h"
@@ -14,8 +15,12 @@
 enum jp_status rpc_params_decode(const struct jsonrpc_request *request, struct arena *arena,
                                  struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;
 
-/* The arguments of fetch_classes_info (json_meta_params.c). args is an array. */
-enum jp_status rpc_meta_args_decode(struct json_value args, struct arena *arena, struct operation *operation,
-                                    struct outcome *outcome) JP_MUST_CHECK;
+/* The arguments of fetch_classes_info (json_meta_params.c). args is an array. approximates: values are
+ * brought near to what is wanted (rpc/approximate.h). */
+enum jp_status rpc_meta_args_decode(struct json_value args, bool approximates, struct arena *arena,
+                                    struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;
+/* The same arguments as members of params, in JSON-RPC 1.1; other members are passed over. */
+enum jp_status rpc_meta_params_decode(struct json_value params, struct arena *arena,
+                                      struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;
 
 #endif

@@ -101,6 +101,7 @@ static enum jp_status client_open(void *context, const struct rpc_client_info *i
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   made->channel = info->channel;
+  made->only_safe = info->only_safe;
   made->key = key;
   status = hold_session(peer, made, error);
   if (status != JP_OK) {
@@ -145,7 +146,8 @@ static void fill_service(struct rpc_peer *peer)
                                        .serve = rpc_peer_serve,
                                        .serve_ping = rpc_peer_serve_ping,
                                        .refuse = rpc_peer_refuse,
-                                       .reject = rpc_peer_reject};
+                                       .reject = rpc_peer_reject,
+                                       .is_1_1 = rpc_peer_is_1_1};
 }
 
 enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_peer **peer,
@@ -170,6 +172,11 @@ enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_
   }
   *peer = made;
   return JP_OK;
+}
+
+void rpc_peer_set_addresses(struct rpc_peer *peer, const char *const *addresses)
+{
+  peer->addresses = addresses;
 }
 
 enum jp_status rpc_peer_attach(struct rpc_peer *peer, struct jvm *jvm, struct jp_error *error)

@@ -33,6 +33,9 @@ struct rpc_peer_config {
 
 enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_peer **peer,
                                struct jp_error *error) JP_MUST_CHECK;
+/* Where the peer can be reached ("http://127.0.0.1:4711/rpc", ...), for what it says of itself:
+ * NULL-terminated, borrowed for as long as the peer. Before anything is served. */
+void rpc_peer_set_addresses(struct rpc_peer *peer, const char *const *addresses);
 /* From hooks.started: from here on service.spawn works. Starts the thread that ends idle sessions. */
 enum jp_status rpc_peer_attach(struct rpc_peer *peer, struct jvm *jvm, struct jp_error *error) JP_MUST_CHECK;
 const struct rpc_service *rpc_peer_service(struct rpc_peer *peer); /* borrowed, as long as the peer */

@@ -1,6 +1,8 @@
 #ifndef JPEER_RPC_PEER_STATE_H
 #define JPEER_RPC_PEER_STATE_H
 /* What the files of this folder share about the peer, its workers and its clients. Not for other folders. */
+#include "jsonrpc/jsonrpc.h"
+#include "rpc/describe.h"
 #include "rpc/execute.h"
 #include "rpc/meta.h"
 #include "rpc/peer.h"
@@ -13,6 +15,7 @@ struct rpc_peer {
   struct rpc_sessions *sessions;
   struct rpc_meta *meta; /* NULL: metadata is not served */
   struct rpc_service service;
+  const char *const *addresses; /* borrowed, NULL-terminated; NULL: none were said */
 };
 
 /* One a crew member, on its own thread. */
@@ -26,6 +29,7 @@ struct rpc_worker {
 
 struct rpc_client {
   enum op_channel channel;
+  bool only_safe;
   struct rpc_session_key key;  /* empty: the session is this client's alone */
   struct rpc_session *session; /* held; NULL until it is needed */
 };
@@ -39,6 +43,8 @@ enum rpc_served rpc_peer_serve(void *context, struct rpc_worker *worker, struct 
 bool rpc_peer_serve_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served);
 enum rpc_served rpc_peer_refuse(void *context, struct text message, const char *reason, struct buffer *out);
 void rpc_peer_reject(void *context, int code, const char *reason, struct buffer *out);
+bool rpc_peer_is_1_1(void *context, struct text message);
+enum rpc_served rpc_served_as(enum jsonrpc_handled handled);
 /* An answer to malformed JSON as --compat pal gives it: with the id that can be made out. */
 void rpc_peer_reject_malformed(struct text message, struct buffer *out);
 /* The data of an error with no throwable. */

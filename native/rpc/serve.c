@@ -2,6 +2,7 @@
 #include "rpc/body_stream.h"
 #include "rpc/json_params.h"
 #include "rpc/peer_state.h"
+#include "rpc/procedures.h"
 
 enum { SCRATCH_KEPT = 64 * 1024, BODY_STEP = 64 * 1024 };
 
@@ -151,7 +152,7 @@ static void run_meta(struct serving *serving, const struct operation *operation,
   };
   struct arena *arena = &serving->worker->arena;
   struct jp_error error;
-  if (serving->request->id.data == NULL)
+  if (serving->request->is_notification)
     return; /* a query changes nothing, and nobody reads its answer */
   if (serving->peer->meta == NULL) {
     outcome_fail(outcome, arena, FAILURE_SERVER, NULL, "this peer serves no metadata");
@@ -265,6 +266,20 @@ static void run(struct serving *serving, const struct operation *operation, stru
     run_member(serving, operation, outcome);
 }
 
+static bool is_description(const struct jsonrpc_request *request)
+{
+  if (request->version != JSONRPC_1_1)
+    return false;
+  const struct rpc_procedure *procedure = rpc_procedure_find(request->method);
+  return procedure != NULL && procedure->kind == RPC_PROCEDURE_DESCRIBE;
+}
+
+static void describe(const struct rpc_peer *peer, struct jsonrpc_response *response)
+{
+  const struct rpc_service_facts facts = {peer->config.uuid, text_of(peer->config.name), peer->addresses};
+  rpc_description_write(jsonrpc_result(response), &facts);
+}
+
 static void handle(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response)
 {
   struct serving *serving = context;
@@ -272,6 +287,10 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
   struct outcome outcome = {.kind = OUTCOME_VOID};
   serving->request = request;
   serving->from = (struct rpc_from){0};
+  if (is_description(request)) {
+    describe(serving->peer, response);
+    return;
+  }
   if (rpc_params_decode(request, &serving->worker->arena, &operation, &outcome) != JP_OK) {
     write_answer(serving, response, &outcome);
     return;
@@ -310,13 +329,14 @@ static enum rpc_served end_message(struct serving *serving, struct text message,
     stream->tail = rest->tail; /* in the arena, which is reset by the next message */
     return RPC_STREAM;
   }
-  if (serving->found_invalid && serving->peer->config.compat_pal && is_malformed(serving->peer, message)) {
+  if (serving->found_invalid && serving->peer->config.compat_pal && handled != JSONRPC_FAILED &&
+      is_malformed(serving->peer, message)) {
     buffer_truncate(serving->out, serving->start);
     rpc_peer_reject_malformed(message, serving->out);
   }
   arena_reset(&serving->worker->arena);
   buffer_trim(&serving->worker->scratch, SCRATCH_KEPT);
-  return handled == JSONRPC_NO_REPLY ? RPC_NO_REPLY : RPC_REPLY;
+  return rpc_served_as(handled);
 }
 
 enum rpc_served rpc_peer_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
@@ -336,7 +356,8 @@ enum rpc_served rpc_peer_serve(void *context, struct rpc_worker *worker, struct 
                                           .write_error_data = write_invalid_data,
                                           .limits = rpc_peer_json_limits(peer),
                                           .max_batch = peer->config.limits.max_batch,
-                                          .may_stream = may_stream};
+                                          .may_stream = may_stream,
+                                          .only_safe = client->only_safe};
   struct jsonrpc_stream rest;
   arena_reset(&worker->arena);
   buffer_clear(&worker->scratch);

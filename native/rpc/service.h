@@ -19,12 +19,15 @@ struct rpc_client_info {
   enum op_channel channel;
   struct text peer_id;    /* the `peer-id` that the client gave in its header, as written; data NULL: none */
   struct text routing_id; /* ZeroMQ: the identity's bytes; else data NULL */
+  bool only_safe;         /* HTTP GET: nothing but safe procedures may run */
 };
 
 enum rpc_served {
   RPC_REPLY,    /* an answer was appended */
   RPC_NO_REPLY, /* notifications only */
-  RPC_STREAM    /* the answer's head was appended; the stream gives the rest */
+  RPC_STREAM,   /* the answer's head was appended; the stream gives the rest */
+  RPC_FAILED,   /* an answer of JSON-RPC 1.1 that is an error was appended: HTTP says 500 (draft, 7.1) */
+  RPC_NOT_SAFE  /* the same, because the procedure is not for HTTP GET: HTTP says 405 (draft, 6.3.2) */
 };
 
 /* The rest of an answer. The transport reads body to JP_CLOSED and then appends tail; it closes body in any
@@ -81,6 +84,9 @@ struct rpc_service {
   /* An answer to what could not even be read as a message (-32700 or -32600 with id null and this text). Any
    * thread. */
   void (*reject)(void *context, int code, const char *reason, struct buffer *out);
+  /* True where the message is a request of JSON-RPC 1.1, whose rules on headers are stricter than ours. Any
+   * thread. NULL: there is no 1.1. */
+  bool (*is_1_1)(void *context, struct text message);
 };
 
 #endif

@@ -101,8 +101,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
       .context = &arena, .arena = &arena, .handle = handle, .limits = {32}, .max_batch = 16};
   enum jsonrpc_handled handled =
       jsonrpc_handle(&service, (struct text){(const char *)data, size}, &out, &stream);
-  require(handled == JSONRPC_REPLY || (handled == JSONRPC_NO_REPLY && out.len == 0));
-  if (handled == JSONRPC_REPLY) {
+  require(handled != JSONRPC_STREAM && (handled == JSONRPC_NO_REPLY) == (out.len == 0));
+  if (handled != JSONRPC_NO_REPLY) {
     struct json_fault fault;
     /* The envelope, and a batch, are deeper than what came in. */
     require(json_validate(buffer_text(&out), (struct json_limits){40}, TEXT_ABSENT, &fault) == JP_OK);

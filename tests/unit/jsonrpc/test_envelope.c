@@ -17,7 +17,7 @@ static struct fixture read_envelope(const char *message)
   struct text text = text_of(message);
   struct json_fault fault;
   assert_int_equal(json_validate(text, (struct json_limits){128}, TEXT("params"), &fault), JP_OK);
-  fixture.taken = envelope_read(json_root(text), &fixture.arena, &fixture.envelope);
+  fixture.taken = envelope_read(json_root(text), false, &fixture.arena, &fixture.envelope);
   return fixture;
 }
 
@@ -70,7 +70,6 @@ static const struct bad_case {
     {"{}", "The member jsonrpc is missing", NULL},
     {"{\"x\":42}", "The member jsonrpc is missing", NULL},
     {"{\"method\":\"m\",\"id\":1}", "The member jsonrpc is missing", "1"},
-    {"{\"version\":\"1.1\",\"method\":\"m\",\"id\":1}", "JSON-RPC 1.1 is not served in this version", "1"},
     {"{\"version\":\"1.0\",\"method\":\"m\",\"id\":1}", "The member jsonrpc is missing", "1"},
     {"{\"jsonrpc\":\"1.0\",\"method\":\"m\",\"id\":1}", "The member jsonrpc is not \"2.0\"", "1"},
     {"{\"jsonrpc\":2.0,\"method\":\"m\",\"id\":1}", "The member jsonrpc is not \"2.0\"", "1"},
