@@ -60,6 +60,7 @@ static enum jp_status bind_sockets(struct run *run, struct jp_error *error)
   net_config_defaults(&config);
   config.json = endpoint_of(&options->json);
   config.zmq = endpoint_of(&options->zmq);
+  config.http_prefix = options->http_prefix;
   config.threads = (unsigned)options->threads;
   config.threads_max = (unsigned)options->threads_max;
   config.busy_timeout_ms = options->busy_timeout_ms;
@@ -98,7 +99,10 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
                           .stack_frames_max = options->stack_frames_max}},
       .compat_pal = options->compat_pal,
   };
-  return rpc_peer_create(&config, &run->peer, error);
+  status = rpc_peer_create(&config, &run->peer, error);
+  if (status == JP_OK)
+    rpc_peer_set_addresses(run->peer, net_addresses(run->server));
+  return status;
 }
 
 /* ---- the JVM's hooks ---- */

@@ -72,6 +72,22 @@ static enum jp_status read_name(const struct option *option, const char *text, v
   return JP_OK;
 }
 
+/* A path of unreserved characters (RFC 3986, 2.3), so that every spelling of it is the same. */
+static enum jp_status read_prefix(const struct option *option, const char *text, void *value,
+                                  struct jp_error *error)
+{
+  (void)option;
+  size_t length = strlen(text);
+  bool good = length >= 1 && length <= 128 && text[0] == '/' && (length == 1 || text[length - 1] != '/');
+  for (size_t i = 0; good && i < length; i++)
+    good = strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/", text[i]) != NULL &&
+           (text[i] != '/' || text[i + 1] != '/');
+  if (!good)
+    return jp_fail(error, JP_INVALID, "takes a path such as /rpc, of letters, digits and - . _ ~");
+  *(const char **)value = text;
+  return JP_OK;
+}
+
 static enum jp_status read_action(const struct option *option, const char *text, void *value,
                                   struct jp_error *error)
 {
@@ -148,6 +164,13 @@ const struct option run_option_rows[] = {
      .help = "serves JSON-RPC over ZeroMQ",
      .read = read_endpoint,
      AT(zmq)},
+    {.names = {"--http-prefix"},
+     .variable = "JPEER_HTTP_PREFIX",
+     .takes = "PATH",
+     .standard = "/rpc",
+     .help = "the path of the service over WebSocket and HTTP, beside /; GET PATH/METHOD calls a method",
+     .read = read_prefix,
+     AT(http_prefix)},
     {.names = {"--insecure-listen"},
      .variable = "JPEER_INSECURE_LISTEN",
      .help = "allows addresses other than loopback, where anyone who reaches them is a client",
@@ -499,6 +522,7 @@ static void set_defaults(struct run_options *options)
                                   .busy_timeout_ms = 5000,
                                   .session_ttl_ms = 600000,
                                   .session_max_objects = 4000000,
+                                  .http_prefix = "/rpc",
                                   .sessions_max = 100000,
                                   .message_max = 16 << 20,
                                   .depth_max = 128,

@@ -42,6 +42,7 @@ struct run_options {
   struct run_endpoint json;
   struct run_endpoint zmq;
   bool insecure_listen;
+  const char *http_prefix;
   size_t threads; /* 0: the number of cores */
   size_t threads_max;
 

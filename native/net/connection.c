@@ -163,7 +163,8 @@ enum jp_status connection_open_client(struct connection *connection, enum op_cha
   if (connection->client != NULL)
     return JP_OK;
   char text[UUID_TEXT_LENGTH + 1];
-  struct rpc_client_info info = {.channel = channel, .peer_id = TEXT_ABSENT, .routing_id = TEXT_ABSENT};
+  struct rpc_client_info info = {
+      .channel = channel, .peer_id = TEXT_ABSENT, .routing_id = TEXT_ABSENT, .only_safe = connection->is_get};
   if (connection->has_peer_id) {
     uuid_format(&connection->peer_id, text);
     info.peer_id = text_of(text);
@@ -435,12 +436,12 @@ void connection_seize(struct connection *connection, struct crew_member *watcher
   enum rpc_served served =
       service->refuse(service->context, buffer_text(&connection->message), CREW_SHUTTING_DOWN, answer);
   if (connection->protocol == PROTOCOL_WEBSOCKET) {
-    if (served == RPC_REPLY)
+    if (served != RPC_NO_REPLY)
       websocket_write_text(connection, watcher, buffer_text(answer));
     websocket_close(connection, watcher, WS_GOING_AWAY, CREW_SHUTTING_DOWN);
-  } else if (served == RPC_REPLY) {
+  } else if (served != RPC_NO_REPLY) {
     connection->manner.keeps_alive = false;
-    http_write_reply(connection, buffer_text(answer), NULL);
+    http_write_reply(connection, crew_served_as(served), buffer_text(answer), NULL);
   }
   connection_flush(connection);
   if (connection_unsent(connection) == 0)

@@ -83,6 +83,8 @@ struct connection {
   struct http_manner manner;
   struct http_parser parser;
   size_t scanned;
+  bool is_get;       /* the message in hand came by GET */
+  bool refuses_json; /* its Accept leaves application/json out */
   bool has_peer_id;
   struct uuid peer_id;
 
@@ -158,8 +160,9 @@ enum step http_step(struct connection *connection, struct crew_member *member);
 void http_write_part(struct connection *connection, struct text part, bool is_last);
 /* 408, where a request has begun. */
 void http_expire(struct connection *connection);
-/* A whole answer to the message in hand. */
-void http_write_reply(struct connection *connection, struct text reply, const struct uuid *kept);
+/* A whole answer to the message in hand; served says which status it gets. */
+void http_write_reply(struct connection *connection, enum crew_served served, struct text reply,
+                      const struct uuid *kept);
 
 /* --- websocket.c --- */
 

@@ -1,5 +1,6 @@
 #include "net/connection.h"
 #include "net/connection_table.h"
+#include "net/http_query.h"
 
 void http_begin(struct connection *connection)
 {
@@ -7,6 +8,8 @@ void http_begin(struct connection *connection)
   connection->http_stage = HTTP_STAGE_HEAD;
   connection->scanned = 0;
   connection->has_peer_id = false;
+  connection->is_get = false;
+  connection->refuses_json = false;
   http_parser_init(&connection->parser);
 }
 
@@ -45,6 +48,25 @@ static enum step upgrade(struct connection *connection, struct text key)
   return STEP_AGAIN;
 }
 
+/* The message that the target stands for. */
+static enum step begin_call(struct connection *connection, const struct http_wish *wish)
+{
+  buffer_clear(&connection->message);
+  const char *fault = http_query_to_call(wish->procedure, wish->query, &connection->message);
+  if (connection->message.failed)
+    return STEP_DROPS;
+  if (fault != NULL) {
+    struct http_answer answer = {.status = 400, .reason = fault};
+    http_write_answer(&connection->out, connection->manner, &answer);
+    return end_request(connection);
+  }
+  connection->is_get = true;
+  connection->has_message = true;
+  connection->http_stage = HTTP_STAGE_BODY;
+  connection->began_ms = 0;
+  return STEP_AGAIN;
+}
+
 static enum step act(struct connection *connection, const struct http_request *request,
                      const struct http_wish *wish, size_t head_length)
 {
@@ -53,6 +75,9 @@ static enum step act(struct connection *connection, const struct http_request *r
   case HTTP_UPGRADE:
     connection->in_used += head_length;
     return upgrade(connection, request->fields[HTTP_FIELD_WS_KEY]);
+  case HTTP_CALL:
+    connection->in_used += head_length;
+    return begin_call(connection, wish);
   case HTTP_ANSWER:
     connection->in_used += head_length;
     if (has_body)
@@ -92,6 +117,7 @@ static enum step read_head(struct connection *connection)
   http_judge(&request, &table->site, table->limits.message_max, &wish);
   connection->has_peer_id = wish.has_peer_id;
   connection->peer_id = wish.peer_id;
+  connection->refuses_json = wish.refuses_json;
   return act(connection, &request, &wish, used);
 }
 
@@ -115,9 +141,16 @@ static enum step read_body(struct connection *connection)
   }
 }
 
-void http_write_reply(struct connection *connection, struct text reply, const struct uuid *kept)
+/* JSON-RPC 1.1, 7.1; JSON-RPC 2.0 errors are answers like any other. */
+static int status_of(enum crew_served served)
 {
-  http_write_reply_head(&connection->out, connection->manner, reply.len, kept);
+  return served == CREW_FAILED ? 500 : served == CREW_NOT_SAFE ? 405 : 200;
+}
+
+void http_write_reply(struct connection *connection, enum crew_served served, struct text reply,
+                      const struct uuid *kept)
+{
+  http_write_reply_head(&connection->out, connection->manner, status_of(served), reply.len, kept);
   buffer_append_text(&connection->out, reply);
 }
 
@@ -138,8 +171,10 @@ static enum step refuse_message(struct connection *connection, struct buffer *an
   const struct rpc_service *service = crew_service(connection->table->crew);
   connection->has_message = false;
   buffer_clear(answer);
-  if (service->refuse(service->context, buffer_text(&connection->message), reason, answer) == RPC_REPLY)
-    http_write_reply(connection, buffer_text(answer), NULL);
+  enum rpc_served served =
+      service->refuse(service->context, buffer_text(&connection->message), reason, answer);
+  if (served != RPC_NO_REPLY)
+    http_write_reply(connection, crew_served_as(served), buffer_text(answer), NULL);
   else
     http_write_no_content(&connection->out, connection->manner, NULL);
   return end_request(connection);
@@ -156,10 +191,27 @@ static enum step begin_stream(struct connection *connection, const struct buffer
   return STEP_AGAIN;
 }
 
+static bool is_1_1(const struct connection *connection)
+{
+  const struct rpc_service *service = crew_service(connection->table->crew);
+  return service->is_1_1 != NULL && service->is_1_1(service->context, buffer_text(&connection->message));
+}
+
+/* Only now is it known that the client speaks JSON-RPC 1.1 and means its Accept (6.1). */
+static enum step refuse_to_answer(struct connection *connection)
+{
+  struct http_answer answer = {.status = 406, .reason = "answers are application/json"};
+  connection->has_message = false;
+  http_write_answer(&connection->out, connection->manner, &answer);
+  return end_request(connection);
+}
+
 static enum step serve_message(struct connection *connection, struct crew_member *member)
 {
   struct buffer *answer = &member->scratch.buffers[SCRATCH_ANSWER];
   struct jp_error error = {0};
+  if (connection->refuses_json && is_1_1(connection))
+    return refuse_to_answer(connection);
   if (connection_open_client(connection, OP_CHANNEL_HTTP, &error) != JP_OK)
     return refuse_message(connection, answer, error.text);
 
@@ -175,7 +227,9 @@ static enum step serve_message(struct connection *connection, struct crew_member
   case CREW_STREAM:
     return begin_stream(connection, answer, &stream, kept);
   case CREW_REPLY:
-    http_write_reply(connection, buffer_text(answer), kept);
+  case CREW_FAILED:
+  case CREW_NOT_SAFE:
+    http_write_reply(connection, served, buffer_text(answer), kept);
     break;
   default:
     http_write_no_content(&connection->out, connection->manner, kept);

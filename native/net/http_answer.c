@@ -15,6 +15,7 @@ static const struct {
     {403, "Forbidden"},
     {404, "Not Found"},
     {405, "Method Not Allowed"},
+    {406, "Not Acceptable"},
     {408, "Request Timeout"},
     {411, "Length Required"},
     {413, "Content Too Large"},
@@ -82,11 +83,13 @@ void http_write_answer(struct buffer *out, struct http_manner manner, const stru
     BUFFER_LITERAL(out, "\r\n");
 }
 
-void http_write_reply_head(struct buffer *out, struct http_manner manner, size_t length,
+void http_write_reply_head(struct buffer *out, struct http_manner manner, int status, size_t length,
                            const struct uuid *kept)
 {
-  write_status_line(out, manner, 200);
+  write_status_line(out, manner, status);
   write_kept(out, kept);
+  if (status == 405)
+    BUFFER_LITERAL(out, "Allow: POST\r\n");
   BUFFER_LITERAL(out, "Content-Type: application/json\r\nContent-Length: ");
   write_number(out, length);
   BUFFER_LITERAL(out, "\r\n\r\n");

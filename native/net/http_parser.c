@@ -19,6 +19,8 @@ static const struct {
     {"sec-websocket-version", HTTP_FIELD_WS_VERSION},
     {"connection", HTTP_FIELD_CONNECTION},
     {"upgrade", HTTP_FIELD_UPGRADE},
+    {"accept", HTTP_FIELD_ACCEPT},
+    {"sec-fetch-site", HTTP_FIELD_SEC_FETCH_SITE},
 };
 
 static int refuse(struct http_parser *parser, int status, const char *reason)
@@ -94,6 +96,8 @@ static int on_value_complete(llhttp_t *llhttp)
       *field = value;
     else if (FIELDS[i].field < HTTP_FIELD_ONCE)
       return refuse(parser, 400, "a header field is given twice that may stand once");
+    else if (FIELDS[i].field == HTTP_FIELD_ACCEPT)
+      *field = TEXT("*/*"); /* a list in lines: nobody who means to leave JSON out writes that */
     break;
   }
   return 0;

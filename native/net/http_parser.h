@@ -35,7 +35,9 @@ enum http_field {
   HTTP_FIELD_WS_VERSION,
   HTTP_FIELD_ONCE, /* the fields above may stand once */
   HTTP_FIELD_CONNECTION = HTTP_FIELD_ONCE,
-  HTTP_FIELD_UPGRADE, /* of these two, the first that is given */
+  HTTP_FIELD_UPGRADE,
+  HTTP_FIELD_SEC_FETCH_SITE, /* of these, the first that is given */
+  HTTP_FIELD_ACCEPT,         /* any type, where it is given more than once */
   HTTP_FIELDS
 };
 

@@ -114,7 +114,7 @@ static bool is_same_origin(struct text origin, const struct authority *host)
 
 /* The path of an origin-form or absolute-form target (RFC 9112, 3.2); data NULL: neither. An absolute form's
  * authority takes the place of Host. */
-static struct text target_path(struct text target, struct text *authority)
+static struct text target_path(struct text target, struct text *authority, struct text *query)
 {
   struct text scheme = TEXT("http://");
   if (target.len > scheme.len && text_equal_ignore_case(text_slice(target, 0, scheme.len), scheme)) {
@@ -127,13 +127,104 @@ static struct text target_path(struct text target, struct text *authority)
   }
   if (target.len == 0 || target.data[0] != '/' || memchr(target.data, '#', target.len) != NULL)
     return TEXT_ABSENT;
-  const char *query = memchr(target.data, '?', target.len);
-  return query == NULL ? target : text_slice(target, 0, (size_t)(query - target.data));
+  const char *mark = memchr(target.data, '?', target.len);
+  if (mark == NULL)
+    return target;
+  size_t end = (size_t)(mark - target.data);
+  *query = text_slice(target, end + 1, target.len);
+  return text_slice(target, 0, end);
 }
 
-static bool is_known_path(struct text path)
+static bool is_service_path(struct text path, const struct http_site *site)
 {
-  return text_equal(path, TEXT("/")) || text_equal(path, TEXT("/rpc"));
+  return text_equal(path, TEXT("/")) || text_equal(path, site->prefix);
+}
+
+/* The peer's own (jsonrpc-1.1-decisions, 6.3), and what browsers ask for by themselves. */
+static bool is_reserved(struct text path)
+{
+  static const struct text reserved[] = {TEXT("/openrpc.json"), TEXT("/healthz"), TEXT("/metrics"),
+                                         TEXT("/console"),      TEXT("/help"),    TEXT("/favicon.ico")};
+  for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++) {
+    if (text_equal(path, reserved[i]))
+      return true;
+  }
+  return false;
+}
+
+/* What stands behind the service's path; data NULL: the path is not the service's. */
+static struct text procedure_of(struct text path, const struct http_site *site)
+{
+  struct text prefix = site->prefix;
+  if (prefix.len > 1 && path.len > prefix.len && text_starts_with(path, prefix) &&
+      path.data[prefix.len] == '/')
+    return text_slice(path, prefix.len + 1, path.len);
+  return is_reserved(path) ? TEXT_ABSENT : text_slice(path, 1, path.len);
+}
+
+/* --- Accept --- */
+
+/* How well a media range fits application/json: 0 not at all, 3 by name (RFC 9110, 12.5.1). */
+static int fit_of(struct text range)
+{
+  static const struct text ranges[] = {TEXT("*/*"), TEXT("application/*"), TEXT("application/json")};
+  for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+    if (text_equal_ignore_case(range, ranges[i]))
+      return (int)i + 1;
+  }
+  return 0;
+}
+
+static struct text trim(struct text t)
+{
+  while (t.len > 0 && (t.data[0] == ' ' || t.data[0] == '\t'))
+    t = text_slice(t, 1, t.len);
+  while (t.len > 0 && (t.data[t.len - 1] == ' ' || t.data[t.len - 1] == '\t'))
+    t.len--;
+  return t;
+}
+
+/* Takes what stands before the separator off the front of *rest. */
+static struct text take_until(struct text *rest, char separator)
+{
+  const char *found = rest->len == 0 ? NULL : memchr(rest->data, separator, rest->len);
+  size_t length = found == NULL ? rest->len : (size_t)(found - rest->data);
+  struct text piece = trim(text_slice(*rest, 0, length));
+  *rest = text_slice(*rest, found == NULL ? length : length + 1, rest->len);
+  return piece;
+}
+
+/* "q=0", "q=0.000" */
+static bool is_zero_weight(struct text parameter)
+{
+  if (parameter.len < 3 || !text_equal_ignore_case(text_slice(parameter, 0, 2), TEXT("q=")))
+    return false;
+  for (size_t i = 2; i < parameter.len; i++) {
+    if (parameter.data[i] != '0' && parameter.data[i] != '.')
+      return false;
+  }
+  return true;
+}
+
+/* The most specific range decides. */
+static bool leaves_json_out(struct text accept)
+{
+  if (is_absent(accept) || accept.len == 0)
+    return false;
+  int best = 0;
+  bool is_taken = false;
+  while (accept.len > 0) {
+    struct text item = take_until(&accept, ',');
+    int fit = fit_of(take_until(&item, ';'));
+    bool is_refused = false;
+    while (item.len > 0)
+      is_refused = is_zero_weight(take_until(&item, ';')) || is_refused;
+    if (fit > best || (fit == best && fit > 0 && !is_refused)) {
+      best = fit;
+      is_taken = !is_refused;
+    }
+  }
+  return !is_taken;
 }
 
 /* --- what is asked for --- */
@@ -168,12 +259,7 @@ static bool has_token(struct text list, struct text token)
     size_t end = at;
     while (end < list.len && list.data[end] != ',')
       end++;
-    struct text item = text_slice(list, at, end);
-    while (item.len > 0 && (item.data[0] == ' ' || item.data[0] == '\t'))
-      item = text_slice(item, 1, item.len);
-    while (item.len > 0 && (item.data[item.len - 1] == ' ' || item.data[item.len - 1] == '\t'))
-      item.len--;
-    if (text_equal_ignore_case(item, token))
+    if (text_equal_ignore_case(trim(text_slice(list, at, end)), token))
       return true;
     at = end + 1;
   }
@@ -249,16 +335,47 @@ static bool judge_source(const struct http_request *request, const struct http_s
   return true;
 }
 
+/* A page of another site may send a browser here; the browser then says so (Fetch Metadata). */
+static bool is_of_another_site(const struct http_request *request)
+{
+  struct text site = request->fields[HTTP_FIELD_SEC_FETCH_SITE];
+  return !is_absent(site) && !text_equal_ignore_case(site, TEXT("none")) &&
+         !text_equal_ignore_case(site, TEXT("same-origin"));
+}
+
+/* JSON-RPC 1.1, 6.3 */
+static void judge_call(const struct http_request *request, struct text procedure, struct http_wish *wish)
+{
+  if (procedure.len == 0)
+    answer(wish, 400, "a call by GET names its procedure");
+  else if (procedure.data[procedure.len - 1] == '/')
+    answer(wish, 400, "the name of a procedure does not end in a slash");
+  else if (memchr(procedure.data, '/', procedure.len) != NULL)
+    answer(wish, 404, "there is nothing at this path");
+  else if (is_of_another_site(request))
+    answer(wish, 403, "web pages of other origins are not served");
+  else if (http_has_body(request))
+    answer(wish, 400, "a call by GET has no body");
+  else if (wish->refuses_json)
+    answer(wish, 406, "answers are application/json");
+  else
+    wish->action = HTTP_CALL;
+}
+
+static bool asks_for_websocket(const struct http_request *request)
+{
+  return !is_absent(request->fields[HTTP_FIELD_UPGRADE]) &&
+         has_token(request->fields[HTTP_FIELD_UPGRADE], TEXT("websocket"));
+}
+
 static void judge_method(const struct http_request *request, size_t message_max, struct http_wish *wish)
 {
-  bool is_websocket = !is_absent(request->fields[HTTP_FIELD_UPGRADE]) &&
-                      has_token(request->fields[HTTP_FIELD_UPGRADE], TEXT("websocket"));
   switch (request->method) {
   case HTTP_POST:
     judge_post(request, message_max, wish);
     break;
   case HTTP_GET:
-    if (is_websocket)
+    if (asks_for_websocket(request))
       judge_handshake(request, wish);
     else
       answer(wish, 405, "JSON-RPC comes by POST, or over a WebSocket");
@@ -279,18 +396,23 @@ void http_judge(const struct http_request *request, const struct http_site *site
   *wish = (struct http_wish){.action = HTTP_ANSWER};
   struct text authority = TEXT_ABSENT;
   bool is_asterisk = request->method == HTTP_OPTIONS && text_equal(request->target, TEXT("*"));
-  struct text path = is_asterisk ? TEXT("/") : target_path(request->target, &authority);
+  struct text query = TEXT_ABSENT;
+  struct text path = is_asterisk ? TEXT("/") : target_path(request->target, &authority, &query);
   if (is_absent(path)) {
     answer(wish, 400, "a target that is no path");
     return;
   }
   if (!judge_source(request, site, authority, wish))
     return;
-  if (!is_known_path(path)) {
-    answer(wish, 404, "the paths are / and /rpc");
-    return;
-  }
-  judge_method(request, message_max, wish);
+  wish->refuses_json = leaves_json_out(request->fields[HTTP_FIELD_ACCEPT]);
+  wish->procedure = procedure_of(path, site);
+  wish->query = query;
+  if (is_service_path(path, site))
+    judge_method(request, message_max, wish);
+  else if (request->method == HTTP_GET && !asks_for_websocket(request) && !is_absent(wish->procedure))
+    judge_call(request, wish->procedure, wish);
+  else
+    answer(wish, 404, "there is nothing at this path");
   struct text peer_id = request->fields[HTTP_FIELD_PEER_ID];
   if (wish->action == HTTP_ANSWER || is_absent(peer_id))
     return;

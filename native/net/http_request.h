@@ -4,26 +4,30 @@
  * What a request's head asks for, and whether it may: a JSON-RPC message by POST, a WebSocket, or neither;
  * and the answers that are no JSON-RPC. Pure functions, any thread.
  *
- * Paths: "/" and "/rpc", with or without a query; all else is 404.
+ * Paths: "/" and the prefix ("/rpc"), with or without a query, for POST and WebSocket; one more component
+ * names a procedure that GET calls (JSON-RPC 1.1, 6.3), but for the reserved ones; all else is 404.
  *
  * Browsers: any web page can reach a port of the loopback address, and nobody is asked for a password here.
  * So a request with an Origin is refused (403) unless the origin is this very server, as its Host names it;
  * and where the server listens on loopback addresses only, a Host that is neither a loopback name, nor an IP
  * address, nor the name that was bound is refused too (403): it is a name of somebody else's that was made to
- * point here (DNS rebinding). OPTIONS is answered without any CORS grant. Programs send no Origin and notice
- * nothing.
+ * point here (DNS rebinding). OPTIONS is answered without any CORS grant. A GET that
+ * a page of another site makes carries no Origin, but browsers mark it (Sec-Fetch-Site): it is refused too.
+ * Programs send neither and notice nothing.
  */
 #include "base/buffer.h"
 #include "base/uuid.h"
 #include "net/http_parser.h"
 
 struct http_site {
-  bool is_loopback; /* the server listens on loopback addresses only */
-  struct text host; /* the name that was bound */
+  bool is_loopback;   /* the server listens on loopback addresses only */
+  struct text host;   /* the name that was bound */
+  struct text prefix; /* the path of the service beside "/": "/rpc" */
 };
 
 enum http_action {
   HTTP_SERVE,   /* a POST: read the body, serve it */
+  HTTP_CALL,    /* a GET that names a procedure */
   HTTP_UPGRADE, /* a WebSocket handshake that is right */
   HTTP_ANSWER   /* answer with the status */
 };
@@ -39,6 +43,9 @@ struct http_wish {
   enum http_action action;
   struct http_answer answer; /* HTTP_ANSWER */
   bool continues;            /* the client waits for 100 Continue */
+  bool refuses_json;         /* Accept leaves application/json out: JSON-RPC 1.1 answers 406 */
+  struct text procedure;     /* HTTP_CALL: as it stands in the path */
+  struct text query;         /* HTTP_CALL: as it stands in the target; data NULL: none */
   bool has_peer_id;
   struct uuid peer_id;
 };
@@ -61,8 +68,8 @@ struct http_manner {
 
 /* An answer that is no JSON-RPC, with its reason as text/plain. */
 void http_write_answer(struct buffer *out, struct http_manner manner, const struct http_answer *answer);
-/* The head before a JSON-RPC answer of that length; kept may be NULL. */
-void http_write_reply_head(struct buffer *out, struct http_manner manner, size_t length,
+/* The head before a JSON-RPC answer of that length; kept may be NULL. 405 says that POST is allowed. */
+void http_write_reply_head(struct buffer *out, struct http_manner manner, int status, size_t length,
                            const struct uuid *kept);
 /* The head before an answer whose length is not known: in chunks, or to the end of the connection in 1.0. */
 void http_write_stream_head(struct buffer *out, struct http_manner manner, const struct uuid *kept);

@@ -29,14 +29,15 @@ struct net_server {
   struct zeromq *zeromq; /* NULL: not enabled */
   bool is_started;
   bool is_abandoned; /* threads that do not come back still use the rest */
-  char addresses[ADDRESSES_MAX][160];
+  char addresses[ADDRESSES_MAX][512];
   const char *address_list[ADDRESSES_MAX + 1];
   size_t address_count;
 };
 
 void net_config_defaults(struct net_config *config)
 {
-  *config = (struct net_config){.threads_max = 256,
+  *config = (struct net_config){.http_prefix = "/rpc",
+                                .threads_max = 256,
                                 .linger_ms = 10000,
                                 .busy_timeout_ms = 5000,
                                 .message_max = (size_t)16 << 20,
@@ -87,8 +88,8 @@ static enum jp_status bind_json(struct net_server *server, struct jp_error *erro
   enum jp_status status = listener_bind(&server->listener, &config->json, error);
   if (status != JP_OK)
     return status;
-  add_address(server, "ws", server->listener.address, "/rpc");
-  add_address(server, "http", server->listener.address, "/rpc");
+  add_address(server, "ws", server->listener.address, config->http_prefix);
+  add_address(server, "http", server->listener.address, config->http_prefix);
   if (config->json.host != NULL && (server->host = strdup(config->json.host)) == NULL)
     return jp_fail(error, JP_NO_MEMORY, "no memory for the server");
   struct connection_limits limits = {.message_max = config->message_max,
@@ -99,7 +100,8 @@ static enum jp_status bind_json(struct net_server *server, struct jp_error *erro
                                      .body_timeout_ms = config->body_timeout_ms,
                                      .idle_timeout_ms = config->idle_timeout_ms};
   struct http_site site = {.is_loopback = server->listener.is_loopback,
-                           .host = server->host != NULL ? text_of(server->host) : TEXT_ABSENT};
+                           .host = server->host != NULL ? text_of(server->host) : TEXT_ABSENT,
+                           .prefix = text_of(config->http_prefix)};
   status = connection_table_init(&server->table, server->crew, &limits, &site, error);
   server->has_table = true;
   return status;

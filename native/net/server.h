@@ -24,6 +24,7 @@ struct net_endpoint {
 
 struct net_config {
   struct net_endpoint json; /* WebSocket and HTTP */
+  const char *http_prefix;  /* "/rpc": the path of the service, beside "/"; borrowed as long as the server */
   struct net_endpoint zmq;
   unsigned threads;          /* the crew's size when idle; 0: number of cores */
   unsigned threads_max;      /* 256 */

@@ -30,7 +30,7 @@ static void begin(struct reading *reading)
 
 static enum http_progress read_head(struct reading *reading, struct text input)
 {
-  static const struct http_site site = {.is_loopback = true, .host = TEXT("peer")};
+  static const struct http_site site = {.is_loopback = true, .host = TEXT("peer"), .prefix = TEXT("/rpc")};
   size_t used = 0;
   enum http_progress progress =
       http_read_head(&reading->parser, input, HEAD_MAX, &reading->scanned, &used, &reading->request);

@@ -182,9 +182,15 @@ class HttpClient(Client):
         response, body = self.post(text)
         if response.status == 204:
             return None
-        assert response.status == 200, (response.status, body)
+        assert response.status == self.status_of(body), (response.status, body)
         assert response.getheader("Content-Type").startswith("application/json"), response.getheaders()
         return body.decode("utf-8")
+
+    @staticmethod
+    def status_of(body):
+        """JSON-RPC 1.1 says with the status that a call failed (7.1), JSON-RPC 2.0 does not."""
+        answer = json.loads(body)
+        return 500 if isinstance(answer, dict) and "version" in answer and "error" in answer else 200
 
     exchange_or_nothing = exchange
 

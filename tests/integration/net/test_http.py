@@ -193,7 +193,7 @@ class ByHand(StubTest):
         self.assertTrue(self.reader.at_end())
 
     def test_an_error_without_a_body_keeps_the_connection(self):
-        self.send(request("GET /nowhere") + post(b"next"))
+        self.send(request("GET /no/where") + post(b"next"))
         self.assertEqual(404, self.reader.response()[0])
         self.assertEqual(b"next", self.reader.response()[2])
 

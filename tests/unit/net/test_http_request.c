@@ -9,12 +9,12 @@
 
 #include <cmocka.h>
 
-enum { MESSAGE_MAX = 1000, SERVE = -1, UPGRADE = -2 };
+enum { MESSAGE_MAX = 1000, SERVE = -1, UPGRADE = -2, CALL = -3 };
 
 struct sample {
   const char *line;   /* "POST /rpc" */
   const char *fields; /* beside Host: localhost:80 where has_host is not set */
-  int expected;       /* SERVE, UPGRADE or a status */
+  int expected;       /* SERVE, UPGRADE, CALL or a status */
 };
 
 #define JSON     "Content-Type: application/json\r\n"
@@ -60,12 +60,49 @@ static const struct sample METHODS[] = {
     {"DELETE /", "", 405},
     {"HEAD /", "", 405},
     {"GET /", "", 405},
-    {"GET /other", "", 404},
     {"TRACE /", "", 405},
     {"CONNECT localhost:80", "", 400},
     {"OPTIONS /", "", 204},
     {"OPTIONS *", "", 204},
     {"OPTIONS /other", "", 404},
+};
+
+/* Calls by GET (JSON-RPC 1.1, 6.3). */
+static const struct sample CALLS[] = {
+    {"GET /rpc/meta", "", CALL},
+    {"GET /rpc/meta?method=x&method=y", "", CALL},
+    {"GET /meta?method=x", "", CALL},
+    {"GET /rpc/system.describe", "Accept: text/html, application/xml;q=0.9, */*;q=0.8\r\n", CALL},
+    {"GET /rpc/meta", "Accept: application/json\r\n", CALL},
+    {"GET /rpc/meta", "Accept: Application/*;q=0.1\r\n", CALL},
+    {"GET /rpc/meta", "Accept: */*;q=0, application/json\r\n", CALL},
+    {"GET /rpc/meta", "Accept:\r\n", CALL},
+    {"GET /rpc/meta", "Accept: text/html\r\nAccept: application/json\r\n", CALL},
+    {"GET /rpc/meta", "Sec-Fetch-Site: none\r\n", CALL},
+    {"GET /rpc/meta", "Sec-Fetch-Site: same-origin\r\n", CALL},
+    {"GET /rpc/healthz", "", CALL},
+
+    {"GET /rpc/", "", 400},
+    {"GET //", "", 400},
+    {"GET /rpc/meta/", "", 400},
+    {"GET /meta/?a=b", "", 400},
+    {"GET /rpc/meta#x", "", 400},
+    {"GET /rpc/meta?a#x", "", 400},
+    {"GET /rpc/meta", "Content-Length: 1\r\n", 400},
+    {"GET /rpc/meta", "Sec-Fetch-Site: cross-site\r\n", 403},
+    {"GET /rpc/meta", "Sec-Fetch-Site: same-site\r\n", 403},
+    {"GET /rpc/meta", "Origin: http://evil.test\r\n", 403},
+    {"GET /rpc/a/b", "", 404},
+    {"GET /a/b", "", 404},
+    {"GET /openrpc.json", "", 404},
+    {"GET /metrics", "", 404},
+    {"GET /rpc/meta", WS_ALL, 404},
+    {"HEAD /rpc/meta", "", 404},
+    {"POST /rpc/meta", JSON_ONE, 404},
+    {"GET /rpc/meta", "Accept: text/html\r\n", 406},
+    {"GET /rpc/meta", "Accept: application/jsonx, text/*\r\n", 406},
+    {"GET /rpc/meta", "Accept: application/json;q=0.000\r\n", 406},
+    {"GET /rpc/meta", "Accept: */*, application/json; q=0\r\n", 406},
 };
 
 static const struct sample HANDSHAKES[] = {
@@ -147,12 +184,13 @@ static int judge(const struct sample *sample, const char *host, bool is_loopback
   if (http_read_head(&parser, (struct text){bytes, (size_t)length}, sizeof bytes, &scanned, &used,
                      &request) != HTTP_DONE)
     return parser.status;
-  struct http_site site = {.is_loopback = is_loopback, .host = TEXT("peer.test")};
+  struct http_site site = {.is_loopback = is_loopback, .host = TEXT("peer.test"), .prefix = TEXT("/rpc")};
   http_judge(&request, &site, MESSAGE_MAX, &wish);
   assert_true(wish.action != HTTP_ANSWER ||
               wish.answer.has_allow == (wish.answer.status == 405 || wish.answer.status == 204));
   assert_true(wish.action != HTTP_ANSWER || wish.answer.has_ws_version == (wish.answer.status == 426));
-  return wish.action == HTTP_SERVE ? SERVE : wish.action == HTTP_UPGRADE ? UPGRADE : wish.answer.status;
+  static const int results[] = {[HTTP_SERVE] = SERVE, [HTTP_CALL] = CALL, [HTTP_UPGRADE] = UPGRADE};
+  return wish.action == HTTP_ANSWER ? wish.answer.status : results[wish.action];
 }
 
 static void check(const struct sample *samples, size_t count, const char *host)
@@ -168,6 +206,12 @@ static void methods_and_paths(void **state)
 {
   (void)state;
   check(METHODS, sizeof METHODS / sizeof METHODS[0], "Host: localhost:80\r\n");
+}
+
+static void calls_by_get(void **state)
+{
+  (void)state;
+  check(CALLS, sizeof CALLS / sizeof CALLS[0], "Host: localhost:80\r\n");
 }
 
 static void handshakes(void **state)
@@ -217,7 +261,7 @@ static void answers_have_what_they_need(void **state)
                                 "Allow: POST, OPTIONS\r\nContent-Type: text/plain; charset=utf-8\r\n"
                                 "Content-Length: 4\r\n\r\n");
   buffer_clear(&out);
-  http_write_reply_head(&out, (struct http_manner){.is_1_1 = true}, 7, NULL);
+  http_write_reply_head(&out, (struct http_manner){.is_1_1 = true}, 200, 7, NULL);
   buffer_append_char(&out, '\0');
   assert_string_equal(out.data, "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nConnection: close\r\n"
                                 "Content-Type: application/json\r\nContent-Length: 7\r\n\r\n");
@@ -228,6 +272,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(methods_and_paths),
+      cmocka_unit_test(calls_by_get),
       cmocka_unit_test(handshakes),
       cmocka_unit_test(hosts_and_origins),
       cmocka_unit_test(any_host_will_do_on_another_address),
