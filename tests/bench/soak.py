@@ -14,6 +14,7 @@ from bench.load import run_load
 from support.peer import Peer
 
 LIMIT_KIB = 4 * 1024
+IN_FLIGHT = 16
 HEAP = "64m"
 JVM = (f"-Xms{HEAP}", f"-Xmx{HEAP}", "-XX:+AlwaysPreTouch", "-XX:+UseSerialGC")
 
@@ -26,7 +27,7 @@ def soak(scheme, workload, calls):
     the memory of another."""
     options = [word for option in JVM for word in ("-J", option)]
     with Peer("--log-level", "warn", *options) as peer:
-        figures = run_load(peer.address(scheme), peer.pid, workload, calls=calls, warm_up=0)
+        figures = run_load(peer.address(scheme), peer.pid, workload, in_flight=IN_FLIGHT, calls=calls, warm_up=0)
     memory = figures["resident_kib"]
     growth = memory["most"] - memory["at_tenth"]
     good = memory["at_tenth"] > 0 and growth <= LIMIT_KIB
