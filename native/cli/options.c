@@ -140,9 +140,6 @@ static enum jp_status read_value(const struct option *option, const char *name, 
     return JP_OK;
   if (detail.text[0] == '\0')
     jp_fail(&detail, status, "takes %s", option->takes);
-  /* A row that is refused speaks for itself; a wrong value is shown. */
-  if (status == JP_NOT_FOUND)
-    return jp_fail(error, JP_INVALID, "%s: %s", name, detail.text);
   return jp_fail(error, status, "%s %s, not \"%.200s\"", name, detail.text, text);
 }
 
@@ -192,6 +189,8 @@ static enum jp_status read_option(const struct option_input *input, size_t at, v
   if (option == NULL)
     return jp_fail(error, JP_INVALID, "unknown option \"%.200s\" (--help lists them)", argument);
   const char *name = option->names[0];
+  if (option->refused != NULL)
+    return jp_fail(error, JP_INVALID, "%s: %s", name, option->refused);
   if ((result->given >> row & 1) != 0 && !option->repeats)
     return jp_fail(error, JP_INVALID, "%s is given twice", name);
   result->given |= (uint64_t)1 << row;

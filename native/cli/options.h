@@ -15,8 +15,9 @@
 
 struct option;
 
-/* Reads one value into *value, whose type the reader knows. Fails with jp_fail text "takes ..." left to the
- * caller: a reader only says JP_INVALID, and adds words in *error where it knows more than the row does. */
+/* Reads one value into *value, whose type the reader knows. Anything but JP_OK: the value is wrong; where the
+ * row's `takes` does not say enough, the reader puts "takes ..." into *error, and the caller adds the
+ * option's name. */
 typedef enum jp_status option_reader(const struct option *option, const char *text, void *value,
                                      struct jp_error *error);
 
@@ -29,6 +30,7 @@ struct option {
   const char *standard;            /* the default, as help shows it; NULL: nothing to show */
   const char *help;                /* one sentence without a full stop */
   const char *group;               /* on the first row of a group: its heading */
+  const char *refused;             /* of an option that is known and not to be had: why */
   option_reader *read;
   size_t offset; /* of the value in the structure that options_parse fills */
   int64_t min;   /* of numbers */

@@ -109,15 +109,6 @@ static enum jp_status read_compat(const struct option *option, const char *text,
   return status;
 }
 
-static enum jp_status refuse_directory(const struct option *option, const char *text, void *value,
-                                       struct jp_error *error)
-{
-  (void)option;
-  (void)text;
-  (void)value;
-  return jp_fail(error, JP_NOT_FOUND, "directory registration is not available in this version");
-}
-
 /* ---- the table ---- */
 
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
@@ -245,8 +236,8 @@ const struct option run_option_rows[] = {
      .words = compat_words},
     {.names = {"-d", "--dir"},
      .takes = "HOST:PORT",
-     .help = "refused: directory registration is not available in this version",
-     .read = refuse_directory},
+     .refused = "directory registration is not available in this version",
+     .help = "refused: directory registration is not available in this version"},
 
     {.group = "The JVM:",
      .names = {"--jvm"},

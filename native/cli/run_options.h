@@ -23,25 +23,17 @@ struct run_options {
   const char *main_class;
   char *const *args; /* main's */
   size_t arg_count;
-  bool as_service;
 
   /* the peer */
   const char *name; /* never NULL after run_options_read */
-  bool has_uuid;
-  struct uuid uuid;
   const char *ready_file;
-  int log_level; /* enum log_level */
   int64_t grace_ms;
-  bool compat_pal;
 
   /* the JVM */
   const char *jvm;
   struct option_list jvm_options;
 
-  /* addresses and the crew */
-  struct run_endpoint json;
-  struct run_endpoint zmq;
-  bool insecure_listen;
+  /* the crew, and where HTTP GET answers */
   const char *http_prefix;
   size_t threads; /* 0: the number of cores */
   size_t threads_max;
@@ -49,7 +41,6 @@ struct run_options {
   /* policy */
   const char *policy_file;
   const char *policy_presets;
-  int default_action; /* enum policy_action */
 
   /* limits */
   int64_t busy_timeout_ms;
@@ -68,8 +59,18 @@ struct run_options {
   size_t array_value_max;
   size_t stack_frames_max;
 
+  /* what is smaller than a word */
+  int log_level;      /* enum log_level */
+  int default_action; /* enum policy_action */
+  struct run_endpoint json;
+  struct run_endpoint zmq;
+  bool insecure_listen;
+  bool as_service;
+  bool compat_pal;
   bool help;
   bool version;
+  bool has_uuid;
+  struct uuid uuid;
 };
 
 /* The table, for help and for the test that compares docs/flags.md with it. */
