@@ -3,8 +3,9 @@
 The JVM's heap has a fixed size and is touched whole at the start. That is fair because what is asked is whether the
 peer keeps something of each call: native memory, or entries in its object tables. Java's garbage lies in that heap
 for as long as the collector likes, whatever we do, and a heap that grows would hide a leak of ours as well as
-pretend one. An object that was kept would still show: after some 100,000 of them the heap would be full, and the
-calls would fail. The collector is the serial one because the others keep tables outside the heap that grow with it.
+pretend one. A Java object that a session kept would not show here, since 100,000 small ones fit into that heap: that
+none is kept is what the integration tests show, with PhantomReferences.
+The collector is the serial one because the others keep tables outside the heap that grow with it.
 """
 
 import argparse
