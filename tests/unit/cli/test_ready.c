@@ -1,0 +1,115 @@
+/* cli/ready.c: the ready file is whole, replaces what was there, and leaves nothing where it cannot be
+ * written. */
+#include "cli/ready.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/jpeer-ready-XXXXXX";
+static char path[64];
+
+static int make_folder(void **state)
+{
+  (void)state;
+  if (mkdtemp(folder) == NULL)
+    return -1;
+  snprintf(path, sizeof path, "%s/ready.json", folder);
+  return 0;
+}
+
+static int remove_folder(void **state)
+{
+  (void)state;
+  unlink(path);
+  return rmdir(folder);
+}
+
+static size_t count_files(void)
+{
+  DIR *listing = opendir(folder);
+  assert_non_null(listing);
+  size_t count = 0;
+  for (struct dirent *entry; (entry = readdir(listing)) != NULL;)
+    count += entry->d_name[0] != '.';
+  closedir(listing);
+  return count;
+}
+
+static void expect_file(const char *name, const char *json_name)
+{
+  static const char *const addresses[] = {"ws://127.0.0.1:1/rpc", "tcp://127.0.0.1:2", NULL};
+  struct ready_facts facts = {.name = name, .addresses = addresses};
+  struct jp_error error;
+  assert_int_equal(ready_announce(&facts, path, &error), JP_OK);
+
+  char expected[512];
+  snprintf(expected, sizeof expected,
+           "{\"uuid\":\"00000000-0000-0000-0000-000000000000\",\"name\":%s,\"pid\":%ld,"
+           "\"addresses\":[\"ws://127.0.0.1:1/rpc\",\"tcp://127.0.0.1:2\"]}\n",
+           json_name, (long)getpid());
+  char content[512] = "";
+  FILE *file = fopen(path, "r");
+  assert_non_null(file);
+  size_t length = fread(content, 1, sizeof content - 1, file);
+  fclose(file);
+  content[length] = '\0';
+  assert_string_equal(content, expected);
+  assert_int_equal(count_files(), 1);
+}
+
+static void test_the_file_is_whole_and_replaces_the_last(void **state)
+{
+  (void)state;
+  expect_file("a much longer name than the next one", "\"a much longer name than the next one\"");
+  expect_file("\"\\ \xC3\xA4", "\"\\\"\\\\ \xC3\xA4\"");
+}
+
+static void test_without_addresses_and_without_a_file(void **state)
+{
+  (void)state;
+  static const char *const none[] = {NULL};
+  struct ready_facts facts = {.name = "n", .addresses = none};
+  assert_int_equal(ready_announce(&facts, NULL, NULL), JP_OK);
+}
+
+static void expect_failure(const char *unwritable)
+{
+  static const char *const none[] = {NULL};
+  struct ready_facts facts = {.name = "n", .addresses = none};
+  struct jp_error error;
+  assert_int_equal(ready_announce(&facts, unwritable, &error), JP_IO);
+  assert_non_null(strstr(error.text, "cannot write "));
+}
+
+static void test_what_cannot_be_written_leaves_nothing(void **state)
+{
+  (void)state;
+  size_t before = count_files();
+  expect_failure("/nonexistent/ready.json");
+  expect_failure(folder); /* a folder cannot be replaced by a file */
+  char long_path[5000];
+  memset(long_path, 'x', sizeof long_path - 1);
+  long_path[sizeof long_path - 1] = '\0';
+  expect_failure(long_path);
+  assert_int_equal(count_files(), before);
+
+  char draft[96];
+  snprintf(draft, sizeof draft, "%s.%ld", folder, (long)getpid());
+  assert_int_not_equal(access(draft, F_OK), 0);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_what_cannot_be_written_leaves_nothing),
+      cmocka_unit_test(test_the_file_is_whole_and_replaces_the_last),
+      cmocka_unit_test(test_without_addresses_and_without_a_file),
+  };
+  return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
