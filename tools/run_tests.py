@@ -1,4 +1,6 @@
-"""Runs the test suites one after another, shows each runner's own summary, and closes with one line of counts.
+"""Runs the test suites one after another, shows each runner's own output, and closes with one line of counts.
+
+The commands of a step run as many at once as there are cores, and a command that does not end is ended.
 
 usage: run_tests.py [--list] [STEP...]
 """
@@ -8,45 +10,47 @@ import re
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = "/usr/bin/python3"
-CORES = str(os.cpu_count() or 2)
+CORES = len(os.sched_getaffinity(0))
+# Several times what the longest command takes. An interrupted test closes what it has opened.
+LIMIT = ["timeout", "--foreground", "--signal=INT", "--kill-after=60", "1200"]
 LSAN = f"suppressions={ROOT / 'tests/support/lsan.supp'}"
 ASAN = {"ASAN_OPTIONS": "handle_segv=0:intercept_tls_get_addr=0", "UBSAN_OPTIONS": "print_stacktrace=1", "LSAN_OPTIONS": LSAN}
 TSAN = {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1 handle_segv=0 report_signal_unsafe=0"}
 
 
-def build(preset, *targets):
-    return ["tools/build", preset, *targets]
-
-
 def ctest(preset, *selection):
-    return ["ctest", "--test-dir", f"build/{preset}", "--output-on-failure", "--parallel", CORES, *selection]
+    return ["ctest", "--test-dir", f"build/{preset}", "--output-on-failure", "--parallel", str(CORES), *selection]
 
 
-def unittest(folder):
-    return [PYTHON, "-m", "unittest", "discover", "--start-directory", folder, "--buffer"]
+def unittests(folder):
+    """A command for each module, those with the most to do first."""
+    modules = sorted((ROOT / folder).glob("test_*.py"), key=lambda module: -module.stat().st_size)
+    return [[PYTHON, "-m", "unittest", "discover", "--start-directory", folder, "--buffer", "--pattern", module.name]
+            for module in modules]
 
 
 def on(preset, **more):
     return {"JPEER_BUILD": f"build/{preset}", "PYTHONPATH": "tests", **more}
 
 
-# name, what it is, commands, environment
+# name, what it is, preset to build first, commands, environment
 STEPS = [
-    ("includes", "the arrows between folders", [["tools/check-includes"]], {}),
-    ("format", "clang-format", [["tools/check-format"]], {}),
-    ("release", "units and corpora, optimised", [build("release"), ctest("release")], {}),
-    ("dev", "units and corpora under ASan and UBSan", [build("dev"), ctest("dev")], ASAN),
-    ("tsan", "what runs without a JVM under TSan", [build("tsan"), ctest("tsan", "--label-exclude", "jvm")], TSAN),
-    ("conformance", "request and reply, under ASan and UBSan, on every transport",
+    ("includes", "the arrows between folders", None, [["tools/check-includes"]], {}),
+    ("format", "clang-format", None, [["tools/check-format"]], {}),
+    ("release", "units and corpora, optimised", "release", [ctest("release")], {}),
+    ("dev", "units and corpora under ASan and UBSan", "dev", [ctest("dev")], ASAN),
+    ("tsan", "what runs without a JVM under TSan", "tsan", [ctest("tsan", "--label-exclude", "jvm")], TSAN),
+    ("conformance", "request and reply, under ASan and UBSan, on every transport", "dev",
      [[PYTHON, "tests/conformance/run.py"]], on("dev")),
-    ("integration-asan", "the binary under ASan and UBSan", [unittest("tests/integration")], on("dev")),
-    ("integration-jni", "the binary under -Xcheck:jni", [unittest("tests/integration")],
+    ("integration-asan", "the binary under ASan and UBSan", "dev", unittests("tests/integration"), on("dev")),
+    ("integration-jni", "the binary under -Xcheck:jni", "release", unittests("tests/integration"),
      on("release", JPEER_CHECK_JNI="1")),
-    ("tidy", "clang-tidy", [["tools/check-tidy"]], {}),
+    ("tidy", "clang-tidy", "dev", [["tools/check-tidy"]], {}),
 ]
 
 CTEST = re.compile(r"^\d+% tests passed, (\d+) tests failed out of (\d+)", re.M)
@@ -73,38 +77,53 @@ def count(output, status):
     return passed, failed if status == 0 else max(failed, 1)
 
 
-def run_command(command, environment):
-    """Shows the output while it comes; gives it and the status."""
-    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+def run_command(command, environment, show):
+    """Gives each line of output to show, when it comes; the whole output, and the status."""
+    process = subprocess.Popen([*LIMIT, *command], cwd=ROOT, env={**os.environ, **environment},
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               errors="replace")
     lines = []
     for line in process.stdout:
-        sys.stdout.write(line)
-        sys.stdout.flush()
+        show(line)
         lines.append(line)
     return "".join(lines), process.wait()
 
 
-def run_step(name, what, commands, environment):
-    print(f"\n==== {name}: {what}", flush=True)
+def show_now(text):
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def run_commands(commands, environment):
+    """The output and the status of each; of several, the output is shown when they end."""
+    if len(commands) == 1:
+        yield run_command(commands[0], environment, show_now)
+        return
+    with ThreadPoolExecutor(CORES) as pool:
+        running = [pool.submit(run_command, command, environment, lambda line: None) for command in commands]
+        for command, one in zip(commands, running):
+            output, status = one.result()
+            show_now(f"---- {command[-1]}\n{output}")
+            yield output, status
+
+
+def run_step(name, what, preset, commands, environment):
+    show_now(f"\n==== {name}: {what}\n")
     start = time.monotonic()
     passed = failed = 0
-    for command in commands:
-        output, status = run_command(command, environment)
-        if status == 0 and command[0] == "tools/build":
-            continue
+    if preset is not None and run_command(["tools/build", preset], {}, show_now)[1] != 0:
+        commands, failed = [], 1
+    for output, status in run_commands(commands, environment):
         more_passed, more_failed = count(output, status)
         passed += more_passed
         failed += more_failed
-        if status != 0:
-            break
-    print(f"==== {name}: {passed} good, {failed} bad, {time.monotonic() - start:.0f} s", flush=True)
+    show_now(f"==== {name}: {passed} good, {failed} bad, {time.monotonic() - start:.0f} s\n")
     return passed, failed
 
 
 def main(arguments):
     if arguments == ["--list"]:
-        for name, what, _, _ in STEPS:
+        for name, what, *_ in STEPS:
             print(f"{name:18}{what}")
         return 0
     unknown = set(arguments) - {step[0] for step in STEPS}
