@@ -152,25 +152,44 @@ static enum jp_status spawn(struct jvm_thread *thread, const char *name,
   return JP_LIMIT;
 }
 
+/* A calling thread that the JVM may or may not know. */
+struct attachment {
+  JNIEnv *env;
+  bool is_new;
+};
+
+static bool attach(struct jvm *jvm, struct attachment *attachment)
+{
+  JavaVM *vm = jvm->vm;
+  *attachment = (struct attachment){0};
+  if ((*vm)->GetEnv(vm, (void **)&attachment->env, JNI_VERSION_10) == JNI_OK)
+    return true;
+  attachment->is_new = (*vm)->AttachCurrentThreadAsDaemon(vm, (void **)&attachment->env, NULL) == JNI_OK;
+  return attachment->is_new;
+}
+
+static void detach(struct jvm *jvm, const struct attachment *attachment)
+{
+  if (attachment->is_new)
+    (*jvm->vm)->DetachCurrentThread(jvm->vm);
+}
+
 enum jp_status jvm_spawn(struct jvm *jvm, const char *name,
                          void (*run)(void *argument, struct jvm_thread *thread), void *argument,
                          struct jp_error *error)
 {
-  JavaVM *vm = jvm->vm;
-  JNIEnv *env = NULL;
-  bool was_attached = (*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_10) == JNI_OK;
-  if (!was_attached && (*vm)->AttachCurrentThreadAsDaemon(vm, (void **)&env, NULL) != JNI_OK)
+  struct attachment attachment;
+  if (!attach(jvm, &attachment))
     return jp_fail(error, JP_LIMIT, "no thread can be made: the JVM does not take this one");
   struct jvm_thread caller;
-  jvm_thread_init(&caller, jvm, env, NULL);
+  jvm_thread_init(&caller, jvm, attachment.env, NULL);
   enum jp_status status = spawn(&caller, name, run, argument, error);
   jvm_thread_fini(&caller);
-  if (!was_attached)
-    (*vm)->DetachCurrentThread(vm);
+  detach(jvm, &attachment);
   return status;
 }
 
-bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
+static bool stands_in_exit(struct jvm *jvm, const struct jvm_thread *thread)
 {
   jvmtiFrameInfo frames[EXIT_DEPTH];
   jint count = 0;
@@ -183,4 +202,14 @@ bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
       return true;
   }
   return false;
+}
+
+bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
+{
+  struct attachment attachment;
+  if (!attach(jvm, &attachment)) /* JVMTI tells nothing to a thread that the JVM does not know */
+    return false;
+  bool exiting = stands_in_exit(jvm, thread);
+  detach(jvm, &attachment);
+  return exiting;
 }

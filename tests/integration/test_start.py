@@ -189,6 +189,16 @@ class Application(unittest.TestCase):
                         '"args":[{"type":"int","value":42}]}}')
             self.assertEqual(peer.wait(), 42)
 
+    def test_exit_in_a_call_is_not_waited_for(self):
+        with Peer("--grace", "10m") as peer, WebSocketClient(peer) as bystander:
+            client = WebSocketClient(peer)
+            client.send('{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"java.lang.System","method":"exit",'
+                        '"args":[{"type":"int","value":42}]}}')
+            self.assertIn("the peer is shutting down", client.receive())
+            bystander.close()
+            client.close()
+            self.assertEqual(peer.wait(), 42)
+
     def test_a_jvm_option_arrives(self):
         with Peer("-J", "-Djpeer.a=1", "-J-Djpeer.b=2") as peer, WebSocketClient(peer) as client:
             self.assertEqual(client.call("java.lang.System", "getProperty", "jpeer.a"), "1")

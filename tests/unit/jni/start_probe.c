@@ -10,6 +10,7 @@
 #include "jni/jvm.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
@@ -105,11 +106,23 @@ static enum jp_status started(void *context, struct jvm *jvm, struct jp_error *e
   return probe->exit_in_crew ? jvm_spawn(jvm, "crew", exit_in_crew, probe, error) : JP_OK;
 }
 
+/* In a thread that the JVM does not know, as the crew's watcher is one. */
+static void *ask_unattached(void *argument)
+{
+  struct probe *probe = argument;
+  say("is exiting, says a stranger: %d\n", jvm_thread_is_exiting(probe->jvm, probe->exiting_thread));
+  return NULL;
+}
+
 static void drain(void *context)
 {
   struct probe *probe = context;
-  if (probe->exiting_thread != NULL)
+  pthread_t stranger;
+  if (probe->exiting_thread != NULL) {
     say("is exiting: %d\n", jvm_thread_is_exiting(probe->jvm, probe->exiting_thread));
+    if (pthread_create(&stranger, NULL, ask_unattached, probe) == 0)
+      pthread_join(stranger, NULL);
+  }
   if (probe->slow_drain) {
     say("draining\n");
     wait_for_go_on();

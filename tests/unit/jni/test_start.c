@@ -111,7 +111,7 @@ static const struct row rows[] = {
      {"--exit-in-crew", "--as-service"},
      {{0}},
      5,
-     "started\nis exiting: 1\ndrained\nexiting 5\n",
+     "started\nis exiting: 1\nis exiting, says a stranger: 1\ndrained\nexiting 5\n",
      NULL},
     {"a shutdown hook throws",
      {ENDS, "hook-throws"},
