@@ -46,7 +46,8 @@ struct jvm_target {
 struct jvm_limits {
   size_t
       inline_array_max; /* arrays of primitives, wrappers or Strings up to this length also travel by value */
-  size_t stack_frames_max; /* Java frames told of a throwable; 0: none */
+  size_t stack_frames_max;   /* Java frames told of a throwable; 0: none */
+  size_t by_value_depth_max; /* arrays, collections and maps inside one another, of a result by value */
 };
 
 /*

@@ -46,8 +46,7 @@ static bool fail_memory(const struct jvm_request *request, struct outcome *outco
   return false;
 }
 
-/* A wrapper or String as a value. */
-static bool fill_plain(const struct jvm_request *request, const struct jvm_class *class, jobject object,
+bool result_fill_plain(const struct jvm_request *request, const struct jvm_class *class, jobject object,
                        struct op_value *out, struct outcome *outcome)
 {
   if (class->unboxed != 0) {
@@ -60,16 +59,15 @@ static bool fill_plain(const struct jvm_request *request, const struct jvm_class
   return out->text.data != NULL || fail_memory(request, outcome);
 }
 
-static bool fill_primitives(const struct jvm_request *request, const struct jvm_class *class, jobject array,
-                            jsize count, struct outcome *outcome)
+bool result_fill_primitives(const struct jvm_request *request, const struct jvm_class *class, jobject array,
+                            jsize count, struct op_value *out, struct outcome *outcome)
 {
   void *data = arena_alloc(request->arena, (size_t)count * op_packed_size(class->component));
   if (data == NULL)
     return fail_memory(request, outcome);
   dispatch_get_region(request->thread->env, class->component, array, count, data);
-  outcome->has_value = true;
-  outcome->value = (struct op_value){
-      .kind = OP_PACKED, .packed = {.data = data, .count = (size_t)count, .element = class->component}};
+  *out = (struct op_value){.kind = OP_PACKED,
+                           .packed = {.data = data, .count = (size_t)count, .element = class->component}};
   return true;
 }
 
@@ -84,7 +82,7 @@ static bool fill_objects(const struct jvm_request *request, const struct jvm_cla
     jobject element = (*env)->GetObjectArrayElement(env, array, i);
     if (element == NULL)
       continue;
-    bool filled = fill_plain(request, component, element, &items[i], outcome);
+    bool filled = result_fill_plain(request, component, element, &items[i], outcome);
     (*env)->DeleteLocalRef(env, element);
     if (!filled)
       return false;
@@ -94,7 +92,7 @@ static bool fill_objects(const struct jvm_request *request, const struct jvm_cla
   return true;
 }
 
-static bool is_plain(const struct jvm_class *class)
+bool result_is_plain(const struct jvm_class *class)
 {
   return class->unboxed != 0 || class->maker == MAKER_STRING;
 }
@@ -110,20 +108,21 @@ static bool fill_array(const struct jvm_request *request, struct jvm_class *clas
     return true;
   if (is_primitive) {
     outcome->base64_value = in_base64;
-    return fill_primitives(request, class, array, count, outcome);
+    outcome->has_value = result_fill_primitives(request, class, array, count, &outcome->value, outcome);
+    return outcome->has_value;
   }
   struct jvm_class *component = jvm_class_component(request->thread, class);
   if (component == NULL)
     return fail_memory(request, outcome);
-  return !is_plain(component) || fill_objects(request, component, array, count, outcome);
+  return !result_is_plain(component) || fill_objects(request, component, array, count, outcome);
 }
 
-static bool store(const struct jvm_request *request, const struct jvm_records *records,
-                  const struct jvm_class *class, jobject object, struct outcome *outcome)
+bool result_store(const struct jvm_request *request, const struct jvm_records *records,
+                  const struct jvm_class *class, jobject object, uint32_t *ref, struct outcome *outcome)
 {
   struct jp_error error = {0};
-  switch (jvm_objects_put(request->thread, request->objects, object, class->id, records->epoch, &outcome->ref,
-                          &error)) {
+  switch (
+      jvm_objects_put(request->thread, request->objects, object, class->id, records->epoch, ref, &error)) {
   case JP_OK:
     return true;
   case JP_CLOSED:
@@ -141,9 +140,9 @@ static struct jvm_class *class_of(const struct jvm_request *request, struct java
                                   jobject object)
 {
   struct jvm_class *known = atomic_load_explicit(&declared->class, memory_order_acquire);
-  if (known == NULL || !is_plain(known))
+  if (known == NULL || !result_is_plain(known))
     known = jvm_class_of_object(request->thread, object);
-  if (known != NULL && is_plain(known) && text_equal(known->name, declared->name))
+  if (known != NULL && result_is_plain(known) && text_equal(known->name, declared->name))
     atomic_store_explicit(&declared->class, known, memory_order_release);
   return known;
 }
@@ -157,13 +156,13 @@ static void fill_object(const struct jvm_request *request, const struct jvm_reco
     return;
   }
   outcome->type = class->name;
-  if (is_plain(class)) {
+  if (result_is_plain(class)) {
     outcome->has_value = true;
-    (void)fill_plain(request, class, object, &outcome->value, outcome);
+    (void)result_fill_plain(request, class, object, &outcome->value, outcome);
     return;
   }
   if (class->component == 0 || fill_array(request, class, object, outcome))
-    (void)store(request, records, class, object, outcome);
+    (void)result_store(request, records, class, object, &outcome->ref, outcome);
 }
 
 void result_fill(const struct jvm_request *request, const struct jvm_records *records,
@@ -177,6 +176,9 @@ void result_fill(const struct jvm_request *request, const struct jvm_records *re
     fill_scalar(declared->kind, value, &outcome->value);
   } else if (value->l == NULL) {
     outcome->is_null = true;
+  } else if (request->operation->by_value) {
+    result_fill_by_value(request, records, value->l, outcome);
+    (*request->thread->env)->DeleteLocalRef(request->thread->env, value->l);
   } else {
     fill_object(request, records, declared, value->l, outcome);
     (*request->thread->env)->DeleteLocalRef(request->thread->env, value->l);

@@ -30,6 +30,7 @@
   X(list, "java/util/List")                                                                                  \
   X(long, "java/lang/Long")                                                                                  \
   X(map, "java/util/Map")                                                                                    \
+  X(map_entry, "java/util/Map$Entry")                                                                        \
   X(object, "java/lang/Object")                                                                              \
   X(runtime, "java/lang/Runtime")                                                                            \
   X(runtime_exception, "java/lang/RuntimeException")                                                         \
@@ -50,10 +51,15 @@
   X(class_get_declared_fields, class, "getDeclaredFields", "()[Ljava/lang/reflect/Field;")                   \
   X(class_loader_get_unnamed_module, class_loader, "getUnnamedModule", "()Ljava/lang/Module;")               \
   X(collection_add, collection, "add", "(Ljava/lang/Object;)Z")                                              \
+  X(collection_size, collection, "size", "()I")                                                              \
+  X(collection_to_array, collection, "toArray", "()[Ljava/lang/Object;")                                     \
   X(double_value, double, "doubleValue", "()D")                                                              \
   X(float_value, float, "floatValue", "()F")                                                                 \
   X(integer_value, integer, "intValue", "()I")                                                               \
   X(long_value, long, "longValue", "()J")                                                                    \
+  X(map_entry_get_key, map_entry, "getKey", "()Ljava/lang/Object;")                                          \
+  X(map_entry_get_value, map_entry, "getValue", "()Ljava/lang/Object;")                                      \
+  X(map_entry_set, map, "entrySet", "()Ljava/util/Set;")                                                     \
   X(map_put, map, "put", "(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;")                         \
   X(runtime_add_shutdown_hook, runtime, "addShutdownHook", "(Ljava/lang/Thread;)V")                          \
   X(runtime_exit, runtime, "exit", "(I)V")                                                                   \

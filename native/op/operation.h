@@ -14,6 +14,7 @@ enum op_command { OP_DELETE_OBJECT, OP_DELETE_SESSION, OP_GC, OP_PING };
 struct operation {
   enum op_kind kind;
   bool base64_result; /* the request asks for byte[] results in base64 */
+  bool by_value;      /* arrays, collections and maps come back whole, as an OP_LIST, OP_MAP or OP_PACKED */
 
   /* OP_NEW, OP_CALL, OP_GET, OP_PUT */
   struct text type;   /* as the caller wrote it */
