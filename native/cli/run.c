@@ -14,6 +14,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* Values inside one another are walked on the stack of a Java thread, which is 1 MiB. */
+enum { BY_VALUE_DEPTH_MAX = 512 };
+
 struct run {
   struct run_options options;
   struct uuid uuid;
@@ -87,6 +90,7 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
   struct rpc_peer_config config = {
       .uuid = run->uuid,
       .name = options->name,
+      .version = JPEER_VERSION,
       .policy = run->policy,
       .catalog = run->catalog,
       .limits = {.max_depth = options->depth_max,
@@ -96,7 +100,10 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
                  .session_ttl_ms = options->session_ttl_ms,
                  .message_max = options->message_max,
                  .java = {.inline_array_max = options->array_value_max,
-                          .stack_frames_max = options->stack_frames_max}},
+                          .stack_frames_max = options->stack_frames_max,
+                          .by_value_depth_max = options->depth_max < BY_VALUE_DEPTH_MAX
+                                                    ? options->depth_max
+                                                    : BY_VALUE_DEPTH_MAX}},
       .compat_pal = options->compat_pal,
   };
   status = rpc_peer_create(&config, &run->peer, error);

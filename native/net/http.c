@@ -67,6 +67,21 @@ static enum step begin_call(struct connection *connection, const struct http_wis
   return STEP_AGAIN;
 }
 
+static enum step send_document(struct connection *connection)
+{
+  const struct rpc_service *service = crew_service(connection->table->crew);
+  if (service->document == NULL) {
+    struct http_answer answer = {.status = 404, .reason = "there is nothing at this path"};
+    http_write_answer(&connection->out, connection->manner, &answer);
+    return end_request(connection);
+  }
+  struct text document = service->document(service->context);
+  http_write_reply_head(&connection->out, connection->manner, 200, document.len, NULL);
+  if (!connection->manner.is_head)
+    buffer_append_text(&connection->out, document);
+  return end_request(connection);
+}
+
 static enum step act(struct connection *connection, const struct http_request *request,
                      const struct http_wish *wish, size_t head_length)
 {
@@ -75,6 +90,9 @@ static enum step act(struct connection *connection, const struct http_request *r
   case HTTP_UPGRADE:
     connection->in_used += head_length;
     return upgrade(connection, request->fields[HTTP_FIELD_WS_KEY]);
+  case HTTP_DOCUMENT:
+    connection->in_used += head_length;
+    return send_document(connection);
   case HTTP_CALL:
     connection->in_used += head_length;
     return begin_call(connection, wish);

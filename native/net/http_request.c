@@ -362,6 +362,19 @@ static void judge_call(const struct http_request *request, struct text procedure
     wish->action = HTTP_CALL;
 }
 
+/* The document that OpenRPC's tools look for at this path. */
+static void judge_document(const struct http_request *request, struct http_wish *wish)
+{
+  if (is_of_another_site(request))
+    answer(wish, 403, "web pages of other origins are not served");
+  else if (http_has_body(request))
+    answer(wish, 400, "a GET of the description has no body");
+  else if (wish->refuses_json)
+    answer(wish, 406, "answers are application/json");
+  else
+    wish->action = HTTP_DOCUMENT;
+}
+
 static bool asks_for_websocket(const struct http_request *request)
 {
   return !is_absent(request->fields[HTTP_FIELD_UPGRADE]) &&
@@ -409,6 +422,9 @@ void http_judge(const struct http_request *request, const struct http_site *site
   wish->query = query;
   if (is_service_path(path, site))
     judge_method(request, message_max, wish);
+  else if (text_equal(path, TEXT("/openrpc.json")) && !asks_for_websocket(request) &&
+           (request->method == HTTP_GET || request->method == HTTP_HEAD))
+    judge_document(request, wish);
   else if (request->method == HTTP_GET && !asks_for_websocket(request) && !is_absent(wish->procedure))
     judge_call(request, wish->procedure, wish);
   else

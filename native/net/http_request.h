@@ -5,7 +5,8 @@
  * and the answers that are no JSON-RPC. Pure functions, any thread.
  *
  * Paths: "/" and the prefix ("/rpc"), with or without a query, for POST and WebSocket; one more component
- * names a procedure that GET calls (JSON-RPC 1.1, 6.3), but for the reserved ones; all else is 404.
+ * names a procedure that GET calls (JSON-RPC 1.1, 6.3), but for the reserved ones, of which /openrpc.json is
+ * the description of the service; all else is 404.
  *
  * Browsers: any web page can reach a port of the loopback address, and nobody is asked for a password here.
  * So a request with an Origin is refused (403) unless the origin is this very server, as its Host names it;
@@ -26,10 +27,11 @@ struct http_site {
 };
 
 enum http_action {
-  HTTP_SERVE,   /* a POST: read the body, serve it */
-  HTTP_CALL,    /* a GET that names a procedure */
-  HTTP_UPGRADE, /* a WebSocket handshake that is right */
-  HTTP_ANSWER   /* answer with the status */
+  HTTP_SERVE,    /* a POST: read the body, serve it */
+  HTTP_CALL,     /* a GET that names a procedure */
+  HTTP_DOCUMENT, /* a GET of /openrpc.json: the description of the service */
+  HTTP_UPGRADE,  /* a WebSocket handshake that is right */
+  HTTP_ANSWER    /* answer with the status */
 };
 
 struct http_answer {

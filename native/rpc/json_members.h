@@ -6,7 +6,7 @@
  */
 #include "json/reader.h"
 
-enum { RPC_MEMBERS_MAX = 8 };
+enum { RPC_MEMBERS_MAX = 12 };
 
 struct rpc_members {
   bool has[RPC_MEMBERS_MAX];

@@ -104,7 +104,26 @@ static void write_json_list(struct buffer *out, const struct op_value *value)
   buffer_append_char(out, ']');
 }
 
-/* The JSON text of a value. Refs and maps do not come back by value, so they have no text. */
+static void write_json_map(struct buffer *out, const struct op_value *value)
+{
+  buffer_append_char(out, '{');
+  for (size_t i = 0; i < value->map.count; i++) {
+    if (i > 0)
+      buffer_append_char(out, ',');
+    json_write_string(out, value->map.entries[i].key);
+    buffer_append_char(out, ':');
+    write_json_value(out, &value->map.entries[i].value);
+  }
+  buffer_append_char(out, '}');
+}
+
+static void write_json_ref(struct buffer *out, uint32_t ref)
+{
+  BUFFER_LITERAL(out, "{\"ref\":");
+  json_write_integer(out, ref);
+  buffer_append_char(out, '}');
+}
+
 static void write_json_value(struct buffer *out, const struct op_value *value)
 {
   switch (value->kind) {
@@ -133,9 +152,13 @@ static void write_json_value(struct buffer *out, const struct op_value *value)
   case OP_PACKED:
     write_json_packed(out, value);
     break;
-  case OP_NULL:
   case OP_REF:
+    write_json_ref(out, value->ref);
+    break;
   case OP_MAP:
+    write_json_map(out, value);
+    break;
+  case OP_NULL:
     BUFFER_LITERAL(out, "null");
     break;
   }
@@ -243,6 +266,14 @@ void rpc_result_write(struct buffer *out, const struct outcome *outcome, const s
   buffer_append_char(out, '}');
   write_from(out, answer);
   buffer_append_char(out, '}');
+}
+
+void rpc_plain_result_write(struct buffer *out, const struct outcome *outcome)
+{
+  if (outcome->kind == OUTCOME_VALUE && outcome->has_value)
+    write_json_value(out, &outcome->value);
+  else
+    BUFFER_LITERAL(out, "null");
 }
 
 static void write_text_or_null(struct buffer *out, struct text t)

@@ -293,7 +293,7 @@ static enum jp_status decode_2_0(struct params_reader *reader, const struct rpc_
     return fail(reader, "Params are missing");
   if (request->params.kind != JSON_KIND_OBJECT)
     return fail(reader, "'params' must be an object: parameters by position are not taken");
-  rpc_members_collect(request->params, rpc_param_names, RPC_PARAMS, &reader->members);
+  rpc_members_collect(request->params, rpc_param_names, RPC_OPERATION_PARAMS, &reader->members);
   if (reader->members.repeated >= 0) {
     outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
                  "'%s' is given twice in params", rpc_param_names[reader->members.repeated].data);

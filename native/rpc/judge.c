@@ -80,6 +80,11 @@ static enum jp_status deny(const struct rpc_judge *judge, struct text class_name
   return JP_DENIED;
 }
 
+enum policy_channel rpc_judge_channel(const struct rpc_judge *judge)
+{
+  return channels[judge->channel];
+}
+
 enum jp_status rpc_judge_names(const struct rpc_judge *judge, const struct operation *operation,
                                struct arena *arena, struct outcome *outcome)
 {

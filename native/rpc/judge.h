@@ -31,6 +31,9 @@ struct rpc_judge {
   const struct rpc_session_key *session; /* for the log */
 };
 
+/* The channel as the policy knows it. */
+enum policy_channel rpc_judge_channel(const struct rpc_judge *judge);
+
 /* Checks the type of an OP_NEW, OP_CALL, OP_GET or OP_PUT as text, and asks what its names alone decide.
  * Anything but JP_OK leaves an OUTCOME_ERROR. */
 enum jp_status rpc_judge_names(const struct rpc_judge *judge, const struct operation *operation,

@@ -136,6 +136,12 @@ static bool client_close(void *context, struct rpc_worker *worker, struct rpc_cl
 
 /* ---- */
 
+static struct text document(void *context)
+{
+  const struct rpc_peer *peer = context;
+  return openrpc_own_document(peer->openrpc);
+}
+
 static void fill_service(struct rpc_peer *peer)
 {
   peer->service = (struct rpc_service){.context = peer,
@@ -146,6 +152,7 @@ static void fill_service(struct rpc_peer *peer)
                                        .serve = rpc_peer_serve,
                                        .serve_ping = rpc_peer_serve_ping,
                                        .refuse = rpc_peer_refuse,
+                                       .document = document,
                                        .reject = rpc_peer_reject,
                                        .is_1_1 = rpc_peer_is_1_1};
 }
@@ -179,8 +186,22 @@ void rpc_peer_set_addresses(struct rpc_peer *peer, const char *const *addresses)
   peer->addresses = addresses;
 }
 
+static enum jp_status describe(struct rpc_peer *peer, struct jp_error *error)
+{
+  const struct openrpc_config config = {.uuid = peer->config.uuid,
+                                        .name = peer->config.name,
+                                        .version = peer->config.version,
+                                        .addresses = peer->addresses,
+                                        .policy = peer->config.policy,
+                                        .catalog = peer->config.catalog};
+  return openrpc_create(&config, &peer->openrpc, error);
+}
+
 enum jp_status rpc_peer_attach(struct rpc_peer *peer, struct jvm *jvm, struct jp_error *error)
 {
+  enum jp_status status = describe(peer, error);
+  if (status != JP_OK)
+    return status;
   peer->jvm = jvm;
   return rpc_sessions_start(peer->sessions, jvm, error);
 }
@@ -201,6 +222,7 @@ void rpc_peer_destroy(struct rpc_peer *peer)
   if (peer == NULL || (peer->sessions != NULL && !rpc_peer_detach(peer)))
     return;
   rpc_meta_destroy(peer->meta);
+  openrpc_destroy(peer->openrpc);
   rpc_sessions_destroy(peer->sessions);
   free(peer);
 }

@@ -25,6 +25,7 @@ struct rpc_limits {
 struct rpc_peer_config {
   struct uuid uuid;
   const char *name;
+  const char *version;     /* of the peer, as descriptions show it */
   struct policy *policy;   /* borrowed */
   struct catalog *catalog; /* borrowed; NULL: metadata is not served (tests) */
   struct rpc_limits limits;

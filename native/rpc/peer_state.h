@@ -5,6 +5,7 @@
 #include "rpc/describe.h"
 #include "rpc/execute.h"
 #include "rpc/meta.h"
+#include "rpc/openrpc.h"
 #include "rpc/peer.h"
 
 #include <stdatomic.h>
@@ -14,6 +15,7 @@ struct rpc_peer {
   struct jvm *jvm; /* NULL before rpc_peer_attach */
   struct rpc_sessions *sessions;
   struct rpc_meta *meta; /* NULL: metadata is not served */
+  struct openrpc *openrpc;
   struct rpc_service service;
   const char *const *addresses; /* borrowed, NULL-terminated; NULL: none were said */
 };

@@ -4,7 +4,8 @@ const struct text rpc_param_names[RPC_PARAMS] = {
     [RPC_PARAM_TYPE] = TEXT("type"),         [RPC_PARAM_METHOD] = TEXT("method"),
     [RPC_PARAM_FIELD] = TEXT("field"),       [RPC_PARAM_INSTANCE] = TEXT("instance"),
     [RPC_PARAM_ARGS] = TEXT("args"),         [RPC_PARAM_VALUE] = TEXT("value"),
-    [RPC_PARAM_ENCODING] = TEXT("encoding"),
+    [RPC_PARAM_ENCODING] = TEXT("encoding"), [RPC_PARAM_CLASSES] = TEXT("classes"),
+    [RPC_PARAM_OPENRPC] = TEXT("openrpc"),
 };
 
 #define REQUIRED .required = true
@@ -76,6 +77,20 @@ const struct rpc_procedure rpc_procedures[] = {
      .summary = "Describes the classes and members that the caller may use",
      .params = {NAMED(RPC_PARAM_METHOD, "fetch_classes_info"),
                 ARGS("The arguments, each an object with name, type and value")},
+     .param_count = 2,
+     .returns = RPC_WANTS_OBJECT},
+    {.name = TEXT("rpc.discover"),
+     .kind = RPC_PROCEDURE_DISCOVER,
+     .safety = RPC_SAFE_ALWAYS,
+     .summary = "Describes this service, or the Java members of classes as methods, as an OpenRPC document",
+     .params = {{.param = RPC_PARAM_CLASSES,
+                 .wants = RPC_WANTS_LIST,
+                 .summary =
+                     "Patterns of the classes to describe; * stands for anything without a dot, ** for "
+                     "anything"},
+                {.param = RPC_PARAM_OPENRPC,
+                 .wants = RPC_WANTS_BOOLEAN,
+                 .summary = "The form of the description; true, which is also what it is when left out"}},
      .param_count = 2,
      .returns = RPC_WANTS_OBJECT},
     {.name = TEXT("system.describe"),

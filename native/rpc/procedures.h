@@ -22,6 +22,9 @@ enum rpc_param {
   RPC_PARAM_ARGS,
   RPC_PARAM_VALUE,
   RPC_PARAM_ENCODING,
+  RPC_OPERATION_PARAMS, /* those before are the ones that an operation may have */
+  RPC_PARAM_CLASSES = RPC_OPERATION_PARAMS,
+  RPC_PARAM_OPENRPC,
   RPC_PARAMS
 };
 
@@ -62,7 +65,8 @@ enum rpc_safety {
 /* Which of the readers and writers serves it. */
 enum rpc_procedure_kind {
   RPC_PROCEDURE_OPERATION, /* one of the six: a struct operation, decoded by rpc/json_params.h */
-  RPC_PROCEDURE_DESCRIBE   /* system.describe */
+  RPC_PROCEDURE_DESCRIBE,  /* system.describe */
+  RPC_PROCEDURE_DISCOVER   /* rpc.discover */
 };
 
 struct rpc_procedure {

@@ -1,5 +1,6 @@
 #include "base/clock.h"
 #include "rpc/body_stream.h"
+#include "rpc/java_methods_decode.h"
 #include "rpc/json_params.h"
 #include "rpc/peer_state.h"
 #include "rpc/procedures.h"
@@ -22,6 +23,7 @@ struct serving {
   struct rpc_session *guest; /* a session that the request alone named, held until it is answered */
   struct rpc_session_key guest_key;
   struct rpc_from from;
+  bool by_value; /* its result is plain JSON */
 };
 
 /* ---- sessions ---- */
@@ -87,20 +89,24 @@ static void let_guest_go(struct serving *serving)
 
 /* ---- the six methods ---- */
 
+static struct rpc_judge judge_of(struct serving *serving)
+{
+  return (struct rpc_judge){.policy = serving->peer->config.policy,
+                            .names = &serving->worker->names,
+                            .channel = serving->client->channel,
+                            .session = serving->guest == NULL ? &serving->client->key : &serving->guest_key};
+}
+
 static void run_member(struct serving *serving, const struct operation *operation, struct outcome *outcome)
 {
   struct rpc_session *session;
   if (find_session(serving, true, &session, outcome) != JP_OK)
     return;
-  struct rpc_execution execution = {
-      .thread = serving->worker->thread,
-      .objects = rpc_session_objects(session),
-      .arena = &serving->worker->arena,
-      .limits = &serving->peer->config.limits.java,
-      .judge = {.policy = serving->peer->config.policy,
-                .names = &serving->worker->names,
-                .channel = serving->client->channel,
-                .session = serving->guest == NULL ? &serving->client->key : &serving->guest_key}};
+  struct rpc_execution execution = {.thread = serving->worker->thread,
+                                    .objects = rpc_session_objects(session),
+                                    .arena = &serving->worker->arena,
+                                    .limits = &serving->peer->config.limits.java,
+                                    .judge = judge_of(serving)};
   rpc_execute(&execution, operation, &serving->from, outcome);
   if (outcome->ref != 0)
     rpc_session_note_object(session);
@@ -248,6 +254,8 @@ static void write_answer(struct serving *serving, struct jsonrpc_response *respo
   }
   if (outcome->kind == OUTCOME_ERROR)
     write_error(response, outcome, &answer);
+  else if (serving->by_value)
+    rpc_plain_result_write(jsonrpc_result(response), outcome);
   else
     rpc_result_write(jsonrpc_result(response), outcome, &answer);
   if (is_too_long(serving))
@@ -280,6 +288,29 @@ static void describe(const struct rpc_peer *peer, struct jsonrpc_response *respo
   rpc_description_write(jsonrpc_result(response), &facts);
 }
 
+static void discover(struct serving *serving, struct jsonrpc_response *response)
+{
+  const struct rpc_judge judge = judge_of(serving);
+  size_t max = serving->reply_max > 0 ? serving->reply_max : serving->peer->config.limits.message_max;
+  struct outcome outcome;
+  if (openrpc_discover(serving->peer->openrpc, serving->request, rpc_judge_channel(&judge), max,
+                       &serving->worker->arena, jsonrpc_result(response), &outcome) != JP_OK)
+    write_answer(serving, response, &outcome);
+}
+
+/* One of the peer's own procedures by a bare name, or a Java member by its own. */
+static enum jp_status decode(struct serving *serving, struct operation *operation, struct outcome *outcome)
+{
+  struct text method = serving->request->method;
+  struct arena *arena = &serving->worker->arena;
+  if (method.len == 0 || memchr(method.data, '.', method.len) == NULL)
+    return rpc_params_decode(serving->request, arena, operation, outcome);
+  const struct rpc_judge judge = judge_of(serving);
+  serving->by_value = true;
+  return java_method_decode(serving->request, serving->peer->config.catalog, &judge, arena, operation,
+                            outcome);
+}
+
 static void handle(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response)
 {
   struct serving *serving = context;
@@ -287,11 +318,16 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
   struct outcome outcome = {.kind = OUTCOME_VOID};
   serving->request = request;
   serving->from = (struct rpc_from){0};
+  serving->by_value = false;
   if (is_description(request)) {
     describe(serving->peer, response);
     return;
   }
-  if (rpc_params_decode(request, &serving->worker->arena, &operation, &outcome) != JP_OK) {
+  if (text_equal(request->method, TEXT("rpc.discover"))) {
+    discover(serving, response);
+    return;
+  }
+  if (decode(serving, &operation, &outcome) != JP_OK) {
     write_answer(serving, response, &outcome);
     return;
   }

@@ -81,6 +81,9 @@ struct rpc_service {
   /* Answers every request of the message with -32000 and this text ("busy: ...", "the peer is shutting
    * down"). Any thread, no worker. */
   enum rpc_served (*refuse)(void *context, struct text message, const char *reason, struct buffer *out);
+  /* The service's own description as JSON, for GET /openrpc.json; borrowed, as long as the service. NULL:
+   * there is none. Any thread. */
+  struct text (*document)(void *context);
   /* An answer to what could not even be read as a message (-32700 or -32600 with id null and this text). Any
    * thread. */
   void (*reject)(void *context, int code, const char *reason, struct buffer *out);

@@ -9,12 +9,12 @@
 
 #include <cmocka.h>
 
-enum { MESSAGE_MAX = 1000, SERVE = -1, UPGRADE = -2, CALL = -3 };
+enum { MESSAGE_MAX = 1000, SERVE = -1, UPGRADE = -2, CALL = -3, DOCUMENT = -4 };
 
 struct sample {
   const char *line;   /* "POST /rpc" */
   const char *fields; /* beside Host: localhost:80 where has_host is not set */
-  int expected;       /* SERVE, UPGRADE, CALL or a status */
+  int expected;       /* SERVE, UPGRADE, CALL, DOCUMENT or a status */
 };
 
 #define JSON     "Content-Type: application/json\r\n"
@@ -94,7 +94,14 @@ static const struct sample CALLS[] = {
     {"GET /rpc/meta", "Origin: http://evil.test\r\n", 403},
     {"GET /rpc/a/b", "", 404},
     {"GET /a/b", "", 404},
-    {"GET /openrpc.json", "", 404},
+    {"GET /openrpc.json", "", DOCUMENT},
+    {"HEAD /openrpc.json?x", "", DOCUMENT},
+    {"GET /openrpc.json", "Accept: text/html\r\n", 406},
+    {"GET /openrpc.json", "Sec-Fetch-Site: cross-site\r\n", 403},
+    {"GET /openrpc.json", "Content-Length: 1\r\n", 400},
+    {"GET /openrpc.json", WS_ALL, 404},
+    {"POST /openrpc.json", JSON_ONE, 404},
+    {"GET /rpc/openrpc.json", "", CALL},
     {"GET /metrics", "", 404},
     {"GET /rpc/meta", WS_ALL, 404},
     {"HEAD /rpc/meta", "", 404},
@@ -189,7 +196,8 @@ static int judge(const struct sample *sample, const char *host, bool is_loopback
   assert_true(wish.action != HTTP_ANSWER ||
               wish.answer.has_allow == (wish.answer.status == 405 || wish.answer.status == 204));
   assert_true(wish.action != HTTP_ANSWER || wish.answer.has_ws_version == (wish.answer.status == 426));
-  static const int results[] = {[HTTP_SERVE] = SERVE, [HTTP_CALL] = CALL, [HTTP_UPGRADE] = UPGRADE};
+  static const int results[] = {
+      [HTTP_DOCUMENT] = DOCUMENT, [HTTP_SERVE] = SERVE, [HTTP_CALL] = CALL, [HTTP_UPGRADE] = UPGRADE};
   return wish.action == HTTP_ANSWER ? wish.answer.status : results[wish.action];
 }
 
