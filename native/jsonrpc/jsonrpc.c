@@ -148,6 +148,7 @@ static enum jsonrpc_handled handle_request(const struct jsonrpc_service *service
   struct jsonrpc_request *request = &envelope.request;
   struct jsonrpc_response response = begin_response(out, request->version, request->id);
   if (valid) {
+    request->arena = service->arena;
     request->only_safe = service->only_safe;
     request->may_stream = service->may_stream && !in_batch && !request->is_notification;
     response.may_stream = request->may_stream;
@@ -199,6 +200,71 @@ static enum jsonrpc_handled refuse_text(const struct jsonrpc_service *service, s
   return refuse(service, out, version, JSONRPC_PARSE_ERROR, text_of(detail));
 }
 
+/* ---- batches that run through the caller's map ---- */
+
+struct batch_item {
+  const struct jsonrpc_service *service;
+  struct json_value value;
+  struct arena arena;
+  struct buffer out;
+  enum jsonrpc_handled handled;
+};
+
+static void run_item(void *context)
+{
+  struct batch_item *item = context;
+  struct jsonrpc_service service = *item->service;
+  struct jsonrpc_stream unused;
+  service.arena = &item->arena;
+  item->handled = handle_request(&service, item->value, true, &item->out, &unused);
+}
+
+static void begin_items(const struct jsonrpc_service *service, struct json_value batch,
+                        struct batch_item *items, void **pointers)
+{
+  struct json_cursor cursor = json_enter(batch);
+  struct json_value element;
+  for (size_t i = 0; json_next_element(&cursor, &element); i++) {
+    items[i] = (struct batch_item){.service = service, .value = element, .handled = JSONRPC_NO_REPLY};
+    arena_init(&items[i].arena);
+    buffer_init(&items[i].out);
+    pointers[i] = &items[i];
+  }
+}
+
+static bool join_items(struct batch_item *items, size_t count, struct buffer *out)
+{
+  bool replied = false;
+  for (size_t i = 0; i < count; i++) {
+    if (items[i].handled != JSONRPC_NO_REPLY) {
+      buffer_append_char(out, replied ? ',' : '[');
+      buffer_append_text(out, buffer_text(&items[i].out));
+      replied = true;
+    }
+    out->failed = out->failed || items[i].out.failed;
+    arena_fini(&items[i].arena);
+    buffer_fini(&items[i].out);
+  }
+  return replied;
+}
+
+static enum jsonrpc_handled map_batch(const struct jsonrpc_service *service, struct json_value batch,
+                                      size_t count, struct buffer *out)
+{
+  struct batch_item *items = arena_calloc(service->arena, count, sizeof *items);
+  void **pointers = arena_calloc(service->arena, count, sizeof *pointers);
+  if (items == NULL || pointers == NULL) {
+    out->failed = true;
+    return JSONRPC_REPLY;
+  }
+  begin_items(service, batch, items, pointers);
+  service->map(service->map_context, run_item, pointers, count);
+  if (!join_items(items, count, out))
+    return JSONRPC_NO_REPLY;
+  buffer_append_char(out, ']');
+  return JSONRPC_REPLY;
+}
+
 static enum jsonrpc_handled handle_batch(const struct jsonrpc_service *service, struct json_value batch,
                                          struct buffer *out, struct jsonrpc_stream *stream)
 {
@@ -211,6 +277,8 @@ static enum jsonrpc_handled handle_batch(const struct jsonrpc_service *service, 
              service->max_batch);
     return refuse(service, out, JSONRPC_2_0, JSONRPC_INVALID_REQUEST, text_of(detail));
   }
+  if (service->map != NULL)
+    return map_batch(service, batch, count, out);
   size_t start = out->len;
   bool replied = false;
   struct json_cursor cursor = json_enter(batch);
@@ -235,7 +303,8 @@ enum jsonrpc_handled jsonrpc_handle(const struct jsonrpc_service *service, struc
                                     struct buffer *out, struct jsonrpc_stream *stream)
 {
   struct json_fault fault;
-  enum jp_status status = json_validate(message, service->limits, TEXT("params"), &fault);
+  enum jp_status status =
+      json_validate(message, service->limits, service->is_strict ? TEXT_ABSENT : TEXT("params"), &fault);
   if (status != JP_OK)
     return refuse_text(service, message, status, &fault, out);
   struct json_value root = json_root(message);

@@ -45,6 +45,7 @@ enum jsonrpc_version { JSONRPC_2_0, JSONRPC_1_1 };
 const char *jsonrpc_code_message(int code);
 
 struct jsonrpc_request {
+  struct arena *arena; /* for what lives as long as the request */
   enum jsonrpc_version version;
   bool is_notification; /* nobody gets an answer */
   bool only_safe;       /* came by HTTP GET: only a safe procedure may run (JSON-RPC 1.1, 6.3.2) */
@@ -85,6 +86,14 @@ struct jsonrpc_service {
   size_t max_batch;
   bool may_stream;
   bool only_safe; /* every request's */
+  bool is_strict; /* numbers have no suffixes, in params neither */
+  /*
+   * Runs run(items[i]) for every i and returns when all have ended, on any threads: each request of a batch
+   * then has an arena and a buffer of its own, and the answers are put in order afterwards. NULL: a batch
+   * runs in its order, here.
+   */
+  void (*map)(void *map_context, void (*run)(void *item), void *const *items, size_t count);
+  void *map_context;
 };
 
 enum jsonrpc_handled {
@@ -102,7 +111,7 @@ struct jsonrpc_stream {
 
 /*
  * Handles one message: a request, a notification or a batch. Appends the answer to out. A failed allocation
- * leaves out->failed. Deterministic: a batch is run in its order.
+ * leaves out->failed. Without a map a batch is run in its order.
  */
 enum jsonrpc_handled jsonrpc_handle(const struct jsonrpc_service *service, struct text message,
                                     struct buffer *out, struct jsonrpc_stream *stream) JP_MUST_CHECK;

@@ -1,0 +1,401 @@
+/* The public library: the examples of the specification and of jsonrpc2's README, compared as parsed JSON. */
+#include "include/jpeer/jsonrpc.h"
+#include "include/jpeer/jsonrpc_jansson.h"
+
+#include "tests/unit/unit.h"
+
+#include <jansson.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+enum { BATCH_MAX = 16, HANDLER_CODE = 123 };
+
+/* ---- the handlers that the examples call ---- */
+
+static int64_t integer_of(struct jp_json value)
+{
+  int64_t integer = 0;
+  jp_json_integer(value, &integer);
+  return integer;
+}
+
+static int subtract(struct jp_jsonrpc_call *call)
+{
+  int64_t minuend = integer_of(jp_jsonrpc_param(call, 0, "minuend"));
+  int64_t subtrahend = integer_of(jp_jsonrpc_param(call, 1, "subtrahend"));
+  jp_json_write_integer(jp_jsonrpc_result(call), minuend - subtrahend);
+  return 0;
+}
+
+static int sum(struct jp_jsonrpc_call *call)
+{
+  int64_t total = 0;
+  struct jp_json_cursor cursor = jp_json_enter(jp_jsonrpc_params(call));
+  struct jp_json value;
+  while (jp_json_next(&cursor, NULL, &value))
+    total += integer_of(value);
+  jp_json_write_integer(jp_jsonrpc_result(call), total);
+  return 0;
+}
+
+static int get_data(struct jp_jsonrpc_call *call)
+{
+  struct jp_json_writer *writer = jp_jsonrpc_result(call);
+  jp_json_begin_array(writer);
+  jp_json_write_string(writer, "hello");
+  jp_json_write_integer(writer, 5);
+  jp_json_end_array(writer);
+  return 0;
+}
+
+static int reverse(struct jp_jsonrpc_call *call)
+{
+  struct jp_json params = jp_jsonrpc_params(call);
+  struct jp_json_writer *writer = jp_jsonrpc_result(call);
+  jp_json_begin_array(writer);
+  for (size_t i = jp_json_count(params); i > 0; i--)
+    jp_json_write_value(writer, jp_json_at(params, i - 1));
+  jp_json_end_array(writer);
+  return 0;
+}
+
+static int log_out(struct jp_jsonrpc_call *call)
+{
+  jp_jsonrpc_error(call, HANDLER_CODE, "Not logged in");
+  return 0;
+}
+
+static int with_data(struct jp_jsonrpc_call *call)
+{
+  struct jp_json_writer *writer = jp_jsonrpc_error(call, JP_JSONRPC_INVALID_PARAMS, NULL);
+  jp_json_begin_object(writer);
+  jp_json_write_key(writer, "at");
+  jp_json_write_integer(writer, 1);
+  jp_json_end_object(writer);
+  return 0;
+}
+
+static int accept_all(struct jp_jsonrpc_call *call)
+{
+  jp_json_write_null(jp_jsonrpc_result(call));
+  return 0;
+}
+
+static int crash(struct jp_jsonrpc_call *call)
+{
+  jp_json_write_string(jp_jsonrpc_result(call), "half");
+  return jp_jsonrpc_fail(call, "no %s", "luck");
+}
+
+static int say_nothing(struct jp_jsonrpc_call *call)
+{
+  (void)call;
+  return 0;
+}
+
+static int write_rubbish(struct jp_jsonrpc_call *call)
+{
+  jp_json_write_raw(jp_jsonrpc_result(call), (struct jp_text){"{]", 2});
+  return 0;
+}
+
+static int two_values(struct jp_jsonrpc_call *call)
+{
+  struct jp_json_writer *writer = jp_jsonrpc_result(call);
+  jp_json_write_integer(writer, 1);
+  jp_json_write_integer(writer, 2);
+  return 0;
+}
+
+static int tree_sum(struct jp_jsonrpc_call *call)
+{
+  const json_t *params = jp_jansson_params(call);
+  const json_t *value;
+  size_t i;
+  json_int_t total = 0;
+  if (params == NULL)
+    return jp_jsonrpc_error_tree(call, JP_JSONRPC_INVALID_PARAMS, NULL, json_string("an array is wanted"));
+  json_array_foreach(params, i, value) total += json_integer_value(value);
+  return jp_jansson_result(call, json_pack("{s:I}", "total", total));
+}
+
+static const struct {
+  const char *name;
+  int (*run)(struct jp_jsonrpc_call *call);
+} methods[] = {
+    {"subtract", subtract},       {"sum", sum},
+    {"get_data", get_data},       {"foo", reverse},
+    {"Logout", log_out},          {"with_data", with_data},
+    {"update", accept_all},       {"notify_hello", accept_all},
+    {"notify_sum", accept_all},   {"crash", crash},
+    {"say_nothing", say_nothing}, {"rubbish", write_rubbish},
+    {"two_values", two_values},   {"tree_sum", tree_sum},
+};
+
+static atomic_int calls;
+
+static int handle(void *context, struct jp_jsonrpc_call *call)
+{
+  (void)context;
+  struct jp_text method = jp_jsonrpc_method(call);
+  atomic_fetch_add(&calls, 1);
+  for (size_t i = 0; i < COUNT_OF(methods); i++) {
+    if (method.len == strlen(methods[i].name) && memcmp(method.data, methods[i].name, method.len) == 0)
+      return methods[i].run(call);
+  }
+  jp_jsonrpc_error(call, JP_JSONRPC_METHOD_NOT_FOUND, NULL);
+  return 0;
+}
+
+/* ---- the examples ---- */
+
+#define PARSE_ERROR                                                                                          \
+  "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"Parse error\"},\"id\":null}"
+#define INVALID                                                                                              \
+  "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":\"Invalid Request\"},\"id\":null}"
+#define INTERNAL(id)                                                                                         \
+  "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32603,\"message\":\"Internal error\"},\"id\":" id "}"
+
+static const struct example {
+  const char *message;
+  const char *reply; /* NULL: none */
+} examples[] = {
+    /* JSON-RPC 2.0, 7 */
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"subtract\",\"params\":[42,23],\"id\":1}",
+     "{\"jsonrpc\":\"2.0\",\"result\":19,\"id\":1}"},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"subtract\",\"params\":[23,42],\"id\":2}",
+     "{\"jsonrpc\":\"2.0\",\"result\":-19,\"id\":2}"},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"subtract\",\"params\":{\"subtrahend\":23,\"minuend\":42},\"id\":3}",
+     "{\"jsonrpc\":\"2.0\",\"result\":19,\"id\":3}"},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"subtract\",\"params\":{\"minuend\":42,\"subtrahend\":23},\"id\":4}",
+     "{\"jsonrpc\":\"2.0\",\"result\":19,\"id\":4}"},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"update\",\"params\":[1,2,3,4,5]}", NULL},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"foobar\"}", NULL},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"foobar\",\"id\":\"1\"}",
+     "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32601,\"message\":\"Method not found\"},\"id\":\"1\"}"},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"foobar,\"params\":\"bar\",\"baz]", PARSE_ERROR},
+    {"{\"jsonrpc\":\"2.0\",\"method\":1,\"params\":\"bar\"}", INVALID},
+    {"[{\"jsonrpc\":\"2.0\",\"method\":\"sum\",\"params\":[1,2,4],\"id\":\"1\"},{\"jsonrpc\":\"2.0\","
+     "\"method\"]",
+     PARSE_ERROR},
+    {"[]", INVALID},
+    {"[1]", "[" INVALID "]"},
+    {"[1,2,3]", "[" INVALID "," INVALID "," INVALID "]"},
+    {"[{\"jsonrpc\":\"2.0\",\"method\":\"sum\",\"params\":[1,2,4],\"id\":\"1\"},"
+     "{\"jsonrpc\":\"2.0\",\"method\":\"notify_hello\",\"params\":[7]},"
+     "{\"jsonrpc\":\"2.0\",\"method\":\"subtract\",\"params\":[42,23],\"id\":\"2\"},"
+     "{\"foo\":\"boo\"},"
+     "{\"jsonrpc\":\"2.0\",\"method\":\"foo.get\",\"params\":{\"name\":\"myself\"},\"id\":\"5\"},"
+     "{\"jsonrpc\":\"2.0\",\"method\":\"get_data\",\"id\":\"9\"}]",
+     "[{\"jsonrpc\":\"2.0\",\"result\":7,\"id\":\"1\"},{\"jsonrpc\":\"2.0\",\"result\":19,\"id\":\"2\"}"
+     "," INVALID
+     ",{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32601,\"message\":\"Method not found\"},\"id\":\"5\"},"
+     "{\"jsonrpc\":\"2.0\",\"result\":[\"hello\",5],\"id\":\"9\"}]"},
+    {"[{\"jsonrpc\":\"2.0\",\"method\":\"notify_sum\",\"params\":[1,2,4]},"
+     "{\"jsonrpc\":\"2.0\",\"method\":\"notify_hello\",\"params\":[7]}]",
+     NULL},
+    /* jsonrpc-library-readme */
+    {"{\"jsonrpc\": \"2.0\", \"method\": \"foo\", \"params\": [1,2,3], \"id\": 1}",
+     "{\"jsonrpc\":\"2.0\",\"result\":[3,2,1],\"id\":1}"},
+    {"dummy", PARSE_ERROR},
+    {"{\"x\":42}", INVALID},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"Logout\",\"params\":[\"me\"],\"id\":1}",
+     "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":123,\"message\":\"Not logged in\"},\"id\":1}"},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"with_data\",\"id\":1}",
+     "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32602,\"message\":\"Invalid "
+     "params\",\"data\":{\"at\":1}},\"id\":1}"},
+    /* handlers that fail: the rest of the batch goes on */
+    {"[{\"jsonrpc\":\"2.0\",\"method\":\"crash\",\"id\":1},"
+     "{\"jsonrpc\":\"2.0\",\"method\":\"say_nothing\",\"id\":2},"
+     "{\"jsonrpc\":\"2.0\",\"method\":\"rubbish\",\"id\":3},"
+     "{\"jsonrpc\":\"2.0\",\"method\":\"two_values\",\"id\":4},"
+     "{\"jsonrpc\":\"2.0\",\"method\":\"sum\",\"params\":[1,2],\"id\":5}]",
+     "[" INTERNAL("1") "," INTERNAL("2") "," INTERNAL("3") "," INTERNAL(
+         "4") ",{\"jsonrpc\":\"2.0\",\"result\":3,\"id\":5}]"},
+    /* plain JSON: no suffixes */
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"sum\",\"params\":[1l],\"id\":1}", PARSE_ERROR},
+    /* JSON-RPC 1.1 */
+    {"{\"version\":\"1.1\",\"method\":\"sum\",\"params\":[17,25]}", "{\"version\":\"1.1\",\"result\":42}"},
+    {"{\"version\":\"1.1\",\"method\":\"Logout\",\"id\":[1]}",
+     "{\"version\":\"1.1\",\"id\":[1],\"error\":{\"name\":\"JSONRPCError\",\"code\":123,\"message\":\"Not "
+     "logged "
+     "in\"}}"},
+};
+
+static void assert_same_json(const struct jp_jsonrpc_reply *reply, const char *wanted, const char *message)
+{
+  json_t *got = json_loadb(reply->data, reply->len, 0, NULL);
+  json_t *expected = json_loads(wanted, 0, NULL);
+  assert_non_null(expected);
+  if (got == NULL || !json_equal(got, expected))
+    fail_msg("%s\n  gave   %.*s\n  wanted %s", message, (int)reply->len, reply->data, wanted);
+  json_decref(got);
+  json_decref(expected);
+}
+
+static void check_example(const struct jp_jsonrpc_config *config, const struct example *example)
+{
+  struct jp_jsonrpc_reply reply;
+  size_t length = strlen(example->message);
+  char *copy = unit_exact_copy(example->message, length);
+  enum jp_jsonrpc_status status =
+      jp_jsonrpc_handle(config, (struct jp_text){copy, length}, handle, NULL, &reply);
+  assert_int_equal(status, example->reply == NULL ? JP_JSONRPC_NO_REPLY : JP_JSONRPC_OK);
+  if (example->reply != NULL)
+    assert_same_json(&reply, example->reply, example->message);
+  else
+    assert_int_equal(reply.http_status, 204);
+  jp_jsonrpc_reply_free(&reply);
+  test_free(copy);
+}
+
+static void answers_the_examples(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(examples); i++)
+    check_example(NULL, &examples[i]);
+}
+
+/* ---- a map that runs everything at the same time ---- */
+
+struct job {
+  pthread_t thread;
+  void (*run)(void *item);
+  void *item;
+};
+
+static void *run_job(void *argument)
+{
+  struct job *job = argument;
+  job->run(job->item);
+  return NULL;
+}
+
+/* The last item first, so that the order of answers is not that of the calls. */
+static void map_threads(void *context, void (*run)(void *item), void *const *items, size_t count)
+{
+  struct job jobs[BATCH_MAX];
+  assert_true(count <= BATCH_MAX);
+  *(size_t *)context += count;
+  for (size_t i = count; i > 0; i--) {
+    jobs[i - 1] = (struct job){.run = run, .item = items[i - 1]};
+    assert_int_equal(pthread_create(&jobs[i - 1].thread, NULL, run_job, &jobs[i - 1]), 0);
+  }
+  for (size_t i = 0; i < count; i++)
+    pthread_join(jobs[i].thread, NULL);
+}
+
+static void answers_the_examples_through_a_map(void **state)
+{
+  (void)state;
+  size_t mapped = 0;
+  const struct jp_jsonrpc_config config = {.map = map_threads, .map_context = &mapped};
+  for (size_t i = 0; i < COUNT_OF(examples); i++)
+    check_example(&config, &examples[i]);
+  assert_int_equal(mapped, 1 + 3 + 6 + 2 + 5);
+}
+
+/* ---- the log, the limits, trees ---- */
+
+struct log {
+  int lines;
+  char last[200];
+};
+
+static void keep_line(void *context, const char *line)
+{
+  struct log *log = context;
+  log->lines++;
+  snprintf(log->last, sizeof log->last, "%s", line);
+}
+
+static enum jp_jsonrpc_status send(const struct jp_jsonrpc_config *config, const char *message,
+                                   struct jp_jsonrpc_reply *reply)
+{
+  return jp_jsonrpc_handle(config, (struct jp_text){message, strlen(message)}, handle, NULL, reply);
+}
+
+static void logs_what_failed(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *method;
+    const char *line;
+  } cases[] = {
+      {"crash", "the handler of crash failed: no luck"},
+      {"say_nothing", "the handler of say_nothing failed: it answered nothing"},
+      {"rubbish", "the handler of rubbish failed: what it wrote is not one JSON value"},
+  };
+  struct log log = {0};
+  const struct jp_jsonrpc_config config = {.log = keep_line, .log_context = &log};
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    char message[100];
+    struct jp_jsonrpc_reply reply;
+    snprintf(message, sizeof message, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\"}", cases[i].method);
+    assert_int_equal(send(&config, message, &reply), JP_JSONRPC_NO_REPLY); /* of notifications too */
+    assert_int_equal(log.lines, (int)i + 1);
+    assert_string_equal(log.last, cases[i].line);
+  }
+}
+
+static void never_calls_the_handler_for_what_is_no_request(void **state)
+{
+  (void)state;
+  static const char *const messages[] = {
+      "", " ", "dummy", "{\"x\":42}", "[]", "[1]", "{\"jsonrpc\":\"2.0\"}"};
+  int before = atomic_load(&calls);
+  for (size_t i = 0; i < COUNT_OF(messages); i++) {
+    struct jp_jsonrpc_reply reply;
+    assert_int_equal(send(NULL, messages[i], &reply), JP_JSONRPC_OK);
+    jp_jsonrpc_reply_free(&reply);
+  }
+  assert_int_equal(atomic_load(&calls), before);
+}
+
+static void keeps_to_the_limits(void **state)
+{
+  (void)state;
+  const struct jp_jsonrpc_config config = {.max_depth = 3, .max_batch = 2};
+  static const char *const messages[] = {
+      "[1,2,3]", "{\"jsonrpc\":\"2.0\",\"method\":\"sum\",\"params\":[[[1]]],\"id\":1}"};
+  for (size_t i = 0; i < COUNT_OF(messages); i++) {
+    struct jp_jsonrpc_reply reply;
+    assert_int_equal(send(&config, messages[i], &reply), JP_JSONRPC_OK);
+    assert_same_json(&reply, INVALID, messages[i]);
+    jp_jsonrpc_reply_free(&reply);
+  }
+}
+
+static void gives_handlers_trees(void **state)
+{
+  (void)state;
+  static const struct example cases[] = {
+      {"{\"jsonrpc\":\"2.0\",\"method\":\"tree_sum\",\"params\":[1,2,3],\"id\":1}",
+       "{\"jsonrpc\":\"2.0\",\"result\":{\"total\":6},\"id\":1}"},
+      {"{\"jsonrpc\":\"2.0\",\"method\":\"tree_sum\",\"id\":1}",
+       "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32602,\"message\":\"Invalid params\",\"data\":\"an array "
+       "is "
+       "wanted\"},\"id\":1}"},
+      {"{\"jsonrpc\":\"2.0\",\"method\":\"tree_sum\",\"params\":[99999999999999999999],\"id\":1}",
+       "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32602,\"message\":\"Invalid params\",\"data\":\"an array "
+       "is "
+       "wanted\"},\"id\":1}"},
+  };
+  const struct jp_jsonrpc_config config = {.codec = &jp_jsonrpc_jansson};
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    check_example(&config, &cases[i]);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(answers_the_examples),
+      cmocka_unit_test(answers_the_examples_through_a_map),
+      cmocka_unit_test(logs_what_failed),
+      cmocka_unit_test(never_calls_the_handler_for_what_is_no_request),
+      cmocka_unit_test(keeps_to_the_limits),
+      cmocka_unit_test(gives_handlers_trees),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
