@@ -1,0 +1,131 @@
+"""The installed library: the examples of docs/jsonrpc-library.md are taken out of the page, built and run.
+
+usage: test_library.py BUILD_FOLDER PAGE
+"""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+BUILD = Path(sys.argv[1])
+PAGE = Path(sys.argv[2])
+SECONDS = 60
+SUBTRACT = {"jsonrpc": "2.0", "id": 1, "method": "subtract", "params": [42, 23]}
+PACKAGE = """\
+cmake_minimum_required(VERSION 3.25)
+project(example C CXX)
+find_package(jpeer-jsonrpc 1.0 REQUIRED)
+foreach(kind jsonrpc jsonrpc-static)
+  add_executable(stdio-${kind} stdio.c)
+  target_link_libraries(stdio-${kind} PRIVATE jpeer::${kind})
+endforeach()
+add_executable(header header.cpp)
+target_compile_options(header PRIVATE -Wall -Wextra -Wpedantic -Werror)
+target_link_libraries(header PRIVATE jpeer::jsonrpc)
+"""
+HEADER = """\
+#include <jpeer/jsonrpc.h>
+int main() { return jp_jsonrpc_library_version() == JP_JSONRPC_VERSION_MAJOR * 1000 + JP_JSONRPC_VERSION_MINOR ? 0 : 1; }
+"""
+
+
+def run(*command, **options):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=SECONDS, check=False,
+                          **options)
+    assert done.returncode == 0, (command, done.stdout, done.stderr)
+    return done.stdout
+
+
+class Library(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="jpeer-library-")
+        cls.root = Path(cls.folder.name)
+        cls.prefix = cls.root / "prefix"
+        run("cmake", "--install", BUILD, "--component", "jsonrpc", "--prefix", cls.prefix)
+        page = PAGE.read_text(encoding="utf-8")
+        for name, source in re.findall(r"<!-- example: (\S+) -->\n```c\n(.*?)```", page, re.DOTALL):
+            (cls.root / name).write_text(source, encoding="utf-8")
+        packages = next(cls.prefix.rglob("pkgconfig"))
+        cls.libraries = packages.parent
+        cls.environment = {**os.environ, "PKG_CONFIG_PATH": str(packages), "LD_LIBRARY_PATH": str(cls.libraries)}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def build(self, name):
+        flags = run("pkg-config", "--cflags", "--libs", "jpeer-jsonrpc", env=self.environment).split()
+        program = self.root / name.removesuffix(".c")
+        run("cc", "-Wall", "-Wextra", "-Werror", self.root / name, "-o", program, *flags)
+        return program
+
+    def exchange(self, program, *lines):
+        output = run(program, input="".join(line + "\n" for line in lines), env=self.environment)
+        return [json.loads(line) for line in output.splitlines()]
+
+    def check_server(self, program):
+        notification = {"jsonrpc": "2.0", "method": "subtract", "params": [1, 2]}
+        named = {"jsonrpc": "2.0", "id": "x", "method": "subtract", "params": {"subtrahend": 23, "minuend": 42}}
+        replies = self.exchange(program, json.dumps(SUBTRACT), json.dumps(notification), json.dumps(named), "dummy",
+                                json.dumps([SUBTRACT, {"jsonrpc": "2.0", "id": 2, "method": "other"}]))
+        self.assertEqual([
+            {"jsonrpc": "2.0", "id": 1, "result": 19},
+            {"jsonrpc": "2.0", "id": "x", "result": 19},
+            {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}},
+            [{"jsonrpc": "2.0", "id": 1, "result": 19},
+             {"jsonrpc": "2.0", "id": 2, "error": {"code": -32601, "message": "Method not found"}}],
+        ], replies)
+
+    def test_the_server_over_stdio_is_short_and_runs(self):
+        lines = (self.root / "stdio.c").read_text(encoding="utf-8").rstrip().split("\n")
+        self.assertLessEqual(len([line for line in lines if line.strip()]), 30)
+        self.check_server(self.build("stdio.c"))
+
+    def test_the_server_over_tcp(self):
+        with subprocess.Popen([self.build("tcp.c")], stdout=subprocess.PIPE, env=self.environment) as server:
+            port = int(server.stdout.readline())
+            for number in (1, 2):
+                with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as connection:
+                    connection.sendall(json.dumps(SUBTRACT).encode() + b"\n")
+                    reply = json.loads(connection.makefile().readline())
+                self.assertEqual({"method": "subtract", "params": [42, 23], "served": number}, reply["result"])
+            server.kill()
+
+    def test_the_client(self):
+        reply = [{"jsonrpc": "2.0", "id": 2, "error": {"code": -32601, "message": "Method not found"}},
+                 {"jsonrpc": "2.0", "id": 1, "result": 19}]
+        lines = run(self.build("client.c"), input=json.dumps(reply) + "\n", env=self.environment).splitlines()
+        self.assertEqual([SUBTRACT, {"jsonrpc": "2.0", "id": 2, "method": "nothing"}], json.loads(lines[0]))
+        self.assertEqual(["nothing: error -32601 \"Method not found\"", "the difference: 19"], lines[1:])
+
+    def test_the_cmake_package_with_c_and_cxx(self):
+        source = self.root / "package"
+        source.mkdir()
+        shutil.copy(self.root / "stdio.c", source)
+        (source / "CMakeLists.txt").write_text(PACKAGE, encoding="utf-8")
+        (source / "header.cpp").write_text(HEADER, encoding="utf-8")
+        build = source / "build"
+        run("cmake", "-S", source, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        run("cmake", "--build", build)
+        run(build / "header")
+        for kind in ("jsonrpc", "jsonrpc-static"):
+            self.check_server(build / f"stdio-{kind}")
+
+    def test_the_libraries_export_public_names_only(self):
+        for options, name in ((["-D"], "libjpeer-jsonrpc.so"), (["-g"], "libjpeer-jsonrpc.a")):
+            symbols = run("nm", *options, "--defined-only", self.libraries / name).splitlines()
+            names = [line.split()[-1] for line in symbols if len(line.split()) == 3]
+            self.assertIn("jp_jsonrpc_handle", names)
+            self.assertEqual([], [name for name in names if not name.startswith("jp_")])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
