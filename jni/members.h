@@ -73,7 +73,8 @@ struct jvm_request {
   const struct jvm_guard *guard; /* NULL: everything is allowed */
 };
 
-/* Frames local references. JP_NO_MEMORY. */
+/* Frames local references, and takes back what an earlier call has done to the thread (an interrupt, a
+ * context class loader). JP_NO_MEMORY. */
 enum jp_status jvm_request_begin(struct jvm_thread *thread) JP_MUST_CHECK;
 void jvm_request_end(struct jvm_thread *thread);
 

@@ -24,7 +24,13 @@ static bool bind_thread_class(JNIEnv *env, struct jvm *jvm)
     return false;
   jvm->thread_new =
       (*env)->GetMethodID(env, jvm->thread_class, "<init>", "(Ljava/lang/String;Ljava/lang/ClassLoader;J)V");
-  return jvm->thread_new != NULL;
+  if (jvm->thread_new == NULL)
+    return false;
+  jvm->thread_restore = (*env)->GetMethodID(env, jvm->thread_class, "restore", "()V");
+  if (jvm->thread_restore == NULL)
+    return false;
+  jvm->thread_is_changed = (*env)->GetFieldID(env, jvm->thread_class, "isChanged", "Z");
+  return jvm->thread_is_changed != NULL;
 }
 
 enum jp_status jvm_peer_classes_define(struct jvm *jvm, JNIEnv *env, struct jp_error *error)

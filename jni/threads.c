@@ -47,12 +47,25 @@ uint16_t *jvm_thread_units(struct jvm_thread *thread, size_t count)
   return units;
 }
 
+/* An interrupt or a context class loader that an earlier call left here is not for this request. */
+static void restore_thread(struct jvm_thread *thread)
+{
+  JNIEnv *env = thread->env;
+  const struct jvm *jvm = thread->jvm;
+  if (thread->java_thread == NULL ||
+      !(*env)->GetBooleanField(env, thread->java_thread, jvm->thread_is_changed))
+    return;
+  (*env)->CallVoidMethod(env, thread->java_thread, jvm->thread_restore);
+  (void)throwable_take(thread, NULL);
+}
+
 enum jp_status jvm_request_begin(struct jvm_thread *thread)
 {
   if ((*thread->env)->PushLocalFrame(thread->env, REQUEST_REFERENCES) != 0) {
     (*thread->env)->ExceptionClear(thread->env);
     return JP_NO_MEMORY;
   }
+  restore_thread(thread);
   return JP_OK;
 }
 

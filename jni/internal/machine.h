@@ -24,6 +24,8 @@ struct jvm {
   jclass thread_class;
   jclass start_class;
   jmethodID thread_new;
+  jmethodID thread_restore;
+  jfieldID thread_is_changed;
 
   /* Owned by the member look-up, which makes it on first use under a lock of its own; never freed. */
   struct jvm_classes *classes;

@@ -2,6 +2,7 @@
 
 #include "jni/internal/strings.h"
 #include "jni/internal/throwables.h"
+#include "jni/members.h"
 #include "tests/unit/jni/with_jvm.h"
 
 #include <pthread.h>
@@ -15,9 +16,18 @@ static jclass threads_class(struct jvm_thread *thread)
   return (*thread->env)->FindClass(thread->env, "jpeer/test/Threads");
 }
 
-static void called_code_finds_its_classes(void **state)
+static void call(struct jvm_thread *thread, const char *name)
 {
-  (void)state;
+  JNIEnv *env = thread->env;
+  jclass class = threads_class(thread);
+  jmethodID id = (*env)->GetStaticMethodID(env, class, name, "()V");
+  assert_false(throwable_take(thread, NULL));
+  (*env)->CallStaticVoidMethod(env, class, id);
+  assert_false(throwable_take(thread, NULL));
+}
+
+static void assert_complaints(const char *expected)
+{
   JNIEnv *env = the_thread->env;
   jclass class = threads_class(the_thread);
   assert_false(throwable_take(the_thread, NULL));
@@ -27,8 +37,14 @@ static void called_code_finds_its_classes(void **state)
   assert_false(throwable_take(the_thread, NULL));
   struct arena arena;
   arena_init(&arena);
-  assert_text(jvm_string_get(the_thread, string, &arena), "");
+  assert_true(text_equal(jvm_string_get(the_thread, string, &arena), text_of(expected)));
   arena_fini(&arena);
+}
+
+static void called_code_finds_its_classes(void **state)
+{
+  (void)state;
+  assert_complaints("");
 }
 
 static void the_stack_is_small(void **state)
@@ -41,6 +57,25 @@ static void the_stack_is_small(void **state)
   jint depth = (*env)->CallStaticIntMethod(env, class, id);
   assert_false(throwable_take(the_thread, NULL));
   assert_in_range(depth, 1000, 60000);
+}
+
+static void a_request_finds_the_thread_as_it_was(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *method;
+    const char *complaints;
+  } spoilers[] = {{"interrupt", "interrupted; "}, {"dropLoader", "context class loader; "}};
+  for (size_t i = 0; i < sizeof spoilers / sizeof spoilers[0]; i++) {
+    assert_int_equal(jvm_request_begin(the_thread), JP_OK);
+    call(the_thread, spoilers[i].method);
+    assert_complaints(spoilers[i].complaints);
+    jvm_request_end(the_thread);
+
+    assert_int_equal(jvm_request_begin(the_thread), JP_OK);
+    assert_complaints("");
+    jvm_request_end(the_thread);
+  }
 }
 
 /* ---- spawning ---- */
@@ -135,6 +170,7 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(called_code_finds_its_classes),
       cmocka_unit_test(the_stack_is_small),
+      cmocka_unit_test(a_request_finds_the_thread_as_it_was),
       cmocka_unit_test(any_thread_can_spawn),
       cmocka_unit_test(many_come_and_go),
       cmocka_unit_test(a_sleeping_thread_is_not_exiting),

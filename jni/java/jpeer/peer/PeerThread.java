@@ -10,13 +10,37 @@ final class PeerThread extends Thread {
   private static final long STACK_BYTES = 1 << 20;
 
   private final long work;
+  private final ClassLoader ownContextClassLoader;
+
+  /* Whether called code has left something that the next call would meet. Read in C, at each request. */
+  private volatile boolean isChanged;
 
   /** @param work the address of what serve is to do; serve frees it */
   PeerThread(String name, ClassLoader contextClassLoader, long work) {
     super(null, null, name, STACK_BYTES, false);
     this.work = work;
+    this.ownContextClassLoader = contextClassLoader;
     setDaemon(true);
-    setContextClassLoader(contextClassLoader);
+    super.setContextClassLoader(contextClassLoader);
+  }
+
+  @Override
+  public void interrupt() {
+    super.interrupt();
+    isChanged = true;
+  }
+
+  @Override
+  public void setContextClassLoader(ClassLoader loader) {
+    super.setContextClassLoader(loader);
+    isChanged = true;
+  }
+
+  /** Takes back what a call has left: the next one on this thread may be another client's. */
+  private void restore() {
+    isChanged = false;
+    Thread.interrupted();
+    super.setContextClassLoader(ownContextClassLoader);
   }
 
   @Override

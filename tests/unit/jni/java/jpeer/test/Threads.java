@@ -19,6 +19,9 @@ public final class Threads {
     if (current.getContextClassLoader() != ClassLoader.getSystemClassLoader()) {
       complaints.append("context class loader; ");
     }
+    if (current.isInterrupted()) {
+      complaints.append("interrupted; ");
+    }
     try {
       Class.forName("jpeer.test.Nothing");
       java.lang.invoke.MethodHandles.lookup();
@@ -27,6 +30,14 @@ public final class Threads {
       complaints.append(e);
     }
     return complaints.toString();
+  }
+
+  public static void interrupt() {
+    Thread.currentThread().interrupt();
+  }
+
+  public static void dropLoader() {
+    Thread.currentThread().setContextClassLoader(null);
   }
 
   public static int depth() {
