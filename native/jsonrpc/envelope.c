@@ -123,9 +123,10 @@ static bool read_params(const struct members *members, struct envelope *envelope
 
 static bool read_peer_id(const struct members *members, struct arena *arena, struct envelope *envelope)
 {
-  if (!members->present[MEMBER_PEER_ID] || members->values[MEMBER_PEER_ID].kind != JSON_KIND_STRING)
+  if (!members->present[MEMBER_PEER_ID])
     return true;
-  envelope->request.peer_id = json_read_string(members->values[MEMBER_PEER_ID], arena);
+  struct json_value value = members->values[MEMBER_PEER_ID];
+  envelope->request.peer_id = value.kind == JSON_KIND_STRING ? json_read_string(value, arena) : value.span;
   if (envelope->request.peer_id.data == NULL)
     return fail(envelope, JSONRPC_INTERNAL_ERROR, "Out of memory");
   return true;

@@ -53,8 +53,8 @@ struct jsonrpc_request {
   bool has_params;
   struct json_value params; /* an array or an object, where has_params */
   struct text id;           /* as written, byte for byte; data NULL: none */
-  struct text peer_id;      /* the "peer-id" member where it is a string, unescaped; else data NULL */
-  bool may_stream;          /* jsonrpc_result_stream may be used: no batch, and the caller said so */
+  struct text peer_id; /* the "peer-id" member: a string unescaped, all else as it came; else data NULL */
+  bool may_stream;     /* jsonrpc_result_stream may be used: no batch, and the caller said so */
 };
 
 /* Where a handler puts its answer. Opaque; valid during the handler's call. */

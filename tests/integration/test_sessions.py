@@ -86,6 +86,12 @@ class Sessions(unittest.TestCase):
             self.assertEqual(seen["result"]["value"]["value"], "0")
             self.assert_unknown(other, number)
 
+    def test_a_peer_id_that_is_no_uuid_is_refused_on_zeromq(self):
+        with ZmqClient(self.peer) as client:
+            for wrong in ("me", 5, None, {}):
+                answer = client.request("new", {"type": LIST}, **{"peer-id": wrong})
+                self.assertEqual(answer["error"]["code"], -32600, wrong)
+
     def test_many_objects_and_their_refs(self):
         with WebSocketClient(self.peer) as client:
             numbers = [client.new(LIST) for _ in range(3000)]

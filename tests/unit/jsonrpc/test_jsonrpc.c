@@ -288,6 +288,7 @@ static const struct exchange envelopes[] = {
     {"{\"jsonrpc\":\"2.0\",\"method\":\"update\",\"params\":5}",
      NO_REQUEST("null", "The member params is neither an object nor an array")},
     {"{\"jsonrpc\":\"2.0\",\"method\":\"peer_id\",\"peer-id\":\"\\u0061b\",\"id\":1}", RESULT("1", "\"ab\"")},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"peer_id\",\"peer-id\":5,\"id\":1}", RESULT("1", "\"5\"")},
     {"[[]]", "[" NO_REQUEST("null", "The request is not an object") "]"},
     {"[{\"jsonrpc\":\"2.0\",\"method\":\"update\"},{\"jsonrpc\":\"2.0\",\"method\":\"sum\",\"params\":[4],"
      "\"id\":2},"
