@@ -10,7 +10,7 @@
 
 void members_session_init(struct members_session *session, struct jvm_thread *thread)
 {
-  *session = (struct members_session){.thread = thread, .limits = {1000, 50}};
+  *session = (struct members_session){.thread = thread, .limits = {1000, 50, 100}};
   assert_int_equal(jvm_objects_create(10000, &session->objects), JP_OK);
   arena_init(&session->arena);
 }
@@ -147,7 +147,9 @@ struct text members_run(struct members_session *session, const char *method, con
   struct operation operation;
   struct outcome outcome = {0};
   assert_int_equal(jvm_request_begin(session->thread), JP_OK);
-  if (rpc_params_decode(&request, &session->arena, &operation, &outcome) == JP_OK)
+  enum jp_status status = rpc_params_decode(&request, &session->arena, &operation, &outcome);
+  operation.by_value = session->by_value;
+  if (status == JP_OK)
     run(session, &operation, &outcome);
   assert_false((*session->thread->env)->ExceptionCheck(session->thread->env));
   jvm_request_end(session->thread);
@@ -155,7 +157,10 @@ struct text members_run(struct members_session *session, const char *method, con
   *ref = outcome.kind == OUTCOME_VALUE ? outcome.ref : 0;
   struct buffer out;
   buffer_init(&out);
-  describe(&out, &outcome);
+  if (session->by_value && outcome.kind != OUTCOME_ERROR)
+    rpc_plain_result_write(&out, &outcome);
+  else
+    describe(&out, &outcome);
   struct text described = arena_text(&session->arena, buffer_text(&out));
   buffer_fini(&out);
   return described;

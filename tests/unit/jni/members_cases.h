@@ -5,6 +5,7 @@
  * as one line of text:
  *
  *   void                                 int 8               java.lang.String "text"
+ *   [1,{"ref":2}] ref                    (by value: the JSON alone)
  *   java.lang.String null                fixtures.User ref   [I [1,2] ref
  *   -32602 argument 0: 300: out of       (errors: the beginning of code, throwable's type and message)
  *   -32000 java.lang.ArithmeticException: / by zero
@@ -28,6 +29,7 @@ struct members_session {
   struct jvm_objects *objects;
   struct jvm_limits limits;
   struct jvm_guard guard; /* where check is not NULL */
+  bool by_value;          /* of every operation */
   struct arena arena;
   struct {
     const char *name;

@@ -90,6 +90,63 @@ static void bytes_travel_as_base64_when_asked(void **state)
   MEMBERS_CHECK(&session, cases);
 }
 
+#define BY_VALUE(method, args, wanted) CALL("jpeer.members.Containers", method, args, wanted)
+
+static void containers_travel_by_value(void **state)
+{
+  (void)state;
+  static const struct members_case cases[] = {
+      BY_VALUE("keys", "[]", "{\"1\":\"c\",\"2.5\":true,\"null\":[1,2],\"text\":[null,\"x\"]}"),
+      BY_VALUE("shared", "[]", "[[1],[1]]"),
+      BY_VALUE("nested", "[3]", "[[[]]]"),
+      BY_VALUE("nested", "[4]", "-32000 the result is nested deeper than the limit of 3 levels (depth-max)"),
+      BY_VALUE("circle", "[]", "-32000 the result has a cycle"),
+      BY_VALUE("throwing", "[]", "-32000 java.lang.IllegalStateException: get"),
+      BY_VALUE("absent", "[]", "-32000 a collection's toArray gave null"),
+      CALL("jpeer.members.Deep", "nested", "[]", "-32000 the result has a cycle"),
+      CALL("fixtures.Arguments", "manyInts", "[5]", "[0,1,2,3,4]"),
+      CALL("fixtures.Calculator", "add", "[1,2]", "3"),
+      CALL("java.lang.System", "gc", "[]", "null"),
+      CALL("java.lang.System", "getProperty", "['no.such.property']", "null"),
+  };
+  session.by_value = true;
+  session.limits.by_value_depth_max = 3;
+  MEMBERS_CHECK(&session, cases);
+
+  session.limits.inline_array_max = 2;
+  static const struct members_case limited[] = {
+      BY_VALUE("lying", "[]", "-32000 the result has more than the limit of 2 elements (array-value-max)"),
+      BY_VALUE("shared", "[]", "-32000 the result has more than the limit of 2 elements (array-value-max)"),
+      CALL("fixtures.Arguments", "manyInts", "[3]", "-32000 the result has more than the limit of 2"),
+      CALL("fixtures.Arguments", "manyInts", "[2]", "[0,1]"),
+  };
+  MEMBERS_CHECK(&session, limited);
+  session.limits.inline_array_max = 1000;
+  session.limits.by_value_depth_max = 100;
+  session.by_value = false;
+}
+
+static void what_has_no_value_becomes_a_ref(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *method;
+    const char *params;
+  } cases[] = {
+      {"call", "{'type':'jpeer.members.Containers','method':'objectKeys'}"},
+      {"new", "{'type':'java.util.ArrayList'}"},
+      {"new", "{'type':'int[]','args':[2]}"},
+  };
+  session.by_value = true;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    uint32_t ref;
+    struct text got = members_run(&session, cases[i].method, cases[i].params, &ref);
+    assert_true(ref != 0);
+    assert_true(text_starts_with(got, TEXT("{\"ref\":")));
+  }
+  session.by_value = false;
+}
+
 static void throwables_become_errors(void **state)
 {
   (void)state;
@@ -234,6 +291,8 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(objects_keep_their_ref),
       cmocka_unit_test(arrays_travel_beside_their_ref),
       cmocka_unit_test(bytes_travel_as_base64_when_asked),
+      cmocka_unit_test(containers_travel_by_value),
+      cmocka_unit_test(what_has_no_value_becomes_a_ref),
       cmocka_unit_test(throwables_become_errors),
       cmocka_unit_test(hostile_objects_are_held_and_called),
       cmocka_unit_test(a_full_session_is_an_error),
