@@ -181,10 +181,16 @@ struct jp_text jp_json_writer_text(const struct jp_json_writer *writer)
   return (struct jp_text){writer->out->data + writer->start, writer->out->len - writer->start};
 }
 
+/* A value stands behind a comma, unless it is the first, or a key stands before it. */
+static bool follows_value(char last)
+{
+  return last != '[' && last != '{' && last != ':';
+}
+
 static struct buffer *next_value(struct jp_json_writer *writer)
 {
   struct buffer *out = writer->out;
-  if (out->len > writer->start && memchr("[{:,", out->data[out->len - 1], 4) == NULL)
+  if (out->len > writer->start && follows_value(out->data[out->len - 1]))
     buffer_append_char(out, ',');
   return out;
 }

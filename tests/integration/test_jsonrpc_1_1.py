@@ -1,0 +1,193 @@
+"""JSON-RPC 1.1 over HTTP: calls by GET, statuses and headers, with http.client and curl."""
+
+import http.client
+import json
+import subprocess
+import unittest
+import uuid
+from urllib.parse import urlencode, urlsplit
+
+from support.peer import Peer
+
+PING = {"version": "1.1", "method": "control", "params": ["ping"]}
+MAX_VALUE = {"void": False, "value": {"type": "int", "null": False, "value": "2147483647"}}
+
+
+class Http(unittest.TestCase):
+    options = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.peer = Peer(*cls.options)
+        cls.url = urlsplit(cls.peer.address("http"))
+
+    @classmethod
+    def tearDownClass(cls):
+        with cls.peer:
+            pass
+
+    def exchange(self, method, path, body=None, **headers):
+        connection = http.client.HTTPConnection(self.url.netloc, timeout=60)
+        try:
+            connection.request(method, path, body, {name.replace("_", "-"): text for name, text in headers.items()})
+            response = connection.getresponse()
+            return response, response.read().decode("utf-8")
+        finally:
+            connection.close()
+
+    def get(self, path, **headers):
+        return self.exchange("GET", path, **headers)
+
+    def post(self, message, **headers):
+        text = message if isinstance(message, str) else json.dumps(message)
+        return self.exchange("POST", self.url.path, text, Content_Type="application/json", **headers)
+
+    def result(self, path):
+        response, body = self.get(path)
+        self.assertEqual(200, response.status, body)
+        answer = json.loads(body)
+        self.assertEqual({"version", "result"}, set(answer))
+        self.assertEqual("1.1", answer["version"])
+        return answer["result"]
+
+    def check_error(self, exchanged, status, code):
+        response, body = exchanged
+        answer = json.loads(body)
+        self.assertEqual((status, code), (response.status, answer["error"]["code"]), body)
+        self.assertEqual("JSONRPCError", answer["error"]["name"])
+        self.assertNotIn("result", answer)
+        return response
+
+
+class Get(Http):
+    def test_safe_procedures_answer_from_the_address_bar(self):
+        for prefix in ("/rpc/", "/"):
+            self.assertEqual({"void": True}, self.result(prefix + "control?method=ping"))
+            self.assertEqual({"void": True}, self.result(prefix + "control?0=ping"))
+            self.assertEqual(MAX_VALUE, self.result(prefix + "get?type=java.lang.Integer&field=MAX_VALUE"))
+            self.assertEqual("1.0", self.result(prefix + "system.describe")["sdversion"])
+
+    def test_browsers_are_answered(self):
+        accept = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
+        response, _ = self.get("/rpc/control?method=ping", Accept=accept, Sec_Fetch_Site="none")
+        self.assertEqual(200, response.status)
+        self.assertEqual("application/json", response.getheader("Content-Type"))
+        self.assertEqual("no-store", response.getheader("Cache-Control"))
+        self.assertIsNotNone(response.getheader("Content-Length"))
+
+    def test_metadata_with_its_arguments_as_parameters(self):
+        query = urlencode([("method", "fetch_classes_info"), ("include_classes", "java.util.BitSet"),
+                           ("include_classes", "java.util.ArrayDeque"), ("compress_encode", "false"),
+                           ("merge_ancestry", "0")])
+        found = json.loads(self.result("/rpc/meta?" + query)["value"]["value"])
+        self.assertEqual(["java.util.ArrayDeque", "java.util.BitSet"], sorted(each["className"] for each in found))
+        one = json.loads(self.result("/rpc/meta?method=fetch_classes_info&include_classes=java.util.BitSet"
+                                     "&compress_encode=false")["value"]["value"])
+        self.assertEqual(["java.util.BitSet"], [each["className"] for each in one])
+
+    def test_text_becomes_what_the_parameter_wants(self):
+        session = str(uuid.uuid4())
+        _, body = self.post({"version": "1.1", "method": "new", "params": ["java.awt.Point", [3, 4]]}, peer_id=session)
+        ref = json.loads(body)["result"]["value"]["ref"]
+        _, body = self.get(f"/rpc/get?type=java.awt.Point&field=y&instance={ref}", peer_id=session)
+        self.assertEqual("4", json.loads(body)["result"]["value"]["value"])
+        self.check_error(self.get("/rpc/get?type=java.awt.Point&field=y&instance=four"), 500, 102)
+
+    def test_what_is_not_safe_needs_post(self):
+        for path in ("call?type=java.lang.Math&method=max&args=1", "new?type=java.util.ArrayList", "put?type=a&field=b&value=c",
+                     "control?method=gc", "control?method=delete_session", "control?0=DELETE_OBJECT", "call"):
+            with self.subTest(path):
+                response = self.check_error(self.get("/rpc/" + path), 405, 107)
+                self.assertEqual("POST", response.getheader("Allow"))
+
+    def test_errors(self):
+        for path, code in (("nothing", 105), ("system.nothing", 105), ("Get", 105), ("control", 102), ("control?Method=ping", 102),
+                           ("control?method=ping&0=ping", 102), ("control?method=bogus", 105), ("get?type=a&type=b&field=c", 102),
+                           ("get?type=no.such.Type&field=x", 105), ("get?type=java.lang.Integer&field=nothing", 105),
+                           ("meta?method=fetch_classes_info&compress_encode=maybe", 102)):
+            with self.subTest(path):
+                self.check_error(self.get("/rpc/" + path), 500, code)
+
+    def test_targets_that_cannot_be_read(self):
+        for path in ("/rpc/", "/rpc/meta/", "/rpc/%zz", "/rpc/control?method=%", "/rpc/control?=ping", "/rpc/control?method=%ff",
+                     "//"):
+            with self.subTest(path):
+                self.assertEqual(400, self.get(path)[0].status)
+        for path in ("/rpc/a/b", "/no/where", "/favicon.ico"):
+            with self.subTest(path):
+                self.assertEqual(404, self.get(path)[0].status)
+
+    def test_pages_of_other_sites_are_not_served(self):
+        for headers in ({"Origin": "http://evil.test"}, {"Host": "evil.test"}, {"Sec_Fetch_Site": "cross-site"}):
+            with self.subTest(headers):
+                self.assertEqual(403, self.get("/rpc/control?method=ping", **headers)[0].status)
+
+    def test_accept(self):
+        self.assertEqual(406, self.get("/rpc/control?method=ping", Accept="text/html")[0].status)
+        self.assertEqual(406, self.get("/rpc/control?method=ping", Accept="application/json;q=0")[0].status)
+
+    def test_many_calls_on_one_connection(self):
+        connection = http.client.HTTPConnection(self.url.netloc, timeout=60)
+        for path, status in (("control?method=ping", 200), ("nothing", 500), ("control?method=gc", 405), ("%", 400)) * 3:
+            connection.request("GET", "/rpc/" + path)
+            response = connection.getresponse()
+            response.read()
+            self.assertEqual(status, response.status)
+        connection.close()
+
+    def test_curl(self):
+        address = self.peer.address("http")
+        done = subprocess.run(["curl", "--silent", "--show-error", "--fail", "--max-time", "60", "--get", address + "/get",
+                               "--data-urlencode", "type=java.lang.Integer", "--data-urlencode", "field=MAX_VALUE"],
+                              check=True, stdout=subprocess.PIPE, text=True)
+        self.assertEqual(MAX_VALUE, json.loads(done.stdout)["result"])
+
+
+class Post(Http):
+    def test_statuses(self):
+        self.assertEqual(200, self.post(PING)[0].status)
+        self.check_error(self.post({**PING, "method": "nothing"}), 500, 105)
+        self.check_error(self.post('{"version":"1.1","method":'), 500, 101)
+        self.check_error(self.post({**PING, "params": 5}), 500, 102)
+        self.assertEqual(200, self.post({"jsonrpc": "2.0", "id": 1, "method": "nothing"})[0].status)
+        self.assertEqual(204, self.post({"jsonrpc": "2.0", "method": "nothing"})[0].status)
+
+    def test_accept_binds_1_1_alone(self):
+        self.assertEqual(406, self.post(PING, Accept="text/html")[0].status)
+        self.assertEqual(200, self.post(PING, Accept="text/html, application/*")[0].status)
+        old = {"jsonrpc": "2.0", "id": 1, "method": "control", "params": {"method": "ping"}}
+        self.assertEqual(200, self.post(old, Accept="text/html")[0].status)
+
+    def test_content_type(self):
+        body = json.dumps(PING)
+        self.assertEqual(415, self.exchange("POST", "/rpc", body, Content_Type="text/plain")[0].status)
+        self.assertEqual(200, self.exchange("POST", "/rpc", body, Content_Type="application/json; charset=utf-8")[0].status)
+
+    def test_chunked_metadata_in_the_envelope_of_1_1(self):
+        response, body = self.post({"version": "1.1", "id": [1], "method": "meta", "params": ["fetch_classes_info", [
+            {"name": "include_classes", "value": "java.util.BitSet"}, {"name": "compress_encode", "value": "false"}]]})
+        self.assertEqual(200, response.status, body)
+        answer = json.loads(body)
+        self.assertEqual(("1.1", [1]), (answer["version"], answer["id"]))
+        self.assertEqual("java.util.BitSet", json.loads(answer["result"]["value"]["value"])[0]["className"])
+
+
+class Prefix(Http):
+    options = ("--http-prefix", "/java/peer-1")
+
+    def test_the_service_is_there_and_at_the_root(self):
+        self.assertEqual("/java/peer-1", self.url.path)
+        self.assertEqual(200, self.post(PING)[0].status)
+        for path in ("/java/peer-1/control?method=ping", "/control?method=ping"):
+            self.assertEqual({"void": True}, self.result(path))
+        self.assertEqual(self.peer.address("http"), self.result("/java/peer-1/system.describe")["address"])
+
+    def test_the_standard_path_is_nothing_then(self):
+        self.assertEqual(404, self.get("/rpc/control?method=ping")[0].status)
+        self.assertEqual(404, self.exchange("POST", "/rpc", "{}", Content_Type="application/json")[0].status)
+
+
+del Http
+
+if __name__ == "__main__":
+    unittest.main()
