@@ -82,6 +82,18 @@ static enum step send_document(struct connection *connection)
   return end_request(connection);
 }
 
+static enum step send_help(struct connection *connection)
+{
+  const struct rpc_service *service = crew_service(connection->table->crew);
+  struct buffer words;
+  buffer_init(&words);
+  if (service->write_help != NULL)
+    service->write_help(service->context, &words);
+  http_write_text(&connection->out, connection->manner, buffer_text(&words));
+  buffer_fini(&words);
+  return end_request(connection);
+}
+
 static enum step act(struct connection *connection, const struct http_request *request,
                      const struct http_wish *wish, size_t head_length)
 {
@@ -90,6 +102,9 @@ static enum step act(struct connection *connection, const struct http_request *r
   case HTTP_UPGRADE:
     connection->in_used += head_length;
     return upgrade(connection, request->fields[HTTP_FIELD_WS_KEY]);
+  case HTTP_HELP:
+    connection->in_used += head_length;
+    return send_help(connection);
   case HTTP_DOCUMENT:
     connection->in_used += head_length;
     return send_document(connection);

@@ -83,6 +83,16 @@ void http_write_answer(struct buffer *out, struct http_manner manner, const stru
     BUFFER_LITERAL(out, "\r\n");
 }
 
+void http_write_text(struct buffer *out, struct http_manner manner, struct text words)
+{
+  write_status_line(out, manner, 200);
+  BUFFER_LITERAL(out, "Content-Type: text/plain; charset=utf-8\r\nContent-Length: ");
+  write_number(out, words.len);
+  BUFFER_LITERAL(out, "\r\n\r\n");
+  if (!manner.is_head)
+    buffer_append_text(out, words);
+}
+
 void http_write_reply_head(struct buffer *out, struct http_manner manner, int status, size_t length,
                            const struct uuid *kept)
 {

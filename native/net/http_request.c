@@ -425,6 +425,9 @@ void http_judge(const struct http_request *request, const struct http_site *site
   else if (text_equal(path, TEXT("/openrpc.json")) && !asks_for_websocket(request) &&
            (request->method == HTTP_GET || request->method == HTTP_HEAD))
     judge_document(request, wish);
+  else if (text_equal(path, TEXT("/help")) && !http_has_body(request) &&
+           (request->method == HTTP_GET || request->method == HTTP_HEAD))
+    wish->action = HTTP_HELP;
   else if (request->method == HTTP_GET && !asks_for_websocket(request) && !is_absent(wish->procedure))
     judge_call(request, wish->procedure, wish);
   else

@@ -29,6 +29,7 @@ struct http_site {
 enum http_action {
   HTTP_SERVE,    /* a POST: read the body, serve it */
   HTTP_CALL,     /* a GET that names a procedure */
+  HTTP_HELP,     /* a GET of /help: words for people */
   HTTP_DOCUMENT, /* a GET of /openrpc.json: the description of the service */
   HTTP_UPGRADE,  /* a WebSocket handshake that is right */
   HTTP_ANSWER    /* answer with the status */
@@ -70,6 +71,8 @@ struct http_manner {
 
 /* An answer that is no JSON-RPC, with its reason as text/plain. */
 void http_write_answer(struct buffer *out, struct http_manner manner, const struct http_answer *answer);
+/* 200 with a text for people. */
+void http_write_text(struct buffer *out, struct http_manner manner, struct text words);
 /* The head before a JSON-RPC answer of that length; kept may be NULL. 405 says that POST is allowed. */
 void http_write_reply_head(struct buffer *out, struct http_manner manner, int status, size_t length,
                            const struct uuid *kept);

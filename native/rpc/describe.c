@@ -63,6 +63,15 @@ struct text rpc_http_address(const char *const *addresses)
   return TEXT_ABSENT;
 }
 
+/* The scheme and the authority of an address. */
+static struct text origin_of(struct text address)
+{
+  size_t at = sizeof "http://" - 1;
+  while (at < address.len && address.data[at] != '/')
+    at++;
+  return text_slice(address, 0, at);
+}
+
 void rpc_description_write(struct buffer *out, const struct rpc_service_facts *facts)
 {
   char uuid[UUID_TEXT_LENGTH + 1];
@@ -75,8 +84,43 @@ void rpc_description_write(struct buffer *out, const struct rpc_service_facts *f
   write_member(out, "summary",
                TEXT("The objects of a Java virtual machine, to be created, called, read and "
                     "written from outside."));
-  if (address.data != NULL)
+  if (address.data != NULL) {
+    BUFFER_LITERAL(out, ",\"help\":");
+    buffer_append_char(out, '"');
+    buffer_append_text(out, origin_of(address));
+    BUFFER_LITERAL(out, "/help\"");
     write_member(out, "address", address);
+  }
   write_procedures(out);
   buffer_append_char(out, '}');
+}
+
+/* ---- for people ---- */
+
+static void write_help_of(struct buffer *out, const struct rpc_procedure *procedure)
+{
+  buffer_printf(out, "\n%s(", procedure->name.data);
+  for (size_t i = 0; i < procedure->param_count; i++)
+    buffer_printf(out, "%s%s%s", i > 0 ? ", " : "", rpc_param_names[procedure->params[i].param].data,
+                  procedure->params[i].required ? "" : "?");
+  buffer_printf(out, ")\n  %s.\n", procedure->summary);
+  for (size_t i = 0; i < procedure->param_count; i++)
+    buffer_printf(out, "    %s: %s\n", rpc_param_names[procedure->params[i].param].data,
+                  procedure->params[i].summary);
+}
+
+void rpc_help_write(struct buffer *out, const struct rpc_service_facts *facts)
+{
+  struct text address = rpc_http_address(facts->addresses);
+  if (address.data == NULL)
+    address = TEXT("");
+  buffer_printf(out, "%.*s: the objects of a Java virtual machine over JSON-RPC 2.0 and 1.1.\n\n",
+                TEXT_ARGS(facts->name));
+  buffer_printf(out,
+                "POST %.*s\n  {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":"
+                "\"ping\"}}\nGET %.*s/control?method=ping\n  for what only reads: get, meta, control with "
+                "method=ping, and the descriptions.\n",
+                TEXT_ARGS(address), TEXT_ARGS(address));
+  for (size_t i = 0; i < rpc_procedure_count; i++)
+    write_help_of(out, &rpc_procedures[i]);
 }

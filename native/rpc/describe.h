@@ -17,6 +17,9 @@ struct rpc_service_facts {
 /* The JSON object that system.describe gives. */
 void rpc_description_write(struct buffer *out, const struct rpc_service_facts *facts);
 
+/* The same for people, as plain text: what GET /help shows, which the description's `help` names. */
+void rpc_help_write(struct buffer *out, const struct rpc_service_facts *facts);
+
 /* The address that HTTP has among them; data NULL: none. */
 struct text rpc_http_address(const char *const *addresses);
 

@@ -142,6 +142,13 @@ static struct text document(void *context)
   return openrpc_own_document(peer->openrpc);
 }
 
+static void write_help(void *context, struct buffer *out)
+{
+  const struct rpc_peer *peer = context;
+  const struct rpc_service_facts facts = {peer->config.uuid, text_of(peer->config.name), peer->addresses};
+  rpc_help_write(out, &facts);
+}
+
 static void fill_service(struct rpc_peer *peer)
 {
   peer->service = (struct rpc_service){.context = peer,
@@ -153,6 +160,7 @@ static void fill_service(struct rpc_peer *peer)
                                        .serve_ping = rpc_peer_serve_ping,
                                        .refuse = rpc_peer_refuse,
                                        .document = document,
+                                       .write_help = write_help,
                                        .reject = rpc_peer_reject,
                                        .is_1_1 = rpc_peer_is_1_1};
 }

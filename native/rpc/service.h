@@ -84,6 +84,9 @@ struct rpc_service {
   /* The service's own description as JSON, for GET /openrpc.json; borrowed, as long as the service. NULL:
    * there is none. Any thread. */
   struct text (*document)(void *context);
+  /* What the service is and how it is called, as plain text for people: appended, for GET /help. NULL:
+   * nothing is said. Any thread. */
+  void (*write_help)(void *context, struct buffer *out);
   /* An answer to what could not even be read as a message (-32700 or -32600 with id null and this text). Any
    * thread. */
   void (*reject)(void *context, int code, const char *reason, struct buffer *out);

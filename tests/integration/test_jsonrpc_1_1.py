@@ -135,6 +135,12 @@ class Get(Http):
             self.assertEqual(status, response.status)
         connection.close()
 
+    def test_help_is_where_the_description_says(self):
+        address = self.result("/rpc/system.describe")["help"]
+        response, body = self.get(urlsplit(address).path)
+        self.assertEqual((200, "text/plain; charset=utf-8"), (response.status, response.getheader("Content-Type")))
+        self.assertIn("put(type, field, value, instance?)", body)
+
     def test_curl(self):
         address = self.peer.address("http")
         done = subprocess.run(["curl", "--silent", "--show-error", "--fail", "--max-time", "60", "--get", address + "/get",

@@ -9,12 +9,12 @@
 
 #include <cmocka.h>
 
-enum { MESSAGE_MAX = 1000, SERVE = -1, UPGRADE = -2, CALL = -3, DOCUMENT = -4 };
+enum { MESSAGE_MAX = 1000, SERVE = -1, UPGRADE = -2, CALL = -3, DOCUMENT = -4, HELP = -5 };
 
 struct sample {
   const char *line;   /* "POST /rpc" */
   const char *fields; /* beside Host: localhost:80 where has_host is not set */
-  int expected;       /* SERVE, UPGRADE, CALL, DOCUMENT or a status */
+  int expected;       /* SERVE, UPGRADE, CALL, DOCUMENT, HELP or a status */
 };
 
 #define JSON     "Content-Type: application/json\r\n"
@@ -95,6 +95,10 @@ static const struct sample CALLS[] = {
     {"GET /rpc/a/b", "", 404},
     {"GET /a/b", "", 404},
     {"GET /openrpc.json", "", DOCUMENT},
+    {"GET /help", "Accept: text/html\r\n", HELP},
+    {"HEAD /help?x", "", HELP},
+    {"GET /help", "Content-Length: 1\r\n", 404},
+    {"POST /help", JSON_ONE, 404},
     {"HEAD /openrpc.json?x", "", DOCUMENT},
     {"GET /openrpc.json", "Accept: text/html\r\n", 406},
     {"GET /openrpc.json", "Sec-Fetch-Site: cross-site\r\n", 403},
@@ -196,8 +200,11 @@ static int judge(const struct sample *sample, const char *host, bool is_loopback
   assert_true(wish.action != HTTP_ANSWER ||
               wish.answer.has_allow == (wish.answer.status == 405 || wish.answer.status == 204));
   assert_true(wish.action != HTTP_ANSWER || wish.answer.has_ws_version == (wish.answer.status == 426));
-  static const int results[] = {
-      [HTTP_DOCUMENT] = DOCUMENT, [HTTP_SERVE] = SERVE, [HTTP_CALL] = CALL, [HTTP_UPGRADE] = UPGRADE};
+  static const int results[] = {[HTTP_DOCUMENT] = DOCUMENT,
+                                [HTTP_HELP] = HELP,
+                                [HTTP_SERVE] = SERVE,
+                                [HTTP_CALL] = CALL,
+                                [HTTP_UPGRADE] = UPGRADE};
   return wish.action == HTTP_ANSWER ? wish.answer.status : results[wish.action];
 }
 

@@ -35,6 +35,7 @@ static void says_who_it_is_and_where(void **state)
   assert_member(root, "name", "a \"peer\"");
   assert_member(root, "id", "urn:uuid:11111111-2222-3333-4444-555555555555");
   assert_member(root, "address", "http://h:1/rpc");
+  assert_member(root, "help", "http://h:1/help");
   unsigned major;
   unsigned minor;
   char rest;
@@ -49,6 +50,7 @@ static void has_no_address_where_there_is_none(void **state)
   static const char *const addresses[] = {"tcp://h:2", NULL};
   json_t *root = describe(addresses);
   assert_null(json_object_get(root, "address"));
+  assert_null(json_object_get(root, "help"));
   json_decref(root);
   root = describe(NULL);
   assert_null(json_object_get(root, "address"));
@@ -89,12 +91,30 @@ static void orders_params_as_they_are_formally(void **state)
   json_decref(root);
 }
 
+static void tells_people_of_every_procedure(void **state)
+{
+  (void)state;
+  static const char *const addresses[] = {"http://h:1/rpc", NULL};
+  const struct rpc_service_facts facts = {.name = TEXT("p"), .addresses = addresses};
+  struct buffer out;
+  buffer_init(&out);
+  rpc_help_write(&out, &facts);
+  buffer_append_char(&out, '\0');
+  for (size_t i = 0; i < rpc_procedure_count; i++) {
+    assert_non_null(strstr(out.data, rpc_procedures[i].name.data));
+    assert_non_null(strstr(out.data, rpc_procedures[i].summary));
+  }
+  assert_non_null(strstr(out.data, "GET http://h:1/rpc/control?method=ping"));
+  buffer_fini(&out);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(says_who_it_is_and_where),
       cmocka_unit_test(has_no_address_where_there_is_none),
       cmocka_unit_test(lists_every_procedure_but_itself),
+      cmocka_unit_test(tells_people_of_every_procedure),
       cmocka_unit_test(orders_params_as_they_are_formally),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
