@@ -7,6 +7,7 @@ usage: run_tests.py [--list] [STEP...]
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -130,6 +131,8 @@ def main(arguments):
     if unknown:
         print(f"unknown step: {', '.join(sorted(unknown))} (--list shows them)", file=sys.stderr)
         return 2
+    # A shell that starts this in the background has SIGINT ignored, and every peer would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     passed = failed = 0
     for step in STEPS:
         if not arguments or step[0] in arguments:
