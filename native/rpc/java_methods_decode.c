@@ -3,7 +3,7 @@
 #include "classfile/catalog.h"
 #include "classfile/signature.h"
 #include "rpc/approximate.h"
-#include "rpc/java_methods.h"
+#include "rpc/java_methods_index.h"
 #include "rpc/java_methods_names.h"
 #include "rpc/java_methods_typing.h"
 #include "rpc/json_value.h"
@@ -17,7 +17,7 @@ struct reader {
   struct operation *operation;
   struct outcome *outcome;
   struct java_method_name name;
-  struct java_method *methods; /* those that have the name, or the one that its suffix chooses */
+  const struct java_method *methods; /* those that have the name, or the one that its suffix chooses */
   size_t count;
   bool fitting[UINT8_MAX + 1]; /* by index in methods: takes what was given */
   size_t fits;
@@ -72,19 +72,14 @@ static enum jp_status choose_by_suffix(struct reader *reader)
   return JP_OK;
 }
 
-static enum jp_status find_methods(struct reader *reader, const struct catalog_tables *tables,
-                                   const struct rpc_judge *judge)
+static enum jp_status find_methods(struct reader *reader, struct java_methods_index *index,
+                                   const struct catalog_tables *tables, const struct rpc_judge *judge)
 {
   uint32_t class_index = catalog_find(tables, reader->name.class_name);
   if (class_index == CATALOG_NONE)
     return fail_name(reader, " (no such class)");
-  struct java_methods methods;
-  enum jp_status status = java_methods_init(&methods, tables, judge->policy, rpc_judge_channel(judge));
-  if (status == JP_OK)
-    status = java_methods_collect(&methods, class_index, reader->name.member, reader->arena, &reader->methods,
-                                  &reader->count);
-  java_methods_fini(&methods);
-  if (status != JP_OK)
+  if (java_methods_index_find(index, tables, judge->policy, class_index, reader->name.member, reader->arena,
+                              &reader->methods, &reader->count) != JP_OK)
     return fail_memory(reader);
   if (reader->count == 0)
     return fail_name(reader, " (no such member)");
@@ -365,8 +360,8 @@ static enum jp_status make_operation(struct reader *reader)
 }
 
 enum jp_status java_method_decode(const struct jsonrpc_request *request, struct catalog *catalog,
-                                  const struct rpc_judge *judge, struct arena *arena,
-                                  struct operation *operation, struct outcome *outcome)
+                                  struct java_methods_index *index, const struct rpc_judge *judge,
+                                  struct arena *arena, struct operation *operation, struct outcome *outcome)
 {
   struct reader reader = {.request = request, .arena = arena, .operation = operation, .outcome = outcome};
   const struct catalog_tables *tables;
@@ -385,7 +380,7 @@ enum jp_status java_method_decode(const struct jsonrpc_request *request, struct 
     outcome_fail(outcome, arena, FAILURE_SERVER, NULL, "%s", error.text);
     return JP_IO;
   }
-  status = find_methods(&reader, tables, judge);
+  status = find_methods(&reader, index, tables, judge);
   if (status == JP_OK)
     status = check_safe(&reader, judge->policy);
   if (status == JP_OK)

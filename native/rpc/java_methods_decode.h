@@ -11,6 +11,7 @@
 #include "rpc/judge.h"
 
 struct catalog;
+struct java_methods_index;
 
 /*
  * An OP_CALL or OP_NEW by_value. The policy is asked about the names before the catalog is: who may not use a
@@ -19,7 +20,8 @@ struct catalog;
  * NULL: no name is a member's.
  */
 enum jp_status java_method_decode(const struct jsonrpc_request *request, struct catalog *catalog,
-                                  const struct rpc_judge *judge, struct arena *arena,
-                                  struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;
+                                  struct java_methods_index *index, const struct rpc_judge *judge,
+                                  struct arena *arena, struct operation *operation,
+                                  struct outcome *outcome) JP_MUST_CHECK;
 
 #endif

@@ -175,8 +175,10 @@ enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   made->config = *config;
+  made->methods = java_methods_index_create();
   fill_service(made);
-  enum jp_status status = rpc_sessions_create(&limits, &made->sessions);
+  enum jp_status status =
+      made->methods == NULL ? JP_NO_MEMORY : rpc_sessions_create(&limits, &made->sessions);
   if (status != JP_OK)
     jp_fail(error, status, "out of memory");
   else if (config->catalog != NULL)
@@ -231,6 +233,7 @@ void rpc_peer_destroy(struct rpc_peer *peer)
     return;
   rpc_meta_destroy(peer->meta);
   openrpc_destroy(peer->openrpc);
+  java_methods_index_destroy(peer->methods);
   rpc_sessions_destroy(peer->sessions);
   free(peer);
 }

@@ -4,6 +4,7 @@
 #include "jsonrpc/jsonrpc.h"
 #include "rpc/describe.h"
 #include "rpc/execute.h"
+#include "rpc/java_methods_index.h"
 #include "rpc/meta.h"
 #include "rpc/openrpc.h"
 #include "rpc/peer.h"
@@ -16,6 +17,7 @@ struct rpc_peer {
   struct rpc_sessions *sessions;
   struct rpc_meta *meta; /* NULL: metadata is not served */
   struct openrpc *openrpc;
+  struct java_methods_index *methods; /* of the application, that were called by their own names */
   struct rpc_service service;
   const char *const *addresses; /* borrowed, NULL-terminated; NULL: none were said */
 };

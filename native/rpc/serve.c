@@ -307,8 +307,8 @@ static enum jp_status decode(struct serving *serving, struct operation *operatio
     return rpc_params_decode(serving->request, arena, operation, outcome);
   const struct rpc_judge judge = judge_of(serving);
   serving->by_value = true;
-  return java_method_decode(serving->request, serving->peer->config.catalog, &judge, arena, operation,
-                            outcome);
+  return java_method_decode(serving->request, serving->peer->config.catalog, serving->peer->methods, &judge,
+                            arena, operation, outcome);
 }
 
 static void handle(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response)
