@@ -103,6 +103,31 @@ static const struct bad_case {
      "The member peer-id is given twice", "1"},
 };
 
+/* Which version a request is, and whether it is a notification. */
+static const struct version_case {
+  const char *message;
+  enum jsonrpc_version version;
+  bool is_notification;
+} versions[] = {
+    {"{\"version\":\"1.1\",\"method\":\"m\"}", JSONRPC_1_1, false},
+    {"{\"version\":\"1.1\",\"method\":\"m\",\"id\":{}}", JSONRPC_1_1, false},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"m\"}", JSONRPC_2_0, true},
+    {"{\"jsonrpc\":\"2.0\",\"version\":\"1.1\",\"method\":\"m\"}", JSONRPC_2_0, true},
+    {"{\"jsonrpc\":\"2.0\",\"version\":\"1.1\",\"method\":\"m\",\"id\":null}", JSONRPC_2_0, false},
+};
+
+static void knows_its_version(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(versions); i++) {
+    struct fixture f = read_envelope(versions[i].message);
+    assert_true(f.taken);
+    assert_int_equal(f.envelope.request.version, versions[i].version);
+    assert_int_equal(f.envelope.request.is_notification, versions[i].is_notification);
+    arena_fini(&f.arena);
+  }
+}
+
 static void says_what_is_no_request_and_why(void **state)
 {
   (void)state;
@@ -144,6 +169,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(reads_every_member_in_any_order),
       cmocka_unit_test(knows_what_is_not_there),
+      cmocka_unit_test(knows_its_version),
       cmocka_unit_test(says_what_is_no_request_and_why),
       cmocka_unit_test(gives_ids_back_byte_for_byte),
   };
