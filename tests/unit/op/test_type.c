@@ -157,12 +157,14 @@ static void refuses_every_reserved_word(void **state)
 static void completes_the_common_names_of_arguments(void **state)
 {
   (void)state;
-  static const char *const lang[] = {"Boolean", "Byte",         "Character", "Short",   "Integer",
-                                     "Long",    "Float",        "Double",    "Number",  "Object",
-                                     "String",  "CharSequence", "Class",     "Iterable"};
-  static const char *const util[] = {"Collection", "List",          "Set",     "Map",     "ArrayList",
-                                     "LinkedList", "HashMap",       "TreeMap", "HashSet", "LinkedHashMap",
-                                     "TreeSet",    "LinkedHashSet", "UUID"};
+  static const char *const lang[] = {"Boolean",    "Byte",         "Character",     "Short",     "Integer",
+                                     "Long",       "Float",        "Double",        "Number",    "Object",
+                                     "String",     "CharSequence", "Class",         "Iterable",  "Appendable",
+                                     "Comparable", "Runnable",     "StringBuilder", "Throwable", "Void"};
+  static const char *const util[] = {"Collection", "List",          "Set",      "Map",        "ArrayList",
+                                     "LinkedList", "HashMap",       "TreeMap",  "HashSet",    "LinkedHashMap",
+                                     "TreeSet",    "LinkedHashSet", "UUID",     "ArrayDeque", "Comparator",
+                                     "Date",       "Iterator",      "Optional", "WeakHashMap"};
   char full[64];
   struct op_type type;
   for (size_t i = 0; i < COUNT_OF(lang); i++) {
