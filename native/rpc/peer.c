@@ -92,7 +92,7 @@ static enum jp_status hold_session(const struct rpc_peer *peer, struct rpc_clien
 static enum jp_status client_open(void *context, const struct rpc_client_info *info,
                                   struct rpc_client **client, struct jp_error *error)
 {
-  const struct rpc_peer *peer = context;
+  struct rpc_peer *peer = context;
   struct rpc_session_key key = {0};
   enum jp_status status = read_key(info, &key, error);
   if (status != JP_OK)
@@ -100,6 +100,8 @@ static enum jp_status client_open(void *context, const struct rpc_client_info *i
   struct rpc_client *made = calloc(1, sizeof *made);
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  if (key.length == 0)
+    key.serial = atomic_fetch_add(&peer->clients, 1) + 1;
   made->channel = info->channel;
   made->only_safe = info->only_safe;
   made->key = key;

@@ -19,6 +19,7 @@ struct rpc_peer {
   struct openrpc *openrpc;
   struct java_methods_index *methods; /* of the application, that were called by their own names */
   struct rpc_service service;
+  _Atomic uint64_t clients;     /* so far, those whose session has no key */
   const char *const *addresses; /* borrowed, NULL-terminated; NULL: none were said */
 };
 

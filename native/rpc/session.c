@@ -61,8 +61,11 @@ bool rpc_session_key_routing_id(struct rpc_session_key *key, struct text routing
 void rpc_session_key_describe(const struct rpc_session_key *key, char out[RPC_SESSION_NAME_MAX])
 {
   out[0] = '\0';
-  if (key->length == 0)
+  if (key->length == 0) {
+    if (key->serial != 0)
+      snprintf(out, RPC_SESSION_NAME_MAX, "#%llu", (unsigned long long)key->serial);
     return;
+  }
   if (key->bytes[0] == KEY_PEER_ID) {
     struct uuid peer_id;
     memcpy(peer_id.bytes, key->bytes + 1, sizeof peer_id.bytes);

@@ -28,14 +28,16 @@ struct rpc_session;
 enum { RPC_ROUTING_ID_MAX = 255, RPC_SESSION_NAME_MAX = 2 * RPC_ROUTING_ID_MAX + 16 };
 
 struct rpc_session_key {
-  size_t length; /* 0: no key */
+  uint64_t serial; /* tells those without a key apart in the log; no part of the key; 0: none */
+  size_t length;   /* 0: no key */
   uint8_t bytes[1 + RPC_ROUTING_ID_MAX];
 };
 
 void rpc_session_key_peer_id(struct rpc_session_key *key, const struct uuid *peer_id);
 /* False where the id is empty or longer than ZeroMQ makes them. */
 bool rpc_session_key_routing_id(struct rpc_session_key *key, struct text routing_id) JP_MUST_CHECK;
-/* For the log: a UUID, "zmq:" and the routing id in hexadecimal, or "" where there is no key. */
+/* For the log: a UUID, "zmq:" and the routing id in hexadecimal, or where there is no key "#" and the serial
+ * ("" where there is none). */
 void rpc_session_key_describe(const struct rpc_session_key *key, char out[RPC_SESSION_NAME_MAX]);
 
 struct rpc_session_limits {

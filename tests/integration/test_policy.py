@@ -77,7 +77,7 @@ class Policy(unittest.TestCase):
                 self.assert_denied(lambda: client.get("fixtures.Config", "VERSION"))
                 lines = peer.stderr().splitlines()
                 self.assertTrue([l for l in lines if "fixtures.Calculator" in l and "add" in l and "ALLOW" in l
-                                 and "WEBSOCKET_RPC" in l and "rule 1" in l], lines)
+                                 and "WEBSOCKET_RPC" in l and "rule 1" in l and " session=#" in l], lines)
                 self.assertTrue([l for l in lines if "fixtures.Config" in l and "VERSION" in l and "DENY" in l], lines)
 
     def test_the_command_line_wins_over_the_files_default(self):

@@ -64,6 +64,9 @@ static void test_names_for_the_log(void **state)
   struct rpc_session_key key = {0};
   rpc_session_key_describe(&key, name);
   assert_string_equal(name, "");
+  key.serial = 7;
+  rpc_session_key_describe(&key, name);
+  assert_string_equal(name, "#7");
   key = key_of(0xAB);
   rpc_session_key_describe(&key, name);
   assert_string_equal(name, "ab000000-0000-0000-0000-000000000000");
