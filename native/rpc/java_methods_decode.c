@@ -347,11 +347,10 @@ static enum jp_status declare_types(struct reader *reader, const struct java_met
 
 static enum jp_status make_operation(struct reader *reader)
 {
-  const struct java_method *method = NULL;
-  for (size_t i = 0; i < reader->count && method == NULL; i++) {
-    if (reader->fitting[i])
-      method = &reader->methods[i];
-  }
+  size_t chosen = 0;
+  while (chosen + 1 < reader->count && !reader->fitting[chosen])
+    chosen++;
+  const struct java_method *method = &reader->methods[chosen];
   size_t receivers = method->has_receiver;
   enum jp_status status = receivers == 0 ? JP_OK : read_receiver(reader, reader->given[0]);
   if (status == JP_OK)
