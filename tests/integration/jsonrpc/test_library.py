@@ -36,6 +36,28 @@ int main() { return jp_jsonrpc_library_version() == JP_JSONRPC_VERSION_MAJOR * 1
 """
 
 
+# What stands around the part of the page that shows jansson.
+BEFORE_JANSSON = "#include <jpeer/jsonrpc_jansson.h>\n#include <stdio.h>\n#include <string.h>\n"
+AFTER_JANSSON = """
+static int handle(void *context, struct jp_jsonrpc_call *call)
+{
+  (void)context;
+  return add(call);
+}
+
+int main(void)
+{
+  char line[1000];
+  struct jp_jsonrpc_reply reply;
+  while (fgets(line, sizeof line, stdin) != NULL) {
+    jp_jsonrpc_handle(&config, (struct jp_text){line, strlen(line)}, handle, NULL, &reply);
+    printf("%.*s\\n", (int)reply.len, reply.data);
+    jp_jsonrpc_reply_free(&reply);
+  }
+}
+"""
+
+
 def run(*command, **options):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=SECONDS, check=False,
                           **options)
@@ -53,6 +75,8 @@ class Library(unittest.TestCase):
         page = PAGE.read_text(encoding="utf-8")
         for name, source in re.findall(r"<!-- example: (\S+) -->\n```c\n(.*?)```", page, re.DOTALL):
             (cls.root / name).write_text(source, encoding="utf-8")
+        part = re.search(r"<!-- part -->\n```c\n(.*?)```", page, re.DOTALL).group(1)
+        (cls.root / "jansson.c").write_text(BEFORE_JANSSON + part + AFTER_JANSSON, encoding="utf-8")
         packages = next(cls.prefix.rglob("pkgconfig"))
         cls.libraries = packages.parent
         cls.environment = {**os.environ, "PKG_CONFIG_PATH": str(packages), "LD_LIBRARY_PATH": str(cls.libraries)}
@@ -61,8 +85,8 @@ class Library(unittest.TestCase):
     def tearDownClass(cls):
         cls.folder.cleanup()
 
-    def build(self, name):
-        flags = run("pkg-config", "--cflags", "--libs", "jpeer-jsonrpc", env=self.environment).split()
+    def build(self, name, package="jpeer-jsonrpc"):
+        flags = run("pkg-config", "--cflags", "--libs", package, env=self.environment).split()
         program = self.root / name.removesuffix(".c")
         run("cc", "-Wall", "-Wextra", "-Werror", self.root / name, "-o", program, *flags)
         return program
@@ -98,6 +122,13 @@ class Library(unittest.TestCase):
                     reply = json.loads(connection.makefile().readline())
                 self.assertEqual({"method": "subtract", "params": [42, 23], "served": number}, reply["result"])
             server.kill()
+
+    def test_the_handler_with_jansson(self):
+        program = self.build("jansson.c", "jpeer-jsonrpc-jansson")
+        sum_up = {"jsonrpc": "2.0", "id": 1, "method": "add", "params": [2, 3]}
+        good, bad = self.exchange(program, json.dumps(sum_up), json.dumps({**sum_up, "params": ["2"]}))
+        self.assertEqual(5, good["result"])
+        self.assertEqual((-32602, "two integers are wanted"), (bad["error"]["code"], bad["error"]["data"]))
 
     def test_the_client(self):
         reply = [{"jsonrpc": "2.0", "id": 2, "error": {"code": -32601, "message": "Method not found"}},
