@@ -144,7 +144,7 @@ class Library(unittest.TestCase):
         (source / "CMakeLists.txt").write_text(PACKAGE, encoding="utf-8")
         (source / "header.cpp").write_text(HEADER, encoding="utf-8")
         build = source / "build"
-        run("cmake", "-S", source, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        run("cmake", "-G", "Ninja", "-S", source, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}")
         run("cmake", "--build", build)
         run(build / "header")
         for kind in ("jsonrpc", "jsonrpc-static"):
