@@ -54,28 +54,37 @@ STEPS = [
     ("tidy", "clang-tidy", "dev", [["tools/check-tidy"]], {}),
 ]
 
-CTEST = re.compile(r"^\d+% tests passed, (\d+) tests failed out of (\d+)", re.M)
-UNITTEST = re.compile(r"^Ran (\d+) tests? in .*\n\n(?:OK|FAILED)(?: \((.*)\))?", re.M)
-PLAIN = re.compile(r"^(?:\w+: )?(\d+) passed, (\d+) failed", re.M)
+
+def count_ctest(match):
+    return int(match[2]) - int(match[1]), int(match[1])
+
+
+def count_unittest(match):
+    bad = sum(int(number) for number in re.findall(r"(?:failures|errors|unexpected successes)=(\d+)", match[2] or ""))
+    skipped = sum(int(number) for number in re.findall(r"skipped=(\d+)", match[2] or ""))
+    return int(match[1]) - bad - skipped, bad
+
+
+def count_plain(match):
+    return int(match[1]), int(match[2])
+
+
+# A runner's last words, and how to read them. ctest comes first: it shows the output of other runners.
+RUNNERS = [
+    (re.compile(r"^\d+% tests passed, (\d+) tests failed out of (\d+)", re.M), count_ctest),
+    (re.compile(r"^Ran (\d+) tests? in .*\n\n(?:OK|FAILED)(?: \((.*)\))?", re.M), count_unittest),
+    (re.compile(r"^(?:\w+: )?(\d+) passed, (\d+) failed", re.M), count_plain),
+]
 
 
 def count(output, status):
     """Passed and failed in a runner's output; a command that counts nothing is one test."""
-    passed = failed = 0
-    for match in CTEST.finditer(output):
-        failed += int(match[1])
-        passed += int(match[2]) - int(match[1])
-    for match in UNITTEST.finditer(output):
-        bad = sum(int(number) for number in re.findall(r"(?:failures|errors|unexpected successes)=(\d+)", match[2] or ""))
-        skipped = sum(int(number) for number in re.findall(r"skipped=(\d+)", match[2] or ""))
-        failed += bad
-        passed += int(match[1]) - bad - skipped
-    for match in PLAIN.finditer(output):
-        passed += int(match[1])
-        failed += int(match[2])
-    if passed == 0 and failed == 0:
-        return (1, 0) if status == 0 else (0, 1)
-    return passed, failed if status == 0 else max(failed, 1)
+    for pattern, read in RUNNERS:
+        matches = list(pattern.finditer(output))
+        if matches:
+            passed, failed = read(matches[-1])
+            return passed, failed if status == 0 else max(failed, 1)
+    return (1, 0) if status == 0 else (0, 1)
 
 
 def run_command(command, environment, show):
