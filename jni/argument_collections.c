@@ -1,8 +1,33 @@
 #include "jni/internal/arguments.h"
 
 #include "jni/internal/strings.h"
+#include "jni/internal/throwables.h"
 
-enum { REFERENCES = 8, ACC_ABSTRACT = 0x0400 };
+enum { REFERENCES = 8, ACC_PUBLIC = 0x0001, ACC_ABSTRACT = 0x0400 };
+
+/* The public constructor without arguments: what the guard was asked about. NULL: the outcome tells why. */
+static jmethodID find_constructor(struct conversion *conversion, jclass made, struct text name,
+                                  const struct op_value *value)
+{
+  JNIEnv *env = conversion->thread->env;
+  jvmtiEnv *jvmti = conversion->thread->jvmti;
+  jmethodID constructor = (*env)->GetMethodID(env, made, "<init>", "()V");
+  jthrowable thrown = throwable_catch(env);
+  if (thrown != NULL &&
+      !(*env)->IsInstanceOf(env, thrown, conversion->thread->jvm->known.class_no_such_method_error)) {
+    (*env)->Throw(env, thrown);
+    (void)argument_take(conversion);
+    return NULL;
+  }
+  (*env)->DeleteLocalRef(env, thrown);
+  jint modifiers = 0;
+  if (thrown == NULL && (*jvmti)->GetMethodModifiers(jvmti, constructor, &modifiers) == JVMTI_ERROR_NONE &&
+      (modifiers & ACC_PUBLIC) != 0)
+    return constructor;
+  argument_fail(conversion, value, "%.*s has no public constructor without arguments: pass a ref",
+                TEXT_ARGS(name));
+  return NULL;
+}
 
 static jobject make_empty(struct conversion *conversion, struct jvm_class *class,
                           const struct op_value *value)
@@ -19,11 +44,12 @@ static jobject make_empty(struct conversion *conversion, struct jvm_class *class
   }
   if (!argument_ask_to_fill(conversion, class->name))
     return NULL;
-  jmethodID constructor = (*env)->GetMethodID(env, made, "<init>", "()V");
+  jmethodID constructor = find_constructor(conversion, made, class->name, value);
   jobject object = constructor == NULL ? NULL : (*env)->NewObject(env, made, constructor);
+  bool failed = argument_take(conversion);
   if (is_local)
     (*env)->DeleteLocalRef(env, made);
-  return argument_take(conversion) ? NULL : object;
+  return failed ? NULL : object;
 }
 
 static bool add_all(struct conversion *conversion, const struct op_value *value, jobject collection)

@@ -31,6 +31,7 @@
   X(long, "java/lang/Long")                                                                                  \
   X(map, "java/util/Map")                                                                                    \
   X(map_entry, "java/util/Map$Entry")                                                                        \
+  X(no_such_method_error, "java/lang/NoSuchMethodError")                                                     \
   X(object, "java/lang/Object")                                                                              \
   X(runtime, "java/lang/Runtime")                                                                            \
   X(runtime_exception, "java/lang/RuntimeException")                                                         \

@@ -233,6 +233,10 @@ static void collections(void **state)
            "java.lang.String TreeMap{a=Integer:2 b=Integer:1 }"),
       TELL("any", "[{'type':'java.util.LinkedHashMap','value':{'b':1}}]",
            "java.lang.String LinkedHashMap{b=Integer:1 }"),
+      TELL("any", "[{'type':'java.util.EnumMap','value':{}}]",
+           "-32602 argument 0: a JSON object: java.util.EnumMap has no public constructor without arguments"),
+      TELL("any", "[{'type':'java.util.Collections$EmptyList','value':[]}]",
+           "-32602 argument 0: an array: java.util.Collections$EmptyList has no public constructor without"),
       TELL("any", "[{'type':'List','value':{}}]",
            "-32602 argument 0: a JSON object: java.util.List takes a JSON array"),
       TELL("any", "[{'type':'Map','value':[]}]",
@@ -261,7 +265,7 @@ static void collections(void **state)
            "java.lang.String Bag[Integer:1 String:x ]"),
       TELL("bag", "[[1,'x']]", "java.lang.String Bag[Integer:1 String:x ]"),
       TELL("spiteful", "[[1]]", "-32000 java.lang.IllegalStateException: not 1"),
-      TELL("sized", "[[1]]", "-32000 java.lang.NoSuchMethodError"),
+      TELL("sized", "[[1]]", "-32602 argument 0: an array: jpeer.members.Conversions$Sized has no public"),
   };
   MEMBERS_CHECK(&session, cases);
 }
