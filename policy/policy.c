@@ -141,6 +141,42 @@ static const char *choose_notice(const struct policy *policy, const struct polic
          "denied; " HOW_TO_ALLOW;
 }
 
+static enum jp_status compile_member(struct text shown, struct arena *arena,
+                                     struct policy_member_pattern *pattern, struct jp_error *error)
+{
+  size_t dot = text_find_last(shown, '.');
+  if (dot == SIZE_MAX)
+    return jp_fail(error, JP_INVALID, "--rpc-idempotent: '%.*s' has to be Class.member", TEXT_ARGS(shown));
+  enum jp_status status =
+      policy_pattern_compile(text_slice(shown, 0, dot), arena, &pattern->class_pattern, error);
+  if (status == JP_OK)
+    status =
+        policy_pattern_compile(text_slice(shown, dot + 1, shown.len), arena, &pattern->member_pattern, error);
+  return status;
+}
+
+/* The file's list, and behind it what the command line names. */
+static enum jp_status add_idempotent(struct policy *policy, const struct policy_document *file,
+                                     const char *words, struct jp_error *error)
+{
+  size_t count = file->idempotent_count;
+  size_t room = count + (words == NULL ? 0 : strlen(words) + 1);
+  struct policy_member_pattern *all = arena_calloc(&policy->arena, room + 1, sizeof *all);
+  if (all == NULL)
+    return out_of_memory(error);
+  if (count > 0)
+    memcpy(all, file->idempotent, count * sizeof *all);
+  enum jp_status status = JP_OK;
+  while (status == JP_OK && words != NULL) {
+    size_t length = strcspn(words, ",");
+    status = compile_member((struct text){words, length}, &policy->arena, &all[count++], error);
+    words = words[length] == ',' ? words + length + 1 : NULL;
+  }
+  policy->idempotent = all;
+  policy->idempotent_count = count;
+  return status;
+}
+
 static enum jp_status build(struct policy *policy, const struct policy_config *config, struct jp_error *error)
 {
   struct policy_document file = {0};
@@ -159,6 +195,8 @@ static enum jp_status build(struct policy *policy, const struct policy_config *c
     status = parse_preset_names(config->presets, &presets, error);
   if (status == JP_OK)
     status = add_presets(policy, presets, error);
+  if (status == JP_OK)
+    status = add_idempotent(policy, &file, config->idempotent, error);
   if (status != JP_OK)
     return status;
 
@@ -166,8 +204,6 @@ static enum jp_status build(struct policy *policy, const struct policy_config *c
   policy->default_verdict.allow = action == POLICY_ALLOW || action == POLICY_LOG_AND_ALLOW;
   policy->default_verdict.log = action == POLICY_LOG_AND_ALLOW || action == POLICY_LOG_AND_DENY;
   policy->default_verdict.reason = POLICY_REASON_DEFAULT;
-  policy->idempotent = file.idempotent;
-  policy->idempotent_count = file.idempotent_count;
   policy->notice = choose_notice(policy, config);
   policy->generation = atomic_fetch_add(&last_generation, 1) + 1;
   return JP_OK;

@@ -49,6 +49,8 @@ struct policy_config {
   const char *file;                  /* path of the YAML file; NULL: none */
   const char *presets;               /* "deny-unsafe,deny-nonpublic" from the command line; NULL: none */
   enum policy_action default_action; /* from the command line; POLICY_UNSET: not given */
+  const char *idempotent; /* "com.example.Calculator.add,..." beside the file's list; borrowed as long as the
+                             policy; NULL: none */
 };
 
 /* Loads and compiles. JP_INVALID: the text names file, line and word (or the preset). JP_IO: the file cannot

@@ -47,6 +47,7 @@ static enum jp_status load_policy(struct run *run, struct jp_error *error)
 {
   struct policy_config config = {.file = run->options.policy_file,
                                  .presets = run->options.policy_presets,
+                                 .idempotent = run->options.idempotent,
                                  .default_action = (enum policy_action)run->options.default_action};
   return policy_create(&config, &run->policy, error);
 }

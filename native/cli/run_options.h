@@ -41,6 +41,7 @@ struct run_options {
   /* policy */
   const char *policy_file;
   const char *policy_presets;
+  const char *idempotent; /* patterns of members, between commas */
 
   /* limits */
   int64_t busy_timeout_ms;

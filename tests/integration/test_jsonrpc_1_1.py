@@ -193,6 +193,18 @@ class Prefix(Http):
         self.assertEqual(404, self.exchange("POST", "/rpc", "{}", Content_Type="application/json")[0].status)
 
 
+class Idempotent(Http):
+    options = ("--rpc-idempotent", "java.lang.Math.ma*,java.lang.Integer.*")
+
+    def test_members_that_are_named_can_be_called(self):
+        self.assertEqual(5, self.result("/rpc/java.lang.Math.max?0=3&1=5"))
+        self.assertEqual(7, self.result("/rpc/java.lang.Integer.parseInt?0=7"))
+
+    def test_others_need_post(self):
+        for path in ("java.lang.Math.min?0=3&1=5", "java.lang.Long.parseLong?0=7", "java.lang.Thread.yield"):
+            self.check_error(self.get("/rpc/" + path), 405, 107)
+
+
 del Http
 
 if __name__ == "__main__":
