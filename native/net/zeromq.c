@@ -42,6 +42,8 @@ static void deliver(struct zeromq_peer *peer, zmq_msg_t *answer, bool delimiter)
     log_warn("a ZeroMQ client does not read: %zu bytes of answers dropped (send-buffer-max)",
              peer->held_bytes + zmq_msg_size(answer));
     zeromq_peer_drop_held(peer);
+    if (peer->first != NULL && !peer->owned)
+      crew_submit(zeromq->crew, &peer->source); /* it waited for what is dropped now */
   }
   zmq_msg_close(answer);
 }
