@@ -23,6 +23,7 @@
 #include "base/log.h"
 #include "net/server.h"
 
+#include <openssl/crypto.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -351,6 +352,10 @@ int main(int argc, char **argv)
                                              .serve_ping = serve_ping,
                                              .refuse = refuse,
                                              .reject = reject};
+  /* Detached threads may still be ending when the process ends: at exit, OpenSSL would forget what it holds
+     for them, and LeakSanitizer would find it. */
+  if (OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL) != 1)
+    return 1;
   struct net_config config;
   net_config_defaults(&config);
   config.json.enabled = true;
