@@ -51,6 +51,8 @@ STEPS = [
     ("integration-asan", "the binary under ASan and UBSan", "dev", unittests("tests/integration"), on("dev")),
     ("integration-jni", "the binary under -Xcheck:jni", "release", unittests("tests/integration"),
      on("release", JPEER_CHECK_JNI="1")),
+    ("clients", "clients that others wrote, where their registries are reached", "release",
+     [[PYTHON, "tests/clients/run.py"]], on("release")),
     ("tidy", "clang-tidy", "dev", [["tools/check-tidy"]], {}),
 ]
 

@@ -1,0 +1,24 @@
+"""What the programs in Python ask of a peer, and how they say that it came out right.
+
+A program is given the peer's address; it prints the name of each step that came out right, and ends at the first that
+did not.
+"""
+
+import sys
+from pathlib import Path
+
+ADDRESS = sys.argv[1]
+CALL = {"type": "com.example.Calculator", "method": "add", "args": [5, 3]}
+ADD = "com.example.Calculator.add"
+DIVIDE = "com.example.Calculator.divide"
+SET = "java.lang.System.setProperty"
+GET = "java.lang.System.getProperty"
+KEY = Path(sys.argv[0]).stem  # of a system property, so that a notification leaves something to be seen
+SERVER_ERROR = -32000
+THROWN = "java.lang.ArithmeticException"
+
+
+def done(step, got, expected):
+    if got != expected:
+        sys.exit(f"{step}: {got!r} is not {expected!r}")
+    print(step, flush=True)
