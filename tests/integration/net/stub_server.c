@@ -1,7 +1,7 @@
 /*
  * The transports over a service with no JVM, for the Python tests beside this file:
  *
- *   stub_server [NAME=NUMBER ...]     options: those of struct net_config, and grace_ms
+ *   stub_server [NAME=NUMBER ...]     options: those of struct net_config, grace_ms and examples
  *
  * Prints the addresses and "ready", serves until standard input ends, drains, and prints
  * "opened N closed N" (clients). A message is a command:
@@ -19,8 +19,13 @@
  *   open               how many clients are open
  *   exit               the thread never comes back, as with System.exit
  *   all else           comes back as it is
+ *
+ * With examples=1 a message is one of JSON-RPC, to the service of examples.h at /myservice.
  */
+#include "examples.h"
+
 #include "base/log.h"
+#include "jsonrpc/jsonrpc.h"
 #include "net/server.h"
 
 #include <openssl/crypto.h>
@@ -43,6 +48,7 @@ struct rpc_worker {
 
 struct rpc_client {
   enum op_channel channel;
+  bool only_safe;
   bool keeps;
   char peer_id[UUID_TEXT_LENGTH + 1];
 };
@@ -101,6 +107,7 @@ static enum jp_status client_open(void *context, const struct rpc_client_info *i
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "no memory");
   made->channel = info->channel;
+  made->only_safe = info->only_safe;
   if (info->peer_id.data != NULL && info->peer_id.len < sizeof made->peer_id)
     memcpy(made->peer_id, info->peer_id.data, info->peer_id.len);
   atomic_fetch_add(&opened_count, 1);
@@ -285,9 +292,47 @@ static void reject(void *context, int code, const char *reason, struct buffer *o
   buffer_printf(out, "%d %s", code, reason);
 }
 
+/* --- examples --- */
+
+static enum rpc_served serve_example(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                                     struct text message, struct buffer *out, bool may_stream,
+                                     size_t reply_max, struct rpc_stream *stream)
+{
+  (void)context;
+  (void)worker;
+  (void)may_stream;
+  (void)reply_max;
+  (void)stream;
+  return examples_serve(message, client->only_safe, out);
+}
+
+static bool serve_no_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served)
+{
+  (void)context;
+  (void)message;
+  (void)out;
+  (void)served;
+  return false;
+}
+
+static bool is_1_1(void *context, struct text message)
+{
+  (void)context;
+  return jsonrpc_looks_like_1_1(message);
+}
+
+static void choose_examples(struct rpc_service *service, struct net_config *config)
+{
+  service->serve = serve_example;
+  service->serve_ping = serve_no_ping;
+  service->is_1_1 = is_1_1;
+  config->http_prefix = "/myservice";
+}
+
 /* --- main --- */
 
 static long grace_ms = 1000;
+static bool serves_examples;
 
 static bool set_option(struct net_config *config, const char *name, long value)
 {
@@ -308,9 +353,12 @@ static bool set_option(struct net_config *config, const char *name, long value)
   OPTION(linger_ms)
   OPTION(header_max)
 #undef OPTION
-  if (strcmp(name, "grace_ms") != 0)
+  if (strcmp(name, "grace_ms") == 0)
+    grace_ms = value;
+  else if (strcmp(name, "examples") == 0)
+    serves_examples = value != 0;
+  else
     return false;
-  grace_ms = value;
   return true;
 }
 
@@ -344,14 +392,14 @@ static int fail(const struct jp_error *error)
 
 int main(int argc, char **argv)
 {
-  static const struct rpc_service service = {.spawn = spawn,
-                                             .is_exiting = is_exiting,
-                                             .client_open = client_open,
-                                             .client_close = client_close,
-                                             .serve = serve,
-                                             .serve_ping = serve_ping,
-                                             .refuse = refuse,
-                                             .reject = reject};
+  static struct rpc_service service = {.spawn = spawn,
+                                       .is_exiting = is_exiting,
+                                       .client_open = client_open,
+                                       .client_close = client_close,
+                                       .serve = serve,
+                                       .serve_ping = serve_ping,
+                                       .refuse = refuse,
+                                       .reject = reject};
   /* Detached threads may still be ending when the process ends: at exit, OpenSSL would forget what it holds
      for them, and LeakSanitizer would find it. */
   if (OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL) != 1)
@@ -365,6 +413,8 @@ int main(int argc, char **argv)
     fprintf(stderr, "usage: %s [NAME=NUMBER ...]\n", argv[0]);
     return 2;
   }
+  if (serves_examples)
+    choose_examples(&service, &config);
   struct net_server *server;
   struct jp_error error;
   if (net_bind(&config, &server, &error) != JP_OK)
