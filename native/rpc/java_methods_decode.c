@@ -190,9 +190,32 @@ static bool begins_with_ref(const struct reader *reader)
   return json_next_member(&cursor, &key, &value) && json_key_is(key, TEXT("ref"));
 }
 
+static bool takes_near(const struct reader *reader)
+{
+  return reader->request->version == JSONRPC_1_1;
+}
+
+/* JSON-RPC 1.1, 6.6.1: what no method takes is dropped where another could do without it. */
+static void drop_extra(struct reader *reader)
+{
+  size_t most = 0;
+  bool is_taken = false;
+  for (size_t i = 0; i < reader->count; i++) {
+    size_t wanted = (size_t)reader->methods[i].parameter_count + reader->methods[i].has_receiver;
+    if (fits_positions(reader, &reader->methods[i]))
+      return;
+    is_taken = is_taken || wanted < reader->given_count;
+    most = wanted < reader->given_count && wanted > most ? wanted : most;
+  }
+  if (is_taken)
+    reader->given_count = most;
+}
+
 static enum jp_status fit_positions(struct reader *reader)
 {
   size_t receivers = 0;
+  if (takes_near(reader))
+    drop_extra(reader);
   for (size_t i = 0; i < reader->count; i++) {
     reader->fitting[i] = fits_positions(reader, &reader->methods[i]);
     reader->fits += reader->fitting[i];
@@ -210,8 +233,25 @@ static enum jp_status fit_positions(struct reader *reader)
   return JP_OK;
 }
 
-/* Where the params name exactly the method's parameters: their values in its order. */
-static bool fit_names(struct reader *reader, const struct java_method *method, struct json_value *values)
+/* The place of a parameter, wanted for none. JSON-RPC 1.1, 6.2.1: a name of digits is a position. */
+static size_t find_place(const struct reader *reader, const struct java_method *method, struct text name)
+{
+  size_t wanted = (size_t)method->parameter_count + method->has_receiver;
+  size_t at = 0;
+  if (takes_near(reader) && read_digits(name, wanted, &at))
+    return at;
+  for (at = 0; at < wanted; at++) {
+    bool is_receiver = method->has_receiver && at == 0;
+    struct text own = is_receiver ? TEXT("instance") : method->parameters[at - method->has_receiver].name;
+    if (text_equal(own, name))
+      break;
+  }
+  return at;
+}
+
+/* Where the params name all of the method's parameters, once: their values in its order. */
+static bool fit_names(struct reader *reader, const struct java_method *method, bool drops_extra,
+                      struct json_value *values)
 {
   size_t wanted = (size_t)method->parameter_count + method->has_receiver;
   size_t found = 0;
@@ -222,16 +262,12 @@ static bool fit_names(struct reader *reader, const struct java_method *method, s
     values[i].span = TEXT_ABSENT;
   while (json_next_member(&cursor, &key, &value)) {
     struct text name = json_unescape(key, reader->arena);
-    size_t at = 0;
     if (name.data == NULL)
       return false;
-    for (; at < wanted; at++) {
-      bool is_receiver = method->has_receiver && at == 0;
-      struct text own = is_receiver ? TEXT("instance") : method->parameters[at - method->has_receiver].name;
-      if (text_equal(own, name) && values[at].span.data == NULL)
-        break;
-    }
-    if (at == wanted)
+    size_t at = find_place(reader, method, name);
+    if (at == wanted && drops_extra)
+      continue;
+    if (at == wanted || values[at].span.data != NULL)
       return false;
     values[at] = value;
     found++;
@@ -248,33 +284,54 @@ static bool is_same_order(const struct json_value *a, const struct json_value *b
   return true;
 }
 
-static enum jp_status read_names(struct reader *reader)
+/* Of those that fit, the ones that take the most: they differ in number only where extra params are dropped.
+ */
+static bool is_outdone(struct reader *reader, size_t index, size_t wanted)
 {
-  size_t count = json_count(reader->request->params);
+  if (reader->fits > 0 && wanted > reader->given_count) {
+    for (size_t i = 0; i < index; i++)
+      reader->fitting[i] = false;
+    reader->fits = 0;
+  }
+  return reader->fits > 0 && wanted < reader->given_count;
+}
+
+static enum jp_status fit_all_names(struct reader *reader, bool drops_extra)
+{
   bool has_receiver = false;
   for (size_t i = 0; i < reader->count; i++) {
     const struct java_method *method = &reader->methods[i];
-    struct json_value *values =
-        arena_alloc(reader->arena, ((size_t)method->parameter_count + 1) * sizeof *values);
+    size_t wanted = (size_t)method->parameter_count + method->has_receiver;
+    struct json_value *values = arena_alloc(reader->arena, (wanted + 1) * sizeof *values);
     if (values == NULL)
       return fail_memory(reader);
-    reader->fitting[i] = fit_names(reader, method, values);
+    reader->fitting[i] = fit_names(reader, method, drops_extra, values) && !is_outdone(reader, i, wanted);
     if (!reader->fitting[i])
       continue;
     if (reader->fits++ > 0 &&
-        (has_receiver != method->has_receiver || !is_same_order(reader->given, values, count)))
+        (has_receiver != method->has_receiver || !is_same_order(reader->given, values, wanted)))
       return fail_params(reader, "several overloads have these params in different orders");
     has_receiver = method->has_receiver;
     reader->given = values;
-    reader->given_count = count;
+    reader->given_count = wanted;
   }
-  return reader->fits == 0 ? fail_params(reader, "these are not the names of the params") : JP_OK;
+  return JP_OK;
+}
+
+static enum jp_status read_names(struct reader *reader)
+{
+  enum jp_status status = fit_all_names(reader, false);
+  if (status == JP_OK && reader->fits == 0 && takes_near(reader))
+    status = fit_all_names(reader, true);
+  if (status == JP_OK && reader->fits == 0)
+    return fail_params(reader, "these are not the names of the params");
+  return status;
 }
 
 static enum jp_status read_given(struct reader *reader)
 {
   bool has_names = reader->request->has_params && reader->request->params.kind == JSON_KIND_OBJECT;
-  if (has_names && reader->request->version == JSONRPC_1_1 && read_numbered(reader))
+  if (has_names && takes_near(reader) && read_numbered(reader))
     return fit_positions(reader);
   if (has_names)
     return read_names(reader);
@@ -291,8 +348,7 @@ static enum jp_status read_given(struct reader *reader)
 static enum jp_status read_receiver(struct reader *reader, struct json_value json)
 {
   uint32_t *ref = &reader->operation->instance;
-  if (reader->request->version == JSONRPC_1_1 &&
-      rpc_value_approximate(json, RPC_WANTS_NUMBER, reader->arena, &json) != JP_OK)
+  if (takes_near(reader) && rpc_value_approximate(json, RPC_WANTS_NUMBER, reader->arena, &json) != JP_OK)
     return fail_memory(reader);
   bool is_read = rpc_ref_decode(json, ref);
   if (!is_read && json.kind == JSON_KIND_OBJECT) {
@@ -304,6 +360,25 @@ static enum jp_status read_receiver(struct reader *reader, struct json_value jso
   }
   reader->operation->has_instance = is_read;
   return is_read ? JP_OK : fail_params(reader, "'instance' must be a ref: {\"ref\": N}, or N");
+}
+
+/* JSON-RPC 1.1, 6.6.1: one value becomes an array of one; bytes and chars may be a text. */
+static enum jp_status enlist(struct reader *reader, const struct java_method *method, size_t count)
+{
+  struct json_value *given = reader->given + method->has_receiver;
+  struct text rest = text_slice(method->descriptor, 1, method->descriptor.len);
+  for (size_t i = 0; count == method->parameter_count && i < count; i++) {
+    struct op_type type;
+    const char *descriptor = rest.data;
+    if (op_type_parse_descriptor(&rest, reader->arena, &type) != JP_OK)
+      return fail_memory(reader);
+    bool is_array = descriptor[0] == '[' && descriptor[1] != 'B' && descriptor[1] != 'C';
+    bool is_whole = given[i].kind == JSON_KIND_NULL || given[i].kind == JSON_KIND_OBJECT;
+    if (is_array && !is_whole &&
+        rpc_value_approximate(given[i], RPC_WANTS_LIST, reader->arena, &given[i]) != JP_OK)
+      return fail_memory(reader);
+  }
+  return JP_OK;
 }
 
 static enum jp_status read_arguments(struct reader *reader, const struct json_value *given, size_t count)
@@ -353,6 +428,8 @@ static enum jp_status make_operation(struct reader *reader)
   const struct java_method *method = &reader->methods[chosen];
   size_t receivers = method->has_receiver;
   enum jp_status status = receivers == 0 ? JP_OK : read_receiver(reader, reader->given[0]);
+  if (status == JP_OK && reader->fits == 1 && takes_near(reader))
+    status = enlist(reader, method, reader->given_count - receivers);
   if (status == JP_OK)
     status = read_arguments(reader, reader->given + receivers, reader->given_count - receivers);
   return status == JP_OK && reader->fits == 1 ? declare_types(reader, method) : status;
