@@ -8,6 +8,8 @@
 #include "rpc/java_methods_typing.h"
 #include "rpc/json_value.h"
 
+#include <string.h>
+
 enum { NAMES_SHOWN = 16 };
 
 /* One request, from its names to its operation. */
@@ -362,20 +364,27 @@ static enum jp_status read_receiver(struct reader *reader, struct json_value jso
   return is_read ? JP_OK : fail_params(reader, "'instance' must be a ref: {\"ref\": N}, or N");
 }
 
-/* JSON-RPC 1.1, 6.6.1: one value becomes an array of one; bytes and chars may be a text. */
-static enum jp_status enlist(struct reader *reader, const struct java_method *method, size_t count)
+/* JSON-RPC 1.1, 6.6.1. Bytes and chars may be a text, so that those arrays are not made. */
+static enum rpc_wants wanted_by(struct text descriptor)
+{
+  if (descriptor.data[0] == '[')
+    return descriptor.data[1] == 'B' || descriptor.data[1] == 'C' ? RPC_WANTS_OBJECT : RPC_WANTS_LIST;
+  if (descriptor.data[0] == 'Z')
+    return RPC_WANTS_BOOLEAN;
+  return strchr("BSIJFD", descriptor.data[0]) != NULL ? RPC_WANTS_NUMBER : RPC_WANTS_OBJECT;
+}
+
+static enum jp_status bring_near(struct reader *reader, const struct java_method *method, size_t count)
 {
   struct json_value *given = reader->given + method->has_receiver;
   struct text rest = text_slice(method->descriptor, 1, method->descriptor.len);
   for (size_t i = 0; count == method->parameter_count && i < count; i++) {
     struct op_type type;
-    const char *descriptor = rest.data;
+    enum rpc_wants wants = wanted_by(rest);
     if (op_type_parse_descriptor(&rest, reader->arena, &type) != JP_OK)
       return fail_memory(reader);
-    bool is_array = descriptor[0] == '[' && descriptor[1] != 'B' && descriptor[1] != 'C';
     bool is_whole = given[i].kind == JSON_KIND_NULL || given[i].kind == JSON_KIND_OBJECT;
-    if (is_array && !is_whole &&
-        rpc_value_approximate(given[i], RPC_WANTS_LIST, reader->arena, &given[i]) != JP_OK)
+    if (!is_whole && rpc_value_approximate(given[i], wants, reader->arena, &given[i]) != JP_OK)
       return fail_memory(reader);
   }
   return JP_OK;
@@ -429,7 +438,7 @@ static enum jp_status make_operation(struct reader *reader)
   size_t receivers = method->has_receiver;
   enum jp_status status = receivers == 0 ? JP_OK : read_receiver(reader, reader->given[0]);
   if (status == JP_OK && reader->fits == 1 && takes_near(reader))
-    status = enlist(reader, method, reader->given_count - receivers);
+    status = bring_near(reader, method, reader->given_count - receivers);
   if (status == JP_OK)
     status = read_arguments(reader, reader->given + receivers, reader->given_count - receivers);
   return status == JP_OK && reader->fits == 1 ? declare_types(reader, method) : status;
