@@ -76,8 +76,8 @@ enum jp_status jvm_spawn(struct jvm *jvm, const char *name,
                          void (*run)(void *argument, struct jvm_thread *thread), void *argument,
                          struct jp_error *error) JP_MUST_CHECK;
 
-/* True where the thread stands inside Runtime.exit or halt and so will never come back. Callable from any
- * thread, attached or not, while `thread` is valid. */
+/* True where the thread stands inside Runtime.exit or halt, or the JVM has stopped, so that it never comes
+ * back. Callable from any thread, attached or not, while `thread` is valid. */
 bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread);
 
 /* System.gc(). */

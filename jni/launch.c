@@ -60,6 +60,7 @@ static void JNICALL on_exit_of_jvm(jint status)
   if (atomic_load(&run.is_failing)) {
     /* jvm_run is to return with the reason. The JVM stays stopped, so that nothing of it can disturb the end
      * of the process. */
+    atomic_store(&run.jvm.has_stopped, true);
     finish(1, false);
     park();
   }

@@ -192,7 +192,7 @@ enum jp_status jvm_spawn(struct jvm *jvm, const char *name,
                          struct jp_error *error)
 {
   struct attachment attachment;
-  if (!attach(jvm, &attachment))
+  if (atomic_load(&jvm->has_stopped) || !attach(jvm, &attachment))
     return jp_fail(error, JP_LIMIT, "no thread can be made: the JVM does not take this one");
   struct jvm_thread caller;
   jvm_thread_init(&caller, jvm, attachment.env, NULL);
@@ -219,6 +219,8 @@ static bool stands_in_exit(struct jvm *jvm, const struct jvm_thread *thread)
 
 bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
 {
+  if (atomic_load(&jvm->has_stopped))
+    return true;
   struct attachment attachment;
   if (!attach(jvm, &attachment)) /* JVMTI tells nothing to a thread that the JVM does not know */
     return false;

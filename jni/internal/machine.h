@@ -9,15 +9,19 @@
 
 #include <jni.h>
 #include <jvmti.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 struct jvm_classes; /* process-wide table of class ids: of the member look-up */
 struct jvm_records; /* a thread's resolved members: of the member look-up */
 
-/* One a process, written before hooks.started and not after, but for `classes`. */
+/* One a process, written before hooks.started and not after, but for `classes` and `has_stopped`. */
 struct jvm {
   JavaVM *vm;
   jvmtiEnv *jvmti; /* any thread may use it */
+  /* The JVM has stopped for good, but the process goes on: whoever asked it anything now would wait for ever.
+   */
+  atomic_bool has_stopped;
   struct jvm_known known;
   jobject class_loader; /* global: the application's (ClassLoader.getSystemClassLoader) */
   /* global: jpeer.peer.PeerThread and jpeer.peer.Start */
