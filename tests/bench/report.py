@@ -1,0 +1,22 @@
+"""Tables as Markdown, line by line as the figures come, and the few ways in which figures are written."""
+
+import statistics
+
+
+def print_line(words):
+    print("| " + " | ".join(words) + " |", flush=True)
+
+
+def print_head(columns):
+    print_line(columns)
+    print_line(["---"] * len(columns))
+
+
+def median_of(runs):
+    """One dictionary of figures, each the median over the runs; every run has the same ones."""
+    return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+
+
+def ratio(figure, base):
+    """Two decimals, or a dash where there is nothing to divide by."""
+    return f"{figure / base:.2f}" if figure is not None and base else "-"
