@@ -1,6 +1,6 @@
 #include "link.h"
 
-static const struct link_kind *const kinds[] = {&link_websocket, &link_http, &link_zeromq};
+static const struct link_kind *const kinds[] = {&link_websocket, &link_http, &link_zeromq, &link_py4j};
 
 static const struct link_kind *kind_of(struct text scheme)
 {
@@ -26,7 +26,7 @@ enum jp_status link_target_parse(struct link_target *target, const char *address
   const char *host = strstr(address, "://");
   *kind = host == NULL ? NULL : kind_of((struct text){address, (size_t)(host - address)});
   if (*kind == NULL)
-    return jp_fail(error, JP_INVALID, "%s: ws://, http:// or tcp:// is needed", address);
+    return jp_fail(error, JP_INVALID, "%s: ws://, http://, tcp:// or py4j:// is needed", address);
   host += 3;
   size_t end = strcspn(host, "/");
   size_t colon = text_find_last((struct text){host, end}, ':');

@@ -48,6 +48,7 @@ struct link_kind {
 extern const struct link_kind link_websocket;
 extern const struct link_kind link_http;
 extern const struct link_kind link_zeromq;
+extern const struct link_kind link_py4j;
 
 /* Takes an address apart and finds what carries it. JP_INVALID. address is borrowed. */
 enum jp_status link_target_parse(struct link_target *target, const char *address,

@@ -52,7 +52,8 @@ static void print_help(void)
 {
   puts("usage: jpeer-bench --to ADDRESS [options]\n"
        "\n"
-       "  --to ADDRESS       ws://HOST:PORT/PATH, http://HOST:PORT/PATH or tcp://HOST:PORT (ZeroMQ)\n"
+       "  --to ADDRESS       ws://HOST:PORT/PATH, http://HOST:PORT/PATH or tcp://HOST:PORT (ZeroMQ);\n"
+       "                     py4j://HOST:PORT for Py4J's gateway\n"
        "  --workload NAME    what is called (default add; --list shows them)\n"
        "  --connections N    default 1\n"
        "  --in-flight N      open calls a connection (default 1)\n"
@@ -69,10 +70,16 @@ static void print_help(void)
        "Exit codes: 0, 1 (a wrong answer, or no connection), 2 (usage).");
 }
 
+static void print_rows(const struct workload_row *rows, unsigned count)
+{
+  for (unsigned i = 0; i < count; i++)
+    printf("%-16s %s\n", rows[i].name, rows[i].what);
+}
+
 static void print_list(void)
 {
-  for (unsigned i = 0; i < workload_row_count; i++)
-    printf("%-12s %s\n", workload_rows[i].name, workload_rows[i].what);
+  print_rows(workload_rows, workload_row_count);
+  print_rows(workload_rival_rows, workload_rival_row_count);
 }
 
 static bool read_number(const struct number_row *row, const char *value, struct arguments *arguments)

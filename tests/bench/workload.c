@@ -35,12 +35,19 @@ const struct workload_row workload_rows[] = {
 
 const unsigned workload_row_count = sizeof(workload_rows) / sizeof(workload_rows[0]);
 
+static const struct workload_row *find_among(const struct workload_row *rows, unsigned count,
+                                             const char *name)
+{
+  for (unsigned i = 0; i < count; i++)
+    if (strcmp(rows[i].name, name) == 0)
+      return &rows[i];
+  return NULL;
+}
+
 const struct workload_row *workload_find(const char *name)
 {
-  for (unsigned i = 0; i < workload_row_count; i++)
-    if (strcmp(workload_rows[i].name, name) == 0)
-      return &workload_rows[i];
-  return NULL;
+  const struct workload_row *found = find_among(workload_rows, workload_row_count, name);
+  return found != NULL ? found : find_among(workload_rival_rows, workload_rival_row_count, name);
 }
 
 bool workload_text_parse(struct workload_text *text, const char *source)

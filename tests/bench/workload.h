@@ -38,6 +38,9 @@ struct workload_row {
 
 extern const struct workload_row workload_rows[];
 extern const unsigned workload_row_count;
+/* Those of the rivals' protocols. */
+extern const struct workload_row workload_rival_rows[];
+extern const unsigned workload_rival_row_count;
 
 const struct workload_row *workload_find(const char *name); /* NULL where there is none */
 

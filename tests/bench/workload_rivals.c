@@ -1,0 +1,20 @@
+/* The rows of those that the peer is measured against, each in its own protocol. */
+#include "workload.h"
+
+#define PY4J_CALL(object, method, arguments) "c\n" object "\n" method "\n" arguments "e\n"
+#define PY4J_NEW                             "i\ncom.example.Calculator\ne\n"
+
+const struct workload_row workload_rival_rows[] = {
+    {.name = "py4j-add",
+     .what = "Py4J's gateway: static int add(int, int)",
+     .steps = {{PY4J_CALL("z:com.example.Calculator", "add", "i$a\ni$b\n"), "!yi$s"}}},
+    {.name = "py4j-instance",
+     .what = "Py4J's gateway: int accumulate(int) on an object of the connection",
+     .setup = {PY4J_NEW, "!yro$o"},
+     .steps = {{PY4J_CALL("o$o", "accumulate", "i1\n"), "!yi$n"}}},
+    {.name = "py4j-new-delete",
+     .what = "Py4J's gateway: new, then its delete: two commands a call",
+     .steps = {{PY4J_NEW, "!yro$r"}, {"m\nd\no$r\ne\n", "!yv"}}},
+};
+
+const unsigned workload_rival_row_count = sizeof(workload_rival_rows) / sizeof(workload_rival_rows[0]);
