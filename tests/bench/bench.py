@@ -2,7 +2,7 @@
 
 A part is a module with NAME, WHAT and COLUMNS, measure(options), which yields rows that JSON can hold, and cells(row),
 the words of its line in the table. Options that a part may look at: runs, seconds, warm_up, workloads, shapes,
-transports, placements (the last four are collections of names).
+transports, placements (the last four are collections of names). smoke() is a moment of it, with no figures.
 """
 
 import argparse
@@ -12,12 +12,12 @@ import platform
 import sys
 from pathlib import Path
 
-from bench import loadtable, targets
+from bench import loadtable, stages, targets
 from bench.load import TRANSPORTS
 from bench.report import print_head, print_line
 from support.peer import BUILD
 
-PARTS = {part.NAME: part for part in (loadtable,)}
+PARTS = {part.NAME: part for part in (loadtable, stages)}
 
 
 def machine():
@@ -86,7 +86,8 @@ def read_options():
 def main():
     options = read_options()
     if options.smoke:
-        loadtable.smoke()
+        for part in PARTS.values():
+            part.smoke()
     else:
         bench(options)
     return 0

@@ -1,0 +1,209 @@
+#include "calls.h"
+
+#include "rpc/json_outcome.h"
+#include "rpc/json_params.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DELETE_HEAD                                                                                          \
+  "{\"jsonrpc\":\"2.0\",\"id\":12345,\"method\":\"control\",\"params\":{\"method\":\"delete_object\","       \
+  "\"args\":[{\"ref\":"
+
+/* One message that is cut off. */
+struct cut_call {
+  struct calls *calls;
+  enum cut cut;
+};
+
+static void write_nothing(struct jsonrpc_response *response)
+{
+  BUFFER_LITERAL(jsonrpc_result(response), "null");
+}
+
+/* Java's part, as rpc_execute has it. */
+static void run_member(const struct cut_call *call, const struct operation *operation, struct rpc_from *from,
+                       struct outcome *outcome)
+{
+  struct calls *calls = call->calls;
+  struct rpc_worker *worker = &calls->worker;
+  const struct rpc_judge judge = {.policy = calls->peer->config.policy,
+                                  .names = &worker->names,
+                                  .channel = calls->client->channel,
+                                  .session = &calls->client->key};
+  if (call->cut < CUT_NAMES || rpc_judge_names(&judge, operation, &worker->arena, outcome) != JP_OK)
+    return;
+  const struct jvm_guard guard = {.context = (void *)&judge, .check = rpc_judge_argument};
+  const struct jvm_request request = {.thread = worker->thread,
+                                      .objects = calls->objects,
+                                      .operation = operation,
+                                      .arena = &worker->arena,
+                                      .limits = &calls->peer->config.limits.java,
+                                      .guard = &guard};
+  struct jvm_target target;
+  if (call->cut < CUT_RESOLVE || jvm_resolve(&request, &target, outcome) != JP_OK)
+    return;
+  if (call->cut < CUT_VERDICT ||
+      rpc_judge_target(&judge, operation, &target, &worker->arena, outcome) != JP_OK)
+    return;
+  from->class_name = target.declaring_class;
+  from->member = target.member;
+  if (call->cut >= CUT_INVOKE)
+    jvm_invoke(&request, &target, outcome);
+  if (outcome->ref != 0 && jvm_objects_delete(worker->thread, calls->objects, outcome->ref) != JP_OK)
+    abort();
+}
+
+static void handle(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response)
+{
+  const struct cut_call *call = context;
+  struct rpc_worker *worker = &call->calls->worker;
+  struct operation operation;
+  struct outcome outcome = {.kind = OUTCOME_VOID};
+  struct rpc_from from = {0};
+  if (call->cut >= CUT_DECODE && rpc_params_decode(request, &worker->arena, &operation, &outcome) != JP_OK)
+    abort();
+  if (call->cut >= CUT_FRAME && jvm_request_begin(worker->thread) != JP_OK)
+    abort();
+  if (call->cut >= CUT_FRAME && operation.kind != OP_CONTROL)
+    run_member(call, &operation, &from, &outcome);
+  const struct rpc_answer answer = {.request_id = request->id, .from = &from, .scratch = &worker->scratch};
+  if (call->cut >= CUT_WRITE)
+    rpc_result_write(jsonrpc_result(response), &outcome, &answer);
+  else
+    write_nothing(response);
+  if (call->cut >= CUT_FRAME)
+    jvm_request_end(worker->thread);
+}
+
+static void run_cut(struct calls *calls, enum cut cut)
+{
+  struct cut_call call = {calls, cut};
+  const struct jsonrpc_service service = {.context = &call,
+                                          .arena = &calls->worker.arena,
+                                          .handle = handle,
+                                          .limits = rpc_peer_json_limits(calls->peer),
+                                          .max_batch = calls->peer->config.limits.max_batch};
+  struct jsonrpc_stream rest;
+  arena_reset(&calls->worker.arena);
+  buffer_clear(&calls->worker.scratch);
+  buffer_clear(&calls->answer);
+  if (jsonrpc_handle(&service, buffer_text(&calls->request), &calls->answer, &rest) != JSONRPC_REPLY)
+    abort();
+}
+
+static void serve(struct calls *calls, const struct buffer *request)
+{
+  struct rpc_stream stream;
+  buffer_clear(&calls->answer);
+  calls->service->serve(calls->service->context, &calls->worker, calls->client, buffer_text(request),
+                        &calls->answer, true, 0, &stream);
+}
+
+/* What the digits behind head, which is as long as the answer's own, say. */
+static struct text ref_in(struct text answer, size_t head)
+{
+  size_t end = head;
+  while (end < answer.len && answer.data[end] >= '0' && answer.data[end] <= '9')
+    end++;
+  return text_slice(answer, head, end);
+}
+
+static void serve_delete(struct calls *calls)
+{
+  struct text ref = ref_in(buffer_text(&calls->answer), strlen(calls->workload->answer));
+  buffer_truncate(&calls->second, sizeof DELETE_HEAD - 1);
+  buffer_append_text(&calls->second, ref);
+  BUFFER_LITERAL(&calls->second, "}]}}");
+  serve(calls, &calls->second);
+}
+
+void calls_run(struct calls *calls, enum cut cut, uint64_t iterations)
+{
+  bool deletes = calls->workload == &workloads[WORKLOAD_NEW_DELETE];
+  for (uint64_t i = 0; i < iterations; i++) {
+    if (cut < CUT_NONE) {
+      run_cut(calls, cut);
+      continue;
+    }
+    serve(calls, &calls->request);
+    if (deletes)
+      serve_delete(calls);
+  }
+}
+
+bool calls_went_well(const struct calls *calls)
+{
+  const struct text head = TEXT("{\"jsonrpc\":\"2.0\",\"id\":12345,\"result\":");
+  return !calls->answer.failed && text_starts_with(buffer_text(&calls->answer), head);
+}
+
+/* ---- */
+
+static bool is_expected(const struct calls *calls)
+{
+  struct buffer expected;
+  buffer_init(&expected);
+  workload_fill(calls->workload->answer, calls->receiver, &expected);
+  struct text answer = buffer_text(&calls->answer);
+  bool whole = calls->workload != &workloads[WORKLOAD_NEW_DELETE];
+  bool is_same =
+      whole ? text_equal(answer, buffer_text(&expected)) : text_starts_with(answer, buffer_text(&expected));
+  if (!is_same)
+    fprintf(stderr, "%s: the answer is\n%.*s\nnot\n%.*s\n", calls->workload->name, TEXT_ARGS(answer),
+            TEXT_ARGS(buffer_text(&expected)));
+  buffer_fini(&expected);
+  return is_same;
+}
+
+/* A new object of the session, for the workloads that have a receiver. */
+static void make_receiver(struct calls *calls)
+{
+  const struct workload *row = &workloads[WORKLOAD_NEW_DELETE];
+  buffer_clear(&calls->request);
+  workload_fill(row->request, 0, &calls->request);
+  serve(calls, &calls->request);
+  calls->receiver =
+      (uint32_t)strtoul(ref_in(buffer_text(&calls->answer), strlen(row->answer)).data, NULL, 10);
+  calls->objects = rpc_session_objects(calls->client->session);
+}
+
+bool calls_choose(struct calls *calls, enum workload_id id)
+{
+  make_receiver(calls);
+  calls->workload = &workloads[id];
+  buffer_clear(&calls->request);
+  workload_fill(calls->workload->request, calls->receiver, &calls->request);
+  serve(calls, &calls->request);
+  if (!is_expected(calls))
+    return false;
+  if (id == WORKLOAD_NEW_DELETE)
+    serve_delete(calls);
+  return calls_went_well(calls);
+}
+
+enum jp_status calls_init(struct calls *calls, struct rpc_peer *peer, struct jvm_thread *thread,
+                          struct jp_error *error)
+{
+  const struct rpc_client_info info = {.channel = OP_CHANNEL_WEBSOCKET};
+  *calls = (struct calls){
+      .peer = peer, .service = rpc_peer_service(peer), .worker = {.peer = peer, .thread = thread}};
+  arena_init(&calls->worker.arena);
+  buffer_init(&calls->worker.scratch);
+  buffer_init(&calls->request);
+  buffer_init(&calls->second);
+  buffer_init(&calls->answer);
+  BUFFER_LITERAL(&calls->second, DELETE_HEAD);
+  return calls->service->client_open(calls->service->context, &info, &calls->client, error);
+}
+
+void calls_fini(struct calls *calls)
+{
+  if (calls->client != NULL)
+    (void)calls->service->client_close(calls->service->context, &calls->worker, calls->client, NULL);
+  arena_fini(&calls->worker.arena);
+  buffer_fini(&calls->worker.scratch);
+  buffer_fini(&calls->request);
+  buffer_fini(&calls->second);
+  buffer_fini(&calls->answer);
+}
