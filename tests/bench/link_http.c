@@ -12,6 +12,7 @@ struct link {
   struct stream stream;
   char head[HEAD_MAX]; /* up to the number of Content-Length */
   size_t head_length;
+  struct buffer body; /* that came in chunks */
 };
 
 static void http_close(struct link *link)
@@ -19,6 +20,7 @@ static void http_close(struct link *link)
   if (link == NULL)
     return;
   stream_fini(&link->stream);
+  buffer_fini(&link->body);
   free(link);
 }
 
@@ -45,6 +47,7 @@ static enum jp_status http_open(const struct link_target *target, struct link **
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "no memory for a connection");
   stream_init(&made->stream);
+  buffer_init(&made->body);
   write_head(made, target);
   enum jp_status status = stream_connect(&made->stream, target, error);
   if (status == JP_OK)
@@ -76,37 +79,78 @@ static enum jp_status http_flush(struct link *link, bool *blocked, bool *again, 
   return stream_flush(&link->stream, blocked, error);
 }
 
-/* False where the head has no Content-Length. */
-static bool content_length(struct text head, size_t *length)
+/* The value of a field, up to the end of the head; NULL where the head has none. name: "\r\nName:". */
+static const char *field_of(struct text head, struct text name)
 {
-  static const char name[] = "\r\nContent-Length:";
-  const size_t name_length = sizeof(name) - 1;
-  for (size_t at = 0; at + name_length < head.len; at++) {
-    if (head.data[at] == '\r' && strncasecmp(head.data + at, name, name_length) == 0) {
-      *length = strtoul(head.data + at + name_length, NULL, 10); /* the head ends with "\r\n" */
-      return true;
-    }
+  for (size_t at = 0; at + name.len < head.len; at++)
+    if (head.data[at] == '\r' && strncasecmp(head.data + at, name.data, name.len) == 0)
+      return head.data + at + name.len;
+  return NULL;
+}
+
+/* Takes a chunk's length, a hexadecimal number and the end of its line; false where it is not whole. */
+static bool take_chunk_head(struct text *rest, size_t *length)
+{
+  const char *end = rest->len == 0 ? NULL : memmem(rest->data, rest->len, "\r\n", 2);
+  if (end == NULL)
+    return false;
+  *length = strtoul(rest->data, NULL, 16); /* ends at the line's end */
+  *rest = text_slice(*rest, (size_t)(end - rest->data) + 2, rest->len);
+  return true;
+}
+
+/* A body in chunks (RFC 9112, 7.1), without trailers. *whole says how far it goes; 0: it is not whole. */
+static struct text chunked_body(struct link *link, struct text rest, size_t *whole)
+{
+  const size_t given = rest.len;
+  size_t length = 1;
+  *whole = 0;
+  buffer_clear(&link->body);
+  while (length != 0) {
+    if (!take_chunk_head(&rest, &length) || rest.len < length + 2)
+      return TEXT_ABSENT;
+    buffer_append(&link->body, rest.data, length);
+    rest = text_slice(rest, length + 2, rest.len);
   }
-  return false;
+  *whole = given - rest.len;
+  return buffer_text(&link->body);
+}
+
+/* The body that follows the head; data NULL where it is not whole. *whole says how far it goes. */
+static enum jp_status body_after(struct link *link, struct text head, struct text rest, struct text *body,
+                                 size_t *whole, struct jp_error *error)
+{
+  *body = TEXT_ABSENT;
+  const char *length = field_of(head, TEXT("\r\nContent-Length:"));
+  if (length != NULL) {
+    *whole = strtoul(length, NULL, 10); /* the head ends with "\r\n" */
+    if (rest.len >= *whole)
+      *body = text_slice(rest, 0, *whole);
+    return JP_OK;
+  }
+  if (field_of(head, TEXT("\r\nTransfer-Encoding: chunked\r\n")) == NULL)
+    return jp_fail(error, JP_INVALID, "an answer of unknown length: %.*s", TEXT_ARGS(head));
+  *body = chunked_body(link, rest, whole);
+  return link->body.failed ? jp_fail(error, JP_NO_MEMORY, "no memory for an answer in chunks") : JP_OK;
 }
 
 /* The body of the first response; data NULL where it is not whole. */
-static enum jp_status next_body(struct stream *stream, struct text *body, struct jp_error *error)
+static enum jp_status next_body(struct link *link, struct text *body, struct jp_error *error)
 {
-  struct text unused = stream_unused(stream);
+  struct text unused = stream_unused(&link->stream);
   *body = TEXT_ABSENT;
   const char *end = unused.len == 0 ? NULL : memmem(unused.data, unused.len, "\r\n\r\n", 4);
   if (end == NULL)
     return JP_OK;
   struct text head = text_slice(unused, 0, (size_t)(end - unused.data) + 4);
-  size_t length;
-  if (!text_starts_with(head, TEXT("HTTP/1.1 200 ")) || !content_length(head, &length))
+  if (!text_starts_with(head, TEXT("HTTP/1.1 200 ")))
     return jp_fail(error, JP_INVALID, "a request was answered: %.*s", TEXT_ARGS(head));
-  if (unused.len - head.len < length)
-    return JP_OK;
-  *body = (struct text){unused.data + head.len, length};
-  stream->taken += head.len + length;
-  return JP_OK;
+  size_t whole = 0;
+  enum jp_status status =
+      body_after(link, head, text_slice(unused, head.len, unused.len), body, &whole, error);
+  if (status == JP_OK && body->data != NULL)
+    link->stream.taken += head.len + whole;
+  return status;
 }
 
 static enum jp_status http_receive(struct link *link, struct link_listener *listener, struct jp_error *error)
@@ -114,7 +158,7 @@ static enum jp_status http_receive(struct link *link, struct link_listener *list
   enum jp_status status = stream_read(&link->stream, error);
   while (status == JP_OK) {
     struct text body;
-    status = next_body(&link->stream, &body, error);
+    status = next_body(link, &body, error);
     if (status != JP_OK || body.data == NULL)
       break;
     status = listener->answer(listener, body, error);

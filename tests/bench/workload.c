@@ -55,7 +55,7 @@ bool workload_text_parse(struct workload_text *text, const char *source)
   *text = (struct workload_text){0};
   const char *from = source;
   for (const char *hole = strchr(from, '$'); hole != NULL; hole = strchr(from, '$')) {
-    if (text->hole_count == WORKLOAD_HOLES_MAX || hole[1] == '\0' || strchr("iabsnor", hole[1]) == NULL)
+    if (text->hole_count == WORKLOAD_HOLES_MAX || hole[1] == '\0' || strchr("iabsnort", hole[1]) == NULL)
       return false;
     text->parts[text->hole_count] = (struct text){from, (size_t)(hole - from)};
     text->holes[text->hole_count++] = hole[1];
@@ -92,6 +92,8 @@ static uint64_t value_of(char hole, const struct workload_facts *facts)
     return facts->canned ? WORKLOAD_CANNED_SUM : facts->count;
   case 'o':
     return facts->receiver;
+  case 't':
+    return facts->time;
   default:
     return facts->object;
   }
@@ -120,9 +122,12 @@ void workload_write(const struct workload_text *text, const struct workload_fact
   buffer_append_text(out, text->parts[text->hole_count]);
 }
 
-/* Where hole is a reference that is not known yet: the place to keep it. */
-static uint64_t *unknown_reference(char hole, struct workload_facts *facts)
+/* Where hole takes what the answer has there, for one a reference that is not known yet: the place to keep
+ * it. */
+static uint64_t *unknown_number(char hole, struct workload_facts *facts)
 {
+  if (hole == 't')
+    return &facts->time;
   if (hole == 'o' && facts->receiver == 0)
     return &facts->receiver;
   if (hole == 'r' && facts->object == 0)
@@ -156,7 +161,7 @@ bool workload_match(const struct workload_text *text, struct workload_facts *fac
   for (unsigned i = 0; i < text->hole_count; i++) {
     if (!take_text(&answer, text->parts[i]))
       return false;
-    uint64_t *unknown = unknown_reference(text->holes[i], facts);
+    uint64_t *unknown = unknown_number(text->holes[i], facts);
     bool fits = unknown != NULL ? take_number(&answer, unknown)
                                 : take_text(&answer, digits_of(value_of(text->holes[i], facts), digits));
     if (!fits)

@@ -10,6 +10,7 @@
  *   $n  how often this step has been answered on this connection, from 1
  *   $o  the object that the connection's setup made
  *   $r  the object of this call: what the answer to an earlier step held there
+ *   $t  any number, each time: the answer alone knows it, like its time
  * In an answer, $o (of a setup) and $r take any number and keep it where they are not known yet.
  *
  * Pure functions over the caller's memory; one thread.
@@ -60,6 +61,7 @@ struct workload_facts {
   uint64_t count;
   uint64_t receiver; /* 0: not known */
   uint64_t object;   /* 0: not known */
+  uint64_t time;     /* that of the answer matched last */
   bool canned;       /* the answers' sums are WORKLOAD_CANNED_SUM, whatever was asked */
 };
 

@@ -3,6 +3,9 @@
 
 #define PY4J_CALL(object, method, arguments) "c\n" object "\n" method "\n" arguments "e\n"
 #define PY4J_NEW                             "i\ncom.example.Calculator\ne\n"
+/* The agent repeats the request, in an order of its own, before it answers. */
+#define JOLOKIA_MBEAN     "\"mbean\":\"bench:type=Calculator\""
+#define JOLOKIA_ARGUMENTS "\"arguments\":[$a,$b]"
 
 const struct workload_row workload_rival_rows[] = {
     {.name = "py4j-add",
@@ -15,6 +18,12 @@ const struct workload_row workload_rival_rows[] = {
     {.name = "py4j-new-delete",
      .what = "Py4J's gateway: new, then its delete: two commands a call",
      .steps = {{PY4J_NEW, "!yro$r"}, {"m\nd\no$r\ne\n", "!yv"}}},
+    {.name = "jolokia-add",
+     .what = "Jolokia's agent, over HTTP: exec of int add(int, int)",
+     .steps = {{"{\"type\":\"exec\"," JOLOKIA_MBEAN ",\"operation\":\"add\"," JOLOKIA_ARGUMENTS "}",
+                "{\"request\":{" JOLOKIA_MBEAN "," JOLOKIA_ARGUMENTS
+                ",\"type\":\"exec\",\"operation\":\"add\"},"
+                "\"value\":$s,\"status\":200,\"timestamp\":$t}"}}},
 };
 
 const unsigned workload_rival_row_count = sizeof(workload_rival_rows) / sizeof(workload_rival_rows[0]);

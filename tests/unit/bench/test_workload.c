@@ -46,6 +46,17 @@ static void references_are_learned_once(void **state)
   assert_int_equal(facts.receiver, 7);
 }
 
+static void a_time_may_be_any_number(void **state)
+{
+  (void)state;
+  struct workload_facts facts = {.id = 1};
+  assert_true(matches("[$t]", &facts, TEXT("[1795277343]")));
+  assert_true(matches("[$t]", &facts, TEXT("[1795277344]")));
+  assert_int_equal(facts.time, 1795277344);
+  assert_false(matches("[$t]", &facts, TEXT("[]")));
+  assert_false(matches("[$t]", &facts, TEXT("[12x]")));
+}
+
 static void a_bad_text_is_refused(void **state)
 {
   (void)state;
@@ -56,16 +67,15 @@ static void a_bad_text_is_refused(void **state)
   assert_true(workload_text_parse(&text, "$i$i$i$i$i$i$i$i"));
 }
 
-/* What is written is what would be matched, for every row. */
-static void every_row_is_whole(void **state)
+/* What is written is what would be matched. */
+static void rows_are_whole(const struct workload_row *rows, unsigned count)
 {
-  (void)state;
-  for (unsigned i = 0; i < workload_row_count; i++) {
-    const struct workload_row *row = &workload_rows[i];
+  for (unsigned i = 0; i < count; i++) {
+    const struct workload_row *row = &rows[i];
     assert_ptr_equal(workload_find(row->name), row);
     for (unsigned step = 0; step < WORKLOAD_STEPS_MAX && row->steps[step].request != NULL; step++) {
       struct workload_text text;
-      struct workload_facts facts = {.id = 1000000007, .count = 3, .receiver = 5, .object = 6};
+      struct workload_facts facts = {.id = 1000000007, .count = 3, .receiver = 5, .object = 6, .time = 7};
       struct buffer buffer;
       buffer_init(&buffer);
       assert_true(workload_text_parse(&text, row->steps[step].request));
@@ -75,15 +85,21 @@ static void every_row_is_whole(void **state)
       buffer_fini(&buffer);
     }
   }
+}
+
+static void every_row_is_whole(void **state)
+{
+  (void)state;
+  rows_are_whole(workload_rows, workload_row_count);
+  rows_are_whole(workload_rival_rows, workload_rival_row_count);
   assert_null(workload_find("nothing"));
 }
 
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(wrong_answers_do_not_match),
-      cmocka_unit_test(references_are_learned_once),
-      cmocka_unit_test(a_bad_text_is_refused),
+      cmocka_unit_test(wrong_answers_do_not_match), cmocka_unit_test(references_are_learned_once),
+      cmocka_unit_test(a_time_may_be_any_number),   cmocka_unit_test(a_bad_text_is_refused),
       cmocka_unit_test(every_row_is_whole),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
