@@ -12,12 +12,12 @@ import platform
 import sys
 from pathlib import Path
 
-from bench import loadtable, stages, targets
+from bench import loadtable, process, stages, targets
 from bench.load import TRANSPORTS
 from bench.report import print_head, print_line
 from support.peer import BUILD
 
-PARTS = {part.NAME: part for part in (loadtable, stages)}
+PARTS = {part.NAME: part for part in (loadtable, stages, process)}
 
 
 def machine():
@@ -78,6 +78,8 @@ def read_options():
     add_choice(parser, "--shapes", (loadtable.shape_name(*shape) for shape in loadtable.SHAPES), "shapes")
     add_choice(parser, "--transports", TRANSPORTS.values(), "transports")
     add_choice(parser, "--placements", ("apart", "together"), "placements")
+    parser.add_argument("--soak-divide", type=int, default=10,
+                        help="so many times fewer calls for the growth of memory (default %(default)s; 1 takes minutes)")
     parser.add_argument("--out", type=Path, default=BUILD / "bench", help="folder for what is written")
     parser.add_argument("--smoke", action="store_true", help="a few calls of everything, no figures")
     return parser.parse_args()

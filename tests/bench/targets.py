@@ -71,8 +71,9 @@ def every_rival(figure):
 
 
 def keyed(part, key):
+    """The figure of the row with this key; of several (placements, collectors), the worst."""
     def measured(run):
-        return next((row["figure"] for row in run.get(part, ()) if row["key"] == key), None)
+        return worst((row["figure"] for row in run.get(part, ()) if row["key"] == key), least=False)
 
     return measured
 

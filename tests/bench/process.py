@@ -1,0 +1,348 @@
+"""What the process costs, beside its calls: start, memory, many objects, collections, idle and sleeping clients.
+
+A row has a `key`; what was `measured`, in which `unit`; its `floor` from the same run, None where a limit stands alone;
+and the `figure` that a target is held against. A key may stand in several rows (placements, collectors): the worst of
+them counts. Everything goes through the real binary; what else takes part is in tests/bench/process.
+"""
+
+import argparse
+import base64
+import contextlib
+import dataclasses
+import gzip
+import http.client
+import json
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from urllib.parse import urlsplit
+
+from bench import soak
+from bench.load import pinned, run_load
+from bench.loadtable import placements
+from bench.report import print_head, print_line
+from support.peer import BINARY, BUILD, FIXTURES, Peer, environment
+
+NAME = "process"
+WHAT = "the process: start, memory, objects, collections, clients that do nothing, metadata"
+
+PROGRAMS = BUILD / "tests/bench/process"
+CLASS_PATH = f"{PROGRAMS / 'process.jar'}:{FIXTURES}"
+HELD_CLASS = "com.example.Calculator"
+FEW_OBJECTS = 1000
+SLEEPERS = 64
+
+KIB_PER_MIB = 1024
+
+
+@dataclasses.dataclass
+class Sizes:
+    """How much of each."""
+
+    starts: int = 15
+    objects: int = 1000000
+    garbage_mib: int = 16384
+    idle: int = 10000
+    settle_seconds: float = 0.5
+    soak_divide: int = 10  # 1: all the calls that the target speaks of, which take minutes
+
+
+SMOKE = Sizes(starts=1, objects=2000, garbage_mib=16, idle=20, settle_seconds=0.05, soak_divide=5000)
+
+
+def row(key, what, measured, unit, floor=None, figure=None):
+    """The figure is the ratio to the floor where nothing else is said, and what was measured where there is none."""
+    if figure is None:
+        figure = measured if floor is None else measured / floor
+    return {"key": key, "what": what, "measured": measured, "unit": unit, "floor": floor, "figure": figure}
+
+
+def run(program, *arguments):
+    done = subprocess.run([PROGRAMS / program, *map(str, arguments)], stdout=subprocess.PIPE, text=True,
+                          env=environment(), check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{program} {' '.join(map(str, arguments))}: exit status {done.returncode}")
+    return done.stdout
+
+
+@contextlib.contextmanager
+def running(program, *arguments):
+    """Until the end of the block, from the line that says that all is as it should be."""
+    process = subprocess.Popen([PROGRAMS / program, *map(str, arguments)], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True, env=environment())
+    try:
+        if process.stdout.readline() == "":
+            raise SystemExit(f"{program} {' '.join(map(str, arguments))}: exit status {process.wait()}")
+        yield process
+    finally:
+        process.stdin.close()
+        process.stdout.close()
+        process.wait()
+
+
+def quiet_peer(*options):
+    return Peer("--log-level", "warn", *options, class_path=CLASS_PATH)
+
+
+def memory_kib(pid, field="VmRSS"):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return int(re.search(rf"{field}:\s+(\d+)", file.read()).group(1))
+
+
+def request(method, /, **params):
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+
+
+def ask(peer, text):
+    """The answer's bytes, over HTTP: what reads it is no part of what is measured."""
+    address = urlsplit(peer.address("http"))
+    with contextlib.closing(http.client.HTTPConnection(address.hostname, address.port)) as connection:
+        connection.request("POST", address.path, text, {"Content-Type": "application/json"})
+        return connection.getresponse().read()
+
+
+def call(peer, class_name, method, *arguments):
+    args = [{"type": kind, "value": value} for kind, value in arguments]
+    answer = json.loads(ask(peer, request("call", type=class_name, method=method, args=args)))
+    return answer["result"].get("value", {}).get("value")
+
+
+# ---- start ----
+
+def start_rows(options, sizes):
+    """Both in turns, so that what slows the machine slows both."""
+    java = ("java", "-cp", CLASS_PATH, "Hello")
+    jpeer = (BINARY, "run", "--json-rpc", "auto", "--rpc-default-action", "ALLOW", "-cp", CLASS_PATH,
+             "com.example.Main")
+    taken = {"java": [], "jpeer": []}
+    for _ in range(sizes.starts):
+        taken["java"].append(float(run("jpeer-bench-start", *java)))
+        taken["jpeer"].append(float(run("jpeer-bench-start", "--ping", *jpeer)))
+    yield row("start-ratio", "exec to the first answered ping, over java Hello",
+              statistics.median(taken["jpeer"]) / 1e3, "ms", statistics.median(taken["java"]) / 1e3)
+
+
+def libjvm_of(pid):
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
+        return next(line.split()[-1] for line in file if line.rstrip().endswith("/libjvm.so"))
+
+
+def ready_memory(sizes):
+    """MiB of a ready peer, and of a JVM alone with the same options."""
+    with quiet_peer() as peer:
+        time.sleep(sizes.settle_seconds)
+        jpeer, libjvm = memory_kib(peer.pid), libjvm_of(peer.pid)
+    with running("jpeer-bench-jvm", libjvm, f"-Djava.class.path={CLASS_PATH}") as bare:
+        time.sleep(sizes.settle_seconds)
+        return jpeer / KIB_PER_MIB, memory_kib(bare.pid) / KIB_PER_MIB
+
+
+def ready_rows(options, sizes):
+    jpeer, floor = map(statistics.median, zip(*(ready_memory(sizes) for _ in range(options.runs))))
+    yield row("ready-rss-mib", "resident when ready, above a JVM alone", jpeer, "MiB", floor, jpeer - floor)
+
+
+def growth_rows(options, sizes):
+    """Fewer calls than the target speaks of have another key: what they show is no verdict."""
+    key = "rss-growth-mib" if sizes.soak_divide == 1 else "rss-growth-of-fewer-mib"
+    for what, memory in soak.growths("ws", sizes.soak_divide):
+        at_tenth, most = (memory[name] / KIB_PER_MIB for name in ("at_tenth", "most"))
+        yield row(key, f"resident in {what}, above the first tenth", most, "MiB", at_tenth,
+                  most - at_tenth)
+
+
+# ---- objects ----
+
+def object_rows(options, sizes):
+    """Processor time of the server: of the time that passes, a good part is the client's."""
+    few, many = [], []
+    with quiet_peer() as peer:
+        def cost(held):
+            words = run("jpeer-bench-objects", peer.address("ws"), peer.pid, held, sizes.objects // 5)
+            return float(words.split()[0])
+        cost(FEW_OBJECTS)
+        for _ in range(options.runs):
+            few.append(cost(FEW_OBJECTS))
+            many.append(cost(sizes.objects))
+    yield row("objects-ratio", f"a new beside {sizes.objects:,} objects, over {FEW_OBJECTS:,}: the server's time",
+              statistics.median(many), "us", statistics.median(few))
+
+
+@contextlib.contextmanager
+def session_of(peer, count):
+    with running("jpeer-bench-objects", peer.address("ws"), peer.pid, count, 0):
+        yield
+
+
+@contextlib.contextmanager
+def array_of(peer, count):
+    call(peer, "Garbage", "hold", ("java.lang.String", HELD_CLASS), ("int", count))
+    yield
+
+
+def collection_ms(peer, sizes):
+    return int(call(peer, "Garbage", "collect", ("int", sizes.garbage_mib)))
+
+
+def collection_rows(options, sizes):
+    """The peers take turns."""
+    for collector in ("Serial", "G1"):
+        jvm = [word for option in (f"-XX:+Use{collector}GC", "-Xms512m", "-Xmx512m", "-Xmn64m")
+               for word in ("-J", option)]
+        with quiet_peer(*jvm) as one, quiet_peer(*jvm) as other:
+            with session_of(one, sizes.objects), array_of(other, sizes.objects):
+                taken = [(collection_ms(one, sizes), collection_ms(other, sizes)) for _ in range(options.runs)]
+        session, array = map(statistics.median, zip(*taken))
+        yield row("collection-ratio", f"young collections, {collector}: {sizes.objects:,} objects of a session, over "
+                  "a plain array's", session, "ms", max(array, 1))
+
+
+# ---- clients ----
+
+PING = request("control", method="ping")
+SLEEP = request("call", type="java.lang.Thread", method="sleep", args=[{"type": "long", "value": 600000}])
+
+
+@contextlib.contextmanager
+def stopped(peer):
+    """What it does every few milliseconds is not to show in another's figures."""
+    peer.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        peer.send_signal(signal.SIGCONT)
+
+
+def p99_of_two(first, second, core, options):
+    """The p99 of one connection to each; they take turns, and the other stands still."""
+    taken = {first: [], second: []}
+    for _ in range(options.runs):
+        for peer, other in ((first, second), (second, first)):
+            with stopped(other):
+                figures = run_load(peer.address("ws"), peer.pid, "add", core=core, seconds=options.seconds,
+                                   warm_up=options.warm_up)
+            taken[peer].append(figures["p99_us"])
+    return statistics.median(taken[first]), statistics.median(taken[second])
+
+
+def p99_rows(options, key, what, crowd, *peer_options):
+    """crowd(peer, stack) opens what is to be beside the busy connection, and gives rows of its own, or none."""
+    for placement, server_core, client_core in placements():
+        with contextlib.ExitStack() as stack:
+            with pinned(server_core):
+                alone = stack.enter_context(quiet_peer(*peer_options))
+                crowded = stack.enter_context(quiet_peer(*peer_options))
+            yield from crowd(crowded, stack)
+            floor, figure = p99_of_two(alone, crowded, client_core, options)
+        yield row(key, f"p99 of a WebSocket beside {what}, over none ({placement})", figure, "us", floor)
+
+
+def idle_rows(options, sizes):
+    def crowd(peer, stack):
+        before = memory_kib(peer.pid)
+        stack.enter_context(running("jpeer-bench-hold", peer.address("ws"), sizes.idle, PING, "--await"))
+        time.sleep(sizes.settle_seconds)
+        yield row("idle-kib", f"resident for each of {sizes.idle:,} idle WebSockets",
+                  (memory_kib(peer.pid) - before) / sizes.idle, "KiB")
+
+    yield from p99_rows(options, "idle-p99-ratio", f"{sizes.idle:,} idle", crowd, "--connections-max",
+                        str(sizes.idle + 100))
+
+
+def asleep_rows(options, sizes):
+    """The grace time is short: what sleeps at the end is not waited for."""
+    def crowd(peer, stack):
+        stack.enter_context(running("jpeer-bench-hold", peer.address("ws"), SLEEPERS, SLEEP))
+        time.sleep(sizes.settle_seconds)
+        yield from ()
+
+    yield from p99_rows(options, "asleep-p99-ratio", f"{SLEEPERS} calls asleep", crowd, "--grace", "10")
+
+
+# ---- metadata ----
+
+FETCH = request("meta", method="fetch_classes_info",
+                args=[{"name": "compress_encode", "type": "boolean", "value": True}])
+
+
+def timed_fetch(peer):
+    begins = time.monotonic()
+    body = ask(peer, FETCH)
+    return (time.monotonic() - begins) * 1e3, body
+
+
+def metadata_rows(options, sizes):
+    first, again, grown = [], [], []
+    for _ in range(options.runs):
+        with quiet_peer() as peer:
+            before = memory_kib(peer.pid)
+            taken, body = timed_fetch(peer)
+            first.append(taken)
+            again.append(statistics.median(timed_fetch(peer)[0] for _ in range(5)))
+            grown.append((memory_kib(peer.pid, "VmHWM") - before) / KIB_PER_MIB)
+    answer = json.loads(body)["result"]["value"]["value"]
+    classes = len(json.loads(gzip.decompress(base64.b64decode(answer))))
+    yield row("metadata-first-ms", f"fetch_classes_info, {classes:,} classes: first", statistics.median(first), "ms")
+    yield row("metadata-again-ms", "fetch_classes_info: again", statistics.median(again), "ms")
+    yield row("metadata-peak-mib", "fetch_classes_info: peak of resident memory, above before",
+              statistics.median(grown), "MiB")
+
+
+# ---- the part ----
+
+MEASURES = {
+    "start": start_rows,
+    "ready": ready_rows,
+    "growth": growth_rows,
+    "objects": object_rows,
+    "collections": collection_rows,
+    "idle": idle_rows,
+    "asleep": asleep_rows,
+    "metadata": metadata_rows,
+}
+
+COLUMNS = ("what", "measured", "floor", "for the target")
+
+
+def measure(options, sizes=None, names=tuple(MEASURES)):
+    for name in names:
+        yield from MEASURES[name](options, sizes or Sizes(soak_divide=options.soak_divide))
+
+
+def cells(made):
+    floor = made["floor"]
+    return [made["what"], f"{made['measured']:.2f} {made['unit']}", "-" if floor is None else f"{floor:.2f}",
+            f"{made['figure']:.2f}"]
+
+
+def smoke():
+    """That every measure gives its rows, not how fast anything is."""
+    options = argparse.Namespace(runs=1, seconds=0.05, warm_up=10)
+    for name in MEASURES:
+        made = list(measure(options, SMOKE, (name,)))
+        assert made and all(each["measured"] >= 0 for each in made), (name, made)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="process", description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("names", nargs="*", choices=[[], *MEASURES], metavar="MEASURE",
+                        help=f"of {', '.join(MEASURES)}; default all")
+    parser.add_argument("--runs", type=int, default=5, help="for each figure (default %(default)s)")
+    parser.add_argument("--seconds", type=float, default=1, help="for each run (default %(default)s)")
+    parser.add_argument("--warm-up", type=int, default=20000, help="calls before each run (default %(default)s)")
+    for field in dataclasses.fields(Sizes):
+        parser.add_argument("--" + field.name.replace("_", "-"), type=field.type, default=field.default,
+                            help="(default %(default)s)")
+    options = parser.parse_args()
+    sizes = Sizes(**{field.name: getattr(options, field.name) for field in dataclasses.fields(Sizes)})
+    print_head(COLUMNS)
+    for made in measure(options, sizes, options.names or tuple(MEASURES)):
+        print_line(cells(made))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,8 @@
+/** The least that java can run: the floor of the peer's start. */
+public final class Hello {
+  private Hello() {}
+
+  public static void main(String[] args) {
+    System.out.println("hello");
+  }
+}
