@@ -1,8 +1,8 @@
 """Measures the peer beside its floors and its rivals, in one run: tables on stdout, bench.json beside them.
 
 A part is a module with NAME, WHAT and COLUMNS, measure(options), which yields rows that JSON can hold, and cells(row),
-the words of its line in the table. Options that a part may look at: runs, seconds, warm_up, workloads, shapes,
-transports, placements (the last four are collections of names). smoke() is a moment of it, with no figures.
+the words of its line in the table. Options that a part may look at: runs, seconds, warm_up, full, and workloads,
+shapes, transports, placements, which are collections of names. smoke() is a moment of it, with no figures.
 """
 
 import argparse
@@ -72,12 +72,13 @@ def read_options():
     parser = argparse.ArgumentParser(prog="bench", description=__doc__.split("\n", maxsplit=1)[0])
     add_choice(parser, "--only", PARTS, "parts to measure")
     parser.add_argument("--runs", type=int, default=5, help="for each figure (default %(default)s)")
-    parser.add_argument("--seconds", type=float, default=1, help="for each run (default %(default)s)")
-    parser.add_argument("--warm-up", type=int, default=20000, help="calls before each run (default %(default)s)")
-    add_choice(parser, "--workloads", loadtable.CASES, "workloads")
+    parser.add_argument("--seconds", type=float, default=0.4, help="for each run (default %(default)s)")
+    parser.add_argument("--warm-up", type=int, default=1000, help="calls before each run (default %(default)s)")
+    add_choice(parser, "--workloads", loadtable.WORKLOADS, "workloads")
     add_choice(parser, "--shapes", (loadtable.shape_name(*shape) for shape in loadtable.SHAPES), "shapes")
     add_choice(parser, "--transports", TRANSPORTS.values(), "transports")
     add_choice(parser, "--placements", ("apart", "together"), "placements")
+    parser.add_argument("--full", action="store_true", help="every workload in every shape on every transport")
     parser.add_argument("--soak-divide", type=int, default=10,
                         help="so many times fewer calls for the growth of memory (default %(default)s; 1 takes minutes)")
     parser.add_argument("--out", type=Path, default=BUILD / "bench", help="folder for what is written")

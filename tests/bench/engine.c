@@ -252,19 +252,20 @@ static enum jp_status open_connection(struct engine *engine, struct connection *
   return JP_OK;
 }
 
-static bool parse_step(const struct workload_step *step, struct workload_text *request,
+static bool parse_step(const struct workload_step *step, unsigned batch, struct workload_text *request,
                        struct workload_text *answer)
 {
-  return workload_text_parse(request, step->request) && workload_text_parse(answer, step->answer);
+  return workload_text_parse(request, step->request, batch) &&
+         workload_text_parse(answer, step->answer, batch);
 }
 
 static enum jp_status parse_workload(struct engine *engine, struct jp_error *error)
 {
   const struct workload_row *row = engine->config->workload;
-  bool good = row->setup.request == NULL || parse_step(&row->setup, &engine->setup[0], &engine->setup[1]);
+  bool good = row->setup.request == NULL || parse_step(&row->setup, 0, &engine->setup[0], &engine->setup[1]);
   while (good && engine->steps < WORKLOAD_STEPS_MAX && row->steps[engine->steps].request != NULL) {
     unsigned step = engine->steps++;
-    good = parse_step(&row->steps[step], &engine->requests[step], &engine->answers[step]);
+    good = parse_step(&row->steps[step], row->batch, &engine->requests[step], &engine->answers[step]);
   }
   return good ? JP_OK : jp_fail(error, JP_INTERNAL, "the workload %s has a hole that is none", row->name);
 }
@@ -367,6 +368,12 @@ static void release(struct engine *engine)
     free(engine->connections[i].window);
   }
   free(engine->connections);
+  for (unsigned i = 0; i < 2; i++)
+    workload_text_fini(&engine->setup[i]);
+  for (unsigned i = 0; i < WORKLOAD_STEPS_MAX; i++) {
+    workload_text_fini(&engine->requests[i]);
+    workload_text_fini(&engine->answers[i]);
+  }
   buffer_fini(&engine->message);
   if (engine->epoll_fd >= 0)
     close(engine->epoll_fd);

@@ -5,20 +5,15 @@
  * usage: jpeer-bench-floor WORKLOAD [THREADS]
  * Prints its addresses, one a line; ends when its standard input does.
  */
-#include "workload.h"
+#include "canned.h"
 
 #include "net/server.h"
 #include "rpc/service.h"
 
-#include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-struct canned {
-  struct workload_text answer;
-};
 
 struct thread_start {
   void (*run)(void *argument, struct rpc_worker *worker);
@@ -73,34 +68,19 @@ static bool client_close(void *context, struct rpc_worker *worker, struct rpc_cl
   return false;
 }
 
-/* The generator's requests all begin alike, so that finding the id is no reading of JSON. */
-static uint64_t id_of(struct text message)
-{
-  static const size_t at = sizeof("{\"jsonrpc\":\"2.0\",\"id\":") - 1;
-  uint64_t id = 0;
-  for (size_t i = at; i < message.len && isdigit((unsigned char)message.data[i]); i++)
-    id = id * 10 + (uint64_t)(message.data[i] - '0');
-  return id;
-}
-
-static enum rpc_served answer(const struct canned *canned, struct text message, struct buffer *out)
-{
-  const struct workload_facts facts = {.id = id_of(message), .canned = true};
-  workload_write(&canned->answer, &facts, out);
-  return RPC_REPLY;
-}
-
 static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
                              struct text message, struct buffer *out, bool may_stream, size_t reply_max,
                              struct rpc_stream *stream)
 {
   (void)worker, (void)client, (void)may_stream, (void)reply_max, (void)stream;
-  return answer(context, message, out);
+  canned_answer(context, message, out);
+  return RPC_REPLY;
 }
 
 static bool serve_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served)
 {
-  *served = answer(context, message, out);
+  canned_answer(context, message, out);
+  *served = RPC_REPLY;
   return true;
 }
 
@@ -115,13 +95,6 @@ static void reject(void *context, int code, const char *reason, struct buffer *o
 {
   (void)context;
   buffer_printf(out, "%d %s", code, reason);
-}
-
-static bool parse_answer(const char *name, struct canned *canned)
-{
-  const struct workload_row *row = workload_find(name);
-  return row != NULL && row->setup.request == NULL && row->steps[1].request == NULL &&
-         workload_text_parse(&canned->answer, row->steps[0].answer);
 }
 
 static enum jp_status start(unsigned threads, const struct rpc_service *service, struct net_server **server,
@@ -144,9 +117,8 @@ static enum jp_status start(unsigned threads, const struct rpc_service *service,
 int main(int argc, char **argv)
 {
   static struct canned canned;
-  if (argc < 2 || argc > 3 || !parse_answer(argv[1], &canned)) {
-    fputs("usage: jpeer-bench-floor WORKLOAD [THREADS], with a workload of one request and no setup\n",
-          stderr);
+  if (argc < 2 || argc > 3 || !canned_init(&canned, argv[1])) {
+    fputs("usage: jpeer-bench-floor WORKLOAD [THREADS]\n", stderr);
     return 2;
   }
   const struct rpc_service service = {.context = &canned,
@@ -172,5 +144,6 @@ int main(int argc, char **argv)
     ;
   net_drain(server, 0);
   net_destroy(server);
+  canned_fini(&canned);
   return 0;
 }

@@ -8,7 +8,6 @@ import subprocess
 from support.peer import BUILD, environment
 
 GENERATOR = BUILD / "tests/bench/jpeer-bench"
-FLOOR = BUILD / "tests/bench/jpeer-bench-floor"
 
 TRANSPORTS = {"ws": "WebSocket", "http": "HTTP", "tcp": "ZeroMQ"}
 # What the generator tells of a run, and what a row keeps.
@@ -42,13 +41,16 @@ def run_load(address, pid, workload, connections=1, in_flight=1, core=None, **op
 
 
 class Floor:
-    """The peer's transports with a canned answer to one workload."""
+    """Floor (a): the peer's transports with canned answers to one workload."""
+
+    PROGRAM = "jpeer-bench-floor"
+    SCHEMES = tuple(TRANSPORTS)
 
     def __init__(self, workload, core=None):
         with pinned(core):
-            self.process = subprocess.Popen([FLOOR, workload], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                            text=True, env=environment())
-        lines = [self.process.stdout.readline().strip() for _ in TRANSPORTS]
+            self.process = subprocess.Popen([BUILD / "tests/bench" / self.PROGRAM, workload], stdin=subprocess.PIPE,
+                                            stdout=subprocess.PIPE, text=True, env=environment())
+        lines = [self.process.stdout.readline().strip() for _ in self.SCHEMES]
         self.addresses = {line.split("://", maxsplit=1)[0]: line for line in lines}
 
     @property
@@ -66,3 +68,10 @@ class Floor:
         self.process.stdout.close()
         if self.process.wait() != 0 and kind is None:
             raise SystemExit("the floor did not end well")
+
+
+class ZmqEcho(Floor):
+    """Floor (c): a bare ROUTER of libzmq with the same answers."""
+
+    PROGRAM = "jpeer-bench-zmq-echo"
+    SCHEMES = ("tcp",)

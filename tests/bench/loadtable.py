@@ -4,28 +4,29 @@ jpeer and its floors take turns, so that what slows the machine slows all of the
 generator another ("apart"), or both share one ("together"): where two cores are idle enough to choose from, the
 scheduler's choice alone moves p50 several times over, so that a figure without a placement says nothing.
 
-A row: placement, transport, workload, connections, in_flight, and `figures`: those of "jpeer" and of each floor.
+A row: placement, transport, workload, connections, in_flight, and `figures`: those of "jpeer", of "floor" (a) and,
+over ZeroMQ, of "zmq-echo", floor (c).
 """
 
 import contextlib
 import os
 
-from bench.load import FIGURES, TRANSPORTS, Floor, pinned, run_load
+from bench.load import FIGURES, TRANSPORTS, Floor, ZmqEcho, pinned, run_load
 from bench.report import median_of, ratio
 from support.peer import Peer
 
 NAME = "load"
 WHAT = "calls a second and latencies over every transport, beside the floors"
 
-# workload, (connections, in flight), ...
-CASES = {
-    "add": ((1, 1), (1, 64), (16, 16)),
-    "ping": ((1, 1),),
-    "instance": ((1, 1),),
-    "new-delete": ((1, 1),),
-}
-FLOORS = ("add", "ping")
-SHAPES = tuple(dict.fromkeys(shape for shapes in CASES.values() for shape in shapes))
+SHAPES = ((1, 1), (1, 64), (16, 1), (16, 16), (256, 1))
+WORKLOADS = ("add", "ping", "instance", "echo", "get", "put", "new-delete", "list", "throw", "ints", "batch", "base64")
+# Those whose messages fill a core without being many in flight, and how many times fewer calls warm them up.
+LARGE = {"ints": 10, "batch": 20, "base64": 100}
+# Where anything but `add` is measured with calls in flight, unless --full asks for all.
+LOADED_TRANSPORT = "WebSocket"
+
+FLOORS = {"floor": Floor, "zmq-echo": ZmqEcho}
+WARM_SECONDS = 1
 
 
 def placements(wanted=None):
@@ -40,12 +41,20 @@ def shape_name(connections, in_flight):
     return f"{connections}x{in_flight}"
 
 
-def cases(options):
-    """Workload, connections, in flight: what the options leave of CASES."""
-    for workload, shapes in CASES.items():
-        for shape in shapes:
-            if workload in options.workloads and shape_name(*shape) in options.shapes:
-                yield workload, *shape
+def shapes_of(workload, transport, full):
+    if workload == "add" or full:
+        return SHAPES
+    if transport != LOADED_TRANSPORT:
+        return ((1, 1),)
+    return ((1, 1), (16, 1)) if workload in LARGE else ((1, 1), (16, 16))
+
+
+def cases(options, workload):
+    """Scheme, connections, in flight: what the options leave to measure of a workload."""
+    for scheme, transport in TRANSPORTS.items():
+        for shape in shapes_of(workload, transport, options.full):
+            if transport in options.transports and shape_name(*shape) in options.shapes:
+                yield scheme, *shape
 
 
 def take_turns(servers, scheme, case, core, options):
@@ -54,28 +63,38 @@ def take_turns(servers, scheme, case, core, options):
     A rival that the generator itself can drive is measured with this, beside a peer.
     """
     workload, connections, in_flight = case
+    warm_up = options.warm_up // LARGE.get(workload, 1)
     runs = {name: [] for name in servers}
     for _ in range(options.runs):
         for name, server in servers.items():
             made = run_load(server.address(scheme), server.pid, workload, connections, in_flight, core,
-                            seconds=options.seconds, warm_up=options.warm_up, canned=isinstance(server, Floor))
+                            seconds=options.seconds, warm_up=warm_up, canned=isinstance(server, Floor))
             runs[name].append({figure: made[figure] for figure in FIGURES})
     return {name: median_of(of_server) for name, of_server in runs.items()}
 
 
-def measure_placement(placement, options):
+def measure_workload(peer, workload, placement, options):
     name, server_core, client_core = placement
+    chosen = list(cases(options, workload))
+    if not chosen:
+        return
+    run_load(peer.address("ws"), peer.pid, workload, 1, 16, client_core, seconds=WARM_SECONDS, warm_up=0)
     with contextlib.ExitStack() as stack:
-        with pinned(server_core):
+        floors = {floor: stack.enter_context(kind(workload, server_core)) for floor, kind in FLOORS.items()}
+        for scheme, connections, in_flight in chosen:
+            servers = {floor: server for floor, server in floors.items() if scheme in server.SCHEMES}
+            figures = take_turns({**servers, "jpeer": peer}, scheme, (workload, connections, in_flight), client_core,
+                                 options)
+            yield {"placement": name, "transport": TRANSPORTS[scheme], "workload": workload,
+                   "connections": connections, "in_flight": in_flight, "figures": figures}
+
+
+def measure_placement(placement, options):
+    with contextlib.ExitStack() as stack:
+        with pinned(placement[1]):
             peer = stack.enter_context(Peer("--log-level", "warn"))
-        floors = {workload: stack.enter_context(Floor(workload, server_core)) for workload in FLOORS}
-        for scheme, transport in TRANSPORTS.items():
-            for case in cases(options) if transport in options.transports else ():
-                workload, connections, in_flight = case
-                servers = {"floor": floors[workload]} if workload in floors else {}
-                servers["jpeer"] = peer
-                yield {"placement": name, "transport": transport, "workload": workload, "connections": connections,
-                       "in_flight": in_flight, "figures": take_turns(servers, scheme, case, client_core, options)}
+        for workload in options.workloads:
+            yield from measure_workload(peer, workload, placement, options)
 
 
 def measure(options):
@@ -84,31 +103,31 @@ def measure(options):
 
 
 COLUMNS = ("placement", "transport", "workload", "shape", "calls/s", "p50 us", "p99 us", "p99.9 us", "max us",
-           "server us", "floor calls/s", "floor p50", "calls/s over floor", "p50 over floor")
+           "server us", "floor calls/s", "floor p50", "calls/s over (a)", "p50 over (a)", "calls/s over (c)",
+           "p50 over (c)")
 
 
 def cells(row):
     jpeer = row["figures"]["jpeer"]
+    floor = row["figures"]["floor"]
     made = [row["placement"], row["transport"], row["workload"], shape_name(row["connections"], row["in_flight"]),
             f"{jpeer['calls_per_second']:,.0f}", f"{jpeer['p50_us']:.1f}", f"{jpeer['p99_us']:.1f}",
-            f"{jpeer['p999_us']:.1f}", f"{jpeer['max_us']:.0f}", f"{jpeer['server_us_per_call']:.2f}"]
-    floor = row["figures"].get("floor")
-    if floor is None:
-        return made + ["-"] * 4
-    return made + [f"{floor['calls_per_second']:,.0f}", f"{floor['p50_us']:.1f}",
-                   ratio(jpeer["calls_per_second"], floor["calls_per_second"]),
-                   ratio(jpeer["p50_us"], floor["p50_us"])]
+            f"{jpeer['p999_us']:.1f}", f"{jpeer['max_us']:.0f}", f"{jpeer['server_us_per_call']:.2f}",
+            f"{floor['calls_per_second']:,.0f}", f"{floor['p50_us']:.1f}"]
+    for base in (floor, row["figures"].get("zmq-echo", {})):
+        made += [ratio(jpeer[figure], base.get(figure)) for figure in ("calls_per_second", "p50_us")]
+    return made
 
 
 def smoke():
-    """Every workload on every transport, a few calls each."""
+    """Every workload on every transport of the peer and of the floors, a few calls each."""
     with contextlib.ExitStack() as stack:
         peer = stack.enter_context(Peer("--log-level", "warn"))
-        for workload in FLOORS:
-            floor = stack.enter_context(Floor(workload))
-            for scheme in TRANSPORTS:
-                run_load(floor.address(scheme), floor.pid, workload, 2, 2, calls=100, warm_up=10, canned=True)
-        for workload in CASES:
-            for scheme in TRANSPORTS:
-                figures = run_load(peer.address(scheme), peer.pid, workload, 2, 2, calls=100, warm_up=10)
-                assert figures["calls"] == 100, figures
+        for workload in WORKLOADS:
+            servers = [(peer, TRANSPORTS)]
+            servers += [(stack.enter_context(kind(workload)), kind.SCHEMES) for kind in FLOORS.values()]
+            for server, schemes in servers:
+                for scheme in schemes:
+                    figures = run_load(server.address(scheme), server.pid, workload, 2, 2, calls=8, warm_up=2,
+                                       canned=isinstance(server, Floor))
+                    assert figures["calls"] == 8, figures

@@ -1,39 +1,8 @@
 #include "workload.h"
 
-#define VOID_ANSWER         "{\"jsonrpc\":\"2.0\",\"id\":$i,\"result\":{\"void\":true}}"
-#define VALUE_ANSWER(value) "{\"jsonrpc\":\"2.0\",\"id\":$i,\"result\":{\"void\":false,\"value\":" value "}}"
-#define INT_ANSWER(hole)    VALUE_ANSWER("{\"type\":\"int\",\"null\":false,\"value\":\"" hole "\"}")
-#define REF_ANSWER(hole)    VALUE_ANSWER("{\"type\":\"com.example.Calculator\",\"null\":false,\"ref\":" hole "}")
-#define REQUEST(method, params)                                                                              \
-  "{\"jsonrpc\":\"2.0\",\"id\":$i,\"method\":\"" method "\",\"params\":{" params "}}"
-#define CALCULATOR   "\"type\":\"com.example.Calculator\""
-#define INT_ARGUMENT "{\"type\":\"int\",\"value\":"
-#define NEW_REQUEST  REQUEST("new", CALCULATOR)
+#include "body.h"
 
-const struct workload_row workload_rows[] = {
-    {.name = "ping",
-     .what = "control ping: no Java",
-     .steps = {{REQUEST("control", "\"method\":\"ping\""), VOID_ANSWER}}},
-    {.name = "add",
-     .what = "static int add(int, int)",
-     .steps = {{REQUEST("call",
-                        CALCULATOR ",\"method\":\"add\",\"args\":[" INT_ARGUMENT "$a}," INT_ARGUMENT "$b}]"),
-                INT_ANSWER("$s")}}},
-    {.name = "instance",
-     .what = "int accumulate(int) on an object of the session",
-     .setup = {NEW_REQUEST, REF_ANSWER("$o")},
-     .keeps_session = true,
-     .steps = {{REQUEST("call", CALCULATOR
-                        ",\"method\":\"accumulate\",\"instance\":$o,\"args\":[" INT_ARGUMENT "1}]"),
-                INT_ANSWER("$n")}}},
-    {.name = "new-delete",
-     .what = "new, then control delete_object: two requests a call",
-     .keeps_session = true,
-     .steps = {{NEW_REQUEST, REF_ANSWER("$r")},
-               {REQUEST("control", "\"method\":\"delete_object\",\"args\":[{\"ref\":$r}]"), VOID_ANSWER}}},
-};
-
-const unsigned workload_row_count = sizeof(workload_rows) / sizeof(workload_rows[0]);
+#include <stdlib.h>
 
 static const struct workload_row *find_among(const struct workload_row *rows, unsigned count,
                                              const char *name)
@@ -50,19 +19,74 @@ const struct workload_row *workload_find(const char *name)
   return found != NULL ? found : find_among(workload_rival_rows, workload_rival_row_count, name);
 }
 
-bool workload_text_parse(struct workload_text *text, const char *source)
+static const char hole_kinds[] = "iabsnort";
+
+/* Appends one character of the source, or what a mark in it stands for. */
+static bool append_mark(struct workload_text *text, const char **source, unsigned place)
+{
+  const char *mark = (*source)++;
+  if (*mark != '$') {
+    buffer_append_char(&text->words, *mark);
+    return true;
+  }
+  char kind = *(*source)++;
+  if (kind == '\0')
+    return false;
+  if (strchr(hole_kinds, kind) != NULL)
+    text->holes[text->hole_count++] = (struct workload_hole){text->words.len, kind};
+  else if (kind == 'k')
+    buffer_printf(&text->words, "%02u", place);
+  else
+    return body_append(&text->words, kind);
+  return true;
+}
+
+static bool append_element(struct workload_text *text, const char *source, unsigned place)
+{
+  bool good = true;
+  while (good && *source != '\0')
+    good = append_mark(text, &source, place);
+  return good;
+}
+
+static unsigned marks_in(const char *source)
+{
+  unsigned count = 0;
+  for (; *source != '\0'; source++)
+    count += *source == '$';
+  return count;
+}
+
+bool workload_text_parse(struct workload_text *text, const char *source, unsigned batch)
 {
   *text = (struct workload_text){0};
-  const char *from = source;
-  for (const char *hole = strchr(from, '$'); hole != NULL; hole = strchr(from, '$')) {
-    if (text->hole_count == WORKLOAD_HOLES_MAX || hole[1] == '\0' || strchr("iabsnort", hole[1]) == NULL)
-      return false;
-    text->parts[text->hole_count] = (struct text){from, (size_t)(hole - from)};
-    text->holes[text->hole_count++] = hole[1];
-    from = hole + 2;
+  buffer_init(&text->words);
+  text->holes = calloc((size_t)marks_in(source) * (batch == 0 ? 1 : batch) + 1, sizeof(*text->holes));
+  if (text->holes == NULL || batch > WORKLOAD_BATCH_MAX)
+    return false;
+  if (batch == 0)
+    return append_element(text, source, 0) && !text->words.failed;
+  bool good = true;
+  for (unsigned i = 0; good && i < batch; i++) {
+    buffer_append_char(&text->words, i == 0 ? '[' : ',');
+    good = append_element(text, source, i);
   }
-  text->parts[text->hole_count] = text_of(from);
-  return true;
+  buffer_append_char(&text->words, ']');
+  return good && !text->words.failed;
+}
+
+void workload_text_fini(struct workload_text *text)
+{
+  buffer_fini(&text->words);
+  free(text->holes);
+  *text = (struct workload_text){0};
+}
+
+struct text workload_text_part(const struct workload_text *text, unsigned index)
+{
+  size_t from = index == 0 ? 0 : text->holes[index - 1].at;
+  size_t to = index == text->hole_count ? text->words.len : text->holes[index].at;
+  return text_slice(buffer_text(&text->words), from, to);
 }
 
 enum { OPERAND_RANGE = 100000 };
@@ -116,10 +140,10 @@ void workload_write(const struct workload_text *text, const struct workload_fact
 {
   char digits[DIGITS_MAX];
   for (unsigned i = 0; i < text->hole_count; i++) {
-    buffer_append_text(out, text->parts[i]);
-    buffer_append_text(out, digits_of(value_of(text->holes[i], facts), digits));
+    buffer_append_text(out, workload_text_part(text, i));
+    buffer_append_text(out, digits_of(value_of(text->holes[i].kind, facts), digits));
   }
-  buffer_append_text(out, text->parts[text->hole_count]);
+  buffer_append_text(out, workload_text_part(text, text->hole_count));
 }
 
 /* Where hole takes what the answer has there, for one a reference that is not known yet: the place to keep
@@ -159,13 +183,14 @@ bool workload_match(const struct workload_text *text, struct workload_facts *fac
 {
   char digits[DIGITS_MAX];
   for (unsigned i = 0; i < text->hole_count; i++) {
-    if (!take_text(&answer, text->parts[i]))
+    char kind = text->holes[i].kind;
+    if (!take_text(&answer, workload_text_part(text, i)))
       return false;
-    uint64_t *unknown = unknown_number(text->holes[i], facts);
+    uint64_t *unknown = unknown_number(kind, facts);
     bool fits = unknown != NULL ? take_number(&answer, unknown)
-                                : take_text(&answer, digits_of(value_of(text->holes[i], facts), digits));
+                                : take_text(&answer, digits_of(value_of(kind, facts), digits));
     if (!fits)
       return false;
   }
-  return text_equal(answer, text->parts[text->hole_count]);
+  return text_equal(answer, workload_text_part(text, text->hole_count));
 }

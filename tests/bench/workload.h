@@ -4,13 +4,16 @@
  * What is asked and what must be answered, as rows of text with holes: a new workload is a new row.
  *
  * A call is one or more steps, each a request and its answer; the next step is sent when the one before is
- * answered. Holes, in requests and answers alike:
+ * answered. A batch is one call, too: its texts are those of one element. Holes, in requests and answers
+ * alike:
  *   $i  the request's id: the number of the connection times 10^9, and a count
  *   $a $b $s  two operands that follow from the id, and their sum
  *   $n  how often this step has been answered on this connection, from 1
  *   $o  the object that the connection's setup made
  *   $r  the object of this call: what the answer to an earlier step held there
  *   $t  any number, each time: the answer alone knows it, like its time
+ *   $k  in a batch: the place of the element, two digits
+ *   $E and other capitals: the bodies of body.h
  * In an answer, $o (of a setup) and $r take any number and keep it where they are not known yet.
  *
  * Pure functions over the caller's memory; one thread.
@@ -22,7 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { WORKLOAD_STEPS_MAX = 2, WORKLOAD_HOLES_MAX = 8 };
+enum { WORKLOAD_STEPS_MAX = 2, WORKLOAD_BATCH_MAX = 100 };
 
 struct workload_step {
   const char *request;
@@ -34,6 +37,7 @@ struct workload_row {
   const char *what;
   struct workload_step setup; /* asked once a connection; request NULL: nothing to set up */
   bool keeps_session;         /* HTTP: every request names its session */
+  unsigned batch;             /* elements in each batch; 0: none */
   struct workload_step steps[WORKLOAD_STEPS_MAX];
 };
 
@@ -45,15 +49,25 @@ extern const unsigned workload_rival_row_count;
 
 const struct workload_row *workload_find(const char *name); /* NULL where there is none */
 
-/* A row's text, cut at its holes. */
-struct workload_text {
-  unsigned hole_count;
-  struct text parts[WORKLOAD_HOLES_MAX + 1];
-  char holes[WORKLOAD_HOLES_MAX];
+struct workload_hole {
+  size_t at; /* in the words */
+  char kind;
 };
 
-/* False where the text has more holes than there is room for, or one that is unknown. source is borrowed. */
-bool workload_text_parse(struct workload_text *text, const char *source) JP_MUST_CHECK;
+/* A row's text: its words, with bodies and batches made, and where its holes are. */
+struct workload_text {
+  struct buffer words;
+  struct workload_hole *holes;
+  unsigned hole_count;
+};
+
+/* False where the text has a hole that is unknown, or memory is short. A batch of so many elements is made of
+ * it, 0 for none; at most WORKLOAD_BATCH_MAX. Free with workload_text_fini, even then. */
+bool workload_text_parse(struct workload_text *text, const char *source, unsigned batch) JP_MUST_CHECK;
+void workload_text_fini(struct workload_text *text); /* fine for one that is all zero */
+/* The words before the hole of that index; the last part, of index hole_count, is those behind all holes.
+ * Borrowed from the text. */
+struct text workload_text_part(const struct workload_text *text, unsigned index);
 
 /* What fills the holes. */
 struct workload_facts {
@@ -65,7 +79,7 @@ struct workload_facts {
   bool canned;       /* the answers' sums are WORKLOAD_CANNED_SUM, whatever was asked */
 };
 
-enum { WORKLOAD_CANNED_SUM = 8 };
+enum { WORKLOAD_CANNED_SUM = 100000 };
 
 void workload_write(const struct workload_text *text, const struct workload_facts *facts, struct buffer *out);
 /* True where answer is the text with its holes filled; what is not known yet is put into facts. */

@@ -5,8 +5,10 @@
 static bool matches(const char *expected, struct workload_facts *facts, struct text answer)
 {
   struct workload_text text;
-  assert_true(workload_text_parse(&text, expected));
-  return workload_match(&text, facts, answer);
+  assert_true(workload_text_parse(&text, expected, 0));
+  bool found = workload_match(&text, facts, answer);
+  workload_text_fini(&text);
+  return found;
 }
 
 static void wrong_answers_do_not_match(void **state)
@@ -60,11 +62,40 @@ static void a_time_may_be_any_number(void **state)
 static void a_bad_text_is_refused(void **state)
 {
   (void)state;
+  static const char *const bad[] = {"$x", "$Z", "ends in $"};
   struct workload_text text;
-  assert_false(workload_text_parse(&text, "$x"));
-  assert_false(workload_text_parse(&text, "ends in $"));
-  assert_false(workload_text_parse(&text, "$i$i$i$i$i$i$i$i$i"));
-  assert_true(workload_text_parse(&text, "$i$i$i$i$i$i$i$i"));
+  for (size_t i = 0; i < COUNT_OF(bad); i++) {
+    assert_false(workload_text_parse(&text, bad[i], 0));
+    workload_text_fini(&text);
+  }
+  assert_false(workload_text_parse(&text, "$i", WORKLOAD_BATCH_MAX + 1));
+  workload_text_fini(&text);
+}
+
+static void a_batch_is_its_elements(void **state)
+{
+  (void)state;
+  struct workload_text text;
+  struct workload_facts facts = {.id = 12};
+  assert_true(workload_text_parse(&text, "$i-$k", 3));
+  assert_true(workload_match(&text, &facts, TEXT("[12-00,12-01,12-02]")));
+  assert_false(workload_match(&text, &facts, TEXT("[12-00,12-02,12-01]")));
+  assert_false(workload_match(&text, &facts, TEXT("[12-00,12-01]")));
+  workload_text_fini(&text);
+}
+
+/* Writes the text, and holds what was written against it. */
+static void write_and_match(const char *source, unsigned batch)
+{
+  struct workload_text text;
+  struct workload_facts facts = {.id = 1000000007, .count = 3, .receiver = 5, .object = 6, .time = 7};
+  struct buffer buffer;
+  buffer_init(&buffer);
+  assert_true(workload_text_parse(&text, source, batch));
+  workload_write(&text, &facts, &buffer);
+  assert_true(workload_match(&text, &facts, buffer_text(&buffer)));
+  buffer_fini(&buffer);
+  workload_text_fini(&text);
 }
 
 /* What is written is what would be matched. */
@@ -74,15 +105,8 @@ static void rows_are_whole(const struct workload_row *rows, unsigned count)
     const struct workload_row *row = &rows[i];
     assert_ptr_equal(workload_find(row->name), row);
     for (unsigned step = 0; step < WORKLOAD_STEPS_MAX && row->steps[step].request != NULL; step++) {
-      struct workload_text text;
-      struct workload_facts facts = {.id = 1000000007, .count = 3, .receiver = 5, .object = 6, .time = 7};
-      struct buffer buffer;
-      buffer_init(&buffer);
-      assert_true(workload_text_parse(&text, row->steps[step].request));
-      assert_true(workload_text_parse(&text, row->steps[step].answer));
-      workload_write(&text, &facts, &buffer);
-      assert_true(workload_match(&text, &facts, buffer_text(&buffer)));
-      buffer_fini(&buffer);
+      write_and_match(row->steps[step].request, row->batch);
+      write_and_match(row->steps[step].answer, row->batch);
     }
   }
 }
@@ -100,7 +124,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(wrong_answers_do_not_match), cmocka_unit_test(references_are_learned_once),
       cmocka_unit_test(a_time_may_be_any_number),   cmocka_unit_test(a_bad_text_is_refused),
-      cmocka_unit_test(every_row_is_whole),
+      cmocka_unit_test(a_batch_is_its_elements),    cmocka_unit_test(every_row_is_whole),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

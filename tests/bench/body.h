@@ -1,0 +1,21 @@
+#ifndef JPEER_BENCH_BODY_H
+#define JPEER_BENCH_BODY_H
+/*
+ * The long stretches of the workloads' texts, made when a workload is parsed instead of being written down.
+ * What Java makes of them stands in the workloads' answers. Pure; any thread.
+ */
+#include "base/buffer.h"
+
+#include <stdbool.h>
+
+/*
+ * Appends the body of that name:
+ *   E  1 KiB of text of many scripts, also from beyond the Basic Multilingual Plane
+ *   J  1,000 ints with commas between; they sum up to -678781
+ *   B  1 MiB of bytes in base64; their CRC-32 is 325009406
+ *   L  100 typed Integers from 0 on, with commas between; they sum up to 4950
+ * False where there is none of that name.
+ */
+bool body_append(struct buffer *out, char name);
+
+#endif

@@ -1,0 +1,26 @@
+#ifndef JPEER_BENCH_CANNED_H
+#define JPEER_BENCH_CANNED_H
+/*
+ * A workload's answers, ready to be sent: what the floors serve. Nothing of a request is read but its id and,
+ * where a workload asks more than one thing, the words behind the id. Read-only once made: any thread.
+ */
+#include "workload.h"
+
+struct canned_step {
+  struct workload_text request;
+  struct workload_text answer;
+};
+
+struct canned {
+  unsigned count;
+  struct canned_step steps[1 + WORKLOAD_STEPS_MAX]; /* the setup, where there is one, then the steps */
+};
+
+/* False where no workload has that name, or its text is wrong. Free with canned_fini, even then. */
+bool canned_init(struct canned *canned, const char *workload) JP_MUST_CHECK;
+void canned_fini(struct canned *canned);
+/* Appends the answer to the message; nothing, which no client waits for, where it is none of the workload's.
+ */
+void canned_answer(const struct canned *canned, struct text message, struct buffer *out);
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * jpeer-bench-zmq-echo: a bare ROUTER of libzmq that gives the canned answer of a workload; one thread that
+ * waits, receives and sends. What ZeroMQ itself costs: the floor beneath the peer's ZeroMQ transport.
+ *
+ * usage: jpeer-bench-zmq-echo WORKLOAD
+ * Prints its address; ends when its standard input does.
+ */
+#include "canned.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+#include <zmq.h>
+
+static bool open_router(void *context, void **router)
+{
+  const int none = 0;
+  char address[64];
+  size_t size = sizeof(address);
+  *router = zmq_socket(context, ZMQ_ROUTER);
+  if (*router == NULL || zmq_setsockopt(*router, ZMQ_SNDHWM, &none, sizeof(none)) != 0 ||
+      zmq_setsockopt(*router, ZMQ_RCVHWM, &none, sizeof(none)) != 0 ||
+      zmq_setsockopt(*router, ZMQ_LINGER, &none, sizeof(none)) != 0 ||
+      zmq_bind(*router, "tcp://127.0.0.1:*") != 0 ||
+      zmq_getsockopt(*router, ZMQ_LAST_ENDPOINT, address, &size) != 0)
+    return false;
+  puts(address);
+  fflush(stdout);
+  return true;
+}
+
+/* Answers one request, which is the client's identity and one frame. False where none is there. */
+static bool serve_one(void *router, const struct canned *canned, zmq_msg_t *identity, zmq_msg_t *request,
+                      struct buffer *answer)
+{
+  if (zmq_msg_recv(identity, router, ZMQ_DONTWAIT) < 0 || zmq_msg_recv(request, router, 0) < 0)
+    return false;
+  struct text message = {zmq_msg_data(request), zmq_msg_size(request)};
+  buffer_clear(answer);
+  canned_answer(canned, message, answer);
+  return zmq_msg_send(identity, router, ZMQ_SNDMORE) >= 0 &&
+         zmq_send(router, answer->data, answer->len, 0) >= 0;
+}
+
+static int serve(void *router, const struct canned *canned)
+{
+  zmq_pollitem_t items[] = {{.socket = router, .events = ZMQ_POLLIN},
+                            {.fd = STDIN_FILENO, .events = ZMQ_POLLIN}};
+  zmq_msg_t identity;
+  zmq_msg_t request;
+  struct buffer answer;
+  buffer_init(&answer);
+  zmq_msg_init(&identity);
+  zmq_msg_init(&request);
+  int failure = 0;
+  while (failure == 0 && items[1].revents == 0) {
+    if (zmq_poll(items, 2, -1) < 0 && errno != EINTR)
+      failure = errno;
+    while (failure == 0 && serve_one(router, canned, &identity, &request, &answer))
+      ;
+    if (failure == 0 && errno != EAGAIN)
+      failure = errno;
+  }
+  zmq_msg_close(&identity);
+  zmq_msg_close(&request);
+  buffer_fini(&answer);
+  return failure;
+}
+
+int main(int argc, char **argv)
+{
+  struct canned canned = {0};
+  if (argc != 2 || !canned_init(&canned, argv[1])) {
+    fputs("usage: jpeer-bench-zmq-echo WORKLOAD\n", stderr);
+    canned_fini(&canned);
+    return 2;
+  }
+  void *router = NULL;
+  void *context = zmq_ctx_new();
+  int failure = context != NULL && open_router(context, &router) ? serve(router, &canned) : errno;
+  if (failure != 0)
+    fprintf(stderr, "jpeer-bench-zmq-echo: %s\n", zmq_strerror(failure));
+  if (router != NULL)
+    zmq_close(router);
+  if (context != NULL)
+    zmq_ctx_term(context);
+  canned_fini(&canned);
+  return failure != 0;
+}

@@ -1,0 +1,72 @@
+#include "canned.h"
+
+#include "unit.h"
+
+/* Asks one thing of the floor: what it answers is what the generator would wait for. */
+static void ask(const struct canned *canned, const struct workload_step *step, unsigned batch)
+{
+  struct workload_text request;
+  struct workload_text expected;
+  struct workload_facts facts = {.id = 2000000013, .count = 3, .receiver = 5, .object = 1, .canned = true};
+  struct buffer asked;
+  struct buffer answer;
+  buffer_init(&asked);
+  buffer_init(&answer);
+  assert_true(workload_text_parse(&request, step->request, batch));
+  assert_true(workload_text_parse(&expected, step->answer, batch));
+  workload_write(&request, &facts, &asked);
+  canned_answer(canned, buffer_text(&asked), &answer);
+  facts.receiver = 0;
+  assert_true(workload_match(&expected, &facts, buffer_text(&answer)));
+  buffer_fini(&asked);
+  buffer_fini(&answer);
+  workload_text_fini(&request);
+  workload_text_fini(&expected);
+}
+
+static void every_request_of_every_row_is_answered(void **state)
+{
+  (void)state;
+  for (unsigned i = 0; i < workload_row_count; i++) {
+    const struct workload_row *row = &workload_rows[i];
+    struct canned canned;
+    assert_true(canned_init(&canned, row->name));
+    if (row->setup.request != NULL)
+      ask(&canned, &row->setup, 0);
+    for (unsigned step = 0; step < WORKLOAD_STEPS_MAX && row->steps[step].request != NULL; step++)
+      ask(&canned, &row->steps[step], row->batch);
+    canned_fini(&canned);
+  }
+}
+
+static void short_messages_do_no_harm(void **state)
+{
+  (void)state;
+  struct canned canned;
+  struct buffer answer;
+  buffer_init(&answer);
+  assert_true(canned_init(&canned, "new-delete"));
+  canned_answer(&canned, TEXT(""), &answer);
+  canned_answer(&canned, TEXT("{\"jsonrpc\":\"2.0\",\"id\":"), &answer);
+  canned_answer(&canned, TEXT("{\"jsonrpc\":\"2.0\",\"id\":12"), &answer);
+  canned_fini(&canned);
+  buffer_fini(&answer);
+}
+
+static void an_unknown_workload_is_refused(void **state)
+{
+  (void)state;
+  struct canned canned;
+  assert_false(canned_init(&canned, "nothing"));
+  canned_fini(&canned);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_request_of_every_row_is_answered),
+      cmocka_unit_test(short_messages_do_no_harm),
+      cmocka_unit_test(an_unknown_workload_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
