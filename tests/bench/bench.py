@@ -2,7 +2,7 @@
 
 A part is a module with NAME, WHAT and COLUMNS, measure(options), which yields rows that JSON can hold, and cells(row),
 the words of its line in the table. Options that a part may look at: runs, seconds, warm_up, full, and workloads,
-shapes, transports, placements, which are collections of names. smoke() is a moment of it, with no figures.
+shapes, transports, rivals, placements, which are collections of names. smoke() is a moment of it, with no figures.
 """
 
 import argparse
@@ -12,12 +12,12 @@ import platform
 import sys
 from pathlib import Path
 
-from bench import loadtable, process, stages, targets
+from bench import loadtable, process, rivals, stages, targets
 from bench.load import TRANSPORTS
 from bench.report import print_head, print_line
 from support.peer import BUILD
 
-PARTS = {part.NAME: part for part in (loadtable, stages, process)}
+PARTS = {part.NAME: part for part in (loadtable, rivals, stages, process)}
 
 
 def machine():
@@ -77,6 +77,7 @@ def read_options():
     add_choice(parser, "--workloads", loadtable.WORKLOADS, "workloads")
     add_choice(parser, "--shapes", (loadtable.shape_name(*shape) for shape in loadtable.SHAPES), "shapes")
     add_choice(parser, "--transports", TRANSPORTS.values(), "transports")
+    add_choice(parser, "--rivals", rivals.NAMES, "rivals")
     add_choice(parser, "--placements", ("apart", "together"), "placements")
     parser.add_argument("--full", action="store_true", help="every workload in every shape on every transport")
     parser.add_argument("--soak-divide", type=int, default=10,

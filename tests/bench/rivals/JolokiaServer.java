@@ -8,15 +8,18 @@ public final class JolokiaServer {
   private JolokiaServer() {}
 
   /** What Jolokia may call. */
-  public interface CalculatorOperations {
+  public interface Operations {
     int add(int a, int b);
   }
 
   public static void main(String[] arguments) throws Exception {
-    CalculatorOperations operations = Calculator::add;
+    Operations operations = Calculator::add;
     ManagementFactory.getPlatformMBeanServer()
-        .registerMBean(new StandardMBean(operations, CalculatorOperations.class), new ObjectName("bench:type=Calculator"));
-    // The agent's own word for where it listens.
-    Serving.until(System.getProperty("jolokia.agent"));
+        .registerMBean(new StandardMBean(operations, Operations.class), new ObjectName("bench:type=Calculator"));
+    // The agent starts beside us and says here where it listens.
+    while (System.getProperty("jolokia.agent") == null) {
+      Thread.sleep(10);
+    }
+    Serving.until(System.getProperty("jolokia.agent"), operations);
   }
 }

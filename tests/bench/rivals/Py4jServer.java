@@ -10,6 +10,6 @@ public final class Py4jServer {
     // Takes the id 0, which the generator holds for an object that it does not know yet.
     server.getGateway().putNewObject(new Object());
     server.start();
-    Serving.until("py4j://127.0.0.1:" + server.getListeningPort());
+    Serving.until("py4j://127.0.0.1:" + server.getListeningPort(), server);
   }
 }

@@ -1,0 +1,222 @@
+"""The rivals: others that bring calls to Java, each fetched through Maven, beside jpeer in the same run.
+
+A rival's server has the server's core, as the peer has, and a JVM with the defaults, as the peer has; its client has
+the generator's core. Where the generator speaks the rival's protocol it is the client; else that is a program in Java,
+which stays from run to run so that its code is compiled. Every server is loaded for some seconds before anything is
+measured. A rival that cannot be fetched is left out, with a word.
+
+A row: placement, rival, transport (jpeer's), workload, connections, in_flight, and `figures` of "jpeer" and the rival.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+
+from bench.load import FIGURES, pinned, run_load
+from bench.loadtable import SHAPES, placements, shape_name
+from bench.report import median_of, ratio
+from support.peer import BUILD, FIXTURES, ROOT, Peer, environment
+
+NAME = "rivals"
+WHAT = "jpeer beside its rivals"
+
+SOURCES = ROOT / "tests/bench/rivals"
+CLASSES = BUILD / "bench/rivals"
+
+# Before anything is measured: shape, seconds.
+WARMING = (((16, 16), 4), ((1, 1), 2))
+
+GRPC = "1.77.0"
+GRPC_LIBRARIES = tuple(f"io.grpc:grpc-{part}:{GRPC}" for part in ("netty-shaded", "api", "core", "stub", "util",
+                                                                 "context")) + (
+    "com.google.guava:guava:33.4.8-jre", "com.google.guava:failureaccess:1.0.3", "io.perfmark:perfmark-api:0.27.0")
+
+
+@dataclasses.dataclass(frozen=True)
+class Rival:
+    name: str
+    server: str  # its class, and those it needs beside Serving
+    beside: tuple = ()
+    client: str = ""  # its class; empty: the generator
+    libraries: tuple = ()
+    agent: str = ""  # a library that the server's JVM starts with
+    agent_options: str = ""
+    options: tuple = ()  # of the server's JVM
+    arguments: tuple = ()  # of the server
+    scheme: str = "ws"  # jpeer's transport that it is compared with
+    workloads: dict = dataclasses.field(default_factory=lambda: {"add": "add"})  # and what the client calls them
+
+
+RIVALS = (
+    Rival("Py4J", "Py4jServer", libraries=("net.sf.py4j:py4j:0.10.9.9",),
+          workloads={"add": "py4j-add", "instance": "py4j-instance", "new-delete": "py4j-new-delete"}),
+    Rival("Java RMI", "RmiServer", ("RmiCalculator",), "RmiClient",
+          options=("-Djava.rmi.server.hostname=127.0.0.1",)),
+    Rival("gRPC-java", "GrpcServer", ("GrpcCalculator",), "GrpcClient", GRPC_LIBRARIES),
+    Rival("gRPC-java, direct", "GrpcServer", ("GrpcCalculator",), "GrpcClient", GRPC_LIBRARIES,
+          arguments=("direct",)),
+    Rival("Jolokia", "JolokiaServer", agent="org.jolokia:jolokia-agent-jvm:2.5.1:javaagent",
+          agent_options="port=0,host=127.0.0.1",
+          # Without the first, each answer takes 40 ms; without the second, the server closes all but 200 connections.
+          options=("-Dsun.net.httpserver.nodelay=true", "-Dsun.net.httpserver.maxIdleConnections=1000"),
+          scheme="http", workloads={"add": "jolokia-add"}),
+)
+NAMES = tuple(rival.name for rival in RIVALS)
+TRANSPORTS = {"ws": "WebSocket", "http": "HTTP"}
+
+
+class Absent(Exception):
+    """A library could not be fetched."""
+
+
+def fetched(coordinates):
+    done = subprocess.run([ROOT / "tools/fetch-jar", coordinates], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Absent((done.stderr.strip().splitlines() or [coordinates])[-1])
+    return done.stdout.strip()
+
+
+class Program:
+    """A Java program that ends with its input."""
+
+    def __init__(self, core, *words):
+        with pinned(core):
+            self.process = subprocess.Popen(["java", *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            text=True, env=environment())
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def ask(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def await_line(self, begins):
+        """The next line that begins so; other ones are the program's chatter."""
+        for line in self.process.stdout:
+            if line.startswith(begins):
+                return line.strip()
+        raise SystemExit(f"{self.process.args}: ended with {self.process.wait()}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        if self.process.wait() != 0 and kind is None:
+            raise SystemExit(f"{self.process.args}: did not end well")
+
+
+class Running:
+    """A rival's server, and its client where that is its own."""
+
+    def __init__(self, rival, stack, placement):
+        _, server_core, self.client_core = placement
+        self.rival = rival
+        libraries = [fetched(library) for library in rival.libraries]
+        options = list(rival.options)
+        if rival.agent:
+            options.append(f"-javaagent:{fetched(rival.agent)}={rival.agent_options}")
+        class_path = ["-cp", ":".join([str(self._compiled(libraries)), str(FIXTURES), *libraries])]
+        self.server = stack.enter_context(Program(server_core, *options, *class_path, rival.server, *rival.arguments))
+        self.address = self.server.await_line(("py4j://", "rmi://", "grpc://", "http://"))
+        self.client = rival.client and stack.enter_context(
+            Program(self.client_core, *class_path, rival.client, self.address, self.server.pid))
+
+    def _compiled(self, libraries):
+        rival = self.rival
+        target = CLASSES / rival.server
+        sources = [SOURCES / f"{name}.java" for name in ("Serving", rival.server, *rival.beside)]
+        if rival.client:
+            sources += [SOURCES / f"{name}.java" for name in ("Histogram", "Load", rival.client)]
+        subprocess.run(["javac", "--release", "17", "-Xlint:all,-classfile,-processing", "-Werror", "-proc:none", "-cp",
+                        ":".join([str(FIXTURES), *libraries]), "-d", target, *sources], check=True)
+        return target
+
+    def run(self, workload, connections, in_flight, warm_up, seconds):
+        """The figures, as the generator tells them."""
+        if not self.client:
+            return run_load(self.address, self.server.pid, self.rival.workloads[workload], connections, in_flight,
+                            self.client_core, warm_up=warm_up, seconds=seconds)
+        self.client.ask(f"{connections} {in_flight} {warm_up} {seconds}")
+        return json.loads(self.client.await_line("{"))
+
+
+class RunningPeer:
+    """The peer, to be asked in the same way."""
+
+    def __init__(self, peer, scheme, placement):
+        self.peer = peer
+        self.scheme = scheme
+        self.client_core = placement[2]
+
+    def run(self, workload, connections, in_flight, warm_up, seconds):
+        return run_load(self.peer.address(self.scheme), self.peer.pid, workload, connections, in_flight,
+                        self.client_core, warm_up=warm_up, seconds=seconds)
+
+
+def take_turns(sides, case, options):
+    """The medians of both sides (name: what can be asked), run by run in turns."""
+    runs = {name: [] for name in sides}
+    for _ in range(options.runs):
+        for name, side in sides.items():
+            made = side.run(*case, options.warm_up, options.seconds)
+            runs[name].append({figure: made[figure] for figure in FIGURES})
+    return {name: median_of(of_side) for name, of_side in runs.items()}
+
+
+def measure_rival(rival, placement, options):
+    with contextlib.ExitStack() as stack:
+        running = Running(rival, stack, placement)
+        with pinned(placement[1]):
+            peer = stack.enter_context(Peer("--log-level", "warn"))
+        sides = {"jpeer": RunningPeer(peer, rival.scheme, placement), rival.name: running}
+        for side in sides.values():
+            for shape, seconds in WARMING:
+                side.run("add", *shape, 1, seconds)
+        for workload in rival.workloads:
+            for shape in SHAPES:
+                if workload in options.workloads and shape_name(*shape) in options.shapes:
+                    yield {"placement": placement[0], "rival": rival.name, "transport": TRANSPORTS[rival.scheme],
+                           "workload": workload, "connections": shape[0], "in_flight": shape[1],
+                           "figures": take_turns(sides, (workload, *shape), options)}
+
+
+def measure(options):
+    for rival in RIVALS:
+        if rival.name in options.rivals:
+            try:
+                for placement in placements(options.placements):
+                    yield from measure_rival(rival, placement, options)
+            except Absent as absent:
+                print(f"{rival.name} is left out: {absent}", file=sys.stderr)
+
+
+def smoke():
+    """A moment of the one that needs no fetching."""
+    core = min(os.sched_getaffinity(0))
+    rival = next(rival for rival in RIVALS if not rival.libraries and not rival.agent)
+    with contextlib.ExitStack() as stack:
+        figures = Running(rival, stack, ("together", core, core)).run("add", 2, 2, 10, 0.1)
+    assert figures["calls"] > 0, figures
+
+
+COLUMNS = ("placement", "rival", "jpeer over", "workload", "shape", "jpeer calls/s", "p50 us", "p99 us",
+           "rival calls/s", "p50 us", "p99 us", "calls/s over rival", "p50 over rival")
+
+
+def side_cells(figures):
+    return [f"{figures['calls_per_second']:,.0f}", f"{figures['p50_us']:.1f}", f"{figures['p99_us']:.1f}"]
+
+
+def cells(row):
+    jpeer = row["figures"]["jpeer"]
+    rival = row["figures"][row["rival"]]
+    return [row["placement"], row["rival"], row["transport"], row["workload"],
+            shape_name(row["connections"], row["in_flight"]), *side_cells(jpeer), *side_cells(rival),
+            ratio(jpeer["calls_per_second"], rival["calls_per_second"]), ratio(jpeer["p50_us"], rival["p50_us"])]

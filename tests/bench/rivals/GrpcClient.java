@@ -1,0 +1,77 @@
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ManagedChannel;
+import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.StreamObserver;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+
+/** The load for gRPC: a channel is a connection, and a call's end begins the next one, on Netty's own threads. */
+public final class GrpcClient {
+  private GrpcClient() {}
+
+  /** Calls of one lane, each made when the one before has ended. */
+  private static final class Caller implements StreamObserver<int[]> {
+    private final Channel channel;
+    private final Load load;
+    private final Load.Lane lane;
+    private final CountDownLatch open;
+    private int sum;
+
+    Caller(Channel channel, Load load, CountDownLatch open) {
+      this.channel = channel;
+      this.load = load;
+      this.lane = load.lane();
+      this.open = open;
+    }
+
+    void call() {
+      ClientCalls.asyncUnaryCall(
+          channel.newCall(GrpcCalculator.ADD, CallOptions.DEFAULT), new int[] {lane.a, lane.b}, this);
+    }
+
+    @Override
+    public void onNext(int[] answer) {
+      sum = answer[0];
+    }
+
+    @Override
+    public void onCompleted() {
+      if (lane.answered(sum)) {
+        call();
+      } else {
+        open.countDown();
+      }
+    }
+
+    @Override
+    public void onError(Throwable thrown) {
+      load.fail(thrown);
+      open.countDown();
+    }
+  }
+
+  private static void run(String target, Load load, int connections, int inFlight)
+      throws InterruptedException {
+    CountDownLatch open = new CountDownLatch(connections * inFlight);
+    List<ManagedChannel> channels = new ArrayList<>();
+    List<Caller> callers = new ArrayList<>();
+    for (int i = 0; i < connections; i++) {
+      ManagedChannel channel = NettyChannelBuilder.forTarget(target).usePlaintext().directExecutor().build();
+      channels.add(channel);
+      for (int n = 0; n < inFlight; n++) {
+        callers.add(new Caller(channel, load, open));
+      }
+    }
+    callers.forEach(Caller::call);
+    open.await();
+    channels.forEach(ManagedChannel::shutdownNow);
+  }
+
+  public static void main(String[] arguments) throws Exception {
+    String target = arguments[0].substring("grpc://".length());
+    Load.serve((load, connections, inFlight) -> run(target, load, connections, inFlight), arguments[1]);
+  }
+}

@@ -1,0 +1,138 @@
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * One measurement by a client in Java: calls that are not measured, then calls for some seconds, with the words and the
+ * meaning of jpeer-bench. The client stays for many measurements, so that it is as warm as it gets.
+ */
+final class Load {
+  private static final double TICKS_PER_SECOND = 100; // of /proc/PID/stat
+
+  /** How a kind of client makes calls. */
+  interface Protocol {
+    /** Keeps connections x inFlight lanes busy until each is told to stop. */
+    void run(Load load, int connections, int inFlight) throws Exception;
+  }
+
+  /** Calls one after the other. One thread at a time. */
+  final class Lane {
+    int a;
+    int b;
+    private final Histogram latencies = new Histogram();
+    private long id;
+    private long since = System.nanoTime();
+
+    private Lane(long number) {
+      id = number * 1_000_000_000;
+      next();
+    }
+
+    private void next() {
+      id++;
+      a = (int) (id % 100_000);
+      b = (int) (id * 7 % 100_000);
+    }
+
+    /** Takes the answer to the call of a and b; false: there is no other to make. */
+    boolean answered(int sum) {
+      long now = System.nanoTime();
+      if (sum != a + b) {
+        fail(new IllegalStateException(a + " + " + b + " was answered with " + sum));
+        return false;
+      }
+      if (measures) {
+        latencies.record(now - since);
+      } else if (warmedUp.incrementAndGet() == warmUp) {
+        begin(now);
+      }
+      since = now;
+      next();
+      return now < ends && failure == null;
+    }
+  }
+
+  private final long warmUp;
+  private final long nanoseconds;
+  private final String pid;
+  private final AtomicLong warmedUp = new AtomicLong();
+  private final List<Lane> lanes = new ArrayList<>();
+  private volatile boolean measures;
+  private volatile long ends = Long.MAX_VALUE;
+  private volatile Throwable failure;
+  private long begins;
+  private double serverSeconds;
+
+  private Load(long warmUp, double seconds, String pid) {
+    this.warmUp = Math.max(warmUp, 1);
+    this.nanoseconds = (long) (seconds * 1e9);
+    this.pid = pid;
+  }
+
+  /** For the thread that prepares the run. */
+  Lane lane() {
+    Lane lane = new Lane(lanes.size() + 1);
+    lanes.add(lane);
+    return lane;
+  }
+
+  /** Ends the measurement, and the client. */
+  void fail(Throwable thrown) {
+    failure = thrown;
+  }
+
+  private void begin(long now) {
+    begins = now;
+    serverSeconds = -processorSeconds();
+    ends = now + nanoseconds;
+    measures = true;
+  }
+
+  private double processorSeconds() {
+    try {
+      String stat = Files.readString(Path.of("/proc", pid, "stat"));
+      String[] words = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
+      return (Long.parseLong(words[11]) + Long.parseLong(words[12])) / TICKS_PER_SECOND; // utime, stime
+    } catch (IOException gone) {
+      throw new IllegalStateException(gone);
+    }
+  }
+
+  private String figures() {
+    if (failure != null) {
+      throw new IllegalStateException(failure);
+    }
+    serverSeconds += processorSeconds();
+    Histogram all = new Histogram();
+    long last = begins;
+    for (Lane lane : lanes) {
+      all.add(lane.latencies);
+      last = Math.max(last, lane.since);
+    }
+    double seconds = (last - begins) / 1e9;
+    return String.format(Locale.ROOT,
+        "{\"calls\":%d,\"seconds\":%.6f,\"calls_per_second\":%.1f,\"p50_us\":%.3f,\"p99_us\":%.3f,"
+            + "\"p999_us\":%.3f,\"max_us\":%.3f,\"server_us_per_call\":%.4f}",
+        all.total(), seconds, all.total() / seconds, all.quantile(0.5) / 1e3, all.quantile(0.99) / 1e3,
+        all.quantile(0.999) / 1e3, all.max() / 1e3, serverSeconds * 1e6 / all.total());
+  }
+
+  /** A measurement for each line "CONNECTIONS IN_FLIGHT WARM_UP SECONDS" of the input, answered with its figures. */
+  static void serve(Protocol protocol, String pid) throws Exception {
+    BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
+    for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+      String[] words = line.split(" ");
+      Load load = new Load(Long.parseLong(words[2]), Double.parseDouble(words[3]), pid);
+      protocol.run(load, Integer.parseInt(words[0]), Integer.parseInt(words[1]));
+      System.out.println(load.figures());
+    }
+    System.exit(0);
+  }
+}

@@ -1,0 +1,52 @@
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.ObjectInputStream;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/**
+ * The load for RMI, whose calls block: a thread for each call in flight. RMI gives each of them a connection of its own,
+ * so that a shape of CxI is C times I connections here.
+ */
+public final class RmiClient {
+  private RmiClient() {}
+
+  private static RmiCalculator stubOf(String address) throws IOException, ClassNotFoundException {
+    byte[] bytes = Base64.getDecoder().decode(address.substring("rmi://".length()));
+    try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(bytes))) {
+      return (RmiCalculator) in.readObject();
+    }
+  }
+
+  private static Void drive(RmiCalculator calculator, Load.Lane lane) throws IOException {
+    boolean goesOn = true;
+    while (goesOn) {
+      goesOn = lane.answered(calculator.add(lane.a, lane.b));
+    }
+    return null;
+  }
+
+  private static void run(RmiCalculator calculator, Load load, int lanes)
+      throws InterruptedException, ExecutionException {
+    ExecutorService threads = Executors.newFixedThreadPool(lanes);
+    List<Future<Void>> driven = new ArrayList<>();
+    for (int i = 0; i < lanes; i++) {
+      Load.Lane lane = load.lane();
+      driven.add(threads.submit(() -> drive(calculator, lane)));
+    }
+    for (Future<Void> each : driven) {
+      each.get();
+    }
+    threads.shutdown();
+  }
+
+  public static void main(String[] arguments) throws Exception {
+    RmiCalculator calculator = stubOf(arguments[0]);
+    Load.serve((load, connections, inFlight) -> run(calculator, load, connections * inFlight), arguments[1]);
+  }
+}
