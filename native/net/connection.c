@@ -264,6 +264,31 @@ static bool must_end(struct connection *connection, struct crew_member *member, 
   return false;
 }
 
+/* How a turn that must end leaves the connection: one with nothing at hand need not come by again for it. */
+static enum step rest(const struct connection *connection)
+{
+  bool has_more = !connection->is_drained || connection->at_end || connection->has_message ||
+                  connection->stream != NULL || connection_input(connection).len > 0;
+  return has_more ? STEP_SERVED : STEP_NEEDS_INPUT;
+}
+
+static bool look_for_more(struct crew_source *source)
+{
+  struct connection *connection = (struct connection *)(void *)source;
+  connection->is_drained = false;
+  return receive(connection) || connection->at_end || connection->is_broken;
+}
+
+/* True where the client that was just answered has sent more. */
+static bool stay(struct connection *connection, struct crew_member *member)
+{
+  if (connection->protocol == PROTOCOL_LINGER || connection->at_end)
+    return false;
+  connection_flush(connection);
+  return connection->has_sent && connection_unsent(connection) == 0 && !connection->is_broken &&
+         crew_stay(member, &connection->source, look_for_more);
+}
+
 static enum step run(struct connection *connection, struct crew_member *member)
 {
   struct crew_turn turn;
@@ -275,10 +300,10 @@ static enum step run(struct connection *connection, struct crew_member *member)
       break;
     case STEP_SERVED:
       if (must_end(connection, member, &turn))
-        return STEP_SERVED;
+        return rest(connection);
       break;
     case STEP_NEEDS_INPUT:
-      if (receive(connection)) {
+      if (receive(connection) || stay(connection, member)) {
         if (must_end(connection, member, &turn))
           return STEP_SERVED;
       } else if (!connection->is_broken) {

@@ -5,6 +5,7 @@
 #include "net/crew_state.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,7 @@ enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "no memory for the crew");
   made->config = *config;
+  atomic_flag_clear(&made->stays);
   made->epoll_fd = made->wake_fd = made->stop_fd = -1;
   pthread_mutex_init(&made->lock, NULL);
   pthread_condattr_t monotonic;
@@ -278,6 +280,7 @@ static void run_member(void *argument, struct rpc_worker *worker)
       continue;
     atomic_fetch_add_explicit(&member->steps, 1, memory_order_relaxed);
     source->turn(source, member);
+    member->last = source;
   }
   scratch_fini(&member->scratch);
   release_member(member, left);
@@ -401,6 +404,51 @@ bool crew_is_wanted(struct crew_member *member)
   if (atomic_load(&crew->idle) == 0)
     member->held = crew_take_event(crew, 0);
   return member->held != NULL;
+}
+
+/* Somebody else takes the events, and nothing waits. */
+static bool can_be_spared(struct crew *crew)
+{
+  return atomic_load_explicit(&crew->idle, memory_order_relaxed) > 0 &&
+         atomic_load_explicit(&crew->ready, memory_order_relaxed) == 0 &&
+         atomic_load_explicit(&crew->phase, memory_order_relaxed) == CREW_SERVING;
+}
+
+/* What comes late is in vain too: where others want the processor, a thread that sleeps gets it sooner than
+ * one that has yielded. */
+static void count_stay(struct crew_member *member, bool is_in_vain)
+{
+  enum { STAYS_IN_VAIN_MAX = 7 };
+  if (!is_in_vain)
+    member->stays_in_vain = 0;
+  else if (member->stays_in_vain < STAYS_IN_VAIN_MAX)
+    member->stays_in_vain++;
+  member->stays_to_skip = is_in_vain ? (1u << (member->stays_in_vain - 1)) - 1 : 0;
+}
+
+bool crew_stay(struct crew_member *member, struct crew_source *source,
+               bool (*look)(struct crew_source *source))
+{
+  struct crew *crew = member->crew;
+  if (member->worker == NULL || member->last != source || !can_be_spared(crew))
+    return false;
+  if (member->stays_to_skip > 0) {
+    member->stays_to_skip--;
+    return false;
+  }
+  if (atomic_flag_test_and_set(&crew->stays))
+    return false;
+  int64_t ends_ns = clock_now_ns() + CREW_STAY_NS;
+  bool found;
+  bool is_late;
+  do {
+    sched_yield();
+    found = look(source);
+    is_late = clock_now_ns() >= ends_ns;
+  } while (!found && !is_late && can_be_spared(crew));
+  atomic_flag_clear(&crew->stays);
+  count_stay(member, !found || is_late);
+  return found;
 }
 
 enum crew_served crew_served_as(enum rpc_served served)

@@ -20,6 +20,8 @@ struct crew {
   _Atomic unsigned idle;  /* members in epoll_wait, or about to be, and those whose thread is starting */
   _Atomic unsigned ready; /* length of the ready queue */
 
+  atomic_flag stays; /* a member is in crew_stay */
+
   pthread_mutex_t lock;   /* guards all below, and `taken` and `worker` of the members */
   pthread_cond_t changed; /* a member left */
   unsigned size;

@@ -336,6 +336,87 @@ static void an_event_that_ends_a_turn_is_not_lost(void **state)
   close(fds[1]);
 }
 
+/* A source that stays once it was answered. */
+struct stayer {
+  struct crew_source source;
+  int finds_at; /* the look that finds something; 0: none does */
+  int looks;    /* of this turn */
+  bool again;   /* the member served it before */
+  bool found;
+  _Atomic int turns;
+};
+
+static bool stayer_look(struct crew_source *source)
+{
+  struct stayer *stayer = (struct stayer *)(void *)source;
+  return ++stayer->looks == stayer->finds_at;
+}
+
+static void stayer_turn(struct crew_source *source, struct crew_member *member)
+{
+  struct stayer *stayer = (struct stayer *)(void *)source;
+  stayer->looks = 0;
+  stayer->again = member->last == source;
+  stayer->found = crew_stay(member, source, stayer_look);
+  atomic_fetch_add(&stayer->turns, 1);
+}
+
+static void give_turn(struct fixture *f, struct stayer *stayer)
+{
+  int turns = atomic_load(&stayer->turns);
+  crew_submit(f->crew, &stayer->source);
+  while (atomic_load(&stayer->turns) == turns)
+    usleep(100);
+}
+
+/* A stay may be in vain where the machine is busy, so it is tried until one was not. */
+static void a_member_stays_with_the_source_that_it_served_before(void **state)
+{
+  (void)state;
+  struct fixture f;
+  open_fixture(&f, 2, 2, 60000, 100);
+  struct stayer stayer = {.source.turn = stayer_turn, .finds_at = 1};
+  do {
+    give_turn(&f, &stayer);
+    assert_true(stayer.again || !stayer.found);
+    assert_int_equal(stayer.found, stayer.looks == 1);
+  } while (!stayer.found);
+  close_fixture(&f);
+}
+
+static void nobody_stays_where_no_other_is_idle(void **state)
+{
+  (void)state;
+  struct fixture f;
+  open_fixture(&f, 1, 1, 60000, 1);
+  struct stayer stayer = {.source.turn = stayer_turn, .finds_at = 1};
+  for (int i = 0; i < 20; i++) {
+    give_turn(&f, &stayer);
+    assert_false(stayer.found);
+    assert_int_equal(stayer.looks, 0);
+  }
+  close_fixture(&f);
+}
+
+/* Two members, so at most twice what one of them tries: its first two chances, and then one of 2, 4, 8, ...
+ */
+static void staying_in_vain_becomes_rare(void **state)
+{
+  (void)state;
+  enum { TURNS = 62, AT_MOST = 2 * 7 };
+  struct fixture f;
+  open_fixture(&f, 2, 2, 60000, 100);
+  struct stayer stayer = {.source.turn = stayer_turn};
+  int tried = 0;
+  for (int i = 0; i < TURNS; i++) {
+    give_turn(&f, &stayer);
+    assert_false(stayer.found);
+    tried += stayer.looks > 0;
+  }
+  assert_true(tried <= AT_MOST);
+  close_fixture(&f);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -349,6 +430,9 @@ int main(void)
       cmocka_unit_test(an_event_is_given_once),
       cmocka_unit_test(a_lone_source_goes_on_until_others_wait),
       cmocka_unit_test(an_event_that_ends_a_turn_is_not_lost),
+      cmocka_unit_test(a_member_stays_with_the_source_that_it_served_before),
+      cmocka_unit_test(nobody_stays_where_no_other_is_idle),
+      cmocka_unit_test(staying_in_vain_becomes_rare),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
