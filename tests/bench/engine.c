@@ -49,6 +49,7 @@ struct engine {
   int64_t now_ns; /* of the read that is being handled; 0: to be asked for */
   int64_t begins_ns;
   int64_t server_begins_ns; /* processor time of the watched process */
+  int64_t client_begins_ns; /* our own */
   int64_t ends_ns;          /* INT64_MAX: when `calls` are done */
   uint64_t begun;           /* calls, warm-up included */
   uint64_t done;
@@ -140,6 +141,7 @@ static void begin_measuring(struct engine *engine)
 {
   engine->begins_ns = now_of(engine);
   engine->server_begins_ns = processor_ns(engine->config->watch_pid);
+  engine->client_begins_ns = processor_ns(getpid());
   if (engine->config->calls == 0)
     engine->ends_ns = engine->begins_ns + (int64_t)(engine->config->seconds * 1e9);
 }
@@ -392,6 +394,7 @@ enum jp_status engine_run(const struct engine_config *config, struct engine_resu
     status = run_loop(&engine, error);
   result->calls = engine.done - config->warm_up;
   result->seconds = (double)(now_of(&engine) - engine.begins_ns) / 1e9;
+  result->client_seconds = (double)(processor_ns(getpid()) - engine.client_begins_ns) / 1e9;
   result->server_seconds = (double)(processor_ns(config->watch_pid) - engine.server_begins_ns) / 1e9;
   release(&engine);
   return status;

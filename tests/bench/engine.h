@@ -40,6 +40,7 @@ struct engine_result {
   double seconds;
   struct histogram latencies;
   struct engine_memory memory;
+  double client_seconds; /* our own processor time while calls were measured */
   double server_seconds; /* processor time of the watched process while calls were measured; else 0 */
 };
 

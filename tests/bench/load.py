@@ -11,7 +11,8 @@ GENERATOR = BUILD / "tests/bench/jpeer-bench"
 
 TRANSPORTS = {"ws": "WebSocket", "http": "HTTP", "tcp": "ZeroMQ"}
 # What the generator tells of a run, and what a row keeps.
-FIGURES = ("calls_per_second", "p50_us", "p99_us", "p999_us", "max_us", "server_us_per_call")
+FIGURES = ("calls_per_second", "p50_us", "p99_us", "p999_us", "max_us", "server_us_per_call",
+           "client_us_per_call")
 
 
 @contextlib.contextmanager

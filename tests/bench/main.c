@@ -159,10 +159,12 @@ static void print_json(const struct engine_config *config, const struct engine_r
 {
   const struct histogram *latencies = &result->latencies;
   printf("{\"workload\":\"%s\",\"connections\":%u,\"in_flight\":%u,\"calls\":%llu,\"seconds\":%.6f,"
-         "\"calls_per_second\":%.1f,\"p50_us\":%.3f,\"p99_us\":%.3f,\"p999_us\":%.3f,\"max_us\":%.3f",
+         "\"calls_per_second\":%.1f,\"p50_us\":%.3f,\"p99_us\":%.3f,\"p999_us\":%.3f,\"max_us\":%.3f,"
+         "\"client_us_per_call\":%.4f",
          config->workload->name, config->connections, config->in_flight, (unsigned long long)result->calls,
          result->seconds, (double)result->calls / result->seconds, microseconds(latencies, 0.5),
-         microseconds(latencies, 0.99), microseconds(latencies, 0.999), (double)latencies->max / 1e3);
+         microseconds(latencies, 0.99), microseconds(latencies, 0.999), (double)latencies->max / 1e3,
+         result->client_seconds * 1e6 / (double)result->calls);
   if (config->watch_pid != 0)
     printf(",\"server_us_per_call\":%.4f,\"resident_kib\":{\"at_tenth\":%llu,\"at_end\":%llu,\"most\":%llu}",
            result->server_seconds * 1e6 / (double)result->calls, (unsigned long long)result->memory.at_tenth,

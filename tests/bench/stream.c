@@ -57,17 +57,20 @@ enum jp_status stream_flush(struct stream *stream, bool *blocked, struct jp_erro
   *blocked = false;
   if (stream->out.failed)
     return jp_fail(error, JP_NO_MEMORY, "no memory for what is to be sent");
-  size_t sent = 0;
-  while (sent < stream->out.len && !*blocked) {
-    ssize_t count = send(stream->fd, stream->out.data + sent, stream->out.len - sent, MSG_NOSIGNAL);
+  while (stream->sent < stream->out.len && !*blocked) {
+    ssize_t count =
+        send(stream->fd, stream->out.data + stream->sent, stream->out.len - stream->sent, MSG_NOSIGNAL);
     if (count >= 0)
-      sent += (size_t)count;
+      stream->sent += (size_t)count;
     else if (errno == EAGAIN)
       *blocked = true;
     else if (errno != EINTR)
       return jp_fail(error, JP_IO, "send: %s", strerror(errno));
   }
-  buffer_consume(&stream->out, sent);
+  if (*blocked)
+    return JP_OK; /* to move what is left to the front would cost more than its sending */
+  buffer_clear(&stream->out);
+  stream->sent = 0;
   return JP_OK;
 }
 

@@ -8,6 +8,7 @@ struct stream {
   struct buffer in;
   struct buffer out;
   size_t taken; /* how much of `in` has been used */
+  size_t sent;  /* how much of `out` has been sent */
 };
 
 void stream_init(struct stream *stream);

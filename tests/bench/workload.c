@@ -136,14 +136,25 @@ static struct text digits_of(uint64_t number, char digits[DIGITS_MAX])
   return (struct text){digits + from, DIGITS_MAX - from};
 }
 
+static char *put_text(char *to, struct text from)
+{
+  memcpy(to, from.data, from.len);
+  return to + from.len;
+}
+
 void workload_write(const struct workload_text *text, const struct workload_facts *facts, struct buffer *out)
 {
   char digits[DIGITS_MAX];
+  char *room = buffer_reserve(out, text->words.len + (size_t)text->hole_count * DIGITS_MAX);
+  if (room == NULL)
+    return;
+  char *end = room;
   for (unsigned i = 0; i < text->hole_count; i++) {
-    buffer_append_text(out, workload_text_part(text, i));
-    buffer_append_text(out, digits_of(value_of(text->holes[i].kind, facts), digits));
+    end = put_text(end, workload_text_part(text, i));
+    end = put_text(end, digits_of(value_of(text->holes[i].kind, facts), digits));
   }
-  buffer_append_text(out, workload_text_part(text, text->hole_count));
+  end = put_text(end, workload_text_part(text, text->hole_count));
+  out->len += (size_t)(end - room);
 }
 
 /* Where hole takes what the answer has there, for one a reference that is not known yet: the place to keep
