@@ -11,7 +11,7 @@ over ZeroMQ, of "zmq-echo", floor (c).
 import contextlib
 import os
 
-from bench.load import FIGURES, TRANSPORTS, Floor, ZmqEcho, pinned, run_load
+from bench.load import FIGURES, OWN_FIGURES, TRANSPORTS, Floor, ZmqEcho, pinned, run_load
 from bench.report import median_of, ratio
 from support.peer import Peer
 
@@ -69,7 +69,7 @@ def take_turns(servers, scheme, case, core, options):
         for name, server in servers.items():
             made = run_load(server.address(scheme), server.pid, workload, connections, in_flight, core,
                             seconds=options.seconds, warm_up=warm_up, canned=isinstance(server, Floor))
-            runs[name].append({figure: made[figure] for figure in FIGURES})
+            runs[name].append({figure: made[figure] for figure in FIGURES + OWN_FIGURES})
     return {name: median_of(of_server) for name, of_server in runs.items()}
 
 
