@@ -56,7 +56,7 @@ void buffer_trim(struct buffer *buffer, size_t keep)
   }
 }
 
-char *buffer_reserve(struct buffer *buffer, size_t extra)
+char *buffer_grow(struct buffer *buffer, size_t extra)
 {
   if (buffer->failed)
     return NULL;
@@ -78,27 +78,6 @@ char *buffer_reserve(struct buffer *buffer, size_t extra)
     buffer->cap = cap;
   }
   return buffer->data + buffer->len;
-}
-
-void buffer_append(struct buffer *buffer, const void *bytes, size_t count)
-{
-  if (count == 0)
-    return;
-  char *room = buffer_reserve(buffer, count);
-  if (room == NULL)
-    return;
-  memcpy(room, bytes, count);
-  buffer->len += count;
-}
-
-void buffer_append_text(struct buffer *buffer, struct text t)
-{
-  buffer_append(buffer, t.data, t.len);
-}
-
-void buffer_append_char(struct buffer *buffer, char c)
-{
-  buffer_append(buffer, &c, 1);
 }
 
 void buffer_printf(struct buffer *buffer, const char *format, ...)

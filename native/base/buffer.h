@@ -28,11 +28,37 @@ void buffer_consume(struct buffer *buffer, size_t count);
 /* Gives memory above keep bytes back to the system; what is in the buffer stays. */
 void buffer_trim(struct buffer *buffer, size_t keep);
 
+/* What buffer_reserve does where there is no room yet. */
+char *buffer_grow(struct buffer *buffer, size_t extra);
+
 /* Room for `extra` more bytes behind len; NULL (and failed) when memory is short. The caller adds to len. */
-char *buffer_reserve(struct buffer *buffer, size_t extra);
-void buffer_append(struct buffer *buffer, const void *bytes, size_t count);
-void buffer_append_text(struct buffer *buffer, struct text t);
-void buffer_append_char(struct buffer *buffer, char c);
+static inline char *buffer_reserve(struct buffer *buffer, size_t extra)
+{
+  /* Below, not up to: a buffer without memory has no room for nothing either. */
+  if (extra < buffer->cap - buffer->len && !buffer->failed)
+    return buffer->data + buffer->len;
+  return buffer_grow(buffer, extra);
+}
+
+static inline void buffer_append(struct buffer *buffer, const void *bytes, size_t count)
+{
+  char *room = count == 0 ? NULL : buffer_reserve(buffer, count);
+  if (room == NULL)
+    return;
+  memcpy(room, bytes, count);
+  buffer->len += count;
+}
+
+static inline void buffer_append_text(struct buffer *buffer, struct text t)
+{
+  buffer_append(buffer, t.data, t.len);
+}
+
+static inline void buffer_append_char(struct buffer *buffer, char c)
+{
+  buffer_append(buffer, &c, 1);
+}
+
 void buffer_printf(struct buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define BUFFER_LITERAL(buffer, literal) buffer_append((buffer), (literal), sizeof(literal) - 1)
