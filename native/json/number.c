@@ -47,40 +47,60 @@ const char *scan_number(const char *p, const char *end, const char **stop)
   return p;
 }
 
-/* Returns false where the digits are beyond 64 bits. */
-static bool read_integer(struct text literal, int64_t *integer)
+/* Digits that no 64 bits are too few for. */
+enum { SURE_DIGITS = 18 };
+
+/* False where p, behind the sign, is not digits alone, or where they are beyond 64 bits. */
+static bool read_integer(const char *p, const char *end, bool negative, int64_t *integer)
 {
-  const char *p = literal.data;
-  const char *end = p + literal.len;
-  bool negative = *p == '-';
   /* Taken below zero, where there is room for one more. */
   int64_t value = 0;
-  for (p += negative; p < end; p++) {
+  for (; p < end && scan_is_digit(*p); p++) {
     if (__builtin_mul_overflow(value, 10, &value) || __builtin_sub_overflow(value, *p - '0', &value))
       return false;
   }
-  if (!negative && __builtin_sub_overflow(0, value, &value))
+  if (p < end || (!negative && __builtin_sub_overflow(0, value, &value)))
     return false;
   *integer = value;
   return true;
 }
 
+static bool read_short_integer(const char *p, const char *end, bool negative, int64_t *integer)
+{
+  uint64_t value = 0;
+  for (; p < end; p++) {
+    unsigned digit = (unsigned)(*p - '0');
+    if (digit > 9)
+      return false;
+    value = value * 10 + digit;
+  }
+  *integer = negative ? -(int64_t)value : (int64_t)value;
+  return true;
+}
+
+static bool is_integral(struct text literal)
+{
+  for (size_t i = 0; i < literal.len; i++) {
+    char c = literal.data[i];
+    if (c == '.' || c == 'e' || c == 'E')
+      return false;
+  }
+  return true;
+}
+
 void json_number_read(struct text span, struct json_number *number)
 {
-  *number = (struct json_number){.literal = span, .integral = true};
   char suffix = scan_suffix(span.data[span.len - 1]);
-  if (suffix != 0) {
-    number->suffix = suffix;
-    number->literal.len--;
-  }
-  for (size_t i = 0; i < number->literal.len; i++) {
-    char c = span.data[i];
-    if (c == '.' || c == 'e' || c == 'E') {
-      number->integral = false;
-      return;
-    }
-  }
-  number->fits = read_integer(number->literal, &number->integer);
+  struct text literal = {span.data, span.len - (suffix != 0)};
+  bool negative = span.data[0] == '-';
+  const char *p = span.data + negative;
+  const char *end = literal.data + literal.len;
+  number->literal = literal;
+  number->suffix = suffix;
+  number->integer = 0;
+  number->fits = end - p <= SURE_DIGITS ? read_short_integer(p, end, negative, &number->integer)
+                                        : read_integer(p, end, negative, &number->integer);
+  number->integral = number->fits || is_integral(literal);
 }
 
 bool json_number_parse(struct text t, struct json_number *number)
