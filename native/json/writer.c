@@ -3,7 +3,7 @@
 #include "json/number.h"
 #include "json/scan.h"
 
-enum { ESCAPE_MAX = 6 };
+enum { ESCAPE_MAX = 6, NAME_MAX_LENGTH = 128 };
 
 /* First byte of the three that a surrogate takes; other characters from U+D000 begin with it, too. */
 static const char surrogate_lead = (char)0xED;
@@ -80,8 +80,26 @@ void json_write_escaped(struct buffer *out, struct text t)
   }
 }
 
+/* Most strings are names: short, with nothing in them to escape. */
+static bool write_as_it_is(struct buffer *out, struct text t)
+{
+  if (t.len > 0 && find_special(t.data, t.data + t.len) < t.data + t.len)
+    return false;
+  char *room = buffer_reserve(out, t.len + 2);
+  if (room == NULL)
+    return true;
+  room[0] = '"';
+  if (t.len > 0)
+    memcpy(room + 1, t.data, t.len);
+  room[1 + t.len] = '"';
+  out->len += t.len + 2;
+  return true;
+}
+
 void json_write_string(struct buffer *out, struct text t)
 {
+  if (t.len <= NAME_MAX_LENGTH && write_as_it_is(out, t))
+    return;
   buffer_append_char(out, '"');
   json_write_escaped(out, t);
   buffer_append_char(out, '"');
