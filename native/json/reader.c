@@ -3,25 +3,12 @@
 #include "json/scan.h"
 
 #include <assert.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 /* Behind the closing quote of the string that p is in; the text is valid, so there is one. */
-static const char *skip_string_rest(const char *p, const char *end)
+static inline const char *skip_string_rest(const char *p, const char *end)
 {
   for (;;) {
-    while (end - p >= 8) {
-      uint64_t word = scan_load(p);
-      uint64_t marks = scan_mark_equal(word, '"') | scan_mark_equal(word, '\\');
-      if (marks != 0) {
-        p += scan_first(marks);
-        break;
-      }
-      p += 8;
-    }
-    while (p < end && *p != '"' && *p != '\\')
-      p++;
+    p = scan_string(p, end, false, false);
     if (p >= end)
       return end;
     if (*p == '"')
@@ -30,7 +17,7 @@ static const char *skip_string_rest(const char *p, const char *end)
   }
 }
 
-static const char *skip_string(const char *p, const char *end) /* p is at its opening quote */
+static inline const char *skip_string(const char *p, const char *end) /* p is at its opening quote */
 {
   return skip_string_rest(p + 1, end);
 }
@@ -141,37 +128,19 @@ static const char *skip_plain(const char *p, const char *end)
   return p;
 }
 
-static enum json_kind kind_at(const char *p)
+/* The value at p; the cursor is then behind it. */
+static inline void take_value(struct json_cursor *cursor, const char *p, struct json_value *value)
 {
-  switch (*p) {
-  case '"':
-    return JSON_KIND_STRING;
-  case '{':
-    return JSON_KIND_OBJECT;
-  case '[':
-    return JSON_KIND_ARRAY;
-  case 't':
-    return JSON_KIND_TRUE;
-  case 'f':
-    return JSON_KIND_FALSE;
-  case 'n':
-    return JSON_KIND_NULL;
-  default:
-    return JSON_KIND_NUMBER;
-  }
-}
-
-static struct json_value value_at(const char *p, const char *end)
-{
-  enum json_kind kind = kind_at(p);
+  enum json_kind kind = scan_kind(*p);
   const char *behind;
   if (kind == JSON_KIND_STRING)
-    behind = skip_string(p, end);
+    behind = skip_string(p, cursor->end);
   else if (kind == JSON_KIND_ARRAY || kind == JSON_KIND_OBJECT)
-    behind = skip_container(p, end);
+    behind = skip_container(p, cursor->end);
   else
-    behind = skip_plain(p, end);
-  return (struct json_value){kind, {p, (size_t)(behind - p)}};
+    behind = skip_plain(p, cursor->end);
+  *value = (struct json_value){.kind = kind, .span = {p, (size_t)(behind - p)}};
+  cursor->next = behind;
 }
 
 struct json_value json_root(struct text validated)
@@ -180,18 +149,16 @@ struct json_value json_root(struct text validated)
   const char *p = scan_space(validated.data, end);
   while (scan_is_space(end[-1]))
     end--;
-  return (struct json_value){kind_at(p), {p, (size_t)(end - p)}};
+  return (struct json_value){.kind = scan_kind(*p), .span = {p, (size_t)(end - p)}};
 }
 
-struct json_cursor json_enter(struct json_value object_or_array)
+struct json_value json_root_indexed(struct text validated, const struct json_index *index)
 {
-  assert(object_or_array.kind == JSON_KIND_OBJECT || object_or_array.kind == JSON_KIND_ARRAY);
-  struct text span = object_or_array.span;
-  return (struct json_cursor){span.data + 1, span.data + span.len};
+  return index->count == 0 ? json_root(validated) : json_marked_value(index->marks);
 }
 
 /* To the first byte of the next member or element; false at the closing bracket. */
-static bool find_next(struct json_cursor *cursor)
+static inline bool find_next(struct json_cursor *cursor)
 {
   const char *p = scan_space(cursor->next, cursor->end);
   if (p < cursor->end && *p == ',')
@@ -200,24 +167,22 @@ static bool find_next(struct json_cursor *cursor)
   return p < cursor->end && *p != ']' && *p != '}';
 }
 
-bool json_next_element(struct json_cursor *cursor, struct json_value *element)
+bool json_scan_element(struct json_cursor *cursor, struct json_value *element)
 {
   if (!find_next(cursor))
     return false;
-  *element = value_at(cursor->next, cursor->end);
-  cursor->next += element->span.len;
+  take_value(cursor, cursor->next, element);
   return true;
 }
 
-bool json_next_member(struct json_cursor *cursor, struct text *raw_key, struct json_value *value)
+bool json_scan_member(struct json_cursor *cursor, struct text *raw_key, struct json_value *value)
 {
   if (!find_next(cursor))
     return false;
   const char *behind = skip_string(cursor->next, cursor->end);
   *raw_key = (struct text){cursor->next + 1, (size_t)(behind - cursor->next) - 2};
   const char *p = scan_space(behind, cursor->end); /* at the colon */
-  *value = value_at(scan_space(p + 1, cursor->end), cursor->end);
-  cursor->next = value->span.data + value->span.len;
+  take_value(cursor, scan_space(p + 1, cursor->end), value);
   return true;
 }
 
@@ -306,12 +271,17 @@ static size_t read_escape(const char *p, const char *end, uint32_t *c)
   }
 }
 
+static bool has_escape(struct text raw)
+{
+  return raw.len > 0 && memchr(raw.data, '\\', raw.len) != NULL;
+}
+
 bool json_key_is(struct text raw_key, struct text name)
 {
-  if (raw_key.len == name.len && memchr(raw_key.data, '\\', raw_key.len) == NULL)
-    return memcmp(raw_key.data, name.data, name.len) == 0;
   /* An escape only ever makes text shorter. */
   if (raw_key.len <= name.len)
+    return text_equal(raw_key, name) && !has_escape(raw_key);
+  if (!has_escape(raw_key))
     return false;
   const char *p = raw_key.data;
   const char *end = p + raw_key.len;
@@ -323,6 +293,35 @@ bool json_key_is(struct text raw_key, struct text name)
       return false;
   }
   return p == end && i == name.len;
+}
+
+/* Names are short: two words that overlap compare one of 4 to 8 bytes. */
+static inline bool is_name(struct text raw_key, struct text name)
+{
+  if (raw_key.len != name.len)
+    return false;
+  if (name.len < 4 || name.len > 8)
+    return name.len == 0 || memcmp(raw_key.data, name.data, name.len) == 0;
+  uint32_t words[4];
+  memcpy(&words[0], raw_key.data, 4);
+  memcpy(&words[1], name.data, 4);
+  memcpy(&words[2], raw_key.data + raw_key.len - 4, 4);
+  memcpy(&words[3], name.data + name.len - 4, 4);
+  return words[0] == words[1] && words[2] == words[3];
+}
+
+int json_find_key(struct text raw_key, const struct text *names, int count)
+{
+  for (int i = 0; i < count; i++) {
+    if (is_name(raw_key, names[i]))
+      return i;
+  }
+  /* An escape makes a key longer than the name that it spells; few clients write one. */
+  for (int i = has_escape(raw_key) ? 0 : count; i < count; i++) {
+    if (json_key_is(raw_key, names[i]))
+      return i;
+  }
+  return -1;
 }
 
 struct text json_unescape(struct text raw, struct arena *arena)
@@ -353,5 +352,6 @@ struct text json_unescape(struct text raw, struct arena *arena)
 struct text json_read_string(struct json_value string, struct arena *arena)
 {
   assert(string.kind == JSON_KIND_STRING);
-  return json_unescape(text_slice(string.span, 1, string.span.len - 1), arena);
+  struct text raw = text_slice(string.span, 1, string.span.len - 1);
+  return string.plain ? raw : json_unescape(raw, arena);
 }

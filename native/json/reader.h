@@ -6,7 +6,7 @@
  * json_validate looks at the whole message once, before anything runs. After it has said JP_OK, a cursor
  * pulls members and elements straight out of the text, with no tree and no second check of the syntax; a
  * value that is to be read later (params before method) is kept as its span. Any thread; no state outlives a
- * call.
+ * call but what the caller keeps: the text, and the index where there is one.
  */
 #include "base/arena.h"
 #include "base/status.h"
@@ -27,15 +27,6 @@ struct json_fault {
   const char *reason; /* static text: "unexpected character", "control character in string", ... */
 };
 
-/*
- * JP_OK, JP_INVALID (no JSON text: fault says where and why) or JP_LIMIT (too deep). suffix_member names the
- * member of the message (or of each element, where the message is an array) inside whose value numbers may
- * carry suffixes: TEXT("params"); with data NULL none may, and with an empty text they may everywhere.
- * The text must be UTF-8; a BOM is an error (RFC 8259, 8.1).
- */
-enum jp_status json_validate(struct text message, struct json_limits limits, struct text suffix_member,
-                             struct json_fault *fault) JP_MUST_CHECK;
-
 enum json_kind {
   JSON_KIND_NULL,
   JSON_KIND_TRUE,
@@ -46,28 +37,121 @@ enum json_kind {
   JSON_KIND_OBJECT
 };
 
+/*
+ * Where the first values and keys of a message are, noted while it is validated, so that reading it looks at
+ * no byte of its structure twice. What the index has no room for is found by scanning the text: the index has
+ * one size whatever is sent, and a message is read alike with and without it.
+ */
+enum { JSON_INDEX_MAX = 255 };
+
+struct json_mark {
+  const char *start; /* of a value; of a key behind its quote */
+  uint32_t length;   /* in bytes; of a key without its quotes */
+  uint16_t inside;   /* marks up to the next one that is not inside this value: 1 for what holds nothing */
+  uint8_t kind;      /* an enum json_kind */
+  bool plain;        /* a string without escapes; an object or array of which all is noted */
+};
+
+struct json_index {
+  struct json_mark marks[JSON_INDEX_MAX]; /* in the order of the text: each key is followed by its value */
+  uint16_t count;
+};
+
+/*
+ * JP_OK, JP_INVALID (no JSON text: fault says where and why) or JP_LIMIT (too deep). suffix_member names the
+ * member of the message (or of each element, where the message is an array) inside whose value numbers may
+ * carry suffixes: TEXT("params"); with data NULL none may, and with an empty text they may everywhere.
+ * The text must be UTF-8; a BOM is an error (RFC 8259, 8.1).
+ */
+enum jp_status json_validate(struct text message, struct json_limits limits, struct text suffix_member,
+                             struct json_fault *fault) JP_MUST_CHECK;
+/* The same, and fills index where the text is valid. */
+enum jp_status json_validate_indexed(struct text message, struct json_limits limits,
+                                     struct text suffix_member, struct json_index *index,
+                                     struct json_fault *fault) JP_MUST_CHECK;
+
 /* A value in validated text: its span, from its first byte to its last, without white space around it. */
 struct json_value {
   enum json_kind kind;
+  bool plain; /* known to be: a string without escapes; an object or array of which all is in the index */
   struct text span;
+  const struct json_mark *mark; /* borrowed from the index; NULL: none */
 };
 
 /* The value that the text holds (white space around it is passed over). */
 struct json_value json_root(struct text validated);
+/* The same; index is borrowed by all that is read out of the value. */
+struct json_value json_root_indexed(struct text validated, const struct json_index *index);
 
 /* Walks the members of an object or the elements of an array, in order. */
 struct json_cursor {
   const char *next; /* where the next member or element, or the closing bracket, is looked for */
   const char *end;
+  const struct json_mark
+      *mark; /* of the next key or element, up to marks_end: from there on text is scanned */
+  const struct json_mark *marks_end;
+  bool plain; /* at marks_end is the end */
 };
 
-struct json_cursor json_enter(struct json_value object_or_array);
+/* For the two functions below it: the same by scanning the text. */
+bool json_scan_element(struct json_cursor *cursor, struct json_value *element);
+bool json_scan_member(struct json_cursor *cursor, struct text *raw_key, struct json_value *value);
+
+static inline struct json_value json_marked_value(const struct json_mark *mark)
+{
+  return (struct json_value){.kind = (enum json_kind)mark->kind,
+                             .plain = mark->plain,
+                             .span = {mark->start, mark->length},
+                             .mark = mark};
+}
+
+static inline struct json_cursor json_enter(struct json_value object_or_array)
+{
+  struct text span = object_or_array.span;
+  const struct json_mark *mark = object_or_array.mark;
+  struct json_cursor cursor = {
+      .next = span.data + 1, .end = span.data + span.len, .plain = object_or_array.plain};
+  if (mark != NULL) {
+    cursor.mark = mark + 1;
+    cursor.marks_end = mark + mark->inside;
+  }
+  return cursor;
+}
+
+static inline void json_pass_mark(struct json_cursor *cursor, const struct json_mark *mark)
+{
+  cursor->next = mark->start + mark->length;
+  cursor->mark = mark + mark->inside;
+}
+
 /* False at the end. */
-bool json_next_element(struct json_cursor *cursor, struct json_value *element);
+static inline bool json_next_element(struct json_cursor *cursor, struct json_value *element)
+{
+  const struct json_mark *mark = cursor->mark;
+  if (mark == cursor->marks_end)
+    return !cursor->plain && json_scan_element(cursor, element);
+  *element = json_marked_value(mark);
+  json_pass_mark(cursor, mark);
+  return true;
+}
+
 /* The key is raw: the span between its quotes; compare it with json_key_is. */
-bool json_next_member(struct json_cursor *cursor, struct text *raw_key, struct json_value *value);
+static inline bool json_next_member(struct json_cursor *cursor, struct text *raw_key,
+                                    struct json_value *value)
+{
+  const struct json_mark *key = cursor->mark;
+  if (key == cursor->marks_end)
+    return !cursor->plain && json_scan_member(cursor, raw_key, value);
+  *raw_key = (struct text){key->start, key->length};
+  *value = json_marked_value(key + 1);
+  json_pass_mark(cursor, key + 1);
+  return true;
+}
+
 /* True where the raw key, unescaped, is exactly name (ASCII). */
 bool json_key_is(struct text raw_key, struct text name);
+/* The index of the name that the raw key, unescaped, is; -1: none of them. */
+int json_find_key(struct text raw_key, const struct text *names, int count);
 /* Number of elements or members; walks them. */
 size_t json_count(struct json_value object_or_array);
 

@@ -4,10 +4,15 @@
  * What the files of this folder share when they look at text byte by byte. Pure functions, any thread; not
  * for other folders.
  */
+#include "json/reader.h"
+
 #include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* The byte value repeated in all eight bytes of a word. */
 #define SCAN_REPEAT(byte) (0x0101010101010101u * (uint8_t)(byte))
@@ -51,9 +56,59 @@ static inline bool scan_is_space(char c)
 
 static inline const char *scan_space(const char *p, const char *end)
 {
-  while (p < end && scan_is_space(*p))
+  /* Most often there is none. */
+  while (p < end && (unsigned char)*p <= ' ' && scan_is_space(*p))
     p++;
   return p;
+}
+
+/*
+ * Where a walk through a string stops: at a quote or a backslash, and where the caller says so at a control
+ * or at a byte above 0x7F. end where nothing stops it. The flags are constants at each caller.
+ */
+static inline const char *scan_string(const char *p, const char *end, bool stop_at_control, bool stop_at_high)
+{
+#ifdef __SSE2__
+  for (; end - p >= 16; p += 16) {
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i stops =
+        _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+    if (stop_at_control)
+      stops = _mm_or_si128(stops, _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes));
+    if (stop_at_high)
+      stops = _mm_or_si128(stops, bytes);
+    int marks = _mm_movemask_epi8(stops);
+    if (marks != 0)
+      return p + __builtin_ctz((unsigned)marks);
+  }
+#endif
+  for (; end - p >= 8; p += 8) {
+    uint64_t word = scan_load(p);
+    uint64_t marks = scan_mark_equal(word, '"') | scan_mark_equal(word, '\\');
+    if (stop_at_control)
+      marks |= scan_mark_control(word);
+    if (stop_at_high)
+      marks |= word & SCAN_REPEAT(0x80);
+    if (marks != 0)
+      return p + scan_first(marks);
+  }
+  for (; p < end; p++) {
+    unsigned char c = (unsigned char)*p;
+    if (c == '"' || c == '\\' || (stop_at_control && c < 0x20) || (stop_at_high && c >= 0x80))
+      return p;
+  }
+  return p;
+}
+
+/* The kind of the value that begins with c; what begins no other is taken for a number. */
+static inline enum json_kind scan_kind(char c)
+{
+  static const uint8_t others[256] = {
+      ['"'] = 1 + JSON_KIND_STRING, ['{'] = 1 + JSON_KIND_OBJECT, ['['] = 1 + JSON_KIND_ARRAY,
+      ['t'] = 1 + JSON_KIND_TRUE,   ['f'] = 1 + JSON_KIND_FALSE,  ['n'] = 1 + JSON_KIND_NULL,
+  };
+  uint8_t kind = others[(unsigned char)c];
+  return kind == 0 ? JSON_KIND_NUMBER : (enum json_kind)(kind - 1);
 }
 
 /* The value of a hexadecimal digit, or -1. */

@@ -1,13 +1,7 @@
 #include "json/reader.h"
 #include "json/scan.h"
 
-enum state {
-  VALUE,            /* a value must come */
-  ELEMENT_OR_CLOSE, /* after '[' */
-  KEY_OR_CLOSE,     /* after '{' */
-  KEY,              /* after ',' in an object */
-  COMMA_OR_CLOSE    /* after a value */
-};
+enum { UNMARKED = UINT32_MAX };
 
 struct validator {
   const char *start;
@@ -18,11 +12,17 @@ struct validator {
 
   size_t max_depth;
   size_t depth;
+  bool in_object;        /* and not in an array, nor at depth 0 */
   size_t envelope_depth; /* depth of an object whose members the suffix member is one of */
   struct text suffix_member;
   bool suffixes; /* numbers may carry one here */
 
-  enum state state;
+  struct json_mark *marks;
+  uint32_t mark_count;
+  uint32_t marks_max; /* room in marks; mark_count, once something has found no room */
+  uint32_t open_mark; /* of the innermost open container that has one; UNMARKED: there is none */
+  size_t unmarked;    /* open containers inside that one */
+
   enum jp_status status;
   struct json_fault *fault;
   /* One bit a level: 1 for an object, 0 for an array. */
@@ -35,11 +35,6 @@ static const char *fail(struct validator *v, const char *at, const char *reason)
   v->status = JP_INVALID;
   *v->fault = (struct json_fault){(size_t)(at - v->start), at == v->end ? v->end_reason : reason};
   return NULL;
-}
-
-static bool in_object(const struct validator *v)
-{
-  return (v->objects[v->depth / 64] >> (v->depth % 64) & 1) != 0;
 }
 
 /* Called at the first byte above 0x7F. One look at all the rest keeps the loop over a string's bytes free of
@@ -73,32 +68,10 @@ static const char *check_escape(struct validator *v, const char *p)
   return p + 2;
 }
 
-/* What stops the quick walk through a string: its end, an escape, a control, and, until they have been
- * checked, bytes that are not ASCII. */
-static const char *find_special(const struct validator *v, const char *p)
+/* From where the quick walk through a string stopped. */
+static const char *check_string_rest(struct validator *v, const char *p)
 {
-  uint64_t high = v->utf8_checked ? 0 : SCAN_REPEAT(0x80);
-  for (; v->end - p >= 8; p += 8) {
-    uint64_t word = scan_load(p);
-    uint64_t marks =
-        scan_mark_equal(word, '"') | scan_mark_equal(word, '\\') | scan_mark_control(word) | (word & high);
-    if (marks != 0)
-      return p + scan_first(marks);
-  }
-  for (; p < v->end; p++) {
-    unsigned char c = (unsigned char)*p;
-    if (c == '"' || c == '\\' || c < 0x20 || (c & high) != 0)
-      return p;
-  }
-  return p;
-}
-
-/* p is at the opening quote. */
-static const char *check_string(struct validator *v, const char *p)
-{
-  p++;
   for (;;) {
-    p = find_special(v, p);
     if (p == v->end)
       return fail(v, p, v->end_reason);
     if (*p == '"')
@@ -109,10 +82,20 @@ static const char *check_string(struct validator *v, const char *p)
         return NULL;
     } else if ((unsigned char)*p < 0x20) {
       return fail(v, p, "control character in string");
-    } else if (!check_utf8(v, p)) {
+    } else if (!v->utf8_checked && !check_utf8(v, p)) {
       return fail(v, p, "invalid UTF-8");
     }
+    p = v->utf8_checked ? scan_string(p, v->end, true, false) : scan_string(p, v->end, true, true);
   }
+}
+
+/* p is at the opening quote. plain: surely without an escape. */
+static inline const char *check_string(struct validator *v, const char *p, bool *plain)
+{
+  p++;
+  p = v->utf8_checked ? scan_string(p, v->end, true, false) : scan_string(p, v->end, true, true);
+  *plain = p < v->end && *p == '"';
+  return *plain ? p + 1 : check_string_rest(v, p);
 }
 
 static const char *check_number(struct validator *v, const char *p)
@@ -135,51 +118,93 @@ static const char *check_word(struct validator *v, const char *p, const char *wo
   return p;
 }
 
-static const char *open_container(struct validator *v, const char *p, bool object)
+static inline void note(struct validator *v, struct json_mark mark)
+{
+  if (v->mark_count < v->marks_max)
+    v->marks[v->mark_count++] = mark;
+}
+
+static inline void note_value(struct validator *v, enum json_kind kind, const char *p, const char *behind,
+                              bool plain)
+{
+  note(v, (struct json_mark){p, (uint32_t)(behind - p), 1, (uint8_t)kind, plain});
+}
+
+/* Room for a key is room for its value, too. */
+static inline void note_key(struct validator *v, const char *p, const char *behind)
+{
+  if (v->mark_count + 2 > v->marks_max)
+    v->marks_max = v->mark_count;
+  note(v, (struct json_mark){p, (uint32_t)(behind - p), 1, JSON_KIND_STRING, false});
+}
+
+/* While a container is open, its mark has the number of the mark around it as its length. */
+static inline void open_mark(struct validator *v, enum json_kind kind, const char *p)
+{
+  if (v->mark_count == v->marks_max) {
+    v->unmarked++;
+    return;
+  }
+  uint32_t around = v->open_mark;
+  v->open_mark = v->mark_count;
+  note(v, (struct json_mark){p, around, 0, (uint8_t)kind, false});
+}
+
+static inline void close_mark(struct validator *v, const char *behind)
+{
+  if (v->unmarked > 0) {
+    v->unmarked--;
+    return;
+  }
+  struct json_mark *mark = &v->marks[v->open_mark];
+  uint32_t around = mark->length;
+  mark->length = (uint32_t)(behind - mark->start);
+  mark->inside = (uint16_t)(v->mark_count - v->open_mark);
+  mark->plain = v->mark_count < v->marks_max;
+  v->open_mark = around;
+}
+
+static inline const char *open_container(struct validator *v, enum json_kind kind, const char *p)
 {
   if (v->depth == v->max_depth) {
     v->status = JP_LIMIT;
     *v->fault = (struct json_fault){(size_t)(p - v->start), "nested too deep"};
     return NULL;
   }
+  open_mark(v, kind, p);
   v->depth++;
   if (v->depth % 64 == 0) /* the first time here, or again: what the word held is of no use now */
     v->objects[v->depth / 64] = 0;
   uint64_t bit = (uint64_t)1 << (v->depth % 64);
-  if (object)
+  v->in_object = kind == JSON_KIND_OBJECT;
+  if (v->in_object)
     v->objects[v->depth / 64] |= bit;
   else
     v->objects[v->depth / 64] &= ~bit;
   if (v->depth == 1)
-    v->envelope_depth = object ? 1 : 2;
-  v->state = object ? KEY_OR_CLOSE : ELEMENT_OR_CLOSE;
+    v->envelope_depth = v->in_object ? 1 : 2;
   return p + 1;
 }
 
-static const char *close_container(struct validator *v, const char *p)
+static inline const char *close_container(struct validator *v, const char *p)
 {
+  close_mark(v, p + 1);
   v->depth--;
+  v->in_object = v->depth > 0 && (v->objects[v->depth / 64] >> (v->depth % 64) & 1) != 0;
   if (v->depth < v->envelope_depth)
     v->suffixes = v->suffix_member.data != NULL && v->suffix_member.len == 0;
-  v->state = COMMA_OR_CLOSE;
   return p + 1;
 }
 
-static const char *check_value(struct validator *v, const char *p)
+/* What is neither string nor container. */
+static inline const char *check_plain(struct validator *v, enum json_kind kind, const char *p)
 {
-  v->state = COMMA_OR_CLOSE;
-  switch (*p) {
-  case '"':
-    return check_string(v, p);
-  case '{':
-    return open_container(v, p, true);
-  case '[':
-    return open_container(v, p, false);
-  case 't':
+  switch (kind) {
+  case JSON_KIND_TRUE:
     return check_word(v, p, "true");
-  case 'f':
+  case JSON_KIND_FALSE:
     return check_word(v, p, "false");
-  case 'n':
+  case JSON_KIND_NULL:
     return check_word(v, p, "null");
   default:
     if (*p == '-' || scan_is_digit(*p))
@@ -188,55 +213,104 @@ static const char *check_value(struct validator *v, const char *p)
   }
 }
 
-static const char *check_key(struct validator *v, const char *p)
+/* To the first byte that is no white space, which must come. */
+static inline const char *next_token(struct validator *v, const char *p)
+{
+  p = scan_space(p, v->end);
+  return p == v->end ? fail(v, p, v->end_reason) : p;
+}
+
+static inline bool is_suffix_member(const struct validator *v, struct text raw_key)
+{
+  return raw_key.len >= v->suffix_member.len && json_key_is(raw_key, v->suffix_member);
+}
+
+/* From a member's name to the first byte of its value. */
+static inline const char *check_key(struct validator *v, const char *p)
 {
   const char *from = p + 1;
   if (*p != '"')
     return fail(v, p, "a member's name must come here");
-  p = check_string(v, p);
+  bool plain;
+  p = check_string(v, p, &plain);
   if (p == NULL)
     return NULL;
+  note_key(v, from, p - 1);
   if (v->depth == v->envelope_depth && v->suffix_member.len > 0)
-    v->suffixes = json_key_is((struct text){from, (size_t)(p - 1 - from)}, v->suffix_member);
+    v->suffixes = is_suffix_member(v, (struct text){from, (size_t)(p - 1 - from)});
   p = scan_space(p, v->end);
   if (p == v->end || *p != ':')
     return fail(v, p, "':' must come here");
-  v->state = VALUE;
-  return p + 1;
+  return next_token(v, p + 1);
 }
 
-static const char *check_comma_or_close(struct validator *v, const char *p)
+/* Behind a value: closes what ends there. To the next member or element, or, where the depth is 0, to what
+ * comes behind the outermost value. */
+static inline const char *check_comma_or_close(struct validator *v, const char *p)
 {
-  bool object = in_object(v);
-  if (*p == ',') {
-    v->state = object ? KEY : VALUE;
-    return p + 1;
+  while (v->depth > 0) {
+    p = next_token(v, p);
+    if (p == NULL)
+      return NULL;
+    if (*p == ',')
+      return next_token(v, p + 1);
+    if (*p != (v->in_object ? '}' : ']'))
+      return fail(v, p, v->in_object ? "',' or '}' must come here" : "',' or ']' must come here");
+    p = close_container(v, p);
   }
-  if (*p != (object ? '}' : ']'))
-    return fail(v, p, object ? "',' or '}' must come here" : "',' or ']' must come here");
-  return close_container(v, p);
+  return p;
 }
 
-/* One token, which begins at p. */
-static const char *check_token(struct validator *v, const char *p)
+/* A value that is no container. */
+static inline const char *check_scalar(struct validator *v, enum json_kind kind, const char *p)
 {
-  switch (v->state) {
-  case ELEMENT_OR_CLOSE:
-    return *p == ']' ? close_container(v, p) : check_value(v, p);
-  case KEY_OR_CLOSE:
-    return *p == '}' ? close_container(v, p) : check_key(v, p);
-  case KEY:
-    return check_key(v, p);
-  case COMMA_OR_CLOSE:
-    return check_comma_or_close(v, p);
-  case VALUE:
-    break;
-  }
-  return check_value(v, p);
+  bool plain = true;
+  const char *behind = kind == JSON_KIND_STRING ? check_string(v, p, &plain) : check_plain(v, kind, p);
+  if (behind != NULL)
+    note_value(v, kind, p, behind, plain);
+  return behind;
 }
 
-enum jp_status json_validate(struct text message, struct json_limits limits, struct text suffix_member,
-                             struct json_fault *fault)
+/* Each round takes a key, where one must come, and a value or the beginning of one. NULL: failed. */
+static const char *check_all(struct validator *v, const char *p)
+{
+  while (p != NULL) {
+    if (v->in_object)
+      p = check_key(v, p);
+    if (p == NULL)
+      return NULL;
+    enum json_kind kind = scan_kind(*p);
+    if (kind == JSON_KIND_OBJECT || kind == JSON_KIND_ARRAY) {
+      p = open_container(v, kind, p);
+      if (p != NULL)
+        p = next_token(v, p);
+      if (p == NULL || *p != (v->in_object ? '}' : ']'))
+        continue;
+      p = close_container(v, p);
+    } else {
+      p = check_scalar(v, kind, p);
+    }
+    if (p != NULL)
+      p = check_comma_or_close(v, p);
+    if (v->depth == 0)
+      return p;
+  }
+  return NULL;
+}
+
+static enum jp_status validate(struct validator *v, struct text message)
+{
+  const char *p = check_all(v, next_token(v, message.data));
+  if (p != NULL)
+    p = scan_space(p, v->end);
+  if (p != NULL && p != message.data + message.len)
+    fail(v, p, "text after the end of the value");
+  return v->status;
+}
+
+/* index: to be filled, or NULL. */
+static enum jp_status begin(struct text message, struct json_limits limits, struct text suffix_member,
+                            struct json_index *index, struct json_fault *fault)
 {
   if (message.len == 0) {
     *fault = (struct json_fault){0, "unexpected end"};
@@ -252,23 +326,33 @@ enum jp_status json_validate(struct text message, struct json_limits limits, str
   v.utf8_checked = false;
   v.max_depth = limits.max_depth < JSON_DEPTH_MAX ? limits.max_depth : JSON_DEPTH_MAX;
   v.depth = 0;
+  v.in_object = false;
   v.envelope_depth = SIZE_MAX;
   v.suffix_member = suffix_member;
   v.suffixes = suffix_member.data != NULL && suffix_member.len == 0;
-  v.state = VALUE;
+  v.marks = index == NULL ? NULL : index->marks;
+  v.mark_count = 0;
+  /* A mark's numbers have 32 bits. */
+  v.marks_max = index == NULL || message.len > UINT32_MAX ? 0 : JSON_INDEX_MAX;
+  v.open_mark = UNMARKED;
+  v.unmarked = 0;
   v.status = JP_OK;
   v.fault = fault;
+  enum jp_status status = validate(&v, message);
+  if (index != NULL)
+    index->count = (uint16_t)v.mark_count;
+  return status;
+}
 
-  const char *p = message.data;
-  for (;;) {
-    p = scan_space(p, v.end);
-    if (v.depth == 0 && v.state == COMMA_OR_CLOSE)
-      break;
-    p = p == v.end ? fail(&v, p, v.end_reason) : check_token(&v, p);
-    if (p == NULL)
-      return v.status;
-  }
-  if (p != message.data + message.len)
-    fail(&v, p, "text after the end of the value");
-  return v.status;
+enum jp_status json_validate(struct text message, struct json_limits limits, struct text suffix_member,
+                             struct json_fault *fault)
+{
+  return begin(message, limits, suffix_member, NULL, fault);
+}
+
+enum jp_status json_validate_indexed(struct text message, struct json_limits limits,
+                                     struct text suffix_member, struct json_index *index,
+                                     struct json_fault *fault)
+{
+  return begin(message, limits, suffix_member, index, fault);
 }

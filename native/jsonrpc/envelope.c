@@ -37,15 +37,6 @@ static bool fail(struct envelope *envelope, enum jsonrpc_code code, const char *
   return false;
 }
 
-static enum member find_member(struct text raw_key)
-{
-  for (enum member i = 0; i < MEMBERS; i++) {
-    if (json_key_is(raw_key, member_names[i]))
-      return i;
-  }
-  return MEMBERS;
-}
-
 static void collect_members(struct json_value object, struct members *members)
 {
   memset(members->present, 0, sizeof members->present);
@@ -54,9 +45,10 @@ static void collect_members(struct json_value object, struct members *members)
   struct text raw_key;
   struct json_value value;
   while (json_next_member(&cursor, &raw_key, &value)) {
-    enum member member = find_member(raw_key);
-    if (member == MEMBERS)
+    int found = json_find_key(raw_key, member_names, MEMBERS);
+    if (found < 0)
       continue;
+    enum member member = (enum member)found;
     if (members->present[member] && members->repeated == MEMBERS)
       members->repeated = member;
     members->present[member] = true;

@@ -303,11 +303,12 @@ enum jsonrpc_handled jsonrpc_handle(const struct jsonrpc_service *service, struc
                                     struct buffer *out, struct jsonrpc_stream *stream)
 {
   struct json_fault fault;
-  enum jp_status status =
-      json_validate(message, service->limits, service->is_strict ? TEXT_ABSENT : TEXT("params"), &fault);
+  struct json_index index;
+  enum jp_status status = json_validate_indexed(
+      message, service->limits, service->is_strict ? TEXT_ABSENT : TEXT("params"), &index, &fault);
   if (status != JP_OK)
     return refuse_text(service, message, status, &fault, out);
-  struct json_value root = json_root(message);
+  struct json_value root = json_root_indexed(message, &index);
   if (root.kind == JSON_KIND_ARRAY)
     return handle_batch(service, root, out, stream);
   return handle_request(service, root, false, out, stream);

@@ -36,7 +36,8 @@ static inline struct jp_json public_value(struct json_value value)
 
 static inline struct json_value library_value(struct jp_json value)
 {
-  return (struct json_value){(enum json_kind)(value.kind - JP_JSON_NULL), library_text(value.text)};
+  return (struct json_value){.kind = (enum json_kind)(value.kind - JP_JSON_NULL),
+                             .span = library_text(value.text)};
 }
 
 static inline bool is_container(struct jp_json value)

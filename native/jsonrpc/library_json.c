@@ -116,7 +116,7 @@ bool jp_json_next(struct jp_json_cursor *cursor, struct jp_json *key, struct jp_
 {
   if (cursor->next == NULL)
     return false;
-  struct json_cursor inner = {cursor->next, cursor->end};
+  struct json_cursor inner = {.next = cursor->next, .end = cursor->end};
   struct json_value next;
   struct text raw_key = TEXT_ABSENT;
   bool found =

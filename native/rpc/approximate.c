@@ -12,7 +12,7 @@ static enum jp_status enclose(struct json_value value, const char *format, enum 
 static enum jp_status enclose(struct json_value value, const char *format, enum json_kind kind,
                               struct arena *arena, struct json_value *near)
 {
-  *near = (struct json_value){kind, arena_printf(arena, format, TEXT_ARGS(value.span))};
+  *near = (struct json_value){.kind = kind, .span = arena_printf(arena, format, TEXT_ARGS(value.span))};
   return near->span.data == NULL ? JP_NO_MEMORY : JP_OK;
 }
 
@@ -31,14 +31,15 @@ static enum jp_status make_text(struct json_value value, struct arena *arena, st
 static enum jp_status make_number(struct json_value value, struct arena *arena, struct json_value *near)
 {
   if (is_boolean(value)) {
-    *near = (struct json_value){JSON_KIND_NUMBER, value.kind == JSON_KIND_TRUE ? TEXT("1") : TEXT("0")};
+    *near = (struct json_value){.kind = JSON_KIND_NUMBER,
+                                .span = value.kind == JSON_KIND_TRUE ? TEXT("1") : TEXT("0")};
   } else if (value.kind == JSON_KIND_STRING) {
     struct text content = json_read_string(value, arena);
     struct json_number number;
     if (content.data == NULL)
       return JP_NO_MEMORY;
     if (json_number_parse(content, &number) && number.suffix == 0)
-      *near = (struct json_value){JSON_KIND_NUMBER, content};
+      *near = (struct json_value){.kind = JSON_KIND_NUMBER, .span = content};
   }
   return JP_OK;
 }
@@ -53,9 +54,9 @@ static enum jp_status make_boolean(struct json_value value, struct arena *arena,
   if (content.data == NULL)
     return JP_NO_MEMORY;
   if (text_equal(content, TEXT("true")) || text_equal(content, TEXT("1")))
-    *near = (struct json_value){JSON_KIND_TRUE, TEXT("true")};
+    *near = (struct json_value){.kind = JSON_KIND_TRUE, .span = TEXT("true")};
   else if (text_equal(content, TEXT("false")) || text_equal(content, TEXT("0")))
-    *near = (struct json_value){JSON_KIND_FALSE, TEXT("false")};
+    *near = (struct json_value){.kind = JSON_KIND_FALSE, .span = TEXT("false")};
   return JP_OK;
 }
 

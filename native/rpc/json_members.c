@@ -2,22 +2,6 @@
 
 #include <assert.h>
 
-static int find_name(struct text raw_key, const struct text *names, int count)
-{
-  for (int i = 0; i < count; i++) {
-    if (text_equal(raw_key, names[i]))
-      return i;
-  }
-  /* An escape makes a key longer than the name that it spells; few clients write one. */
-  if (raw_key.len > 0 && memchr(raw_key.data, '\\', raw_key.len) != NULL) {
-    for (int i = 0; i < count; i++) {
-      if (json_key_is(raw_key, names[i]))
-        return i;
-    }
-  }
-  return -1;
-}
-
 void rpc_members_collect(struct json_value object, const struct text *names, int count,
                          struct rpc_members *members)
 {
@@ -29,7 +13,7 @@ void rpc_members_collect(struct json_value object, const struct text *names, int
   struct text key;
   struct json_value value;
   while (json_next_member(&cursor, &key, &value)) {
-    int i = find_name(key, names, count);
+    int i = json_find_key(key, names, count);
     if (i < 0)
       continue;
     if (members->has[i]) {

@@ -1,0 +1,114 @@
+/* A message is read alike with its index, with one that ran out of room at any place, and without. */
+#include "base/buffer.h"
+#include "json/reader.h"
+
+#include "tests/unit/unit.h"
+
+static void assert_same(struct json_value scanned, struct json_value indexed)
+{
+  assert_int_equal(scanned.kind, indexed.kind);
+  assert_ptr_equal(scanned.span.data, indexed.span.data);
+  assert_int_equal(scanned.span.len, indexed.span.len);
+  if (scanned.kind != JSON_KIND_ARRAY && scanned.kind != JSON_KIND_OBJECT)
+    return;
+  bool is_object = scanned.kind == JSON_KIND_OBJECT;
+  struct json_cursor one = json_enter(scanned);
+  struct json_cursor other = json_enter(indexed);
+  for (;;) {
+    struct text keys[2] = {TEXT(""), TEXT("")};
+    struct json_value values[2];
+    bool more =
+        is_object ? json_next_member(&one, &keys[0], &values[0]) : json_next_element(&one, &values[0]);
+    assert_int_equal(is_object ? json_next_member(&other, &keys[1], &values[1])
+                               : json_next_element(&other, &values[1]),
+                     more);
+    if (!more)
+      return;
+    assert_true(text_equal(keys[0], keys[1]));
+    assert_same(values[0], values[1]);
+  }
+}
+
+/* Returns how many marks the index has. */
+static size_t check(const struct buffer *message)
+{
+  struct json_index index;
+  struct json_fault fault;
+  struct text text = buffer_text(message);
+  assert_int_equal(
+      json_validate_indexed(text, (struct json_limits){JSON_DEPTH_MAX}, TEXT_ABSENT, &index, &fault), JP_OK);
+  assert_same(json_root(text), json_root_indexed(text, &index));
+  return index.count;
+}
+
+/* Before the pieces there are from 0 to a few values, so that the index ends at each place of a piece. */
+static void check_all_ends(const char *piece, unsigned values_a_piece)
+{
+  bool was_full = false;
+  for (unsigned before = 0; before <= values_a_piece; before++) {
+    for (unsigned pieces = 0; pieces <= 2 * JSON_INDEX_MAX / values_a_piece; pieces++) {
+      struct buffer message;
+      buffer_init(&message);
+      BUFFER_LITERAL(&message, "[ 0");
+      for (unsigned i = 0; i < before; i++)
+        BUFFER_LITERAL(&message, ", 1");
+      for (unsigned i = 0; i < pieces; i++)
+        buffer_printf(&message, " ,%s", piece);
+      BUFFER_LITERAL(&message, ",{\"last\" : [2]} ]\n");
+      was_full = check(&message) >= JSON_INDEX_MAX - 1 || was_full;
+      buffer_fini(&message);
+    }
+  }
+  assert_true(was_full);
+}
+
+static void ends_at_any_place(void **state)
+{
+  (void)state;
+  check_all_ends("7", 1);
+  check_all_ends("[]", 1);
+  check_all_ends("{}", 1);
+  check_all_ends("[ [\"a,]\"] , null]", 4);
+  check_all_ends("{\"k\": \"v\\\\\" , \"l\\\"\":-1.5e3}", 5);
+  check_all_ends("{\"k\":{\"l\" :{\"m\":[true,{\"n\":[ ]}]} }, \"o\":\"\\u00e9\u00e9\"}", 13);
+}
+
+static void ends_inside_what_is_deep(void **state)
+{
+  (void)state;
+  for (unsigned depth = JSON_INDEX_MAX - 5; depth < JSON_INDEX_MAX + 5; depth++) {
+    struct buffer message;
+    buffer_init(&message);
+    for (unsigned i = 0; i < depth; i++)
+      buffer_append_text(&message, i % 3 == 2 ? TEXT("{\"a\":") : TEXT("[1,"));
+    buffer_append_char(&message, '0');
+    for (unsigned i = depth; i-- > 0;)
+      buffer_append_text(&message, i % 3 == 2 ? TEXT(",\"b\":[3] }") : TEXT(", {\"c\":2}]"));
+    check(&message);
+    buffer_fini(&message);
+  }
+}
+
+static void is_of_no_use_to_another_text(void **state)
+{
+  (void)state;
+  struct json_index index;
+  struct json_fault fault;
+  struct text wrong = TEXT("[1,[2,{\"a\":[3]}]");
+  assert_int_equal(json_validate_indexed(wrong, (struct json_limits){9}, TEXT_ABSENT, &index, &fault),
+                   JP_INVALID);
+  struct text right = TEXT("[4]");
+  assert_int_equal(json_validate_indexed(right, (struct json_limits){9}, TEXT_ABSENT, &index, &fault), JP_OK);
+  assert_int_equal(index.count, 2);
+  assert_same(json_root(right), json_root_indexed(right, &index));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(ends_at_any_place),
+      cmocka_unit_test(ends_inside_what_is_deep),
+      cmocka_unit_test(is_of_no_use_to_another_text),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
