@@ -264,11 +264,13 @@ static bool must_end(struct connection *connection, struct crew_member *member, 
   return false;
 }
 
-/* How a turn that must end leaves the connection: one with nothing at hand need not come by again for it. */
+/* How a turn that must end leaves the connection: one with nothing at hand need not come by again for it.
+ * wslay takes input that it does not need yet: whole frames may lie in the decoder. */
 static enum step rest(const struct connection *connection)
 {
   bool has_more = !connection->is_drained || connection->at_end || connection->has_message ||
-                  connection->stream != NULL || connection_input(connection).len > 0;
+                  connection->stream != NULL || connection_input(connection).len > 0 ||
+                  (connection->decoder != NULL && !ws_decoder_is_clean(connection->decoder));
   return has_more ? STEP_SERVED : STEP_NEEDS_INPUT;
 }
 

@@ -40,6 +40,20 @@ class LoadTest(StubTest):
         return connection.receive_text()
 
 
+class OneThread(LoadTest):
+    options = {"threads": 1, "threads_max": 1}
+
+    def test_frames_that_came_together_are_served_across_turns(self):
+        first, second = self.websocket(), self.websocket()
+        texts = [str(i) for i in range(40)]
+        first.send_text("sleep 200 x", *texts)
+        wait_inside(self.stub, 1)
+        second.send_text(*texts)
+        self.assertEqual(" x", first.receive_text())
+        for one in (first, second):
+            self.assertEqual(texts, [one.receive_text() for _ in texts])
+
+
 class Crew(LoadTest):
     options = {"threads": 2, "linger_ms": 100}
 
