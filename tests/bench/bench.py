@@ -80,7 +80,7 @@ def read_options():
     add_choice(parser, "--rivals", rivals.NAMES, "rivals")
     add_choice(parser, "--placements", ("apart", "together"), "placements")
     parser.add_argument("--full", action="store_true", help="every workload in every shape on every transport")
-    parser.add_argument("--soak-divide", type=int, default=10,
+    parser.add_argument("--soak-divide", type=int, default=5,
                         help="so many times fewer calls for the growth of memory (default %(default)s; 1 takes minutes)")
     parser.add_argument("--out", type=Path, default=BUILD / "bench", help="folder for what is written")
     parser.add_argument("--smoke", action="store_true", help="a few calls of everything, no figures")
