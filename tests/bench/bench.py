@@ -1,4 +1,4 @@
-"""Measures the peer beside its floors and its rivals, in one run: tables on stdout, bench.json beside them.
+"""Measures the peer beside its floors and its rivals, in one run: tables on stdout, JSON and charts in a folder.
 
 A part is a module with NAME, WHAT and COLUMNS, measure(options), which yields rows that JSON can hold, and cells(row),
 the words of its line in the table. Options that a part may look at: runs, seconds, warm_up, full, and workloads,
@@ -10,14 +10,16 @@ import json
 import os
 import platform
 import sys
+import time
 from pathlib import Path
 
-from bench import loadtable, process, rivals, stages, targets
+from bench import chart, loadtable, process, rivals, stages, targets
 from bench.load import TRANSPORTS
 from bench.report import print_head, print_line
 from support.peer import BUILD
 
 PARTS = {part.NAME: part for part in (loadtable, rivals, stages, process)}
+PLACEMENTS = ("apart", "together")
 
 
 def machine():
@@ -27,25 +29,41 @@ def machine():
             "load_average": os.getloadavg()}
 
 
-def tell(title, module, rows):
-    """Prints the rows as they come, and gives them back."""
+def tell(title, module, rows, told):
+    """Prints the rows as they come, and adds them to what was told."""
     print(f"\n## {title}\n")
     print_head(module.COLUMNS)
-    told = []
     for row in rows:
         told.append(row)
         print_line(module.cells(row))
-    return told
+
+
+def write(facts, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    written = {"bench.json": json.dumps(facts, indent=1) + "\n"}
+    for placement in PLACEMENTS:
+        written[f"{chart.WORKLOAD}-{placement}.svg"] = chart.draw(facts["parts"], placement)
+    print("")
+    for name, words in written.items():
+        if words is None:
+            (folder / name).unlink(missing_ok=True)  # of a run before, with other figures
+            continue
+        (folder / name).write_text(words, encoding="utf-8")
+        print(f"written: {folder / name}")
 
 
 def bench(options):
-    run = {name: tell(part.WHAT, part, part.measure(options)) for name, part in PARTS.items() if name in options.only}
-    judged = tell("targets", targets, targets.judge(run))
-    facts = {"machine": machine(), "seconds": options.seconds, "runs": options.runs, "parts": run, "targets": judged}
-    options.out.mkdir(parents=True, exist_ok=True)
-    target = options.out / "bench.json"
-    target.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-    print(f"\nwritten to {target}")
+    """What was measured is written even where something later fails."""
+    facts = {"machine": machine(), "seconds": options.seconds, "runs": options.runs, "parts": {}, "targets": []}
+    began = time.monotonic()
+    try:
+        for name in options.only:
+            rows = facts["parts"].setdefault(name, [])
+            tell(PARTS[name].WHAT, PARTS[name], PARTS[name].measure(options), rows)
+        tell("targets", targets, targets.judge(facts["parts"]), facts["targets"])
+    finally:
+        facts["took_seconds"] = round(time.monotonic() - began)
+        write(facts, options.out)
 
 
 def some_of(names):
@@ -78,10 +96,10 @@ def read_options():
     add_choice(parser, "--shapes", (loadtable.shape_name(*shape) for shape in loadtable.SHAPES), "shapes")
     add_choice(parser, "--transports", TRANSPORTS.values(), "transports")
     add_choice(parser, "--rivals", rivals.NAMES, "rivals")
-    add_choice(parser, "--placements", ("apart", "together"), "placements")
+    add_choice(parser, "--placements", PLACEMENTS, "placements")
     parser.add_argument("--full", action="store_true", help="every workload in every shape on every transport")
     parser.add_argument("--soak-divide", type=int, default=5,
-                        help="so many times fewer calls for the growth of memory (default %(default)s; 1 takes minutes)")
+                        help="so many times fewer calls for the growth of memory (default %(default)s; 1: minutes)")
     parser.add_argument("--out", type=Path, default=BUILD / "bench", help="folder for what is written")
     parser.add_argument("--smoke", action="store_true", help="a few calls of everything, no figures")
     return parser.parse_args()
@@ -90,7 +108,7 @@ def read_options():
 def main():
     options = read_options()
     if options.smoke:
-        for part in PARTS.values():
+        for part in (*PARTS.values(), chart):
             part.smoke()
     else:
         bench(options)
