@@ -2,8 +2,8 @@
 
 A rival's server has the server's core, as the peer has, and a JVM with the defaults, as the peer has; its client has
 the generator's core. Where the generator speaks the rival's protocol it is the client; else that is a program in Java,
-which stays from run to run so that its code is compiled. Every server is loaded for some seconds before anything is
-measured. A rival that cannot be fetched is left out, with a word.
+which stays from run to run so that its code is compiled. Nothing is measured before a server, and its client, have
+stopped becoming quicker. A rival that cannot be fetched is left out, with a word.
 
 A row: placement, rival, transport (jpeer's), workload, connections, in_flight, and `figures` of "jpeer" and the rival.
 """
@@ -14,6 +14,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from bench.load import FIGURES, pinned, run_load
 from bench.loadtable import SHAPES, placements, shape_name
@@ -26,8 +27,10 @@ WHAT = "jpeer beside its rivals"
 SOURCES = ROOT / "tests/bench/rivals"
 CLASSES = BUILD / "bench/rivals"
 
-# Before anything is measured: shape, seconds.
-WARMING = (((16, 16), 4), ((1, 1), 2))
+# Until so many runs in a row were not quicker than the best one before them by a twentieth.
+WARM_SECONDS = 2
+WARM_WITHOUT_GAIN = 2
+WARM_RUNS_MAX = 12
 
 GRPC = "1.77.0"
 GRPC_LIBRARIES = tuple(f"io.grpc:grpc-{part}:{GRPC}" for part in ("netty-shaded", "api", "core", "stub", "util",
@@ -83,6 +86,7 @@ class Program:
     """A Java program that ends with its input."""
 
     def __init__(self, core, *words):
+        self.core = core
         with pinned(core):
             self.process = subprocess.Popen(["java", *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                             text=True, env=environment())
@@ -90,6 +94,13 @@ class Program:
     @property
     def pid(self):
         return self.process.pid
+
+    def move(self, core):
+        if core != self.core:
+            for thread in Path(f"/proc/{self.pid}/task").iterdir():
+                with contextlib.suppress(ProcessLookupError):
+                    os.sched_setaffinity(int(thread.name), {core})
+            self.core = core
 
     def ask(self, line):
         self.process.stdin.write(line + "\n")
@@ -115,9 +126,9 @@ class Program:
 class Running:
     """A rival's server, and its client where that is its own."""
 
-    def __init__(self, rival, stack, placement):
-        _, server_core, self.client_core = placement
+    def __init__(self, rival, stack, server_core, client_core):
         self.rival = rival
+        self.client_core = client_core
         libraries = [fetched(library) for library in rival.libraries]
         options = list(rival.options)
         if rival.agent:
@@ -126,7 +137,7 @@ class Running:
         self.server = stack.enter_context(Program(server_core, *options, *class_path, rival.server, *rival.arguments))
         self.address = self.server.await_line(("py4j://", "rmi://", "grpc://", "http://"))
         self.client = rival.client and stack.enter_context(
-            Program(self.client_core, *class_path, rival.client, self.address, self.server.pid))
+            Program(client_core, *class_path, rival.client, self.address, self.server.pid))
 
     def _compiled(self, libraries):
         rival = self.rival
@@ -137,6 +148,11 @@ class Running:
         subprocess.run(["javac", "--release", "17", "-Xlint:all,-classfile,-processing", "-Werror", "-proc:none", "-cp",
                         ":".join([str(FIXTURES), *libraries]), "-d", target, *sources], check=True)
         return target
+
+    def move(self, client_core):
+        self.client_core = client_core
+        if self.client:
+            self.client.move(client_core)
 
     def run(self, workload, connections, in_flight, warm_up, seconds):
         """The figures, as the generator tells them."""
@@ -150,10 +166,13 @@ class Running:
 class RunningPeer:
     """The peer, to be asked in the same way."""
 
-    def __init__(self, peer, scheme, placement):
+    def __init__(self, peer, scheme, client_core):
         self.peer = peer
         self.scheme = scheme
-        self.client_core = placement[2]
+        self.client_core = client_core
+
+    def move(self, client_core):
+        self.client_core = client_core
 
     def run(self, workload, connections, in_flight, warm_up, seconds):
         return run_load(self.peer.address(self.scheme), self.peer.pid, workload, connections, in_flight,
@@ -170,31 +189,53 @@ def take_turns(sides, case, options):
     return {name: median_of(of_side) for name, of_side in runs.items()}
 
 
-def measure_rival(rival, placement, options):
+def warm(side):
+    """Loads it until it gets no quicker."""
+    best = 0
+    without_gain = 0
+    for _ in range(WARM_RUNS_MAX):
+        rate = side.run("add", 16, 16, 1, WARM_SECONDS)["calls_per_second"]
+        without_gain = 0 if rate > best * 1.05 else without_gain + 1
+        best = max(best, rate)
+        if without_gain == WARM_WITHOUT_GAIN:
+            break
+    side.run("add", 1, 1, 1, WARM_SECONDS)
+
+
+def cases(rival, options):
+    for workload in rival.workloads:
+        for shape in SHAPES:
+            if workload in options.workloads and shape_name(*shape) in options.shapes:
+                yield workload, *shape
+
+
+def measure_rival(rival, peer, places, options):
+    _, server_core, client_core = places[0]
     with contextlib.ExitStack() as stack:
-        running = Running(rival, stack, placement)
-        with pinned(placement[1]):
-            peer = stack.enter_context(Peer("--log-level", "warn"))
-        sides = {"jpeer": RunningPeer(peer, rival.scheme, placement), rival.name: running}
-        for side in sides.values():
-            for shape, seconds in WARMING:
-                side.run("add", *shape, 1, seconds)
-        for workload in rival.workloads:
-            for shape in SHAPES:
-                if workload in options.workloads and shape_name(*shape) in options.shapes:
-                    yield {"placement": placement[0], "rival": rival.name, "transport": TRANSPORTS[rival.scheme],
-                           "workload": workload, "connections": shape[0], "in_flight": shape[1],
-                           "figures": take_turns(sides, (workload, *shape), options)}
+        sides = {"jpeer": RunningPeer(peer, rival.scheme, client_core),
+                 rival.name: Running(rival, stack, server_core, client_core)}
+        warm(sides[rival.name])
+        for name, _, core in places:
+            for side in sides.values():
+                side.move(core)
+            for workload, connections, in_flight in cases(rival, options):
+                yield {"placement": name, "rival": rival.name, "transport": TRANSPORTS[rival.scheme],
+                       "workload": workload, "connections": connections, "in_flight": in_flight,
+                       "figures": take_turns(sides, (workload, connections, in_flight), options)}
 
 
 def measure(options):
-    for rival in RIVALS:
-        if rival.name in options.rivals:
-            try:
-                for placement in placements(options.placements):
-                    yield from measure_rival(rival, placement, options)
-            except Absent as absent:
-                print(f"{rival.name} is left out: {absent}", file=sys.stderr)
+    places = placements(options.placements)  # the server's core is the same in all
+    with pinned(places[0][1]):
+        peer = Peer("--log-level", "warn")
+    with peer:
+        warm(RunningPeer(peer, "ws", places[0][2]))
+        for rival in RIVALS:
+            if rival.name in options.rivals:
+                try:
+                    yield from measure_rival(rival, peer, places, options)
+                except Absent as absent:
+                    print(f"{rival.name} is left out: {absent}", file=sys.stderr)
 
 
 def smoke():
@@ -202,16 +243,17 @@ def smoke():
     core = min(os.sched_getaffinity(0))
     rival = next(rival for rival in RIVALS if not rival.libraries and not rival.agent)
     with contextlib.ExitStack() as stack:
-        figures = Running(rival, stack, ("together", core, core)).run("add", 2, 2, 10, 0.1)
+        figures = Running(rival, stack, core, core).run("add", 2, 2, 10, 0.1)
     assert figures["calls"] > 0, figures
 
 
 COLUMNS = ("placement", "rival", "jpeer over", "workload", "shape", "jpeer calls/s", "p50 us", "p99 us",
-           "rival calls/s", "p50 us", "p99 us", "calls/s over rival", "p50 over rival")
+           "server us", "rival calls/s", "p50 us", "p99 us", "server us", "calls/s over rival", "p50 over rival")
 
 
 def side_cells(figures):
-    return [f"{figures['calls_per_second']:,.0f}", f"{figures['p50_us']:.1f}", f"{figures['p99_us']:.1f}"]
+    return [f"{figures['calls_per_second']:,.0f}", f"{figures['p50_us']:.1f}", f"{figures['p99_us']:.1f}",
+            f"{figures['server_us_per_call']:.2f}"]
 
 
 def cells(row):
