@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import sys
 import time
 from pathlib import Path
@@ -106,6 +107,8 @@ def read_options():
 
 
 def main():
+    # What was started ends with us, also where we are told to end.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     options = read_options()
     if options.smoke:
         for part in (*PARTS.values(), chart):
