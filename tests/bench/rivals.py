@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 from bench.load import FIGURES, pinned, run_load
-from bench.loadtable import SHAPES, placements, shape_name
+from bench.loadtable import LARGE, placements, shape_name, shapes_of
 from bench.report import median_of, ratio
 from support.peer import BUILD, FIXTURES, ROOT, Peer, environment
 
@@ -55,7 +55,8 @@ class Rival:
 
 RIVALS = (
     Rival("Py4J", "Py4jServer", libraries=("net.sf.py4j:py4j:0.10.9.9",),
-          workloads={"add": "py4j-add", "instance": "py4j-instance", "new-delete": "py4j-new-delete"}),
+          workloads={workload: f"py4j-{workload}"
+                     for workload in ("add", "instance", "echo", "get", "new-delete", "base64")}),
     Rival("Java RMI", "RmiServer", ("RmiCalculator",), "RmiClient",
           options=("-Djava.rmi.server.hostname=127.0.0.1",)),
     Rival("gRPC-java", "GrpcServer", ("GrpcCalculator",), "GrpcClient", GRPC_LIBRARIES),
@@ -181,16 +182,17 @@ class RunningPeer:
 
 def take_turns(sides, case, options):
     """The medians of both sides (name: what can be asked), run by run in turns."""
+    warm_up = options.warm_up // LARGE.get(case[0], 1)
     runs = {name: [] for name in sides}
     for _ in range(options.runs):
         for name, side in sides.items():
-            made = side.run(*case, options.warm_up, options.seconds)
+            made = side.run(*case, warm_up, options.seconds)
             runs[name].append({figure: made[figure] for figure in FIGURES})
     return {name: median_of(of_side) for name, of_side in runs.items()}
 
 
-def warm(side):
-    """Loads it until it gets no quicker."""
+def warm(side, workloads):
+    """Loads it until it gets no quicker at `add`, and a while with all else."""
     best = 0
     without_gain = 0
     for _ in range(WARM_RUNS_MAX):
@@ -199,13 +201,18 @@ def warm(side):
         best = max(best, rate)
         if without_gain == WARM_WITHOUT_GAIN:
             break
-    side.run("add", 1, 1, 1, WARM_SECONDS)
+    for workload in workloads:
+        side.run(workload, 1, 1, 1, WARM_SECONDS)
+
+
+def workloads_of(rival, options):
+    return [workload for workload in rival.workloads if workload in options.workloads]
 
 
 def cases(rival, options):
-    for workload in rival.workloads:
-        for shape in SHAPES:
-            if workload in options.workloads and shape_name(*shape) in options.shapes:
+    for workload in workloads_of(rival, options):
+        for shape in shapes_of(workload, TRANSPORTS[rival.scheme], options.full):
+            if shape_name(*shape) in options.shapes:
                 yield workload, *shape
 
 
@@ -214,7 +221,7 @@ def measure_rival(rival, peer, places, options):
     with contextlib.ExitStack() as stack:
         sides = {"jpeer": RunningPeer(peer, rival.scheme, client_core),
                  rival.name: Running(rival, stack, server_core, client_core)}
-        warm(sides[rival.name])
+        warm(sides[rival.name], workloads_of(rival, options))
         for name, _, core in places:
             for side in sides.values():
                 side.move(core)
@@ -229,7 +236,7 @@ def measure(options):
     with pinned(places[0][1]):
         peer = Peer("--log-level", "warn")
     with peer:
-        warm(RunningPeer(peer, "ws", places[0][2]))
+        warm(RunningPeer(peer, "ws", places[0][2]), ("add",))
         for rival in RIVALS:
             if rival.name in options.rivals:
                 try:
