@@ -5,11 +5,12 @@
 #include <stdlib.h>
 
 /*
- * A slot's number is its chunk's number times CHUNK_SLOTS plus its place. Chunks with room stand in a list;
- * one that empties goes back to Java where another has room, so that a session that makes and drops one
- * object does not make and drop a chunk each time.
+ * A slot's number is its chunk's number times CHUNK_SPAN plus its place. The first chunks are small, as
+ * nearly all sessions are; each chunk is a root that every collection of the young generation visits, so that
+ * the others are larger. Chunks with room stand in a list; one that empties goes back to Java where another
+ * has room, so that a session that makes and drops one object does not make and drop a chunk each time.
  */
-enum { CHUNK_SLOTS = 1024, NO_PLACE = CHUNK_SLOTS };
+enum { SMALL_CHUNKS = 8, SMALL_CHUNK_SLOTS = 1024, CHUNK_SPAN = 8192 };
 enum { NO_CHUNK = UINT32_MAX };
 #define REF_MAX ((uint32_t)INT32_MAX)
 
@@ -17,17 +18,18 @@ struct slot {
   uint32_t ref; /* 0: free */
   int32_t hash;
   uint32_t class_id;
-  uint32_t next_free; /* a place in the chunk, NO_PLACE at the end; of a free slot */
+  uint32_t next_free; /* a place in the chunk, its slot_count at the end; of a free slot */
 };
 
 struct chunk {
-  jobjectArray array; /* global: Object[CHUNK_SLOTS] */
+  jobjectArray array; /* global: Object[slot_count] */
+  uint32_t slot_count;
   uint32_t used;
   uint32_t first_free;
   uint32_t number;
   struct chunk *previous; /* in the list of those with room */
   struct chunk *next;
-  struct slot slots[CHUNK_SLOTS];
+  struct slot slots[];
 };
 
 struct jvm_objects {
@@ -56,13 +58,13 @@ enum jp_status jvm_objects_create(size_t max_objects, struct jvm_objects **objec
 
 static struct slot *slot_at(const struct jvm_objects *objects, uint32_t number)
 {
-  return &objects->chunks[number / CHUNK_SLOTS]->slots[number % CHUNK_SLOTS];
+  return &objects->chunks[number / CHUNK_SPAN]->slots[number % CHUNK_SPAN];
 }
 
 static jobject object_at(JNIEnv *env, const struct jvm_objects *objects, uint32_t number)
 {
-  return (*env)->GetObjectArrayElement(env, objects->chunks[number / CHUNK_SLOTS]->array,
-                                       (jsize)(number % CHUNK_SLOTS));
+  return (*env)->GetObjectArrayElement(env, objects->chunks[number / CHUNK_SPAN]->array,
+                                       (jsize)(number % CHUNK_SPAN));
 }
 
 static void list_add(struct jvm_objects *objects, struct chunk *chunk)
@@ -93,13 +95,13 @@ static void chunk_destroy(JNIEnv *env, struct chunk *chunk)
 }
 
 /* Without the lock: making a Java array may collect garbage. */
-static struct chunk *chunk_create(struct jvm_thread *thread)
+static struct chunk *chunk_create(struct jvm_thread *thread, uint32_t slot_count)
 {
   JNIEnv *env = thread->env;
-  struct chunk *chunk = malloc(sizeof *chunk);
+  struct chunk *chunk = malloc(sizeof *chunk + slot_count * sizeof chunk->slots[0]);
   if (chunk == NULL)
     return NULL;
-  jobjectArray local = (*env)->NewObjectArray(env, CHUNK_SLOTS, thread->jvm->known.class_object, NULL);
+  jobjectArray local = (*env)->NewObjectArray(env, (jsize)slot_count, thread->jvm->known.class_object, NULL);
   chunk->array = local == NULL ? NULL : (*env)->NewGlobalRef(env, local);
   (*env)->DeleteLocalRef(env, local);
   if (chunk->array == NULL) {
@@ -107,9 +109,10 @@ static struct chunk *chunk_create(struct jvm_thread *thread)
     free(chunk);
     return NULL;
   }
+  chunk->slot_count = slot_count;
   chunk->used = 0;
   chunk->first_free = 0;
-  for (uint32_t i = 0; i < CHUNK_SLOTS; i++)
+  for (uint32_t i = 0; i < slot_count; i++)
     chunk->slots[i] = (struct slot){.next_free = i + 1};
   return chunk;
 }
@@ -174,7 +177,7 @@ static enum jp_status store(JNIEnv *env, struct jvm_objects *objects, jobject ob
 {
   struct chunk *chunk = objects->with_room;
   uint32_t place = chunk->first_free;
-  uint32_t number = chunk->number * CHUNK_SLOTS + place;
+  uint32_t number = chunk->number * CHUNK_SPAN + place;
   filled.ref = next_ref(objects);
   if (slot_index_add(&objects->by_ref, filled.ref, number) != JP_OK)
     return JP_NO_MEMORY;
@@ -186,7 +189,7 @@ static enum jp_status store(JNIEnv *env, struct jvm_objects *objects, jobject ob
   (*env)->ExceptionClear(env); /* an Object[] takes every object: said for -Xcheck:jni */
   chunk->first_free = chunk->slots[place].next_free;
   chunk->slots[place] = filled;
-  if (++chunk->used == CHUNK_SLOTS)
+  if (++chunk->used == chunk->slot_count)
     list_remove(objects, chunk);
   objects->count++;
   *ref = filled.ref;
@@ -228,11 +231,12 @@ enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *ob
     if (chunk != NULL && objects->with_room == NULL && table_add_chunk(objects, chunk) == JP_OK)
       chunk = NULL;
     bool tried = chunk != NULL;
+    uint32_t slot_count = objects->chunk_count < SMALL_CHUNKS ? SMALL_CHUNK_SLOTS : CHUNK_SPAN;
     status = put_locked(thread->env, objects, object, filled, epoch, ref, error);
     pthread_mutex_unlock(&objects->lock);
     if (status != JP_NOT_FOUND)
       break;
-    if (tried || (chunk = chunk_create(thread)) == NULL) {
+    if (tried || (chunk = chunk_create(thread, slot_count)) == NULL) {
       status = jp_fail(error, JP_NO_MEMORY, "out of memory");
       break;
     }
@@ -266,8 +270,8 @@ static void release_chunk(JNIEnv *env, struct jvm_objects *objects, struct chunk
 
 static void release_slot(JNIEnv *env, struct jvm_objects *objects, uint32_t number)
 {
-  struct chunk *chunk = objects->chunks[number / CHUNK_SLOTS];
-  uint32_t place = number % CHUNK_SLOTS;
+  struct chunk *chunk = objects->chunks[number / CHUNK_SPAN];
+  uint32_t place = number % CHUNK_SPAN;
   struct slot *slot = &chunk->slots[place];
   slot_index_remove(&objects->by_ref, slot->ref, number);
   slot_index_remove(&objects->by_hash, (uint32_t)slot->hash, number);
@@ -276,7 +280,7 @@ static void release_slot(JNIEnv *env, struct jvm_objects *objects, uint32_t numb
   *slot = (struct slot){.next_free = chunk->first_free};
   chunk->first_free = place;
   objects->count--;
-  if (chunk->used-- == CHUNK_SLOTS)
+  if (chunk->used-- == chunk->slot_count)
     list_add(objects, chunk);
   bool is_only_room = objects->with_room == chunk && chunk->next == NULL;
   if (chunk->used == 0 && !is_only_room)

@@ -117,7 +117,7 @@ static void a_call_from_before_a_clear_stores_nothing(void **state)
 static void many_come_and_go(void **state)
 {
   (void)state;
-  enum { MANY = 5000 };
+  enum { MANY = 20000 }; /* more than the small chunks of the table hold */
   static uint32_t refs[MANY];
   struct jvm_objects *objects = new_table(MANY);
   for (int round = 0; round < 3; round++) {
@@ -134,6 +134,10 @@ static void many_come_and_go(void **state)
     for (size_t i = 0; i < MANY; i++) {
       jobject held = refs[i] == 0 ? NULL : jvm_objects_get(the_thread, objects, refs[i], NULL);
       assert_int_equal(held != NULL, refs[i] != 0);
+      uint32_t same = refs[i];
+      if (held != NULL)
+        assert_int_equal(jvm_objects_put(the_thread, objects, held, 0, 0, &same, NULL), JP_OK);
+      assert_int_equal(same, refs[i]);
       (*the_thread->env)->DeleteLocalRef(the_thread->env, held);
     }
   }
