@@ -2,6 +2,7 @@
 #include "link.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <zmq.h>
 
@@ -33,7 +34,7 @@ static void zeromq_close(struct link *link)
 }
 
 /* No high-water marks, so that a send never waits: what is in flight is bounded by the window. */
-static enum jp_status connect_socket(struct link *link, const char *address, struct jp_error *error)
+static enum jp_status make_socket(struct link *link, struct jp_error *error)
 {
   const int none = 0;
   if (shared_context == NULL)
@@ -41,10 +42,32 @@ static enum jp_status connect_socket(struct link *link, const char *address, str
   link->socket = shared_context == NULL ? NULL : zmq_socket(shared_context, ZMQ_DEALER);
   if (link->socket == NULL || zmq_setsockopt(link->socket, ZMQ_SNDHWM, &none, sizeof(none)) != 0 ||
       zmq_setsockopt(link->socket, ZMQ_RCVHWM, &none, sizeof(none)) != 0 ||
-      zmq_setsockopt(link->socket, ZMQ_LINGER, &none, sizeof(none)) != 0 ||
-      zmq_connect(link->socket, address) != 0)
-    return zeromq_fail(error, address);
+      zmq_setsockopt(link->socket, ZMQ_LINGER, &none, sizeof(none)) != 0)
+    return zeromq_fail(error, "a socket");
   return JP_OK;
+}
+
+/* libzmq connects in the background, and a listener takes few clients that come at once: one that had to
+ * knock again would still be waiting while the others are measured. */
+static enum jp_status await_handshake(struct link *link, const char *address, struct jp_error *error)
+{
+  const int patience_ms = 10000;
+  char events[32]; /* one's own: an address is free again only some time after it was closed */
+  snprintf(events, sizeof(events), "inproc://%p", (void *)link);
+  void *monitor = zmq_socket(shared_context, ZMQ_PAIR);
+  zmq_msg_t event;
+  zmq_msg_init(&event);
+  enum jp_status status = JP_OK;
+  if (monitor == NULL || zmq_setsockopt(monitor, ZMQ_RCVTIMEO, &patience_ms, sizeof(patience_ms)) != 0 ||
+      zmq_socket_monitor(link->socket, events, ZMQ_EVENT_HANDSHAKE_SUCCEEDED) != 0 ||
+      zmq_connect(monitor, events) != 0 || zmq_connect(link->socket, address) != 0 ||
+      zmq_msg_recv(&event, monitor, 0) < 0)
+    status = zeromq_fail(error, address);
+  zmq_socket_monitor(link->socket, NULL, 0);
+  zmq_msg_close(&event);
+  if (monitor != NULL)
+    zmq_close(monitor);
+  return status;
 }
 
 static enum jp_status zeromq_open(const struct link_target *target, struct link **link,
@@ -54,7 +77,9 @@ static enum jp_status zeromq_open(const struct link_target *target, struct link 
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "no memory for a connection");
   shared_users++;
-  enum jp_status status = connect_socket(made, target->address, error);
+  enum jp_status status = make_socket(made, error);
+  if (status == JP_OK)
+    status = await_handshake(made, target->address, error);
   if (status != JP_OK) {
     zeromq_close(made);
     return status;
