@@ -140,28 +140,41 @@ static enum jsonrpc_handled hand_over_stream(const struct jsonrpc_service *servi
   return JSONRPC_STREAM;
 }
 
-static enum jsonrpc_handled handle_request(const struct jsonrpc_service *service, struct json_value value,
-                                           bool in_batch, struct buffer *out, struct jsonrpc_stream *stream)
+static enum jsonrpc_handled run_request(const struct jsonrpc_service *service,
+                                        struct jsonrpc_request *request, bool in_batch, struct buffer *out,
+                                        struct jsonrpc_stream *stream)
 {
-  struct envelope envelope;
-  bool valid = envelope_read(value, in_batch, service->arena, &envelope);
-  struct jsonrpc_request *request = &envelope.request;
   struct jsonrpc_response response = begin_response(out, request->version, request->id);
-  if (valid) {
-    request->arena = service->arena;
-    request->only_safe = service->only_safe;
-    request->may_stream = service->may_stream && !in_batch && !request->is_notification;
-    response.may_stream = request->may_stream;
-    service->handle(service->context, request, &response);
-  } else {
-    answer_error(service, &response, envelope.code, text_of(envelope.detail));
-  }
-  if (valid && request->is_notification) {
+  request->only_safe = service->only_safe;
+  request->may_stream = service->may_stream && !in_batch && !request->is_notification;
+  response.may_stream = request->may_stream;
+  service->handle(service->context, request, &response);
+  if (request->is_notification) {
     buffer_truncate(out, response.start);
     return JSONRPC_NO_REPLY;
   }
   if (response.stream != NULL)
     return hand_over_stream(service, &response, stream);
+  return end_answer(service, &response);
+}
+
+enum jsonrpc_handled jsonrpc_handle_request(const struct jsonrpc_service *service,
+                                            struct jsonrpc_request *request, struct buffer *out,
+                                            struct jsonrpc_stream *stream)
+{
+  return run_request(service, request, false, out, stream);
+}
+
+static enum jsonrpc_handled handle_value(const struct jsonrpc_service *service, struct json_value value,
+                                         bool in_batch, struct buffer *out, struct jsonrpc_stream *stream)
+{
+  struct envelope envelope;
+  if (envelope_read(value, in_batch, service->arena, &envelope)) {
+    envelope.request.arena = service->arena;
+    return run_request(service, &envelope.request, in_batch, out, stream);
+  }
+  struct jsonrpc_response response = begin_response(out, envelope.request.version, envelope.request.id);
+  answer_error(service, &response, envelope.code, text_of(envelope.detail));
   return end_answer(service, &response);
 }
 
@@ -216,7 +229,7 @@ static void run_item(void *context)
   struct jsonrpc_service service = *item->service;
   struct jsonrpc_stream unused;
   service.arena = &item->arena;
-  item->handled = handle_request(&service, item->value, true, &item->out, &unused);
+  item->handled = handle_value(&service, item->value, true, &item->out, &unused);
 }
 
 static void begin_items(const struct jsonrpc_service *service, struct json_value batch,
@@ -286,7 +299,7 @@ static enum jsonrpc_handled handle_batch(const struct jsonrpc_service *service, 
   while (json_next_element(&cursor, &element)) {
     size_t before = out->len;
     buffer_append_char(out, replied ? ',' : '[');
-    if (handle_request(service, element, true, out, stream) == JSONRPC_NO_REPLY)
+    if (handle_value(service, element, true, out, stream) == JSONRPC_NO_REPLY)
       buffer_truncate(out, before);
     else
       replied = true;
@@ -311,5 +324,5 @@ enum jsonrpc_handled jsonrpc_handle(const struct jsonrpc_service *service, struc
   struct json_value root = json_root_indexed(message, &index);
   if (root.kind == JSON_KIND_ARRAY)
     return handle_batch(service, root, out, stream);
-  return handle_request(service, root, false, out, stream);
+  return handle_value(service, root, false, out, stream);
 }

@@ -116,6 +116,14 @@ struct jsonrpc_stream {
 enum jsonrpc_handled jsonrpc_handle(const struct jsonrpc_service *service, struct text message,
                                     struct buffer *out, struct jsonrpc_stream *stream) JP_MUST_CHECK;
 
+/*
+ * Handles one request, not of a batch, whose envelope the caller has read itself: everything of it is set but
+ * only_safe and may_stream, which come from the service. Else as jsonrpc_handle.
+ */
+enum jsonrpc_handled jsonrpc_handle_request(const struct jsonrpc_service *service,
+                                            struct jsonrpc_request *request, struct buffer *out,
+                                            struct jsonrpc_stream *stream) JP_MUST_CHECK;
+
 /* True where a message, whole JSON or not, shows "version":"1.1" and no `jsonrpc`: what cannot be read is
  * answered in the form that its sender knows. */
 bool jsonrpc_looks_like_1_1(struct text message);
