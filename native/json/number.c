@@ -103,16 +103,19 @@ void json_number_read(struct text span, struct json_number *number)
   number->integral = number->fits || is_integral(literal);
 }
 
-bool json_number_parse(struct text t, struct json_number *number)
+size_t json_number_at(struct text t)
 {
   const char *end = t.data + t.len;
   const char *stop;
   const char *behind = t.len == 0 ? NULL : scan_number(t.data, end, &stop);
   if (behind == NULL)
-    return false;
-  if (behind < end && scan_suffix(*behind) != 0)
-    behind++;
-  if (behind != end)
+    return 0;
+  return (size_t)(behind - t.data) + (behind < end && scan_suffix(*behind) != 0);
+}
+
+bool json_number_parse(struct text t, struct json_number *number)
+{
+  if (t.len == 0 || json_number_at(t) != t.len)
     return false;
   json_number_read(t, number);
   return true;

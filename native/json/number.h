@@ -24,6 +24,15 @@ void json_number_read(struct text span, struct json_number *number);
 /* Reads a whole text ("42", "-1.5e3", "100l") as a number of the same grammar: false where it is none. */
 bool json_number_parse(struct text t, struct json_number *number);
 
+/* Bytes of the number, with its suffix where it has one, that a text of any kind begins with; 0: with none.
+ */
+size_t json_number_at(struct text t);
+
+static inline bool json_number_has_suffix(struct text span)
+{
+  return span.data[span.len - 1] > '9';
+}
+
 /* Correctly rounded; beyond the range gives infinity. "NaN", "Infinity", "-Infinity" are the caller's. */
 double json_number_to_double(struct text literal);
 float json_number_to_float(struct text literal); /* rounded once, straight from the digits */

@@ -355,3 +355,12 @@ struct text json_read_string(struct json_value string, struct arena *arena)
   struct text raw = text_slice(string.span, 1, string.span.len - 1);
   return string.plain ? raw : json_unescape(raw, arena);
 }
+
+size_t json_plain_string_at(struct text t)
+{
+  const char *end = t.data + t.len;
+  if (t.len == 0 || *t.data != '"')
+    return 0;
+  const char *behind = scan_string(t.data + 1, end, true, true);
+  return behind < end && *behind == '"' ? (size_t)(behind - t.data) + 1 : 0;
+}

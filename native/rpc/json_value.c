@@ -76,7 +76,7 @@ static enum jp_status decode_text(struct rpc_value_decoder *decoder, struct json
   return value->text.data == NULL ? rpc_value_no_memory(decoder) : JP_OK;
 }
 
-static void decode_number(struct json_value json, struct op_value *value)
+void rpc_number_decode(struct json_value json, struct op_value *value)
 {
   struct json_number number;
   json_number_read(json.span, &number);
@@ -229,7 +229,7 @@ static enum jp_status decode_bare(struct rpc_value_decoder *decoder, struct json
     value->boolean = json.kind == JSON_KIND_TRUE;
     return JP_OK;
   case JSON_KIND_NUMBER:
-    decode_number(json, value);
+    rpc_number_decode(json, value);
     return JP_OK;
   case JSON_KIND_STRING:
     return decode_text(decoder, json, value);

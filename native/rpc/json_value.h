@@ -43,6 +43,9 @@ enum jp_status rpc_args_decode(struct rpc_value_decoder *decoder, struct json_va
 /* Reads a ref: an integer from 1 to RPC_REF_MAX, without a suffix. False where it is none. */
 bool rpc_ref_decode(struct json_value json, uint32_t *ref);
 
+/* A number: an OP_INTEGER, or an OP_NUMBER where 64 bits do not hold it. */
+void rpc_number_decode(struct json_value json, struct op_value *value);
+
 /* "argument 3" or "value": the beginning of an error's text, in the decoder's arena. */
 const char *rpc_value_place(const struct rpc_value_decoder *decoder);
 

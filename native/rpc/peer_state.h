@@ -8,6 +8,7 @@
 #include "rpc/meta.h"
 #include "rpc/openrpc.h"
 #include "rpc/peer.h"
+#include "rpc/repeats.h"
 
 #include <stdatomic.h>
 
@@ -30,6 +31,7 @@ struct rpc_worker {
   struct arena arena;    /* of the message that is served */
   struct buffer scratch; /* for text within text */
   struct rpc_names names;
+  struct rpc_repeats repeats;
 };
 
 struct rpc_client {

@@ -9,6 +9,7 @@ enum { SCRATCH_KEPT = 64 * 1024, BODY_STEP = 64 * 1024 };
 
 /* One message on its way. */
 struct serving {
+  struct text message;
   struct rpc_peer *peer;
   struct rpc_worker *worker;
   struct rpc_client *client;
@@ -20,7 +21,8 @@ struct serving {
 
   /* the request that is run */
   const struct jsonrpc_request *request;
-  struct rpc_session *guest; /* a session that the request alone named, held until it is answered */
+  const struct operation *repeated; /* what it asks for, where the request came before; else NULL */
+  struct rpc_session *guest;        /* a session that the request alone named, held until it is answered */
   struct rpc_session_key guest_key;
   struct rpc_from from;
   bool by_value; /* its result is plain JSON */
@@ -311,35 +313,54 @@ static enum jp_status decode(struct serving *serving, struct operation *operatio
                             arena, operation, outcome);
 }
 
-static void handle(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response)
+/* A message of many requests, or one with rules of its own, is read in full each time. */
+static bool may_repeat(const struct serving *serving)
 {
-  struct serving *serving = context;
-  struct operation operation;
+  return serving->message.len > 0 && *serving->message.data == '{' && !serving->client->only_safe;
+}
+
+static void run_operation(struct serving *serving, const struct operation *operation,
+                          struct jsonrpc_response *response)
+{
   struct outcome outcome = {.kind = OUTCOME_VOID};
-  serving->request = request;
-  serving->from = (struct rpc_from){0};
-  serving->by_value = false;
-  if (is_description(request)) {
-    describe(serving->peer, response);
-    return;
-  }
-  if (text_equal(request->method, TEXT("rpc.discover"))) {
-    discover(serving, response);
-    return;
-  }
-  if (decode(serving, &operation, &outcome) != JP_OK) {
-    write_answer(serving, response, &outcome);
-    return;
-  }
   if (jvm_request_begin(serving->worker->thread) != JP_OK) {
     outcome_fail(&outcome, &serving->worker->arena, FAILURE_INTERNAL, NULL, "out of memory");
     write_answer(serving, response, &outcome);
     return;
   }
-  run(serving, &operation, &outcome);
+  run(serving, operation, &outcome);
   write_answer(serving, response, &outcome);
   jvm_request_end(serving->worker->thread);
   let_guest_go(serving);
+}
+
+static void handle_in_full(struct serving *serving, struct jsonrpc_response *response)
+{
+  struct operation operation;
+  struct outcome outcome = {.kind = OUTCOME_VOID};
+  if (decode(serving, &operation, &outcome) != JP_OK) {
+    write_answer(serving, response, &outcome);
+    return;
+  }
+  if (may_repeat(serving) && !serving->by_value)
+    rpc_repeats_keep(&serving->worker->repeats, serving->message, serving->request, &operation);
+  run_operation(serving, &operation, response);
+}
+
+static void handle(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response)
+{
+  struct serving *serving = context;
+  serving->request = request;
+  serving->from = (struct rpc_from){0};
+  serving->by_value = false;
+  if (serving->repeated != NULL)
+    run_operation(serving, serving->repeated, response);
+  else if (is_description(request))
+    describe(serving->peer, response);
+  else if (text_equal(request->method, TEXT("rpc.discover")))
+    discover(serving, response);
+  else
+    handle_in_full(serving, response);
 }
 
 static void write_invalid_data(void *context, struct buffer *data, struct text detail, struct text id)
@@ -357,7 +378,20 @@ static bool is_malformed(const struct rpc_peer *peer, struct text message)
   return json_validate(message, rpc_peer_json_limits(peer), TEXT("params"), &fault) == JP_INVALID;
 }
 
-static enum rpc_served end_message(struct serving *serving, struct text message, enum jsonrpc_handled handled,
+static enum jsonrpc_handled handle_message(struct serving *serving, const struct jsonrpc_service *service,
+                                           struct jsonrpc_stream *rest)
+{
+  struct rpc_worker *worker = serving->worker;
+  struct jsonrpc_request request;
+  struct operation operation;
+  if (!may_repeat(serving) ||
+      !rpc_repeats_find(&worker->repeats, serving->message, &worker->arena, &request, &operation))
+    return jsonrpc_handle(service, serving->message, serving->out, rest);
+  serving->repeated = &operation;
+  return jsonrpc_handle_request(service, &request, serving->out, rest);
+}
+
+static enum rpc_served end_message(struct serving *serving, enum jsonrpc_handled handled,
                                    const struct jsonrpc_stream *rest, struct rpc_stream *stream)
 {
   if (handled == JSONRPC_STREAM) {
@@ -366,9 +400,9 @@ static enum rpc_served end_message(struct serving *serving, struct text message,
     return RPC_STREAM;
   }
   if (serving->found_invalid && serving->peer->config.compat_pal && handled != JSONRPC_FAILED &&
-      is_malformed(serving->peer, message)) {
+      is_malformed(serving->peer, serving->message)) {
     buffer_truncate(serving->out, serving->start);
-    rpc_peer_reject_malformed(message, serving->out);
+    rpc_peer_reject_malformed(serving->message, serving->out);
   }
   arena_reset(&serving->worker->arena);
   buffer_trim(&serving->worker->scratch, SCRATCH_KEPT);
@@ -380,7 +414,8 @@ enum rpc_served rpc_peer_serve(void *context, struct rpc_worker *worker, struct 
                                struct rpc_stream *stream)
 {
   struct rpc_peer *peer = context;
-  struct serving serving = {.peer = peer,
+  struct serving serving = {.message = message,
+                            .peer = peer,
                             .worker = worker,
                             .client = client,
                             .out = out,
@@ -397,6 +432,6 @@ enum rpc_served rpc_peer_serve(void *context, struct rpc_worker *worker, struct 
   struct jsonrpc_stream rest;
   arena_reset(&worker->arena);
   buffer_clear(&worker->scratch);
-  enum jsonrpc_handled handled = jsonrpc_handle(&service, message, out, &rest);
-  return end_message(&serving, message, handled, &rest, stream);
+  enum jsonrpc_handled handled = handle_message(&serving, &service, &rest);
+  return end_message(&serving, handled, &rest, stream);
 }

@@ -1,0 +1,299 @@
+#include "rpc/repeats.h"
+
+#include "rpc/json_members.h"
+#include "rpc/json_value.h"
+#include "rpc/procedures.h"
+#include "json/number.h"
+
+/* After so many messages that fitted nothing, one in so many is looked at: others pay next to nothing. */
+enum { MISSES_MAX = 64, MISSES_STEP = 16 };
+
+/* ---- fitting a message ---- */
+
+/* What is in the holes of a shape. */
+struct filling {
+  struct text spans[RPC_SHAPE_HOLES];
+};
+
+static bool take_text(struct text *rest, const char *wanted, size_t length)
+{
+  if (rest->len < length || memcmp(rest->data, wanted, length) != 0)
+    return false;
+  *rest = text_slice(*rest, length, rest->len);
+  return true;
+}
+
+static size_t hole_length(const struct rpc_hole *hole, struct text rest)
+{
+  return hole->is_string ? json_plain_string_at(rest) : json_number_at(rest);
+}
+
+static bool fits(const struct rpc_shape *shape, struct text rest, struct filling *filling)
+{
+  size_t at = 0;
+  for (size_t i = 0; i < shape->hole_count; i++) {
+    const struct rpc_hole *hole = &shape->holes[i];
+    if (!take_text(&rest, shape->text + at, hole->at - at))
+      return false;
+    at = hole->at;
+    size_t length = hole_length(hole, rest);
+    if (length == 0)
+      return false;
+    filling->spans[i] = (struct text){rest.data, length};
+    rest = text_slice(rest, length, rest.len);
+  }
+  return shape->length > 0 && rest.len == shape->length - at && take_text(&rest, shape->text + at, rest.len);
+}
+
+static bool fill_argument(struct op_value *arg, struct json_value value)
+{
+  switch (arg->kind) {
+  case OP_REF:
+    return rpc_ref_decode(value, &arg->ref);
+  case OP_TEXT:
+    arg->text = text_slice(value.span, 1, value.span.len - 1);
+    return true;
+  default:
+    rpc_number_decode(value, arg);
+    return true;
+  }
+}
+
+/* False where what is in the hole is wrong there; that is said by who reads the message in full. */
+static bool fill(const struct rpc_hole *hole, struct text span, struct jsonrpc_request *request,
+                 struct operation *operation)
+{
+  struct json_value value = {.kind = hole->is_string ? JSON_KIND_STRING : JSON_KIND_NUMBER, .span = span};
+  switch (hole->kind) {
+  case RPC_HOLE_ID:
+    request->id = span;
+    return hole->is_string || !json_number_has_suffix(span);
+  case RPC_HOLE_INSTANCE:
+    return rpc_ref_decode(value, &operation->instance);
+  case RPC_HOLE_ARGUMENT:
+    break;
+  }
+  return fill_argument(&operation->args[hole->arg], value);
+}
+
+static bool apply(const struct rpc_shape *shape, const struct filling *filling, struct arena *arena,
+                  struct jsonrpc_request *request, struct operation *operation)
+{
+  size_t count = shape->operation.arg_count;
+  *request = shape->request;
+  *operation = shape->operation;
+  request->arena = arena;
+  if (count > 0) {
+    operation->args = arena_alloc(arena, count * sizeof *operation->args);
+    if (operation->args == NULL)
+      return false;
+    memcpy(operation->args, shape->args, count * sizeof *operation->args);
+  }
+  for (size_t i = 0; i < shape->hole_count; i++) {
+    if (!fill(&shape->holes[i], filling->spans[i], request, operation))
+      return false;
+  }
+  return true;
+}
+
+static bool is_skipped(struct rpc_repeats *repeats)
+{
+  return repeats->misses > MISSES_MAX && repeats->misses % MISSES_STEP != 0;
+}
+
+bool rpc_repeats_find(struct rpc_repeats *repeats, struct text message, struct arena *arena,
+                      struct jsonrpc_request *request, struct operation *operation)
+{
+  struct filling filling;
+  for (size_t i = 0; i < RPC_SHAPES && !is_skipped(repeats); i++) {
+    size_t at = (repeats->last + i) % RPC_SHAPES;
+    const struct rpc_shape *shape = &repeats->shapes[at];
+    if (!fits(shape, message, &filling) || !apply(shape, &filling, arena, request, operation))
+      continue;
+    repeats->last = at;
+    repeats->misses = 0;
+    return true;
+  }
+  repeats->misses++;
+  return false;
+}
+
+/* ---- keeping a shape ---- */
+
+struct keeping {
+  struct rpc_shape *shape;
+  struct text message;
+  size_t taken; /* bytes of the message that are in the text, or in holes */
+};
+
+/* Copies the message up to `to` into the text. */
+static bool copy_text(struct keeping *keeping, size_t to)
+{
+  struct rpc_shape *shape = keeping->shape;
+  if (to < keeping->taken || to - keeping->taken > RPC_SHAPE_TEXT_MAX - shape->length)
+    return false;
+  memcpy(shape->text + shape->length, keeping->message.data + keeping->taken, to - keeping->taken);
+  shape->length += to - keeping->taken;
+  keeping->taken = to;
+  return true;
+}
+
+static size_t offset_of(const struct keeping *keeping, struct text span)
+{
+  return (size_t)(span.data - keeping->message.data);
+}
+
+/* A hole for the value; all that is no number or plain string stays part of the text. */
+static bool is_hole(struct json_value value)
+{
+  return value.kind == JSON_KIND_NUMBER ||
+         (value.kind == JSON_KIND_STRING && json_plain_string_at(value.span) == value.span.len);
+}
+
+static bool note_hole(struct keeping *keeping, enum rpc_hole_kind kind, size_t arg, struct text span)
+{
+  struct rpc_shape *shape = keeping->shape;
+  if (shape->hole_count == RPC_SHAPE_HOLES)
+    return false;
+  /* In order of the text: the few that there are, sorted as they come. */
+  size_t i = shape->hole_count++;
+  for (; i > 0 && shape->holes[i - 1].at > offset_of(keeping, span); i--)
+    shape->holes[i] = shape->holes[i - 1];
+  shape->holes[i] = (struct rpc_hole){kind, *span.data == '"', offset_of(keeping, span), arg};
+  return true;
+}
+
+static const struct text value_names[] = {TEXT("value"), TEXT("ref")};
+
+/* What an argument's number or string is: itself, or a member of it. */
+static struct json_value scalar_of(struct json_value argument)
+{
+  struct rpc_members members;
+  if (argument.kind != JSON_KIND_OBJECT)
+    return argument;
+  rpc_members_collect(argument, value_names, 2, &members);
+  return members.has[1] ? members.value[1] : members.value[0];
+}
+
+static bool note_argument(struct keeping *keeping, size_t i, struct json_value argument)
+{
+  switch (keeping->shape->args[i].kind) {
+  case OP_NULL:
+  case OP_BOOLEAN:
+    return true; /* part of the text */
+  case OP_INTEGER:
+  case OP_NUMBER:
+  case OP_TEXT:
+  case OP_REF:
+    break;
+  default:
+    return false;
+  }
+  struct json_value scalar = scalar_of(argument);
+  return is_hole(scalar) && note_hole(keeping, RPC_HOLE_ARGUMENT, i, scalar.span);
+}
+
+static bool note_arguments(struct keeping *keeping, const struct rpc_members *members)
+{
+  const struct operation *operation = &keeping->shape->operation;
+  if (operation->kind == OP_PUT)
+    return note_argument(keeping, 0, members->value[RPC_PARAM_VALUE]);
+  if (operation->arg_count == 0)
+    return true;
+  struct json_cursor cursor = json_enter(members->value[RPC_PARAM_ARGS]);
+  struct json_value argument;
+  for (size_t i = 0; json_next_element(&cursor, &argument); i++) {
+    if (!note_argument(keeping, i, argument))
+      return false;
+  }
+  return true;
+}
+
+static bool note_holes(struct keeping *keeping)
+{
+  const struct jsonrpc_request *request = &keeping->shape->request;
+  struct rpc_members members;
+  rpc_members_collect(request->params, rpc_param_names, RPC_OPERATION_PARAMS, &members);
+  if (request->id.data != NULL && is_hole(json_root(request->id)) &&
+      !note_hole(keeping, RPC_HOLE_ID, 0, request->id))
+    return false;
+  if (keeping->shape->operation.has_instance &&
+      !note_hole(keeping, RPC_HOLE_INSTANCE, 0, members.value[RPC_PARAM_INSTANCE].span))
+    return false;
+  return note_arguments(keeping, &members);
+}
+
+static bool copy_message(struct keeping *keeping)
+{
+  struct rpc_shape *shape = keeping->shape;
+  for (size_t i = 0; i < shape->hole_count; i++) {
+    struct rpc_hole *hole = &shape->holes[i];
+    size_t from = hole->at;
+    if (!copy_text(keeping, from))
+      return false;
+    hole->at = shape->length;
+    keeping->taken += hole_length(hole, text_slice(keeping->message, from, keeping->message.len));
+  }
+  return copy_text(keeping, keeping->message.len);
+}
+
+/* Finds a text of the message in the shape's. False where it is not there: an escape has put it into the
+ * arena. */
+static bool move(const struct rpc_shape *shape, struct text *t)
+{
+  if (t->data == NULL)
+    return true;
+  t->data = memmem(shape->text, shape->length, t->data, t->len);
+  return t->data != NULL;
+}
+
+static bool has_id_hole(const struct rpc_shape *shape)
+{
+  bool found = false;
+  for (size_t i = 0; i < shape->hole_count; i++)
+    found = found || shape->holes[i].kind == RPC_HOLE_ID;
+  return found;
+}
+
+static bool move_texts(struct rpc_shape *shape)
+{
+  struct operation *operation = &shape->operation;
+  struct jsonrpc_request *request = &shape->request;
+  bool moved = (has_id_hole(shape) || move(shape, &request->id)) && move(shape, &request->method) &&
+               move(shape, &request->peer_id) && move(shape, &operation->type) &&
+               (operation->kind == OP_NEW || move(shape, &operation->member));
+  for (size_t i = 0; moved && i < operation->arg_count; i++) {
+    shape->args[i].literal = TEXT_ABSENT; /* a hole's: filled each time */
+    moved = move(shape, &shape->args[i].type);
+  }
+  return moved;
+}
+
+static bool is_kept_kind(const struct operation *operation)
+{
+  return operation->kind != OP_META && operation->arg_count <= RPC_SHAPE_ARGS;
+}
+
+void rpc_repeats_keep(struct rpc_repeats *repeats, struct text message, const struct jsonrpc_request *request,
+                      const struct operation *operation)
+{
+  if (is_skipped(repeats) || request->version != JSONRPC_2_0 || !is_kept_kind(operation))
+    return;
+  struct rpc_shape *shape = &repeats->shapes[repeats->oldest];
+  struct keeping keeping = {.shape = shape, .message = message};
+  shape->length = 0;
+  shape->hole_count = 0;
+  shape->request = *request;
+  shape->operation = *operation;
+  shape->operation.args = NULL;
+  if (operation->arg_count > 0)
+    memcpy(shape->args, operation->args, operation->arg_count * sizeof *operation->args);
+  if (!note_holes(&keeping) || !copy_message(&keeping) || !move_texts(shape)) {
+    shape->length = 0;
+    return;
+  }
+  /* Points into a message that is about to go; a decoded request needs neither. */
+  shape->request.params = (struct json_value){.kind = JSON_KIND_OBJECT, .span = TEXT("{}")};
+  repeats->last = repeats->oldest;
+  repeats->oldest = (repeats->oldest + 1) % RPC_SHAPES;
+}

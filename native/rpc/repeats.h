@@ -1,0 +1,58 @@
+#ifndef JPEER_RPC_REPEATS_H
+#define JPEER_RPC_REPEATS_H
+/*
+ * Requests that come again. A program that calls in a loop sends the same text over and over, with other
+ * numbers and strings in it. A request that was read in full leaves its shape here: its text, with holes
+ * where its id, its instance and its scalar arguments were, and the operation that it meant. A message that
+ * fits a shape byte for byte outside of the holes, with a number or a plain string in each hole as before, is
+ * a valid message of the same structure and the same operation with other values; it need not be read again.
+ *
+ * Nothing depends on what is kept: what does not fit is read in full (jsonrpc/jsonrpc.h, rpc/json_params.h).
+ * No verdict and no resolved member is kept, only what the text means. One worker's, on its own thread; fixed
+ * memory.
+ */
+#include "jsonrpc/jsonrpc.h"
+#include "op/operation.h"
+
+enum { RPC_SHAPES = 8, RPC_SHAPE_TEXT_MAX = 512, RPC_SHAPE_ARGS = 8, RPC_SHAPE_HOLES = RPC_SHAPE_ARGS + 2 };
+
+enum rpc_hole_kind { RPC_HOLE_ID, RPC_HOLE_INSTANCE, RPC_HOLE_ARGUMENT };
+
+struct rpc_hole {
+  enum rpc_hole_kind kind;
+  bool is_string;
+  size_t at;  /* in the shape's text: what comes before it */
+  size_t arg; /* index of an argument */
+};
+
+struct rpc_shape {
+  char text[RPC_SHAPE_TEXT_MAX]; /* of the message, without what was in the holes */
+  size_t length;                 /* 0: no shape is kept here */
+  struct rpc_hole holes[RPC_SHAPE_HOLES];
+  size_t hole_count;
+  struct jsonrpc_request request; /* what is not in a hole is borrowed from the text */
+  struct operation operation;
+  struct op_value args[RPC_SHAPE_ARGS];
+};
+
+struct rpc_repeats {
+  struct rpc_shape shapes[RPC_SHAPES];
+  size_t last;     /* the shape that fitted last */
+  size_t oldest;   /* the shape that is replaced next */
+  unsigned misses; /* since a message last fitted */
+};
+
+/* Where the message fits a shape: true, and its request and operation, which borrow from the message, from
+ * the shape and from the arena. They are valid until rpc_repeats_keep or the arena's reset. */
+bool rpc_repeats_find(struct rpc_repeats *repeats, struct text message, struct arena *arena,
+                      struct jsonrpc_request *request, struct operation *operation);
+
+/*
+ * Keeps the shape of a message that was read as one request of JSON-RPC 2.0 with params, and whose operation
+ * was decoded without a fault. What it is no use for (arguments that are no scalars, escapes in names, long
+ * texts) is passed over.
+ */
+void rpc_repeats_keep(struct rpc_repeats *repeats, struct text message, const struct jsonrpc_request *request,
+                      const struct operation *operation);
+
+#endif
