@@ -251,16 +251,22 @@ static enum step next_step(struct connection *connection, struct crew_member *me
   }
 }
 
-/* True where the turn must end; where nobody else waits, its answers are sent and the next one begins. */
+/* True where the turn must end. Where nobody else waits, the next one begins: what was answered is sent first
+ * if there is more to do, so that the client has something to do meanwhile, or if it has waited long enough.
+ */
 static bool must_end(struct connection *connection, struct crew_member *member, struct crew_turn *turn)
 {
   if (!crew_turn_is_over(turn))
     return false;
-  connection_flush(connection);
-  if (connection_unsent(connection) > 0 || connection->is_broken || crew_is_wanted(member))
+  if (crew_is_wanted(member))
     return true;
+  bool is_late = crew_turn_renew(turn);
+  if (is_late || connection_input(connection).len > 0) {
+    connection_flush(connection);
+    if (connection_unsent(connection) > 0 || connection->is_broken)
+      return true;
+  }
   connection->is_drained = false;
-  crew_turn_begin(turn);
   return false;
 }
 

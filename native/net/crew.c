@@ -151,8 +151,8 @@ void crew_wake_one(struct crew *crew)
 void crew_submit(struct crew *crew, struct crew_source *source)
 {
   pthread_mutex_lock(&crew->lock);
-  bool added = !source->is_ready;
-  if (added) {
+  bool is_first = false;
+  if (!source->is_ready) {
     source->is_ready = true;
     source->next_ready = NULL;
     if (crew->last_ready == NULL)
@@ -160,10 +160,11 @@ void crew_submit(struct crew *crew, struct crew_source *source)
     else
       crew->last_ready->next_ready = source;
     crew->last_ready = source;
-    atomic_fetch_add(&crew->ready, 1);
+    is_first = atomic_fetch_add(&crew->ready, 1) == 0;
   }
   pthread_mutex_unlock(&crew->lock);
-  if (added && atomic_load(&crew->idle) > 0)
+  /* Whoever takes the first wakes somebody for the next (crew_take_ready). */
+  if (is_first && atomic_load(&crew->idle) > 0)
     crew_wake_one(crew);
 }
 
@@ -393,6 +394,16 @@ void crew_turn_begin(struct crew_turn *turn)
 bool crew_turn_is_over(struct crew_turn *turn)
 {
   return ++turn->messages >= CREW_TURN_MESSAGES || clock_now_ns() >= turn->ends_ns;
+}
+
+bool crew_turn_renew(struct crew_turn *turn)
+{
+  int64_t now_ns = clock_now_ns();
+  bool is_late = now_ns >= turn->ends_ns;
+  turn->messages = 0;
+  if (is_late)
+    turn->ends_ns = now_ns + CREW_TURN_NS;
+  return is_late;
 }
 
 /* Where a member is idle, an event is its; where none is, one that lies in the set is looked for and kept. */

@@ -10,258 +10,16 @@
 #include <sys/epoll.h>
 
 enum {
-  RECEIVES_A_SECTION = 16,
-  RESUMES_A_SECTION = 16,
-  PENDING_MESSAGES_MAX = 8 /* of the largest size, for all identities together */
+  RECEIVES_A_SECTION = 64,
+  ANSWERS_SIZE = 64 * 1024, /* so much of a turn's answers is not kept for its end */
+  PENDING_MESSAGES_MAX = 8  /* of the largest size, for all identities together */
 };
-
-/* --- sending, under the lock --- */
-
-/* 0, or the error number. Only the identity's frame can be refused: behind it, the pipe takes the whole
- * message. */
-static int send_envelope(struct zeromq *zeromq, const struct zeromq_peer *peer, zmq_msg_t *answer,
-                         bool delimiter)
-{
-  if (zmq_send(zeromq->socket, peer->identity, peer->identity_length, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
-    return errno;
-  if (delimiter && zmq_send(zeromq->socket, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
-    return errno;
-  return zmq_msg_send(answer, zeromq->socket, ZMQ_DONTWAIT) < 0 ? errno : 0;
-}
-
-/* Sends, or holds what the pipe has no room for; a client that is gone gets nothing. Takes the answer. */
-static void deliver(struct zeromq_peer *peer, zmq_msg_t *answer, bool delimiter)
-{
-  struct zeromq *zeromq = peer->zeromq;
-  int failure = EAGAIN; /* behind one that is held, every answer is */
-  if (zeromq->socket == NULL)
-    failure = ENOTSOCK;
-  else if (peer->first_held == NULL)
-    failure = send_envelope(zeromq, peer, answer, delimiter);
-  if (failure == EAGAIN && !zeromq_peer_hold(peer, answer, delimiter)) {
-    log_warn("a ZeroMQ client does not read: %zu bytes of answers dropped (send-buffer-max)",
-             peer->held_bytes + zmq_msg_size(answer));
-    zeromq_peer_drop_held(peer);
-    if (peer->first != NULL && !peer->owned)
-      crew_submit(zeromq->crew, &peer->source); /* it waited for what is dropped now */
-  }
-  zmq_msg_close(answer);
-}
-
-/* Sends what was held, as far as the pipe takes it; false where it is still full. */
-static bool send_held(struct zeromq_peer *peer)
-{
-  while (peer->first_held != NULL) {
-    struct zeromq_held *held = peer->first_held;
-    int failure = send_envelope(peer->zeromq, peer, &held->answer, held->delimiter);
-    if (failure == EAGAIN)
-      return false;
-    zeromq_peer_drop_first_held(peer);
-  }
-  return true;
-}
-
-/* Tries so many of the full pipes again, each once. */
-static void resume_held(struct zeromq *zeromq, size_t most)
-{
-  for (size_t left = most < zeromq->full_count ? most : zeromq->full_count; left > 0; left--) {
-    struct zeromq_peer *peer = zeromq_full_pop(zeromq);
-    if (peer->first_held == NULL)
-      continue;
-    if (!send_held(peer))
-      zeromq_full_push(peer);
-    else if (peer->first != NULL)
-      crew_submit(zeromq->crew, &peer->source);
-    else
-      zeromq_peer_release(peer);
-  }
-}
-
-static bool polls_in(struct zeromq *zeromq)
-{
-  int events = 0;
-  size_t size = sizeof events;
-  return zmq_getsockopt(zeromq->socket, ZMQ_EVENTS, &events, &size) == 0 && (events & ZMQ_POLLIN) != 0;
-}
-
-/*
- * Ends every locked section that used the socket: true where it must be received from (see the header).
- * Reading the events is also what tells libzmq that a full pipe has room again, so that then is the time to
- * use it.
- */
-static bool has_input(struct zeromq *zeromq)
-{
-  if (zeromq->socket == NULL)
-    return false;
-  bool input = polls_in(zeromq);
-  if (zeromq->holding == 0)
-    return input;
-  resume_held(zeromq, RESUMES_A_SECTION);
-  return polls_in(zeromq);
-}
-
-static void make_answer(zmq_msg_t *answer, const struct buffer *bytes)
-{
-  size_t size = bytes->failed ? 0 : bytes->len;
-  if (bytes->failed)
-    log_error("no memory for an answer: an empty one is sent");
-  if (zmq_msg_init_size(answer, size) != 0)
-    zmq_msg_init(answer);
-  else if (size > 0)
-    memcpy(zmq_msg_data(answer), bytes->data, size);
-}
-
-/* --- an identity's turn --- */
-
-static void describe_fault(const struct rpc_service *service, const struct zeromq *zeromq,
-                           enum zeromq_fault fault, struct buffer *out)
-{
-  char reason[128];
-  switch (fault) {
-  case ZEROMQ_MULTI_PART:
-    service->reject(service->context, RPC_INVALID_MESSAGE,
-                    "The payload has more than one frame: a message is one", out);
-    return;
-  case ZEROMQ_TOO_LONG:
-    snprintf(reason, sizeof reason, "The message passes the limit message-max of %zu bytes",
-             zeromq->config.message_max);
-    service->reject(service->context, RPC_INVALID_MESSAGE, reason, out);
-    return;
-  default:
-    service->reject(service->context, RPC_UNREADABLE_MESSAGE, "The message is empty", out);
-    return;
-  }
-}
-
-static struct text payload_text(struct zeromq_pending *pending)
-{
-  return (struct text){zmq_msg_data(&pending->payload), zmq_msg_size(&pending->payload)};
-}
-
-/* Opens the client where the turn has none yet; false with an answer where that is refused. */
-static bool open_client(struct zeromq_peer *peer, struct zeromq_pending *pending, struct rpc_client **client,
-                        struct buffer *out, enum crew_served *served)
-{
-  if (*client != NULL)
-    return true;
-  const struct rpc_service *service = crew_service(peer->zeromq->crew);
-  struct rpc_client_info info = {.channel = OP_CHANNEL_ZMQ,
-                                 .routing_id = {(const char *)peer->identity, peer->identity_length}};
-  struct jp_error error = {0};
-  if (service->client_open(service->context, &info, client, &error) == JP_OK)
-    return true;
-  *client = NULL;
-  bool replied = service->refuse(service->context, payload_text(pending), error.text, out) != RPC_NO_REPLY;
-  *served = replied ? CREW_REPLY : CREW_NO_REPLY;
-  return false;
-}
-
-static enum crew_served serve_pending(struct crew_member *member, struct zeromq_peer *peer,
-                                      struct zeromq_pending *pending, struct rpc_client **client,
-                                      struct buffer *out)
-{
-  struct zeromq *zeromq = peer->zeromq;
-  if (pending->fault != ZEROMQ_FINE) {
-    describe_fault(crew_service(zeromq->crew), zeromq, pending->fault, out);
-    return CREW_REPLY;
-  }
-  enum crew_served served;
-  if (!open_client(peer, pending, client, out, &served))
-    return served;
-  struct crew_message message = {.client = *client,
-                                 .text = payload_text(pending),
-                                 .may_stream = false,
-                                 .reply_max = zeromq->config.message_max,
-                                 .since_ms = &pending->since_ms};
-  struct rpc_stream stream;
-  return crew_serve(member, &message, out, &stream);
-}
-
-/* Sends the answer to the peer's first request and takes that off the queue; the next one, or NULL where the
- * turn ends. */
-static struct zeromq_pending *finish_first(struct zeromq_peer *peer, enum crew_served served,
-                                           const struct buffer *bytes, bool turn_is_over)
-{
-  struct zeromq *zeromq = peer->zeromq;
-  zmq_msg_t answer;
-  make_answer(&answer, bytes);
-
-  pthread_mutex_lock(&zeromq->lock);
-  struct zeromq_pending *pending = zeromq_peer_pop(peer);
-  bool answers = !peer->abandoned && (crew_has_replied(served) || pending->delimiter);
-  if (answers)
-    deliver(peer, &answer, pending->delimiter);
-  else
-    zmq_msg_close(&answer);
-  peer->abandoned = false;
-  zeromq_pending_give_back(zeromq, pending);
-  bool ends = turn_is_over || peer->first_held != NULL || zeromq->socket == NULL;
-  struct zeromq_pending *next = ends ? NULL : peer->first;
-  bool input = has_input(zeromq);
-  pthread_mutex_unlock(&zeromq->lock);
-
-  if (input)
-    crew_submit(zeromq->crew, &zeromq->source);
-  return next;
-}
-
-static void end_peer_turn(struct zeromq_peer *peer)
-{
-  struct zeromq *zeromq = peer->zeromq;
-  pthread_mutex_lock(&zeromq->lock);
-  peer->owned = false;
-  bool more = peer->first != NULL && peer->first_held == NULL && zeromq->socket != NULL;
-  if (!more)
-    zeromq_peer_release(peer);
-  pthread_mutex_unlock(&zeromq->lock);
-  if (more)
-    crew_submit(zeromq->crew, &peer->source);
-}
-
-static void serve_queue(struct zeromq_peer *peer, struct zeromq_pending *pending, struct crew_member *member)
-{
-  struct crew_turn turn;
-  crew_turn_begin(&turn);
-  struct buffer answer = {0};
-  scratch_lend(&member->scratch, SCRATCH_ANSWER, &answer);
-  struct rpc_client *client = NULL;
-  while (pending != NULL) {
-    buffer_clear(&answer);
-    enum crew_served served = serve_pending(member, peer, pending, &client, &answer);
-    if (served == CREW_WAIT)
-      break;
-    pending = finish_first(peer, served, &answer, crew_turn_is_over(&turn));
-  }
-  if (client != NULL) {
-    const struct rpc_service *service = crew_service(peer->zeromq->crew);
-    struct uuid kept;
-    service->client_close(service->context, member->worker, client, &kept);
-  }
-  buffer_clear(&answer);
-  scratch_return(&member->scratch, SCRATCH_ANSWER, &answer);
-  end_peer_turn(peer);
-}
-
-void zeromq_peer_turn(struct crew_source *source, struct crew_member *member)
-{
-  struct zeromq_peer *peer = (struct zeromq_peer *)source;
-  struct zeromq *zeromq = peer->zeromq;
-  pthread_mutex_lock(&zeromq->lock);
-  bool wanted = !peer->owned && peer->first != NULL && peer->first_held == NULL && zeromq->socket != NULL;
-  if (wanted) {
-    peer->owned = true;
-    peer->worker = member->worker;
-  }
-  struct zeromq_pending *pending = peer->first;
-  pthread_mutex_unlock(&zeromq->lock);
-  if (wanted)
-    serve_queue(peer, pending, member);
-}
 
 /* --- receiving --- */
 
 /* What one locked section found. */
 struct harvest {
+  bool more;                                     /* there may be more to receive */
   struct zeromq_peer *ready[RECEIVES_A_SECTION]; /* had nothing before, and now have something to run */
   size_t ready_count;
   struct {
@@ -335,30 +93,115 @@ static void file_request(struct zeromq *zeromq, zmq_msg_t *identity, struct zero
     memcpy(harvest->refused[i].identity, peer->identity, peer->identity_length);
     return;
   }
-  if (peer->first == NULL && peer->first_held == NULL)
+  if (peer->first == NULL && peer->first_held == NULL && !peer->owned)
     harvest->ready[harvest->ready_count++] = peer;
   zeromq_peer_push(peer, pending);
 }
 
-/* Fills the harvest; true where there may be more to receive. */
-static bool receive_section(struct zeromq *zeromq, struct harvest *harvest)
+/* False: nothing was there. */
+static bool receive_request(struct zeromq *zeromq, struct zeromq_pending *pending, struct harvest *harvest)
 {
   zmq_msg_t identity;
-  for (int i = 0; i < RECEIVES_A_SECTION && zeromq->socket != NULL; i++) {
-    struct zeromq_pending *pending = zeromq_pending_take(zeromq);
-    if (pending == NULL)
-      return true; /* memory is short: what lies in the socket stays there */
-    zmq_msg_init(&identity);
-    if (!receive_frame(zeromq->socket, &identity)) {
-      zmq_msg_close(&identity);
-      zeromq_pending_give_back(zeromq, pending);
-      break;
-    }
+  zmq_msg_init(&identity);
+  bool received = receive_frame(zeromq->socket, &identity);
+  if (received) {
     receive_payload(zeromq, pending);
     file_request(zeromq, &identity, pending, harvest);
-    zmq_msg_close(&identity);
+  } else {
+    zeromq_pending_give_back(zeromq, pending);
   }
-  return has_input(zeromq);
+  zmq_msg_close(&identity);
+  return received;
+}
+
+/* Ends a locked section. */
+static void receive(struct zeromq *zeromq, struct harvest *harvest)
+{
+  bool is_dry = false;
+  harvest->ready_count = 0;
+  harvest->refused_count = 0;
+  for (int i = 0; !is_dry && i < RECEIVES_A_SECTION && zeromq->socket != NULL; i++) {
+    struct zeromq_pending *pending = zeromq_pending_take(zeromq);
+    if (pending == NULL) {
+      harvest->more = true; /* memory is short: what lies in the socket stays there */
+      return;
+    }
+    is_dry = !receive_request(zeromq, pending, harvest);
+  }
+  harvest->more = zeromq_has_input(zeromq, is_dry);
+}
+
+/* --- an identity's turn --- */
+
+/* After a message. */
+enum pause {
+  PAUSE_NONE,
+  PAUSE_SEND, /* what was answered must not wait longer */
+  PAUSE_END
+};
+
+static void describe_fault(const struct rpc_service *service, const struct zeromq *zeromq,
+                           enum zeromq_fault fault, struct buffer *out)
+{
+  char reason[128];
+  switch (fault) {
+  case ZEROMQ_MULTI_PART:
+    service->reject(service->context, RPC_INVALID_MESSAGE,
+                    "The payload has more than one frame: a message is one", out);
+    return;
+  case ZEROMQ_TOO_LONG:
+    snprintf(reason, sizeof reason, "The message passes the limit message-max of %zu bytes",
+             zeromq->config.message_max);
+    service->reject(service->context, RPC_INVALID_MESSAGE, reason, out);
+    return;
+  default:
+    service->reject(service->context, RPC_UNREADABLE_MESSAGE, "The message is empty", out);
+    return;
+  }
+}
+
+static struct text payload_text(struct zeromq_pending *pending)
+{
+  return (struct text){zmq_msg_data(&pending->payload), zmq_msg_size(&pending->payload)};
+}
+
+/* Opens the client where the turn has none yet; false with an answer where that is refused. */
+static bool open_client(struct zeromq_peer *peer, struct zeromq_pending *pending, struct rpc_client **client,
+                        struct buffer *out, enum crew_served *served)
+{
+  if (*client != NULL)
+    return true;
+  const struct rpc_service *service = crew_service(peer->zeromq->crew);
+  struct rpc_client_info info = {.channel = OP_CHANNEL_ZMQ,
+                                 .routing_id = {(const char *)peer->identity, peer->identity_length}};
+  struct jp_error error = {0};
+  if (service->client_open(service->context, &info, client, &error) == JP_OK)
+    return true;
+  *client = NULL;
+  bool replied = service->refuse(service->context, payload_text(pending), error.text, out) != RPC_NO_REPLY;
+  *served = replied ? CREW_REPLY : CREW_NO_REPLY;
+  return false;
+}
+
+static enum crew_served serve_pending(struct crew_member *member, struct zeromq_peer *peer,
+                                      struct zeromq_pending *pending, struct rpc_client **client,
+                                      struct buffer *out)
+{
+  struct zeromq *zeromq = peer->zeromq;
+  if (pending->fault != ZEROMQ_FINE) {
+    describe_fault(crew_service(zeromq->crew), zeromq, pending->fault, out);
+    return CREW_REPLY;
+  }
+  enum crew_served served;
+  if (!open_client(peer, pending, client, out, &served))
+    return served;
+  struct crew_message message = {.client = *client,
+                                 .text = payload_text(pending),
+                                 .may_stream = false,
+                                 .reply_max = zeromq->config.message_max,
+                                 .since_ms = &pending->since_ms};
+  struct rpc_stream stream;
+  return crew_serve(member, &message, out, &stream);
 }
 
 static void answer_refused(struct zeromq *zeromq, const struct harvest *harvest, size_t i)
@@ -376,23 +219,135 @@ static void answer_refused(struct zeromq *zeromq, const struct harvest *harvest,
     replied = service->refuse(service->context, payload_text(pending), reason, &bytes) != RPC_NO_REPLY;
   }
   zmq_msg_t answer;
-  make_answer(&answer, &bytes);
+  zeromq_make_answer(&answer, &bytes);
   buffer_fini(&bytes);
 
   pthread_mutex_lock(&zeromq->lock);
   struct zeromq_peer *peer =
       zeromq_peer_get(zeromq, harvest->refused[i].identity, harvest->refused[i].identity_length);
   if (peer != NULL && (replied || pending->delimiter))
-    deliver(peer, &answer, pending->delimiter);
+    zeromq_deliver(peer, &answer, pending->delimiter);
   else
     zmq_msg_close(&answer);
   if (peer != NULL)
     zeromq_peer_release(peer);
   zeromq_pending_give_back(zeromq, pending);
-  bool input = has_input(zeromq);
+  bool input = zeromq_has_input(zeromq, false);
   pthread_mutex_unlock(&zeromq->lock);
   if (input)
     crew_submit(zeromq->crew, &zeromq->source);
+}
+
+/* Leaves to others what this thread does not do itself: the first `kept` of the identities. */
+static void hand_out(struct zeromq *zeromq, const struct harvest *harvest, size_t kept)
+{
+  for (size_t i = kept; i < harvest->ready_count; i++)
+    crew_submit(zeromq->crew, &harvest->ready[i]->source);
+  if (harvest->more)
+    crew_submit(zeromq->crew, &zeromq->source);
+  for (size_t i = 0; i < harvest->refused_count; i++)
+    answer_refused(zeromq, harvest, i);
+}
+
+/* Keeps the answer to the peer's first request and takes that off the queue; sends what is kept where the
+ * turn ends, or would have to wait. The next request, or NULL at the end. */
+static struct zeromq_pending *finish_first(struct zeromq_peer *peer, enum crew_served served,
+                                           const struct buffer *bytes, enum pause pause)
+{
+  struct zeromq *zeromq = peer->zeromq;
+  struct harvest harvest;
+  harvest.more = false;
+  harvest.ready_count = harvest.refused_count = 0;
+  zmq_msg_t answer;
+  zeromq_make_answer(&answer, bytes);
+
+  pthread_mutex_lock(&zeromq->lock);
+  struct zeromq_pending *pending = zeromq_peer_pop(peer);
+  if (!peer->abandoned && (crew_has_replied(served) || pending->delimiter)) {
+    zeromq_peer_push_answer(peer, pending, &answer);
+  } else {
+    zeromq_pending_give_back(zeromq, pending);
+    zmq_msg_close(&answer);
+  }
+  peer->abandoned = false;
+  if (pause != PAUSE_NONE || peer->first == NULL || peer->answer_bytes > ANSWERS_SIZE) {
+    zeromq_send_answers(peer);
+    receive(zeromq, &harvest);
+  }
+  bool ends = pause == PAUSE_END || peer->first_held != NULL || zeromq->socket == NULL;
+  struct zeromq_pending *next = ends ? NULL : peer->first;
+  pthread_mutex_unlock(&zeromq->lock);
+
+  hand_out(zeromq, &harvest, 0);
+  return next;
+}
+
+/* Where a turn ended without an answer, there may still be some. */
+static void end_peer_turn(struct zeromq_peer *peer)
+{
+  struct zeromq *zeromq = peer->zeromq;
+  pthread_mutex_lock(&zeromq->lock);
+  bool used = peer->first_answer != NULL;
+  zeromq_send_answers(peer);
+  peer->owned = false;
+  bool more = peer->first != NULL && peer->first_held == NULL && zeromq->socket != NULL;
+  if (!more)
+    zeromq_peer_release(peer);
+  bool input = used && zeromq_has_input(zeromq, false);
+  pthread_mutex_unlock(&zeromq->lock);
+  if (more)
+    crew_submit(zeromq->crew, &peer->source);
+  if (input)
+    crew_submit(zeromq->crew, &zeromq->source);
+}
+
+static enum pause look_at_turn(struct crew_turn *turn, struct crew_member *member)
+{
+  if (!crew_turn_is_over(turn))
+    return PAUSE_NONE;
+  if (crew_is_wanted(member))
+    return PAUSE_END;
+  return crew_turn_renew(turn) ? PAUSE_SEND : PAUSE_NONE;
+}
+
+static void serve_queue(struct zeromq_peer *peer, struct zeromq_pending *pending, struct crew_member *member)
+{
+  struct crew_turn turn;
+  crew_turn_begin(&turn);
+  struct buffer answer = {0};
+  scratch_lend(&member->scratch, SCRATCH_ANSWER, &answer);
+  struct rpc_client *client = NULL;
+  while (pending != NULL) {
+    buffer_clear(&answer);
+    enum crew_served served = serve_pending(member, peer, pending, &client, &answer);
+    if (served == CREW_WAIT)
+      break;
+    pending = finish_first(peer, served, &answer, look_at_turn(&turn, member));
+  }
+  if (client != NULL) {
+    const struct rpc_service *service = crew_service(peer->zeromq->crew);
+    struct uuid kept;
+    service->client_close(service->context, member->worker, client, &kept);
+  }
+  buffer_clear(&answer);
+  scratch_return(&member->scratch, SCRATCH_ANSWER, &answer);
+  end_peer_turn(peer);
+}
+
+void zeromq_peer_turn(struct crew_source *source, struct crew_member *member)
+{
+  struct zeromq_peer *peer = (struct zeromq_peer *)source;
+  struct zeromq *zeromq = peer->zeromq;
+  pthread_mutex_lock(&zeromq->lock);
+  bool wanted = !peer->owned && peer->first != NULL && peer->first_held == NULL && zeromq->socket != NULL;
+  if (wanted) {
+    peer->owned = true;
+    peer->worker = member->worker;
+  }
+  struct zeromq_pending *pending = peer->first;
+  pthread_mutex_unlock(&zeromq->lock);
+  if (wanted)
+    serve_queue(peer, pending, member);
 }
 
 /* Receives, leaves all but one of the identities to others, and runs that one: no hand-over for a lone
@@ -401,26 +356,19 @@ void zeromq_socket_turn(struct crew_source *source, struct crew_member *member)
 {
   struct zeromq *zeromq = (struct zeromq *)source;
   struct harvest harvest;
-  harvest.ready_count = 0;
-  harvest.refused_count = 0;
-
   pthread_mutex_lock(&zeromq->lock);
-  bool more = receive_section(zeromq, &harvest);
-  bool open = zeromq->socket != NULL;
+  receive(zeromq, &harvest);
   struct jp_error error = {0};
   enum jp_status armed = JP_OK;
-  if (open && !more)
+  if (zeromq->socket == NULL)
+    harvest.more = false;
+  else if (!harvest.more)
     armed = crew_watch_again(zeromq->crew, source, zeromq->fd, EPOLLIN, &error);
   pthread_mutex_unlock(&zeromq->lock);
 
   if (armed != JP_OK)
     log_error("the ZeroMQ socket cannot be watched: %s", error.text);
-  for (size_t i = 1; i < harvest.ready_count; i++)
-    crew_submit(zeromq->crew, &harvest.ready[i]->source);
-  if (open && more)
-    crew_submit(zeromq->crew, source);
-  for (size_t i = 0; i < harvest.refused_count; i++)
-    answer_refused(zeromq, &harvest, i);
+  hand_out(zeromq, &harvest, 1);
   if (harvest.ready_count > 0)
     zeromq_peer_turn(&harvest.ready[0]->source, member);
 }
@@ -431,10 +379,12 @@ void zeromq_tick(struct zeromq *zeromq, int64_t now_ms)
 {
   (void)now_ms;
   pthread_mutex_lock(&zeromq->lock);
-  bool used = zeromq->holding > 0 && zeromq->socket != NULL;
-  if (used)
-    resume_held(zeromq, zeromq->full_count);
-  bool input = used && has_input(zeromq);
+  bool used = (zeromq->holding > 0 || zeromq->answering > 0) && zeromq->socket != NULL;
+  if (used) {
+    zeromq_send_all_answers(zeromq);
+    zeromq_resume_held(zeromq, zeromq->full_count);
+  }
+  bool input = used && zeromq_has_input(zeromq, false);
   pthread_mutex_unlock(&zeromq->lock);
   if (input)
     crew_submit(zeromq->crew, &zeromq->source);
@@ -447,8 +397,8 @@ static void refuse_pending(struct zeromq_peer *peer, struct zeromq_pending *pend
   bool replied = service->refuse(service->context, payload_text(pending), reason, &bytes) != RPC_NO_REPLY;
   if (replied || pending->delimiter) {
     zmq_msg_t answer;
-    make_answer(&answer, &bytes);
-    deliver(peer, &answer, pending->delimiter);
+    zeromq_make_answer(&answer, &bytes);
+    zeromq_deliver(peer, &answer, pending->delimiter);
   }
   buffer_fini(&bytes);
 }
@@ -456,6 +406,7 @@ static void refuse_pending(struct zeromq_peer *peer, struct zeromq_pending *pend
 static void refuse_peer(struct zeromq_peer *peer, const char *reason)
 {
   struct zeromq_pending *running = NULL;
+  zeromq_send_answers(peer);
   if (peer->owned && peer->first != NULL) {
     running = zeromq_peer_pop(peer);
     if (!peer->abandoned)

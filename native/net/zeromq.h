@@ -8,6 +8,9 @@
  * notification that came with an empty delimiter frame an empty payload, so that a REQ client goes on
  * (behaviour.md, "Envelope"). Requests of one identity run in order; identities never wait for each other.
  *
+ * The answers of a turn are sent together, at its end or before it would have to wait; where a call is slow,
+ * those before it leave with the next tick.
+ *
  * The socket is used under one lock that is never held while Java runs. Its descriptor is edge-triggered in
  * effect: whatever was done with the socket, its events must be read before the lock is given back, or a
  * message may lie there unseen.
@@ -36,7 +39,8 @@ enum jp_status zeromq_bind(const struct zeromq_config *config, struct zeromq **z
 const char *zeromq_address(const struct zeromq *zeromq); /* "tcp://127.0.0.1:4712"; borrowed */
 /* Joins the crew, which is borrowed until zeromq_close. */
 enum jp_status zeromq_start(struct zeromq *zeromq, struct crew *crew, struct jp_error *error) JP_MUST_CHECK;
-/* From the crew's tick: tries held answers again. Any thread. */
+/* From the crew's tick: tries held answers again, and sends those that wait behind a slow call. Any thread.
+ */
 void zeromq_tick(struct zeromq *zeromq, int64_t now_ms);
 /* True while nothing waits or runs but calls whose thread does not come back. Any thread. */
 bool zeromq_is_idle(struct zeromq *zeromq);

@@ -107,6 +107,34 @@ struct zeromq_pending *zeromq_peer_pop(struct zeromq_peer *peer)
   return pending;
 }
 
+void zeromq_peer_push_answer(struct zeromq_peer *peer, struct zeromq_pending *pending, zmq_msg_t *answer)
+{
+  zmq_msg_move(&pending->payload, answer);
+  pending->next = NULL;
+  if (peer->last_answer == NULL) {
+    peer->first_answer = pending;
+    peer->zeromq->answering++;
+  } else {
+    peer->last_answer->next = pending;
+  }
+  peer->last_answer = pending;
+  peer->answer_bytes += zmq_msg_size(&pending->payload);
+}
+
+struct zeromq_pending *zeromq_peer_pop_answer(struct zeromq_peer *peer)
+{
+  struct zeromq_pending *answered = peer->first_answer;
+  if (answered == NULL)
+    return NULL;
+  peer->first_answer = answered->next;
+  peer->answer_bytes -= zmq_msg_size(&answered->payload);
+  if (peer->first_answer == NULL) {
+    peer->last_answer = NULL;
+    peer->zeromq->answering--;
+  }
+  return answered;
+}
+
 bool zeromq_peer_hold(struct zeromq_peer *peer, zmq_msg_t *answer, bool delimiter)
 {
   size_t size = zmq_msg_size(answer);
@@ -178,13 +206,18 @@ void zeromq_peer_drop_held(struct zeromq_peer *peer)
     zeromq_peer_drop_first_held(peer);
 }
 
+static void free_pending(struct zeromq_pending *pending)
+{
+  zmq_msg_close(&pending->payload);
+  free(pending);
+}
+
 static void free_peer(struct zeromq_peer *peer)
 {
-  while (peer->first != NULL) {
-    struct zeromq_pending *pending = zeromq_peer_pop(peer);
-    zmq_msg_close(&pending->payload);
-    free(pending);
-  }
+  while (peer->first != NULL)
+    free_pending(zeromq_peer_pop(peer));
+  while (peer->first_answer != NULL)
+    free_pending(zeromq_peer_pop_answer(peer));
   zeromq_peer_drop_held(peer);
   free(peer);
 }

@@ -1,7 +1,8 @@
 #ifndef JPEER_NET_ZEROMQ_STATE_H
 #define JPEER_NET_ZEROMQ_STATE_H
 /*
- * What zeromq.c (the socket and the turns) and zeromq_peer.c (identities and their queues) share. All of it
+ * What zeromq.c (the socket and the turns), zeromq_send.c (answers on their way out) and zeromq_peer.c
+ * (identities and their queues) share. All of it
  * is used under zeromq->lock, but for what a comment says.
  */
 #include "net/zeromq.h"
@@ -14,7 +15,7 @@ enum { IDENTITY_MAX = 255, PEER_BUCKETS = 1024 };
 enum zeromq_fault { ZEROMQ_FINE, ZEROMQ_EMPTY, ZEROMQ_MULTI_PART, ZEROMQ_TOO_LONG };
 
 /* A request that waits, or runs: then its payload is read by the thread that owns the peer, without the lock.
- */
+ * Once it is answered, the payload is the answer until that is sent. */
 struct zeromq_pending {
   struct zeromq_pending *next;
   zmq_msg_t payload;
@@ -40,6 +41,8 @@ struct zeromq_peer {
   struct zeromq_peer *next; /* in its bucket, or on the free list */
   struct zeromq_pending *first, *last;
   size_t pending;
+  struct zeromq_pending *first_answer, *last_answer; /* made in a turn that goes on */
+  size_t answer_bytes;
   bool owned;                /* a thread is in its turn */
   struct rpc_worker *worker; /* the owner's; NULL: the watcher */
   bool abandoned;            /* what the owner is running was answered by zeromq_refuse_rest */
@@ -66,6 +69,7 @@ struct zeromq {
   struct zeromq_pending *free_pending;
   size_t free_pending_count;
   size_t pending_bytes;                       /* of all payloads that wait or run */
+  size_t answering;                           /* peers with answers of a turn that goes on */
   size_t holding;                             /* peers with held answers */
   struct zeromq_peer *first_full, *last_full; /* those, and some that hold no longer */
   size_t full_count;
@@ -74,6 +78,26 @@ struct zeromq {
 /* The turns of the socket itself and of an identity (zeromq.c). */
 void zeromq_socket_turn(struct crew_source *source, struct crew_member *member);
 void zeromq_peer_turn(struct crew_source *source, struct crew_member *member);
+
+/* --- zeromq_send.c --- */
+
+void zeromq_make_answer(zmq_msg_t *answer, const struct buffer *bytes);
+/* Sends, or holds what the pipe has no room for; a client that is gone gets nothing. Takes the answer. */
+void zeromq_deliver(struct zeromq_peer *peer, zmq_msg_t *answer, bool delimiter);
+/* Delivers what zeromq_peer_push_answer kept, of one or of all. */
+void zeromq_send_answers(struct zeromq_peer *peer);
+void zeromq_send_all_answers(struct zeromq *zeromq);
+/* Tries so many of the full pipes again, each once. */
+void zeromq_resume_held(struct zeromq *zeromq, size_t most);
+/*
+ * Ends every locked section that used the socket: true where it must be received from (zeromq.h). is_dry: the
+ * last thing done was to receive, and nothing was there, which is the same look. Looking is also what tells
+ * libzmq that a full pipe has room again, so that then is the time to use it.
+ */
+bool zeromq_has_input(struct zeromq *zeromq, bool is_dry);
+
+/* --- zeromq_peer.c --- */
+
 /* The peer of an identity, made where there is none; NULL: no memory. */
 struct zeromq_peer *zeromq_peer_get(struct zeromq *zeromq, const void *identity, size_t length);
 /* To the free list, where it has nothing any more. */
@@ -84,6 +108,11 @@ void zeromq_pending_give_back(struct zeromq *zeromq, struct zeromq_pending *pend
 void zeromq_peer_push(struct zeromq_peer *peer, struct zeromq_pending *pending);
 /* Removes the first; it is the caller's. */
 struct zeromq_pending *zeromq_peer_pop(struct zeromq_peer *peer);
+/* Keeps the answer to a request that was taken off the queue, until the turn sends all it has made. Takes
+ * both. */
+void zeromq_peer_push_answer(struct zeromq_peer *peer, struct zeromq_pending *pending, zmq_msg_t *answer);
+/* The first of them, which is the caller's; NULL: none. */
+struct zeromq_pending *zeromq_peer_pop_answer(struct zeromq_peer *peer);
 /* Moves an answer behind those that are held. False: no memory, or above send_buffer_max; the answer is still
  * the caller's. */
 bool zeromq_peer_hold(struct zeromq_peer *peer, zmq_msg_t *answer, bool delimiter);

@@ -306,6 +306,37 @@ static void what_is_running_at_the_end_gets_an_error(void **state)
   close_client(f, client);
 }
 
+static void answers_do_not_wait_for_a_slow_call_behind_them(void **state)
+{
+  struct fixture *f = *state;
+  void *client = connect_client(f, ZMQ_DEALER);
+  send_text(client, "one", 0);
+  send_text(client, "two", 0);
+  send_text(client, "block", 0);
+  expect(client, "one");
+  expect(client, "two");
+  stub_let_go(&f->stub);
+  expect(client, "block");
+  close_client(f, client);
+}
+
+/* Whether they were sent already, or not yet because no tick has come. */
+static void answers_come_before_the_error_at_the_end(void **state)
+{
+  struct fixture *f = *state;
+  atomic_store(&f->tick_is_rare, true);
+  void *client = connect_client(f, ZMQ_DEALER);
+  send_text(client, "one", 0);
+  send_text(client, "two", 0);
+  send_text(client, "block", 0);
+  stub_wait_inside(&f->stub, 1);
+  zeromq_refuse_rest(f->zeromq, "shutting down");
+  expect(client, "one");
+  expect(client, "two");
+  expect(client, "shutting down");
+  close_client(f, client);
+}
+
 static void a_port_in_use_is_an_error_that_names_it(void **state)
 {
   struct fixture *f = *state;
@@ -323,11 +354,18 @@ int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
   const struct CMUnitTest tests[] = {
-      CASE(answers_in_the_envelope_that_came),         CASE(every_request_of_a_req_client_is_answered),
-      CASE(a_bare_notification_is_not_answered),       CASE(keeps_the_order_of_each_client),
-      CASE(a_blocked_call_delays_its_own_client_only), CASE(too_many_waiting_requests_are_refused),
-      CASE(a_client_that_does_not_read_is_bounded),    CASE(held_answers_seldom_need_a_tick),
-      CASE(what_is_running_at_the_end_gets_an_error),  CASE(a_port_in_use_is_an_error_that_names_it),
+      CASE(answers_in_the_envelope_that_came),
+      CASE(every_request_of_a_req_client_is_answered),
+      CASE(a_bare_notification_is_not_answered),
+      CASE(keeps_the_order_of_each_client),
+      CASE(a_blocked_call_delays_its_own_client_only),
+      CASE(too_many_waiting_requests_are_refused),
+      CASE(a_client_that_does_not_read_is_bounded),
+      CASE(held_answers_seldom_need_a_tick),
+      CASE(answers_do_not_wait_for_a_slow_call_behind_them),
+      CASE(answers_come_before_the_error_at_the_end),
+      CASE(what_is_running_at_the_end_gets_an_error),
+      CASE(a_port_in_use_is_an_error_that_names_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

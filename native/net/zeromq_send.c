@@ -1,0 +1,112 @@
+#include "net/zeromq_state.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { RESUMES_A_SECTION = 16 };
+
+/* 0, or the error number. Only the identity's frame can be refused: behind it, the pipe takes the whole
+ * message. */
+static int send_envelope(struct zeromq *zeromq, const struct zeromq_peer *peer, zmq_msg_t *answer,
+                         bool delimiter)
+{
+  if (zmq_send(zeromq->socket, peer->identity, peer->identity_length, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
+    return errno;
+  if (delimiter && zmq_send(zeromq->socket, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
+    return errno;
+  return zmq_msg_send(answer, zeromq->socket, ZMQ_DONTWAIT) < 0 ? errno : 0;
+}
+
+void zeromq_deliver(struct zeromq_peer *peer, zmq_msg_t *answer, bool delimiter)
+{
+  struct zeromq *zeromq = peer->zeromq;
+  int failure = EAGAIN; /* behind one that is held, every answer is */
+  if (zeromq->socket == NULL)
+    failure = ENOTSOCK;
+  else if (peer->first_held == NULL)
+    failure = send_envelope(zeromq, peer, answer, delimiter);
+  if (failure == EAGAIN && !zeromq_peer_hold(peer, answer, delimiter)) {
+    log_warn("a ZeroMQ client does not read: %zu bytes of answers dropped (send-buffer-max)",
+             peer->held_bytes + zmq_msg_size(answer));
+    zeromq_peer_drop_held(peer);
+    if (peer->first != NULL && !peer->owned)
+      crew_submit(zeromq->crew, &peer->source); /* it waited for what is dropped now */
+  }
+  zmq_msg_close(answer);
+}
+
+/* Sends what was held, as far as the pipe takes it; false where it is still full. */
+static bool send_held(struct zeromq_peer *peer)
+{
+  while (peer->first_held != NULL) {
+    struct zeromq_held *held = peer->first_held;
+    int failure = send_envelope(peer->zeromq, peer, &held->answer, held->delimiter);
+    if (failure == EAGAIN)
+      return false;
+    zeromq_peer_drop_first_held(peer);
+  }
+  return true;
+}
+
+void zeromq_resume_held(struct zeromq *zeromq, size_t most)
+{
+  for (size_t left = most < zeromq->full_count ? most : zeromq->full_count; left > 0; left--) {
+    struct zeromq_peer *peer = zeromq_full_pop(zeromq);
+    if (peer->first_held == NULL)
+      continue;
+    if (!send_held(peer))
+      zeromq_full_push(peer);
+    else if (peer->first != NULL)
+      crew_submit(zeromq->crew, &peer->source);
+    else
+      zeromq_peer_release(peer);
+  }
+}
+
+static bool polls_in(struct zeromq *zeromq)
+{
+  int events = 0;
+  size_t size = sizeof events;
+  return zmq_getsockopt(zeromq->socket, ZMQ_EVENTS, &events, &size) == 0 && (events & ZMQ_POLLIN) != 0;
+}
+
+bool zeromq_has_input(struct zeromq *zeromq, bool is_dry)
+{
+  if (zeromq->socket == NULL)
+    return false;
+  bool input = !is_dry && polls_in(zeromq);
+  if (zeromq->holding == 0)
+    return input;
+  zeromq_resume_held(zeromq, RESUMES_A_SECTION);
+  return polls_in(zeromq);
+}
+
+void zeromq_make_answer(zmq_msg_t *answer, const struct buffer *bytes)
+{
+  size_t size = bytes->failed ? 0 : bytes->len;
+  if (bytes->failed)
+    log_error("no memory for an answer: an empty one is sent");
+  if (zmq_msg_init_size(answer, size) != 0)
+    zmq_msg_init(answer);
+  else if (size > 0)
+    memcpy(zmq_msg_data(answer), bytes->data, size);
+}
+
+void zeromq_send_answers(struct zeromq_peer *peer)
+{
+  struct zeromq_pending *answered;
+  while ((answered = zeromq_peer_pop_answer(peer)) != NULL) {
+    zeromq_deliver(peer, &answered->payload, answered->delimiter);
+    zeromq_pending_give_back(peer->zeromq, answered);
+  }
+}
+
+void zeromq_send_all_answers(struct zeromq *zeromq)
+{
+  for (size_t i = 0; zeromq->answering > 0 && i < PEER_BUCKETS; i++) {
+    for (struct zeromq_peer *peer = zeromq->buckets[i]; peer != NULL; peer = peer->next)
+      zeromq_send_answers(peer);
+  }
+}
