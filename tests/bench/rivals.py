@@ -29,7 +29,7 @@ CLASSES = BUILD / "bench/rivals"
 
 # Until so many runs in a row were not quicker than the best one before them by a twentieth.
 WARM_SECONDS = 2
-WARM_WITHOUT_GAIN = 2
+WARM_WITHOUT_GAIN = 3
 WARM_RUNS_MAX = 12
 
 GRPC = "1.77.0"
@@ -60,7 +60,7 @@ RIVALS = (
     Rival("Java RMI", "RmiServer", ("RmiCalculator",), "RmiClient",
           options=("-Djava.rmi.server.hostname=127.0.0.1",)),
     Rival("gRPC-java", "GrpcServer", ("GrpcCalculator",), "GrpcClient", GRPC_LIBRARIES),
-    Rival("gRPC-java, direct", "GrpcServer", ("GrpcCalculator",), "GrpcClient", GRPC_LIBRARIES,
+    Rival("gRPC-java direct", "GrpcServer", ("GrpcCalculator",), "GrpcClient", GRPC_LIBRARIES,
           arguments=("direct",)),
     Rival("Jolokia", "JolokiaServer", agent="org.jolokia:jolokia-agent-jvm:2.5.1:javaagent",
           agent_options="port=0,host=127.0.0.1",

@@ -20,10 +20,10 @@ public final class GrpcClient {
     private final CountDownLatch open;
     private int sum;
 
-    Caller(Channel channel, Load load, CountDownLatch open) {
+    Caller(Channel channel, Load load, Load.Lane lane, CountDownLatch open) {
       this.channel = channel;
       this.load = load;
-      this.lane = load.lane();
+      this.lane = lane;
       this.open = open;
     }
 
@@ -53,25 +53,22 @@ public final class GrpcClient {
     }
   }
 
-  private static void run(String target, Load load, int connections, int inFlight)
-      throws InterruptedException {
-    CountDownLatch open = new CountDownLatch(connections * inFlight);
+  private static void run(String target, Load load, int connections) throws InterruptedException {
+    List<Load.Lane> lanes = load.lanes();
+    CountDownLatch open = new CountDownLatch(lanes.size());
     List<ManagedChannel> channels = new ArrayList<>();
-    List<Caller> callers = new ArrayList<>();
     for (int i = 0; i < connections; i++) {
-      ManagedChannel channel = NettyChannelBuilder.forTarget(target).usePlaintext().directExecutor().build();
-      channels.add(channel);
-      for (int n = 0; n < inFlight; n++) {
-        callers.add(new Caller(channel, load, open));
-      }
+      channels.add(NettyChannelBuilder.forTarget(target).usePlaintext().directExecutor().build());
     }
-    callers.forEach(Caller::call);
+    for (int i = 0; i < lanes.size(); i++) {
+      new Caller(channels.get(i * connections / lanes.size()), load, lanes.get(i), open).call();
+    }
     open.await();
     channels.forEach(ManagedChannel::shutdownNow);
   }
 
   public static void main(String[] arguments) throws Exception {
     String target = arguments[0].substring("grpc://".length());
-    Load.serve((load, connections, inFlight) -> run(target, load, connections, inFlight), arguments[1]);
+    Load.serve((load, connections) -> run(target, load, connections), arguments[1]);
   }
 }

@@ -7,19 +7,21 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * One measurement by a client in Java: calls that are not measured, then calls for some seconds, with the words and the
- * meaning of jpeer-bench. The client stays for many measurements, so that it is as warm as it gets.
+ * One measurement by a client in Java: calls that are not measured, then calls for some seconds, with the words and
+ * the meaning of jpeer-bench. The client stays for many measurements, so that it is as warm as it gets.
  */
 final class Load {
   private static final double TICKS_PER_SECOND = 100; // of /proc/PID/stat
 
   /** How a kind of client makes calls. */
   interface Protocol {
-    /** Keeps connections x inFlight lanes busy until each is told to stop. */
-    void run(Load load, int connections, int inFlight) throws Exception;
+    /** Keeps the load's lanes busy, spread over so many connections, until each is told to stop. */
+    void run(Load load, int connections) throws Exception;
   }
 
   /** Calls one after the other. One thread at a time. */
@@ -29,6 +31,7 @@ final class Load {
     private final Histogram latencies = new Histogram();
     private long id;
     private long since = System.nanoTime();
+    private boolean isFirst = true;
 
     private Lane(long number) {
       id = number * 1_000_000_000;
@@ -50,9 +53,10 @@ final class Load {
       }
       if (measures) {
         latencies.record(now - since);
-      } else if (warmedUp.incrementAndGet() == warmUp) {
-        begin(now);
+      } else {
+        warm(now, isFirst);
       }
+      isFirst = false;
       since = now;
       next();
       return now < ends && failure == null;
@@ -62,30 +66,42 @@ final class Load {
   private final long warmUp;
   private final long nanoseconds;
   private final String pid;
-  private final AtomicLong warmedUp = new AtomicLong();
   private final List<Lane> lanes = new ArrayList<>();
+  private final AtomicLong answers = new AtomicLong(); // before it measures
+  private final AtomicInteger connected = new AtomicInteger(); // lanes that had an answer
+  private final AtomicBoolean begun = new AtomicBoolean();
   private volatile boolean measures;
   private volatile long ends = Long.MAX_VALUE;
   private volatile Throwable failure;
   private long begins;
   private double serverSeconds;
 
-  private Load(long warmUp, double seconds, String pid) {
-    this.warmUp = Math.max(warmUp, 1);
+  private Load(long warmUp, double seconds, String pid, int laneCount) {
+    for (int i = 1; i <= laneCount; i++) {
+      lanes.add(new Lane(i));
+    }
+    this.warmUp = warmUp;
     this.nanoseconds = (long) (seconds * 1e9);
     this.pid = pid;
   }
 
-  /** For the thread that prepares the run. */
-  Lane lane() {
-    Lane lane = new Lane(lanes.size() + 1);
-    lanes.add(lane);
-    return lane;
+  /** One for each call in flight: the lanes of the first connection come first. */
+  List<Lane> lanes() {
+    return lanes;
   }
 
   /** Ends the measurement, and the client. */
   void fail(Throwable thrown) {
     failure = thrown;
+  }
+
+  /** Measuring begins when the warm-up is over and every lane has had an answer, so is connected. */
+  private void warm(long now, boolean isFirst) {
+    boolean isWarm = answers.incrementAndGet() >= warmUp;
+    int count = isFirst ? connected.incrementAndGet() : connected.get();
+    if (isWarm && count == lanes.size() && begun.compareAndSet(false, true)) {
+      begin(now);
+    }
   }
 
   private void begin(long now) {
@@ -129,8 +145,10 @@ final class Load {
     BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
     for (String line = lines.readLine(); line != null; line = lines.readLine()) {
       String[] words = line.split(" ");
-      Load load = new Load(Long.parseLong(words[2]), Double.parseDouble(words[3]), pid);
-      protocol.run(load, Integer.parseInt(words[0]), Integer.parseInt(words[1]));
+      int connections = Integer.parseInt(words[0]);
+      int inFlight = Integer.parseInt(words[1]);
+      Load load = new Load(Long.parseLong(words[2]), Double.parseDouble(words[3]), pid, connections * inFlight);
+      protocol.run(load, connections);
       System.out.println(load.figures());
     }
     System.exit(0);

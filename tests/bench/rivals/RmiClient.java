@@ -31,12 +31,10 @@ public final class RmiClient {
     return null;
   }
 
-  private static void run(RmiCalculator calculator, Load load, int lanes)
-      throws InterruptedException, ExecutionException {
-    ExecutorService threads = Executors.newFixedThreadPool(lanes);
+  private static void run(RmiCalculator calculator, Load load) throws InterruptedException, ExecutionException {
+    ExecutorService threads = Executors.newFixedThreadPool(load.lanes().size());
     List<Future<Void>> driven = new ArrayList<>();
-    for (int i = 0; i < lanes; i++) {
-      Load.Lane lane = load.lane();
+    for (Load.Lane lane : load.lanes()) {
       driven.add(threads.submit(() -> drive(calculator, lane)));
     }
     for (Future<Void> each : driven) {
@@ -47,6 +45,6 @@ public final class RmiClient {
 
   public static void main(String[] arguments) throws Exception {
     RmiCalculator calculator = stubOf(arguments[0]);
-    Load.serve((load, connections, inFlight) -> run(calculator, load, connections * inFlight), arguments[1]);
+    Load.serve((load, connections) -> run(calculator, load), arguments[1]);
   }
 }
