@@ -93,7 +93,7 @@ static void close_now(struct connection *connection, struct crew_member *member)
   close(connection->fd);
   connection->fd = -1;
   connection->state = CONNECTION_FREE;
-  atomic_store(&connection->deadline_ms, INT64_MAX);
+  atomic_store(connection->deadline_ms, INT64_MAX);
   pthread_mutex_unlock(&connection->lock);
   connection_table_release(connection->table, connection);
 }
@@ -199,7 +199,7 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
   buffer_clear(answer);
   pthread_mutex_lock(&connection->lock);
   connection->in_call = member->worker;
-  atomic_store_explicit(&connection->deadline_ms, unsent > 0 ? FLUSH_SOON : INT64_MAX, memory_order_relaxed);
+  atomic_store_explicit(connection->deadline_ms, unsent > 0 ? FLUSH_SOON : INT64_MAX, memory_order_relaxed);
   pthread_mutex_unlock(&connection->lock);
 
   *served = crew_serve(member, &message, answer, stream);
@@ -415,7 +415,7 @@ void connection_finish(struct connection *connection, struct crew_member *member
   struct crew *crew = connection->table->crew;
   pthread_mutex_lock(&connection->lock);
   connection->state = CONNECTION_ARMED;
-  atomic_store_explicit(&connection->deadline_ms, deadline, memory_order_relaxed);
+  atomic_store_explicit(connection->deadline_ms, deadline, memory_order_relaxed);
   enum jp_status status = JP_OK;
   if (last != STEP_WAITS)
     status =

@@ -54,7 +54,7 @@ struct connection {
   enum connection_state state;
   struct rpc_worker *in_call; /* the worker whose thread is inside the service for this connection */
   bool seized;
-  _Atomic int64_t deadline_ms; /* when the watcher looks at it; INT64_MAX: never */
+  _Atomic int64_t *deadline_ms; /* when the watcher looks at it, in the table; INT64_MAX: never */
 
   int fd;
   uint8_t protocol;      /* enum connection_protocol */

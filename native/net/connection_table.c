@@ -10,7 +10,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CHUNK_PLACES = 256 };
+enum { CHUNK_PLACES = 256, LINE_DEADLINES = 8, CHUNK_LINES = CHUNK_PLACES / LINE_DEADLINES };
+
+/*
+ * The watcher reads every deadline several times a second: they stand together, so that it does not touch
+ * every connection for it. Neighbours' deadlines stand in different cache lines, because two threads that
+ * serve neighbours write them at each turn.
+ */
+struct connection_chunk {
+  _Alignas(LINE_DEADLINES * sizeof(int64_t)) _Atomic int64_t deadlines_ms[CHUNK_LINES][LINE_DEADLINES];
+  struct connection places[CHUNK_PLACES];
+};
 
 enum jp_status connection_table_init(struct connection_table *table, struct crew *crew,
                                      const struct connection_limits *limits, const struct http_site *site,
@@ -18,7 +28,7 @@ enum jp_status connection_table_init(struct connection_table *table, struct crew
 {
   *table = (struct connection_table){.crew = crew, .limits = *limits, .site = *site};
   pthread_mutex_init(&table->lock, NULL);
-  table->chunks = calloc(limits->connections_max / CHUNK_PLACES + 1, sizeof(struct connection *));
+  table->chunks = calloc(limits->connections_max / CHUNK_PLACES + 1, sizeof(struct connection_chunk *));
   return table->chunks != NULL ? JP_OK : jp_fail(error, JP_NO_MEMORY, "no memory for the connections");
 }
 
@@ -39,7 +49,7 @@ void connection_table_fini(struct connection_table *table)
 {
   for (size_t i = 0; i < table->chunk_count; i++) {
     for (size_t j = 0; j < CHUNK_PLACES; j++)
-      discard(&table->chunks[i][j]);
+      discard(&table->chunks[i]->places[j]);
     free(table->chunks[i]);
   }
   free(table->chunks);
@@ -49,15 +59,17 @@ void connection_table_fini(struct connection_table *table)
 /* Under the lock. */
 static bool add_chunk(struct connection_table *table)
 {
-  struct connection *chunk = calloc(CHUNK_PLACES, sizeof *chunk);
+  struct connection_chunk *chunk = aligned_alloc(_Alignof(struct connection_chunk), sizeof *chunk);
   if (chunk == NULL)
     return false;
+  memset(chunk, 0, sizeof *chunk);
   for (size_t i = CHUNK_PLACES; i-- > 0;) {
-    struct connection *place = &chunk[i];
+    struct connection *place = &chunk->places[i];
     place->source.turn = connection_turn;
     place->table = table;
     place->fd = -1;
-    atomic_store(&place->deadline_ms, INT64_MAX);
+    place->deadline_ms = &chunk->deadlines_ms[i % CHUNK_LINES][i / CHUNK_LINES];
+    atomic_store(place->deadline_ms, INT64_MAX);
     pthread_mutex_init(&place->lock, NULL);
     place->next_free = table->free_places;
     table->free_places = place;
@@ -131,7 +143,7 @@ void connection_table_accept(struct connection_table *table, int fd)
   enum jp_status status = crew_watch(table->crew, &connection->source, fd, EPOLLIN, &error);
   if (status == JP_OK) {
     connection->state = CONNECTION_ARMED;
-    atomic_store(&connection->deadline_ms, connection->began_ms + table->limits.header_timeout_ms);
+    atomic_store(connection->deadline_ms, connection->began_ms + table->limits.header_timeout_ms);
   }
   pthread_mutex_unlock(&connection->lock);
   if (status == JP_OK)
@@ -165,14 +177,14 @@ static void look_at(struct connection_table *table, struct connection *connectio
   bool taken = false;
   bool draining = atomic_load(&table->is_draining);
   pthread_mutex_lock(&connection->lock);
-  bool is_late = atomic_load(&connection->deadline_ms) <= now_ms;
+  bool is_late = atomic_load(connection->deadline_ms) <= now_ms;
   if (connection->in_call != NULL) {
     if (must_be_seized(table, connection, now_ms)) {
       connection_seize(connection, watcher);
       count_seized(table);
     } else if (is_late) {
       connection_flush(connection);
-      atomic_store(&connection->deadline_ms, INT64_MAX);
+      atomic_store(connection->deadline_ms, INT64_MAX);
     }
   } else if (connection->state == CONNECTION_ARMED && (is_late || draining)) {
     connection->state = CONNECTION_OWNED;
@@ -185,17 +197,26 @@ static void look_at(struct connection_table *table, struct connection *connectio
     connection_say_goodbye(connection, watcher);
 }
 
+/* Those whose deadline is not after `until_ms`. */
+static void look_at_chunk(struct connection_table *table, struct connection_chunk *chunk,
+                          struct crew_member *watcher, int64_t until_ms, int64_t now_ms)
+{
+  for (size_t line = 0; line < CHUNK_LINES; line++) {
+    for (size_t i = 0; i < LINE_DEADLINES; i++) {
+      if (atomic_load_explicit(&chunk->deadlines_ms[line][i], memory_order_relaxed) <= until_ms)
+        look_at(table, &chunk->places[i * CHUNK_LINES + line], watcher, now_ms);
+    }
+  }
+}
+
 void connection_table_tick(struct connection_table *table, struct crew_member *watcher, int64_t now_ms)
 {
   pthread_mutex_lock(&table->lock);
   size_t count = table->chunk_count;
   pthread_mutex_unlock(&table->lock);
   bool draining = atomic_load(&table->is_draining);
-  for (size_t i = 0; i < count * CHUNK_PLACES; i++) {
-    struct connection *connection = &table->chunks[i / CHUNK_PLACES][i % CHUNK_PLACES];
-    if (draining || atomic_load_explicit(&connection->deadline_ms, memory_order_relaxed) <= now_ms)
-      look_at(table, connection, watcher, now_ms);
-  }
+  for (size_t i = 0; i < count; i++)
+    look_at_chunk(table, table->chunks[i], watcher, draining ? INT64_MAX : now_ms, now_ms);
 }
 
 void connection_table_drain(struct connection_table *table, int64_t grace_end_ms)

@@ -8,6 +8,8 @@
  */
 #include "net/connection.h"
 
+struct connection_chunk;
+
 struct connection_table {
   struct crew *crew;
   struct connection_limits limits;
@@ -16,7 +18,7 @@ struct connection_table {
   _Atomic int64_t grace_end_ms;
 
   pthread_mutex_t lock; /* guards all below */
-  struct connection **chunks;
+  struct connection_chunk **chunks;
   size_t chunk_count;
   struct connection *free_places; /* chained by next_free */
   size_t open;
