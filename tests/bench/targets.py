@@ -5,123 +5,151 @@ workload and shape; rows of the parts "stages" and "process" by their `key`, and
 """
 
 import dataclasses
+import operator
 from collections.abc import Callable
 
 BOTH = ("apart", "together")
 RATE = "calls_per_second"
 P50 = "p50_us"
+OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 
 @dataclasses.dataclass
 class Target:
     what: str
-    limit: float
-    measured: Callable  # takes the run's data: a number, None where it was not measured
-    least: bool = False  # the limit is the least, not the most
+    wanted: str  # an operator and a number
+    measured: Callable  # takes the run's data: (figure, where it was), None where it was not measured
     unit: str = ""
 
-    def wanted(self):
-        return f"{'>=' if self.least else '<='} {self.limit:g}{self.unit and ' ' + self.unit}"
-
     def verdict(self, figure):
-        if figure is None:
-            return "not measured"
-        return "met" if (figure >= self.limit if self.least else figure <= self.limit) else "not met"
+        operator, limit = self.wanted.split()
+        return "met" if OPERATORS[operator](figure, float(limit)) else "not met"
 
 
-def worst(ratios, least):
-    """The one that decides; None where any is missing."""
-    known = list(ratios)
-    if not known or None in known:
+def worst(found, figure):
+    """The one of (ratio, where) that decides; None where there is none, or one is missing."""
+    found = list(found)
+    if not found or None in found:
         return None
-    return min(known) if least else max(known)
+    return (min if figure == RATE else max)(found)
 
 
 def ratio_in(row, base, figure):
-    figures = row["figures"]
-    if "jpeer" not in figures or base not in figures or not figures[base][figure]:
+    """jpeer's figure over that of the base."""
+    ours, theirs = (row["figures"].get(server, {}).get(figure) for server in ("jpeer", base))
+    if ours is None or not theirs:
         return None
-    return figures["jpeer"][figure] / figures[base][figure]
+    return ours / theirs, f"{row['placement']}, {row['connections']}x{row['in_flight']}"
 
 
-def load_ratio(placements, transport, shape, base, figure, part="load"):
-    """jpeer's figure of `add` over that of the base, in the placement where it is worst."""
-    least = figure == RATE
-
+def add_ratio(placements, transport, shape, base, figure, part="load"):
+    """That of `add`, in the placement where it is worst."""
     def measured(run):
-        ratios = []
+        found = []
         for placement in placements:
-            rows = [row for row in run.get(part, ())
-                    if (row["placement"], row["transport"], row["workload"]) == (placement, transport, "add")
-                    and (row["connections"], row["in_flight"]) == shape and base in row["figures"]]
-            ratios += [ratio_in(row, base, figure) for row in rows] or [None]
-        return worst(ratios, least)
+            wanted = (placement, transport, "add", *shape)
+            rows = [row for row in run.get(part, ()) if base in row["figures"] and wanted == (
+                row["placement"], row["transport"], row["workload"], row["connections"], row["in_flight"])]
+            found += [ratio_in(row, base, figure) for row in rows] or [None]
+        return worst(found, figure)
 
     return measured
 
 
 def every_rival(figure):
-    """jpeer's figure over the rival's, where it is worst of all rows."""
+    """That of the row where it is worst. How many rivals there were is told, too: one may be absent."""
     def measured(run):
-        ratios = [ratio_in(row, base, figure) for row in run.get("rivals", ()) for base in row["figures"]
-                  if base != "jpeer"]
-        return worst(ratios, figure == RATE)
+        rows = run.get("rivals", ())
+        found = worst((ratio_in(row, row["rival"], figure) for row in rows), figure)
+        if found is None:
+            return None
+        row = next(row for row in rows if ratio_in(row, row["rival"], figure) == found)
+        rivals = {row["rival"] for row in rows}
+        return found[0], f"{row['rival']}, {row['workload']}, {found[1]}; the worst of {len(rivals)} rivals"
 
     return measured
 
 
 def keyed(part, key):
-    """The figure of the row with this key; of several (placements, collectors), the worst."""
+    """The figure of the row with this key; of several (placements, collectors), the worst, which is the highest."""
     def measured(run):
-        return worst((row["figure"] for row in run.get(part, ()) if row["key"] == key), least=False)
+        figures = [row["figure"] for row in run.get(part, ()) if row["key"] == key]
+        return (max(figures), "") if figures else None
 
     return measured
 
 
 TARGETS = (
-    Target("add, 1x1, together, WebSocket: p50 over floor (a)", 1.15,
-           load_ratio(("together",), "WebSocket", (1, 1), "floor", P50)),
-    Target("add, 16x16, WebSocket: calls/s over floor (a)", 0.75,
-           load_ratio(BOTH, "WebSocket", (16, 16), "floor", RATE), least=True),
-    Target("add, 16x16, WebSocket: calls/s over Py4J", 1.2,
-           load_ratio(BOTH, "WebSocket", (16, 16), "Py4J", RATE, "rivals"), least=True),
-    Target("add, 1x1, WebSocket, apart and together: p50 over Py4J", 1.0,
-           load_ratio(BOTH, "WebSocket", (1, 1), "Py4J", P50, "rivals")),
-    Target("every rival, every shape: p50 ratio", 1.0, every_rival(P50)),
-    Target("every rival, every shape: calls/s ratio", 1.0, every_rival(RATE), least=True),
-    Target("add, 1x64, ZeroMQ: calls/s over floor (c)", 0.75,
-           load_ratio(BOTH, "ZeroMQ", (1, 64), "zmq-echo", RATE), least=True),
-    Target("add, 16x1, HTTP: calls/s over floor (a)", 0.8,
-           load_ratio(BOTH, "HTTP", (16, 1), "floor", RATE), least=True),
-    Target("in-process add, bytes to bytes", 500, keyed("stages", "add-ns"), unit="ns"),
-    Target("in-process add: heap allocations", 0, keyed("stages", "add-allocations")),
-    Target("int[1000] sum over bare parse and SetIntArrayRegion", 1.3, keyed("stages", "ints-ratio")),
-    Target("exec to first answered ping over java Hello", 1.25, keyed("process", "start-ratio")),
-    Target("RSS when ready above floor (e)", 8, keyed("process", "ready-rss-mib"), unit="MiB"),
-    Target("RSS after 10,000,000 adds and the large workloads, above the first tenth", 2,
-           keyed("process", "rss-growth-mib"), unit="MiB"),
-    Target("one new with 1,000,000 objects held over 1,000", 1.2, keyed("process", "objects-ratio")),
-    Target("young collection with 1,000,000 refs over a plain array", 1.1, keyed("process", "collection-ratio")),
-    Target("10,000 idle WebSockets: RSS each", 4, keyed("process", "idle-kib"), unit="KiB"),
-    Target("10,000 idle WebSockets: p99 of a busy one over none open", 1.2, keyed("process", "idle-p99-ratio")),
-    Target("64 calls asleep: p99 of another over none asleep", 1.5, keyed("process", "asleep-p99-ratio")),
-    Target("fetch_classes_info, first", 800, keyed("process", "metadata-first-ms"), unit="ms"),
-    Target("fetch_classes_info, again", 50, keyed("process", "metadata-again-ms"), unit="ms"),
-    Target("fetch_classes_info, peak RSS above before", 64, keyed("process", "metadata-peak-mib"), unit="MiB"),
+    Target("add, 1x1, WebSocket, together: p50 over floor (a)", "<= 1.15",
+           add_ratio(("together",), "WebSocket", (1, 1), "floor", P50)),
+    Target("add, 16x16, WebSocket: calls/s over floor (a)", ">= 0.75",
+           add_ratio(BOTH, "WebSocket", (16, 16), "floor", RATE)),
+    Target("add, 16x16, WebSocket: calls/s over Py4J", ">= 1.2",
+           add_ratio(BOTH, "WebSocket", (16, 16), "Py4J", RATE, "rivals")),
+    Target("add, 1x1, WebSocket: p50 over Py4J", "<= 1",
+           add_ratio(BOTH, "WebSocket", (1, 1), "Py4J", P50, "rivals")),
+    Target("every rival, every shape: p50 ratio", "< 1", every_rival(P50)),
+    Target("every rival, every shape: calls/s ratio", "> 1", every_rival(RATE)),
+    Target("add, 1x64, ZeroMQ: calls/s over floor (c)", ">= 0.75",
+           add_ratio(BOTH, "ZeroMQ", (1, 64), "zmq-echo", RATE)),
+    Target("add, 16x1, HTTP: calls/s over floor (a)", ">= 0.8", add_ratio(BOTH, "HTTP", (16, 1), "floor", RATE)),
+    Target("in-process add, bytes to bytes", "<= 500", keyed("stages", "add-ns"), "ns"),
+    Target("in-process add: heap allocations", "<= 0", keyed("stages", "add-allocations")),
+    Target("int[1000] sum over bare parse and SetIntArrayRegion", "<= 1.3", keyed("stages", "ints-ratio")),
+    Target("exec to first answered ping over java Hello", "<= 1.25", keyed("process", "start-ratio")),
+    Target("RSS when ready above floor (e)", "<= 8", keyed("process", "ready-rss-mib"), "MiB"),
+    Target("RSS after 10,000,000 adds and the large workloads, above the first tenth", "<= 2",
+           keyed("process", "rss-growth-mib"), "MiB"),
+    Target("one new with 1,000,000 objects held over 1,000", "<= 1.2", keyed("process", "objects-ratio")),
+    Target("young collection with 1,000,000 refs over a plain array", "<= 1.1",
+           keyed("process", "collection-ratio")),
+    Target("10,000 idle WebSockets: RSS each", "<= 4", keyed("process", "idle-kib"), "KiB"),
+    Target("10,000 idle WebSockets: p99 of a busy one over none open", "<= 1.2", keyed("process", "idle-p99-ratio")),
+    Target("64 calls asleep: p99 of another over none asleep", "<= 1.5", keyed("process", "asleep-p99-ratio")),
+    Target("fetch_classes_info, first", "<= 800", keyed("process", "metadata-first-ms"), "ms"),
+    Target("fetch_classes_info, again", "<= 50", keyed("process", "metadata-again-ms"), "ms"),
+    Target("fetch_classes_info, peak RSS above before", "<= 64", keyed("process", "metadata-peak-mib"), "MiB"),
 )
 
-COLUMNS = ("target", "wanted", "measured", "verdict")
+NAME = "targets"
+WHAT = "the targets, from the figures above"
+COLUMNS = ("target", "wanted", "measured", "where", "verdict")
 
 
 def judge(run):
     """A row for each target."""
     for target in TARGETS:
-        figure = target.measured(run)
-        yield {"target": target.what, "wanted": target.wanted(), "figure": figure,
-               "verdict": target.verdict(figure), "unit": target.unit}
+        row = {"target": target.what, "wanted": target.wanted, "unit": target.unit}
+        found = target.measured(run)
+        if found is None:
+            yield {**row, "figure": None, "where": "", "verdict": "not measured"}
+        else:
+            yield {**row, "figure": found[0], "where": found[1], "verdict": target.verdict(found[0])}
 
 
 def cells(row):
-    figure = row["figure"]
     unit = row["unit"] and " " + row["unit"]
-    return [row["target"], row["wanted"], "-" if figure is None else f"{figure:.3g}{unit}", row["verdict"]]
+    measured = "-" if row["figure"] is None else f"{row['figure']:.3g}{unit}"
+    return [row["target"], row["wanted"] + unit, measured, row["where"] or "-", row["verdict"]]
+
+
+def smoke():
+    """Verdicts on figures that nobody measured."""
+    def row(placement, rival, rate):
+        return {"placement": placement, "transport": "WebSocket", "workload": "add", "connections": 16,
+                "in_flight": 16, "rival": rival, "figures": {"jpeer": {RATE: rate, P50: 1}, rival: {RATE: 100, P50: 2}}}
+
+    run = {"rivals": [row("apart", "Py4J", 130), row("together", "Py4J", 110), row("apart", "RMI", 200)],
+           "stages": [{"key": "add-ns", "figure": 500}], "process": [{"key": "idle-kib", "figure": figure}
+                                                                    for figure in (3, 5)]}
+    verdicts = {made["target"]: (made["figure"], made["verdict"]) for made in judge(run)}
+    for target, expected in (
+            ("add, 16x16, WebSocket: calls/s over Py4J", (1.1, "not met")),
+            ("every rival, every shape: p50 ratio", (0.5, "met")),
+            ("every rival, every shape: calls/s ratio", (1.1, "met")),
+            ("in-process add, bytes to bytes", (500, "met")),
+            ("10,000 idle WebSockets: RSS each", (5, "not met")),
+            ("fetch_classes_info, again", (None, "not measured"))):
+        assert verdicts[target] == expected, (target, verdicts[target])
+    del run["rivals"][1]
+    assert next(made for made in judge(run) if "over Py4J" in made["target"])["verdict"] == "not measured"
