@@ -64,7 +64,9 @@ static bool convert_arguments(struct invocation *invocation)
   struct conversion *conversion = &invocation->conversion;
   const struct jvm_record *record = invocation->record;
   size_t count = record->variable ? record->method->param_count : record->plan_count;
-  invocation->arguments = arena_alloc(conversion->request->arena, count * sizeof(jvalue));
+  invocation->arguments = count <= FEW_ARGUMENTS
+                              ? invocation->records->few.values
+                              : arena_alloc(conversion->request->arena, count * sizeof(jvalue));
   if (invocation->arguments == NULL)
     return argument_fail_memory(conversion);
   size_t fixed = record->variable ? record->method->param_count - 1 : record->plan_count;
@@ -83,9 +85,9 @@ static bool check_receiver(struct invocation *invocation)
 {
   JNIEnv *env = invocation->env;
   const struct jvm_record *record = invocation->record;
-  if (invocation->records->receiver != NULL &&
-      (*env)->IsInstanceOf(env, invocation->records->receiver, record->named->ref) &&
-      (*env)->IsInstanceOf(env, invocation->records->receiver, record->declaring->ref))
+  jobject receiver = invocation->records->receiver;
+  if (receiver != NULL && (*env)->IsInstanceOf(env, receiver, record->named->ref) &&
+      (record->named == record->declaring || (*env)->IsInstanceOf(env, receiver, record->declaring->ref)))
     return true;
   outcome_fail(invocation->conversion.outcome, invocation->request->arena, FAILURE_INVALID_PARAMS, NULL,
                "The object with objRef %u is not of %.*s", invocation->request->operation->instance,

@@ -2,6 +2,7 @@
 #include "jni/internal/slot_index.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /*
@@ -36,7 +37,7 @@ struct jvm_objects {
   pthread_mutex_t lock;
   size_t max;
   size_t count;
-  uint64_t epoch;
+  _Atomic uint64_t epoch; /* written with the lock */
   uint32_t last_ref;
   struct chunk **chunks; /* by number; NULL where one was given back */
   size_t chunk_capacity;
@@ -333,8 +334,5 @@ size_t jvm_objects_count(struct jvm_objects *objects)
 
 uint64_t jvm_objects_epoch(struct jvm_objects *objects)
 {
-  pthread_mutex_lock(&objects->lock);
-  uint64_t epoch = objects->epoch;
-  pthread_mutex_unlock(&objects->lock);
-  return epoch;
+  return atomic_load_explicit(&objects->epoch, memory_order_acquire);
 }

@@ -2,7 +2,7 @@
 #include "jni/internal/resolution.h"
 #include "jni/internal/throwables.h"
 
-enum { FEW_ARGUMENTS = 16 }; /* the request's frame has room for their references */
+enum { FRAMED_ARGUMENTS = 16 }; /* the request's frame has room for their references */
 
 static enum jp_status fail_unknown_ref(const struct jvm_request *request, uint32_t ref,
                                        struct outcome *outcome)
@@ -18,40 +18,53 @@ static enum jp_status fail_memory(const struct jvm_request *request, struct outc
   return JP_NO_MEMORY;
 }
 
+static enum jp_status make_room(const struct jvm_request *request, struct jvm_records *records,
+                                struct outcome *outcome)
+{
+  JNIEnv *env = request->thread->env;
+  size_t count = request->operation->arg_count;
+  if (!records_open(records, request->operation, request->arena))
+    return fail_memory(request, outcome);
+  if (count <= FRAMED_ARGUMENTS || (*env)->EnsureLocalCapacity(env, (jint)count * 2) == 0)
+    return JP_OK;
+  (*env)->ExceptionClear(env);
+  return fail_memory(request, outcome);
+}
+
+static enum jp_status take_receiver(const struct jvm_request *request, struct jvm_records *records,
+                                    struct outcome *outcome)
+{
+  const struct operation *operation = request->operation;
+  records->receiver = NULL;
+  records->key.receiver_class = 0;
+  if (!operation->has_instance)
+    return JP_OK;
+  records->receiver =
+      jvm_objects_get(request->thread, request->objects, operation->instance, &records->key.receiver_class);
+  return records->receiver == NULL ? fail_unknown_ref(request, operation->instance, outcome) : JP_OK;
+}
+
 /* Local references to the receiver and to the arguments that are refs: they stay alive for the call. */
 static enum jp_status take_objects(const struct jvm_request *request, struct jvm_records *records,
-                                   uint32_t *receiver_class, struct outcome *outcome)
+                                   struct outcome *outcome)
 {
   const struct operation *operation = request->operation;
   records->epoch = jvm_objects_epoch(request->objects);
-  records->receiver = NULL;
-  *receiver_class = 0;
-  records->objects = arena_calloc(request->arena, operation->arg_count, sizeof(jobject));
-  records->classes = arena_calloc(request->arena, operation->arg_count, sizeof *records->classes);
-  if (records->objects == NULL || records->classes == NULL)
-    return fail_memory(request, outcome);
-  if (operation->arg_count > FEW_ARGUMENTS &&
-      (*request->thread->env)->EnsureLocalCapacity(request->thread->env, (jint)operation->arg_count * 2) !=
-          0) {
-    (*request->thread->env)->ExceptionClear(request->thread->env);
-    return fail_memory(request, outcome);
-  }
-  if (operation->has_instance) {
-    records->receiver =
-        jvm_objects_get(request->thread, request->objects, operation->instance, receiver_class);
-    if (records->receiver == NULL)
-      return fail_unknown_ref(request, operation->instance, outcome);
-  }
-  for (size_t i = 0; i < operation->arg_count; i++) {
+  enum jp_status status = make_room(request, records, outcome);
+  if (status == JP_OK)
+    status = take_receiver(request, records, outcome);
+  for (size_t i = 0; status == JP_OK && i < operation->arg_count; i++) {
     const struct op_value *value = &operation->args[i];
+    records->objects[i] = NULL;
+    records->key.arguments[i].class_id = 0;
     if (value->kind != OP_REF)
       continue;
     records->objects[i] =
-        jvm_objects_get(request->thread, request->objects, value->ref, &records->classes[i]);
+        jvm_objects_get(request->thread, request->objects, value->ref, &records->key.arguments[i].class_id);
     if (records->objects[i] == NULL)
-      return fail_unknown_ref(request, value->ref, outcome);
+      status = fail_unknown_ref(request, value->ref, outcome);
   }
-  return JP_OK;
+  return status;
 }
 
 static bool find_class(struct resolution *resolution)
@@ -88,8 +101,9 @@ static bool resolve_member(struct resolution *resolution)
 }
 
 static struct jvm_record *resolve_anew(const struct jvm_request *request, struct jvm_records *records,
-                                       uint32_t receiver_class, struct outcome *outcome)
+                                       struct outcome *outcome)
 {
+  uint32_t receiver_class = records->key.receiver_class;
   struct jvm_record *record = arena_calloc(request->arena, 1, sizeof *record);
   if (record == NULL) {
     (void)fail_memory(request, outcome);
@@ -140,14 +154,13 @@ enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target 
   struct jvm_records *records = records_of(request->thread);
   if (records == NULL)
     return fail_memory(request, outcome);
-  uint32_t receiver_class = 0;
-  enum jp_status status = take_objects(request, records, &receiver_class, outcome);
+  enum jp_status status = take_objects(request, records, outcome);
   if (status != JP_OK)
     return status;
-  records_make_key(records, request->operation, receiver_class);
+  records_make_key(records, request->operation);
   struct jvm_record *record = records_find(records);
   if (record == NULL)
-    record = resolve_anew(request, records, receiver_class, outcome);
+    record = resolve_anew(request, records, outcome);
   if (record == NULL)
     return outcome->kind == OUTCOME_ERROR && outcome->failure == FAILURE_DENIED ? JP_DENIED : JP_NOT_FOUND;
   fill_target(record, target);

@@ -8,17 +8,11 @@ static const struct {
   char letter;
   const char *keyword;
   const char *range;
-  int64_t least;
-  int64_t most;
 } rows[] = {
-    {'Z', "boolean", "true or false", 0, 0},
-    {'B', "byte", "-128 to 127", INT8_MIN, INT8_MAX},
-    {'C', "char", "one UTF-16 unit", 0, 0},
-    {'S', "short", "-32768 to 32767", INT16_MIN, INT16_MAX},
-    {'I', "int", "-2147483648 to 2147483647", INT32_MIN, INT32_MAX},
-    {'J', "long", "-9223372036854775808 to 9223372036854775807", INT64_MIN, INT64_MAX},
-    {'F', "float", "up to 3.4028235E38", 0, 0},
-    {'D', "double", "up to 1.7976931348623157E308", 0, 0},
+    {'Z', "boolean", "true or false"},         {'B', "byte", "-128 to 127"},
+    {'C', "char", "one UTF-16 unit"},          {'S', "short", "-32768 to 32767"},
+    {'I', "int", "-2147483648 to 2147483647"}, {'J', "long", "-9223372036854775808 to 9223372036854775807"},
+    {'F', "float", "up to 3.4028235E38"},      {'D', "double", "up to 1.7976931348623157E308"},
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -43,24 +37,20 @@ const char *scalar_range(char letter)
 
 static enum scalar_fit set_integer(int64_t integer, char letter, jvalue *out)
 {
-  size_t row = row_of(letter);
-  if (integer < rows[row].least || integer > rows[row].most)
-    return SCALAR_RANGE;
   switch (letter) {
   case 'B':
     out->b = (jbyte)integer;
-    break;
+    return out->b == integer ? SCALAR_FITS : SCALAR_RANGE;
   case 'S':
     out->s = (jshort)integer;
-    break;
+    return out->s == integer ? SCALAR_FITS : SCALAR_RANGE;
   case 'I':
     out->i = (jint)integer;
-    break;
+    return out->i == integer ? SCALAR_FITS : SCALAR_RANGE;
   default:
     out->j = integer;
-    break;
+    return SCALAR_FITS;
   }
-  return SCALAR_FITS;
 }
 
 /* What a suffix lets a number become. */

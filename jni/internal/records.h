@@ -9,7 +9,26 @@
  */
 #include "jni/internal/arguments.h"
 
-enum { RECORD_KEY_MAX = 1024 };
+enum { RECORD_TEXTS_MAX = 1024, RECORD_ARGUMENTS_MAX = 255, FEW_ARGUMENTS = 8 };
+
+/* What overload resolution may look at of an argument: the declared type, or else the kind of the value; a
+ * ref's class. */
+struct record_argument {
+  uint32_t form;     /* says too whether there is a type or a class_id */
+  uint32_t class_id; /* of an OP_REF; else 0 */
+  struct text type;  /* as declared; data NULL: none was */
+};
+
+/* What a record is found by. */
+struct record_key {
+  uint64_t hash;
+  uint32_t receiver_class; /* 0: there is no receiver */
+  enum op_kind kind;
+  struct text type;
+  struct text member;
+  size_t argument_count;
+  struct record_argument *arguments;
+};
 
 enum record_action {
   RECORD_CALL,
@@ -25,7 +44,7 @@ enum record_action {
 };
 
 struct jvm_record {
-  uint64_t hash;
+  struct record_key key;
   struct jvm_record *next; /* of the same bucket */
 
   enum jvm_member_kind kind;
@@ -47,20 +66,21 @@ struct jvm_record {
   size_t plan_count;
   struct argument_plan *plans;
   uint64_t verdicts[OP_CHANNELS];
-
-  size_t key_length;
-  const char *key;
 };
 
-/* The operation in hand, on its way from jvm_resolve to jvm_invoke; what it points to is in the arena. */
+/* The operation in hand, on its way from jvm_resolve to jvm_invoke; what it points to is in the arena, or in
+ * `few` where there are few arguments. */
 struct jvm_records {
-  uint64_t epoch;    /* of the session's objects, when the operation began */
-  jobject receiver;  /* local; NULL: there is none */
-  jobject *objects;  /* local: of each argument that is an OP_REF; NULL for the others */
-  uint32_t *classes; /* their class ids */
+  uint64_t epoch;   /* of the session's objects, when the operation began */
+  jobject receiver; /* local; NULL: there is none */
+  jobject *objects; /* local: of each argument that is an OP_REF; NULL for the others */
+  struct record_key key;
 
-  char key[RECORD_KEY_MAX];
-  size_t key_length; /* 0: the key does not fit, so that nothing is kept */
+  struct {
+    jobject objects[FEW_ARGUMENTS];
+    struct record_argument arguments[FEW_ARGUMENTS];
+    jvalue values[FEW_ARGUMENTS];
+  } few;
 
   struct jvm_record **buckets;
   size_t count;
@@ -70,13 +90,16 @@ struct jvm_records {
 /* The thread's cache, made on first use. NULL: memory is short. */
 struct jvm_records *records_of(struct jvm_thread *thread);
 
-/* Builds the key of the operation; receiver_class is 0 where there is no receiver. */
-void records_make_key(struct jvm_records *records, const struct operation *operation,
-                      uint32_t receiver_class);
-struct jvm_record *records_find(struct jvm_records *records);
+/* Makes room for what is known of each of the operation's arguments; false: memory is short. */
+bool records_open(struct jvm_records *records, const struct operation *operation, struct arena *arena);
+/* Completes the key in hand: key.receiver_class is set, and the class_id of each OP_REF among the arguments.
+ */
+void records_make_key(struct jvm_records *records, const struct operation *operation);
+/* NULL: there is none for the key in hand. */
+struct jvm_record *records_find(const struct jvm_records *records);
 /*
- * Keeps a copy of the record under the key in hand, and gives the copy. Where the key does not fit or memory
- * is short, gives the record itself.
+ * Keeps a copy of the record under the key in hand, and gives the copy. Where the key is too large
+ * (RECORD_TEXTS_MAX, RECORD_ARGUMENTS_MAX) or memory is short, gives the record itself.
  */
 struct jvm_record *records_keep(struct jvm_records *records, struct jvm_record *record);
 

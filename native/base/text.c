@@ -34,6 +34,23 @@ size_t text_find_last(struct text t, char c)
   return found == NULL ? SIZE_MAX : (size_t)(found - t.data);
 }
 
+/* Fewer than eight bytes as one number; every byte is in it. A copy of a length that is not known costs a
+ * call. */
+static uint64_t load_rest(const char *p, size_t count)
+{
+  if (count >= 4) {
+    uint32_t low;
+    uint32_t high;
+    memcpy(&low, p, sizeof low);
+    memcpy(&high, p + count - sizeof high, sizeof high);
+    return (uint64_t)high << 32 | low;
+  }
+  uint64_t rest = 0;
+  for (size_t i = 0; i < count; i++)
+    rest = rest << 8 | (unsigned char)p[i];
+  return rest;
+}
+
 uint64_t text_hash(struct text t)
 {
   /* Eight bytes a step; the multiplier and the final mix are those of splitmix64. */
@@ -45,9 +62,7 @@ uint64_t text_hash(struct text t)
     hash = (hash ^ word) * 0xBF58476D1CE4E5B9u;
     hash ^= hash >> 29;
   }
-  uint64_t rest = 0;
-  if (i < t.len)
-    memcpy(&rest, t.data + i, t.len - i);
+  uint64_t rest = i < t.len ? load_rest(t.data + i, t.len - i) : 0;
   hash = (hash ^ rest) * 0x94D049BB133111EBu;
   return hash ^ (hash >> 31);
 }
