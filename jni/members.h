@@ -3,8 +3,9 @@
 /*
  * From an operation to a Java member, and across. Resolution and invocation are two steps, because the
  * policy is asked in between: jvm_resolve finds the member and initialises nothing; jvm_invoke runs it.
+ * jvm_find is the short way to a member that was resolved before.
  *
- * Both are used on the thread's own thread, between jvm_request_begin and jvm_request_end. Everything that an
+ * All are used on the thread's own thread, between jvm_request_begin and jvm_request_end. Everything that an
  * outcome or a target points to lives in the request's arena or in the thread's caches, at least until
  * jvm_request_end.
  */
@@ -77,6 +78,12 @@ struct jvm_request {
  * context class loader). JP_NO_MEMORY. */
 enum jp_status jvm_request_begin(struct jvm_thread *thread) JP_MUST_CHECK;
 void jvm_request_end(struct jvm_thread *thread);
+
+/*
+ * Finds the member where this thread has resolved an operation of the same names and types before. False
+ * where it has not, and where jvm_resolve has something to say against the operation.
+ */
+bool jvm_find(const struct jvm_request *request, struct jvm_target *target) JP_MUST_CHECK;
 
 /*
  * Resolves OP_NEW, OP_CALL, OP_GET, OP_PUT. Anything but JP_OK leaves an OUTCOME_ERROR in *outcome

@@ -148,6 +148,20 @@ static void fill_target(struct jvm_record *record, struct jvm_target *target)
   };
 }
 
+bool jvm_find(const struct jvm_request *request, struct jvm_target *target)
+{
+  struct outcome ignored;
+  struct jvm_records *records = records_of(request->thread);
+  if (records == NULL || take_objects(request, records, &ignored) != JP_OK)
+    return false;
+  records_make_key(records, request->operation);
+  struct jvm_record *record = records_find(records);
+  if (record == NULL)
+    return false;
+  fill_target(record, target);
+  return true;
+}
+
 enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
                            struct outcome *outcome)
 {

@@ -1,11 +1,21 @@
 #include "rpc/execute.h"
 
+/* The names are judged before a class is looked up by them. */
+static enum jp_status find_out(const struct rpc_execution *execution, const struct jvm_request *request,
+                               struct jvm_target *target, struct outcome *outcome)
+{
+  enum jp_status status = rpc_judge_names(&execution->judge, request->operation, execution->arena, outcome);
+  if (status == JP_OK)
+    status = jvm_resolve(request, target, outcome);
+  if (status == JP_OK)
+    status = rpc_judge_target(&execution->judge, request->operation, target, execution->arena, outcome);
+  return status;
+}
+
 void rpc_execute(struct rpc_execution *execution, const struct operation *operation, struct rpc_from *from,
                  struct outcome *outcome)
 {
   *from = (struct rpc_from){0};
-  if (rpc_judge_names(&execution->judge, operation, execution->arena, outcome) != JP_OK)
-    return;
   const struct jvm_guard guard = {.context = &execution->judge, .check = rpc_judge_argument};
   const struct jvm_request request = {.thread = execution->thread,
                                       .objects = execution->objects,
@@ -14,9 +24,9 @@ void rpc_execute(struct rpc_execution *execution, const struct operation *operat
                                       .limits = execution->limits,
                                       .guard = &guard};
   struct jvm_target target;
-  if (jvm_resolve(&request, &target, outcome) != JP_OK)
-    return;
-  if (rpc_judge_target(&execution->judge, operation, &target, execution->arena, outcome) != JP_OK)
+  bool is_settled =
+      jvm_find(&request, &target) && rpc_judge_has_allowed(&execution->judge, operation, &target);
+  if (!is_settled && find_out(execution, &request, &target, outcome) != JP_OK)
     return;
   from->class_name = target.declaring_class;
   from->member = target.member;

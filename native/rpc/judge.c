@@ -183,12 +183,26 @@ static struct policy_verdict evaluate(const struct rpc_judge *judge, const struc
  * a field's record may serve both. */
 enum { KEPT_KNOWN = 1, KEPT_ALLOW = 2, KEPT_LOG = 4, KEPT_BITS = 3, KEPT_SHIFT = 6 };
 
+static unsigned shift_of(const struct operation *operation)
+{
+  return operation->kind == OP_PUT ? KEPT_BITS : 0;
+}
+
+bool rpc_judge_has_allowed(const struct rpc_judge *judge, const struct operation *operation,
+                           const struct jvm_target *target)
+{
+  uint64_t kept = target->verdicts[judge->channel];
+  unsigned bits = (unsigned)(kept >> shift_of(operation));
+  return kept >> KEPT_SHIFT == policy_generation(judge->policy) && (bits & KEPT_ALLOW) != 0 &&
+         (bits & KEPT_LOG) == 0;
+}
+
 enum jp_status rpc_judge_target(const struct rpc_judge *judge, const struct operation *operation,
                                 const struct jvm_target *target, struct arena *arena, struct outcome *outcome)
 {
   uint64_t *kept = &target->verdicts[judge->channel];
   uint64_t generation = policy_generation(judge->policy);
-  unsigned shift = operation->kind == OP_PUT ? KEPT_BITS : 0;
+  unsigned shift = shift_of(operation);
   if (*kept >> KEPT_SHIFT != generation)
     *kept = generation << KEPT_SHIFT;
   unsigned bits = (unsigned)(*kept >> shift);

@@ -31,8 +31,6 @@ static void run_member(const struct cut_call *call, const struct operation *oper
                                   .names = &worker->names,
                                   .channel = calls->client->channel,
                                   .session = &calls->client->key};
-  if (call->cut < CUT_NAMES || rpc_judge_names(&judge, operation, &worker->arena, outcome) != JP_OK)
-    return;
   const struct jvm_guard guard = {.context = (void *)&judge, .check = rpc_judge_argument};
   const struct jvm_request request = {.thread = worker->thread,
                                       .objects = calls->objects,
@@ -41,10 +39,9 @@ static void run_member(const struct cut_call *call, const struct operation *oper
                                       .limits = &calls->peer->config.limits.java,
                                       .guard = &guard};
   struct jvm_target target;
-  if (call->cut < CUT_RESOLVE || jvm_resolve(&request, &target, outcome) != JP_OK)
+  if (call->cut < CUT_RESOLVE || !jvm_find(&request, &target))
     return;
-  if (call->cut < CUT_VERDICT ||
-      rpc_judge_target(&judge, operation, &target, &worker->arena, outcome) != JP_OK)
+  if (call->cut < CUT_VERDICT || !rpc_judge_has_allowed(&judge, operation, &target))
     return;
   from->class_name = target.declaring_class;
   from->member = target.member;

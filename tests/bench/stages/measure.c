@@ -16,25 +16,24 @@ const char *const stage_names[STAGES] = {
 /* What is timed: the cuts of a call, then the floors. */
 enum { RUN_JNI = CUTS, RUN_PARSED, RUNS };
 
-/* A stage is what two runs differ in; `to` alone where from is -1. The second pair is added. */
+/* A stage is what a run takes without the other two; -1: none. */
 static const struct stage_row {
   int to;
   int from;
-  int second_to;
-  int second_from;
+  int other_from;
   bool is_java; /* nothing for a call that asks nothing of Java */
 } stage_rows[STAGES] = {
-    [STAGE_READ] = {CUT_READ, -1, -1, -1, false},
-    [STAGE_DECODE] = {CUT_DECODE, CUT_READ, -1, -1, false},
-    [STAGE_FRAME] = {CUT_FRAME, CUT_DECODE, -1, -1, false},
-    [STAGE_POLICY] = {CUT_NAMES, CUT_FRAME, CUT_VERDICT, CUT_RESOLVE, true},
-    [STAGE_RESOLVE] = {CUT_RESOLVE, CUT_NAMES, -1, -1, true},
-    [STAGE_CONVERT] = {CUT_INVOKE, CUT_VERDICT, -1, RUN_JNI, true},
-    [STAGE_JNI] = {RUN_JNI, -1, -1, -1, true},
-    [STAGE_WRITE] = {CUT_WRITE, CUT_INVOKE, -1, -1, false},
-    [STAGE_SERVE] = {CUT_NONE, CUT_WRITE, -1, -1, false},
-    [STAGE_WHOLE] = {CUT_NONE, -1, -1, -1, false},
-    [STAGE_FLOOR] = {RUN_JNI, -1, -1, -1, true},
+    [STAGE_READ] = {CUT_READ, -1, -1, false},
+    [STAGE_DECODE] = {CUT_DECODE, CUT_READ, -1, false},
+    [STAGE_FRAME] = {CUT_FRAME, CUT_DECODE, -1, false},
+    [STAGE_POLICY] = {CUT_VERDICT, CUT_RESOLVE, -1, true},
+    [STAGE_RESOLVE] = {CUT_RESOLVE, CUT_FRAME, -1, true},
+    [STAGE_CONVERT] = {CUT_INVOKE, CUT_VERDICT, RUN_JNI, true},
+    [STAGE_JNI] = {RUN_JNI, -1, -1, true},
+    [STAGE_WRITE] = {CUT_WRITE, CUT_INVOKE, -1, false},
+    [STAGE_SERVE] = {CUT_NONE, CUT_WRITE, -1, false},
+    [STAGE_WHOLE] = {CUT_NONE, -1, -1, false},
+    [STAGE_FLOOR] = {RUN_JNI, -1, -1, true},
 };
 
 /* One run's figures, a round each. */
@@ -141,8 +140,7 @@ static struct figure figure_of(const struct measurement *measurement, enum stage
   double by_round[MEASURE_ROUNDS_MAX] = {0};
   add(measurement, row.to, 1, by_round, &figure);
   add(measurement, row.from, -1, by_round, &figure);
-  add(measurement, row.second_to, 1, by_round, &figure);
-  add(measurement, row.second_from, -1, by_round, &figure);
+  add(measurement, row.other_from, -1, by_round, &figure);
   figure.median_ns = median_of(by_round, measurement->rounds);
   return figure;
 }

@@ -37,8 +37,10 @@ void stub_reset(struct stub_member *members, size_t count)
   atomic_store(&stub.tables, tables);
   stub.members = members;
   stub.member_count = count;
-  for (size_t i = 0; i < count; i++)
+  for (size_t i = 0; i < count; i++) {
+    members[i].was_resolved = false;
     memset(members[i].verdicts, 0, sizeof members[i].verdicts);
+  }
 }
 
 /* ---- threads ---- */
@@ -155,33 +157,56 @@ static struct text text_or(const char *string, struct text other)
   return string == NULL ? other : text_of(string);
 }
 
+static struct stub_member *member_of(const struct operation *operation)
+{
+  for (size_t i = 0; i < stub.member_count; i++) {
+    struct stub_member *member = &stub.members[i];
+    if (text_equal(operation->type, text_of(member->type)) &&
+        text_equal(operation->member, text_of(member->member)))
+      return member;
+  }
+  return NULL;
+}
+
+static void fill_target(struct stub_member *member, const struct operation *operation,
+                        struct jvm_target *target)
+{
+  struct text named = text_or(member->named, operation->type);
+  *target = (struct jvm_target){.record = (struct jvm_record *)(void *)member,
+                                .kind = member->kind,
+                                .modifiers = member->modifiers,
+                                .named_class = named,
+                                .declaring_class = text_or(member->declaring, named),
+                                .runtime_class = text_or(member->runtime, TEXT_ABSENT),
+                                .member = operation->member,
+                                .verdicts = member->verdicts};
+}
+
+bool jvm_find(const struct jvm_request *request, struct jvm_target *target)
+{
+  struct stub_member *member = member_of(request->operation);
+  if (member == NULL || !member->was_resolved)
+    return false;
+  fill_target(member, request->operation, target);
+  return true;
+}
+
 enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
                            struct outcome *outcome)
 {
-  const struct operation *operation = request->operation;
+  struct stub_member *member = member_of(request->operation);
   stub.resolved++;
-  for (size_t i = 0; i < stub.member_count; i++) {
-    struct stub_member *member = &stub.members[i];
-    if (!text_equal(operation->type, text_of(member->type)) ||
-        !text_equal(operation->member, text_of(member->member)))
-      continue;
-    struct text named = text_or(member->named, operation->type);
-    *target = (struct jvm_target){.record = (struct jvm_record *)(void *)member,
-                                  .kind = member->kind,
-                                  .modifiers = member->modifiers,
-                                  .named_class = named,
-                                  .declaring_class = text_or(member->declaring, named),
-                                  .runtime_class = text_or(member->runtime, TEXT_ABSENT),
-                                  .member = operation->member,
-                                  .verdicts = member->verdicts};
-    if (member->argument == NULL)
-      return JP_OK;
-    return request->guard->check(request->guard->context, JVM_STATIC_FIELD, text_of(member->argument),
-                                 TEXT("class"), request->arena, outcome);
+  if (member == NULL) {
+    outcome_fail(outcome, request->arena, FAILURE_NOT_FOUND, "java.lang.ClassNotFoundException", "%.*s",
+                 TEXT_ARGS(request->operation->type));
+    return JP_NOT_FOUND;
   }
-  outcome_fail(outcome, request->arena, FAILURE_NOT_FOUND, "java.lang.ClassNotFoundException", "%.*s",
-               TEXT_ARGS(operation->type));
-  return JP_NOT_FOUND;
+  fill_target(member, request->operation, target);
+  member->was_resolved = member->argument == NULL;
+  if (member->argument == NULL)
+    return JP_OK;
+  return request->guard->check(request->guard->context, JVM_STATIC_FIELD, text_of(member->argument),
+                               TEXT("class"), request->arena, outcome);
 }
 
 void jvm_invoke(const struct jvm_request *request, const struct jvm_target *target, struct outcome *outcome)

@@ -22,6 +22,7 @@ struct stub_member {
   const char *argument;   /* a class that an argument names; NULL: none */
   struct outcome outcome; /* what it comes to; a ref of 1 stands for a new object */
   uint64_t verdicts[OP_CHANNELS];
+  bool was_resolved; /* so that jvm_find finds it; never where there is an argument */
 };
 
 struct stub_jni {

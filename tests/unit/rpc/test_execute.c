@@ -265,6 +265,28 @@ static void test_a_new_policy_makes_kept_verdicts_stale(void **state)
   assert_runs(bench);
 }
 
+static void test_what_was_allowed_before_is_not_resolved_again(void **state)
+{
+  struct bench *bench = *state;
+  use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", channel: [WEBSOCKET_RPC], action: ALLOW}\n");
+  for (int i = 0; i < 3; i++) {
+    run(bench, OP_CALL, "a.Calc", "add");
+    assert_runs(bench);
+  }
+  assert_int_equal(stub.resolved, 1);
+  bench->channel = OP_CHANNEL_HTTP;
+  for (int i = 0; i < 2; i++) {
+    run(bench, OP_CALL, "a.Calc", "add");
+    assert_denied(bench, "RPC access denied: a.Calc.add via HTTP_RPC");
+  }
+  assert_int_equal(stub.resolved, 1); /* the names alone were enough */
+  bench->channel = OP_CHANNEL_WEBSOCKET;
+  use_policy(bench, "version: 1\ndefaultAction: ALLOW\n");
+  run(bench, OP_CALL, "a.Calc", "add");
+  assert_runs(bench);
+  assert_int_equal(stub.resolved, 2);
+}
+
 static void test_what_was_reached_is_told(void **state)
 {
   struct bench *bench = *state;
@@ -327,6 +349,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_arrays_of_primitives_are_allowed, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_channels_have_verdicts_of_their_own, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_new_policy_makes_kept_verdicts_stale, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_what_was_allowed_before_is_not_resolved_again, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_what_was_reached_is_told, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_logging_rules_write_a_line_an_operation, set_up, tear_down),
   };
