@@ -317,4 +317,6 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
                      .beside = target->record->named},
   };
   actions[target->record->action](&invocation);
+  request->thread->frame_is_empty =
+      target->record->is_plain && !invocation.records->has_references && outcome->kind != OUTCOME_ERROR;
 }

@@ -46,12 +46,12 @@ bool records_open(struct jvm_records *records, const struct operation *operation
 {
   size_t count = operation->arg_count;
   records->objects = records->few.objects;
-  records->key.arguments = records->few.arguments;
+  records->classes = records->few.classes;
   if (count > FEW_ARGUMENTS) {
     records->objects = arena_calloc(arena, count, sizeof(jobject));
-    records->key.arguments = arena_calloc(arena, count, sizeof *records->key.arguments);
+    records->classes = arena_calloc(arena, count, sizeof *records->classes);
   }
-  return records->objects != NULL && records->key.arguments != NULL;
+  return records->objects != NULL && records->classes != NULL;
 }
 
 /* A declared type says all that the value's own form could, but for a ref; kinds are told apart from it. */
@@ -72,47 +72,42 @@ static uint64_t mix(uint64_t hash, uint64_t word)
   return hash ^ hash >> 32;
 }
 
-void records_make_key(struct jvm_records *records, const struct operation *operation)
+static uint64_t hash_of(const struct jvm_records *records, const struct operation *operation)
 {
-  struct record_key *key = &records->key;
-  key->kind = operation->kind;
-  key->type = operation->type;
-  key->member = operation->member;
-  key->argument_count = operation->arg_count;
   uint64_t hash = mix(text_hash(operation->type), text_hash(operation->member));
-  hash = mix(hash, (uint64_t)key->receiver_class << 8 | (uint64_t)key->kind);
+  hash = mix(hash, (uint64_t)records->receiver_class << 8 | (uint64_t)operation->kind);
   for (size_t i = 0; i < operation->arg_count; i++) {
-    struct record_argument *argument = &key->arguments[i];
-    argument->type = operation->args[i].type;
-    argument->form = form_of(&operation->args[i]);
-    hash = mix(hash, (uint64_t)argument->class_id << 32 | argument->form);
-    if (argument->type.data != NULL)
-      hash = mix(hash, text_hash(argument->type));
+    const struct op_value *value = &operation->args[i];
+    hash = mix(hash, (uint64_t)records->classes[i] << 32 | form_of(value));
+    if (value->type.data != NULL)
+      hash = mix(hash, text_hash(value->type));
   }
-  key->hash = hash;
+  return hash;
 }
 
-static bool is_same_argument(const struct record_argument *a, const struct record_argument *b)
+/* Compared where the request has it: a copy would cost as much as all the rest. */
+static bool is_key_of(const struct record_key *key, const struct jvm_records *records,
+                      const struct operation *operation)
 {
-  return a->form == b->form && a->class_id == b->class_id && text_equal(a->type, b->type);
-}
-
-static bool is_same_key(const struct record_key *a, const struct record_key *b)
-{
-  if (a->hash != b->hash || a->kind != b->kind || a->receiver_class != b->receiver_class ||
-      a->argument_count != b->argument_count || !text_equal(a->type, b->type) ||
-      !text_equal(a->member, b->member))
+  if (key->hash != records->hash || key->kind != operation->kind ||
+      key->receiver_class != records->receiver_class || key->argument_count != operation->arg_count ||
+      !text_equal(key->type, operation->type) || !text_equal(key->member, operation->member))
     return false;
-  for (size_t i = 0; i < a->argument_count; i++)
-    if (!is_same_argument(&a->arguments[i], &b->arguments[i]))
+  for (size_t i = 0; i < key->argument_count; i++) {
+    const struct record_argument *argument = &key->arguments[i];
+    const struct op_value *value = &operation->args[i];
+    if (argument->form != form_of(value) || argument->class_id != records->classes[i] ||
+        !text_equal(argument->type, value->type))
       return false;
+  }
   return true;
 }
 
-struct jvm_record *records_find(const struct jvm_records *records)
+struct jvm_record *records_find(struct jvm_records *records, const struct operation *operation)
 {
-  struct jvm_record *record = records->buckets[records->key.hash % BUCKETS];
-  while (record != NULL && !is_same_key(&record->key, &records->key))
+  records->hash = hash_of(records, operation);
+  struct jvm_record *record = records->buckets[records->hash % BUCKETS];
+  while (record != NULL && !is_key_of(&record->key, records, operation))
     record = record->next;
   return record;
 }
@@ -131,53 +126,90 @@ static bool retire(struct jvm_records *records)
 }
 
 /* Of all texts of the key. */
-static size_t length_of_texts(const struct record_key *key)
+static size_t length_of_texts(const struct operation *operation)
 {
-  size_t length = key->type.len + key->member.len;
-  for (size_t i = 0; i < key->argument_count; i++)
-    length += key->arguments[i].type.len;
+  size_t length = operation->type.len + operation->member.len;
+  for (size_t i = 0; i < operation->arg_count; i++)
+    length += operation->args[i].type.len;
   return length;
 }
 
 /* What is kept must not grow with what a caller may send. */
-static bool is_short(const struct record_key *key)
+static bool is_short(const struct operation *operation)
 {
-  return key->argument_count <= RECORD_ARGUMENTS_MAX && length_of_texts(key) <= RECORD_TEXTS_MAX;
+  return operation->arg_count <= RECORD_ARGUMENTS_MAX && length_of_texts(operation) <= RECORD_TEXTS_MAX;
 }
 
 static struct text copy_text(char **at, struct text t)
 {
-  struct text copy = {t.data == NULL ? NULL : *at, t.len};
-  if (t.len > 0)
-    memcpy(*at, t.data, t.len);
+  if (t.data == NULL)
+    return TEXT_ABSENT;
+  struct text copy = {*at, t.len};
+  memcpy(*at, t.data, t.len);
   *at += t.len;
   return copy;
 }
 
-struct jvm_record *records_keep(struct jvm_records *records, struct jvm_record *record)
+/* The key's arguments, then its texts, from `memory` on. */
+static void fill_key(const struct jvm_records *records, const struct operation *operation, void *memory,
+                     struct record_key *key)
 {
-  const struct record_key *key = &records->key;
+  struct record_argument *arguments = memory;
+  char *at = (char *)(arguments + operation->arg_count);
+  *key = (struct record_key){.hash = records->hash,
+                             .receiver_class = records->receiver_class,
+                             .kind = operation->kind,
+                             .argument_count = operation->arg_count,
+                             .arguments = arguments};
+  key->type = copy_text(&at, operation->type);
+  key->member = copy_text(&at, operation->member);
+  for (size_t i = 0; i < operation->arg_count; i++) {
+    arguments[i].form = form_of(&operation->args[i]);
+    arguments[i].class_id = records->classes[i];
+    arguments[i].type = copy_text(&at, operation->args[i].type);
+  }
+}
+
+/* The actions that have no object on either side, where neither a parameter nor the result is one. */
+static bool is_plain(const struct jvm_record *record)
+{
+  char result = 'V';
+  switch (record->action) {
+  case RECORD_CALL_STATIC:
+    result = record->method->result.kind;
+    break;
+  case RECORD_GET_STATIC:
+    result = record->field->type.kind;
+    break;
+  case RECORD_PUT_STATIC:
+    break;
+  default:
+    return false;
+  }
+  bool plain = result != 'L' && !record->variable;
+  for (size_t i = 0; plain && i < record->plan_count; i++)
+    plain = record->plans[i].to->kind != 'L';
+  return plain;
+}
+
+struct jvm_record *records_keep(struct jvm_records *records, const struct operation *operation,
+                                struct jvm_record *record)
+{
   size_t plans_size = record->plan_count * sizeof *record->plans;
-  size_t arguments_size = key->argument_count * sizeof *key->arguments;
-  if (!is_short(key) || (records->count >= RECORDS_MAX && !retire(records)))
+  if (!is_short(operation) || (records->count >= RECORDS_MAX && !retire(records)))
     return record;
-  struct jvm_record *kept = malloc(sizeof *kept + plans_size + arguments_size + length_of_texts(key));
+  struct jvm_record *kept =
+      malloc(sizeof *kept + plans_size + operation->arg_count * sizeof(struct record_argument) +
+             length_of_texts(operation));
   if (kept == NULL)
     return record;
   *kept = *record;
   kept->plans = (struct argument_plan *)(void *)(kept + 1);
-  kept->key = *key;
-  kept->key.arguments = (struct record_argument *)(void *)((char *)kept->plans + plans_size);
-  char *at = (char *)kept->key.arguments + arguments_size;
   if (plans_size > 0)
     memcpy(kept->plans, record->plans, plans_size);
-  kept->key.type = copy_text(&at, key->type);
-  kept->key.member = copy_text(&at, key->member);
+  fill_key(records, operation, (char *)kept->plans + plans_size, &kept->key);
   kept->member = kept->key.member;
-  for (size_t i = 0; i < key->argument_count; i++) {
-    kept->key.arguments[i] = key->arguments[i];
-    kept->key.arguments[i].type = copy_text(&at, key->arguments[i].type);
-  }
+  kept->is_plain = is_plain(kept);
   struct jvm_record **bucket = &records->buckets[kept->key.hash % BUCKETS];
   kept->next = *bucket;
   *bucket = kept;

@@ -36,11 +36,12 @@ static enum jp_status take_receiver(const struct jvm_request *request, struct jv
 {
   const struct operation *operation = request->operation;
   records->receiver = NULL;
-  records->key.receiver_class = 0;
+  records->has_references = operation->has_instance;
+  records->receiver_class = 0;
   if (!operation->has_instance)
     return JP_OK;
   records->receiver =
-      jvm_objects_get(request->thread, request->objects, operation->instance, &records->key.receiver_class);
+      jvm_objects_get(request->thread, request->objects, operation->instance, &records->receiver_class);
   return records->receiver == NULL ? fail_unknown_ref(request, operation->instance, outcome) : JP_OK;
 }
 
@@ -56,11 +57,12 @@ static enum jp_status take_objects(const struct jvm_request *request, struct jvm
   for (size_t i = 0; status == JP_OK && i < operation->arg_count; i++) {
     const struct op_value *value = &operation->args[i];
     records->objects[i] = NULL;
-    records->key.arguments[i].class_id = 0;
+    records->classes[i] = 0;
     if (value->kind != OP_REF)
       continue;
+    records->has_references = true;
     records->objects[i] =
-        jvm_objects_get(request->thread, request->objects, value->ref, &records->key.arguments[i].class_id);
+        jvm_objects_get(request->thread, request->objects, value->ref, &records->classes[i]);
     if (records->objects[i] == NULL)
       status = fail_unknown_ref(request, value->ref, outcome);
   }
@@ -103,7 +105,8 @@ static bool resolve_member(struct resolution *resolution)
 static struct jvm_record *resolve_anew(const struct jvm_request *request, struct jvm_records *records,
                                        struct outcome *outcome)
 {
-  uint32_t receiver_class = records->key.receiver_class;
+  uint32_t receiver_class = records->receiver_class;
+  records->has_references = true;
   struct jvm_record *record = arena_calloc(request->arena, 1, sizeof *record);
   if (record == NULL) {
     (void)fail_memory(request, outcome);
@@ -131,7 +134,7 @@ static struct jvm_record *resolve_anew(const struct jvm_request *request, struct
     return NULL;
   if (!resolve_member(&resolution))
     return NULL;
-  return resolution.cacheable ? records_keep(records, record) : record;
+  return resolution.cacheable ? records_keep(records, request->operation, record) : record;
 }
 
 static void fill_target(struct jvm_record *record, struct jvm_target *target)
@@ -154,8 +157,7 @@ bool jvm_find(const struct jvm_request *request, struct jvm_target *target)
   struct jvm_records *records = records_of(request->thread);
   if (records == NULL || take_objects(request, records, &ignored) != JP_OK)
     return false;
-  records_make_key(records, request->operation);
-  struct jvm_record *record = records_find(records);
+  struct jvm_record *record = records_find(records, request->operation);
   if (record == NULL)
     return false;
   fill_target(record, target);
@@ -171,8 +173,7 @@ enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target 
   enum jp_status status = take_objects(request, records, outcome);
   if (status != JP_OK)
     return status;
-  records_make_key(records, request->operation);
-  struct jvm_record *record = records_find(records);
+  struct jvm_record *record = records_find(records, request->operation);
   if (record == NULL)
     record = resolve_anew(request, records, outcome);
   if (record == NULL)

@@ -24,8 +24,16 @@ void jvm_thread_init(struct jvm_thread *thread, struct jvm *jvm, JNIEnv *env, jo
   *thread = (struct jvm_thread){.env = env, .jvm = jvm, .jvmti = jvm->jvmti, .java_thread = java_thread};
 }
 
+static void drop_frame(struct jvm_thread *thread)
+{
+  if (thread->has_frame)
+    (*thread->env)->PopLocalFrame(thread->env, NULL);
+  thread->has_frame = false;
+}
+
 void jvm_thread_fini(struct jvm_thread *thread)
 {
+  drop_frame(thread);
   if (thread->records_destroy != NULL)
     thread->records_destroy(thread);
   (*thread->env)->DeleteGlobalRef(thread->env, thread->java_thread);
@@ -61,17 +69,20 @@ static void restore_thread(struct jvm_thread *thread)
 
 enum jp_status jvm_request_begin(struct jvm_thread *thread)
 {
-  if ((*thread->env)->PushLocalFrame(thread->env, REQUEST_REFERENCES) != 0) {
+  if (!thread->has_frame && (*thread->env)->PushLocalFrame(thread->env, REQUEST_REFERENCES) != 0) {
     (*thread->env)->ExceptionClear(thread->env);
     return JP_NO_MEMORY;
   }
+  thread->has_frame = true;
+  thread->frame_is_empty = false;
   restore_thread(thread);
   return JP_OK;
 }
 
 void jvm_request_end(struct jvm_thread *thread)
 {
-  (*thread->env)->PopLocalFrame(thread->env, NULL);
+  if (!thread->frame_is_empty)
+    drop_frame(thread);
   if (thread->unit_capacity > UNITS_KEPT) {
     free(thread->units);
     thread->units = NULL;

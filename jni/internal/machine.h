@@ -42,6 +42,9 @@ struct jvm_thread {
   jvmtiEnv *jvmti;
   jobject java_thread; /* global; JVMTI may be asked about it from other threads */
 
+  bool has_frame;      /* of local references; kept for the next request where this one left it empty */
+  bool frame_is_empty; /* said of the request in hand, by jvm_invoke */
+
   uint16_t *units; /* jvm_thread_units: scratch for strings on their way across */
   size_t unit_capacity;
 

@@ -62,6 +62,8 @@ struct jvm_record {
   const char *refusal_type;
   const char *refusal;
 
+  bool is_plain; /* of a record that is kept: running it makes no local reference, but for a ref's and an
+                    exception's */
   bool variable; /* the arguments from the method's last parameter on are gathered into an array */
   size_t plan_count;
   struct argument_plan *plans;
@@ -71,14 +73,17 @@ struct jvm_record {
 /* The operation in hand, on its way from jvm_resolve to jvm_invoke; what it points to is in the arena, or in
  * `few` where there are few arguments. */
 struct jvm_records {
-  uint64_t epoch;   /* of the session's objects, when the operation began */
-  jobject receiver; /* local; NULL: there is none */
-  jobject *objects; /* local: of each argument that is an OP_REF; NULL for the others */
-  struct record_key key;
+  uint64_t epoch;          /* of the session's objects, when the operation began */
+  jobject receiver;        /* local; NULL: there is none */
+  uint32_t receiver_class; /* its class id; 0: there is none */
+  jobject *objects;        /* local: of each argument that is an OP_REF; NULL for the others */
+  uint32_t *classes;       /* their class ids; 0 for the others */
+  uint64_t hash;           /* of the key, when it was looked for */
+  bool has_references;     /* resolving made local ones */
 
   struct {
     jobject objects[FEW_ARGUMENTS];
-    struct record_argument arguments[FEW_ARGUMENTS];
+    uint32_t classes[FEW_ARGUMENTS];
     jvalue values[FEW_ARGUMENTS];
   } few;
 
@@ -92,15 +97,14 @@ struct jvm_records *records_of(struct jvm_thread *thread);
 
 /* Makes room for what is known of each of the operation's arguments; false: memory is short. */
 bool records_open(struct jvm_records *records, const struct operation *operation, struct arena *arena);
-/* Completes the key in hand: key.receiver_class is set, and the class_id of each OP_REF among the arguments.
- */
-void records_make_key(struct jvm_records *records, const struct operation *operation);
-/* NULL: there is none for the key in hand. */
-struct jvm_record *records_find(const struct jvm_records *records);
+/* The operation's record; receiver_class and classes are set. NULL: there is none. */
+struct jvm_record *records_find(struct jvm_records *records, const struct operation *operation);
 /*
- * Keeps a copy of the record under the key in hand, and gives the copy. Where the key is too large
- * (RECORD_TEXTS_MAX, RECORD_ARGUMENTS_MAX) or memory is short, gives the record itself.
+ * Keeps a copy of the record for the operation, which records_find has looked for, and gives the copy. Where
+ * the key would be too large (RECORD_TEXTS_MAX, RECORD_ARGUMENTS_MAX) or memory is short, gives the record
+ * itself.
  */
-struct jvm_record *records_keep(struct jvm_records *records, struct jvm_record *record);
+struct jvm_record *records_keep(struct jvm_records *records, const struct operation *operation,
+                                struct jvm_record *record);
 
 #endif
