@@ -19,7 +19,8 @@ NAME = "load"
 WHAT = "calls a second and latencies over every transport, beside the floors"
 
 SHAPES = ((1, 1), (1, 64), (16, 1), (16, 16), (256, 1))
-WORKLOADS = ("add", "ping", "instance", "echo", "get", "put", "new-delete", "list", "throw", "ints", "batch", "base64")
+WORKLOADS = ("add", "add-anew", "ping", "instance", "echo", "get", "put", "new-delete", "list", "throw", "ints", "batch",
+             "base64")
 # Those whose messages fill a core without being many in flight, and how many times fewer calls warm them up.
 LARGE = {"ints": 10, "batch": 20, "base64": 100}
 # Where anything but `add` is measured with calls in flight, unless --full asks for all.

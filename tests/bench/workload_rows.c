@@ -24,17 +24,20 @@
 #define NEW_CALCULATOR REQUEST("new", "\"type\":\"" CALCULATOR "\"")
 #define NEW_FIELDS     REQUEST("new", "\"type\":\"fixtures.Fields\"")
 #define FIELDS_MADE    OBJECT("$i", REF_RESULT("fixtures.Fields", "$o"))
-#define ADD(id)                                                                                              \
+#define ADD_CALL       METHOD("call", CALL(CALCULATOR, "add", TYPED("int", "$a") "," TYPED("int", "$b")))
+#define ADD(id, more)                                                                                        \
   {                                                                                                          \
-    OBJECT(id, METHOD("call", CALL(CALCULATOR, "add", TYPED("int", "$a") "," TYPED("int", "$b")))),          \
-        OBJECT(id, VALUE_RESULT("int", "$s"))                                                                \
+    OBJECT(id, ADD_CALL more), OBJECT(id, VALUE_RESULT("int", "$s"))                                         \
   }
 
 const struct workload_row workload_rows[] = {
     {.name = "ping",
      .what = "control ping: no Java",
      .steps = {{REQUEST("control", "\"method\":\"ping\""), OBJECT("$i", VOID_RESULT)}}},
-    {.name = "add", .what = "static int add(int, int)", .steps = {ADD("$i")}},
+    {.name = "add", .what = "static int add(int, int)", .steps = {ADD("$i", "")}},
+    {.name = "add-anew",
+     .what = "add, with an unknown member of a new name each time: no text comes twice",
+     .steps = {ADD("$i", ",\"name-$i\":0")}},
     {.name = "instance",
      .what = "int accumulate(int) on an object of the session",
      .setup = {NEW_CALCULATOR, OBJECT("$i", REF_RESULT(CALCULATOR, "$o"))},
@@ -83,7 +86,7 @@ const struct workload_row workload_rows[] = {
      .steps = {{REQUEST("call", CALL("fixtures.Throwables", "plain", "\"no luck\"")),
                 OBJECT("$i", THROWN("java.lang.IllegalStateException", "no luck",
                                     "\"fixtures.Throwables.plain(Throwables.java:$t)\""))}}},
-    {.name = "batch", .what = "100 times add, one batch", .batch = 100, .steps = {ADD("\"$i-$k\"")}},
+    {.name = "batch", .what = "100 times add, one batch", .batch = 100, .steps = {ADD("\"$i-$k\"", "")}},
 };
 
 const unsigned workload_row_count = sizeof(workload_rows) / sizeof(workload_rows[0]);
