@@ -87,6 +87,9 @@ static enum jp_status no_memory(struct jp_error *error)
 
 static enum jp_status intern(struct builder *builder, struct text t, uint32_t *id, struct jp_error *error)
 {
+  *id = 0;
+  if (t.len == 0)
+    return JP_OK; /* nearly every signature */
   enum jp_status status = string_pool_intern(builder->strings, t, id);
   if (status == JP_LIMIT)
     return jp_fail(error, status, "the names on the class path are longer than 4 GiB");
@@ -174,11 +177,27 @@ static enum jp_status add_field(struct builder *builder, const struct class_memb
   return JP_OK;
 }
 
+/* The names of a JDK are more than the caches hold: a miss is waited for while members before it are added.
+ */
+static void expect_member(const struct builder *builder, const struct class_member *members, size_t count,
+                          size_t index)
+{
+  enum { AHEAD = 4 };
+  if (index + AHEAD >= count)
+    return;
+  const struct class_member *member = &members[index + AHEAD];
+  string_pool_expect(builder->strings, member->name);
+  string_pool_expect(builder->strings, member->descriptor);
+  if (member->signature.len > 0)
+    string_pool_expect(builder->strings, member->signature);
+}
+
 static enum jp_status add_members(struct builder *builder, const struct class_file *file,
                                   struct catalog_class *class, struct jp_error *error)
 {
   class->first_field = (uint32_t)builder->fields.count;
   for (size_t i = 0; i < file->field_count; i++) {
+    expect_member(builder, file->fields, file->field_count, i);
     enum jp_status status = add_field(builder, &file->fields[i], error);
     if (status != JP_OK)
       return status;
@@ -186,6 +205,7 @@ static enum jp_status add_members(struct builder *builder, const struct class_fi
   class->field_count = (uint16_t)file->field_count;
   class->first_method = (uint32_t)builder->methods.count;
   for (size_t i = 0; i < file->method_count; i++) {
+    expect_member(builder, file->methods, file->method_count, i);
     if (text_equal(file->methods[i].name, TEXT("<clinit>")))
       continue;
     enum jp_status status = add_method(builder, &file->methods[i], error);

@@ -79,9 +79,19 @@ static struct slot *find_slot(struct string_pool *pool, struct text t, uint32_t 
   }
 }
 
+static uint32_t hash_of(struct text t)
+{
+  return (uint32_t)(text_hash(t) >> 16);
+}
+
+void string_pool_expect(const struct string_pool *pool, struct text t)
+{
+  __builtin_prefetch(&pool->slots[hash_of(t) & (pool->slot_count - 1)]);
+}
+
 enum jp_status string_pool_intern(struct string_pool *pool, struct text t, uint32_t *id)
 {
-  uint32_t hash = (uint32_t)(text_hash(t) >> 16);
+  uint32_t hash = hash_of(t);
   struct slot *slot = find_slot(pool, t, hash);
   if (slot->id_plus_one != 0) {
     *id = slot->id_plus_one - 1;

@@ -15,6 +15,8 @@ struct string_pool *string_pool_create(void); /* NULL: no memory. Caller frees w
 void string_pool_destroy(struct string_pool *pool);
 /* The id of a copy of t. JP_NO_MEMORY; JP_LIMIT: more than 4 GiB of text. */
 enum jp_status string_pool_intern(struct string_pool *pool, struct text t, uint32_t *id) JP_MUST_CHECK;
+/* Fetches what interning t will look at first; for texts that are interned a little later. */
+void string_pool_expect(const struct string_pool *pool, struct text t);
 /* Ends interning and gives back what only that needed. */
 void string_pool_seal(struct string_pool *pool);
 
