@@ -1,5 +1,6 @@
 #include "base/base64.h"
 #include "rpc/json_value.h"
+#include "json/integers.h"
 #include "json/number.h"
 
 #include <math.h>
@@ -226,8 +227,35 @@ static void set_path(struct array_reader *reader, size_t index)
     reader->path[reader->level] = index;
 }
 
+static void fill_packed(struct op_value *value, char element, const void *data, size_t count)
+{
+  value->kind = OP_PACKED;
+  value->packed.data = data;
+  value->packed.count = count;
+  value->packed.element = element;
+}
+
+/* Whole numbers and nothing else, as nearly all long arrays are; the text decides it before it is walked.
+ * False: each element has to be looked at by itself, also where one is wrong. */
+static bool read_integers(struct array_reader *reader, struct json_value json, struct op_value *value)
+{
+  const struct element_rule *rule = reader->rule;
+  bool is_integral = rule->min < rule->max;
+  if (!is_integral || json.span.data[1] == ']')
+    return false;
+  size_t most = json_integers_most(json.span);
+  void *data = arena_alloc(reader->decoder->arena, most * op_packed_size(rule->element));
+  const struct json_integers_form form = {op_packed_size(rule->element), rule->min, rule->max};
+  if (data == NULL || !json_integers_read(json.span, &form, data))
+    return false;
+  fill_packed(value, rule->element, data, most);
+  return true;
+}
+
 static enum jp_status read_packed(struct array_reader *reader, struct json_value json, struct op_value *value)
 {
+  if (read_integers(reader, json, value))
+    return JP_OK;
   size_t count = json_count(json);
   size_t size = op_packed_size(reader->type->base);
   char *data = arena_alloc(reader->decoder->arena, count * size);
@@ -243,10 +271,7 @@ static enum jp_status read_packed(struct array_reader *reader, struct json_value
       return fail_element(reader, element, fit);
     }
   }
-  value->kind = OP_PACKED;
-  value->packed.data = data;
-  value->packed.count = count;
-  value->packed.element = reader->type->base;
+  fill_packed(value, reader->type->base, data, count);
   return JP_OK;
 }
 

@@ -1,0 +1,28 @@
+#ifndef JPEER_JSON_INTEGERS_H
+#define JPEER_JSON_INTEGERS_H
+/*
+ * Arrays of whole numbers, read straight from validated text, eight digits at a time. What is anything else
+ * (text, null, a fraction, an exponent, a suffix, a number of more than 18 digits or out of range) is not for
+ * these functions, which then say false. Pure, any thread.
+ */
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct json_integers_form {
+  size_t size; /* bytes of an element: 1, 2, 4 or 8 */
+  int64_t min;
+  int64_t max;
+};
+
+/* How many elements an array of numbers has, by its commas; where it holds anything else, more than there
+ * are. The span is that of a non-empty array. */
+size_t json_integers_most(struct text span);
+
+/* Writes the elements of a non-empty array to out, which has room for json_integers_most, in the machine's
+ * order. */
+bool json_integers_read(struct text span, const struct json_integers_form *form, void *out);
+
+#endif
