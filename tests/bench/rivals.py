@@ -31,6 +31,7 @@ CLASSES = BUILD / "bench/rivals"
 WARM_SECONDS = 2
 WARM_WITHOUT_GAIN = 3
 WARM_RUNS_MAX = 12
+STOP_SECONDS = 20
 
 GRPC = "1.77.0"
 GRPC_LIBRARIES = tuple(f"io.grpc:grpc-{part}:{GRPC}" for part in ("netty-shaded", "api", "core", "stub", "util",
@@ -72,14 +73,14 @@ NAMES = tuple(rival.name for rival in RIVALS)
 TRANSPORTS = {"ws": "WebSocket", "http": "HTTP"}
 
 
-class Absent(Exception):
-    """A library could not be fetched."""
+class LeftOut(Exception):
+    """A library could not be fetched, or the rival failed."""
 
 
 def fetched(coordinates):
     done = subprocess.run([ROOT / "tools/fetch-jar", coordinates], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise Absent((done.stderr.strip().splitlines() or [coordinates])[-1])
+        raise LeftOut((done.stderr.strip().splitlines() or [coordinates])[-1])
     return done.stdout.strip()
 
 
@@ -118,10 +119,16 @@ class Program:
         return self
 
     def __exit__(self, kind, value, trace):
-        self.process.stdin.close()
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
         self.process.stdout.close()
-        if self.process.wait() != 0 and kind is None:
-            raise SystemExit(f"{self.process.args}: did not end well")
+        try:
+            status = self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            status = self.process.wait()
+        if status != 0 and kind is None:
+            raise SystemExit(f"{self.process.args}: ended with {status}")
 
 
 class Running:
@@ -156,12 +163,15 @@ class Running:
             self.client.move(client_core)
 
     def run(self, workload, connections, in_flight, warm_up, seconds):
-        """The figures, as the generator tells them."""
-        if not self.client:
-            return run_load(self.address, self.server.pid, self.rival.workloads[workload], connections, in_flight,
-                            self.client_core, warm_up=warm_up, seconds=seconds)
-        self.client.ask(f"{connections} {in_flight} {warm_up} {seconds}")
-        return json.loads(self.client.await_line("{"))
+        """The figures, as the generator tells them. What a rival does must not end a long run."""
+        try:
+            if not self.client:
+                return run_load(self.address, self.server.pid, self.rival.workloads[workload], connections, in_flight,
+                                self.client_core, warm_up=warm_up, seconds=seconds)
+            self.client.ask(f"{connections} {in_flight} {warm_up} {seconds}")
+            return json.loads(self.client.await_line("{"))
+        except (OSError, SystemExit) as failure:
+            raise LeftOut(f"{workload} {shape_name(connections, in_flight)}: {failure}") from failure
 
 
 class RunningPeer:
@@ -241,8 +251,8 @@ def measure(options):
             if rival.name in options.rivals:
                 try:
                     yield from measure_rival(rival, peer, places, options)
-                except Absent as absent:
-                    print(f"{rival.name} is left out: {absent}", file=sys.stderr)
+                except LeftOut as why:
+                    print(f"{rival.name} is left out: {why}", file=sys.stderr)
 
 
 def smoke():
