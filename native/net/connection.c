@@ -251,23 +251,19 @@ static enum step next_step(struct connection *connection, struct crew_member *me
   }
 }
 
-/* True where the turn must end. Where nobody else waits, the next one begins: what was answered is sent first
- * if there is more to do, so that the client has something to do meanwhile, or if it has waited long enough.
- */
+/* A turn is over: true where it must end. Where nobody else waits, the next one begins: what was answered is
+ * sent first if there is more to do, so that the client has something to do meanwhile, or if it has waited
+ * long enough. */
 static bool must_end(struct connection *connection, struct crew_member *member, struct crew_turn *turn)
 {
-  if (!crew_turn_is_over(turn))
-    return false;
   if (crew_is_wanted(member))
     return true;
   bool is_late = crew_turn_renew(turn);
-  if (is_late || connection_input(connection).len > 0) {
-    connection_flush(connection);
-    if (connection_unsent(connection) > 0 || connection->is_broken)
-      return true;
-  }
+  if (!is_late && connection_input(connection).len == 0)
+    return false;
+  connection_flush(connection);
   connection->is_drained = false;
-  return false;
+  return connection_unsent(connection) > 0 || connection->is_broken;
 }
 
 /* How a turn that must end leaves the connection: one with nothing at hand need not come by again for it.
@@ -307,12 +303,12 @@ static enum step run(struct connection *connection, struct crew_member *member)
     case STEP_AGAIN:
       break;
     case STEP_SERVED:
-      if (must_end(connection, member, &turn))
+      if (crew_turn_is_over(&turn) && must_end(connection, member, &turn))
         return rest(connection);
       break;
     case STEP_NEEDS_INPUT:
       if (receive(connection) || stay(connection, member)) {
-        if (must_end(connection, member, &turn))
+        if (crew_turn_is_late(&turn) && must_end(connection, member, &turn))
           return STEP_SERVED;
       } else if (!connection->is_broken) {
         return connection->at_end && connection->protocol != PROTOCOL_LINGER ? STEP_ENDS : STEP_NEEDS_INPUT;

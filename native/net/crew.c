@@ -391,9 +391,14 @@ void crew_turn_begin(struct crew_turn *turn)
   turn->ends_ns = clock_now_ns() + CREW_TURN_NS;
 }
 
+bool crew_turn_is_late(const struct crew_turn *turn)
+{
+  return clock_now_ns() >= turn->ends_ns;
+}
+
 bool crew_turn_is_over(struct crew_turn *turn)
 {
-  return ++turn->messages >= CREW_TURN_MESSAGES || clock_now_ns() >= turn->ends_ns;
+  return ++turn->messages >= CREW_TURN_MESSAGES || crew_turn_is_late(turn);
 }
 
 bool crew_turn_renew(struct crew_turn *turn)

@@ -120,6 +120,8 @@ struct crew_turn {
 void crew_turn_begin(struct crew_turn *turn);
 /* Counts a message; true when the turn must end after it. */
 bool crew_turn_is_over(struct crew_turn *turn);
+/* True when its time is over, whatever it has served. */
+bool crew_turn_is_late(const struct crew_turn *turn);
 /* The next turn, where nobody waits for the end of this one; true where it was over for its time, so that
  * what it has answered must not wait any longer. */
 bool crew_turn_renew(struct crew_turn *turn);

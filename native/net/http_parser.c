@@ -4,23 +4,23 @@
 #include <string.h>
 
 static const struct {
-  const char *name;
+  struct text name;
   enum http_field field;
 } FIELDS[] = {
-    {"host", HTTP_FIELD_HOST},
-    {"content-length", HTTP_FIELD_CONTENT_LENGTH},
-    {"transfer-encoding", HTTP_FIELD_TRANSFER_ENCODING},
-    {"content-type", HTTP_FIELD_CONTENT_TYPE},
-    {"content-encoding", HTTP_FIELD_CONTENT_ENCODING},
-    {"expect", HTTP_FIELD_EXPECT},
-    {"origin", HTTP_FIELD_ORIGIN},
-    {"peer-id", HTTP_FIELD_PEER_ID},
-    {"sec-websocket-key", HTTP_FIELD_WS_KEY},
-    {"sec-websocket-version", HTTP_FIELD_WS_VERSION},
-    {"connection", HTTP_FIELD_CONNECTION},
-    {"upgrade", HTTP_FIELD_UPGRADE},
-    {"accept", HTTP_FIELD_ACCEPT},
-    {"sec-fetch-site", HTTP_FIELD_SEC_FETCH_SITE},
+    {TEXT("host"), HTTP_FIELD_HOST},
+    {TEXT("content-length"), HTTP_FIELD_CONTENT_LENGTH},
+    {TEXT("transfer-encoding"), HTTP_FIELD_TRANSFER_ENCODING},
+    {TEXT("content-type"), HTTP_FIELD_CONTENT_TYPE},
+    {TEXT("content-encoding"), HTTP_FIELD_CONTENT_ENCODING},
+    {TEXT("expect"), HTTP_FIELD_EXPECT},
+    {TEXT("origin"), HTTP_FIELD_ORIGIN},
+    {TEXT("peer-id"), HTTP_FIELD_PEER_ID},
+    {TEXT("sec-websocket-key"), HTTP_FIELD_WS_KEY},
+    {TEXT("sec-websocket-version"), HTTP_FIELD_WS_VERSION},
+    {TEXT("connection"), HTTP_FIELD_CONNECTION},
+    {TEXT("upgrade"), HTTP_FIELD_UPGRADE},
+    {TEXT("accept"), HTTP_FIELD_ACCEPT},
+    {TEXT("sec-fetch-site"), HTTP_FIELD_SEC_FETCH_SITE},
 };
 
 static int refuse(struct http_parser *parser, int status, const char *reason)
@@ -89,7 +89,7 @@ static int on_value_complete(llhttp_t *llhttp)
   struct text value = parser->value.data == NULL ? TEXT("") : trim(parser->value);
   parser->name = parser->value = TEXT_ABSENT;
   for (size_t i = 0; request != NULL && i < sizeof FIELDS / sizeof FIELDS[0]; i++) {
-    if (!text_equal_ignore_case(name, text_of(FIELDS[i].name)))
+    if (name.len != FIELDS[i].name.len || !text_equal_ignore_case(name, FIELDS[i].name))
       continue;
     struct text *field = &request->fields[FIELDS[i].field];
     if (field->data == NULL)
@@ -183,10 +183,17 @@ static size_t count_empty_lines(struct text input)
   return skipped;
 }
 
+/* RFC 9110, 5.6.2 */
+static const bool IS_TOKEN_CHAR[256] = {
+    ['0' ... '9'] = true, ['A' ... 'Z'] = true, ['a' ... 'z'] = true, ['!'] = true,  ['#'] = true,
+    ['$'] = true,         ['%'] = true,         ['&'] = true,         ['\''] = true, ['*'] = true,
+    ['+'] = true,         ['-'] = true,         ['.'] = true,         ['^'] = true,  ['_'] = true,
+    ['`'] = true,         ['|'] = true,         ['~'] = true,
+};
+
 static bool is_token_char(unsigned char c)
 {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
+  return IS_TOKEN_CHAR[c];
 }
 
 /* A field line without its CR LF: a name of token characters right before the colon (RFC 9112, 5.1). */

@@ -3,7 +3,8 @@
 /*
  * WebSocket frames (RFC 6455, 5) over wslay, as a server sees them: bytes in, events out; events in, bytes
  * out. No sockets and no clock here. wslay splits and unmasks frames and checks their lengths; what it leaves
- * to its user is checked here: masks, reserved bits, opcodes, the order of fragments, UTF-8, close codes.
+ * to its user is checked here: masks, reserved bits, opcodes, the order of fragments, UTF-8, close codes. A
+ * text message that is one frame and lies in the input as a whole does not go through wslay.
  *
  * One owner, one thread at a time.
  */
