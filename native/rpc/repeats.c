@@ -31,6 +31,8 @@ static size_t hole_length(const struct rpc_hole *hole, struct text rest)
 static bool fits(const struct rpc_shape *shape, struct text rest, struct filling *filling)
 {
   size_t at = 0;
+  if (shape->length == 0) /* its holes may be those of a message that could not be kept */
+    return false;
   for (size_t i = 0; i < shape->hole_count; i++) {
     const struct rpc_hole *hole = &shape->holes[i];
     if (!take_text(&rest, shape->text + at, hole->at - at))
@@ -42,7 +44,7 @@ static bool fits(const struct rpc_shape *shape, struct text rest, struct filling
     filling->spans[i] = (struct text){rest.data, length};
     rest = text_slice(rest, length, rest.len);
   }
-  return shape->length > 0 && rest.len == shape->length - at && take_text(&rest, shape->text + at, rest.len);
+  return rest.len == shape->length - at && take_text(&rest, shape->text + at, rest.len);
 }
 
 static bool fill_argument(struct op_value *arg, struct json_value value)

@@ -185,6 +185,27 @@ static void recovers_after_many_misses(void **state)
   test_free(repeats);
 }
 
+/* What could not be kept leaves a hole far behind the text's end; nothing is compared up to there. */
+static void forgets_what_it_could_not_keep(void **state)
+{
+  (void)state;
+  static const char rest[] = ON("1");
+  struct rpc_repeats *repeats = test_calloc(1, sizeof *repeats);
+  struct buffer shown;
+  struct buffer message;
+  buffer_init(&shown);
+  buffer_init(&message);
+  buffer_append_char(&message, '{');
+  for (size_t i = 0; i < 2 * sizeof *repeats; i++)
+    buffer_append_char(&message, ' ');
+  buffer_append(&message, rest + 1, sizeof rest - 2);
+  for (unsigned i = 0; i < 2 * RPC_SHAPES; i++)
+    assert_int_equal(read_twice(repeats, buffer_text(&message), &shown), READ_IN_FULL);
+  buffer_fini(&message);
+  buffer_fini(&shown);
+  test_free(repeats);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -192,6 +213,7 @@ int main(void)
       cmocka_unit_test(keeps_as_many_as_it_has_room_for),
       cmocka_unit_test(passes_over_long_texts),
       cmocka_unit_test(recovers_after_many_misses),
+      cmocka_unit_test(forgets_what_it_could_not_keep),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
