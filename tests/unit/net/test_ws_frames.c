@@ -251,6 +251,42 @@ static void lengths_are_as_short_as_can_be(void **state)
   }
 }
 
+/* With all that it announces, it could be taken for a frame. */
+static void a_whole_frame_may_not_be_too_long_in_its_head(void **state)
+{
+  (void)state;
+  char payload[125];
+  memset(payload, 'x', sizeof payload);
+  struct buffer bytes;
+  buffer_init(&bytes);
+  BUFFER_LITERAL(&bytes, "\x81\xfe\x00\x7d\0\0\0\0");
+  buffer_append(&bytes, payload, sizeof payload);
+  check("125 in 16 bits", &bytes, bytes.len, "failed:1002 ");
+  check("125 in 16 bits", &bytes, 1, "failed:1002 ");
+  buffer_fini(&bytes);
+}
+
+static void texts_of_every_length_are_unmasked(void **state)
+{
+  (void)state;
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789ABCD";
+  for (size_t length = 0; length < sizeof letters; length++) {
+    struct buffer bytes;
+    struct buffer events;
+    buffer_init(&bytes);
+    buffer_init(&events);
+    for (int i = 0; i < 2; i++) {
+      put_frame(&bytes, FIN | WS_TEXT, true, letters, length);
+      buffer_printf(&events, "text:%.*s ", (int)length, letters);
+    }
+    buffer_append_char(&events, '\0');
+    check("text", &bytes, bytes.len, events.data);
+    check("text", &bytes, 5, events.data);
+    buffer_fini(&bytes);
+    buffer_fini(&events);
+  }
+}
+
 static void large_messages_are_whole(void **state)
 {
   (void)state;
@@ -351,6 +387,8 @@ int main(void)
       cmocka_unit_test(samples_give_their_events),
       cmocka_unit_test(frames_must_be_masked),
       cmocka_unit_test(lengths_are_as_short_as_can_be),
+      cmocka_unit_test(a_whole_frame_may_not_be_too_long_in_its_head),
+      cmocka_unit_test(texts_of_every_length_are_unmasked),
       cmocka_unit_test(large_messages_are_whole),
       cmocka_unit_test(a_message_that_is_too_long_fails_before_it_is_whole),
       cmocka_unit_test(a_decoder_is_clean_between_frames_only),
