@@ -2,26 +2,23 @@
 
 #include <limits.h>
 
-enum { ELLIPSIS = 3 };
+enum { ELLIPSIS = 3, UNIT_BYTES_MAX = 3, SMALL = 4096 };
 
 jstring jvm_string_new(struct jvm_thread *thread, struct text t)
 {
-  size_t count = text_utf16_length(t);
-  uint16_t *units = count > INT_MAX ? NULL : jvm_thread_units(thread, count);
+  /* Of a small text the room that it can need at most is cheaper than to count what it needs. */
+  size_t room = t.len <= SMALL ? t.len : text_utf16_length(t);
+  uint16_t *units = room > INT_MAX ? NULL : jvm_thread_units(thread, room);
   if (units == NULL)
     return NULL;
-  text_to_utf16(t, units);
-  return (*thread->env)->NewString(thread->env, units, (jsize)count);
+  return (*thread->env)->NewString(thread->env, units, (jsize)text_to_utf16(t, units));
 }
 
 static struct text text_of_units(const uint16_t *units, size_t count, struct arena *arena)
 {
-  size_t length = text_wtf8_length(units, count);
-  char *bytes = arena_alloc(arena, length);
-  if (bytes == NULL)
-    return TEXT_ABSENT;
-  text_from_utf16(units, count, bytes);
-  return (struct text){bytes, length};
+  size_t room = count * UNIT_BYTES_MAX <= SMALL ? count * UNIT_BYTES_MAX : text_wtf8_length(units, count);
+  char *bytes = arena_alloc(arena, room);
+  return bytes == NULL ? TEXT_ABSENT : (struct text){bytes, text_from_utf16(units, count, bytes)};
 }
 
 struct text jvm_string_get(struct jvm_thread *thread, jstring string, struct arena *arena)

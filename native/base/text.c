@@ -123,27 +123,53 @@ size_t text_utf16_length(struct text t)
   return units;
 }
 
-void text_to_utf16(struct text t, uint16_t *out)
+enum { RUN = 8 }; /* bytes that are looked at in one go */
+
+/* Most text is ASCII for long stretches. */
+static bool is_ascii_run(const unsigned char *p)
+{
+  uint64_t word;
+  memcpy(&word, p, sizeof word);
+  return (word & 0x8080808080808080u) == 0;
+}
+
+/* One character that is not ASCII. */
+static const unsigned char *read_character(const unsigned char *p, uint16_t **out)
+{
+  if (p[0] < 0xE0) {
+    *(*out)++ = (uint16_t)((p[0] & 0x1F) << 6 | (p[1] & 0x3F));
+    return p + 2;
+  }
+  if (p[0] < 0xF0) {
+    *(*out)++ = (uint16_t)((p[0] & 0x0F) << 12 | (p[1] & 0x3F) << 6 | (p[2] & 0x3F));
+    return p + 3;
+  }
+  uint32_t c = (uint32_t)((p[0] & 0x07) << 18 | (p[1] & 0x3F) << 12 | (p[2] & 0x3F) << 6 | (p[3] & 0x3F));
+  c -= 0x10000;
+  *(*out)++ = (uint16_t)(0xD800 | c >> 10);
+  *(*out)++ = (uint16_t)(0xDC00 | (c & 0x3FF));
+  return p + 4;
+}
+
+size_t text_to_utf16(struct text t, uint16_t *out)
 {
   const unsigned char *p = (const unsigned char *)t.data;
   const unsigned char *end = p + t.len;
+  uint16_t *begin = out;
   while (p < end) {
-    if (p[0] < 0x80) {
-      *out++ = *p++;
-    } else if (p[0] < 0xE0) {
-      *out++ = (uint16_t)((p[0] & 0x1F) << 6 | (p[1] & 0x3F));
-      p += 2;
-    } else if (p[0] < 0xF0) {
-      *out++ = (uint16_t)((p[0] & 0x0F) << 12 | (p[1] & 0x3F) << 6 | (p[2] & 0x3F));
-      p += 3;
-    } else {
-      uint32_t c = (uint32_t)((p[0] & 0x07) << 18 | (p[1] & 0x3F) << 12 | (p[2] & 0x3F) << 6 | (p[3] & 0x3F));
-      c -= 0x10000;
-      *out++ = (uint16_t)(0xD800 | c >> 10);
-      *out++ = (uint16_t)(0xDC00 | (c & 0x3FF));
-      p += 4;
+    if (end - p >= RUN && is_ascii_run(p)) {
+      for (int i = 0; i < RUN; i++)
+        out[i] = p[i];
+      p += RUN;
+      out += RUN;
+      continue;
     }
+    for (; p < end && *p < 0x80; p++)
+      *out++ = *p;
+    while (p < end && *p >= 0x80)
+      p = read_character(p, &out);
   }
+  return (size_t)(out - begin);
 }
 
 static bool is_pair(const uint16_t *units, size_t i, size_t count)
@@ -169,8 +195,9 @@ size_t text_wtf8_length(const uint16_t *units, size_t count)
   return bytes;
 }
 
-void text_from_utf16(const uint16_t *units, size_t count, char *out)
+size_t text_from_utf16(const uint16_t *units, size_t count, char *out)
 {
+  char *begin = out;
   for (size_t i = 0; i < count; i++) {
     uint32_t c = units[i];
     if (c < 0x80) {
@@ -190,4 +217,5 @@ void text_from_utf16(const uint16_t *units, size_t count, char *out)
       *out++ = (char)(0x80 | (c & 0x3F));
     }
   }
+  return (size_t)(out - begin);
 }

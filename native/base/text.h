@@ -49,11 +49,12 @@ size_t text_valid_utf8(struct text t);
 
 /* UTF-16 units that WTF-8 t needs; t must be well formed. */
 size_t text_utf16_length(struct text t);
-/* Writes text_utf16_length(t) units to out. A pair of surrogates in t becomes a pair, a lone one stays lone.
- */
-void text_to_utf16(struct text t, uint16_t *out);
+/* Writes text_utf16_length(t) units, at most t.len, to out, and gives their number. A pair of surrogates in t
+ * becomes a pair, a lone one stays lone. */
+size_t text_to_utf16(struct text t, uint16_t *out);
 /* Bytes of WTF-8 for count UTF-16 units; a proper pair counts as one character of four bytes. */
 size_t text_wtf8_length(const uint16_t *units, size_t count);
-void text_from_utf16(const uint16_t *units, size_t count, char *out);
+/* Writes text_wtf8_length(units, count) bytes, at most three a unit, to out, and gives their number. */
+size_t text_from_utf16(const uint16_t *units, size_t count, char *out);
 
 #endif
