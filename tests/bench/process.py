@@ -13,6 +13,7 @@ import gzip
 import http.client
 import json
 import re
+import resource
 import signal
 import statistics
 import subprocess
@@ -36,6 +37,7 @@ CLASS_PATH = f"{PROGRAMS / 'process.jar'}:{FIXTURES}"
 HELD_CLASS = "com.example.Calculator"
 FEW_OBJECTS = 1000
 SLEEPERS = 64
+SPARE_DESCRIPTORS = 200
 
 KIB_PER_MIB = 1024
 
@@ -252,7 +254,18 @@ def p99_rows(options, key, what, crowd, *peer_options):
         yield row(key, f"p99 of a WebSocket beside {what}, over none ({placement})", figure, "us", floor)
 
 
+def has_descriptors(count):
+    """For so many connections and what a process needs beside them; the programs raise their soft limit."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return hard == resource.RLIM_INFINITY or hard >= count + SPARE_DESCRIPTORS
+
+
 def idle_rows(options, sizes):
+    if not has_descriptors(sizes.idle):
+        print(f"idle connections are left out: {sizes.idle:,} need a higher hard limit of descriptors (ulimit -Hn)",
+              file=sys.stderr)
+        return
+
     def crowd(peer, stack):
         before = memory_kib(peer.pid)
         stack.enter_context(running("jpeer-bench-hold", peer.address("ws"), sizes.idle, PING, "--await"))
