@@ -153,9 +153,9 @@ def growth_rows(options, sizes):
     """Fewer calls than the target speaks of have another key: what they show is no verdict."""
     key = "rss-growth-mib" if sizes.soak_divide == 1 else "rss-growth-of-fewer-mib"
     for what, memory in soak.growths("ws", sizes.soak_divide):
-        at_tenth, most = (memory[name] / KIB_PER_MIB for name in ("at_tenth", "most"))
-        yield row(key, f"resident in {what}, above the first tenth", most, "MiB", at_tenth,
-                  most - at_tenth)
+        at_tenth, at_end = (memory[name] / KIB_PER_MIB for name in ("at_tenth", "at_end"))
+        yield row(key, f"resident in {what}, above the first tenth", at_end, "MiB",
+                  at_tenth, at_end - at_tenth)
 
 
 # ---- objects ----
