@@ -81,7 +81,13 @@ static void fail_to_load(struct conversion *conversion, struct text name, jthrow
 static struct jvm_class *load(struct conversion *conversion, struct text name)
 {
   JNIEnv *env = conversion->thread->env;
+  if (conversion->loaded.class != NULL && text_equal(conversion->loaded.name, name))
+    return conversion->loaded.class;
   struct jvm_class *class = jvm_class_load(conversion->thread, name, conversion->thread->jvm->class_loader);
+  if (class != NULL && class->permanent) {
+    conversion->loaded.name = name;
+    conversion->loaded.class = class;
+  }
   if (class != NULL)
     return class;
   jthrowable thrown = throwable_catch(env);

@@ -38,6 +38,10 @@ struct conversion {
   bool is_put; /* the one value of a put, not an argument */
   const struct argument_path *path;
   const struct jvm_class *beside; /* whose loader may know what the application's does not; may be NULL */
+  struct {
+    struct text name;
+    struct jvm_class *class; /* a permanent one; NULL: none yet */
+  } loaded;                  /* last: the elements of a list mostly declare one type */
 };
 
 /* How one argument crosses: decided once, kept with the record. */
