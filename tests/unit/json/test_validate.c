@@ -40,6 +40,7 @@ static const struct text valid[] = {
     TEXT("[ ]"),
     TEXT("{ }"),
     TEXT("[[],{},[[]]]"),
+    TEXT("[1,2,-3,4.5,-0,6e1,\"x\",7,[8,9],10]"),
     TEXT("{\"a\":1,\"a\":2,\"\":[{\"b\":{}}]}"),
     TEXT("[1 , 2\n,\t3]"),
     TEXT("{ \"a\" : 1 , \"b\" : [ ] }"),
@@ -65,6 +66,14 @@ static const struct invalid_case {
     {TEXT(" \n"), 2, "unexpected end"},
     {TEXT("\xEF\xBB\xBF{}"), 0, "unexpected character"}, /* a BOM */
     {TEXT("\xFF\xFE{\0}\0"), 0, "unexpected character"}, /* UTF-16 */
+    {TEXT("1,2"), 1, "text after the end of the value"},
+    {TEXT("[1,2,]"), 5, "unexpected character"},
+    {TEXT("[1,,2]"), 3, "unexpected character"},
+    {TEXT("[1,2,"), 5, "unexpected end"},
+    {TEXT("[1,2"), 4, "unexpected end"},
+    {TEXT("[1,-,2]"), 4, "malformed number"},
+    {TEXT("[1,02,3]"), 4, "malformed number"},
+    {TEXT("[1,2l,3]"), 4, "number suffix outside params"},
     {TEXT("\0"), 0, "unexpected character"},
     {TEXT("1\0"), 1, "text after the end of the value"},
     {TEXT("[1]\0"), 3, "text after the end of the value"},
