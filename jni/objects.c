@@ -39,6 +39,7 @@ struct jvm_objects {
   size_t count;
   _Atomic uint64_t epoch; /* written with the lock */
   uint32_t last_ref;
+  bool has_begun_again;  /* refs that come next may be held: before, none is */
   struct chunk **chunks; /* by number; NULL where one was given back */
   size_t chunk_capacity;
   size_t chunk_count;
@@ -166,9 +167,10 @@ static uint32_t find_same(JNIEnv *env, const struct jvm_objects *objects, jobjec
 
 static uint32_t next_ref(struct jvm_objects *objects)
 {
-  do
+  do {
+    objects->has_begun_again = objects->has_begun_again || objects->last_ref == REF_MAX;
     objects->last_ref = objects->last_ref == REF_MAX ? 1 : objects->last_ref + 1;
-  while (slot_index_find(&objects->by_ref, objects->last_ref) != SLOT_NONE);
+  } while (objects->has_begun_again && slot_index_find(&objects->by_ref, objects->last_ref) != SLOT_NONE);
   return objects->last_ref;
 }
 
@@ -203,6 +205,7 @@ static enum jp_status put_locked(JNIEnv *env, struct jvm_objects *objects, jobje
 {
   if (objects->epoch != epoch)
     return jp_fail(error, JP_CLOSED, "the session was deleted");
+  slot_index_expect(&objects->by_ref, objects->last_ref + 1);
   uint32_t same = find_same(env, objects, object, filled.hash);
   if (same != SLOT_NONE) {
     *ref = slot_at(objects, same)->ref;

@@ -18,6 +18,12 @@ static size_t home_of(const struct slot_index *index, uint32_t key)
   return (size_t)(((uint64_t)key * 0x9E3779B97F4A7C15u) >> 32) & (index->capacity - 1);
 }
 
+void slot_index_expect(const struct slot_index *index, uint32_t key)
+{
+  if (index->capacity > 0)
+    __builtin_prefetch(&index->entries[home_of(index, key)], 1);
+}
+
 static void place(struct slot_index *index, struct slot_entry entry)
 {
   size_t at = home_of(index, entry.key);

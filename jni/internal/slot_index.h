@@ -36,6 +36,9 @@ void slot_index_remove(struct slot_index *index, uint32_t key, uint32_t slot);
  */
 uint32_t slot_index_next(const struct slot_index *index, uint32_t key, size_t *cursor);
 
+/* Fetches the place where a key that is added soon will stand. */
+void slot_index_expect(const struct slot_index *index, uint32_t key);
+
 /* The slot of a key that stands for at most one; SLOT_NONE where there is none. */
 uint32_t slot_index_find(const struct slot_index *index, uint32_t key);
 
