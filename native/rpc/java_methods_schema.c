@@ -256,6 +256,11 @@ static void write_class(struct java_schemas *schemas, struct text type, bool is_
   struct arguments arguments;
   buffer_init(&memory);
   struct text name = read_class(type, &memory, &arguments);
+  if (name.data == NULL) { /* no memory, or a type without a name */
+    out->failed = out->failed || memory.failed;
+    append(out, "{}");
+    return;
+  }
   const struct class_row *row = find_row(name);
   uint32_t class_index = catalog_find(schemas->tables, name);
   enum container container = container_named(name);
