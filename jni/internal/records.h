@@ -9,7 +9,8 @@
  */
 #include "jni/internal/arguments.h"
 
-enum { RECORD_TEXTS_MAX = 1024, RECORD_ARGUMENTS_MAX = 255, FEW_ARGUMENTS = 8 };
+/* What is kept must not grow with what a caller may send: a call with more is resolved each time. */
+enum { RECORD_TEXTS_MAX = 1024, RECORD_ARGUMENTS_MAX = 32, FEW_ARGUMENTS = 8 };
 
 /* What overload resolution may look at of an argument: the declared type, or else the kind of the value; a
  * ref's class. */
