@@ -244,6 +244,8 @@ static bool read_integers(struct array_reader *reader, struct json_value json, s
   if (!is_integral || json.span.data[1] == ']')
     return false;
   size_t most = json_integers_most(json.span);
+  if (most > json.span.len / 2) /* a number and its comma take two bytes: these are commas of a text */
+    return false;
   void *data = arena_alloc(reader->decoder->arena, most * op_packed_size(rule->element));
   const struct json_integers_form form = {op_packed_size(rule->element), rule->min, rule->max};
   if (data == NULL || !json_integers_read(json.span, &form, data))

@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 
+#include <malloc.h>
 #include <stdio.h>
 
 struct bench {
@@ -489,6 +490,29 @@ static void test_many_repeated_keys(void **state)
   buffer_fini(&params);
 }
 
+static size_t allocated(void)
+{
+  struct mallinfo2 info = mallinfo2(); /* nothing but zeros under a sanitizer */
+  return info.uordblks + info.hblkhd;
+}
+
+/* The memory for an array follows from how many numbers there can be, not from the commas of a text in it. */
+static void test_commas_in_a_text_take_no_memory(void **state)
+{
+  enum { COMMAS = 1024 * 1024 };
+  struct bench *bench = *state;
+  struct buffer params;
+  buffer_init(&params);
+  BUFFER_LITERAL(&params, "{\"type\":\"C\",\"args\":[{\"type\":\"long[]\",\"value\":[\"");
+  for (size_t i = 0; i < COMMAS; i++)
+    buffer_append_char(&params, ',');
+  buffer_append(&params, "\"]}]}", sizeof "\"]}]}");
+  size_t before = allocated();
+  assert_int_equal(decode(bench, "new", params.data), JP_INVALID);
+  assert_true(allocated() - before < 4 * COMMAS);
+  buffer_fini(&params);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -499,6 +523,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_unknown_service_is_unsupported, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_counts_have_limits, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_many_repeated_keys, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_commas_in_a_text_take_no_memory, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_methods_are_read, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_arguments_are_read, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_meta_arguments_are_read, set_up, tear_down),
