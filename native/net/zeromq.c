@@ -28,6 +28,7 @@ struct harvest {
     unsigned char identity[IDENTITY_MAX];
   } refused[RECEIVES_A_SECTION];
   size_t refused_count;
+  size_t refused_bytes; /* held until the section's end, beside what is pending */
 };
 
 static bool receive_frame(void *socket, zmq_msg_t *frame)
@@ -89,6 +90,7 @@ static void file_request(struct zeromq *zeromq, zmq_msg_t *identity, struct zero
   if (passes_limit(zeromq, peer, pending)) {
     size_t i = harvest->refused_count++;
     harvest->refused[i].pending = pending;
+    harvest->refused_bytes += pending->size;
     harvest->refused[i].identity_length = peer->identity_length;
     memcpy(harvest->refused[i].identity, peer->identity, peer->identity_length);
     return;
@@ -120,7 +122,10 @@ static void receive(struct zeromq *zeromq, struct harvest *harvest)
   bool is_dry = false;
   harvest->ready_count = 0;
   harvest->refused_count = 0;
-  for (int i = 0; !is_dry && i < RECEIVES_A_SECTION && zeromq->socket != NULL; i++) {
+  harvest->refused_bytes = 0;
+  for (int i = 0; !is_dry && i < RECEIVES_A_SECTION && zeromq->socket != NULL &&
+                  harvest->refused_bytes <= zeromq->config.message_max;
+       i++) {
     struct zeromq_pending *pending = zeromq_pending_take(zeromq);
     if (pending == NULL) {
       harvest->more = true; /* memory is short: what lies in the socket stays there */
