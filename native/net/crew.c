@@ -247,6 +247,9 @@ static struct crew_source *next_source(struct crew_member *member, bool *left)
     member->alternate = !member->alternate;
     if (!member->alternate)
       source = crew_take_event(crew, 0);
+    /* Who was woken for ready work takes an event instead: another takes the work. */
+    if (source != NULL && source != &crew->wake && atomic_load(&crew->idle) > 0)
+      crew_wake_one(crew);
     if (source == NULL)
       source = crew_take_ready(crew);
   }
