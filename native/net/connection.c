@@ -276,6 +276,16 @@ static enum step rest(const struct connection *connection)
   return has_more ? STEP_SERVED : STEP_NEEDS_INPUT;
 }
 
+/* A message, or a part of one, is on its way in. */
+static bool has_begun(const struct connection *connection)
+{
+  bool partial = connection->in.len > connection->in_used;
+  if (connection->protocol == PROTOCOL_HTTP)
+    return partial || connection->http_stage == HTTP_STAGE_BODY;
+  return partial || connection->reader.in_message ||
+         (connection->decoder != NULL && !ws_decoder_is_clean(connection->decoder));
+}
+
 static bool look_for_more(struct crew_source *source)
 {
   struct connection *connection = (struct connection *)(void *)source;
@@ -283,14 +293,21 @@ static bool look_for_more(struct crew_source *source)
   return receive(connection) || connection->at_end || connection->is_broken;
 }
 
-/* True where the client that was just answered has sent more. */
+/* True where the client that was just answered has sent more. Deadlines are seen to between turns only, so
+ * that one which sends a message in small pieces is not waited for again and again: over WebSocket not at
+ * all, over HTTP once, for a body that comes behind its header. */
 static bool stay(struct connection *connection, struct crew_member *member)
 {
-  if (connection->protocol == PROTOCOL_LINGER || connection->at_end)
+  bool is_midway = has_begun(connection);
+  if (connection->protocol == PROTOCOL_LINGER || connection->at_end ||
+      (is_midway && connection->protocol == PROTOCOL_WEBSOCKET))
     return false;
   connection_flush(connection);
-  return connection->has_sent && connection_unsent(connection) == 0 && !connection->is_broken &&
-         crew_stay(member, &connection->source, look_for_more);
+  bool found = connection->has_sent && connection_unsent(connection) == 0 && !connection->is_broken &&
+               crew_stay(member, &connection->source, look_for_more);
+  if (found && is_midway)
+    connection->has_sent = false;
+  return found;
 }
 
 static enum step run(struct connection *connection, struct crew_member *member)
@@ -331,21 +348,16 @@ void connection_turn(struct crew_source *source, struct crew_member *member)
 
 /* --- the end of a turn --- */
 
-static bool has_begun(const struct connection *connection)
-{
-  bool partial = connection->in.len > connection->in_used;
-  if (connection->protocol == PROTOCOL_HTTP)
-    return partial || connection->http_stage == HTTP_STAGE_BODY;
-  return partial || connection->reader.in_message || connection->decoder != NULL;
-}
-
 static int64_t reading_deadline(struct connection *connection, int64_t now)
 {
   const struct connection_limits *limits = limits_of(connection);
   if (connection->protocol == PROTOCOL_LINGER)
     return connection->linger_end_ms;
-  if (connection->began_ms == 0 && has_begun(connection))
+  bool begun = has_begun(connection);
+  if (begun && connection->began_ms == 0)
     connection->began_ms = now;
+  if (!begun && connection->protocol == PROTOCOL_WEBSOCKET)
+    connection->began_ms = 0; /* a control frame in two pieces has come to its end, too */
   if (connection->protocol == PROTOCOL_WEBSOCKET)
     return connection->began_ms == 0 ? INT64_MAX : connection->began_ms + limits->body_timeout_ms;
   if (connection->began_ms == 0)
