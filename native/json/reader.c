@@ -353,7 +353,7 @@ struct text json_read_string(struct json_value string, struct arena *arena)
 {
   assert(string.kind == JSON_KIND_STRING);
   struct text raw = text_slice(string.span, 1, string.span.len - 1);
-  return string.plain ? raw : json_unescape(raw, arena);
+  return string.unescaped ? raw : json_unescape(raw, arena);
 }
 
 size_t json_plain_string_at(struct text t)

@@ -47,10 +47,13 @@ enum { JSON_INDEX_MAX = 255 };
 struct json_mark {
   const char *start; /* of a value; of a key behind its quote */
   uint32_t length;   /* in bytes; of a key without its quotes */
-  uint16_t inside;   /* marks up to the next one that is not inside this value: 1 for what holds nothing */
+  uint8_t inside;    /* marks up to the next one that is not inside this value: 1 for what holds nothing */
   uint8_t kind;      /* an enum json_kind */
-  bool plain;        /* a string without escapes; an object or array of which all is noted */
+  bool unescaped;    /* a string: there is no escape in it */
+  bool complete;     /* an object or array: all that is inside it is noted, too */
 };
+
+_Static_assert(JSON_INDEX_MAX <= UINT8_MAX, "a mark counts what is inside it");
 
 struct json_index {
   struct json_mark marks[JSON_INDEX_MAX]; /* in the order of the text: each key is followed by its value */
@@ -73,7 +76,8 @@ enum jp_status json_validate_indexed(struct text message, struct json_limits lim
 /* A value in validated text: its span, from its first byte to its last, without white space around it. */
 struct json_value {
   enum json_kind kind;
-  bool plain; /* known to be: a string without escapes; an object or array of which all is in the index */
+  bool unescaped; /* a string that is known to have no escape */
+  bool complete;  /* an object or array of which all is in the index */
   struct text span;
   const struct json_mark *mark; /* borrowed from the index; NULL: none */
 };
@@ -90,7 +94,7 @@ struct json_cursor {
   const struct json_mark
       *mark; /* of the next key or element, up to marks_end: from there on text is scanned */
   const struct json_mark *marks_end;
-  bool plain; /* at marks_end is the end */
+  bool complete; /* at marks_end is the end: there is nothing to scan */
 };
 
 /* For the two functions below it: the same by scanning the text. */
@@ -100,7 +104,8 @@ bool json_scan_member(struct json_cursor *cursor, struct text *raw_key, struct j
 static inline struct json_value json_marked_value(const struct json_mark *mark)
 {
   return (struct json_value){.kind = (enum json_kind)mark->kind,
-                             .plain = mark->plain,
+                             .unescaped = mark->unescaped,
+                             .complete = mark->complete,
                              .span = {mark->start, mark->length},
                              .mark = mark};
 }
@@ -110,7 +115,7 @@ static inline struct json_cursor json_enter(struct json_value object_or_array)
   struct text span = object_or_array.span;
   const struct json_mark *mark = object_or_array.mark;
   struct json_cursor cursor = {
-      .next = span.data + 1, .end = span.data + span.len, .plain = object_or_array.plain};
+      .next = span.data + 1, .end = span.data + span.len, .complete = object_or_array.complete};
   if (mark != NULL) {
     cursor.mark = mark + 1;
     cursor.marks_end = mark + mark->inside;
@@ -129,7 +134,7 @@ static inline bool json_next_element(struct json_cursor *cursor, struct json_val
 {
   const struct json_mark *mark = cursor->mark;
   if (mark == cursor->marks_end)
-    return !cursor->plain && json_scan_element(cursor, element);
+    return !cursor->complete && json_scan_element(cursor, element);
   *element = json_marked_value(mark);
   json_pass_mark(cursor, mark);
   return true;
@@ -141,7 +146,7 @@ static inline bool json_next_member(struct json_cursor *cursor, struct text *raw
 {
   const struct json_mark *key = cursor->mark;
   if (key == cursor->marks_end)
-    return !cursor->plain && json_scan_member(cursor, raw_key, value);
+    return !cursor->complete && json_scan_member(cursor, raw_key, value);
   *raw_key = (struct text){key->start, key->length};
   *value = json_marked_value(key + 1);
   json_pass_mark(cursor, key + 1);

@@ -89,13 +89,13 @@ static const char *check_string_rest(struct validator *v, const char *p)
   }
 }
 
-/* p is at the opening quote. plain: surely without an escape. */
-static inline const char *check_string(struct validator *v, const char *p, bool *plain)
+/* p is at the opening quote. Where *unescaped is false, there may be an escape. */
+static inline const char *check_string(struct validator *v, const char *p, bool *unescaped)
 {
   p++;
   p = v->utf8_checked ? scan_string(p, v->end, true, false) : scan_string(p, v->end, true, true);
-  *plain = p < v->end && *p == '"';
-  return *plain ? p + 1 : check_string_rest(v, p);
+  *unescaped = p < v->end && *p == '"';
+  return *unescaped ? p + 1 : check_string_rest(v, p);
 }
 
 static const char *check_number(struct validator *v, const char *p)
@@ -125,9 +125,13 @@ static inline void note(struct validator *v, struct json_mark mark)
 }
 
 static inline void note_value(struct validator *v, enum json_kind kind, const char *p, const char *behind,
-                              bool plain)
+                              bool unescaped)
 {
-  note(v, (struct json_mark){p, (uint32_t)(behind - p), 1, (uint8_t)kind, plain});
+  note(v, (struct json_mark){.start = p,
+                             .length = (uint32_t)(behind - p),
+                             .inside = 1,
+                             .kind = (uint8_t)kind,
+                             .unescaped = unescaped});
 }
 
 /* Room for a key is room for its value, too. */
@@ -135,7 +139,7 @@ static inline void note_key(struct validator *v, const char *p, const char *behi
 {
   if (v->mark_count + 2 > v->marks_max)
     v->marks_max = v->mark_count;
-  note(v, (struct json_mark){p, (uint32_t)(behind - p), 1, JSON_KIND_STRING, false});
+  note_value(v, JSON_KIND_STRING, p, behind, false);
 }
 
 /* While a container is open, its mark has the number of the mark around it as its length. */
@@ -147,7 +151,7 @@ static inline void open_mark(struct validator *v, enum json_kind kind, const cha
   }
   uint32_t around = v->open_mark;
   v->open_mark = v->mark_count;
-  note(v, (struct json_mark){p, around, 0, (uint8_t)kind, false});
+  note(v, (struct json_mark){.start = p, .length = around, .kind = (uint8_t)kind});
 }
 
 static inline void close_mark(struct validator *v, const char *behind)
@@ -159,8 +163,8 @@ static inline void close_mark(struct validator *v, const char *behind)
   struct json_mark *mark = &v->marks[v->open_mark];
   uint32_t around = mark->length;
   mark->length = (uint32_t)(behind - mark->start);
-  mark->inside = (uint16_t)(v->mark_count - v->open_mark);
-  mark->plain = v->mark_count < v->marks_max;
+  mark->inside = (uint8_t)(v->mark_count - v->open_mark);
+  mark->complete = v->mark_count < v->marks_max;
   v->open_mark = around;
 }
 
@@ -197,7 +201,7 @@ static inline const char *close_container(struct validator *v, const char *p)
 }
 
 /* What is neither string nor container. */
-static inline const char *check_plain(struct validator *v, enum json_kind kind, const char *p)
+static inline const char *check_literal(struct validator *v, enum json_kind kind, const char *p)
 {
   switch (kind) {
   case JSON_KIND_TRUE:
@@ -231,8 +235,8 @@ static inline const char *check_key(struct validator *v, const char *p)
   const char *from = p + 1;
   if (*p != '"')
     return fail(v, p, "a member's name must come here");
-  bool plain;
-  p = check_string(v, p, &plain);
+  bool unescaped;
+  p = check_string(v, p, &unescaped);
   if (p == NULL)
     return NULL;
   note_key(v, from, p - 1);
@@ -264,10 +268,10 @@ static inline const char *check_comma_or_close(struct validator *v, const char *
 /* A value that is no container. */
 static inline const char *check_scalar(struct validator *v, enum json_kind kind, const char *p)
 {
-  bool plain = true;
-  const char *behind = kind == JSON_KIND_STRING ? check_string(v, p, &plain) : check_plain(v, kind, p);
+  bool unescaped = true;
+  const char *behind = kind == JSON_KIND_STRING ? check_string(v, p, &unescaped) : check_literal(v, kind, p);
   if (behind != NULL)
-    note_value(v, kind, p, behind, plain);
+    note_value(v, kind, p, behind, unescaped);
   return behind;
 }
 

@@ -98,7 +98,7 @@ static bool apply(const struct rpc_shape *shape, const struct filling *filling, 
   return true;
 }
 
-static bool is_skipped(struct rpc_repeats *repeats)
+static bool is_skipped(const struct rpc_repeats *repeats)
 {
   return repeats->misses > MISSES_MAX && repeats->misses % MISSES_STEP != 0;
 }
