@@ -335,6 +335,11 @@ size_t jvm_objects_count(struct jvm_objects *objects)
   return count;
 }
 
+bool jvm_objects_is_unused(const struct jvm_objects *objects)
+{
+  return objects->last_ref == 0 && atomic_load_explicit(&objects->epoch, memory_order_relaxed) == 0;
+}
+
 uint64_t jvm_objects_epoch(struct jvm_objects *objects)
 {
   return atomic_load_explicit(&objects->epoch, memory_order_acquire);

@@ -7,11 +7,11 @@
  * A table has a lock of its own, held for look-ups and stores, never while Java code runs; so connections
  * that share a session may use it at the same time. Refs count up from 1 within a table and are not given
  * again while 2^31 - 1 others have not been: a stale ref never names a newer object. The same object has the
- * same ref for as long as it is held. An empty table costs no Java object: making one for every HTTP request
- * is cheap.
+ * same ref for as long as it is held. An empty table costs no Java object.
  */
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +23,8 @@ enum jp_status jvm_objects_create(size_t max_objects, struct jvm_objects **objec
 void jvm_objects_destroy(struct jvm_thread *thread, struct jvm_objects *objects);
 
 size_t jvm_objects_count(struct jvm_objects *objects);
+/* True where nothing was ever stored or cleared: the table is as good as a new one. While nobody uses it. */
+bool jvm_objects_is_unused(const struct jvm_objects *objects);
 /* JP_NOT_FOUND: no such object. The object stays alive for a call that is using it. */
 enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects *objects,
                                   uint32_t ref) JP_MUST_CHECK;

@@ -157,14 +157,17 @@ static bool receive(struct connection *connection)
 
 /* --- the service --- */
 
-enum jp_status connection_open_client(struct connection *connection, enum op_channel channel,
-                                      struct jp_error *error)
+enum jp_status connection_open_client(struct connection *connection, struct rpc_worker *worker,
+                                      enum op_channel channel, struct jp_error *error)
 {
   if (connection->client != NULL)
     return JP_OK;
   char text[UUID_TEXT_LENGTH + 1];
-  struct rpc_client_info info = {
-      .channel = channel, .peer_id = TEXT_ABSENT, .routing_id = TEXT_ABSENT, .only_safe = connection->is_get};
+  struct rpc_client_info info = {.channel = channel,
+                                 .peer_id = TEXT_ABSENT,
+                                 .routing_id = TEXT_ABSENT,
+                                 .only_safe = connection->is_get,
+                                 .worker = worker};
   if (connection->has_peer_id) {
     uuid_format(&connection->peer_id, text);
     info.peer_id = text_of(text);

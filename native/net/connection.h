@@ -134,9 +134,9 @@ static inline struct text connection_input(const struct connection *connection)
 /* Serves the message in hand; *answer is the member's. False: the connection was seized meanwhile. */
 bool connection_serve(struct connection *connection, struct crew_member *member, struct buffer *answer,
                       enum crew_served *served, struct rpc_stream *stream);
-/* Opens the client where there is none yet; what is wrong goes to error. */
-enum jp_status connection_open_client(struct connection *connection, enum op_channel channel,
-                                      struct jp_error *error) JP_MUST_CHECK;
+/* Opens the client where there is none yet; what is wrong goes to error. worker may be NULL. */
+enum jp_status connection_open_client(struct connection *connection, struct rpc_worker *worker,
+                                      enum op_channel channel, struct jp_error *error) JP_MUST_CHECK;
 /* True: *kept names the session that stays (rpc/service.h). */
 bool connection_close_client(struct connection *connection, struct crew_member *member, struct uuid *kept);
 

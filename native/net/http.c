@@ -40,7 +40,7 @@ void http_expire(struct connection *connection)
 static enum step upgrade(struct connection *connection, struct text key)
 {
   struct jp_error error = {0};
-  enum jp_status status = connection_open_client(connection, OP_CHANNEL_WEBSOCKET, &error);
+  enum jp_status status = connection_open_client(connection, NULL, OP_CHANNEL_WEBSOCKET, &error);
   if (status != JP_OK)
     return answer_and_close(connection, status == JP_INVALID ? 400 : 503, error.text);
   http_write_upgrade(&connection->out, key);
@@ -245,7 +245,7 @@ static enum step serve_message(struct connection *connection, struct crew_member
   struct jp_error error = {0};
   if (connection->refuses_json && is_1_1(connection))
     return refuse_to_answer(connection);
-  if (connection_open_client(connection, OP_CHANNEL_HTTP, &error) != JP_OK)
+  if (connection_open_client(connection, member->worker, OP_CHANNEL_HTTP, &error) != JP_OK)
     return refuse_message(connection, answer, error.text);
 
   enum crew_served served;

@@ -6,6 +6,14 @@
 
 enum { SWEEPER_WAIT_MS = 500 };
 
+static void destroy_client(const struct rpc_peer *peer, struct rpc_client *client, struct jvm_thread *thread)
+{
+  if (client == NULL)
+    return;
+  rpc_session_discard(peer->sessions, client->spare, thread);
+  free(client);
+}
+
 /* ---- workers ---- */
 
 struct worker_start {
@@ -21,6 +29,7 @@ static void run_worker(void *argument, struct jvm_thread *thread)
   struct rpc_worker *worker = start->worker;
   worker->thread = thread;
   start->run(start->argument, worker);
+  destroy_client(worker->peer, worker->spare, thread);
   arena_fini(&worker->arena);
   buffer_fini(&worker->scratch);
   free(worker);
@@ -89,23 +98,60 @@ static enum jp_status hold_session(const struct rpc_peer *peer, struct rpc_clien
   return JP_OK;
 }
 
-static enum jp_status client_open(void *context, const struct rpc_client_info *info,
-                                  struct rpc_client **client, struct jp_error *error)
+enum jp_status rpc_client_hold_session(struct rpc_peer *peer, struct rpc_client *client,
+                                       struct jp_error *error)
 {
-  struct rpc_peer *peer = context;
-  struct rpc_session_key key = {0};
-  enum jp_status status = read_key(info, &key, error);
+  if (client->spare == NULL)
+    return rpc_session_acquire(peer->sessions, &client->key, &client->session, error);
+  enum jp_status status = rpc_session_resume(peer->sessions, client->spare, error);
   if (status != JP_OK)
     return status;
+  client->session = client->spare;
+  client->spare = NULL;
+  return JP_OK;
+}
+
+/* An HTTP request without a `peer-id` is a client for itself, with a session for itself: what nearly all of
+ * them leave as it was, the worker keeps for the next. */
+static bool is_passing(const struct rpc_client *client)
+{
+  return client->channel == OP_CHANNEL_HTTP && client->key.length == 0;
+}
+
+static bool take_spare(const struct rpc_client_info *info, struct rpc_client **client)
+{
+  if (info->channel != OP_CHANNEL_HTTP || info->peer_id.data != NULL || info->worker == NULL ||
+      info->worker->spare == NULL)
+    return false;
+  *client = info->worker->spare;
+  info->worker->spare = NULL;
+  return true;
+}
+
+static bool become_spare(struct rpc_peer *peer, struct rpc_worker *worker, struct rpc_client *client)
+{
+  if (worker == NULL || worker->spare != NULL || !is_passing(client))
+    return false;
+  if (client->session != NULL) {
+    if (!rpc_session_set_aside(peer->sessions, client->session))
+      return false;
+    client->spare = client->session;
+    client->session = NULL;
+  }
+  worker->spare = client;
+  return true;
+}
+
+static enum jp_status make_client(const struct rpc_peer *peer, const struct rpc_client_info *info,
+                                  struct rpc_client **client, struct jp_error *error)
+{
   struct rpc_client *made = calloc(1, sizeof *made);
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
-  if (key.length == 0)
-    key.serial = atomic_fetch_add(&peer->clients, 1) + 1;
   made->channel = info->channel;
-  made->only_safe = info->only_safe;
-  made->key = key;
-  status = hold_session(peer, made, error);
+  enum jp_status status = read_key(info, &made->key, error);
+  if (status == JP_OK)
+    status = hold_session(peer, made, error);
   if (status != JP_OK) {
     free(made);
     return status;
@@ -114,11 +160,24 @@ static enum jp_status client_open(void *context, const struct rpc_client_info *i
   return JP_OK;
 }
 
+static enum jp_status client_open(void *context, const struct rpc_client_info *info,
+                                  struct rpc_client **client, struct jp_error *error)
+{
+  struct rpc_peer *peer = context;
+  enum jp_status status = take_spare(info, client) ? JP_OK : make_client(peer, info, client, error);
+  if (status != JP_OK)
+    return status;
+  (*client)->only_safe = info->only_safe;
+  if ((*client)->key.length == 0)
+    (*client)->key.serial = atomic_fetch_add(&peer->clients, 1) + 1;
+  return JP_OK;
+}
+
 /* HTTP without a `peer-id`: what the request left is worth a name. */
 static bool keep_objects(struct rpc_peer *peer, struct rpc_client *client, struct uuid *kept)
 {
-  if (client->channel != OP_CHANNEL_HTTP || client->key.length > 0 || client->session == NULL ||
-      kept == NULL || jvm_objects_count(rpc_session_objects(client->session)) == 0)
+  if (!is_passing(client) || client->session == NULL || kept == NULL ||
+      jvm_objects_count(rpc_session_objects(client->session)) == 0)
     return false;
   rpc_session_keep(peer->sessions, client->session, kept);
   return true;
@@ -128,11 +187,13 @@ static bool client_close(void *context, struct rpc_worker *worker, struct rpc_cl
                          struct uuid *kept)
 {
   struct rpc_peer *peer = context;
+  struct jvm_thread *thread = worker == NULL ? NULL : worker->thread;
   bool is_kept = keep_objects(peer, client, kept);
+  if (become_spare(peer, worker, client))
+    return is_kept;
   if (client->session != NULL)
-    rpc_session_release(peer->sessions, client->session, worker == NULL ? NULL : worker->thread,
-                        clock_now_ms());
-  free(client);
+    rpc_session_release(peer->sessions, client->session, thread, clock_now_ms());
+  destroy_client(peer, client, thread);
   return is_kept;
 }
 

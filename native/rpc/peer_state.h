@@ -32,6 +32,7 @@ struct rpc_worker {
   struct buffer scratch; /* for text within text */
   struct rpc_names names;
   struct rpc_repeats repeats;
+  struct rpc_client *spare; /* closed, for the next HTTP request that opens one; NULL: none */
 };
 
 struct rpc_client {
@@ -39,7 +40,12 @@ struct rpc_client {
   bool only_safe;
   struct rpc_session_key key;  /* empty: the session is this client's alone */
   struct rpc_session *session; /* held; NULL until it is needed */
+  struct rpc_session *spare;   /* set aside by a client that had this memory before; NULL: none */
 };
+
+/* peer.c: holds the client's session, made where there is none. JP_LIMIT names the limit. */
+enum jp_status rpc_client_hold_session(struct rpc_peer *peer, struct rpc_client *client,
+                                       struct jp_error *error) JP_MUST_CHECK;
 
 /* serve.c */
 enum rpc_served rpc_peer_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,

@@ -30,15 +30,11 @@ struct serving {
 
 /* ---- sessions ---- */
 
-static enum jp_status acquire(struct serving *serving, const struct rpc_session_key *key,
-                              struct rpc_session **session, struct outcome *outcome)
+static void fail_to_hold(struct serving *serving, enum jp_status status, const struct jp_error *error,
+                         struct outcome *outcome)
 {
-  struct jp_error error;
-  enum jp_status status = rpc_session_acquire(serving->peer->sessions, key, session, &error);
-  if (status != JP_OK)
-    outcome_fail(outcome, &serving->worker->arena, status == JP_LIMIT ? FAILURE_SERVER : FAILURE_INTERNAL,
-                 NULL, "%s", error.text);
-  return status;
+  outcome_fail(outcome, &serving->worker->arena, status == JP_LIMIT ? FAILURE_SERVER : FAILURE_INTERNAL, NULL,
+               "%s", error->text);
 }
 
 /* A ZeroMQ client may claim its session in the message itself (behaviour.md, "Control"). */
@@ -56,11 +52,14 @@ static enum jp_status find_guest(struct serving *serving, bool make, struct rpc_
     return JP_INVALID;
   }
   rpc_session_key_peer_id(&serving->guest_key, &peer_id);
+  struct jp_error error;
   enum jp_status status = JP_OK;
   if (make)
-    status = acquire(serving, &serving->guest_key, &serving->guest, outcome);
+    status = rpc_session_acquire(serving->peer->sessions, &serving->guest_key, &serving->guest, &error);
   else
     serving->guest = rpc_session_find(serving->peer->sessions, &serving->guest_key);
+  if (status != JP_OK)
+    fail_to_hold(serving, status, &error, outcome);
   *session = serving->guest;
   return status;
 }
@@ -72,11 +71,14 @@ static enum jp_status find_session(struct serving *serving, bool make, struct rp
   struct rpc_client *client = serving->client;
   if (names_session(serving))
     return find_guest(serving, make, session, outcome);
+  struct jp_error error;
   enum jp_status status = JP_OK;
   if (client->session == NULL && make)
-    status = acquire(serving, &client->key, &client->session, outcome);
+    status = rpc_client_hold_session(serving->peer, client, &error);
   else if (client->session == NULL)
     client->session = rpc_session_find(serving->peer->sessions, &client->key);
+  if (status != JP_OK)
+    fail_to_hold(serving, status, &error, outcome);
   *session = client->session;
   return status;
 }

@@ -20,6 +20,8 @@ struct rpc_client_info {
   struct text peer_id;    /* the `peer-id` that the client gave in its header, as written; data NULL: none */
   struct text routing_id; /* ZeroMQ: the identity's bytes; else data NULL */
   bool only_safe;         /* HTTP GET: nothing but safe procedures may run */
+  /* On whose thread the client is opened: what it keeps for clients may be used. NULL: of no worker. */
+  struct rpc_worker *worker;
 };
 
 enum rpc_served {

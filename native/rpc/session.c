@@ -28,7 +28,7 @@ struct rpc_sessions {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   struct rpc_session_limits limits;
-  size_t count;
+  _Atomic size_t count;
   struct rpc_session **buckets; /* by key */
   size_t bucket_count;          /* a power of two */
   size_t keyed;
@@ -137,10 +137,7 @@ void rpc_sessions_destroy(struct rpc_sessions *sessions)
 
 size_t rpc_sessions_count(struct rpc_sessions *sessions)
 {
-  pthread_mutex_lock(&sessions->lock);
-  size_t count = sessions->count;
-  pthread_mutex_unlock(&sessions->lock);
-  return count;
+  return atomic_load(&sessions->count);
 }
 
 static uint64_t hash_key(const struct rpc_sessions *sessions, const uint8_t *bytes, size_t length)
@@ -251,38 +248,55 @@ static struct rpc_session *make_session(const struct rpc_sessions *sessions)
   return session;
 }
 
-/* Called with the lock held. */
-static enum jp_status add_session(struct rpc_sessions *sessions, const struct rpc_session_key *key,
-                                  uint64_t hash, struct rpc_session **session, struct jp_error *error)
+static enum jp_status count_session(struct rpc_sessions *sessions, struct jp_error *error)
 {
-  if (sessions->count >= sessions->limits.sessions_max)
-    return jp_fail(error, JP_LIMIT, "the limit of %zu sessions is reached (sessions-max)",
-                   sessions->limits.sessions_max);
+  size_t count = atomic_load_explicit(&sessions->count, memory_order_relaxed);
+  do {
+    if (count >= sessions->limits.sessions_max)
+      return jp_fail(error, JP_LIMIT, "the limit of %zu sessions is reached (sessions-max)",
+                     sessions->limits.sessions_max);
+  } while (!atomic_compare_exchange_weak(&sessions->count, &count, count + 1));
+  return JP_OK;
+}
+
+static enum jp_status add_session(struct rpc_sessions *sessions, struct rpc_session **session,
+                                  struct jp_error *error)
+{
+  enum jp_status status = count_session(sessions, error);
+  if (status != JP_OK)
+    return status;
   struct rpc_session *made = make_session(sessions);
-  if (made == NULL)
+  if (made == NULL) {
+    atomic_fetch_sub(&sessions->count, 1);
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
-  sessions->count++;
-  if (key != NULL) {
-    memcpy(made->key, key->bytes, key->length);
-    made->key_length = key->length;
-    made->hash = hash;
-    insert(sessions, made);
   }
   *session = made;
   return JP_OK;
 }
 
+/* Called with the lock held. */
+static void give_key(struct rpc_sessions *sessions, struct rpc_session *session,
+                     const struct rpc_session_key *key, uint64_t hash)
+{
+  memcpy(session->key, key->bytes, key->length);
+  session->key_length = key->length;
+  session->hash = hash;
+  insert(sessions, session);
+}
+
 enum jp_status rpc_session_acquire(struct rpc_sessions *sessions, const struct rpc_session_key *key,
                                    struct rpc_session **session, struct jp_error *error)
 {
-  if (key != NULL && key->length == 0)
-    key = NULL;
-  uint64_t hash = key == NULL ? 0 : hash_key(sessions, key->bytes, key->length);
+  if (key == NULL || key->length == 0)
+    return add_session(sessions, session, error);
+  uint64_t hash = hash_key(sessions, key->bytes, key->length);
   enum jp_status status = JP_OK;
   pthread_mutex_lock(&sessions->lock);
-  struct rpc_session *found = key == NULL ? NULL : look_up(sessions, key, hash);
+  struct rpc_session *found = look_up(sessions, key, hash);
   if (found == NULL) {
-    status = add_session(sessions, key, hash, session, error);
+    status = add_session(sessions, session, error);
+    if (status == JP_OK)
+      give_key(sessions, *session, key, hash);
   } else {
     leave_idle(sessions, found);
     found->holders++;
@@ -313,13 +327,21 @@ static void end_session(struct rpc_sessions *sessions, struct rpc_session *sessi
   leave_idle(sessions, session);
   if (session->key_length > 0)
     withdraw(sessions, session);
-  sessions->count--;
+  atomic_fetch_sub(&sessions->count, 1);
 }
 
 static void destroy_session(struct rpc_session *session, struct jvm_thread *thread)
 {
   jvm_objects_destroy(thread, session->objects);
   free(session);
+}
+
+/* Called with the lock held. */
+static void leave_to_sweeper(struct rpc_sessions *sessions, struct rpc_session *session)
+{
+  session->next = sessions->dead;
+  sessions->dead = session;
+  pthread_cond_signal(&sessions->changed);
 }
 
 /* Called with the lock held, when nobody holds the session any more. Gives what the caller is to destroy. */
@@ -336,9 +358,7 @@ static struct rpc_session *settle(struct rpc_sessions *sessions, struct rpc_sess
   end_session(sessions, session);
   if (may_destroy)
     return session;
-  session->next = sessions->dead;
-  sessions->dead = session;
-  pthread_cond_signal(&sessions->changed);
+  leave_to_sweeper(sessions, session);
   return NULL;
 }
 
@@ -355,6 +375,36 @@ void rpc_session_release(struct rpc_sessions *sessions, struct rpc_session *sess
     destroy_session(ended, thread);
 }
 
+bool rpc_session_set_aside(struct rpc_sessions *sessions, const struct rpc_session *session)
+{
+  if (session->key_length > 0 || !jvm_objects_is_unused(session->objects))
+    return false;
+  atomic_fetch_sub(&sessions->count, 1);
+  return true;
+}
+
+enum jp_status rpc_session_resume(struct rpc_sessions *sessions, const struct rpc_session *session,
+                                  struct jp_error *error)
+{
+  assert(session->key_length == 0 && session->holders == 1);
+  (void)session;
+  return count_session(sessions, error);
+}
+
+void rpc_session_discard(struct rpc_sessions *sessions, struct rpc_session *session,
+                         struct jvm_thread *thread)
+{
+  if (session == NULL)
+    return;
+  if (thread != NULL) {
+    destroy_session(session, thread);
+    return;
+  }
+  pthread_mutex_lock(&sessions->lock);
+  leave_to_sweeper(sessions, session);
+  pthread_mutex_unlock(&sessions->lock);
+}
+
 void rpc_session_keep(struct rpc_sessions *sessions, struct rpc_session *session, struct uuid *peer_id)
 {
   assert(session->key_length == 0);
@@ -362,10 +412,7 @@ void rpc_session_keep(struct rpc_sessions *sessions, struct rpc_session *session
   uuid_random(peer_id);
   rpc_session_key_peer_id(&key, peer_id);
   pthread_mutex_lock(&sessions->lock);
-  memcpy(session->key, key.bytes, key.length);
-  session->key_length = key.length;
-  session->hash = hash_key(sessions, key.bytes, key.length);
-  insert(sessions, session);
+  give_key(sessions, session, &key, hash_key(sessions, key.bytes, key.length));
   pthread_mutex_unlock(&sessions->lock);
 }
 

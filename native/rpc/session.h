@@ -9,8 +9,8 @@
  * nobody holds it, it stays for the TTL if it ever held an object, and ends at once if it did not. While
  * there is no authentication, every client is the same principal.
  *
- * Any thread; one lock, never held while Java runs. Tables of objects are destroyed by threads that may use
- * Java: the releasing one where it is one, else the sweeper.
+ * Any thread; one lock, never held while Java runs, and not needed for sessions without a key. Tables of
+ * objects are destroyed by threads that may use Java: the releasing one where it is one, else the sweeper.
  */
 #include "base/status.h"
 #include "base/text.h"
@@ -61,6 +61,18 @@ struct rpc_session *rpc_session_find(struct rpc_sessions *sessions, const struct
 /* thread NULL: from a thread that may not use Java. now_ms: clock_now_ms(). */
 void rpc_session_release(struct rpc_sessions *sessions, struct rpc_session *session,
                          struct jvm_thread *thread, int64_t now_ms);
+/*
+ * Instead of releasing: a session without a key that has held nothing is counted no more, and its memory is
+ * the caller's, for another client (rpc_session_resume). False: it has to be released.
+ */
+bool rpc_session_set_aside(struct rpc_sessions *sessions, const struct rpc_session *session) JP_MUST_CHECK;
+/* Instead of acquiring: makes a session that was set aside a new one without a key. JP_LIMIT as there; it is
+ * then still set aside. */
+enum jp_status rpc_session_resume(struct rpc_sessions *sessions, const struct rpc_session *session,
+                                  struct jp_error *error) JP_MUST_CHECK;
+/* Frees one that was set aside; NULL: nothing. thread as for rpc_session_release. */
+void rpc_session_discard(struct rpc_sessions *sessions, struct rpc_session *session,
+                         struct jvm_thread *thread);
 /* Gives a session without a key a `peer-id` of its own, by which it can be found from now on. */
 void rpc_session_keep(struct rpc_sessions *sessions, struct rpc_session *session, struct uuid *peer_id);
 

@@ -9,6 +9,7 @@ struct jvm_objects {
   size_t max;
   size_t count;
   uint32_t last_ref;
+  bool was_cleared;
   bool held[OBJECTS_MAX];
 };
 
@@ -120,6 +121,11 @@ size_t jvm_objects_count(struct jvm_objects *objects)
   return objects->count;
 }
 
+bool jvm_objects_is_unused(const struct jvm_objects *objects)
+{
+  return objects->last_ref == 0 && !objects->was_cleared;
+}
+
 enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref)
 {
   (void)thread;
@@ -135,6 +141,7 @@ void jvm_objects_clear(struct jvm_thread *thread, struct jvm_objects *objects)
   (void)thread;
   memset(objects->held, 0, sizeof objects->held);
   objects->count = 0;
+  objects->was_cleared = true;
 }
 
 /* ---- members ---- */

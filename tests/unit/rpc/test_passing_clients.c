@@ -1,0 +1,234 @@
+/* HTTP requests without a session of their own: a worker keeps the memory of one for the next, and nothing
+ * else. */
+#include "rpc/peer_state.h"
+#include "stub_jni.h"
+#include "tests/unit/unit.h"
+
+#include <pthread.h>
+
+enum { SESSIONS_MAX = 3 };
+
+#define REQUEST(method, params)                                                                              \
+  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"" method "\",\"params\":{" params "}}"
+#define MAKE       REQUEST("new", "\"type\":\"C\"")
+#define ADD        REQUEST("call", "\"type\":\"C\",\"method\":\"add\",\"args\":[5,3]")
+#define LET_GO     REQUEST("control", "\"method\":\"delete_object\",\"args\":[{\"ref\":1}]")
+#define LET_ALL_GO REQUEST("control", "\"method\":\"delete_session\",\"args\":[]")
+#define PING       REQUEST("control", "\"method\":\"ping\",\"args\":[]")
+
+static struct stub_member members[] = {
+    {.type = "C",
+     .member = "add",
+     .kind = JVM_STATIC_METHOD,
+     .modifiers = JVM_ACC_PUBLIC | JVM_ACC_STATIC,
+     .outcome = {.kind = OUTCOME_VALUE,
+                 .type = TEXT("int"),
+                 .has_value = true,
+                 .value = {.kind = OP_INTEGER, .integer = 8}}},
+    {.type = "C",
+     .member = "<init>",
+     .kind = JVM_CONSTRUCTOR,
+     .modifiers = JVM_ACC_PUBLIC,
+     .outcome = {.kind = OUTCOME_VALUE, .type = TEXT("C"), .ref = 1}},
+};
+
+struct bench {
+  struct policy *policy;
+  struct rpc_peer *peer;
+  const struct rpc_service *service;
+  struct rpc_worker *worker;
+  struct buffer out;
+  pthread_barrier_t ready;
+  pthread_barrier_t done;
+};
+
+/* The crew member: it lends its worker to the test's thread until the end. */
+static void lend_worker(void *argument, struct rpc_worker *worker)
+{
+  struct bench *bench = argument;
+  bench->worker = worker;
+  pthread_barrier_wait(&bench->ready);
+  pthread_barrier_wait(&bench->done);
+}
+
+static int set_up(void **state)
+{
+  struct bench *bench = test_calloc(1, sizeof *bench);
+  struct policy_config policy = {.default_action = POLICY_ALLOW};
+  struct jp_error error;
+  stub_reset(members, sizeof members / sizeof members[0]);
+  assert_int_equal(policy_create(&policy, &bench->policy, &error), JP_OK);
+  struct rpc_peer_config config = {.policy = bench->policy,
+                                   .limits = {.max_depth = 20,
+                                              .max_batch = 10,
+                                              .session_max_objects = 5,
+                                              .sessions_max = SESSIONS_MAX,
+                                              .session_ttl_ms = 1000000,
+                                              .message_max = 100000}};
+  assert_int_equal(rpc_peer_create(&config, &bench->peer, &error), JP_OK);
+  bench->service = rpc_peer_service(bench->peer);
+  bench->peer->jvm = stub_jvm(); /* no sweeper: what is left to it stays to be counted */
+  pthread_barrier_init(&bench->ready, NULL, 2);
+  pthread_barrier_init(&bench->done, NULL, 2);
+  assert_int_equal(bench->service->spawn(bench->service->context, "member", lend_worker, bench, &error),
+                   JP_OK);
+  pthread_barrier_wait(&bench->ready);
+  buffer_init(&bench->out);
+  *state = bench;
+  return 0;
+}
+
+static int tear_down(void **state)
+{
+  struct bench *bench = *state;
+  pthread_barrier_wait(&bench->done);
+  stub_join_threads();
+  rpc_sessions_sweep(bench->peer->sessions, stub_thread(), INT64_MAX);
+  rpc_peer_destroy(bench->peer);
+  policy_destroy(bench->policy);
+  buffer_fini(&bench->out);
+  pthread_barrier_destroy(&bench->ready);
+  pthread_barrier_destroy(&bench->done);
+  test_free(bench);
+  return atomic_load(&stub.tables) == 0 && stub.frames == 0 ? 0 : 1;
+}
+
+static struct rpc_client *open_client(const struct bench *bench)
+{
+  const struct rpc_client_info info = {
+      .channel = OP_CHANNEL_HTTP, .peer_id = TEXT_ABSENT, .routing_id = TEXT_ABSENT, .worker = bench->worker};
+  struct rpc_client *client;
+  struct jp_error error;
+  assert_int_equal(bench->service->client_open(bench->service->context, &info, &client, &error), JP_OK);
+  return client;
+}
+
+/* True: the session stays. */
+static bool close_client(const struct bench *bench, struct rpc_client *client)
+{
+  struct uuid kept;
+  return bench->service->client_close(bench->service->context, bench->worker, client, &kept);
+}
+
+static void check(struct bench *bench, struct rpc_client *client, const char *message, const char *part)
+{
+  struct rpc_stream stream;
+  buffer_clear(&bench->out);
+  assert_int_equal(bench->service->serve(bench->service->context, bench->worker, client, text_of(message),
+                                         &bench->out, false, 0, &stream),
+                   RPC_REPLY);
+  if (memmem(bench->out.data, bench->out.len, part, strlen(part)) == NULL)
+    fail_msg("%.*s has no %s", (int)bench->out.len, bench->out.data, part);
+}
+
+static void check_alone(struct bench *bench, const char *message, const char *part)
+{
+  struct rpc_client *client = open_client(bench);
+  check(bench, client, message, part);
+  assert_false(close_client(bench, client));
+}
+
+static void test_memory_is_used_again(void **state)
+{
+  struct bench *bench = *state;
+  struct rpc_client *first = open_client(bench);
+  check(bench, first, ADD, "\"8\"");
+  uint64_t serial = first->key.serial;
+  assert_false(close_client(bench, first));
+  struct rpc_client *second = open_client(bench);
+  assert_ptr_equal(second, first);
+  assert_null(second->session);
+  assert_int_equal(second->key.serial, serial + 1);
+  check(bench, second, ADD, "\"8\"");
+  assert_false(close_client(bench, second));
+  assert_int_equal(atomic_load(&stub.tables), 1);
+}
+
+static void test_objects_are_not_seen_by_the_next(void **state)
+{
+  struct bench *bench = *state;
+  check_alone(bench, ADD, "\"8\"");
+  struct rpc_client *maker = open_client(bench);
+  check(bench, maker, MAKE, "\"ref\":1}");
+  assert_true(close_client(bench, maker));
+  check_alone(bench, LET_GO, "No such object: 1");
+  check_alone(bench, ADD, "\"8\"");
+}
+
+static void test_numbers_begin_again(void **state)
+{
+  struct bench *bench = *state;
+  static const char *const ends[] = {LET_GO, LET_ALL_GO};
+  for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+    struct rpc_client *client = open_client(bench);
+    check(bench, client, MAKE, "\"ref\":1}");
+    check(bench, client, ends[i], "\"void\":true");
+    assert_false(close_client(bench, client));
+  }
+  assert_int_equal(atomic_load(&stub.tables), 0);
+}
+
+static void test_each_request_counts_as_a_session(void **state)
+{
+  struct bench *bench = *state;
+  struct rpc_client *clients[SESSIONS_MAX];
+  check_alone(bench, ADD, "\"8\"");
+  assert_int_equal(rpc_sessions_count(bench->peer->sessions), 0);
+  for (size_t i = 0; i < SESSIONS_MAX; i++) {
+    clients[i] = open_client(bench);
+    check(bench, clients[i], ADD, "\"8\"");
+  }
+  assert_int_equal(rpc_sessions_count(bench->peer->sessions), SESSIONS_MAX);
+  struct rpc_client *more = open_client(bench);
+  check(bench, more, PING, "\"void\":true");
+  check(bench, more, ADD, "sessions-max");
+  assert_false(close_client(bench, clients[0]));
+  check(bench, more, ADD, "\"8\"");
+  assert_false(close_client(bench, more));
+  for (size_t i = 1; i < SESSIONS_MAX; i++)
+    assert_false(close_client(bench, clients[i]));
+  assert_int_equal(rpc_sessions_count(bench->peer->sessions), 0);
+}
+
+static void test_the_limit_holds_for_memory_that_is_kept(void **state)
+{
+  struct bench *bench = *state;
+  struct rpc_session *others[SESSIONS_MAX];
+  struct jp_error error;
+  check_alone(bench, ADD, "\"8\"");
+  for (size_t i = 0; i < SESSIONS_MAX; i++)
+    assert_int_equal(rpc_session_acquire(bench->peer->sessions, NULL, &others[i], &error), JP_OK);
+  check_alone(bench, ADD, "sessions-max");
+  rpc_session_release(bench->peer->sessions, others[0], stub_thread(), 0);
+  check_alone(bench, ADD, "\"8\"");
+  for (size_t i = 1; i < SESSIONS_MAX; i++)
+    rpc_session_release(bench->peer->sessions, others[i], stub_thread(), 0);
+}
+
+/* With what was set aside and not used, and with what was. */
+static void test_a_client_may_end_without_java(void **state)
+{
+  struct bench *bench = *state;
+  static const char *const messages[] = {PING, ADD};
+  for (size_t i = 0; i < sizeof messages / sizeof messages[0]; i++) {
+    struct uuid kept;
+    check_alone(bench, ADD, "\"8\"");
+    struct rpc_client *client = open_client(bench);
+    check(bench, client, messages[i], "\"result\"");
+    assert_false(bench->service->client_close(bench->service->context, NULL, client, &kept));
+  }
+  assert_int_equal(rpc_sessions_count(bench->peer->sessions), 0);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_memory_is_used_again, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_objects_are_not_seen_by_the_next, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_numbers_begin_again, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_each_request_counts_as_a_session, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_the_limit_holds_for_memory_that_is_kept, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_a_client_may_end_without_java, set_up, tear_down),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
