@@ -1,5 +1,6 @@
 #include "net/connection.h"
 #include "net/connection_table.h"
+#include "net/http_heads.h"
 #include "net/http_query.h"
 
 void http_begin(struct connection *connection)
@@ -129,9 +130,43 @@ static enum step act(struct connection *connection, const struct http_request *r
   return STEP_AGAIN;
 }
 
-static enum step read_head(struct connection *connection)
+/* True where the input begins with a head that came before: then all is done that reading it would do. */
+static bool recognize_head(struct connection *connection, struct http_heads *heads)
+{
+  const struct connection_limits *limits = &connection->table->limits;
+  size_t used;
+  size_t length;
+  const struct http_terms *terms =
+      heads == NULL ? NULL
+                    : http_heads_find(heads, connection_input(connection), limits->header_max,
+                                      limits->message_max, &used, &length);
+  if (terms == NULL)
+    return false;
+  connection->manner = terms->manner;
+  connection->refuses_json = terms->refuses_json;
+  connection->has_peer_id = terms->has_peer_id;
+  connection->peer_id = terms->peer_id;
+  connection->in_used += used;
+  http_expect_body(&connection->parser, length);
+  connection->http_stage = HTTP_STAGE_BODY;
+  connection->began_ms = 0;
+  return true;
+}
+
+static void remember_head(struct scratch *scratch, struct text head, const struct http_request *request,
+                          const struct http_wish *wish)
+{
+  if (scratch->heads == NULL)
+    scratch->heads = http_heads_create();
+  if (scratch->heads != NULL)
+    http_heads_keep(scratch->heads, head, request, wish);
+}
+
+static enum step read_head(struct connection *connection, struct scratch *scratch)
 {
   struct connection_table *table = connection->table;
+  if (recognize_head(connection, scratch->heads))
+    return STEP_AGAIN;
   struct http_request request;
   size_t used;
   connection->manner = (struct http_manner){.is_1_1 = true};
@@ -151,6 +186,7 @@ static enum step read_head(struct connection *connection)
   connection->has_peer_id = wish.has_peer_id;
   connection->peer_id = wish.peer_id;
   connection->refuses_json = wish.refuses_json;
+  remember_head(scratch, text_slice(connection_input(connection), 0, used), &request, &wish);
   return act(connection, &request, &wish, used);
 }
 
@@ -279,5 +315,5 @@ enum step http_step(struct connection *connection, struct crew_member *member)
     return read_body(connection);
   if (connection_input(connection).len == 0)
     return STEP_NEEDS_INPUT;
-  return read_head(connection);
+  return read_head(connection, &member->scratch);
 }

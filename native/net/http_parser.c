@@ -144,6 +144,11 @@ static int on_message_complete(llhttp_t *llhttp)
 
 void http_parser_init(struct http_parser *parser)
 {
+  *parser = (struct http_parser){0};
+}
+
+static void init_llhttp(struct http_parser *parser)
+{
   static const llhttp_settings_t settings = {
       .on_url = on_url,
       .on_header_field = on_field,
@@ -156,7 +161,6 @@ void http_parser_init(struct http_parser *parser)
       .on_chunk_extension_value = on_chunk_extension,
       .on_message_complete = on_message_complete,
   };
-  *parser = (struct http_parser){0};
   llhttp_init(&parser->llhttp, HTTP_REQUEST, &settings);
   parser->llhttp.data = parser;
 }
@@ -329,6 +333,7 @@ enum http_progress http_read_head(struct http_parser *parser, struct text input,
     return HTTP_FAILED;
   *request = (struct http_request){0};
   parser->request = request;
+  init_llhttp(parser);
   llhttp_errno_t code = llhttp_execute(&parser->llhttp, head.data, head.len);
   parser->request = NULL;
   if (code != HPE_PAUSED)
@@ -338,7 +343,9 @@ enum http_progress http_read_head(struct http_parser *parser, struct text input,
   request->keep_alive = request->is_1_1 && llhttp_should_keep_alive(&parser->llhttp);
   request->has_upgrade = (parser->llhttp.flags & F_UPGRADE) && (parser->llhttp.flags & F_CONNECTION_UPGRADE);
   *used = skipped + length;
-  return check_framing(parser, request);
+  enum http_progress progress = check_framing(parser, request);
+  parser->length_left = request->length;
+  return progress;
 }
 
 /* --- the body --- */
@@ -350,10 +357,30 @@ static bool ends_in_crlf(const struct http_parser *parser, struct text bytes)
   return before == '\r' && bytes.len > 0 && bytes.data[bytes.len - 1] == '\n';
 }
 
+void http_expect_body(struct http_parser *parser, uint64_t length)
+{
+  parser->length_left = length;
+}
+
+static enum http_progress read_piece(struct http_parser *parser, struct text input, size_t body_max,
+                                     size_t *used, struct buffer *body)
+{
+  if (body->len > body_max || parser->length_left > body_max - body->len)
+    return failed(parser, 413, "the message is longer than message-max");
+  *used = input.len < parser->length_left ? input.len : (size_t)parser->length_left;
+  buffer_append(body, input.data, *used);
+  if (body->failed)
+    return failed(parser, 503, "no memory for the message");
+  parser->length_left -= *used;
+  return parser->length_left == 0 ? HTTP_DONE : HTTP_NEEDS_INPUT;
+}
+
 enum http_progress http_read_body(struct http_parser *parser, struct text input, size_t body_max,
                                   size_t *used, struct buffer *body)
 {
   *used = 0;
+  if (!parser->is_chunked)
+    return read_piece(parser, input, body_max, used, body);
   parser->body = body;
   parser->body_max = body_max;
   if (llhttp_get_errno(&parser->llhttp) == HPE_PAUSED)
@@ -368,7 +395,7 @@ enum http_progress http_read_body(struct http_parser *parser, struct text input,
   }
   if (code == HPE_PAUSED || code == HPE_PAUSED_UPGRADE) {
     *used = (size_t)(llhttp_get_error_pos(&parser->llhttp) - input.data);
-    if (parser->is_chunked && !ends_in_crlf(parser, text_slice(input, 0, *used)))
+    if (!ends_in_crlf(parser, text_slice(input, 0, *used)))
       return failed(parser, 400, "a body in chunks does not end in CR LF");
     return HTTP_DONE;
   }

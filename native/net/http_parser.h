@@ -1,7 +1,8 @@
 #ifndef JPEER_NET_HTTP_PARSER_H
 #define JPEER_NET_HTTP_PARSER_H
 /*
- * HTTP/1.0 and HTTP/1.1 requests (RFC 9112) over llhttp: bytes in, a request and its body out. No sockets, no
+ * HTTP/1.0 and HTTP/1.1 requests (RFC 9112): bytes in, a request and its body out. llhttp reads the heads and
+ * the bodies in chunks; of another body there is nothing to read but its length. No sockets, no
  * clock, no answers here; what a request asks for is judged in net/http_request.h.
  *
  * llhttp 8.1 takes some things that another parser on the way may read differently, so a head is looked over
@@ -66,6 +67,7 @@ struct http_parser {
   struct buffer *body;          /* during http_read_body */
   struct text name;
   struct text value;
+  uint64_t length_left; /* of a body in one piece */
   size_t body_max;
   size_t overhead; /* bytes of chunk extensions so far */
   bool is_chunked;
@@ -82,6 +84,8 @@ void http_parser_init(struct http_parser *parser);
  */
 enum http_progress http_read_head(struct http_parser *parser, struct text input, size_t head_max,
                                   size_t *scanned, size_t *used, struct http_request *request);
+/* Instead of http_read_head, where it is known what it would do: a body of that length follows. */
+void http_expect_body(struct http_parser *parser, uint64_t length);
 /* Reads the body that the head announced, appends it to body; 413 above body_max. */
 enum http_progress http_read_body(struct http_parser *parser, struct text input, size_t body_max,
                                   size_t *used, struct buffer *body);

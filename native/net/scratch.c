@@ -1,5 +1,6 @@
 #include "net/scratch.h"
 
+#include "net/http_heads.h"
 #include "net/ws_frames.h"
 
 /* What a thread keeps of a buffer that an unusual message made large. */
@@ -14,6 +15,7 @@ void scratch_fini(struct scratch *scratch)
 {
   for (int use = 0; use < SCRATCH_USES; use++)
     buffer_fini(&scratch->buffers[use]);
+  http_heads_destroy(scratch->heads);
   ws_decoder_destroy(scratch->decoder);
   ws_encoder_destroy(scratch->encoder);
   *scratch = (struct scratch){0};

@@ -9,6 +9,7 @@
  */
 #include "base/buffer.h"
 
+struct http_heads;
 struct ws_decoder;
 struct ws_encoder;
 
@@ -16,6 +17,7 @@ enum scratch_use { SCRATCH_INPUT, SCRATCH_MESSAGE, SCRATCH_ANSWER, SCRATCH_OUTPU
 
 struct scratch {
   struct buffer buffers[SCRATCH_USES];
+  struct http_heads *heads;   /* never lent; NULL: not made yet */
   struct ws_decoder *decoder; /* NULL: lent, or not made yet */
   struct ws_encoder *encoder; /* never lent; NULL: not made yet */
 };

@@ -1,8 +1,9 @@
 /*
  * Requests as the server reads them: the bytes at once and in two pieces must come to the same, each request
- * that is taken is judged and its body read, and what is said to be used is never more than was given.
+ * that is taken is judged and its body read, and what is said to be used is never more than was given. A head
+ * that is recognised means what reading it says.
  */
-#include "net/http_request.h"
+#include "net/http_heads.h"
 
 #include <stdlib.h>
 
@@ -12,6 +13,7 @@ struct reading {
   struct http_parser parser;
   struct http_request request;
   struct http_wish wish;
+  struct http_heads *heads;
   struct buffer body;
   size_t at; /* of the bytes that were used */
   size_t scanned;
@@ -28,19 +30,42 @@ static void begin(struct reading *reading)
   reading->has_head = false;
 }
 
+/* used: 0 where the head was refused, or is not whole. */
+static void recognize(struct reading *reading, struct text input, size_t used)
+{
+  const struct http_request *request = &reading->request;
+  const struct http_wish *wish = &reading->wish;
+  size_t known;
+  size_t length;
+  const struct http_terms *terms =
+      http_heads_find(reading->heads, input, HEAD_MAX, BODY_MAX, &known, &length);
+  if (terms == NULL)
+    return;
+  if (known != used || wish->action != HTTP_SERVE || wish->continues || request->is_chunked ||
+      length != request->length || terms->manner.is_1_1 != request->is_1_1 ||
+      terms->manner.keeps_alive != request->keep_alive || terms->refuses_json != wish->refuses_json ||
+      terms->has_peer_id != wish->has_peer_id || !uuid_equal(&terms->peer_id, &wish->peer_id))
+    abort();
+}
+
 static enum http_progress read_head(struct reading *reading, struct text input)
 {
   static const struct http_site site = {.is_loopback = true, .host = TEXT("peer"), .prefix = TEXT("/rpc")};
   size_t used = 0;
   enum http_progress progress =
       http_read_head(&reading->parser, input, HEAD_MAX, &reading->scanned, &used, &reading->request);
-  if (progress != HTTP_DONE)
+  if (progress != HTTP_DONE) {
+    recognize(reading, input, 0);
     return progress;
+  }
   if (used == 0 || used > input.len)
     abort();
   http_judge(&reading->request, &site, BODY_MAX, &reading->wish);
   if (reading->wish.action == HTTP_ANSWER && reading->wish.answer.status < 200)
     abort();
+  recognize(reading, input, used);
+  http_heads_keep(reading->heads, text_slice(input, 0, used), &reading->request, &reading->wish);
+  recognize(reading, input, used);
   reading->at += used;
   reading->has_head = true;
   return progress;
@@ -79,11 +104,12 @@ static void read_on(struct reading *reading, const char *bytes, size_t length)
 
 static void read_pieces(struct reading *reading, const char *bytes, size_t size, size_t cut)
 {
-  *reading = (struct reading){0};
+  *reading = (struct reading){.heads = http_heads_create()};
   begin(reading);
   read_on(reading, bytes, cut);
   read_on(reading, bytes, size);
   buffer_fini(&reading->body);
+  http_heads_destroy(reading->heads);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
