@@ -32,6 +32,7 @@ struct jvm_records *records_of(struct jvm_thread *thread)
   struct jvm_records *records = calloc(1, sizeof *records);
   if (records == NULL)
     return NULL;
+  records->serial = 1;
   records->buckets = calloc(BUCKETS, sizeof(struct jvm_record *));
   if (records->buckets == NULL) {
     free(records);
@@ -85,30 +86,56 @@ static uint64_t hash_of(const struct jvm_records *records, const struct operatio
   return hash;
 }
 
-/* Compared where the request has it: a copy would cost as much as all the rest. */
-static bool is_key_of(const struct record_key *key, const struct jvm_records *records,
-                      const struct operation *operation)
+/* What the values of an operation have to do with its key. */
+static bool fits_values(const struct record_key *key, const struct jvm_records *records,
+                        const struct operation *operation)
 {
-  if (key->hash != records->hash || key->kind != operation->kind ||
-      key->receiver_class != records->receiver_class || key->argument_count != operation->arg_count ||
-      !text_equal(key->type, operation->type) || !text_equal(key->member, operation->member))
+  if (key->receiver_class != records->receiver_class)
     return false;
   for (size_t i = 0; i < key->argument_count; i++) {
     const struct record_argument *argument = &key->arguments[i];
-    const struct op_value *value = &operation->args[i];
-    if (argument->form != form_of(value) || argument->class_id != records->classes[i] ||
-        !text_equal(argument->type, value->type))
+    if (argument->form != form_of(&operation->args[i]) || argument->class_id != records->classes[i])
       return false;
   }
   return true;
 }
 
+/* Compared where the request has it: a copy would cost as much as all the rest. */
+static bool is_key_of(const struct record_key *key, const struct jvm_records *records,
+                      const struct operation *operation)
+{
+  if (key->hash != records->hash || key->kind != operation->kind ||
+      key->argument_count != operation->arg_count || !text_equal(key->type, operation->type) ||
+      !text_equal(key->member, operation->member) || !fits_values(key, records, operation))
+    return false;
+  for (size_t i = 0; i < key->argument_count; i++) {
+    if (!text_equal(key->arguments[i].type, operation->args[i].type))
+      return false;
+  }
+  return true;
+}
+
+/* The names of an operation that comes again are what they were when its memo was written. */
+static struct jvm_record *find_noted(const struct jvm_records *records, const struct operation *operation)
+{
+  const struct op_memo *memo = operation->memo;
+  if (memo == NULL || memo->serial != records->serial)
+    return NULL;
+  struct jvm_record *record = memo->found;
+  return fits_values(&record->key, records, operation) ? record : NULL;
+}
+
 struct jvm_record *records_find(struct jvm_records *records, const struct operation *operation)
 {
+  struct jvm_record *record = find_noted(records, operation);
+  if (record != NULL)
+    return record;
   records->hash = hash_of(records, operation);
-  struct jvm_record *record = records->buckets[records->hash % BUCKETS];
+  record = records->buckets[records->hash % BUCKETS];
   while (record != NULL && !is_key_of(&record->key, records, operation))
     record = record->next;
+  if (record != NULL && operation->memo != NULL)
+    *operation->memo = (struct op_memo){.found = record, .serial = records->serial};
   return record;
 }
 
@@ -122,6 +149,7 @@ static bool retire(struct jvm_records *records)
   records->retired = records->buckets;
   records->buckets = buckets;
   records->count = 0;
+  records->serial++;
   return true;
 }
 

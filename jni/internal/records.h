@@ -88,6 +88,7 @@ struct jvm_records {
     jvalue values[FEW_ARGUMENTS];
   } few;
 
+  uint64_t serial; /* of what the cache holds now, from 1 */
   struct jvm_record **buckets;
   size_t count;
   struct jvm_record **retired; /* what the cache held before it was filled anew */
@@ -98,7 +99,8 @@ struct jvm_records *records_of(struct jvm_thread *thread);
 
 /* Makes room for what is known of each of the operation's arguments; false: memory is short. */
 bool records_open(struct jvm_records *records, const struct operation *operation, struct arena *arena);
-/* The operation's record; receiver_class and classes are set. NULL: there is none. */
+/* The operation's record; receiver_class and classes are set. NULL: there is none. Of an operation that comes
+ * again, what is found is noted in its memo, and names need not be looked at another time. */
 struct jvm_record *records_find(struct jvm_records *records, const struct operation *operation);
 /*
  * Keeps a copy of the record for the operation, which records_find has looked for, and gives the copy. Where

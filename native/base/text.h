@@ -26,6 +26,31 @@ static inline struct text text_of(const char *string) /* borrowed: valid as long
   return (struct text){string, strlen(string)};
 }
 
+static inline bool text_equal_words(const char *a, const char *b)
+{
+  uint64_t words[2];
+  memcpy(&words[0], a, sizeof *words);
+  memcpy(&words[1], b, sizeof *words);
+  return words[0] == words[1];
+}
+
+/* For short texts that mostly are equal: what a call of memcmp costs is most of comparing them. */
+static inline bool text_equal_bytes(const char *a, const char *b, size_t length)
+{
+  enum { WORD = sizeof(uint64_t) };
+  if (length < WORD) {
+    size_t i = 0;
+    while (i < length && a[i] == b[i])
+      i++;
+    return i == length;
+  }
+  for (size_t i = 0; i + WORD < length; i += WORD) {
+    if (!text_equal_words(a + i, b + i))
+      return false;
+  }
+  return text_equal_words(a + length - WORD, b + length - WORD);
+}
+
 static inline bool text_equal(struct text a, struct text b)
 {
   return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);

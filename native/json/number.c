@@ -113,6 +113,23 @@ size_t json_number_at(struct text t)
   return (size_t)(behind - t.data) + (behind < end && scan_suffix(*behind) != 0);
 }
 
+size_t json_plain_integer_at(struct text t, int64_t *integer)
+{
+  const char *end = t.data + t.len;
+  const char *first = t.data + (t.len > 0 && *t.data == '-');
+  const char *p = first;
+  uint64_t value = 0;
+  for (; p < end && scan_is_digit(*p); p++)
+    value = value * 10 + (uint64_t)(*p - '0'); /* what overflows has too many digits, and is not taken */
+  size_t digits = (size_t)(p - first);
+  bool has_leading_zero = digits > 1 && *first == '0';
+  if (digits == 0 || digits > SURE_DIGITS || has_leading_zero || p == end ||
+      (*p != ',' && *p != '}' && *p != ']'))
+    return 0;
+  *integer = first > t.data ? -(int64_t)value : (int64_t)value;
+  return (size_t)(p - t.data);
+}
+
 bool json_number_parse(struct text t, struct json_number *number)
 {
   if (t.len == 0 || json_number_at(t) != t.len)

@@ -28,6 +28,13 @@ bool json_number_parse(struct text t, struct json_number *number);
  */
 size_t json_number_at(struct text t);
 
+/*
+ * Bytes of the whole number that a text begins with, where it is as most are: no more than 18 digits, without
+ * fraction, exponent and suffix, and followed by a comma or a closing bracket; 0: it is not, or another
+ * value.
+ */
+size_t json_plain_integer_at(struct text t, int64_t *integer);
+
 static inline bool json_number_has_suffix(struct text span)
 {
   return span.data[span.len - 1] > '9';

@@ -11,6 +11,16 @@ enum op_channel { OP_CHANNEL_WEBSOCKET, OP_CHANNEL_HTTP, OP_CHANNEL_ZMQ, OP_CHAN
 
 enum op_command { OP_DELETE_OBJECT, OP_DELETE_SESSION, OP_GC, OP_PING };
 
+/*
+ * Room for what has been found out about an operation that comes again with other values. It belongs to
+ * whoever keeps the operation, begins as zero, and is read and written by the resolver of members alone, on
+ * one thread.
+ */
+struct op_memo {
+  void *found;
+  uint64_t serial;
+};
+
 struct operation {
   enum op_kind kind;
   bool base64_result; /* the request asks for byte[] results in base64 */
@@ -23,6 +33,7 @@ struct operation {
   uint32_t instance;     /* valid where has_instance */
   struct op_value *args; /* OP_PUT: args[0] is the value */
   size_t arg_count;
+  struct op_memo *memo; /* NULL: the operation may not come again */
 
   /* OP_CONTROL; the refs to delete are OP_REF values in args */
   enum op_command command;

@@ -10,14 +10,9 @@ enum { MISSES_MAX = 64, MISSES_STEP = 16 };
 
 /* ---- fitting a message ---- */
 
-/* What is in the holes of a shape. */
-struct filling {
-  struct text spans[RPC_SHAPE_HOLES];
-};
-
 static bool take_text(struct text *rest, const char *wanted, size_t length)
 {
-  if (rest->len < length || memcmp(rest->data, wanted, length) != 0)
+  if (rest->len < length || !text_equal_bytes(rest->data, wanted, length))
     return false;
   *rest = text_slice(*rest, length, rest->len);
   return true;
@@ -26,25 +21,6 @@ static bool take_text(struct text *rest, const char *wanted, size_t length)
 static size_t hole_length(const struct rpc_hole *hole, struct text rest)
 {
   return hole->is_string ? json_plain_string_at(rest) : json_number_at(rest);
-}
-
-static bool fits(const struct rpc_shape *shape, struct text rest, struct filling *filling)
-{
-  size_t at = 0;
-  if (shape->length == 0) /* its holes may be those of a message that could not be kept */
-    return false;
-  for (size_t i = 0; i < shape->hole_count; i++) {
-    const struct rpc_hole *hole = &shape->holes[i];
-    if (!take_text(&rest, shape->text + at, hole->at - at))
-      return false;
-    at = hole->at;
-    size_t length = hole_length(hole, rest);
-    if (length == 0)
-      return false;
-    filling->spans[i] = (struct text){rest.data, length};
-    rest = text_slice(rest, length, rest.len);
-  }
-  return rest.len == shape->length - at && take_text(&rest, shape->text + at, rest.len);
 }
 
 static bool fill_argument(struct op_value *arg, struct json_value value)
@@ -61,41 +37,80 @@ static bool fill_argument(struct op_value *arg, struct json_value value)
   }
 }
 
-/* False where what is in the hole is wrong there; that is said by who reads the message in full. */
-static bool fill(const struct rpc_hole *hole, struct text span, struct jsonrpc_request *request,
-                 struct operation *operation)
+static bool fill(struct rpc_shape *shape, const struct rpc_hole *hole, struct text span)
 {
   struct json_value value = {.kind = hole->is_string ? JSON_KIND_STRING : JSON_KIND_NUMBER, .span = span};
   switch (hole->kind) {
   case RPC_HOLE_ID:
-    request->id = span;
+    shape->request.id = span;
     return hole->is_string || !json_number_has_suffix(span);
   case RPC_HOLE_INSTANCE:
-    return rpc_ref_decode(value, &operation->instance);
+    return rpc_ref_decode(value, &shape->operation.instance);
   case RPC_HOLE_ARGUMENT:
     break;
   }
-  return fill_argument(&operation->args[hole->arg], value);
+  return fill_argument(&shape->args[hole->arg], value);
 }
 
-static bool apply(const struct rpc_shape *shape, const struct filling *filling, struct arena *arena,
-                  struct jsonrpc_request *request, struct operation *operation)
+static bool set_ref(uint32_t *ref, int64_t integer)
 {
-  size_t count = shape->operation.arg_count;
-  *request = shape->request;
-  *operation = shape->operation;
-  request->arena = arena;
-  if (count > 0) {
-    operation->args = arena_alloc(arena, count * sizeof *operation->args);
-    if (operation->args == NULL)
-      return false;
-    memcpy(operation->args, shape->args, count * sizeof *operation->args);
+  *ref = (uint32_t)integer;
+  return integer >= 1 && integer <= RPC_REF_MAX;
+}
+
+/* The same for a whole number that has been read already. */
+static bool fill_integer(struct rpc_shape *shape, const struct rpc_hole *hole, struct text span,
+                         int64_t integer)
+{
+  struct op_value *arg = &shape->args[hole->arg];
+  switch (hole->kind) {
+  case RPC_HOLE_ID:
+    shape->request.id = span;
+    return true;
+  case RPC_HOLE_INSTANCE:
+    return set_ref(&shape->operation.instance, integer);
+  case RPC_HOLE_ARGUMENT:
+    break;
   }
-  for (size_t i = 0; i < shape->hole_count; i++) {
-    if (!fill(&shape->holes[i], filling->spans[i], request, operation))
-      return false;
-  }
+  if (arg->kind == OP_REF)
+    return set_ref(&arg->ref, integer);
+  arg->kind = OP_INTEGER;
+  arg->suffix = 0;
+  arg->literal = span;
+  arg->integer = integer;
   return true;
+}
+
+/* Takes what is in the hole from the beginning of rest. False where it is wrong there; that is said by who
+ * reads the message in full. */
+static bool take_value(struct rpc_shape *shape, const struct rpc_hole *hole, struct text *rest)
+{
+  int64_t integer;
+  size_t length = hole->is_string ? 0 : json_plain_integer_at(*rest, &integer);
+  bool is_plain_integer = length > 0;
+  if (!is_plain_integer)
+    length = hole_length(hole, *rest);
+  struct text span = {rest->data, length};
+  if (length == 0 || !(is_plain_integer ? fill_integer(shape, hole, span, integer) : fill(shape, hole, span)))
+    return false;
+  *rest = text_slice(*rest, length, rest->len);
+  return true;
+}
+
+/* What is in the holes of a shape that does not fit after all is of no use to anyone: it is filled anew by
+ * the next message. */
+static bool fits(struct rpc_shape *shape, struct text rest)
+{
+  size_t at = 0;
+  if (shape->length == 0) /* its holes may be those of a message that could not be kept */
+    return false;
+  for (size_t i = 0; i < shape->hole_count; i++) {
+    const struct rpc_hole *hole = &shape->holes[i];
+    if (!take_text(&rest, shape->text + at, hole->at - at) || !take_value(shape, hole, &rest))
+      return false;
+    at = hole->at;
+  }
+  return rest.len == shape->length - at && take_text(&rest, shape->text + at, rest.len);
 }
 
 static bool is_skipped(const struct rpc_repeats *repeats)
@@ -103,21 +118,20 @@ static bool is_skipped(const struct rpc_repeats *repeats)
   return repeats->misses > MISSES_MAX && repeats->misses % MISSES_STEP != 0;
 }
 
-bool rpc_repeats_find(struct rpc_repeats *repeats, struct text message, struct arena *arena,
-                      struct jsonrpc_request *request, struct operation *operation)
+struct rpc_shape *rpc_repeats_find(struct rpc_repeats *repeats, struct text message, struct arena *arena)
 {
-  struct filling filling;
   for (size_t i = 0; i < RPC_SHAPES && !is_skipped(repeats); i++) {
     size_t at = (repeats->last + i) % RPC_SHAPES;
-    const struct rpc_shape *shape = &repeats->shapes[at];
-    if (!fits(shape, message, &filling) || !apply(shape, &filling, arena, request, operation))
+    struct rpc_shape *shape = &repeats->shapes[at];
+    if (!fits(shape, message))
       continue;
+    shape->request.arena = arena;
     repeats->last = at;
     repeats->misses = 0;
-    return true;
+    return shape;
   }
   repeats->misses++;
-  return false;
+  return NULL;
 }
 
 /* ---- keeping a shape ---- */
@@ -287,7 +301,9 @@ void rpc_repeats_keep(struct rpc_repeats *repeats, struct text message, const st
   shape->hole_count = 0;
   shape->request = *request;
   shape->operation = *operation;
-  shape->operation.args = NULL;
+  shape->operation.args = shape->args;
+  shape->operation.memo = &shape->memo;
+  shape->memo = (struct op_memo){0};
   if (operation->arg_count > 0)
     memcpy(shape->args, operation->args, operation->arg_count * sizeof *operation->args);
   if (!note_holes(&keeping) || !copy_message(&keeping) || !move_texts(shape)) {

@@ -8,8 +8,8 @@
  * a valid message of the same structure and the same operation with other values; it need not be read again.
  *
  * Nothing depends on what is kept: what does not fit is read in full (jsonrpc/jsonrpc.h, rpc/json_params.h).
- * No verdict and no resolved member is kept, only what the text means. One worker's, on its own thread; fixed
- * memory.
+ * What is kept is what the text means; what the resolver of members notes beside it (struct op_memo) is the
+ * resolver's own, and no verdict. One worker's, on its own thread; fixed memory.
  */
 #include "jsonrpc/jsonrpc.h"
 #include "op/operation.h"
@@ -30,9 +30,12 @@ struct rpc_shape {
   size_t length;                 /* 0: no shape is kept here */
   struct rpc_hole holes[RPC_SHAPE_HOLES];
   size_t hole_count;
-  struct jsonrpc_request request; /* what is not in a hole is borrowed from the text */
+  /* What the message that fitted last meant: what was in a hole is borrowed from it, all else from the text.
+   */
+  struct jsonrpc_request request;
   struct operation operation;
   struct op_value args[RPC_SHAPE_ARGS];
+  struct op_memo memo;
 };
 
 struct rpc_repeats {
@@ -42,10 +45,12 @@ struct rpc_repeats {
   unsigned misses; /* since a message last fitted */
 };
 
-/* Where the message fits a shape: true, and its request and operation, which borrow from the message, from
- * the shape and from the arena. They are valid until rpc_repeats_keep or the arena's reset. */
-bool rpc_repeats_find(struct rpc_repeats *repeats, struct text message, struct arena *arena,
-                      struct jsonrpc_request *request, struct operation *operation);
+/*
+ * The shape that the message fits, whose request and operation are now the message's; NULL: none. They borrow
+ * from the message and are valid until the next call of a function of this header; the request's arena is the
+ * given one.
+ */
+struct rpc_shape *rpc_repeats_find(struct rpc_repeats *repeats, struct text message, struct arena *arena);
 
 /*
  * Keeps the shape of a message that was read as one request of JSON-RPC 2.0 with params, and whose operation

@@ -384,13 +384,13 @@ static enum jsonrpc_handled handle_message(struct serving *serving, const struct
                                            struct jsonrpc_stream *rest)
 {
   struct rpc_worker *worker = serving->worker;
-  struct jsonrpc_request request;
-  struct operation operation;
-  if (!may_repeat(serving) ||
-      !rpc_repeats_find(&worker->repeats, serving->message, &worker->arena, &request, &operation))
+  struct rpc_shape *shape = NULL;
+  if (may_repeat(serving))
+    shape = rpc_repeats_find(&worker->repeats, serving->message, &worker->arena);
+  if (shape == NULL)
     return jsonrpc_handle(service, serving->message, serving->out, rest);
-  serving->repeated = &operation;
-  return jsonrpc_handle_request(service, &request, serving->out, rest);
+  serving->repeated = &shape->operation;
+  return jsonrpc_handle_request(service, &shape->request, serving->out, rest);
 }
 
 static enum rpc_served end_message(struct serving *serving, enum jsonrpc_handled handled,

@@ -13,6 +13,24 @@ static void compares_bytes_and_lengths(void **state)
   assert_text(text_of("abc"), "abc");
 }
 
+/* At every length: one byte that differs, at every place of it, is seen. */
+static void compares_every_byte(void **state)
+{
+  (void)state;
+  for (size_t length = 0; length <= 40; length++) {
+    char *a = unit_exact_copy("0123456789abcdef0123456789abcdef01234567", length);
+    char *b = unit_exact_copy(a, length);
+    assert_true(text_equal_bytes(a, b, length));
+    for (size_t i = 0; i < length; i++) {
+      b[i] ^= 1;
+      assert_false(text_equal_bytes(a, b, length));
+      b[i] ^= 1;
+    }
+    test_free(a);
+    test_free(b);
+  }
+}
+
 static void ignores_the_case_of_ascii_letters_only(void **state)
 {
   (void)state;
@@ -158,6 +176,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(compares_bytes_and_lengths),
+      cmocka_unit_test(compares_every_byte),
       cmocka_unit_test(ignores_the_case_of_ascii_letters_only),
       cmocka_unit_test(looks_behind_a_nul_when_it_ignores_case),
       cmocka_unit_test(finds_prefix_suffix_and_last),

@@ -125,6 +125,83 @@ static void the_cache_starts_anew_when_full(void **state)
   members_check(&session, &add);
 }
 
+struct noted_case {
+  int64_t argument; /* of Math.abs */
+  const char *type;
+};
+
+static struct text run_noted(const struct operation *operation, struct jvm_target *target,
+                             struct outcome *outcome)
+{
+  struct jvm_request request = {.thread = session.thread,
+                                .objects = session.objects,
+                                .operation = operation,
+                                .arena = &session.arena,
+                                .limits = &session.limits};
+  arena_reset(&session.arena);
+  assert_int_equal(jvm_request_begin(session.thread), JP_OK);
+  if (!jvm_find(&request, target))
+    assert_int_equal(jvm_resolve(&request, target, outcome), JP_OK);
+  jvm_invoke(&request, target, outcome);
+  jvm_request_end(session.thread);
+  assert_int_equal(outcome->kind, OUTCOME_VALUE);
+  return outcome->type;
+}
+
+/* What was noted for an operation that comes again holds for values of the same kind, and as long as the
+ * cache does. */
+static void a_note_holds_for_values_of_its_kind(void **state)
+{
+  (void)state;
+  static const struct noted_case cases[] = {
+      {-5, "int"}, {-6, "int"}, {-5000000000, "long"}, {-7, "int"}, {-6000000000, "long"},
+  };
+  struct op_value argument = {.kind = OP_INTEGER};
+  struct op_memo memo = {0};
+  struct operation operation = {.kind = OP_CALL,
+                                .type = TEXT("java.lang.Math"),
+                                .member = TEXT("abs"),
+                                .args = &argument,
+                                .arg_count = 1,
+                                .memo = &memo};
+  struct jvm_target target;
+  struct outcome outcome;
+  for (unsigned pass = 0; pass < 2; pass++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+      argument.integer = cases[i].argument;
+      unit_assert_text(run_noted(&operation, &target, &outcome), text_of(cases[i].type), __FILE__, __LINE__);
+      assert_true(outcome.value.integer == -cases[i].argument);
+    }
+    (void)run_noted(&operation, &target, &outcome);
+    assert_ptr_equal(memo.found, target.record);
+    assert_true(memo.serial == session.thread->records->serial);
+    session.thread->records->serial++; /* as when the cache is filled anew */
+    memo.found = NULL;
+  }
+}
+
+static void a_note_holds_for_a_receiver_of_its_class(void **state)
+{
+  (void)state;
+  static const char *const classes[] = {"java.util.ArrayList", "java.util.HashMap", "java.util.ArrayList"};
+  struct op_memo memo = {0};
+  struct operation operation = {.kind = OP_CALL,
+                                .type = TEXT("java.lang.Object"),
+                                .member = TEXT("hashCode"),
+                                .has_instance = true,
+                                .memo = &memo};
+  for (size_t i = 0; i < 2 * COUNT_OF(classes); i++) {
+    char params[64];
+    const char *class = classes[i / 2];
+    struct jvm_target target;
+    struct outcome outcome;
+    snprintf(params, sizeof params, "{'type':'%s'}", class);
+    (void)members_run(&session, "new", params, &operation.instance);
+    (void)run_noted(&operation, &target, &outcome);
+    unit_assert_text(target.runtime_class, text_of(class), __FILE__, __LINE__);
+  }
+}
+
 enum { THREADS = 4 };
 
 struct racer {
@@ -192,6 +269,8 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(classes_are_found_beside_the_receivers),
       cmocka_unit_test(classes_can_be_unloaded),
       cmocka_unit_test(the_cache_starts_anew_when_full),
+      cmocka_unit_test(a_note_holds_for_values_of_its_kind),
+      cmocka_unit_test(a_note_holds_for_a_receiver_of_its_class),
       cmocka_unit_test(threads_agree_on_a_class),
       cmocka_unit_test(unknown_ids_have_no_class),
   };

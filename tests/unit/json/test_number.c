@@ -51,6 +51,46 @@ static void reads_digits_and_suffix(void **state)
   }
 }
 
+static void takes_plain_integers_alone(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *text;
+    size_t length; /* 0: it is not plain */
+    int64_t integer;
+  } cases[] = {
+      {"0,", 1, 0},
+      {"-0]", 2, 0},
+      {"7}", 1, 7},
+      {"-120,5", 4, -120},
+      {"123456789012345678]", 18, 123456789012345678},
+      {"-999999999999999999}", 19, -999999999999999999},
+      {"1234567890123456789,", 0, 0},
+      {"100000000000000000000000000000000000000,", 0, 0},
+      {"1", 0, 0},
+      {"1 ,", 0, 0},
+      {"1.0,", 0, 0},
+      {"1e3,", 0, 0},
+      {"1l,", 0, 0},
+      {"01,", 0, 0},
+      {"-01,", 0, 0},
+      {"-,", 0, 0},
+      {"--1,", 0, 0},
+      {"+1,", 0, 0},
+      {",", 0, 0},
+      {"", 0, 0},
+      {"x", 0, 0},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    char *copy = unit_exact_copy(cases[i].text, strlen(cases[i].text));
+    int64_t integer = 0;
+    size_t length = json_plain_integer_at((struct text){copy, strlen(cases[i].text)}, &integer);
+    test_free(copy);
+    if (length != cases[i].length || integer != cases[i].integer)
+      fail_msg("%s: %zu bytes, %lld", cases[i].text, length, (long long)integer);
+  }
+}
+
 static void refuses_what_is_no_number(void **state)
 {
   (void)state;
@@ -213,9 +253,10 @@ static void does_not_follow_the_locale(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reads_digits_and_suffix),        cmocka_unit_test(refuses_what_is_no_number),
-      cmocka_unit_test(rounds_awkward_numbers_rightly), cmocka_unit_test(rounds_made_numbers_rightly),
-      cmocka_unit_test(rounds_numbers_of_any_length),   cmocka_unit_test(does_not_follow_the_locale),
+      cmocka_unit_test(reads_digits_and_suffix),     cmocka_unit_test(takes_plain_integers_alone),
+      cmocka_unit_test(refuses_what_is_no_number),   cmocka_unit_test(rounds_awkward_numbers_rightly),
+      cmocka_unit_test(rounds_made_numbers_rightly), cmocka_unit_test(rounds_numbers_of_any_length),
+      cmocka_unit_test(does_not_follow_the_locale),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,15 +71,13 @@ static bool read_as_repeat(struct rpc_repeats *repeats, struct text message, str
 {
   char *copy = copy_of(message);
   struct arena arena;
-  struct jsonrpc_request request;
-  struct operation operation;
   arena_init(&arena);
-  bool found = rpc_repeats_find(repeats, (struct text){copy, message.len}, &arena, &request, &operation);
-  if (found)
-    show(shown, &request, &operation);
+  const struct rpc_shape *shape = rpc_repeats_find(repeats, (struct text){copy, message.len}, &arena);
+  if (shape != NULL)
+    show(shown, &shape->request, &shape->operation);
   arena_fini(&arena);
   free(copy);
-  return found;
+  return shape != NULL;
 }
 
 enum read_twice read_twice(struct rpc_repeats *repeats, struct text message, struct buffer *shown)
