@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include <endian.h>
+
 static char lower_ascii(char c)
 {
   return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
@@ -72,11 +74,9 @@ static bool is_continuation(unsigned char byte)
   return (byte & 0xC0) == 0x80;
 }
 
-/* Length of the strict UTF-8 sequence at p (n bytes left), or 0. */
+/* Length of the strict UTF-8 sequence of more than one byte at p (n bytes left), or 0. */
 static size_t utf8_sequence(const unsigned char *p, size_t n)
 {
-  if (p[0] < 0x80)
-    return 1;
   if (p[0] >= 0xC2 && p[0] <= 0xDF)
     return n >= 2 && is_continuation(p[1]) ? 2 : 0;
   if (p[0] >= 0xE0 && p[0] <= 0xEF) {
@@ -96,17 +96,43 @@ static size_t utf8_sequence(const unsigned char *p, size_t n)
   return 0;
 }
 
+/* 0x80 in each byte above 0x7F, the first byte lowest, of so many words together. */
+static inline uint64_t mark_high(const unsigned char *p, size_t words)
+{
+  uint64_t all = 0;
+  for (size_t i = 0; i < words; i++) {
+    uint64_t word;
+    memcpy(&word, p + i * sizeof word, sizeof word);
+    all |= word;
+  }
+  return le64toh(all) & 0x8080808080808080u;
+}
+
+static size_t ascii_length(const unsigned char *p, size_t length)
+{
+  enum { WORD = sizeof(uint64_t), WORDS = 4, STEP = WORDS * WORD };
+  size_t i = 0;
+  while (i + STEP <= length && mark_high(p + i, WORDS) == 0)
+    i += STEP;
+  /* The last word may begin in what has been seen to be ASCII. */
+  while (i < length && length >= WORD) {
+    size_t at = i + WORD <= length ? i : length - WORD;
+    uint64_t marks = mark_high(p + at, 1);
+    if (marks != 0)
+      return at + (size_t)__builtin_ctzll(marks) / 8;
+    i = at + WORD;
+  }
+  while (i < length && p[i] < 0x80)
+    i++;
+  return i;
+}
+
 size_t text_valid_utf8(struct text t)
 {
   const unsigned char *p = (const unsigned char *)t.data;
   size_t i = 0;
   while (i < t.len) {
-    uint64_t word;
-    if (i + 8 <= t.len && (memcpy(&word, p + i, 8), (word & 0x8080808080808080u) == 0)) {
-      i += 8;
-      continue;
-    }
-    size_t step = utf8_sequence(p + i, t.len - i);
+    size_t step = p[i] < 0x80 ? ascii_length(p + i, t.len - i) : utf8_sequence(p + i, t.len - i);
     if (step == 0)
       return i;
     i += step;

@@ -449,7 +449,7 @@ void connection_expire(struct connection *connection, struct crew_member *watche
   if (stalled || connection->stream != NULL || connection->protocol == PROTOCOL_LINGER)
     step = STEP_DROPS;
   else if (connection->protocol == PROTOCOL_WEBSOCKET)
-    websocket_close(connection, watcher, WS_POLICY, "the message took too long");
+    websocket_close(connection, WS_POLICY, "the message took too long");
   else
     http_expire(connection);
   connection_finish(connection, watcher, step);
@@ -463,7 +463,7 @@ void connection_say_goodbye(struct connection *connection, struct crew_member *w
   enum step step = connection->protocol == PROTOCOL_LINGER ? STEP_NEEDS_INPUT : run(connection, watcher);
   bool is_quiet = !connection->has_sent && connection_unsent(connection) == 0;
   if (step == STEP_NEEDS_INPUT && connection->protocol == PROTOCOL_WEBSOCKET) {
-    websocket_close(connection, watcher, WS_GOING_AWAY, CREW_SHUTTING_DOWN);
+    websocket_close(connection, WS_GOING_AWAY, CREW_SHUTTING_DOWN);
     step = STEP_ENDS;
   } else if (step == STEP_NEEDS_INPUT && connection->protocol == PROTOCOL_HTTP) {
     step = is_quiet ? STEP_DROPS : STEP_ENDS;
@@ -481,8 +481,8 @@ void connection_seize(struct connection *connection, struct crew_member *watcher
       service->refuse(service->context, buffer_text(&connection->message), CREW_SHUTTING_DOWN, answer);
   if (connection->protocol == PROTOCOL_WEBSOCKET) {
     if (served != RPC_NO_REPLY)
-      websocket_write_text(connection, watcher, buffer_text(answer));
-    websocket_close(connection, watcher, WS_GOING_AWAY, CREW_SHUTTING_DOWN);
+      websocket_write_text(connection, buffer_text(answer));
+    websocket_close(connection, WS_GOING_AWAY, CREW_SHUTTING_DOWN);
   } else if (served != RPC_NO_REPLY) {
     connection->manner.keeps_alive = false;
     http_write_reply(connection, crew_served_as(served), buffer_text(answer), NULL);

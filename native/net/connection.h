@@ -171,10 +171,8 @@ void websocket_begin(struct connection *connection);
 bool websocket_borrow(struct connection *connection, struct crew_member *member);
 void websocket_give_back(struct connection *connection, struct crew_member *member);
 enum step websocket_step(struct connection *connection, struct crew_member *member);
-void websocket_write_text(struct connection *connection, struct crew_member *member, struct text reply);
-void websocket_write_part(struct connection *connection, struct crew_member *member, struct text part,
-                          bool is_last);
-void websocket_close(struct connection *connection, struct crew_member *member, uint16_t code,
-                     const char *reason);
+void websocket_write_text(struct connection *connection, struct text reply);
+void websocket_write_part(struct connection *connection, struct text part, bool is_last);
+void websocket_close(struct connection *connection, uint16_t code, const char *reason);
 
 #endif

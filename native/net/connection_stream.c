@@ -31,22 +31,21 @@ void connection_end_stream(struct connection *connection)
   free(stream);
 }
 
-static void write_part(struct connection *connection, struct crew_member *member, struct text part,
-                       bool is_last)
+static void write_part(struct connection *connection, struct text part, bool is_last)
 {
   if (connection->protocol == PROTOCOL_WEBSOCKET)
-    websocket_write_part(connection, member, part, is_last);
+    websocket_write_part(connection, part, is_last);
   else
     http_write_part(connection, part, is_last);
 }
 
 /* The answer cannot be finished, and its beginning is out: the client must not take it for whole. */
-static enum step abandon(struct connection *connection, struct crew_member *member)
+static enum step abandon(struct connection *connection)
 {
   connection_end_stream(connection);
   if (connection->protocol != PROTOCOL_WEBSOCKET)
     return STEP_DROPS;
-  websocket_close(connection, member, WS_INTERNAL, "the answer could not be finished");
+  websocket_close(connection, WS_INTERNAL, "the answer could not be finished");
   return STEP_ENDS;
 }
 
@@ -62,13 +61,13 @@ enum step connection_pump(struct connection *connection, struct crew_member *mem
   buffer_clear(part);
   enum jp_status status = stream->rpc.body.read(stream->rpc.body.state, part, PART_SIZE);
   if (part->failed || (status != JP_OK && status != JP_CLOSED))
-    return abandon(connection, member);
+    return abandon(connection);
   if (status == JP_OK) {
     if (part->len > 0)
-      write_part(connection, member, buffer_text(part), false);
+      write_part(connection, buffer_text(part), false);
     return STEP_SERVED;
   }
-  write_part(connection, member, buffer_text(&stream->tail), true);
+  write_part(connection, buffer_text(&stream->tail), true);
   connection_end_stream(connection);
   bool ends = connection->protocol == PROTOCOL_HTTP && !connection->manner.keeps_alive;
   return ends ? STEP_ENDS : STEP_SERVED;

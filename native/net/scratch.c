@@ -17,7 +17,6 @@ void scratch_fini(struct scratch *scratch)
     buffer_fini(&scratch->buffers[use]);
   http_heads_destroy(scratch->heads);
   ws_decoder_destroy(scratch->decoder);
-  ws_encoder_destroy(scratch->encoder);
   *scratch = (struct scratch){0};
 }
 

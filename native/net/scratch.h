@@ -11,7 +11,6 @@
 
 struct http_heads;
 struct ws_decoder;
-struct ws_encoder;
 
 enum scratch_use { SCRATCH_INPUT, SCRATCH_MESSAGE, SCRATCH_ANSWER, SCRATCH_OUTPUT, SCRATCH_USES };
 
@@ -19,7 +18,6 @@ struct scratch {
   struct buffer buffers[SCRATCH_USES];
   struct http_heads *heads;   /* never lent; NULL: not made yet */
   struct ws_decoder *decoder; /* NULL: lent, or not made yet */
-  struct ws_encoder *encoder; /* never lent; NULL: not made yet */
 };
 
 void scratch_init(struct scratch *scratch);

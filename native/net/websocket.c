@@ -31,40 +31,19 @@ void websocket_give_back(struct connection *connection, struct crew_member *memb
     ws_decoder_destroy(decoder);
 }
 
-static struct ws_encoder *encoder_of(struct connection *connection, struct crew_member *member)
+void websocket_write_text(struct connection *connection, struct text reply)
 {
-  if (member->scratch.encoder == NULL)
-    member->scratch.encoder = ws_encoder_create();
-  if (member->scratch.encoder == NULL)
-    connection->is_broken = true;
-  return member->scratch.encoder;
+  ws_write(&connection->out, WS_TEXT, true, reply);
 }
 
-static void write_frame(struct connection *connection, struct crew_member *member, enum ws_opcode opcode,
-                        bool fin, struct text payload)
+void websocket_write_part(struct connection *connection, struct text part, bool is_last)
 {
-  struct ws_encoder *encoder = encoder_of(connection, member);
-  if (encoder != NULL)
-    ws_write(encoder, &connection->out, opcode, fin, payload);
+  ws_write(&connection->out, WS_CONTINUATION, is_last, part);
 }
 
-void websocket_write_text(struct connection *connection, struct crew_member *member, struct text reply)
+void websocket_close(struct connection *connection, uint16_t code, const char *reason)
 {
-  write_frame(connection, member, WS_TEXT, true, reply);
-}
-
-void websocket_write_part(struct connection *connection, struct crew_member *member, struct text part,
-                          bool is_last)
-{
-  write_frame(connection, member, WS_CONTINUATION, is_last, part);
-}
-
-void websocket_close(struct connection *connection, struct crew_member *member, uint16_t code,
-                     const char *reason)
-{
-  struct ws_encoder *encoder = encoder_of(connection, member);
-  if (encoder != NULL)
-    ws_write_close(encoder, &connection->out, code, reason);
+  ws_write_close(&connection->out, code, reason);
 }
 
 static enum step serve_message(struct connection *connection, struct crew_member *member)
@@ -79,9 +58,9 @@ static enum step serve_message(struct connection *connection, struct crew_member
   buffer_clear(&connection->message);
   connection->began_ms = 0;
   if (crew_has_replied(served))
-    websocket_write_text(connection, member, buffer_text(answer));
+    websocket_write_text(connection, buffer_text(answer));
   if (served == CREW_STREAM) {
-    write_frame(connection, member, WS_TEXT, false, buffer_text(answer));
+    ws_write(&connection->out, WS_TEXT, false, buffer_text(answer));
     if (!connection_begin_stream(connection, &stream))
       return STEP_DROPS;
   }
@@ -89,11 +68,11 @@ static enum step serve_message(struct connection *connection, struct crew_member
 }
 
 /* The decoder may be in the middle of what was wrong. */
-static enum step fail(struct connection *connection, struct crew_member *member, const struct ws_input *input)
+static enum step fail(struct connection *connection, const struct ws_input *input)
 {
   ws_decoder_destroy(connection->decoder);
   connection->decoder = NULL;
-  websocket_close(connection, member, input->code, input->reason);
+  websocket_close(connection, input->code, input->reason);
   return STEP_ENDS;
 }
 
@@ -114,15 +93,14 @@ enum step websocket_step(struct connection *connection, struct crew_member *memb
     connection->has_message = true;
     return STEP_AGAIN;
   case WS_EVENT_PING:
-    write_frame(connection, member, WS_PONG, true,
-                (struct text){(const char *)input.control, input.control_len});
+    ws_write(&connection->out, WS_PONG, true, (struct text){(const char *)input.control, input.control_len});
     return STEP_SERVED;
   case WS_EVENT_PONG:
     return STEP_SERVED;
   case WS_EVENT_CLOSE:
-    websocket_close(connection, member, input.code, "");
+    websocket_close(connection, input.code, "");
     return STEP_ENDS;
   default:
-    return fail(connection, member, &input);
+    return fail(connection, &input);
   }
 }

@@ -19,11 +19,6 @@ struct ws_decoder {
   size_t control_len;
 };
 
-struct ws_encoder {
-  struct wslay_frame_context *frames;
-  struct buffer *out; /* during ws_write */
-};
-
 static ssize_t take_input(uint8_t *bytes, size_t room, int flags, void *user_data)
 {
   (void)flags;
@@ -37,14 +32,6 @@ static ssize_t take_input(uint8_t *bytes, size_t room, int flags, void *user_dat
   memcpy(bytes, input->bytes.data + input->used, count);
   input->used += count;
   decoder->taken += count;
-  return (ssize_t)count;
-}
-
-static ssize_t put_output(const uint8_t *bytes, size_t count, int flags, void *user_data)
-{
-  (void)flags;
-  struct ws_encoder *encoder = user_data;
-  buffer_append(encoder->out, bytes, count);
   return (ssize_t)count;
 }
 
@@ -72,27 +59,6 @@ void ws_decoder_destroy(struct ws_decoder *decoder)
 bool ws_decoder_is_clean(const struct ws_decoder *decoder)
 {
   return !decoder->in_frame && decoder->taken == decoder->consumed;
-}
-
-struct ws_encoder *ws_encoder_create(void)
-{
-  struct ws_encoder *encoder = calloc(1, sizeof *encoder);
-  if (encoder == NULL)
-    return NULL;
-  const struct wslay_frame_callbacks callbacks = {.send_callback = put_output};
-  if (wslay_frame_context_init(&encoder->frames, &callbacks, encoder) != 0) {
-    free(encoder);
-    return NULL;
-  }
-  return encoder;
-}
-
-void ws_encoder_destroy(struct ws_encoder *encoder)
-{
-  if (encoder == NULL)
-    return;
-  wslay_frame_context_free(encoder->frames);
-  free(encoder);
 }
 
 /* --- reading --- */
@@ -336,21 +302,34 @@ enum ws_event ws_read(struct ws_reader *reader, struct ws_decoder *decoder, stru
 
 /* --- writing --- */
 
-void ws_write(struct ws_encoder *encoder, struct buffer *out, enum ws_opcode opcode, bool fin,
-              struct text payload)
+/* RFC 6455, 5.2, without a mask: a server's have none. Returns the header's length. */
+static size_t put_header(uint8_t out[WS_HEADER_MAX], enum ws_opcode opcode, bool fin, uint64_t length)
 {
-  struct wslay_frame_iocb frame = {.fin = fin,
-                                   .opcode = (uint8_t)opcode,
-                                   .payload_length = payload.len,
-                                   .data = (const uint8_t *)payload.data,
-                                   .data_length = payload.len};
-  encoder->out = out;
-  if (wslay_frame_send(encoder->frames, &frame) != (ssize_t)payload.len)
-    out->failed = true;
-  encoder->out = NULL;
+  enum { FIN = 0x80, TWO_BYTES_FOLLOW = WS_CONTROL_MAX + 1, EIGHT_BYTES_FOLLOW };
+  out[0] = (uint8_t)((fin ? FIN : 0) | opcode);
+  if (length <= WS_CONTROL_MAX) {
+    out[1] = (uint8_t)length;
+    return 2;
+  }
+  size_t bytes = length <= UINT16_MAX ? 2 : 8;
+  out[1] = bytes == 2 ? TWO_BYTES_FOLLOW : EIGHT_BYTES_FOLLOW;
+  for (size_t i = 0; i < bytes; i++)
+    out[2 + i] = (uint8_t)(length >> 8 * (bytes - 1 - i));
+  return 2 + bytes;
 }
 
-void ws_write_close(struct ws_encoder *encoder, struct buffer *out, uint16_t code, const char *reason)
+void ws_write(struct buffer *out, enum ws_opcode opcode, bool fin, struct text payload)
+{
+  char *room = buffer_reserve(out, WS_HEADER_MAX + payload.len);
+  if (room == NULL)
+    return;
+  size_t header = put_header((uint8_t *)room, opcode, fin, payload.len);
+  if (payload.len > 0)
+    memcpy(room + header, payload.data, payload.len);
+  out->len += header + payload.len;
+}
+
+void ws_write_close(struct buffer *out, uint16_t code, const char *reason)
 {
   char payload[WS_CONTROL_MAX];
   size_t length = 0;
@@ -362,5 +341,5 @@ void ws_write_close(struct ws_encoder *encoder, struct buffer *out, uint16_t cod
     memcpy(payload + 2, reason, words);
     length = 2 + words;
   }
-  ws_write(encoder, out, WS_CLOSE, true, (struct text){payload, length});
+  ws_write(out, WS_CLOSE, true, (struct text){payload, length});
 }

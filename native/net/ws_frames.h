@@ -1,10 +1,11 @@
 #ifndef JPEER_NET_WS_FRAMES_H
 #define JPEER_NET_WS_FRAMES_H
 /*
- * WebSocket frames (RFC 6455, 5) over wslay, as a server sees them: bytes in, events out; events in, bytes
- * out. No sockets and no clock here. wslay splits and unmasks frames and checks their lengths; what it leaves
- * to its user is checked here: masks, reserved bits, opcodes, the order of fragments, UTF-8, close codes. A
- * text message that is one frame and lies in the input as a whole does not go through wslay.
+ * WebSocket frames (RFC 6455, 5), as a server sees them: bytes in, events out; events in, bytes out. No
+ * sockets and no clock here. wslay splits and unmasks the client's frames and checks their lengths; what it
+ * leaves to its user is checked here: masks, reserved bits, opcodes, the order of fragments, UTF-8, close
+ * codes. A text message that is one frame and lies in the input as a whole does not go through wslay, nor do
+ * the frames that are sent.
  *
  * One owner, one thread at a time.
  */
@@ -29,7 +30,7 @@ enum ws_close_code { /* RFC 6455, 7.4.1 */
                      WS_INTERNAL = 1011
 };
 
-enum { WS_CONTROL_MAX = 125 };
+enum { WS_CONTROL_MAX = 125, WS_HEADER_MAX = 10 };
 
 /* Holds what wslay needs (4 KiB) while a frame is under way. */
 struct ws_decoder;
@@ -69,14 +70,9 @@ struct ws_input {
 enum ws_event ws_read(struct ws_reader *reader, struct ws_decoder *decoder, struct ws_input *input,
                       struct buffer *message, size_t message_max);
 
-struct ws_encoder;
-
-struct ws_encoder *ws_encoder_create(void); /* NULL when memory is short */
-void ws_encoder_destroy(struct ws_encoder *encoder);
 /* Appends one unmasked frame to out. */
-void ws_write(struct ws_encoder *encoder, struct buffer *out, enum ws_opcode opcode, bool fin,
-              struct text payload);
+void ws_write(struct buffer *out, enum ws_opcode opcode, bool fin, struct text payload);
 /* Appends a close frame; WS_NO_CODE gives an empty one. reason is ASCII, at most 123 bytes. */
-void ws_write_close(struct ws_encoder *encoder, struct buffer *out, uint16_t code, const char *reason);
+void ws_write_close(struct buffer *out, uint16_t code, const char *reason);
 
 #endif

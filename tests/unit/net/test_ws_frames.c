@@ -346,39 +346,64 @@ static void a_decoder_is_clean_between_frames_only(void **state)
 static void frames_are_written_whole(void **state)
 {
   (void)state;
-  struct ws_encoder *encoder = ws_encoder_create();
   struct buffer out;
   buffer_init(&out);
-  ws_write(encoder, &out, WS_TEXT, true, TEXT("abc"));
+  ws_write(&out, WS_TEXT, true, TEXT("abc"));
   assert_int_equal(out.len, 5);
   assert_memory_equal(out.data,
                       "\x81\x03"
                       "abc",
                       5);
   buffer_clear(&out);
-  ws_write(encoder, &out, WS_TEXT, false, TEXT(""));
-  ws_write(encoder, &out, WS_CONTINUATION, true, TEXT(""));
+  ws_write(&out, WS_TEXT, false, TEXT(""));
+  ws_write(&out, WS_CONTINUATION, true, TEXT(""));
   assert_int_equal(out.len, 4);
   assert_memory_equal(out.data, "\x01\x00\x80\x00", 4);
   buffer_clear(&out);
-  ws_write_close(encoder, &out, 1001, "bye");
+  ws_write_close(&out, 1001, "bye");
   assert_int_equal(out.len, 7);
   assert_memory_equal(out.data,
                       "\x88\x05\x03\xe9"
                       "bye",
                       7);
   buffer_clear(&out);
-  ws_write_close(encoder, &out, WS_NO_CODE, "");
+  ws_write_close(&out, WS_NO_CODE, "");
   assert_int_equal(out.len, 2);
   assert_memory_equal(out.data, "\x88\x00", 2);
   char payload[300];
   memset(payload, 'y', sizeof payload);
   buffer_clear(&out);
-  ws_write(encoder, &out, WS_TEXT, true, (struct text){payload, sizeof payload});
+  ws_write(&out, WS_TEXT, true, (struct text){payload, sizeof payload});
   assert_int_equal(out.len, 304);
   assert_memory_equal(out.data, "\x81\x7e\x01\x2c", 4);
+  assert_memory_equal(out.data + 4, payload, sizeof payload);
   buffer_fini(&out);
-  ws_encoder_destroy(encoder);
+}
+
+static void headers_are_as_short_as_can_be(void **state)
+{
+  (void)state;
+  static const struct {
+    size_t length;
+    size_t header_length;
+    const char *header;
+  } cases[] = {
+      {125, 2, "\x81\x7d"},
+      {126, 4, "\x81\x7e\x00\x7e"},
+      {65535, 4, "\x81\x7e\xff\xff"},
+      {65536, 10, "\x81\x7f\x00\x00\x00\x00\x00\x01\x00\x00"},
+      {0x123456, 10, "\x81\x7f\x00\x00\x00\x00\x00\x12\x34\x56"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct buffer out;
+    char *payload = test_calloc(1, cases[i].length);
+    buffer_init(&out);
+    ws_write(&out, WS_TEXT, true, (struct text){payload, cases[i].length});
+    assert_int_equal(out.len, cases[i].header_length + cases[i].length);
+    assert_memory_equal(out.data, cases[i].header, cases[i].header_length);
+    test_free(payload);
+    buffer_fini(&out);
+  }
 }
 
 int main(void)
@@ -393,6 +418,7 @@ int main(void)
       cmocka_unit_test(a_message_that_is_too_long_fails_before_it_is_whole),
       cmocka_unit_test(a_decoder_is_clean_between_frames_only),
       cmocka_unit_test(frames_are_written_whole),
+      cmocka_unit_test(headers_are_as_short_as_can_be),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
