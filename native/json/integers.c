@@ -1,98 +1,275 @@
 #include "json/integers.h"
 
-#include "json/scan.h"
+#include "json/vector.h"
 
-enum { DIGITS_MAX = 18 }; /* what always fits 64 bits */
+enum { BLOCK = 64, DIGITS_MAX = 18 /* what always fits 64 bits */ };
+
+/* The number of the lowest bit that is set; there must be one. */
+static inline size_t first_bit(uint64_t bits)
+{
+  return (unsigned)__builtin_ctzll(bits);
+}
+
+/* The block at p, or a copy of what there is of it, filled up. */
+static inline const char *whole_block(const char *p, const char *end, char filler, char room[BLOCK])
+{
+  if (end - p >= BLOCK)
+    return p;
+  memset(room, filler, BLOCK);
+  memcpy(room, p, (size_t)(end - p));
+  return room;
+}
+
+/* What nothing but whole numbers and white space is made of. */
+static inline vector find_listed(vector bytes)
+{
+  return vector_find_digits(bytes) | vector_find_equal(bytes, ',') | vector_find_equal(bytes, '-') |
+         vector_find_upto(bytes, ' ');
+}
+
+/* ---- checking ---- */
+
+/* Which bytes of a block are what, one bit a byte, the first byte lowest. */
+struct block {
+  uint64_t digits;
+  uint64_t zeros;
+  uint64_t commas;
+  uint64_t minuses;
+  uint64_t spaces;
+};
+
+static inline struct block look_at(const char *p)
+{
+  struct block block = {0};
+#pragma GCC unroll 8
+  for (unsigned i = 0; i < BLOCK; i += VECTOR_SIZE) {
+    vector bytes = vector_load(p + i);
+    block.digits |= vector_marks(vector_find_digits(bytes)) << i;
+    block.zeros |= vector_marks(vector_find_equal(bytes, '0')) << i;
+    block.commas |= vector_marks(vector_find_equal(bytes, ',')) << i;
+    block.minuses |= vector_marks(vector_find_equal(bytes, '-')) << i;
+    block.spaces |= vector_marks(vector_find_equal(bytes, ' ')) << i;
+  }
+  return block;
+}
+
+/* What the last byte of a block was, in the lowest bit. */
+struct carried {
+  uint64_t comma;
+  uint64_t space;
+  uint64_t minus;
+  uint64_t leading_zero;
+};
+
+/* Whether the bytes of upto are part of a list of numbers; the last of them may be another, which then comes
+ * where a number has ended. */
+static inline bool is_list(const struct block *block, uint64_t upto, struct carried *carried)
+{
+  uint64_t behind_comma = block->commas << 1 | carried->comma;
+  uint64_t first = (behind_comma & ~block->spaces) | block->spaces << 1 | carried->space;
+  uint64_t first_digit = (first & ~block->minuses) | block->minuses << 1 | carried->minus;
+  uint64_t leading_zero = first_digit & block->zeros;
+  uint64_t behind_zero = leading_zero << 1 | carried->leading_zero;
+  uint64_t wrong = (block->spaces & ~behind_comma) | (block->minuses & ~first) |
+                   (first_digit & ~block->digits) | (behind_zero & block->digits);
+  *carried = (struct carried){block->commas >> (BLOCK - 1), block->spaces >> (BLOCK - 1),
+                              block->minuses >> (BLOCK - 1), leading_zero >> (BLOCK - 1)};
+  return (wrong & upto) == 0;
+}
+
+/* What is short is better noted by the element. */
+static inline bool may_be_long(const char *p, const char *end)
+{
+  if (end - p < BLOCK || (*p != '-' && !scan_is_digit(*p)))
+    return false;
+  const uint64_t all = ((uint64_t)1 << VECTOR_SIZE) - 1;
+  return vector_marks(find_listed(vector_load(p + BLOCK - VECTOR_SIZE))) == all;
+}
+
+const char *json_integers_pass(const char *p, const char *end)
+{
+  char room[BLOCK];
+  struct carried carried = {.comma = 1};
+  if (!may_be_long(p, end))
+    return NULL;
+  for (;; p += BLOCK) {
+    struct block block = look_at(whole_block(p, end, '\0', room));
+    uint64_t others = ~(block.digits | block.commas | block.minuses | block.spaces);
+    uint64_t upto = others ^ (others - 1);
+    if (!is_list(&block, upto, &carried))
+      return NULL;
+    if (others == 0)
+      continue;
+    p += first_bit(others);
+    return p < end && *p == ']' ? p + 1 : NULL;
+  }
+}
+
+/* ---- reading ---- */
 
 size_t json_integers_most(struct text span)
 {
   size_t commas = 0;
   size_t i = 0;
-  for (; i + 8 <= span.len; i += 8) {
-    /* Exact in every byte: nothing is carried from one to the next. */
-    uint64_t x = scan_load(span.data + i) ^ SCAN_REPEAT(',');
-    uint64_t zero = ~(((x & SCAN_REPEAT(0x7F)) + SCAN_REPEAT(0x7F)) | x) & SCAN_REPEAT(0x80);
-    commas += (zero >> 7) * SCAN_REPEAT(1) >> 56;
-  }
+  for (; span.len - i >= VECTOR_SIZE; i += VECTOR_SIZE)
+    commas += vector_count(vector_find_equal(vector_load(span.data + i), ','));
   for (; i < span.len; i++)
     commas += span.data[i] == ',';
   return commas + 1;
 }
 
-/* 0 to 9 in each byte, the most significant lowest. */
-static uint64_t join_digits(uint64_t digits)
+/* The number that the digits up to end are, no more than DIGITS_MAX, with its sign. */
+static int64_t join_all(const char *p, const char *end)
 {
-  digits = (digits * (1 + (10u << 8))) >> 8 & 0x00FF00FF00FF00FFu;
-  digits = (digits * (1 + (100ull << 16))) >> 16 & 0x0000FFFF0000FFFFu;
-  return (digits * (1 + (10000ull << 32))) >> 32;
+  bool is_negative = p[-1] == '-';
+  uint64_t value = 0;
+  for (; end - p >= 8; p += 8)
+    value = value * 100000000 + vector_join_eight(scan_load(p));
+  for (; p < end; p++)
+    value = value * 10 + (uint64_t)(*p - '0');
+  return is_negative ? -(int64_t)value : (int64_t)value;
 }
 
-/* How many of the first seven bytes are digits; their number in *value. */
-static unsigned read_seven(const char *p, uint64_t *value)
+/* What is known of a block, or of the one before it. */
+struct numbers {
+  const char *number; /* the first digit of the number that ends next */
+  uint64_t digits;
+  uint64_t begins; /* of the numbers behind that one: their first digits */
+  uint64_t ends;   /* what stands behind the last digits of numbers */
+};
+
+static inline void next_number(struct numbers *numbers, const char *block)
 {
-  uint64_t x = scan_load(p) ^ SCAN_REPEAT('0');
-  /* Exact up to the lowest mark, as a carry goes upwards. The eighth byte is taken for a mark. */
-  uint64_t marks = ((x + SCAN_REPEAT(6)) | x) & SCAN_REPEAT(0xF0);
-  unsigned count = scan_first(marks | (uint64_t)0x80 << 56);
-  *value = count == 0 ? 0 : join_digits(x << (64 - 8 * count));
-  return count;
+  const uint64_t last_bit = (uint64_t)1 << (BLOCK - 1); /* where there is none: anything */
+  numbers->number = block + first_bit(numbers->begins | last_bit);
+  numbers->begins &= numbers->begins - 1;
 }
 
-/* Reads digits and gives their end; NULL where there are none, or too many. */
-static const char *read_digits(const char *p, const char *end, uint64_t *value)
+/* False where there is anything that belongs to no whole number. */
+static inline bool find_numbers(struct numbers *numbers, const char *p, const char *block)
 {
-  const char *begin = p;
-  *value = 0;
-  if (end - p >= 8) {
-    unsigned count = read_seven(p, value);
-    p += count;
-    if (count < 7)
-      return count == 0 ? NULL : p;
+  uint64_t before = numbers->digits >> (BLOCK - 1);
+  vector listed = find_listed(vector_load(block));
+  numbers->digits = vector_marks(vector_find_digits(vector_load(block)));
+#pragma GCC unroll 8
+  for (unsigned i = VECTOR_SIZE; i < BLOCK; i += VECTOR_SIZE) {
+    vector bytes = vector_load(block + i);
+    listed = listed & find_listed(bytes);
+    numbers->digits |= vector_marks(vector_find_digits(bytes)) << i;
   }
-  for (; p < end && scan_is_digit(*p); p++) {
-    if (p - begin == DIGITS_MAX)
-      return NULL;
-    *value = *value * 10 + (uint64_t)(*p - '0');
-  }
-  return p == begin ? NULL : p;
+  uint64_t behind_digit = numbers->digits << 1 | before;
+  numbers->begins = numbers->digits & ~behind_digit;
+  numbers->ends = behind_digit & ~numbers->digits;
+  if (before == 0)
+    next_number(numbers, p);
+  return vector_marks(listed) == ((uint64_t)1 << VECTOR_SIZE) - 1;
 }
 
-static void write_integer(void *out, size_t index, size_t size, int64_t integer)
+/* No number that ends in the block at p has more than eight digits. */
+static inline bool are_short(const struct numbers *numbers, const char *p)
 {
-  switch (size) {
+  uint64_t runs = numbers->digits;
+  runs &= runs << 1;
+  runs &= runs << 2;
+  runs &= runs << 4;
+  runs &= numbers->digits << 8;
+  return runs == 0 && (numbers->ends == 0 || p + first_bit(numbers->ends) - numbers->number <= 8);
+}
+
+struct reading {
+  struct json_integers_form form;
+  void *out;
+  size_t count; /* of what was written */
+};
+
+static inline bool write_integer(struct reading *reading, int64_t integer)
+{
+  size_t index = reading->count++;
+  switch (reading->form.size) {
   case 1:
-    ((int8_t *)out)[index] = (int8_t)integer;
+    ((int8_t *)reading->out)[index] = (int8_t)integer;
     break;
   case 2:
-    ((int16_t *)out)[index] = (int16_t)integer;
+    ((int16_t *)reading->out)[index] = (int16_t)integer;
     break;
   case 4:
-    ((int32_t *)out)[index] = (int32_t)integer;
+    ((int32_t *)reading->out)[index] = (int32_t)integer;
     break;
   default:
-    ((int64_t *)out)[index] = integer;
+    ((int64_t *)reading->out)[index] = integer;
     break;
   }
+  return integer >= reading->form.min && integer <= reading->form.max;
+}
+
+/* Numbers whose digits were gathered from a block. */
+struct numerals {
+  uint64_t digits[BLOCK / 2];
+  int32_t signs[BLOCK / 2];
+  size_t count;
+};
+
+static inline bool write_numerals(struct reading *reading, struct numerals *numerals)
+{
+  size_t i = 0;
+  if (reading->form.size == sizeof(int32_t)) { /* they are in range, and where they are to be */
+    int32_t *out = (int32_t *)reading->out + reading->count;
+    for (; i + VECTOR_NUMBERS <= numerals->count; i += VECTOR_NUMBERS)
+      vector_join_digits(numerals->digits + i, numerals->signs + i, out + i);
+    reading->count += i;
+  }
+  bool in_range = true;
+  while (i < numerals->count) {
+    int32_t integers[VECTOR_NUMBERS];
+    vector_join_digits(numerals->digits + i, numerals->signs + i, integers);
+    for (size_t j = 0; j < VECTOR_NUMBERS && i < numerals->count; j++, i++)
+      in_range = write_integer(reading, integers[j]) && in_range;
+  }
+  return in_range;
+}
+
+/* Numbers of eight digits at the most, behind each of which there is as much text. */
+static inline bool read_short(struct reading *reading, struct numbers *numbers, const char *p)
+{
+  struct numerals numerals;
+  numerals.count = 0;
+  for (uint64_t ends = numbers->ends; ends != 0; ends &= ends - 1) {
+    const char *number = numbers->number;
+    size_t length = (size_t)(p + first_bit(ends) - number);
+    numerals.digits[numerals.count] = scan_load(number) << (64 - 8 * length);
+    numerals.signs[numerals.count++] = (unsigned char)number[-1];
+    next_number(numbers, p);
+  }
+  for (size_t i = numerals.count; i % VECTOR_NUMBERS != 0; i++)
+    numerals.digits[i] = numerals.signs[i] = 0;
+  return write_numerals(reading, &numerals);
+}
+
+static inline bool read_any(struct reading *reading, struct numbers *numbers, const char *p)
+{
+  for (uint64_t ends = numbers->ends; ends != 0; ends &= ends - 1) {
+    const char *number = numbers->number;
+    const char *end = p + first_bit(ends);
+    if (end - number > DIGITS_MAX || !write_integer(reading, join_all(number, end)))
+      return false;
+    next_number(numbers, p);
+  }
+  return true;
 }
 
 bool json_integers_read(struct text span, const struct json_integers_form *form, void *out)
 {
-  const char *end = span.data + span.len;
-  const char *p = span.data;
-  for (size_t index = 0; *p != ']'; index++) {
-    uint64_t value;
-    p = scan_space(p + 1, end);
-    bool negative = p < end && *p == '-';
-    p = read_digits(p + negative, end, &value);
-    if (p == NULL)
+  const char *end = span.data + span.len - 1;
+  struct reading reading = {.form = *form, .out = out};
+  struct numbers numbers = {0};
+  char room[BLOCK];
+  for (const char *p = span.data + 1;; p += BLOCK) {
+    if (!find_numbers(&numbers, p, whole_block(p, end, ' ', room)))
       return false;
-    int64_t integer = negative ? -(int64_t)value : (int64_t)value;
-    if (integer < form->min || integer > form->max)
+    bool is_short = end - p >= BLOCK + 8 && are_short(&numbers, p);
+    if (!(is_short ? read_short(&reading, &numbers, p) : read_any(&reading, &numbers, p)))
       return false;
-    write_integer(out, index, form->size, integer);
-    p = scan_space(p, end);
-    if (p == end || (*p != ',' && *p != ']'))
-      return false;
+    if (end - p < BLOCK)
+      return true;
   }
-  return true;
 }

@@ -39,8 +39,9 @@ enum json_kind {
 
 /*
  * Where the first values and keys of a message are, noted while it is validated, so that reading it looks at
- * no byte of its structure twice. What the index has no room for is found by scanning the text: the index has
- * one size whatever is sent, and a message is read alike with and without it.
+ * no byte of its structure twice. What the index has no room for, and the elements of a long array of whole
+ * numbers (json/integers.h), are found by scanning the text: the index has one size whatever is sent, and a
+ * message is read alike with and without it.
  */
 enum { JSON_INDEX_MAX = 255 };
 
@@ -50,7 +51,7 @@ struct json_mark {
   uint8_t inside;    /* marks up to the next one that is not inside this value: 1 for what holds nothing */
   uint8_t kind;      /* an enum json_kind */
   bool unescaped;    /* a string: there is no escape in it */
-  bool complete;     /* an object or array: all that is inside it is noted, too */
+  bool complete;     /* an object or array: all its members or elements are noted, too */
 };
 
 _Static_assert(JSON_INDEX_MAX <= UINT8_MAX, "a mark counts what is inside it");
@@ -77,7 +78,7 @@ enum jp_status json_validate_indexed(struct text message, struct json_limits lim
 struct json_value {
   enum json_kind kind;
   bool unescaped; /* a string that is known to have no escape */
-  bool complete;  /* an object or array of which all is in the index */
+  bool complete;  /* an object or array whose members or elements are all in the index */
   struct text span;
   const struct json_mark *mark; /* borrowed from the index; NULL: none */
 };

@@ -1,3 +1,4 @@
+#include "json/integers.h"
 #include "json/reader.h"
 #include "json/scan.h"
 
@@ -301,6 +302,38 @@ static const char *pass_integers(struct validator *v, const char *p)
   return p;
 }
 
+/* A long array of whole numbers, whose first element would be at p: its end, with none of them noted. NULL:
+ * it is anything else. */
+static inline const char *pass_array(struct validator *v, const char *p)
+{
+  const char *behind = json_integers_pass(p, v->end);
+  if (behind == NULL)
+    return NULL;
+  struct json_mark *mark = v->unmarked > 0 ? NULL : &v->marks[v->open_mark];
+  behind = close_container(v, behind - 1);
+  if (mark != NULL)
+    mark->complete = false;
+  return behind;
+}
+
+/* To the first key or element, or behind the container, where that is its end. */
+static inline const char *check_container(struct validator *v, enum json_kind kind, const char *p,
+                                          bool *is_closed)
+{
+  p = open_container(v, kind, p);
+  if (p == NULL)
+    return NULL;
+  const char *behind = kind == JSON_KIND_ARRAY ? pass_array(v, p) : NULL;
+  if (behind == NULL) {
+    p = next_token(v, p);
+    if (p == NULL || *p != (v->in_object ? '}' : ']'))
+      return p;
+    behind = close_container(v, p);
+  }
+  *is_closed = true;
+  return behind;
+}
+
 /* Each round takes a key, where one must come, and a value or the beginning of one. NULL: failed. */
 static const char *check_all(struct validator *v, const char *p)
 {
@@ -309,17 +342,10 @@ static const char *check_all(struct validator *v, const char *p)
     if (p == NULL)
       return NULL;
     enum json_kind kind = scan_kind(*p);
-    if (kind == JSON_KIND_OBJECT || kind == JSON_KIND_ARRAY) {
-      p = open_container(v, kind, p);
-      if (p != NULL)
-        p = next_token(v, p);
-      if (p == NULL || *p != (v->in_object ? '}' : ']'))
-        continue;
-      p = close_container(v, p);
-    } else {
-      p = check_scalar(v, kind, p);
-    }
-    if (p != NULL)
+    bool is_container = kind == JSON_KIND_OBJECT || kind == JSON_KIND_ARRAY;
+    bool is_behind = !is_container; /* a value */
+    p = is_container ? check_container(v, kind, p, &is_behind) : check_scalar(v, kind, p);
+    if (p != NULL && is_behind)
       p = check_comma_or_close(v, p);
     if (v->depth == 0)
       return p;

@@ -4,6 +4,9 @@
 
 #include "tests/unit/unit.h"
 
+/* Part of an array of whole numbers that is passed over in one go. */
+#define LONG "12345,-1234567890,0,-7,333333,12345678901234567890,99,12345,1, 22,-4444444,5,66666,"
+
 static void assert_same(struct json_value scanned, struct json_value indexed)
 {
   assert_int_equal(scanned.kind, indexed.kind);
@@ -69,6 +72,9 @@ static void ends_at_any_place(void **state)
   check_all_ends("[]", 1);
   check_all_ends("{}", 1);
   check_all_ends("[ [\"a,]\"] , null]", 4);
+  check_all_ends("[" LONG "8]", 1);
+  check_all_ends("[" LONG "8.5]", 14);
+  check_all_ends("{\"k\" :[" LONG "9 ], \"l\":[[" LONG "-9],{\"m\":[" LONG "0]}]}", 21);
   check_all_ends("{\"k\": \"v\\\\\" , \"l\\\"\":-1.5e3}", 5);
   check_all_ends("{\"k\":{\"l\" :{\"m\":[true,{\"n\":[ ]}]} }, \"o\":\"\\u00e9\u00e9\"}", 13);
 }

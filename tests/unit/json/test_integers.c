@@ -1,4 +1,6 @@
-/* Arrays of whole numbers in one go: what is read, and what is left to the reader of single elements. */
+/* Arrays of whole numbers in one go: what is checked and read, and what is left to those that look at single
+ * elements. Built a second time for a machine without SSE2. */
+#include "base/buffer.h"
 #include "tests/unit/unit.h"
 #include "json/integers.h"
 #include "json/number.h"
@@ -101,6 +103,194 @@ static void test_what_is_out_of_range_is_left(void **state)
   assert_false(read_exactly("[-2147483649,1]", &ints, out));
 }
 
+/* ---- checked beside the grammar, byte by byte ---- */
+
+enum { ALIGNMENTS = 16, LONG_ENOUGH = 64 };
+
+/* Behind the bracket that ends a list of numbers; NULL: it is none, or not written as the quick look has it.
+ */
+static const char *end_of_list(const char *p, const char *end)
+{
+  for (bool is_first = true; p < end; is_first = false) {
+    if (!is_first && *p == ' ')
+      p++;
+    if (p < end && *p == '-')
+      p++;
+    const char *digits = p;
+    while (p < end && *p >= '0' && *p <= '9')
+      p++;
+    if (p == digits || p == end || (*digits == '0' && p - digits > 1))
+      return NULL;
+    if (*p == ']')
+      return p + 1;
+    if (*p++ != ',')
+      return NULL;
+  }
+  return NULL;
+}
+
+/* Text in memory that ends with it, as far from a boundary as asked for. */
+struct placed {
+  char *memory;
+  struct text text;
+};
+
+static struct placed place(struct text text, size_t offset)
+{
+  char *memory = malloc(offset + text.len);
+  assert_non_null(memory);
+  memcpy(memory + offset, text.data, text.len);
+  return (struct placed){memory, {memory + offset, text.len}};
+}
+
+static void check_pass(struct text text, size_t offset)
+{
+  struct placed placed = place(text, offset);
+  const char *end = placed.text.data + placed.text.len;
+  const char *expected = end_of_list(placed.text.data, end);
+  const char *got = json_integers_pass(placed.text.data, end);
+  bool is_long = expected != NULL && expected - placed.text.data > LONG_ENOUGH;
+  if (got == NULL ? is_long : got != expected)
+    fail_msg("%.*s: %td, not %td", TEXT_ARGS(text), got == NULL ? -1 : got - placed.text.data,
+             expected == NULL ? -1 : expected - placed.text.data);
+  free(placed.memory);
+}
+
+static uint32_t next_random(uint32_t *random)
+{
+  return *random = *random * 1664525u + 1013904223u;
+}
+
+/* So many numbers of 1 to `digits` digits. */
+static void write_list(struct buffer *out, size_t count, unsigned digits, const char *comma, uint32_t *random)
+{
+  buffer_clear(out);
+  buffer_append_char(out, '[');
+  for (size_t i = 0; i < count; i++) {
+    bool is_negative = next_random(random) >> 30 == 0;
+    buffer_printf(out, "%s%s", i == 0 ? "" : comma, is_negative ? "-" : "");
+    unsigned more = (next_random(random) >> 8) % digits;
+    buffer_append_char(out, (char)((more == 0 ? '0' : '1') + (next_random(random) >> 8) % 9));
+    for (; more > 0; more--)
+      buffer_append_char(out, (char)('0' + (next_random(random) >> 8) % 10));
+  }
+  buffer_append_char(out, ']');
+}
+
+/* As it is, and with each byte another, and cut off before each. What is behind the bracket is looked at. */
+static void check_changed(struct buffer *list)
+{
+  static const char bytes[] = "0-, ]1e.l\"\t[\xFF";
+  struct text text = text_slice(buffer_text(list), 1, list->len);
+  for (size_t offset = 0; offset < ALIGNMENTS; offset++)
+    check_pass(text, offset);
+  for (size_t i = 1; i < list->len; i++) {
+    char byte = list->data[i];
+    for (size_t j = 0; j < sizeof bytes; j++) { /* the NUL, too */
+      list->data[i] = bytes[j];
+      check_pass(text, i % ALIGNMENTS);
+    }
+    list->data[i] = byte;
+    check_pass(text_slice(text, 0, i), i % ALIGNMENTS);
+  }
+}
+
+static void test_lists_are_told_from_all_else(void **state)
+{
+  (void)state;
+  static const char *const commas[] = {",", ", ", ",  ", ",\n"};
+  uint32_t random = 1;
+  struct buffer list;
+  buffer_init(&list);
+  for (unsigned round = 0; round < 48; round++) {
+    size_t count = 10 + next_random(&random) % 50;
+    write_list(&list, count, 1 + round % 12, commas[round % COUNT_OF(commas)], &random);
+    for (unsigned i = 0; i < round; i++)
+      buffer_append_char(&list, i % 2 == 0 ? '}' : ']');
+    check_changed(&list);
+  }
+  buffer_fini(&list);
+}
+
+static const struct json_integers_form *const forms[] = {&bytes, &shorts, &ints, &longs};
+
+static int64_t element_of(const void *out, size_t index, size_t size)
+{
+  switch (size) {
+  case 1:
+    return ((const int8_t *)out)[index];
+  case 2:
+    return ((const int16_t *)out)[index];
+  case 4:
+    return ((const int32_t *)out)[index];
+  default:
+    return ((const int64_t *)out)[index];
+  }
+}
+
+/* The same elements as strtoll reads, or false where one of them is not in range. */
+static void check_read(struct text text, size_t count, const struct json_integers_form *form)
+{
+  struct placed placed = place(text, count % ALIGNMENTS);
+  void *out = malloc(count * form->size);
+  assert_non_null(out);
+  assert_int_equal(json_integers_most(placed.text), count);
+  bool read = json_integers_read(placed.text, form, out);
+  bool in_range = true;
+  const char *p = text.data + 1;
+  for (size_t i = 0; i < count; i++) {
+    char *end;
+    int64_t expected = strtoll(p, &end, 10);
+    in_range = in_range && expected >= form->min && expected <= form->max;
+    if (read && element_of(out, i, form->size) != expected)
+      fail_msg("%.*s: element %zu", TEXT_ARGS(text), i);
+    p = end + 1;
+  }
+  if (read != in_range)
+    fail_msg("%.*s: %s", TEXT_ARGS(text), read ? "read" : "not read");
+  free(out);
+  free(placed.memory);
+}
+
+static void test_every_list_is_read_as_its_elements(void **state)
+{
+  (void)state;
+  static const char *const commas[] = {",", ", ", ",\n\t "};
+  uint32_t random = 2;
+  struct buffer list;
+  buffer_init(&list);
+  for (size_t count = 1; count < NUMBERS; count++) {
+    for (unsigned digits = 1; digits <= 18; digits++) {
+      write_list(&list, count, digits, commas[(count + digits) % COUNT_OF(commas)], &random);
+      for (size_t form = 0; form < COUNT_OF(forms); form++)
+        check_read(buffer_text(&list), count, forms[form]);
+    }
+  }
+  buffer_fini(&list);
+}
+
+static void test_one_element_decides_wherever_it_is(void **state)
+{
+  (void)state;
+  enum { COUNT = 70 };
+  static const char *const elements[] = {"-128",       "128",         "32767",     "-32769",
+                                         "99999999",   "-9999999",    "123456789", "-2147483648",
+                                         "2147483648", "-10000000000"};
+  struct buffer list;
+  buffer_init(&list);
+  for (size_t i = 0; i < COUNT_OF(elements); i++) {
+    for (size_t at = 0; at < COUNT; at++) {
+      buffer_clear(&list);
+      for (size_t j = 0; j < COUNT; j++)
+        buffer_printf(&list, "%c%s", j == 0 ? '[' : ',', j == at ? elements[i] : "7");
+      buffer_append_char(&list, ']');
+      for (size_t form = 0; form < COUNT_OF(forms); form++)
+        check_read(buffer_text(&list), COUNT, forms[form]);
+    }
+  }
+  buffer_fini(&list);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -109,6 +299,9 @@ int main(void)
       cmocka_unit_test(test_elements_have_their_size),
       cmocka_unit_test(test_all_else_is_left),
       cmocka_unit_test(test_what_is_out_of_range_is_left),
+      cmocka_unit_test(test_lists_are_told_from_all_else),
+      cmocka_unit_test(test_every_list_is_read_as_its_elements),
+      cmocka_unit_test(test_one_element_decides_wherever_it_is),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

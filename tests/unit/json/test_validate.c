@@ -325,6 +325,46 @@ static void keeps_apart_arrays_and_objects_at_every_level(void **state)
   buffer_fini(&text);
 }
 
+/* What is wrong in a long array of whole numbers is told as in one that begins with a fraction, which is
+ * looked at by the element. */
+static void check_fault_beside_a_fraction(const char *numbers)
+{
+  struct json_fault faults[2];
+  enum jp_status statuses[2];
+  static const struct text begins[] = {TEXT("{\"a\":["), TEXT("{\"a\":[0.5,")};
+  for (size_t i = 0; i < COUNT_OF(begins); i++) {
+    struct buffer text;
+    buffer_init(&text);
+    buffer_append_text(&text, begins[i]);
+    buffer_append_text(&text, text_of(numbers));
+    statuses[i] = validate(buffer_text(&text), 2, TEXT_ABSENT, &faults[i]);
+    faults[i].offset -= begins[i].len;
+    buffer_fini(&text);
+  }
+  assert_int_equal(statuses[0], statuses[1]);
+  if (statuses[0] == JP_OK)
+    return;
+  assert_int_equal(faults[0].offset, faults[1].offset);
+  assert_string_equal(faults[0].reason, faults[1].reason);
+}
+
+static void tells_faults_in_long_arrays_alike(void **state)
+{
+  (void)state;
+  static const char bytes[] = "0-, ]}1e.l\"[{n\t\x01\xFF";
+  char text[] = "12345,-1,0,987654321098765432109876,-77,8, 9,1234567,-12345,66,5555,4,31415,-27182,0,1,2]}";
+  check_fault_beside_a_fraction(text);
+  for (size_t i = 1; i < sizeof text - 1;
+       i++) { /* a bracket in the place of the first would end an empty array */
+    char byte = text[i];
+    for (size_t j = 0; j < sizeof bytes; j++) { /* the NUL, too: the text ends there */
+      text[i] = bytes[j];
+      check_fault_beside_a_fraction(text);
+    }
+    text[i] = byte;
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -335,6 +375,7 @@ int main(void)
       cmocka_unit_test(takes_suffixes_in_the_named_member_only),
       cmocka_unit_test(stops_at_the_depth_limit),
       cmocka_unit_test(keeps_apart_arrays_and_objects_at_every_level),
+      cmocka_unit_test(tells_faults_in_long_arrays_alike),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

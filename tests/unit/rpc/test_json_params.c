@@ -375,6 +375,26 @@ static void test_wrong_arguments_are_refused(void **state)
   }
 }
 
+/* One that is wrong among many that are read in one go. */
+static void test_a_wrong_element_is_named_wherever_it_is(void **state)
+{
+  enum { COUNT = 100 };
+  struct buffer params;
+  buffer_init(&params);
+  for (int wrong = 0; wrong < COUNT; wrong++) {
+    char message[64];
+    buffer_clear(&params);
+    BUFFER_LITERAL(&params, "{\"type\":\"C\",\"method\":\"m\",\"args\":[{\"type\":\"short[]\",\"value\":");
+    for (int i = 0; i < COUNT; i++)
+      buffer_printf(&params, "%c%d", i == 0 ? '[' : ',', i == wrong ? 32768 + i : i - 50);
+    buffer_append(&params, "]}]}", sizeof "]}]}");
+    snprintf(message, sizeof message, "argument 0[%d]: %d: out of range for short (-32768 to 32767)", wrong,
+             32768 + wrong);
+    check_errors(*state, &(struct error_case){"call", params.data, FAILURE_INVALID_PARAMS, message}, 1);
+  }
+  buffer_fini(&params);
+}
+
 static void test_put_speaks_of_its_value(void **state)
 {
   static const struct error_case cases[] = {
@@ -518,6 +538,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_wrong_requests_are_refused, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_wrong_arguments_are_refused, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_a_wrong_element_is_named_wherever_it_is, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_put_speaks_of_its_value, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_wrong_meta_arguments_are_refused, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_unknown_service_is_unsupported, set_up, tear_down),

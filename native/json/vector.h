@@ -1,0 +1,136 @@
+#ifndef JPEER_JSON_VECTOR_H
+#define JPEER_JSON_VECTOR_H
+/*
+ * Some bytes of text at once, sixteen with SSE2 and else eight, and what is found among them. Pure functions,
+ * any thread; not for other folders.
+ *
+ * Found is a byte with all bits (SSE2) or the highest one (a word) set; what is found two times is joined
+ * with
+ * `|`. Exact in every byte: nothing is carried from one to the next.
+ */
+#include "json/scan.h"
+
+/*
+ * vector_join_digits reads so many whole numbers: each is a word of ASCII digits, the least significant one
+ * highest and zero bytes below the first, and what stands before it, which makes it negative if it is a
+ * minus.
+ */
+enum { VECTOR_NUMBERS = 4 };
+
+/* The number that such a word is. */
+static inline uint64_t vector_join_eight(uint64_t digits)
+{
+  digits &= SCAN_REPEAT(0x0F);
+  digits = (digits * (1 + (10u << 8))) >> 8 & 0x00FF00FF00FF00FFu;
+  digits = (digits * (1 + (100ull << 16))) >> 16 & 0x0000FFFF0000FFFFu;
+  return (digits * (1 + (10000ull << 32))) >> 32;
+}
+
+#ifdef __SSE2__
+enum { VECTOR_SIZE = 16 };
+typedef __m128i vector;
+
+static inline vector vector_load(const char *p)
+{
+  return _mm_loadu_si128((const __m128i *)(const void *)p);
+}
+
+static inline vector vector_find_equal(vector bytes, char wanted)
+{
+  return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(wanted));
+}
+
+/* Bytes of no more than most, which is ASCII. */
+static inline vector vector_find_upto(vector bytes, char most)
+{
+  return _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(most)), bytes);
+}
+
+static inline vector vector_find_digits(vector bytes)
+{
+  return vector_find_upto(_mm_sub_epi8(bytes, _mm_set1_epi8('0')), 9);
+}
+
+/* One bit a byte, the first byte lowest. */
+static inline uint64_t vector_marks(vector found)
+{
+  return (unsigned)_mm_movemask_epi8(found);
+}
+
+static inline size_t vector_count(vector found)
+{
+  vector sums = _mm_sad_epu8(_mm_and_si128(found, _mm_set1_epi8(1)), _mm_setzero_si128());
+  return (unsigned)(_mm_cvtsi128_si32(sums) + _mm_extract_epi16(sums, 4));
+}
+
+static inline vector vector_load_digits(const uint64_t digits[2])
+{
+  vector bytes = _mm_loadu_si128((const __m128i *)(const void *)digits);
+  return _mm_subs_epu8(bytes, _mm_set1_epi8('0'));
+}
+
+/* Of two numbers: what their first four digits are, and their last four. */
+static inline vector vector_join_fours(vector digits)
+{
+  vector tens = _mm_mullo_epi16(_mm_and_si128(digits, _mm_set1_epi16(0xFF)), _mm_set1_epi16(10));
+  vector pairs = _mm_add_epi16(tens, _mm_srli_epi16(digits, 8));
+  return _mm_madd_epi16(pairs, _mm_set1_epi32(1 << 16 | 100));
+}
+
+static inline void vector_join_digits(const uint64_t digits[VECTOR_NUMBERS],
+                                      const int32_t signs[VECTOR_NUMBERS], int32_t out[VECTOR_NUMBERS])
+{
+  vector fours = _mm_packs_epi32(vector_join_fours(vector_load_digits(digits)),
+                                 vector_join_fours(vector_load_digits(digits + 2)));
+  vector values = _mm_madd_epi16(fours, _mm_set1_epi32(1 << 16 | 10000));
+  vector before = _mm_loadu_si128((const __m128i *)(const void *)signs);
+  vector negative = _mm_cmpeq_epi32(before, _mm_set1_epi32('-'));
+  values = _mm_sub_epi32(_mm_xor_si128(values, negative), negative);
+  _mm_storeu_si128((__m128i *)(void *)out, values);
+}
+#else
+enum { VECTOR_SIZE = 8 };
+typedef uint64_t vector;
+
+static inline vector vector_load(const char *p)
+{
+  return scan_load(p);
+}
+
+static inline vector vector_find_upto(vector bytes, char most)
+{
+  uint64_t above = (bytes & SCAN_REPEAT(0x7F)) + SCAN_REPEAT(0x7F - most);
+  return ~(above | bytes) & SCAN_REPEAT(0x80);
+}
+
+static inline vector vector_find_equal(vector bytes, char wanted)
+{
+  return vector_find_upto(bytes ^ SCAN_REPEAT(wanted), 0);
+}
+
+static inline vector vector_find_digits(vector bytes)
+{
+  return vector_find_upto(bytes, '9') & ~vector_find_upto(bytes, '0' - 1);
+}
+
+static inline uint64_t vector_marks(vector found)
+{
+  return (found >> 7) * 0x0102040810204080u >> 56;
+}
+
+static inline size_t vector_count(vector found)
+{
+  return (found >> 7) * SCAN_REPEAT(1) >> 56;
+}
+
+static inline void vector_join_digits(const uint64_t digits[VECTOR_NUMBERS],
+                                      const int32_t signs[VECTOR_NUMBERS], int32_t out[VECTOR_NUMBERS])
+{
+  for (int i = 0; i < VECTOR_NUMBERS; i++) {
+    int32_t value = (int32_t)vector_join_eight(digits[i]);
+    out[i] = signs[i] == '-' ? -value : value;
+  }
+}
+#endif
+
+#endif
