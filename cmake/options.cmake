@@ -3,6 +3,7 @@ option(JPEER_WERROR "Treat warnings as errors" ON)
 option(JPEER_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
 set(JPEER_SANITIZE "" CACHE STRING "Sanitizers for every target: address,undefined or thread")
 option(JPEER_COVERAGE "Instrument for coverage" OFF)
+option(JPEER_LTO "Optimise the programs that are installed or measured at link time (GCC)" OFF)
 
 set(CMAKE_C_STANDARD 17)
 set(CMAKE_C_STANDARD_REQUIRED ON)

@@ -11,6 +11,21 @@ check_c_compiler_flag(${strategy} JPEER_HAS_MEMSET_STRATEGY)
 if(JPEER_HAS_MEMSET_STRATEGY)
   target_compile_options(jpeer_flags INTERFACE $<$<NOT:$<CONFIG:Debug>>:${strategy}>)
 endif()
+# What a call goes through carries GCC's intermediate form beside its machine code. Only programs that
+# jpeer_optimise_whole names are compiled again from it, as one; all else, a hundred tests above all, is linked from the
+# machine code.
+set(jpeer_call_flags "")
+if(JPEER_LTO AND CMAKE_C_COMPILER_ID STREQUAL GNU)
+  set(CMAKE_REQUIRED_FLAGS -flto=auto)
+  check_c_compiler_flag(-ffat-lto-objects JPEER_HAS_FAT_LTO)
+  unset(CMAKE_REQUIRED_FLAGS)
+  if(JPEER_HAS_FAT_LTO)
+    set(jpeer_call_flags -flto=auto -ffat-lto-objects)
+    set(as_one -flto=auto -Wall -Wextra $<$<BOOL:${JPEER_WERROR}>:-Werror>)
+    target_link_options(jpeer_flags INTERFACE
+      "$<IF:$<BOOL:$<TARGET_PROPERTY:JPEER_OPTIMISE_WHOLE>>,${as_one},-fno-lto>")
+  endif()
+endif()
 if(JPEER_SANITIZE)
   target_compile_options(jpeer_flags INTERFACE -fsanitize=${JPEER_SANITIZE} -fno-sanitize-recover=all
                          -fno-omit-frame-pointer)
@@ -24,13 +39,22 @@ if(JPEER_COVERAGE)
   target_link_options(jpeer_flags INTERFACE --coverage)
 endif()
 
-# jpeer_library(NAME SOURCES ... LINKS ...): one static library a folder, with an explicit source list.
+# jpeer_library(NAME SOURCES ... COLD ... LINKS ...): one static library a folder, with an explicit source list. COLD
+# are sources that no call goes through: with JPEER_LTO they are linked as they are.
 # Headers are included by folder: "base/text.h", "policy/policy.h", "jni/jvm.h".
 function(jpeer_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
-  add_library(${name} STATIC ${ARG_SOURCES})
+  cmake_parse_arguments(ARG "" "" "SOURCES;COLD;LINKS;PRIVATE_LINKS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES} ${ARG_COLD})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/native ${PROJECT_SOURCE_DIR})
+  if(ARG_SOURCES)
+    set_property(SOURCE ${ARG_SOURCES} APPEND PROPERTY COMPILE_OPTIONS ${jpeer_call_flags})
+  endif()
   target_link_libraries(${name} PUBLIC ${ARG_LINKS} PRIVATE jpeer_flags ${ARG_PRIVATE_LINKS})
+endfunction()
+
+# jpeer_optimise_whole(NAME): a program that is installed or measured; with JPEER_LTO it is optimised as one.
+function(jpeer_optimise_whole name)
+  set_target_properties(${name} PROPERTIES JPEER_OPTIMISE_WHOLE ON)
 endfunction()
 
 # jpeer_unit_test(NAME FILE LINKS...): one cmocka executable a file, labelled "unit".

@@ -14,11 +14,12 @@ set_target_properties(jpeer-jsonrpc PROPERTIES
   LINKER_LANGUAGE C VERSION ${jsonrpc_version} SOVERSION 1 EXPORT_NAME jsonrpc)
 target_link_libraries(jpeer-jsonrpc PRIVATE jpeer_flags m)
 
-# In the archive the internal names are made local, so that they cannot meet those of a program.
+# In the archive the internal names are made local, so that they cannot meet those of a program, and nothing stays that
+# one compiler alone can read (JPEER_LTO).
 set(merged ${CMAKE_CURRENT_BINARY_DIR}/jpeer-jsonrpc-merged.o)
 add_custom_command(OUTPUT ${merged}
   COMMAND ${CMAKE_LINKER} -r -o ${merged} ${jsonrpc_objects}
-  COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${merged}
+  COMMAND ${CMAKE_OBJCOPY} --localize-hidden --remove-section=.gnu.lto_* --remove-section=.gnu.debuglto_* ${merged}
   DEPENDS jpeer_jsonrpc jpeer_json jpeer_base ${jsonrpc_objects}
   COMMAND_EXPAND_LISTS VERBATIM)
 add_library(jpeer-jsonrpc-static STATIC ${merged})

@@ -123,6 +123,13 @@ class Library(unittest.TestCase):
                 self.assertEqual({"method": "subtract", "params": [42, 23], "served": number}, reply["result"])
             server.kill()
 
+    def test_the_archive_is_for_every_compiler(self):
+        archive = next(self.prefix.rglob("libjpeer-jsonrpc.a"))
+        sections = run("readelf", "--sections", "--wide", archive)
+        self.assertIn(".text", sections)
+        self.assertNotIn(".gnu.lto_", sections)
+        self.assertNotIn(".gnu.debuglto_", sections)
+
     def test_the_handler_with_jansson(self):
         program = self.build("jansson.c", "jpeer-jsonrpc-jansson")
         sum_up = {"jsonrpc": "2.0", "id": 1, "method": "add", "params": [2, 3]}
