@@ -1,6 +1,6 @@
 #ifndef JPEER_BASE_BASE64_H
 #define JPEER_BASE_BASE64_H
-/* Base64 (RFC 4648, section 4, with padding) over OpenSSL. Any thread. */
+/* Base64 (RFC 4648, section 4, with padding). Any thread. */
 #include "base/buffer.h"
 #include "base/status.h"
 #include "base/text.h"

@@ -1,3 +1,4 @@
+/* Built a second time without what takes many letters at once (base64_narrow.c). */
 #include "base/base64.h"
 
 #include "tests/unit/unit.h"
@@ -79,12 +80,109 @@ static void encodes_in_pieces_of_three(void **state)
   test_free(decoded);
 }
 
+/* ---- beside what the RFC says of single letters ---- */
+
+enum { LENGTHS = 200, ALIGNMENTS = 32 };
+
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/* Bit by bit. */
+static struct text encode_slowly(const uint8_t *bytes, size_t count, char *out)
+{
+  size_t letters = 0;
+  for (size_t bit = 0; bit < count * 8; bit += 6) {
+    unsigned value = 0;
+    for (size_t i = bit; i < bit + 6; i++)
+      value = value << 1 | (i < count * 8 ? bytes[i / 8] >> (7 - i % 8) & 1 : 0);
+    out[letters++] = alphabet[value];
+  }
+  while (letters % 4 != 0)
+    out[letters++] = '=';
+  return (struct text){out, letters};
+}
+
+static void fill(uint8_t *bytes, size_t count, uint32_t seed)
+{
+  for (size_t i = 0; i < count; i++) {
+    seed = seed * 1664525u + 1013904223u;
+    bytes[i] = (uint8_t)(seed >> 23);
+  }
+}
+
+/* In memory that ends where the text and the bytes do. */
+static enum jp_status decode_exactly(struct text t, size_t offset, uint8_t *out, size_t *count)
+{
+  char *from = test_malloc(offset + t.len);
+  uint8_t *to = test_malloc(offset + base64_decoded_max(t));
+  memcpy(from + offset, t.data, t.len);
+  enum jp_status status = base64_decode((struct text){from + offset, t.len}, to + offset, count);
+  if (status == JP_OK)
+    memcpy(out, to + offset, *count);
+  test_free(from);
+  test_free(to);
+  return status;
+}
+
+static void is_the_same_at_every_length_and_place(void **state)
+{
+  (void)state;
+  for (size_t count = 1; count < LENGTHS; count++) {
+    uint8_t bytes[LENGTHS];
+    uint8_t decoded[LENGTHS + 3];
+    char letters[LENGTHS * 2];
+    size_t decoded_count;
+    fill(bytes, count, (uint32_t)count);
+    struct text expected = encode_slowly(bytes, count, letters);
+    struct buffer out;
+    buffer_init(&out);
+    for (size_t offset = 0; offset < ALIGNMENTS; offset++) {
+      uint8_t *placed = test_malloc(offset + count);
+      memcpy(placed + offset, bytes, count);
+      buffer_clear(&out);
+      base64_encode(&out, placed + offset, count);
+      unit_assert_text(buffer_text(&out), expected, __FILE__, __LINE__);
+      test_free(placed);
+      assert_int_equal(decode_exactly(expected, offset, decoded, &decoded_count), JP_OK);
+      assert_int_equal(decoded_count, count);
+      assert_memory_equal(decoded, bytes, count);
+    }
+    buffer_fini(&out);
+  }
+}
+
+/* Every byte at every place: taken where it is a letter, and is then decoded as that letter. */
+static void takes_letters_alone_at_every_place(void **state)
+{
+  enum { COUNT = 111 };
+  (void)state;
+  uint8_t bytes[COUNT];
+  uint8_t decoded[COUNT + 3];
+  char letters[COUNT * 2];
+  char again[COUNT * 2];
+  fill(bytes, COUNT, 1);
+  struct text text = encode_slowly(bytes, COUNT, letters);
+  for (size_t i = 0; i < text.len - 2; i++) { /* behind them it might be padding */
+    char letter = letters[i];
+    for (int byte = 0; byte < 256; byte++) {
+      size_t count;
+      letters[i] = (char)byte;
+      bool is_letter = byte != 0 && strchr(alphabet, byte) != NULL;
+      assert_int_equal(decode_exactly(text, i % ALIGNMENTS, decoded, &count), is_letter ? JP_OK : JP_INVALID);
+      if (is_letter)
+        assert_true(text_equal(encode_slowly(decoded, count, again), text));
+    }
+    letters[i] = letter;
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(encodes_and_decodes_the_vectors),
       cmocka_unit_test(refuses_what_is_not_strict),
       cmocka_unit_test(encodes_in_pieces_of_three),
+      cmocka_unit_test(is_the_same_at_every_length_and_place),
+      cmocka_unit_test(takes_letters_alone_at_every_place),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

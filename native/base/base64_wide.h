@@ -1,0 +1,20 @@
+#ifndef JPEER_BASE_BASE64_WIDE_H
+#define JPEER_BASE_BASE64_WIDE_H
+/*
+ * Base64 by 32 letters at once, with AVX2 where the processor has it, for base64.c and its test. Both
+ * functions stop where they are of no use (text that is no letter, the rest, another processor), and tell how
+ * far they came; they never decide that something is wrong. Pure, any thread.
+ */
+#include "base/text.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Letters taken, a multiple of 32; three bytes of each four are written, and room for those of the whole text
+ * is touched. */
+size_t base64_decode_wide(struct text t, uint8_t *out);
+
+/* Bytes taken, a multiple of 24; four letters of each three are written. */
+size_t base64_encode_wide(const uint8_t *bytes, size_t count, char *out);
+
+#endif
