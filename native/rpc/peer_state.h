@@ -28,8 +28,9 @@ struct rpc_peer {
 struct rpc_worker {
   struct rpc_peer *peer;
   struct jvm_thread *thread;
-  struct arena arena;    /* of the message that is served */
-  struct buffer scratch; /* for text within text */
+  struct arena arena;               /* of the message that is served */
+  struct buffer scratch;            /* for text within text */
+  struct rpc_session_key guest_key; /* of the session that a request itself has named */
   struct rpc_names names;
   struct rpc_repeats repeats;
   struct rpc_client *spare; /* closed, for the next HTTP request that opens one; NULL: none */

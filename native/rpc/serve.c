@@ -23,7 +23,6 @@ struct serving {
   const struct jsonrpc_request *request;
   const struct operation *repeated; /* what it asks for, where the request came before; else NULL */
   struct rpc_session *guest;        /* a session that the request alone named, held until it is answered */
-  struct rpc_session_key guest_key;
   struct rpc_from from;
   bool by_value; /* its result is plain JSON */
 };
@@ -51,13 +50,14 @@ static enum jp_status find_guest(struct serving *serving, bool make, struct rpc_
     outcome_fail(outcome, &serving->worker->arena, FAILURE_INVALID_REQUEST, NULL, "'peer-id' must be a UUID");
     return JP_INVALID;
   }
-  rpc_session_key_peer_id(&serving->guest_key, &peer_id);
+  rpc_session_key_peer_id(&serving->worker->guest_key, &peer_id);
   struct jp_error error;
   enum jp_status status = JP_OK;
   if (make)
-    status = rpc_session_acquire(serving->peer->sessions, &serving->guest_key, &serving->guest, &error);
+    status =
+        rpc_session_acquire(serving->peer->sessions, &serving->worker->guest_key, &serving->guest, &error);
   else
-    serving->guest = rpc_session_find(serving->peer->sessions, &serving->guest_key);
+    serving->guest = rpc_session_find(serving->peer->sessions, &serving->worker->guest_key);
   if (status != JP_OK)
     fail_to_hold(serving, status, &error, outcome);
   *session = serving->guest;
@@ -98,7 +98,8 @@ static struct rpc_judge judge_of(struct serving *serving)
   return (struct rpc_judge){.policy = serving->peer->config.policy,
                             .names = &serving->worker->names,
                             .channel = serving->client->channel,
-                            .session = serving->guest == NULL ? &serving->client->key : &serving->guest_key};
+                            .session =
+                                serving->guest == NULL ? &serving->client->key : &serving->worker->guest_key};
 }
 
 static void run_member(struct serving *serving, const struct operation *operation, struct outcome *outcome)
