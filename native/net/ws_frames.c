@@ -207,77 +207,130 @@ static enum ws_event take_control(struct ws_decoder *decoder, const struct wslay
 
 /* --- the frame that nearly all are --- */
 
-struct whole_text {
-  const uint8_t *mask;
-  const uint8_t *payload;
-  size_t length;
+struct text_head {
+  uint8_t mask[WS_MASK_LENGTH];
+  uint64_t length; /* of the payload */
+  size_t size;     /* of the head itself */
 };
 
-/* True for a text message in one masked frame of less than 64 KiB that is all here (RFC 6455, 5.2). */
-static bool find_whole_text(struct text bytes, struct whole_text *found)
+/* True for the whole head of a text message in one masked frame, of a length that is written as briefly as it
+ * can be (RFC 6455, 5.2). */
+static bool read_text_head(struct text bytes, struct text_head *head)
 {
-  enum { FINAL_TEXT = 0x80 | WS_TEXT, MASKED = 0x80, TWO_BYTES_FOLLOW = WS_CONTROL_MAX + 1, MASK_LENGTH = 4 };
+  enum { FINAL_TEXT = 0x80 | WS_TEXT, MASKED = 0x80 };
+  static const struct {
+    size_t length_bytes;
+    uint64_t least;
+  } forms[] = {{0, 0}, {2, WS_CONTROL_MAX + 1}, {8, UINT16_MAX + 1}};
   const uint8_t *at = (const uint8_t *)bytes.data;
-  if (bytes.len < 4 || at[0] != FINAL_TEXT || (at[1] & MASKED) == 0)
+  if (bytes.len < 2 || at[0] != FINAL_TEXT || (at[1] & MASKED) == 0)
     return false;
-  size_t length = at[1] ^ MASKED;
-  size_t head = 2;
-  if (length == TWO_BYTES_FOLLOW) {
-    length = (size_t)at[2] << 8 | at[3];
-    head = 4;
-  }
-  bool is_other = head == 2 ? length > WS_CONTROL_MAX : length <= WS_CONTROL_MAX;
-  if (is_other || bytes.len < head + MASK_LENGTH + length)
+  uint64_t length = at[1] ^ MASKED;
+  size_t form = length > WS_CONTROL_MAX ? length - WS_CONTROL_MAX : 0;
+  size_t length_bytes = forms[form].length_bytes;
+  head->size = 2 + length_bytes + WS_MASK_LENGTH;
+  if (bytes.len < head->size)
     return false;
-  *found = (struct whole_text){at + head, at + head + MASK_LENGTH, length};
-  return true;
-}
-
-static void unmask(char *to, const struct whole_text *text)
-{
-  uint64_t mask;
-  memcpy(&mask, text->mask, 4);
-  memcpy((char *)&mask + 4, text->mask, 4);
-  size_t i = 0;
-  for (; i + sizeof mask <= text->length; i += sizeof mask) {
-    uint64_t word;
-    memcpy(&word, text->payload + i, sizeof word);
-    word ^= mask;
-    memcpy(to + i, &word, sizeof word);
-  }
-  for (; i < text->length; i++)
-    to[i] = (char)(text->payload[i] ^ text->mask[i % 4]);
+  if (length_bytes > 0)
+    length = 0;
+  for (size_t i = 0; i < length_bytes; i++)
+    length = length << 8 | at[2 + i];
+  head->length = length;
+  memcpy(head->mask, at + 2 + length_bytes, WS_MASK_LENGTH);
+  return length >= forms[form].least;
 }
 
 /* wslay copies a frame and unmasks it byte by byte, which for this one is the most that reading it costs.
- * False: it is another, and wslay's. */
-static bool take_whole_text(struct ws_reader *reader, const struct ws_decoder *decoder,
-                            struct ws_input *input, struct buffer *message, size_t message_max,
-                            enum ws_event *event)
+ * False: it is another, and wslay's; also where it is wrong, or too long. */
+static bool begin_text(struct ws_reader *reader, const struct ws_decoder *decoder, struct ws_input *input,
+                       size_t message_max)
 {
-  struct whole_text text;
+  struct text_head head;
   if (reader->in_message || !ws_decoder_is_clean(decoder) ||
-      !find_whole_text(text_slice(input->bytes, input->used, input->bytes.len), &text) ||
-      text.length > message_max)
+      !read_text_head(text_slice(input->bytes, input->used, input->bytes.len), &head) ||
+      head.length > message_max)
     return false;
-  char *room = buffer_reserve(message, text.length);
-  if (room == NULL)
-    return false;
-  unmask(room, &text);
-  message->len += text.length;
-  input->used = (size_t)(text.payload + text.length - (const uint8_t *)input->bytes.data);
+  input->used += head.size;
+  reader->in_message = true;
   reader->valid = 0;
-  *event = is_valid_so_far(reader, message, true) ? WS_EVENT_MESSAGE
-                                                  : fail(input, WS_BAD_TEXT, "the text is not UTF-8");
+  reader->left = (size_t)head.length;
+  memcpy(reader->mask, head.mask, sizeof reader->mask);
   return true;
+}
+
+/* True where all that it was is ASCII. */
+static bool unmask(char *to, const char *payload, size_t length, const uint8_t mask[WS_MASK_LENGTH])
+{
+  enum { WORDS = 4 };
+  uint64_t word;
+  memcpy(&word, mask, WS_MASK_LENGTH);
+  memcpy((char *)&word + WS_MASK_LENGTH, mask, WS_MASK_LENGTH);
+  uint64_t seen[WORDS] = {0};
+  size_t i = 0;
+  for (; i + sizeof seen <= length; i += sizeof seen) {
+    uint64_t words[WORDS];
+    memcpy(words, payload + i, sizeof words);
+    for (int j = 0; j < WORDS; j++) {
+      words[j] ^= word;
+      seen[j] |= words[j];
+    }
+    memcpy(to + i, words, sizeof words);
+  }
+  for (; i < length; i++) {
+    to[i] = (char)(payload[i] ^ mask[i % WS_MASK_LENGTH]);
+    seen[0] |= (unsigned char)to[i];
+  }
+  return ((seen[0] | seen[1] | seen[2] | seen[3]) & 0x8080808080808080u) == 0;
+}
+
+/* Of a message of which so much has come, all is taken to come: it is not copied each time that it grows. */
+static char *make_room(struct buffer *message, size_t count, size_t left)
+{
+  enum { SURELY_LARGE = 256 * 1024 };
+  return buffer_reserve(message, message->len + count > SURELY_LARGE ? left : count);
+}
+
+/* The next byte's is the first of the mask. */
+static void turn_mask(struct ws_reader *reader, size_t count)
+{
+  uint8_t mask[WS_MASK_LENGTH];
+  for (size_t i = 0; i < WS_MASK_LENGTH; i++)
+    mask[i] = reader->mask[(count + i) % WS_MASK_LENGTH];
+  memcpy(reader->mask, mask, sizeof mask);
+}
+
+/* What of the frame is here. */
+static enum ws_event take_text_bytes(struct ws_reader *reader, struct ws_input *input, struct buffer *message)
+{
+  size_t count = input->bytes.len - input->used;
+  if (count > reader->left)
+    count = reader->left;
+  char *room = make_room(message, count, reader->left);
+  if (room == NULL)
+    return fail(input, WS_INTERNAL, "no memory for the message");
+  bool is_ascii = unmask(room, input->bytes.data + input->used, count, reader->mask);
+  if (is_ascii && reader->valid == message->len)
+    reader->valid += count;
+  message->len += count;
+  input->used += count;
+  reader->left -= count;
+  bool whole = reader->left == 0;
+  if (!is_valid_so_far(reader, message, whole))
+    return fail(input, WS_BAD_TEXT, "the text is not UTF-8");
+  if (!whole) {
+    turn_mask(reader, count);
+    return WS_EVENT_NONE;
+  }
+  reader->in_message = false;
+  return WS_EVENT_MESSAGE;
 }
 
 enum ws_event ws_read(struct ws_reader *reader, struct ws_decoder *decoder, struct ws_input *input,
                       struct buffer *message, size_t message_max)
 {
+  if (reader->left > 0 || begin_text(reader, decoder, input, message_max))
+    return take_text_bytes(reader, input, message);
   enum ws_event event = WS_EVENT_NONE;
-  if (take_whole_text(reader, decoder, input, message, message_max, &event))
-    return event;
   decoder->input = input;
   while (event == WS_EVENT_NONE) {
     struct wslay_frame_iocb frame = {0};

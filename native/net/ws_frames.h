@@ -4,8 +4,8 @@
  * WebSocket frames (RFC 6455, 5), as a server sees them: bytes in, events out; events in, bytes out. No
  * sockets and no clock here. wslay splits and unmasks the client's frames and checks their lengths; what it
  * leaves to its user is checked here: masks, reserved bits, opcodes, the order of fragments, UTF-8, close
- * codes. A text message that is one frame and lies in the input as a whole does not go through wslay, nor do
- * the frames that are sent.
+ * codes. A text message that is one frame, and whose head lies in the input as a whole, does not go through
+ * wslay, nor do the frames that are sent.
  *
  * One owner, one thread at a time.
  */
@@ -30,7 +30,7 @@ enum ws_close_code { /* RFC 6455, 7.4.1 */
                      WS_INTERNAL = 1011
 };
 
-enum { WS_CONTROL_MAX = 125, WS_HEADER_MAX = 10 };
+enum { WS_CONTROL_MAX = 125, WS_HEADER_MAX = 10, WS_MASK_LENGTH = 4 };
 
 /* Holds what wslay needs (4 KiB) while a frame is under way. */
 struct ws_decoder;
@@ -44,6 +44,10 @@ bool ws_decoder_is_clean(const struct ws_decoder *decoder);
 struct ws_reader {
   bool in_message; /* a text message has begun */
   size_t valid;    /* its bytes that are known to be UTF-8 */
+
+  /* Of a frame that does not go through wslay. */
+  size_t left;                  /* bytes of it that are still to come */
+  uint8_t mask[WS_MASK_LENGTH]; /* of the next four bytes */
 };
 
 enum ws_event {

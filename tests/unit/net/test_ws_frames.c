@@ -308,6 +308,110 @@ static void large_messages_are_whole(void **state)
   free(payload);
 }
 
+/* Of one, two, three and four bytes, so that a piece may end in each of them. */
+static void put_characters(struct buffer *out, size_t length)
+{
+  static const struct text some =
+      TEXT("plain text, \xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80 and plain text, a whole line of it; ");
+  while (out->len + some.len <= length)
+    buffer_append_text(out, some);
+  while (out->len < length)
+    buffer_append_char(out, (char)('a' + out->len % 26));
+}
+
+static void check_pieces(const struct buffer *frame, const struct buffer *wanted, size_t piece)
+{
+  struct ws_reader reader = {0};
+  struct ws_decoder *decoder = ws_decoder_create();
+  struct buffer message;
+  enum ws_event event = WS_EVENT_NONE;
+  buffer_init(&message);
+  for (size_t at = 0; at < frame->len; at += piece) {
+    assert_int_equal(event, WS_EVENT_NONE);
+    size_t count = piece < frame->len - at ? piece : frame->len - at;
+    char *copy = test_malloc(count); /* so that a sanitizer sees a read beyond it */
+    memcpy(copy, frame->data + at, count);
+    struct ws_input input = {.bytes = {copy, count}};
+    event = ws_read(&reader, decoder, &input, &message, wanted->len);
+    assert_int_equal(input.used, count);
+    test_free(copy);
+  }
+  assert_int_equal(event, WS_EVENT_MESSAGE);
+  assert_true(text_equal(buffer_text(&message), buffer_text(wanted)));
+  assert_false(reader.in_message);
+  buffer_fini(&message);
+  ws_decoder_destroy(decoder);
+}
+
+static void a_text_is_the_same_in_pieces_of_any_size(void **state)
+{
+  (void)state;
+  static const size_t lengths[] = {1, 100, 125, 126, 1000, 65535, 65536, 700000};
+  static const size_t pieces[] = {1, 2, 3, 5, 6, 13, 14, 31, 64, 1000, 4096, 131072, SIZE_MAX};
+  for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+    struct buffer text;
+    struct buffer frame;
+    buffer_init(&text);
+    buffer_init(&frame);
+    put_characters(&text, lengths[i]);
+    put_frame(&frame, FIN | WS_TEXT, true, text.data, text.len);
+    for (size_t j = lengths[i] > MESSAGE_MAX ? 9 : 0; j < sizeof pieces / sizeof pieces[0]; j++)
+      check_pieces(&frame, &text, pieces[j] < frame.len ? pieces[j] : frame.len);
+    buffer_fini(&text);
+    buffer_fini(&frame);
+  }
+}
+
+/* A byte that is not UTF-8 is found with its piece, not at the end. */
+static void bad_text_is_found_in_its_piece(void **state)
+{
+  (void)state;
+  enum { LENGTH = 1000, PIECE = 100 };
+  for (size_t wrong = 0; wrong < LENGTH; wrong += 7) {
+    struct ws_reader reader = {0};
+    struct ws_decoder *decoder = ws_decoder_create();
+    struct buffer frame;
+    struct buffer message;
+    char payload[LENGTH];
+    buffer_init(&frame);
+    buffer_init(&message);
+    memset(payload, 'x', sizeof payload);
+    payload[wrong] = (char)0xFF;
+    put_frame(&frame, FIN | WS_TEXT, true, payload, LENGTH);
+    size_t head = frame.len - LENGTH;
+    size_t at = 0;
+    enum ws_event event = WS_EVENT_NONE;
+    for (; event == WS_EVENT_NONE; at += PIECE) {
+      struct ws_input input = {.bytes = text_slice(buffer_text(&frame), at, at + PIECE)};
+      event = ws_read(&reader, decoder, &input, &message, LENGTH);
+      if (event == WS_EVENT_FAILED)
+        assert_int_equal(input.code, WS_BAD_TEXT);
+    }
+    assert_int_equal(event, WS_EVENT_FAILED);
+    assert_int_equal(at, (head + wrong) / PIECE * PIECE + PIECE);
+    buffer_fini(&frame);
+    buffer_fini(&message);
+    ws_decoder_destroy(decoder);
+  }
+}
+
+/* What a client announces takes no memory before a good deal of it has come. */
+static void announced_bytes_take_no_room(void **state)
+{
+  (void)state;
+  struct ws_reader reader = {0};
+  struct ws_decoder *decoder = ws_decoder_create();
+  struct buffer message;
+  buffer_init(&message);
+  struct ws_input input = {
+      .bytes = TEXT("\x81\xff\0\0\0\0\x40\0\0\0\1\2\3\4xyz")}; /* 1 GiB, and three bytes of it */
+  assert_int_equal(ws_read(&reader, decoder, &input, &message, (size_t)1 << 30), WS_EVENT_NONE);
+  assert_int_equal(message.len, 3);
+  assert_true(message.cap < 4096);
+  buffer_fini(&message);
+  ws_decoder_destroy(decoder);
+}
+
 static void a_message_that_is_too_long_fails_before_it_is_whole(void **state)
 {
   (void)state;
@@ -415,6 +519,9 @@ int main(void)
       cmocka_unit_test(a_whole_frame_may_not_be_too_long_in_its_head),
       cmocka_unit_test(texts_of_every_length_are_unmasked),
       cmocka_unit_test(large_messages_are_whole),
+      cmocka_unit_test(a_text_is_the_same_in_pieces_of_any_size),
+      cmocka_unit_test(bad_text_is_found_in_its_piece),
+      cmocka_unit_test(announced_bytes_take_no_room),
       cmocka_unit_test(a_message_that_is_too_long_fails_before_it_is_whole),
       cmocka_unit_test(a_decoder_is_clean_between_frames_only),
       cmocka_unit_test(frames_are_written_whole),
