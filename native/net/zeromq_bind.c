@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Messages in a pipe, each way: bounds what libzmq holds for a client that does not read. */
-enum { HIGH_WATER_MARK = 100 };
+/* Messages in a pipe, each way: bounds what libzmq holds for a client that does not read. It tells of room
+ * only when half of them have been taken: a client that has more than half of them in flight finds its pipe
+ * full, and what it sends then comes in pieces, each with wake-ups of its own. */
+enum { HIGH_WATER_MARK = 256 };
 
 /* A numeric address: libzmq takes an interface's name where others take a host's. */
 static enum jp_status format_endpoint(const struct zeromq_config *config, char *endpoint, size_t size,

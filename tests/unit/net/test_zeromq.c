@@ -44,7 +44,7 @@ static int open_fixture(void **state)
   stub_open(&f->stub, 100, &f->service);
   struct jp_error error;
   struct zeromq_config config = {
-      .message_max = MESSAGE_MAX, .pending_max = PENDING_MAX, .send_buffer_max = 10000, .handshake_ms = 1000};
+      .message_max = MESSAGE_MAX, .pending_max = PENDING_MAX, .send_buffer_max = 30000, .handshake_ms = 1000};
   assert_int_equal(zeromq_bind(&config, &f->zeromq, &error), JP_OK);
   struct crew_config crew = {.threads = 2,
                              .threads_max = 20,
@@ -281,7 +281,7 @@ static void a_client_that_does_not_read_is_bounded(void **state)
  * the last look at the events. */
 static void held_answers_seldom_need_a_tick(void **state)
 {
-  enum { ROUNDS = 200, BURST = 3 * PENDING_MAX };
+  enum { ROUNDS = 200, BURST = 8 * PENDING_MAX };
   struct fixture *f = *state;
   atomic_store(&f->tick_is_rare, true);
   void *client = connect_client(f, ZMQ_DEALER);
