@@ -118,35 +118,15 @@ size_t json_integers_most(struct text span)
   return commas + 1;
 }
 
-/* The number that the digits up to end are, no more than DIGITS_MAX, with its sign. */
-static int64_t join_all(const char *p, const char *end)
-{
-  bool is_negative = p[-1] == '-';
-  uint64_t value = 0;
-  for (; end - p >= 8; p += 8)
-    value = value * 100000000 + vector_join_eight(scan_load(p));
-  for (; p < end; p++)
-    value = value * 10 + (uint64_t)(*p - '0');
-  return is_negative ? -(int64_t)value : (int64_t)value;
-}
-
 /* What is known of a block, or of the one before it. */
 struct numbers {
-  const char *number; /* the first digit of the number that ends next */
   uint64_t digits;
-  uint64_t begins; /* of the numbers behind that one: their first digits */
-  uint64_t ends;   /* what stands behind the last digits of numbers */
+  uint64_t ends;      /* what stands behind the last digits of numbers */
+  const char *behind; /* what stands behind the number before the next one */
 };
 
-static inline void next_number(struct numbers *numbers, const char *block)
-{
-  const uint64_t last_bit = (uint64_t)1 << (BLOCK - 1); /* where there is none: anything */
-  numbers->number = block + first_bit(numbers->begins | last_bit);
-  numbers->begins &= numbers->begins - 1;
-}
-
 /* False where there is anything that belongs to no whole number. */
-static inline bool find_numbers(struct numbers *numbers, const char *p, const char *block)
+static inline bool find_numbers(struct numbers *numbers, const char *block)
 {
   uint64_t before = numbers->digits >> (BLOCK - 1);
   vector listed = find_listed(vector_load(block));
@@ -157,23 +137,32 @@ static inline bool find_numbers(struct numbers *numbers, const char *p, const ch
     listed = listed & find_listed(bytes);
     numbers->digits |= vector_marks(vector_find_digits(bytes)) << i;
   }
-  uint64_t behind_digit = numbers->digits << 1 | before;
-  numbers->begins = numbers->digits & ~behind_digit;
-  numbers->ends = behind_digit & ~numbers->digits;
-  if (before == 0)
-    next_number(numbers, p);
+  numbers->ends = (numbers->digits << 1 | before) & ~numbers->digits;
   return vector_marks(listed) == ((uint64_t)1 << VECTOR_SIZE) - 1;
 }
 
-/* No number that ends in the block at p has more than eight digits. */
+/* Between any two of the ends in the block at p are eight bytes at the most. */
 static inline bool are_short(const struct numbers *numbers, const char *p)
 {
-  uint64_t runs = numbers->digits;
-  runs &= runs << 1;
+  uint64_t none = ~numbers->ends;
+  uint64_t runs = none & none << 1;
   runs &= runs << 2;
   runs &= runs << 4;
-  runs &= numbers->digits << 8;
-  return runs == 0 && (numbers->ends == 0 || p + first_bit(numbers->ends) - numbers->number <= 8);
+  runs &= none << 8;
+  return runs == 0 &&
+         (numbers->ends == 0 || p + first_bit(numbers->ends) - numbers->behind <= VECTOR_NUMERAL + 1);
+}
+
+/* The number that the digits up to end are, no more than DIGITS_MAX, with its sign. */
+static int64_t join_all(const char *p, const char *end)
+{
+  bool is_negative = p[-1] == '-';
+  uint64_t value = 0;
+  for (; end - p >= 8; p += 8)
+    value = value * 100000000 + vector_join_eight(scan_load(p));
+  for (; p < end; p++)
+    value = value * 10 + (uint64_t)(*p - '0');
+  return is_negative ? -(int64_t)value : (int64_t)value;
 }
 
 struct reading {
@@ -202,10 +191,9 @@ static inline bool write_integer(struct reading *reading, int64_t integer)
   return integer >= reading->form.min && integer <= reading->form.max;
 }
 
-/* Numbers whose digits were gathered from a block. */
+/* Numbers of a block, as vector_join_numbers takes them. */
 struct numerals {
-  uint64_t digits[BLOCK / 2];
-  int32_t signs[BLOCK / 2];
+  uint64_t words[BLOCK / 2];
   size_t count;
 };
 
@@ -215,44 +203,47 @@ static inline bool write_numerals(struct reading *reading, struct numerals *nume
   if (reading->form.size == sizeof(int32_t)) { /* they are in range, and where they are to be */
     int32_t *out = (int32_t *)reading->out + reading->count;
     for (; i + VECTOR_NUMBERS <= numerals->count; i += VECTOR_NUMBERS)
-      vector_join_digits(numerals->digits + i, numerals->signs + i, out + i);
+      vector_join_numbers(numerals->words + i, out + i);
     reading->count += i;
   }
   bool in_range = true;
   while (i < numerals->count) {
     int32_t integers[VECTOR_NUMBERS];
-    vector_join_digits(numerals->digits + i, numerals->signs + i, integers);
+    vector_join_numbers(numerals->words + i, integers);
     for (size_t j = 0; j < VECTOR_NUMBERS && i < numerals->count; j++, i++)
       in_range = write_integer(reading, integers[j]) && in_range;
   }
   return in_range;
 }
 
-/* Numbers of eight digits at the most, behind each of which there is as much text. */
+/* Where are_short says so, and there is as much text behind the block. */
 static inline bool read_short(struct reading *reading, struct numbers *numbers, const char *p)
 {
   struct numerals numerals;
+  const char *behind = numbers->behind;
   numerals.count = 0;
   for (uint64_t ends = numbers->ends; ends != 0; ends &= ends - 1) {
-    const char *number = numbers->number;
-    size_t length = (size_t)(p + first_bit(ends) - number);
-    numerals.digits[numerals.count] = scan_load(number) << (64 - 8 * length);
-    numerals.signs[numerals.count++] = (unsigned char)number[-1];
-    next_number(numbers, p);
+    const char *end = p + first_bit(ends);
+    size_t spare = (size_t)(behind + 1 + VECTOR_NUMERAL - end);
+    numerals.words[numerals.count++] = scan_load(behind + 1) << (8 * spare);
+    behind = end;
   }
+  numbers->behind = behind;
   for (size_t i = numerals.count; i % VECTOR_NUMBERS != 0; i++)
-    numerals.digits[i] = numerals.signs[i] = 0;
+    numerals.words[i] = 0;
   return write_numerals(reading, &numerals);
 }
 
 static inline bool read_any(struct reading *reading, struct numbers *numbers, const char *p)
 {
   for (uint64_t ends = numbers->ends; ends != 0; ends &= ends - 1) {
-    const char *number = numbers->number;
     const char *end = p + first_bit(ends);
-    if (end - number > DIGITS_MAX || !write_integer(reading, join_all(number, end)))
+    const char *digits = numbers->behind;
+    while (!scan_is_digit(*digits))
+      digits++;
+    if (end - digits > DIGITS_MAX || !write_integer(reading, join_all(digits, end)))
       return false;
-    next_number(numbers, p);
+    numbers->behind = end;
   }
   return true;
 }
@@ -261,12 +252,12 @@ bool json_integers_read(struct text span, const struct json_integers_form *form,
 {
   const char *end = span.data + span.len - 1;
   struct reading reading = {.form = *form, .out = out};
-  struct numbers numbers = {0};
+  struct numbers numbers = {.behind = span.data};
   char room[BLOCK];
   for (const char *p = span.data + 1;; p += BLOCK) {
-    if (!find_numbers(&numbers, p, whole_block(p, end, ' ', room)))
+    if (!find_numbers(&numbers, whole_block(p, end, ' ', room)))
       return false;
-    bool is_short = end - p >= BLOCK + 8 && are_short(&numbers, p);
+    bool is_short = end - p >= BLOCK + VECTOR_NUMERAL && are_short(&numbers, p);
     if (!(is_short ? read_short(&reading, &numbers, p) : read_any(&reading, &numbers, p)))
       return false;
     if (end - p < BLOCK)

@@ -11,13 +11,13 @@
 #include "json/scan.h"
 
 /*
- * vector_join_digits reads so many whole numbers: each is a word of ASCII digits, the least significant one
- * highest and zero bytes below the first, and what stands before it, which makes it negative if it is a
- * minus.
+ * vector_join_numbers reads so many whole numbers, each of eight bytes at the most: a word with its last
+ * digit in the highest byte, in the others its digits and what is before them (bytes below '0'), of which a
+ * minus makes it negative.
  */
-enum { VECTOR_NUMBERS = 4 };
+enum { VECTOR_NUMBERS = 4, VECTOR_NUMERAL = 8 };
 
-/* The number that such a word is. */
+/* The number that eight digits are, the first one lowest. */
 static inline uint64_t vector_join_eight(uint64_t digits)
 {
   digits &= SCAN_REPEAT(0x0F);
@@ -63,28 +63,30 @@ static inline size_t vector_count(vector found)
   return (unsigned)(_mm_cvtsi128_si32(sums) + _mm_extract_epi16(sums, 4));
 }
 
-static inline vector vector_load_digits(const uint64_t digits[2])
-{
-  vector bytes = _mm_loadu_si128((const __m128i *)(const void *)digits);
-  return _mm_subs_epu8(bytes, _mm_set1_epi8('0'));
-}
-
 /* Of two numbers: what their first four digits are, and their last four. */
-static inline vector vector_join_fours(vector digits)
+static inline vector vector_join_fours(vector words)
 {
+  vector digits = _mm_subs_epu8(words, _mm_set1_epi8('0')); /* below '0': as if it were one */
   vector tens = _mm_mullo_epi16(_mm_and_si128(digits, _mm_set1_epi16(0xFF)), _mm_set1_epi16(10));
   vector pairs = _mm_add_epi16(tens, _mm_srli_epi16(digits, 8));
   return _mm_madd_epi16(pairs, _mm_set1_epi32(1 << 16 | 100));
 }
 
-static inline void vector_join_digits(const uint64_t digits[VECTOR_NUMBERS],
-                                      const int32_t signs[VECTOR_NUMBERS], int32_t out[VECTOR_NUMBERS])
+/* In the lower half of each number: not 0 where there is a minus. */
+static inline vector vector_find_minus(vector words)
 {
-  vector fours = _mm_packs_epi32(vector_join_fours(vector_load_digits(digits)),
-                                 vector_join_fours(vector_load_digits(digits + 2)));
+  return _mm_sad_epu8(vector_find_equal(words, '-'), _mm_setzero_si128());
+}
+
+static inline void vector_join_numbers(const uint64_t words[VECTOR_NUMBERS], int32_t out[VECTOR_NUMBERS])
+{
+  vector first = _mm_loadu_si128((const __m128i *)(const void *)words);
+  vector second = _mm_loadu_si128((const __m128i *)(const void *)(words + 2));
+  vector fours = _mm_packs_epi32(vector_join_fours(first), vector_join_fours(second));
   vector values = _mm_madd_epi16(fours, _mm_set1_epi32(1 << 16 | 10000));
-  vector before = _mm_loadu_si128((const __m128i *)(const void *)signs);
-  vector negative = _mm_cmpeq_epi32(before, _mm_set1_epi32('-'));
+  /* Sums are no more than 255, and the upper halves of numbers 0: the saturation changes nothing. */
+  vector minus = _mm_packs_epi32(vector_find_minus(first), vector_find_minus(second));
+  vector negative = _mm_cmpgt_epi32(minus, _mm_setzero_si128());
   values = _mm_sub_epi32(_mm_xor_si128(values, negative), negative);
   _mm_storeu_si128((__m128i *)(void *)out, values);
 }
@@ -123,12 +125,12 @@ static inline size_t vector_count(vector found)
   return (found >> 7) * SCAN_REPEAT(1) >> 56;
 }
 
-static inline void vector_join_digits(const uint64_t digits[VECTOR_NUMBERS],
-                                      const int32_t signs[VECTOR_NUMBERS], int32_t out[VECTOR_NUMBERS])
+static inline void vector_join_numbers(const uint64_t words[VECTOR_NUMBERS], int32_t out[VECTOR_NUMBERS])
 {
   for (int i = 0; i < VECTOR_NUMBERS; i++) {
-    int32_t value = (int32_t)vector_join_eight(digits[i]);
-    out[i] = signs[i] == '-' ? -value : value;
+    uint64_t of_digits = (vector_find_digits(words[i]) >> 7) * 0x0F;
+    int32_t value = (int32_t)vector_join_eight(words[i] & of_digits);
+    out[i] = vector_find_equal(words[i], '-') == 0 ? value : -value;
   }
 }
 #endif
