@@ -440,40 +440,28 @@ static bool can_be_spared(struct crew *crew)
          atomic_load_explicit(&crew->phase, memory_order_relaxed) == CREW_SERVING;
 }
 
-/* What comes late is in vain too: where others want the processor, a thread that sleeps gets it sooner than
- * one that has yielded. */
-static void count_stay(struct crew_member *member, bool is_in_vain)
-{
-  enum { STAYS_IN_VAIN_MAX = 7 };
-  if (!is_in_vain)
-    member->stays_in_vain = 0;
-  else if (member->stays_in_vain < STAYS_IN_VAIN_MAX)
-    member->stays_in_vain++;
-  member->stays_to_skip = is_in_vain ? (1u << (member->stays_in_vain - 1)) - 1 : 0;
-}
-
 bool crew_stay(struct crew_member *member, struct crew_source *source,
                bool (*look)(struct crew_source *source))
 {
   struct crew *crew = member->crew;
   if (member->worker == NULL || member->last != source || !can_be_spared(crew))
     return false;
-  if (member->stays_to_skip > 0) {
-    member->stays_to_skip--;
+  if (!patience_takes_chance(&member->patience) || atomic_flag_test_and_set(&crew->stays))
     return false;
-  }
-  if (atomic_flag_test_and_set(&crew->stays))
-    return false;
-  int64_t ends_ns = clock_now_ns() + CREW_STAY_NS;
+  const int64_t limit_ns = patience_limit_ns(&member->patience);
+  const int64_t began_ns = clock_now_ns();
+  int64_t took_ns = 0;
+  int64_t longest_pause_ns = 0;
   bool found;
-  bool is_late;
   do {
     sched_yield();
     found = look(source);
-    is_late = clock_now_ns() >= ends_ns;
-  } while (!found && !is_late && can_be_spared(crew));
+    int64_t pause_ns = clock_now_ns() - began_ns - took_ns;
+    took_ns += pause_ns;
+    longest_pause_ns = pause_ns > longest_pause_ns ? pause_ns : longest_pause_ns;
+  } while (!found && took_ns < limit_ns && can_be_spared(crew));
   atomic_flag_clear(&crew->stays);
-  count_stay(member, !found || is_late);
+  patience_learn(&member->patience, found, took_ns, longest_pause_ns);
   return found;
 }
 

@@ -31,6 +31,7 @@
  * ends with messages left. crew_submit wakes an idle member through an eventfd.
  */
 #include "base/status.h"
+#include "net/patience.h"
 #include "net/scratch.h"
 #include "rpc/service.h"
 
@@ -39,7 +40,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CREW_TURN_MESSAGES = 16, CREW_TURN_NS = 200000, CREW_STAY_NS = 100000 };
+enum { CREW_TURN_MESSAGES = 16, CREW_TURN_NS = 200000 };
 
 /* What a request is told that comes, or still runs, at the end. */
 #define CREW_SHUTTING_DOWN "the peer is shutting down"
@@ -55,8 +56,7 @@ struct crew_member {
   /* The crew's own. */
   struct crew_source *held; /* an event that crew_is_wanted came upon: served next */
   struct crew_source *last; /* what had the turn before; only compared */
-  unsigned stays_in_vain;   /* crew_stay, one after the other */
-  unsigned stays_to_skip;
+  struct patience patience; /* of crew_stay */
   _Atomic uint64_t steps;
   bool alternate;
   bool taken;
@@ -133,9 +133,9 @@ bool crew_turn_renew(struct crew_turn *turn);
 bool crew_is_wanted(struct crew_member *member);
 
 /*
- * For a source that has just answered and has nothing to do: calls look, for CREW_STAY_NS at most, until it
- * says that the client has sent more, and gives what it said last. A client that waits for each answer is so
- * served without that a thread sleeps. Between two looks the processor is free for others. One member at a
+ * For a source that has just answered and has nothing to do: calls look, for a while (net/patience.h), until
+ * it says that the client has sent more, and gives what it said last. A client that waits for each answer is
+ * so served without that a thread sleeps. Between two looks the processor is free for others. One member at a
  * time stays, with the source that it also served before, and only while another member is idle; where it was
  * in vain again and again, more and more chances are left out.
  */
