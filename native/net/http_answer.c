@@ -5,6 +5,10 @@
 #include <openssl/sha.h>
 #include <string.h>
 
+#define VERSION  "HTTP/1.1 "
+#define NO_STORE "Cache-Control: no-store\r\n"
+#define JSON     "Content-Type: application/json\r\nContent-Length: "
+
 static const struct {
   int status;
   const char *words;
@@ -50,11 +54,11 @@ static void write_number(struct buffer *out, size_t number)
 
 static void write_status_line(struct buffer *out, struct http_manner manner, int status)
 {
-  BUFFER_LITERAL(out, "HTTP/1.1 ");
+  BUFFER_LITERAL(out, VERSION);
   write_number(out, (size_t)status);
   buffer_append_char(out, ' ');
   buffer_append_text(out, text_of(status_words(status)));
-  BUFFER_LITERAL(out, "\r\nCache-Control: no-store\r\n");
+  BUFFER_LITERAL(out, "\r\n" NO_STORE);
   if (!manner.keeps_alive)
     BUFFER_LITERAL(out, "Connection: close\r\n");
 }
@@ -96,11 +100,15 @@ void http_write_text(struct buffer *out, struct http_manner manner, struct text 
 void http_write_reply_head(struct buffer *out, struct http_manner manner, int status, size_t length,
                            const struct uuid *kept)
 {
-  write_status_line(out, manner, status);
-  write_kept(out, kept);
-  if (status == 405)
-    BUFFER_LITERAL(out, "Allow: POST\r\n");
-  BUFFER_LITERAL(out, "Content-Type: application/json\r\nContent-Length: ");
+  if (status == 200 && manner.keeps_alive && kept == NULL) {
+    BUFFER_LITERAL(out, VERSION "200 OK\r\n" NO_STORE JSON); /* what nearly all answers begin with */
+  } else {
+    write_status_line(out, manner, status);
+    write_kept(out, kept);
+    if (status == 405)
+      BUFFER_LITERAL(out, "Allow: POST\r\n");
+    BUFFER_LITERAL(out, JSON);
+  }
   write_number(out, length);
   BUFFER_LITERAL(out, "\r\n\r\n");
 }
