@@ -5,10 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Messages in a pipe, each way: bounds what libzmq holds for a client that does not read. It tells of room
- * only when half of them have been taken: a client that has more than half of them in flight finds its pipe
- * full, and what it sends then comes in pieces, each with wake-ups of its own. */
-enum { HIGH_WATER_MARK = 256 };
+/* Messages in a pipe, each way: bounds what libzmq holds for a client that does not read, so it is no larger
+ * than what a client with 64 in flight needs. libzmq tells of room only when half of them have been taken:
+ * one that has more than half of them in flight finds its pipe full, and what it sends then comes in pieces,
+ * each with wake-ups of its own. */
+enum { HIGH_WATER_MARK = 132 };
 
 /* A numeric address: libzmq takes an interface's name where others take a host's. */
 static enum jp_status format_endpoint(const struct zeromq_config *config, char *endpoint, size_t size,

@@ -6,11 +6,12 @@
 
 enum { SWEEPER_WAIT_MS = 500 };
 
-static void destroy_client(const struct rpc_peer *peer, struct rpc_client *client, struct jvm_thread *thread)
+static void destroy_client(struct rpc_sessions *sessions, struct rpc_client *client,
+                           struct jvm_thread *thread)
 {
   if (client == NULL)
     return;
-  rpc_session_discard(peer->sessions, client->spare, thread);
+  rpc_session_discard(sessions, client->spare, thread);
   free(client);
 }
 
@@ -29,7 +30,7 @@ static void run_worker(void *argument, struct jvm_thread *thread)
   struct rpc_worker *worker = start->worker;
   worker->thread = thread;
   start->run(start->argument, worker);
-  destroy_client(worker->peer, worker->spare, thread);
+  destroy_client(NULL, worker->spare, thread); /* the peer does not wait for what is done here */
   arena_fini(&worker->arena);
   buffer_fini(&worker->scratch);
   free(worker);
@@ -193,7 +194,7 @@ static bool client_close(void *context, struct rpc_worker *worker, struct rpc_cl
     return is_kept;
   if (client->session != NULL)
     rpc_session_release(peer->sessions, client->session, thread, clock_now_ms());
-  destroy_client(peer, client, thread);
+  destroy_client(peer->sessions, client, thread);
   return is_kept;
 }
 

@@ -9,8 +9,8 @@
  * nobody holds it, it stays for the TTL if it ever held an object, and ends at once if it did not. While
  * there is no authentication, every client is the same principal.
  *
- * Any thread; one lock, never held while Java runs, and not needed for sessions without a key. Tables of
- * objects are destroyed by threads that may use Java: the releasing one where it is one, else the sweeper.
+ * Any thread; one lock, never held while Java runs. Tables of objects are destroyed by threads that may use
+ * Java: the releasing one where it is one, else the sweeper.
  */
 #include "base/status.h"
 #include "base/text.h"
@@ -70,7 +70,8 @@ bool rpc_session_set_aside(struct rpc_sessions *sessions, const struct rpc_sessi
  * then still set aside. */
 enum jp_status rpc_session_resume(struct rpc_sessions *sessions, const struct rpc_session *session,
                                   struct jp_error *error) JP_MUST_CHECK;
-/* Frees one that was set aside; NULL: nothing. thread as for rpc_session_release. */
+/* Frees one that was set aside; NULL: nothing. thread as for rpc_session_release; where there is one,
+ * sessions is not looked at, and may be NULL or gone. */
 void rpc_session_discard(struct rpc_sessions *sessions, struct rpc_session *session,
                          struct jvm_thread *thread);
 /* Gives a session without a key a `peer-id` of its own, by which it can be found from now on. */

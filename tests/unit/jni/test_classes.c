@@ -86,50 +86,6 @@ static void classes_can_be_unloaded(void **state)
   members_check(&session, &gone);
 }
 
-/* More members than the cache holds: arguments of five kinds make 5^6 keys of one method. */
-static void the_cache_starts_anew_when_full(void **state)
-{
-  (void)state;
-  static const struct op_value kinds[] = {
-      {.kind = OP_INTEGER, .integer = 1},   {.kind = OP_INTEGER, .integer = INT64_MAX},  {.kind = OP_BOOLEAN},
-      {.kind = OP_TEXT, .text = TEXT("x")}, {.kind = OP_NUMBER, .literal = TEXT("1.5")},
-  };
-  static const struct members_case add = {
-      "call", "{'type':'fixtures.Calculator','method':'add','args':[1,2]}", "int 3", NULL};
-  members_check(&session, &add);
-  for (unsigned i = 0; i < 10000; i++) {
-    struct op_value args[6];
-    for (unsigned at = 0, rest = i; at < COUNT_OF(args); at++, rest /= COUNT_OF(kinds))
-      args[at] = kinds[rest % COUNT_OF(kinds)];
-    struct operation operation = {.kind = OP_CALL,
-                                  .type = TEXT("java.util.Objects"),
-                                  .member = TEXT("hash"),
-                                  .args = args,
-                                  .arg_count = COUNT_OF(args)};
-    struct jvm_request request = {.thread = session.thread,
-                                  .objects = session.objects,
-                                  .operation = &operation,
-                                  .arena = &session.arena,
-                                  .limits = &session.limits};
-    struct jvm_target target;
-    struct outcome outcome;
-    arena_reset(&session.arena);
-    assert_int_equal(jvm_request_begin(session.thread), JP_OK);
-    assert_int_equal(jvm_resolve(&request, &target, &outcome), JP_OK);
-    jvm_invoke(&request, &target, &outcome);
-    jvm_request_end(session.thread);
-    assert_int_equal(outcome.kind, OUTCOME_VALUE);
-  }
-  assert_non_null(session.thread->records->retired);
-  assert_true(session.thread->records->count < 5000);
-  members_check(&session, &add);
-}
-
-struct noted_case {
-  int64_t argument; /* of Math.abs */
-  const char *type;
-};
-
 static struct text run_noted(const struct operation *operation, struct jvm_target *target,
                              struct outcome *outcome)
 {
@@ -147,6 +103,59 @@ static struct text run_noted(const struct operation *operation, struct jvm_targe
   assert_int_equal(outcome->kind, OUTCOME_VALUE);
   return outcome->type;
 }
+
+/* More members than the cache holds: arguments of five kinds make 5^6 keys of one method. */
+static void the_cache_starts_anew_when_full(void **state)
+{
+  (void)state;
+  static const struct op_value kinds[] = {
+      {.kind = OP_INTEGER, .integer = 1},   {.kind = OP_INTEGER, .integer = INT64_MAX},  {.kind = OP_BOOLEAN},
+      {.kind = OP_TEXT, .text = TEXT("x")}, {.kind = OP_NUMBER, .literal = TEXT("1.5")},
+  };
+  static const struct members_case add = {
+      "call", "{'type':'fixtures.Calculator','method':'add','args':[1,2]}", "int 3", NULL};
+  struct op_memo memo = {0};
+  struct operation noted = {
+      .kind = OP_CALL, .type = TEXT("java.lang.System"), .member = TEXT("nanoTime"), .memo = &memo};
+  struct jvm_target target;
+  struct outcome outcome;
+  members_check(&session, &add);
+  for (unsigned i = 0; i < 2; i++) /* resolved, then noted */
+    (void)run_noted(&noted, &target, &outcome);
+  assert_non_null(memo.found);
+  /* Twice full, so that records of its beginning are gone. */
+  for (unsigned i = 0; i < 10000; i++) {
+    struct op_value args[6];
+    for (unsigned at = 0, rest = i; at < COUNT_OF(args); at++, rest /= COUNT_OF(kinds))
+      args[at] = kinds[rest % COUNT_OF(kinds)];
+    struct operation operation = {.kind = OP_CALL,
+                                  .type = TEXT("java.util.Objects"),
+                                  .member = TEXT("hash"),
+                                  .args = args,
+                                  .arg_count = COUNT_OF(args)};
+    struct jvm_request request = {.thread = session.thread,
+                                  .objects = session.objects,
+                                  .operation = &operation,
+                                  .arena = &session.arena,
+                                  .limits = &session.limits};
+    arena_reset(&session.arena);
+    assert_int_equal(jvm_request_begin(session.thread), JP_OK);
+    assert_int_equal(jvm_resolve(&request, &target, &outcome), JP_OK);
+    jvm_invoke(&request, &target, &outcome);
+    jvm_request_end(session.thread);
+    assert_int_equal(outcome.kind, OUTCOME_VALUE);
+  }
+  assert_non_null(session.thread->records->retired);
+  assert_true(session.thread->records->count < 5000);
+  assert_true(memo.serial + 2 <= session.thread->records->serial);
+  (void)run_noted(&noted, &target, &outcome);
+  members_check(&session, &add);
+}
+
+struct noted_case {
+  int64_t argument; /* of Math.abs */
+  const char *type;
+};
 
 /* What was noted for an operation that comes again holds for values of the same kind, and as long as the
  * cache does. */

@@ -114,6 +114,24 @@ static void a_call_from_before_a_clear_stores_nothing(void **state)
   jvm_objects_destroy(the_thread, objects);
 }
 
+/* Whether its numbers would begin at 1 and nobody could have seen it. */
+static void a_table_is_unused_until_it_has_held_something(void **state)
+{
+  (void)state;
+  struct jvm_objects *objects = new_table(100);
+  uint32_t ref;
+  assert_true(jvm_objects_is_unused(objects));
+  assert_int_equal(put_new(objects, &ref, NULL), JP_OK);
+  assert_false(jvm_objects_is_unused(objects));
+  assert_int_equal(jvm_objects_delete(the_thread, objects, ref), JP_OK);
+  assert_false(jvm_objects_is_unused(objects));
+  jvm_objects_destroy(the_thread, objects);
+  objects = new_table(100);
+  jvm_objects_clear(the_thread, objects);
+  assert_false(jvm_objects_is_unused(objects));
+  jvm_objects_destroy(the_thread, objects);
+}
+
 static void many_come_and_go(void **state)
 {
   (void)state;
@@ -263,6 +281,7 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(the_same_object_keeps_its_ref),
       cmocka_unit_test(a_call_from_before_a_clear_stores_nothing),
       cmocka_unit_test(objects_live_as_long_as_they_are_held),
+      cmocka_unit_test(a_table_is_unused_until_it_has_held_something),
       cmocka_unit_test(many_come_and_go),
       cmocka_unit_test(threads_share_a_table),
       cmocka_unit_test(a_million_can_be_held),

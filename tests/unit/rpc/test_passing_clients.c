@@ -40,6 +40,7 @@ struct bench {
   struct buffer out;
   pthread_barrier_t ready;
   pthread_barrier_t done;
+  bool ends_with_member; /* the member itself ends the peer */
 };
 
 /* The crew member: it lends its worker to the test's thread until the end. */
@@ -49,6 +50,8 @@ static void lend_worker(void *argument, struct rpc_worker *worker)
   bench->worker = worker;
   pthread_barrier_wait(&bench->ready);
   pthread_barrier_wait(&bench->done);
+  if (bench->ends_with_member)
+    rpc_peer_destroy(bench->peer);
 }
 
 static int set_up(void **state)
@@ -83,8 +86,10 @@ static int tear_down(void **state)
   struct bench *bench = *state;
   pthread_barrier_wait(&bench->done);
   stub_join_threads();
-  rpc_sessions_sweep(bench->peer->sessions, stub_thread(), INT64_MAX);
-  rpc_peer_destroy(bench->peer);
+  if (!bench->ends_with_member) {
+    rpc_sessions_sweep(bench->peer->sessions, stub_thread(), INT64_MAX);
+    rpc_peer_destroy(bench->peer);
+  }
   policy_destroy(bench->policy);
   buffer_fini(&bench->out);
   pthread_barrier_destroy(&bench->ready);
@@ -93,14 +98,22 @@ static int tear_down(void **state)
   return atomic_load(&stub.tables) == 0 && stub.frames == 0 ? 0 : 1;
 }
 
-static struct rpc_client *open_client(const struct bench *bench)
+static struct rpc_client *open_client_as(const struct bench *bench, bool only_safe)
 {
-  const struct rpc_client_info info = {
-      .channel = OP_CHANNEL_HTTP, .peer_id = TEXT_ABSENT, .routing_id = TEXT_ABSENT, .worker = bench->worker};
+  const struct rpc_client_info info = {.channel = OP_CHANNEL_HTTP,
+                                       .peer_id = TEXT_ABSENT,
+                                       .routing_id = TEXT_ABSENT,
+                                       .only_safe = only_safe,
+                                       .worker = bench->worker};
   struct rpc_client *client;
   struct jp_error error;
   assert_int_equal(bench->service->client_open(bench->service->context, &info, &client, &error), JP_OK);
   return client;
+}
+
+static struct rpc_client *open_client(const struct bench *bench)
+{
+  return open_client_as(bench, false);
 }
 
 /* True: the session stays. */
@@ -153,6 +166,35 @@ static void test_objects_are_not_seen_by_the_next(void **state)
   assert_true(close_client(bench, maker));
   check_alone(bench, LET_GO, "No such object: 1");
   check_alone(bench, ADD, "\"8\"");
+}
+
+/* An HTTP GET, which any web page can send, and a POST, one after the other. */
+static void test_what_a_request_may_do_is_its_own(void **state)
+{
+  struct bench *bench = *state;
+  static const char call[] = "{\"version\":\"1.1\",\"id\":1,\"method\":\"call\",\"params\":"
+                             "{\"type\":\"C\",\"method\":\"add\",\"args\":[5,3]}}";
+  struct rpc_client *first = NULL;
+  for (unsigned i = 0; i < 6; i++) {
+    bool only_safe = i % 2 == 1;
+    struct rpc_stream stream;
+    struct rpc_client *client = open_client_as(bench, only_safe);
+    buffer_clear(&bench->out);
+    enum rpc_served served = bench->service->serve(bench->service->context, bench->worker, client,
+                                                   text_of(call), &bench->out, false, 0, &stream);
+    assert_int_equal(served, only_safe ? RPC_NOT_SAFE : RPC_REPLY);
+    assert_false(close_client(bench, client));
+    assert_true(first == NULL || client == first);
+    first = client;
+  }
+}
+
+/* Its memory is freed when nobody waits for it any more. */
+static void test_a_member_may_outlive_the_peer(void **state)
+{
+  struct bench *bench = *state;
+  check_alone(bench, ADD, "\"8\"");
+  bench->ends_with_member = true;
 }
 
 static void test_numbers_begin_again(void **state)
@@ -225,6 +267,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_memory_is_used_again, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_objects_are_not_seen_by_the_next, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_what_a_request_may_do_is_its_own, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_a_member_may_outlive_the_peer, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_numbers_begin_again, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_each_request_counts_as_a_session, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_the_limit_holds_for_memory_that_is_kept, set_up, tear_down),
