@@ -10,6 +10,7 @@
 #include "policy/policy.h"
 #include "rpc/peer.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -193,8 +194,19 @@ static void announce_policy(const struct run *run)
     log_warn("neither --json-rpc nor --zmq-rpc is given: nothing can call this peer");
 }
 
+/* Each arena of glibc's keeps what the largest requests of its threads have needed, and it makes up to eight
+ * a core; no more than one a core are in use at once. */
+static void bound_arenas(void)
+{
+  enum { LEAST = 2 };
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  if (getenv("MALLOC_ARENA_MAX") == NULL && getenv("GLIBC_TUNABLES") == NULL)
+    mallopt(M_ARENA_MAX, cores > LEAST ? (int)cores : LEAST);
+}
+
 static int start(struct run *run, struct jp_error *error)
 {
+  bound_arenas();
   log_set_level((enum log_level)run->options.log_level);
   if (run->options.has_uuid)
     run->uuid = run->options.uuid;
