@@ -195,7 +195,7 @@ static void announce_policy(const struct run *run)
 }
 
 /* Each arena of glibc's keeps what the largest requests of its threads have needed, and it makes up to eight
- * a core; no more than one a core are in use at once. */
+ * a core; no more than one a core are in use at once. Whoever has tuned glibc knows better. */
 static void bound_arenas(void)
 {
   enum { LEAST = 2 };

@@ -4,9 +4,8 @@
  * Some bytes of text at once, sixteen with SSE2 and else eight, and what is found among them. Pure functions,
  * any thread; not for other folders.
  *
- * Found is a byte with all bits (SSE2) or the highest one (a word) set; what is found two times is joined
- * with
- * `|`. Exact in every byte: nothing is carried from one to the next.
+ * Found is a byte with all bits (SSE2) or the highest one (a word) set; two findings are joined by `|`. Exact
+ * in every byte: nothing is carried from one to the next.
  */
 #include "json/scan.h"
 

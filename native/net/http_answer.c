@@ -5,9 +5,9 @@
 #include <openssl/sha.h>
 #include <string.h>
 
-#define VERSION  "HTTP/1.1 "
-#define NO_STORE "Cache-Control: no-store\r\n"
-#define JSON     "Content-Type: application/json\r\nContent-Length: "
+#define HTTP_VERSION        "HTTP/1.1 "
+#define HTTP_NO_STORE       "Cache-Control: no-store\r\n"
+#define HTTP_JSON_OF_LENGTH "Content-Type: application/json\r\nContent-Length: "
 
 static const struct {
   int status;
@@ -54,11 +54,11 @@ static void write_number(struct buffer *out, size_t number)
 
 static void write_status_line(struct buffer *out, struct http_manner manner, int status)
 {
-  BUFFER_LITERAL(out, VERSION);
+  BUFFER_LITERAL(out, HTTP_VERSION);
   write_number(out, (size_t)status);
   buffer_append_char(out, ' ');
   buffer_append_text(out, text_of(status_words(status)));
-  BUFFER_LITERAL(out, "\r\n" NO_STORE);
+  BUFFER_LITERAL(out, "\r\n" HTTP_NO_STORE);
   if (!manner.keeps_alive)
     BUFFER_LITERAL(out, "Connection: close\r\n");
 }
@@ -101,13 +101,14 @@ void http_write_reply_head(struct buffer *out, struct http_manner manner, int st
                            const struct uuid *kept)
 {
   if (status == 200 && manner.keeps_alive && kept == NULL) {
-    BUFFER_LITERAL(out, VERSION "200 OK\r\n" NO_STORE JSON); /* what nearly all answers begin with */
+    BUFFER_LITERAL(out, HTTP_VERSION
+                   "200 OK\r\n" HTTP_NO_STORE HTTP_JSON_OF_LENGTH); /* what nearly all answers begin with */
   } else {
     write_status_line(out, manner, status);
     write_kept(out, kept);
     if (status == 405)
       BUFFER_LITERAL(out, "Allow: POST\r\n");
-    BUFFER_LITERAL(out, JSON);
+    BUFFER_LITERAL(out, HTTP_JSON_OF_LENGTH);
   }
   write_number(out, length);
   BUFFER_LITERAL(out, "\r\n\r\n");

@@ -1,6 +1,11 @@
 #include "net/patience.h"
 
-enum { IN_VAIN_MAX = 7, LATE_MAX = 8 };
+enum { IN_VAIN_MAX = 8, LATE_MAX = 8 };
+
+static bool is_at_its_end(const struct patience *patience)
+{
+  return patience->in_vain == IN_VAIN_MAX;
+}
 
 bool patience_takes_chance(struct patience *patience)
 {
@@ -12,7 +17,7 @@ bool patience_takes_chance(struct patience *patience)
 
 int64_t patience_limit_ns(const struct patience *patience)
 {
-  return patience->in_vain == 0 ? PATIENCE_NS : PATIENCE_LONG_NS;
+  return is_at_its_end(patience) ? PATIENCE_LONG_NS : PATIENCE_NS;
 }
 
 void patience_learn(struct patience *patience, bool found, int64_t took_ns, int64_t longest_pause_ns)
@@ -22,10 +27,10 @@ void patience_learn(struct patience *patience, bool found, int64_t took_ns, int6
     *patience = (struct patience){0};
     return;
   }
-  if (is_good && ++patience->late < LATE_MAX)
+  if (is_at_its_end(patience) && is_good && ++patience->late < LATE_MAX)
     return;
   patience->late = 0;
-  if (patience->in_vain < IN_VAIN_MAX)
+  if (!is_at_its_end(patience))
     patience->in_vain++;
   patience->to_skip = (1u << (patience->in_vain - 1)) - 1;
 }

@@ -18,7 +18,6 @@ static void destroy_client(struct rpc_sessions *sessions, struct rpc_client *cli
 /* ---- workers ---- */
 
 struct worker_start {
-  struct rpc_peer *peer;
   void (*run)(void *argument, struct rpc_worker *worker);
   void *argument;
   struct rpc_worker *worker;
@@ -54,7 +53,7 @@ static enum jp_status spawn(void *context, const char *name,
   worker->peer = peer;
   arena_init(&worker->arena);
   buffer_init(&worker->scratch);
-  *start = (struct worker_start){.peer = peer, .run = run, .argument = argument, .worker = worker};
+  *start = (struct worker_start){.run = run, .argument = argument, .worker = worker};
   status = jvm_spawn(peer->jvm, name, run_worker, start, error);
   if (status == JP_OK) {
     start = NULL;

@@ -148,7 +148,7 @@ static void the_cache_starts_anew_when_full(void **state)
   assert_non_null(session.thread->records->retired);
   assert_true(session.thread->records->count < 5000);
   assert_true(memo.serial + 2 <= session.thread->records->serial);
-  (void)run_noted(&noted, &target, &outcome);
+  unit_assert_text(run_noted(&noted, &target, &outcome), TEXT("long"), __FILE__, __LINE__);
   members_check(&session, &add);
 }
 

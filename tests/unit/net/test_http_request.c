@@ -276,6 +276,11 @@ static void answers_have_what_they_need(void **state)
                                 "Allow: POST, OPTIONS\r\nContent-Type: text/plain; charset=utf-8\r\n"
                                 "Content-Length: 4\r\n\r\n");
   buffer_clear(&out);
+  http_write_reply_head(&out, (struct http_manner){.is_1_1 = true, .keeps_alive = true}, 200, 120, NULL);
+  buffer_append_char(&out, '\0');
+  assert_string_equal(out.data, "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\n"
+                                "Content-Type: application/json\r\nContent-Length: 120\r\n\r\n");
+  buffer_clear(&out);
   http_write_reply_head(&out, (struct http_manner){.is_1_1 = true}, 200, 7, NULL);
   buffer_append_char(&out, '\0');
   assert_string_equal(out.data, "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nConnection: close\r\n"
