@@ -1,6 +1,6 @@
 #include "base/base64_wide.h"
 
-#ifdef __x86_64__
+#ifdef __SSE2__ /* x86: what has it may have AVX2 */
 #include <immintrin.h>
 
 enum {

@@ -1,10 +1,9 @@
 /* HTTP requests without a session of their own: a worker keeps the memory of one for the next, and nothing
  * else. */
+#include "lent_worker.h"
 #include "rpc/peer_state.h"
 #include "stub_jni.h"
 #include "tests/unit/unit.h"
-
-#include <pthread.h>
 
 enum { SESSIONS_MAX = 3 };
 
@@ -36,23 +35,9 @@ struct bench {
   struct policy *policy;
   struct rpc_peer *peer;
   const struct rpc_service *service;
-  struct rpc_worker *worker;
+  struct lent_worker lent;
   struct buffer out;
-  pthread_barrier_t ready;
-  pthread_barrier_t done;
-  bool ends_with_member; /* the member itself ends the peer */
 };
-
-/* The crew member: it lends its worker to the test's thread until the end. */
-static void lend_worker(void *argument, struct rpc_worker *worker)
-{
-  struct bench *bench = argument;
-  bench->worker = worker;
-  pthread_barrier_wait(&bench->ready);
-  pthread_barrier_wait(&bench->done);
-  if (bench->ends_with_member)
-    rpc_peer_destroy(bench->peer);
-}
 
 static int set_up(void **state)
 {
@@ -71,11 +56,7 @@ static int set_up(void **state)
   assert_int_equal(rpc_peer_create(&config, &bench->peer, &error), JP_OK);
   bench->service = rpc_peer_service(bench->peer);
   bench->peer->jvm = stub_jvm(); /* no sweeper: what is left to it stays to be counted */
-  pthread_barrier_init(&bench->ready, NULL, 2);
-  pthread_barrier_init(&bench->done, NULL, 2);
-  assert_int_equal(bench->service->spawn(bench->service->context, "member", lend_worker, bench, &error),
-                   JP_OK);
-  pthread_barrier_wait(&bench->ready);
+  lent_worker_take(&bench->lent, bench->service);
   buffer_init(&bench->out);
   *state = bench;
   return 0;
@@ -84,16 +65,15 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
   struct bench *bench = *state;
-  pthread_barrier_wait(&bench->done);
+  lent_worker_return(&bench->lent);
   stub_join_threads();
-  if (!bench->ends_with_member) {
+  lent_worker_fini(&bench->lent);
+  if (bench->lent.ends == NULL) {
     rpc_sessions_sweep(bench->peer->sessions, stub_thread(), INT64_MAX);
     rpc_peer_destroy(bench->peer);
   }
   policy_destroy(bench->policy);
   buffer_fini(&bench->out);
-  pthread_barrier_destroy(&bench->ready);
-  pthread_barrier_destroy(&bench->done);
   test_free(bench);
   return atomic_load(&stub.tables) == 0 && stub.frames == 0 ? 0 : 1;
 }
@@ -104,7 +84,7 @@ static struct rpc_client *open_client_as(const struct bench *bench, bool only_sa
                                        .peer_id = TEXT_ABSENT,
                                        .routing_id = TEXT_ABSENT,
                                        .only_safe = only_safe,
-                                       .worker = bench->worker};
+                                       .worker = bench->lent.worker};
   struct rpc_client *client;
   struct jp_error error;
   assert_int_equal(bench->service->client_open(bench->service->context, &info, &client, &error), JP_OK);
@@ -120,15 +100,15 @@ static struct rpc_client *open_client(const struct bench *bench)
 static bool close_client(const struct bench *bench, struct rpc_client *client)
 {
   struct uuid kept;
-  return bench->service->client_close(bench->service->context, bench->worker, client, &kept);
+  return bench->service->client_close(bench->service->context, bench->lent.worker, client, &kept);
 }
 
 static void check(struct bench *bench, struct rpc_client *client, const char *message, const char *part)
 {
   struct rpc_stream stream;
   buffer_clear(&bench->out);
-  assert_int_equal(bench->service->serve(bench->service->context, bench->worker, client, text_of(message),
-                                         &bench->out, false, 0, &stream),
+  assert_int_equal(bench->service->serve(bench->service->context, bench->lent.worker, client,
+                                         text_of(message), &bench->out, false, 0, &stream),
                    RPC_REPLY);
   if (memmem(bench->out.data, bench->out.len, part, strlen(part)) == NULL)
     fail_msg("%.*s has no %s", (int)bench->out.len, bench->out.data, part);
@@ -180,7 +160,7 @@ static void test_what_a_request_may_do_is_its_own(void **state)
     struct rpc_stream stream;
     struct rpc_client *client = open_client_as(bench, only_safe);
     buffer_clear(&bench->out);
-    enum rpc_served served = bench->service->serve(bench->service->context, bench->worker, client,
+    enum rpc_served served = bench->service->serve(bench->service->context, bench->lent.worker, client,
                                                    text_of(call), &bench->out, false, 0, &stream);
     assert_int_equal(served, only_safe ? RPC_NOT_SAFE : RPC_REPLY);
     assert_false(close_client(bench, client));
@@ -194,7 +174,7 @@ static void test_a_member_may_outlive_the_peer(void **state)
 {
   struct bench *bench = *state;
   check_alone(bench, ADD, "\"8\"");
-  bench->ends_with_member = true;
+  bench->lent.ends = bench->peer;
 }
 
 static void test_numbers_begin_again(void **state)

@@ -1,9 +1,9 @@
 /* Messages in, answers out: the peer's whole service over a stub of jni. */
+#include "lent_worker.h"
 #include "rpc/peer.h"
 #include "stub_jni.h"
 #include "tests/unit/unit.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -42,21 +42,10 @@ struct bench {
   struct policy *policy;
   struct rpc_peer *peer;
   const struct rpc_service *service;
-  struct rpc_worker *worker;
+  struct lent_worker lent;
   struct buffer out;
   struct rpc_stream stream;
-  pthread_barrier_t ready;
-  pthread_barrier_t done;
 };
-
-/* The crew member: it lends its worker to the test's thread until the end. */
-static void lend_worker(void *argument, struct rpc_worker *worker)
-{
-  struct bench *bench = argument;
-  bench->worker = worker;
-  pthread_barrier_wait(&bench->ready);
-  pthread_barrier_wait(&bench->done);
-}
 
 static struct bench *create_bench(bool compat_pal)
 {
@@ -79,11 +68,7 @@ static struct bench *create_bench(bool compat_pal)
   assert_int_equal(rpc_peer_create(&config, &bench->peer, &error), JP_OK);
   bench->service = rpc_peer_service(bench->peer);
   assert_int_equal(rpc_peer_attach(bench->peer, stub_jvm(), &error), JP_OK);
-  pthread_barrier_init(&bench->ready, NULL, 2);
-  pthread_barrier_init(&bench->done, NULL, 2);
-  assert_int_equal(bench->service->spawn(bench->service->context, "member", lend_worker, bench, &error),
-                   JP_OK);
-  pthread_barrier_wait(&bench->ready);
+  lent_worker_take(&bench->lent, bench->service);
   buffer_init(&bench->out);
   return bench;
 }
@@ -103,14 +88,13 @@ static int set_up_compat(void **state)
 static int tear_down(void **state)
 {
   struct bench *bench = *state;
-  pthread_barrier_wait(&bench->done);
+  lent_worker_return(&bench->lent);
   bool detached = rpc_peer_detach(bench->peer);
   stub_join_threads();
+  lent_worker_fini(&bench->lent);
   rpc_peer_destroy(bench->peer);
   policy_destroy(bench->policy);
   buffer_fini(&bench->out);
-  pthread_barrier_destroy(&bench->ready);
-  pthread_barrier_destroy(&bench->done);
   test_free(bench);
   return detached && atomic_load(&stub.tables) == 0 && stub.frames == 0 && stub.bodies == 0 ? 0 : 1;
 }
@@ -136,15 +120,15 @@ static struct rpc_client *open_routed(struct bench *bench, const char *routing_i
 
 static bool close_client(struct bench *bench, struct rpc_client *client, struct uuid *kept)
 {
-  return bench->service->client_close(bench->service->context, bench->worker, client, kept);
+  return bench->service->client_close(bench->service->context, bench->lent.worker, client, kept);
 }
 
 static enum rpc_served serve(struct bench *bench, struct rpc_client *client, const char *message,
                              size_t reply_max)
 {
   buffer_clear(&bench->out);
-  return bench->service->serve(bench->service->context, bench->worker, client, text_of(message), &bench->out,
-                               false, reply_max, &bench->stream);
+  return bench->service->serve(bench->service->context, bench->lent.worker, client, text_of(message),
+                               &bench->out, false, reply_max, &bench->stream);
 }
 
 static void check(struct bench *bench, struct rpc_client *client, const char *message, const char *wanted)
@@ -430,7 +414,7 @@ static void test_metadata_streamed(void **state)
   stub.meta = "[\"\xF0\x9F\x98\x80\"]";
   stub.meta_step = 3;
   buffer_clear(&bench->out);
-  assert_int_equal(bench->service->serve(bench->service->context, bench->worker, client, text_of(query),
+  assert_int_equal(bench->service->serve(bench->service->context, bench->lent.worker, client, text_of(query),
                                          &bench->out, true, 10, &bench->stream),
                    RPC_STREAM);
   struct outcome_body *body = &bench->stream.body;
