@@ -19,8 +19,11 @@ static struct zeromq_peer *make_peer(struct zeromq *zeromq)
     return peer;
   }
   peer = calloc(1, sizeof *peer);
-  if (peer != NULL)
-    peer->source.turn = zeromq_peer_turn; /* once: a late turn may read it while the peer is used again */
+  if (peer == NULL)
+    return NULL;
+  /* Once: a late turn may read both, before it takes the lock, while the peer is used again. */
+  peer->source.turn = zeromq_peer_turn;
+  peer->zeromq = zeromq;
   return peer;
 }
 
@@ -35,7 +38,6 @@ struct zeromq_peer *zeromq_peer_get(struct zeromq *zeromq, const void *identity,
   struct zeromq_peer *peer = make_peer(zeromq);
   if (peer == NULL)
     return NULL;
-  peer->zeromq = zeromq;
   peer->identity_length = length;
   memcpy(peer->identity, identity, length);
   peer->next = *bucket;

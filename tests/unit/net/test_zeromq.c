@@ -1,13 +1,13 @@
 #include "net/zeromq.h"
 
 #include "base/clock.h"
+#include "net/zeromq_state.h"
 #include "stub_service.h"
 #include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <zmq.h>
 
 enum {
   MESSAGE_MAX = 1000,
@@ -306,6 +306,37 @@ static void what_is_running_at_the_end_gets_an_error(void **state)
   close_client(f, client);
 }
 
+enum { LATE_TURNS = 2000 };
+
+static void *take_late_turns(void *argument)
+{
+  struct zeromq_peer *peer = argument;
+  struct crew_member member = {0};
+  for (int i = 0; i < LATE_TURNS; i++)
+    peer->source.turn(&peer->source, &member);
+  return NULL;
+}
+
+/* TSan is what can fail here: a turn of a peer that has nothing any more looks at it before the lock. */
+static void a_late_turn_may_meet_a_peer_that_is_used_again(void **state)
+{
+  struct fixture *f = *state;
+  pthread_mutex_lock(&f->zeromq->lock);
+  struct zeromq_peer *peer = zeromq_peer_get(f->zeromq, "first", 5);
+  zeromq_peer_release(peer);
+  pthread_mutex_unlock(&f->zeromq->lock);
+
+  pthread_t late;
+  assert_int_equal(pthread_create(&late, NULL, take_late_turns, peer), 0);
+  for (int i = 0; i < LATE_TURNS; i++) {
+    pthread_mutex_lock(&f->zeromq->lock);
+    assert_ptr_equal(zeromq_peer_get(f->zeromq, &i, sizeof i), peer);
+    zeromq_peer_release(peer);
+    pthread_mutex_unlock(&f->zeromq->lock);
+  }
+  pthread_join(late, NULL);
+}
+
 static void answers_do_not_wait_for_a_slow_call_behind_them(void **state)
 {
   struct fixture *f = *state;
@@ -362,6 +393,7 @@ int main(void)
       CASE(too_many_waiting_requests_are_refused),
       CASE(a_client_that_does_not_read_is_bounded),
       CASE(held_answers_seldom_need_a_tick),
+      CASE(a_late_turn_may_meet_a_peer_that_is_used_again),
       CASE(answers_do_not_wait_for_a_slow_call_behind_them),
       CASE(answers_come_before_the_error_at_the_end),
       CASE(what_is_running_at_the_end_gets_an_error),
