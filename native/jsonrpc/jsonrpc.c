@@ -171,6 +171,7 @@ static enum jsonrpc_handled handle_value(const struct jsonrpc_service *service, 
   struct envelope envelope;
   if (envelope_read(value, in_batch, service->arena, &envelope)) {
     envelope.request.arena = service->arena;
+    envelope.request.text = value.span;
     return run_request(service, &envelope.request, in_batch, out, stream);
   }
   struct jsonrpc_response response = begin_response(out, envelope.request.version, envelope.request.id);
@@ -278,6 +279,47 @@ static enum jsonrpc_handled map_batch(const struct jsonrpc_service *service, str
   return JSONRPC_REPLY;
 }
 
+/* ---- batches that run in their order ---- */
+
+/* The answers of a batch, as they come. */
+struct answers {
+  struct buffer *out;
+  bool replied;
+};
+
+static size_t begin_next(struct answers *answers)
+{
+  size_t before = answers->out->len;
+  buffer_append_char(answers->out, answers->replied ? ',' : '[');
+  return before;
+}
+
+static void end_next(struct answers *answers, size_t before, enum jsonrpc_handled handled)
+{
+  if (handled == JSONRPC_NO_REPLY)
+    buffer_truncate(answers->out, before);
+  else
+    answers->replied = true;
+}
+
+static enum jsonrpc_handled end_batch(struct answers *answers)
+{
+  if (!answers->replied)
+    return JSONRPC_NO_REPLY;
+  buffer_append_char(answers->out, ']');
+  return JSONRPC_REPLY;
+}
+
+static enum jsonrpc_handled handle_element(const struct jsonrpc_service *service, struct json_value element,
+                                           struct buffer *out, struct jsonrpc_stream *stream)
+{
+  struct jsonrpc_request *request;
+  if (service->recall != NULL &&
+      service->recall(service->context, element.span, &request) == element.span.len)
+    return run_request(service, request, true, out, stream);
+  return handle_value(service, element, true, out, stream);
+}
+
 static enum jsonrpc_handled handle_batch(const struct jsonrpc_service *service, struct json_value batch,
                                          struct buffer *out, struct jsonrpc_stream *stream)
 {
@@ -292,24 +334,70 @@ static enum jsonrpc_handled handle_batch(const struct jsonrpc_service *service, 
   }
   if (service->map != NULL)
     return map_batch(service, batch, count, out);
-  size_t start = out->len;
-  bool replied = false;
+  struct answers answers = {.out = out};
   struct json_cursor cursor = json_enter(batch);
   struct json_value element;
   while (json_next_element(&cursor, &element)) {
-    size_t before = out->len;
-    buffer_append_char(out, replied ? ',' : '[');
-    if (handle_value(service, element, true, out, stream) == JSONRPC_NO_REPLY)
-      buffer_truncate(out, before);
-    else
-      replied = true;
+    size_t before = begin_next(&answers);
+    end_next(&answers, before, handle_element(service, element, out, stream));
   }
-  if (!replied) {
-    buffer_truncate(out, start);
-    return JSONRPC_NO_REPLY;
+  return end_batch(&answers);
+}
+
+/* ---- batches of nothing but requests that the caller knows ---- */
+
+struct known_batch {
+  struct text rest;
+  bool ended;
+};
+
+static struct text pass_space(struct text t)
+{
+  size_t i = 0;
+  while (i < t.len && (t.data[i] == ' ' || t.data[i] == '\n' || t.data[i] == '\r' || t.data[i] == '\t'))
+    i++;
+  return text_slice(t, i, t.len);
+}
+
+static bool next_known(const struct jsonrpc_service *service, struct known_batch *batch,
+                       struct jsonrpc_request **request)
+{
+  struct text rest = pass_space(batch->rest);
+  size_t length = service->recall(service->context, rest, request);
+  rest = pass_space(text_slice(rest, length, rest.len));
+  if (length == 0 || rest.len == 0 || (*rest.data != ',' && *rest.data != ']'))
+    return false;
+  batch->ended = *rest.data == ']';
+  batch->rest = text_slice(rest, 1, rest.len);
+  return true;
+}
+
+/* The whole batch is looked at before anything of it runs: what follows may be no JSON. */
+static bool is_known_batch(const struct jsonrpc_service *service, struct text message)
+{
+  if (service->recall == NULL || service->map != NULL || message.len == 0 || *message.data != '[')
+    return false;
+  struct known_batch batch = {.rest = text_slice(message, 1, message.len)};
+  struct jsonrpc_request *request;
+  for (size_t count = 0; !batch.ended; count++) {
+    if (count == service->max_batch || !next_known(service, &batch, &request))
+      return false;
   }
-  buffer_append_char(out, ']');
-  return JSONRPC_REPLY;
+  return is_blank(batch.rest);
+}
+
+static enum jsonrpc_handled handle_known_batch(const struct jsonrpc_service *service, struct text message,
+                                               struct buffer *out, struct jsonrpc_stream *stream)
+{
+  struct answers answers = {.out = out};
+  struct known_batch batch = {.rest = text_slice(message, 1, message.len)};
+  struct jsonrpc_request *request;
+  while (!batch.ended && next_known(service, &batch, &request)) {
+    size_t before = begin_next(&answers);
+    end_next(&answers, before, run_request(service, request, true, out, stream));
+  }
+  assert(batch.ended);
+  return end_batch(&answers);
 }
 
 enum jsonrpc_handled jsonrpc_handle(const struct jsonrpc_service *service, struct text message,
@@ -317,6 +405,8 @@ enum jsonrpc_handled jsonrpc_handle(const struct jsonrpc_service *service, struc
 {
   struct json_fault fault;
   struct json_index index;
+  if (is_known_batch(service, message))
+    return handle_known_batch(service, message, out, stream);
   enum jp_status status = json_validate_indexed(
       message, service->limits, service->is_strict ? TEXT_ABSENT : TEXT("params"), &index, &fault);
   if (status != JP_OK)

@@ -46,6 +46,7 @@ const char *jsonrpc_code_message(int code);
 
 struct jsonrpc_request {
   struct arena *arena; /* for what lives as long as the request */
+  struct text text;    /* all of it, as written, without white space around it */
   enum jsonrpc_version version;
   bool is_notification; /* nobody gets an answer */
   bool only_safe;       /* came by HTTP GET: only a safe procedure may run (JSON-RPC 1.1, 6.3.2) */
@@ -87,6 +88,14 @@ struct jsonrpc_service {
   bool may_stream;
   bool only_safe; /* every request's */
   bool is_strict; /* numbers have no suffixes, in params neither */
+  /*
+   * For the requests of a batch: how many bytes of the text that begins here are a request which the caller
+   * knows and gives (as for jsonrpc_handle_request; borrowed until the next call), to be handled without
+   * being read; 0: none is known. Such bytes must be valid JSON, and stay so one level deeper. The caller is
+   * asked twice for each element of a batch that it knows as a whole, and must then know it both times. NULL,
+   * or with a map: all are read.
+   */
+  size_t (*recall)(void *context, struct text text, struct jsonrpc_request **request);
   /*
    * Runs run(items[i]) for every i and returns when all have ended, on any threads: each request of a batch
    * then has an arena and a buffer of its own, and the answers are put in order afterwards. NULL: a batch

@@ -97,20 +97,20 @@ static bool take_value(struct rpc_shape *shape, const struct rpc_hole *hole, str
   return true;
 }
 
-/* What is in the holes of a shape that does not fit after all is of no use to anyone: it is filled anew by
- * the next message. */
-static bool fits(struct rpc_shape *shape, struct text rest)
+/* Takes the shape from the beginning of rest. What is in the holes of one that does not fit after all is of
+ * no use to anyone: it is filled anew by the next message. */
+static bool take_shape(struct rpc_shape *shape, struct text *rest)
 {
   size_t at = 0;
   if (shape->length == 0) /* its holes may be those of a message that could not be kept */
     return false;
   for (size_t i = 0; i < shape->hole_count; i++) {
     const struct rpc_hole *hole = &shape->holes[i];
-    if (!take_text(&rest, shape->text + at, hole->at - at) || !take_value(shape, hole, &rest))
+    if (!take_text(rest, shape->text + at, hole->at - at) || !take_value(shape, hole, rest))
       return false;
     at = hole->at;
   }
-  return rest.len == shape->length - at && take_text(&rest, shape->text + at, rest.len);
+  return take_text(rest, shape->text + at, shape->length - at);
 }
 
 static bool is_skipped(const struct rpc_repeats *repeats)
@@ -118,13 +118,16 @@ static bool is_skipped(const struct rpc_repeats *repeats)
   return repeats->misses > MISSES_MAX && repeats->misses % MISSES_STEP != 0;
 }
 
-struct rpc_shape *rpc_repeats_find(struct rpc_repeats *repeats, struct text message, struct arena *arena)
+static struct rpc_shape *find(struct rpc_repeats *repeats, struct text text, bool is_whole,
+                              struct arena *arena, size_t *length)
 {
   for (size_t i = 0; i < RPC_SHAPES && !is_skipped(repeats); i++) {
     size_t at = (repeats->last + i) % RPC_SHAPES;
     struct rpc_shape *shape = &repeats->shapes[at];
-    if (!fits(shape, message))
+    struct text rest = text;
+    if (!take_shape(shape, &rest) || (is_whole && rest.len > 0))
       continue;
+    *length = text.len - rest.len;
     shape->request.arena = arena;
     repeats->last = at;
     repeats->misses = 0;
@@ -132,6 +135,18 @@ struct rpc_shape *rpc_repeats_find(struct rpc_repeats *repeats, struct text mess
   }
   repeats->misses++;
   return NULL;
+}
+
+struct rpc_shape *rpc_repeats_find(struct rpc_repeats *repeats, struct text message, struct arena *arena)
+{
+  size_t length;
+  return find(repeats, message, true, arena, &length);
+}
+
+struct rpc_shape *rpc_repeats_find_first(struct rpc_repeats *repeats, struct text text, struct arena *arena,
+                                         size_t *length)
+{
+  return find(repeats, text, false, arena, length);
 }
 
 /* ---- keeping a shape ---- */
@@ -285,6 +300,14 @@ static bool move_texts(struct rpc_shape *shape)
   return moved;
 }
 
+static size_t count_brackets(struct text text)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < text.len; i++)
+    count += text.data[i] == '{' || text.data[i] == '[';
+  return count;
+}
+
 static bool is_kept_kind(const struct operation *operation)
 {
   return operation->kind != OP_META && operation->arg_count <= RPC_SHAPE_ARGS;
@@ -310,6 +333,7 @@ void rpc_repeats_keep(struct rpc_repeats *repeats, struct text message, const st
     shape->length = 0;
     return;
   }
+  shape->brackets = count_brackets((struct text){shape->text, shape->length});
   /* Points into a message that is about to go; a decoded request needs neither. */
   shape->request.params = (struct json_value){.kind = JSON_KIND_OBJECT, .span = TEXT("{}")};
   repeats->last = repeats->oldest;

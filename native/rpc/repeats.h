@@ -28,6 +28,7 @@ struct rpc_hole {
 struct rpc_shape {
   char text[RPC_SHAPE_TEXT_MAX]; /* of the message, without what was in the holes */
   size_t length;                 /* 0: no shape is kept here */
+  size_t brackets;               /* that open in it: it is no deeper than that */
   struct rpc_hole holes[RPC_SHAPE_HOLES];
   size_t hole_count;
   /* What the message that fitted last meant: what was in a hole is borrowed from it, all else from the text.
@@ -52,10 +53,14 @@ struct rpc_repeats {
  */
 struct rpc_shape *rpc_repeats_find(struct rpc_repeats *repeats, struct text message, struct arena *arena);
 
+/* The same for the request that the text begins with, whatever follows it; length: its bytes. */
+struct rpc_shape *rpc_repeats_find_first(struct rpc_repeats *repeats, struct text text, struct arena *arena,
+                                         size_t *length);
+
 /*
- * Keeps the shape of a message that was read as one request of JSON-RPC 2.0 with params, and whose operation
- * was decoded without a fault. What it is no use for (arguments that are no scalars, escapes in names, long
- * texts) is passed over.
+ * Keeps the shape of a message, or of a batch's element, that was read as one request of JSON-RPC 2.0 with
+ * params, and whose operation was decoded without a fault. What it is no use for (arguments that are no
+ * scalars, escapes in names, long texts) is passed over.
  */
 void rpc_repeats_keep(struct rpc_repeats *repeats, struct text message, const struct jsonrpc_request *request,
                       const struct operation *operation);

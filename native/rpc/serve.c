@@ -316,10 +316,15 @@ static enum jp_status decode(struct serving *serving, struct operation *operatio
                             arena, operation, outcome);
 }
 
-/* A message of many requests, or one with rules of its own, is read in full each time. */
+static bool begins_with(const struct serving *serving, char bracket)
+{
+  return serving->message.len > 0 && *serving->message.data == bracket;
+}
+
+/* A message with rules of its own is read in full each time. */
 static bool may_repeat(const struct serving *serving)
 {
-  return serving->message.len > 0 && *serving->message.data == '{' && !serving->client->only_safe;
+  return (begins_with(serving, '{') || begins_with(serving, '[')) && !serving->client->only_safe;
 }
 
 static void run_operation(struct serving *serving, const struct operation *operation,
@@ -346,7 +351,9 @@ static void handle_in_full(struct serving *serving, struct jsonrpc_response *res
     return;
   }
   if (may_repeat(serving) && !serving->by_value)
-    rpc_repeats_keep(&serving->worker->repeats, serving->message, serving->request, &operation);
+    rpc_repeats_keep(&serving->worker->repeats,
+                     begins_with(serving, '{') ? serving->message : serving->request->text, serving->request,
+                     &operation);
   run_operation(serving, &operation, response);
 }
 
@@ -373,6 +380,21 @@ static void write_invalid_data(void *context, struct buffer *data, struct text d
   rpc_message_data_write(data, detail, id, serving->peer->config.compat_pal);
 }
 
+/* A request of a batch that came before. */
+static size_t recall(void *context, struct text text, struct jsonrpc_request **request)
+{
+  struct serving *serving = context;
+  struct rpc_worker *worker = serving->worker;
+  size_t length;
+  struct rpc_shape *shape = rpc_repeats_find_first(&worker->repeats, text, &worker->arena, &length);
+  bool is_known = shape != NULL && shape->brackets < rpc_peer_json_limits(serving->peer).max_depth;
+  serving->repeated = is_known ? &shape->operation : NULL;
+  if (!is_known)
+    return 0;
+  *request = &shape->request;
+  return length;
+}
+
 /* ---- one message ---- */
 
 static bool is_malformed(const struct rpc_peer *peer, struct text message)
@@ -386,7 +408,7 @@ static enum jsonrpc_handled handle_message(struct serving *serving, const struct
 {
   struct rpc_worker *worker = serving->worker;
   struct rpc_shape *shape = NULL;
-  if (may_repeat(serving))
+  if (may_repeat(serving) && begins_with(serving, '{'))
     shape = rpc_repeats_find(&worker->repeats, serving->message, &worker->arena);
   if (shape == NULL)
     return jsonrpc_handle(service, serving->message, serving->out, rest);
@@ -428,6 +450,7 @@ enum rpc_served rpc_peer_serve(void *context, struct rpc_worker *worker, struct 
                                           .arena = &worker->arena,
                                           .handle = handle,
                                           .write_error_data = write_invalid_data,
+                                          .recall = client->only_safe ? NULL : recall,
                                           .limits = rpc_peer_json_limits(peer),
                                           .max_batch = peer->config.limits.max_batch,
                                           .may_stream = may_stream,
