@@ -190,23 +190,82 @@ bool argument_make(struct conversion *conversion, struct jvm_class *class, const
   return argument_make_from_text(conversion, class, value, out);
 }
 
+/* Reads the type that an element declares, unless the one before it declared the same. */
+static bool read_declared(struct conversion *conversion, const struct op_value *value)
+{
+  if (conversion->declared.written.data != NULL && text_equal(conversion->declared.written, value->type))
+    return true;
+  struct op_type type;
+  if (!argument_parse_type(conversion, value->type, &type))
+    return false;
+  char letter = type.dimensions > 0 ? 0 : type.base == 'L' ? java_wrapper_letter(type.name) : type.base;
+  conversion->declared.written = value->type;
+  conversion->declared.type = type;
+  conversion->declared.letter = letter;
+  conversion->declared.class = NULL;
+  return true;
+}
+
+/* The class of what read_declared has read. */
+static struct jvm_class *declared_class(struct conversion *conversion, const struct op_value *value)
+{
+  if (conversion->declared.class != NULL)
+    return conversion->declared.class;
+  struct jvm_class *class = argument_declared_class(conversion, &conversion->declared.type, value);
+  if (class != NULL && class->row != NULL && class->permanent)
+    conversion->declared.class = class;
+  return class;
+}
+
+static bool is_primitive(const struct op_type *type)
+{
+  return type->dimensions == 0 && type->base != 'L';
+}
+
 bool argument_make_element(struct conversion *conversion, struct jvm_class *class,
                            const struct op_value *value, jobject *out)
 {
   if (value->type.data == NULL)
     return argument_make(conversion, class, value, out);
-  struct op_type type;
-  if (!argument_parse_type(conversion, value->type, &type))
+  if (!read_declared(conversion, value))
     return false;
-  if (type.dimensions == 0 && type.base != 'L') {
-    if (!make_wrapper(conversion, type.base, value, out))
+  if (is_primitive(&conversion->declared.type)) {
+    if (!make_wrapper(conversion, conversion->declared.letter, value, out))
       return false;
   } else {
-    struct jvm_class *declared = argument_declared_class(conversion, &type, value);
+    struct jvm_class *declared = declared_class(conversion, value);
     if (declared == NULL || !argument_make(conversion, declared, value, out))
       return false;
   }
   return check_instance(conversion, value, *out, class);
+}
+
+static bool find_letter(struct conversion *conversion, const struct op_value *value, char *letter)
+{
+  bool is_absent = value->kind == OP_NULL || value->kind == OP_REF;
+  *letter = 0;
+  if (value->type.data == NULL) {
+    *letter = scalar_infer(value);
+    return true;
+  }
+  if (!read_declared(conversion, value))
+    return false;
+  if (is_primitive(&conversion->declared.type) || !is_absent)
+    *letter = conversion->declared.letter;
+  return true;
+}
+
+bool argument_read_element(struct conversion *conversion, const struct op_value *value, char *letter,
+                           jvalue *scalar, jobject *out)
+{
+  if (!find_letter(conversion, value, letter))
+    return false;
+  if (*letter != 0)
+    return read_scalar(conversion, value, *letter, scalar);
+  struct jvm_class *object_class =
+      jvm_class_of(conversion->thread, conversion->thread->jvm->known.class_object);
+  return object_class == NULL ? argument_fail_memory(conversion)
+                              : argument_make_element(conversion, object_class, value, out);
 }
 
 static bool convert_to_primitive(struct conversion *conversion, const struct argument_plan *plan,

@@ -33,11 +33,19 @@ static bool bind_thread_class(JNIEnv *env, struct jvm *jvm)
   return jvm->thread_is_changed != NULL;
 }
 
+static bool bind_filling_class(JNIEnv *env, struct jvm *jvm)
+{
+  jvm->filling_add = (*env)->GetStaticMethodID(env, jvm->filling_class, "add",
+                                               "(Ljava/util/Collection;I[B[J[Ljava/lang/Object;)V");
+  return jvm->filling_add != NULL;
+}
+
 enum jp_status jvm_peer_classes_define(struct jvm *jvm, JNIEnv *env, struct jp_error *error)
 {
   jvm->thread_class = define(env, jvm->class_loader, "jpeer/peer/PeerThread");
   jvm->start_class = jvm->thread_class == NULL ? NULL : define(env, jvm->class_loader, "jpeer/peer/Start");
-  if (jvm->start_class == NULL || !bind_thread_class(env, jvm)) {
+  jvm->filling_class = jvm->start_class == NULL ? NULL : define(env, jvm->class_loader, "jpeer/peer/Filling");
+  if (jvm->filling_class == NULL || !bind_thread_class(env, jvm) || !bind_filling_class(env, jvm)) {
     (*env)->ExceptionClear(env);
     return jp_fail(error, JP_INTERNAL, "this JVM does not take the peer's own classes");
   }

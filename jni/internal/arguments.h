@@ -42,6 +42,12 @@ struct conversion {
     struct text name;
     struct jvm_class *class; /* a permanent one; NULL: none yet */
   } loaded;                  /* last: the elements of a list mostly declare one type */
+  struct {
+    struct text written; /* data NULL: none yet */
+    struct op_type type;
+    char letter;             /* of the primitive that the type is, or is the wrapper of; else 0 */
+    struct jvm_class *class; /* one that the guard need not be asked about; NULL: not known yet, or none */
+  } declared;                /* by the last element that was read */
 };
 
 /* How one argument crosses: decided once, kept with the record. */
@@ -64,6 +70,12 @@ bool argument_make(struct conversion *conversion, struct jvm_class *class, const
 /* A value inside another: its own declared type counts, and what it gives must be of the class. */
 bool argument_make_element(struct conversion *conversion, struct jvm_class *class,
                            const struct op_value *value, jobject *out);
+/*
+ * The same for a place that takes any object, where boxing is the caller's: letter is the primitive whose
+ * wrapper the value becomes, which scalar then is; 0: it becomes *out.
+ */
+bool argument_read_element(struct conversion *conversion, const struct op_value *value, char *letter,
+                           jvalue *scalar, jobject *out);
 
 /* The parts of argument_make, a file each. */
 bool argument_make_array(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,

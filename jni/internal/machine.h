@@ -24,9 +24,11 @@ struct jvm {
   atomic_bool has_stopped;
   struct jvm_known known;
   jobject class_loader; /* global: the application's (ClassLoader.getSystemClassLoader) */
-  /* global: jpeer.peer.PeerThread and jpeer.peer.Start */
+  /* global: jpeer.peer.PeerThread, Start and Filling */
   jclass thread_class;
   jclass start_class;
+  jclass filling_class;
+  jmethodID filling_add;
   jmethodID thread_new;
   jmethodID thread_restore;
   jfieldID thread_is_changed;

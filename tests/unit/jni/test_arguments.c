@@ -223,6 +223,17 @@ static void collections(void **state)
            "java.lang.String ArrayList[Integer:1 Integer:2 String:x ]"),
       TELL("any", "[{'type':'ArrayList','value':[[1],{'a':{'type':'Long','value':1}}]}]",
            "java.lang.String ArrayList[ArrayList[Integer:1 ] HashMap{a=Long:1 } ]"),
+      TELL(
+          "any",
+          "[[true,{'type':'byte','value':-1},{'type':'char','value':'x'},{'type':'Short','value':-2},-3,-4l,"
+          "1.5f,{'type':'double','value':-2.5},null,{'type':'Double','value':null},'s',"
+          "{'type':'Double','value':'NaN'},{'type':'Double','value':2}]]",
+          "java.lang.String ArrayList[Boolean:true Byte:-1 Character:x Short:-2 Integer:-3 Long:-4 Float:1.5 "
+          "Double:-2.5 null null String:s Double:NaN Double:2.0 ]"),
+      TELL("any", "[{'type':'List','value':[1,{'type':'int','value':null}]}]",
+           "-32602 argument 0[1]: null: a primitive cannot be null for int"),
+      TELL("any", "[{'type':'List','value':[{'type':'Long','value':1},{'type':'Long','value':1.5}]}]",
+           "-32602 argument 0[1]: 1.5: not an integer for long"),
       TELL("any", "[{'type':'Collection','value':[]}]", "java.lang.String ArrayList[]"),
       TELL("any", "[{'type':'Set','value':[1,1]}]", "java.lang.String HashSet[Integer:1 ]"),
       TELL("any", "[{'type':'HashMap','value':{'a':null}}]", "java.lang.String HashMap{a=null }"),
@@ -409,6 +420,31 @@ static void large_values_need_few_references(void **state)
   free(params);
 }
 
+/* Elements cross in chunks, what is no scalar beside the others. */
+static void long_lists_keep_their_order(void **state)
+{
+  (void)state;
+  enum { ELEMENTS = 1200, EACH = 16, ROOM = ELEMENTS * EACH + 200 };
+  char *params = malloc(ROOM);
+  char *wanted = malloc(ROOM);
+  assert_non_null(params);
+  assert_non_null(wanted);
+  size_t used = (size_t)snprintf(
+      params, ROOM, "{'type':'jpeer.members.Conversions','method':'any','args':[{'type':'List','value':[");
+  size_t told = (size_t)snprintf(wanted, ROOM, "java.lang.String ArrayList[");
+  for (int i = 0; i < ELEMENTS; i++) {
+    bool is_text = i % 5 == 0 && i < ELEMENTS / 2;
+    used += (size_t)snprintf(params + used, ROOM - used, is_text ? "%s'%d'" : "%s%d", i == 0 ? "" : ",", i);
+    told += (size_t)snprintf(wanted + told, ROOM - told, "%s:%d ", is_text ? "String" : "Integer", i);
+  }
+  snprintf(params + used, ROOM - used, "]}]}");
+  snprintf(wanted + told, ROOM - told, "]");
+  const struct members_case one = {"call", params, wanted, NULL};
+  members_check(&session, &one);
+  free(params);
+  free(wanted);
+}
+
 /* -Xcheck:jni tells of more local references than were asked for. */
 static void many_arguments_have_room(void **state)
 {
@@ -458,6 +494,7 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(references),
       cmocka_unit_test(the_guard_is_asked_before_classes_load),
       cmocka_unit_test(large_values_need_few_references),
+      cmocka_unit_test(long_lists_keep_their_order),
       cmocka_unit_test(many_arguments_have_room),
       cmocka_unit_test(values_may_be_deep),
   };
