@@ -33,19 +33,40 @@ static bool bind_thread_class(JNIEnv *env, struct jvm *jvm)
   return jvm->thread_is_changed != NULL;
 }
 
-static bool bind_filling_class(JNIEnv *env, struct jvm *jvm)
+/* The classes of static methods that C calls. */
+static bool bind_helpers(JNIEnv *env, struct jvm *jvm)
 {
   jvm->filling_add = (*env)->GetStaticMethodID(env, jvm->filling_class, "add",
                                                "(Ljava/util/Collection;I[B[J[Ljava/lang/Object;)V");
-  return jvm->filling_add != NULL;
+  if (jvm->filling_add == NULL)
+    return false;
+  jvm->traces_tell =
+      (*env)->GetStaticMethodID(env, jvm->traces_class, "tell", "(Ljava/lang/Throwable;I)Ljava/lang/String;");
+  return jvm->traces_tell != NULL;
+}
+
+static bool define_all(JNIEnv *env, struct jvm *jvm)
+{
+  const struct {
+    const char *name;
+    jclass *class;
+  } rows[] = {
+      {"jpeer/peer/PeerThread", &jvm->thread_class},
+      {"jpeer/peer/Start", &jvm->start_class},
+      {"jpeer/peer/Filling", &jvm->filling_class},
+      {"jpeer/peer/Traces", &jvm->traces_class},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    *rows[i].class = define(env, jvm->class_loader, rows[i].name);
+    if (*rows[i].class == NULL)
+      return false;
+  }
+  return true;
 }
 
 enum jp_status jvm_peer_classes_define(struct jvm *jvm, JNIEnv *env, struct jp_error *error)
 {
-  jvm->thread_class = define(env, jvm->class_loader, "jpeer/peer/PeerThread");
-  jvm->start_class = jvm->thread_class == NULL ? NULL : define(env, jvm->class_loader, "jpeer/peer/Start");
-  jvm->filling_class = jvm->start_class == NULL ? NULL : define(env, jvm->class_loader, "jpeer/peer/Filling");
-  if (jvm->filling_class == NULL || !bind_thread_class(env, jvm) || !bind_filling_class(env, jvm)) {
+  if (!define_all(env, jvm) || !bind_thread_class(env, jvm) || !bind_helpers(env, jvm)) {
     (*env)->ExceptionClear(env);
     return jp_fail(error, JP_INTERNAL, "this JVM does not take the peer's own classes");
   }

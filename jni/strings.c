@@ -14,7 +14,7 @@ jstring jvm_string_new(struct jvm_thread *thread, struct text t)
   return (*thread->env)->NewString(thread->env, units, (jsize)text_to_utf16(t, units));
 }
 
-static struct text text_of_units(const uint16_t *units, size_t count, struct arena *arena)
+struct text jvm_text_of_units(const uint16_t *units, size_t count, struct arena *arena)
 {
   size_t room = count * UNIT_BYTES_MAX <= SMALL ? count * UNIT_BYTES_MAX : text_wtf8_length(units, count);
   char *bytes = arena_alloc(arena, room);
@@ -29,7 +29,7 @@ struct text jvm_string_get(struct jvm_thread *thread, jstring string, struct are
   if (units == NULL)
     return TEXT_ABSENT;
   (*env)->GetStringRegion(env, string, 0, count, units);
-  return text_of_units(units, (size_t)count, arena);
+  return jvm_text_of_units(units, (size_t)count, arena);
 }
 
 struct text jvm_string_get_cut(struct jvm_thread *thread, jstring string, struct arena *arena, size_t max)
@@ -46,7 +46,7 @@ struct text jvm_string_get_cut(struct jvm_thread *thread, jstring string, struct
     max--;
   for (size_t i = 0; i < ELLIPSIS; i++)
     units[max + i] = '.';
-  return text_of_units(units, max + ELLIPSIS, arena);
+  return jvm_text_of_units(units, max + ELLIPSIS, arena);
 }
 
 static bool is_ascii(struct text t)
@@ -69,7 +69,7 @@ struct text jvm_text_of_modified(struct jvm_thread *thread, const char *modified
   /* Modified UTF-8 has no other sequences than those of one, two and three bytes that this reads; its two
    * special ones, 0xC0 0x80 and single surrogates, come out as the units that they stand for. */
   text_to_utf16(t, units);
-  return text_of_units(units, count, arena);
+  return jvm_text_of_units(units, count, arena);
 }
 
 static struct text primitive_name(char letter)

@@ -1,6 +1,9 @@
 #include "jni/internal/throwables.h"
 
+#include "jni/internal/classes.h"
 #include "jni/internal/strings.h"
+
+#include <limits.h>
 
 enum { MESSAGE_UNITS_MAX = 65536, CAUSES_MAX = 32, FRAME_REFERENCES = CAUSES_MAX + 16 };
 
@@ -35,6 +38,9 @@ static jobject ask(JNIEnv *env, jobject object, jmethodID method)
 static struct text describe_type(const struct description *d, jthrowable throwable)
 {
   JNIEnv *env = d->thread->env;
+  const struct jvm_class *known = jvm_class_of_object(d->thread, throwable);
+  if (known != NULL)
+    return known->name;
   jclass class = (*env)->GetObjectClass(env, throwable);
   struct text name = jvm_class_name(d->thread, class, d->arena);
   (*env)->DeleteLocalRef(env, class);
@@ -52,51 +58,26 @@ static struct text describe_message(const struct description *d, jthrowable thro
   return t;
 }
 
-/* True for the peer's own frames, which stand under all others of a crew member's stack. */
-static bool is_own_frame(const struct description *d, jobject element)
+/* Two units, the higher half first. */
+static size_t read_number(const uint16_t *units)
 {
-  JNIEnv *env = d->thread->env;
-  jstring name = ask(env, element, d->thread->jvm->known.method_stack_trace_element_get_class_name);
-  if (name == NULL)
-    return false;
-  static const char own[] = "jpeer.peer.";
-  enum { OWN_LENGTH = sizeof own - 1 };
-  bool is_own = false;
-  if ((*env)->GetStringLength(env, name) > OWN_LENGTH) {
-    jchar units[OWN_LENGTH];
-    (*env)->GetStringRegion(env, name, 0, OWN_LENGTH, units);
-    is_own = true;
-    for (size_t i = 0; i < OWN_LENGTH; i++)
-      is_own = is_own && units[i] == (jchar)own[i];
-  }
-  (*env)->DeleteLocalRef(env, name);
-  return is_own;
+  return (size_t)units[0] << 16 | units[1];
 }
 
-static jsize without_own_frames(const struct description *d, jobjectArray trace, jsize count)
+/* What Traces.tell has told (jni/java). */
+static void read_frames(const struct description *d, const uint16_t *units, struct outcome_throwable *out)
 {
-  JNIEnv *env = d->thread->env;
-  while (count > 0) {
-    jobject element = (*env)->GetObjectArrayElement(env, trace, count - 1);
-    bool is_own = element != NULL && is_own_frame(d, element);
-    (*env)->DeleteLocalRef(env, element);
-    if (!is_own)
+  size_t count = read_number(units);
+  units += 2;
+  out->frames = arena_calloc(d->arena, count, sizeof *out->frames);
+  for (size_t i = 0; out->frames != NULL && i < count; i++) {
+    size_t length = read_number(units);
+    struct text frame = jvm_text_of_units(units + 2, length, d->arena);
+    if (frame.data == NULL)
       break;
-    count--;
+    out->frames[out->frame_count++] = frame;
+    units += 2 + length;
   }
-  return count;
-}
-
-static struct text describe_frame(const struct description *d, jobjectArray trace, jsize index)
-{
-  JNIEnv *env = d->thread->env;
-  jobject element = (*env)->GetObjectArrayElement(env, trace, index);
-  jstring string =
-      element == NULL ? NULL : ask(env, element, d->thread->jvm->known.method_stack_trace_element_to_string);
-  struct text t = string == NULL ? TEXT_ABSENT : jvm_string_get(d->thread, string, d->arena);
-  (*env)->DeleteLocalRef(env, string);
-  (*env)->DeleteLocalRef(env, element);
-  return t;
 }
 
 static void describe_frames(const struct description *d, jthrowable throwable, struct outcome_throwable *out)
@@ -104,20 +85,22 @@ static void describe_frames(const struct description *d, jthrowable throwable, s
   if (d->frames_max == 0)
     return;
   JNIEnv *env = d->thread->env;
-  jobjectArray trace = ask(env, throwable, d->thread->jvm->known.method_throwable_get_stack_trace);
-  if (trace == NULL)
+  const struct jvm *jvm = d->thread->jvm;
+  jint max = d->frames_max > INT_MAX ? INT_MAX : (jint)d->frames_max;
+  jstring told = (*env)->CallStaticObjectMethod(env, jvm->traces_class, jvm->traces_tell, throwable, max);
+  if ((*env)->ExceptionCheck(env)) {
+    (*env)->ExceptionClear(env);
     return;
-  size_t count = (size_t)without_own_frames(d, trace, (*env)->GetArrayLength(env, trace));
-  if (count > d->frames_max)
-    count = d->frames_max;
-  out->frames = arena_calloc(d->arena, count, sizeof *out->frames);
-  for (size_t i = 0; out->frames != NULL && i < count; i++) {
-    struct text frame = describe_frame(d, trace, (jsize)i);
-    if (frame.data == NULL)
-      break;
-    out->frames[out->frame_count++] = frame;
   }
-  (*env)->DeleteLocalRef(env, trace);
+  if (told == NULL)
+    return;
+  jsize length = (*env)->GetStringLength(env, told);
+  uint16_t *units = jvm_thread_units(d->thread, (size_t)length);
+  if (units != NULL) {
+    (*env)->GetStringRegion(env, told, 0, length, units);
+    read_frames(d, units, out);
+  }
+  (*env)->DeleteLocalRef(env, told);
 }
 
 static bool was_seen(const struct description *d, jthrowable throwable)

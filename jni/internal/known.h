@@ -36,7 +36,6 @@
   X(runtime, "java/lang/Runtime")                                                                            \
   X(runtime_exception, "java/lang/RuntimeException")                                                         \
   X(short, "java/lang/Short")                                                                                \
-  X(stack_trace_element, "java/lang/StackTraceElement")                                                      \
   X(string, "java/lang/String")                                                                              \
   X(system, "java/lang/System")                                                                              \
   X(thread, "java/lang/Thread")                                                                              \
@@ -66,12 +65,9 @@
   X(runtime_exit, runtime, "exit", "(I)V")                                                                   \
   X(runtime_halt, runtime, "halt", "(I)V")                                                                   \
   X(short_value, short, "shortValue", "()S")                                                                 \
-  X(stack_trace_element_get_class_name, stack_trace_element, "getClassName", "()Ljava/lang/String;")         \
-  X(stack_trace_element_to_string, stack_trace_element, "toString", "()Ljava/lang/String;")                  \
   X(thread_start, thread, "start", "()V")                                                                    \
   X(throwable_get_cause, throwable, "getCause", "()Ljava/lang/Throwable;")                                   \
-  X(throwable_get_message, throwable, "getMessage", "()Ljava/lang/String;")                                  \
-  X(throwable_get_stack_trace, throwable, "getStackTrace", "()[Ljava/lang/StackTraceElement;")
+  X(throwable_get_message, throwable, "getMessage", "()Ljava/lang/String;")
 
 #define JVM_KNOWN_STATIC_METHODS(X)                                                                          \
   X(boolean_value_of, boolean, "valueOf", "(Z)Ljava/lang/Boolean;")                                          \

@@ -24,11 +24,13 @@ struct jvm {
   atomic_bool has_stopped;
   struct jvm_known known;
   jobject class_loader; /* global: the application's (ClassLoader.getSystemClassLoader) */
-  /* global: jpeer.peer.PeerThread, Start and Filling */
+  /* global: classes of jpeer.peer */
   jclass thread_class;
   jclass start_class;
   jclass filling_class;
   jmethodID filling_add;
+  jclass traces_class;
+  jmethodID traces_tell;
   jmethodID thread_new;
   jmethodID thread_restore;
   jfieldID thread_is_changed;

@@ -17,6 +17,9 @@ struct text jvm_string_get(struct jvm_thread *thread, jstring string, struct are
 /* As jvm_string_get, but a string of more than max UTF-16 units is cut there and ends in "...". */
 struct text jvm_string_get_cut(struct jvm_thread *thread, jstring string, struct arena *arena, size_t max);
 
+/* UTF-16 units as WTF-8, in the arena; data is NULL when memory is short. */
+struct text jvm_text_of_units(const uint16_t *units, size_t count, struct arena *arena);
+
 /* Class.getName() of any class ("int", "[I", "java.util.Map$Entry"), made without Java code or Java memory.
  * data is NULL when memory is short. */
 struct text jvm_class_name(struct jvm_thread *thread, jclass class, struct arena *arena);
