@@ -64,31 +64,30 @@ void argument_unbox(struct jvm_thread *thread, jobject object, char letter, jval
   const struct jvm_known *known = &thread->jvm->known;
   switch (letter) {
   case 'Z':
-    out->z = (*env)->CallBooleanMethod(env, object, known->method_boolean_value);
+    out->z = (*env)->GetBooleanField(env, object, known->field_boolean_value);
     break;
   case 'B':
-    out->b = (*env)->CallByteMethod(env, object, known->method_byte_value);
+    out->b = (*env)->GetByteField(env, object, known->field_byte_value);
     break;
   case 'C':
-    out->c = (*env)->CallCharMethod(env, object, known->method_character_value);
+    out->c = (*env)->GetCharField(env, object, known->field_character_value);
     break;
   case 'S':
-    out->s = (*env)->CallShortMethod(env, object, known->method_short_value);
+    out->s = (*env)->GetShortField(env, object, known->field_short_value);
     break;
   case 'I':
-    out->i = (*env)->CallIntMethod(env, object, known->method_integer_value);
+    out->i = (*env)->GetIntField(env, object, known->field_integer_value);
     break;
   case 'J':
-    out->j = (*env)->CallLongMethod(env, object, known->method_long_value);
+    out->j = (*env)->GetLongField(env, object, known->field_long_value);
     break;
   case 'F':
-    out->f = (*env)->CallFloatMethod(env, object, known->method_float_value);
+    out->f = (*env)->GetFloatField(env, object, known->field_float_value);
     break;
   default:
-    out->d = (*env)->CallDoubleMethod(env, object, known->method_double_value);
+    out->d = (*env)->GetDoubleField(env, object, known->field_double_value);
     break;
   }
-  (void)throwable_take(thread, NULL);
 }
 
 static bool read_scalar(struct conversion *conversion, const struct op_value *value, char letter, jvalue *out)

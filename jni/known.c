@@ -8,7 +8,7 @@ struct class_row {
   const char *name;
 };
 
-struct method_row {
+struct member_row {
   size_t offset;
   size_t class_offset;
   const char *name;
@@ -21,24 +21,32 @@ static const struct class_row class_rows[] = {
 #undef ROW
 };
 
-static const struct method_row method_rows[] = {
+static const struct member_row method_rows[] = {
 #define ROW(field, class, name, descriptor)                                                                  \
   {offsetof(struct jvm_known, method_##field), offsetof(struct jvm_known, class_##class), name, descriptor},
     JVM_KNOWN_METHODS(ROW)
 #undef ROW
 };
 
-static const struct method_row static_method_rows[] = {
+static const struct member_row static_method_rows[] = {
 #define ROW(field, class, name, descriptor)                                                                  \
   {offsetof(struct jvm_known, static_##field), offsetof(struct jvm_known, class_##class), name, descriptor},
     JVM_KNOWN_STATIC_METHODS(ROW)
 #undef ROW
 };
 
+static const struct member_row field_rows[] = {
+#define ROW(field, class, name, descriptor)                                                                  \
+  {offsetof(struct jvm_known, field_##field), offsetof(struct jvm_known, class_##class), name, descriptor},
+    JVM_KNOWN_FIELDS(ROW)
+#undef ROW
+};
+
 enum {
   CLASS_ROWS = sizeof class_rows / sizeof class_rows[0],
   METHOD_ROWS = sizeof method_rows / sizeof method_rows[0],
-  STATIC_METHOD_ROWS = sizeof static_method_rows / sizeof static_method_rows[0]
+  STATIC_METHOD_ROWS = sizeof static_method_rows / sizeof static_method_rows[0],
+  FIELD_ROWS = sizeof field_rows / sizeof field_rows[0]
 };
 
 static void *field_at(struct jvm_known *known, size_t offset)
@@ -60,7 +68,7 @@ static enum jp_status load_class(JNIEnv *env, struct jvm_known *known, const str
   return JP_OK;
 }
 
-static enum jp_status load_method(JNIEnv *env, struct jvm_known *known, const struct method_row *row,
+static enum jp_status load_method(JNIEnv *env, struct jvm_known *known, const struct member_row *row,
                                   bool is_static, struct jp_error *error)
 {
   jclass class = *(jclass *)field_at(known, row->class_offset);
@@ -74,6 +82,19 @@ static enum jp_status load_method(JNIEnv *env, struct jvm_known *known, const st
   return JP_OK;
 }
 
+static enum jp_status load_field(JNIEnv *env, struct jvm_known *known, const struct member_row *row,
+                                 struct jp_error *error)
+{
+  jclass class = *(jclass *)field_at(known, row->class_offset);
+  jfieldID id = (*env)->GetFieldID(env, class, row->name, row->descriptor);
+  if (id == NULL) {
+    (*env)->ExceptionClear(env);
+    return jp_fail(error, JP_INTERNAL, "this JVM has no field %s of type %s", row->name, row->descriptor);
+  }
+  *(jfieldID *)field_at(known, row->offset) = id;
+  return JP_OK;
+}
+
 enum jp_status jvm_known_load(JNIEnv *env, struct jvm_known *known, struct jp_error *error)
 {
   enum jp_status status = JP_OK;
@@ -83,5 +104,7 @@ enum jp_status jvm_known_load(JNIEnv *env, struct jvm_known *known, struct jp_er
     status = load_method(env, known, &method_rows[i], false, error);
   for (size_t i = 0; status == JP_OK && i < STATIC_METHOD_ROWS; i++)
     status = load_method(env, known, &static_method_rows[i], true, error);
+  for (size_t i = 0; status == JP_OK && i < FIELD_ROWS; i++)
+    status = load_field(env, known, &field_rows[i], error);
   return status;
 }

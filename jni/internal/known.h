@@ -43,9 +43,6 @@
 
 /* X(field, class's field, name, descriptor) */
 #define JVM_KNOWN_METHODS(X)                                                                                 \
-  X(boolean_value, boolean, "booleanValue", "()Z")                                                           \
-  X(byte_value, byte, "byteValue", "()B")                                                                    \
-  X(character_value, character, "charValue", "()C")                                                          \
   X(class_get_component_type, class, "getComponentType", "()Ljava/lang/Class;")                              \
   X(class_get_declared_constructors, class, "getDeclaredConstructors", "()[Ljava/lang/reflect/Constructor;") \
   X(class_get_declared_fields, class, "getDeclaredFields", "()[Ljava/lang/reflect/Field;")                   \
@@ -53,10 +50,6 @@
   X(collection_add, collection, "add", "(Ljava/lang/Object;)Z")                                              \
   X(collection_size, collection, "size", "()I")                                                              \
   X(collection_to_array, collection, "toArray", "()[Ljava/lang/Object;")                                     \
-  X(double_value, double, "doubleValue", "()D")                                                              \
-  X(float_value, float, "floatValue", "()F")                                                                 \
-  X(integer_value, integer, "intValue", "()I")                                                               \
-  X(long_value, long, "longValue", "()J")                                                                    \
   X(map_entry_get_key, map_entry, "getKey", "()Ljava/lang/Object;")                                          \
   X(map_entry_get_value, map_entry, "getValue", "()Ljava/lang/Object;")                                      \
   X(map_entry_set, map, "entrySet", "()Ljava/util/Set;")                                                     \
@@ -64,7 +57,6 @@
   X(runtime_add_shutdown_hook, runtime, "addShutdownHook", "(Ljava/lang/Thread;)V")                          \
   X(runtime_exit, runtime, "exit", "(I)V")                                                                   \
   X(runtime_halt, runtime, "halt", "(I)V")                                                                   \
-  X(short_value, short, "shortValue", "()S")                                                                 \
   X(thread_start, thread, "start", "()V")                                                                    \
   X(throwable_get_cause, throwable, "getCause", "()Ljava/lang/Throwable;")                                   \
   X(throwable_get_message, throwable, "getMessage", "()Ljava/lang/String;")
@@ -86,6 +78,18 @@
   X(system_gc, system, "gc", "()V")                                                                          \
   X(thread_current, thread, "currentThread", "()Ljava/lang/Thread;")
 
+/* X(field, class's field, name, descriptor): what the wrappers hold. A call of intValue would cost more than
+ * all else that is done for an element. */
+#define JVM_KNOWN_FIELDS(X)                                                                                  \
+  X(boolean_value, boolean, "value", "Z")                                                                    \
+  X(byte_value, byte, "value", "B")                                                                          \
+  X(character_value, character, "value", "C")                                                                \
+  X(short_value, short, "value", "S")                                                                        \
+  X(integer_value, integer, "value", "I")                                                                    \
+  X(long_value, long, "value", "J")                                                                          \
+  X(float_value, float, "value", "F")                                                                        \
+  X(double_value, double, "value", "D")
+
 struct jvm_known {
 #define JVM_FIELD(field, name) jclass class_##field;
   JVM_KNOWN_CLASSES(JVM_FIELD)
@@ -95,6 +99,9 @@ struct jvm_known {
 #undef JVM_FIELD
 #define JVM_FIELD(field, class, name, descriptor) jmethodID static_##field;
   JVM_KNOWN_STATIC_METHODS(JVM_FIELD)
+#undef JVM_FIELD
+#define JVM_FIELD(field, class, name, descriptor) jfieldID field_##field;
+  JVM_KNOWN_FIELDS(JVM_FIELD)
 #undef JVM_FIELD
 };
 
