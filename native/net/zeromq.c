@@ -384,7 +384,7 @@ void zeromq_tick(struct zeromq *zeromq, int64_t now_ms)
 {
   (void)now_ms;
   pthread_mutex_lock(&zeromq->lock);
-  bool used = (zeromq->holding > 0 || zeromq->answering > 0) && zeromq->socket != NULL;
+  bool used = (zeromq->full_count > 0 || zeromq->answering > 0) && zeromq->socket != NULL;
   if (used) {
     zeromq_send_all_answers(zeromq);
     zeromq_resume_held(zeromq, zeromq->full_count);

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Messages in a pipe, each way: bounds what libzmq holds for a client that does not read, so it is no larger
- * than what a client with 64 in flight needs. libzmq tells of room only when half of them have been taken:
- * one that has more than half of them in flight finds its pipe full, and what it sends then comes in pieces,
- * each with wake-ups of its own. */
-enum { HIGH_WATER_MARK = 132 };
+/* Requests of a client that libzmq holds. It tells of room only when half of them have been taken: one that
+ * has more than half of them in flight finds its pipe full, and what it sends then comes in pieces, each with
+ * wake-ups of its own. For answers, each time that libzmq tells of room is a wake-up of a thread that has
+ * nothing to send, so that their mark is far above what a client has in flight. */
+enum { PIPE_REQUESTS_MAX = 132 };
 
 /* A numeric address: libzmq takes an interface's name where others take a host's. */
 static enum jp_status format_endpoint(const struct zeromq_config *config, char *endpoint, size_t size,
@@ -42,8 +42,8 @@ static int set_options(void *socket, const struct zeromq_config *config, bool is
   } options[] = {
       {ZMQ_ROUTER_MANDATORY, 1}, /* or a full pipe loses answers without a word */
       {ZMQ_ROUTER_HANDOVER, 1},  /* a client that comes back under its name gets its old one closed */
-      {ZMQ_SNDHWM, HIGH_WATER_MARK},
-      {ZMQ_RCVHWM, HIGH_WATER_MARK},
+      {ZMQ_SNDHWM, PIPE_ANSWERS_MAX},
+      {ZMQ_RCVHWM, PIPE_REQUESTS_MAX},
       {ZMQ_HANDSHAKE_IVL, (int)config->handshake_ms},
       {ZMQ_TCP_KEEPALIVE, 1},
       {ZMQ_IPV6, is_ipv6},

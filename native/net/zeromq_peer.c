@@ -40,6 +40,7 @@ struct zeromq_peer *zeromq_peer_get(struct zeromq *zeromq, const void *identity,
     return NULL;
   peer->identity_length = length;
   memcpy(peer->identity, identity, length);
+  peer->is_filed = true;
   peer->next = *bucket;
   *bucket = peer;
   return peer;
@@ -47,13 +48,18 @@ struct zeromq_peer *zeromq_peer_get(struct zeromq *zeromq, const void *identity,
 
 void zeromq_peer_release(struct zeromq_peer *peer)
 {
-  if (peer->owned || peer->first != NULL || peer->first_held != NULL)
+  if (!peer->is_filed || peer->owned || peer->first != NULL || peer->first_held != NULL)
     return;
+  if (atomic_load(&peer->lent_bytes) > 0) {
+    zeromq_full_push(peer);
+    return;
+  }
   struct zeromq *zeromq = peer->zeromq;
   struct zeromq_peer **link = &zeromq->buckets[bucket_of(peer->identity, peer->identity_length)];
   while (*link != peer)
     link = &(*link)->next;
   *link = peer->next;
+  peer->is_filed = false;
   peer->next = zeromq->free_peers;
   zeromq->free_peers = peer;
 }
@@ -140,7 +146,9 @@ struct zeromq_pending *zeromq_peer_pop_answer(struct zeromq_peer *peer)
 bool zeromq_peer_hold(struct zeromq_peer *peer, zmq_msg_t *answer, bool delimiter)
 {
   size_t size = zmq_msg_size(answer);
-  if (peer->held_bytes + size > peer->zeromq->config.send_buffer_max)
+  /* Behind the first come refusals, and what was left of a turn: no call runs while something is held. */
+  size_t lent = peer->first_held == NULL ? 0 : atomic_load(&peer->lent_bytes);
+  if (lent + peer->held_bytes + size > peer->zeromq->config.send_buffer_max)
     return false;
   struct zeromq_held *held = calloc(1, sizeof *held);
   if (held == NULL)
@@ -221,6 +229,7 @@ static void free_peer(struct zeromq_peer *peer)
   while (peer->first_answer != NULL)
     free_pending(zeromq_peer_pop_answer(peer));
   zeromq_peer_drop_held(peer);
+  assert(atomic_load(&peer->lent_bytes) == 0); /* the context has ended */
   free(peer);
 }
 

@@ -3,19 +3,62 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { RESUMES_A_SECTION = 16 };
 
+/* What an answer above COUNTED_ABOVE lies in. */
+struct counted {
+  _Atomic(struct zeromq_peer *) peer; /* to whom libzmq has it; NULL while it is ours */
+  size_t size;
+  char bytes[];
+};
+
+/* Called by libzmq, from its own threads too, maybe under our lock. The peer is there: its memory is kept
+ * until the context has ended. */
+static void free_counted(void *data, void *hint)
+{
+  (void)data;
+  struct counted *counted = hint;
+  struct zeromq_peer *peer = atomic_load(&counted->peer);
+  if (peer != NULL)
+    atomic_fetch_sub(&peer->lent_bytes, counted->size);
+  free(counted);
+}
+
+static bool is_counted(zmq_msg_t *answer)
+{
+  return zmq_msg_size(answer) > COUNTED_ABOVE;
+}
+
+static bool may_lend(const struct zeromq_peer *peer, zmq_msg_t *answer)
+{
+  size_t lent = is_counted(answer) ? atomic_load(&peer->lent_bytes) : 0;
+  return lent == 0 || lent + zmq_msg_size(answer) <= peer->zeromq->config.send_buffer_max / 2;
+}
+
+static void lend(struct zeromq_peer *peer, zmq_msg_t *answer)
+{
+  struct counted *counted =
+      (struct counted *)((char *)zmq_msg_data(answer) - offsetof(struct counted, bytes));
+  atomic_fetch_add(&peer->lent_bytes, counted->size);
+  atomic_store(&counted->peer, peer);
+}
+
 /* 0, or the error number. Only the identity's frame can be refused: behind it, the pipe takes the whole
  * message. */
-static int send_envelope(struct zeromq *zeromq, const struct zeromq_peer *peer, zmq_msg_t *answer,
-                         bool delimiter)
+static int send_envelope(struct zeromq *zeromq, struct zeromq_peer *peer, zmq_msg_t *answer, bool delimiter)
 {
+  if (!may_lend(peer, answer))
+    return EAGAIN;
   if (zmq_send(zeromq->socket, peer->identity, peer->identity_length, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
     return errno;
   if (delimiter && zmq_send(zeromq->socket, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
     return errno;
+  if (is_counted(answer))
+    lend(peer, answer);
   return zmq_msg_send(answer, zeromq->socket, ZMQ_DONTWAIT) < 0 ? errno : 0;
 }
 
@@ -54,11 +97,10 @@ void zeromq_resume_held(struct zeromq *zeromq, size_t most)
 {
   for (size_t left = most < zeromq->full_count ? most : zeromq->full_count; left > 0; left--) {
     struct zeromq_peer *peer = zeromq_full_pop(zeromq);
-    if (peer->first_held == NULL)
-      continue;
-    if (!send_held(peer))
+    bool holds = peer->first_held != NULL;
+    if (holds && !send_held(peer))
       zeromq_full_push(peer);
-    else if (peer->first != NULL)
+    else if (holds && peer->first != NULL)
       crew_submit(zeromq->crew, &peer->source);
     else
       zeromq_peer_release(peer);
@@ -83,12 +125,26 @@ bool zeromq_has_input(struct zeromq *zeromq, bool is_dry)
   return polls_in(zeromq);
 }
 
+static bool init_counted(zmq_msg_t *answer, size_t size)
+{
+  struct counted *counted = malloc(sizeof *counted + size);
+  if (counted == NULL)
+    return false;
+  atomic_init(&counted->peer, NULL);
+  counted->size = size;
+  if (zmq_msg_init_data(answer, counted->bytes, size, free_counted, counted) == 0)
+    return true;
+  free(counted);
+  return false;
+}
+
 void zeromq_make_answer(zmq_msg_t *answer, const struct buffer *bytes)
 {
   size_t size = bytes->failed ? 0 : bytes->len;
   if (bytes->failed)
     log_error("no memory for an answer: an empty one is sent");
-  if (zmq_msg_init_size(answer, size) != 0)
+  bool made = size > COUNTED_ABOVE ? init_counted(answer, size) : zmq_msg_init_size(answer, size) == 0;
+  if (!made)
     zmq_msg_init(answer);
   else if (size > 0)
     memcpy(zmq_msg_data(answer), bytes->data, size);

@@ -8,9 +8,17 @@
 #include "net/zeromq.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <zmq.h>
 
-enum { IDENTITY_MAX = 255, PEER_BUCKETS = 1024 };
+enum {
+  IDENTITY_MAX = 255,
+  PEER_BUCKETS = 1024,
+  /* What libzmq holds for a client that does not read: so many answers, of which those above a size may come
+   * to half of send_buffer_max, or be one. */
+  PIPE_ANSWERS_MAX = 1024,
+  COUNTED_ABOVE = 1024
+};
 
 enum zeromq_fault { ZEROMQ_FINE, ZEROMQ_EMPTY, ZEROMQ_MULTI_PART, ZEROMQ_TOO_LONG };
 
@@ -33,8 +41,8 @@ struct zeromq_held {
   bool delimiter;
 };
 
-/* An identity that has something waiting, running or held. Its memory stays a source for ever (net/crew.h):
- * peers that have nothing any more are kept on a free list. */
+/* An identity that has something waiting, running, held or lent. Its memory stays a source for ever
+ * (net/crew.h): peers that have nothing any more are kept on a free list. */
 struct zeromq_peer {
   struct crew_source source;
   struct zeromq *zeromq;
@@ -48,8 +56,10 @@ struct zeromq_peer {
   bool abandoned;            /* what the owner is running was answered by zeromq_refuse_rest */
   struct zeromq_held *first_held, *last_held;
   size_t held_bytes;
+  _Atomic size_t lent_bytes; /* of answers that libzmq has not sent, if counted; its threads take from it */
   struct zeromq_peer *next_full;
-  bool in_full; /* stands in the queue of peers whose pipe was full */
+  bool in_full;  /* stands in the queue of peers whose pipe was full */
+  bool is_filed; /* in its bucket, not on the free list */
   size_t identity_length;
   unsigned char identity[IDENTITY_MAX];
 };
@@ -71,7 +81,7 @@ struct zeromq {
   size_t pending_bytes;                       /* of all payloads that wait or run */
   size_t answering;                           /* peers with answers of a turn that goes on */
   size_t holding;                             /* peers with held answers */
-  struct zeromq_peer *first_full, *last_full; /* those, and some that hold no longer */
+  struct zeromq_peer *first_full, *last_full; /* those, some that hold no longer, and some that only lend */
   size_t full_count;
 };
 
@@ -81,8 +91,10 @@ void zeromq_peer_turn(struct crew_source *source, struct crew_member *member);
 
 /* --- zeromq_send.c --- */
 
+/* Every answer is made here: one above COUNTED_ABOVE can tell when libzmq is through with it. */
 void zeromq_make_answer(zmq_msg_t *answer, const struct buffer *bytes);
-/* Sends, or holds what the pipe has no room for; a client that is gone gets nothing. Takes the answer. */
+/* Sends, or holds what the pipe has no room for or libzmq would hold too much with; a client that is gone
+ * gets nothing. Takes the answer. */
 void zeromq_deliver(struct zeromq_peer *peer, zmq_msg_t *answer, bool delimiter);
 /* Delivers what zeromq_peer_push_answer kept, of one or of all. */
 void zeromq_send_answers(struct zeromq_peer *peer);
@@ -100,7 +112,7 @@ bool zeromq_has_input(struct zeromq *zeromq, bool is_dry);
 
 /* The peer of an identity, made where there is none; NULL: no memory. */
 struct zeromq_peer *zeromq_peer_get(struct zeromq *zeromq, const void *identity, size_t length);
-/* To the free list, where it has nothing any more. */
+/* To the free list, where it has nothing any more; where it only lends, with a later tick. */
 void zeromq_peer_release(struct zeromq_peer *peer);
 /* A pending request from the free list or the heap, its payload initialised; NULL: no memory. */
 struct zeromq_pending *zeromq_pending_take(struct zeromq *zeromq);
@@ -113,8 +125,8 @@ struct zeromq_pending *zeromq_peer_pop(struct zeromq_peer *peer);
 void zeromq_peer_push_answer(struct zeromq_peer *peer, struct zeromq_pending *pending, zmq_msg_t *answer);
 /* The first of them, which is the caller's; NULL: none. */
 struct zeromq_pending *zeromq_peer_pop_answer(struct zeromq_peer *peer);
-/* Moves an answer behind those that are held. False: no memory, or above send_buffer_max; the answer is still
- * the caller's. */
+/* Moves an answer behind those that are held. False: no memory, or above send_buffer_max with what is held
+ * and lent (the first of them by itself); the answer is still the caller's. */
 bool zeromq_peer_hold(struct zeromq_peer *peer, zmq_msg_t *answer, bool delimiter);
 void zeromq_peer_drop_first_held(struct zeromq_peer *peer);
 /* The queue of peers whose held answers are to be tried again. */

@@ -64,6 +64,7 @@ static enum rpc_served stub_serve(void *context, struct rpc_worker *worker, stru
   }
   if (text_equal(message, TEXT("note")))
     return RPC_NO_REPLY;
+  atomic_fetch_add(&stub->served, 1);
   buffer_append_text(out, message);
   return RPC_REPLY;
 }
@@ -80,8 +81,9 @@ static bool stub_serve_ping(void *context, struct text message, struct buffer *o
 
 static enum rpc_served stub_refuse(void *context, struct text message, const char *reason, struct buffer *out)
 {
-  (void)context;
   (void)message;
+  struct stub *stub = context;
+  atomic_fetch_add(&stub->refused, 1);
   buffer_append_text(out, text_of(reason));
   return RPC_REPLY;
 }

@@ -17,6 +17,8 @@ struct stub {
   _Atomic int threads;
   int thread_limit;
   _Atomic int clients; /* open now */
+  _Atomic int served;  /* messages that have come back */
+  _Atomic int refused;
 };
 
 /* Fills *service with the stub's functions. */

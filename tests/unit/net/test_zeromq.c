@@ -12,6 +12,9 @@
 enum {
   MESSAGE_MAX = 1000,
   PENDING_MAX = 50,
+  SEND_BUFFER_MAX = 30000,
+  LARGE_ANSWER = 64 * 1024,
+  LARGE_MAX = 1024 * 1024,
   RECEIVE_TIMEOUT_MS = 20000,
   CLIENTS_MAX = 8,
   RARE_TICK_MS = 1000
@@ -38,13 +41,15 @@ static void tick(void *context, struct crew_member *watcher, int64_t now_ms)
   zeromq_tick(f->zeromq, now_ms);
 }
 
-static int open_fixture(void **state)
+static int open_with_limits(void **state, size_t message_max, size_t send_buffer_max)
 {
   struct fixture *f = calloc(1, sizeof *f);
   stub_open(&f->stub, 100, &f->service);
   struct jp_error error;
-  struct zeromq_config config = {
-      .message_max = MESSAGE_MAX, .pending_max = PENDING_MAX, .send_buffer_max = 30000, .handshake_ms = 1000};
+  struct zeromq_config config = {.message_max = message_max,
+                                 .pending_max = PENDING_MAX,
+                                 .send_buffer_max = send_buffer_max,
+                                 .handshake_ms = 1000};
   assert_int_equal(zeromq_bind(&config, &f->zeromq, &error), JP_OK);
   struct crew_config crew = {.threads = 2,
                              .threads_max = 20,
@@ -59,6 +64,16 @@ static int open_fixture(void **state)
   f->context = zmq_ctx_new();
   *state = f;
   return 0;
+}
+
+static int open_fixture(void **state)
+{
+  return open_with_limits(state, MESSAGE_MAX, SEND_BUFFER_MAX);
+}
+
+static int open_large_fixture(void **state)
+{
+  return open_with_limits(state, LARGE_MAX, LARGE_MAX);
 }
 
 /* For a client that a failed assertion left open: its context would wait for it. */
@@ -251,29 +266,172 @@ static void too_many_waiting_requests_are_refused(void **state)
   close_client(f, client);
 }
 
-/* Its pipe fills, answers are held and at last dropped; nobody else notices, and nothing hangs. */
-static void a_client_that_does_not_read_is_bounded(void **state)
+/* --- a client that does not read --- */
+
+/* What the server has of it. */
+struct backlog {
+  size_t pending, held_bytes, lent_bytes;
+};
+
+struct deaf {
+  struct fixture *f;
+  void *socket;
+  size_t size; /* of its messages, each of which begins with its number */
+  int sent;
+  int others; /* messages of others that were served meanwhile */
+};
+
+static void open_deaf(struct deaf *deaf, struct fixture *f, size_t size)
 {
-  struct fixture *f = *state;
-  void *deaf = open_client(f, ZMQ_DEALER);
-  int one = 1;
-  int linger = 0;
-  int small = 4096;
-  zmq_setsockopt(deaf, ZMQ_RCVHWM, &one, sizeof one);
-  zmq_setsockopt(deaf, ZMQ_RCVBUF, &small, sizeof small);
-  zmq_setsockopt(deaf, ZMQ_LINGER, &linger, sizeof linger);
-  assert_int_equal(zmq_connect(deaf, zeromq_address(f->zeromq)), 0);
-  char large[MESSAGE_MAX];
-  memset(large, 'y', sizeof large);
-  for (int i = 0; i < 20000; i++)
-    zmq_send(deaf, large, sizeof large, ZMQ_DONTWAIT);
-  void *other = connect_client(f, ZMQ_REQ);
-  for (int i = 0; i < 100; i++) {
+  *deaf = (struct deaf){.f = f, .socket = open_client(f, ZMQ_DEALER), .size = size};
+  const struct {
+    int option;
+    int value;
+  } options[] = {{ZMQ_RCVHWM, 1}, {ZMQ_RCVBUF, 4096}, {ZMQ_SNDHWM, 0}, {ZMQ_LINGER, 0}};
+  for (size_t i = 0; i < COUNT_OF(options); i++)
+    zmq_setsockopt(deaf->socket, options[i].option, &options[i].value, sizeof options[i].value);
+  zmq_setsockopt(deaf->socket, ZMQ_ROUTING_ID, "deaf", 4);
+  assert_int_equal(zmq_connect(deaf->socket, zeromq_address(f->zeromq)), 0);
+}
+
+static struct backlog backlog_of(const struct deaf *deaf)
+{
+  struct zeromq *zeromq = deaf->f->zeromq;
+  pthread_mutex_lock(&zeromq->lock);
+  struct zeromq_peer *peer = zeromq_peer_get(zeromq, "deaf", 4);
+  struct backlog backlog = {peer->pending, peer->held_bytes, atomic_load(&peer->lent_bytes)};
+  zeromq_peer_release(peer);
+  pthread_mutex_unlock(&zeromq->lock);
+  assert_true(backlog.lent_bytes <= zeromq->config.send_buffer_max / 2);
+  assert_true(backlog.lent_bytes + backlog.held_bytes <= zeromq->config.send_buffer_max);
+  return backlog;
+}
+
+static void send_numbered(struct deaf *deaf, int count)
+{
+  char *message = test_malloc(deaf->size);
+  memset(message, 'x', deaf->size);
+  for (int i = 0; i < count; i++) {
+    snprintf(message, deaf->size, "%d ", deaf->sent++);
+    assert_int_equal(zmq_send(deaf->socket, message, deaf->size, 0), (int)deaf->size);
+  }
+  test_free(message);
+}
+
+/* The number of its next answer; -1: a refusal. */
+static int receive_numbered(struct deaf *deaf)
+{
+  zmq_msg_t answer;
+  zmq_msg_init(&answer);
+  assert_true(zmq_msg_recv(&answer, deaf->socket, 0) >= 0);
+  int number = -1;
+  if (zmq_msg_size(&answer) == deaf->size)
+    assert_int_equal(sscanf(zmq_msg_data(&answer), "%d ", &number), 1);
+  else
+    assert_memory_equal(zmq_msg_data(&answer), "too many requests", 17);
+  zmq_msg_close(&answer);
+  return number;
+}
+
+/* The last number so far, which no later one is below. */
+static int receive_later(struct deaf *deaf, int last)
+{
+  int number = receive_numbered(deaf);
+  assert_true(number == -1 || number > last);
+  return number == -1 ? last : number;
+}
+
+/* Until the server has seen all that was sent, and has served or refused it or keeps it behind what is held.
+ */
+static struct backlog settle(const struct deaf *deaf)
+{
+  struct stub *stub = &deaf->f->stub;
+  for (;; usleep(100)) {
+    struct backlog backlog = backlog_of(deaf);
+    int done = atomic_load(&stub->served) - deaf->others + atomic_load(&stub->refused);
+    if (done >= deaf->sent || (backlog.held_bytes > 0 && done + (int)backlog.pending >= deaf->sent))
+      return backlog;
+  }
+}
+
+static void serve_another(struct deaf *deaf)
+{
+  enum { CALLS = 20 };
+  void *other = connect_client(deaf->f, ZMQ_REQ);
+  for (int i = 0; i < CALLS; i++) {
     send_text(other, "other", 0);
     expect(other, "other");
   }
-  close_client(f, other);
-  close_client(f, deaf);
+  deaf->others += CALLS;
+  close_client(deaf->f, other);
+}
+
+/* Until the system's buffers and the pipe are full: answers are held, requests wait behind them, and others
+ * are served. While the buffers still fill, what is held may be taken: then there is more to send. */
+static void fill_until_held(struct deaf *deaf)
+{
+  enum { BATCH = 4 }; /* twice that may wait for one client, by their bytes */
+  struct backlog backlog;
+  do {
+    do {
+      send_numbered(deaf, BATCH);
+      backlog = settle(deaf);
+    } while (backlog.held_bytes == 0 || backlog.pending < BATCH);
+    serve_another(deaf);
+  } while (backlog_of(deaf).held_bytes == 0);
+}
+
+static void all_comes_in_order_once_a_client_reads(void **state, size_t size)
+{
+  struct deaf deaf;
+  open_deaf(&deaf, *state, size);
+  fill_until_held(&deaf);
+  for (int i = 0; i < deaf.sent; i++)
+    assert_int_equal(receive_numbered(&deaf), i);
+  struct backlog left;
+  while (left = backlog_of(&deaf), left.pending + left.held_bytes + left.lent_bytes > 0)
+    usleep(100);
+  close_client(deaf.f, deaf.socket);
+}
+
+static void small_answers_are_held_by_their_number(void **state)
+{
+  all_comes_in_order_once_a_client_reads(state, COUNTED_ABOVE - 24);
+}
+
+static void large_answers_are_held_by_their_bytes(void **state)
+{
+  all_comes_in_order_once_a_client_reads(state, LARGE_ANSWER);
+}
+
+/* Refusals come behind what is held, until it is too much. */
+static void a_client_goes_on_whose_held_answers_were_dropped(void **state)
+{
+  struct deaf deaf;
+  open_deaf(&deaf, *state, MESSAGE_MAX);
+  fill_until_held(&deaf);
+  size_t held, before = 0;
+  for (; held = settle(&deaf).held_bytes, held >= before; before = held)
+    send_numbered(&deaf, 1);
+
+  int last = -1;
+  struct backlog left;
+  while (left = backlog_of(&deaf), left.pending + left.held_bytes > 0)
+    last = receive_later(&deaf, last);
+  send_numbered(&deaf, 1);
+  while (last != deaf.sent - 1)
+    last = receive_later(&deaf, last);
+  close_client(deaf.f, deaf.socket);
+}
+
+/* So that few answers fill the pipe of a client that is connected. */
+static void lower_the_mark(struct fixture *f, void *client, int mark)
+{
+  send_text(client, "connected", 0);
+  expect(client, "connected");
+  pthread_mutex_lock(&f->zeromq->lock);
+  assert_int_equal(zmq_setsockopt(f->zeromq->socket, ZMQ_SNDHWM, &mark, sizeof mark), 0);
+  pthread_mutex_unlock(&f->zeromq->lock);
 }
 
 /* More answers at a time than a pipe takes: what is held goes out when the client has read. A tick a round
@@ -285,6 +443,7 @@ static void held_answers_seldom_need_a_tick(void **state)
   struct fixture *f = *state;
   atomic_store(&f->tick_is_rare, true);
   void *client = connect_client(f, ZMQ_DEALER);
+  lower_the_mark(f, client, PENDING_MAX);
   char answer[MESSAGE_MAX];
   for (int round = 0; round < ROUNDS; round++) {
     for (int i = 0; i < BURST; i++)
@@ -391,7 +550,10 @@ int main(void)
       CASE(keeps_the_order_of_each_client),
       CASE(a_blocked_call_delays_its_own_client_only),
       CASE(too_many_waiting_requests_are_refused),
-      CASE(a_client_that_does_not_read_is_bounded),
+      CASE(small_answers_are_held_by_their_number),
+      cmocka_unit_test_setup_teardown(large_answers_are_held_by_their_bytes, open_large_fixture,
+                                      close_fixture),
+      CASE(a_client_goes_on_whose_held_answers_were_dropped),
       CASE(held_answers_seldom_need_a_tick),
       CASE(a_late_turn_may_meet_a_peer_that_is_used_again),
       CASE(answers_do_not_wait_for_a_slow_call_behind_them),
