@@ -283,7 +283,7 @@ static bool insert_locked(JNIEnv *env, struct jvm_classes *table, struct jvm_cla
   return true;
 }
 
-struct jvm_class *jvm_class_of(struct jvm_thread *thread, jclass class)
+static struct jvm_class *find_or_make(struct jvm_thread *thread, jclass class)
 {
   JNIEnv *env = thread->env;
   struct jvm_classes *table = table_of(thread);
@@ -307,6 +307,17 @@ struct jvm_class *jvm_class_of(struct jvm_thread *thread, jclass class)
   }
   pthread_mutex_unlock(&table->lock);
   free_entry(env, made);
+  return entry;
+}
+
+struct jvm_class *jvm_class_of(struct jvm_thread *thread, jclass class)
+{
+  struct jvm_class *last = thread->last_class;
+  if (last != NULL && (*thread->env)->IsSameObject(thread->env, last->ref, class))
+    return last;
+  struct jvm_class *entry = find_or_make(thread, class);
+  if (entry != NULL && entry->permanent) /* another's reference may be gone at any time */
+    thread->last_class = entry;
   return entry;
 }
 

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+struct jvm_class;
 struct jvm_classes; /* process-wide table of class ids: of the member look-up */
 struct jvm_records; /* a thread's resolved members: of the member look-up */
 
@@ -51,6 +52,8 @@ struct jvm_thread {
 
   uint16_t *units; /* jvm_thread_units: scratch for strings on their way across */
   size_t unit_capacity;
+
+  struct jvm_class *last_class; /* a permanent one that was asked for last; NULL: none yet */
 
   /* Owned by the member look-up, which makes it on first use and sets records_destroy; called on this
    * thread, with Java still usable, when the thread ends. */
