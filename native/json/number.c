@@ -1,6 +1,6 @@
 #include "json/number.h"
 
-#include "json/scan.h"
+#include "json/vector.h"
 
 #include <float.h>
 #include <stdio.h>
@@ -113,21 +113,69 @@ size_t json_number_at(struct text t)
   return (size_t)(behind - t.data) + (behind < end && scan_suffix(*behind) != 0);
 }
 
-size_t json_plain_integer_at(struct text t, int64_t *integer)
+/* The first eight bytes, the first one lowest; zeros where there are fewer. */
+static uint64_t load_upto(const char *p, size_t left)
+{
+  enum { WORD = sizeof(uint64_t), HALF = sizeof(uint32_t) };
+  if (left >= WORD)
+    return scan_load(p);
+  uint64_t word = 0;
+  if (left < HALF) {
+    for (size_t i = 0; i < left; i++)
+      word |= (uint64_t)(unsigned char)p[i] << 8 * i;
+    return word;
+  }
+  /* Two halves that may overlap. */
+  uint32_t first;
+  uint32_t last;
+  memcpy(&first, p, HALF);
+  memcpy(&last, p + left - HALF, HALF);
+  return le32toh(first) | (uint64_t)le32toh(last) << 8 * (left - HALF);
+}
+
+/* 0x80 in each byte that is no digit, exact in every byte. */
+static uint64_t mark_no_digit(uint64_t word)
+{
+  uint64_t x = word ^ SCAN_REPEAT('0');
+  return (((x & SCAN_REPEAT(0x7F)) + SCAN_REPEAT(0x80 - 10)) | x) & SCAN_REPEAT(0x80);
+}
+
+static bool ends_value(char c)
+{
+  return c == ',' || c == '}' || c == ']';
+}
+
+/* json_plain_integer_at, of eight digits and more. */
+static size_t long_integer_at(struct text t, int64_t *integer)
 {
   const char *end = t.data + t.len;
-  const char *first = t.data + (t.len > 0 && *t.data == '-');
+  const char *first = t.data + (*t.data == '-');
   const char *p = first;
   uint64_t value = 0;
   for (; p < end && scan_is_digit(*p); p++)
     value = value * 10 + (uint64_t)(*p - '0'); /* what overflows has too many digits, and is not taken */
-  size_t digits = (size_t)(p - first);
-  bool has_leading_zero = digits > 1 && *first == '0';
-  if (digits == 0 || digits > SURE_DIGITS || has_leading_zero || p == end ||
-      (*p != ',' && *p != '}' && *p != ']'))
+  if (p - first > SURE_DIGITS || *first == '0' || p == end || !ends_value(*p))
     return 0;
   *integer = first > t.data ? -(int64_t)value : (int64_t)value;
   return (size_t)(p - t.data);
+}
+
+/* How many digits there are can mostly not be foretold, so that no branch depends on it. */
+size_t json_plain_integer_at(struct text t, int64_t *integer)
+{
+  enum { WORD = sizeof(uint64_t) };
+  size_t sign = t.len > 0 && *t.data == '-';
+  uint64_t word = load_upto(t.data + sign, t.len - sign);
+  uint64_t others = mark_no_digit(word);
+  if (others == 0)
+    return long_integer_at(t, integer);
+  size_t digits = scan_first(others);
+  bool has_leading_zero = digits > 1 && (char)word == '0';
+  if (digits == 0 || has_leading_zero || !ends_value((char)(word >> 8 * digits)))
+    return 0;
+  int64_t value = (int64_t)vector_join_eight(word << 8 * (WORD - digits));
+  *integer = sign > 0 ? -value : value;
+  return sign + digits;
 }
 
 bool json_number_parse(struct text t, struct json_number *number)

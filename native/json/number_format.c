@@ -1,6 +1,7 @@
 #include "json/number.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -254,20 +255,46 @@ size_t json_format_float(float value, char out[JSON_NUMBER_TEXT_MAX])
   return n;
 }
 
-size_t json_format_integer(int64_t value, char out[JSON_NUMBER_TEXT_MAX])
+enum { EIGHT_DIGITS = 100000000 };
+
+/* The eight digits of a number below 10^8, as bytes 0 to 9, the first one lowest: halves, pairs and digits
+ * side by side, each divided by a multiplication that is exact for what it may be. */
+static uint64_t split_eight(uint64_t value)
+{
+  uint64_t fours = value / 10000 | value % 10000 << 32;
+  uint64_t hundreds = fours * 5243 >> 19 & 0x0000007F0000007Fu;
+  uint64_t pairs = hundreds | (fours - hundreds * 100) << 16;
+  uint64_t tens = pairs * 103 >> 10 & 0x000F000F000F000Fu;
+  return tens | (pairs - tens * 10) << 8;
+}
+
+/* Writes eight bytes, and gives how many of them are the number. */
+static size_t put_small(char *out, uint64_t value)
+{
+  uint64_t digits = split_eight(value);
+  size_t zeros = (size_t)__builtin_ctzll(digits | (uint64_t)1 << 56) / 8; /* the last digit always counts */
+  digits = htole64((digits | 0x3030303030303030u) >> 8 * zeros);
+  memcpy(out, &digits, sizeof digits);
+  return sizeof digits - zeros;
+}
+
+static size_t put_large(char *out, uint64_t value)
 {
   char reversed[20];
   size_t count = 0;
+  for (; value > 0; value /= 10)
+    reversed[count++] = (char)('0' + value % 10);
+  for (size_t i = 0; i < count; i++)
+    out[i] = reversed[count - 1 - i];
+  return count;
+}
+
+size_t json_format_integer(int64_t value, char out[JSON_NUMBER_TEXT_MAX])
+{
+  size_t n = value < 0;
   uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
-  do {
-    reversed[count++] = (char)('0' + rest % 10);
-    rest /= 10;
-  } while (rest > 0);
-  size_t n = 0;
-  if (value < 0)
-    out[n++] = '-';
-  while (count > 0)
-    out[n++] = reversed[--count];
+  out[0] = '-';
+  n += rest < EIGHT_DIGITS ? put_small(out + n, rest) : put_large(out + n, rest);
   out[n] = '\0';
   return n;
 }

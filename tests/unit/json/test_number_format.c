@@ -179,6 +179,16 @@ static void writes_integers(void **state)
       {0, "0"},
       {7, "7"},
       {-10, "-10"},
+      {9, "9"},
+      {100, "100"},
+      {-1999, "-1999"},
+      {9999, "9999"},
+      {10000, "10000"},
+      {1009900, "1009900"},
+      {10000000, "10000000"},
+      {99999999, "99999999"},
+      {-99999999, "-99999999"},
+      {100000000, "100000000"},
       {1234567890, "1234567890"},
       {INT64_MAX, "9223372036854775807"},
       {INT64_MIN, "-9223372036854775808"},
@@ -190,6 +200,22 @@ static void writes_integers(void **state)
   }
 }
 
+/* Every pair of digits, and every place where digits are split. */
+static void writes_all_small_integers(void **state)
+{
+  (void)state;
+  static const int64_t from[] = {0, 9990000, 99990000};
+  for (size_t i = 0; i < COUNT_OF(from); i++)
+    for (int64_t value = from[i]; value < from[i] + 20000; value++) {
+      char text[JSON_NUMBER_TEXT_MAX];
+      char wanted[JSON_NUMBER_TEXT_MAX];
+      snprintf(wanted, sizeof wanted, "%lld", (long long)value);
+      size_t length = json_format_integer(value, text);
+      if (length != strlen(wanted) || strcmp(text, wanted) != 0)
+        fail_msg("%s is written as %s", wanted, text);
+    }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -198,6 +224,7 @@ int main(void)
       cmocka_unit_test(writes_the_shortest_digits_that_read_back),
       cmocka_unit_test(writes_floats_that_read_back),
       cmocka_unit_test(writes_integers),
+      cmocka_unit_test(writes_all_small_integers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
