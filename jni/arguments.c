@@ -311,24 +311,10 @@ static bool convert_to_object(struct conversion *conversion, const struct argume
   return check_instance(conversion, value, out->l, to);
 }
 
-/* A whole number that was written as what the member takes, as most are. */
-static bool read_plainly(const struct argument_plan *plan, const struct op_value *value, jvalue *out)
-{
-  char letter = plan->to->kind;
-  if (value->kind != OP_INTEGER || value->suffix != 0 || plan->from != letter)
-    return false;
-  if (letter == 'J') {
-    out->j = value->integer;
-    return true;
-  }
-  out->i = (jint)value->integer;
-  return letter == 'I' && out->i == value->integer;
-}
-
 bool argument_convert(struct conversion *conversion, const struct argument_plan *plan,
                       const struct op_value *value, jobject object, jvalue *out)
 {
-  if (read_plainly(plan, value, out))
+  if (argument_read_plainly(plan, value, out))
     return true;
   if (plan->to->kind != 'L')
     return convert_to_primitive(conversion, plan, value, object, out);

@@ -134,8 +134,8 @@ struct jvm_record *records_find(struct jvm_records *records, const struct operat
   record = records->buckets[records->hash % BUCKETS];
   while (record != NULL && !is_key_of(&record->key, records, operation))
     record = record->next;
-  if (record != NULL && operation->memo != NULL)
-    *operation->memo = (struct op_memo){.found = record, .serial = records->serial};
+  if (operation->memo != NULL)
+    *operation->memo = (struct op_memo){.found = record, .serial = record == NULL ? 0 : records->serial};
   return record;
 }
 
@@ -220,6 +220,41 @@ static bool is_plain(const struct jvm_record *record)
   return plain;
 }
 
+/* Of the actions that jvm_brief_run knows, what comes back; 0: it does not know this one. */
+static char brief_result(const struct jvm_record *record)
+{
+  switch (record->action) {
+  case RECORD_CALL:
+  case RECORD_CALL_STATIC:
+    return record->method->result.kind;
+  case RECORD_GET:
+  case RECORD_GET_STATIC:
+    return record->field->type.kind;
+  case RECORD_PUT:
+  case RECORD_PUT_STATIC:
+    return 'V';
+  default:
+    return 0;
+  }
+}
+
+/* Whether a whole number that is read plainly has the form that the key speaks of: one that declares no type
+ * is taken for an int where it can be. */
+static bool is_brief_argument(const struct argument_plan *plan, const struct op_value *value)
+{
+  return plan->is_plain && (value->type.data != NULL || (value->kind == OP_INTEGER && plan->from == 'I'));
+}
+
+static bool is_brief(const struct jvm_record *record, const struct operation *operation)
+{
+  char result = brief_result(record);
+  bool brief = result != 0 && strchr("BSIJV", result) != NULL && !record->variable &&
+               operation->arg_count == record->plan_count && record->plan_count <= FEW_ARGUMENTS;
+  for (size_t i = 0; brief && i < record->plan_count; i++)
+    brief = is_brief_argument(&record->plans[i], &operation->args[i]);
+  return brief;
+}
+
 struct jvm_record *records_keep(struct jvm_records *records, const struct operation *operation,
                                 struct jvm_record *record)
 {
@@ -238,6 +273,8 @@ struct jvm_record *records_keep(struct jvm_records *records, const struct operat
   fill_key(records, operation, (char *)kept->plans + plans_size, &kept->key);
   kept->member = kept->key.member;
   kept->is_plain = is_plain(kept);
+  kept->is_brief = is_brief(kept, operation);
+  kept->brief_result = brief_result(kept);
   struct jvm_record **bucket = &records->buckets[kept->key.hash % BUCKETS];
   kept->next = *bucket;
   *bucket = kept;

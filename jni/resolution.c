@@ -209,12 +209,13 @@ static void plan_argument(struct resolution *resolution, size_t at, struct java_
   struct overload_candidate one = {.params = &type, .count = 1};
   struct overload_argument argument = resolution->arguments[at];
   struct overload_choice choice;
-  resolution->plans[at].to = to;
-  if (!argument.bare)
-    return;
+  struct argument_plan *plan = &resolution->plans[at];
+  bool is_bare = argument.bare;
   argument.bare = false;
-  if (overload_choose(&hooks, &argument, 1, &one, 1, resolution->arena, &choice) != OVERLOAD_FOUND)
-    resolution->plans[at].from = 0;
+  plan->to = to;
+  if (is_bare && overload_choose(&hooks, &argument, 1, &one, 1, resolution->arena, &choice) != OVERLOAD_FOUND)
+    plan->from = 0;
+  plan->is_plain = (plan->from == 'I' || plan->from == 'J') && plan->from == to->kind;
 }
 
 /* A choice by cost depends on values, which no key tells, unless there is nothing to choose. */

@@ -57,7 +57,22 @@ struct argument_plan {
   char from;
   struct jvm_class *from_class; /* where from is 'L' */
   struct java_type *to;         /* the parameter, or the element of a variable arity; borrowed */
+  bool is_plain;                /* from is 'I' or 'J', and so is the parameter */
 };
+
+/* A whole number that was written as what the member takes, as most are; false: it is another value. */
+static inline bool argument_read_plainly(const struct argument_plan *plan, const struct op_value *value,
+                                         jvalue *out)
+{
+  if (!plan->is_plain || value->kind != OP_INTEGER || value->suffix != 0)
+    return false;
+  if (plan->from == 'J') {
+    out->j = value->integer;
+    return true;
+  }
+  out->i = (jint)value->integer;
+  return out->i == value->integer;
+}
 
 /* object: the local reference of an OP_REF; else NULL. */
 bool argument_convert(struct conversion *conversion, const struct argument_plan *plan,

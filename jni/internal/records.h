@@ -63,9 +63,11 @@ struct jvm_record {
   const char *refusal_type;
   const char *refusal;
 
-  bool is_plain; /* of a record that is kept: running it makes no local reference, but for a ref's and an
-                    exception's */
-  bool variable; /* the arguments from the method's last parameter on are gathered into an array */
+  bool is_plain;     /* of a record that is kept: running it makes no local reference, but for a ref's and an
+                        exception's */
+  bool is_brief;     /* of a record that is kept: jvm_brief_run can run it, once it has an id */
+  char brief_result; /* of is_brief: the letter of a whole number, or V */
+  bool variable;     /* the arguments from the method's last parameter on are gathered into an array */
   size_t plan_count;
   struct argument_plan *plans;
   uint64_t verdicts[OP_CHANNELS];
@@ -100,7 +102,8 @@ struct jvm_records *records_of(struct jvm_thread *thread);
 /* Makes room for what is known of each of the operation's arguments; false: memory is short. */
 bool records_open(struct jvm_records *records, const struct operation *operation, struct arena *arena);
 /* The operation's record; receiver_class and classes are set. NULL: there is none. Of an operation that comes
- * again, what is found is noted in its memo, and names need not be looked at another time. */
+ * again, what is found (or that nothing is) is noted in its memo, and names need not be looked at another
+ * time. */
 struct jvm_record *records_find(struct jvm_records *records, const struct operation *operation);
 /*
  * Keeps a copy of the record for the operation, which records_find has looked for, and gives the copy. Where

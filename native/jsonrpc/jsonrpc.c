@@ -43,7 +43,7 @@ static void begin_answer(struct jsonrpc_response *response)
     begin_answer_1_1(response);
     return;
   }
-  BUFFER_LITERAL(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+  BUFFER_LITERAL(out, JSONRPC_ANSWER_HEAD);
   if (response->id.data == NULL)
     BUFFER_LITERAL(out, "null");
   else
@@ -53,7 +53,7 @@ static void begin_answer(struct jsonrpc_response *response)
 struct buffer *jsonrpc_result(struct jsonrpc_response *response)
 {
   begin_answer(response);
-  BUFFER_LITERAL(response->out, ",\"result\":");
+  BUFFER_LITERAL(response->out, JSONRPC_ANSWER_RESULT);
   response->progress = RESULT_BEGUN;
   response->value = response->out->len;
   return response->out;

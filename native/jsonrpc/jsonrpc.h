@@ -58,6 +58,11 @@ struct jsonrpc_request {
   bool may_stream;     /* jsonrpc_result_stream may be used: no batch, and the caller said so */
 };
 
+/* What every answer of 2.0 begins with; its id follows, as the request has written it, or null. */
+#define JSONRPC_ANSWER_HEAD "{\"jsonrpc\":\"2.0\",\"id\":"
+/* What follows the id where the answer is no error. */
+#define JSONRPC_ANSWER_RESULT ",\"result\":"
+
 /* Where a handler puts its answer. Opaque; valid during the handler's call. */
 struct jsonrpc_response;
 

@@ -25,7 +25,7 @@ void rpc_execute(struct rpc_execution *execution, const struct operation *operat
                                       .guard = &guard};
   struct jvm_target target;
   bool is_settled =
-      jvm_find(&request, &target) && rpc_judge_has_allowed(&execution->judge, operation, &target);
+      jvm_find(&request, &target) && rpc_judge_has_allowed(&execution->judge, operation, target.verdicts);
   if (!is_settled && find_out(execution, &request, &target, outcome) != JP_OK)
     return;
   from->class_name = target.declaring_class;

@@ -189,9 +189,9 @@ static unsigned shift_of(const struct operation *operation)
 }
 
 bool rpc_judge_has_allowed(const struct rpc_judge *judge, const struct operation *operation,
-                           const struct jvm_target *target)
+                           const uint64_t *verdicts)
 {
-  uint64_t kept = target->verdicts[judge->channel];
+  uint64_t kept = verdicts[judge->channel];
   unsigned bits = (unsigned)(kept >> shift_of(operation));
   return kept >> KEPT_SHIFT == policy_generation(judge->policy) && (bits & KEPT_ALLOW) != 0 &&
          (bits & KEPT_LOG) == 0;

@@ -44,10 +44,10 @@ enum jp_status rpc_judge_target(const struct rpc_judge *judge, const struct oper
                                 const struct jvm_target *target, struct arena *arena,
                                 struct outcome *outcome) JP_MUST_CHECK;
 
-/* True where the policy has allowed such an operation on the member before, its names too, and wants no line
- * in the log for it. */
+/* True where the policy has allowed such an operation on the member of these verdicts before, its names too,
+ * and wants no line in the log for it. */
 bool rpc_judge_has_allowed(const struct rpc_judge *judge, const struct operation *operation,
-                           const struct jvm_target *target);
+                           const uint64_t *verdicts);
 
 /* The check of a struct jvm_guard whose context is a struct rpc_judge. */
 enum jp_status rpc_judge_argument(void *context, enum jvm_member_kind kind, struct text class_name,

@@ -327,6 +327,7 @@ void rpc_repeats_keep(struct rpc_repeats *repeats, struct text message, const st
   shape->operation.args = shape->args;
   shape->operation.memo = &shape->memo;
   shape->memo = (struct op_memo){0};
+  shape->answer.found = NULL;
   if (operation->arg_count > 0)
     memcpy(shape->args, operation->args, operation->arg_count * sizeof *operation->args);
   if (!note_holes(&keeping) || !copy_message(&keeping) || !move_texts(shape)) {

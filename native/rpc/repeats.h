@@ -9,12 +9,15 @@
  *
  * Nothing depends on what is kept: what does not fit is read in full (jsonrpc/jsonrpc.h, rpc/json_params.h).
  * What is kept is what the text means; what the resolver of members notes beside it (struct op_memo) is the
- * resolver's own, and no verdict. One worker's, on its own thread; fixed memory.
+ * resolver's own, and no verdict; what its answers look like is noted by rpc/brief.h. One worker's, on its
+ * own thread; fixed memory.
  */
 #include "jsonrpc/jsonrpc.h"
 #include "op/operation.h"
 
 enum { RPC_SHAPES = 8, RPC_SHAPE_TEXT_MAX = 512, RPC_SHAPE_ARGS = 8, RPC_SHAPE_HOLES = RPC_SHAPE_ARGS + 2 };
+
+enum { RPC_ANSWER_MIDDLE_MAX = 96, RPC_ANSWER_TAIL_MAX = 16 };
 
 enum rpc_hole_kind { RPC_HOLE_ID, RPC_HOLE_INSTANCE, RPC_HOLE_ARGUMENT };
 
@@ -23,6 +26,17 @@ struct rpc_hole {
   bool is_string;
   size_t at;  /* in the shape's text: what comes before it */
   size_t arg; /* index of an argument */
+};
+
+/* An answer's text behind its id (rpc/brief.h), around the whole number in it where it has one. It is that of
+ * the member that a memo of the same words notes. */
+struct rpc_answer_form {
+  const void *found; /* NULL: nothing is known */
+  uint64_t serial;
+  size_t middle_length;
+  size_t tail_length;
+  char middle[RPC_ANSWER_MIDDLE_MAX];
+  char tail[RPC_ANSWER_TAIL_MAX];
 };
 
 struct rpc_shape {
@@ -37,6 +51,7 @@ struct rpc_shape {
   struct operation operation;
   struct op_value args[RPC_SHAPE_ARGS];
   struct op_memo memo;
+  struct rpc_answer_form answer; /* written by rpc/brief.h */
 };
 
 struct rpc_repeats {

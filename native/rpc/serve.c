@@ -1,5 +1,6 @@
 #include "base/clock.h"
 #include "rpc/body_stream.h"
+#include "rpc/brief.h"
 #include "rpc/java_methods_decode.h"
 #include "rpc/json_params.h"
 #include "rpc/peer_state.h"
@@ -21,8 +22,10 @@ struct serving {
 
   /* the request that is run */
   const struct jsonrpc_request *request;
-  const struct operation *repeated; /* what it asks for, where the request came before; else NULL */
-  struct rpc_session *guest;        /* a session that the request alone named, held until it is answered */
+  struct rpc_shape *shape;   /* that it repeats; NULL: none */
+  bool has_failed;           /* on the brief way: the outcome tells how, and its request is not ended */
+  struct outcome outcome;    /* of an operation that was run */
+  struct rpc_session *guest; /* a session that the request alone named, held until it is answered */
   struct rpc_from from;
   bool by_value; /* its result is plain JSON */
 };
@@ -316,30 +319,39 @@ static enum jp_status decode(struct serving *serving, struct operation *operatio
                             arena, operation, outcome);
 }
 
-static bool begins_with(const struct serving *serving, char bracket)
+static bool begins_with(struct text message, char bracket)
 {
-  return serving->message.len > 0 && *serving->message.data == bracket;
+  return message.len > 0 && *message.data == bracket;
 }
 
 /* A message with rules of its own is read in full each time. */
 static bool may_repeat(const struct serving *serving)
 {
-  return (begins_with(serving, '{') || begins_with(serving, '[')) && !serving->client->only_safe;
+  return (begins_with(serving->message, '{') || begins_with(serving->message, '[')) &&
+         !serving->client->only_safe;
 }
 
 static void run_operation(struct serving *serving, const struct operation *operation,
                           struct jsonrpc_response *response)
 {
-  struct outcome outcome = {.kind = OUTCOME_VOID};
+  struct outcome *outcome = &serving->outcome;
+  *outcome = (struct outcome){.kind = OUTCOME_VOID};
   if (jvm_request_begin(serving->worker->thread) != JP_OK) {
-    outcome_fail(&outcome, &serving->worker->arena, FAILURE_INTERNAL, NULL, "out of memory");
-    write_answer(serving, response, &outcome);
+    outcome_fail(outcome, &serving->worker->arena, FAILURE_INTERNAL, NULL, "out of memory");
+    write_answer(serving, response, outcome);
     return;
   }
-  run(serving, operation, &outcome);
-  write_answer(serving, response, &outcome);
+  run(serving, operation, outcome);
+  write_answer(serving, response, outcome);
   jvm_request_end(serving->worker->thread);
   let_guest_go(serving);
+}
+
+/* What the brief way has left. */
+static void end_failed(struct serving *serving, struct jsonrpc_response *response)
+{
+  write_answer(serving, response, &serving->outcome);
+  jvm_request_end(serving->worker->thread);
 }
 
 static void handle_in_full(struct serving *serving, struct jsonrpc_response *response)
@@ -352,8 +364,8 @@ static void handle_in_full(struct serving *serving, struct jsonrpc_response *res
   }
   if (may_repeat(serving) && !serving->by_value)
     rpc_repeats_keep(&serving->worker->repeats,
-                     begins_with(serving, '{') ? serving->message : serving->request->text, serving->request,
-                     &operation);
+                     begins_with(serving->message, '{') ? serving->message : serving->request->text,
+                     serving->request, &operation);
   run_operation(serving, &operation, response);
 }
 
@@ -363,8 +375,10 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
   serving->request = request;
   serving->from = (struct rpc_from){0};
   serving->by_value = false;
-  if (serving->repeated != NULL)
-    run_operation(serving, serving->repeated, response);
+  if (serving->has_failed)
+    end_failed(serving, response);
+  else if (serving->shape != NULL)
+    run_operation(serving, &serving->shape->operation, response);
   else if (is_description(request))
     describe(serving->peer, response);
   else if (text_equal(request->method, TEXT("rpc.discover")))
@@ -388,7 +402,7 @@ static size_t recall(void *context, struct text text, struct jsonrpc_request **r
   size_t length;
   struct rpc_shape *shape = rpc_repeats_find_first(&worker->repeats, text, &worker->arena, &length);
   bool is_known = shape != NULL && shape->brackets < rpc_peer_json_limits(serving->peer).max_depth;
-  serving->repeated = is_known ? &shape->operation : NULL;
+  serving->shape = is_known ? shape : NULL;
   if (!is_known)
     return 0;
   *request = &shape->request;
@@ -406,14 +420,14 @@ static bool is_malformed(const struct rpc_peer *peer, struct text message)
 static enum jsonrpc_handled handle_message(struct serving *serving, const struct jsonrpc_service *service,
                                            struct jsonrpc_stream *rest)
 {
-  struct rpc_worker *worker = serving->worker;
-  struct rpc_shape *shape = NULL;
-  if (may_repeat(serving) && begins_with(serving, '{'))
-    shape = rpc_repeats_find(&worker->repeats, serving->message, &worker->arena);
+  struct rpc_shape *shape = serving->shape;
   if (shape == NULL)
     return jsonrpc_handle(service, serving->message, serving->out, rest);
-  serving->repeated = &shape->operation;
-  return jsonrpc_handle_request(service, &shape->request, serving->out, rest);
+  enum jsonrpc_handled handled = jsonrpc_handle_request(service, &shape->request, serving->out, rest);
+  if (handled == JSONRPC_REPLY && !serving->out->failed)
+    rpc_brief_learn(serving->worker, shape, &serving->outcome,
+                    text_slice(buffer_text(serving->out), serving->start, serving->out->len));
+  return handled;
 }
 
 static enum rpc_served end_message(struct serving *serving, enum jsonrpc_handled handled,
@@ -434,30 +448,49 @@ static enum rpc_served end_message(struct serving *serving, enum jsonrpc_handled
   return rpc_served_as(handled);
 }
 
+/* Whatever was not answered on the brief way. */
+static enum rpc_served serve_at_length(struct serving *serving, bool may_stream, struct rpc_stream *stream)
+{
+  const struct rpc_peer *peer = serving->peer;
+  const struct jsonrpc_service service = {.context = serving,
+                                          .arena = &serving->worker->arena,
+                                          .handle = handle,
+                                          .write_error_data = write_invalid_data,
+                                          .recall = serving->client->only_safe ? NULL : recall,
+                                          .limits = rpc_peer_json_limits(peer),
+                                          .max_batch = peer->config.limits.max_batch,
+                                          .may_stream = may_stream,
+                                          .only_safe = serving->client->only_safe};
+  struct jsonrpc_stream rest;
+  enum jsonrpc_handled handled = handle_message(serving, &service, &rest);
+  return end_message(serving, handled, &rest, stream);
+}
+
 enum rpc_served rpc_peer_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
                                struct text message, struct buffer *out, bool may_stream, size_t reply_max,
                                struct rpc_stream *stream)
 {
-  struct rpc_peer *peer = context;
+  arena_reset(&worker->arena);
+  buffer_clear(&worker->scratch);
+  struct rpc_shape *shape = NULL;
+  if (begins_with(message, '{') && !client->only_safe)
+    shape = rpc_repeats_find(&worker->repeats, message, &worker->arena);
+  struct outcome failed;
+  enum rpc_brief brief = RPC_BRIEF_UNFIT;
+  if (shape != NULL)
+    brief = rpc_brief_serve(worker, client, shape, reply_max, out, &failed);
+  if (brief == RPC_BRIEF_ANSWERED)
+    return RPC_REPLY;
   struct serving serving = {.message = message,
-                            .peer = peer,
+                            .peer = context,
                             .worker = worker,
                             .client = client,
                             .out = out,
                             .start = out->len,
-                            .reply_max = reply_max};
-  const struct jsonrpc_service service = {.context = &serving,
-                                          .arena = &worker->arena,
-                                          .handle = handle,
-                                          .write_error_data = write_invalid_data,
-                                          .recall = client->only_safe ? NULL : recall,
-                                          .limits = rpc_peer_json_limits(peer),
-                                          .max_batch = peer->config.limits.max_batch,
-                                          .may_stream = may_stream,
-                                          .only_safe = client->only_safe};
-  struct jsonrpc_stream rest;
-  arena_reset(&worker->arena);
-  buffer_clear(&worker->scratch);
-  enum jsonrpc_handled handled = handle_message(&serving, &service, &rest);
-  return end_message(&serving, handled, &rest, stream);
+                            .reply_max = reply_max,
+                            .shape = shape,
+                            .has_failed = brief == RPC_BRIEF_FAILED};
+  if (serving.has_failed)
+    serving.outcome = failed;
+  return serve_at_length(&serving, may_stream, stream);
 }

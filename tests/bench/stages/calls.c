@@ -41,7 +41,7 @@ static void run_member(const struct cut_call *call, const struct operation *oper
   struct jvm_target target;
   if (call->cut < CUT_RESOLVE || !jvm_find(&request, &target))
     return;
-  if (call->cut < CUT_VERDICT || !rpc_judge_has_allowed(&judge, operation, &target))
+  if (call->cut < CUT_VERDICT || !rpc_judge_has_allowed(&judge, operation, target.verdicts))
     return;
   from->class_name = target.declaring_class;
   from->member = target.member;
