@@ -23,20 +23,6 @@ static size_t hole_length(const struct rpc_hole *hole, struct text rest)
   return hole->is_string ? json_plain_string_at(rest) : json_number_at(rest);
 }
 
-static bool fill_argument(struct op_value *arg, struct json_value value)
-{
-  switch (arg->kind) {
-  case OP_REF:
-    return rpc_ref_decode(value, &arg->ref);
-  case OP_TEXT:
-    arg->text = text_slice(value.span, 1, value.span.len - 1);
-    return true;
-  default:
-    rpc_number_decode(value, arg);
-    return true;
-  }
-}
-
 static bool fill(struct rpc_shape *shape, const struct rpc_hole *hole, struct text span)
 {
   struct json_value value = {.kind = hole->is_string ? JSON_KIND_STRING : JSON_KIND_NUMBER, .span = span};
@@ -46,10 +32,9 @@ static bool fill(struct rpc_shape *shape, const struct rpc_hole *hole, struct te
     return hole->is_string || !json_number_has_suffix(span);
   case RPC_HOLE_INSTANCE:
     return rpc_ref_decode(value, &shape->operation.instance);
-  case RPC_HOLE_ARGUMENT:
-    break;
+  default:
+    return rpc_scalar_fill(&shape->args[hole->arg], value);
   }
-  return fill_argument(&shape->args[hole->arg], value);
 }
 
 static bool set_ref(uint32_t *ref, int64_t integer)
@@ -69,7 +54,7 @@ static bool fill_integer(struct rpc_shape *shape, const struct rpc_hole *hole, s
     return true;
   case RPC_HOLE_INSTANCE:
     return set_ref(&shape->operation.instance, integer);
-  case RPC_HOLE_ARGUMENT:
+  default:
     break;
   }
   if (arg->kind == OP_REF)
@@ -97,16 +82,24 @@ static bool take_value(struct rpc_shape *shape, const struct rpc_hole *hole, str
   return true;
 }
 
+static bool take_hole(struct rpc_shape *shape, const struct rpc_hole *hole, struct text *rest,
+                      struct arena *arena)
+{
+  if (hole->kind == RPC_HOLE_LIST)
+    return rpc_list_take(rest, &shape->lists[hole->list], arena, &shape->args[hole->arg]);
+  return take_value(shape, hole, rest);
+}
+
 /* Takes the shape from the beginning of rest. What is in the holes of one that does not fit after all is of
  * no use to anyone: it is filled anew by the next message. */
-static bool take_shape(struct rpc_shape *shape, struct text *rest)
+static bool take_shape(struct rpc_shape *shape, struct text *rest, struct arena *arena)
 {
   size_t at = 0;
   if (shape->length == 0) /* its holes may be those of a message that could not be kept */
     return false;
   for (size_t i = 0; i < shape->hole_count; i++) {
     const struct rpc_hole *hole = &shape->holes[i];
-    if (!take_text(rest, shape->text + at, hole->at - at) || !take_value(shape, hole, rest))
+    if (!take_text(rest, shape->text + at, hole->at - at) || !take_hole(shape, hole, rest, arena))
       return false;
     at = hole->at;
   }
@@ -125,7 +118,7 @@ static struct rpc_shape *find(struct rpc_repeats *repeats, struct text text, boo
     size_t at = (repeats->last + i) % RPC_SHAPES;
     struct rpc_shape *shape = &repeats->shapes[at];
     struct text rest = text;
-    if (!take_shape(shape, &rest) || (is_whole && rest.len > 0))
+    if (!take_shape(shape, &rest, arena) || (is_whole && rest.len > 0))
       continue;
     *length = text.len - rest.len;
     shape->request.arena = arena;
@@ -174,13 +167,6 @@ static size_t offset_of(const struct keeping *keeping, struct text span)
   return (size_t)(span.data - keeping->message.data);
 }
 
-/* A hole for the value; all that is no number or plain string stays part of the text. */
-static bool is_hole(struct json_value value)
-{
-  return value.kind == JSON_KIND_NUMBER ||
-         (value.kind == JSON_KIND_STRING && json_plain_string_at(value.span) == value.span.len);
-}
-
 static bool note_hole(struct keeping *keeping, enum rpc_hole_kind kind, size_t arg, struct text span)
 {
   struct rpc_shape *shape = keeping->shape;
@@ -190,20 +176,23 @@ static bool note_hole(struct keeping *keeping, enum rpc_hole_kind kind, size_t a
   size_t i = shape->hole_count++;
   for (; i > 0 && shape->holes[i - 1].at > offset_of(keeping, span); i--)
     shape->holes[i] = shape->holes[i - 1];
-  shape->holes[i] = (struct rpc_hole){kind, *span.data == '"', offset_of(keeping, span), arg};
+  shape->holes[i] = (struct rpc_hole){.kind = kind,
+                                      .is_string = *span.data == '"',
+                                      .at = offset_of(keeping, span),
+                                      .length = span.len,
+                                      .arg = arg,
+                                      .list = kind == RPC_HOLE_LIST ? shape->list_count++ : 0};
   return true;
 }
 
-static const struct text value_names[] = {TEXT("value"), TEXT("ref")};
-
-/* What an argument's number or string is: itself, or a member of it. */
-static struct json_value scalar_of(struct json_value argument)
+static bool note_list(struct keeping *keeping, size_t i, struct json_value list)
 {
-  struct rpc_members members;
-  if (argument.kind != JSON_KIND_OBJECT)
-    return argument;
-  rpc_members_collect(argument, value_names, 2, &members);
-  return members.has[1] ? members.value[1] : members.value[0];
+  struct rpc_shape *shape = keeping->shape;
+  struct text scalars;
+  if (list.kind != JSON_KIND_ARRAY || shape->list_count == RPC_SHAPE_LISTS ||
+      !rpc_list_find_form(list, shape->args[i].list.items, &shape->lists[shape->list_count], &scalars))
+    return false;
+  return note_hole(keeping, RPC_HOLE_LIST, i, scalars);
 }
 
 static bool note_argument(struct keeping *keeping, size_t i, struct json_value argument)
@@ -217,11 +206,13 @@ static bool note_argument(struct keeping *keeping, size_t i, struct json_value a
   case OP_TEXT:
   case OP_REF:
     break;
+  case OP_LIST:
+    return note_list(keeping, i, rpc_scalar_of(argument));
   default:
     return false;
   }
-  struct json_value scalar = scalar_of(argument);
-  return is_hole(scalar) && note_hole(keeping, RPC_HOLE_ARGUMENT, i, scalar.span);
+  struct json_value scalar = rpc_scalar_of(argument);
+  return rpc_scalar_is_plain(scalar) && note_hole(keeping, RPC_HOLE_ARGUMENT, i, scalar.span);
 }
 
 static bool note_arguments(struct keeping *keeping, const struct rpc_members *members)
@@ -245,7 +236,7 @@ static bool note_holes(struct keeping *keeping)
   const struct jsonrpc_request *request = &keeping->shape->request;
   struct rpc_members members;
   rpc_members_collect(request->params, rpc_param_names, RPC_OPERATION_PARAMS, &members);
-  if (request->id.data != NULL && is_hole(json_root(request->id)) &&
+  if (request->id.data != NULL && rpc_scalar_is_plain(json_root(request->id)) &&
       !note_hole(keeping, RPC_HOLE_ID, 0, request->id))
     return false;
   if (keeping->shape->operation.has_instance &&
@@ -263,9 +254,25 @@ static bool copy_message(struct keeping *keeping)
     if (!copy_text(keeping, from))
       return false;
     hole->at = shape->length;
-    keeping->taken += hole_length(hole, text_slice(keeping->message, from, keeping->message.len));
+    keeping->taken += hole->length;
   }
   return copy_text(keeping, keeping->message.len);
+}
+
+/* Copies what stands between elements behind the message's text. */
+static bool copy_betweens(struct rpc_shape *shape)
+{
+  size_t at = shape->length;
+  for (size_t i = 0; i < shape->list_count; i++) {
+    struct text *between = &shape->lists[i].between;
+    if (between->len > RPC_SHAPE_TEXT_MAX - at)
+      return false;
+    if (between->len > 0)
+      memcpy(shape->text + at, between->data, between->len);
+    between->data = shape->text + at;
+    at += between->len;
+  }
+  return true;
 }
 
 /* Finds a text of the message in the shape's. False where it is not there: an escape has put it into the
@@ -297,6 +304,10 @@ static bool move_texts(struct rpc_shape *shape)
     shape->args[i].literal = TEXT_ABSENT; /* a hole's: filled each time */
     moved = move(shape, &shape->args[i].type);
   }
+  for (size_t i = 0; moved && i < shape->list_count; i++) {
+    shape->lists[i].element.literal = TEXT_ABSENT;
+    moved = move(shape, &shape->lists[i].element.type);
+  }
   return moved;
 }
 
@@ -322,6 +333,7 @@ void rpc_repeats_keep(struct rpc_repeats *repeats, struct text message, const st
   struct keeping keeping = {.shape = shape, .message = message};
   shape->length = 0;
   shape->hole_count = 0;
+  shape->list_count = 0;
   shape->request = *request;
   shape->operation = *operation;
   shape->operation.args = shape->args;
@@ -330,7 +342,7 @@ void rpc_repeats_keep(struct rpc_repeats *repeats, struct text message, const st
   shape->answer.found = NULL;
   if (operation->arg_count > 0)
     memcpy(shape->args, operation->args, operation->arg_count * sizeof *operation->args);
-  if (!note_holes(&keeping) || !copy_message(&keeping) || !move_texts(shape)) {
+  if (!note_holes(&keeping) || !copy_message(&keeping) || !copy_betweens(shape) || !move_texts(shape)) {
     shape->length = 0;
     return;
   }

@@ -3,9 +3,10 @@
 /*
  * Requests that come again. A program that calls in a loop sends the same text over and over, with other
  * numbers and strings in it. A request that was read in full leaves its shape here: its text, with holes
- * where its id, its instance and its scalar arguments were, and the operation that it meant. A message that
- * fits a shape byte for byte outside of the holes, with a number or a plain string in each hole as before, is
- * a valid message of the same structure and the same operation with other values; it need not be read again.
+ * where its id, its instance, its scalar arguments and the elements of its lists were, and the operation that
+ * it meant. A message that fits a shape byte for byte outside of the holes, with a number or a plain string
+ * in each hole as before, or with any number of them for a list (rpc/repeats_list.h), is a valid message of
+ * the same structure and the same operation with other values; it need not be read again.
  *
  * Nothing depends on what is kept: what does not fit is read in full (jsonrpc/jsonrpc.h, rpc/json_params.h).
  * What is kept is what the text means; what the resolver of members notes beside it (struct op_memo) is the
@@ -14,18 +15,27 @@
  */
 #include "jsonrpc/jsonrpc.h"
 #include "op/operation.h"
+#include "rpc/repeats_list.h"
 
-enum { RPC_SHAPES = 8, RPC_SHAPE_TEXT_MAX = 512, RPC_SHAPE_ARGS = 8, RPC_SHAPE_HOLES = RPC_SHAPE_ARGS + 2 };
+enum {
+  RPC_SHAPES = 8,
+  RPC_SHAPE_TEXT_MAX = 512,
+  RPC_SHAPE_ARGS = 8,
+  RPC_SHAPE_HOLES = RPC_SHAPE_ARGS + 2,
+  RPC_SHAPE_LISTS = 2
+};
 
 enum { RPC_ANSWER_MIDDLE_MAX = 96, RPC_ANSWER_TAIL_MAX = 16 };
 
-enum rpc_hole_kind { RPC_HOLE_ID, RPC_HOLE_INSTANCE, RPC_HOLE_ARGUMENT };
+enum rpc_hole_kind { RPC_HOLE_ID, RPC_HOLE_INSTANCE, RPC_HOLE_ARGUMENT, RPC_HOLE_LIST };
 
 struct rpc_hole {
   enum rpc_hole_kind kind;
   bool is_string;
-  size_t at;  /* in the shape's text: what comes before it */
-  size_t arg; /* index of an argument */
+  size_t at;     /* in the shape's text: what comes before it */
+  size_t length; /* of what was there in the message that was kept */
+  size_t arg;    /* index of an argument */
+  size_t list;   /* RPC_HOLE_LIST: index of its form */
 };
 
 /* An answer's text behind its id (rpc/brief.h), around the whole number in it where it has one. It is that of
@@ -40,7 +50,7 @@ struct rpc_answer_form {
 };
 
 struct rpc_shape {
-  char text[RPC_SHAPE_TEXT_MAX]; /* of the message, without what was in the holes */
+  char text[RPC_SHAPE_TEXT_MAX]; /* of the message, without what was in the holes; behind it, of lists */
   size_t length;                 /* 0: no shape is kept here */
   size_t brackets;               /* that open in it: it is no deeper than that */
   struct rpc_hole holes[RPC_SHAPE_HOLES];
@@ -50,6 +60,8 @@ struct rpc_shape {
   struct jsonrpc_request request;
   struct operation operation;
   struct op_value args[RPC_SHAPE_ARGS];
+  struct rpc_list_form lists[RPC_SHAPE_LISTS];
+  size_t list_count;
   struct op_memo memo;
   struct rpc_answer_form answer; /* written by rpc/brief.h */
 };
@@ -63,8 +75,8 @@ struct rpc_repeats {
 
 /*
  * The shape that the message fits, whose request and operation are now the message's; NULL: none. They borrow
- * from the message and are valid until the next call of a function of this header; the request's arena is the
- * given one.
+ * from the message and the arena, which is the request's, and are valid until the next call of a function of
+ * this header.
  */
 struct rpc_shape *rpc_repeats_find(struct rpc_repeats *repeats, struct text message, struct arena *arena);
 

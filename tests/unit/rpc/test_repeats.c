@@ -9,8 +9,9 @@
   CALL(id,                                                                                                   \
        "\"type\":\"C\",\"method\":\"add\",\"args\":[{\"type\":\"int\",\"value\":" a "},{\"type\":\"int\","   \
        "\"value\":" b "}]")
-#define BARE(args)   CALL("1", "\"type\":\"C\",\"method\":\"m\",\"args\":[" args "]")
-#define ON(instance) CALL("1", "\"type\":\"C\",\"method\":\"m\",\"instance\":" instance)
+#define BARE(args)         CALL("1", "\"type\":\"C\",\"method\":\"m\",\"args\":[" args "]")
+#define TYPED(type, value) "{\"type\":\"" type "\",\"value\":" value "}"
+#define ON(instance)       CALL("1", "\"type\":\"C\",\"method\":\"m\",\"instance\":" instance)
 
 struct repeat_case {
   const char *first;
@@ -51,6 +52,36 @@ static const struct repeat_case cases[] = {
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"peer-id\":\"p\",\"method\":\"new\",\"params\":{\"type\":\"C\"}}",
      "{\"jsonrpc\":\"2.0\",\"id\":2,\"peer-id\":\"p\",\"method\":\"new\",\"params\":{\"type\":\"C\"}}", true},
 
+    /* lists, of any length but where only one element was seen */
+    {BARE("[1,2]"), BARE("[1,2]"), true},
+    {BARE("[1,2]"), BARE("[3]"), true},
+    {BARE("[1,2]"), BARE("[-1,2.5,3d,4l,1e3,123456789012345678901234567890]"), true},
+    {BARE("[1, 2]"), BARE("[1, 2, 3]"), true},
+    {BARE("[ 1 , 2 ]"), BARE("[ 4 , 5 , 6 ]"), true},
+    {BARE("[1]"), BARE("[2]"), true},
+    {BARE("[1]"), BARE("[1,2]"), false},
+    {BARE("[\"a\",\"b\"]"), BARE("[\"\",\"],[\",\"c\"]"), true},
+    {BARE("[1,2],[\"a\",\"b\"]"), BARE("[3],[\"c\",\"d\",\"e\"]"), true},
+    {BARE("{\"type\":\"List\",\"value\":[1,2]}"), BARE("{\"type\":\"List\",\"value\":[1,2,3]}"), true},
+    {BARE("[" TYPED("int", "1") "," TYPED("int", "2") "]"),
+     BARE("[" TYPED("int", "5") "," TYPED("int", "6") "," TYPED("int", "7") "]"), true},
+    {BARE("[{\"ref\":1},{\"ref\":2}]"), BARE("[{\"ref\":3},{\"ref\":1},{\"ref\":9}]"), true},
+    {BARE("[{\"value\":1,\"type\":\"T\"},{\"value\":2,\"type\":\"T\"}]"),
+     BARE("[{\"value\":3,\"type\":\"T\"},{\"value\":2,\"type\":\"T\"},{\"value\":1,\"type\":\"T\"}]"), true},
+    {BARE("1,[1,2],\"x\""), BARE("2,[1,2,3],\"y\""), true},
+    {BARE("[1,2]"), BARE("[]"), false},
+    {BARE("[1,2]"), BARE("[1,2,]"), false},
+    {BARE("[1,2]"), BARE("[1,,2]"), false},
+    {BARE("[1,2]"), BARE("[1,02]"), false},
+    {BARE("[1,2]"), BARE("[1,2"), false},
+    {BARE("[1,2]"), BARE("[1,\"x\"]"), false},
+    {BARE("[1,2]"), BARE("[1,null]"), false},
+    {BARE("[1,2]"), BARE("[1,2]]"), false},
+    {BARE("[\"a\",\"b\"]"), BARE("[\"a\",\"\\n\"]"), false},
+    {BARE("[{\"ref\":1},{\"ref\":2}]"), BARE("[{\"ref\":3},{\"ref\":0}]"), false},
+    {BARE("[" TYPED("int", "1") "," TYPED("int", "2") "]"),
+     BARE("[" TYPED("int", "1") "," TYPED("long", "2") "]"), false},
+
     /* another shape */
     {ADD("1", "2", "3"), ADD("\"1\"", "2", "3"), false},
     {ADD("1", "2", "3"), ADD("1", "\"2\"", "3"), false},
@@ -82,7 +113,19 @@ static const struct repeat_case cases[] = {
     {BARE("{\"ref\":1}"), BARE("{\"ref\":1.0}"), false},
 
     /* what is never kept */
-    {BARE("[1,2]"), BARE("[1,2]"), false},
+    {BARE("[]"), BARE("[]"), false},
+    {BARE("[1,null]"), BARE("[1,null]"), false},
+    {BARE("[1,\"x\"]"), BARE("[1,\"x\"]"), false},
+    {BARE("[[1],[2]]"), BARE("[[1],[2]]"), false},
+    {BARE("[{\"a\":1},{\"a\":2}]"), BARE("[{\"a\":1},{\"a\":2}]"), false},
+    {BARE("[1,2, 3]"), BARE("[1,2, 3]"), false},
+    {BARE("[\"a\",\"\\n\"]"), BARE("[\"a\",\"b\"]"), false},
+    {BARE("[" TYPED("int", "1") "," TYPED("long", "2") "]"),
+     BARE("[" TYPED("int", "1") "," TYPED("long", "2") "]"), false},
+    {BARE("[" TYPED("int", "1") ",2," TYPED("int", "3") "]"),
+     BARE("[" TYPED("int", "1") ",2," TYPED("int", "3") "]"), false},
+    {BARE("[" TYPED("\\u0041", "1") "]"), BARE("[" TYPED("\\u0041", "1") "]"), false},
+    {BARE("[1],[2],[3]"), BARE("[1],[2],[3]"), false},
     {BARE("{\"a\":1}"), BARE("{\"a\":1}"), false},
     {BARE("{\"type\":\"int[]\",\"value\":[1]}"), BARE("{\"type\":\"int[]\",\"value\":[1]}"), false},
     {BARE("\"\\u0041\""), BARE("\"\\u0041\""), false},
@@ -164,6 +207,36 @@ static void passes_over_long_texts(void **state)
   test_free(repeats);
 }
 
+static void write_list(struct buffer *message, size_t count)
+{
+  static const char end[] = "]]}}";
+  buffer_clear(message);
+  buffer_append_text(message, text_of(BARE("[1,1")));
+  buffer_truncate(message, message->len - strlen("]}}"));
+  for (size_t i = 2; i < count; i++)
+    BUFFER_LITERAL(message, ",1");
+  buffer_append(message, end, strlen(end));
+}
+
+static void reads_very_long_lists_in_full(void **state)
+{
+  (void)state;
+  struct rpc_repeats *repeats = test_calloc(1, sizeof *repeats);
+  struct buffer shown;
+  struct buffer message;
+  buffer_init(&shown);
+  buffer_init(&message);
+  write_list(&message, 2);
+  assert_int_equal(read_twice(repeats, buffer_text(&message), &shown), READ_IN_FULL);
+  write_list(&message, RPC_LIST_ITEMS_MAX);
+  assert_int_equal(read_twice(repeats, buffer_text(&message), &shown), READ_AS_REPEAT);
+  write_list(&message, RPC_LIST_ITEMS_MAX + 1);
+  assert_int_equal(read_twice(repeats, buffer_text(&message), &shown), READ_IN_FULL);
+  buffer_fini(&message);
+  buffer_fini(&shown);
+  test_free(repeats);
+}
+
 /* Where nothing ever fits, most messages are not even looked at; one that comes again is found again soon. */
 static void recovers_after_many_misses(void **state)
 {
@@ -212,6 +285,7 @@ int main(void)
       cmocka_unit_test(means_the_same),
       cmocka_unit_test(keeps_as_many_as_it_has_room_for),
       cmocka_unit_test(passes_over_long_texts),
+      cmocka_unit_test(reads_very_long_lists_in_full),
       cmocka_unit_test(recovers_after_many_misses),
       cmocka_unit_test(forgets_what_it_could_not_keep),
   };
