@@ -313,10 +313,8 @@ static enum jsonrpc_handled end_batch(struct answers *answers)
 static enum jsonrpc_handled handle_element(const struct jsonrpc_service *service, struct json_value element,
                                            struct buffer *out, struct jsonrpc_stream *stream)
 {
-  struct jsonrpc_request *request;
-  if (service->recall != NULL &&
-      service->recall(service->context, element.span, &request) == element.span.len)
-    return run_request(service, request, true, out, stream);
+  if (service->recall != NULL && service->recall(service->context, element.span) == element.span.len)
+    return service->run_recalled(service->context);
   return handle_value(service, element, true, out, stream);
 }
 
@@ -359,11 +357,10 @@ static struct text pass_space(struct text t)
   return text_slice(t, i, t.len);
 }
 
-static bool next_known(const struct jsonrpc_service *service, struct known_batch *batch,
-                       struct jsonrpc_request **request)
+static bool next_known(const struct jsonrpc_service *service, struct known_batch *batch)
 {
   struct text rest = pass_space(batch->rest);
-  size_t length = service->recall(service->context, rest, request);
+  size_t length = service->recall(service->context, rest);
   rest = pass_space(text_slice(rest, length, rest.len));
   if (length == 0 || rest.len == 0 || (*rest.data != ',' && *rest.data != ']'))
     return false;
@@ -378,23 +375,21 @@ static bool is_known_batch(const struct jsonrpc_service *service, struct text me
   if (service->recall == NULL || service->map != NULL || message.len == 0 || *message.data != '[')
     return false;
   struct known_batch batch = {.rest = text_slice(message, 1, message.len)};
-  struct jsonrpc_request *request;
   for (size_t count = 0; !batch.ended; count++) {
-    if (count == service->max_batch || !next_known(service, &batch, &request))
+    if (count == service->max_batch || !next_known(service, &batch))
       return false;
   }
   return is_blank(batch.rest);
 }
 
 static enum jsonrpc_handled handle_known_batch(const struct jsonrpc_service *service, struct text message,
-                                               struct buffer *out, struct jsonrpc_stream *stream)
+                                               struct buffer *out)
 {
   struct answers answers = {.out = out};
   struct known_batch batch = {.rest = text_slice(message, 1, message.len)};
-  struct jsonrpc_request *request;
-  while (!batch.ended && next_known(service, &batch, &request)) {
+  while (!batch.ended && next_known(service, &batch)) {
     size_t before = begin_next(&answers);
-    end_next(&answers, before, run_request(service, request, true, out, stream));
+    end_next(&answers, before, service->run_recalled(service->context));
   }
   assert(batch.ended);
   return end_batch(&answers);
@@ -406,7 +401,7 @@ enum jsonrpc_handled jsonrpc_handle(const struct jsonrpc_service *service, struc
   struct json_fault fault;
   struct json_index index;
   if (is_known_batch(service, message))
-    return handle_known_batch(service, message, out, stream);
+    return handle_known_batch(service, message, out);
   enum jp_status status = json_validate_indexed(
       message, service->limits, service->is_strict ? TEXT_ABSENT : TEXT("params"), &index, &fault);
   if (status != JP_OK)

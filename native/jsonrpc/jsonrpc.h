@@ -94,13 +94,14 @@ struct jsonrpc_service {
   bool only_safe; /* every request's */
   bool is_strict; /* numbers have no suffixes, in params neither */
   /*
-   * For the requests of a batch: how many bytes of the text that begins here are a request which the caller
-   * knows and gives (as for jsonrpc_handle_request; borrowed until the next call), to be handled without
-   * being read; 0: none is known. Such bytes must be valid JSON, and stay so one level deeper. The caller is
-   * asked twice for each element of a batch that it knows as a whole, and must then know it both times. NULL,
-   * or with a map: all are read.
+   * For the requests of a batch that the caller has read before. recall tells how many bytes of the text that
+   * begins here are such a request, 0: none; they must be valid JSON, and stay so one level deeper.
+   * run_recalled runs what was recalled last and appends its answer, as jsonrpc_handle_request does. The
+   * caller is asked twice for each element of a batch that it knows as a whole, and must then know it both
+   * times. NULL, or with a map: all are read.
    */
-  size_t (*recall)(void *context, struct text text, struct jsonrpc_request **request);
+  size_t (*recall)(void *context, struct text text);
+  enum jsonrpc_handled (*run_recalled)(void *context);
   /*
    * Runs run(items[i]) for every i and returns when all have ended, on any threads: each request of a batch
    * then has an arena and a buffer of its own, and the answers are put in order afterwards. NULL: a batch

@@ -15,6 +15,7 @@ struct serving {
   struct rpc_worker *worker;
   struct rpc_client *client;
   struct buffer *out;
+  const struct jsonrpc_service *service;
   size_t start; /* of the message's answer in out */
   size_t reply_max;
   bool found_invalid;         /* the envelope, by jsonrpc */
@@ -394,19 +395,56 @@ static void write_invalid_data(void *context, struct buffer *data, struct text d
   rpc_message_data_write(data, detail, id, serving->peer->config.compat_pal);
 }
 
-/* A request of a batch that came before. */
-static size_t recall(void *context, struct text text, struct jsonrpc_request **request)
+/* ---- requests that came before ---- */
+
+/* What the answer may still hold; 0: as much as it likes. */
+static bool has_room(const struct serving *serving, size_t *left)
+{
+  size_t used = serving->out->len - serving->start;
+  *left = serving->reply_max > used ? serving->reply_max - used : 0;
+  return serving->reply_max == 0 || *left > 0;
+}
+
+static bool answer_briefly(struct serving *serving)
+{
+  size_t left;
+  if (!has_room(serving, &left))
+    return false;
+  enum rpc_brief brief = rpc_brief_serve(serving->worker, serving->client, serving->shape, left, serving->out,
+                                         &serving->outcome);
+  serving->has_failed = brief == RPC_BRIEF_FAILED;
+  return brief == RPC_BRIEF_ANSWERED;
+}
+
+static enum jsonrpc_handled run_at_length(struct serving *serving)
+{
+  struct rpc_shape *shape = serving->shape;
+  struct jsonrpc_stream unused; /* what comes again is no query, and nothing else is answered by a stream */
+  size_t start = serving->out->len;
+  enum jsonrpc_handled handled =
+      jsonrpc_handle_request(serving->service, &shape->request, serving->out, &unused);
+  if (handled == JSONRPC_REPLY && !serving->out->failed)
+    rpc_brief_learn(serving->worker, shape, &serving->outcome,
+                    text_slice(buffer_text(serving->out), start, serving->out->len));
+  return handled;
+}
+
+static size_t recall(void *context, struct text text)
 {
   struct serving *serving = context;
   struct rpc_worker *worker = serving->worker;
   size_t length;
   struct rpc_shape *shape = rpc_repeats_find_first(&worker->repeats, text, &worker->arena, &length);
   bool is_known = shape != NULL && shape->brackets < rpc_peer_json_limits(serving->peer).max_depth;
+  serving->has_failed = false;
   serving->shape = is_known ? shape : NULL;
-  if (!is_known)
-    return 0;
-  *request = &shape->request;
-  return length;
+  return is_known ? length : 0;
+}
+
+static enum jsonrpc_handled run_recalled(void *context)
+{
+  struct serving *serving = context;
+  return answer_briefly(serving) ? JSONRPC_REPLY : run_at_length(serving);
 }
 
 /* ---- one message ---- */
@@ -415,19 +453,6 @@ static bool is_malformed(const struct rpc_peer *peer, struct text message)
 {
   struct json_fault fault;
   return json_validate(message, rpc_peer_json_limits(peer), TEXT("params"), &fault) == JP_INVALID;
-}
-
-static enum jsonrpc_handled handle_message(struct serving *serving, const struct jsonrpc_service *service,
-                                           struct jsonrpc_stream *rest)
-{
-  struct rpc_shape *shape = serving->shape;
-  if (shape == NULL)
-    return jsonrpc_handle(service, serving->message, serving->out, rest);
-  enum jsonrpc_handled handled = jsonrpc_handle_request(service, &shape->request, serving->out, rest);
-  if (handled == JSONRPC_REPLY && !serving->out->failed)
-    rpc_brief_learn(serving->worker, shape, &serving->outcome,
-                    text_slice(buffer_text(serving->out), serving->start, serving->out->len));
-  return handled;
 }
 
 static enum rpc_served end_message(struct serving *serving, enum jsonrpc_handled handled,
@@ -457,12 +482,16 @@ static enum rpc_served serve_at_length(struct serving *serving, bool may_stream,
                                           .handle = handle,
                                           .write_error_data = write_invalid_data,
                                           .recall = serving->client->only_safe ? NULL : recall,
+                                          .run_recalled = run_recalled,
                                           .limits = rpc_peer_json_limits(peer),
                                           .max_batch = peer->config.limits.max_batch,
                                           .may_stream = may_stream,
                                           .only_safe = serving->client->only_safe};
   struct jsonrpc_stream rest;
-  enum jsonrpc_handled handled = handle_message(serving, &service, &rest);
+  serving->service = &service;
+  enum jsonrpc_handled handled = serving->shape == NULL
+                                     ? jsonrpc_handle(&service, serving->message, serving->out, &rest)
+                                     : run_at_length(serving);
   return end_message(serving, handled, &rest, stream);
 }
 

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-enum { TEXT_MAX = 1024, TURNS = 3 };
+enum { TURNS = 3 };
 
 /* One of two that are asked the same, each with a session of its own. */
 struct side {
@@ -51,12 +51,12 @@ static void close_side(struct side *side)
   buffer_fini(&side->answer);
 }
 
-static void ask(struct side *side, const char *message, size_t reply_max)
+static void ask(struct side *side, struct text message, size_t reply_max)
 {
   struct rpc_stream stream;
   buffer_clear(&side->answer);
-  (void)both.service->serve(both.service->context, &side->worker, side->client, text_of(message),
-                            &side->answer, false, reply_max, &stream);
+  (void)both.service->serve(both.service->context, &side->worker, side->client, message, &side->answer, false,
+                            reply_max, &stream);
 }
 
 /* The shape that fitted last has an answer's form: its next message is answered briefly. */
@@ -67,21 +67,39 @@ static bool is_brief(void)
   return shape->length > 0 && shape->answer.found != NULL && shape->answer.found == shape->memo.found;
 }
 
-/* request: without its first brace, and ' for ". */
-static void check(const char *request, size_t reply_max)
+static void append_quoted(struct buffer *out, const char *text)
+{
+  for (; *text != '\0'; text++)
+    buffer_append_char(out, *text == '\'' ? '"' : *text);
+}
+
+/* Both are asked the same, and must answer the same. requests: each without its first brace, and ' for ". */
+static void check_all(const char *const *requests, size_t count, bool is_batch, size_t reply_max)
 {
   static unsigned asked;
-  char again[TEXT_MAX];
-  char anew[TEXT_MAX];
-  snprintf(again, sizeof again, "{%s", request);
-  snprintf(anew, sizeof anew, "{'unheard-of-%u':0,%s", asked++, request);
-  for (char *p = again; *p != '\0'; p++)
-    *p = *p == '\'' ? '"' : *p;
-  for (char *p = anew; *p != '\0'; p++)
-    *p = *p == '\'' ? '"' : *p;
-  ask(&both.again, again, reply_max);
-  ask(&both.anew, anew, reply_max);
-  unit_assert_text(buffer_text(&both.again.answer), buffer_text(&both.anew.answer), request, 0);
+  struct buffer again;
+  struct buffer anew;
+  buffer_init(&again);
+  buffer_init(&anew);
+  for (size_t i = 0; i < count; i++) {
+    const char *comma = is_batch ? i == 0 ? "[" : "," : "";
+    buffer_printf(&again, "%s{", comma);
+    buffer_printf(&anew, "%s{\"unheard-of-%u\":0,", comma, asked++);
+    append_quoted(&again, requests[i]);
+    append_quoted(&anew, requests[i]);
+  }
+  buffer_append(&again, "]", is_batch);
+  buffer_append(&anew, "]", is_batch);
+  ask(&both.again, buffer_text(&again), reply_max);
+  ask(&both.anew, buffer_text(&anew), reply_max);
+  unit_assert_text(buffer_text(&both.again.answer), buffer_text(&both.anew.answer), requests[0], (int)count);
+  buffer_fini(&again);
+  buffer_fini(&anew);
+}
+
+static void check(const char *request, size_t reply_max)
+{
+  check_all(&request, 1, false, reply_max);
 }
 
 #define CALL(id, method, params) "'jsonrpc':'2.0','id':" id ",'method':'" method "','params':{" params "}}"
@@ -205,6 +223,23 @@ static void answers_are_the_same(void **state)
   }
 }
 
+static size_t count_requests(const struct brief_case *one)
+{
+  size_t count = 0;
+  while (count < COUNT_OF(one->requests) && one->requests[count] != NULL)
+    count++;
+  return count;
+}
+
+static void batches_are_answered_the_same(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (int turn = 0; turn < TURNS; turn++)
+      check_all(cases[i].requests, count_requests(&cases[i]), true, 0);
+  }
+}
+
 static void add_until_brief(void)
 {
   for (int i = 0; i < TURNS; i++)
@@ -235,6 +270,9 @@ static void limits_hold(void **state)
   add_until_brief();
   for (size_t max = 1; max < 200; max++)
     check(ADD("1", "2", "3"), max);
+  const char *const adds[] = {ADD("1", "2", "3"), ADD("2", "4", "5"), ADD("3", "6", "7")};
+  for (size_t max = 1; max < 600; max++)
+    check_all(adds, COUNT_OF(adds), true, max);
   check(
       "'jsonrpc':'2.0','method':'call','params':{'type':'fixtures.Calculator','method':'add','args':[1,2]}}",
       0);
@@ -260,6 +298,7 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(answers_are_the_same),
+      cmocka_unit_test(batches_are_answered_the_same),
       cmocka_unit_test(a_verdict_holds_for_its_policy_alone),
       cmocka_unit_test(limits_hold),
       cmocka_unit_test(objects_go_with_their_session),
