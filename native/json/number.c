@@ -145,36 +145,27 @@ static bool ends_value(char c)
   return c == ',' || c == '}' || c == ']';
 }
 
-/* json_plain_integer_at, of eight digits and more. */
-static size_t long_integer_at(struct text t, int64_t *integer)
-{
-  const char *end = t.data + t.len;
-  const char *first = t.data + (*t.data == '-');
-  const char *p = first;
-  uint64_t value = 0;
-  for (; p < end && scan_is_digit(*p); p++)
-    value = value * 10 + (uint64_t)(*p - '0'); /* what overflows has too many digits, and is not taken */
-  if (p - first > SURE_DIGITS || *first == '0' || p == end || !ends_value(*p))
-    return 0;
-  *integer = first > t.data ? -(int64_t)value : (int64_t)value;
-  return (size_t)(p - t.data);
-}
-
-/* How many digits there are can mostly not be foretold, so that no branch depends on it. */
+/* By eights, and what is left in one go: how many digits there are can mostly not be foretold. */
 size_t json_plain_integer_at(struct text t, int64_t *integer)
 {
-  enum { WORD = sizeof(uint64_t) };
+  enum { WORD = sizeof(uint64_t), TEN_TO_EIGHT = 100000000 };
+  static const uint32_t powers[WORD] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
   size_t sign = t.len > 0 && *t.data == '-';
-  uint64_t word = load_upto(t.data + sign, t.len - sign);
-  uint64_t others = mark_no_digit(word);
-  if (others == 0)
-    return long_integer_at(t, integer);
-  size_t digits = scan_first(others);
-  bool has_leading_zero = digits > 1 && (char)word == '0';
-  if (digits == 0 || has_leading_zero || !ends_value((char)(word >> 8 * digits)))
+  struct text rest = text_slice(t, sign, t.len);
+  uint64_t value = 0;
+  uint64_t word = load_upto(rest.data, rest.len);
+  while (mark_no_digit(word) == 0) { /* what overflows has too many digits, and is not taken */
+    value = value * TEN_TO_EIGHT + vector_join_eight(word);
+    rest = text_slice(rest, WORD, rest.len);
+    word = load_upto(rest.data, rest.len);
+  }
+  size_t last = scan_first(mark_no_digit(word));
+  size_t digits = (size_t)(rest.data - t.data) - sign + last;
+  bool has_leading_zero = digits > 1 && t.data[sign] == '0';
+  if (digits == 0 || digits > SURE_DIGITS || has_leading_zero || !ends_value((char)(word >> 8 * last)))
     return 0;
-  int64_t value = (int64_t)vector_join_eight(word << 8 * (WORD - digits));
-  *integer = sign > 0 ? -value : value;
+  value = value * powers[last] + vector_join_eight(word << 8 * (WORD - 1 - last) << 8);
+  *integer = sign > 0 ? -(int64_t)value : (int64_t)value;
   return sign + digits;
 }
 

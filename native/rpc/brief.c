@@ -68,7 +68,14 @@ static size_t longest_answer(const struct rpc_answer_form *form, struct text id)
   return sizeof JSONRPC_ANSWER_HEAD + id.len + form->middle_length + JSON_NUMBER_TEXT_MAX + form->tail_length;
 }
 
-/* Parts are copied with what stands behind them in the form, in as many bytes each time. */
+/* In steps of a size that the compiler knows, which is quicker than a call; there is room for whole ones. */
+static char *put_steps(char *at, const char *bytes, size_t length)
+{
+  for (size_t i = 0; i < length; i += RPC_ANSWER_STEP)
+    memcpy(at + i, bytes + i, RPC_ANSWER_STEP);
+  return at + length;
+}
+
 static void write_answer(const struct rpc_answer_form *form, struct text id, enum jvm_brief told,
                          int64_t integer, struct buffer *out)
 {
@@ -81,12 +88,11 @@ static void write_answer(const struct rpc_answer_form *form, struct text id, enu
   memcpy(at, JSONRPC_ANSWER_HEAD, HEAD);
   memcpy(at + HEAD, id.data, id.len);
   at += HEAD + id.len;
-  memcpy(at, form->middle, sizeof form->middle);
-  at += form->middle_length;
+  at = put_steps(at, form->middle, form->middle_length);
   if (told == JVM_BRIEF_INTEGER)
     at += json_format_integer(integer, at);
-  memcpy(at, form->tail, sizeof form->tail);
-  out->len += (size_t)(at - room) + form->tail_length;
+  at = put_steps(at, form->tail, form->tail_length);
+  out->len += (size_t)(at - room);
 }
 
 /* ---- the call ---- */

@@ -25,7 +25,12 @@ enum {
   RPC_SHAPE_LISTS = 2
 };
 
-enum { RPC_ANSWER_MIDDLE_MAX = 96, RPC_ANSWER_TAIL_MAX = 16 };
+/* The longest are of whole steps: they are copied by the step. */
+enum {
+  RPC_ANSWER_STEP = 16,
+  RPC_ANSWER_MIDDLE_MAX = 6 * RPC_ANSWER_STEP,
+  RPC_ANSWER_TAIL_MAX = RPC_ANSWER_STEP
+};
 
 enum rpc_hole_kind { RPC_HOLE_ID, RPC_HOLE_INSTANCE, RPC_HOLE_ARGUMENT, RPC_HOLE_LIST };
 
