@@ -31,38 +31,37 @@ struct harvest {
   size_t refused_bytes; /* held until the section's end, beside what is pending */
 };
 
-static bool receive_frame(void *socket, zmq_msg_t *frame)
+/* Its size; -1: nothing was there. */
+static int receive_frame(void *socket, zmq_msg_t *frame)
 {
   int received;
   do
     received = zmq_msg_recv(frame, socket, ZMQ_DONTWAIT);
   while (received < 0 && errno == EINTR);
-  return received >= 0;
+  return received;
 }
 
 /* Reads what follows the identity. A message arrives whole, so no frame has to be waited for. */
 static void receive_payload(struct zeromq *zeromq, struct zeromq_pending *pending)
 {
   zmq_msg_t *payload = &pending->payload;
-  if (!receive_frame(zeromq->socket, payload)) {
-    pending->fault = ZEROMQ_EMPTY;
-    return;
-  }
-  if (zmq_msg_size(payload) == 0 && zmq_msg_more(payload)) {
+  int size = receive_frame(zeromq->socket, payload);
+  if (size == 0 && zmq_msg_more(payload)) {
     pending->delimiter = true;
-    receive_frame(zeromq->socket, payload);
+    size = receive_frame(zeromq->socket, payload);
   }
-  pending->size = zmq_msg_size(payload);
+  if (size <= 0)
+    pending->fault = ZEROMQ_EMPTY;
+  else
+    pending->size = (size_t)size;
   if (zmq_msg_more(payload))
     pending->fault = ZEROMQ_MULTI_PART;
-  else if (pending->size == 0)
-    pending->fault = ZEROMQ_EMPTY;
   else if (pending->size > zeromq->config.message_max)
     pending->fault = ZEROMQ_TOO_LONG;
   if (pending->fault == ZEROMQ_FINE)
     return;
   /* Only the envelope is still needed. */
-  while (zmq_msg_more(payload) && receive_frame(zeromq->socket, payload))
+  while (zmq_msg_more(payload) && receive_frame(zeromq->socket, payload) >= 0)
     ;
   zmq_msg_close(payload);
   zmq_msg_init(payload);
@@ -78,10 +77,10 @@ static bool passes_limit(const struct zeromq *zeromq, const struct zeromq_peer *
          zeromq->pending_bytes + pending->size > PENDING_MESSAGES_MAX * zeromq->config.message_max;
 }
 
-static void file_request(struct zeromq *zeromq, zmq_msg_t *identity, struct zeromq_pending *pending,
+static void file_request(struct zeromq *zeromq, struct text identity, struct zeromq_pending *pending,
                          struct harvest *harvest)
 {
-  struct zeromq_peer *peer = zeromq_peer_get(zeromq, zmq_msg_data(identity), zmq_msg_size(identity));
+  struct zeromq_peer *peer = zeromq_peer_get(zeromq, identity.data, identity.len);
   if (peer == NULL) {
     log_error("no memory for a ZeroMQ client: a request was dropped");
     zeromq_pending_give_back(zeromq, pending);
@@ -101,19 +100,17 @@ static void file_request(struct zeromq *zeromq, zmq_msg_t *identity, struct zero
 }
 
 /* False: nothing was there. */
-static bool receive_request(struct zeromq *zeromq, struct zeromq_pending *pending, struct harvest *harvest)
+static bool receive_request(struct zeromq *zeromq, zmq_msg_t *identity, struct zeromq_pending *pending,
+                            struct harvest *harvest)
 {
-  zmq_msg_t identity;
-  zmq_msg_init(&identity);
-  bool received = receive_frame(zeromq->socket, &identity);
-  if (received) {
-    receive_payload(zeromq, pending);
-    file_request(zeromq, &identity, pending, harvest);
-  } else {
+  int length = receive_frame(zeromq->socket, identity);
+  if (length < 0) {
     zeromq_pending_give_back(zeromq, pending);
+    return false;
   }
-  zmq_msg_close(&identity);
-  return received;
+  receive_payload(zeromq, pending);
+  file_request(zeromq, (struct text){zmq_msg_data(identity), (size_t)length}, pending, harvest);
+  return true;
 }
 
 /* Ends a locked section. */
@@ -123,16 +120,20 @@ static void receive(struct zeromq *zeromq, struct harvest *harvest)
   harvest->ready_count = 0;
   harvest->refused_count = 0;
   harvest->refused_bytes = 0;
+  zmq_msg_t identity;
+  zmq_msg_init(&identity);
   for (int i = 0; !is_dry && i < RECEIVES_A_SECTION && zeromq->socket != NULL &&
                   harvest->refused_bytes <= zeromq->config.message_max;
        i++) {
     struct zeromq_pending *pending = zeromq_pending_take(zeromq);
     if (pending == NULL) {
+      zmq_msg_close(&identity);
       harvest->more = true; /* memory is short: what lies in the socket stays there */
       return;
     }
-    is_dry = !receive_request(zeromq, pending, harvest);
+    is_dry = !receive_request(zeromq, &identity, pending, harvest);
   }
+  zmq_msg_close(&identity);
   harvest->more = zeromq_has_input(zeromq, is_dry);
 }
 
@@ -223,17 +224,16 @@ static void answer_refused(struct zeromq *zeromq, const struct harvest *harvest,
              zeromq->config.pending_max);
     replied = service->refuse(service->context, payload_text(pending), reason, &bytes) != RPC_NO_REPLY;
   }
-  zmq_msg_t answer;
-  zeromq_make_answer(&answer, &bytes);
+  zeromq_make_answer(&pending->answer, &bytes, pending->delimiter);
   buffer_fini(&bytes);
 
   pthread_mutex_lock(&zeromq->lock);
   struct zeromq_peer *peer =
       zeromq_peer_get(zeromq, harvest->refused[i].identity, harvest->refused[i].identity_length);
   if (peer != NULL && (replied || pending->delimiter))
-    zeromq_deliver(peer, &answer, pending->delimiter);
+    zeromq_deliver(peer, &pending->answer);
   else
-    zmq_msg_close(&answer);
+    zmq_msg_close(&pending->answer.message);
   if (peer != NULL)
     zeromq_peer_release(peer);
   zeromq_pending_give_back(zeromq, pending);
@@ -254,25 +254,25 @@ static void hand_out(struct zeromq *zeromq, const struct harvest *harvest, size_
     answer_refused(zeromq, harvest, i);
 }
 
-/* Keeps the answer to the peer's first request and takes that off the queue; sends what is kept where the
- * turn ends, or would have to wait. The next request, or NULL at the end. */
-static struct zeromq_pending *finish_first(struct zeromq_peer *peer, enum crew_served served,
-                                           const struct buffer *bytes, enum pause pause)
+/* Keeps the answer to pending, the peer's first request, and takes that off the queue; sends what is kept
+ * where the turn ends, or would have to wait. The next request, or NULL at the end. */
+static struct zeromq_pending *finish_first(struct zeromq_peer *peer, struct zeromq_pending *pending,
+                                           enum crew_served served, const struct buffer *bytes,
+                                           enum pause pause)
 {
   struct zeromq *zeromq = peer->zeromq;
   struct harvest harvest;
   harvest.more = false;
   harvest.ready_count = harvest.refused_count = 0;
-  zmq_msg_t answer;
-  zeromq_make_answer(&answer, bytes);
+  zeromq_make_answer(&pending->answer, bytes, pending->delimiter);
 
   pthread_mutex_lock(&zeromq->lock);
-  struct zeromq_pending *pending = zeromq_peer_pop(peer);
+  zeromq_peer_pop(peer);
   if (!peer->abandoned && (crew_has_replied(served) || pending->delimiter)) {
-    zeromq_peer_push_answer(peer, pending, &answer);
+    zeromq_peer_push_answer(peer, pending);
   } else {
+    zmq_msg_close(&pending->answer.message);
     zeromq_pending_give_back(zeromq, pending);
-    zmq_msg_close(&answer);
   }
   peer->abandoned = false;
   if (pause != PAUSE_NONE || peer->first == NULL || peer->answer_bytes > ANSWERS_SIZE) {
@@ -327,7 +327,7 @@ static void serve_queue(struct zeromq_peer *peer, struct zeromq_pending *pending
     enum crew_served served = serve_pending(member, peer, pending, &client, &answer);
     if (served == CREW_WAIT)
       break;
-    pending = finish_first(peer, served, &answer, look_at_turn(&turn, member));
+    pending = finish_first(peer, pending, served, &answer, look_at_turn(&turn, member));
   }
   if (client != NULL) {
     const struct rpc_service *service = crew_service(peer->zeromq->crew);
@@ -401,9 +401,9 @@ static void refuse_pending(struct zeromq_peer *peer, struct zeromq_pending *pend
   struct buffer bytes = {0};
   bool replied = service->refuse(service->context, payload_text(pending), reason, &bytes) != RPC_NO_REPLY;
   if (replied || pending->delimiter) {
-    zmq_msg_t answer;
-    zeromq_make_answer(&answer, &bytes);
-    zeromq_deliver(peer, &answer, pending->delimiter);
+    struct zeromq_answer answer; /* not the request's own: its thread may be making that */
+    zeromq_make_answer(&answer, &bytes, pending->delimiter);
+    zeromq_deliver(peer, &answer);
   }
   buffer_fini(&bytes);
 }

@@ -75,7 +75,10 @@ struct zeromq_pending *zeromq_pending_take(struct zeromq *zeromq)
     if (pending == NULL)
       return NULL;
   }
-  *pending = (struct zeromq_pending){0};
+  pending->size = 0;
+  pending->fault = ZEROMQ_FINE;
+  pending->delimiter = false;
+  pending->since_ms = 0;
   zmq_msg_init(&pending->payload);
   return pending;
 }
@@ -83,6 +86,11 @@ struct zeromq_pending *zeromq_pending_take(struct zeromq *zeromq)
 void zeromq_pending_give_back(struct zeromq *zeromq, struct zeromq_pending *pending)
 {
   zmq_msg_close(&pending->payload);
+  zeromq_pending_give_back_answered(zeromq, pending);
+}
+
+void zeromq_pending_give_back_answered(struct zeromq *zeromq, struct zeromq_pending *pending)
+{
   if (zeromq->free_pending_count == FREE_PENDING_MAX) {
     free(pending);
     return;
@@ -115,9 +123,9 @@ struct zeromq_pending *zeromq_peer_pop(struct zeromq_peer *peer)
   return pending;
 }
 
-void zeromq_peer_push_answer(struct zeromq_peer *peer, struct zeromq_pending *pending, zmq_msg_t *answer)
+void zeromq_peer_push_answer(struct zeromq_peer *peer, struct zeromq_pending *pending)
 {
-  zmq_msg_move(&pending->payload, answer);
+  zmq_msg_close(&pending->payload);
   pending->next = NULL;
   if (peer->last_answer == NULL) {
     peer->first_answer = pending;
@@ -126,7 +134,7 @@ void zeromq_peer_push_answer(struct zeromq_peer *peer, struct zeromq_pending *pe
     peer->last_answer->next = pending;
   }
   peer->last_answer = pending;
-  peer->answer_bytes += zmq_msg_size(&pending->payload);
+  peer->answer_bytes += pending->answer.size;
 }
 
 struct zeromq_pending *zeromq_peer_pop_answer(struct zeromq_peer *peer)
@@ -135,7 +143,7 @@ struct zeromq_pending *zeromq_peer_pop_answer(struct zeromq_peer *peer)
   if (answered == NULL)
     return NULL;
   peer->first_answer = answered->next;
-  peer->answer_bytes -= zmq_msg_size(&answered->payload);
+  peer->answer_bytes -= answered->answer.size;
   if (peer->first_answer == NULL) {
     peer->last_answer = NULL;
     peer->zeromq->answering--;
@@ -143,20 +151,20 @@ struct zeromq_pending *zeromq_peer_pop_answer(struct zeromq_peer *peer)
   return answered;
 }
 
-bool zeromq_peer_hold(struct zeromq_peer *peer, zmq_msg_t *answer, bool delimiter)
+bool zeromq_peer_hold(struct zeromq_peer *peer, struct zeromq_answer *answer)
 {
-  size_t size = zmq_msg_size(answer);
   /* Behind the first come refusals, and what was left of a turn: no call runs while something is held. */
   size_t lent = peer->first_held == NULL ? 0 : atomic_load(&peer->lent_bytes);
-  if (lent + peer->held_bytes + size > peer->zeromq->config.send_buffer_max)
+  if (lent + peer->held_bytes + answer->size > peer->zeromq->config.send_buffer_max)
     return false;
-  struct zeromq_held *held = calloc(1, sizeof *held);
+  struct zeromq_held *held = malloc(sizeof *held);
   if (held == NULL)
     return false;
-  held->delimiter = delimiter;
-  held->size = size;
-  zmq_msg_init(&held->answer);
-  zmq_msg_move(&held->answer, answer);
+  held->next = NULL;
+  held->answer.size = answer->size;
+  held->answer.delimiter = answer->delimiter;
+  zmq_msg_init(&held->answer.message);
+  zmq_msg_move(&held->answer.message, &answer->message);
   if (peer->last_held == NULL) {
     peer->first_held = held;
     peer->zeromq->holding++;
@@ -165,7 +173,7 @@ bool zeromq_peer_hold(struct zeromq_peer *peer, zmq_msg_t *answer, bool delimite
     peer->last_held->next = held;
   }
   peer->last_held = held;
-  peer->held_bytes += size;
+  peer->held_bytes += answer->size;
   return true;
 }
 
@@ -201,12 +209,12 @@ void zeromq_peer_drop_first_held(struct zeromq_peer *peer)
 {
   struct zeromq_held *held = peer->first_held;
   peer->first_held = held->next;
-  peer->held_bytes -= held->size;
+  peer->held_bytes -= held->answer.size;
   if (peer->first_held == NULL) {
     peer->last_held = NULL;
     peer->zeromq->holding--;
   }
-  zmq_msg_close(&held->answer);
+  zmq_msg_close(&held->answer.message);
   free(held);
 }
 
@@ -216,18 +224,15 @@ void zeromq_peer_drop_held(struct zeromq_peer *peer)
     zeromq_peer_drop_first_held(peer);
 }
 
-static void free_pending(struct zeromq_pending *pending)
-{
-  zmq_msg_close(&pending->payload);
-  free(pending);
-}
-
 static void free_peer(struct zeromq_peer *peer)
 {
   while (peer->first != NULL)
-    free_pending(zeromq_peer_pop(peer));
-  while (peer->first_answer != NULL)
-    free_pending(zeromq_peer_pop_answer(peer));
+    zeromq_pending_give_back(peer->zeromq, zeromq_peer_pop(peer));
+  struct zeromq_pending *answered;
+  while ((answered = zeromq_peer_pop_answer(peer)) != NULL) {
+    zmq_msg_close(&answered->answer.message);
+    zeromq_pending_give_back_answered(peer->zeromq, answered);
+  }
   zeromq_peer_drop_held(peer);
   assert(atomic_load(&peer->lent_bytes) == 0); /* the context has ended */
   free(peer);

@@ -28,56 +28,53 @@ static void free_counted(void *data, void *hint)
   free(counted);
 }
 
-static bool is_counted(zmq_msg_t *answer)
+static bool may_lend(const struct zeromq_peer *peer, const struct zeromq_answer *answer)
 {
-  return zmq_msg_size(answer) > COUNTED_ABOVE;
+  size_t lent = answer->size > COUNTED_ABOVE ? atomic_load(&peer->lent_bytes) : 0;
+  return lent == 0 || lent + answer->size <= peer->zeromq->config.send_buffer_max / 2;
 }
 
-static bool may_lend(const struct zeromq_peer *peer, zmq_msg_t *answer)
-{
-  size_t lent = is_counted(answer) ? atomic_load(&peer->lent_bytes) : 0;
-  return lent == 0 || lent + zmq_msg_size(answer) <= peer->zeromq->config.send_buffer_max / 2;
-}
-
-static void lend(struct zeromq_peer *peer, zmq_msg_t *answer)
+static void lend(struct zeromq_peer *peer, struct zeromq_answer *answer)
 {
   struct counted *counted =
-      (struct counted *)((char *)zmq_msg_data(answer) - offsetof(struct counted, bytes));
+      (struct counted *)((char *)zmq_msg_data(&answer->message) - offsetof(struct counted, bytes));
   atomic_fetch_add(&peer->lent_bytes, counted->size);
   atomic_store(&counted->peer, peer);
 }
 
 /* 0, or the error number. Only the identity's frame can be refused: behind it, the pipe takes the whole
  * message. */
-static int send_envelope(struct zeromq *zeromq, struct zeromq_peer *peer, zmq_msg_t *answer, bool delimiter)
+static int send_envelope(struct zeromq_peer *peer, struct zeromq_answer *answer)
 {
+  void *socket = peer->zeromq->socket;
   if (!may_lend(peer, answer))
     return EAGAIN;
-  if (zmq_send(zeromq->socket, peer->identity, peer->identity_length, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
+  if (zmq_send(socket, peer->identity, peer->identity_length, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
     return errno;
-  if (delimiter && zmq_send(zeromq->socket, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
+  if (answer->delimiter && zmq_send(socket, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
     return errno;
-  if (is_counted(answer))
+  if (answer->size > COUNTED_ABOVE)
     lend(peer, answer);
-  return zmq_msg_send(answer, zeromq->socket, ZMQ_DONTWAIT) < 0 ? errno : 0;
+  return zmq_msg_send(&answer->message, socket, ZMQ_DONTWAIT) < 0 ? errno : 0;
 }
 
-void zeromq_deliver(struct zeromq_peer *peer, zmq_msg_t *answer, bool delimiter)
+void zeromq_deliver(struct zeromq_peer *peer, struct zeromq_answer *answer)
 {
   struct zeromq *zeromq = peer->zeromq;
   int failure = EAGAIN; /* behind one that is held, every answer is */
   if (zeromq->socket == NULL)
     failure = ENOTSOCK;
   else if (peer->first_held == NULL)
-    failure = send_envelope(zeromq, peer, answer, delimiter);
-  if (failure == EAGAIN && !zeromq_peer_hold(peer, answer, delimiter)) {
+    failure = send_envelope(peer, answer);
+  if (failure == EAGAIN && !zeromq_peer_hold(peer, answer)) {
     log_warn("a ZeroMQ client does not read: %zu bytes of answers dropped (send-buffer-max)",
-             peer->held_bytes + zmq_msg_size(answer));
+             peer->held_bytes + answer->size);
     zeromq_peer_drop_held(peer);
     if (peer->first != NULL && !peer->owned)
       crew_submit(zeromq->crew, &peer->source); /* it waited for what is dropped now */
   }
-  zmq_msg_close(answer);
+  if (failure != 0)
+    zmq_msg_close(&answer->message);
 }
 
 /* Sends what was held, as far as the pipe takes it; false where it is still full. */
@@ -85,7 +82,7 @@ static bool send_held(struct zeromq_peer *peer)
 {
   while (peer->first_held != NULL) {
     struct zeromq_held *held = peer->first_held;
-    int failure = send_envelope(peer->zeromq, peer, &held->answer, held->delimiter);
+    int failure = send_envelope(peer, &held->answer);
     if (failure == EAGAIN)
       return false;
     zeromq_peer_drop_first_held(peer);
@@ -125,37 +122,40 @@ bool zeromq_has_input(struct zeromq *zeromq, bool is_dry)
   return polls_in(zeromq);
 }
 
-static bool init_counted(zmq_msg_t *answer, size_t size)
+static bool init_counted(zmq_msg_t *message, size_t size)
 {
   struct counted *counted = malloc(sizeof *counted + size);
   if (counted == NULL)
     return false;
   atomic_init(&counted->peer, NULL);
   counted->size = size;
-  if (zmq_msg_init_data(answer, counted->bytes, size, free_counted, counted) == 0)
+  if (zmq_msg_init_data(message, counted->bytes, size, free_counted, counted) == 0)
     return true;
   free(counted);
   return false;
 }
 
-void zeromq_make_answer(zmq_msg_t *answer, const struct buffer *bytes)
+void zeromq_make_answer(struct zeromq_answer *answer, const struct buffer *bytes, bool delimiter)
 {
+  zmq_msg_t *message = &answer->message;
   size_t size = bytes->failed ? 0 : bytes->len;
   if (bytes->failed)
     log_error("no memory for an answer: an empty one is sent");
-  bool made = size > COUNTED_ABOVE ? init_counted(answer, size) : zmq_msg_init_size(answer, size) == 0;
+  bool made = size > COUNTED_ABOVE ? init_counted(message, size) : zmq_msg_init_size(message, size) == 0;
   if (!made)
-    zmq_msg_init(answer);
+    zmq_msg_init(message);
   else if (size > 0)
-    memcpy(zmq_msg_data(answer), bytes->data, size);
+    memcpy(zmq_msg_data(message), bytes->data, size);
+  answer->size = made ? size : 0;
+  answer->delimiter = delimiter;
 }
 
 void zeromq_send_answers(struct zeromq_peer *peer)
 {
   struct zeromq_pending *answered;
   while ((answered = zeromq_peer_pop_answer(peer)) != NULL) {
-    zeromq_deliver(peer, &answered->payload, answered->delimiter);
-    zeromq_pending_give_back(peer->zeromq, answered);
+    zeromq_deliver(peer, &answered->answer);
+    zeromq_pending_give_back_answered(peer->zeromq, answered);
   }
 }
 

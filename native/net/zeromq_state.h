@@ -22,8 +22,14 @@ enum {
 
 enum zeromq_fault { ZEROMQ_FINE, ZEROMQ_EMPTY, ZEROMQ_MULTI_PART, ZEROMQ_TOO_LONG };
 
-/* A request that waits, or runs: then its payload is read by the thread that owns the peer, without the lock.
- * Once it is answered, the payload is the answer until that is sent. */
+struct zeromq_answer {
+  zmq_msg_t message; /* which its taker closes, or passes on */
+  size_t size;
+  bool delimiter; /* an empty frame stands before it */
+};
+
+/* A request that waits, or runs: then its payload is read, and its answer made, by the thread that owns the
+ * peer, without the lock. Once it is answered, it has no payload any more. */
 struct zeromq_pending {
   struct zeromq_pending *next;
   zmq_msg_t payload;
@@ -31,14 +37,13 @@ struct zeromq_pending {
   enum zeromq_fault fault;
   bool delimiter;   /* an empty frame stood before the payload */
   int64_t since_ms; /* crew_message.since_ms */
+  struct zeromq_answer answer;
 };
 
 /* An answer whose pipe was full. */
 struct zeromq_held {
   struct zeromq_held *next;
-  zmq_msg_t answer;
-  size_t size; /* of the answer, which is empty once it has been sent */
-  bool delimiter;
+  struct zeromq_answer answer;
 };
 
 /* An identity that has something waiting, running, held or lent. Its memory stays a source for ever
@@ -92,10 +97,10 @@ void zeromq_peer_turn(struct crew_source *source, struct crew_member *member);
 /* --- zeromq_send.c --- */
 
 /* Every answer is made here: one above COUNTED_ABOVE can tell when libzmq is through with it. */
-void zeromq_make_answer(zmq_msg_t *answer, const struct buffer *bytes);
+void zeromq_make_answer(struct zeromq_answer *answer, const struct buffer *bytes, bool delimiter);
 /* Sends, or holds what the pipe has no room for or libzmq would hold too much with; a client that is gone
  * gets nothing. Takes the answer. */
-void zeromq_deliver(struct zeromq_peer *peer, zmq_msg_t *answer, bool delimiter);
+void zeromq_deliver(struct zeromq_peer *peer, struct zeromq_answer *answer);
 /* Delivers what zeromq_peer_push_answer kept, of one or of all. */
 void zeromq_send_answers(struct zeromq_peer *peer);
 void zeromq_send_all_answers(struct zeromq *zeromq);
@@ -116,18 +121,21 @@ struct zeromq_peer *zeromq_peer_get(struct zeromq *zeromq, const void *identity,
 void zeromq_peer_release(struct zeromq_peer *peer);
 /* A pending request from the free list or the heap, its payload initialised; NULL: no memory. */
 struct zeromq_pending *zeromq_pending_take(struct zeromq *zeromq);
+/* Closes its payload. */
 void zeromq_pending_give_back(struct zeromq *zeromq, struct zeromq_pending *pending);
+/* One whose answer was kept and is taken. */
+void zeromq_pending_give_back_answered(struct zeromq *zeromq, struct zeromq_pending *pending);
 void zeromq_peer_push(struct zeromq_peer *peer, struct zeromq_pending *pending);
 /* Removes the first; it is the caller's. */
 struct zeromq_pending *zeromq_peer_pop(struct zeromq_peer *peer);
-/* Keeps the answer to a request that was taken off the queue, until the turn sends all it has made. Takes
- * both. */
-void zeromq_peer_push_answer(struct zeromq_peer *peer, struct zeromq_pending *pending, zmq_msg_t *answer);
+/* Keeps the answer to a request that was taken off the queue, until the turn sends all it has made; closes
+ * the payload. Takes it. */
+void zeromq_peer_push_answer(struct zeromq_peer *peer, struct zeromq_pending *pending);
 /* The first of them, which is the caller's; NULL: none. */
 struct zeromq_pending *zeromq_peer_pop_answer(struct zeromq_peer *peer);
 /* Moves an answer behind those that are held. False: no memory, or above send_buffer_max with what is held
  * and lent (the first of them by itself); the answer is still the caller's. */
-bool zeromq_peer_hold(struct zeromq_peer *peer, zmq_msg_t *answer, bool delimiter);
+bool zeromq_peer_hold(struct zeromq_peer *peer, struct zeromq_answer *answer);
 void zeromq_peer_drop_first_held(struct zeromq_peer *peer);
 /* The queue of peers whose held answers are to be tried again. */
 void zeromq_full_push(struct zeromq_peer *peer);
