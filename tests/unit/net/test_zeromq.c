@@ -71,7 +71,13 @@ static int open_fixture(void **state)
   return open_with_limits(state, MESSAGE_MAX, SEND_BUFFER_MAX);
 }
 
-static int open_large_fixture(void **state)
+/* For what a client does not read. */
+static int open_narrow_fixture(void **state)
+{
+  return open_with_limits(state, LARGE_MAX, SEND_BUFFER_MAX);
+}
+
+static int open_wide_fixture(void **state)
 {
   return open_with_limits(state, LARGE_MAX, LARGE_MAX);
 }
@@ -370,7 +376,7 @@ static void serve_another(struct deaf *deaf)
  * are served. While the buffers still fill, what is held may be taken: then there is more to send. */
 static void fill_until_held(struct deaf *deaf)
 {
-  enum { BATCH = 4 }; /* twice that may wait for one client, by their bytes */
+  enum { BATCH = 12 }; /* twice that may wait, and what they get may be held */
   struct backlog backlog;
   do {
     do {
@@ -439,11 +445,11 @@ static void lower_the_mark(struct fixture *f, void *client, int mark)
  * the last look at the events. */
 static void held_answers_seldom_need_a_tick(void **state)
 {
-  enum { ROUNDS = 200, BURST = 8 * PENDING_MAX };
+  enum { ROUNDS = 100, BURST = 8 * PENDING_MAX };
   struct fixture *f = *state;
   atomic_store(&f->tick_is_rare, true);
   void *client = connect_client(f, ZMQ_DEALER);
-  lower_the_mark(f, client, PENDING_MAX);
+  lower_the_mark(f, client, 2 * PENDING_MAX);
   char answer[MESSAGE_MAX];
   for (int round = 0; round < ROUNDS; round++) {
     for (int i = 0; i < BURST; i++)
@@ -542,7 +548,8 @@ static void a_port_in_use_is_an_error_that_names_it(void **state)
 
 int main(void)
 {
-#define CASE(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
+#define CASE_WITH(open, test) cmocka_unit_test_setup_teardown(test, open, close_fixture)
+#define CASE(test)            CASE_WITH(open_fixture, test)
   const struct CMUnitTest tests[] = {
       CASE(answers_in_the_envelope_that_came),
       CASE(every_request_of_a_req_client_is_answered),
@@ -550,10 +557,9 @@ int main(void)
       CASE(keeps_the_order_of_each_client),
       CASE(a_blocked_call_delays_its_own_client_only),
       CASE(too_many_waiting_requests_are_refused),
-      CASE(small_answers_are_held_by_their_number),
-      cmocka_unit_test_setup_teardown(large_answers_are_held_by_their_bytes, open_large_fixture,
-                                      close_fixture),
-      CASE(a_client_goes_on_whose_held_answers_were_dropped),
+      CASE_WITH(open_narrow_fixture, small_answers_are_held_by_their_number),
+      CASE_WITH(open_wide_fixture, large_answers_are_held_by_their_bytes),
+      CASE_WITH(open_narrow_fixture, a_client_goes_on_whose_held_answers_were_dropped),
       CASE(held_answers_seldom_need_a_tick),
       CASE(a_late_turn_may_meet_a_peer_that_is_used_again),
       CASE(answers_do_not_wait_for_a_slow_call_behind_them),
