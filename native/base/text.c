@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include "base/text_wide.h"
+
 #include <endian.h>
 
 static char lower_ascii(char c)
@@ -127,10 +129,17 @@ static size_t ascii_length(const unsigned char *p, size_t length)
   return i;
 }
 
+bool text_is_ascii(struct text t)
+{
+  return ascii_length((const unsigned char *)t.data, t.len) == t.len;
+}
+
 size_t text_valid_utf8(struct text t)
 {
   const unsigned char *p = (const unsigned char *)t.data;
-  size_t i = 0;
+  size_t i = ascii_length(p, t.len);
+  if (i < t.len)
+    i += text_valid_utf8_wide(text_slice(t, i, t.len));
   while (i < t.len) {
     size_t step = p[i] < 0x80 ? ascii_length(p + i, t.len - i) : utf8_sequence(p + i, t.len - i);
     if (step == 0)
@@ -179,9 +188,11 @@ static const unsigned char *read_character(const unsigned char *p, uint16_t **ou
 
 size_t text_to_utf16(struct text t, uint16_t *out)
 {
-  const unsigned char *p = (const unsigned char *)t.data;
-  const unsigned char *end = p + t.len;
   uint16_t *begin = out;
+  uint16_t *behind = out; /* its address is given away, so that it lives in memory */
+  const unsigned char *end = (const unsigned char *)t.data + t.len;
+  const unsigned char *p = (const unsigned char *)t.data + text_to_utf16_wide(t, &behind);
+  out = behind;
   while (p < end) {
     if (end - p >= RUN && is_ascii_run(p)) {
       for (int i = 0; i < RUN; i++)
@@ -224,7 +235,9 @@ size_t text_wtf8_length(const uint16_t *units, size_t count)
 size_t text_from_utf16(const uint16_t *units, size_t count, char *out)
 {
   char *begin = out;
-  for (size_t i = 0; i < count; i++) {
+  char *behind = out;
+  size_t i = text_from_utf16_wide(units, count, &behind);
+  for (out = behind; i < count; i++) {
     uint32_t c = units[i];
     if (c < 0x80) {
       *out++ = (char)c;

@@ -69,6 +69,7 @@ size_t text_find_last(struct text t, char c);
 /* A 64-bit hash with no secret in it: for tables whose size is bounded. */
 uint64_t text_hash(struct text t);
 
+bool text_is_ascii(struct text t);
 /* The length of the longest prefix of t that is strict UTF-8 (RFC 3629: no surrogates, no overlong forms). */
 size_t text_valid_utf8(struct text t);
 
