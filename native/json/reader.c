@@ -361,6 +361,11 @@ size_t json_plain_string_at(struct text t)
   const char *end = t.data + t.len;
   if (t.len == 0 || *t.data != '"')
     return 0;
-  const char *behind = scan_string(t.data + 1, end, true, true);
-  return behind < end && *behind == '"' ? (size_t)(behind - t.data) + 1 : 0;
+  const char *high = scan_string(t.data + 1, end, true, true);
+  const char *behind =
+      high < end && (unsigned char)*high >= 0x80 ? scan_string(high, end, true, false) : high;
+  if (behind == end || *behind != '"')
+    return 0;
+  struct text rest = {high, (size_t)(behind - high)};
+  return text_valid_utf8(rest) == rest.len ? (size_t)(behind - t.data) + 1 : 0;
 }

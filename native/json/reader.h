@@ -168,8 +168,8 @@ size_t json_count(struct json_value object_or_array);
 struct text json_read_string(struct json_value string, struct arena *arena);
 struct text json_unescape(struct text raw, struct arena *arena);
 
-/* Bytes of the string, quotes included, that a text of any kind begins with, where it is of ASCII characters
- * alone, none of them escaped; else 0. */
+/* Bytes of the string, quotes included, that a text of any kind begins with, where it is valid and nothing in
+ * it is escaped; else 0. */
 size_t json_plain_string_at(struct text t);
 
 #endif

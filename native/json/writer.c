@@ -1,7 +1,7 @@
 #include "json/writer.h"
 
 #include "json/number.h"
-#include "json/scan.h"
+#include "json/vector.h"
 
 enum { ESCAPE_MAX = 6, NAME_MAX_LENGTH = 128 };
 
@@ -13,8 +13,21 @@ static bool is_special(char c)
   return (unsigned char)c < 0x20 || c == '"' || c == '\\' || c == surrogate_lead;
 }
 
+/* Of those of the surrogates' lead only what the byte behind it makes one: it has the bit 0x20. */
+static vector mark_special(const char *p)
+{
+  vector bytes = vector_load(p);
+  return vector_find_upto(bytes, 0x1F) | vector_find_equal(bytes, '"') | vector_find_equal(bytes, '\\') |
+         (vector_find_equal(bytes, surrogate_lead) & vector_load(p + 1) << 2);
+}
+
 static const char *find_special(const char *p, const char *end)
 {
+  for (; end - p > VECTOR_SIZE; p += VECTOR_SIZE) {
+    uint64_t marks = vector_marks(mark_special(p));
+    if (marks != 0)
+      return p + __builtin_ctzll(marks);
+  }
   for (; end - p >= 8; p += 8) {
     uint64_t word = scan_load(p);
     uint64_t marks = scan_mark_equal(word, '"') | scan_mark_equal(word, '\\') | scan_mark_control(word) |

@@ -205,6 +205,37 @@ static void borrows_strings_without_escapes(void **state)
   assert_non_null(json_unescape(TEXT(""), &arena).data);
 }
 
+static void finds_a_plain_string(void **state)
+{
+  (void)state;
+  static const struct {
+    struct text text;
+    size_t length;
+  } cases[] = {
+      {TEXT("\"\""), 2},
+      {TEXT("\"plain\", \xFF"), 7},
+      {TEXT("\"\xC3\xA9\xF0\x9F\x98\x80 and more than sixteen bytes\"x"), 36},
+      {TEXT(""), 0},
+      {TEXT("x\"\""), 0},
+      {TEXT("\""), 0},
+      {TEXT("\"open"), 0},
+      {TEXT("\"\xC3\xA9"), 0},
+      {TEXT("\"a\\n\""), 0},
+      {TEXT("\"\xC3\xA9\\n\""), 0},
+      {TEXT("\"a\n\""), 0},
+      {TEXT("\"\xC3\xA9\n\""), 0},
+      {TEXT("\"\xC3\""), 0},
+      {TEXT("\"\xED\xA0\x80\""), 0},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    char *copy = unit_exact_copy(cases[i].text.data, cases[i].text.len);
+    size_t length = json_plain_string_at((struct text){copy, cases[i].text.len});
+    test_free(copy);
+    if (length != cases[i].length)
+      fail_msg("case %zu: %zu bytes, not %zu", i, length, cases[i].length);
+  }
+}
+
 static void compares_keys_unescaped(void **state)
 {
   (void)state;
@@ -254,6 +285,7 @@ int main(void)
       cmocka_unit_test_teardown(skips_containers_at_every_place, free_current),
       cmocka_unit_test_teardown(unescapes_strings, free_current),
       cmocka_unit_test_teardown(borrows_strings_without_escapes, free_current),
+      cmocka_unit_test(finds_a_plain_string),
       cmocka_unit_test(compares_keys_unescaped),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

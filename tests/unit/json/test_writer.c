@@ -33,6 +33,40 @@ static void escapes_what_must_be(void **state)
   }
 }
 
+/* Wherever it stands in a text that is looked at many bytes at a time. */
+static void escapes_in_every_place(void **state)
+{
+  (void)state;
+  enum { LENGTH = 72 };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct text odd = cases[i].text;
+    struct text escaped = text_slice(cases[i].json, 1, cases[i].json.len - 1);
+    for (size_t at = 0; at + odd.len <= LENGTH; at++) {
+      struct buffer text;
+      struct buffer wanted;
+      struct buffer out;
+      buffer_init(&text);
+      buffer_init(&wanted);
+      buffer_init(&out);
+      for (size_t before = 0; before < at; before++) {
+        buffer_append_char(&text, 'x');
+        buffer_append_char(&wanted, 'x');
+      }
+      buffer_append_text(&text, odd);
+      buffer_append_text(&wanted, escaped);
+      for (size_t behind = at + odd.len; behind < LENGTH; behind++) {
+        buffer_append_char(&text, 'y');
+        buffer_append_char(&wanted, 'y');
+      }
+      json_write_escaped(&out, buffer_text(&text));
+      assert_true(text_equal(buffer_text(&out), buffer_text(&wanted)));
+      buffer_fini(&text);
+      buffer_fini(&wanted);
+      buffer_fini(&out);
+    }
+  }
+}
+
 static void writes_pieces_without_quotes(void **state)
 {
   (void)state;
@@ -75,7 +109,8 @@ static void writes_what_the_reader_reads_back(void **state)
 static void survives_a_cut_character(void **state)
 {
   (void)state;
-  static const struct text cut[] = {TEXT("\xED"), TEXT("\xED\xA0"), TEXT("abcdefg\xED\xA0")};
+  static const struct text cut[] = {TEXT("\xED"), TEXT("\xED\xA0"), TEXT("abcdefg\xED\xA0"),
+                                    TEXT("0123456789abcdef\xED"), TEXT("0123456789abcde\xED\xA0")};
   for (size_t i = 0; i < COUNT_OF(cut); i++) {
     char *copy = unit_exact_copy(cut[i].data, cut[i].len);
     struct buffer out;
@@ -102,11 +137,9 @@ static void writes_integers(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(escapes_what_must_be),
-      cmocka_unit_test(writes_pieces_without_quotes),
-      cmocka_unit_test(writes_what_the_reader_reads_back),
-      cmocka_unit_test(survives_a_cut_character),
-      cmocka_unit_test(writes_integers),
+      cmocka_unit_test(escapes_what_must_be),         cmocka_unit_test(escapes_in_every_place),
+      cmocka_unit_test(writes_pieces_without_quotes), cmocka_unit_test(writes_what_the_reader_reads_back),
+      cmocka_unit_test(survives_a_cut_character),     cmocka_unit_test(writes_integers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
