@@ -2,12 +2,29 @@
 
 #include <limits.h>
 
-enum { ELLIPSIS = 3, UNIT_BYTES_MAX = 3, SMALL = 4096 };
+enum { ELLIPSIS = 3, UNIT_BYTES_MAX = 3, SMALL = 4096, LONG_ASCII = 128 };
+
+/* NewString looks at each unit twice, one at a time; Java copies bytes that are characters as a whole. */
+static jstring string_of_ascii(struct jvm_thread *thread, struct text t)
+{
+  JNIEnv *env = thread->env;
+  jbyteArray bytes = (*env)->NewByteArray(env, (jsize)t.len);
+  if (bytes == NULL)
+    return NULL;
+  (*env)->SetByteArrayRegion(env, bytes, 0, (jsize)t.len, (const jbyte *)t.data);
+  const jvalue arguments[] = {{.l = bytes}, {.i = 0}, {.i = 0}, {.i = (jsize)t.len}};
+  jstring string = (*env)->NewObjectA(env, thread->jvm->known.class_string,
+                                      thread->jvm->known.method_string_of_bytes, arguments);
+  (*env)->DeleteLocalRef(env, bytes);
+  return string;
+}
 
 jstring jvm_string_new(struct jvm_thread *thread, struct text t)
 {
-  /* Of a small text the room that it can need at most is cheaper than to count what it needs. */
-  size_t room = t.len <= SMALL ? t.len : text_utf16_length(t);
+  if (t.len >= LONG_ASCII && t.len <= INT_MAX && text_is_ascii(t))
+    return string_of_ascii(thread, t);
+  /* The room that it can need at most is cheaper than to count what it needs. */
+  size_t room = t.len <= INT_MAX ? t.len : text_utf16_length(t);
   uint16_t *units = room > INT_MAX ? NULL : jvm_thread_units(thread, room);
   if (units == NULL)
     return NULL;
@@ -49,18 +66,10 @@ struct text jvm_string_get_cut(struct jvm_thread *thread, jstring string, struct
   return jvm_text_of_units(units, max + ELLIPSIS, arena);
 }
 
-static bool is_ascii(struct text t)
-{
-  unsigned char bits = 0;
-  for (size_t i = 0; i < t.len; i++)
-    bits |= (unsigned char)t.data[i];
-  return bits < 0x80;
-}
-
 struct text jvm_text_of_modified(struct jvm_thread *thread, const char *modified, struct arena *arena)
 {
   struct text t = text_of(modified);
-  if (is_ascii(t))
+  if (text_is_ascii(t))
     return arena_text(arena, t);
   size_t count = text_utf16_length(t);
   uint16_t *units = jvm_thread_units(thread, count);

@@ -57,6 +57,7 @@
   X(runtime_add_shutdown_hook, runtime, "addShutdownHook", "(Ljava/lang/Thread;)V")                          \
   X(runtime_exit, runtime, "exit", "(I)V")                                                                   \
   X(runtime_halt, runtime, "halt", "(I)V")                                                                   \
+  X(string_of_bytes, string, "<init>", "([BIII)V") /* the upper byte of all characters, from, count */       \
   X(thread_start, thread, "start", "()V")                                                                    \
   X(throwable_get_cause, throwable, "getCause", "()Ljava/lang/Throwable;")                                   \
   X(throwable_get_message, throwable, "getMessage", "()Ljava/lang/String;")

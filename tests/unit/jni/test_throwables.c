@@ -216,6 +216,31 @@ static void strings_come_back_as_they_went(void **state)
   arena_fini(&arena);
 }
 
+/* Of many lengths, ASCII alone and with another character at their ends. */
+static void long_strings_come_back_as_they_went(void **state)
+{
+  (void)state;
+  static const struct text ends[] = {{"", 0}, {"\xC3\xA9", 2}, {"\xF0\x9F\x98\x80", 4}, {"\xED\xA0\x80", 3}};
+  enum { LENGTH_MAX = 6000, SHORT_MAX = 300 };
+  char bytes[LENGTH_MAX + 4];
+  struct arena arena;
+  arena_init(&arena);
+  for (size_t length = 1; length <= LENGTH_MAX; length += length < SHORT_MAX ? 1 : SHORT_MAX * 19) {
+    for (size_t i = 0; i < COUNT_OF(ends); i++) {
+      for (size_t k = 0; k < length; k++)
+        bytes[k] = (char)(k % 128);
+      memcpy(bytes + length, ends[i].data, ends[i].len);
+      struct text text = {bytes, length + ends[i].len};
+      jstring string = jvm_string_new(the_thread, text);
+      assert_false(throwable_take(the_thread, NULL));
+      assert_true(text_equal(jvm_string_get(the_thread, string, &arena), text));
+      (*the_thread->env)->DeleteLocalRef(the_thread->env, string);
+      arena_reset(&arena);
+    }
+  }
+  arena_fini(&arena);
+}
+
 static void classes_have_the_names_that_java_gives(void **state)
 {
   (void)state;
@@ -248,6 +273,7 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(frames_are_limited),
       cmocka_unit_test(an_error_gets_one_line),
       cmocka_unit_test(strings_come_back_as_they_went),
+      cmocka_unit_test(long_strings_come_back_as_they_went),
       cmocka_unit_test(classes_have_the_names_that_java_gives),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
