@@ -1,9 +1,8 @@
 #include "jni/internal/arguments.h"
 
-#include "jni/internal/strings.h"
 #include "jni/internal/throwables.h"
 
-enum { REFERENCES = 10, CHUNK = 512, ACC_PUBLIC = 0x0001, ACC_ABSTRACT = 0x0400 };
+enum { REFERENCES = 12, ACC_PUBLIC = 0x0001, ACC_ABSTRACT = 0x0400 };
 
 /* The public constructor without arguments: what the guard was asked about. NULL: the outcome tells why. */
 static jmethodID find_constructor(struct conversion *conversion, jclass made, struct text name,
@@ -52,155 +51,6 @@ static jobject make_empty(struct conversion *conversion, struct jvm_class *class
   return failed ? NULL : object;
 }
 
-/* Elements that are added by one call (jni/java: Filling). */
-struct chunk {
-  size_t capacity;
-  size_t count;
-  jbyte *letters;
-  jlong *bits;
-  jbyteArray java_letters;
-  jlongArray java_bits;
-  jobjectArray objects; /* NULL: there have been none yet */
-};
-
-static bool begin_chunk(struct conversion *conversion, size_t count, struct chunk *chunk)
-{
-  JNIEnv *env = conversion->thread->env;
-  struct arena *arena = conversion->request->arena;
-  size_t capacity = count < CHUNK ? count : CHUNK;
-  *chunk = (struct chunk){.capacity = capacity};
-  chunk->letters = arena_alloc(arena, capacity * sizeof *chunk->letters);
-  chunk->bits = arena_alloc(arena, capacity * sizeof *chunk->bits);
-  if (chunk->letters == NULL || chunk->bits == NULL)
-    return argument_fail_memory(conversion);
-  chunk->java_letters = (*env)->NewByteArray(env, (jsize)capacity);
-  if (chunk->java_letters != NULL)
-    chunk->java_bits = (*env)->NewLongArray(env, (jsize)capacity);
-  return !argument_take(conversion);
-}
-
-static bool put_object(struct conversion *conversion, struct chunk *chunk, jobject object)
-{
-  JNIEnv *env = conversion->thread->env;
-  if (chunk->objects == NULL)
-    chunk->objects = (*env)->NewObjectArray(env, (jsize)chunk->capacity,
-                                            conversion->thread->jvm->known.class_object, NULL);
-  if (chunk->objects != NULL)
-    (*env)->SetObjectArrayElement(env, chunk->objects, (jsize)chunk->count, object);
-  (*env)->DeleteLocalRef(env, object);
-  return !argument_take(conversion);
-}
-
-static jlong bits_of(char letter, const jvalue *scalar)
-{
-  switch (letter) {
-  case 'Z':
-    return scalar->z;
-  case 'B':
-    return scalar->b;
-  case 'C':
-    return scalar->c;
-  case 'S':
-    return scalar->s;
-  case 'I':
-  case 'F': /* as bits */
-    return scalar->i;
-  default:
-    return scalar->j;
-  }
-}
-
-static bool put_element(struct conversion *conversion, struct chunk *chunk, const struct op_value *value)
-{
-  char letter;
-  jvalue scalar;
-  jobject object = NULL;
-  if (!argument_read_element(conversion, value, &letter, &scalar, &object))
-    return false;
-  if (letter == 0 && !put_object(conversion, chunk, object))
-    return false;
-  if (letter != 0)
-    chunk->bits[chunk->count] = bits_of(letter, &scalar);
-  chunk->letters[chunk->count++] = letter;
-  return true;
-}
-
-static bool add_chunk(struct conversion *conversion, struct chunk *chunk, jobject collection)
-{
-  JNIEnv *env = conversion->thread->env;
-  const struct jvm *jvm = conversion->thread->jvm;
-  jsize count = (jsize)chunk->count;
-  chunk->count = 0;
-  (*env)->SetByteArrayRegion(env, chunk->java_letters, 0, count, chunk->letters);
-  (*env)->SetLongArrayRegion(env, chunk->java_bits, 0, count, chunk->bits);
-  (*env)->CallStaticVoidMethod(env, jvm->filling_class, jvm->filling_add, collection, count,
-                               chunk->java_letters, chunk->java_bits, chunk->objects);
-  return !argument_take(conversion);
-}
-
-static bool add_elements(struct conversion *conversion, const struct op_value *value, struct chunk *chunk,
-                         jobject collection)
-{
-  struct argument_path path = {.outer = conversion->path};
-  conversion->path = &path;
-  for (; path.index < value->list.count; path.index++) {
-    if (!put_element(conversion, chunk, &value->list.items[path.index]) ||
-        (chunk->count == chunk->capacity && !add_chunk(conversion, chunk, collection)))
-      return false;
-  }
-  conversion->path = path.outer;
-  return chunk->count == 0 || add_chunk(conversion, chunk, collection);
-}
-
-static bool add_all(struct conversion *conversion, const struct op_value *value, jobject collection)
-{
-  JNIEnv *env = conversion->thread->env;
-  struct chunk chunk;
-  if (value->list.count == 0)
-    return true;
-  if (!begin_chunk(conversion, value->list.count, &chunk) ||
-      !add_elements(conversion, value, &chunk, collection))
-    return false;
-  (*env)->DeleteLocalRef(env, chunk.java_letters);
-  (*env)->DeleteLocalRef(env, chunk.java_bits);
-  (*env)->DeleteLocalRef(env, chunk.objects);
-  return true;
-}
-
-static bool put_entry(struct conversion *conversion, const struct op_entry *entry,
-                      struct jvm_class *object_class, jobject map)
-{
-  JNIEnv *env = conversion->thread->env;
-  jobject element = NULL;
-  if (!argument_make_element(conversion, object_class, &entry->value, &element))
-    return false;
-  jobject key = jvm_string_new(conversion->thread, entry->key);
-  if (key == NULL)
-    return argument_take(conversion) ? false : argument_fail_memory(conversion);
-  jobject old =
-      (*env)->CallObjectMethod(env, map, conversion->thread->jvm->known.method_map_put, key, element);
-  bool failed = argument_take(conversion);
-  (*env)->DeleteLocalRef(env, old);
-  (*env)->DeleteLocalRef(env, key);
-  (*env)->DeleteLocalRef(env, element);
-  return !failed;
-}
-
-static bool put_all(struct conversion *conversion, const struct op_value *value, jobject map)
-{
-  struct jvm_class *object_class =
-      jvm_class_of(conversion->thread, conversion->thread->jvm->known.class_object);
-  if (object_class == NULL)
-    return argument_fail_memory(conversion);
-  struct argument_path path = {.outer = conversion->path};
-  conversion->path = &path;
-  for (; path.index < value->map.count; path.index++)
-    if (!put_entry(conversion, &value->map.entries[path.index], object_class, map))
-      return false;
-  conversion->path = path.outer;
-  return true;
-}
-
 bool argument_make_collection(struct conversion *conversion, struct jvm_class *class,
                               const struct op_value *value, jobject *out)
 {
@@ -220,7 +70,8 @@ bool argument_make_collection(struct conversion *conversion, struct jvm_class *c
   jobject made = make_empty(conversion, class, value);
   if (made == NULL)
     return false;
-  if (is_list ? !add_all(conversion, value, made) : !put_all(conversion, value, made))
+  if (is_list ? !argument_fill_collection(conversion, value, made)
+              : !argument_fill_map(conversion, value, made))
     return false;
   *out = made;
   return true;

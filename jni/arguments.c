@@ -189,6 +189,15 @@ bool argument_make(struct conversion *conversion, struct jvm_class *class, const
   return argument_make_from_text(conversion, class, value, out);
 }
 
+static char letter_of(const struct op_type *type)
+{
+  if (type->dimensions > 0)
+    return 0;
+  if (type->base != 'L')
+    return type->base;
+  return text_equal(type->name, TEXT("java.lang.String")) ? ARGUMENT_TEXT : java_wrapper_letter(type->name);
+}
+
 /* Reads the type that an element declares, unless the one before it declared the same. */
 static bool read_declared(struct conversion *conversion, const struct op_value *value)
 {
@@ -197,10 +206,9 @@ static bool read_declared(struct conversion *conversion, const struct op_value *
   struct op_type type;
   if (!argument_parse_type(conversion, value->type, &type))
     return false;
-  char letter = type.dimensions > 0 ? 0 : type.base == 'L' ? java_wrapper_letter(type.name) : type.base;
   conversion->declared.written = value->type;
   conversion->declared.type = type;
-  conversion->declared.letter = letter;
+  conversion->declared.letter = letter_of(&type);
   conversion->declared.class = NULL;
   return true;
 }
@@ -239,32 +247,45 @@ bool argument_make_element(struct conversion *conversion, struct jvm_class *clas
   return check_instance(conversion, value, *out, class);
 }
 
+/* What an element becomes that is neither null nor a ref. */
+static char letter_for(char declared, const struct op_value *value)
+{
+  return declared != ARGUMENT_TEXT || value->kind == OP_TEXT ? declared : 0;
+}
+
 static bool find_letter(struct conversion *conversion, const struct op_value *value, char *letter)
 {
-  bool is_absent = value->kind == OP_NULL || value->kind == OP_REF;
   *letter = 0;
   if (value->type.data == NULL) {
-    *letter = scalar_infer(value);
+    *letter = value->kind == OP_TEXT ? ARGUMENT_TEXT : scalar_infer(value);
     return true;
   }
   if (!read_declared(conversion, value))
     return false;
+  bool is_absent = value->kind == OP_NULL || value->kind == OP_REF;
   if (is_primitive(&conversion->declared.type) || !is_absent)
-    *letter = conversion->declared.letter;
+    *letter = letter_for(conversion->declared.letter, value);
   return true;
 }
 
-bool argument_read_element(struct conversion *conversion, const struct op_value *value, char *letter,
-                           jvalue *scalar, jobject *out)
+bool argument_read_element(struct conversion *conversion, const struct op_value *value, size_t text_max,
+                           struct argument_element *out)
 {
-  if (!find_letter(conversion, value, letter))
+  out->object = NULL;
+  if (!find_letter(conversion, value, &out->letter))
     return false;
-  if (*letter != 0)
-    return read_scalar(conversion, value, *letter, scalar);
+  if (out->letter == ARGUMENT_TEXT && value->text.len > text_max)
+    out->letter = 0;
+  if (out->letter == ARGUMENT_TEXT) {
+    out->text = value->text;
+    return true;
+  }
+  if (out->letter != 0)
+    return read_scalar(conversion, value, out->letter, &out->scalar);
   struct jvm_class *object_class =
       jvm_class_of(conversion->thread, conversion->thread->jvm->known.class_object);
   return object_class == NULL ? argument_fail_memory(conversion)
-                              : argument_make_element(conversion, object_class, value, out);
+                              : argument_make_element(conversion, object_class, value, &out->object);
 }
 
 static bool convert_to_primitive(struct conversion *conversion, const struct argument_plan *plan,

@@ -37,8 +37,12 @@ static bool bind_thread_class(JNIEnv *env, struct jvm *jvm)
 static bool bind_helpers(JNIEnv *env, struct jvm *jvm)
 {
   jvm->filling_add = (*env)->GetStaticMethodID(env, jvm->filling_class, "add",
-                                               "(Ljava/util/Collection;I[B[J[Ljava/lang/Object;)V");
+                                               "(Ljava/util/Collection;I[B[J[C[Ljava/lang/Object;)V");
   if (jvm->filling_add == NULL)
+    return false;
+  jvm->filling_put = (*env)->GetStaticMethodID(env, jvm->filling_class, "put",
+                                               "(Ljava/util/Map;I[J[B[J[C[Ljava/lang/Object;)V");
+  if (jvm->filling_put == NULL)
     return false;
   jvm->traces_tell =
       (*env)->GetStaticMethodID(env, jvm->traces_class, "tell", "(Ljava/lang/Throwable;I)Ljava/lang/String;");

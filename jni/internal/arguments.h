@@ -45,7 +45,8 @@ struct conversion {
   struct {
     struct text written; /* data NULL: none yet */
     struct op_type type;
-    char letter;             /* of the primitive that the type is, or is the wrapper of; else 0 */
+    char letter;             /* of the primitive that the type is, or is the wrapper of; of String
+                                ARGUMENT_TEXT; else 0 */
     struct jvm_class *class; /* one that the guard need not be asked about; NULL: not known yet, or none */
   } declared;                /* by the last element that was read */
 };
@@ -85,18 +86,29 @@ bool argument_make(struct conversion *conversion, struct jvm_class *class, const
 /* A value inside another: its own declared type counts, and what it gives must be of the class. */
 bool argument_make_element(struct conversion *conversion, struct jvm_class *class,
                            const struct op_value *value, jobject *out);
-/*
- * The same for a place that takes any object, where boxing is the caller's: letter is the primitive whose
- * wrapper the value becomes, which scalar then is; 0: it becomes *out.
- */
-bool argument_read_element(struct conversion *conversion, const struct op_value *value, char *letter,
-                           jvalue *scalar, jobject *out);
+
+enum { ARGUMENT_TEXT = 'T' };
+
+/* An element of what takes any object, where making objects of primitives and of texts of at most text_max
+ * bytes is left to the caller. */
+struct argument_element {
+  char letter;      /* a primitive's, whose wrapper it becomes; ARGUMENT_TEXT: a String; 0: object */
+  jvalue scalar;    /* of a primitive */
+  struct text text; /* of a String */
+  jobject object;   /* local; NULL for a null */
+};
+bool argument_read_element(struct conversion *conversion, const struct op_value *value, size_t text_max,
+                           struct argument_element *out);
 
 /* The parts of argument_make, a file each. */
 bool argument_make_array(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
                          jobject *out);
 bool argument_make_collection(struct conversion *conversion, struct jvm_class *class,
                               const struct op_value *value, jobject *out);
+/* Adds a list's elements to a collection, puts a map's entries into a map. */
+bool argument_fill_collection(struct conversion *conversion, const struct op_value *value,
+                              jobject collection);
+bool argument_fill_map(struct conversion *conversion, const struct op_value *value, jobject map);
 bool argument_make_from_text(struct conversion *conversion, struct jvm_class *class,
                              const struct op_value *value, jobject *out);
 

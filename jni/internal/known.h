@@ -47,13 +47,11 @@
   X(class_get_declared_constructors, class, "getDeclaredConstructors", "()[Ljava/lang/reflect/Constructor;") \
   X(class_get_declared_fields, class, "getDeclaredFields", "()[Ljava/lang/reflect/Field;")                   \
   X(class_loader_get_unnamed_module, class_loader, "getUnnamedModule", "()Ljava/lang/Module;")               \
-  X(collection_add, collection, "add", "(Ljava/lang/Object;)Z")                                              \
   X(collection_size, collection, "size", "()I")                                                              \
   X(collection_to_array, collection, "toArray", "()[Ljava/lang/Object;")                                     \
   X(map_entry_get_key, map_entry, "getKey", "()Ljava/lang/Object;")                                          \
   X(map_entry_get_value, map_entry, "getValue", "()Ljava/lang/Object;")                                      \
   X(map_entry_set, map, "entrySet", "()Ljava/util/Set;")                                                     \
-  X(map_put, map, "put", "(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;")                         \
   X(runtime_add_shutdown_hook, runtime, "addShutdownHook", "(Ljava/lang/Thread;)V")                          \
   X(runtime_exit, runtime, "exit", "(I)V")                                                                   \
   X(runtime_halt, runtime, "halt", "(I)V")                                                                   \

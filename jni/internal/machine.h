@@ -30,6 +30,7 @@ struct jvm {
   jclass start_class;
   jclass filling_class;
   jmethodID filling_add;
+  jmethodID filling_put;
   jclass traces_class;
   jmethodID traces_tell;
   jmethodID thread_new;

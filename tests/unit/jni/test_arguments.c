@@ -445,6 +445,55 @@ static void long_lists_keep_their_order(void **state)
   free(wanted);
 }
 
+static void long_maps_keep_their_entries(void **state)
+{
+  (void)state;
+  enum { ENTRIES = 1200, EACH = 40, ROOM = ENTRIES * EACH + 200 };
+  char *params = malloc(ROOM);
+  char *wanted = malloc(ROOM);
+  assert_non_null(params);
+  assert_non_null(wanted);
+  size_t used = (size_t)snprintf(
+      params, ROOM, "{'type':'jpeer.members.Conversions','method':'any','args':[{'type':'Map','value':{");
+  size_t told = (size_t)snprintf(wanted, ROOM, "java.lang.String HashMap{");
+  for (int i = 0; i < ENTRIES; i++) {
+    bool is_text = i % 3 == 0;
+    used += (size_t)snprintf(params + used, ROOM - used,
+                             is_text ? "%s'\xC3\xA9%04d':'%d\xE2\x82\xAC'" : "%s'\xC3\xA9%04d':%d",
+                             i == 0 ? "" : ",", i, i);
+    told +=
+        (size_t)snprintf(wanted + told, ROOM - told,
+                         is_text ? "\xC3\xA9%04d=String:%d\xE2\x82\xAC " : "\xC3\xA9%04d=Integer:%d ", i, i);
+  }
+  snprintf(params + used, ROOM - used, "}}]}");
+  snprintf(wanted + told, ROOM - told, "}");
+  const struct members_case one = {"call", params, wanted, NULL};
+  members_check(&session, &one);
+  free(params);
+  free(wanted);
+}
+
+static void texts_of_any_length_are_elements(void **state)
+{
+  (void)state;
+  enum { LONGEST = 1100, ROOM = 2 * LONGEST + 400 };
+  char params[ROOM];
+  char wanted[ROOM];
+  char text[LONGEST + 1];
+  memset(text, 'x', LONGEST);
+  for (int length = 1020; length < 1030; length++) {
+    snprintf(params, ROOM,
+             "{'type':'jpeer.members.Conversions','method':'any','args':[['a','%.*s',{'type':'String','value'"
+             ":'%.*s'},"
+             "{'type':'String','value':5},'']]}",
+             length, text, length - 1, text);
+    snprintf(wanted, ROOM, "java.lang.String ArrayList[String:a String:%.*s String:%.*s String:5 String: ]",
+             length, text, length - 1, text);
+    const struct members_case one = {"call", params, wanted, NULL};
+    members_check(&session, &one);
+  }
+}
+
 /* -Xcheck:jni tells of more local references than were asked for. */
 static void many_arguments_have_room(void **state)
 {
@@ -495,6 +544,8 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(the_guard_is_asked_before_classes_load),
       cmocka_unit_test(large_values_need_few_references),
       cmocka_unit_test(long_lists_keep_their_order),
+      cmocka_unit_test(long_maps_keep_their_entries),
+      cmocka_unit_test(texts_of_any_length_are_elements),
       cmocka_unit_test(many_arguments_have_room),
       cmocka_unit_test(values_may_be_deep),
   };

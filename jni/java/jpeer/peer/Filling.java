@@ -1,24 +1,40 @@
 package jpeer.peer;
 
 import java.util.Collection;
+import java.util.Map;
 
-/** Adds many elements in one call from C: each call from there costs as much as several elements do here. */
+/**
+ * Fills collections and maps in one call from C: each call from there costs as much as several elements do here. Of
+ * each element kinds has the JVM letter of the primitive that bits holds, to be boxed; 'T' where bits tells of a text
+ * in units, its beginning in the upper half and its length in the lower; and 0 where it stands in objects. units and
+ * objects may be null where there is nothing in them.
+ */
 final class Filling {
   private Filling() {
   }
 
-  /**
-   * Adds count elements: kinds says of each, by its JVM letter, which primitive bits holds, to be boxed; 0: it stands
-   * in objects, which may be null where there is none.
-   */
-  static void add(Collection<Object> collection, int count, byte[] kinds, long[] bits, Object[] objects) {
+  static void add(Collection<Object> collection, int count, byte[] kinds, long[] bits, char[] units, Object[] objects) {
     for (int i = 0; i < count; i++) {
-      collection.add(kinds[i] == 0 ? objects[i] : box(kinds[i], bits[i]));
+      collection.add(kinds[i] == 0 ? objects[i] : make(kinds[i], bits[i], units));
     }
   }
 
-  private static Object box(byte kind, long bits) {
+  /** @param keys texts in units, as those of bits */
+  static void put(Map<Object, Object> map, int count, long[] keys, byte[] kinds, long[] bits, char[] units,
+      Object[] objects) {
+    for (int i = 0; i < count; i++) {
+      map.put(text(keys[i], units), kinds[i] == 0 ? objects[i] : make(kinds[i], bits[i], units));
+    }
+  }
+
+  private static String text(long where, char[] units) {
+    return new String(units, (int) (where >>> 32), (int) where);
+  }
+
+  private static Object make(byte kind, long bits, char[] units) {
     switch (kind) {
+      case 'T':
+        return text(bits, units);
       case 'Z':
         return bits != 0;
       case 'B':
