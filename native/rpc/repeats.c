@@ -66,28 +66,36 @@ static bool fill_integer(struct rpc_shape *shape, const struct rpc_hole *hole, s
   return true;
 }
 
-/* Takes what is in the hole from the beginning of rest. False where it is wrong there; that is said by who
- * reads the message in full. */
-static bool take_value(struct rpc_shape *shape, const struct rpc_hole *hole, struct text *rest)
+static bool take_integer(struct rpc_shape *shape, const struct rpc_hole *hole, struct text *rest)
 {
   int64_t integer;
-  size_t length = hole->is_string ? 0 : json_plain_integer_at(*rest, &integer);
-  bool is_plain_integer = length > 0;
-  if (!is_plain_integer)
-    length = hole_length(hole, *rest);
-  struct text span = {rest->data, length};
-  if (length == 0 || !(is_plain_integer ? fill_integer(shape, hole, span, integer) : fill(shape, hole, span)))
+  size_t length = json_plain_integer_at(*rest, &integer);
+  if (length == 0 || !fill_integer(shape, hole, (struct text){rest->data, length}, integer))
     return false;
   *rest = text_slice(*rest, length, rest->len);
   return true;
 }
 
-static bool take_hole(struct rpc_shape *shape, const struct rpc_hole *hole, struct text *rest,
-                      struct arena *arena)
+/* Anything but a plain whole number; on its own, so that reading those needs no room for it. */
+static __attribute__((noinline)) bool take_other(struct rpc_shape *shape, const struct rpc_hole *hole,
+                                                 struct text *rest, struct arena *arena)
 {
   if (hole->kind == RPC_HOLE_LIST)
     return rpc_list_take(rest, &shape->lists[hole->list], arena, &shape->args[hole->arg]);
-  return take_value(shape, hole, rest);
+  size_t length = hole_length(hole, *rest);
+  if (length == 0 || !fill(shape, hole, (struct text){rest->data, length}))
+    return false;
+  *rest = text_slice(*rest, length, rest->len);
+  return true;
+}
+
+/* Takes what is in the hole from the beginning of rest. False where it is wrong there; that is said by who
+ * reads the message in full. */
+static bool take_hole(struct rpc_shape *shape, const struct rpc_hole *hole, struct text *rest,
+                      struct arena *arena)
+{
+  bool may_be_integer = !hole->is_string && hole->kind != RPC_HOLE_LIST;
+  return (may_be_integer && take_integer(shape, hole, rest)) || take_other(shape, hole, rest, arena);
 }
 
 /* Takes the shape from the beginning of rest. What is in the holes of one that does not fit after all is of
