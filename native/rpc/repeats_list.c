@@ -135,34 +135,31 @@ static bool take_between(struct text *rest, struct text between)
   return true;
 }
 
-static bool make_room(struct arena *arena, struct op_value *list, size_t *room)
+static bool make_room(struct arena *arena, struct op_value *list, size_t room)
 {
-  if (list->list.count < *room)
-    return true;
-  size_t wanted = *room == 0 ? FIRST_ROOM : *room * 2;
-  struct op_value *grown = arena_alloc(arena, wanted * sizeof *grown);
+  struct op_value *grown = arena_alloc(arena, room * sizeof *grown);
   if (grown == NULL)
     return false;
   if (list->list.count > 0)
     memcpy(grown, list->list.items, list->list.count * sizeof *grown);
   list->list.items = grown;
-  *room = wanted;
   return true;
 }
 
-bool rpc_list_take(struct text *rest, const struct rpc_list_form *form, struct arena *arena,
-                   struct op_value *list)
+bool rpc_list_take(struct text *rest, struct rpc_list_form *form, struct arena *arena, struct op_value *list)
 {
-  size_t room = 0;
-  list->list.items = NULL;
+  size_t room = form->last_count > FIRST_ROOM ? form->last_count : FIRST_ROOM;
   list->list.count = 0;
+  if (!make_room(arena, list, room))
+    return false;
   do {
-    if (list->list.count == RPC_LIST_ITEMS_MAX || !make_room(arena, list, &room))
+    if (list->list.count == room && !make_room(arena, list, room *= 2))
       return false;
     struct op_value *item = &list->list.items[list->list.count++];
     *item = form->element;
-    if (!take_scalar(rest, form->is_string, item))
+    if (list->list.count > RPC_LIST_ITEMS_MAX || !take_scalar(rest, form->is_string, item))
       return false;
   } while (take_between(rest, form->between));
+  form->last_count = list->list.count;
   return true;
 }

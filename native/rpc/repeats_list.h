@@ -17,6 +17,7 @@ struct rpc_list_form {
   struct text between;     /* the scalars of two elements; empty: there is one element alone */
   bool is_string;          /* the scalars are strings, not numbers */
   struct op_value element; /* what each is, but for its scalar */
+  size_t last_count;       /* of the list that was taken last: the next is mostly as long */
 };
 
 /* An argument's number or string: itself, or a member of it. */
@@ -35,7 +36,6 @@ bool rpc_list_find_form(struct json_value list, const struct op_value *items, st
 
 /* Takes all of the scalars, and what is between them, from the beginning of rest. The items are in the arena.
  * False where one is wrong, or memory is short: that is said by who reads the message in full. */
-bool rpc_list_take(struct text *rest, const struct rpc_list_form *form, struct arena *arena,
-                   struct op_value *list);
+bool rpc_list_take(struct text *rest, struct rpc_list_form *form, struct arena *arena, struct op_value *list);
 
 #endif
