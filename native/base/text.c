@@ -216,8 +216,10 @@ static bool is_pair(const uint16_t *units, size_t i, size_t count)
 
 size_t text_wtf8_length(const uint16_t *units, size_t count)
 {
-  size_t bytes = 0;
-  for (size_t i = 0; i < count; i++) {
+  size_t counted = 0;
+  size_t i = text_wtf8_length_wide(units, count, &counted);
+  size_t bytes = counted;
+  for (; i < count; i++) {
     if (units[i] < 0x80) {
       bytes += 1;
     } else if (units[i] < 0x800) {

@@ -428,6 +428,23 @@ WIDE static size_t from_utf16(const uint16_t *units, size_t count, char **out)
   return i - is_inside;
 }
 
+WIDE static size_t count_bytes(const uint16_t *units, size_t count, size_t *length)
+{
+  size_t i = 0;
+  for (; count - i > UNITS_STEP; i += UNITS_STEP) {
+    __m128i eight = load_half(units + i);
+    *length += UNITS_STEP;
+    if (_mm_testz_si128(eight, all_units(0xFF80)))
+      continue;
+    *length += (size_t)__builtin_popcount(mask_of(is_from(eight, 0x80), is_from(eight, 0x800)));
+    __m128i begin = _mm_cmpeq_epi16(_mm_and_si128(eight, all_units(0xFC00)), all_units(0xD800));
+    __m128i behind = _mm_and_si128(load_half(units + i + 1), all_units(0xFC00));
+    __m128i pairs = _mm_and_si128(begin, _mm_cmpeq_epi16(behind, all_units(0xDC00)));
+    *length -= 2 * (size_t)__builtin_popcount(mask_of(pairs, _mm_setzero_si128()));
+  }
+  return i;
+}
+
 /* ---- */
 
 size_t text_valid_utf8_wide(struct text t)
@@ -443,6 +460,11 @@ size_t text_to_utf16_wide(struct text t, uint16_t **out)
 size_t text_from_utf16_wide(const uint16_t *units, size_t count, char **out)
 {
   return is_there() ? from_utf16(units, count, out) : 0;
+}
+
+size_t text_wtf8_length_wide(const uint16_t *units, size_t count, size_t *length)
+{
+  return is_there() ? count_bytes(units, count, length) : 0;
 }
 #else
 size_t text_valid_utf8_wide(struct text t)
@@ -463,6 +485,14 @@ size_t text_from_utf16_wide(const uint16_t *units, size_t count, char **out)
   (void)units;
   (void)count;
   (void)out;
+  return 0;
+}
+
+size_t text_wtf8_length_wide(const uint16_t *units, size_t count, size_t *length)
+{
+  (void)units;
+  (void)count;
+  (void)length;
   return 0;
 }
 #endif

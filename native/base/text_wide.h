@@ -17,4 +17,8 @@ size_t text_to_utf16_wide(struct text t, uint16_t **out);
 /* Units taken, whole pairs; *out, with room for what all units are, is moved behind what they are. */
 size_t text_from_utf16_wide(const uint16_t *units, size_t count, char **out);
 
+/* Units counted; *length is raised by the bytes that they are, those of both halves of a pair together being
+ * four. */
+size_t text_wtf8_length_wide(const uint16_t *units, size_t count, size_t *length);
+
 #endif
