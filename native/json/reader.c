@@ -1,6 +1,6 @@
 #include "json/reader.h"
 
-#include "json/scan.h"
+#include "json/vector.h"
 
 #include <assert.h>
 
@@ -324,29 +324,41 @@ int json_find_key(struct text raw_key, const struct text *names, int count)
   return -1;
 }
 
+/* There is as much room as there is text; so the rest of a block may be copied before what comes there. */
+static const char *copy_up_to_escape(char *to, const char *p, const char *end)
+{
+  for (; end - p >= VECTOR_SIZE; p += VECTOR_SIZE, to += VECTOR_SIZE) {
+    memcpy(to, p, VECTOR_SIZE);
+    uint64_t marks = vector_marks(vector_find_equal(vector_load(p), '\\'));
+    if (marks != 0)
+      return p + __builtin_ctzll(marks);
+  }
+  while (p < end && *p != '\\')
+    *to++ = *p++;
+  return p;
+}
+
 struct text json_unescape(struct text raw, struct arena *arena)
 {
   const char *p = raw.data;
   const char *end = p + raw.len;
-  const char *escape = raw.len == 0 ? NULL : memchr(p, '\\', raw.len);
-  if (escape == NULL)
+  if (!has_escape(raw))
     return raw;
   char *text = arena_alloc(arena, raw.len);
   if (text == NULL)
     return TEXT_ABSENT;
-  size_t len = 0;
-  for (;;) {
-    size_t plain = (size_t)((escape == NULL ? end : escape) - p);
-    memcpy(text + len, p, plain);
-    len += plain;
-    if (escape == NULL)
-      break;
-    uint32_t c;
-    p = escape + read_escape(escape, end, &c);
-    len += put_character(text + len, c);
-    escape = memchr(p, '\\', (size_t)(end - p));
+  char *to = text;
+  while (p < end) {
+    const char *escape = copy_up_to_escape(to, p, end);
+    to += escape - p;
+    p = escape;
+    if (p < end) {
+      uint32_t c;
+      p += read_escape(p, end, &c);
+      to += put_character(to, c);
+    }
   }
-  return (struct text){text, len};
+  return (struct text){text, (size_t)(to - text)};
 }
 
 struct text json_read_string(struct json_value string, struct arena *arena)

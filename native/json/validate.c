@@ -54,7 +54,8 @@ static bool check_utf8(struct validator *v, const char *at)
 
 static const char *check_escape(struct validator *v, const char *p)
 {
-  static const char simple[] = "\"\\/bfnrt";
+  static const bool simple[256] = {['"'] = true, ['\\'] = true, ['/'] = true, ['b'] = true,
+                                   ['f'] = true, ['n'] = true,  ['r'] = true, ['t'] = true};
   if (p + 1 >= v->end)
     return fail(v, v->end, v->end_reason);
   if (p[1] == 'u') {
@@ -64,7 +65,7 @@ static const char *check_escape(struct validator *v, const char *p)
     }
     return p + 6;
   }
-  if (p[1] == '\0' || strchr(simple, p[1]) == NULL)
+  if (!simple[(unsigned char)p[1]])
     return fail(v, p + 1, "unknown escape");
   return p + 2;
 }

@@ -74,22 +74,34 @@ static size_t put_escape(char *out, const char **p, const char *end)
   return 2;
 }
 
+/* Copies up to the next special byte; room is there for all. */
+static const char *copy_up_to_special(char *to, const char *p, const char *end)
+{
+  for (; end - p > VECTOR_SIZE; p += VECTOR_SIZE, to += VECTOR_SIZE) {
+    memcpy(to, p, VECTOR_SIZE);
+    uint64_t marks = vector_marks(mark_special(p));
+    if (marks != 0)
+      return p + __builtin_ctzll(marks);
+  }
+  while (p < end && !is_special(*p))
+    *to++ = *p++;
+  return p;
+}
+
 void json_write_escaped(struct buffer *out, struct text t)
 {
   if (t.len == 0)
     return;
   const char *p = t.data;
   const char *end = p + t.len;
-  for (;;) {
-    const char *special = find_special(p, end);
-    buffer_append(out, p, (size_t)(special - p));
-    if (special == end)
-      return;
-    char *room = buffer_reserve(out, ESCAPE_MAX);
+  while (p < end) {
+    char *room = buffer_reserve(out, (size_t)(end - p) + ESCAPE_MAX);
     if (room == NULL)
       return;
+    const char *special = copy_up_to_special(room, p, end);
+    size_t plain = (size_t)(special - p);
     p = special;
-    out->len += put_escape(room, &p, end);
+    out->len += plain + (p < end ? put_escape(room + plain, &p, end) : 0);
   }
 }
 

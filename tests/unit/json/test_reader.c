@@ -194,6 +194,27 @@ static void unescapes_strings(void **state)
   arena_fini(&arena);
 }
 
+/* Wherever the escapes stand in a text that is copied many bytes at a time. */
+static void unescapes_in_every_place(void **state)
+{
+  (void)state;
+  struct arena arena;
+  arena_init(&arena);
+  static const char before[] = "0123456789abcdef0123456789abcdef01234567";
+  static const char behind[] = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
+  for (int at = 0; at <= 40; at++) {
+    char raw[2 * sizeof before + sizeof behind];
+    char wanted[sizeof raw];
+    int length = snprintf(raw, sizeof raw, "%.*s\\n%.*s\\u00e9", at, before, 40 - at, behind);
+    snprintf(wanted, sizeof wanted, "%.*s\n%.*s\xC3\xA9", at, before, 40 - at, behind);
+    char *copy = unit_exact_copy(raw, (size_t)length);
+    unit_assert_text(json_unescape((struct text){copy, (size_t)length}, &arena), text_of(wanted), __FILE__,
+                     __LINE__);
+    test_free(copy);
+  }
+  arena_fini(&arena);
+}
+
 static void borrows_strings_without_escapes(void **state)
 {
   (void)state;
@@ -284,6 +305,7 @@ int main(void)
       cmocka_unit_test_teardown(skips_strings_of_every_length, free_current),
       cmocka_unit_test_teardown(skips_containers_at_every_place, free_current),
       cmocka_unit_test_teardown(unescapes_strings, free_current),
+      cmocka_unit_test(unescapes_in_every_place),
       cmocka_unit_test_teardown(borrows_strings_without_escapes, free_current),
       cmocka_unit_test(finds_a_plain_string),
       cmocka_unit_test(compares_keys_unescaped),
