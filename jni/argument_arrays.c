@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { REFERENCES = 8 }; /* for one level of nesting */
+enum { REFERENCES = 12 }; /* for one level of nesting */
 
 jobject argument_new_array(struct conversion *conversion, struct jvm_class *class, jint count)
 {
@@ -70,6 +70,13 @@ static bool make_primitives(struct conversion *conversion, struct jvm_class *cla
   return !argument_take(conversion);
 }
 
+/* Elements of these are mostly primitives and texts, which need not cross one by one. */
+static bool is_filled(const struct jvm_class *component)
+{
+  return component->maker == MAKER_STRING || component->maker == MAKER_WRAPPER ||
+         text_equal(component->name, TEXT("java.lang.Object"));
+}
+
 static bool make_objects(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
                          jobject *out)
 {
@@ -82,6 +89,10 @@ static bool make_objects(struct conversion *conversion, struct jvm_class *class,
   jobject array = argument_new_array(conversion, class, (jint)value->list.count);
   if (array == NULL)
     return false;
+  if (is_filled(component)) {
+    *out = array;
+    return argument_fill_array(conversion, value, component, array);
+  }
   struct argument_path path = {.outer = conversion->path};
   conversion->path = &path;
   for (; path.index < value->list.count; path.index++) {

@@ -9,8 +9,10 @@ enum { CHUNK = 512, TEXT_MAX = 1024, FIRST_ROOM = 256 };
 struct filling {
   struct conversion *conversion;
   jobject object; /* that is filled */
-  bool is_map;
+  enum { FILLS_COLLECTION, FILLS_MAP, FILLS_ARRAY } kind;
+  struct jvm_class *component; /* of an array; NULL: any object may be an element */
   size_t capacity;
+  size_t done; /* that have crossed */
   size_t count;
   jbyte *letters;
   jlong *bits;
@@ -30,7 +32,7 @@ static bool make_room(struct filling *filling)
   size_t capacity = filling->capacity;
   filling->letters = arena_alloc(arena, capacity * sizeof *filling->letters);
   filling->bits = arena_alloc(arena, capacity * sizeof *filling->bits);
-  filling->keys = arena_alloc(arena, filling->is_map ? capacity * sizeof *filling->keys : 0);
+  filling->keys = arena_alloc(arena, filling->kind == FILLS_MAP ? capacity * sizeof *filling->keys : 0);
   return (filling->letters != NULL && filling->bits != NULL && filling->keys != NULL) ||
          argument_fail_memory(filling->conversion);
 }
@@ -42,7 +44,7 @@ static bool make_arrays(struct filling *filling)
   filling->java_letters = (*env)->NewByteArray(env, capacity);
   if (filling->java_letters != NULL)
     filling->java_bits = (*env)->NewLongArray(env, capacity);
-  if (filling->java_bits != NULL && filling->is_map)
+  if (filling->java_bits != NULL && filling->kind == FILLS_MAP)
     filling->java_keys = (*env)->NewLongArray(env, capacity);
   return !argument_take(filling->conversion);
 }
@@ -120,7 +122,7 @@ static jlong bits_of(char letter, const jvalue *scalar)
 static bool put_element(struct filling *filling, const struct op_value *value)
 {
   struct argument_element element;
-  if (!argument_read_element(filling->conversion, value, TEXT_MAX, &element))
+  if (!argument_read_element(filling->conversion, filling->component, value, TEXT_MAX, &element))
     return false;
   filling->letters[filling->count] = element.letter;
   if (element.letter == 0)
@@ -138,17 +140,24 @@ static void call(struct filling *filling, jcharArray units)
 {
   JNIEnv *env = filling->conversion->thread->env;
   const struct jvm *jvm = filling->conversion->thread->jvm;
+  jclass class = jvm->filling_class;
   jsize count = (jsize)filling->count;
-  (*env)->SetByteArrayRegion(env, filling->java_letters, 0, count, filling->letters);
-  (*env)->SetLongArrayRegion(env, filling->java_bits, 0, count, filling->bits);
-  if (filling->is_map) {
-    (*env)->SetLongArrayRegion(env, filling->java_keys, 0, count, filling->keys);
-    (*env)->CallStaticVoidMethod(env, jvm->filling_class, jvm->filling_put, filling->object, count,
-                                 filling->java_keys, filling->java_letters, filling->java_bits, units,
-                                 filling->java_objects);
-  } else {
-    (*env)->CallStaticVoidMethod(env, jvm->filling_class, jvm->filling_add, filling->object, count,
-                                 filling->java_letters, filling->java_bits, units, filling->java_objects);
+  jbyteArray letters = filling->java_letters;
+  jlongArray bits = filling->java_bits;
+  jobjectArray objects = filling->java_objects;
+  switch (filling->kind) {
+  case FILLS_COLLECTION:
+    (*env)->CallStaticVoidMethod(env, class, jvm->filling_add, filling->object, count, letters, bits, units,
+                                 objects);
+    break;
+  case FILLS_MAP:
+    (*env)->CallStaticVoidMethod(env, class, jvm->filling_put, filling->object, count, filling->java_keys,
+                                 letters, bits, units, objects);
+    break;
+  case FILLS_ARRAY:
+    (*env)->CallStaticVoidMethod(env, class, jvm->filling_set, filling->object, (jint)filling->done, count,
+                                 letters, bits, units, objects);
+    break;
   }
 }
 
@@ -159,8 +168,13 @@ static bool flush(struct filling *filling)
   if (units == NULL)
     return !argument_take(filling->conversion) && argument_fail_memory(filling->conversion);
   (*env)->SetCharArrayRegion(env, units, 0, (jsize)filling->unit_count, filling->units);
+  (*env)->SetByteArrayRegion(env, filling->java_letters, 0, (jsize)filling->count, filling->letters);
+  (*env)->SetLongArrayRegion(env, filling->java_bits, 0, (jsize)filling->count, filling->bits);
+  if (filling->kind == FILLS_MAP)
+    (*env)->SetLongArrayRegion(env, filling->java_keys, 0, (jsize)filling->count, filling->keys);
   call(filling, units);
   (*env)->DeleteLocalRef(env, units);
+  filling->done += filling->count;
   filling->count = 0;
   filling->unit_count = 0;
   return !argument_take(filling->conversion);
@@ -168,7 +182,7 @@ static bool flush(struct filling *filling)
 
 static bool put_at(struct filling *filling, const struct op_value *value, size_t i)
 {
-  if (!filling->is_map)
+  if (filling->kind != FILLS_MAP)
     return put_element(filling, &value->list.items[i]);
   const struct op_entry *entry = &value->map.entries[i];
   return put_element(filling, &entry->value) && put_text(filling, entry->key, &filling->keys[filling->count]);
@@ -187,27 +201,34 @@ static bool put_all(struct filling *filling, const struct op_value *value, size_
   return filling->count == 0 || flush(filling);
 }
 
-static bool fill(struct conversion *conversion, const struct op_value *value, bool is_map, size_t count,
-                 jobject object)
+static bool fill(struct filling *filling, const struct op_value *value, size_t count)
 {
-  struct filling filling = {.conversion = conversion,
-                            .object = object,
-                            .is_map = is_map,
-                            .capacity = count < CHUNK ? count : CHUNK};
+  filling->capacity = count < CHUNK ? count : CHUNK;
   if (count == 0)
     return true;
-  if (!make_room(&filling) || !make_arrays(&filling) || !put_all(&filling, value, count))
+  if (!make_room(filling) || !make_arrays(filling) || !put_all(filling, value, count))
     return false;
-  drop_arrays(&filling);
+  drop_arrays(filling);
   return true;
 }
 
 bool argument_fill_collection(struct conversion *conversion, const struct op_value *value, jobject collection)
 {
-  return fill(conversion, value, false, value->list.count, collection);
+  struct filling filling = {.conversion = conversion, .object = collection, .kind = FILLS_COLLECTION};
+  return fill(&filling, value, value->list.count);
 }
 
 bool argument_fill_map(struct conversion *conversion, const struct op_value *value, jobject map)
 {
-  return fill(conversion, value, true, value->map.count, map);
+  struct filling filling = {.conversion = conversion, .object = map, .kind = FILLS_MAP};
+  return fill(&filling, value, value->map.count);
+}
+
+bool argument_fill_array(struct conversion *conversion, const struct op_value *value,
+                         struct jvm_class *component, jobject array)
+{
+  struct filling filling = {.conversion = conversion, .object = array, .kind = FILLS_ARRAY};
+  if (!text_equal(component->name, TEXT("java.lang.Object")))
+    filling.component = component;
+  return fill(&filling, value, value->list.count);
 }

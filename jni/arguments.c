@@ -253,6 +253,20 @@ static char letter_for(char declared, const struct op_value *value)
   return declared != ARGUMENT_TEXT || value->kind == OP_TEXT ? declared : 0;
 }
 
+static bool is_absent(const struct op_value *value)
+{
+  return value->kind == OP_NULL || value->kind == OP_REF;
+}
+
+/* Of a place that takes one class; a type that the value declares is held against it by who makes the object.
+ */
+static char letter_of_place(const struct jvm_class *class, const struct op_value *value)
+{
+  if (value->type.data != NULL || is_absent(value))
+    return 0;
+  return letter_for(class->maker == MAKER_STRING ? ARGUMENT_TEXT : class->unboxed, value);
+}
+
 static bool find_letter(struct conversion *conversion, const struct op_value *value, char *letter)
 {
   *letter = 0;
@@ -262,17 +276,18 @@ static bool find_letter(struct conversion *conversion, const struct op_value *va
   }
   if (!read_declared(conversion, value))
     return false;
-  bool is_absent = value->kind == OP_NULL || value->kind == OP_REF;
-  if (is_primitive(&conversion->declared.type) || !is_absent)
+  if (is_primitive(&conversion->declared.type) || !is_absent(value))
     *letter = letter_for(conversion->declared.letter, value);
   return true;
 }
 
-bool argument_read_element(struct conversion *conversion, const struct op_value *value, size_t text_max,
-                           struct argument_element *out)
+bool argument_read_element(struct conversion *conversion, struct jvm_class *class,
+                           const struct op_value *value, size_t text_max, struct argument_element *out)
 {
   out->object = NULL;
-  if (!find_letter(conversion, value, &out->letter))
+  if (class != NULL)
+    out->letter = letter_of_place(class, value);
+  else if (!find_letter(conversion, value, &out->letter))
     return false;
   if (out->letter == ARGUMENT_TEXT && value->text.len > text_max)
     out->letter = 0;
@@ -282,10 +297,10 @@ bool argument_read_element(struct conversion *conversion, const struct op_value 
   }
   if (out->letter != 0)
     return read_scalar(conversion, value, out->letter, &out->scalar);
-  struct jvm_class *object_class =
-      jvm_class_of(conversion->thread, conversion->thread->jvm->known.class_object);
-  return object_class == NULL ? argument_fail_memory(conversion)
-                              : argument_make_element(conversion, object_class, value, &out->object);
+  if (class == NULL)
+    class = jvm_class_of(conversion->thread, conversion->thread->jvm->known.class_object);
+  return class == NULL ? argument_fail_memory(conversion)
+                       : argument_make_element(conversion, class, value, &out->object);
 }
 
 static bool convert_to_primitive(struct conversion *conversion, const struct argument_plan *plan,

@@ -33,20 +33,26 @@ static bool bind_thread_class(JNIEnv *env, struct jvm *jvm)
   return jvm->thread_is_changed != NULL;
 }
 
-/* The classes of static methods that C calls. */
+/* The static methods that C calls. */
 static bool bind_helpers(JNIEnv *env, struct jvm *jvm)
 {
-  jvm->filling_add = (*env)->GetStaticMethodID(env, jvm->filling_class, "add",
-                                               "(Ljava/util/Collection;I[B[J[C[Ljava/lang/Object;)V");
-  if (jvm->filling_add == NULL)
-    return false;
-  jvm->filling_put = (*env)->GetStaticMethodID(env, jvm->filling_class, "put",
-                                               "(Ljava/util/Map;I[J[B[J[C[Ljava/lang/Object;)V");
-  if (jvm->filling_put == NULL)
-    return false;
-  jvm->traces_tell =
-      (*env)->GetStaticMethodID(env, jvm->traces_class, "tell", "(Ljava/lang/Throwable;I)Ljava/lang/String;");
-  return jvm->traces_tell != NULL;
+  const struct {
+    jclass class;
+    jmethodID *id;
+    const char *name;
+    const char *descriptor;
+  } rows[] = {
+      {jvm->filling_class, &jvm->filling_add, "add", "(Ljava/util/Collection;I[B[J[C[Ljava/lang/Object;)V"},
+      {jvm->filling_class, &jvm->filling_put, "put", "(Ljava/util/Map;I[J[B[J[C[Ljava/lang/Object;)V"},
+      {jvm->filling_class, &jvm->filling_set, "set", "([Ljava/lang/Object;II[B[J[C[Ljava/lang/Object;)V"},
+      {jvm->traces_class, &jvm->traces_tell, "tell", "(Ljava/lang/Throwable;I)Ljava/lang/String;"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    *rows[i].id = (*env)->GetStaticMethodID(env, rows[i].class, rows[i].name, rows[i].descriptor);
+    if (*rows[i].id == NULL)
+      return false;
+  }
+  return true;
 }
 
 static bool define_all(JNIEnv *env, struct jvm *jvm)

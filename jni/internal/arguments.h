@@ -89,26 +89,29 @@ bool argument_make_element(struct conversion *conversion, struct jvm_class *clas
 
 enum { ARGUMENT_TEXT = 'T' };
 
-/* An element of what takes any object, where making objects of primitives and of texts of at most text_max
- * bytes is left to the caller. */
+/* An element of what takes objects of a class (NULL: any), where making objects of primitives and of texts of
+ * at most text_max bytes is left to the caller. */
 struct argument_element {
   char letter;      /* a primitive's, whose wrapper it becomes; ARGUMENT_TEXT: a String; 0: object */
   jvalue scalar;    /* of a primitive */
   struct text text; /* of a String */
   jobject object;   /* local; NULL for a null */
 };
-bool argument_read_element(struct conversion *conversion, const struct op_value *value, size_t text_max,
-                           struct argument_element *out);
+bool argument_read_element(struct conversion *conversion, struct jvm_class *class,
+                           const struct op_value *value, size_t text_max, struct argument_element *out);
 
 /* The parts of argument_make, a file each. */
 bool argument_make_array(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
                          jobject *out);
 bool argument_make_collection(struct conversion *conversion, struct jvm_class *class,
                               const struct op_value *value, jobject *out);
-/* Adds a list's elements to a collection, puts a map's entries into a map. */
+/* Adds a list's elements to a collection, puts a map's entries into a map, sets those of an array, whose
+ * component class is component. */
 bool argument_fill_collection(struct conversion *conversion, const struct op_value *value,
                               jobject collection);
 bool argument_fill_map(struct conversion *conversion, const struct op_value *value, jobject map);
+bool argument_fill_array(struct conversion *conversion, const struct op_value *value,
+                         struct jvm_class *component, jobject array);
 bool argument_make_from_text(struct conversion *conversion, struct jvm_class *class,
                              const struct op_value *value, jobject *out);
 

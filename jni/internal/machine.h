@@ -31,6 +31,7 @@ struct jvm {
   jclass filling_class;
   jmethodID filling_add;
   jmethodID filling_put;
+  jmethodID filling_set;
   jclass traces_class;
   jmethodID traces_tell;
   jmethodID thread_new;

@@ -4,7 +4,7 @@ import java.util.Collection;
 import java.util.Map;
 
 /**
- * Fills collections and maps in one call from C: each call from there costs as much as several elements do here. Of
+ * Fills collections, maps and arrays in one call from C: each call from there costs as much as several elements do here. Of
  * each element kinds has the JVM letter of the primitive that bits holds, to be boxed; 'T' where bits tells of a text
  * in units, its beginning in the upper half and its length in the lower; and 0 where it stands in objects. units and
  * objects may be null where there is nothing in them.
@@ -24,6 +24,13 @@ final class Filling {
       Object[] objects) {
     for (int i = 0; i < count; i++) {
       map.put(text(keys[i], units), kinds[i] == 0 ? objects[i] : make(kinds[i], bits[i], units));
+    }
+  }
+
+  /** @param from index of the first element that is set */
+  static void set(Object[] array, int from, int count, byte[] kinds, long[] bits, char[] units, Object[] objects) {
+    for (int i = 0; i < count; i++) {
+      array[from + i] = kinds[i] == 0 ? objects[i] : make(kinds[i], bits[i], units);
     }
   }
 
