@@ -16,6 +16,11 @@ struct counted {
   char bytes[];
 };
 
+static size_t lent_max(const struct zeromq *zeromq)
+{
+  return zeromq->config.send_buffer_max / 2;
+}
+
 /* Called by libzmq, from its own threads too, maybe under our lock. The peer is there: its memory is kept
  * until the context has ended. */
 static void free_counted(void *data, void *hint)
@@ -23,15 +28,27 @@ static void free_counted(void *data, void *hint)
   (void)data;
   struct counted *counted = hint;
   struct zeromq_peer *peer = atomic_load(&counted->peer);
-  if (peer != NULL)
-    atomic_fetch_sub(&peer->lent_bytes, counted->size);
+  if (peer != NULL) {
+    struct zeromq *zeromq = peer->zeromq;
+    size_t left = atomic_fetch_sub(&peer->lent_bytes, counted->size) - counted->size;
+    if (left <= lent_max(zeromq) / 2 && atomic_exchange(&peer->wants_bytes, false))
+      crew_submit(zeromq->crew, &zeromq->source);
+  }
   free(counted);
 }
 
-static bool may_lend(const struct zeromq_peer *peer, const struct zeromq_answer *answer)
+static bool fits(const struct zeromq_peer *peer, const struct zeromq_answer *answer)
 {
   size_t lent = answer->size > COUNTED_ABOVE ? atomic_load(&peer->lent_bytes) : 0;
-  return lent == 0 || lent + answer->size <= peer->zeromq->config.send_buffer_max / 2;
+  return lent == 0 || lent + answer->size <= lent_max(peer->zeromq);
+}
+
+static bool may_lend(struct zeromq_peer *peer, const struct zeromq_answer *answer)
+{
+  if (fits(peer, answer))
+    return true;
+  atomic_store(&peer->wants_bytes, true);
+  return fits(peer, answer); /* what came back before that could be seen */
 }
 
 static void lend(struct zeromq_peer *peer, struct zeromq_answer *answer)

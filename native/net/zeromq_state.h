@@ -62,6 +62,7 @@ struct zeromq_peer {
   struct zeromq_held *first_held, *last_held;
   size_t held_bytes;
   _Atomic size_t lent_bytes; /* of answers that libzmq has not sent, if counted; its threads take from it */
+  _Atomic bool wants_bytes;  /* and submit the socket, once half of what may be lent is back */
   struct zeromq_peer *next_full;
   bool in_full;  /* stands in the queue of peers whose pipe was full */
   bool is_filed; /* in its bucket, not on the free list */

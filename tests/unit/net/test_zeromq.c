@@ -28,6 +28,7 @@ struct fixture {
   void *context; /* the clients' */
   void *clients[CLIENTS_MAX];
   _Atomic bool tick_is_rare;
+  _Atomic bool never_ticks;
   int64_t last_tick_ms;
 };
 
@@ -35,6 +36,8 @@ static void tick(void *context, struct crew_member *watcher, int64_t now_ms)
 {
   (void)watcher;
   struct fixture *f = context;
+  if (atomic_load(&f->never_ticks))
+    return;
   if (atomic_load(&f->tick_is_rare) && now_ms - f->last_tick_ms < RARE_TICK_MS)
     return;
   f->last_tick_ms = now_ms;
@@ -405,8 +408,11 @@ static void small_answers_are_held_by_their_number(void **state)
   all_comes_in_order_once_a_client_reads(state, COUNTED_ABOVE - 24);
 }
 
+/* Those that are held go on when libzmq has sent others: no tick is needed. */
 static void large_answers_are_held_by_their_bytes(void **state)
 {
+  struct fixture *f = *state;
+  atomic_store(&f->never_ticks, true);
   all_comes_in_order_once_a_client_reads(state, LARGE_ANSWER);
 }
 
