@@ -290,8 +290,26 @@ struct deaf {
   int others; /* messages of others that were served meanwhile */
 };
 
+/* An address whose connections fill soon: the system's buffers would take thousands of answers. */
+static void bind_narrow(struct zeromq *zeromq, char *address, size_t size)
+{
+  const int buffer = 16 * 1024;
+  const int mark = 100;
+  pthread_mutex_lock(&zeromq->lock);
+  int failed = zmq_setsockopt(zeromq->socket, ZMQ_SNDBUF, &buffer, sizeof buffer) |
+               zmq_setsockopt(zeromq->socket, ZMQ_SNDHWM, &mark, sizeof mark) |
+               zmq_bind(zeromq->socket, "tcp://127.0.0.1:*") |
+               zmq_getsockopt(zeromq->socket, ZMQ_LAST_ENDPOINT, address, &size);
+  if (zeromq_has_input(zeromq, false))
+    crew_submit(zeromq->crew, &zeromq->source);
+  pthread_mutex_unlock(&zeromq->lock);
+  assert_int_equal(failed, 0);
+}
+
 static void open_deaf(struct deaf *deaf, struct fixture *f, size_t size)
 {
+  char address[64];
+  bind_narrow(f->zeromq, address, sizeof address);
   *deaf = (struct deaf){.f = f, .socket = open_client(f, ZMQ_DEALER), .size = size};
   const struct {
     int option;
@@ -300,7 +318,7 @@ static void open_deaf(struct deaf *deaf, struct fixture *f, size_t size)
   for (size_t i = 0; i < COUNT_OF(options); i++)
     zmq_setsockopt(deaf->socket, options[i].option, &options[i].value, sizeof options[i].value);
   zmq_setsockopt(deaf->socket, ZMQ_ROUTING_ID, "deaf", 4);
-  assert_int_equal(zmq_connect(deaf->socket, zeromq_address(f->zeromq)), 0);
+  assert_int_equal(zmq_connect(deaf->socket, address), 0);
 }
 
 static struct backlog backlog_of(const struct deaf *deaf)
