@@ -6,7 +6,7 @@ set(jsonrpc_version 1.0) # JP_JSONRPC_VERSION_MAJOR and _MINOR of jpeer/jsonrpc.
 set(jsonrpc_objects
   $<TARGET_OBJECTS:jpeer_jsonrpc>
   $<TARGET_OBJECTS:jpeer_json>
-  $<FILTER:$<TARGET_OBJECTS:jpeer_base>,INCLUDE,/\(arena|buffer|status|text\)\\.c\\.o$>)
+  $<FILTER:$<TARGET_OBJECTS:jpeer_base>,INCLUDE,/\(arena|buffer|status|text|text_wide\)\\.c\\.o$>)
 
 add_library(jpeer-jsonrpc SHARED ${jsonrpc_objects})
 add_dependencies(jpeer-jsonrpc jpeer_jsonrpc jpeer_json jpeer_base)
