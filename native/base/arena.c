@@ -49,6 +49,18 @@ void arena_reset(struct arena *arena)
   open_chunk(arena, arena->first);
 }
 
+void arena_rewind(struct arena *arena, struct arena_mark mark)
+{
+  if (mark.chunk == NULL) { /* nothing had been allocated yet */
+    arena_reset(arena);
+    return;
+  }
+  free_chunks(mark.chunk->next);
+  mark.chunk->next = NULL;
+  open_chunk(arena, mark.chunk);
+  arena->next = mark.next;
+}
+
 static bool add_chunk(struct arena *arena, size_t size)
 {
   if (size > SIZE_MAX - sizeof(struct arena_chunk))

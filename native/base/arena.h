@@ -24,6 +24,20 @@ void arena_init(struct arena *arena);
 void arena_fini(struct arena *arena);
 void arena_reset(struct arena *arena);
 
+/* What was allocated after arena_mark is given back by arena_rewind, unless the arena was reset in between.
+ * Marks may be nested: one may be rewound to more than once, and ends with a rewind to an older one. */
+struct arena_mark {
+  struct arena_chunk *chunk;
+  char *next;
+};
+
+static inline struct arena_mark arena_mark(const struct arena *arena)
+{
+  return (struct arena_mark){arena->current, arena->next};
+}
+
+void arena_rewind(struct arena *arena, struct arena_mark mark);
+
 /* Aligned for any type; not cleared; NULL when memory is short. size 0 gives a valid pointer. */
 void *arena_alloc(struct arena *arena, size_t size) __attribute__((malloc, alloc_size(2)));
 void *arena_calloc(struct arena *arena, size_t count, size_t size); /* cleared; checks the product */

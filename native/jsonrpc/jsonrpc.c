@@ -375,11 +375,13 @@ static bool is_known_batch(const struct jsonrpc_service *service, struct text me
   if (service->recall == NULL || service->map != NULL || message.len == 0 || *message.data != '[')
     return false;
   struct known_batch batch = {.rest = text_slice(message, 1, message.len)};
-  for (size_t count = 0; !batch.ended; count++) {
-    if (count == service->max_batch || !next_known(service, &batch))
-      return false;
+  bool is_known = true;
+  for (size_t count = 0; is_known && !batch.ended; count++) {
+    struct arena_mark mark = arena_mark(service->arena);
+    is_known = count < service->max_batch && next_known(service, &batch);
+    arena_rewind(service->arena, mark); /* it is recalled again before it runs */
   }
-  return is_blank(batch.rest);
+  return is_known && is_blank(batch.rest);
 }
 
 static enum jsonrpc_handled handle_known_batch(const struct jsonrpc_service *service, struct text message,
@@ -391,7 +393,10 @@ static enum jsonrpc_handled handle_known_batch(const struct jsonrpc_service *ser
     size_t before = begin_next(&answers);
     end_next(&answers, before, service->run_recalled(service->context));
   }
-  assert(batch.ended);
+  if (!batch.ended) { /* memory was short for what had been known before */
+    out->failed = true;
+    return JSONRPC_REPLY;
+  }
   return end_batch(&answers);
 }
 

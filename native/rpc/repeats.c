@@ -126,8 +126,11 @@ static struct rpc_shape *find(struct rpc_repeats *repeats, struct text text, boo
     size_t at = (repeats->last + i) % RPC_SHAPES;
     struct rpc_shape *shape = &repeats->shapes[at];
     struct text rest = text;
-    if (!take_shape(shape, &rest, arena) || (is_whole && rest.len > 0))
+    struct arena_mark mark = arena_mark(arena);
+    if (!take_shape(shape, &rest, arena) || (is_whole && rest.len > 0)) {
+      arena_rewind(arena, mark);
       continue;
+    }
     *length = text.len - rest.len;
     shape->request.arena = arena;
     repeats->last = at;

@@ -91,8 +91,9 @@ struct rpc_shape *rpc_repeats_find_first(struct rpc_repeats *repeats, struct tex
 
 /*
  * Keeps the shape of a message, or of a batch's element, that was read as one request of JSON-RPC 2.0 with
- * params, and whose operation was decoded without a fault. What it is no use for (arguments that are no
- * scalars, escapes in names, long texts) is passed over.
+ * params, and whose operation was decoded without a fault. What it is no use for (arguments that are neither
+ * scalars nor lists of like scalars, escapes in names, long texts) is passed over. A list of one element says
+ * nothing of what stands between two: its shape fits lists of one alone.
  */
 void rpc_repeats_keep(struct rpc_repeats *repeats, struct text message, const struct jsonrpc_request *request,
                       const struct operation *operation);

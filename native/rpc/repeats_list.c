@@ -149,6 +149,9 @@ static bool make_room(struct arena *arena, struct op_value *list, size_t room)
 bool rpc_list_take(struct text *rest, struct rpc_list_form *form, struct arena *arena, struct op_value *list)
 {
   size_t room = form->last_count > FIRST_ROOM ? form->last_count : FIRST_ROOM;
+  size_t most = rest->len / 2 + 1; /* an element, and a comma */
+  if (room > most)
+    room = most;
   list->list.count = 0;
   if (!make_room(arena, list, room))
     return false;

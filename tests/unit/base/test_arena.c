@@ -52,6 +52,33 @@ static void gives_the_same_memory_after_a_reset(void **state)
   arena_fini(&arena);
 }
 
+static void gives_the_same_memory_after_a_rewind(void **state)
+{
+  (void)state;
+  enum { SMALL = 1, LARGE = 8 << 20 };
+  static const size_t sizes[] = {SMALL, LARGE};
+  struct arena arena;
+  arena_init(&arena);
+  struct arena_mark empty = arena_mark(&arena);
+  arena_alloc(&arena, SMALL);
+  for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+    char *before = arena_alloc(&arena, SMALL);
+    *before = 'b';
+    struct arena_mark mark = arena_mark(&arena);
+    void *first = arena_alloc(&arena, SMALL);
+    arena_alloc(&arena, sizes[i]);
+    arena_rewind(&arena, mark);
+    assert_ptr_equal(arena_alloc(&arena, SMALL), first);
+    arena_rewind(&arena, mark); /* a second time */
+    assert_ptr_equal(arena_alloc(&arena, SMALL), first);
+    assert_int_equal(*before, 'b');
+    assert_true(arena.end - arena.next < LARGE);
+  }
+  arena_rewind(&arena, empty);
+  assert_non_null(arena_alloc(&arena, SMALL));
+  arena_fini(&arena);
+}
+
 static void gives_a_large_first_request_back_at_reset(void **state)
 {
   (void)state;
@@ -104,6 +131,7 @@ int main(void)
       cmocka_unit_test(aligns_what_it_gives),
       cmocka_unit_test(gives_blocks_that_do_not_overlap),
       cmocka_unit_test(gives_the_same_memory_after_a_reset),
+      cmocka_unit_test(gives_the_same_memory_after_a_rewind),
       cmocka_unit_test(gives_a_large_first_request_back_at_reset),
       cmocka_unit_test(refuses_sizes_that_cannot_be),
       cmocka_unit_test(clears_copies_and_formats),

@@ -242,6 +242,34 @@ static void reads_very_long_lists_in_full(void **state)
   test_free(repeats);
 }
 
+/* Items that were made before a list turned out not to fit are given back. */
+static void leaves_the_arena_as_it_was_where_nothing_fits(void **state)
+{
+  (void)state;
+  enum { COUNT = 1000 };
+  struct rpc_repeats *repeats = test_calloc(1, sizeof *repeats);
+  struct buffer shown;
+  struct buffer message;
+  struct arena arena;
+  buffer_init(&shown);
+  buffer_init(&message);
+  arena_init(&arena);
+  write_list(&message, COUNT);
+  assert_int_equal(read_twice(repeats, buffer_text(&message), &shown), READ_IN_FULL);
+  assert_non_null(rpc_repeats_find(repeats, buffer_text(&message), &arena));
+  arena_reset(&arena);
+  struct arena_mark before = arena_mark(&arena);
+  buffer_append_char(&message, ' ');
+  assert_null(rpc_repeats_find(repeats, buffer_text(&message), &arena));
+  struct arena_mark after = arena_mark(&arena);
+  assert_ptr_equal(after.chunk, before.chunk);
+  assert_ptr_equal(after.next, before.next);
+  arena_fini(&arena);
+  buffer_fini(&message);
+  buffer_fini(&shown);
+  test_free(repeats);
+}
+
 /* Where nothing ever fits, most messages are not even looked at; one that comes again is found again soon. */
 static void recovers_after_many_misses(void **state)
 {
@@ -291,6 +319,7 @@ int main(void)
       cmocka_unit_test(keeps_as_many_as_it_has_room_for),
       cmocka_unit_test(passes_over_long_texts),
       cmocka_unit_test(reads_very_long_lists_in_full),
+      cmocka_unit_test(leaves_the_arena_as_it_was_where_nothing_fits),
       cmocka_unit_test(recovers_after_many_misses),
       cmocka_unit_test(forgets_what_it_could_not_keep),
   };
