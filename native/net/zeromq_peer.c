@@ -151,11 +151,19 @@ struct zeromq_pending *zeromq_peer_pop_answer(struct zeromq_peer *peer)
   return answered;
 }
 
+/* Whether what is there before an answer leaves no room for any. The answer itself does not count, so that
+ * one of any size reaches a client that reads, only not as fast; nor does what one such answer has lent above
+ * what may be. Calls cannot come to much here, since none runs while something is held; refusals can. */
+static bool holds_too_much(struct zeromq_peer *peer)
+{
+  size_t limit = peer->zeromq->config.send_buffer_max;
+  size_t lent = atomic_load(&peer->lent_bytes);
+  return peer->held_bytes + (lent < limit / 2 ? lent : limit / 2) > limit;
+}
+
 bool zeromq_peer_hold(struct zeromq_peer *peer, struct zeromq_answer *answer)
 {
-  /* Behind the first come refusals, and what was left of a turn: no call runs while something is held. */
-  size_t lent = peer->first_held == NULL ? 0 : atomic_load(&peer->lent_bytes);
-  if (lent + peer->held_bytes + answer->size > peer->zeromq->config.send_buffer_max)
+  if (holds_too_much(peer))
     return false;
   struct zeromq_held *held = malloc(sizeof *held);
   if (held == NULL)

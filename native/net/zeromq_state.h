@@ -134,8 +134,8 @@ struct zeromq_pending *zeromq_peer_pop(struct zeromq_peer *peer);
 void zeromq_peer_push_answer(struct zeromq_peer *peer, struct zeromq_pending *pending);
 /* The first of them, which is the caller's; NULL: none. */
 struct zeromq_pending *zeromq_peer_pop_answer(struct zeromq_peer *peer);
-/* Moves an answer behind those that are held. False: no memory, or above send_buffer_max with what is held
- * and lent (the first of them by itself); the answer is still the caller's. */
+/* Moves an answer behind those that are held. False: no memory, or those and what is lent have come above
+ * send_buffer_max already; the answer is still the caller's. */
 bool zeromq_peer_hold(struct zeromq_peer *peer, struct zeromq_answer *answer);
 void zeromq_peer_drop_first_held(struct zeromq_peer *peer);
 /* The queue of peers whose held answers are to be tried again. */
