@@ -58,13 +58,15 @@ bool records_open(struct jvm_records *records, const struct operation *operation
 /* A declared type says all that the value's own form could, but for a ref; kinds are told apart from it. */
 static uint32_t form_of(const struct op_value *value)
 {
-  enum { IS_DECLARED = 1 << 8, IS_REF = 1 << 9, LETTER_SHIFT = 16 };
+  enum { IS_DECLARED = 1 << 8, IS_REF = 1 << 9, LETTER_SHIFT = 16, SUFFIX_SHIFT = 24 };
   if (value->kind == OP_REF)
     return value->type.data != NULL ? IS_REF | IS_DECLARED : IS_REF;
   if (value->type.data != NULL)
     return IS_DECLARED;
   char letter = value->kind == OP_PACKED ? value->packed.element : scalar_infer(value);
-  return (uint32_t)value->kind | (uint32_t)(unsigned char)letter << LETTER_SHIFT;
+  bool is_number = value->kind == OP_INTEGER || value->kind == OP_NUMBER;
+  uint32_t suffix = is_number ? (unsigned char)value->suffix : 0;
+  return (uint32_t)value->kind | (uint32_t)(unsigned char)letter << LETTER_SHIFT | suffix << SUFFIX_SHIFT;
 }
 
 static uint64_t mix(uint64_t hash, uint64_t word)
