@@ -4,10 +4,10 @@ import java.util.Collection;
 import java.util.Map;
 
 /**
- * Fills collections, maps and arrays in one call from C: each call from there costs as much as several elements do here. Of
- * each element kinds has the JVM letter of the primitive that bits holds, to be boxed; 'T' where bits tells of a text
- * in units, its beginning in the upper half and its length in the lower; and 0 where it stands in objects. units and
- * objects may be null where there is nothing in them.
+ * Fills collections, maps and arrays in one call from C: each call from there costs as much as several elements do
+ * here. Of each element kinds has the JVM letter of the primitive that bits holds, to be boxed; 'T' where bits tells of
+ * a text in units, its beginning in the upper half and its length in the lower; and 0 where it stands in objects. units
+ * and objects may be null where there is nothing in them.
  */
 final class Filling {
   private Filling() {
