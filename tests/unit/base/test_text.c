@@ -107,6 +107,23 @@ static const struct utf8_case {
      19},
 };
 
+static void tells_ascii_from_all_else(void **state)
+{
+  (void)state;
+  enum { LENGTH = 100 };
+  char bytes[LENGTH];
+  memset(bytes, 0x7F, sizeof bytes);
+  for (size_t length = 0; length <= LENGTH; length++) {
+    assert_true(text_is_ascii((struct text){bytes, length}));
+    for (size_t i = 0; i < length; i++) {
+      bytes[i] = (char)0x80;
+      assert_false(text_is_ascii((struct text){bytes, length}));
+      assert_true(text_is_ascii((struct text){bytes, i}));
+      bytes[i] = 0x7F;
+    }
+  }
+}
+
 static void takes_strict_utf8_only(void **state)
 {
   (void)state;
@@ -181,6 +198,7 @@ int main(void)
       cmocka_unit_test(looks_behind_a_nul_when_it_ignores_case),
       cmocka_unit_test(finds_prefix_suffix_and_last),
       cmocka_unit_test(hashes_differ_by_every_byte_and_by_length),
+      cmocka_unit_test(tells_ascii_from_all_else),
       cmocka_unit_test(takes_strict_utf8_only),
       cmocka_unit_test(goes_to_utf16_and_back),
       cmocka_unit_test(keeps_every_character_over_utf16),
