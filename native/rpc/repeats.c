@@ -59,10 +59,7 @@ static bool fill_integer(struct rpc_shape *shape, const struct rpc_hole *hole, s
   }
   if (arg->kind == OP_REF)
     return set_ref(&arg->ref, integer);
-  arg->kind = OP_INTEGER;
-  arg->suffix = 0;
-  arg->literal = span;
-  arg->integer = integer;
+  rpc_scalar_fill_integer(arg, span, integer);
   return true;
 }
 
@@ -114,6 +111,15 @@ static bool take_shape(struct rpc_shape *shape, struct text *rest, struct arena 
   return take_text(rest, shape->text + at, shape->length - at);
 }
 
+/* A long list is not to be taken for nothing: what is behind it all is looked at before. */
+static bool has_end_of(const struct rpc_shape *shape, struct text message)
+{
+  size_t at = shape->holes[shape->hole_count - 1].at;
+  if (shape->length < at) /* it could not be kept */
+    return false;
+  return text_ends_with(message, text_slice((struct text){shape->text, shape->length}, at, shape->length));
+}
+
 static bool is_skipped(const struct rpc_repeats *repeats)
 {
   return repeats->misses > MISSES_MAX && repeats->misses % MISSES_STEP != 0;
@@ -127,6 +133,8 @@ static struct rpc_shape *find(struct rpc_repeats *repeats, struct text text, boo
     struct rpc_shape *shape = &repeats->shapes[at];
     struct text rest = text;
     struct arena_mark mark = arena_mark(arena);
+    if (is_whole && shape->list_count > 0 && !has_end_of(shape, text))
+      continue;
     if (!take_shape(shape, &rest, arena) || (is_whole && rest.len > 0)) {
       arena_rewind(arena, mark);
       continue;

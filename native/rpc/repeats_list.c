@@ -112,10 +112,7 @@ static bool take_scalar(struct text *rest, bool is_string, struct op_value *valu
   int64_t integer;
   size_t length = is_string || value->kind == OP_REF ? 0 : json_plain_integer_at(*rest, &integer);
   if (length > 0) {
-    value->kind = OP_INTEGER;
-    value->suffix = 0;
-    value->literal = text_slice(*rest, 0, length);
-    value->integer = integer;
+    rpc_scalar_fill_integer(value, text_slice(*rest, 0, length), integer);
   } else {
     length = is_string ? json_plain_string_at(*rest) : json_number_at(*rest);
     struct json_value scalar = {.kind = is_string ? JSON_KIND_STRING : JSON_KIND_NUMBER,

@@ -26,6 +26,14 @@ struct json_value rpc_scalar_of(struct json_value argument);
 bool rpc_scalar_is_plain(struct json_value scalar);
 /* Gives a value the scalar; its kind says what of it is meant. False where it is no ref that there can be. */
 bool rpc_scalar_fill(struct op_value *value, struct json_value scalar);
+/* The same for a plain whole number that has been read already; value is no OP_REF. */
+static inline void rpc_scalar_fill_integer(struct op_value *value, struct text literal, int64_t integer)
+{
+  value->kind = OP_INTEGER;
+  value->suffix = 0;
+  value->literal = literal;
+  value->integer = integer;
+}
 
 /*
  * The form of a list that was read as items; it borrows from its text. scalars: from the first scalar to the

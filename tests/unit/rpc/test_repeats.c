@@ -259,7 +259,10 @@ static void leaves_the_arena_as_it_was_where_nothing_fits(void **state)
   assert_non_null(rpc_repeats_find(repeats, buffer_text(&message), &arena));
   arena_reset(&arena);
   struct arena_mark before = arena_mark(&arena);
-  buffer_append_char(&message, ' ');
+  message.data[message.len - 1] = ']'; /* the last of it is looked at first */
+  assert_null(rpc_repeats_find(repeats, buffer_text(&message), &arena));
+  message.data[message.len - 1] = '}';
+  message.data[message.len / 2] = ' '; /* in the midst of the list */
   assert_null(rpc_repeats_find(repeats, buffer_text(&message), &arena));
   struct arena_mark after = arena_mark(&arena);
   assert_ptr_equal(after.chunk, before.chunk);
