@@ -60,7 +60,7 @@ function(jpeer_unit_test name source)
   add_executable(${name} ${source})
   target_link_libraries(${name} PRIVATE jpeer_flags PkgConfig::CMOCKA ${ARGN})
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 60)
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 180)
 endfunction()
 
 # jpeer_fuzz_target(NAME SOURCE CORPUS LINKS...): with the fuzz preset a libFuzzer binary; in every
@@ -73,7 +73,7 @@ function(jpeer_fuzz_target name source corpus)
   else()
     target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.c)
     add_test(NAME ${name} COMMAND ${name} ${corpus})
-    set_tests_properties(${name} PROPERTIES LABELS corpus TIMEOUT 60)
+    set_tests_properties(${name} PROPERTIES LABELS corpus TIMEOUT 180)
   endif()
 endfunction()
 
@@ -107,6 +107,6 @@ endfunction()
 # jpeer_add_jvm_test(TEST ENVIRONMENT COMMAND...): HotSpot handles SIGSEGV itself and keeps what it never frees.
 function(jpeer_add_jvm_test test environment)
   add_test(NAME ${test} COMMAND ${ARGN})
-  set_tests_properties(${test} PROPERTIES LABELS jvm TIMEOUT 120 ENVIRONMENT
+  set_tests_properties(${test} PROPERTIES LABELS jvm TIMEOUT 240 ENVIRONMENT
     "${environment};ASAN_OPTIONS=handle_segv=0:intercept_tls_get_addr=0;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp")
 endfunction()
