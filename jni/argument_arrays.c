@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-enum { REFERENCES = 12 }; /* for one level of nesting */
-
 jobject argument_new_array(struct conversion *conversion, struct jvm_class *class, jint count)
 {
   JNIEnv *env = conversion->thread->env;
@@ -77,22 +75,12 @@ static bool is_filled(const struct jvm_class *component)
          text_equal(component->name, TEXT("java.lang.Object"));
 }
 
-static bool make_objects(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
-                         jobject *out)
+static bool set_elements(struct conversion *conversion, struct jvm_class *component,
+                         const struct op_value *value, jobjectArray array)
 {
   JNIEnv *env = conversion->thread->env;
-  struct jvm_class *component = jvm_class_component(conversion->thread, class);
-  if (component == NULL)
-    return argument_fail_memory(conversion);
-  if ((*env)->EnsureLocalCapacity(env, REFERENCES) != 0)
-    return !argument_take(conversion) && argument_fail_memory(conversion);
-  jobject array = argument_new_array(conversion, class, (jint)value->list.count);
-  if (array == NULL)
-    return false;
-  if (is_filled(component)) {
-    *out = array;
+  if (is_filled(component))
     return argument_fill_array(conversion, value, component, array);
-  }
   struct argument_path path = {.outer = conversion->path};
   conversion->path = &path;
   for (; path.index < value->list.count; path.index++) {
@@ -105,8 +93,21 @@ static bool make_objects(struct conversion *conversion, struct jvm_class *class,
       return false;
   }
   conversion->path = path.outer;
-  *out = array;
   return true;
+}
+
+static bool make_objects(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
+                         jobject *out)
+{
+  struct jvm_class *component = jvm_class_component(conversion->thread, class);
+  if (component == NULL)
+    return argument_fail_memory(conversion);
+  if (!argument_open_level(conversion))
+    return false;
+  jobject array = argument_new_array(conversion, class, (jint)value->list.count);
+  bool made = array != NULL && set_elements(conversion, component, value, array);
+  *out = argument_close_level(conversion, made ? array : NULL);
+  return made;
 }
 
 bool argument_make_array(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,

@@ -2,7 +2,7 @@
 
 #include "jni/internal/throwables.h"
 
-enum { REFERENCES = 12, ACC_PUBLIC = 0x0001, ACC_ABSTRACT = 0x0400 };
+enum { ACC_PUBLIC = 0x0001, ACC_ABSTRACT = 0x0400 };
 
 /* The public constructor without arguments: what the guard was asked about. NULL: the outcome tells why. */
 static jmethodID find_constructor(struct conversion *conversion, jclass made, struct text name,
@@ -65,14 +65,11 @@ bool argument_make_collection(struct conversion *conversion, struct jvm_class *c
   if (is_list ? value->kind != OP_LIST : value->kind != OP_MAP)
     return argument_fail(conversion, value, "%.*s takes a JSON %s", TEXT_ARGS(class->name),
                          is_list ? "array" : "object");
-  if ((*env)->EnsureLocalCapacity(env, REFERENCES) != 0)
-    return !argument_take(conversion) && argument_fail_memory(conversion);
-  jobject made = make_empty(conversion, class, value);
-  if (made == NULL)
+  if (!argument_open_level(conversion))
     return false;
-  if (is_list ? !argument_fill_collection(conversion, value, made)
-              : !argument_fill_map(conversion, value, made))
-    return false;
-  *out = made;
-  return true;
+  jobject object = make_empty(conversion, class, value);
+  bool filled = object != NULL && (is_list ? argument_fill_collection(conversion, value, object)
+                                           : argument_fill_map(conversion, value, object));
+  *out = argument_close_level(conversion, filled ? object : NULL);
+  return filled;
 }

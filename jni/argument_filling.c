@@ -5,7 +5,7 @@
 /* Texts that are longer cross by themselves: nothing would be gained by another copy. */
 enum { CHUNK = 512, TEXT_MAX = 1024, FIRST_ROOM = 256 };
 
-/* Elements that cross in one call (jni/java: Filling). */
+/* Elements that cross in one call (jni/java: Filling). Its arrays end with the level's frame. */
 struct filling {
   struct conversion *conversion;
   jobject object; /* that is filled */
@@ -47,15 +47,6 @@ static bool make_arrays(struct filling *filling)
   if (filling->java_bits != NULL && filling->kind == FILLS_MAP)
     filling->java_keys = (*env)->NewLongArray(env, capacity);
   return !argument_take(filling->conversion);
-}
-
-static void drop_arrays(struct filling *filling)
-{
-  JNIEnv *env = filling->conversion->thread->env;
-  (*env)->DeleteLocalRef(env, filling->java_letters);
-  (*env)->DeleteLocalRef(env, filling->java_bits);
-  (*env)->DeleteLocalRef(env, filling->java_keys);
-  (*env)->DeleteLocalRef(env, filling->java_objects);
 }
 
 /* ---- one element ---- */
@@ -206,10 +197,7 @@ static bool fill(struct filling *filling, const struct op_value *value, size_t c
   filling->capacity = count < CHUNK ? count : CHUNK;
   if (count == 0)
     return true;
-  if (!make_room(filling) || !make_arrays(filling) || !put_all(filling, value, count))
-    return false;
-  drop_arrays(filling);
-  return true;
+  return make_room(filling) && make_arrays(filling) && put_all(filling, value, count);
 }
 
 bool argument_fill_collection(struct conversion *conversion, const struct op_value *value, jobject collection)

@@ -6,6 +6,22 @@
 
 #include <stdio.h>
 
+enum { LEVEL_REFERENCES = 12 }; /* a level's own object, the arrays that fill it, and one element */
+
+bool argument_open_level(struct conversion *conversion)
+{
+  JNIEnv *env = conversion->thread->env;
+  if ((*env)->PushLocalFrame(env, LEVEL_REFERENCES) == 0)
+    return true;
+  return !argument_take(conversion) && argument_fail_memory(conversion);
+}
+
+jobject argument_close_level(struct conversion *conversion, jobject result)
+{
+  JNIEnv *env = conversion->thread->env;
+  return (*env)->PopLocalFrame(env, result);
+}
+
 static bool check_instance(struct conversion *conversion, const struct op_value *value, jobject object,
                            struct jvm_class *class)
 {

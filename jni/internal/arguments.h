@@ -106,7 +106,7 @@ bool argument_make_array(struct conversion *conversion, struct jvm_class *class,
 bool argument_make_collection(struct conversion *conversion, struct jvm_class *class,
                               const struct op_value *value, jobject *out);
 /* Adds a list's elements to a collection, puts a map's entries into a map, sets those of an array, whose
- * component class is component. */
+ * component class is component. Called within a level, whose frame takes what they leave. */
 bool argument_fill_collection(struct conversion *conversion, const struct op_value *value,
                               jobject collection);
 bool argument_fill_map(struct conversion *conversion, const struct op_value *value, jobject map);
@@ -114,6 +114,14 @@ bool argument_fill_array(struct conversion *conversion, const struct op_value *v
                          struct jvm_class *component, jobject array);
 bool argument_make_from_text(struct conversion *conversion, struct jvm_class *class,
                              const struct op_value *value, jobject *out);
+
+/*
+ * A frame of local references for one level of a nested value, so that what a level holds does not depend on
+ * how deep it is. False: the outcome tells why, and no frame is open.
+ */
+bool argument_open_level(struct conversion *conversion);
+/* Closes the frame; gives result (may be NULL) as a local reference of the level around. */
+jobject argument_close_level(struct conversion *conversion, jobject result);
 
 /* A new array of count elements, zero or null. NULL: the outcome tells why. */
 jobject argument_new_array(struct conversion *conversion, struct jvm_class *class, jint count);

@@ -1,4 +1,5 @@
 #include "tests/unit/jni/members_cases.h"
+#include "tests/unit/jni/reference_ledger.h"
 #include "tests/unit/jni/with_jvm.h"
 
 #include <stdio.h>
@@ -532,19 +533,29 @@ static void many_arguments_have_room(void **state)
   free(params);
 }
 
+/* DEPTH levels of what opens and closes a level, in an Object. */
+static void check_deep(const char *open, const char *inside, const char *close, const char *expected)
+{
+  enum { DEPTH = 100 };
+  char params[2048] = "{'type':'java.util.Objects','method':'isNull','args':[{'type':'Object','value':";
+  for (int i = 0; i < DEPTH; i++)
+    strcat(params, open);
+  strcat(params, inside);
+  for (int i = 0; i < DEPTH; i++)
+    strcat(params, close);
+  strcat(params, "}]}");
+  const struct members_case one = {"call", params, expected, NULL};
+  reference_ledger_reset();
+  members_check(&session, &one);
+  assert_true(reference_ledger_depth() > DEPTH);
+}
+
 static void values_may_be_deep(void **state)
 {
   (void)state;
-  enum { DEPTH = 100 };
-  char params[2 * DEPTH + 200];
-  char *at =
-      params +
-      sprintf(params, "{'type':'java.util.Objects','method':'isNull','args':[{'type':'Object','value':");
-  memset(at, '[', DEPTH);
-  memset(at + DEPTH, ']', DEPTH);
-  memcpy(at + (size_t)2 * DEPTH, "}]}", sizeof "}]}");
-  const struct members_case one = {"call", params, "boolean false", NULL};
-  members_check(&session, &one);
+  check_deep("[", "", "]", "boolean false");
+  check_deep("{'k':", "1", "}", "boolean false");
+  check_deep("[", "{'type':'int','value':'x'}", "]", "-32602 argument 0");
 }
 
 static int run_all(struct jvm *jvm, struct jvm_thread *thread)

@@ -1,5 +1,8 @@
 #include "tests/unit/jni/with_jvm.h"
 
+#include "jni/internal/machine.h"
+#include "tests/unit/jni/reference_ledger.h"
+
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,7 +30,12 @@ struct tests {
 static void run_on_thread(void *argument, struct jvm_thread *thread)
 {
   struct tests *tests = argument;
+  bool is_counting = reference_ledger_start(thread->env);
+  if (!is_counting)
+    fprintf(stderr, "the JVM lets nobody count local references\n");
   tests->failures = tests->run(tests->jvm, thread);
+  if (!is_counting || reference_ledger_overruns() > 0)
+    tests->failures++;
   sem_post(&tests->done);
 }
 

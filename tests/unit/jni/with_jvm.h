@@ -3,15 +3,25 @@
 /*
  * Runs tests inside a JVM. One a process: each test file that needs a JVM is its own executable.
  *
- *   static int run_all(struct jvm *jvm, struct jvm_thread *thread) { ... return
- * cmocka_run_group_tests(...); } int main(void) { return with_jvm(run_all); }
+ *   static int run_all(struct jvm *jvm, struct jvm_thread *thread)
+ *   {
+ *     ...
+ *     return cmocka_run_group_tests(...);
+ *   }
+ *
+ *   int main(void)
+ *   {
+ *     return with_jvm(run_all);
+ *   }
  *
  * The JVM is the one of JAVA_HOME; JPEER_TEST_JVM_OPTIONS holds further options, separated by blanks. The
  * class path is that of the test's own Java classes (tests/unit/jni/java).
  */
 #include "jni/jvm.h"
 
-/* run is called on a thread of the peer (jvm_spawn). Returns the process's exit status. */
+/* run is called on a thread of the peer (jvm_spawn). Returns the process's exit status: failure also where
+ * the thread came to hold more local references than it had made room for
+ * (tests/unit/jni/reference_ledger.h). */
 int with_jvm(int (*run)(struct jvm *jvm, struct jvm_thread *thread));
 
 #endif
