@@ -88,20 +88,19 @@ endforeach()
 list(REMOVE_DUPLICATES jpeer_java_homes)
 set(JPEER_TEST_JAVA_HOMES ${jpeer_java_homes} CACHE STRING "Java homes that the tests with a JVM run with")
 
-# jpeer_jvm_test(NAME FILE LINKS...): a cmocka executable that starts a JVM (tests/unit/jni/with_jvm.h); run once
-# with each JVM, and with the first also under -Xcheck:jni, which only prints. Labelled "jvm".
+# jpeer_jvm_test(NAME FILE LINKS...): a cmocka executable that starts a JVM (tests/unit/jni/with_jvm.h); run with each
+# JVM, once as it is and once under -Xcheck:jni, which only prints. Labelled "jvm".
 function(jpeer_jvm_test name source)
   add_executable(${name} ${source})
   target_link_libraries(${name} PRIVATE jpeer_flags PkgConfig::CMOCKA jpeer_with_jvm ${ARGN})
   target_include_directories(${name} PRIVATE ${JPEER_JNI_DIR} ${JPEER_JNI_DIR}/linux)
-  list(GET JPEER_TEST_JAVA_HOMES 0 first)
   foreach(home ${JPEER_TEST_JAVA_HOMES})
     get_filename_component(jdk ${home} NAME)
     jpeer_add_jvm_test(${name}_${jdk} "JAVA_HOME=${home}" ${name})
+    jpeer_add_jvm_test(${name}_${jdk}_checked "JAVA_HOME=${home};JPEER_TEST_JVM_OPTIONS=-Xcheck:jni" ${name})
+    set_tests_properties(${name}_${jdk}_checked PROPERTIES FAIL_REGULAR_EXPRESSION
+      "WARNING in native method;FATAL ERROR in native method;WARNING: JNI local refs")
   endforeach()
-  jpeer_add_jvm_test(${name}_checked "JAVA_HOME=${first};JPEER_TEST_JVM_OPTIONS=-Xcheck:jni" ${name})
-  set_tests_properties(${name}_checked PROPERTIES FAIL_REGULAR_EXPRESSION
-    "WARNING in native method;FATAL ERROR in native method;WARNING: JNI local refs")
 endfunction()
 
 # jpeer_add_jvm_test(TEST ENVIRONMENT COMMAND...): HotSpot handles SIGSEGV itself and keeps what it never frees.

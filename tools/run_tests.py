@@ -15,6 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+from support import jdks  # noqa: E402  (the folder of the tests' own modules has to be known first)
+
 PYTHON = "/usr/bin/python3"
 CORES = len(os.sched_getaffinity(0))
 # Several times what the longest command takes. An interrupted test closes what it has opened.
@@ -49,8 +52,8 @@ STEPS = [
     ("conformance", "request and reply, under ASan and UBSan, on every transport", "dev",
      [[PYTHON, "tests/conformance/run.py"]], on("dev")),
     ("integration-asan", "the binary under ASan and UBSan", "dev", unittests("tests/integration"), on("dev")),
-    ("integration-jni", "the binary under -Xcheck:jni", "release", unittests("tests/integration"),
-     on("release", JPEER_CHECK_JNI="1")),
+    *((f"integration-jni-{home.name}", "the binary under -Xcheck:jni", "release", unittests("tests/integration"),
+       on("release", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in jdks.homes()),
     ("clients", "clients that others wrote, where their registries are reached", "release",
      [[PYTHON, "tests/clients/run.py"]], on("release")),
     ("tidy", "clang-tidy", "dev", [["tools/check-tidy"]], {}),
@@ -136,12 +139,16 @@ def run_step(name, what, preset, commands, environment):
 def main(arguments):
     if arguments == ["--list"]:
         for name, what, *_ in STEPS:
-            print(f"{name:18}{what}")
+            print(f"{name:40}{what}")
         return 0
     unknown = set(arguments) - {step[0] for step in STEPS}
     if unknown:
         print(f"unknown step: {', '.join(sorted(unknown))} (--list shows them)", file=sys.stderr)
         return 2
+    # Each test chooses its JVM, or finds it as a user without this variable would.
+    os.environ.pop("JAVA_HOME", None)
+    for home in jdks.homes():
+        show_now(f"JDK {jdks.full_version(home)}: {home}\n")
     # A shell that starts this in the background has SIGINT ignored, and every peer would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     passed = failed = 0

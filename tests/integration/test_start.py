@@ -11,6 +11,7 @@ from pathlib import Path
 
 import websockets
 
+from support import jdks
 from support.clients import RpcError, WebSocketClient, typed
 from support.peer import BINARY, FIXTURES, Peer, environment, jvm_options, run_to_end
 
@@ -218,13 +219,9 @@ def await_running(client, count):
 class Machines(unittest.TestCase):
     """One binary for every JDK that is installed."""
 
-    def homes(self):
-        homes = {path.resolve().parents[2] for path in Path("/usr/lib/jvm").glob("*/lib/server/libjvm.so")}
-        self.assertTrue(homes)
-        return sorted(homes)
-
     def test_each_by_flag_and_by_java_home(self):
-        for home in self.homes():
+        self.assertTrue(jdks.homes())
+        for home in jdks.homes():
             for options, changes in ((("--jvm", home), {}), ((), {"JAVA_HOME": str(home)})):
                 with self.subTest(home=home.name, by=options or changes):
                     with Peer(*options, env=environment(**changes)) as peer, WebSocketClient(peer) as client:

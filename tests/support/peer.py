@@ -22,8 +22,8 @@ START_SECONDS = 60
 STOP_SECONDS = 60
 
 COMPLAINTS = re.compile(
-    r"WARNING in native method|FATAL ERROR in native method|AddressSanitizer|LeakSanitizer|ThreadSanitizer"
-    r"|runtime error:|A fatal error has been detected")
+    r"WARNING in native method|WARNING: JNI local refs|FATAL ERROR in native method|AddressSanitizer|LeakSanitizer"
+    r"|ThreadSanitizer|runtime error:|A fatal error has been detected")
 
 
 def environment(leaks=False, **changes):

@@ -1,0 +1,16 @@
+"""The JDKs of this machine: a binary serves any of them, so tests of JNI run with each."""
+
+import re
+from pathlib import Path
+
+
+def homes():
+    """The Java homes below /usr/lib/jvm that have a JVM, each once."""
+    return sorted({path.resolve().parents[2] for path in Path("/usr/lib/jvm").glob("*/lib/server/libjvm.so")})
+
+
+def full_version(home):
+    """What the release file tells: "17.0.15+6-Debian-1deb12u1 (Debian)"."""
+    told = dict(re.findall(r'^(\w+)="(.*)"$', (home / "release").read_text(encoding="utf-8"), re.M))
+    version = told.get("JAVA_RUNTIME_VERSION") or told.get("JAVA_VERSION", "of unknown version")
+    return f"{version} ({told.get('IMPLEMENTOR', 'unknown maker')})"
