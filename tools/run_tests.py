@@ -2,7 +2,9 @@
 
 The commands of a step run as many at once as there are cores, and a command that does not end is ended.
 
-usage: run_tests.py [--list] [STEP...]
+usage: run_tests.py [--release] [--list] [STEP...]
+
+With --release these are the suites that take too long for every change (tools/test-release), without it all others.
 """
 
 import os
@@ -22,6 +24,7 @@ PYTHON = "/usr/bin/python3"
 CORES = len(os.sched_getaffinity(0))
 # Several times what the longest command takes. An interrupted test closes what it has opened.
 LIMIT = ["timeout", "--foreground", "--signal=INT", "--kill-after=60", "1200"]
+RELEASE_LIMIT = [*LIMIT[:-1], "5400"]
 LSAN = f"suppressions={ROOT / 'tests/support/lsan.supp'}"
 ASAN = {"ASAN_OPTIONS": "handle_segv=0:intercept_tls_get_addr=0", "UBSAN_OPTIONS": "print_stacktrace=1", "LSAN_OPTIONS": LSAN}
 TSAN = {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1 handle_segv=0 report_signal_unsafe=0"}
@@ -59,6 +62,17 @@ STEPS = [
     ("tidy", "clang-tidy", "dev", [["tools/check-tidy"]], {}),
 ]
 
+# The same, of what takes too long for every change. Mutated requests are for each JDK ten minutes.
+RELEASE_STEPS = [
+    *((f"mutate-{home.name}", "mutated requests under -Xcheck:jni", "release",
+       [[PYTHON, "tests/fuzz/mutate_requests.py", "--seconds", "600", "--jvm", str(home)]], on("release"))
+      for home in jdks.homes()),
+    ("soak", "memory after millions of calls", "release", [["tools/soak"]], {}),
+    ("bare-root", "the README's two commands on a Debian 12 with its base system alone, as root", None,
+     [["tests/release/bare_root.sh"]], {}),
+    ("bare-user", "the same, as a user with sudo", None, [["tests/release/bare_root.sh", "--as-user"]], {}),
+]
+
 
 def count_ctest(match):
     return int(match[2]) - int(match[1]), int(match[1])
@@ -92,9 +106,9 @@ def count(output, status):
     return (1, 0) if status == 0 else (0, 1)
 
 
-def run_command(command, environment, show):
+def run_command(command, environment, show, limit=LIMIT):
     """Gives each line of output to show, when it comes; the whole output, and the status."""
-    process = subprocess.Popen([*LIMIT, *command], cwd=ROOT, env={**os.environ, **environment},
+    process = subprocess.Popen([*limit, *command], cwd=ROOT, env={**os.environ, **environment},
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                errors="replace")
     lines = []
@@ -109,26 +123,26 @@ def show_now(text):
     sys.stdout.flush()
 
 
-def run_commands(commands, environment):
+def run_commands(commands, environment, limit):
     """The output and the status of each; of several, the output is shown when they end."""
     if len(commands) == 1:
-        yield run_command(commands[0], environment, show_now)
+        yield run_command(commands[0], environment, show_now, limit)
         return
     with ThreadPoolExecutor(CORES) as pool:
-        running = [pool.submit(run_command, command, environment, lambda line: None) for command in commands]
+        running = [pool.submit(run_command, command, environment, lambda line: None, limit) for command in commands]
         for command, one in zip(commands, running):
             output, status = one.result()
             show_now(f"---- {command[-1]}\n{output}")
             yield output, status
 
 
-def run_step(name, what, preset, commands, environment):
+def run_step(name, what, preset, commands, environment, limit):
     show_now(f"\n==== {name}: {what}\n")
     start = time.monotonic()
     passed = failed = 0
     if preset is not None and run_command(["tools/build", preset], {}, show_now)[1] != 0:
         commands, failed = [], 1
-    for output, status in run_commands(commands, environment):
+    for output, status in run_commands(commands, environment, limit):
         more_passed, more_failed = count(output, status)
         passed += more_passed
         failed += more_failed
@@ -137,11 +151,14 @@ def run_step(name, what, preset, commands, environment):
 
 
 def main(arguments):
+    steps, limit = STEPS, LIMIT
+    if arguments[:1] == ["--release"]:
+        steps, limit, arguments = RELEASE_STEPS, RELEASE_LIMIT, arguments[1:]
     if arguments == ["--list"]:
-        for name, what, *_ in STEPS:
+        for name, what, *_ in steps:
             print(f"{name:40}{what}")
         return 0
-    unknown = set(arguments) - {step[0] for step in STEPS}
+    unknown = set(arguments) - {step[0] for step in steps}
     if unknown:
         print(f"unknown step: {', '.join(sorted(unknown))} (--list shows them)", file=sys.stderr)
         return 2
@@ -152,9 +169,9 @@ def main(arguments):
     # A shell that starts this in the background has SIGINT ignored, and every peer would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     passed = failed = 0
-    for step in STEPS:
+    for step in steps:
         if not arguments or step[0] in arguments:
-            more_passed, more_failed = run_step(*step)
+            more_passed, more_failed = run_step(*step, limit)
             passed += more_passed
             failed += more_failed
     print(f"\n{passed} passed, {failed} failed", flush=True)

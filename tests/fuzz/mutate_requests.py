@@ -1,0 +1,231 @@
+"""Sends mutated conformance requests to a real peer over every transport, under -Xcheck:jni, and says what held.
+
+usage: mutate_requests.py [--seconds N] [--jvm HOME] [--seed N] [--clients N]
+
+Each client replays the steps of a case, and changes most of them on the way: bytes of the text, or a value, a name or
+a member of the JSON. Held must be: every answer is JSON with a result or an error (a batch: a list of such); a call
+on a connection of its own is answered rightly all the time; the peer ends with its signal, and neither the JVM nor a
+sanitizer complained. What a mutation leaves waiting in Java is left there: its connection is given up and counted.
+"""
+
+import argparse
+import copy
+import http.client
+import json
+import random
+import sys
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import websockets  # noqa: E402
+import zmq  # noqa: E402
+
+from conformance.run import expand, fill_raw, read_cases  # noqa: E402
+from support import clients  # noqa: E402
+from support.peer import Peer  # noqa: E402
+
+PRESETS = "deny-unsafe,deny-jdk-internals,deny-classloading,deny-reflection,deny-serialization,deny-scripting"
+PATIENCE_SECONDS = 5
+GONE = (OSError, EOFError, TimeoutError, http.client.HTTPException, websockets.WebSocketException, zmq.ZMQError)
+# Values that stand where others did.
+VALUES = (0, 1, -1, 2**31, -2**31 - 1, 2**63, 10**30, 1e400, 5.5, "", "a", "\0", "\ud800", "é" * 300, True, None, [], {},
+          [[]] * 40, {"ref": 1}, {"ref": 2**32}, {"type": "int"}, {"type": "int[]", "value": [1, 2]}, "java.lang.String",
+          {"type": "java.util.ArrayList", "value": [1, None, {"ref": 1}]}, {"type": "java.lang.Object", "value": None},
+          "int[][][]", "[Ljava.lang.String;", "fixtures.Arguments", "java.util.HashMap", "<init>", "length")
+NAMES = ("type", "value", "ref", "args", "method", "field", "instance", "params", "id", "jsonrpc", "version", "encoding")
+TEXTS = (b"[", b"]", b"{", b"}", b'"', b",", b":", b"null", b"1e9999", b"\\u0000", b"\xff", b"5l", b"\\ud800", b" " * 99)
+
+
+def mutate_bytes(data, rng):
+    data = bytearray(data)
+    for _ in range(rng.randint(1, 4)):
+        at = rng.randint(0, len(data))
+        kind = rng.randrange(4)
+        if kind == 0:
+            data[at:at] = rng.choice(TEXTS)
+        elif kind == 1:
+            del data[at:at + rng.randint(1, 12)]
+        elif kind == 2 and at < len(data):
+            data[at] ^= 1 << rng.randrange(8)
+        else:
+            data[at:at] = data[at:at + rng.randint(1, 40)]
+    return bytes(data[:rng.randint(0, len(data))]) if rng.random() < 0.1 else bytes(data)
+
+
+def places(node, found):
+    """Every container in the tree with each of its keys."""
+    keys = node.keys() if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
+    for key in keys:
+        found.append((node, key))
+        places(node[key], found)
+    return found
+
+
+def mutate_tree(tree, rng, donor):
+    for _ in range(rng.randint(1, 3)):
+        found = places(tree, [])
+        if not found:
+            break
+        node, key = rng.choice(found)
+        kind = rng.randrange(5)
+        if kind == 0:
+            node[key] = copy.deepcopy(rng.choice(VALUES))
+        elif kind == 1 and isinstance(node, dict):
+            node[rng.choice(NAMES)] = node.pop(key)
+        elif kind == 2:
+            del node[key]
+        elif kind == 3:
+            node[key] = [node[key]] * rng.randint(1, 30)
+        else:
+            others = places(donor, [])
+            around, other = rng.choice(others) if others else (VALUES, 0)
+            node[key] = copy.deepcopy(around[other])
+    return [tree] * rng.randint(1, 3) if rng.random() < 0.1 else tree
+
+
+def mutate(text, rng, donor):
+    try:
+        tree, other = json.loads(text), json.loads(donor)
+    except ValueError:
+        tree = None
+    if tree is None or rng.random() < 0.4:
+        # Bytes that are no UTF-8 cross as lone surrogates, whose own bytes are none either.
+        return mutate_bytes(text.encode("utf-8", "surrogatepass"), rng).decode("utf-8", "surrogateescape")
+    return json.dumps(mutate_tree(tree, rng, other))
+
+
+def is_answer(reply):
+    """A lone answer, or a list of them."""
+    answer = json.loads(reply)
+    return all(isinstance(one, dict) and ("result" in one or "error" in one)
+               for one in (answer if isinstance(answer, list) else [answer]))
+
+
+class AnyWebSocket(clients.WebSocketClient):
+    def send(self, text):
+        super().send(text.encode("utf-8", "replace").decode("utf-8"))
+
+
+class AnyHttp(clients.HttpClient):
+    """Takes whatever status an answer has."""
+
+    def exchange_or_nothing(self, text):
+        response, body = self.post(text)
+        return None if response.status == 204 else body.decode("utf-8")
+
+
+TRANSPORTS = (AnyWebSocket, AnyHttp, clients.ZmqClient)
+
+
+class Run:
+    def __init__(self, peer, seconds, seed):
+        self.peer = peer
+        self.seed = seed
+        self.end = time.monotonic() + seconds
+        self.steps = [step for case in read_cases(None) for step in case["steps"] if case.get("only") is None]
+        self.lock = threading.Lock()
+        self.counts = {"sent": 0, "answered": 0, "given up": 0, "checked": 0}
+        self.faults = []
+
+    def count(self, what):
+        with self.lock:
+            self.counts[what] += 1
+
+    def is_over(self):
+        return time.monotonic() > self.end or self.peer.process.poll() is not None or len(self.faults) > 10
+
+    def send_one(self, client, rng, refs):
+        def text_of(step):
+            return fill_raw(self.expand(step, refs), refs)
+        text = text_of(rng.choice(self.steps))
+        if rng.random() < 0.85:
+            text = mutate(text, rng, text_of(rng.choice(self.steps)))
+        self.count("sent")
+        reply = client.exchange_or_nothing(text)
+        if reply is None:
+            return
+        self.count("answered")
+        try:
+            good = is_answer(reply)
+        except ValueError:
+            good = False
+        if not good:
+            self.faults.append(f"{text[:500]!r} was answered by {reply[:500]!r}")
+
+    @staticmethod
+    def expand(step, refs):
+        step = expand(step, refs)
+        return step["raw"] if "raw" in step else json.dumps(step["request"])
+
+    def attack(self, transport, number):
+        rng = random.Random(self.seed * 1000 + number)
+        while not self.is_over():
+            try:
+                with transport(self.peer) as client:
+                    for _ in range(rng.randint(20, 400)):
+                        if self.is_over():
+                            return
+                        self.send_one(client, rng, Refs(rng))
+            except GONE:
+                self.count("given up")
+            except Exception as error:  # whatever else it is, it is a fault
+                self.faults.append(f"client {number}: {type(error).__name__}: {error}")
+
+    def watch(self):
+        """Somebody else's calls, meanwhile."""
+        while not self.is_over():
+            try:
+                with clients.WebSocketClient(self.peer) as client:
+                    while not self.is_over():
+                        assert client.call("java.lang.Math", "max", 3, 5) == "5"
+                        self.count("checked")
+                        time.sleep(0.02)
+            except Exception as error:  # whatever it is, it is a fault
+                self.faults.append(f"somebody else's call: {type(error).__name__}: {error}")
+
+
+class Refs(dict):
+    """A ref for each name that a case has kept: some number that may be one."""
+
+    def __init__(self, rng):
+        super().__init__({name: rng.randint(1, 60) for name in "abcdefghijklmnopqrstuvwxyz"})
+        self.rng = rng
+
+    def __missing__(self, name):
+        return self.rng.randint(1, 60)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--jvm")
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--clients", type=int, default=2, help="of each transport")
+    arguments = parser.parse_args()
+    clients.SECONDS = PATIENCE_SECONDS
+    options = ["--rpc-policy-preset", PRESETS, "--rpc-default-action", "ALLOW", "-J", "-Xcheck:jni", "--log-level", "warn"]
+    options += ["--jvm", arguments.jvm] if arguments.jvm else []
+    with Peer(*options, allow=False) as peer:
+        run = Run(peer, arguments.seconds, arguments.seed)
+        work = [threading.Thread(target=run.attack, args=(transport, i * 3 + j), daemon=True)
+                for i in range(arguments.clients) for j, transport in enumerate(TRANSPORTS)]
+        work.append(threading.Thread(target=run.watch, daemon=True))
+        for thread in work:
+            thread.start()
+        for thread in work:
+            thread.join(arguments.seconds + 4 * PATIENCE_SECONDS)
+        counts = ", ".join(f"{number} {what}" for what, number in run.counts.items())
+        print(f"seed {arguments.seed}: {counts}; {peer.resident_kib() // 1024} MiB resident")
+        if peer.process.poll() is not None:
+            run.faults.append(f"the peer ended with {peer.process.returncode}: {peer.stderr()[-2000:]}")
+    for fault in run.faults:
+        print(f"FAIL {fault}")
+    print(f"mutated: {run.counts['answered']} passed, {len(run.faults)} failed")
+    return 1 if run.faults or not run.counts["answered"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
