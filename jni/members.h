@@ -72,6 +72,8 @@ struct jvm_request {
   struct arena *arena;
   const struct jvm_limits *limits;
   const struct jvm_guard *guard; /* NULL: everything is allowed */
+  struct jvm_stored *stored;     /* gets the refs that the result makes; NULL: nobody wants to know */
+  bool drops_result; /* nobody will read it: nothing is stored for it, and it comes to OUTCOME_VOID */
 };
 
 /* Frames local references, and takes back what an earlier call has done to the thread (an interrupt, a

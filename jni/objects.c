@@ -6,12 +6,14 @@
 #include <stdlib.h>
 
 /*
- * A slot's number is its chunk's number times CHUNK_SPAN plus its place. The first chunks are small, as
- * nearly all sessions are; each chunk is a root that every collection of the young generation visits, so that
- * the others are larger. Chunks with room stand in a list; one that empties goes back to Java where another
- * has room, so that a session that makes and drops one object does not make and drop a chunk each time.
+ * A slot's number is its chunk's number times CHUNK_SPAN plus its place. The first chunk is tiny, as nearly
+ * all sessions are, and the next ones make the table four times as large; each chunk is a root that every
+ * collection of the young generation visits, so that those of a large table are large. Chunks with room stand
+ * in a list; one that empties goes back to Java where another has room, so that a session that makes and
+ * drops one object does not make and drop a chunk each time.
  */
-enum { SMALL_CHUNKS = 8, SMALL_CHUNK_SLOTS = 1024, CHUNK_SPAN = 8192 };
+enum { FIRST_CHUNK_SLOTS = 4, SMALL_CHUNK_SLOTS = 1024, CHUNK_SPAN = 8192 };
+enum { FIRST_CHUNKS = 1, FIRST_REFS = 8 };
 enum { NO_CHUNK = UINT32_MAX };
 #define REF_MAX ((uint32_t)INT32_MAX)
 
@@ -19,7 +21,10 @@ struct slot {
   uint32_t ref; /* 0: free */
   int32_t hash;
   uint32_t class_id;
-  uint32_t next_free; /* a place in the chunk, its slot_count at the end; of a free slot */
+  union {
+    uint32_t next_free; /* a place in the chunk, its slot_count at the end; of a free slot */
+    uint32_t maker;     /* the thread whose message alone was given the object; 0: others were, too */
+  };
 };
 
 struct chunk {
@@ -35,14 +40,17 @@ struct chunk {
 
 struct jvm_objects {
   pthread_mutex_t lock;
+  const struct jvm_objects_owner *owner; /* NULL: none */
+  void *owner_context;
   size_t max;
-  size_t count;
-  _Atomic uint64_t epoch; /* written with the lock */
+  _Atomic size_t count;   /* written with the lock */
+  _Atomic uint64_t epoch; /* likewise */
   uint32_t last_ref;
   bool has_begun_again;  /* refs that come next may be held: before, none is */
   struct chunk **chunks; /* by number; NULL where one was given back */
   size_t chunk_capacity;
   size_t chunk_count;
+  size_t slots; /* of all chunks */
   struct chunk *with_room;
   struct slot_index by_ref;
   struct slot_index by_hash;
@@ -56,6 +64,39 @@ enum jp_status jvm_objects_create(size_t max_objects, struct jvm_objects **objec
   (*objects)->max = max_objects < REF_MAX ? max_objects : REF_MAX;
   pthread_mutex_init(&(*objects)->lock, NULL);
   return JP_OK;
+}
+
+void jvm_objects_set_owner(struct jvm_objects *objects, const struct jvm_objects_owner *owner, void *context)
+{
+  objects->owner = owner;
+  objects->owner_context = context;
+}
+
+void jvm_objects_begin_after(struct jvm_objects *objects, uint32_t ref)
+{
+  objects->last_ref = ref;
+}
+
+uint32_t jvm_objects_last_ref(const struct jvm_objects *objects)
+{
+  return objects->last_ref;
+}
+
+static size_t count_of(const struct jvm_objects *objects)
+{
+  return atomic_load_explicit(&objects->count, memory_order_relaxed);
+}
+
+static void set_count(struct jvm_objects *objects, size_t count)
+{
+  atomic_store_explicit(&objects->count, count, memory_order_relaxed);
+}
+
+/* With the lock, after the last object. */
+static void tell_owner(const struct jvm_objects *objects)
+{
+  if (objects->owner != NULL)
+    objects->owner->leave(objects->owner_context);
 }
 
 static struct slot *slot_at(const struct jvm_objects *objects, uint32_t number)
@@ -119,6 +160,13 @@ static struct chunk *chunk_create(struct jvm_thread *thread, uint32_t slot_count
   return chunk;
 }
 
+static uint32_t next_chunk_slots(const struct jvm_objects *objects)
+{
+  size_t limit = objects->slots < CHUNK_SPAN ? SMALL_CHUNK_SLOTS : CHUNK_SPAN;
+  size_t wanted = objects->slots == 0 ? FIRST_CHUNK_SLOTS : 3 * objects->slots;
+  return (uint32_t)(wanted < limit ? wanted : limit);
+}
+
 static uint32_t free_number(const struct jvm_objects *objects)
 {
   /* While nothing was given back, the first look is at the right place. */
@@ -134,7 +182,7 @@ static enum jp_status table_add_chunk(struct jvm_objects *objects, struct chunk 
 {
   uint32_t number = free_number(objects);
   if (number == NO_CHUNK) {
-    size_t capacity = objects->chunk_capacity == 0 ? 4 : objects->chunk_capacity * 2;
+    size_t capacity = objects->chunk_capacity == 0 ? FIRST_CHUNKS : objects->chunk_capacity * 2;
     struct chunk **wider = reallocarray(objects->chunks, capacity, sizeof(struct chunk *));
     if (wider == NULL)
       return JP_NO_MEMORY;
@@ -147,6 +195,7 @@ static enum jp_status table_add_chunk(struct jvm_objects *objects, struct chunk 
   chunk->number = number;
   objects->chunks[number] = chunk;
   objects->chunk_count++;
+  objects->slots += chunk->slot_count;
   list_add(objects, chunk);
   return JP_OK;
 }
@@ -194,58 +243,148 @@ static enum jp_status store(JNIEnv *env, struct jvm_objects *objects, jobject ob
   chunk->slots[place] = filled;
   if (++chunk->used == chunk->slot_count)
     list_remove(objects, chunk);
-  objects->count++;
+  set_count(objects, count_of(objects) + 1);
   *ref = filled.ref;
   return JP_OK;
 }
 
-/* JP_NOT_FOUND: there is no room, a chunk is needed first. With the lock. */
-static enum jp_status put_locked(JNIEnv *env, struct jvm_objects *objects, jobject object, struct slot filled,
-                                 uint64_t epoch, uint32_t *ref, struct jp_error *error)
+/* An object on its way into the table. */
+struct putting {
+  struct jvm_thread *thread;
+  struct jvm_objects *objects;
+  jobject object;
+  struct slot filled;
+  uint64_t epoch;
+  struct jvm_stored *stored;
+  bool has_entered;    /* the owner let the table in, and it has no object yet */
+  struct chunk *chunk; /* made, and not part of the table yet */
+};
+
+enum need { NEED_NOTHING, NEED_ENTRY, NEED_CHUNK };
+
+static bool needs_entry(const struct putting *putting)
 {
-  if (objects->epoch != epoch)
+  return putting->objects->owner != NULL && !putting->has_entered && count_of(putting->objects) == 0;
+}
+
+/* Room was made for it before. */
+static void note_stored(struct jvm_stored *stored, uint32_t ref)
+{
+  if (stored != NULL)
+    stored->refs[stored->count++] = ref;
+}
+
+/* With the lock. What is needed first is done without it. */
+static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum need *need,
+                                 struct jp_error *error)
+{
+  struct jvm_objects *objects = putting->objects;
+  JNIEnv *env = putting->thread->env;
+  *need = NEED_NOTHING;
+  if (objects->epoch != putting->epoch)
     return jp_fail(error, JP_CLOSED, "the session was deleted");
   slot_index_expect(&objects->by_ref, objects->last_ref + 1);
-  uint32_t same = find_same(env, objects, object, filled.hash);
+  uint32_t same = find_same(env, objects, putting->object, putting->filled.hash);
   if (same != SLOT_NONE) {
-    *ref = slot_at(objects, same)->ref;
+    struct slot *slot = slot_at(objects, same);
+    if (slot->maker != putting->filled.maker)
+      slot->maker = 0;
+    *ref = slot->ref;
     return JP_OK;
   }
-  if (objects->count >= objects->max)
+  if (count_of(objects) >= objects->max)
     return jp_fail(error, JP_LIMIT, "session-max-objects: the session holds %zu objects already",
-                   objects->count);
-  if (objects->with_room == NULL)
+                   count_of(objects));
+  *need = needs_entry(putting) ? NEED_ENTRY : objects->with_room == NULL ? NEED_CHUNK : NEED_NOTHING;
+  if (*need != NEED_NOTHING)
     return JP_NOT_FOUND;
-  if (store(env, objects, object, filled, ref) != JP_OK)
+  if (store(env, objects, putting->object, putting->filled, ref) != JP_OK)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  if (count_of(objects) == 1)
+    putting->has_entered = false; /* it is the object's now */
+  note_stored(putting->stored, *ref);
   return JP_OK;
 }
 
-enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *objects, jobject object,
-                               uint32_t class_id, uint64_t epoch, uint32_t *ref, struct jp_error *error)
+static enum jp_status enter(struct putting *putting, struct jp_error *error)
 {
-  struct slot filled = {.class_id = class_id};
-  if ((*thread->jvmti)->GetObjectHashCode(thread->jvmti, object, &filled.hash) != JVMTI_ERROR_NONE)
-    return jp_fail(error, JP_INTERNAL, "this object has no identity hash");
+  const struct jvm_objects *objects = putting->objects;
+  enum jp_status status = objects->owner->enter(objects->owner_context, putting->thread, error);
+  putting->has_entered = status == JP_OK;
+  return status;
+}
 
-  struct chunk *chunk = NULL;
-  enum jp_status status;
-  for (;;) {
-    pthread_mutex_lock(&objects->lock);
-    if (chunk != NULL && objects->with_room == NULL && table_add_chunk(objects, chunk) == JP_OK)
-      chunk = NULL;
-    bool tried = chunk != NULL;
-    uint32_t slot_count = objects->chunk_count < SMALL_CHUNKS ? SMALL_CHUNK_SLOTS : CHUNK_SPAN;
-    status = put_locked(thread->env, objects, object, filled, epoch, ref, error);
-    pthread_mutex_unlock(&objects->lock);
+/* One look under the lock, with the chunk that was made for it. */
+static enum jp_status try_to_put(struct putting *putting, uint32_t *ref, enum need *need,
+                                 uint32_t *slot_count, struct jp_error *error)
+{
+  struct jvm_objects *objects = putting->objects;
+  pthread_mutex_lock(&objects->lock);
+  if (putting->chunk != NULL && objects->with_room == NULL &&
+      table_add_chunk(objects, putting->chunk) == JP_OK)
+    putting->chunk = NULL;
+  *slot_count = next_chunk_slots(objects);
+  enum jp_status status = put_locked(putting, ref, need, error);
+  pthread_mutex_unlock(&objects->lock);
+  return status;
+}
+
+static enum jp_status put(struct putting *putting, uint32_t *ref, struct jp_error *error)
+{
+  enum need need;
+  uint32_t slot_count;
+  enum jp_status status = needs_entry(putting) ? enter(putting, error) : JP_OK;
+  while (status == JP_OK) {
+    bool had_chunk = putting->chunk != NULL;
+    status = try_to_put(putting, ref, &need, &slot_count, error);
     if (status != JP_NOT_FOUND)
-      break;
-    if (tried || (chunk = chunk_create(thread, slot_count)) == NULL) {
+      return status;
+    status = JP_OK;
+    if (need == NEED_ENTRY)
+      status = enter(putting, error);
+    else if (had_chunk || (putting->chunk = chunk_create(putting->thread, slot_count)) == NULL)
       status = jp_fail(error, JP_NO_MEMORY, "out of memory");
-      break;
-    }
   }
-  chunk_destroy(thread->env, chunk); /* another thread's was there first */
+  return status;
+}
+
+static bool make_room(struct jvm_stored *stored)
+{
+  if (stored == NULL || stored->count < stored->capacity)
+    return true;
+  size_t capacity = stored->capacity == 0 ? FIRST_REFS : stored->capacity * 2;
+  uint32_t *wider = reallocarray(stored->refs, capacity, sizeof *wider);
+  if (wider == NULL)
+    return false;
+  stored->refs = wider;
+  stored->capacity = capacity;
+  return true;
+}
+
+void jvm_stored_fini(struct jvm_stored *stored)
+{
+  free(stored->refs);
+  *stored = (struct jvm_stored){0};
+}
+
+enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *objects, jobject object,
+                               uint32_t class_id, uint64_t epoch, struct jvm_stored *stored, uint32_t *ref,
+                               struct jp_error *error)
+{
+  struct putting putting = {.thread = thread,
+                            .objects = objects,
+                            .object = object,
+                            .filled = {.class_id = class_id, .maker = thread->number},
+                            .epoch = epoch,
+                            .stored = stored};
+  if ((*thread->jvmti)->GetObjectHashCode(thread->jvmti, object, &putting.filled.hash) != JVMTI_ERROR_NONE)
+    return jp_fail(error, JP_INTERNAL, "this object has no identity hash");
+  if (!make_room(stored))
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  enum jp_status status = put(&putting, ref, error);
+  chunk_destroy(thread->env, putting.chunk); /* another thread's was there first */
+  if (putting.has_entered)
+    tell_owner(objects);
   return status;
 }
 
@@ -269,6 +408,7 @@ static void release_chunk(JNIEnv *env, struct jvm_objects *objects, struct chunk
   list_remove(objects, chunk);
   objects->chunks[chunk->number] = NULL;
   objects->chunk_count--;
+  objects->slots -= chunk->slot_count;
   chunk_destroy(env, chunk);
 }
 
@@ -283,7 +423,9 @@ static void release_slot(JNIEnv *env, struct jvm_objects *objects, uint32_t numb
   (*env)->ExceptionClear(env);
   *slot = (struct slot){.next_free = chunk->first_free};
   chunk->first_free = place;
-  objects->count--;
+  set_count(objects, count_of(objects) - 1);
+  if (count_of(objects) == 0)
+    tell_owner(objects);
   if (chunk->used-- == chunk->slot_count)
     list_add(objects, chunk);
   bool is_only_room = objects->with_room == chunk && chunk->next == NULL;
@@ -301,6 +443,22 @@ enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects 
   return number == SLOT_NONE ? JP_NOT_FOUND : JP_OK;
 }
 
+static void take_back(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref)
+{
+  uint32_t number = slot_index_find(&objects->by_ref, ref);
+  if (number != SLOT_NONE && slot_at(objects, number)->maker == thread->number)
+    release_slot(thread->env, objects, number);
+}
+
+void jvm_objects_take_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
+                           size_t kept)
+{
+  pthread_mutex_lock(&objects->lock);
+  while (stored->count > kept)
+    take_back(thread, objects, stored->refs[--stored->count]);
+  pthread_mutex_unlock(&objects->lock);
+}
+
 void jvm_objects_clear(struct jvm_thread *thread, struct jvm_objects *objects)
 {
   pthread_mutex_lock(&objects->lock);
@@ -310,10 +468,13 @@ void jvm_objects_clear(struct jvm_thread *thread, struct jvm_objects *objects)
   objects->chunks = NULL;
   objects->chunk_capacity = 0;
   objects->chunk_count = 0;
+  objects->slots = 0;
   objects->with_room = NULL;
   slot_index_fini(&objects->by_ref);
   slot_index_fini(&objects->by_hash);
-  objects->count = 0;
+  if (count_of(objects) > 0)
+    tell_owner(objects);
+  set_count(objects, 0);
   objects->epoch++;
   pthread_mutex_unlock(&objects->lock);
 }
@@ -327,12 +488,9 @@ void jvm_objects_destroy(struct jvm_thread *thread, struct jvm_objects *objects)
   free(objects);
 }
 
-size_t jvm_objects_count(struct jvm_objects *objects)
+size_t jvm_objects_count(const struct jvm_objects *objects)
 {
-  pthread_mutex_lock(&objects->lock);
-  size_t count = objects->count;
-  pthread_mutex_unlock(&objects->lock);
-  return count;
+  return count_of(objects);
 }
 
 bool jvm_objects_is_unused(const struct jvm_objects *objects)

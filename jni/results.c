@@ -121,8 +121,8 @@ bool result_store(const struct jvm_request *request, const struct jvm_records *r
                   const struct jvm_class *class, jobject object, uint32_t *ref, struct outcome *outcome)
 {
   struct jp_error error = {0};
-  switch (
-      jvm_objects_put(request->thread, request->objects, object, class->id, records->epoch, ref, &error)) {
+  switch (jvm_objects_put(request->thread, request->objects, object, class->id, records->epoch,
+                          request->stored, ref, &error)) {
   case JP_OK:
     return true;
   case JP_CLOSED:
@@ -176,6 +176,9 @@ void result_fill(const struct jvm_request *request, const struct jvm_records *re
     fill_scalar(declared->kind, value, &outcome->value);
   } else if (value->l == NULL) {
     outcome->is_null = true;
+  } else if (request->drops_result) {
+    outcome->kind = OUTCOME_VOID;
+    (*request->thread->env)->DeleteLocalRef(request->thread->env, value->l);
   } else if (request->operation->by_value) {
     result_fill_by_value(request, records, value->l, outcome);
     (*request->thread->env)->DeleteLocalRef(request->thread->env, value->l);

@@ -3,6 +3,7 @@
 #include "jni/internal/throwables.h"
 #include "jni/members.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 enum {
@@ -21,7 +22,12 @@ struct jvm_work {
 
 void jvm_thread_init(struct jvm_thread *thread, struct jvm *jvm, JNIEnv *env, jobject java_thread)
 {
-  *thread = (struct jvm_thread){.env = env, .jvm = jvm, .jvmti = jvm->jvmti, .java_thread = java_thread};
+  static _Atomic uint32_t numbers;
+  *thread = (struct jvm_thread){.env = env,
+                                .jvm = jvm,
+                                .jvmti = jvm->jvmti,
+                                .java_thread = java_thread,
+                                .number = atomic_fetch_add(&numbers, 1) + 1};
 }
 
 static void drop_frame(struct jvm_thread *thread)

@@ -48,6 +48,7 @@ struct jvm_thread {
   struct jvm *jvm;
   jvmtiEnv *jvmti;
   jobject java_thread; /* global; JVMTI may be asked about it from other threads */
+  uint32_t number;     /* of this thread alone, from 1 */
 
   bool has_frame;      /* of local references; kept for the next request where this one left it empty */
   bool frame_is_empty; /* said of the request in hand, by jvm_invoke */

@@ -6,8 +6,10 @@
 enum { OBJECTS_MAX = 256, THREADS_MAX = 64 };
 
 struct jvm_objects {
+  const struct jvm_objects_owner *owner;
+  void *owner_context;
   size_t max;
-  size_t count;
+  _Atomic size_t count;
   uint32_t last_ref;
   bool was_cleared;
   bool held[OBJECTS_MAX];
@@ -116,7 +118,65 @@ void jvm_objects_destroy(struct jvm_thread *thread, struct jvm_objects *objects)
   free(objects);
 }
 
-size_t jvm_objects_count(struct jvm_objects *objects)
+void jvm_objects_set_owner(struct jvm_objects *objects, const struct jvm_objects_owner *owner, void *context)
+{
+  objects->owner = owner;
+  objects->owner_context = context;
+}
+
+void jvm_objects_begin_after(struct jvm_objects *objects, uint32_t ref)
+{
+  objects->last_ref = ref;
+}
+
+uint32_t jvm_objects_last_ref(const struct jvm_objects *objects)
+{
+  return objects->last_ref;
+}
+
+void jvm_stored_fini(struct jvm_stored *stored)
+{
+  free(stored->refs);
+  *stored = (struct jvm_stored){0};
+}
+
+static void leave_owner(const struct jvm_objects *objects)
+{
+  if (objects->count == 0 && objects->owner != NULL)
+    objects->owner->leave(objects->owner_context);
+}
+
+enum jp_status stub_put(struct jvm_objects *objects, struct jvm_stored *stored, struct jp_error *error)
+{
+  if (objects->count >= objects->max || objects->last_ref + 1 >= OBJECTS_MAX)
+    return jp_fail(error, JP_LIMIT, "session-max-objects");
+  if (objects->count == 0 && objects->owner != NULL) {
+    enum jp_status status = objects->owner->enter(objects->owner_context, stub_thread(), error);
+    if (status != JP_OK)
+      return status;
+  }
+  objects->held[++objects->last_ref] = true;
+  objects->count++;
+  if (stored != NULL) {
+    stored->refs = reallocarray(stored->refs, stored->count + 1, sizeof *stored->refs);
+    if (stored->refs == NULL)
+      abort();
+    stored->refs[stored->count++] = objects->last_ref;
+    stored->capacity = stored->count;
+  }
+  return JP_OK;
+}
+
+void jvm_objects_take_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
+                           size_t kept)
+{
+  while (stored->count > kept) {
+    if (jvm_objects_delete(thread, objects, stored->refs[--stored->count]) != JP_OK)
+      stub.missed++;
+  }
+}
+
+size_t jvm_objects_count(const struct jvm_objects *objects)
 {
   return objects->count;
 }
@@ -133,14 +193,18 @@ enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects 
     return JP_NOT_FOUND;
   objects->held[ref] = false;
   objects->count--;
+  leave_owner(objects);
   return JP_OK;
 }
 
 void jvm_objects_clear(struct jvm_thread *thread, struct jvm_objects *objects)
 {
   (void)thread;
+  bool was_empty = objects->count == 0;
   memset(objects->held, 0, sizeof objects->held);
   objects->count = 0;
+  if (!was_empty)
+    leave_owner(objects);
   objects->was_cleared = true;
 }
 
@@ -222,15 +286,13 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
   struct jvm_objects *objects = request->objects;
   stub.invoked++;
   *outcome = member->outcome;
-  if (outcome->ref == 0)
+  if (outcome->ref == 0 || request->drops_result)
     return;
-  if (objects->count >= objects->max || objects->last_ref + 1 >= OBJECTS_MAX) {
-    outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "session-max-objects");
-    return;
-  }
-  outcome->ref = ++objects->last_ref;
-  objects->held[outcome->ref] = true;
-  objects->count++;
+  struct jp_error error;
+  if (stub_put(objects, request->stored, &error) != JP_OK)
+    outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "%s", error.text);
+  else if (outcome->kind == OUTCOME_VALUE)
+    outcome->ref = objects->last_ref;
 }
 
 /* There is no brief way here. */

@@ -20,7 +20,7 @@ struct stub_member {
   const char *declaring;  /* NULL: as named */
   const char *runtime;    /* NULL: no receiver */
   const char *argument;   /* a class that an argument names; NULL: none */
-  struct outcome outcome; /* what it comes to; a ref of 1 stands for a new object */
+  struct outcome outcome; /* what it comes to; a ref of 1 stands for a new object, of an error too */
   uint64_t verdicts[OP_CHANNELS];
   bool was_resolved; /* so that jvm_find finds it; never where there is an argument */
 };
@@ -38,6 +38,7 @@ struct stub_jni {
   size_t meta_step;         /* bytes a read; 0: what is asked for */
   bool meta_breaks;         /* reading fails after the first piece */
   int bodies;               /* opened and not closed */
+  unsigned missed;          /* refs that were to be taken back and were not there */
 };
 
 extern struct stub_jni stub;
@@ -45,6 +46,9 @@ extern struct stub_jni stub;
 /* The thread and the machine that the stubs take: never looked into. */
 struct jvm_thread *stub_thread(void);
 struct jvm *stub_jvm(void);
+/* As jvm_objects_put with a new object, whose ref is then the last. */
+enum jp_status stub_put(struct jvm_objects *objects, struct jvm_stored *stored,
+                        struct jp_error *error) JP_MUST_CHECK;
 /* Everything back to nothing; the tables that are left are freed. */
 void stub_reset(struct stub_member *members, size_t count);
 /* Waits for the threads of jvm_spawn. */
