@@ -99,6 +99,7 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
                  .max_batch = options->batch_max,
                  .session_max_objects = options->session_max_objects,
                  .sessions_max = options->sessions_max,
+                 .sessions_per_address = options->sessions_per_address,
                  .session_ttl_ms = options->session_ttl_ms,
                  .message_max = options->message_max,
                  .java = {.inline_array_max = options->array_value_max,

@@ -48,6 +48,7 @@ struct run_options {
   int64_t session_ttl_ms;
   size_t session_max_objects;
   size_t sessions_max;
+  size_t sessions_per_address;
   size_t message_max;
   size_t depth_max;
   size_t batch_max;

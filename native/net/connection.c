@@ -166,6 +166,7 @@ enum jp_status connection_open_client(struct connection *connection, struct rpc_
   struct rpc_client_info info = {.channel = channel,
                                  .peer_id = TEXT_ABSENT,
                                  .routing_id = TEXT_ABSENT,
+                                 .address = connection->address,
                                  .only_safe = connection->is_get,
                                  .worker = worker};
   if (connection->has_peer_id) {

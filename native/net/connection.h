@@ -87,6 +87,7 @@ struct connection {
   bool refuses_json; /* its Accept leaves application/json out */
   bool has_peer_id;
   struct uuid peer_id;
+  struct rpc_address address; /* the client's */
 
   /* WebSocket */
   struct ws_reader reader;

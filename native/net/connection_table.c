@@ -104,9 +104,10 @@ void connection_table_release(struct connection_table *table, struct connection 
 }
 
 /* All but what belongs to the place itself is as new. */
-static void reset(struct connection *connection, int fd)
+static void reset(struct connection *connection, int fd, const struct rpc_address *address)
 {
   connection->seized = false;
+  connection->address = *address;
   connection->fd = fd;
   connection->at_end = connection->is_broken = connection->is_drained = false;
   connection->has_said_all = connection->has_message = connection->has_sent = false;
@@ -130,7 +131,7 @@ static void turn_away(int fd)
   close(fd);
 }
 
-void connection_table_accept(struct connection_table *table, int fd)
+void connection_table_accept(struct connection_table *table, int fd, const struct rpc_address *address)
 {
   struct connection *connection = take_place(table);
   if (connection == NULL) {
@@ -138,7 +139,7 @@ void connection_table_accept(struct connection_table *table, int fd)
     return;
   }
   pthread_mutex_lock(&connection->lock);
-  reset(connection, fd);
+  reset(connection, fd, address);
   struct jp_error error;
   enum jp_status status = crew_watch(table->crew, &connection->source, fd, EPOLLIN, &error);
   if (status == JP_OK) {

@@ -31,8 +31,10 @@ enum jp_status connection_table_init(struct connection_table *table, struct crew
 /* After the crew has ended. Closes what is left. */
 void connection_table_fini(struct connection_table *table);
 
-/* Takes fd in any case, and serves it from now on, or closes it where there are too many. */
-void connection_table_accept(struct connection_table *table, int fd);
+/* Takes fd in any case, and serves it from now on, or closes it where there are too many. address: the
+ * client's.
+ */
+void connection_table_accept(struct connection_table *table, int fd, const struct rpc_address *address);
 /* The place of a connection that is closed. */
 void connection_table_release(struct connection_table *table, struct connection *connection);
 /* Looks for deadlines that have passed and, once draining, for connections that can be ended. */

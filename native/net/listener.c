@@ -1,6 +1,7 @@
 #include "net/listener.h"
 
 #include "base/log.h"
+#include "net/address.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -97,7 +98,9 @@ static void listener_turn(struct crew_source *source, struct crew_member *member
   struct listener *listener = (struct listener *)(void *)source;
   pthread_mutex_lock(&listener->lock);
   for (int i = 0; i < ACCEPTS_A_TURN && listener->fd >= 0; i++) {
-    int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    struct sockaddr_storage client = {0};
+    socklen_t length = sizeof client;
+    int fd = accept4(listener->fd, (struct sockaddr *)&client, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0 && is_of_one_connection(errno))
       continue;
     if (fd < 0) {
@@ -108,7 +111,8 @@ static void listener_turn(struct crew_source *source, struct crew_member *member
     }
     int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    connection_table_accept(listener->table, fd);
+    struct rpc_address address = address_of_socket(&client);
+    connection_table_accept(listener->table, fd, &address);
   }
   if (listener->fd >= 0 && !listener->is_paused)
     watch(listener, true);

@@ -1,6 +1,7 @@
 #include "net/zeromq.h"
 
 #include "base/log.h"
+#include "net/address.h"
 #include "net/zeromq_state.h"
 
 #include <errno.h>
@@ -179,7 +180,8 @@ static bool open_client(struct zeromq_peer *peer, struct zeromq_pending *pending
     return true;
   const struct rpc_service *service = crew_service(peer->zeromq->crew);
   struct rpc_client_info info = {.channel = OP_CHANNEL_ZMQ,
-                                 .routing_id = {(const char *)peer->identity, peer->identity_length}};
+                                 .routing_id = {(const char *)peer->identity, peer->identity_length},
+                                 .address = address_of_text(zmq_msg_gets(&pending->payload, "Peer-Address"))};
   struct jp_error error = {0};
   if (service->client_open(service->context, &info, client, &error) == JP_OK)
     return true;

@@ -93,7 +93,7 @@ static enum jp_status hold_session(const struct rpc_peer *peer, struct rpc_clien
                                    struct jp_error *error)
 {
   if (client->channel == OP_CHANNEL_WEBSOCKET && client->key.length > 0)
-    return rpc_session_acquire(peer->sessions, &client->key, &client->session, error);
+    return rpc_session_acquire(peer->sessions, &client->key, &client->maker, &client->session, error);
   client->session = rpc_session_find(peer->sessions, &client->key);
   return JP_OK;
 }
@@ -102,10 +102,8 @@ enum jp_status rpc_client_hold_session(struct rpc_peer *peer, struct rpc_client 
                                        struct jp_error *error)
 {
   if (client->spare == NULL)
-    return rpc_session_acquire(peer->sessions, &client->key, &client->session, error);
-  enum jp_status status = rpc_session_resume(peer->sessions, client->spare, error);
-  if (status != JP_OK)
-    return status;
+    return rpc_session_acquire(peer->sessions, &client->key, &client->maker, &client->session, error);
+  rpc_session_resume(client->spare, &client->maker);
   client->session = client->spare;
   client->spare = NULL;
   return JP_OK;
@@ -128,12 +126,12 @@ static bool take_spare(const struct rpc_client_info *info, struct rpc_client **c
   return true;
 }
 
-static bool become_spare(struct rpc_peer *peer, struct rpc_worker *worker, struct rpc_client *client)
+static bool become_spare(struct rpc_worker *worker, struct rpc_client *client)
 {
   if (worker == NULL || worker->spare != NULL || !is_passing(client))
     return false;
   if (client->session != NULL) {
-    if (!rpc_session_set_aside(peer->sessions, client->session))
+    if (!rpc_session_set_aside(client->session))
       return false;
     client->spare = client->session;
     client->session = NULL;
@@ -149,6 +147,7 @@ static enum jp_status make_client(const struct rpc_peer *peer, const struct rpc_
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   made->channel = info->channel;
+  made->maker.is_request = info->channel == OP_CHANNEL_HTTP;
   enum jp_status status = read_key(info, &made->key, error);
   if (status == JP_OK)
     status = hold_session(peer, made, error);
@@ -168,6 +167,7 @@ static enum jp_status client_open(void *context, const struct rpc_client_info *i
   if (status != JP_OK)
     return status;
   (*client)->only_safe = info->only_safe;
+  (*client)->maker.address = info->address;
   if ((*client)->key.length == 0)
     (*client)->key.serial = atomic_fetch_add(&peer->clients, 1) + 1;
   return JP_OK;
@@ -189,7 +189,7 @@ static bool client_close(void *context, struct rpc_worker *worker, struct rpc_cl
   struct rpc_peer *peer = context;
   struct jvm_thread *thread = worker == NULL ? NULL : worker->thread;
   bool is_kept = keep_objects(peer, client, kept);
-  if (become_spare(peer, worker, client))
+  if (become_spare(worker, client))
     return is_kept;
   if (client->session != NULL)
     rpc_session_release(peer->sessions, client->session, thread, clock_now_ms());
@@ -232,6 +232,7 @@ enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_
                                struct jp_error *error)
 {
   const struct rpc_session_limits limits = {.sessions_max = config->limits.sessions_max,
+                                            .per_address_max = config->limits.sessions_per_address,
                                             .max_objects = config->limits.session_max_objects,
                                             .ttl_ms = config->limits.session_ttl_ms};
   struct rpc_peer *made = calloc(1, sizeof *made);

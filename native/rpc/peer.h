@@ -13,12 +13,13 @@ struct catalog;
 struct rpc_peer;
 
 struct rpc_limits {
-  size_t max_depth;           /* 128 */
-  size_t max_batch;           /* 1,000 */
-  size_t session_max_objects; /* 4,000,000 */
-  size_t sessions_max;        /* 100,000 */
-  int64_t session_ttl_ms;     /* 600,000 */
-  size_t message_max;         /* 16 MiB */
+  size_t max_depth;            /* 128 */
+  size_t max_batch;            /* 1,000 */
+  size_t session_max_objects;  /* 4,000,000 */
+  size_t sessions_max;         /* 100,000 */
+  size_t sessions_per_address; /* 10,000; 0: all of them */
+  int64_t session_ttl_ms;      /* 600,000 */
+  size_t message_max;          /* 16 MiB */
   struct jvm_limits java;
 };
 

@@ -41,10 +41,11 @@ struct rpc_client {
   bool only_safe;
   struct rpc_session_key key;  /* empty: the session is this client's alone */
   struct rpc_session *session; /* held; NULL until it is needed */
-  struct rpc_session *spare;   /* set aside by a client that had this memory before; NULL: none */
+  struct rpc_session_maker maker;
+  struct rpc_session *spare; /* set aside by a client that had this memory before; NULL: none */
 };
 
-/* peer.c: holds the client's session, made where there is none. JP_LIMIT names the limit. */
+/* peer.c: holds the client's session, made where there is none. JP_NO_MEMORY. */
 enum jp_status rpc_client_hold_session(struct rpc_peer *peer, struct rpc_client *client,
                                        struct jp_error *error) JP_MUST_CHECK;
 

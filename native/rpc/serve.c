@@ -58,8 +58,8 @@ static enum jp_status find_guest(struct serving *serving, bool make, struct rpc_
   struct jp_error error;
   enum jp_status status = JP_OK;
   if (make)
-    status =
-        rpc_session_acquire(serving->peer->sessions, &serving->worker->guest_key, &serving->guest, &error);
+    status = rpc_session_acquire(serving->peer->sessions, &serving->worker->guest_key,
+                                 &serving->client->maker, &serving->guest, &error);
   else
     serving->guest = rpc_session_find(serving->peer->sessions, &serving->worker->guest_key);
   if (status != JP_OK)
@@ -117,8 +117,6 @@ static void run_member(struct serving *serving, const struct operation *operatio
                                     .limits = &serving->peer->config.limits.java,
                                     .judge = judge_of(serving)};
   rpc_execute(&execution, operation, &serving->from, outcome);
-  if (outcome->ref != 0)
-    rpc_session_note_object(session);
 }
 
 static void delete_objects(struct serving *serving, struct rpc_session *session,

@@ -11,6 +11,7 @@
 #include "base/uuid.h"
 #include "op/operation.h"
 #include "op/outcome.h"
+#include "rpc/address.h"
 
 struct rpc_worker; /* what a crew member needs to serve: made by the service, used on its own thread only */
 struct rpc_client; /* who is asking: a connection, an HTTP request, a message of a ZeroMQ identity */
@@ -19,7 +20,8 @@ struct rpc_client_info {
   enum op_channel channel;
   struct text peer_id;    /* the `peer-id` that the client gave in its header, as written; data NULL: none */
   struct text routing_id; /* ZeroMQ: the identity's bytes; else data NULL */
-  bool only_safe;         /* HTTP GET: nothing but safe procedures may run */
+  struct rpc_address address; /* what is bounded for each address counts for it */
+  bool only_safe;             /* HTTP GET: nothing but safe procedures may run */
   /* On whose thread the client is opened: what it keeps for clients may be used. NULL: of no worker. */
   struct rpc_worker *worker;
 };
@@ -62,9 +64,9 @@ struct rpc_service {
                                 struct jp_error *error);
   /*
    * Ends a client, when no serve is using it. A session that is only the connection's is dropped with all its
-   * objects; one with a `peer-id` or a routing id stays for its TTL. For HTTP without a `peer-id`: true, and
-   * *kept is the new session's name, where the request left objects. worker NULL: from a thread that may not
-   * use Java; the objects are dropped soon after, by another.
+   * objects; one with a `peer-id` or a routing id stays for its TTL where it has objects. For HTTP without a
+   * `peer-id`: true, and *kept is the new session's name, where the request left objects. worker NULL: from a
+   * thread that may not use Java; the objects are dropped soon after, by another.
    */
   bool (*client_close)(void *context, struct rpc_worker *worker, struct rpc_client *client,
                        struct uuid *kept);

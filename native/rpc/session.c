@@ -1,81 +1,7 @@
-#include "rpc/session.h"
-
-#include "base/clock.h"
+#include "rpc/session_state.h"
 
 #include <assert.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-
-enum { FIRST_BUCKETS = 64, SEED_BYTES = 8, KEY_PEER_ID = 'p', KEY_ROUTING_ID = 'r' };
-
-struct rpc_session {
-  struct rpc_session *next; /* of its bucket, or of the dead */
-  struct rpc_session *idle_before;
-  struct rpc_session *idle_after;
-  struct jvm_objects *objects;
-  _Atomic bool has_held; /* an object, since it was made or cleared */
-  unsigned holders;
-  bool is_idle;
-  int64_t idle_since;
-  uint64_t hash;
-  size_t key_length; /* 0: no key */
-  uint8_t key[];
-};
-
-struct rpc_sessions {
-  pthread_mutex_t lock;
-  pthread_cond_t changed;
-  struct rpc_session_limits limits;
-  _Atomic size_t count;
-  struct rpc_session **buckets; /* by key */
-  size_t bucket_count;          /* a power of two */
-  size_t keyed;
-  struct rpc_session *idle_first; /* nobody holds them; the longest idle first */
-  struct rpc_session *idle_last;
-  struct rpc_session *dead; /* ended; their tables wait for a thread that may use Java */
-  bool stopping;
-  bool sweeper_runs;
-  uint8_t seed[SEED_BYTES]; /* callers choose keys: they must not be able to choose their buckets */
-};
-
-void rpc_session_key_peer_id(struct rpc_session_key *key, const struct uuid *peer_id)
-{
-  key->bytes[0] = KEY_PEER_ID;
-  memcpy(key->bytes + 1, peer_id->bytes, sizeof peer_id->bytes);
-  key->length = 1 + sizeof peer_id->bytes;
-}
-
-bool rpc_session_key_routing_id(struct rpc_session_key *key, struct text routing_id)
-{
-  key->length = 0;
-  if (routing_id.len == 0 || routing_id.len > RPC_ROUTING_ID_MAX)
-    return false;
-  key->bytes[0] = KEY_ROUTING_ID;
-  memcpy(key->bytes + 1, routing_id.data, routing_id.len);
-  key->length = 1 + routing_id.len;
-  return true;
-}
-
-void rpc_session_key_describe(const struct rpc_session_key *key, char out[RPC_SESSION_NAME_MAX])
-{
-  out[0] = '\0';
-  if (key->length == 0) {
-    if (key->serial != 0)
-      snprintf(out, RPC_SESSION_NAME_MAX, "#%llu", (unsigned long long)key->serial);
-    return;
-  }
-  if (key->bytes[0] == KEY_PEER_ID) {
-    struct uuid peer_id;
-    memcpy(peer_id.bytes, key->bytes + 1, sizeof peer_id.bytes);
-    uuid_format(&peer_id, out);
-    return;
-  }
-  int n = snprintf(out, RPC_SESSION_NAME_MAX, "zmq:");
-  for (size_t i = 1; i < key->length; i++)
-    n += snprintf(out + n, RPC_SESSION_NAME_MAX - (size_t)n, "%02x", key->bytes[i]);
-}
 
 static bool init_locks(struct rpc_sessions *sessions)
 {
@@ -99,37 +25,33 @@ enum jp_status rpc_sessions_create(const struct rpc_session_limits *limits, stru
   if (made == NULL)
     return JP_NO_MEMORY;
   made->limits = *limits;
-  made->bucket_count = FIRST_BUCKETS;
-  made->buckets = calloc(made->bucket_count, sizeof(struct rpc_session *));
+  if (limits->per_address_max == 0)
+    made->limits.per_address_max = limits->sessions_max;
   struct uuid random;
   uuid_random(&random);
-  memcpy(made->seed, random.bytes + sizeof random.bytes - SEED_BYTES, SEED_BYTES);
-  if (made->buckets == NULL || !init_locks(made)) {
-    free(made->buckets);
+  memcpy(made->seed, random.bytes + sizeof random.bytes - SESSION_SEED_BYTES, SESSION_SEED_BYTES);
+  enum jp_status status = session_index_init(made);
+  if (status == JP_OK && !init_locks(made)) {
+    session_index_fini(made);
+    status = JP_NO_MEMORY;
+  }
+  if (status != JP_OK) {
     free(made);
-    return JP_NO_MEMORY;
+    return status;
   }
   *sessions = made;
   return JP_OK;
-}
-
-static void free_list(struct rpc_session *session)
-{
-  while (session != NULL) {
-    struct rpc_session *next = session->next;
-    free(session);
-    session = next;
-  }
 }
 
 void rpc_sessions_destroy(struct rpc_sessions *sessions)
 {
   if (sessions == NULL)
     return;
-  for (size_t i = 0; i < sessions->bucket_count; i++)
-    free_list(sessions->buckets[i]);
-  free_list(sessions->dead);
-  free(sessions->buckets);
+  for (struct rpc_session *dead = sessions->dead, *next; dead != NULL; dead = next) {
+    next = dead->next;
+    free(dead);
+  }
+  session_index_fini(sessions);
   pthread_cond_destroy(&sessions->changed);
   pthread_mutex_destroy(&sessions->lock);
   free(sessions);
@@ -140,81 +62,24 @@ size_t rpc_sessions_count(struct rpc_sessions *sessions)
   return atomic_load(&sessions->count);
 }
 
-static uint64_t hash_key(const struct rpc_sessions *sessions, const uint8_t *bytes, size_t length)
-{
-  char seeded[SEED_BYTES + 1 + RPC_ROUTING_ID_MAX];
-  memcpy(seeded, sessions->seed, SEED_BYTES);
-  memcpy(seeded + SEED_BYTES, bytes, length);
-  return text_hash((struct text){seeded, SEED_BYTES + length});
-}
+/* ---- those that nobody holds ---- */
 
-static struct rpc_session **bucket_of(struct rpc_sessions *sessions, uint64_t hash)
+static struct session_queue *queue_of(struct rpc_sessions *sessions, const struct rpc_session *session)
 {
-  return &sessions->buckets[hash & (sessions->bucket_count - 1)];
-}
-
-static struct rpc_session *look_up(struct rpc_sessions *sessions, const struct rpc_session_key *key,
-                                   uint64_t hash)
-{
-  struct rpc_session *session = *bucket_of(sessions, hash);
-  while (session != NULL && !(session->hash == hash && session->key_length == key->length &&
-                              memcmp(session->key, key->bytes, key->length) == 0))
-    session = session->next;
-  return session;
-}
-
-/* Where there is no memory for more buckets, the chains grow instead. */
-static void grow_buckets(struct rpc_sessions *sessions)
-{
-  size_t wanted = sessions->bucket_count * 2;
-  struct rpc_session **buckets = calloc(wanted, sizeof(struct rpc_session *));
-  if (buckets == NULL)
-    return;
-  struct rpc_session **before = sessions->buckets;
-  size_t count = sessions->bucket_count;
-  sessions->buckets = buckets;
-  sessions->bucket_count = wanted;
-  for (size_t i = 0; i < count; i++) {
-    for (struct rpc_session *session = before[i], *next; session != NULL; session = next) {
-      next = session->next;
-      struct rpc_session **bucket = bucket_of(sessions, session->hash);
-      session->next = *bucket;
-      *bucket = session;
-    }
-  }
-  free(before);
-}
-
-static void insert(struct rpc_sessions *sessions, struct rpc_session *session)
-{
-  if (sessions->keyed >= sessions->bucket_count)
-    grow_buckets(sessions);
-  struct rpc_session **bucket = bucket_of(sessions, session->hash);
-  session->next = *bucket;
-  *bucket = session;
-  sessions->keyed++;
-}
-
-static void withdraw(struct rpc_sessions *sessions, struct rpc_session *session)
-{
-  struct rpc_session **link = bucket_of(sessions, session->hash);
-  while (*link != session)
-    link = &(*link)->next;
-  *link = session->next;
-  session->next = NULL;
-  sessions->keyed--;
+  return session->is_passing ? &sessions->passing : &sessions->idle;
 }
 
 static void leave_idle(struct rpc_sessions *sessions, struct rpc_session *session)
 {
   if (!session->is_idle)
     return;
+  struct session_queue *queue = queue_of(sessions, session);
   if (session->idle_before == NULL)
-    sessions->idle_first = session->idle_after;
+    queue->first = session->idle_after;
   else
     session->idle_before->idle_after = session->idle_after;
   if (session->idle_after == NULL)
-    sessions->idle_last = session->idle_before;
+    queue->last = session->idle_before;
   else
     session->idle_after->idle_before = session->idle_before;
   session->idle_before = NULL;
@@ -224,116 +89,176 @@ static void leave_idle(struct rpc_sessions *sessions, struct rpc_session *sessio
 
 static void become_idle(struct rpc_sessions *sessions, struct rpc_session *session, int64_t now_ms)
 {
+  /* Later ones expire later: the sweeper already waits for the first. */
+  if (sessions->idle.first == NULL && sessions->passing.first == NULL)
+    pthread_cond_signal(&sessions->changed);
+  struct session_queue *queue = queue_of(sessions, session);
   session->is_idle = true;
   session->idle_since = now_ms;
-  session->idle_before = sessions->idle_last;
-  if (sessions->idle_last == NULL)
-    sessions->idle_first = session;
+  session->idle_before = queue->last;
+  if (queue->last == NULL)
+    queue->first = session;
   else
-    sessions->idle_last->idle_after = session;
-  sessions->idle_last = session;
+    queue->last->idle_after = session;
+  queue->last = session;
 }
 
-/* Room for a key that rpc_session_keep may give later. */
-static struct rpc_session *make_session(const struct rpc_sessions *sessions)
+/* ---- the count of those with objects ---- */
+
+static void count_down(void *context)
 {
-  struct rpc_session *session = calloc(1, sizeof *session + 1 + RPC_ROUTING_ID_MAX);
+  struct rpc_session *session = context;
+  session_address_count_down(atomic_load_explicit(&session->address, memory_order_relaxed));
+  atomic_fetch_sub(&session->sessions->count, 1);
+}
+
+void session_end(struct rpc_sessions *sessions, struct rpc_session *session)
+{
+  leave_idle(sessions, session);
+  if (session->key_length > 0)
+    session_index_remove(sessions, session);
+  if (jvm_objects_count(session->objects) > 0)
+    count_down(session);
+  jvm_objects_set_owner(session->objects, NULL, NULL);
+  struct session_address *address = atomic_load(&session->address);
+  if (address != NULL)
+    session_address_release(&sessions->addresses, address);
+  atomic_store(&session->address, NULL);
+}
+
+void session_destroy(struct rpc_session *session, struct jvm_thread *thread)
+{
+  jvm_objects_destroy(thread, session->objects);
+  free(session);
+}
+
+/* The address's entry, which the session then holds. NULL: no memory. */
+static struct session_address *find_address(struct rpc_session *session)
+{
+  struct session_address *address = atomic_load(&session->address);
+  if (address != NULL)
+    return address;
+  struct rpc_sessions *sessions = session->sessions;
+  const struct rpc_address *from = &session->maker.address;
+  uint64_t hash = session_index_hash(sessions, from->bytes, from->length);
+  pthread_mutex_lock(&sessions->lock);
+  address = atomic_load(&session->address); /* another thread may have been here */
+  if (address == NULL) {
+    address = session_address_hold(&sessions->addresses, from, hash);
+    atomic_store(&session->address, address);
+  }
+  pthread_mutex_unlock(&sessions->lock);
+  return address;
+}
+
+static bool count_up(struct rpc_sessions *sessions)
+{
+  size_t count = atomic_load_explicit(&sessions->count, memory_order_relaxed);
+  do {
+    if (count >= sessions->limits.sessions_max)
+      return false;
+  } while (!atomic_compare_exchange_weak(&sessions->count, &count, count + 1));
+  return true;
+}
+
+static bool end_oldest_passing(struct rpc_sessions *sessions, struct jvm_thread *thread)
+{
+  pthread_mutex_lock(&sessions->lock);
+  struct rpc_session *oldest = sessions->passing.first;
+  if (oldest != NULL)
+    session_end(sessions, oldest);
+  pthread_mutex_unlock(&sessions->lock);
+  if (oldest != NULL)
+    session_destroy(oldest, thread);
+  return oldest != NULL;
+}
+
+/* jvm_objects_owner.enter */
+static enum jp_status count_session(void *context, struct jvm_thread *thread, struct jp_error *error)
+{
+  struct rpc_session *session = context;
+  struct rpc_sessions *sessions = session->sessions;
+  struct session_address *address = find_address(session);
+  if (address == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  if (!session_address_count_up(address, sessions->limits.per_address_max))
+    return jp_fail(error, JP_LIMIT,
+                   "the limit of %zu sessions of one client address is reached (sessions-per-address)",
+                   sessions->limits.per_address_max);
+  while (!count_up(sessions)) {
+    if (end_oldest_passing(sessions, thread))
+      continue;
+    session_address_count_down(address);
+    return jp_fail(error, JP_LIMIT, "the limit of %zu sessions is reached (sessions-max)",
+                   sessions->limits.sessions_max);
+  }
+  return JP_OK;
+}
+
+static const struct jvm_objects_owner OWNER = {.enter = count_session, .leave = count_down};
+
+/* ---- holding ---- */
+
+/* Room for the key, or for the one that rpc_session_keep may give later. */
+static struct rpc_session *make_session(struct rpc_sessions *sessions, const struct rpc_session_maker *maker,
+                                        size_t key_length)
+{
+  size_t room = key_length > 0 ? key_length : 1 + sizeof(struct uuid);
+  struct rpc_session *session = calloc(1, sizeof *session + room);
   if (session == NULL)
     return NULL;
   if (jvm_objects_create(sessions->limits.max_objects, &session->objects) != JP_OK) {
     free(session);
     return NULL;
   }
+  jvm_objects_set_owner(session->objects, &OWNER, session);
+  session->sessions = sessions;
+  session->maker = *maker;
+  session->is_passing = maker->is_request;
   session->holders = 1;
   return session;
 }
 
-static enum jp_status count_session(struct rpc_sessions *sessions, struct jp_error *error)
+static struct rpc_session *hold(struct rpc_sessions *sessions, struct rpc_session *found)
 {
-  size_t count = atomic_load_explicit(&sessions->count, memory_order_relaxed);
-  do {
-    if (count >= sessions->limits.sessions_max)
-      return jp_fail(error, JP_LIMIT, "the limit of %zu sessions is reached (sessions-max)",
-                     sessions->limits.sessions_max);
-  } while (!atomic_compare_exchange_weak(&sessions->count, &count, count + 1));
-  return JP_OK;
-}
-
-static enum jp_status add_session(struct rpc_sessions *sessions, struct rpc_session **session,
-                                  struct jp_error *error)
-{
-  enum jp_status status = count_session(sessions, error);
-  if (status != JP_OK)
-    return status;
-  struct rpc_session *made = make_session(sessions);
-  if (made == NULL) {
-    atomic_fetch_sub(&sessions->count, 1);
-    return jp_fail(error, JP_NO_MEMORY, "out of memory");
-  }
-  *session = made;
-  return JP_OK;
-}
-
-/* Called with the lock held. */
-static void give_key(struct rpc_sessions *sessions, struct rpc_session *session,
-                     const struct rpc_session_key *key, uint64_t hash)
-{
-  memcpy(session->key, key->bytes, key->length);
-  session->key_length = key->length;
-  session->hash = hash;
-  insert(sessions, session);
+  leave_idle(sessions, found);
+  found->is_passing = false;
+  found->holders++;
+  return found;
 }
 
 enum jp_status rpc_session_acquire(struct rpc_sessions *sessions, const struct rpc_session_key *key,
-                                   struct rpc_session **session, struct jp_error *error)
+                                   const struct rpc_session_maker *maker, struct rpc_session **session,
+                                   struct jp_error *error)
 {
-  if (key == NULL || key->length == 0)
-    return add_session(sessions, session, error);
-  uint64_t hash = hash_key(sessions, key->bytes, key->length);
-  enum jp_status status = JP_OK;
+  if (key == NULL || key->length == 0) {
+    *session = make_session(sessions, maker, 0);
+    return *session == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
+  }
+  uint64_t hash = session_index_hash(sessions, key->bytes, key->length);
   pthread_mutex_lock(&sessions->lock);
-  struct rpc_session *found = look_up(sessions, key, hash);
-  if (found == NULL) {
-    status = add_session(sessions, session, error);
-    if (status == JP_OK)
-      give_key(sessions, *session, key, hash);
-  } else {
-    leave_idle(sessions, found);
-    found->holders++;
-    *session = found;
+  struct rpc_session *found = session_index_find(sessions, key, hash);
+  if (found != NULL) {
+    *session = hold(sessions, found);
+  } else if ((*session = make_session(sessions, maker, key->length)) != NULL) {
+    jvm_objects_begin_after((*session)->objects, session_index_last_ref(sessions, hash));
+    session_index_add(sessions, *session, key, hash);
   }
   pthread_mutex_unlock(&sessions->lock);
-  return status;
+  return *session == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
 }
 
 struct rpc_session *rpc_session_find(struct rpc_sessions *sessions, const struct rpc_session_key *key)
 {
   if (key->length == 0)
     return NULL;
-  uint64_t hash = hash_key(sessions, key->bytes, key->length);
+  uint64_t hash = session_index_hash(sessions, key->bytes, key->length);
   pthread_mutex_lock(&sessions->lock);
-  struct rpc_session *found = look_up(sessions, key, hash);
-  if (found != NULL) {
-    leave_idle(sessions, found);
-    found->holders++;
-  }
+  struct rpc_session *found = session_index_find(sessions, key, hash);
+  if (found != NULL)
+    hold(sessions, found);
   pthread_mutex_unlock(&sessions->lock);
   return found;
-}
-
-/* Called with the lock held: nobody finds the session any more. */
-static void end_session(struct rpc_sessions *sessions, struct rpc_session *session)
-{
-  leave_idle(sessions, session);
-  if (session->key_length > 0)
-    withdraw(sessions, session);
-  atomic_fetch_sub(&sessions->count, 1);
-}
-
-static void destroy_session(struct rpc_session *session, struct jvm_thread *thread)
-{
-  jvm_objects_destroy(thread, session->objects);
-  free(session);
 }
 
 /* Called with the lock held. */
@@ -348,14 +273,11 @@ static void leave_to_sweeper(struct rpc_sessions *sessions, struct rpc_session *
 static struct rpc_session *settle(struct rpc_sessions *sessions, struct rpc_session *session,
                                   bool may_destroy, int64_t now_ms)
 {
-  if (session->key_length > 0 && atomic_load(&session->has_held)) {
-    /* Later ones expire later: the sweeper already waits for the first. */
-    if (sessions->idle_first == NULL)
-      pthread_cond_signal(&sessions->changed);
+  if (session->key_length > 0 && jvm_objects_count(session->objects) > 0) {
     become_idle(sessions, session, now_ms);
     return NULL;
   }
-  end_session(sessions, session);
+  session_end(sessions, session);
   if (may_destroy)
     return session;
   leave_to_sweeper(sessions, session);
@@ -372,23 +294,20 @@ void rpc_session_release(struct rpc_sessions *sessions, struct rpc_session *sess
     ended = settle(sessions, session, thread != NULL, now_ms);
   pthread_mutex_unlock(&sessions->lock);
   if (ended != NULL)
-    destroy_session(ended, thread);
+    session_destroy(ended, thread);
 }
 
-bool rpc_session_set_aside(struct rpc_sessions *sessions, const struct rpc_session *session)
+bool rpc_session_set_aside(const struct rpc_session *session)
 {
-  if (session->key_length > 0 || !jvm_objects_is_unused(session->objects))
-    return false;
-  atomic_fetch_sub(&sessions->count, 1);
-  return true;
+  return session->key_length == 0 && atomic_load(&session->address) == NULL &&
+         jvm_objects_is_unused(session->objects);
 }
 
-enum jp_status rpc_session_resume(struct rpc_sessions *sessions, const struct rpc_session *session,
-                                  struct jp_error *error)
+void rpc_session_resume(struct rpc_session *session, const struct rpc_session_maker *maker)
 {
   assert(session->key_length == 0 && session->holders == 1);
-  (void)session;
-  return count_session(sessions, error);
+  session->maker = *maker;
+  session->is_passing = maker->is_request;
 }
 
 void rpc_session_discard(struct rpc_sessions *sessions, struct rpc_session *session,
@@ -397,7 +316,7 @@ void rpc_session_discard(struct rpc_sessions *sessions, struct rpc_session *sess
   if (session == NULL)
     return;
   if (thread != NULL) {
-    destroy_session(session, thread);
+    session_destroy(session, thread);
     return;
   }
   pthread_mutex_lock(&sessions->lock);
@@ -411,8 +330,9 @@ void rpc_session_keep(struct rpc_sessions *sessions, struct rpc_session *session
   struct rpc_session_key key;
   uuid_random(peer_id);
   rpc_session_key_peer_id(&key, peer_id);
+  uint64_t hash = session_index_hash(sessions, key.bytes, key.length);
   pthread_mutex_lock(&sessions->lock);
-  give_key(sessions, session, &key, hash_key(sessions, key.bytes, key.length));
+  session_index_add(sessions, session, &key, hash);
   pthread_mutex_unlock(&sessions->lock);
 }
 
@@ -421,105 +341,7 @@ struct jvm_objects *rpc_session_objects(const struct rpc_session *session)
   return session->objects;
 }
 
-void rpc_session_note_object(struct rpc_session *session)
-{
-  if (!atomic_load_explicit(&session->has_held, memory_order_relaxed))
-    atomic_store(&session->has_held, true);
-}
-
 void rpc_session_clear(struct rpc_session *session, struct jvm_thread *thread)
 {
-  atomic_store(&session->has_held, false);
   jvm_objects_clear(thread, session->objects);
-}
-
-/* One session that can be destroyed now, or NULL. */
-static struct rpc_session *take_ended(struct rpc_sessions *sessions, int64_t now_ms)
-{
-  pthread_mutex_lock(&sessions->lock);
-  struct rpc_session *ended = sessions->dead;
-  if (ended != NULL) {
-    sessions->dead = ended->next;
-  } else if (sessions->idle_first != NULL &&
-             (sessions->stopping || now_ms - sessions->idle_first->idle_since >= sessions->limits.ttl_ms)) {
-    ended = sessions->idle_first;
-    end_session(sessions, ended);
-  }
-  pthread_mutex_unlock(&sessions->lock);
-  return ended;
-}
-
-static int64_t next_expiry(const struct rpc_sessions *sessions)
-{
-  int64_t expiry;
-  if (sessions->idle_first == NULL ||
-      __builtin_add_overflow(sessions->idle_first->idle_since, sessions->limits.ttl_ms, &expiry))
-    return INT64_MAX;
-  return expiry;
-}
-
-int64_t rpc_sessions_sweep(struct rpc_sessions *sessions, struct jvm_thread *thread, int64_t now_ms)
-{
-  struct rpc_session *ended;
-  while ((ended = take_ended(sessions, now_ms)) != NULL)
-    destroy_session(ended, thread);
-  pthread_mutex_lock(&sessions->lock);
-  int64_t expiry = next_expiry(sessions);
-  pthread_mutex_unlock(&sessions->lock);
-  return expiry;
-}
-
-static void wait_until(struct rpc_sessions *sessions, int64_t time_ms)
-{
-  if (time_ms == INT64_MAX) {
-    pthread_cond_wait(&sessions->changed, &sessions->lock);
-    return;
-  }
-  struct timespec deadline = {.tv_sec = time_ms / 1000, .tv_nsec = time_ms % 1000 * 1000000};
-  pthread_cond_timedwait(&sessions->changed, &sessions->lock, &deadline);
-}
-
-static bool has_work(const struct rpc_sessions *sessions, int64_t now_ms)
-{
-  return sessions->stopping || sessions->dead != NULL || next_expiry(sessions) <= now_ms;
-}
-
-static void run_sweeper(void *argument, struct jvm_thread *thread)
-{
-  struct rpc_sessions *sessions = argument;
-  bool stopping = false;
-  pthread_mutex_lock(&sessions->lock);
-  while (!stopping) {
-    while (!has_work(sessions, clock_now_ms()))
-      wait_until(sessions, next_expiry(sessions));
-    stopping = sessions->stopping;
-    pthread_mutex_unlock(&sessions->lock);
-    rpc_sessions_sweep(sessions, thread, clock_now_ms());
-    pthread_mutex_lock(&sessions->lock);
-  }
-  sessions->sweeper_runs = false;
-  pthread_cond_broadcast(&sessions->changed);
-  pthread_mutex_unlock(&sessions->lock);
-}
-
-enum jp_status rpc_sessions_start(struct rpc_sessions *sessions, struct jvm *jvm, struct jp_error *error)
-{
-  sessions->sweeper_runs = true;
-  enum jp_status status = jvm_spawn(jvm, "jpeer-sessions", run_sweeper, sessions, error);
-  if (status != JP_OK)
-    sessions->sweeper_runs = false;
-  return status;
-}
-
-bool rpc_sessions_stop(struct rpc_sessions *sessions, int64_t wait_ms)
-{
-  int64_t deadline = clock_now_ms() + wait_ms;
-  pthread_mutex_lock(&sessions->lock);
-  sessions->stopping = true;
-  pthread_cond_broadcast(&sessions->changed);
-  while (sessions->sweeper_runs && clock_now_ms() < deadline)
-    wait_until(sessions, deadline);
-  bool ended = !sessions->sweeper_runs;
-  pthread_mutex_unlock(&sessions->lock);
-  return ended;
 }

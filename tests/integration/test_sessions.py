@@ -1,6 +1,8 @@
 """Sessions: whose objects are whose, how long they live, and that nothing leaks."""
 
 import base64
+import contextlib
+import json
 import os
 import socket
 import struct
@@ -15,7 +17,15 @@ from support.peer import Peer
 LIST = "java.util.ArrayList"
 
 
-class Sessions(unittest.TestCase):
+class SessionCase(unittest.TestCase):
+    def assert_unknown(self, client, number):
+        with self.assertRaises(RpcError) as raised:
+            client.call(LIST, "size", on=number)
+        self.assertEqual(raised.exception.throwable, "java.lang.NullPointerException")
+        self.assertIn(str(number), raised.exception.detail)
+
+
+class Sessions(SessionCase):
     @classmethod
     def setUpClass(cls):
         cls.peer = Peer()
@@ -24,12 +34,6 @@ class Sessions(unittest.TestCase):
     def tearDownClass(cls):
         with cls.peer:
             pass
-
-    def assert_unknown(self, client, number):
-        with self.assertRaises(RpcError) as raised:
-            client.call(LIST, "size", on=number)
-        self.assertEqual(raised.exception.throwable, "java.lang.NullPointerException")
-        self.assertIn(str(number), raised.exception.detail)
 
     def test_a_ref_means_nothing_in_another_session(self):
         for transport in (WebSocketClient, ZmqClient):
@@ -103,7 +107,7 @@ class Sessions(unittest.TestCase):
                 self.assert_unknown(client, number)
 
 
-class Limits(unittest.TestCase):
+class Limits(SessionCase):
     def test_objects_of_a_session(self):
         with Peer("--session-max-objects", "10") as peer, WebSocketClient(peer) as client:
             numbers = [client.new(LIST) for _ in range(10)]
@@ -126,6 +130,90 @@ class Limits(unittest.TestCase):
             self.assertIn("sessions-max", raised.exception.detail)
             clients[0].control("delete_session")
             clients[0].close()
+
+    def assert_refused(self, flag, client):
+        with self.assertRaises(RpcError) as raised:
+            client.new(LIST)
+        self.assertEqual(raised.exception.code, -32000)
+        self.assertIn(flag, raised.exception.detail)
+
+    def test_what_needs_no_session_takes_none_and_never_fails(self):
+        with Peer("--sessions-max", "1") as peer, contextlib.ExitStack() as opened:
+            clients = [opened.enter_context(client) for client in (
+                WebSocketClient(peer), WebSocketClient(peer), WebSocketClient(peer, {"peer-id": str(uuid.uuid4())}),
+                ZmqClient(peer), HttpClient(peer), HttpClient(peer, str(uuid.uuid4())))]
+            holder = clients[0]
+            for client in clients:
+                self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")
+            number = holder.new(LIST)
+            for client in clients:
+                self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")
+                client.control("ping")
+            for client in clients[1:]:
+                self.assert_refused("sessions-max", client)
+
+    def test_a_connection_gives_its_session_back_and_takes_another(self):
+        with Peer("--sessions-max", "1") as peer, WebSocketClient(peer) as one, WebSocketClient(peer) as other:
+            number = one.new(LIST)
+            self.assert_refused("sessions-max", other)
+            one.control("delete_session")
+            self.assertEqual(other.new(LIST), 1)
+            self.assert_refused("sessions-max", one)
+            other.control("delete_object", ref(1))
+            # Its refs go on behind the old one, which names nothing now.
+            self.assertEqual(one.new(LIST), number + 1)
+            self.assert_unknown(one, number)
+
+    def test_a_flood_of_requests_ends_its_own_sessions(self):
+        with Peer("--sessions-max", "50") as peer, WebSocketClient(peer) as holder:
+            number = holder.new(LIST)
+            with HttpClient(peer, str(uuid.uuid4())) as regular, HttpClient(peer) as flood:
+                kept = regular.new(LIST)
+                self.assertEqual(regular.call(LIST, "size", on=kept), "0")
+                for _ in range(500):
+                    flood.peer_id = str(uuid.uuid4())
+                    self.assertEqual(flood.new(LIST), 1)
+                self.assertEqual(flood.call(LIST, "size", on=1), "0")
+                self.assertEqual(regular.call(LIST, "size", on=kept), "0")
+            self.assertEqual(holder.call(LIST, "size", on=number), "0")
+
+    def test_sessions_of_one_address(self):
+        with Peer("--sessions-per-address", "3") as peer, ZmqClient(peer) as zmq, WebSocketClient(peer) as ws:
+            zmq.new(LIST)
+            ws.new(LIST)
+            with HttpClient(peer) as one, HttpClient(peer) as more, ZmqClient(peer) as late:
+                number = one.new(LIST)
+                for client in (more, WebSocketClient(peer), late):
+                    self.assert_refused("sessions-per-address", client)
+                one.control("delete_object", ref(number))
+                more.new(LIST)
+
+    def test_the_end_of_the_last_object_is_the_end_of_a_session(self):
+        with Peer("--sessions-max", "1") as peer, HttpClient(peer, str(uuid.uuid4())) as one:
+            for turn in range(1, 4):
+                self.assertEqual(one.new(LIST), turn)
+                self.assertEqual(one.call(LIST, "size", on=turn), "0")  # it is no passer-by's from here on
+                with HttpClient(peer, str(uuid.uuid4())) as other:
+                    self.assert_refused("sessions-max", other)
+                one.control("delete_object", ref(turn))
+                with HttpClient(peer, str(uuid.uuid4())) as other:
+                    other.new(LIST)
+                    other.control("delete_object", ref(1))
+                self.assert_unknown(one, turn)
+
+    def test_a_session_with_an_object_is_small(self):
+        count = 20000
+        with Peer("--sessions-per-address", "0", "-J", "-Xmx64m") as peer, HttpClient(peer) as client:
+            def make(number):
+                for _ in range(number):
+                    client.peer_id = str(uuid.uuid4())
+                    client.new("java.lang.Object")
+
+            make(1000)  # what the first ones make is there once
+            before = peer.resident_kib()
+            make(count)
+            each = (peer.resident_kib() - before) * 1024 / count
+        self.assertLess(each, 4096)
 
     def test_a_session_that_nobody_holds_ends(self):
         with Peer("--session-ttl", "300ms") as peer:

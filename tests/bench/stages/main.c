@@ -216,6 +216,7 @@ static const struct rpc_limits limits = {
     .max_batch = 1000,
     .session_max_objects = 4000000,
     .sessions_max = 100000,
+    .sessions_per_address = 100000,
     .session_ttl_ms = 600000,
     .message_max = (size_t)16 * 1024 * 1024,
     .java = {.inline_array_max = 1000, .stack_frames_max = 64, .by_value_depth_max = 128},

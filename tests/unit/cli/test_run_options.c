@@ -153,6 +153,7 @@ static void test_defaults(void **state)
   assert_int_equal(options->batch_max, 1000);
   assert_int_equal(options->session_max_objects, 4000000);
   assert_int_equal(options->sessions_max, 100000);
+  assert_int_equal(options->sessions_per_address, 10000);
   assert_int_equal(options->threads_max, 256);
   assert_int_equal(options->threads, 0);
   run_options_fini(&command.options);

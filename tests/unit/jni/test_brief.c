@@ -27,6 +27,7 @@ static struct rpc_limits limits = {
     .max_batch = 10,
     .session_max_objects = 100,
     .sessions_max = 10,
+    .sessions_per_address = 10,
     .session_ttl_ms = 600000,
     .message_max = 100000,
     .java = {.inline_array_max = 10, .stack_frames_max = 4, .by_value_depth_max = 8},

@@ -47,6 +47,7 @@ static int set_up(void **state)
                                               .max_batch = BATCH_MAX,
                                               .session_max_objects = 5,
                                               .sessions_max = 4,
+                                              .sessions_per_address = 4,
                                               .session_ttl_ms = 1000000,
                                               .message_max = 100000}};
   assert_int_equal(rpc_peer_create(&config, &bench->peer, &error), JP_OK);

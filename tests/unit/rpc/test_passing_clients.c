@@ -51,6 +51,7 @@ static int set_up(void **state)
                                               .max_batch = 10,
                                               .session_max_objects = 5,
                                               .sessions_max = SESSIONS_MAX,
+                                              .sessions_per_address = 100,
                                               .session_ttl_ms = 1000000,
                                               .message_max = 100000}};
   assert_int_equal(rpc_peer_create(&config, &bench->peer, &error), JP_OK);
@@ -190,41 +191,41 @@ static void test_numbers_begin_again(void **state)
   assert_int_equal(atomic_load(&stub.tables), 0);
 }
 
-static void test_each_request_counts_as_a_session(void **state)
+/* One that makes no object counts for nothing, whoever holds what. */
+static void test_requests_without_objects_need_no_session(void **state)
 {
   struct bench *bench = *state;
-  struct rpc_client *clients[SESSIONS_MAX];
-  check_alone(bench, ADD, "\"8\"");
-  assert_int_equal(rpc_sessions_count(bench->peer->sessions), 0);
-  for (size_t i = 0; i < SESSIONS_MAX; i++) {
-    clients[i] = open_client(bench);
-    check(bench, clients[i], ADD, "\"8\"");
-  }
-  assert_int_equal(rpc_sessions_count(bench->peer->sessions), SESSIONS_MAX);
-  struct rpc_client *more = open_client(bench);
-  check(bench, more, PING, "\"void\":true");
-  check(bench, more, ADD, "sessions-max");
-  assert_false(close_client(bench, clients[0]));
-  check(bench, more, ADD, "\"8\"");
-  assert_false(close_client(bench, more));
-  for (size_t i = 1; i < SESSIONS_MAX; i++)
-    assert_false(close_client(bench, clients[i]));
-  assert_int_equal(rpc_sessions_count(bench->peer->sessions), 0);
-}
-
-static void test_the_limit_holds_for_memory_that_is_kept(void **state)
-{
-  struct bench *bench = *state;
+  static const struct rpc_session_maker maker = {0};
   struct rpc_session *others[SESSIONS_MAX];
   struct jp_error error;
+  for (size_t i = 0; i < SESSIONS_MAX; i++) {
+    assert_int_equal(rpc_session_acquire(bench->peer->sessions, NULL, &maker, &others[i], &error), JP_OK);
+    assert_int_equal(stub_put(rpc_session_objects(others[i]), NULL, &error), JP_OK);
+  }
   check_alone(bench, ADD, "\"8\"");
-  for (size_t i = 0; i < SESSIONS_MAX; i++)
-    assert_int_equal(rpc_session_acquire(bench->peer->sessions, NULL, &others[i], &error), JP_OK);
-  check_alone(bench, ADD, "sessions-max");
+  check_alone(bench, PING, "\"void\":true");
+  check_alone(bench, MAKE, "sessions-max");
+  check_alone(bench, ADD, "\"8\"");
   rpc_session_release(bench->peer->sessions, others[0], stub_thread(), 0);
-  check_alone(bench, ADD, "\"8\"");
+  struct rpc_client *maker_of_one = open_client(bench);
+  check(bench, maker_of_one, MAKE, "\"ref\":1}");
+  assert_true(close_client(bench, maker_of_one));
+  assert_int_equal(rpc_sessions_count(bench->peer->sessions), SESSIONS_MAX);
   for (size_t i = 1; i < SESSIONS_MAX; i++)
     rpc_session_release(bench->peer->sessions, others[i], stub_thread(), 0);
+}
+
+/* What nobody came back to ends, the oldest first, when another is to be made. */
+static void test_requests_can_go_on_making_sessions(void **state)
+{
+  struct bench *bench = *state;
+  for (size_t i = 0; i < 5 * (size_t)SESSIONS_MAX; i++) {
+    struct rpc_client *client = open_client(bench);
+    check(bench, client, MAKE, "\"ref\":1}");
+    assert_true(close_client(bench, client));
+  }
+  assert_int_equal(rpc_sessions_count(bench->peer->sessions), SESSIONS_MAX);
+  assert_int_equal(atomic_load(&stub.tables), SESSIONS_MAX);
 }
 
 /* With what was set aside and not used, and with what was. */
@@ -250,8 +251,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_what_a_request_may_do_is_its_own, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_member_may_outlive_the_peer, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_numbers_begin_again, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_each_request_counts_as_a_session, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_the_limit_holds_for_memory_that_is_kept, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_requests_without_objects_need_no_session, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_requests_can_go_on_making_sessions, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_client_may_end_without_java, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,6 +62,7 @@ static struct bench *create_bench(bool compat_pal)
                                               .max_batch = 10,
                                               .session_max_objects = 5,
                                               .sessions_max = 4,
+                                              .sessions_per_address = 5,
                                               .session_ttl_ms = 1000000,
                                               .message_max = 100000},
                                    .compat_pal = compat_pal};
@@ -264,26 +265,30 @@ static void test_an_idle_connection_holds_its_session(void **state)
   check(bench, busy, make, MADE("2"));
   check(bench, busy, CONTROL("delete_session", ""), VOID_ANSWER);
   close_client(bench, busy, NULL);
-  /* An emptied session that nobody held would have ended, and its numbers would begin again. */
+  /* It has one counter of refs with the other connection, which is gone. */
   check(bench, idle, make, MADE("3"));
   close_client(bench, idle, NULL);
 }
 
-static void test_keyed_connections_count_as_sessions(void **state)
+/* A connection with a name takes nobody's place until it makes an object. */
+static void test_keyed_connections_count_from_their_first_object(void **state)
 {
   struct bench *bench = *state;
-  struct rpc_client *clients[4];
+  struct rpc_client *clients[6];
   char peer_id[] = "00000000-0000-0000-0000-000000000000";
-  struct rpc_client *more;
-  struct jp_error error;
   for (size_t i = 0; i < COUNT_OF(clients); i++) {
     peer_id[0] = (char)('1' + i);
     clients[i] = open_client(bench, OP_CHANNEL_WEBSOCKET, peer_id);
+    assert_int_equal(serve(bench, clients[i], add, 0), RPC_REPLY);
   }
-  peer_id[0] = 'f';
-  struct rpc_client_info info = {.channel = OP_CHANNEL_WEBSOCKET, .peer_id = text_of(peer_id)};
-  assert_int_equal(bench->service->client_open(bench->service->context, &info, &more, &error), JP_LIMIT);
-  assert_non_null(strstr(error.text, "sessions-max"));
+  for (size_t i = 0; i < 4; i++)
+    check(bench, clients[i], make, MADE("1"));
+  assert_int_equal(serve(bench, clients[4], make, 0), RPC_REPLY);
+  assert_true(answer_has(bench, "sessions-max"));
+  check(bench, clients[0], CONTROL("delete_session", ""), VOID_ANSWER);
+  check(bench, clients[4], make, MADE("1"));
+  check(bench, clients[1], CONTROL("delete_object", "{\"ref\":1}"), VOID_ANSWER);
+  check(bench, clients[0], make, MADE("2"));
   for (size_t i = 0; i < COUNT_OF(clients); i++)
     close_client(bench, clients[i], NULL);
 }
@@ -527,7 +532,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_bad_clients_are_refused, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_limits_are_named, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_long_answers_are_errors, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_keyed_connections_count_as_sessions, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_keyed_connections_count_from_their_first_object, set_up,
+                                      tear_down),
       cmocka_unit_test_setup_teardown(test_an_idle_connection_holds_its_session, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_calls_batches_and_notifications, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_control, set_up, tear_down),

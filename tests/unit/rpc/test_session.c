@@ -8,12 +8,16 @@
 #include <pthread.h>
 #include <stdio.h>
 
-enum { TTL_MS = 1000, SESSIONS_MAX = 8 };
+enum { TTL_MS = 1000, SESSIONS_MAX = 8, PER_ADDRESS_MAX = 6 };
+
+static const struct rpc_session_maker connection = {.address = {4, {127, 0, 0, 1}}};
+static const struct rpc_session_maker other_connection = {.address = {4, {127, 0, 0, 2}}};
+static const struct rpc_session_maker request = {.address = {4, {127, 0, 0, 3}}, .is_request = true};
 
 static int set_up(void **state)
 {
   const struct rpc_session_limits limits = {
-      .sessions_max = SESSIONS_MAX, .max_objects = 10, .ttl_ms = TTL_MS};
+      .sessions_max = SESSIONS_MAX, .per_address_max = PER_ADDRESS_MAX, .max_objects = 10, .ttl_ms = TTL_MS};
   struct rpc_sessions *sessions;
   stub_reset(NULL, 0);
   if (rpc_sessions_create(&limits, &sessions) != JP_OK)
@@ -38,12 +42,57 @@ static struct rpc_session_key key_of(uint8_t number)
   return key;
 }
 
-static struct rpc_session *acquire(struct rpc_sessions *sessions, const struct rpc_session_key *key)
+static struct rpc_session *acquire_as(struct rpc_sessions *sessions, const struct rpc_session_key *key,
+                                      const struct rpc_session_maker *maker)
 {
   struct rpc_session *session;
   struct jp_error error;
-  assert_int_equal(rpc_session_acquire(sessions, key, &session, &error), JP_OK);
+  assert_int_equal(rpc_session_acquire(sessions, key, maker, &session, &error), JP_OK);
   return session;
+}
+
+static struct rpc_session *acquire(struct rpc_sessions *sessions, const struct rpc_session_key *key)
+{
+  return acquire_as(sessions, key, &connection);
+}
+
+static void release(struct rpc_sessions *sessions, struct rpc_session *session, int64_t now_ms)
+{
+  rpc_session_release(sessions, session, stub_thread(), now_ms);
+}
+
+/* Its ref. */
+static uint32_t put(struct rpc_session *session)
+{
+  struct jp_error error;
+  assert_int_equal(stub_put(rpc_session_objects(session), NULL, &error), JP_OK);
+  return jvm_objects_last_ref(rpc_session_objects(session));
+}
+
+static void check_full(struct rpc_session *session, const char *flag)
+{
+  struct jp_error error = {0};
+  assert_int_equal(stub_put(rpc_session_objects(session), NULL, &error), JP_LIMIT);
+  assert_non_null(strstr(error.text, flag));
+  assert_int_equal(jvm_objects_count(rpc_session_objects(session)), 0);
+}
+
+/* What one HTTP request leaves: a session with an object. */
+static void pass_by(struct rpc_sessions *sessions, uint8_t number, int64_t now_ms)
+{
+  struct rpc_session_key key = key_of(number);
+  struct rpc_session *session = acquire_as(sessions, &key, &request);
+  put(session);
+  release(sessions, session, now_ms);
+}
+
+static bool is_there(struct rpc_sessions *sessions, uint8_t number)
+{
+  struct rpc_session_key key = key_of(number);
+  struct rpc_session *session = rpc_session_find(sessions, &key);
+  if (session != NULL)
+    release(sessions, session, 0);
+  return session != NULL;
 }
 
 static void test_routing_ids_are_checked(void **state)
@@ -84,24 +133,153 @@ static void test_the_limit_is_named(void **state)
 {
   struct rpc_sessions *sessions = *state;
   struct rpc_session *held[SESSIONS_MAX];
-  struct rpc_session *more;
-  struct jp_error error;
   struct rpc_session_key key = key_of(1);
-  held[0] = acquire(sessions, &key);
-  for (size_t i = 1; i < SESSIONS_MAX; i++)
-    held[i] = acquire(sessions, NULL);
-  assert_int_equal(rpc_session_acquire(sessions, NULL, &more, &error), JP_LIMIT);
-  assert_non_null(strstr(error.text, "sessions-max"));
-  struct rpc_session_key other = key_of(2);
-  assert_int_equal(rpc_session_acquire(sessions, &other, &more, &error), JP_LIMIT);
-  /* What is there stays usable. */
+  for (size_t i = 0; i < SESSIONS_MAX; i++) {
+    held[i] = acquire_as(sessions, i == 0 ? &key : NULL, i % 2 == 0 ? &connection : &other_connection);
+    put(held[i]);
+  }
+  struct rpc_session *more = acquire(sessions, NULL);
+  check_full(more, "sessions-max");
+  /* What is there stays usable, and an end makes room. */
+  put(held[0]);
   assert_ptr_equal(acquire(sessions, &key), held[0]);
-  rpc_session_release(sessions, held[0], stub_thread(), 0);
-  rpc_session_release(sessions, held[1], stub_thread(), 0);
-  held[1] = acquire(sessions, NULL);
-  for (size_t i = 0; i < SESSIONS_MAX; i++)
-    rpc_session_release(sessions, held[i], stub_thread(), 0);
+  release(sessions, held[0], 0);
+  release(sessions, held[1], 0);
+  put(more);
+  release(sessions, more, 0);
+  release(sessions, held[0], 0);
+  for (size_t i = 2; i < SESSIONS_MAX; i++)
+    release(sessions, held[i], 0);
+  assert_int_equal(rpc_sessions_count(sessions), 1);
+}
+
+/* Holding one is free: a connection that makes no object takes nobody's place. */
+static void test_a_session_counts_from_its_first_object_to_its_last(void **state)
+{
+  struct rpc_sessions *sessions = *state;
+  struct rpc_session *held[3 * SESSIONS_MAX];
+  for (size_t i = 0; i < COUNT_OF(held); i++)
+    held[i] = acquire(sessions, NULL);
   assert_int_equal(rpc_sessions_count(sessions), 0);
+  uint32_t ref = put(held[0]);
+  put(held[0]);
+  assert_int_equal(rpc_sessions_count(sessions), 1);
+  assert_int_equal(jvm_objects_delete(stub_thread(), rpc_session_objects(held[0]), ref), JP_OK);
+  assert_int_equal(rpc_sessions_count(sessions), 1);
+  assert_int_equal(jvm_objects_delete(stub_thread(), rpc_session_objects(held[0]), ref + 1), JP_OK);
+  assert_int_equal(rpc_sessions_count(sessions), 0);
+  /* The same by delete_session; and what comes later goes on with other refs. */
+  assert_int_equal(put(held[0]), ref + 2);
+  rpc_session_clear(held[0], stub_thread());
+  assert_int_equal(rpc_sessions_count(sessions), 0);
+  assert_int_equal(put(held[0]), ref + 3);
+  for (size_t i = 0; i < COUNT_OF(held); i++)
+    release(sessions, held[i], 0);
+  assert_int_equal(rpc_sessions_count(sessions), 0);
+}
+
+static void test_an_address_has_a_limit_of_its_own(void **state)
+{
+  struct rpc_sessions *sessions = *state;
+  struct rpc_session *held[PER_ADDRESS_MAX];
+  for (size_t i = 0; i < PER_ADDRESS_MAX; i++)
+    put(held[i] = acquire(sessions, NULL));
+  struct rpc_session *more = acquire(sessions, NULL);
+  check_full(more, "sessions-per-address");
+  struct rpc_session *other = acquire_as(sessions, NULL, &other_connection);
+  put(other);
+  assert_int_equal(rpc_sessions_count(sessions), PER_ADDRESS_MAX + 1);
+  rpc_session_clear(held[0], stub_thread());
+  put(more);
+  check_full(held[0], "sessions-per-address");
+  release(sessions, more, 0);
+  release(sessions, other, 0);
+  for (size_t i = 0; i < PER_ADDRESS_MAX; i++)
+    release(sessions, held[i], 0);
+}
+
+static void test_clients_without_an_address_count_together(void **state)
+{
+  struct rpc_sessions *sessions = *state;
+  static const struct rpc_session_maker unknown = {0};
+  struct rpc_session *held[PER_ADDRESS_MAX];
+  for (size_t i = 0; i < PER_ADDRESS_MAX; i++)
+    put(held[i] = acquire_as(sessions, NULL, &unknown));
+  struct rpc_session *more = acquire_as(sessions, NULL, &unknown);
+  check_full(more, "sessions-per-address");
+  release(sessions, more, 0);
+  for (size_t i = 0; i < PER_ADDRESS_MAX; i++)
+    release(sessions, held[i], 0);
+}
+
+static void test_what_one_request_left_ends_first(void **state)
+{
+  struct rpc_sessions *sessions = *state;
+  struct rpc_session *held[SESSIONS_MAX];
+  for (uint8_t i = 1; i <= 4; i++)
+    pass_by(sessions, i, i);
+  for (size_t i = 4; i < SESSIONS_MAX; i++)
+    put(held[i] = acquire(sessions, NULL));
+  assert_true(is_there(sessions, 1)); /* its client has come back: it is no longer one request's */
+  struct rpc_session *more = acquire_as(sessions, NULL, &other_connection);
+  put(more);
+  assert_false(is_there(sessions, 2));
+  struct rpc_session *last = acquire_as(sessions, NULL, &other_connection);
+  put(last);
+  struct rpc_session_key key = key_of(4); /* held while the others are wanted */
+  struct rpc_session *used = rpc_session_find(sessions, &key);
+  assert_non_null(used);
+  assert_false(is_there(sessions, 3));
+  struct rpc_session *none = acquire_as(sessions, NULL, &other_connection);
+  check_full(none, "sessions-max");
+  assert_true(is_there(sessions, 1));
+  assert_int_equal(rpc_sessions_count(sessions), SESSIONS_MAX);
+  release(sessions, none, 0);
+  release(sessions, used, 0);
+  release(sessions, more, 0);
+  release(sessions, last, 0);
+  for (size_t i = 4; i < SESSIONS_MAX; i++)
+    release(sessions, held[i], 0);
+}
+
+/* Those of ZeroMQ, and of connections that have gone, wait for their clients: no newcomer ends them. */
+static void test_what_a_connection_left_stays(void **state)
+{
+  struct rpc_sessions *sessions = *state;
+  for (uint8_t i = 0; i < SESSIONS_MAX; i++) {
+    struct rpc_session_key key = key_of(i);
+    struct rpc_session *session = acquire_as(sessions, &key, i % 2 == 0 ? &connection : &other_connection);
+    put(session);
+    release(sessions, session, 0);
+  }
+  struct rpc_session *more = acquire_as(sessions, NULL, &request);
+  check_full(more, "sessions-max");
+  release(sessions, more, 0);
+  for (uint8_t i = 0; i < SESSIONS_MAX; i++)
+    assert_true(is_there(sessions, i));
+}
+
+/* A client that lost its session may still believe in refs of it. */
+static void test_refs_go_on_behind_those_of_an_ended_session(void **state)
+{
+  struct rpc_sessions *sessions = *state;
+  struct rpc_session_key key = key_of(1);
+  struct rpc_session *session = acquire(sessions, &key);
+  put(session);
+  uint32_t last = put(session);
+  release(sessions, session, 0);
+  rpc_sessions_sweep(sessions, stub_thread(), TTL_MS);
+  assert_null(rpc_session_find(sessions, &key));
+  session = acquire(sessions, &key);
+  assert_int_equal(put(session), last + 1);
+  rpc_session_clear(session, stub_thread());
+  release(sessions, session, 0);
+  session = acquire(sessions, &key);
+  assert_int_equal(put(session), last + 2);
+  release(sessions, session, 0);
+  struct rpc_session *other = acquire(sessions, NULL);
+  assert_int_equal(put(other), 1);
+  release(sessions, other, 0);
 }
 
 static void test_sessions_are_found_by_key_alone(void **state)
@@ -120,7 +298,6 @@ static void test_sessions_are_found_by_key_alone(void **state)
   struct rpc_session *own = acquire(sessions, NULL);
   assert_ptr_not_equal(own, first);
   assert_ptr_not_equal(acquire(sessions, &two), first);
-  assert_int_equal(rpc_sessions_count(sessions), 3);
   rpc_session_release(sessions, rpc_session_find(sessions, &two), stub_thread(), 0);
   rpc_session_release(sessions, rpc_session_find(sessions, &two), stub_thread(), 0);
   struct rpc_session *second = rpc_session_find(sessions, &two);
@@ -146,7 +323,7 @@ static void test_the_ttl_runs_while_nobody_holds_it(void **state)
   struct rpc_sessions *sessions = *state;
   struct rpc_session_key key = key_of(1);
   struct rpc_session *session = acquire(sessions, &key);
-  rpc_session_note_object(session);
+  put(session);
   assert_int_equal(rpc_sessions_sweep(sessions, stub_thread(), 10 * TTL_MS), INT64_MAX);
   rpc_session_release(sessions, session, stub_thread(), 5000);
   assert_int_equal(rpc_sessions_sweep(sessions, stub_thread(), 5000 + TTL_MS - 1), 5000 + TTL_MS);
@@ -168,7 +345,7 @@ static void test_the_longest_idle_goes_first(void **state)
   for (uint8_t i = 0; i < 3; i++) {
     keys[i] = key_of(i);
     held[i] = acquire(sessions, &keys[i]);
-    rpc_session_note_object(held[i]);
+    put(held[i]);
     rpc_session_release(sessions, held[i], stub_thread(), 100 * i);
   }
   /* The middle one comes back and leaves last. */
@@ -187,7 +364,7 @@ static void test_delete_session_lets_it_end(void **state)
   struct rpc_sessions *sessions = *state;
   struct rpc_session_key key = key_of(1);
   struct rpc_session *session = acquire(sessions, &key);
-  rpc_session_note_object(session);
+  put(session);
   rpc_session_clear(session, stub_thread());
   assert_ptr_equal(rpc_session_find(sessions, &key), session);
   rpc_session_release(sessions, session, stub_thread(), 0);
@@ -211,7 +388,7 @@ static void test_a_kept_session_is_found_by_its_new_name(void **state)
   struct rpc_session *session = acquire(sessions, NULL);
   struct uuid name;
   struct rpc_session_key key;
-  rpc_session_note_object(session);
+  put(session);
   rpc_session_keep(sessions, session, &name);
   rpc_session_release(sessions, session, stub_thread(), 0);
   rpc_session_key_peer_id(&key, &name);
@@ -219,12 +396,13 @@ static void test_a_kept_session_is_found_by_its_new_name(void **state)
   rpc_session_release(sessions, session, stub_thread(), 0);
 }
 
-/* More keys than the table begins with: each is found, and all of them end. */
+/* Many keys: each is found, and all of them end. */
 static void test_many_sessions(void **state)
 {
   (void)state;
   enum { MANY = 5000 };
-  const struct rpc_session_limits limits = {.sessions_max = MANY, .max_objects = 1, .ttl_ms = TTL_MS};
+  const struct rpc_session_limits limits = {
+      .sessions_max = MANY, .per_address_max = MANY, .max_objects = 1, .ttl_ms = TTL_MS};
   struct rpc_sessions *sessions;
   assert_int_equal(rpc_sessions_create(&limits, &sessions), JP_OK);
   struct rpc_session *first = NULL;
@@ -235,7 +413,7 @@ static void test_many_sessions(void **state)
     assert_true(rpc_session_key_routing_id(&key, (struct text){name, (size_t)length}));
     struct rpc_session *session = acquire(sessions, &key);
     first = i == 0 ? session : first;
-    rpc_session_note_object(session);
+    put(session);
     rpc_session_release(sessions, session, stub_thread(), i);
   }
   assert_int_equal(rpc_sessions_count(sessions), MANY);
@@ -255,13 +433,13 @@ static void test_the_sweeper_ends_what_nobody_holds(void **state)
   struct rpc_session_key key = key_of(1);
   struct rpc_session *held = acquire(sessions, NULL);
   struct rpc_session *idle = acquire(sessions, &key);
-  rpc_session_note_object(idle);
+  put(idle);
   rpc_session_release(sessions, idle, stub_thread(), clock_now_ms() + 1000000);
   rpc_session_release(sessions, acquire(sessions, NULL), NULL, 0);
   assert_true(rpc_sessions_stop(sessions, 60000));
   stub_join_threads();
   assert_int_equal(atomic_load(&stub.foreign_ends), 2);
-  assert_int_equal(rpc_sessions_count(sessions), 1);
+  assert_int_equal(rpc_sessions_count(sessions), 0);
   rpc_session_release(sessions, held, stub_thread(), 0);
 }
 
@@ -272,10 +450,8 @@ static void *use_sessions(void *argument)
     struct rpc_session_key key = key_of((uint8_t)(i % 3));
     struct jp_error error;
     struct rpc_session *session;
-    if (rpc_session_acquire(sessions, &key, &session, &error) != JP_OK)
+    if (rpc_session_acquire(sessions, &key, &connection, &session, &error) != JP_OK)
       return argument;
-    if (i % 2 == 0)
-      rpc_session_note_object(session);
     rpc_session_release(sessions, session, i % 5 == 0 ? NULL : stub_thread(), clock_now_ms() - TTL_MS);
   }
   return NULL;
@@ -305,6 +481,13 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_routing_ids_are_checked, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_the_limit_is_named, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_names_for_the_log, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_a_session_counts_from_its_first_object_to_its_last, set_up,
+                                      tear_down),
+      cmocka_unit_test_setup_teardown(test_an_address_has_a_limit_of_its_own, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_clients_without_an_address_count_together, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_what_one_request_left_ends_first, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_what_a_connection_left_stays, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_refs_go_on_behind_those_of_an_ended_session, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_sessions_are_found_by_key_alone, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_session_without_objects_ends_with_its_holder, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_the_ttl_runs_while_nobody_holds_it, set_up, tear_down),

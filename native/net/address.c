@@ -1,0 +1,55 @@
+#include "net/address.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { MAPPED_PREFIX = 12, NETWORK_BYTES = 8 };
+
+static struct rpc_address make_address(const void *bytes, uint8_t length)
+{
+  struct rpc_address address = {.length = length};
+  memcpy(address.bytes, bytes, length);
+  return address;
+}
+
+static struct rpc_address of_v6(const struct in6_addr *v6)
+{
+  if (IN6_IS_ADDR_V4MAPPED(v6))
+    return make_address(v6->s6_addr + MAPPED_PREFIX, sizeof(struct in_addr));
+  return make_address(v6->s6_addr, NETWORK_BYTES);
+}
+
+struct rpc_address address_of_socket(const struct sockaddr_storage *socket)
+{
+  struct sockaddr_in v4;
+  struct sockaddr_in6 v6;
+  switch (socket->ss_family) {
+  case AF_INET:
+    memcpy(&v4, socket, sizeof v4);
+    return make_address(&v4.sin_addr, sizeof v4.sin_addr);
+  case AF_INET6:
+    memcpy(&v6, socket, sizeof v6);
+    return of_v6(&v6.sin6_addr);
+  default:
+    return (struct rpc_address){0};
+  }
+}
+
+struct rpc_address address_of_text(const char *text)
+{
+  char number[INET6_ADDRSTRLEN];
+  struct in_addr v4;
+  struct in6_addr v6;
+  size_t length = text == NULL ? 0 : strcspn(text, "%"); /* an interface stands behind it */
+  if (length == 0 || length >= sizeof number)
+    return (struct rpc_address){0};
+  snprintf(number, sizeof number, "%.*s", (int)length, text);
+  if (inet_pton(AF_INET, number, &v4) == 1)
+    return make_address(&v4, sizeof v4);
+  if (inet_pton(AF_INET6, number, &v6) == 1)
+    return of_v6(&v6);
+  return (struct rpc_address){0};
+}

@@ -1,0 +1,13 @@
+#ifndef JPEER_NET_ADDRESS_H
+#define JPEER_NET_ADDRESS_H
+/* Client addresses as the service wants them (rpc/address.h): no bytes where there is none that it knows. Any
+ * thread. */
+#include "rpc/address.h"
+
+struct sockaddr_storage;
+
+struct rpc_address address_of_socket(const struct sockaddr_storage *socket);
+/* A number as getnameinfo writes it ("192.0.2.7", "fe80::1%eth0"); NULL: no address. */
+struct rpc_address address_of_text(const char *text);
+
+#endif
