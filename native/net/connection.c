@@ -220,6 +220,8 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
     connection->is_broken = true;
   if (seized && *served == CREW_STREAM)
     stream->body.close(stream->body.state);
+  if (seized || connection->is_broken)
+    crew_take_back(member, connection->client);
   return !seized;
 }
 

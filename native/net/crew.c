@@ -479,13 +479,22 @@ enum crew_served crew_serve(struct crew_member *member, const struct crew_messag
 {
   struct crew *crew = member->crew;
   const struct rpc_service *service = crew->service;
+  member->has_served = false;
   if (atomic_load_explicit(&crew->phase, memory_order_relaxed) != CREW_SERVING)
     return crew_served_as(service->refuse(service->context, message->text, CREW_SHUTTING_DOWN, out));
   if (member->worker == NULL)
     return crew_serve_without_java(crew, message, out);
   count_step(member);
+  member->has_served = true;
   enum rpc_served served = service->serve(service->context, member->worker, message->client, message->text,
                                           out, message->may_stream, message->reply_max, stream);
   count_step(member);
   return crew_served_as(served);
+}
+
+void crew_take_back(struct crew_member *member, struct rpc_client *client)
+{
+  const struct rpc_service *service = member->crew->service;
+  if (member->has_served && service->take_back != NULL)
+    service->take_back(service->context, member->worker, client);
 }

@@ -52,6 +52,7 @@ struct crew_member {
   struct crew *crew;
   struct rpc_worker *worker; /* NULL: the watcher's thread, which may not use Java */
   struct scratch scratch;    /* buffers that the turn may borrow */
+  bool has_served;           /* the message in hand was given to the service */
 
   /* The crew's own. */
   struct crew_source *held; /* an event that crew_is_wanted came upon: served next */
@@ -175,6 +176,10 @@ enum crew_served crew_served_as(enum rpc_served served);
  */
 enum crew_served crew_serve(struct crew_member *member, const struct crew_message *message,
                             struct buffer *out, struct rpc_stream *stream);
+
+/* The client will never get the answer to the message that the member has in hand: what the service keeps for
+ * it is dropped (rpc_service.take_back). */
+void crew_take_back(struct crew_member *member, struct rpc_client *client);
 
 /* For tests and logs: members now, idle ones included. */
 unsigned crew_size(struct crew *crew);

@@ -196,6 +196,7 @@ static enum crew_served serve_pending(struct crew_member *member, struct zeromq_
                                       struct buffer *out)
 {
   struct zeromq *zeromq = peer->zeromq;
+  member->has_served = false;
   if (pending->fault != ZEROMQ_FINE) {
     describe_fault(crew_service(zeromq->crew), zeromq, pending->fault, out);
     return CREW_REPLY;
@@ -257,10 +258,11 @@ static void hand_out(struct zeromq *zeromq, const struct harvest *harvest, size_
 }
 
 /* Keeps the answer to pending, the peer's first request, and takes that off the queue; sends what is kept
- * where the turn ends, or would have to wait. The next request, or NULL at the end. */
+ * where the turn ends, or would have to wait. *is_lost: the client never gets the answer. The next request,
+ * or NULL at the end. */
 static struct zeromq_pending *finish_first(struct zeromq_peer *peer, struct zeromq_pending *pending,
                                            enum crew_served served, const struct buffer *bytes,
-                                           enum pause pause)
+                                           enum pause pause, bool *is_lost)
 {
   struct zeromq *zeromq = peer->zeromq;
   struct harvest harvest;
@@ -276,6 +278,7 @@ static struct zeromq_pending *finish_first(struct zeromq_peer *peer, struct zero
     zmq_msg_close(&pending->answer.message);
     zeromq_pending_give_back(zeromq, pending);
   }
+  *is_lost = peer->abandoned || bytes->failed;
   peer->abandoned = false;
   if (pause != PAUSE_NONE || peer->first == NULL || peer->answer_bytes > ANSWERS_SIZE) {
     zeromq_send_answers(peer);
@@ -329,7 +332,10 @@ static void serve_queue(struct zeromq_peer *peer, struct zeromq_pending *pending
     enum crew_served served = serve_pending(member, peer, pending, &client, &answer);
     if (served == CREW_WAIT)
       break;
-    pending = finish_first(peer, pending, served, &answer, look_at_turn(&turn, member));
+    bool is_lost;
+    pending = finish_first(peer, pending, served, &answer, look_at_turn(&turn, member), &is_lost);
+    if (is_lost)
+      crew_take_back(member, client);
   }
   if (client != NULL) {
     const struct rpc_service *service = crew_service(peer->zeromq->crew);

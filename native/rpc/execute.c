@@ -22,7 +22,9 @@ void rpc_execute(struct rpc_execution *execution, const struct operation *operat
                                       .operation = operation,
                                       .arena = execution->arena,
                                       .limits = execution->limits,
-                                      .guard = &guard};
+                                      .guard = &guard,
+                                      .stored = execution->stored,
+                                      .drops_result = execution->drops_result};
   struct jvm_target target;
   bool is_settled =
       jvm_find(&request, &target) && rpc_judge_has_allowed(&execution->judge, operation, target.verdicts);

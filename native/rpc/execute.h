@@ -10,6 +10,8 @@
 struct rpc_execution {
   struct jvm_thread *thread;
   struct jvm_objects *objects;
+  struct jvm_stored *stored; /* gets the refs that the result makes; NULL: nobody wants to know */
+  bool drops_result;         /* nobody will read it */
   struct arena *arena;
   const struct jvm_limits *limits;
   struct rpc_judge judge;

@@ -32,6 +32,7 @@ static void run_worker(void *argument, struct jvm_thread *thread)
   destroy_client(NULL, worker->spare, thread); /* the peer does not wait for what is done here */
   arena_fini(&worker->arena);
   buffer_fini(&worker->scratch);
+  jvm_stored_fini(&worker->stored);
   free(worker);
   free(start);
 }
@@ -220,6 +221,7 @@ static void fill_service(struct rpc_peer *peer)
                                        .client_open = client_open,
                                        .client_close = client_close,
                                        .serve = rpc_peer_serve,
+                                       .take_back = rpc_peer_take_back,
                                        .serve_ping = rpc_peer_serve_ping,
                                        .refuse = rpc_peer_refuse,
                                        .document = document,

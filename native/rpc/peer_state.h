@@ -33,6 +33,7 @@ struct rpc_worker {
   struct rpc_session_key guest_key; /* of the session that a request itself has named */
   struct rpc_names names;
   struct rpc_repeats repeats;
+  struct jvm_stored stored; /* by the results of the message that is served */
   struct rpc_client *spare; /* closed, for the next HTTP request that opens one; NULL: none */
 };
 
@@ -53,6 +54,9 @@ enum jp_status rpc_client_hold_session(struct rpc_peer *peer, struct rpc_client 
 enum rpc_served rpc_peer_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
                                struct text message, struct buffer *out, bool may_stream, size_t reply_max,
                                struct rpc_stream *stream);
+
+/* rpc_service.take_back */
+void rpc_peer_take_back(void *context, struct rpc_worker *worker, struct rpc_client *client);
 
 /* answer.c: what needs no worker */
 bool rpc_peer_serve_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served);

@@ -6,7 +6,7 @@
 #include "rpc/peer_state.h"
 #include "rpc/procedures.h"
 
-enum { SCRATCH_KEPT = 64 * 1024, BODY_STEP = 64 * 1024 };
+enum { SCRATCH_KEPT = 64 * 1024, BODY_STEP = 64 * 1024, REFS_KEPT = 1024 };
 
 /* One message on its way. */
 struct serving {
@@ -27,6 +27,7 @@ struct serving {
   bool has_failed;           /* on the brief way: the outcome tells how, and its request is not ended */
   struct outcome outcome;    /* of an operation that was run */
   struct rpc_session *guest; /* a session that the request alone named, held until it is answered */
+  size_t stored_before;      /* of the worker's stored refs: those of the message's earlier requests */
   struct rpc_from from;
   bool by_value; /* its result is plain JSON */
 };
@@ -87,10 +88,22 @@ static enum jp_status find_session(struct serving *serving, bool make, struct rp
   return status;
 }
 
+/* Whose answer to the request is an error: the client never hears of what its result has stored. */
+static void take_back_result(struct serving *serving)
+{
+  struct jvm_stored *stored = &serving->worker->stored;
+  struct rpc_session *session = serving->guest != NULL ? serving->guest : serving->client->session;
+  if (stored->count > serving->stored_before)
+    jvm_objects_take_back(serving->worker->thread, rpc_session_objects(session), stored,
+                          serving->stored_before);
+}
+
+/* What a guest has been told can be taken back no more, as its session may be another's by then. */
 static void let_guest_go(struct serving *serving)
 {
   if (serving->guest == NULL)
     return;
+  serving->worker->stored.count = serving->stored_before;
   rpc_session_release(serving->peer->sessions, serving->guest, serving->worker->thread, clock_now_ms());
   serving->guest = NULL;
 }
@@ -115,8 +128,12 @@ static void run_member(struct serving *serving, const struct operation *operatio
                                     .objects = rpc_session_objects(session),
                                     .arena = &serving->worker->arena,
                                     .limits = &serving->peer->config.limits.java,
+                                    .stored = &serving->worker->stored,
+                                    .drops_result = serving->request->is_notification,
                                     .judge = judge_of(serving)};
   rpc_execute(&execution, operation, &serving->from, outcome);
+  if (outcome->kind == OUTCOME_ERROR)
+    take_back_result(serving);
 }
 
 static void delete_objects(struct serving *serving, struct rpc_session *session,
@@ -197,6 +214,7 @@ static void write_too_long(struct serving *serving, struct jsonrpc_response *res
                            const struct rpc_answer *answer)
 {
   struct outcome outcome;
+  take_back_result(serving);
   outcome_fail(&outcome, &serving->worker->arena, FAILURE_SERVER, NULL,
                "the answer is longer than the %zu bytes that may be held for it (send-buffer-max; on ZeroMQ "
                "message-max)",
@@ -374,6 +392,7 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
   serving->request = request;
   serving->from = (struct rpc_from){0};
   serving->by_value = false;
+  serving->stored_before = serving->worker->stored.count;
   if (serving->has_failed)
     end_failed(serving, response);
   else if (serving->shape != NULL)
@@ -471,6 +490,13 @@ static enum rpc_served end_message(struct serving *serving, enum jsonrpc_handled
   return rpc_served_as(handled);
 }
 
+void rpc_peer_take_back(void *context, struct rpc_worker *worker, struct rpc_client *client)
+{
+  (void)context;
+  if (worker->stored.count > 0 && client->session != NULL)
+    jvm_objects_take_back(worker->thread, rpc_session_objects(client->session), &worker->stored, 0);
+}
+
 /* Whatever was not answered on the brief way. */
 static enum rpc_served serve_at_length(struct serving *serving, bool may_stream, struct rpc_stream *stream)
 {
@@ -493,12 +519,21 @@ static enum rpc_served serve_at_length(struct serving *serving, bool may_stream,
   return end_message(serving, handled, &rest, stream);
 }
 
+static void forget_stored(struct jvm_stored *stored)
+{
+  stored->count = 0;
+  if (stored->capacity > REFS_KEPT)
+    jvm_stored_fini(stored);
+}
+
 enum rpc_served rpc_peer_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
                                struct text message, struct buffer *out, bool may_stream, size_t reply_max,
                                struct rpc_stream *stream)
 {
   arena_reset(&worker->arena);
   buffer_clear(&worker->scratch);
+  if (worker->stored.count > 0)
+    forget_stored(&worker->stored);
   struct rpc_shape *shape = NULL;
   if (begins_with(message, '{') && !client->only_safe)
     shape = rpc_repeats_find(&worker->repeats, message, &worker->arena);

@@ -80,6 +80,9 @@ struct rpc_service {
   enum rpc_served (*serve)(void *context, struct rpc_worker *worker, struct rpc_client *client,
                            struct text message, struct buffer *out, bool may_stream, size_t reply_max,
                            struct rpc_stream *stream);
+  /* The answer of the worker's last serve, which was to this client, will not reach it: drops the objects
+   * that it told of. On the worker's thread, before it serves again. NULL: there is nothing to drop. */
+  void (*take_back)(void *context, struct rpc_worker *worker, struct rpc_client *client);
   /* Answers the message where it can be without Java: true for a single ping. Any thread, no worker. */
   bool (*serve_ping)(void *context, struct text message, struct buffer *out, enum rpc_served *served);
   /* Answers every request of the message with -32000 and this text ("busy: ...", "the peer is shutting

@@ -215,6 +215,34 @@ class Limits(SessionCase):
             each = (peer.resident_kib() - before) * 1024 / count
         self.assertLess(each, 4096)
 
+    def test_objects_of_answers_that_are_too_long(self):
+        flags = ("--session-max-objects", "5", "--send-buffer-max", "4096", "--message-max", "4096",
+                 "--array-value-max", "100000")
+        with Peer(*flags) as peer:
+            name = str(uuid.uuid4())
+            for client in (WebSocketClient(peer), WebSocketClient(peer, {"peer-id": name}), HttpClient(peer, name),
+                           HttpClient(peer), ZmqClient(peer)):
+                with client:
+                    for _ in range(20):
+                        with self.assertRaises(RpcError) as raised:
+                            client.new("int[]", 5000)
+                        self.assertIn("send-buffer-max", raised.exception.detail)
+                    made = [client.new("java.lang.Object") for _ in range(5)]
+                    client.control("delete_object", *[ref(number) for number in made])
+
+    def test_objects_of_notifications(self):
+        quiet = {"jsonrpc": "2.0", "method": "new", "params": {"type": "java.lang.Object"}}
+        with Peer("--session-max-objects", "5") as peer, WebSocketClient(peer) as client:
+            with HttpClient(peer) as http:
+                response, _ = http.post(json.dumps(quiet))
+                self.assertEqual(response.status, 204)
+                self.assertIsNone(response.getheader("peer-id"))
+            for _ in range(20):
+                client.send(json.dumps(quiet))
+                client.send(json.dumps([quiet, quiet]))
+            for _ in range(5):
+                client.new("java.lang.Object")
+
     def test_a_session_that_nobody_holds_ends(self):
         with Peer("--session-ttl", "300ms") as peer:
             name = str(uuid.uuid4())

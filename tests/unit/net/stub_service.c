@@ -69,6 +69,13 @@ static enum rpc_served stub_serve(void *context, struct rpc_worker *worker, stru
   return RPC_REPLY;
 }
 
+static void stub_take_back(void *context, struct rpc_worker *worker, struct rpc_client *client)
+{
+  (void)worker, (void)client;
+  struct stub *stub = context;
+  atomic_fetch_add(&stub->taken_back, 1);
+}
+
 static bool stub_serve_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served)
 {
   (void)context;
@@ -124,6 +131,7 @@ void stub_open(struct stub *stub, int thread_limit, struct rpc_service *service)
                                   .client_open = stub_client_open,
                                   .client_close = stub_client_close,
                                   .serve = stub_serve,
+                                  .take_back = stub_take_back,
                                   .serve_ping = stub_serve_ping,
                                   .refuse = stub_refuse,
                                   .reject = stub_reject};

@@ -19,6 +19,7 @@ struct stub {
   _Atomic int clients; /* open now */
   _Atomic int served;  /* messages that have come back */
   _Atomic int refused;
+  _Atomic int taken_back; /* answers that did not leave */
 };
 
 /* Fills *service with the stub's functions. */

@@ -21,6 +21,7 @@ struct job {
   struct stub *stub;
   const char *message;
   int64_t since_ms;
+  bool loses_answer;
   bool done;
   enum crew_served served;
   char answer[200];
@@ -36,6 +37,8 @@ static void job_turn(struct crew_source *source, struct crew_member *member)
   if (served == CREW_WAIT) {
     crew_submit(member->crew, source);
   } else {
+    if (job->loses_answer)
+      crew_take_back(member, NULL);
     pthread_mutex_lock(&job->stub->lock);
     job->served = served;
     job->done = true;
@@ -190,6 +193,26 @@ static void refuses_all_when_told(void **state)
   submit(&f, &job, "echo");
   wait_done(&f, &job);
   assert_string_equal(job.answer, "the peer is shutting down");
+  close_fixture(&f);
+}
+
+/* Only of what the service was given, and not of the message before it. */
+static void the_service_hears_of_lost_answers(void **state)
+{
+  (void)state;
+  struct fixture f;
+  open_fixture(&f, 1, 1, 60000, 1);
+  struct job jobs[3];
+  for (int i = 0; i < 3; i++) {
+    if (i == 2)
+      crew_refuse_all(f.crew);
+    jobs[i] = (struct job){
+        .source.turn = job_turn, .stub = &f.stub, .message = "echo", .loses_answer = i == 0 || i == 2};
+    crew_submit(f.crew, &jobs[i].source);
+    wait_done(&f, &jobs[i]);
+    assert_int_equal(atomic_load(&f.stub.taken_back), 1);
+  }
+  assert_string_equal(jobs[2].answer, "the peer is shutting down");
   close_fixture(&f);
 }
 
@@ -426,6 +449,7 @@ int main(void)
       cmocka_unit_test(a_waiting_message_is_served_when_a_member_comes_back),
       cmocka_unit_test(no_thread_to_be_had_is_no_end),
       cmocka_unit_test(refuses_all_when_told),
+      cmocka_unit_test(the_service_hears_of_lost_answers),
       cmocka_unit_test(stop_does_not_wait_longer_than_told),
       cmocka_unit_test(an_event_is_given_once),
       cmocka_unit_test(a_lone_source_goes_on_until_others_wait),

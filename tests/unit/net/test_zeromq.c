@@ -507,6 +507,11 @@ static void what_is_running_at_the_end_gets_an_error(void **state)
   stub_wait_inside(&f->stub, 1);
   zeromq_refuse_rest(f->zeromq, "shutting down");
   expect(client, "shutting down");
+  assert_int_equal(atomic_load(&f->stub.taken_back), 0);
+  stub_let_go(&f->stub);
+  /* What it gives later is dropped, and so are the objects that it told of. */
+  while (atomic_load(&f->stub.taken_back) == 0)
+    usleep(1000);
   close_client(f, client);
 }
 

@@ -228,6 +228,18 @@ static void test_requests_can_go_on_making_sessions(void **state)
   assert_int_equal(atomic_load(&stub.tables), SESSIONS_MAX);
 }
 
+/* A transport that cannot send the answer cannot tell the name of the session either. */
+static void test_a_session_that_nobody_hears_of_ends(void **state)
+{
+  struct bench *bench = *state;
+  struct rpc_client *client = open_client(bench);
+  check(bench, client, MAKE, "\"ref\":1}");
+  bench->service->take_back(bench->service->context, bench->lent.worker, client);
+  assert_false(close_client(bench, client));
+  assert_int_equal(rpc_sessions_count(bench->peer->sessions), 0);
+  assert_int_equal(atomic_load(&stub.tables), 0);
+}
+
 /* With what was set aside and not used, and with what was. */
 static void test_a_client_may_end_without_java(void **state)
 {
@@ -253,6 +265,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_numbers_begin_again, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_requests_without_objects_need_no_session, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_requests_can_go_on_making_sessions, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_a_session_that_nobody_hears_of_ends, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_client_may_end_without_java, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
