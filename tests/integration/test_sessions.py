@@ -172,8 +172,8 @@ class Limits(SessionCase):
                 self.assertEqual(regular.call(LIST, "size", on=kept), "0")
                 for _ in range(500):
                     flood.peer_id = str(uuid.uuid4())
-                    self.assertEqual(flood.new(LIST), 1)
-                self.assertEqual(flood.call(LIST, "size", on=1), "0")
+                    last = flood.new(LIST)
+                self.assertEqual(flood.call(LIST, "size", on=last), "0")
                 self.assertEqual(regular.call(LIST, "size", on=kept), "0")
             self.assertEqual(holder.call(LIST, "size", on=number), "0")
 
@@ -185,21 +185,26 @@ class Limits(SessionCase):
                 number = one.new(LIST)
                 for client in (more, WebSocketClient(peer), late):
                     self.assert_refused("sessions-per-address", client)
+                with HttpClient(peer) as elsewhere:
+                    elsewhere.connection.source_address = ("127.0.0.2", 0)
+                    elsewhere.new(LIST)
                 one.control("delete_object", ref(number))
                 more.new(LIST)
 
     def test_the_end_of_the_last_object_is_the_end_of_a_session(self):
         with Peer("--sessions-max", "1") as peer, HttpClient(peer, str(uuid.uuid4())) as one:
-            for turn in range(1, 4):
-                self.assertEqual(one.new(LIST), turn)
-                self.assertEqual(one.call(LIST, "size", on=turn), "0")  # it is no passer-by's from here on
+            seen = set()
+            for _ in range(3):
+                number = one.new(LIST)
+                self.assertNotIn(number, seen)
+                seen.add(number)
+                self.assertEqual(one.call(LIST, "size", on=number), "0")  # it is no passer-by's from here on
                 with HttpClient(peer, str(uuid.uuid4())) as other:
                     self.assert_refused("sessions-max", other)
-                one.control("delete_object", ref(turn))
+                one.control("delete_object", ref(number))
                 with HttpClient(peer, str(uuid.uuid4())) as other:
-                    other.new(LIST)
-                    other.control("delete_object", ref(1))
-                self.assert_unknown(one, turn)
+                    other.control("delete_object", ref(other.new(LIST)))
+                self.assert_unknown(one, number)
 
     def test_a_session_with_an_object_is_small(self):
         count = 20000
