@@ -475,6 +475,59 @@ static void test_threads_share_sessions(void **state)
   assert_int_equal(rpc_sessions_count(sessions), 0);
 }
 
+struct flood {
+  struct rpc_sessions *sessions;
+  uint8_t number;
+  bool has_failed;
+};
+
+/* Each request under a name of its own, now and then with a second one, or with an end of its own. */
+static void *make_requests(void *argument)
+{
+  struct flood *flood = argument;
+  struct rpc_session_maker maker = {.address = {1, {flood->number}}, .is_request = true};
+  for (int i = 0; i < 2000; i++) {
+    char name[32];
+    struct rpc_session_key key;
+    struct rpc_session *session;
+    struct jp_error error;
+    int length = snprintf(name, sizeof name, "%d-%d", flood->number, i);
+    if (!rpc_session_key_routing_id(&key, (struct text){name, (size_t)length}) ||
+        rpc_session_acquire(flood->sessions, &key, &maker, &session, &error) != JP_OK ||
+        (stub_put(rpc_session_objects(session), NULL, &error) != JP_OK && error.status != JP_LIMIT)) {
+      flood->has_failed = true;
+      return NULL;
+    }
+    if (i % 3 == 0)
+      rpc_session_clear(session, stub_thread());
+    rpc_session_release(flood->sessions, session, i % 5 == 0 ? NULL : stub_thread(), i);
+    if (i % 7 == 0 && (session = rpc_session_find(flood->sessions, &key)) != NULL) {
+      rpc_session_clear(session, stub_thread());
+      rpc_session_release(flood->sessions, session, stub_thread(), i);
+    }
+  }
+  return NULL;
+}
+
+static void test_threads_end_the_sessions_of_others(void **state)
+{
+  struct rpc_sessions *sessions = *state;
+  pthread_t threads[4];
+  struct flood floods[COUNT_OF(threads)];
+  for (size_t i = 0; i < COUNT_OF(threads); i++) {
+    floods[i] = (struct flood){.sessions = sessions, .number = (uint8_t)i};
+    assert_int_equal(pthread_create(&threads[i], NULL, make_requests, &floods[i]), 0);
+  }
+  for (size_t i = 0; i < COUNT_OF(threads); i++) {
+    pthread_join(threads[i], NULL);
+    assert_false(floods[i].has_failed);
+  }
+  assert_in_range(rpc_sessions_count(sessions), 1, SESSIONS_MAX);
+  rpc_sessions_sweep(sessions, stub_thread(), INT64_MAX);
+  assert_int_equal(rpc_sessions_count(sessions), 0);
+  assert_int_equal(atomic_load(&stub.tables), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -498,6 +551,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_many_sessions, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_the_sweeper_ends_what_nobody_holds, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_threads_share_sessions, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_threads_end_the_sessions_of_others, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
