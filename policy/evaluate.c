@@ -57,7 +57,8 @@ struct policy_verdict policy_check(const struct policy *policy, const struct pol
   return policy->default_verdict;
 }
 
-struct policy_verdict policy_check_other(const struct policy *policy, const struct policy_query *query)
+static struct policy_verdict check_denials(const struct policy *policy, const struct policy_query *query,
+                                           bool of_object)
 {
   struct policy_verdict verdict;
   if (decided_before_rules(policy, query->channel, query->class_name, &verdict))
@@ -65,7 +66,7 @@ struct policy_verdict policy_check_other(const struct policy *policy, const stru
   uint32_t combination = combination_of(query);
   for (size_t i = 0; i < policy->rule_count; i++) {
     const struct policy_rule *rule = &policy->rules[i];
-    if (rule->class_pattern.every_name ||
+    if (rule->class_pattern.every_name || (of_object && rule->spares_objects) ||
         !policy_rule_applies(rule, query->channel, combination, query->class_name, query->member_name))
       continue;
     verdict = verdict_of_rule(policy, i);
@@ -75,6 +76,16 @@ struct policy_verdict policy_check_other(const struct policy *policy, const stru
     return verdict;
   }
   return (struct policy_verdict){.allow = true, .reason = POLICY_REASON_NO_DENIAL};
+}
+
+struct policy_verdict policy_check_other(const struct policy *policy, const struct policy_query *query)
+{
+  return check_denials(policy, query, false);
+}
+
+struct policy_verdict policy_check_object(const struct policy *policy, const struct policy_query *query)
+{
+  return check_denials(policy, query, true);
 }
 
 /* The first denial gives the reason, unless a later one is the first that has to be logged. */

@@ -70,9 +70,9 @@ const char *policy_notice(const struct policy *policy);
  */
 struct policy_verdict policy_check(const struct policy *policy, const struct policy_query *query);
 /*
- * The second half of an operation whose member is declared in another class, or whose object is of another
- * class: denies only where the first rule or preset that matches that class denies; rules for every class and
- * the default action are not asked. Such a verdict asks for a log line only where it denies.
+ * The second half of an operation whose member is declared in another class: denies only where the first rule
+ * or preset that matches that class denies; rules for every class and the default action are not asked. Such
+ * a verdict asks for a log line only where it denies.
  *
  * A rule for every class is one whose class pattern matches every name there can be: "**", and what says the
  * same, such as "**.*" or "*.**" ("*" alone does not: it means the default package). What such a rule narrows
@@ -80,6 +80,12 @@ struct policy_verdict policy_check(const struct policy *policy, const struct pol
  * has decided it: deny-nonpublic is such a rule, and the member's visibility is what it is under either name.
  */
 struct policy_verdict policy_check_other(const struct policy *policy, const struct policy_query *query);
+/*
+ * The same for the classes that the object brings in: its own, the one whose method runs, and those between.
+ * The preset deny-jdk-internals is not asked about them: Path.of(..) gives a sun.nio.fs.UnixPath, whose
+ * public members are the JDK's interface.
+ */
+struct policy_verdict policy_check_object(const struct policy *policy, const struct policy_query *query);
 
 enum policy_early { POLICY_EARLY_DENY, POLICY_EARLY_ASK };
 

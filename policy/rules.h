@@ -20,6 +20,7 @@ struct policy_rule {
   uint32_t combinations; /* set as policy_combinations makes it */
   bool allow;
   bool log;
+  bool spares_objects; /* says nothing about the class that an object happens to have (deny-jdk-internals) */
   struct policy_pattern class_pattern;
   struct policy_pattern member_pattern;
   int line;           /* where the rule begins in its file, from 1 */

@@ -9,6 +9,7 @@
  *   ---
  *   check CHANNEL MEMBER VISIBILITY CLASS NAME  ALLOW|DENY|LOG_AND_ALLOW|LOG_AND_DENY [REASON]
  *   other CHANNEL MEMBER VISIBILITY CLASS NAME  the same, for policy_check_other
+ *   object CHANNEL MEMBER VISIBILITY CLASS NAME the same, for policy_check_object
  *   names CHANNEL MEMBER[,MEMBER] CLASS NAME    ASK|DENY|LOG_AND_DENY [REASON]
  *   shows CHANNEL CLASS                         YES|NO
  *   idempotent CLASS NAME                       YES|NO
@@ -126,6 +127,11 @@ static void ask_other(struct case_file *file)
   ask(file, policy_check_other);
 }
 
+static void ask_object(struct case_file *file)
+{
+  ask(file, policy_check_object);
+}
+
 static void ask_names(struct case_file *file)
 {
   unsigned members = 0;
@@ -163,8 +169,8 @@ static const struct question {
   size_t tokens; /* without the reason */
   void (*ask)(struct case_file *file);
 } questions[] = {
-    {"check", 7, ask_check}, {"other", 7, ask_other},           {"names", 6, ask_names},
-    {"shows", 4, ask_shows}, {"idempotent", 4, ask_idempotent},
+    {"check", 7, ask_check}, {"other", 7, ask_other}, {"object", 7, ask_object},
+    {"names", 6, ask_names}, {"shows", 4, ask_shows}, {"idempotent", 4, ask_idempotent},
 };
 
 static void run_question(struct case_file *file, char *line)
