@@ -28,7 +28,7 @@ static bool read_element(struct conversion *conversion, char letter, const struc
   char from = letter;
   if (value->type.data != NULL) {
     struct op_type type;
-    if (!argument_parse_type(conversion, value->type, &type))
+    if (!argument_parse_type(conversion, value->type, &type) || !argument_ask_type(conversion, &type, value))
       return false;
     from = type.dimensions > 0 ? 0 : type.base == 'L' ? java_wrapper_letter(type.name) : type.base;
     if (from == 0 || !overload_widens(from, letter))

@@ -9,14 +9,23 @@ static bool ask_guard(struct conversion *conversion, enum jvm_member_kind kind, 
                       struct text member)
 {
   const struct jvm_guard *guard = conversion->request->guard;
-  return guard == NULL || guard->check(guard->context, kind, class_name, member, conversion->request->arena,
-                                       conversion->outcome) == JP_OK;
+  return guard == NULL || guard->check == NULL ||
+         guard->check(guard->context, kind, class_name, member, conversion->request->arena,
+                      conversion->outcome) == JP_OK;
 }
 
-bool argument_ask_to_fill(struct conversion *conversion, struct text class_name)
+bool argument_ask_to_make(struct conversion *conversion, struct text class_name)
 {
-  return text_starts_with(class_name, TEXT("java.util.")) ||
-         ask_guard(conversion, JVM_CONSTRUCTOR, class_name, TEXT("<init>"));
+  return ask_guard(conversion, JVM_CONSTRUCTOR, class_name, TEXT("<init>"));
+}
+
+bool argument_ask_type(struct conversion *conversion, const struct op_type *type,
+                       const struct op_value *value)
+{
+  const struct jvm_guard *guard = conversion->request->guard;
+  return guard == NULL || guard->check_type == NULL || type->base != 'L' || value->is_told ||
+         guard->check_type(guard->context, type->name, conversion->request->arena, conversion->outcome) ==
+             JP_OK;
 }
 
 bool argument_parse_type(struct conversion *conversion, struct text written, struct op_type *type)
@@ -38,7 +47,7 @@ static bool ask_before_loading(struct conversion *conversion, const struct op_ty
   if (value->kind == OP_TEXT)
     return ask_guard(conversion, JVM_STATIC_FIELD, type->name, value->text);
   if (type->dimensions == 0)
-    return (value->kind != OP_LIST && value->kind != OP_MAP) || argument_ask_to_fill(conversion, type->name);
+    return (value->kind != OP_LIST && value->kind != OP_MAP) || argument_ask_to_make(conversion, type->name);
   if (value->kind != OP_LIST)
     return true;
   struct op_type component = *type;

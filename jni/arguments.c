@@ -217,12 +217,14 @@ static char letter_of(const struct op_type *type)
 /* Reads the type that an element declares, unless the one before it declared the same. */
 static bool read_declared(struct conversion *conversion, const struct op_value *value)
 {
-  if (conversion->declared.written.data != NULL && text_equal(conversion->declared.written, value->type))
+  if (conversion->declared.written.data != NULL && text_equal(conversion->declared.written, value->type) &&
+      (value->is_told || !conversion->declared.was_told))
     return true;
   struct op_type type;
-  if (!argument_parse_type(conversion, value->type, &type))
+  if (!argument_parse_type(conversion, value->type, &type) || !argument_ask_type(conversion, &type, value))
     return false;
   conversion->declared.written = value->type;
+  conversion->declared.was_told = value->is_told;
   conversion->declared.type = type;
   conversion->declared.letter = letter_of(&type);
   conversion->declared.class = NULL;

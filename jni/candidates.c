@@ -1,4 +1,5 @@
 #include "jni/internal/resolution.h"
+#include "jni/internal/selection.h"
 
 #include <stdlib.h>
 
@@ -10,7 +11,9 @@ struct candidates {
   struct java_method **methods;
   size_t count;
   size_t capacity;
-  bool private_too;        /* private methods of superclasses */
+  bool private_too; /* private methods of superclasses */
+  bool is_judged;   /* private methods that the policy denies are left out, as though they were not there */
+  bool has_hidden;  /* one of the list has hidden another */
   struct jvm_class **seen; /* interfaces that were walked */
   size_t seen_count;
   size_t seen_capacity;
@@ -49,9 +52,35 @@ static void *grow(struct arena *arena, void *items, size_t count, size_t *capaci
   return grown;
 }
 
+/* What the policy says of the method as the named class's; what the object's class adds is judged when one is
+ * chosen. */
+static bool is_allowed(const struct resolution *resolution, const struct java_method *method)
+{
+  const struct jvm_guard *guard = resolution->conversion.request->guard;
+  if (guard == NULL || guard->allows == NULL)
+    return true;
+  bool is_static = (method->modifiers & JVM_ACC_STATIC) != 0;
+  const struct jvm_target overload = {
+      .kind = method->name.data[0] == '<' ? JVM_CONSTRUCTOR
+              : is_static                 ? JVM_STATIC_METHOD
+                                          : JVM_METHOD,
+      .modifiers = method->modifiers,
+      .named_class = resolution->named->element_name,
+      .declaring_class = method->owner->element_name,
+      .runtime_class = TEXT_ABSENT,
+      .member = method->name,
+  };
+  return guard->allows(guard->context, &overload);
+}
+
 static bool add(struct candidates *candidates, struct java_method *method)
 {
-  if (is_hidden(candidates, method))
+  if (is_hidden(candidates, method)) {
+    candidates->has_hidden = true;
+    return true;
+  }
+  if (candidates->is_judged && (method->modifiers & JVM_ACC_PRIVATE) != 0 &&
+      !is_allowed(candidates->resolution, method))
     return true;
   candidates->methods =
       grow(candidates->resolution->arena, candidates->methods, candidates->count, &candidates->capacity);
@@ -190,7 +219,8 @@ static bool set_method(struct resolution *resolution)
   record->action = is_static ? RECORD_CALL_STATIC : RECORD_CALL;
   if (!is_static) {
     record->method_id = method->id;
-    if (!check_receiver(resolution))
+    if (!check_receiver(resolution) || !selection_find(&resolution->conversion, method, record->runtime,
+                                                       &record->holders, &record->holder_count))
       return false;
   }
   if (is_signature_polymorphic(method))
@@ -199,31 +229,140 @@ static bool set_method(struct resolution *resolution)
   return true;
 }
 
-static bool gather(struct candidates *candidates, bool private_too)
+static bool walk(struct candidates *candidates)
 {
-  struct resolution *resolution = candidates->resolution;
-  *candidates = (struct candidates){.resolution = resolution, .private_too = private_too};
-  if (resolution->operation->member.len > 0 && resolution->operation->member.data[0] == '<')
+  const struct operation *operation = candidates->resolution->operation;
+  if (operation->kind == OP_NEW) {
+    const struct member_table *members =
+        resolution_members(candidates->resolution, candidates->resolution->named);
+    return members != NULL && add_declared(candidates, members);
+  }
+  if (operation->member.len > 0 && operation->member.data[0] == '<')
     return true; /* no method's name */
   return add_all(candidates);
 }
 
+/* ---- which of them is meant ---- */
+
+/* Overloads in the order in which they are candidates. */
+struct overloads {
+  struct candidates all;
+  struct candidates allowed; /* by the policy; the same as all where it need not be asked */
+  struct candidates open;    /* of those the public ones */
+};
+
+static bool keep(struct candidates *to, struct java_method *method)
+{
+  to->methods = grow(to->resolution->arena, to->methods, to->count, &to->capacity);
+  if (to->methods == NULL)
+    return argument_fail_memory(&to->resolution->conversion);
+  to->methods[to->count++] = method;
+  return true;
+}
+
+/* Of several overloads those that the policy denies are none (behaviour.md, "Members"); of a single one it is
+ * asked when it was found. */
+static bool drop_denied(struct overloads *overloads)
+{
+  struct candidates *all = &overloads->all;
+  struct resolution *resolution = all->resolution;
+  const struct jvm_guard *guard = resolution->conversion.request->guard;
+  overloads->allowed = *all;
+  if (guard == NULL || guard->allows == NULL || (all->count <= 1 && !all->has_hidden))
+    return true;
+  resolution->record->stamp = guard->stamp;
+  struct candidates judged = {.resolution = resolution, .private_too = all->private_too, .is_judged = true};
+  if (!walk(&judged))
+    return false;
+  overloads->allowed = (struct candidates){.resolution = resolution};
+  for (size_t i = 0; i < judged.count; i++)
+    if (is_allowed(resolution, judged.methods[i]) && !keep(&overloads->allowed, judged.methods[i]))
+      return false;
+  return true;
+}
+
+static bool gather(struct resolution *resolution, bool private_too, struct overloads *overloads)
+{
+  *overloads = (struct overloads){.all = {.resolution = resolution, .private_too = private_too},
+                                  .open = {.resolution = resolution}};
+  if (!walk(&overloads->all) || !drop_denied(overloads))
+    return false;
+  const struct candidates *allowed = &overloads->allowed;
+  for (size_t i = 0; i < allowed->count; i++)
+    if ((allowed->methods[i]->modifiers & JVM_ACC_PUBLIC) != 0 &&
+        !keep(&overloads->open, allowed->methods[i]))
+      return false;
+  return true;
+}
+
+static enum jp_status choose(struct resolution *resolution, const struct candidates *among,
+                             enum resolution_choice how)
+{
+  return among->count == 0 ? JP_NOT_FOUND : resolution_choose(resolution, among->methods, among->count, how);
+}
+
+/* The public ones, then the others. With values of other sizes the choice could be another, which no key
+ * tells: it is kept only where it depends on types alone. */
+static enum jp_status choose_allowed(struct resolution *resolution, const struct overloads *overloads)
+{
+  size_t all = overloads->allowed.count;
+  size_t open = overloads->open.count;
+  enum jp_status status = choose(resolution, &overloads->open, CHOOSE_FITTING);
+  if (status == JP_OK && resolution->is_by_cost && open < all)
+    resolution->cacheable = false;
+  if (status != JP_NOT_FOUND || open == all)
+    return status;
+  status = choose(resolution, &overloads->allowed, CHOOSE_FITTING);
+  if (status == JP_OK && open > 0 && resolution_has_bare_argument(resolution))
+    resolution->cacheable = false;
+  return status;
+}
+
+/* One that the policy denies: found, so that it is denied like any other. */
+static enum jp_status choose_denied(struct resolution *resolution, const struct overloads *overloads)
+{
+  if (overloads->allowed.count == overloads->all.count)
+    return JP_NOT_FOUND;
+  enum jp_status status = choose(resolution, &overloads->all, CHOOSE_ANY);
+  resolution->cacheable = false;
+  return status;
+}
+
+static enum jp_status choose_misfit(struct resolution *resolution, const struct overloads *overloads)
+{
+  return choose(resolution, overloads->open.count > 0 ? &overloads->open : &overloads->allowed,
+                CHOOSE_MISFIT);
+}
+
+static enum jp_status choose_overload(struct resolution *resolution, struct overloads *overloads)
+{
+  bool is_method = resolution->operation->kind != OP_NEW;
+  size_t members = 0;
+  for (int private_too = 0; private_too <= is_method; private_too++) {
+    if (!gather(resolution, private_too != 0, overloads))
+      return JP_INVALID;
+    enum jp_status status = choose_allowed(resolution, overloads);
+    if (status == JP_NOT_FOUND)
+      status = choose_denied(resolution, overloads);
+    if (status == JP_OK && members > 0 && resolution_has_bare_argument(resolution))
+      resolution->cacheable = false;
+    if (status != JP_NOT_FOUND)
+      return status;
+    members = overloads->all.count;
+  }
+  enum jp_status status = choose_misfit(resolution, overloads);
+  if (status == JP_OK && overloads->all.count > 1)
+    resolution->cacheable = false;
+  return status;
+}
+
 bool resolution_find_method(struct resolution *resolution)
 {
-  struct candidates candidates = {.resolution = resolution};
-  for (int private_too = 0; private_too <= 1; private_too++) {
-    if (!gather(&candidates, private_too))
-      return false;
-    switch (resolution_choose(resolution, candidates.methods, candidates.count)) {
-    case JP_OK:
-      return set_method(resolution);
-    case JP_NOT_FOUND:
-      break;
-    default:
-      return false;
-    }
-  }
-  return resolution_fail_no_match(resolution, candidates.methods, candidates.count);
+  struct overloads overloads;
+  enum jp_status status = choose_overload(resolution, &overloads);
+  if (status == JP_NOT_FOUND)
+    return resolution_fail_no_match(resolution, overloads.allowed.methods, overloads.allowed.count);
+  return status == JP_OK && set_method(resolution);
 }
 
 static bool fail_constructor(struct resolution *resolution, const char *what)
@@ -251,13 +390,10 @@ bool resolution_find_constructor(struct resolution *resolution)
   if (named->is_enum)
     return fail_constructor(resolution, "enum");
 
-  struct candidates candidates = {.resolution = resolution};
-  const struct member_table *members = resolution_members(resolution, named);
-  if (members == NULL || !add_declared(&candidates, members))
-    return false;
-  enum jp_status status = resolution_choose(resolution, candidates.methods, candidates.count);
+  struct overloads overloads;
+  enum jp_status status = choose_overload(resolution, &overloads);
   if (status == JP_NOT_FOUND)
-    return resolution_fail_no_match(resolution, candidates.methods, candidates.count);
+    return resolution_fail_no_match(resolution, overloads.allowed.methods, overloads.allowed.count);
   if (status != JP_OK)
     return false;
   record->method_id = record->method->id;

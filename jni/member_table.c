@@ -12,6 +12,7 @@ struct builder {
   struct jvm_thread *thread;
   struct jvm_class *class;
   struct arena arena; /* becomes the table's memory */
+  size_t room;        /* for methods: visible ones are filled in from the front, hidden ones from the back */
   struct member_table *table;
 };
 
@@ -101,6 +102,13 @@ static bool read_descriptor(struct builder *builder, struct text descriptor, str
   return true;
 }
 
+static struct java_method *next_method(struct builder *builder, bool is_hidden)
+{
+  struct member_table *table = builder->table;
+  return is_hidden ? &table->methods[builder->room - 1 - table->hidden_count]
+                   : &table->methods[table->method_count];
+}
+
 static bool read_method(struct builder *builder, jmethodID id)
 {
   jvmtiEnv *jvmti = builder->thread->jvmti;
@@ -112,10 +120,11 @@ static bool read_method(struct builder *builder, jmethodID id)
       (*jvmti)->GetMethodModifiers(jvmti, id, &modifiers) != JVMTI_ERROR_NONE)
     goto out;
   read = true;
-  if ((modifiers & (ACC_BRIDGE | ACC_SYNTHETIC)) != 0 || strcmp(name, "<clinit>") == 0)
+  bool is_hidden = (modifiers & (ACC_BRIDGE | ACC_SYNTHETIC)) != 0;
+  if (strcmp(name, "<clinit>") == 0 || (is_hidden && (modifiers & (JVM_ACC_PRIVATE | JVM_ACC_STATIC)) != 0))
     goto out;
 
-  struct java_method *method = &builder->table->methods[builder->table->method_count];
+  struct java_method *method = next_method(builder, is_hidden);
   *method = (struct java_method){.id = id, .modifiers = (unsigned)modifiers, .owner = builder->class};
   method->raw_name = copy_string(&builder->arena, name);
   method->raw_descriptor = copy_string(&builder->arena, descriptor);
@@ -123,7 +132,8 @@ static bool read_method(struct builder *builder, jmethodID id)
   struct text text = jvm_text_of_modified(builder->thread, descriptor, &builder->arena);
   read = method->raw_name != NULL && method->raw_descriptor != NULL && method->name.data != NULL &&
          text.data != NULL && read_descriptor(builder, text, method);
-  builder->table->method_count += read;
+  builder->table->method_count += read && !is_hidden;
+  builder->table->hidden_count += read && is_hidden;
 out:
   (*jvmti)->Deallocate(jvmti, (unsigned char *)name);
   (*jvmti)->Deallocate(jvmti, (unsigned char *)descriptor);
@@ -138,10 +148,13 @@ static bool read_methods(struct builder *builder)
   jvmtiError error = (*jvmti)->GetClassMethods(jvmti, builder->class->ref, &count, &ids);
   if (error != JVMTI_ERROR_NONE)
     return error == JVMTI_ERROR_CLASS_NOT_PREPARED; /* an array's class */
-  builder->table->methods = arena_calloc(&builder->arena, (size_t)count, sizeof *builder->table->methods);
+  builder->room = (size_t)count;
+  builder->table->methods = arena_calloc(&builder->arena, builder->room, sizeof *builder->table->methods);
   bool read = builder->table->methods != NULL;
   for (jint i = 0; read && i < count; i++)
     read = read_method(builder, ids[i]);
+  if (read)
+    builder->table->hidden = builder->table->methods + builder->room - builder->table->hidden_count;
   (*jvmti)->Deallocate(jvmti, (unsigned char *)ids);
   return read;
 }

@@ -29,6 +29,12 @@ enum { /* JVMS 4.5, 4.6 */
 
 struct jvm_record; /* a resolved member, kept in the thread's cache */
 
+/* A class that declares a member under the name by which another was called. */
+struct jvm_holder {
+  struct text class_name;
+  unsigned modifiers; /* JVM_ACC_*, of the member there */
+};
+
 struct jvm_target {
   struct jvm_record *record;
   enum jvm_member_kind kind;
@@ -37,7 +43,12 @@ struct jvm_target {
   struct text declaring_class; /* where the member is declared */
   struct text runtime_class;   /* the receiver's class (of an array its element); data NULL where there is no
                                   receiver */
-  struct text member;          /* "<init>" for a constructor */
+  /* Of an instance method: the class whose method runs for the receiver, and the classes and interfaces
+   * between it and the declaring one that declare the member; each of them once, the declaring class left
+   * out. */
+  const struct jvm_holder *holders;
+  size_t holder_count;
+  struct text member; /* "<init>" for a constructor */
   /* OP_CHANNELS words that belong to the record and start as 0: whoever judges the target keeps its verdicts
    * there. They are dropped with the record, and no other combination of named class, member, kind and
    * runtime class shares them. */
@@ -52,16 +63,32 @@ struct jvm_limits {
 };
 
 /*
- * Asked where an argument names something that the operation's own names do not show: a class
- * ("java.lang.Class" by name: a read of CLASS.class), an enum constant by name (a read of the constant), a
- * collection class of the application that is made from a list or map (its constructor "<init>"). Asked
- * before the class is loaded, as far as the argument's own words tell. kind is JVM_STATIC_FIELD or
- * JVM_CONSTRUCTOR. Returns JP_OK, or anything else with an OUTCOME_ERROR in *denied.
+ * Who says what a caller may use. Every function may be NULL: then all is allowed. Those that return a status
+ * return JP_OK, or anything else with an OUTCOME_ERROR in *denied.
  */
 struct jvm_guard {
   void *context;
+  uint64_t
+      stamp; /* tells the answers of `allows` apart: the same ones for as long as it is the same; not 0 */
+  /*
+   * Asked where an argument means a member that the operation's own names do not show: a class
+   * ("java.lang.Class" by name: a read of CLASS.class), an enum constant by name (a read of the constant), a
+   * collection class that is made from a list or map (its constructor "<init>"). Asked before the class is
+   * loaded, as far as the argument's own words tell. kind is JVM_STATIC_FIELD or JVM_CONSTRUCTOR.
+   */
   enum jp_status (*check)(void *context, enum jvm_member_kind kind, struct text class_name,
                           struct text member, struct arena *arena, struct outcome *denied);
+  /* Asked about each type that an argument or an element declares, before the class is loaded; not about
+   * primitives. */
+  enum jp_status (*check_type)(void *context, struct text class_name, struct arena *arena,
+                               struct outcome *denied);
+  /* Asked before a list or map is filled into an object by its add or put. The target's verdicts are kept for
+   * the object's class. */
+  enum jp_status (*check_filling)(void *context, const struct jvm_target *target, struct arena *arena,
+                                  struct outcome *denied);
+  /* Asked about each of several overloads: one that is not allowed is no candidate. The target has no record,
+   * no runtime class, no holders and no verdicts. */
+  bool (*allows)(void *context, const struct jvm_target *overload);
 };
 
 /* What both steps of one operation are given; everything is borrowed. */

@@ -182,6 +182,7 @@ static enum overload_result choose_by_cost(struct search *search, struct arena *
       continue;
     if (search->applicable_count != 1)
       return OVERLOAD_NONE;
+    choice->is_misfit = true;
     return choose_most_specific(search, variable, arena, choice);
   }
   return OVERLOAD_NONE;

@@ -22,6 +22,8 @@ static void destroy(struct jvm_thread *thread)
   thread->records = NULL;
   free_buckets(records->buckets);
   free_buckets(records->retired);
+  for (size_t i = 0; i < FILLINGS_KEPT; i++)
+    free(records->fillings[i]);
   free(records);
 }
 
@@ -58,11 +60,12 @@ bool records_open(struct jvm_records *records, const struct operation *operation
 /* A declared type says all that the value's own form could, but for a ref; kinds are told apart from it. */
 static uint32_t form_of(const struct op_value *value)
 {
-  enum { IS_DECLARED = 1 << 8, IS_REF = 1 << 9, LETTER_SHIFT = 16, SUFFIX_SHIFT = 24 };
+  enum { IS_DECLARED = 1 << 8, IS_REF = 1 << 9, IS_TOLD = 1 << 10, LETTER_SHIFT = 16, SUFFIX_SHIFT = 24 };
+  uint32_t told = value->is_told ? IS_TOLD : 0;
   if (value->kind == OP_REF)
-    return value->type.data != NULL ? IS_REF | IS_DECLARED : IS_REF;
+    return value->type.data != NULL ? IS_REF | IS_DECLARED | told : IS_REF;
   if (value->type.data != NULL)
-    return IS_DECLARED;
+    return IS_DECLARED | told;
   char letter = value->kind == OP_PACKED ? value->packed.element : scalar_infer(value);
   bool is_number = value->kind == OP_INTEGER || value->kind == OP_NUMBER;
   uint32_t suffix = is_number ? (unsigned char)value->suffix : 0;
@@ -117,6 +120,11 @@ static bool is_key_of(const struct record_key *key, const struct jvm_records *re
   return true;
 }
 
+static bool has_stamp(const struct jvm_record *record, const struct jvm_records *records)
+{
+  return record->stamp == 0 || record->stamp == records->stamp;
+}
+
 /* The names of an operation that comes again are what they were when its memo was written. */
 static struct jvm_record *find_noted(const struct jvm_records *records, const struct operation *operation)
 {
@@ -124,7 +132,7 @@ static struct jvm_record *find_noted(const struct jvm_records *records, const st
   if (memo == NULL || memo->serial != records->serial)
     return NULL;
   struct jvm_record *record = memo->found;
-  return fits_values(&record->key, records, operation) ? record : NULL;
+  return has_stamp(record, records) && fits_values(&record->key, records, operation) ? record : NULL;
 }
 
 struct jvm_record *records_find(struct jvm_records *records, const struct operation *operation)
@@ -134,7 +142,7 @@ struct jvm_record *records_find(struct jvm_records *records, const struct operat
     return record;
   records->hash = hash_of(records, operation);
   record = records->buckets[records->hash % BUCKETS];
-  while (record != NULL && !is_key_of(&record->key, records, operation))
+  while (record != NULL && !(is_key_of(&record->key, records, operation) && has_stamp(record, records)))
     record = record->next;
   if (operation->memo != NULL)
     *operation->memo = (struct op_memo){.found = record, .serial = record == NULL ? 0 : records->serial};
@@ -261,18 +269,22 @@ struct jvm_record *records_keep(struct jvm_records *records, const struct operat
                                 struct jvm_record *record)
 {
   size_t plans_size = record->plan_count * sizeof *record->plans;
+  size_t holders_size = record->holder_count * sizeof *record->holders;
   if (!is_short(operation) || (records->count >= RECORDS_MAX && !retire(records)))
     return record;
   struct jvm_record *kept =
-      malloc(sizeof *kept + plans_size + operation->arg_count * sizeof(struct record_argument) +
-             length_of_texts(operation));
+      malloc(sizeof *kept + plans_size + holders_size +
+             operation->arg_count * sizeof(struct record_argument) + length_of_texts(operation));
   if (kept == NULL)
     return record;
   *kept = *record;
   kept->plans = (struct argument_plan *)(void *)(kept + 1);
   if (plans_size > 0)
     memcpy(kept->plans, record->plans, plans_size);
-  fill_key(records, operation, (char *)kept->plans + plans_size, &kept->key);
+  kept->holders = (struct jvm_holder *)(void *)((char *)kept->plans + plans_size);
+  if (holders_size > 0)
+    memcpy(kept->holders, record->holders, holders_size);
+  fill_key(records, operation, (char *)kept->holders + holders_size, &kept->key);
   kept->member = kept->key.member;
   kept->is_plain = is_plain(kept);
   kept->is_brief = is_brief(kept, operation);
@@ -282,4 +294,49 @@ struct jvm_record *records_keep(struct jvm_records *records, const struct operat
   *bucket = kept;
   records->count++;
   return kept;
+}
+
+static struct jvm_record **filling_slot(struct jvm_records *records, const struct jvm_class *named,
+                                        const struct jvm_class *runtime)
+{
+  return &records->fillings[(named->id * 31 + runtime->id) % FILLINGS_KEPT];
+}
+
+struct jvm_record *records_find_filling(struct jvm_records *records, const struct jvm_class *named,
+                                        const struct jvm_class *runtime)
+{
+  struct jvm_record *record = *filling_slot(records, named, runtime);
+  return record != NULL && record->named == named && record->runtime == runtime ? record : NULL;
+}
+
+struct jvm_record *records_keep_filling(struct jvm_records *records, struct jvm_record *record)
+{
+  size_t holders_size = record->holder_count * sizeof *record->holders;
+  struct jvm_record *kept = malloc(sizeof *kept + holders_size);
+  if (kept == NULL)
+    return record;
+  *kept = *record;
+  kept->holders = (struct jvm_holder *)(void *)(kept + 1);
+  if (holders_size > 0)
+    memcpy(kept->holders, record->holders, holders_size);
+  struct jvm_record **slot = filling_slot(records, record->named, record->runtime);
+  free(*slot);
+  *slot = kept;
+  return kept;
+}
+
+void record_fill_target(struct jvm_record *record, struct jvm_target *target)
+{
+  *target = (struct jvm_target){
+      .record = record,
+      .kind = record->kind,
+      .modifiers = record->modifiers,
+      .named_class = record->named->element_name,
+      .declaring_class = record->declaring->element_name,
+      .runtime_class = record->runtime == NULL ? TEXT_ABSENT : record->runtime->element_name,
+      .holders = record->holders,
+      .holder_count = record->holder_count,
+      .member = record->member,
+      .verdicts = record->verdicts,
+  };
 }

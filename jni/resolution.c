@@ -59,6 +59,8 @@ static bool type_declared(struct resolution *resolution, const struct op_value *
   struct op_type type;
   if (!argument_parse_type(conversion, value->type, &type))
     return false;
+  if (!argument_ask_type(conversion, &type, value))
+    return false;
   bool is_primitive = type.dimensions == 0 && type.base != 'L';
   if (is_primitive && value->kind == OP_REF)
     return argument_fail(conversion, value, "an object is no %.*s", TEXT_ARGS(type.name));
@@ -332,32 +334,26 @@ static void fail_ambiguous(struct resolution *resolution, struct java_method *co
                TEXT_ARGS(candidates));
 }
 
-static bool has_others_than_public(struct java_method *const *methods, const struct overload_choice *choice)
+bool resolution_has_bare_argument(const struct resolution *resolution)
 {
-  for (size_t i = 0; i < choice->tied_count; i++)
-    if ((methods[choice->tied[i]]->modifiers & JVM_ACC_PUBLIC) == 0)
+  for (size_t i = 0; i < resolution->operation->arg_count; i++)
+    if (resolution->arguments[i].bare)
       return true;
   return false;
 }
 
-/* What only members that Java would not show make ambiguous is not ambiguous for Java's callers. */
-static enum jp_status choose_public(struct resolution *resolution, struct java_method *const *methods,
-                                    size_t count)
+static enum jp_status take_choice(struct resolution *resolution, struct java_method *const *methods,
+                                  const struct overload_candidate *candidates, size_t count,
+                                  const struct overload_choice *choice)
 {
-  struct java_method **shown = arena_calloc(resolution->arena, count, sizeof(struct java_method *));
-  if (shown == NULL) {
-    argument_fail_memory(&resolution->conversion);
-    return JP_INVALID;
-  }
-  size_t shown_count = 0;
-  for (size_t i = 0; i < count; i++)
-    if ((methods[i]->modifiers & JVM_ACC_PUBLIC) != 0)
-      shown[shown_count++] = methods[i];
-  return resolution_choose(resolution, shown, shown_count);
+  resolution->is_by_cost = choice->by_cost;
+  resolution->cacheable = is_cacheable(resolution, choice, candidates, count);
+  set_choice(resolution, methods[choice->index], choice->variable);
+  return JP_OK;
 }
 
 enum jp_status resolution_choose(struct resolution *resolution, struct java_method *const *methods,
-                                 size_t count)
+                                 size_t count, enum resolution_choice how)
 {
   struct overload_candidate *candidates = arena_calloc(resolution->arena, count, sizeof *candidates);
   if (candidates == NULL) {
@@ -372,14 +368,16 @@ enum jp_status resolution_choose(struct resolution *resolution, struct java_meth
   enum overload_result result =
       overload_choose(&hooks, resolution->arguments, resolution->operation->arg_count, candidates, count,
                       resolution->arena, &choice);
+  if (result == OVERLOAD_AMBIGUOUS && how == CHOOSE_ANY) {
+    choice.index = choice.tied[0];
+    result = OVERLOAD_FOUND;
+  }
+  if (result == OVERLOAD_FOUND && choice.is_misfit && how != CHOOSE_MISFIT)
+    return JP_NOT_FOUND;
   switch (result) {
   case OVERLOAD_FOUND:
-    resolution->cacheable = is_cacheable(resolution, &choice, candidates, count);
-    set_choice(resolution, methods[choice.index], choice.variable);
-    return JP_OK;
+    return take_choice(resolution, methods, candidates, count, &choice);
   case OVERLOAD_AMBIGUOUS:
-    if (has_others_than_public(methods, &choice))
-      return choose_public(resolution, methods, count);
     fail_ambiguous(resolution, methods, &choice);
     return JP_INVALID;
   case OVERLOAD_NO_MEMORY:

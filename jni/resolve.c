@@ -51,6 +51,7 @@ static enum jp_status take_objects(const struct jvm_request *request, struct jvm
 {
   const struct operation *operation = request->operation;
   records->epoch = jvm_objects_epoch(request->objects);
+  records->stamp = request->guard == NULL ? 0 : request->guard->stamp;
   enum jp_status status = make_room(request, records, outcome);
   if (status == JP_OK)
     status = take_receiver(request, records, outcome);
@@ -137,20 +138,6 @@ static struct jvm_record *resolve_anew(const struct jvm_request *request, struct
   return resolution.cacheable ? records_keep(records, request->operation, record) : record;
 }
 
-static void fill_target(struct jvm_record *record, struct jvm_target *target)
-{
-  *target = (struct jvm_target){
-      .record = record,
-      .kind = record->kind,
-      .modifiers = record->modifiers,
-      .named_class = record->named->element_name,
-      .declaring_class = record->declaring->element_name,
-      .runtime_class = record->runtime == NULL ? TEXT_ABSENT : record->runtime->element_name,
-      .member = record->member,
-      .verdicts = record->verdicts,
-  };
-}
-
 bool jvm_find(const struct jvm_request *request, struct jvm_target *target)
 {
   struct outcome ignored;
@@ -160,7 +147,7 @@ bool jvm_find(const struct jvm_request *request, struct jvm_target *target)
   struct jvm_record *record = records_find(records, request->operation);
   if (record == NULL)
     return false;
-  fill_target(record, target);
+  record_fill_target(record, target);
   return true;
 }
 
@@ -178,6 +165,6 @@ enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target 
     record = resolve_anew(request, records, outcome);
   if (record == NULL)
     return outcome->kind == OUTCOME_ERROR && outcome->failure == FAILURE_DENIED ? JP_DENIED : JP_NOT_FOUND;
-  fill_target(record, target);
+  record_fill_target(record, target);
   return JP_OK;
 }

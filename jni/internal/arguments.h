@@ -44,6 +44,7 @@ struct conversion {
   } loaded;                  /* last: the elements of a list mostly declare one type */
   struct {
     struct text written; /* data NULL: none yet */
+    bool was_told;
     struct op_type type;
     char letter;             /* of the primitive that the type is, or is the wrapper of; of String
                                 ARGUMENT_TEXT; else 0 */
@@ -137,8 +138,12 @@ void argument_unbox(struct jvm_thread *thread, jobject object, char letter, jval
  */
 struct jvm_class *argument_declared_class(struct conversion *conversion, const struct op_type *type,
                                           const struct op_value *value);
-/* Asks the guard about filling an object of the class with a list or map: the constructor runs its code. */
-bool argument_ask_to_fill(struct conversion *conversion, struct text class_name);
+/* Asks the guard about the type that the value declares; one that the codec has looked up is not asked about.
+ */
+bool argument_ask_type(struct conversion *conversion, const struct op_type *type,
+                       const struct op_value *value);
+/* Asks the guard about making an object of the class for a list or map: the constructor runs its code. */
+bool argument_ask_to_make(struct conversion *conversion, struct text class_name);
 bool argument_parse_type(struct conversion *conversion, struct text written, struct op_type *type);
 
 unsigned argument_cost(struct conversion *conversion, const struct op_value *value, struct java_type *to);

@@ -45,6 +45,10 @@ struct java_field {
 struct member_table {
   struct java_method *methods; /* without <clinit>, synthetic and bridge methods */
   size_t method_count;
+  /* Bridge and synthetic instance methods that are not private: nobody calls them by name, but they override.
+   */
+  struct java_method *hidden;
+  size_t hidden_count;
   struct java_field *fields; /* without synthetic ones */
   size_t field_count;
   struct jvm_class *super; /* NULL: none (Object, interfaces) */

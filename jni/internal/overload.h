@@ -58,6 +58,7 @@ enum overload_result { OVERLOAD_FOUND, OVERLOAD_NONE, OVERLOAD_AMBIGUOUS, OVERLO
 struct overload_choice {
   size_t index;       /* OVERLOAD_FOUND */
   bool variable;      /* the arguments from the last parameter on are gathered into an array */
+  bool is_misfit;     /* chosen although a value does not fit: nothing else is left */
   bool by_cost;       /* step 4: depends on the arguments' values, not on their types alone */
   const size_t *tied; /* OVERLOAD_AMBIGUOUS: indexes of the candidates, in the arena */
   size_t tied_count;

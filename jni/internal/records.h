@@ -10,7 +10,7 @@
 #include "jni/internal/arguments.h"
 
 /* What is kept must not grow with what a caller may send: a call with more is resolved each time. */
-enum { RECORD_TEXTS_MAX = 1024, RECORD_ARGUMENTS_MAX = 32, FEW_ARGUMENTS = 8 };
+enum { RECORD_TEXTS_MAX = 1024, RECORD_ARGUMENTS_MAX = 32, FEW_ARGUMENTS = 8, FILLINGS_KEPT = 64 };
 
 /* What overload resolution may look at of an argument: the declared type, or else the kind of the value; a
  * ref's class. */
@@ -63,6 +63,10 @@ struct jvm_record {
   const char *refusal_type;
   const char *refusal;
 
+  uint64_t stamp; /* of the guard that told which overloads are candidates; 0: none had to be asked about */
+  struct jvm_holder *holders; /* of jvm_target */
+  size_t holder_count;
+
   bool is_plain;     /* of a record that is kept: running it makes no local reference, but for a ref's and an
                         exception's */
   bool is_brief;     /* of a record that is kept: jvm_brief_run can run it, once it has an id */
@@ -82,6 +86,7 @@ struct jvm_records {
   jobject *objects;        /* local: of each argument that is an OP_REF; NULL for the others */
   uint32_t *classes;       /* their class ids; 0 for the others */
   uint64_t hash;           /* of the key, when it was looked for */
+  uint64_t stamp;          /* of the request's guard */
   bool has_references;     /* resolving made local ones */
 
   struct {
@@ -93,7 +98,8 @@ struct jvm_records {
   uint64_t serial; /* of what the cache holds now, from 1 */
   struct jvm_record **buckets;
   size_t count;
-  struct jvm_record **retired; /* what the cache held before it was filled anew */
+  struct jvm_record **retired;                /* what the cache held before it was filled anew */
+  struct jvm_record *fillings[FILLINGS_KEPT]; /* by class id: the add or put of a collection or map */
 };
 
 /* The thread's cache, made on first use. NULL: memory is short. */
@@ -112,5 +118,12 @@ struct jvm_record *records_find(struct jvm_records *records, const struct operat
  */
 struct jvm_record *records_keep(struct jvm_records *records, const struct operation *operation,
                                 struct jvm_record *record);
+/* The same of a class's add or put, found by the record's named and runtime class. NULL: there is none.
+ * Another class's record may be dropped for it, so that what is found is not to be held. */
+struct jvm_record *records_find_filling(struct jvm_records *records, const struct jvm_class *named,
+                                        const struct jvm_class *runtime);
+struct jvm_record *records_keep_filling(struct jvm_records *records, struct jvm_record *record);
+
+void record_fill_target(struct jvm_record *record, struct jvm_target *target);
 
 #endif

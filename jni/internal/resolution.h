@@ -17,15 +17,24 @@ struct resolution {
   struct argument_plan *plans;         /* `from` is set with the static types */
   struct jvm_record *record;
   bool cacheable;
+  bool is_by_cost; /* the last choice: it depends on the arguments' values */
 };
 
 /* Static types of the arguments: declared, inferred, or a ref's class. */
 bool resolution_type_arguments(struct resolution *resolution);
 
+enum resolution_choice {
+  CHOOSE_FITTING,
+  CHOOSE_MISFIT, /* a value need not fit where one method alone is left, so that the conversion tells why */
+  CHOOSE_ANY     /* of several that fit alike the first: nobody is told which one it is */
+};
+
 /* Chooses among methods for the operation's arguments and sets the record's method and plans. JP_NOT_FOUND:
  * none fits, no outcome made; JP_INVALID: an outcome tells why. */
 enum jp_status resolution_choose(struct resolution *resolution, struct java_method *const *methods,
-                                 size_t count);
+                                 size_t count, enum resolution_choice how);
+/* Whether an argument came without a declared type, so that its value counts. */
+bool resolution_has_bare_argument(const struct resolution *resolution);
 /* Sets the plan of a put's one value for a field of the type. */
 bool resolution_plan_put(struct resolution *resolution, struct java_type *type);
 

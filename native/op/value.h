@@ -34,6 +34,7 @@ struct op_value {
   enum op_value_kind kind;
   /* A number's suffix in lower case (d, f or l), or 0. */
   char suffix;
+  bool is_told; /* the type is the member's own, which the codec has looked up, and not the caller's word */
   /* The Java type that the caller declared, as written ("int", "String[]", "[I", "com.example.Foo"); data is
    * NULL where none was declared. For a result: unused. */
   struct text type;

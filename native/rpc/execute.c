@@ -1,10 +1,12 @@
 #include "rpc/execute.h"
 
-/* The names are judged before a class is looked up by them. */
-static enum jp_status find_out(const struct rpc_execution *execution, const struct jvm_request *request,
+/* The names are judged before a class is looked up by them, those in the arguments too. */
+static enum jp_status find_out(struct rpc_execution *execution, const struct jvm_request *request,
                                struct jvm_target *target, struct outcome *outcome)
 {
   enum jp_status status = rpc_judge_names(&execution->judge, request->operation, execution->arena, outcome);
+  if (status == JP_OK)
+    status = rpc_judge_types(&execution->judge, request->operation, execution->arena, outcome);
   if (status == JP_OK)
     status = jvm_resolve(request, target, outcome);
   if (status == JP_OK)
@@ -16,7 +18,7 @@ void rpc_execute(struct rpc_execution *execution, const struct operation *operat
                  struct outcome *outcome)
 {
   *from = (struct rpc_from){0};
-  const struct jvm_guard guard = {.context = &execution->judge, .check = rpc_judge_argument};
+  const struct jvm_guard guard = rpc_judge_guard(&execution->judge);
   const struct jvm_request request = {.thread = execution->thread,
                                       .objects = execution->objects,
                                       .operation = operation,

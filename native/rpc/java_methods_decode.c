@@ -74,6 +74,47 @@ static enum jp_status choose_by_suffix(struct reader *reader)
   return JP_OK;
 }
 
+static bool is_allowed(const struct reader *reader, const struct catalog_tables *tables,
+                       const struct rpc_judge *judge, const struct java_method *method)
+{
+  bool is_constructor = method->result.data == NULL;
+  const struct jvm_target overload = {
+      .kind = is_constructor         ? JVM_CONSTRUCTOR
+              : method->has_receiver ? JVM_METHOD
+                                     : JVM_STATIC_METHOD,
+      .modifiers = method->method->access,
+      .named_class = reader->operation->type,
+      .declaring_class = catalog_text(tables, tables->classes[method->declaring].name),
+      .runtime_class = TEXT_ABSENT,
+      .member = reader->operation->member,
+  };
+  return rpc_judge_allows(judge, &overload);
+}
+
+/* Those that the policy denies are no candidates, and no error shows them. */
+static enum jp_status drop_denied(struct reader *reader, const struct catalog_tables *tables,
+                                  const struct rpc_judge *judge)
+{
+  struct text type = reader->operation->type;
+  struct text member = reader->operation->member;
+  if (rpc_judge_knows_overloads(judge, type, member))
+    return JP_OK;
+  struct java_method *allowed = arena_alloc(reader->arena, reader->count * sizeof *allowed);
+  size_t count = 0;
+  if (allowed == NULL)
+    return fail_memory(reader);
+  for (size_t i = 0; i < reader->count; i++)
+    if (is_allowed(reader, tables, judge, &reader->methods[i]))
+      allowed[count++] = reader->methods[i];
+  if (count == 0)
+    return rpc_judge_deny(judge, type, member, reader->arena, reader->outcome);
+  if (count == reader->count)
+    rpc_judge_note_overloads(judge, type, member);
+  reader->methods = allowed;
+  reader->count = count;
+  return JP_OK;
+}
+
 static enum jp_status find_methods(struct reader *reader, struct java_methods_index *index,
                                    const struct catalog_tables *tables, const struct rpc_judge *judge)
 {
@@ -87,7 +128,8 @@ static enum jp_status find_methods(struct reader *reader, struct java_methods_in
     return fail_name(reader, " (no such member)");
   if (reader->count > sizeof reader->fitting)
     reader->count = sizeof reader->fitting; /* more overloads than that nobody wrote by hand */
-  return reader->name.suffix.data == NULL ? JP_OK : choose_by_suffix(reader);
+  enum jp_status status = drop_denied(reader, tables, judge);
+  return status != JP_OK || reader->name.suffix.data == NULL ? status : choose_by_suffix(reader);
 }
 
 /* JSON-RPC 1.1, 6.3.2: by HTTP GET only what the policy says may be called again and again. */
@@ -421,8 +463,10 @@ static enum jp_status declare_types(struct reader *reader, const struct java_met
     struct text name = status == JP_OK ? op_type_source_name(&type, reader->arena) : TEXT_ABSENT;
     if (name.data == NULL)
       return fail_memory(reader);
-    if (needs_types && operation->args[i].type.data == NULL)
+    if (needs_types && operation->args[i].type.data == NULL) {
       operation->args[i].type = name;
+      operation->args[i].is_told = true;
+    }
     if (!java_value_type_elements(method->parameters[i].type, reader->arena, &operation->args[i]))
       return fail_memory(reader);
   }

@@ -54,8 +54,11 @@ static bool type_element(struct text type, struct arena *arena, unsigned depth, 
   bool is_known = type.len > 0 && type.data[0] != 'T';
   if (!is_known || element->kind == OP_NULL || element->kind == OP_REF)
     return true;
-  if (element->type.data == NULL && !source_name(type, arena, &element->type))
-    return false;
+  if (element->type.data == NULL) {
+    if (!source_name(type, arena, &element->type))
+      return false;
+    element->is_told = true;
+  }
   return type_elements(type, arena, depth + 1, element);
 }
 

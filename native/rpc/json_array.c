@@ -282,6 +282,7 @@ static enum jp_status read_array(struct array_reader *reader, struct json_value 
 static enum jp_status read_row(struct array_reader *reader, struct json_value json, struct op_value *row)
 {
   row->suffix = 0;
+  row->is_told = false;
   row->type = TEXT_ABSENT;
   row->literal = TEXT_ABSENT;
   if (json.kind == JSON_KIND_NULL) {

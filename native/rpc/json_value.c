@@ -316,6 +316,7 @@ static enum jp_status decode_element(struct rpc_value_decoder *decoder, struct j
                                      struct op_value *value)
 {
   value->suffix = 0;
+  value->is_told = false;
   value->type = TEXT_ABSENT;
   value->literal = TEXT_ABSENT;
   if (json.kind != JSON_KIND_OBJECT)

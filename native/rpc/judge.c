@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "op/type.h"
+#include "rpc/value_types.h"
 
 static const enum policy_channel channels[OP_CHANNELS] = {
     [OP_CHANNEL_WEBSOCKET] = POLICY_WEBSOCKET,
@@ -22,7 +23,8 @@ static const unsigned possible_members[] = {
     [OP_PUT] = 1u << POLICY_FIELD_SET,
 };
 
-enum { QUESTION_ARGUMENT = 0x100 }; /* beside the kinds of operations, and a kind of member below it */
+/* Beside the kinds of operations; a kind of member below the first. */
+enum { QUESTION_ARGUMENT = 0x100, QUESTION_TYPE = 0x200, QUESTION_OVERLOADS = 0x300 };
 
 static uint64_t hash_names(struct text class_name, struct text member, unsigned question)
 {
@@ -72,8 +74,8 @@ static void log_verdict(const struct rpc_judge *judge, const char *operation, st
            policy_reason(judge->policy, verdict.reason));
 }
 
-static enum jp_status deny(const struct rpc_judge *judge, struct text class_name, struct text member,
-                           struct arena *arena, struct outcome *outcome)
+enum jp_status rpc_judge_deny(const struct rpc_judge *judge, struct text class_name, struct text member,
+                              struct arena *arena, struct outcome *outcome)
 {
   outcome_fail(outcome, arena, FAILURE_DENIED, NULL, "RPC access denied: %.*s.%.*s via %s",
                TEXT_ARGS(class_name), TEXT_ARGS(member), policy_channel_name(channels[judge->channel]));
@@ -107,14 +109,14 @@ enum jp_status rpc_judge_names(const struct rpc_judge *judge, const struct opera
     if (early == POLICY_EARLY_DENY) {
       if (verdict.log)
         log_verdict(judge, operation_names[operation->kind], type.name, operation->member, verdict);
-      return deny(judge, type.name, operation->member, arena, outcome);
+      return rpc_judge_deny(judge, type.name, operation->member, arena, outcome);
     }
   }
   remember(judge, operation->type, operation->member, question, hash);
   return JP_OK;
 }
 
-static enum policy_member member_of(const struct operation *operation, enum jvm_member_kind kind)
+static enum policy_member member_of(enum op_kind operation, enum jvm_member_kind kind)
 {
   switch (kind) {
   case JVM_METHOD:
@@ -127,7 +129,7 @@ static enum policy_member member_of(const struct operation *operation, enum jvm_
   case JVM_STATIC_FIELD:
     break;
   }
-  return operation->kind == OP_PUT ? POLICY_FIELD_SET : POLICY_FIELD_GET;
+  return operation == OP_PUT ? POLICY_FIELD_SET : POLICY_FIELD_GET;
 }
 
 static enum policy_visibility visibility_of(unsigned modifiers)
@@ -154,9 +156,20 @@ static bool is_judged(struct text class_name)
   return true;
 }
 
-/* The named class decides; the declaring and the runtime class can only take away. */
-static struct policy_verdict evaluate(const struct rpc_judge *judge, const struct operation *operation,
-                                      const struct jvm_target *target)
+/* A class that the object brings in. */
+static struct policy_verdict check_object(const struct rpc_judge *judge, struct policy_query query,
+                                          struct text class_name, unsigned modifiers)
+{
+  if (!is_judged(class_name))
+    return (struct policy_verdict){.allow = true};
+  query.class_name = class_name;
+  query.visibility = visibility_of(modifiers);
+  return policy_check_object(judge->policy, &query);
+}
+
+/* The named class decides (of a value type only a denial of its own does); all others can only take away. */
+static struct policy_verdict evaluate(const struct rpc_judge *judge, enum op_kind operation,
+                                      const struct jvm_target *target, bool is_value)
 {
   struct policy_query query = {.channel = channels[judge->channel],
                                .member = member_of(operation, target->kind),
@@ -165,40 +178,43 @@ static struct policy_verdict evaluate(const struct rpc_judge *judge, const struc
                                .member_name = target->member};
   struct policy_verdict verdict = {.allow = true};
   if (is_judged(target->named_class))
-    verdict = policy_check(judge->policy, &query);
-  const struct text others[] = {target->declaring_class, target->runtime_class};
-  for (size_t i = 0; verdict.allow && i < sizeof others / sizeof others[0]; i++) {
-    bool seen = text_equal(others[i], target->named_class) || (i > 0 && text_equal(others[i], others[0]));
-    if (!is_judged(others[i]) || seen)
-      continue;
-    query.class_name = others[i];
-    struct policy_verdict other = policy_check_other(judge->policy, &query);
-    if (!other.allow)
-      verdict = other;
+    verdict = is_value ? policy_check_other(judge->policy, &query) : policy_check(judge->policy, &query);
+  if (!verdict.allow)
+    return verdict;
+  struct policy_verdict other = {.allow = true};
+  if (is_judged(target->declaring_class) && !text_equal(target->declaring_class, target->named_class)) {
+    query.class_name = target->declaring_class;
+    other = policy_check_other(judge->policy, &query);
   }
-  return verdict;
+  if (other.allow && !text_equal(target->runtime_class, target->named_class))
+    other = check_object(judge, query, target->runtime_class, target->modifiers);
+  for (size_t i = 0; other.allow && i < target->holder_count; i++)
+    other = check_object(judge, query, target->holders[i].class_name, target->holders[i].modifiers);
+  return other.allow ? verdict : other;
 }
 
 /* A kept verdict: the policy's generation above, three bits for reading and three for writing below, because
  * a field's record may serve both. */
 enum { KEPT_KNOWN = 1, KEPT_ALLOW = 2, KEPT_LOG = 4, KEPT_BITS = 3, KEPT_SHIFT = 6 };
 
-static unsigned shift_of(const struct operation *operation)
+static unsigned shift_of(enum op_kind operation)
 {
-  return operation->kind == OP_PUT ? KEPT_BITS : 0;
+  return operation == OP_PUT ? KEPT_BITS : 0;
 }
 
 bool rpc_judge_has_allowed(const struct rpc_judge *judge, const struct operation *operation,
                            const uint64_t *verdicts)
 {
   uint64_t kept = verdicts[judge->channel];
-  unsigned bits = (unsigned)(kept >> shift_of(operation));
+  unsigned bits = (unsigned)(kept >> shift_of(operation->kind));
   return kept >> KEPT_SHIFT == policy_generation(judge->policy) && (bits & KEPT_ALLOW) != 0 &&
          (bits & KEPT_LOG) == 0;
 }
 
-enum jp_status rpc_judge_target(const struct rpc_judge *judge, const struct operation *operation,
-                                const struct jvm_target *target, struct arena *arena, struct outcome *outcome)
+/* wants_log: the operation is not to be taken for one that nobody asks a line for. */
+static enum jp_status judge_kept(const struct rpc_judge *judge, enum op_kind operation,
+                                 const struct jvm_target *target, bool is_value, bool wants_log,
+                                 struct arena *arena, struct outcome *outcome)
 {
   uint64_t *kept = &target->verdicts[judge->channel];
   uint64_t generation = policy_generation(judge->policy);
@@ -208,32 +224,145 @@ enum jp_status rpc_judge_target(const struct rpc_judge *judge, const struct oper
   unsigned bits = (unsigned)(*kept >> shift);
   bool allow = (bits & KEPT_ALLOW) != 0;
   if ((bits & KEPT_KNOWN) == 0 || (bits & KEPT_LOG) != 0) {
-    struct policy_verdict verdict = evaluate(judge, operation, target);
+    struct policy_verdict verdict = evaluate(judge, operation, target, is_value);
     allow = verdict.allow;
-    *kept |= (uint64_t)(KEPT_KNOWN | (allow ? KEPT_ALLOW : 0) | (verdict.log ? KEPT_LOG : 0)) << shift;
+    bool log = verdict.log || wants_log;
+    *kept |= (uint64_t)(KEPT_KNOWN | (allow ? KEPT_ALLOW : 0) | (log ? KEPT_LOG : 0)) << shift;
     if (verdict.log)
-      log_verdict(judge, operation_names[operation->kind], target->named_class, target->member, verdict);
+      log_verdict(judge, operation_names[operation], target->named_class, target->member, verdict);
   }
-  return allow ? JP_OK : deny(judge, target->named_class, target->member, arena, outcome);
+  return allow ? JP_OK : rpc_judge_deny(judge, target->named_class, target->member, arena, outcome);
 }
 
-enum jp_status rpc_judge_argument(void *context, enum jvm_member_kind kind, struct text class_name,
-                                  struct text member, struct arena *arena, struct outcome *denied)
+enum jp_status rpc_judge_target(const struct rpc_judge *judge, const struct operation *operation,
+                                const struct jvm_target *target, struct arena *arena, struct outcome *outcome)
 {
-  const struct rpc_judge *judge = context;
-  unsigned question = QUESTION_ARGUMENT | (unsigned)kind << 4 | (unsigned)judge->channel;
-  uint64_t hash = hash_names(class_name, member, question);
-  if (!is_judged(class_name) || is_known(judge, class_name, member, question, hash))
+  return judge_kept(judge, operation->kind, target, false, judge->types_are_logged, arena, outcome);
+}
+
+/* ---- what arguments name ---- */
+
+/* A question of names alone about a public member. Sets *logged where it wrote a line. */
+static enum jp_status judge_public(const struct rpc_judge *judge, enum policy_member member,
+                                   struct text class_name, struct text name, bool is_value, bool *logged,
+                                   struct arena *arena, struct outcome *denied)
+{
+  unsigned question =
+      (is_value ? QUESTION_TYPE : QUESTION_ARGUMENT) | (unsigned)member << 4 | (unsigned)judge->channel;
+  uint64_t hash = hash_names(class_name, name, question);
+  if (!is_judged(class_name) || is_known(judge, class_name, name, question, hash))
     return JP_OK;
   struct policy_query query = {.channel = channels[judge->channel],
-                               .member = kind == JVM_CONSTRUCTOR ? POLICY_CONSTRUCTOR : POLICY_FIELD_GET,
+                               .member = member,
                                .visibility = POLICY_PUBLIC,
                                .class_name = class_name,
-                               .member_name = member};
-  struct policy_verdict verdict = policy_check(judge->policy, &query);
-  if (verdict.log)
-    log_verdict(judge, kind == JVM_CONSTRUCTOR ? "new" : "get", class_name, member, verdict);
-  else if (verdict.allow)
-    remember(judge, class_name, member, question, hash);
-  return verdict.allow ? JP_OK : deny(judge, class_name, member, arena, denied);
+                               .member_name = name};
+  struct policy_verdict verdict =
+      is_value ? policy_check_other(judge->policy, &query) : policy_check(judge->policy, &query);
+  if (verdict.log) {
+    log_verdict(judge, member == POLICY_CONSTRUCTOR ? "new" : "get", class_name, name, verdict);
+    *logged = true;
+  } else if (verdict.allow) {
+    remember(judge, class_name, name, question, hash);
+  }
+  return verdict.allow ? JP_OK : rpc_judge_deny(judge, class_name, name, arena, denied);
+}
+
+static enum jp_status judge_type(const struct rpc_judge *judge, struct text class_name, bool *logged,
+                                 struct arena *arena, struct outcome *denied)
+{
+  return judge_public(judge, POLICY_FIELD_GET, class_name, TEXT("class"), rpc_is_value_type(class_name),
+                      logged, arena, denied);
+}
+
+/* Texts that are no types are left to those who read them. */
+static enum jp_status judge_declared(struct rpc_judge *judge, const struct op_value *value,
+                                     struct arena *arena, struct outcome *outcome)
+{
+  struct op_type type;
+  if (value->type.data == NULL || value->is_told ||
+      op_type_parse_argument(value->type, &type, NULL) != JP_OK || type.base != 'L')
+    return JP_OK;
+  return judge_type(judge, type.name, &judge->types_are_logged, arena, outcome);
+}
+
+static enum jp_status judge_value(struct rpc_judge *judge, const struct op_value *value, struct arena *arena,
+                                  struct outcome *outcome)
+{
+  enum jp_status status = judge_declared(judge, value, arena, outcome);
+  if (value->kind == OP_LIST) {
+    for (size_t i = 0; status == JP_OK && i < value->list.count; i++)
+      status = judge_value(judge, &value->list.items[i], arena, outcome);
+  } else if (value->kind == OP_MAP) {
+    for (size_t i = 0; status == JP_OK && i < value->map.count; i++)
+      status = judge_value(judge, &value->map.entries[i].value, arena, outcome);
+  }
+  return status;
+}
+
+enum jp_status rpc_judge_types(struct rpc_judge *judge, const struct operation *operation,
+                               struct arena *arena, struct outcome *outcome)
+{
+  enum jp_status status = JP_OK;
+  for (size_t i = 0; status == JP_OK && i < operation->arg_count; i++)
+    status = judge_value(judge, &operation->args[i], arena, outcome);
+  judge->types_are_judged = status == JP_OK;
+  return status;
+}
+
+static enum jp_status check_argument(void *context, enum jvm_member_kind kind, struct text class_name,
+                                     struct text member, struct arena *arena, struct outcome *denied)
+{
+  bool is_new = kind == JVM_CONSTRUCTOR;
+  bool logged = false;
+  return judge_public(context, is_new ? POLICY_CONSTRUCTOR : POLICY_FIELD_GET, class_name, member,
+                      is_new && rpc_is_value_container(class_name), &logged, arena, denied);
+}
+
+/* Of an operation that goes the short way, whose elements are others each time. */
+static enum jp_status check_type(void *context, struct text class_name, struct arena *arena,
+                                 struct outcome *denied)
+{
+  const struct rpc_judge *judge = context;
+  bool logged = false;
+  return judge->types_are_judged ? JP_OK : judge_type(judge, class_name, &logged, arena, denied);
+}
+
+static enum jp_status check_filling(void *context, const struct jvm_target *target, struct arena *arena,
+                                    struct outcome *denied)
+{
+  return judge_kept(context, OP_CALL, target, rpc_is_value_container(target->named_class), false, arena,
+                    denied);
+}
+
+bool rpc_judge_allows(const struct rpc_judge *judge, const struct jvm_target *overload)
+{
+  return evaluate(judge, OP_CALL, overload, false).allow;
+}
+
+static bool allows(void *context, const struct jvm_target *overload)
+{
+  return rpc_judge_allows(context, overload);
+}
+
+bool rpc_judge_knows_overloads(const struct rpc_judge *judge, struct text class_name, struct text member)
+{
+  unsigned question = QUESTION_OVERLOADS | (unsigned)judge->channel;
+  return is_known(judge, class_name, member, question, hash_names(class_name, member, question));
+}
+
+void rpc_judge_note_overloads(const struct rpc_judge *judge, struct text class_name, struct text member)
+{
+  unsigned question = QUESTION_OVERLOADS | (unsigned)judge->channel;
+  remember(judge, class_name, member, question, hash_names(class_name, member, question));
+}
+
+struct jvm_guard rpc_judge_guard(struct rpc_judge *judge)
+{
+  return (struct jvm_guard){.context = judge,
+                            .stamp = policy_generation(judge->policy) << 3 | (uint64_t)judge->channel,
+                            .check = check_argument,
+                            .check_type = check_type,
+                            .check_filling = check_filling,
+                            .allows = allows};
 }

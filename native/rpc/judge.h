@@ -29,6 +29,10 @@ struct rpc_judge {
   struct rpc_names *names;
   enum op_channel channel;
   const struct rpc_session_key *session; /* for the log */
+
+  /* Of the operation in hand: */
+  bool types_are_judged; /* those that its arguments name, all of them */
+  bool types_are_logged; /* the policy wants a line for one */
 };
 
 /* The channel as the policy knows it. */
@@ -39,18 +43,37 @@ enum policy_channel rpc_judge_channel(const struct rpc_judge *judge);
 enum jp_status rpc_judge_names(const struct rpc_judge *judge, const struct operation *operation,
                                struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
 
-/* The verdict on the member that was found, kept in target->verdicts. */
+/* The types that the arguments and what is in them declare, each as a FIELD_GET of CLASS.class, before any
+ * class is looked up. In one walk over the arguments. */
+enum jp_status rpc_judge_types(struct rpc_judge *judge, const struct operation *operation,
+                               struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
+
+/* The verdict on the member that was found, kept in target->verdicts; after rpc_judge_types, whose verdicts
+ * on the arguments themselves are kept with it. */
 enum jp_status rpc_judge_target(const struct rpc_judge *judge, const struct operation *operation,
                                 const struct jvm_target *target, struct arena *arena,
                                 struct outcome *outcome) JP_MUST_CHECK;
+
+/*
+ * A method or constructor as one of several that have the name: is it a candidate? By its named and declaring
+ * class; asks for no line in the log. target is as jvm_guard's `allows` has it.
+ */
+bool rpc_judge_allows(const struct rpc_judge *judge, const struct jvm_target *overload);
+
+/* Remembers for a while that the policy has nothing against any overload of the name. */
+bool rpc_judge_knows_overloads(const struct rpc_judge *judge, struct text class_name, struct text member);
+void rpc_judge_note_overloads(const struct rpc_judge *judge, struct text class_name, struct text member);
+
+/* The outcome of a denial. */
+enum jp_status rpc_judge_deny(const struct rpc_judge *judge, struct text class_name, struct text member,
+                              struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
 
 /* True where the policy has allowed such an operation on the member of these verdicts before, its names too,
  * and wants no line in the log for it. */
 bool rpc_judge_has_allowed(const struct rpc_judge *judge, const struct operation *operation,
                            const uint64_t *verdicts);
 
-/* The check of a struct jvm_guard whose context is a struct rpc_judge. */
-enum jp_status rpc_judge_argument(void *context, enum jvm_member_kind kind, struct text class_name,
-                                  struct text member, struct arena *arena, struct outcome *denied);
+/* What is asked while the operation is resolved and run. Valid as long as the judge. */
+struct jvm_guard rpc_judge_guard(struct rpc_judge *judge);
 
 #endif

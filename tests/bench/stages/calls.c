@@ -27,11 +27,11 @@ static void run_member(const struct cut_call *call, const struct operation *oper
 {
   struct calls *calls = call->calls;
   struct rpc_worker *worker = &calls->worker;
-  const struct rpc_judge judge = {.policy = calls->peer->config.policy,
-                                  .names = &worker->names,
-                                  .channel = calls->client->channel,
-                                  .session = &calls->client->key};
-  const struct jvm_guard guard = {.context = (void *)&judge, .check = rpc_judge_argument};
+  struct rpc_judge judge = {.policy = calls->peer->config.policy,
+                            .names = &worker->names,
+                            .channel = calls->client->channel,
+                            .session = &calls->client->key};
+  const struct jvm_guard guard = rpc_judge_guard(&judge);
   const struct jvm_request request = {.thread = worker->thread,
                                       .objects = calls->objects,
                                       .operation = operation,

@@ -337,7 +337,7 @@ static void costs(void **state)
       COST("onlyInt", "[5l]", "-32601 java.lang.NoSuchMethodException: No matching method 'onlyInt' found"),
       COST("onlyFloat", "[0.1]", "java.lang.String float 0.1"),
       COST("shown", "[null]", "java.lang.String public"),
-      COST("shown", "[5]", "java.lang.String package"),
+      COST("shown", "[5]", "java.lang.String public"),
       COST("choose", "[5]", "java.lang.String long"),
       COST("choose", "[5f]", "java.lang.String float"),
       COST("choose", "[5.0]", "java.lang.String double"),

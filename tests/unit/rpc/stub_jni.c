@@ -243,12 +243,15 @@ static void fill_target(struct stub_member *member, const struct operation *oper
                         struct jvm_target *target)
 {
   struct text named = text_or(member->named, operation->type);
+  member->holders[0] = (struct jvm_holder){text_or(member->holder, TEXT_ABSENT), member->modifiers};
   *target = (struct jvm_target){.record = (struct jvm_record *)(void *)member,
                                 .kind = member->kind,
                                 .modifiers = member->modifiers,
                                 .named_class = named,
                                 .declaring_class = text_or(member->declaring, named),
                                 .runtime_class = text_or(member->runtime, TEXT_ABSENT),
+                                .holders = member->holders,
+                                .holder_count = member->holder != NULL,
                                 .member = operation->member,
                                 .verdicts = member->verdicts};
 }

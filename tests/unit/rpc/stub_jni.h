@@ -19,9 +19,11 @@ struct stub_member {
   const char *named;      /* NULL: as type */
   const char *declaring;  /* NULL: as named */
   const char *runtime;    /* NULL: no receiver */
+  const char *holder;     /* another class whose method runs; NULL: none */
   const char *argument;   /* a class that an argument names; NULL: none */
   struct outcome outcome; /* what it comes to; a ref of 1 stands for a new object, of an error too */
   uint64_t verdicts[OP_CHANNELS];
+  struct jvm_holder holders[1];
   bool was_resolved; /* so that jvm_find finds it; never where there is an argument */
 };
 

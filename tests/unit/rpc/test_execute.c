@@ -34,6 +34,7 @@ static struct stub_member members[] = {
      .kind = JVM_STATIC_METHOD,
      .modifiers = JVM_ACC_PRIVATE,
      .outcome = INT(1)},
+    {.type = "a.Calc", .member = "note", .kind = JVM_STATIC_METHOD, .modifiers = PUBLIC, .outcome = INT(8)},
     {.type = "a.Calc", .member = "count", .kind = JVM_STATIC_FIELD, .modifiers = PUBLIC, .outcome = INT(3)},
     {.type = "a.Calc",
      .member = "load",
@@ -53,6 +54,13 @@ static struct stub_member members[] = {
      .modifiers = PUBLIC,
      .declaring = "a.Base",
      .runtime = "a.Child",
+     .outcome = INT(1)},
+    {.type = "a.Secretive",
+     .member = "read",
+     .kind = JVM_METHOD,
+     .modifiers = PUBLIC,
+     .runtime = "a.Heir",
+     .holder = "a.Base",
      .outcome = INT(1)},
     {.type = "java.lang.Object",
      .member = "toString",
@@ -110,7 +118,8 @@ static void use_policy(struct bench *bench, const char *yaml)
     fail_msg("%s", error.text);
 }
 
-static void run(struct bench *bench, enum op_kind kind, const char *type, const char *member)
+static void run_with(struct bench *bench, enum op_kind kind, const char *type, const char *member,
+                     struct op_value *args, size_t arg_count)
 {
   const struct jvm_limits limits = {.inline_array_max = 10};
   struct rpc_execution execution = {.thread = stub_thread(),
@@ -121,9 +130,15 @@ static void run(struct bench *bench, enum op_kind kind, const char *type, const 
                                               .names = &bench->names,
                                               .channel = bench->channel,
                                               .session = &bench->key}};
-  const struct operation operation = {.kind = kind, .type = text_of(type), .member = text_of(member)};
+  const struct operation operation = {
+      .kind = kind, .type = text_of(type), .member = text_of(member), .args = args, .arg_count = arg_count};
   bench->outcome = (struct outcome){0};
   rpc_execute(&execution, &operation, &bench->from, &bench->outcome);
+}
+
+static void run(struct bench *bench, enum op_kind kind, const char *type, const char *member)
+{
+  run_with(bench, kind, type, member, NULL, 0);
 }
 
 static void assert_denied(struct bench *bench, const char *message)
@@ -205,6 +220,63 @@ static void test_declaring_and_runtime_class_take_away(void **state)
   use_policy(bench, "version: 1\nrules:\n  - {class: \"java.lang.Object\", action: ALLOW}\n"
                     "  - {class: \"**\", action: DENY}\n");
   run(bench, OP_CALL, "java.lang.Object", "toString");
+  assert_runs(bench);
+}
+
+static void test_the_class_whose_method_runs_takes_away(void **state)
+{
+  struct bench *bench = *state;
+  use_policy(bench, "version: 1\ndefaultAction: ALLOW\nrules:\n  - {class: \"a.Base\", action: DENY}\n");
+  for (int i = 0; i < 2; i++) {
+    run(bench, OP_CALL, "a.Secretive", "read");
+    assert_denied(bench, "RPC access denied: a.Secretive.read via WEBSOCKET_RPC");
+  }
+  assert_int_equal(stub.invoked, 0);
+  use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Secretive\", action: ALLOW}\n");
+  run(bench, OP_CALL, "a.Secretive", "read");
+  assert_runs(bench);
+}
+
+#define TYPED(name)                                                                                          \
+  {                                                                                                          \
+    .kind = OP_NULL, .type = TEXT(name)                                                                      \
+  }
+
+static void test_types_of_arguments_are_judged_before_anything_is_looked_up(void **state)
+{
+  struct bench *bench = *state;
+  struct op_value secret[] = {TYPED("b.Secret")};
+  struct op_value array[] = {TYPED("b.Secret[][]")};
+  struct op_entry entry = {.key = TEXT("k"), .value = TYPED("b.Secret")};
+  struct op_value map[] = {{.kind = OP_MAP, .map = {.entries = &entry, .count = 1}}};
+  struct op_value list[] = {{.kind = OP_LIST, .type = TEXT("List"), .list = {.items = map, .count = 1}}};
+  struct op_value *denied[] = {secret, array, map, list};
+  use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", action: ALLOW}\n");
+  for (size_t i = 0; i < COUNT_OF(denied); i++) {
+    run_with(bench, OP_CALL, "a.Calc", "add", denied[i], 1);
+    assert_denied(bench, "RPC access denied: b.Secret.class via WEBSOCKET_RPC");
+  }
+  assert_int_equal(stub.resolved, 0);
+
+  struct op_value values[] = {TYPED("String"), TYPED("java.util.ArrayList"), TYPED("int[]"),
+                              TYPED("java.time.LocalDate"), TYPED("a.Calc")};
+  run_with(bench, OP_CALL, "a.Calc", "add", values, COUNT_OF(values));
+  assert_runs(bench);
+  secret[0].is_told = true; /* the member's own type, which nobody has named */
+  run_with(bench, OP_CALL, "a.Calc", "hidden", secret, 1);
+  assert_runs(bench);
+}
+
+static void test_value_types_are_denied_by_rules_of_their_own_alone(void **state)
+{
+  struct bench *bench = *state;
+  struct op_value list[] = {TYPED("List")};
+  use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", action: ALLOW}\n"
+                    "  - {class: \"java.util.**\", action: DENY}\n  - {class: \"**\", action: DENY}\n");
+  run_with(bench, OP_CALL, "a.Calc", "add", list, 1);
+  assert_denied(bench, "RPC access denied: java.util.List.class via WEBSOCKET_RPC");
+  struct op_value text[] = {TYPED("String")};
+  run_with(bench, OP_CALL, "a.Calc", "add", text, 1);
   assert_runs(bench);
 }
 
@@ -317,7 +389,9 @@ static void test_logging_rules_write_a_line_an_operation(void **state)
   struct bench *bench = *state;
   char written[4096];
   use_policy(bench, "version: 1\nrules:\n  - {class: \"a.Calc\", method: add, action: LOG_AND_ALLOW}\n"
-                    "  - {class: \"a.Calc\", action: ALLOW}\n  - {class: \"b.**\", action: LOG_AND_DENY}\n");
+                    "  - {class: \"a.Calc\", action: ALLOW}\n  - {class: \"b.**\", action: LOG_AND_DENY}\n"
+                    "  - {class: \"c.**\", action: LOG_AND_ALLOW}\n");
+  struct op_value named[] = {TYPED("c.D")};
   struct uuid peer_id = {{0xAB}};
   rpc_session_key_peer_id(&bench->key, &peer_id);
   FILE *file = tmpfile();
@@ -327,12 +401,15 @@ static void test_logging_rules_write_a_line_an_operation(void **state)
   run(bench, OP_CALL, "a.Calc", "add");
   run(bench, OP_CALL, "a.Calc", "hidden");
   run(bench, OP_NEW, "b.C", "<init>");
+  for (int i = 0; i < 2; i++)
+    run_with(bench, OP_CALL, "a.Calc", "note", named, 1);
   assert_true(dup2(saved, STDERR_FILENO) >= 0);
   close(saved);
   rewind(file);
   written[fread(written, 1, sizeof written - 1, file)] = '\0';
   fclose(file);
-  assert_int_equal(lines_of(written), 3);
+  assert_int_equal(lines_of(written), 5);
+  assert_non_null(strstr(written, "operation=get class=c.D member=class verdict=ALLOW rule=\"rule 4 ("));
   assert_non_null(strstr(written, "policy channel=WEBSOCKET_RPC session=ab000000-0000-0000-0000-000000000000 "
                                   "operation=call class=a.Calc member=add verdict=ALLOW rule=\"rule 1 ("));
   assert_non_null(strstr(written, "operation=new class=b.C member=<init> verdict=DENY rule=\"rule 3 ("));
@@ -345,6 +422,11 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_types_are_checked_before_the_policy_is_asked, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_facts_deny_what_names_left_open, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_declaring_and_runtime_class_take_away, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_the_class_whose_method_runs_takes_away, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_types_of_arguments_are_judged_before_anything_is_looked_up, set_up,
+                                      tear_down),
+      cmocka_unit_test_setup_teardown(test_value_types_are_denied_by_rules_of_their_own_alone, set_up,
+                                      tear_down),
       cmocka_unit_test_setup_teardown(test_classes_in_arguments_are_asked_for, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_arrays_of_primitives_are_allowed, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_channels_have_verdicts_of_their_own, set_up, tear_down),

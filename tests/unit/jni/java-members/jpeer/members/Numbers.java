@@ -89,7 +89,7 @@ public final class Numbers {
     return "float";
   }
 
-  /* Ambiguous for null but for the visibility of one. */
+  /* Public overloads go first, also where a value has to be turned into what they take. */
   public static String shown(String v) {
     return "public";
   }

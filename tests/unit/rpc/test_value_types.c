@@ -1,0 +1,75 @@
+#include "rpc/value_types.h"
+#include "tests/unit/unit.h"
+
+/* From the first of the list to the last: one that is out of order would not be found. */
+static const char *const values[] = {
+    "java.io.Serializable",
+    "java.lang.Boolean",
+    "java.lang.CharSequence",
+    "java.lang.Class",
+    "java.lang.Enum",
+    "java.lang.Integer",
+    "java.lang.Object",
+    "java.lang.String",
+    "java.lang.constant.ConstantDesc",
+    "java.math.BigDecimal",
+    "java.math.BigInteger",
+    "java.time.Duration",
+    "java.time.LocalDate",
+    "java.time.ZonedDateTime",
+    "java.util.AbstractCollection",
+    "java.util.ArrayList",
+    "java.util.HashMap",
+    "java.util.List",
+    "java.util.Map",
+    "java.util.TreeMap",
+    "java.util.UUID",
+    "java.util.concurrent.BlockingDeque",
+    "java.util.concurrent.ConcurrentHashMap",
+    "java.util.concurrent.PriorityBlockingQueue",
+};
+
+static const char *const others[] = {
+    "",
+    "java.",
+    "java.lang",
+    "java.lang.Strin",
+    "java.lang.Strings",
+    "java.lang.Runtime",
+    "java.lang.Thread",
+    "java.net.URL",
+    "java.util.",
+    "java.util.Locale",
+    "java.util.NoSuchThing",
+    "java.util.concurrent.ForkJoinPool",
+    "com.example.String",
+};
+
+static void test_value_types(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(values); i++)
+    if (!rpc_is_value_type(text_of(values[i])))
+      fail_msg("%s is none", values[i]);
+  for (size_t i = 0; i < COUNT_OF(others); i++)
+    if (rpc_is_value_type(text_of(others[i])))
+      fail_msg("%s is one", others[i]);
+}
+
+static void test_value_containers(void **state)
+{
+  (void)state;
+  assert_true(rpc_is_value_container(TEXT("java.util.ArrayList")));
+  assert_true(rpc_is_value_container(TEXT("java.util.concurrent.DelayQueue")));
+  assert_false(rpc_is_value_container(TEXT("com.example.Tray")));
+  assert_false(rpc_is_value_container(TEXT("java.utility.Tray")));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_value_types),
+      cmocka_unit_test(test_value_containers),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
