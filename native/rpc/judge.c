@@ -275,27 +275,35 @@ static enum jp_status judge_type(const struct rpc_judge *judge, struct text clas
                       logged, arena, denied);
 }
 
+/* A walk over arguments and what is in them. */
+struct type_walk {
+  struct rpc_judge *judge;
+  struct arena *arena;
+  struct outcome *outcome;
+  struct text last; /* the elements of a list mostly declare one type */
+};
+
 /* Texts that are no types are left to those who read them. */
-static enum jp_status judge_declared(struct rpc_judge *judge, const struct op_value *value,
-                                     struct arena *arena, struct outcome *outcome)
+static enum jp_status judge_declared(struct type_walk *walk, const struct op_value *value)
 {
   struct op_type type;
-  if (value->type.data == NULL || value->is_told ||
-      op_type_parse_argument(value->type, &type, NULL) != JP_OK || type.base != 'L')
+  if (value->type.data == NULL || value->is_told || text_equal(value->type, walk->last))
     return JP_OK;
-  return judge_type(judge, type.name, &judge->types_are_logged, arena, outcome);
+  walk->last = value->type;
+  if (op_type_parse_argument(value->type, &type, NULL) != JP_OK || type.base != 'L')
+    return JP_OK;
+  return judge_type(walk->judge, type.name, &walk->judge->types_are_logged, walk->arena, walk->outcome);
 }
 
-static enum jp_status judge_value(struct rpc_judge *judge, const struct op_value *value, struct arena *arena,
-                                  struct outcome *outcome)
+static enum jp_status judge_value(struct type_walk *walk, const struct op_value *value)
 {
-  enum jp_status status = judge_declared(judge, value, arena, outcome);
+  enum jp_status status = judge_declared(walk, value);
   if (value->kind == OP_LIST) {
     for (size_t i = 0; status == JP_OK && i < value->list.count; i++)
-      status = judge_value(judge, &value->list.items[i], arena, outcome);
+      status = judge_value(walk, &value->list.items[i]);
   } else if (value->kind == OP_MAP) {
     for (size_t i = 0; status == JP_OK && i < value->map.count; i++)
-      status = judge_value(judge, &value->map.entries[i].value, arena, outcome);
+      status = judge_value(walk, &value->map.entries[i].value);
   }
   return status;
 }
@@ -303,9 +311,10 @@ static enum jp_status judge_value(struct rpc_judge *judge, const struct op_value
 enum jp_status rpc_judge_types(struct rpc_judge *judge, const struct operation *operation,
                                struct arena *arena, struct outcome *outcome)
 {
+  struct type_walk walk = {.judge = judge, .arena = arena, .outcome = outcome};
   enum jp_status status = JP_OK;
   for (size_t i = 0; status == JP_OK && i < operation->arg_count; i++)
-    status = judge_value(judge, &operation->args[i], arena, outcome);
+    status = judge_value(&walk, &operation->args[i]);
   judge->types_are_judged = status == JP_OK;
   return status;
 }

@@ -16,6 +16,20 @@ def policy_file(text):
     return file
 
 
+ALL_PRESETS = ("deny-unsafe,deny-jdk-internals,deny-classloading,deny-reflection,deny-serialization,deny-scripting,"
+               "deny-nonpublic")
+DISPATCH = "fixtures.dispatch.Dispatch"
+SERIALIZED = [-84, -19, 0, 5, 116, 0, 2, 104, 105]  # the String "hi"
+
+
+def own_name(client, method, *params):
+    """Calls a member by its own name."""
+    reply = client.request(method, list(params))
+    if "error" in reply:
+        raise RpcError(reply["error"])
+    return reply["result"]
+
+
 class Policy(unittest.TestCase):
     def assert_denied(self, action, *texts):
         with self.assertRaises(RpcError) as raised:
@@ -54,6 +68,76 @@ class Policy(unittest.TestCase):
                 circle = client.new("fixtures.Circle", 1.0)
                 for name in ("fixtures.Circle", "fixtures.Shape", "fixtures.AbstractShape"):
                     self.assert_denied(lambda n=name: client.call(n, "area", on=circle))
+
+    def assert_does_not_deserialise(self, client):
+        data = client.new("java.io.ByteArrayInputStream", typed("byte[]", SERIALIZED))
+        stream = client.new("sun.rmi.server.MarshalInputStream", {"type": "java.io.InputStream", "ref": data})
+        for name in ("java.io.ObjectInput", "java.io.ObjectInputStream", "sun.rmi.server.MarshalInputStream"):
+            self.assert_denied(lambda n=name: client.call(n, "readObject", on=stream))
+        self.assert_denied(lambda: own_name(client, "java.io.ObjectInput.readObject", {"ref": stream}),
+                           "java.io.ObjectInput.readObject via")
+        self.assertEqual(client.call("java.io.InputStream", "available", on=data), str(len(SERIALIZED) - 4))
+
+    def test_an_interface_does_not_deserialise(self):
+        with Peer("--rpc-policy-preset", "deny-serialization", allow=False) as peer:
+            for transport, _ in CHANNELS:
+                with transport(peer) as client:
+                    self.assert_does_not_deserialise(client)
+
+    def test_nor_does_it_with_every_preset_and_a_stream_that_is_allowed(self):
+        with policy_file("version: 1\ndefaultAction: ALLOW\nrules:\n  - class: sun.rmi.server.MarshalInputStream\n"
+                         "    action: ALLOW\n    members: [CONSTRUCTOR]\n") as file:
+            with Peer("--rpc-policy", file.name, "--rpc-policy-preset", ALL_PRESETS, allow=False) as peer:
+                with WebSocketClient(peer) as client:
+                    self.assert_does_not_deserialise(client)
+
+    def test_every_preset_leaves_paths_and_lists_usable(self):
+        with Peer("--rpc-policy-preset", ALL_PRESETS, allow=False) as peer, WebSocketClient(peer) as client:
+            path = client.call("java.nio.file.Path", "of", "/tmp/x", typed("String[]", []))
+            self.assertEqual(client.call("java.nio.file.Path", "toString", on=path), "/tmp/x")
+            self.assertEqual(own_name(client, "java.nio.file.Path.toString", {"ref": path}), "/tmp/x")
+            self.assert_denied(lambda: client.call("sun.nio.fs.UnixPath", "toString", on=path))
+            listed = client.call("java.util.List", "of", 1, 2)
+            self.assertEqual(client.call("java.util.List", "size", on=listed), "2")
+
+    def test_overloads_are_candidates_by_channel(self):
+        with policy_file("version: 1\ndefaultAction: ALLOW\nrules:\n  - class: " + DISPATCH + "$Overloaded\n"
+                         "    visibility: [PACKAGE_PRIVATE]\n    channel: HTTP_RPC\n    action: DENY\n") as file:
+            with Peer("--rpc-policy", file.name, allow=False) as peer:
+                with WebSocketClient(peer) as client, HttpClient(peer) as other:
+                    pick = (DISPATCH + "$Overloaded", "pick", typed("int", 5))
+                    one, two = client.new(DISPATCH + "$Overloaded"), other.new(DISPATCH + "$Overloaded")
+                    for _ in range(4):
+                        self.assertEqual(client.call(*pick, on=one), "package int")
+                        self.assert_denied(lambda: other.call(*pick, on=two))
+                        with self.assertRaises(RpcError) as raised:
+                            other.call(DISPATCH + "$Overloaded", "pick", 1, 2, 3, on=two)
+                        self.assertNotIn("pick(int)", raised.exception.detail)
+
+    def test_a_type_that_is_denied_is_not_loaded(self):
+        policy = f"version: 1\nrules:\n  - class: {DISPATCH}\n    action: ALLOW\n"
+        for rule, is_loaded in (("", False), ("  - class: fixtures.Color\n    action: ALLOW\n", True)):
+            with policy_file(policy + rule) as file:
+                with Peer("-J", "-Xlog:class+load", "--rpc-policy", file.name, allow=False) as peer:
+                    with WebSocketClient(peer) as client:
+                        for value in (typed("fixtures.Color", None), typed("fixtures.Color[][]", []),
+                                      typed("List", [typed("fixtures.Color", None)])):
+                            def send(argument=value):
+                                return client.call(DISPATCH, "any", argument)
+                            if is_loaded:
+                                send()
+                            else:
+                                self.assert_denied(send, "RPC access denied: fixtures.Color.class via WEBSOCKET_RPC")
+                    self.assertEqual("fixtures.Color " in peer.stdout(), is_loaded)
+
+    def test_elements_are_judged_in_a_call_that_was_allowed_before(self):
+        with policy_file(f"version: 1\nrules:\n  - class: {DISPATCH}\n    action: ALLOW\n") as file:
+            with Peer("--rpc-policy", file.name, allow=False) as peer, WebSocketClient(peer) as client:
+                for _ in range(3):
+                    self.assertEqual(client.call(DISPATCH, "all", typed("Object[]", [typed("String", "a")])), "1")
+                    for value in (typed("no.such.Thing", None), typed("fixtures.Color", "RED")):
+                        self.assert_denied(lambda v=value: client.call(DISPATCH, "all", typed("Object[]", [v])),
+                                           value["type"] + ".class via")
 
     def test_the_own_classes_are_always_denied(self):
         with Peer() as peer, WebSocketClient(peer) as client:
