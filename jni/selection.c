@@ -25,8 +25,10 @@ static bool append(struct selection *selection, struct list *list, void *item)
   if (list->count == list->capacity) {
     size_t wanted = list->capacity == 0 ? 16 : list->capacity * 2;
     void **grown = arena_calloc(selection->conversion->request->arena, wanted, sizeof *grown);
-    if (grown == NULL)
-      return argument_fail_memory(selection->conversion);
+    if (grown == NULL) {
+      argument_fail_memory(selection->conversion);
+      return false;
+    }
     if (list->count > 0)
       memcpy(grown, list->items, list->count * sizeof *grown);
     list->items = grown;
