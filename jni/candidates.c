@@ -52,25 +52,30 @@ static void *grow(struct arena *arena, void *items, size_t count, size_t *capaci
   return grown;
 }
 
-/* What the policy says of the method as the named class's; what the object's class adds is judged when one is
+/* What the policy says of the member as the named class's; what the object's class adds is judged when one is
  * chosen. */
-static bool is_allowed(const struct resolution *resolution, const struct java_method *method)
+static bool is_allowed(const struct resolution *resolution, enum jvm_member_kind kind, unsigned modifiers,
+                       const struct jvm_class *declaring)
 {
   const struct jvm_guard *guard = resolution->conversion.request->guard;
   if (guard == NULL || guard->allows == NULL)
     return true;
+  const struct jvm_target member = {.kind = kind,
+                                    .modifiers = modifiers,
+                                    .named_class = resolution->named->element_name,
+                                    .declaring_class = declaring->element_name,
+                                    .runtime_class = TEXT_ABSENT,
+                                    .member = resolution->operation->member};
+  return guard->allows(guard->context, resolution->operation->kind, &member);
+}
+
+static bool is_allowed_method(const struct resolution *resolution, const struct java_method *method)
+{
   bool is_static = (method->modifiers & JVM_ACC_STATIC) != 0;
-  const struct jvm_target overload = {
-      .kind = method->name.data[0] == '<' ? JVM_CONSTRUCTOR
-              : is_static                 ? JVM_STATIC_METHOD
-                                          : JVM_METHOD,
-      .modifiers = method->modifiers,
-      .named_class = resolution->named->element_name,
-      .declaring_class = method->owner->element_name,
-      .runtime_class = TEXT_ABSENT,
-      .member = method->name,
-  };
-  return guard->allows(guard->context, &overload);
+  enum jvm_member_kind kind = resolution->operation->kind == OP_NEW ? JVM_CONSTRUCTOR
+                              : is_static                           ? JVM_STATIC_METHOD
+                                                                    : JVM_METHOD;
+  return is_allowed(resolution, kind, method->modifiers, method->owner);
 }
 
 static bool add(struct candidates *candidates, struct java_method *method)
@@ -80,7 +85,7 @@ static bool add(struct candidates *candidates, struct java_method *method)
     return true;
   }
   if (candidates->is_judged && (method->modifiers & JVM_ACC_PRIVATE) != 0 &&
-      !is_allowed(candidates->resolution, method))
+      !is_allowed_method(candidates->resolution, method))
     return true;
   candidates->methods =
       grow(candidates->resolution->arena, candidates->methods, candidates->count, &candidates->capacity);
@@ -210,6 +215,17 @@ static bool check_receiver(struct resolution *resolution)
   return true;
 }
 
+/* Something is wrong with the use of the member that was found. Whoever may not use it is not told: true
+ * where the policy denies it, and will say so. */
+static bool is_denied(struct resolution *resolution)
+{
+  const struct jvm_record *record = resolution->record;
+  if (is_allowed(resolution, record->kind, record->modifiers, record->declaring))
+    return false;
+  resolution->cacheable = false;
+  return refuse(resolution, "java.lang.IllegalAccessException", "the policy denies it");
+}
+
 static bool set_method(struct resolution *resolution)
 {
   struct jvm_record *record = resolution->record;
@@ -219,8 +235,10 @@ static bool set_method(struct resolution *resolution)
   record->action = is_static ? RECORD_CALL_STATIC : RECORD_CALL;
   if (!is_static) {
     record->method_id = method->id;
-    if (!check_receiver(resolution) || !selection_find(&resolution->conversion, method, record->runtime,
-                                                       &record->holders, &record->holder_count))
+    if (!check_receiver(resolution))
+      return is_denied(resolution);
+    if (!selection_find(&resolution->conversion, method, record->runtime, &record->holders,
+                        &record->holder_count))
       return false;
   }
   if (is_signature_polymorphic(method))
@@ -276,7 +294,7 @@ static bool drop_denied(struct overloads *overloads)
     return false;
   overloads->allowed = (struct candidates){.resolution = resolution};
   for (size_t i = 0; i < judged.count; i++)
-    if (is_allowed(resolution, judged.methods[i]) && !keep(&overloads->allowed, judged.methods[i]))
+    if (is_allowed_method(resolution, judged.methods[i]) && !keep(&overloads->allowed, judged.methods[i]))
       return false;
   return true;
 }
@@ -356,12 +374,23 @@ static enum jp_status choose_overload(struct resolution *resolution, struct over
   return status;
 }
 
+static bool fail_no_match(struct resolution *resolution, const struct overloads *overloads)
+{
+  struct candidates shown = {.resolution = resolution};
+  for (size_t i = 0; i < overloads->allowed.count; i++) {
+    struct java_method *method = overloads->allowed.methods[i];
+    if (is_allowed_method(resolution, method) && !keep(&shown, method))
+      return false;
+  }
+  return resolution_fail_no_match(resolution, shown.methods, shown.count);
+}
+
 bool resolution_find_method(struct resolution *resolution)
 {
   struct overloads overloads;
   enum jp_status status = choose_overload(resolution, &overloads);
   if (status == JP_NOT_FOUND)
-    return resolution_fail_no_match(resolution, overloads.allowed.methods, overloads.allowed.count);
+    return fail_no_match(resolution, &overloads);
   return status == JP_OK && set_method(resolution);
 }
 
@@ -393,7 +422,7 @@ bool resolution_find_constructor(struct resolution *resolution)
   struct overloads overloads;
   enum jp_status status = choose_overload(resolution, &overloads);
   if (status == JP_NOT_FOUND)
-    return resolution_fail_no_match(resolution, overloads.allowed.methods, overloads.allowed.count);
+    return fail_no_match(resolution, &overloads);
   if (status != JP_OK)
     return false;
   record->method_id = record->method->id;
@@ -472,8 +501,8 @@ bool resolution_find_field(struct resolution *resolution)
       is_put ? (is_static ? RECORD_PUT_STATIC : RECORD_PUT) : (is_static ? RECORD_GET_STATIC : RECORD_GET);
   record->field_id = is_static ? NULL : field->id;
   if (!is_static && !check_receiver(resolution))
-    return false;
+    return is_denied(resolution);
   if (!is_put || refuse_final(resolution, field))
     return true;
-  return resolution_plan_put(resolution, &field->type);
+  return resolution_plan_put(resolution, &field->type) || is_denied(resolution);
 }

@@ -86,9 +86,10 @@ struct jvm_guard {
    * the object's class. */
   enum jp_status (*check_filling)(void *context, const struct jvm_target *target, struct arena *arena,
                                   struct outcome *denied);
-  /* Asked about each of several overloads: one that is not allowed is no candidate. The target has no record,
-   * no runtime class, no holders and no verdicts. */
-  bool (*allows)(void *context, const struct jvm_target *overload);
+  /* Asked about each of several overloads: one that is not allowed is no candidate. And about a member before
+   * the caller is told what else is wrong with its use. The target has no record, no runtime class, no
+   * holders and no verdicts. */
+  bool (*allows)(void *context, enum op_kind operation, const struct jvm_target *member);
 };
 
 /* What both steps of one operation are given; everything is borrowed. */

@@ -88,7 +88,7 @@ static bool is_allowed(const struct reader *reader, const struct catalog_tables 
       .runtime_class = TEXT_ABSENT,
       .member = reader->operation->member,
   };
-  return rpc_judge_allows(judge, &overload);
+  return rpc_judge_allows(judge, reader->operation->kind, &overload);
 }
 
 /* Those that the policy denies are no candidates, and no error shows them. */

@@ -344,14 +344,14 @@ static enum jp_status check_filling(void *context, const struct jvm_target *targ
                     denied);
 }
 
-bool rpc_judge_allows(const struct rpc_judge *judge, const struct jvm_target *overload)
+bool rpc_judge_allows(const struct rpc_judge *judge, enum op_kind operation, const struct jvm_target *member)
 {
-  return evaluate(judge, OP_CALL, overload, false).allow;
+  return evaluate(judge, operation, member, false).allow;
 }
 
-static bool allows(void *context, const struct jvm_target *overload)
+static bool allows(void *context, enum op_kind operation, const struct jvm_target *member)
 {
-  return rpc_judge_allows(context, overload);
+  return rpc_judge_allows(context, operation, member);
 }
 
 bool rpc_judge_knows_overloads(const struct rpc_judge *judge, struct text class_name, struct text member)

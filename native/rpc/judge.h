@@ -55,10 +55,10 @@ enum jp_status rpc_judge_target(const struct rpc_judge *judge, const struct oper
                                 struct outcome *outcome) JP_MUST_CHECK;
 
 /*
- * A method or constructor as one of several that have the name: is it a candidate? By its named and declaring
- * class; asks for no line in the log. target is as jvm_guard's `allows` has it.
+ * What jvm_guard's `allows` asks, about such a target: by the member's named and declaring class, with no
+ * line for the log.
  */
-bool rpc_judge_allows(const struct rpc_judge *judge, const struct jvm_target *overload);
+bool rpc_judge_allows(const struct rpc_judge *judge, enum op_kind operation, const struct jvm_target *member);
 
 /* Remembers for a while that the policy has nothing against any overload of the name. */
 bool rpc_judge_knows_overloads(const struct rpc_judge *judge, struct text class_name, struct text member);

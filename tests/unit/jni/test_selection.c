@@ -158,11 +158,12 @@ static void what_runs_is_told(void **state)
 static unsigned asked;
 
 /* Allows public members alone where it is told to. */
-static bool allows(void *context, const struct jvm_target *overload)
+static bool allows(void *context, enum op_kind operation, const struct jvm_target *member)
 {
   const bool *public_alone = context;
+  (void)operation;
   asked++;
-  return !*public_alone || (overload->modifiers & JVM_ACC_PUBLIC) != 0;
+  return !*public_alone || (member->modifiers & JVM_ACC_PUBLIC) != 0;
 }
 
 #define PICK(args, wanted)                                                                                   \
