@@ -3,7 +3,9 @@
  * method of the fixtures gives the name of the class that it is written in.
  */
 #include "base/buffer.h"
+#include "jni/internal/object_table.h"
 #include "jni/internal/records.h"
+#include "jni/internal/selection.h"
 #include "tests/unit/jni/members_cases.h"
 #include "tests/unit/jni/with_jvm.h"
 
@@ -153,6 +155,89 @@ static void what_runs_is_told(void **state)
   }
 }
 
+/* ---- against the JVM's own look-up ---- */
+
+static size_t compared;
+
+/* Of public methods the JVM's look-up by name and descriptor in the object's class finds what is run. */
+static void compare_method(struct conversion *conversion, struct java_method *method,
+                           struct jvm_class *runtime)
+{
+  JNIEnv *env = conversion->thread->env;
+  jvmtiEnv *jvmti = conversion->thread->jvmti;
+  struct jvm_holder *holders;
+  size_t count;
+  jclass owner = NULL;
+  jmethodID id = (*env)->GetMethodID(env, runtime->ref, method->raw_name, method->raw_descriptor);
+  assert_non_null(id);
+  assert_int_equal((*jvmti)->GetMethodDeclaringClass(jvmti, id, &owner), JVMTI_ERROR_NONE);
+  struct jvm_class *found = jvm_class_of(conversion->thread, owner);
+  (*env)->DeleteLocalRef(env, owner);
+  assert_true(selection_find(conversion, method, runtime, &holders, &count));
+  bool told = found == method->owner;
+  for (size_t i = 0; !told && i < count; i++)
+    told = text_equal(holders[i].class_name, found->name);
+  if (!told)
+    fail_msg("%.*s.%.*s on %.*s: %.*s runs it", TEXT_ARGS(method->owner->name), TEXT_ARGS(method->name),
+             TEXT_ARGS(runtime->name), TEXT_ARGS(found->name));
+  compared++;
+}
+
+static void compare_members(struct conversion *conversion, struct jvm_class *class, struct jvm_class *runtime)
+{
+  enum { ASKED = JVM_ACC_PUBLIC | JVM_ACC_STATIC };
+  const struct member_table *members = member_table_of(conversion->thread, class);
+  assert_non_null(members);
+  for (size_t i = 0; i < members->method_count; i++)
+    if ((members->methods[i].modifiers & ASKED) == JVM_ACC_PUBLIC && members->methods[i].name.data[0] != '<')
+      compare_method(conversion, &members->methods[i], runtime);
+  if (members->super != NULL)
+    compare_members(conversion, members->super, runtime);
+  for (size_t i = 0; i < members->interface_count; i++)
+    compare_members(conversion, members->interfaces[i], runtime);
+}
+
+static void what_the_jvm_finds_is_told(void **state)
+{
+  (void)state;
+  static const char *const objects[] = {
+      "java.util.ArrayList",
+      "java.util.LinkedList",
+      "java.util.LinkedHashMap",
+      "java.util.TreeMap",
+      "java.lang.StringBuilder",
+      "java.util.concurrent.ConcurrentHashMap",
+      "java.util.concurrent.ConcurrentSkipListSet",
+      "java.util.Properties",
+      DISPATCH "Tray",
+      DISPATCH "Speaker",
+      DISPATCH "Generic",
+      DISPATCH "Covariant",
+      DISPATCH "Ordered",
+      DISPATCH "Low",
+  };
+  struct outcome outcome = {0};
+  const struct jvm_request request = {.thread = session.thread,
+                                      .objects = session.objects,
+                                      .arena = &session.arena,
+                                      .limits = &session.limits};
+  struct conversion conversion = {.thread = session.thread, .request = &request, .outcome = &outcome};
+  for (size_t i = 0; i < COUNT_OF(objects); i++) {
+    char params[256];
+    uint32_t ref = 0;
+    snprintf(params, sizeof params, "{'type':'%s'}", objects[i]);
+    (void)members_run(&session, "new", params, &ref);
+    assert_int_not_equal(ref, 0);
+    assert_int_equal(jvm_request_begin(session.thread), JP_OK);
+    jobject object = jvm_objects_get(session.thread, session.objects, ref, NULL);
+    struct jvm_class *runtime = jvm_class_of_object(session.thread, object);
+    compare_members(&conversion, runtime, runtime);
+    jvm_request_end(session.thread);
+    arena_reset(&session.arena);
+  }
+  assert_true(compared > 1000);
+}
+
 /* ---- overloads that the guard denies ---- */
 
 static unsigned asked;
@@ -244,6 +329,7 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
   members_session_init(&session, thread);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_runs_is_told),
+      cmocka_unit_test(what_the_jvm_finds_is_told),
       cmocka_unit_test(denied_overloads_are_no_candidates),
       cmocka_unit_test(public_overloads_go_first),
   };
