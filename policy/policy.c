@@ -1,5 +1,6 @@
 #include "policy/policy.h"
 
+#include "policy/allow.h"
 #include "policy/presets.h"
 #include "policy/state.h"
 #include "policy/tree.h"
@@ -9,8 +10,9 @@
 
 /* How a user opens a policy that allows nothing; the end of a line that says so. */
 #define HOW_TO_ALLOW                                                                                         \
-  "allow classes with rules in a file (--rpc-policy), or everything that a preset does not deny with "       \
-  "--rpc-default-action ALLOW"
+  "allow classes with --rpc-allow 'com.example.**', with rules in a file (--rpc-policy), or everything "     \
+  "that "                                                                                                    \
+  "a preset does not deny with --rpc-default-action ALLOW"
 
 static atomic_uint_fast64_t last_generation;
 
@@ -108,17 +110,38 @@ static enum jp_status add_presets(struct policy *policy, uint32_t presets, struc
   return status;
 }
 
-static bool presets_alone(const struct policy_config *config)
+static enum jp_status add_allowed(struct policy *policy, const char *patterns, struct jp_error *error)
 {
-  return config->file == NULL && config->presets != NULL;
+  if (patterns == NULL)
+    return JP_OK;
+  struct policy_document document;
+  enum jp_status status = policy_allow_compile(text_of(patterns), &policy->arena, &document, error);
+  return status == JP_OK ? add_rules(policy, &document, error) : status;
 }
 
-/* Who says something decides; a file that says nothing means DENY; presets alone only take away. */
+static bool presets_alone(const struct policy_config *config)
+{
+  return config->file == NULL && config->allow == NULL && config->presets != NULL;
+}
+
+static bool nothing_given(const struct policy_config *config)
+{
+  return config->file == NULL && config->presets == NULL && config->allow == NULL &&
+         config->default_action == POLICY_UNSET;
+}
+
+/* Who says something decides; a file that says nothing means DENY; presets alone only take away. What
+ * --rpc-allow does not name is denied, whatever a file says; the file still decides whether that is logged.
+ */
 static enum policy_action choose_default(const struct policy_config *config,
                                          const struct policy_document *file)
 {
   if (config->default_action != POLICY_UNSET)
     return config->default_action;
+  if (config->allow != NULL)
+    return file->default_action == POLICY_LOG_AND_ALLOW || file->default_action == POLICY_LOG_AND_DENY
+               ? POLICY_LOG_AND_DENY
+               : POLICY_DENY;
   if (file->default_action != POLICY_UNSET)
     return file->default_action;
   return presets_alone(config) ? POLICY_ALLOW : POLICY_DENY;
@@ -137,9 +160,11 @@ static const char *choose_notice(const struct policy *policy, const struct polic
   if (config->default_action == POLICY_UNSET && presets_alone(config))
     return "RPC policy: presets only deny; what the given ones leave is allowed "
            "(--rpc-default-action DENY denies it)";
+  if (config->allow != NULL && policy->default_verdict.allow)
+    return "RPC policy: --rpc-default-action ALLOW allows more than what --rpc-allow names";
   if (policy->default_verdict.allow || has_allowing_rule(policy))
     return NULL;
-  if (config->file == NULL && config->presets == NULL && config->default_action == POLICY_UNSET)
+  if (nothing_given(config))
     return "RPC policy: none is given, so every operation is denied; " HOW_TO_ALLOW;
   return "RPC policy: no rule allows anything and the default action is to deny, so every operation is "
          "denied; " HOW_TO_ALLOW;
@@ -200,6 +225,8 @@ static enum jp_status build(struct policy *policy, const struct policy_config *c
   if (status == JP_OK)
     status = add_presets(policy, presets, error);
   if (status == JP_OK)
+    status = add_allowed(policy, config->allow, error);
+  if (status == JP_OK)
     status = add_idempotent(policy, &file, config->idempotent, error);
   if (status != JP_OK)
     return status;
@@ -209,6 +236,7 @@ static enum jp_status build(struct policy *policy, const struct policy_config *c
   policy->default_verdict.log = action == POLICY_LOG_AND_ALLOW || action == POLICY_LOG_AND_DENY;
   policy->default_verdict.reason = POLICY_REASON_DEFAULT;
   policy->notice = choose_notice(policy, config);
+  policy->absent = nothing_given(config);
   policy->generation = atomic_fetch_add(&last_generation, 1) + 1;
   return JP_OK;
 }
@@ -245,6 +273,11 @@ uint64_t policy_generation(const struct policy *policy)
 const char *policy_notice(const struct policy *policy)
 {
   return policy->notice;
+}
+
+bool policy_lacks_rules_for(const struct policy *policy, struct text class_name)
+{
+  return policy->absent && !policy_pattern_matches(&policy->internals, class_name);
 }
 
 const char *policy_reason(const struct policy *policy, uint32_t reason)

@@ -43,11 +43,12 @@ struct policy_verdict {
 
 struct policy;
 
-/* The default action is default_action; else the file's (DENY where it has none); else ALLOW where there are
- * only presets; else DENY. */
+/* The default action is default_action; else a denial where there is `allow`; else the file's (DENY where it
+ * has none); else ALLOW where there are only presets; else DENY. */
 struct policy_config {
-  const char *file;                  /* path of the YAML file; NULL: none */
-  const char *presets;               /* "deny-unsafe,deny-nonpublic" from the command line; NULL: none */
+  const char *file;    /* path of the YAML file; NULL: none */
+  const char *presets; /* "deny-unsafe,deny-nonpublic" from the command line; NULL: none */
+  const char *allow; /* "com.example.**,java.util.*": classes whose public members are allowed; NULL: none */
   enum policy_action default_action; /* from the command line; POLICY_UNSET: not given */
   const char *idempotent; /* "com.example.Calculator.add,..." beside the file's list; borrowed as long as the
                              policy; NULL: none */
@@ -62,11 +63,15 @@ uint64_t policy_generation(const struct policy *policy);
 /* One line for the log at start: what the default is and why, how to allow something; NULL: nothing to say.
  */
 const char *policy_notice(const struct policy *policy);
+/* True where the class is denied because nobody gave the peer any policy, so that the operator of the peer
+ * can allow it; the peer's own classes nobody can allow. */
+bool policy_lacks_rules_for(const struct policy *policy, struct text class_name);
 
 /*
  * The whole evaluation for the class that the caller named: the peer's own classes (package jpeer.peer) are
  * denied; the channels POLICY_CLI and POLICY_REPLAY are exempt; a primitive keyword as class_name (the
- * element class of an int[]) is allowed; then the file's rules in order, the presets, the default action.
+ * element class of an int[]) is allowed; then the file's rules in order, the presets, what --rpc-allow
+ * names, the default action.
  */
 struct policy_verdict policy_check(const struct policy *policy, const struct policy_query *query);
 /*
@@ -106,7 +111,8 @@ bool policy_shows_class(const struct policy *policy, enum policy_channel channel
 /* Is the member in the file's `idempotent` list? Whether it may be called at all is another question. */
 bool policy_is_idempotent(const struct policy *policy, struct text class_name, struct text member_name);
 
-/* "rule 3 (policy.yaml:12)", "preset deny-unsafe", "default action": borrowed, as long as the policy. */
+/* "rule 3 (policy.yaml:12)", "preset deny-unsafe", "--rpc-allow 'com.example.**'", "default action":
+ * borrowed, as long as the policy. */
 const char *policy_reason(const struct policy *policy, uint32_t reason);
 const char *policy_channel_name(enum policy_channel channel); /* "WEBSOCKET_RPC" */
 

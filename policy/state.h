@@ -18,12 +18,13 @@ struct policy {
   struct arena arena; /* holds all that the rest points to */
   uint64_t generation;
   struct policy_pattern internals;
-  struct policy_rule *rules; /* the file's, then those of the presets */
+  struct policy_rule *rules; /* the file's, then those of the presets and of --rpc-allow */
   size_t rule_count;
   struct policy_verdict default_verdict;
   const struct policy_member_pattern *idempotent;
   size_t idempotent_count;
   const char *notice;
+  bool absent; /* nothing was given that a policy is made of */
 };
 
 #endif

@@ -48,6 +48,7 @@ static enum jp_status load_policy(struct run *run, struct jp_error *error)
 {
   struct policy_config config = {.file = run->options.policy_file,
                                  .presets = run->options.policy_presets,
+                                 .allow = run->options.allow,
                                  .idempotent = run->options.idempotent,
                                  .default_action = (enum policy_action)run->options.default_action};
   return policy_create(&config, &run->policy, error);

@@ -41,6 +41,7 @@ struct run_options {
   /* policy */
   const char *policy_file;
   const char *policy_presets;
+  const char *allow;      /* patterns of classes, between commas */
   const char *idempotent; /* patterns of members, between commas */
 
   /* limits */

@@ -77,8 +77,17 @@ static void log_verdict(const struct rpc_judge *judge, const char *operation, st
 enum jp_status rpc_judge_deny(const struct rpc_judge *judge, struct text class_name, struct text member,
                               struct arena *arena, struct outcome *outcome)
 {
-  outcome_fail(outcome, arena, FAILURE_DENIED, NULL, "RPC access denied: %.*s.%.*s via %s",
-               TEXT_ARGS(class_name), TEXT_ARGS(member), policy_channel_name(channels[judge->channel]));
+  static const char denial[] = "RPC access denied: %.*s.%.*s via %s";
+  static const char denial_for_lack[] =
+      "RPC access denied: %.*s.%.*s via %s: this peer was started without a policy, so it denies everything; "
+      "its operator allows the public members of classes with --rpc-allow, such as --rpc-allow '%.*s'";
+  const char *channel = policy_channel_name(channels[judge->channel]);
+  if (policy_lacks_rules_for(judge->policy, class_name))
+    outcome_fail(outcome, arena, FAILURE_DENIED, NULL, denial_for_lack, TEXT_ARGS(class_name),
+                 TEXT_ARGS(member), channel, TEXT_ARGS(class_name));
+  else
+    outcome_fail(outcome, arena, FAILURE_DENIED, NULL, denial, TEXT_ARGS(class_name), TEXT_ARGS(member),
+                 channel);
   return JP_DENIED;
 }
 

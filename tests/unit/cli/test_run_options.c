@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-enum { MAX_WORDS = 16 };
+enum { MAX_WORDS = 24 };
 
 static const char *const *variables; /* name, value, name, value, ..., NULL */
 
@@ -98,6 +98,8 @@ static const struct {
      "--message-max takes BYTES, from 256 to 1073741824, not \"9223372036854775807G\""},
     {"--message-max 1T Main", "--message-max takes BYTES, from 256 to 1073741824, not \"1T\""},
     {"--depth-max -4 Main", "--depth-max takes N, from 4 to 10000, not \"-4\""},
+    {"--rpc-allow", "--rpc-allow takes A,B,..., and nothing follows it"},
+    {"--rpc-allow a.** --rpc-allow b.** Main", "--rpc-allow is given twice"},
     {"--rpc-default-action allow Main", "--rpc-default-action takes ALLOW|DENY, not \"allow\""},
     {"--rpc-default-action LOG_AND_ALLOW Main",
      "--rpc-default-action takes ALLOW|DENY, not \"LOG_AND_ALLOW\""},
@@ -146,6 +148,7 @@ static void test_defaults(void **state)
   assert_int_equal(options->arg_count, 0);
   assert_false(options->json.enabled || options->zmq.enabled || options->as_service || options->has_uuid);
   assert_int_equal(options->default_action, POLICY_UNSET);
+  assert_null(options->allow);
   assert_int_equal(options->grace_ms, 5000);
   assert_int_equal(options->session_ttl_ms, 600000);
   assert_int_equal(options->message_max, 16 << 20);
@@ -189,7 +192,7 @@ static void test_values(void **state)
   struct command command;
   read_good(&command,
             "--json-rpc auto --zmq-rpc=localhost:4712 --grace 2s --message-max 64K -J -Xmx1g -J-ea "
-            "--compat pal --rpc-default-action ALLOW --log-level=debug --as-service",
+            "--compat pal --rpc-default-action ALLOW --rpc-allow a.**,b.C --log-level=debug --as-service",
             NULL);
   const struct run_options *options = &command.options;
   assert_true(options->json.enabled && options->zmq.enabled && options->as_service && options->compat_pal);
@@ -203,6 +206,7 @@ static void test_values(void **state)
   assert_string_equal(options->jvm_options.items[0], "-Xmx1g");
   assert_string_equal(options->jvm_options.items[1], "-ea");
   assert_int_equal(options->default_action, POLICY_ALLOW);
+  assert_string_equal(options->allow, "a.**,b.C");
   assert_int_equal(options->log_level, LOG_LEVEL_DEBUG);
   assert_string_equal(options->name, "jpeer");
   run_options_fini(&command.options);
@@ -229,12 +233,15 @@ static void test_environment(void **state)
                                             "",
                                             "JPEER_AS_SERVICE",
                                             "yes",
+                                            "JPEER_RPC_ALLOW",
+                                            "com.example.**",
                                             NULL};
   struct command command;
   read_good(&command, "--name from-line", environment);
   const struct run_options *options = &command.options;
   assert_true(options->json.enabled && options->compat_pal && options->as_service);
   assert_string_equal(options->name, "from-line");
+  assert_string_equal(options->allow, "com.example.**");
   assert_int_equal(options->grace_ms, 5000);
   assert_int_equal(options->jvm_options.count, 2);
   assert_string_equal(options->jvm_options.items[1], "-ea");

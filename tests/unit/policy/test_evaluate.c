@@ -3,6 +3,7 @@
  * line:
  *
  *   presets NAMES        --rpc-policy-preset
+ *   allow PATTERNS       --rpc-allow
  *   default ACTION       --rpc-default-action
  *   ---
  *   (the policy file; nothing here means that there is none)
@@ -241,8 +242,8 @@ static void check_consistency(const struct case_file *file)
 }
 
 /* What stands before the questions, as a policy. */
-static void open_policy(struct case_file *file, const char *presets, enum policy_action action,
-                        const char *yaml)
+static void open_policy(struct case_file *file, const char *presets, const char *allow,
+                        enum policy_action action, const char *yaml)
 {
   char folder[] = "/tmp/jpeer-policy-XXXXXX";
   char path[sizeof folder + sizeof "/policy.yaml"];
@@ -252,8 +253,10 @@ static void open_policy(struct case_file *file, const char *presets, enum policy
   assert_non_null(out);
   fputs(yaml, out);
   assert_int_equal(fclose(out), 0);
-  struct policy_config config = {
-      .file = *yaml == '\0' ? NULL : path, .presets = presets, .default_action = action};
+  struct policy_config config = {.file = *yaml == '\0' ? NULL : path,
+                                 .presets = *presets == '\0' ? NULL : presets,
+                                 .allow = *allow == '\0' ? NULL : allow,
+                                 .default_action = action};
   struct jp_error error = {0};
   enum jp_status status = policy_create(&config, &file->policy, &error);
   unlink(path);
@@ -274,6 +277,7 @@ static void run_case(const char *path, const char *name)
   struct case_file file = {.name = name};
   char line[512];
   char presets[256] = "";
+  char allow[256] = "";
   char yaml[8192] = "";
   enum policy_action action = POLICY_UNSET;
   int fences = 0;
@@ -281,7 +285,7 @@ static void run_case(const char *path, const char *name)
     file.line++;
     if (is_fence(line)) {
       if (++fences == 2)
-        open_policy(&file, *presets == '\0' ? NULL : presets, action, yaml);
+        open_policy(&file, presets, allow, action, yaml);
     } else if (fences == 1) {
       size_t used = strlen(yaml);
       assert_true(used + strlen(line) < sizeof yaml);
@@ -292,7 +296,8 @@ static void run_case(const char *path, const char *name)
         run_question(&file, line);
       else if (strncmp(line, "default ", 8) == 0)
         action = word(&file, &policy_action_words, line + 8);
-      else if (sscanf(line, "presets %255s", presets) != 1 && *line != '#')
+      else if (sscanf(line, "presets %255s", presets) != 1 && sscanf(line, "allow %255s", allow) != 1 &&
+               *line != '#')
         stop(&file, "no such setting:", line);
     }
   }

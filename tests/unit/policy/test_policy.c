@@ -9,10 +9,9 @@
 #include <cmocka.h>
 
 /* Writes a policy file and builds a policy from it; yaml NULL: no file. */
-static enum jp_status create(const char *yaml, const char *presets, enum policy_action action,
-                             struct policy **policy, struct jp_error *error)
+static enum jp_status create_from(const char *yaml, struct policy_config config, struct policy **policy,
+                                  struct jp_error *error)
 {
-  struct policy_config config = {.presets = presets, .default_action = action};
   char path[] = "/tmp/jpeer-policy-XXXXXX";
   if (yaml != NULL) {
     int fd = mkstemp(path);
@@ -25,6 +24,13 @@ static enum jp_status create(const char *yaml, const char *presets, enum policy_
   if (yaml != NULL)
     unlink(path);
   return status;
+}
+
+static enum jp_status create(const char *yaml, const char *presets, enum policy_action action,
+                             struct policy **policy, struct jp_error *error)
+{
+  struct policy_config config = {.presets = presets, .default_action = action};
+  return create_from(yaml, config, policy, error);
 }
 
 static const char *const nothing_given = "RPC policy: none is given, so every operation is denied; ";
@@ -73,6 +79,119 @@ static void test_default_action(void **state)
     if ((notice == NULL) != (cases[i].notice == NULL) ||
         (notice != NULL && strncmp(notice, cases[i].notice, strlen(cases[i].notice)) != 0))
       fail_msg("case %zu: notice '%s'", i, notice);
+    policy_destroy(policy);
+  }
+}
+
+/* What --rpc-allow does not name is denied, unless the command line says otherwise. */
+static void test_default_action_beside_allow(void **state)
+{
+  (void)state;
+  static const char more[] = "RPC policy: --rpc-default-action ALLOW allows more than what --rpc-allow names";
+  const struct {
+    const char *yaml;
+    const char *presets;
+    enum policy_action action;
+    bool allow;
+    bool log;
+    const char *notice;
+  } cases[] = {
+      {NULL, NULL, POLICY_UNSET, false, false, NULL},
+      {NULL, "deny-unsafe", POLICY_UNSET, false, false, NULL},
+      {NULL, NULL, POLICY_ALLOW, true, false, more},
+      {NULL, NULL, POLICY_DENY, false, false, NULL},
+      {"version: 1\n", NULL, POLICY_UNSET, false, false, NULL},
+      {"defaultAction: ALLOW\n", NULL, POLICY_UNSET, false, false, NULL},
+      {"defaultAction: LOG_AND_ALLOW\n", NULL, POLICY_UNSET, false, true, NULL},
+      {"defaultAction: LOG_AND_DENY\n", "deny-unsafe", POLICY_UNSET, false, true, NULL},
+      {"defaultAction: DENY\n", NULL, POLICY_ALLOW, true, false, more},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct policy *policy;
+    struct policy_config config = {
+        .presets = cases[i].presets, .allow = "com.example.**", .default_action = cases[i].action};
+    assert_int_equal(create_from(cases[i].yaml, config, &policy, NULL), JP_OK);
+    struct policy_query query = {.class_name = TEXT("org.example.A"), .member_name = TEXT("run")};
+    struct policy_verdict verdict = policy_check(policy, &query);
+    const char *notice = policy_notice(policy);
+    if (verdict.allow != cases[i].allow || verdict.log != cases[i].log)
+      fail_msg("case %zu: allow %d, log %d", i, verdict.allow, verdict.log);
+    if ((notice == NULL) != (cases[i].notice == NULL) ||
+        (notice != NULL && strcmp(notice, cases[i].notice) != 0))
+      fail_msg("case %zu: notice '%s'", i, notice);
+    query.class_name = TEXT("com.example.A");
+    assert_true(policy_check(policy, &query).allow);
+    assert_false(policy_lacks_rules_for(policy, query.class_name));
+    policy_destroy(policy);
+  }
+}
+
+static void test_bad_patterns_to_allow(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *allow;
+    const char *message;
+  } cases[] = {
+      {"", "--rpc-allow: pattern '': is empty"},
+      {"com.example.**,", "--rpc-allow: pattern '': is empty"},
+      {"a,,b", "--rpc-allow: pattern '': is empty"},
+      {"com.example.**, java.util.*",
+       "--rpc-allow: pattern ' java.util.*': has a blank: only commas stand between patterns"},
+      {"com..example", "--rpc-allow: pattern 'com..example': has an empty segment"},
+      {"com.example.A,com/example/B",
+       "--rpc-allow: pattern 'com/example/B': has a '/': names are written with '.'"},
+      {"int[]", "--rpc-allow: pattern 'int[]': names an array: it is judged by its element class, name that"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct policy *policy;
+    struct jp_error error;
+    struct policy_config config = {.allow = cases[i].allow};
+    assert_int_equal(policy_create(&config, &policy, &error), JP_INVALID);
+    assert_null(policy);
+    assert_string_equal(error.text, cases[i].message);
+  }
+}
+
+static void test_too_many_patterns_to_allow(void **state)
+{
+  (void)state;
+  enum { MOST = 10000 };
+  static char patterns[2 * MOST + 2];
+  for (size_t i = 0; i < MOST; i++)
+    memcpy(patterns + 2 * i, "a,", 2);
+  struct policy *policy;
+  struct jp_error error;
+  struct policy_config config = {.allow = patterns};
+  strcpy(patterns + 2 * MOST, "a");
+  assert_int_equal(policy_create(&config, &policy, &error), JP_LIMIT);
+  assert_string_equal(error.text, "--rpc-allow: more than 10000 patterns");
+  patterns[2 * MOST - 1] = '\0';
+  assert_int_equal(policy_create(&config, &policy, &error), JP_OK);
+  policy_destroy(policy);
+}
+
+/* Only where nothing at all was given: whoever chose a default has chosen. */
+static void test_lack_of_rules(void **state)
+{
+  (void)state;
+  const struct {
+    const char *yaml;
+    struct policy_config config;
+    bool lacks;
+  } cases[] = {
+      {NULL, {0}, true},
+      {NULL, {.idempotent = "a.b"}, true},
+      {NULL, {.presets = "deny-unsafe"}, false},
+      {NULL, {.allow = "com.example.**"}, false},
+      {NULL, {.default_action = POLICY_DENY}, false},
+      {"version: 1\n", {0}, false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct policy *policy;
+    assert_int_equal(create_from(cases[i].yaml, cases[i].config, &policy, NULL), JP_OK);
+    assert_int_equal(policy_lacks_rules_for(policy, TEXT("com.example.A")), cases[i].lacks);
+    assert_false(policy_lacks_rules_for(policy, TEXT("jpeer.peer.PeerThread")));
     policy_destroy(policy);
   }
 }
@@ -146,9 +265,11 @@ static void test_empty_member_set(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_default_action),     cmocka_unit_test(test_errors),
-      cmocka_unit_test(test_generations_differ), cmocka_unit_test(test_channel_names),
-      cmocka_unit_test(test_empty_member_set),
+      cmocka_unit_test(test_default_action),        cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_generations_differ),    cmocka_unit_test(test_channel_names),
+      cmocka_unit_test(test_empty_member_set),      cmocka_unit_test(test_default_action_beside_allow),
+      cmocka_unit_test(test_bad_patterns_to_allow), cmocka_unit_test(test_too_many_patterns_to_allow),
+      cmocka_unit_test(test_lack_of_rules),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
