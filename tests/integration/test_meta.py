@@ -1,30 +1,14 @@
 """fetch_classes_info through the binary: from class files, with no class loaded, filtered by the policy."""
 
-import base64
-import gzip
-import json
 import tempfile
 import unittest
 import zipfile
 from pathlib import Path
 
-from support.clients import HttpClient, WebSocketClient, ZmqClient
+from support.clients import HttpClient, WebSocketClient, ZmqClient, fetch
 from support.peer import FIXTURES, Peer
 
 PACKAGES_OF_THE_JDK = ("java.lang.String", "java.util.ArrayList", "javax.sql.DataSource", "org.w3c.dom.Node")
-
-
-def fetch(client, *include, compress=True, **switches):
-    args = [{"name": "compress_encode", "type": "boolean", "value": compress}]
-    if include:
-        args.append({"name": "include_classes", "type": "java.lang.String[]", "value": list(include)})
-    for name, value in switches.items():
-        kind = "boolean" if isinstance(value, bool) else "java.lang.String[]"
-        args.append({"name": name, "type": kind, "value": value})
-    result = client.value("meta", {"method": "fetch_classes_info", "args": args})
-    assert result["status"] == "OK" and result["type"] == "java.lang.String", result.keys()
-    body = result["value"]
-    return json.loads(gzip.decompress(base64.b64decode(body)) if compress else body)
 
 
 def by_name(described, kind, name):

@@ -143,7 +143,7 @@ class Ready(unittest.TestCase):
 
     def test_the_policy_says_how_to_allow_something(self):
         with Peer(allow=False) as peer:
-            self.assertIn("--rpc-policy", peer.stderr())
+            self.assertIn("--rpc-allow 'com.example.**'", peer.stderr())
 
 
 class Application(unittest.TestCase):

@@ -1,6 +1,8 @@
 """Clients of a peer, one a transport, all with the same face: text in, text out."""
 
 import asyncio
+import base64
+import gzip
 import http.client
 import itertools
 import json
@@ -106,6 +108,20 @@ def ref(number):
 
 def typed(type_name, value):
     return {"type": type_name, "value": value}
+
+
+def fetch(client, *include, compress=True, **switches):
+    """What fetch_classes_info tells, as parsed JSON."""
+    args = [{"name": "compress_encode", "type": "boolean", "value": compress}]
+    if include:
+        args.append({"name": "include_classes", "type": "java.lang.String[]", "value": list(include)})
+    for name, value in switches.items():
+        kind = "boolean" if isinstance(value, bool) else "java.lang.String[]"
+        args.append({"name": name, "type": kind, "value": value})
+    result = client.value("meta", {"method": "fetch_classes_info", "args": args})
+    assert result["status"] == "OK" and result["type"] == "java.lang.String", result.keys()
+    body = result["value"]
+    return json.loads(gzip.decompress(base64.b64decode(body)) if compress else body)
 
 
 class WebSocketClient(Client):

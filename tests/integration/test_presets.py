@@ -1,0 +1,247 @@
+"""The presets through the binary, on each JDK: what ran in spite of all seven is denied."""
+
+import base64
+import subprocess
+import unittest
+from pathlib import Path
+
+from support import jdks
+from support.clients import RpcError, WebSocketClient, ref, typed
+from support.peer import Peer
+
+PRESETS = ("deny-unsafe", "deny-jdk-internals", "deny-classloading", "deny-reflection", "deny-serialization",
+           "deny-scripting", "deny-nonpublic")
+# Objects of the JDK are often of internal classes, and a preset must not lean on that.
+WITHOUT_INTERNALS = tuple(preset for preset in PRESETS if preset != "deny-jdk-internals")
+LOUD = "fixtures.LoudInitializer"  # prints when a class loader has let it be initialised
+
+
+def text(value):
+    return typed("String", value)
+
+
+def objects(*values):
+    return typed("Object[]", list(values))
+
+
+class Attacks:
+    """One method an attack; each ends with the step that ran once, or with what came of it."""
+
+    def __init__(self, client, child, folder):
+        self.client, self.call, self.new = client, client.call, client.new
+        self.child, self.marker = child, Path(folder) / "marker"
+
+    def stream(self, content):
+        encoded = base64.b64encode(content.encode()).decode()
+        return ref(self.new("java.io.ByteArrayInputStream",
+                            {"type": "byte[]", "value": encoded, "encoding": "base64"}))
+
+    def source(self, content):
+        return ref(self.new("javax.xml.transform.stream.StreamSource",
+                            ref(self.new("java.io.StringReader", text(content)))))
+
+    def beans_server(self):
+        return self.call("java.lang.management.ManagementFactory", "getPlatformMBeanServer")
+
+    # -- what calls by name for others
+
+    def expression(self):
+        runtime = self.call("java.lang.Runtime", "getRuntime")
+        command = objects(text(f"touch {self.marker}"))
+        expression = self.new("java.beans.Expression", ref(runtime), text("exec"), command)
+        self.call("java.beans.Expression", "getValue", on=expression)
+
+    def lazy_value(self):
+        lazy = "javax.swing.UIDefaults$ProxyLazyValue"
+        value = self.new(lazy, text("java.lang.System"), text("exit"), objects(typed("int", 3)))
+        self.call(lazy, "createValue", None, on=value)
+
+    def synth_look(self):
+        look = "javax.swing.plaf.synth.SynthLookAndFeel"
+        content = ('<synth><object class="java.lang.System" method="setProperty"><string>synth</string>'
+                   "<string>1</string></object></synth>")
+        self.call(look, "load", self.stream(content), typed("Class", "java.lang.String"), on=self.new(look))
+
+    def bean_operation(self):
+        name = self.new("javax.management.ObjectName", text("java.lang:type=Memory"))
+        self.call("javax.management.MBeanServer", "invoke", ref(name), text("gc"), None, None, on=self.beans_server())
+
+    def bean_by_constructor(self):
+        self.call("javax.management.MBeanServer", "instantiate", text("java.lang.ProcessBuilder"),
+                  objects(typed("String[]", ["true"])), typed("String[]", ["[Ljava.lang.String;"]),
+                  on=self.beans_server())
+
+    def standard_bean(self):
+        bean = "javax.management.StandardMBean"
+        made = self.new(bean, ref(self.call("java.lang.ProcessHandle", "current")),
+                        typed("Class", "java.lang.ProcessHandle"))
+        self.call(bean, "invoke", text("pid"), objects(), typed("String[]", []), on=made)
+
+    def model_bean(self):
+        self.new("javax.management.modelmbean.RequiredModelMBean")
+
+    def remote_beans(self):
+        url = self.new("javax.management.remote.JMXServiceURL", text("service:jmx:rmi://127.0.0.1"))
+        self.call("javax.management.remote.JMXConnectorServerFactory", "newJMXConnectorServer", ref(url), None,
+                  ref(self.beans_server()))
+
+    def formatter(self):
+        formatter = self.new("javax.swing.text.DefaultFormatter")
+        self.call("javax.swing.text.DefaultFormatter", "setValueClass", typed("Class", "java.lang.ThreadGroup"),
+                  on=formatter)
+
+    # -- what loads the class that a text names
+
+    def flavor(self):
+        self.new("java.awt.datatransfer.DataFlavor", text(f"application/x-java-jvm-local-objectref; class={LOUD}"))
+
+    def flavor_of_a_native(self):
+        flavors = "java.awt.datatransfer.SystemFlavorMap"
+        self.call(flavors, "getFlavorsForNative",
+                  text(f"JAVA_DATAFLAVOR:application/x-java-serialized-object; class={LOUD}"),
+                  on=self.call(flavors, "getDefaultFlavorMap"))
+
+    def xpath_factory(self):
+        self.call("javax.xml.xpath.XPathFactory", "newInstance", text("http://java.sun.com/jaxp/xpath/dom"),
+                  text(LOUD), None)
+
+    def row_sets(self):
+        self.call("javax.sql.rowset.RowSetProvider", "newFactory", text(LOUD), None)
+
+    def xml_reader(self):
+        self.call("org.xml.sax.helpers.XMLReaderFactory", "createXMLReader", text(LOUD))
+
+    def remote_class(self):
+        self.call("java.rmi.server.RMIClassLoader", "loadClass", text(LOUD))
+
+    def user_interface(self):
+        defaults = self.new("javax.swing.UIDefaults")
+        self.call("java.util.Hashtable", "put", text("x"), text(LOUD), on=defaults)
+        self.call("javax.swing.UIDefaults", "getUIClass", text("x"), on=defaults)
+
+    def look_and_feel(self):
+        self.call("javax.swing.UIManager", "setLookAndFeel", text(LOUD))
+
+    def editor(self):
+        self.call("javax.swing.JEditorPane", "registerEditorKitForContentType", text("a/b"), text(LOUD))
+
+    def logging(self):
+        manager = self.call("java.util.logging.LogManager", "getLogManager")
+        self.call("java.util.logging.LogManager", "readConfiguration", self.stream(f"config={LOUD}\n"), on=manager)
+
+    def first_context(self):
+        table = self.new("java.util.Hashtable")
+        self.call("java.util.Hashtable", "put", text("java.naming.factory.initial"), text(LOUD), on=table)
+        self.new("javax.naming.InitialContext", ref(table))
+
+    def property(self):
+        self.call("java.lang.System", "setProperty", text("java.util.prefs.PreferencesFactory"), text(LOUD))
+
+    def compiler(self):
+        compiler = self.call("javax.tools.ToolProvider", "getSystemJavaCompiler")
+        self.call("javax.tools.Tool", "run", None, None, None, typed("String[]", ["-version"]), on=compiler)
+
+    def tool(self):
+        found = self.call("java.util.spi.ToolProvider", "findFirst", text("javac"))
+        self.call("java.util.Optional", "get", on=found)
+
+    # -- what reads serialised objects
+
+    def marshalled(self):
+        made = self.new("java.rmi.MarshalledObject", text("x"))
+        self.call("java.rmi.MarshalledObject", "get", on=made)
+
+    def registry(self):
+        self.call("java.rmi.registry.LocateRegistry", "createRegistry", typed("int", 0))
+
+    def naming(self):
+        self.call("javax.naming.InitialContext", "doLookup", text("rmi://127.0.0.1:9/x"))
+
+    def beans_of_bytes(self):
+        self.call("javax.management.MBeanServer", "deserialize", text("java.lang.Object"),
+                  typed("byte[]", [-84, -19, 0, 5]), on=self.beans_server())
+
+    # -- code as text, native code, and ends
+
+    def stylesheet(self):
+        content = ('<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform" '
+                   'xmlns:s="http://xml.apache.org/xalan/java/java.lang.System"><xsl:template match="/">'
+                   "<xsl:value-of select=\"s:exit(3)\"/></xsl:template></xsl:stylesheet>")
+        factory = self.call("javax.xml.transform.TransformerFactory", "newInstance")
+        self.call("javax.xml.transform.TransformerFactory", "newTransformer", self.source(content), on=factory)
+
+    def native_provider(self):
+        provider = self.call("java.security.Security", "getProvider", text("SunPKCS11"))
+        self.call("java.security.Provider", "configure", text("--name=x\nlibrary=/nowhere/x.so\n"), on=provider)
+
+    def cards(self):
+        self.call("javax.smartcardio.TerminalFactory", "getDefault")
+
+    def other_process(self):
+        found = self.call("java.lang.ProcessHandle", "of", typed("long", str(self.child.pid)))
+        handle = self.call("java.util.Optional", "get", on=found)
+        self.call("java.lang.ProcessHandle", "destroyForcibly", on=handle)
+
+    def thread(self):
+        self.call("java.lang.Thread", "interrupt", on=self.new("java.lang.Thread"))
+
+    def group(self):
+        self.call("java.lang.ThreadGroup", "interrupt", on=self.new("java.lang.ThreadGroup", text("g")))
+
+
+ATTACKS = [name for name, value in vars(Attacks).items()
+           if callable(value) and name not in ("__init__", "stream", "source", "beans_server")]
+
+
+class Presets(unittest.TestCase):
+    def attack(self, peer, name):
+        child = subprocess.Popen(["sleep", "600"])
+        try:
+            with WebSocketClient(peer) as client, self.assertRaises(RpcError) as raised:
+                attacks = Attacks(client, child, peer.folder.name)
+                getattr(attacks, name)()
+            self.assertEqual(raised.exception.code, -32001, raised.exception)
+            self.assertFalse(attacks.marker.exists())
+            self.assertIsNone(child.poll())
+        finally:
+            child.kill()
+            child.wait()
+
+    def test_each_attack_is_denied(self):
+        self.assertTrue(jdks.homes())
+        for home in jdks.homes():
+            for presets in (PRESETS, WITHOUT_INTERNALS):
+                with Peer("--jvm", home, "--rpc-policy-preset", ",".join(presets), allow=False) as peer:
+                    for name in ATTACKS:
+                        with self.subTest(home=home.name, presets=len(presets), attack=name):
+                            self.attack(peer, name)
+                    self.assertNotIn("LoudInitializer", peer.stdout())
+
+    def test_what_has_no_bounds_is_denied_where_there_is_any(self):
+        for home in jdks.homes():
+            with Peer("--jvm", home, "--rpc-policy-preset", "deny-unsafe", allow=False) as peer:
+                with WebSocketClient(peer) as client:
+                    try:
+                        segment = client.call("java.lang.foreign.MemorySegment", "ofAddress", typed("long", "4096"))
+                    except RpcError as error:
+                        self.assertEqual(error.throwable, "java.lang.ClassNotFoundException")
+                        continue
+                    with self.assertRaises(RpcError) as raised:
+                        client.call("java.lang.foreign.MemorySegment", "reinterpret", typed("long", "64"), on=segment)
+                    self.assertEqual(raised.exception.code, -32001)
+
+    def test_the_rest_is_allowed(self):
+        for home in jdks.homes():
+            with Peer("--jvm", home, "--rpc-policy-preset", ",".join(PRESETS), allow=False) as peer:
+                with WebSocketClient(peer) as client:
+                    self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")
+                    self.assertEqual(client.call("java.lang.Math", "max", 3, 5), "5")
+                    names = client.new("java.util.ArrayList")
+                    client.call("java.util.List", "add", text("a"), on=names)
+                    self.assertEqual(client.call("java.util.List", "get", 0, on=names), "a")
+                    runtime = client.call("java.lang.Runtime", "getRuntime")
+                    self.assertGreater(int(client.call("java.lang.Runtime", "totalMemory", on=runtime)), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
