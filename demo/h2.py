@@ -9,6 +9,7 @@ import base64
 import gzip
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -17,7 +18,6 @@ import time
 
 import websockets
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 SHOWN = 240  # characters of a message
 
 
@@ -146,9 +146,9 @@ async def run_client(address):
 
 def start_peer(binary, jar, ready_file):
     command = [binary, "run", "--json-rpc", "auto", "--as-service", "--name", "demo", "--ready-file", ready_file,
-               "--rpc-policy", os.path.join(HERE, "h2-policy.yaml"), "--rpc-policy-preset", "deny-unsafe", "-cp", jar]
+               "--rpc-allow", "java.sql.*", "-cp", jar]
     heading("Start the peer")
-    print("   $ " + " ".join(command))
+    print("   $ " + shlex.join(command))
     peer = subprocess.Popen(command)
     while not os.path.exists(ready_file):
         if peer.poll() is not None:
