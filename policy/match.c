@@ -334,6 +334,9 @@ enum jp_status policy_pattern_compile(struct text source, struct arena *arena, s
       .ascii = is_ascii(text_slice(lower, 0, prefix_len)),
       .every_name = matches_every_name(segments, count),
   };
+  pattern->has_tail = pattern->ascii && prefix_len >= sizeof pattern->tail;
+  if (pattern->has_tail)
+    memcpy(&pattern->tail, lower.data + prefix_len - sizeof pattern->tail, sizeof pattern->tail);
   return JP_OK;
 }
 

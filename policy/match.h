@@ -21,6 +21,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 enum { POLICY_PATTERN_MAX = 1024 }; /* bytes of one pattern */
 
@@ -30,6 +32,8 @@ struct policy_pattern {
   struct text prefix;                    /* the leading segments without wildcards, in lower case (ASCII) */
   const struct policy_segment *segments; /* what follows the prefix */
   size_t segment_count;
+  uint64_t tail; /* the prefix's last eight bytes, where it is that long and of ASCII alone */
+  bool has_tail;
   bool ascii; /* the prefix has ASCII characters only */
   /* Matches every name that has at least one character: "**", and what says the same, such as "**.*", "*.**"
    * and "**.?*". "*" does not: it matches names of one segment only. */
@@ -45,5 +49,23 @@ enum jp_status policy_pattern_compile_member(struct text source, struct arena *a
                                              struct jp_error *error) JP_MUST_CHECK;
 
 bool policy_pattern_matches(const struct policy_pattern *pattern, struct text name);
+
+/*
+ * False where a look at eight bytes tells that the pattern does not match: nearly always where it does not,
+ * for names differ less in their packages' beginnings than where a pattern's prefix ends. What is ASCII
+ * stands at the same place in the name, and letters that differ in more than the one bit of their case are
+ * different.
+ */
+static inline bool policy_pattern_may_match(const struct policy_pattern *pattern, struct text name)
+{
+  const uint64_t case_bits = 0x2020202020202020u;
+  uint64_t bytes;
+  if (!pattern->has_tail)
+    return true;
+  if (name.len < pattern->prefix.len || (pattern->segment_count == 0 && name.len != pattern->prefix.len))
+    return false;
+  memcpy(&bytes, name.data + pattern->prefix.len - sizeof bytes, sizeof bytes);
+  return ((bytes ^ pattern->tail) & ~case_bits) == 0;
+}
 
 #endif

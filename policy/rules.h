@@ -37,6 +37,7 @@ static inline bool policy_rule_applies(const struct policy_rule *rule, enum poli
                                        uint32_t combinations, struct text class_name, struct text member_name)
 {
   return (rule->channels & 1u << channel) != 0 && (rule->combinations & combinations) != 0 &&
+         policy_pattern_may_match(&rule->class_pattern, class_name) &&
          policy_pattern_matches(&rule->member_pattern, member_name) &&
          policy_pattern_matches(&rule->class_pattern, class_name);
 }

@@ -84,6 +84,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!has_empty_segment(name) && is_short_ascii(source) && is_short_ascii(name) &&
         matches != plain_match(source, name))
       abort();
+    if (matches && !policy_pattern_may_match(&pattern, name))
+      abort();
   }
   if (policy_pattern_compile_member(source, &arena, &pattern, NULL) == JP_OK)
     (void)policy_pattern_matches(&pattern, name);

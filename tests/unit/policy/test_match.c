@@ -115,6 +115,8 @@ static void test_names(void **state)
     assert_int_equal(policy_pattern_compile(text_of(c->pattern), &arena, &pattern, &error), JP_OK);
     if (policy_pattern_matches(&pattern, text_of(c->name)) != c->matches)
       fail_msg("'%s' and '%s': expected %s", c->pattern, c->name, c->matches ? "a match" : "no match");
+    if (c->matches && !policy_pattern_may_match(&pattern, text_of(c->name)))
+      fail_msg("'%s' and '%s': the look at eight bytes is wrong", c->pattern, c->name);
   }
   arena_fini(&arena);
 }
