@@ -1,9 +1,7 @@
 #include "jni/internal/arguments.h"
 #include "jni/internal/throwables.h"
 
-#include <stdio.h>
-
-enum { SHOWN_TEXT = 64 };
+enum { SHOWN_TEXT = 64, SHOWN_LEVELS = 8 };
 
 bool argument_fail_memory(struct conversion *conversion)
 {
@@ -18,30 +16,37 @@ bool argument_take(struct conversion *conversion)
                                 conversion->outcome);
 }
 
+/* "[3][0]"; of a value that lies deeper than SHOWN_LEVELS the outermost ones, and "...". */
+static struct text describe_levels(struct arena *arena, const struct argument_path *path)
+{
+  size_t indexes[SHOWN_LEVELS];
+  size_t depth = 0;
+  /* From the innermost: those that are written last are the outermost. */
+  for (; path != NULL && path->outer != NULL; path = path->outer)
+    indexes[depth++ % SHOWN_LEVELS] = path->index;
+  struct text levels = TEXT("");
+  for (size_t shown = 0; shown < SHOWN_LEVELS && shown < depth; shown++)
+    levels = arena_printf(arena, "%.*s[%zu]", TEXT_ARGS(levels), indexes[(depth - 1 - shown) % SHOWN_LEVELS]);
+  return depth > SHOWN_LEVELS ? arena_printf(arena, "%.*s...", TEXT_ARGS(levels)) : levels;
+}
+
 /* "argument 1", "argument 1[3][0]", "value[2]" */
 static struct text describe_place(const struct conversion *conversion)
 {
   struct arena *arena = conversion->request->arena;
-  struct text place = TEXT("");
+  struct text levels = describe_levels(arena, conversion->path);
   const struct argument_path *path = conversion->path;
-  for (; path != NULL && path->outer != NULL; path = path->outer)
-    place = arena_printf(arena, "[%zu]%.*s", path->index, TEXT_ARGS(place));
+  while (path != NULL && path->outer != NULL)
+    path = path->outer;
   if (conversion->is_put || path == NULL)
-    return arena_printf(arena, "value%.*s", TEXT_ARGS(place));
-  return arena_printf(arena, "argument %zu%.*s", path->index, TEXT_ARGS(place));
-}
-
-static size_t cut_at(struct text text)
-{
-  size_t len = text.len < SHOWN_TEXT ? text.len : SHOWN_TEXT;
-  while (len < text.len && len > 0 && ((unsigned char)text.data[len] & 0xC0) == 0x80)
-    len--;
-  return len;
+    return arena_printf(arena, "value%.*s", TEXT_ARGS(levels));
+  return arena_printf(arena, "argument %zu%.*s", path->index, TEXT_ARGS(levels));
 }
 
 static struct text describe_value(struct arena *arena, const struct op_value *value)
 {
-  struct text literal = value->literal;
+  struct text literal = arena_shorten(arena, value->literal, SHOWN_TEXT);
+  struct text cut;
   switch (value->kind) {
   case OP_NULL:
     return TEXT("null");
@@ -52,11 +57,10 @@ static struct text describe_value(struct arena *arena, const struct op_value *va
       return arena_printf(arena, "%lld", (long long)value->integer);
     /* fall through */
   case OP_NUMBER:
-    return arena_printf(arena, "%.*s%s%.*s", (int)cut_at(literal), literal.data,
-                        literal.len > SHOWN_TEXT ? "..." : "", value->suffix != 0, &value->suffix);
+    return arena_printf(arena, "%.*s%.*s", TEXT_ARGS(literal), value->suffix != 0, &value->suffix);
   case OP_TEXT:
-    return arena_printf(arena, "\"%.*s\"%s", (int)cut_at(value->text), value->text.data,
-                        value->text.len > SHOWN_TEXT ? "..." : "");
+    cut = text_cut(value->text, SHOWN_TEXT);
+    return arena_printf(arena, "\"%.*s\"%s", TEXT_ARGS(cut), cut.len < value->text.len ? "..." : "");
   case OP_REF:
     return arena_printf(arena, "ref %u", value->ref);
   case OP_MAP:
@@ -69,17 +73,17 @@ static struct text describe_value(struct arena *arena, const struct op_value *va
 bool argument_fail(struct conversion *conversion, const struct op_value *value, const char *what, ...)
 {
   struct arena *arena = conversion->request->arena;
-  char text[512];
+  struct jp_error told; /* cut where it is long */
   va_list args;
   va_start(args, what);
-  vsnprintf(text, sizeof text, what, args);
+  (void)jp_fail_va(&told, JP_INVALID, what, args);
   va_end(args);
   struct text place = describe_place(conversion);
   struct text shown = describe_value(arena, value);
   if (place.data == NULL || shown.data == NULL)
     return argument_fail_memory(conversion);
   outcome_fail(conversion->outcome, arena, FAILURE_INVALID_PARAMS, NULL, "%.*s: %.*s: %s", TEXT_ARGS(place),
-               TEXT_ARGS(shown), text);
+               TEXT_ARGS(shown), told.text);
   return false;
 }
 

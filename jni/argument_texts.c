@@ -81,7 +81,7 @@ static void fail_to_load(struct conversion *conversion, struct text name, jthrow
           ->IsInstanceOf(conversion->thread->env, thrown,
                          conversion->thread->jvm->known.class_class_not_found_exception))
     outcome_fail(conversion->outcome, request->arena, FAILURE_NOT_FOUND, "java.lang.ClassNotFoundException",
-                 "%.*s", TEXT_ARGS(name));
+                 "%.*s", TEXT_ARGS(arena_shorten(request->arena, name, OUTCOME_NAME_SHOWN)));
   else
     throwable_to_outcome(conversion->thread, thrown, request->arena, request->limits->stack_frames_max,
                          conversion->outcome);

@@ -191,17 +191,24 @@ static bool is_signature_polymorphic(struct java_method *method)
           text_equal(method->owner->name, TEXT("java.lang.invoke.VarHandle")));
 }
 
+static struct text shorten(struct resolution *resolution, struct text name)
+{
+  return arena_shorten(resolution->arena, name, OUTCOME_NAME_SHOWN);
+}
+
 static bool fail_receiver(struct resolution *resolution)
 {
   const struct operation *operation = resolution->operation;
   if (resolution->receiver_class == NULL)
     outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_INVALID_PARAMS, NULL,
-                 "'%.*s' is an instance member of %.*s: an instance is needed", TEXT_ARGS(operation->member),
-                 TEXT_ARGS(resolution->named->name));
+                 "'%.*s' is an instance member of %.*s: an instance is needed",
+                 TEXT_ARGS(shorten(resolution, operation->member)),
+                 TEXT_ARGS(shorten(resolution, resolution->named->name)));
   else
     outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_INVALID_PARAMS, NULL,
                  "The object with objRef %u is of %.*s, not of %.*s", operation->instance,
-                 TEXT_ARGS(resolution->receiver_class->name), TEXT_ARGS(resolution->named->name));
+                 TEXT_ARGS(shorten(resolution, resolution->receiver_class->name)),
+                 TEXT_ARGS(shorten(resolution, resolution->named->name)));
   return false;
 }
 
@@ -398,7 +405,7 @@ static bool fail_constructor(struct resolution *resolution, const char *what)
 {
   outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_NOT_FOUND,
                "java.lang.NoSuchMethodException", "No matching constructor found: %.*s is an %s",
-               TEXT_ARGS(resolution->named->name), what);
+               TEXT_ARGS(shorten(resolution, resolution->named->name)), what);
   return false;
 }
 
@@ -488,7 +495,8 @@ bool resolution_find_field(struct resolution *resolution)
   if (field == NULL) {
     outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_NOT_FOUND,
                  "java.lang.NoSuchFieldException", "No field '%.*s' found in %.*s",
-                 TEXT_ARGS(operation->member), TEXT_ARGS(resolution->named->name));
+                 TEXT_ARGS(shorten(resolution, operation->member)),
+                 TEXT_ARGS(shorten(resolution, resolution->named->name)));
     return false;
   }
   bool is_static = (field->modifiers & JVM_ACC_STATIC) != 0;

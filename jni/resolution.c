@@ -2,7 +2,8 @@
 
 #include "jni/internal/throwables.h"
 
-enum { CANDIDATES_SHOWN = 16 };
+/* Of what a message lists: the number of its elements, and their bytes. */
+enum { LISTED = 16, LISTED_BYTES = 2048, TYPE_SHOWN = 128 };
 
 const struct member_table *resolution_members(struct resolution *resolution, struct jvm_class *class)
 {
@@ -253,51 +254,79 @@ static void set_choice(struct resolution *resolution, struct java_method *method
 
 static struct text describe_type(struct resolution *resolution, const struct java_type *type)
 {
-  struct text name = type->name;
+  struct text name = type->kind == 'L' ? type->name : text_of(scalar_keyword(type->kind));
   struct op_type parsed;
-  if (name.len > 0 && name.data[0] == '[' && op_type_parse_argument(name, &parsed, NULL) == JP_OK)
-    return op_type_source_name(&parsed, resolution->arena);
-  return type->kind == 'L' ? name : text_of(scalar_keyword(type->kind));
+  if (name.data[0] == '[' && op_type_parse_argument(name, &parsed, NULL) == JP_OK)
+    name = op_type_source_name(&parsed, resolution->arena);
+  return arena_shorten(resolution->arena, name, TYPE_SHOWN);
+}
+
+/* A list that is put together for a message; no longer than its bounds, however many there are. */
+struct listing {
+  struct arena *arena;
+  struct text text;
+  size_t shown;
+};
+
+static bool is_full(const struct listing *listing)
+{
+  return listing->shown == LISTED || listing->text.len > LISTED_BYTES;
+}
+
+static void list(struct listing *listing, const char *separator, struct text element)
+{
+  listing->text = arena_printf(listing->arena, "%.*s%s%.*s", TEXT_ARGS(listing->text),
+                               listing->shown == 0 ? "" : separator, TEXT_ARGS(element));
+  listing->shown++;
+}
+
+static struct text end_list(struct listing *listing, const char *separator, size_t count)
+{
+  if (count == listing->shown)
+    return listing->text;
+  return arena_printf(listing->arena, "%.*s%sand %zu more", TEXT_ARGS(listing->text), separator,
+                      count - listing->shown);
 }
 
 static struct text describe_method(struct resolution *resolution, struct java_method *method)
 {
-  struct text list = TEXT("");
-  for (size_t i = 0; i < method->param_count; i++)
-    list = arena_printf(resolution->arena, "%.*s%s%.*s", TEXT_ARGS(list), i == 0 ? "" : ", ",
-                        TEXT_ARGS(describe_type(resolution, &method->params[i])));
+  struct listing params = {.arena = resolution->arena, .text = TEXT("")};
+  for (size_t i = 0; i < method->param_count && !is_full(&params); i++)
+    list(&params, ", ", describe_type(resolution, &method->params[i]));
+  struct text listed = end_list(&params, ", ", method->param_count);
+  struct text owner = arena_shorten(resolution->arena, method->owner->name, OUTCOME_NAME_SHOWN);
+  struct text name = arena_shorten(resolution->arena, method->name, OUTCOME_NAME_SHOWN);
   bool is_constructor = method->name.data[0] == '<';
-  return arena_printf(resolution->arena, "%.*s%s%.*s(%.*s)", TEXT_ARGS(method->owner->name),
-                      is_constructor ? "" : ".", is_constructor ? 0 : (int)method->name.len,
-                      method->name.data, TEXT_ARGS(list));
+  return arena_printf(resolution->arena, "%.*s%s%.*s(%.*s)", TEXT_ARGS(owner), is_constructor ? "" : ".",
+                      is_constructor ? 0 : (int)name.len, name.data, TEXT_ARGS(listed));
 }
 
 struct text resolution_describe_arguments(struct resolution *resolution)
 {
-  struct text list = TEXT("");
-  for (size_t i = 0; i < resolution->operation->arg_count; i++) {
+  struct listing types = {.arena = resolution->arena, .text = TEXT("")};
+  size_t count = resolution->operation->arg_count;
+  for (size_t i = 0; i < count && !is_full(&types); i++) {
     const struct overload_type *type = &resolution->arguments[i].type;
-    struct text name = type->kind == 'N'   ? TEXT("null")
-                       : type->kind == 'L' ? describe_type(resolution, type->handle)
-                                           : text_of(scalar_keyword(type->kind));
-    list =
-        arena_printf(resolution->arena, "%.*s%s%.*s", TEXT_ARGS(list), i == 0 ? "" : ", ", TEXT_ARGS(name));
+    list(&types, ", ",
+         type->kind == 'N'   ? TEXT("null")
+         : type->kind == 'L' ? describe_type(resolution, type->handle)
+                             : text_of(scalar_keyword(type->kind)));
   }
-  return list;
+  return end_list(&types, ", ", count);
 }
 
 static struct text describe_candidates(struct resolution *resolution, struct java_method *const *methods,
                                        const size_t *indexes, size_t count)
 {
-  struct text list = TEXT("");
-  for (size_t i = 0; i < count && i < CANDIDATES_SHOWN; i++) {
-    struct java_method *method = methods[indexes == NULL ? i : indexes[i]];
-    list = arena_printf(resolution->arena, "%.*s%s%.*s", TEXT_ARGS(list), i == 0 ? "" : "; ",
-                        TEXT_ARGS(describe_method(resolution, method)));
-  }
-  if (count > CANDIDATES_SHOWN)
-    list = arena_printf(resolution->arena, "%.*s; and %zu more", TEXT_ARGS(list), count - CANDIDATES_SHOWN);
-  return list;
+  struct listing candidates = {.arena = resolution->arena, .text = TEXT("")};
+  for (size_t i = 0; i < count && !is_full(&candidates); i++)
+    list(&candidates, "; ", describe_method(resolution, methods[indexes == NULL ? i : indexes[i]]));
+  return end_list(&candidates, "; ", count);
+}
+
+static struct text describe_member(struct resolution *resolution)
+{
+  return arena_shorten(resolution->arena, resolution->operation->member, OUTCOME_NAME_SHOWN);
 }
 
 /* "No matching method 'add' found": how callers know the failure (behaviour.md, "Errors"). */
@@ -306,15 +335,16 @@ static struct text describe_failure(struct resolution *resolution)
   const struct operation *operation = resolution->operation;
   if (operation->kind == OP_NEW)
     return TEXT("No matching constructor found");
-  return arena_printf(resolution->arena, "No matching method '%.*s' found", TEXT_ARGS(operation->member));
+  return arena_printf(resolution->arena, "No matching method '%.*s' found",
+                      TEXT_ARGS(describe_member(resolution)));
 }
 
 bool resolution_fail_no_match(struct resolution *resolution, struct java_method *const *methods, size_t count)
 {
   const struct operation *operation = resolution->operation;
-  struct text of = resolution->named->name;
+  struct text of = arena_shorten(resolution->arena, resolution->named->name, OUTCOME_NAME_SHOWN);
   if (operation->kind != OP_NEW)
-    of = arena_printf(resolution->arena, "%.*s.%.*s", TEXT_ARGS(of), TEXT_ARGS(operation->member));
+    of = arena_printf(resolution->arena, "%.*s.%.*s", TEXT_ARGS(of), TEXT_ARGS(describe_member(resolution)));
   struct text candidates = describe_candidates(resolution, methods, NULL, count);
   outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_NOT_FOUND,
                "java.lang.NoSuchMethodException", "%.*s: %.*s(%.*s)%s%.*s",

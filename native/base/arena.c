@@ -127,6 +127,20 @@ struct text arena_text(struct arena *arena, struct text t)
   return (struct text){copy, t.len};
 }
 
+struct text arena_shorten(struct arena *arena, struct text t, size_t max)
+{
+  static const struct text dots = TEXT("...");
+  if (t.len <= max)
+    return t;
+  struct text cut = text_cut(t, max);
+  char *copy = arena_alloc(arena, cut.len + dots.len);
+  if (copy == NULL)
+    return TEXT_ABSENT;
+  memcpy(copy, cut.data, cut.len);
+  memcpy(copy + cut.len, dots.data, dots.len);
+  return (struct text){copy, cut.len + dots.len};
+}
+
 struct text arena_vprintf(struct arena *arena, const char *format, va_list args)
 {
   va_list again;

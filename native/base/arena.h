@@ -43,6 +43,9 @@ void *arena_alloc(struct arena *arena, size_t size) __attribute__((malloc, alloc
 void *arena_calloc(struct arena *arena, size_t count, size_t size); /* cleared; checks the product */
 /* A copy of t; data is NULL when memory is short. */
 struct text arena_text(struct arena *arena, struct text t);
+/* For messages: t itself, or where it is longer than max bytes its beginning and "...". data is NULL where
+ * t's is, or when memory is short. */
+struct text arena_shorten(struct arena *arena, struct text t, size_t max);
 /* A formatted text; data is NULL when memory is short. */
 struct text arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 struct text arena_vprintf(struct arena *arena, const char *format, va_list args)

@@ -38,6 +38,15 @@ size_t text_find_last(struct text t, char c)
   return found == NULL ? SIZE_MAX : (size_t)(found - t.data);
 }
 
+struct text text_cut(struct text t, size_t max)
+{
+  if (t.len <= max)
+    return t;
+  while (max > 0 && ((unsigned char)t.data[max] & 0xC0) == 0x80)
+    max--;
+  return text_slice(t, 0, max);
+}
+
 /* Fewer than eight bytes as one number; every byte is in it. A copy of a length that is not known costs a
  * call. */
 static uint64_t load_rest(const char *p, size_t count)

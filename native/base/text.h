@@ -66,6 +66,8 @@ bool text_starts_with(struct text t, struct text prefix);
 bool text_ends_with(struct text t, struct text suffix);
 /* Index of the last c, or SIZE_MAX. */
 size_t text_find_last(struct text t, char c);
+/* The beginning of t, at most max bytes of it, that ends between two characters. */
+struct text text_cut(struct text t, size_t max);
 /* A 64-bit hash with no secret in it: for tables whose size is bounded. */
 uint64_t text_hash(struct text t);
 

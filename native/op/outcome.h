@@ -63,8 +63,12 @@ struct outcome {
   struct outcome_body body;
 };
 
-/* Makes *outcome an error with a formatted message in the arena. throwable_type is borrowed, NULL for none.
- */
+/* What a message shows of a name that a caller chose (arena_shorten), and the longest message: an error must
+ * not grow with what was sent. */
+enum { OUTCOME_NAME_SHOWN = 256, OUTCOME_MESSAGE_MAX = 8192 };
+
+/* Makes *outcome an error with a formatted message in the arena; what is longer than OUTCOME_MESSAGE_MAX
+ * bytes is cut, with "...". throwable_type is borrowed, NULL for none. */
 void outcome_fail(struct outcome *outcome, struct arena *arena, enum outcome_failure failure,
                   const char *throwable_type, const char *format, ...) __attribute__((format(printf, 5, 6)));
 

@@ -27,10 +27,16 @@ struct reader {
   size_t given_count;
 };
 
+/* For messages. */
+static struct text show_name(const struct reader *reader)
+{
+  return arena_shorten(reader->arena, reader->request->method, OUTCOME_NAME_SHOWN);
+}
+
 static enum jp_status fail_name(struct reader *reader, const char *why)
 {
   outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_FOUND, NULL, "Invalid method: %.*s%s",
-               TEXT_ARGS(reader->request->method), why);
+               TEXT_ARGS(show_name(reader)), why);
   return JP_NOT_FOUND;
 }
 
@@ -139,8 +145,7 @@ static enum jp_status check_safe(struct reader *reader, const struct policy *pol
       policy_is_idempotent(policy, reader->operation->type, reader->operation->member))
     return JP_OK;
   outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_SAFE, NULL,
-               "'%.*s' may change something, so that it is called by POST",
-               TEXT_ARGS(reader->request->method));
+               "'%.*s' may change something, so that it is called by POST", TEXT_ARGS(show_name(reader)));
   return JP_INVALID;
 }
 

@@ -151,7 +151,7 @@ static enum jp_status read_argument(struct meta_reader *reader, struct json_valu
     outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
                  "argument %zu: 'name' must be compress_encode, merge_ancestry, exclude_prefixes or "
                  "include_classes, not %.*s",
-                 index, TEXT_ARGS(members.value[META_NAME].span));
+                 index, TEXT_ARGS(arena_shorten(reader->arena, name.span, OUTCOME_NAME_SHOWN)));
     return JP_INVALID;
   }
   if (seen[found])

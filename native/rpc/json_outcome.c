@@ -315,9 +315,15 @@ static void write_text_or_null(struct buffer *out, struct text t)
     json_write_string(out, t);
 }
 
-static void write_request_id(struct buffer *out, const struct rpc_answer *answer)
+/* A longer id is told of the error alone, and not of each of its causes: an answer must not grow with both.
+ */
+enum { CAUSE_ID_MAX = 256 };
+
+static void write_request_id(struct buffer *out, bool of_cause, const struct rpc_answer *answer)
 {
-  struct text id = answer->request_id.data == NULL ? TEXT("null") : answer->request_id;
+  struct text id = answer->request_id;
+  if (id.data == NULL || (of_cause && id.len > CAUSE_ID_MAX))
+    id = TEXT("null");
   BUFFER_LITERAL(out, ",\"request_id\":");
   buffer_append_text(out, id);
   if (answer->compat_pal) {
@@ -328,7 +334,8 @@ static void write_request_id(struct buffer *out, const struct rpc_answer *answer
 
 /* Everything of a throwable's object up to its cause. */
 static void write_throwable_head(struct buffer *out, struct text type, struct text message,
-                                 const struct outcome_throwable *throwable, const struct rpc_answer *answer)
+                                 const struct outcome_throwable *throwable, bool is_cause,
+                                 const struct rpc_answer *answer)
 {
   buffer_append_char(out, '{');
   if (type.data != NULL) {
@@ -338,7 +345,7 @@ static void write_throwable_head(struct buffer *out, struct text type, struct te
   }
   BUFFER_LITERAL(out, "\"message\":");
   write_text_or_null(out, message);
-  write_request_id(out, answer);
+  write_request_id(out, is_cause, answer);
   BUFFER_LITERAL(out, ",\"stack_trace\":[");
   for (size_t i = 0; throwable != NULL && i < throwable->frame_count; i++) {
     if (i > 0)
@@ -350,7 +357,7 @@ static void write_throwable_head(struct buffer *out, struct text type, struct te
 
 void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer)
 {
-  write_throwable_head(out, outcome->throwable_type, outcome->message, outcome->throwable, answer);
+  write_throwable_head(out, outcome->throwable_type, outcome->message, outcome->throwable, false, answer);
   if (outcome->status.data != NULL) {
     BUFFER_LITERAL(out, ",\"status\":");
     json_write_string(out, outcome->status);
@@ -360,7 +367,7 @@ void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, con
   size_t open = 1;
   const struct outcome_throwable *cause = outcome->throwable == NULL ? NULL : outcome->throwable->cause;
   for (; cause != NULL; cause = cause->cause) {
-    write_throwable_head(out, cause->type, cause->message, cause, answer);
+    write_throwable_head(out, cause->type, cause->message, cause, true, answer);
     BUFFER_LITERAL(out, ",\"cause\":");
     open++;
   }

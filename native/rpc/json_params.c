@@ -187,7 +187,7 @@ static enum jp_status read_control(struct params_reader *reader)
   const struct command *command = find_command(name);
   if (command == NULL) {
     outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_FOUND, NULL, "Invalid control method: %.*s",
-                 TEXT_ARGS(name));
+                 TEXT_ARGS(arena_shorten(reader->arena, name, OUTCOME_NAME_SHOWN)));
     return JP_INVALID;
   }
   reader->operation->command = command->command;
@@ -211,7 +211,7 @@ static enum jp_status read_meta(struct params_reader *reader)
     return status;
   if (!text_equal(name, TEXT("fetch_classes_info"))) {
     outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_FOUND, NULL, "Invalid meta service: %.*s",
-                 TEXT_ARGS(name));
+                 TEXT_ARGS(arena_shorten(reader->arena, name, OUTCOME_NAME_SHOWN)));
     reader->outcome->status = TEXT("UNSUPPORTED");
     return JP_INVALID;
   }
@@ -247,13 +247,14 @@ static void fail_method(const struct jsonrpc_request *request, struct arena *are
   bool is_procedure =
       request->version == JSONRPC_1_1 || (name.len > 0 && memchr(name.data, '.', name.len) != NULL);
   outcome_fail(outcome, arena, is_procedure ? FAILURE_NOT_FOUND : FAILURE_INVALID_REQUEST, NULL,
-               "Invalid method: %.*s", TEXT_ARGS(name));
+               "Invalid method: %.*s", TEXT_ARGS(arena_shorten(arena, name, OUTCOME_NAME_SHOWN)));
 }
 
 static enum jp_status fail_unsafe(struct params_reader *reader, struct text what)
 {
   outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_SAFE, NULL,
-               "'%.*s' may change something, so that it is called by POST", TEXT_ARGS(what));
+               "'%.*s' may change something, so that it is called by POST",
+               TEXT_ARGS(arena_shorten(reader->arena, what, OUTCOME_NAME_SHOWN)));
   return JP_INVALID;
 }
 

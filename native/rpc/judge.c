@@ -26,6 +26,8 @@ static const unsigned possible_members[] = {
 /* Beside the kinds of operations; a kind of member below the first. */
 enum { QUESTION_ARGUMENT = 0x100, QUESTION_TYPE = 0x200, QUESTION_OVERLOADS = 0x300 };
 
+enum { NAME_LOGGED = 512 }; /* bytes of a name, so that a line's end is never lost */
+
 static uint64_t hash_names(struct text class_name, struct text member, unsigned question)
 {
   uint64_t hash = text_hash(class_name) * 31 + text_hash(member) + question * 0x9E3779B97F4A7C15u;
@@ -70,8 +72,8 @@ static void log_verdict(const struct rpc_judge *judge, const char *operation, st
   rpc_session_key_describe(judge->session, session);
   log_info("policy channel=%s session=%s operation=%s class=%.*s member=%.*s verdict=%s rule=\"%s\"",
            policy_channel_name(channels[judge->channel]), session[0] == '\0' ? "-" : session, operation,
-           TEXT_ARGS(class_name), TEXT_ARGS(member), verdict.allow ? "ALLOW" : "DENY",
-           policy_reason(judge->policy, verdict.reason));
+           TEXT_ARGS(text_cut(class_name, NAME_LOGGED)), TEXT_ARGS(text_cut(member, NAME_LOGGED)),
+           verdict.allow ? "ALLOW" : "DENY", policy_reason(judge->policy, verdict.reason));
 }
 
 enum jp_status rpc_judge_deny(const struct rpc_judge *judge, struct text class_name, struct text member,
@@ -82,12 +84,14 @@ enum jp_status rpc_judge_deny(const struct rpc_judge *judge, struct text class_n
       "RPC access denied: %.*s.%.*s via %s: this peer was started without a policy, so it denies everything; "
       "its operator allows the public members of classes with --rpc-allow, such as --rpc-allow '%.*s'";
   const char *channel = policy_channel_name(channels[judge->channel]);
+  struct text shown_class = arena_shorten(arena, class_name, OUTCOME_NAME_SHOWN);
+  struct text shown_member = arena_shorten(arena, member, OUTCOME_NAME_SHOWN);
   if (policy_lacks_rules_for(judge->policy, class_name))
-    outcome_fail(outcome, arena, FAILURE_DENIED, NULL, denial_for_lack, TEXT_ARGS(class_name),
-                 TEXT_ARGS(member), channel, TEXT_ARGS(class_name));
+    outcome_fail(outcome, arena, FAILURE_DENIED, NULL, denial_for_lack, TEXT_ARGS(shown_class),
+                 TEXT_ARGS(shown_member), channel, TEXT_ARGS(shown_class));
   else
-    outcome_fail(outcome, arena, FAILURE_DENIED, NULL, denial, TEXT_ARGS(class_name), TEXT_ARGS(member),
-                 channel);
+    outcome_fail(outcome, arena, FAILURE_DENIED, NULL, denial, TEXT_ARGS(shown_class),
+                 TEXT_ARGS(shown_member), channel);
   return JP_DENIED;
 }
 

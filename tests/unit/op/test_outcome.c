@@ -2,6 +2,8 @@
 
 #include "tests/unit/unit.h"
 
+#include <stdlib.h>
+
 static void becomes_an_error_with_its_message(void **state)
 {
   (void)state;
@@ -18,24 +20,49 @@ static void becomes_an_error_with_its_message(void **state)
   arena_fini(&arena);
 }
 
-static void may_have_no_throwable_and_a_long_message(void **state)
+static void may_have_no_throwable(void **state)
 {
   (void)state;
   struct arena arena;
   arena_init(&arena);
   struct outcome outcome;
-  outcome_fail(&outcome, &arena, FAILURE_SERVER, NULL, "%100000d", 1);
+  outcome_fail(&outcome, &arena, FAILURE_SERVER, NULL, "%d", 1);
   assert_null(outcome.throwable_type.data);
   assert_null(outcome.throwable);
-  assert_int_equal(outcome.message.len, 100000);
   arena_fini(&arena);
+}
+
+static void cuts_a_long_message_between_characters(void **state)
+{
+  (void)state;
+  enum { UMLAUTS = 100000 };
+  struct arena arena;
+  struct outcome outcome;
+  char *umlauts = malloc(2 * UMLAUTS + 1);
+  assert_non_null(umlauts);
+  for (size_t i = 0; i < UMLAUTS; i++)
+    memcpy(umlauts + 2 * i, "\xC3\xA4", 2);
+  umlauts[2 * UMLAUTS] = '\0';
+  arena_init(&arena);
+  for (int before = 0; before < 2; before++) {
+    outcome_fail(&outcome, &arena, FAILURE_SERVER, NULL, "%.*s%s", before, "x", umlauts);
+    assert_int_equal(outcome.message.len, OUTCOME_MESSAGE_MAX - before + (int)strlen("..."));
+    assert_int_equal(text_valid_utf8(outcome.message), outcome.message.len);
+    assert_true(text_ends_with(outcome.message, TEXT("\xC3\xA4...")));
+  }
+  outcome_fail(&outcome, &arena, FAILURE_SERVER, NULL, "%*d", OUTCOME_MESSAGE_MAX, 1);
+  assert_int_equal(outcome.message.len, OUTCOME_MESSAGE_MAX);
+  assert_true(text_ends_with(outcome.message, TEXT(" 1")));
+  arena_fini(&arena);
+  free(umlauts);
 }
 
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(becomes_an_error_with_its_message),
-      cmocka_unit_test(may_have_no_throwable_and_a_long_message),
+      cmocka_unit_test(may_have_no_throwable),
+      cmocka_unit_test(cuts_a_long_message_between_characters),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

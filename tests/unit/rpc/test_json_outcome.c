@@ -238,6 +238,28 @@ static void test_throwables_are_told_with_their_causes(void **state)
       "{\"throwable_type\":\"X\",\"message\":null,\"request_id\":\"1\",\"stack_trace\":[],\"cause\":null}}}");
 }
 
+/* An answer that has it once more for each cause would be 33 times as long as its request. */
+static void test_a_long_id_is_told_once(void **state)
+{
+  struct bench *bench = *state;
+  enum { LENGTH = 100000, CAUSES = 31 };
+  struct outcome_throwable causes[CAUSES];
+  for (size_t i = 0; i < CAUSES; i++)
+    causes[i] = (struct outcome_throwable){.type = TEXT("X"), .cause = i > 0 ? &causes[i - 1] : NULL};
+  struct outcome_throwable top = {.cause = &causes[CAUSES - 1]};
+  struct outcome outcome = {.kind = OUTCOME_ERROR, .message = TEXT("m"), .throwable = &top};
+  char *id = test_malloc(LENGTH);
+  memset(id, '7', LENGTH);
+  struct rpc_answer answer = {.request_id = {id, LENGTH}};
+  buffer_clear(&bench->out);
+  rpc_error_data_write(&bench->out, &outcome, &answer);
+  struct text written = buffer_text(&bench->out);
+  assert_true(written.len > LENGTH && written.len < 2 * LENGTH);
+  const char *cause = memmem(written.data, written.len, "\"X\"", 3);
+  assert_memory_equal(cause + 3, ",\"message\":null,\"request_id\":null,", 34);
+  test_free(id);
+}
+
 static void test_codes(void **state)
 {
   (void)state;
@@ -267,6 +289,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_error_data, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_throwables_are_told_with_their_causes, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_a_long_id_is_told_once, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_codes, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_values, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_arrays_have_ref_and_text, set_up, tear_down),
