@@ -17,44 +17,62 @@ static bool take(struct invocation *invocation)
   return argument_take(&invocation->conversion);
 }
 
+/* One element of the array that the method's last parameter takes, into packed where it is a primitive. No
+ * reference that it has needed is left: there may be many elements. */
+static bool set_rest(struct invocation *invocation, jobject array, size_t argument, size_t at, char *packed)
+{
+  JNIEnv *env = invocation->env;
+  const struct jvm_record *record = invocation->record;
+  jobject given = invocation->records->objects[argument];
+  jvalue element;
+  if (!argument_convert(&invocation->conversion, &record->plans[argument],
+                        &invocation->request->operation->args[argument], given, &element))
+    return false;
+  if (packed != NULL) {
+    size_t size = op_packed_size(record->method->element.kind);
+    memcpy(packed + at * size, &element, size);
+    return true;
+  }
+  (*env)->SetObjectArrayElement(env, array, (jsize)at, element.l);
+  if (element.l != given)
+    (*env)->DeleteLocalRef(env, element.l);
+  return !take(invocation);
+}
+
+static bool fill_rest(struct invocation *invocation, jobject array, size_t first, char *packed)
+{
+  struct argument_path path = {.index = first};
+  bool filled = true;
+  invocation->conversion.path = &path;
+  for (; filled && path.index < invocation->record->plan_count; path.index++)
+    filled = set_rest(invocation, array, path.index, path.index - first, packed);
+  invocation->conversion.path = NULL;
+  return filled;
+}
+
 /* From the method's last parameter on, into a new array. */
 static bool gather_rest(struct invocation *invocation)
 {
-  JNIEnv *env = invocation->env;
   struct conversion *conversion = &invocation->conversion;
   const struct jvm_record *record = invocation->record;
   struct java_method *method = record->method;
   size_t first = method->param_count - 1;
   size_t count = record->plan_count - first;
+  char letter = method->element.kind;
   struct jvm_class *class = java_type_class(conversion->thread, &method->params[first]);
   if (class == NULL)
     return argument_fail_memory(conversion);
   jobject array = argument_new_array(conversion, class, (jint)count);
   if (array == NULL)
     return false;
-  struct argument_path path = {.index = first};
-  conversion->path = &path;
-  char letter = method->element.kind;
   char *packed =
       letter == 'L' ? NULL : arena_alloc(conversion->request->arena, count * op_packed_size(letter));
   if (letter != 'L' && packed == NULL)
     return argument_fail_memory(conversion);
-  for (; path.index < record->plan_count; path.index++) {
-    jvalue element;
-    if (!argument_convert(conversion, &record->plans[path.index],
-                          &conversion->request->operation->args[path.index],
-                          invocation->records->objects[path.index], &element))
-      return false;
-    if (packed != NULL) {
-      memcpy(packed + (path.index - first) * op_packed_size(letter), &element, op_packed_size(letter));
-      continue;
-    }
-    (*env)->SetObjectArrayElement(env, array, (jsize)(path.index - first), element.l);
-    if (take(invocation))
-      return false;
-  }
+  if (!fill_rest(invocation, array, first, packed))
+    return false;
   if (packed != NULL)
-    dispatch_set_region(env, letter, array, (jsize)count, packed);
+    dispatch_set_region(invocation->env, letter, array, (jsize)count, packed);
   invocation->arguments[first].l = array;
   return !take(invocation);
 }

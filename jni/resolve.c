@@ -2,7 +2,12 @@
 #include "jni/internal/resolution.h"
 #include "jni/internal/throwables.h"
 
-enum { FRAMED_ARGUMENTS = 16 }; /* the request's frame has room for their references */
+enum {
+  FRAMED_ARGUMENTS = 16, /* the request's frame has room for their references */
+  /* What the arguments of one call become: JVMS 4.3.3 allows 255, and each may need another on its way. What
+   * is gathered into an array leaves none. */
+  MADE_REFERENCES = 2 * 255 + 64
+};
 
 static enum jp_status fail_unknown_ref(const struct jvm_request *request, uint32_t ref,
                                        struct outcome *outcome)
@@ -16,19 +21,6 @@ static enum jp_status fail_memory(const struct jvm_request *request, struct outc
 {
   outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "out of memory");
   return JP_NO_MEMORY;
-}
-
-static enum jp_status make_room(const struct jvm_request *request, struct jvm_records *records,
-                                struct outcome *outcome)
-{
-  JNIEnv *env = request->thread->env;
-  size_t count = request->operation->arg_count;
-  if (!records_open(records, request->operation, request->arena))
-    return fail_memory(request, outcome);
-  if (count <= FRAMED_ARGUMENTS || (*env)->EnsureLocalCapacity(env, (jint)count * 2) == 0)
-    return JP_OK;
-  (*env)->ExceptionClear(env);
-  return fail_memory(request, outcome);
 }
 
 static enum jp_status take_receiver(const struct jvm_request *request, struct jvm_records *records,
@@ -45,16 +37,12 @@ static enum jp_status take_receiver(const struct jvm_request *request, struct jv
   return records->receiver == NULL ? fail_unknown_ref(request, operation->instance, outcome) : JP_OK;
 }
 
-/* Local references to the receiver and to the arguments that are refs: they stay alive for the call. */
-static enum jp_status take_objects(const struct jvm_request *request, struct jvm_records *records,
-                                   struct outcome *outcome)
+/* Of the arguments that are refs. */
+static enum jp_status take_arguments(const struct jvm_request *request, struct jvm_records *records,
+                                     struct outcome *outcome)
 {
   const struct operation *operation = request->operation;
-  records->epoch = jvm_objects_epoch(request->objects);
-  records->stamp = request->guard == NULL ? 0 : request->guard->stamp;
-  enum jp_status status = make_room(request, records, outcome);
-  if (status == JP_OK)
-    status = take_receiver(request, records, outcome);
+  enum jp_status status = JP_OK;
   for (size_t i = 0; status == JP_OK && i < operation->arg_count; i++) {
     const struct op_value *value = &operation->args[i];
     records->objects[i] = NULL;
@@ -68,6 +56,45 @@ static enum jp_status take_objects(const struct jvm_request *request, struct jvm
       status = fail_unknown_ref(request, value->ref, outcome);
   }
   return status;
+}
+
+static size_t count_refs(const struct operation *operation)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < operation->arg_count; i++)
+    count += operation->args[i].kind == OP_REF;
+  return count;
+}
+
+/* A frame for the refs, and inside it one for what the arguments become: together they may be more than a
+ * frame can have. What an earlier look at the same operation has opened is dropped. */
+static enum jp_status take_many_arguments(const struct jvm_request *request, struct jvm_records *records,
+                                          struct outcome *outcome)
+{
+  records->has_references = true;
+  jvm_thread_close_frames(request->thread);
+  if (!jvm_thread_open_frame(request->thread, count_refs(request->operation)))
+    return fail_memory(request, outcome);
+  enum jp_status status = take_arguments(request, records, outcome);
+  if (status != JP_OK)
+    return status;
+  return jvm_thread_open_frame(request->thread, MADE_REFERENCES) ? JP_OK : fail_memory(request, outcome);
+}
+
+/* Local references to the receiver and to the arguments that are refs: they stay alive for the call. */
+static enum jp_status take_objects(const struct jvm_request *request, struct jvm_records *records,
+                                   struct outcome *outcome)
+{
+  const struct operation *operation = request->operation;
+  records->epoch = jvm_objects_epoch(request->objects);
+  records->stamp = request->guard == NULL ? 0 : request->guard->stamp;
+  if (!records_open(records, operation, request->arena))
+    return fail_memory(request, outcome);
+  enum jp_status status = take_receiver(request, records, outcome);
+  if (status != JP_OK)
+    return status;
+  return operation->arg_count <= FRAMED_ARGUMENTS ? take_arguments(request, records, outcome)
+                                                  : take_many_arguments(request, records, outcome);
 }
 
 static bool find_class(struct resolution *resolution)

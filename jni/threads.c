@@ -30,8 +30,25 @@ void jvm_thread_init(struct jvm_thread *thread, struct jvm *jvm, JNIEnv *env, jo
                                 .number = atomic_fetch_add(&numbers, 1) + 1};
 }
 
+bool jvm_thread_open_frame(struct jvm_thread *thread, size_t count)
+{
+  if ((*thread->env)->PushLocalFrame(thread->env, (jint)count) != 0) {
+    (*thread->env)->ExceptionClear(thread->env);
+    return false;
+  }
+  thread->more_frames++;
+  return true;
+}
+
+void jvm_thread_close_frames(struct jvm_thread *thread)
+{
+  for (; thread->more_frames > 0; thread->more_frames--)
+    (*thread->env)->PopLocalFrame(thread->env, NULL);
+}
+
 static void drop_frame(struct jvm_thread *thread)
 {
+  jvm_thread_close_frames(thread);
   if (thread->has_frame)
     (*thread->env)->PopLocalFrame(thread->env, NULL);
   thread->has_frame = false;

@@ -50,8 +50,9 @@ struct jvm_thread {
   jobject java_thread; /* global; JVMTI may be asked about it from other threads */
   uint32_t number;     /* of this thread alone, from 1 */
 
-  bool has_frame;      /* of local references; kept for the next request where this one left it empty */
-  bool frame_is_empty; /* said of the request in hand, by jvm_invoke */
+  bool has_frame;       /* of local references; kept for the next request where this one left it empty */
+  bool frame_is_empty;  /* said of the request in hand, by jvm_invoke */
+  unsigned more_frames; /* inside that one, of a request that holds many references; then it is not empty */
 
   uint16_t *units; /* jvm_thread_units: scratch for strings on their way across */
   size_t unit_capacity;
@@ -68,6 +69,14 @@ struct jvm_thread {
 void jvm_thread_init(struct jvm_thread *thread, struct jvm *jvm, JNIEnv *env, jobject java_thread);
 /* With Java still usable on this thread. */
 void jvm_thread_fini(struct jvm_thread *thread);
+
+/*
+ * Another frame for this request, with room for count local references (at most 65,536, HotSpot's limit of
+ * a frame); jvm_request_end drops it. False: the JVM has no room, and no exception is pending.
+ */
+bool jvm_thread_open_frame(struct jvm_thread *thread, size_t count);
+/* Drops what jvm_thread_open_frame has opened. */
+void jvm_thread_close_frames(struct jvm_thread *thread);
 
 /* Room for count UTF-16 units, valid until the next call or jvm_request_end; NULL when memory is short. */
 uint16_t *jvm_thread_units(struct jvm_thread *thread, size_t count);

@@ -134,6 +134,53 @@ static void a_deep_place_is_told_by_its_outermost_levels(void **state)
   MEMBERS_CHECK(&session, cases);
 }
 
+/* As many as a request may have, of each kind. */
+static void check_all_arguments(const char *element, const char *wanted)
+{
+  enum { MOST = 65535 };
+  char *params = repeat("{'type':'fixtures.Overloads','method':'objects','args':[", element, MOST, "]}");
+  const struct members_case one = {"call", params, wanted, NULL};
+  members_check(&session, &one);
+  free(params);
+}
+
+static void varargs_may_be_as_many_as_arguments(void **state)
+{
+  (void)state;
+  static const struct members_case make = {"new", "{'type':'fixtures.User','args':['u',1]}",
+                                           "fixtures.User ref", "user"};
+  members_check(&session, &make);
+  check_all_arguments("1", "java.lang.String 65535");
+  check_all_arguments("null", "java.lang.String 65535");
+  check_all_arguments("[1]", "java.lang.String 65535");
+  check_all_arguments("{'ref':$user}", "java.lang.String 65535");
+  check_all_arguments("{'type':'String','value':'x'}", "java.lang.String 65535");
+}
+
+static void an_array_may_have_as_many_elements_as_arguments(void **state)
+{
+  (void)state;
+  enum { MOST = 65535 };
+  static const char *const types[] = {"long[]", "Object[]", "java.lang.Integer[]"};
+  for (size_t i = 0; i < COUNT_OF(types); i++) {
+    char begin[64];
+    snprintf(begin, sizeof begin, "{'type':'%s','args':[", i == 1 ? "java.lang.Object[]" : types[i]);
+    char *params = repeat(begin, "1", MOST, "]}");
+    uint32_t ref;
+    struct text got = members_run(&session, "new", params, &ref);
+    assert_true(text_ends_with(got, TEXT(" ref")));
+    free(params);
+  }
+}
+
+static void one_more_names_the_limit(void **state)
+{
+  (void)state;
+  enum { TOO_MANY = 65536 };
+  check_small("call", repeat("{'type':'fixtures.Overloads','method':'objects','args':[", "1", TOO_MANY, "]}"),
+              "-32602 'args' has more elements than the limit of 65535");
+}
+
 static int run_all(struct jvm *jvm, struct jvm_thread *thread)
 {
   (void)jvm;
@@ -144,6 +191,9 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(long_names_are_cut),
       cmocka_unit_test(texts_are_cut_between_characters),
       cmocka_unit_test(a_deep_place_is_told_by_its_outermost_levels),
+      cmocka_unit_test(varargs_may_be_as_many_as_arguments),
+      cmocka_unit_test(an_array_may_have_as_many_elements_as_arguments),
+      cmocka_unit_test(one_more_names_the_limit),
   };
   int failures = cmocka_run_group_tests(tests, NULL, NULL);
   members_session_fini(&session);
