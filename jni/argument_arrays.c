@@ -35,6 +35,8 @@ static bool read_element(struct conversion *conversion, char letter, const struc
       return argument_fail(conversion, value, "%.*s does not become %s", TEXT_ARGS(value->type),
                            scalar_keyword(letter));
   }
+  if (!argument_check_text(conversion, value))
+    return false;
   enum scalar_fit fit = scalar_read(value, from, out);
   if (fit != SCALAR_FITS)
     return argument_fail_fit(conversion, value, from, fit);

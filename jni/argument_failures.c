@@ -1,5 +1,6 @@
 #include "jni/internal/arguments.h"
 #include "jni/internal/throwables.h"
+#include "json/number.h"
 
 enum { SHOWN_TEXT = 64, SHOWN_LEVELS = 8 };
 
@@ -100,4 +101,12 @@ bool argument_fail_fit(struct conversion *conversion, const struct op_value *val
   };
   return argument_fail(conversion, value, "%s for %s (%s)", reasons[fit], scalar_keyword(letter),
                        scalar_range(letter));
+}
+
+bool argument_check_digits(struct conversion *conversion, const struct op_value *value, struct text number)
+{
+  size_t digits_max = conversion->request->limits->number_digits_max;
+  return json_number_is_within(number, digits_max) ||
+         argument_fail(conversion, value, "more digits than the limit of %zu (number-digits-max)",
+                       digits_max);
 }

@@ -202,11 +202,18 @@ static bool take_parse_failure(struct conversion *conversion, struct jvm_class *
   return true;
 }
 
+static bool takes_numbers(const struct jvm_class *class)
+{
+  return class->row->descriptor != NULL && text_starts_with(class->name, TEXT("java.math."));
+}
+
 static bool parse(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
                   struct text text, jobject *out)
 {
   JNIEnv *env = conversion->thread->env;
   const struct class_maker_row *row = class->row;
+  if (takes_numbers(class) && !argument_check_digits(conversion, value, text))
+    return false;
   jstring string = jvm_string_new(conversion->thread, text);
   if (string == NULL)
     return argument_take(conversion) ? false : argument_fail_memory(conversion);
@@ -219,11 +226,6 @@ static bool parse(struct conversion *conversion, struct jvm_class *class, const 
   bool failed = take_parse_failure(conversion, class, value);
   (*env)->DeleteLocalRef(env, string);
   return !failed;
-}
-
-static bool takes_numbers(const struct jvm_class *class)
-{
-  return class->row->descriptor != NULL && text_starts_with(class->name, TEXT("java.math."));
 }
 
 bool argument_make_from_text(struct conversion *conversion, struct jvm_class *class,

@@ -108,6 +108,8 @@ void argument_unbox(struct jvm_thread *thread, jobject object, char letter, jval
 
 static bool read_scalar(struct conversion *conversion, const struct op_value *value, char letter, jvalue *out)
 {
+  if (!argument_check_text(conversion, value))
+    return false;
   enum scalar_fit fit = scalar_read(value, letter, out);
   return fit == SCALAR_FITS || argument_fail_fit(conversion, value, letter, fit);
 }

@@ -60,6 +60,8 @@ struct jvm_limits {
       inline_array_max; /* arrays of primitives, wrappers or Strings up to this length also travel by value */
   size_t stack_frames_max;   /* Java frames told of a throwable; 0: none */
   size_t by_value_depth_max; /* arrays, collections and maps inside one another, of a result by value */
+  size_t number_digits_max;  /* of a BigInteger or BigDecimal that an argument becomes, its exponent written
+                                out,  and of a text that is read as another number */
 };
 
 /*

@@ -153,6 +153,14 @@ bool argument_fail(struct conversion *conversion, const struct op_value *value, 
     __attribute__((format(printf, 3, 4)));
 bool argument_fail_fit(struct conversion *conversion, const struct op_value *value, char letter,
                        enum scalar_fit fit);
+/* Holds the text of a number against its limit: Java takes time by the square of its digits. */
+bool argument_check_digits(struct conversion *conversion, const struct op_value *value, struct text number);
+/* The same of a text that is to become a primitive; another value passes. */
+static inline bool argument_check_text(struct conversion *conversion, const struct op_value *value)
+{
+  return value->kind != OP_TEXT || value->text.len <= conversion->request->limits->number_digits_max ||
+         argument_check_digits(conversion, value, value->text);
+}
 bool argument_fail_memory(struct conversion *conversion);
 /* True where an exception was pending; the outcome tells of it. */
 bool argument_take(struct conversion *conversion);

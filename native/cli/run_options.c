@@ -369,6 +369,15 @@ const struct option run_option_rows[] = {
      .read = option_read_count,
      AT(array_value_max),
      .max = 1000000},
+    {.names = {"--number-digits-max"},
+     .variable = "JPEER_NUMBER_DIGITS_MAX",
+     .takes = "N",
+     .standard = "10000",
+     .help = "digits of a number in a request, in whatever form",
+     .read = option_read_count,
+     AT(number_digits_max),
+     .min = 32,
+     .max = MANY},
     {.names = {"--stack-frames-max"},
      .variable = "JPEER_STACK_FRAMES_MAX",
      .takes = "N",
@@ -546,7 +555,8 @@ static void set_defaults(struct run_options *options)
                                   .body_timeout_ms = 60000,
                                   .idle_timeout_ms = 60000,
                                   .array_value_max = 1000,
-                                  .stack_frames_max = 64};
+                                  .stack_frames_max = 64,
+                                  .number_digits_max = 10000};
 }
 
 enum jp_status run_options_read(char *const *args, size_t arg_count,

@@ -61,6 +61,7 @@ struct run_options {
   int64_t idle_timeout_ms;
   size_t array_value_max;
   size_t stack_frames_max;
+  size_t number_digits_max;
 
   /* what is smaller than a word */
   int log_level;      /* enum log_level */

@@ -169,6 +169,38 @@ size_t json_plain_integer_at(struct text t, int64_t *integer)
   return sign + digits;
 }
 
+/* Behind the e. Java takes digits beyond ASCII there, too; those stand for the largest exponent here. */
+static size_t read_magnitude(struct text t, bool *is_exponent)
+{
+  enum { LARGEST = 1 << 30 };
+  size_t value = 0;
+  size_t sign = t.len > 0 && (t.data[0] == '-' || t.data[0] == '+');
+  size_t i = sign;
+  for (; i < t.len && (scan_is_digit(t.data[i]) || (unsigned char)t.data[i] > 0x7F); i++) {
+    bool is_small = value < LARGEST / 16 && scan_is_digit(t.data[i]);
+    value = is_small ? value * 10 + (size_t)(t.data[i] - '0') : LARGEST;
+  }
+  *is_exponent = i > sign && i == t.len;
+  return value;
+}
+
+bool json_number_is_within(struct text t, size_t digits_max)
+{
+  size_t digits = 0;
+  for (size_t i = 0; i < t.len; i++) {
+    unsigned char c = (unsigned char)t.data[i];
+    bool is_exponent = false;
+    if (c == 'e' || c == 'E') {
+      size_t magnitude = read_magnitude(text_slice(t, i + 1, t.len), &is_exponent);
+      if (is_exponent)
+        return digits <= digits_max && magnitude <= digits_max - digits;
+    }
+    bool begins_character = (c & 0xC0) != 0x80;
+    digits += begins_character && c != '-' && c != '+' && c != '.';
+  }
+  return digits <= digits_max;
+}
+
 bool json_number_parse(struct text t, struct json_number *number)
 {
   if (t.len == 0 || json_number_at(t) != t.len)

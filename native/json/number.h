@@ -35,6 +35,13 @@ size_t json_number_at(struct text t);
  */
 size_t json_plain_integer_at(struct text t, int64_t *integer);
 
+/*
+ * Whether a number, as JSON or Java's BigDecimal writes it, has no more than digits_max digits once its
+ * exponent is written out: 1e5 and 1e-5 have six. Of a text that is no number, every character but a sign or
+ * a point counts as a digit.
+ */
+bool json_number_is_within(struct text t, size_t digits_max);
+
 static inline bool json_number_has_suffix(struct text span)
 {
   return span.data[span.len - 1] > '9';

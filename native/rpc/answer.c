@@ -109,7 +109,8 @@ static void handle_ping(void *context, const struct jsonrpc_request *request,
   struct operation operation;
   struct outcome outcome;
   call->is_ping = text_equal(request->method, TEXT("control")) &&
-                  rpc_params_decode(request, &call->arena, &operation, &outcome) == JP_OK &&
+                  rpc_params_decode(request, call->peer->config.limits.java.number_digits_max, &call->arena,
+                                    &operation, &outcome) == JP_OK &&
                   operation.command == OP_PING;
   if (!call->is_ping)
     return;

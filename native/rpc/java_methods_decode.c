@@ -15,6 +15,7 @@ enum { NAMES_SHOWN = 16 };
 /* One request, from its names to its operation. */
 struct reader {
   const struct jsonrpc_request *request;
+  size_t digits_max;
   struct arena *arena;
   struct operation *operation;
   struct outcome *outcome;
@@ -441,7 +442,7 @@ static enum jp_status read_arguments(struct reader *reader, const struct json_va
 {
   struct operation *operation = reader->operation;
   struct rpc_value_decoder decoder;
-  rpc_value_decoder_init(&decoder, reader->arena, reader->outcome);
+  rpc_value_decoder_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
   operation->args = arena_calloc(reader->arena, count, sizeof *operation->args);
   if (operation->args == NULL)
     return fail_memory(reader);
@@ -495,9 +496,14 @@ static enum jp_status make_operation(struct reader *reader)
 
 enum jp_status java_method_decode(const struct jsonrpc_request *request, struct catalog *catalog,
                                   struct java_methods_index *index, const struct rpc_judge *judge,
-                                  struct arena *arena, struct operation *operation, struct outcome *outcome)
+                                  size_t digits_max, struct arena *arena, struct operation *operation,
+                                  struct outcome *outcome)
 {
-  struct reader reader = {.request = request, .arena = arena, .operation = operation, .outcome = outcome};
+  struct reader reader = {.request = request,
+                          .digits_max = digits_max,
+                          .arena = arena,
+                          .operation = operation,
+                          .outcome = outcome};
   const struct catalog_tables *tables;
   struct jp_error error;
   *operation = (struct operation){.kind = OP_CALL, .by_value = true};

@@ -20,7 +20,7 @@ struct array_reader {
 };
 
 /* Why an element is not of the array's type. */
-enum fit { FIT_GOOD, FIT_NULL, FIT_RANGE, FIT_FRACTION, FIT_SUFFIX, FIT_KIND };
+enum fit { FIT_GOOD, FIT_NULL, FIT_RANGE, FIT_FRACTION, FIT_SUFFIX, FIT_KIND, FIT_DIGITS };
 
 static const char *const fit_words[] = {
     [FIT_GOOD] = "",
@@ -53,6 +53,8 @@ static enum fit read_number(struct array_reader *reader, struct json_value json,
   } else {
     return FIT_KIND;
   }
+  if (rpc_literal_is_long(reader->decoder, number->literal))
+    return FIT_DIGITS;
   return number->suffix == 0 || strchr(reader->rule->suffixes, number->suffix) != NULL ? FIT_GOOD
                                                                                        : FIT_SUFFIX;
 }
@@ -217,7 +219,11 @@ static enum jp_status fail_at_path(struct array_reader *reader, struct json_valu
 static enum jp_status fail_element(struct array_reader *reader, struct json_value json, enum fit fit)
 {
   char why[128];
-  snprintf(why, sizeof why, "%s for %s (%s)", fit_words[fit], reader->rule->keyword, reader->rule->range);
+  if (fit == FIT_DIGITS)
+    snprintf(why, sizeof why, "more digits than the limit of %zu (number-digits-max)",
+             reader->decoder->digits_max);
+  else
+    snprintf(why, sizeof why, "%s for %s (%s)", fit_words[fit], reader->rule->keyword, reader->rule->range);
   return fail_at_path(reader, json, why);
 }
 

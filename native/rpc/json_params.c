@@ -7,6 +7,7 @@
 
 struct params_reader {
   bool approximates; /* JSON-RPC 1.1, 6.6.1 */
+  size_t digits_max; /* of a number */
   struct arena *arena;
   struct operation *operation;
   struct outcome *outcome;
@@ -67,7 +68,7 @@ static enum jp_status read_args(struct params_reader *reader)
   if (args.kind != JSON_KIND_ARRAY)
     return fail_kind(reader, RPC_PARAM_ARGS, "an array");
   struct rpc_value_decoder decoder;
-  rpc_value_decoder_init(&decoder, reader->arena, reader->outcome);
+  rpc_value_decoder_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
   return rpc_args_decode(&decoder, args, &reader->operation->args, &reader->operation->arg_count);
 }
 
@@ -122,7 +123,7 @@ static enum jp_status read_put_value(struct params_reader *reader)
   if (!reader->members.has[RPC_PARAM_VALUE])
     return fail(reader, "Value is missing in 'put' request");
   struct rpc_value_decoder decoder;
-  rpc_value_decoder_init(&decoder, reader->arena, reader->outcome);
+  rpc_value_decoder_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
   decoder.is_put = true;
   struct op_value *value = arena_alloc(reader->arena, sizeof *value);
   if (value == NULL)
@@ -303,15 +304,16 @@ static enum jp_status decode_2_0(struct params_reader *reader, const struct rpc_
   return readers[procedure->op](reader);
 }
 
-enum jp_status rpc_params_decode(const struct jsonrpc_request *request, struct arena *arena,
-                                 struct operation *operation, struct outcome *outcome)
+enum jp_status rpc_params_decode(const struct jsonrpc_request *request, size_t digits_max,
+                                 struct arena *arena, struct operation *operation, struct outcome *outcome)
 {
   const struct rpc_procedure *procedure = rpc_procedure_find(request->method);
   if (procedure == NULL || procedure->kind != RPC_PROCEDURE_OPERATION) {
     fail_method(request, arena, outcome);
     return JP_INVALID;
   }
-  struct params_reader reader = {.arena = arena, .operation = operation, .outcome = outcome};
+  struct params_reader reader = {
+      .digits_max = digits_max, .arena = arena, .operation = operation, .outcome = outcome};
   *operation = (struct operation){.kind = procedure->op};
   return request->version == JSONRPC_1_1 ? decode_1_1(&reader, procedure, request)
                                          : decode_2_0(&reader, procedure, request);

@@ -11,9 +11,10 @@
 #include "op/operation.h"
 #include "op/outcome.h"
 
-/* Anything but JP_OK leaves an OUTCOME_ERROR in *outcome. */
-enum jp_status rpc_params_decode(const struct jsonrpc_request *request, struct arena *arena,
-                                 struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;
+/* digits_max: of one number, as it is written. Anything but JP_OK leaves an OUTCOME_ERROR in *outcome. */
+enum jp_status rpc_params_decode(const struct jsonrpc_request *request, size_t digits_max,
+                                 struct arena *arena, struct operation *operation,
+                                 struct outcome *outcome) JP_MUST_CHECK;
 
 /* The arguments of fetch_classes_info (json_meta_params.c). args is an array. approximates: values are
  * brought near to what is wanted (rpc/approximate.h). */

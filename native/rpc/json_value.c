@@ -19,9 +19,11 @@ static const struct text argument_names[ARGUMENT_MEMBERS] = {
 static enum jp_status decode_element(struct rpc_value_decoder *decoder, struct json_value json,
                                      struct op_value *value);
 
-void rpc_value_decoder_init(struct rpc_value_decoder *decoder, struct arena *arena, struct outcome *outcome)
+void rpc_value_decoder_init(struct rpc_value_decoder *decoder, size_t digits_max, struct arena *arena,
+                            struct outcome *outcome)
 {
-  *decoder = (struct rpc_value_decoder){.arena = arena, .outcome = outcome, .values_left = RPC_VALUES_MAX};
+  *decoder = (struct rpc_value_decoder){
+      .arena = arena, .outcome = outcome, .values_left = RPC_VALUES_MAX, .digits_max = digits_max};
 }
 
 const char *rpc_value_place(const struct rpc_value_decoder *decoder)
@@ -85,6 +87,28 @@ void rpc_number_decode(struct json_value json, struct op_value *value)
   value->kind = number.fits ? OP_INTEGER : OP_NUMBER;
   if (number.fits)
     value->integer = number.integer;
+}
+
+bool rpc_literal_is_long(const struct rpc_value_decoder *decoder, struct text literal)
+{
+  size_t mantissa = 0;
+  if (literal.len <= decoder->digits_max)
+    return false;
+  while (mantissa < literal.len && literal.data[mantissa] != 'e' && literal.data[mantissa] != 'E')
+    mantissa++;
+  return !json_number_is_within(text_slice(literal, 0, mantissa), decoder->digits_max);
+}
+
+static enum jp_status decode_number(struct rpc_value_decoder *decoder, struct json_value json,
+                                    struct op_value *value)
+{
+  rpc_number_decode(json, value);
+  if (value->kind == OP_INTEGER || !rpc_literal_is_long(decoder, value->literal))
+    return JP_OK;
+  outcome_fail(decoder->outcome, decoder->arena, FAILURE_INVALID_PARAMS, NULL,
+               "%s: a number has more digits than the limit of %zu (number-digits-max)",
+               rpc_value_place(decoder), decoder->digits_max);
+  return JP_INVALID;
 }
 
 /* Room for one more of `count` elements. Grown rather than counted first: counting walks everything inside.
@@ -229,8 +253,7 @@ static enum jp_status decode_bare(struct rpc_value_decoder *decoder, struct json
     value->boolean = json.kind == JSON_KIND_TRUE;
     return JP_OK;
   case JSON_KIND_NUMBER:
-    rpc_number_decode(json, value);
-    return JP_OK;
+    return decode_number(decoder, json, value);
   case JSON_KIND_STRING:
     return decode_text(decoder, json, value);
   case JSON_KIND_ARRAY:

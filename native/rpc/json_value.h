@@ -25,11 +25,13 @@ struct rpc_value_decoder {
   struct arena *arena;
   struct outcome *outcome; /* what was wrong is put here */
   size_t values_left;      /* of RPC_VALUES_MAX */
+  size_t digits_max;       /* of one number, as it is written */
   bool is_put;             /* errors speak of "value" instead of "argument N" */
   size_t argument;         /* index of the argument that is read */
 };
 
-void rpc_value_decoder_init(struct rpc_value_decoder *decoder, struct arena *arena, struct outcome *outcome);
+void rpc_value_decoder_init(struct rpc_value_decoder *decoder, size_t digits_max, struct arena *arena,
+                            struct outcome *outcome);
 
 /* Reads one argument. Anything but JP_OK leaves an OUTCOME_ERROR in the decoder's outcome. */
 enum jp_status rpc_value_decode(struct rpc_value_decoder *decoder, struct json_value json,
@@ -45,6 +47,10 @@ bool rpc_ref_decode(struct json_value json, uint32_t *ref);
 
 /* A number: an OP_INTEGER, or an OP_NUMBER where 64 bits do not hold it. */
 void rpc_number_decode(struct json_value json, struct op_value *value);
+
+/* Whether a number has more digits than it may, an exponent left aside: what the number becomes decides
+ * whether that is too large. */
+bool rpc_literal_is_long(const struct rpc_value_decoder *decoder, struct text literal);
 
 /* "argument 3" or "value": the beginning of an error's text, in the decoder's arena. */
 const char *rpc_value_place(const struct rpc_value_decoder *decoder);

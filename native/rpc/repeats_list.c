@@ -32,7 +32,7 @@ bool rpc_scalar_fill(struct op_value *value, struct json_value scalar)
     return true;
   default:
     rpc_number_decode(scalar, value);
-    return true;
+    return scalar.span.len <= RPC_NUMBER_LENGTH_MAX;
   }
 }
 

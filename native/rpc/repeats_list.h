@@ -13,6 +13,10 @@
  * are read in full. */
 enum { RPC_LIST_ITEMS_MAX = 16384 };
 
+/* A number that is longer is read in full, where its digits are held against their limit; that is never below
+ * this. */
+enum { RPC_NUMBER_LENGTH_MAX = 32 };
+
 struct rpc_list_form {
   struct text between;     /* the scalars of two elements; empty: there is one element alone */
   bool is_string;          /* the scalars are strings, not numbers */
@@ -24,7 +28,8 @@ struct rpc_list_form {
 struct json_value rpc_scalar_of(struct json_value argument);
 /* A hole may be where the value is. */
 bool rpc_scalar_is_plain(struct json_value scalar);
-/* Gives a value the scalar; its kind says what of it is meant. False where it is no ref that there can be. */
+/* Gives a value the scalar; its kind says what of it is meant. False where it is no ref that there can be, or
+ * a long number. */
 bool rpc_scalar_fill(struct op_value *value, struct json_value scalar);
 /* The same for a plain whole number that has been read already; value is no OP_REF. */
 static inline void rpc_scalar_fill_integer(struct op_value *value, struct text literal, int64_t integer)

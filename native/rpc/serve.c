@@ -328,12 +328,13 @@ static enum jp_status decode(struct serving *serving, struct operation *operatio
 {
   struct text method = serving->request->method;
   struct arena *arena = &serving->worker->arena;
+  size_t digits_max = serving->peer->config.limits.java.number_digits_max;
   if (method.len == 0 || memchr(method.data, '.', method.len) == NULL)
-    return rpc_params_decode(serving->request, arena, operation, outcome);
+    return rpc_params_decode(serving->request, digits_max, arena, operation, outcome);
   const struct rpc_judge judge = judge_of(serving);
   serving->by_value = true;
   return java_method_decode(serving->request, serving->peer->config.catalog, serving->peer->methods, &judge,
-                            arena, operation, outcome);
+                            digits_max, arena, operation, outcome);
 }
 
 static bool begins_with(struct text message, char bracket)

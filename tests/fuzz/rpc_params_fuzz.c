@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+enum { DIGITS_MAX = 1000 };
+
 struct reading {
   struct arena arena;
   volatile uint8_t sum; /* of every byte that was read */
@@ -80,7 +82,7 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
   struct rpc_answer answer = {.request_id = request->id};
-  if (rpc_params_decode(request, &reading->arena, &operation, &outcome) == JP_OK) {
+  if (rpc_params_decode(request, DIGITS_MAX, &reading->arena, &operation, &outcome) == JP_OK) {
     touch_operation(reading, &operation);
     rpc_result_write(jsonrpc_result(response), &outcome, &answer);
     return;

@@ -58,7 +58,9 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
   struct rpc_from from = {0};
-  if (call->cut >= CUT_DECODE && rpc_params_decode(request, &worker->arena, &operation, &outcome) != JP_OK)
+  if (call->cut >= CUT_DECODE &&
+      rpc_params_decode(request, worker->peer->config.limits.java.number_digits_max, &worker->arena,
+                        &operation, &outcome) != JP_OK)
     abort();
   if (call->cut >= CUT_FRAME && jvm_request_begin(worker->thread) != JP_OK)
     abort();

@@ -219,7 +219,10 @@ static const struct rpc_limits limits = {
     .sessions_per_address = 100000,
     .session_ttl_ms = 600000,
     .message_max = (size_t)16 * 1024 * 1024,
-    .java = {.inline_array_max = 1000, .stack_frames_max = 64, .by_value_depth_max = 128},
+    .java = {.inline_array_max = 1000,
+             .stack_frames_max = 64,
+             .by_value_depth_max = 128,
+             .number_digits_max = 10000},
 };
 
 static int run(struct jvm *jvm, struct jvm_thread *thread)

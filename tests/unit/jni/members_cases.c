@@ -10,7 +10,7 @@
 
 void members_session_init(struct members_session *session, struct jvm_thread *thread)
 {
-  *session = (struct members_session){.thread = thread, .limits = {1000, 50, 100}};
+  *session = (struct members_session){.thread = thread, .limits = {1000, 50, 100, 10000}};
   assert_int_equal(jvm_objects_create(10000, &session->objects), JP_OK);
   arena_init(&session->arena);
 }
@@ -147,7 +147,8 @@ struct text members_run(struct members_session *session, const char *method, con
   struct operation operation;
   struct outcome outcome = {0};
   assert_int_equal(jvm_request_begin(session->thread), JP_OK);
-  enum jp_status status = rpc_params_decode(&request, &session->arena, &operation, &outcome);
+  enum jp_status status =
+      rpc_params_decode(&request, session->limits.number_digits_max, &session->arena, &operation, &outcome);
   operation.by_value = session->by_value;
   if (status == JP_OK)
     run(session, &operation, &outcome);

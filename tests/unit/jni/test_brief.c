@@ -30,7 +30,10 @@ static struct rpc_limits limits = {
     .sessions_per_address = 10,
     .session_ttl_ms = 600000,
     .message_max = 100000,
-    .java = {.inline_array_max = 10, .stack_frames_max = 4, .by_value_depth_max = 8},
+    .java = {.inline_array_max = 10,
+             .stack_frames_max = 4,
+             .by_value_depth_max = 8,
+             .number_digits_max = 100},
 };
 
 static void open_side(struct side *side, struct jvm_thread *thread)

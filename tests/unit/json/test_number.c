@@ -272,13 +272,51 @@ static void does_not_follow_the_locale(void **state)
   setlocale(LC_ALL, "C");
 }
 
+static void counts_digits_with_the_exponent(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *text;
+    size_t digits;
+  } rows[] = {
+      {"", 0},
+      {"7", 1},
+      {"-12.50", 4},
+      {"+0012", 4},
+      {"1e5", 6},
+      {"1E-5", 6},
+      {"-1.5e+10", 12},
+      {"abc", 3},
+      {"-", 0},
+      {"\xC3\xA9t\xC3\xA9", 3},
+      {"hello", 5},
+      {"1e5x", 4},
+      {"e", 1},
+      {"1e", 2},
+      {"1e-", 2},
+      {"eeee", 4},
+      {"\xEF\xBC\x91", 1},
+      {"1e007", 8},
+  };
+  for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    struct text text = text_of(rows[i].text);
+    if (!json_number_is_within(text, rows[i].digits) ||
+        (rows[i].digits > 0 && json_number_is_within(text, rows[i].digits - 1)))
+      fail_msg("%s has not %zu digits", rows[i].text, rows[i].digits);
+  }
+  static const char *const large[] = {"1e1000000", "1e-2147483648", "1e99999999999999999999999999999999999",
+                                      "1e\xEF\xBC\x91", "1e1\xEF\xBC\x91"};
+  for (size_t i = 0; i < COUNT_OF(large); i++)
+    assert_false(json_number_is_within(text_of(large[i]), 1000000));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(reads_digits_and_suffix),     cmocka_unit_test(takes_plain_integers_alone),
       cmocka_unit_test(refuses_what_is_no_number),   cmocka_unit_test(rounds_awkward_numbers_rightly),
       cmocka_unit_test(rounds_made_numbers_rightly), cmocka_unit_test(rounds_numbers_of_any_length),
-      cmocka_unit_test(does_not_follow_the_locale),
+      cmocka_unit_test(does_not_follow_the_locale),  cmocka_unit_test(counts_digits_with_the_exponent),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+enum { DIGITS_MAX = 10000 };
+
 struct reading {
   struct rpc_repeats *repeats; /* where a shape is kept; NULL: nowhere */
   struct text message;
@@ -29,7 +31,7 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
   struct reading *reading = context;
   struct operation operation;
   struct outcome outcome;
-  if (rpc_params_decode(request, &reading->arena, &operation, &outcome) != JP_OK)
+  if (rpc_params_decode(request, DIGITS_MAX, &reading->arena, &operation, &outcome) != JP_OK)
     return;
   show(reading->shown, request, &operation);
   if (*reading->message.data == '{')

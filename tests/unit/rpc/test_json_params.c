@@ -9,6 +9,8 @@
 #include <malloc.h>
 #include <stdio.h>
 
+enum { DIGITS_MAX = 10000 };
+
 struct bench {
   struct arena arena;
   struct operation operation;
@@ -61,7 +63,7 @@ static enum jp_status decode(struct bench *bench, const char *method, const char
     request.has_params = true;
     request.params = json_root(message);
   }
-  return rpc_params_decode(&request, &bench->arena, &bench->operation, &bench->outcome);
+  return rpc_params_decode(&request, DIGITS_MAX, &bench->arena, &bench->operation, &bench->outcome);
 }
 
 static void check_requests(struct bench *bench, const struct request_case *cases, size_t count)
@@ -489,6 +491,36 @@ static void test_counts_have_limits(void **state)
   test_free(params);
 }
 
+static void test_digits_have_a_limit(void **state)
+{
+  struct bench *bench = *state;
+  static const struct {
+    const char *before;
+    const char *behind;
+    const char *place; /* of the error */
+  } rows[] = {
+      {"{\"type\":\"C\",\"args\":[", "]}", "argument 0: a number has"},
+      {"{\"type\":\"C\",\"args\":[-", "]}", "argument 0: a number has"},
+      {"{\"type\":\"C\",\"args\":[1,{\"type\":\"int\",\"value\":", "}]}", "argument 1: a number has"},
+      {"{\"type\":\"C\",\"args\":[[[", "]]]}", "argument 0: a number has"},
+      {"{\"type\":\"C\",\"args\":[{\"a\":", "}]}", "argument 0: a number has"},
+  };
+  for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    char *digits = test_malloc(DIGITS_MAX + 2);
+    char *params = test_malloc(DIGITS_MAX + 200);
+    char wanted[200];
+    memset(digits, '7', DIGITS_MAX + 1);
+    digits[DIGITS_MAX + 1] = '\0';
+    sprintf(params, "%s%s%s", rows[i].before, digits + 1, rows[i].behind);
+    assert_int_equal(decode(bench, "new", params), JP_OK);
+    sprintf(params, "%s%s%s", rows[i].before, digits, rows[i].behind);
+    sprintf(wanted, "%s more digits than the limit of 10000 (number-digits-max)", rows[i].place);
+    check_errors(bench, &(struct error_case){"new", params, FAILURE_INVALID_PARAMS, wanted}, 1);
+    test_free(params);
+    test_free(digits);
+  }
+}
+
 /* The last value of each key in the place of its first, at sizes where a pairwise search would take minutes.
  */
 static void test_many_repeated_keys(void **state)
@@ -543,6 +575,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_wrong_meta_arguments_are_refused, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_unknown_service_is_unsupported, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_counts_have_limits, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_digits_have_a_limit, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_many_repeated_keys, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_commas_in_a_text_take_no_memory, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_methods_are_read, set_up, tear_down),
