@@ -194,7 +194,7 @@ static enum jp_status open_new(struct rpc_meta *meta, const struct policy *polic
   answer->meta = meta;
   meta_json_init(&answer->json, &answer->query);
   answer->compress = operation->meta.compress_encode;
-  answer->recording = answer->compress && !key->failed;
+  answer->recording = answer->compress && !key->failed && key->len <= META_CACHED_KEY_MAX;
   answer->key = *key;
   buffer_init(key);
   if (answer->compress && meta_gzip_init(&answer->gzip) != JP_OK) {

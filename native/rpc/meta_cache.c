@@ -76,6 +76,8 @@ struct meta_cached *meta_cache_find(struct meta_cache *cache, struct text key)
 
 void meta_cache_store(struct meta_cache *cache, struct text key, struct text answer)
 {
+  if (key.len > META_CACHED_KEY_MAX || answer.len > META_CACHED_BYTES_MAX)
+    return;
   struct meta_cached *added = malloc(sizeof *added + key.len + answer.len);
   if (added == NULL)
     return;

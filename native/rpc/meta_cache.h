@@ -10,7 +10,8 @@
 struct meta_cache;
 struct meta_cached;
 
-enum { META_CACHED_BYTES_MAX = 4 * 1024 * 1024 }; /* of one answer; there are two at the most */
+/* Of one answer, and of what it depends on; there are two at the most. What is longer is not kept. */
+enum { META_CACHED_BYTES_MAX = 4 * 1024 * 1024, META_CACHED_KEY_MAX = 64 * 1024 };
 
 struct meta_cache *meta_cache_create(void); /* NULL: no memory. Caller frees with meta_cache_destroy */
 void meta_cache_destroy(struct meta_cache *cache);
@@ -21,7 +22,7 @@ struct text meta_cached_text(const struct meta_cached *cached);
 void meta_cached_drop(struct meta_cached *cached);
 
 /* Keeps a copy of an answer, in the place of the one that was not asked for the longest. Where memory is
- * short nothing is kept. */
+ * short, or one of them is too long, nothing is kept. */
 void meta_cache_store(struct meta_cache *cache, struct text key, struct text answer);
 
 #endif

@@ -27,20 +27,6 @@ static int compare_indexes(const void *left, const void *right)
   return (a > b) - (a < b);
 }
 
-static bool copy_excludes(struct meta_query *query, const struct operation *operation)
-{
-  query->exclude_count = operation->meta.exclude_count;
-  query->excludes = arena_calloc(&query->arena, query->exclude_count, sizeof *query->excludes);
-  if (query->excludes == NULL)
-    return false;
-  for (size_t i = 0; i < query->exclude_count; i++) {
-    query->excludes[i] = arena_text(&query->arena, operation->meta.exclude_prefixes[i]);
-    if (query->excludes[i].data == NULL)
-      return false;
-  }
-  return true;
-}
-
 static bool find_included(struct meta_query *query, const struct operation *operation)
 {
   if (operation->meta.include_classes == NULL || operation->meta.include_count == 0)
@@ -70,7 +56,9 @@ enum jp_status meta_query_init(struct meta_query *query, const struct catalog_ta
   arena_init(&query->arena);
   meta_members_init(&query->first_look);
   query->shown = calloc(tables->class_count + 1, sizeof *query->shown);
-  if (query->shown != NULL && copy_excludes(query, operation) && find_included(query, operation))
+  if (query->shown != NULL && find_included(query, operation) &&
+      meta_prefixes_init(&query->excludes, operation->meta.exclude_prefixes, operation->meta.exclude_count,
+                         &query->arena) == JP_OK)
     return JP_OK;
   meta_query_fini(query);
   return JP_NO_MEMORY;
@@ -101,8 +89,7 @@ static bool in_default_scope(const struct meta_query *query, uint32_t class_inde
 static bool may_be_shown(const struct meta_query *query, uint32_t class_index)
 {
   struct text name = class_name(query, class_index);
-  return !query->tables->classes[class_index].hidden &&
-         !starts_with_any(name, query->excludes, query->exclude_count) &&
+  return !query->tables->classes[class_index].hidden && !meta_prefixes_cover(&query->excludes, name) &&
          policy_shows_class(query->policy, query->channel, name);
 }
 

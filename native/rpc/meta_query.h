@@ -9,14 +9,14 @@
 #include "op/operation.h"
 #include "policy/policy.h"
 #include "rpc/meta_members.h"
+#include "rpc/meta_prefixes.h"
 
 struct meta_query {
   const struct catalog_tables *tables;
   const struct policy *policy;
   enum policy_channel channel;
   bool merge_ancestry;
-  struct text *excludes; /* prefixes */
-  size_t exclude_count;
+  struct meta_prefixes excludes;
   uint32_t *included; /* class indexes, sorted; NULL: the default scope */
   size_t included_count;
   uint8_t *shown;                 /* by class index, enum meta_shown */

@@ -2,7 +2,8 @@
 #include "rpc/meta_cache.h"
 #include "rpc/openrpc_state.h"
 
-enum { PATTERNS_MAX = 1000 };
+/* Each class is held against each pattern. One with a star before its end takes more than a comparison. */
+enum { PATTERNS_MAX = 1000, STARRED_MAX = 100, PATTERN_LENGTH_MAX = 1024 };
 
 /* What is asked for. */
 struct question {
@@ -24,6 +25,31 @@ static enum jp_status fail_memory(struct question *question)
   return JP_NO_MEMORY;
 }
 
+static bool has_inner_star(struct text pattern)
+{
+  while (pattern.len > 0 && pattern.data[pattern.len - 1] == '*')
+    pattern.len--;
+  return pattern.len > 0 && memchr(pattern.data, '*', pattern.len) != NULL;
+}
+
+static enum jp_status read_pattern(struct question *question, struct json_value element, size_t *starred)
+{
+  if (element.kind != JSON_KIND_STRING)
+    return fail(question, "'classes' must be an array of patterns: strings");
+  struct text pattern = json_read_string(element, question->arena);
+  if (pattern.data == NULL)
+    return fail_memory(question);
+  if (pattern.len == 0)
+    return fail(question, "'classes' has an empty pattern");
+  if (pattern.len > PATTERN_LENGTH_MAX)
+    return fail(question, "'classes' has a pattern longer than the limit of 1024 bytes");
+  *starred += has_inner_star(pattern);
+  if (*starred > STARRED_MAX)
+    return fail(question, "'classes' has more patterns with a * before their end than the limit of 100");
+  question->patterns[question->count++] = pattern;
+  return JP_OK;
+}
+
 static enum jp_status read_classes(struct question *question, struct json_value classes)
 {
   struct json_cursor cursor;
@@ -37,17 +63,11 @@ static enum jp_status read_classes(struct question *question, struct json_value 
   if (question->patterns == NULL)
     return fail_memory(question);
   cursor = json_enter(classes);
-  while (json_next_element(&cursor, &element)) {
-    if (element.kind != JSON_KIND_STRING)
-      return fail(question, "'classes' must be an array of patterns: strings");
-    struct text pattern = json_read_string(element, question->arena);
-    if (pattern.data == NULL)
-      return fail_memory(question);
-    if (pattern.len == 0)
-      return fail(question, "'classes' has an empty pattern");
-    question->patterns[question->count++] = pattern;
-  }
-  return JP_OK;
+  size_t starred = 0;
+  enum jp_status status = JP_OK;
+  while (status == JP_OK && json_next_element(&cursor, &element))
+    status = read_pattern(question, element, &starred);
+  return status;
 }
 
 static enum jp_status collect(struct question *question, const struct jsonrpc_request *request,

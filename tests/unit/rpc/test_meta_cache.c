@@ -54,10 +54,28 @@ static void test_in_use(void **state)
   meta_cached_drop(NULL);
 }
 
+/* A client chooses what a key is made of. */
+static void test_a_long_key_is_not_kept(void **state)
+{
+  (void)state;
+  struct meta_cache *cache = meta_cache_create();
+  char *key = test_calloc(1, META_CACHED_KEY_MAX + 1);
+  const struct text longest = {key, META_CACHED_KEY_MAX};
+  const struct text too_long = {key, META_CACHED_KEY_MAX + 1};
+  meta_cache_store(cache, longest, TEXT("answer"));
+  meta_cache_store(cache, too_long, TEXT("answer"));
+  struct meta_cached *found = meta_cache_find(cache, longest);
+  assert_non_null(found);
+  assert_null(meta_cache_find(cache, too_long));
+  meta_cached_drop(found);
+  meta_cache_destroy(cache);
+  test_free(key);
+}
+
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_find_what_was_stored),
-                                     cmocka_unit_test(test_the_least_asked_goes),
-                                     cmocka_unit_test(test_in_use)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_find_what_was_stored), cmocka_unit_test(test_the_least_asked_goes),
+      cmocka_unit_test(test_a_long_key_is_not_kept), cmocka_unit_test(test_in_use)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,12 +126,55 @@ static void params_are_checked(void **state)
   buffer_fini(&out);
 }
 
+static void check_patterns(struct openrpc *openrpc, const char *pattern, size_t count, const char *wanted)
+{
+  struct arena arena;
+  struct buffer params;
+  struct buffer out;
+  struct outcome outcome = {0};
+  arena_init(&arena);
+  buffer_init(&params);
+  buffer_init(&out);
+  for (size_t i = 0; i < count; i++)
+    buffer_printf(&params, "%s\"%s\"", i == 0 ? "{\"classes\":[" : ",", pattern);
+  buffer_printf(&params, "]}");
+  struct jsonrpc_request request = {
+      .method = TEXT("rpc.discover"), .has_params = true, .params = json_root(buffer_text(&params))};
+  assert_int_not_equal(
+      openrpc_discover(openrpc, &request, POLICY_WEBSOCKET, SIZE_MAX / 2, &arena, &out, &outcome), JP_OK);
+  unit_assert_text(outcome.message, text_of(wanted), __FILE__, __LINE__);
+  arena_fini(&arena);
+  buffer_fini(&params);
+  buffer_fini(&out);
+}
+
+/* Each class is held against each of them. */
+static void patterns_have_limits(void **state)
+{
+  enum { LENGTH_MAX = 1024 };
+  static const char taken[] = "this peer serves no metadata";
+  static const char too_many[] =
+      "'classes' has more patterns with a * before their end than the limit of 100";
+  char longest[LENGTH_MAX + 2] = "";
+  memset(longest, 'a', LENGTH_MAX);
+  check_patterns(*state, "com.example.**", 1000, taken);
+  check_patterns(*state, "a.b.*", 1000, taken);
+  check_patterns(*state, "a.B", 1001, "'classes' has more patterns than the limit of 1000");
+  check_patterns(*state, "**.B", 100, taken);
+  check_patterns(*state, "**.B", 101, too_many);
+  check_patterns(*state, "a.*b**", 101, too_many);
+  check_patterns(*state, longest, 1, taken);
+  longest[LENGTH_MAX] = 'a';
+  check_patterns(*state, longest, 1, "'classes' has a pattern longer than the limit of 1024 bytes");
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_head_says_who_and_where),
       cmocka_unit_test(every_procedure_is_described),
       cmocka_unit_test(params_are_checked),
+      cmocka_unit_test(patterns_have_limits),
   };
   return cmocka_run_group_tests(tests, open_service, close_service);
 }
