@@ -1,5 +1,6 @@
 #include "jni/internal/arguments.h"
 
+#include "base/descriptors.h"
 #include "jni/internal/strings.h"
 #include "jni/internal/throwables.h"
 
@@ -74,17 +75,21 @@ static struct jvm_class *load_beside(struct conversion *conversion, struct text 
   return class;
 }
 
+/* Java's class loaders take a file that cannot be opened for one that is not there. */
 static void fail_to_load(struct conversion *conversion, struct text name, jthrowable thrown)
 {
+  JNIEnv *env = conversion->thread->env;
   const struct jvm_request *request = conversion->request;
-  if ((*conversion->thread->env)
-          ->IsInstanceOf(conversion->thread->env, thrown,
-                         conversion->thread->jvm->known.class_class_not_found_exception))
-    outcome_fail(conversion->outcome, request->arena, FAILURE_NOT_FOUND, "java.lang.ClassNotFoundException",
-                 "%.*s", TEXT_ARGS(arena_shorten(request->arena, name, OUTCOME_NAME_SHOWN)));
-  else
+  struct text shown = arena_shorten(request->arena, name, OUTCOME_NAME_SHOWN);
+  if (!(*env)->IsInstanceOf(env, thrown, conversion->thread->jvm->known.class_class_not_found_exception))
     throwable_to_outcome(conversion->thread, thrown, request->arena, request->limits->stack_frames_max,
                          conversion->outcome);
+  else if (descriptors_are_used_up())
+    outcome_fail(conversion->outcome, request->arena, FAILURE_SERVER, "java.lang.ClassNotFoundException",
+                 "%.*s could not be looked for: " DESCRIPTORS_NONE_LEFT, TEXT_ARGS(shown));
+  else
+    outcome_fail(conversion->outcome, request->arena, FAILURE_NOT_FOUND, "java.lang.ClassNotFoundException",
+                 "%.*s", TEXT_ARGS(shown));
 }
 
 static struct jvm_class *load(struct conversion *conversion, struct text name)

@@ -143,6 +143,22 @@ static enum jp_status find_class_loader(struct jvm *jvm, struct jvm_thread *thre
   return jvm->class_loader == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
 }
 
+/* The loader opens a jar when it first looks into it, and never looks again into one that could not be
+ * opened: here there are file descriptors. What is asked for is nowhere; what an application's own loader
+ * makes of it does not matter. */
+static void open_class_path(const struct jvm *jvm, struct jvm_thread *thread)
+{
+  JNIEnv *env = thread->env;
+  jobject found = NULL;
+  jstring name = (*env)->NewStringUTF(env, "jpeer/peer/nothing");
+  if (name != NULL)
+    found =
+        (*env)->CallObjectMethod(env, jvm->class_loader, jvm->known.method_class_loader_get_resource, name);
+  (void)throwable_take(thread, NULL);
+  (*env)->DeleteLocalRef(env, found);
+  (*env)->DeleteLocalRef(env, name);
+}
+
 /* Fills run.jvm and the rest of the main thread's state. */
 static enum jp_status open_machine(struct jvm_thread *thread, struct jp_error *error)
 {
@@ -156,6 +172,8 @@ static enum jp_status open_machine(struct jvm_thread *thread, struct jp_error *e
     status = find_class_loader(jvm, thread, error);
   if (status == JP_OK)
     status = jvm_peer_classes_define(jvm, env, error);
+  if (status == JP_OK)
+    open_class_path(jvm, thread);
   return status;
 }
 

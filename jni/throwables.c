@@ -1,5 +1,6 @@
 #include "jni/internal/throwables.h"
 
+#include "base/descriptors.h"
 #include "jni/internal/classes.h"
 #include "jni/internal/strings.h"
 
@@ -177,6 +178,15 @@ bool throwable_take(struct jvm_thread *thread, struct jp_error *error)
   return true;
 }
 
+/* Called code that needed a class which could not be read is told that there is none. */
+static bool lacks_class(struct jvm_thread *thread, jthrowable throwable)
+{
+  JNIEnv *env = thread->env;
+  const struct jvm_known *known = &thread->jvm->known;
+  return (*env)->IsInstanceOf(env, throwable, known->class_class_not_found_exception) ||
+         (*env)->IsInstanceOf(env, throwable, known->class_no_class_def_found_error);
+}
+
 void throwable_to_outcome(struct jvm_thread *thread, jthrowable throwable, struct arena *arena,
                           size_t frames_max, struct outcome *outcome)
 {
@@ -190,6 +200,11 @@ void throwable_to_outcome(struct jvm_thread *thread, jthrowable throwable, struc
   outcome->message = outcome->throwable->message;
   if (outcome->message.data == NULL)
     outcome->message = outcome->throwable->type;
+  if (!lacks_class(thread, throwable) || !descriptors_are_used_up())
+    return;
+  struct text message = arena_printf(arena, "%.*s (" DESCRIPTORS_NONE_LEFT ")", TEXT_ARGS(outcome->message));
+  if (message.data != NULL)
+    outcome->message = message;
 }
 
 bool throwable_take_outcome(struct jvm_thread *thread, struct arena *arena, size_t frames_max,

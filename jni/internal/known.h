@@ -31,6 +31,7 @@
   X(long, "java/lang/Long")                                                                                  \
   X(map, "java/util/Map")                                                                                    \
   X(map_entry, "java/util/Map$Entry")                                                                        \
+  X(no_class_def_found_error, "java/lang/NoClassDefFoundError")                                              \
   X(no_such_method_error, "java/lang/NoSuchMethodError")                                                     \
   X(object, "java/lang/Object")                                                                              \
   X(runtime, "java/lang/Runtime")                                                                            \
@@ -46,6 +47,7 @@
   X(class_get_component_type, class, "getComponentType", "()Ljava/lang/Class;")                              \
   X(class_get_declared_constructors, class, "getDeclaredConstructors", "()[Ljava/lang/reflect/Constructor;") \
   X(class_get_declared_fields, class, "getDeclaredFields", "()[Ljava/lang/reflect/Field;")                   \
+  X(class_loader_get_resource, class_loader, "getResource", "(Ljava/lang/String;)Ljava/net/URL;")            \
   X(class_loader_get_unnamed_module, class_loader, "getUnnamedModule", "()Ljava/lang/Module;")               \
   X(collection_size, collection, "size", "()I")                                                              \
   X(collection_to_array, collection, "toArray", "()[Ljava/lang/Object;")                                     \

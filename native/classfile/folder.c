@@ -1,5 +1,7 @@
 #include "classfile/folder.h"
 
+#include "base/descriptors.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +33,16 @@ static void warn(struct folder *folder, const char *why)
   struct jp_error reason;
   (void)jp_fail(&reason, JP_INVALID, "%s", why);
   builder_warn(folder->builder, &(struct class_place){folder->root, folder->path}, &reason);
+}
+
+/* What cannot be opened is left out, but for where nothing could be: then all is to be read another time. */
+static enum jp_status fail_to_open(struct folder *folder)
+{
+  const char *why = strerror(errno);
+  if (descriptors_are_used_up())
+    return jp_fail(folder->error, JP_IO, "cannot read %s: " DESCRIPTORS_NONE_LEFT, folder->root);
+  warn(folder, why);
+  return JP_OK;
 }
 
 static bool read_whole(int fd, uint8_t *bytes, size_t size)
@@ -92,10 +104,10 @@ static enum jp_status enter_folder(struct folder *folder, int parent, const char
   int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   struct stat facts;
   if (fd < 0 || fstat(fd, &facts) != 0) {
-    warn(folder, strerror(errno));
+    enum jp_status status = fail_to_open(folder);
     if (fd >= 0)
       close(fd);
-    return JP_OK;
+    return status;
   }
   if (folder->depth == DEPTH_MAX || is_above(folder, &facts)) {
     close(fd);
@@ -116,7 +128,7 @@ static enum jp_status enter_file(struct folder *folder, int parent, const char *
   struct stat facts;
   enum jp_status status = JP_OK;
   if (fd < 0 || fstat(fd, &facts) != 0)
-    warn(folder, strerror(errno));
+    status = fail_to_open(folder);
   else if (S_ISREG(facts.st_mode))
     status = add_class(folder, fd, (size_t)facts.st_size);
   if (fd >= 0)

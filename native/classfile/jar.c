@@ -1,5 +1,6 @@
 #include "classfile/jar.h"
 
+#include "base/descriptors.h"
 #include "classfile/manifest.h"
 #include "classfile/table.h"
 #include "classfile/text_order.h"
@@ -296,6 +297,8 @@ enum jp_status jar_read_file(struct builder *builder, const char *path, unsigned
   zip_t *archive = zip_open(path, ZIP_RDONLY, &code);
   if (archive != NULL)
     return read_archive(builder, archive, path, feature_version, 1, arena, class_path, error);
+  if (descriptors_are_used_up())
+    return jp_fail(error, JP_IO, "cannot read %s: " DESCRIPTORS_NONE_LEFT, path);
   zip_error_t why;
   zip_error_init_with_code(&why, code);
   warn_zip(builder, path, &why);

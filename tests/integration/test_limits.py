@@ -1,12 +1,13 @@
 """Limits through the binary: each is an error for the one who reached it, names its flag, and leaves the rest usable."""
 
 import json
+import resource
 import unittest
 
 import websockets
 
 from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient, typed
-from support.peer import Peer
+from support.peer import FIXTURES, Peer
 
 # Longer than --message-max; libzmq drops a connection that sends more than twice as much.
 LONG = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call", "params": {
@@ -70,6 +71,64 @@ class Limits(unittest.TestCase):
                 error = json.loads(client.exchange(text))["error"]
                 self.assertEqual(error["code"], -32600)
                 self.assertIn(flag, error["data"]["message"])
+
+
+class Arguments(unittest.TestCase):
+    def test_as_many_as_the_limit_says(self):
+        with Peer() as peer:
+            for transport in (WebSocketClient, HttpClient, ZmqClient):
+                with self.subTest(transport=transport.name), transport(peer) as client:
+                    for _ in range(2):
+                        self.assertEqual(client.call("fixtures.Overloads", "objects", *[1] * 65535), "65535")
+                    with self.assertRaises(RpcError) as raised:
+                        client.call("fixtures.Overloads", "objects", *[1] * 65536)
+                    self.assertEqual(raised.exception.code, -32602)
+                    self.assertIn("65535", raised.exception.detail)
+
+
+    def test_refs_may_be_many(self):
+        with Peer() as peer, WebSocketClient(peer) as client:
+            ref = client.new("java.util.ArrayList")
+            for _ in range(2):
+                self.assertEqual(client.call("fixtures.Overloads", "objects", *[{"ref": ref}] * 33000), "33000")
+
+
+class Descriptors(unittest.TestCase):
+    """A peer that may open no file any more, from outside, so that no client needs to use them up."""
+
+    def limit(self, peer, soft):
+        hard = resource.prlimit(peer.pid, resource.RLIMIT_NOFILE)[1]
+        resource.prlimit(peer.pid, resource.RLIMIT_NOFILE, (hard if soft is None else soft, hard))
+
+    def fails(self, client, *call):
+        with self.assertRaises(RpcError) as raised:
+            client.value(*call)
+        self.assertEqual(raised.exception.code, -32000)
+        self.assertIn("too many open files", raised.exception.detail)
+        return raised.exception.data
+
+    def test_a_class_that_cannot_be_read_is_not_said_to_be_missing(self):
+        add = {"type": "fixtures.Calculator", "method": "add", "args": [1, 2]}
+        by_name = {"type": "java.lang.Class", "method": "forName", "args": ["fixtures.Circle"]}
+        meta = {"method": "fetch_classes_info", "args": [{"name": "include_classes", "value": ["fixtures.Circle"]},
+                                                         {"name": "compress_encode", "value": False}]}
+        with Peer(class_path=FIXTURES.parent / "classes") as peer, WebSocketClient(peer) as client:
+            client.control("ping")
+            self.limit(peer, 0)
+            for name, params in (("call", add), ("call", by_name)):
+                self.assertEqual(self.fails(client, name, params)["throwable_type"], "java.lang.ClassNotFoundException")
+            self.assertEqual(self.fails(client, "meta", meta)["status"], "ERROR")
+            self.limit(peer, None)
+            self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")
+            self.assertEqual(client.value("call", by_name)["type"], "java.lang.Class")
+            self.assertIn("fixtures.Circle", client.value("meta", meta)["value"])
+
+    def test_the_jars_of_the_class_path_are_open_from_the_start(self):
+        with Peer(class_path=FIXTURES) as peer, WebSocketClient(peer) as client:
+            client.control("ping")
+            self.limit(peer, 0)
+            self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")
+            self.limit(peer, None)
 
 
 class Connections(unittest.TestCase):
