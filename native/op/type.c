@@ -230,6 +230,8 @@ static enum jp_status parse(struct text written, struct op_type *type, struct jp
     dimensions = take_brackets(&name);
     primitive = primitive_by_keyword(name);
   }
+  if (name.len > OP_NAME_MAX)
+    return jp_fail(error, JP_INVALID, "Type name is longer than the limit of %d bytes", OP_NAME_MAX);
   if (primitive == NULL && !is_class_name(name))
     return fail_characters(written, error);
   if (primitive == NULL ? is_reserved(name) || primitive_by_keyword(name) != NULL : primitive->letter == 'V')

@@ -8,6 +8,9 @@
 #include "base/status.h"
 #include "base/text.h"
 
+/* The longest name that a class file can give a class or a member (JVMS 4.4.7), in bytes. */
+enum { OP_NAME_MAX = 65535 };
+
 struct op_type {
   /* The element type (of all dimensions): 'Z' 'B' 'C' 'S' 'I' 'J' 'F' 'D' for a primitive, 'V' for void,
    * 'L' for a class. */

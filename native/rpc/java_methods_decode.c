@@ -507,7 +507,8 @@ enum jp_status java_method_decode(const struct jsonrpc_request *request, struct 
   const struct catalog_tables *tables;
   struct jp_error error;
   *operation = (struct operation){.kind = OP_CALL, .by_value = true};
-  if (catalog == NULL || !java_method_name_parse(request->method, &reader.name))
+  if (catalog == NULL || !java_method_name_parse(request->method, &reader.name) ||
+      reader.name.class_name.len > OP_NAME_MAX || reader.name.member.len > OP_NAME_MAX)
     return fail_name(&reader, "");
   bool is_constructor = text_equal(reader.name.member, TEXT("new"));
   operation->kind = is_constructor ? OP_NEW : OP_CALL;

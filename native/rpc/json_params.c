@@ -1,9 +1,13 @@
 #include "rpc/json_params.h"
 
+#include "op/type.h"
 #include "rpc/approximate.h"
 #include "rpc/json_members.h"
 #include "rpc/json_value.h"
 #include "rpc/procedures.h"
+
+/* A class's name, and the brackets of an array's: no rule of a policy need be held against more. */
+enum { NAME_MAX_TAKEN = OP_NAME_MAX + 1024 };
 
 struct params_reader {
   bool approximates; /* JSON-RPC 1.1, 6.6.1 */
@@ -39,6 +43,11 @@ static enum jp_status read_text(struct params_reader *reader, enum rpc_param par
   if (t->data == NULL) {
     outcome_fail(reader->outcome, reader->arena, FAILURE_INTERNAL, NULL, "out of memory");
     return JP_NO_MEMORY;
+  }
+  if (t->len > NAME_MAX_TAKEN) {
+    outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "'%s' is longer than the limit of %d bytes", rpc_param_names[param].data, NAME_MAX_TAKEN);
+    return JP_INVALID;
   }
   return t->len == 0 ? fail(reader, missing) : JP_OK;
 }

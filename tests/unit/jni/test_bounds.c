@@ -84,7 +84,7 @@ static void names_of_types_are_cut(void **state)
 static void long_names_are_cut(void **state)
 {
   (void)state;
-  enum { LENGTH = 1000000 };
+  enum { LENGTH = 60000, TOO_LONG = 1000000 };
   check_small("call", fill("{'type':'java.lang.Math','method':'", 'm', LENGTH, "'}"),
               "mmm...' found: java.lang.Math.");
   check_small("get", fill("{'type':'java.lang.Math','field':'", 'm', LENGTH, "'}"),
@@ -98,6 +98,10 @@ static void long_names_are_cut(void **state)
       fill("{'type':'java.util.Objects','method':'isNull','args':[{'type':'java.time.DayOfWeek','value':'",
            'm', LENGTH, "'}]}"),
       "mmm\"...: java.time.DayOfWeek has no such constant");
+  check_small("call", fill("{'type':'java.lang.Math','method':'", 'm', TOO_LONG, "'}"),
+              "-32602 'method' is longer than the limit of 66559 bytes");
+  check_small("call", fill(MAX_CALL "{'type':'", 'm', TOO_LONG, "','value':1}]}"),
+              "-32602 Type name is longer than the limit of 65535 bytes");
 }
 
 /* No half character: 3 bytes each, and names before them of other lengths. */
