@@ -1,12 +1,17 @@
 #include "base/log.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { TEXT_SIZE = 2048 };
 
 static _Atomic int current_level = LOG_LEVEL_INFO;
 
@@ -48,16 +53,8 @@ static size_t escape_controls(const char *from, char *to, size_t size)
   return n;
 }
 
-void log_write(enum log_level level, const char *format, ...)
+static void write_line(enum log_level level, const char *text)
 {
-  if (!log_enabled(level))
-    return;
-  char text[2048];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   struct tm utc;
@@ -75,4 +72,47 @@ void log_write(enum log_level level, const char *format, ...)
     if (wrote > 0)
       done += (size_t)wrote;
   }
+}
+
+void log_write(enum log_level level, const char *format, ...)
+{
+  if (!log_enabled(level))
+    return;
+  char text[TEXT_SIZE];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  write_line(level, text);
+}
+
+bool log_gate_pass(struct log_gate *gate, int64_t now_ms, uint64_t *left_out)
+{
+  int64_t opens_ms = atomic_load(&gate->opens_ms);
+  if (now_ms < opens_ms ||
+      !atomic_compare_exchange_strong(&gate->opens_ms, &opens_ms, now_ms + LOG_GATE_MS)) {
+    atomic_fetch_add(&gate->left_out, 1);
+    return false;
+  }
+  *left_out = atomic_exchange(&gate->left_out, 0);
+  return true;
+}
+
+void log_write_rarely(struct log_gate *gate, enum log_level level, const char *format, ...)
+{
+  uint64_t left_out;
+  if (!log_enabled(level) || !log_gate_pass(gate, clock_now_ms(), &left_out))
+    return;
+  enum { COUNT_SIZE = 80 };
+  char text[TEXT_SIZE];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text - COUNT_SIZE, format, args);
+  va_end(args);
+  if (left_out > 0) {
+    size_t length = strlen(text);
+    snprintf(text + length, sizeof text - length, " (%" PRIu64 " such lines were left out before this one)",
+             left_out);
+  }
+  write_line(level, text);
 }

@@ -4,7 +4,9 @@
  * The peer's log: one line an event on stderr, written with one write(2) so that lines never mix.
  * Any thread. The level is set once at start.
  */
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
@@ -15,6 +17,31 @@ bool log_enabled(enum log_level level);
 
 /* "2026-01-31T12:00:00.123Z LEVEL text\n"; control characters in the text are escaped. */
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * For lines that a client can cause as often as it likes: of each such place, one line a second is written,
+ * and the next one says how many were left out before it. The place is the line of code that names it.
+ */
+struct log_gate {
+  _Atomic int64_t opens_ms;
+  _Atomic uint64_t left_out;
+};
+
+enum { LOG_GATE_MS = 1000 };
+
+/* True where a line may be written at now_ms (clock_now_ms): *left_out is then how many were not since the
+ * last one. Else this one counts as left out. */
+bool log_gate_pass(struct log_gate *gate, int64_t now_ms, uint64_t *left_out);
+void log_write_rarely(struct log_gate *gate, enum log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#define LOG_RARELY(level, ...)                                                                               \
+  do {                                                                                                       \
+    static struct log_gate log_gate_here;                                                                    \
+    log_write_rarely(&log_gate_here, (level), __VA_ARGS__);                                                  \
+  } while (0)
+#define log_error_rarely(...) LOG_RARELY(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warn_rarely(...)  LOG_RARELY(LOG_LEVEL_WARN, __VA_ARGS__)
 
 #define log_error(...) log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warn(...)  log_write(LOG_LEVEL_WARN, __VA_ARGS__)

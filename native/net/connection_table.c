@@ -149,7 +149,7 @@ void connection_table_accept(struct connection_table *table, int fd, const struc
   pthread_mutex_unlock(&connection->lock);
   if (status == JP_OK)
     return;
-  log_warn("a connection cannot be served: %s", error.text);
+  log_warn_rarely("a connection cannot be served: %s", error.text);
   close(fd);
   connection->fd = -1;
   connection_table_release(table, connection);

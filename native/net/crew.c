@@ -329,7 +329,7 @@ bool crew_add_member(struct crew *crew)
   }
   /* The watcher tries again every few ms: one line, until it works again. */
   if (!started && !crew->growth_failed)
-    log_warn("no thread for the crew: %s", error.text);
+    log_warn_rarely("no thread for the crew: %s", error.text);
   crew->growth_failed = !started;
   return started;
 }

@@ -77,14 +77,15 @@ enum jp_status listener_bind(struct listener *listener, const struct net_endpoin
   return JP_OK;
 }
 
-static void watch(struct listener *listener, bool again)
+/* Where that fails, the tick tries it again. */
+static void watch(struct listener *listener)
 {
   struct crew *crew = listener->table->crew;
   struct jp_error error;
-  enum jp_status status = again ? crew_watch_again(crew, &listener->source, listener->fd, EPOLLIN, &error)
-                                : crew_watch(crew, &listener->source, listener->fd, EPOLLIN, &error);
+  enum jp_status status = crew_watch_again(crew, &listener->source, listener->fd, EPOLLIN, &error);
+  listener->is_paused = status != JP_OK;
   if (status != JP_OK)
-    log_error("no more connections are taken: %s", error.text);
+    log_error_rarely("no connection can be taken for now: %s", error.text);
 }
 
 static bool is_of_one_connection(int reason)
@@ -106,7 +107,7 @@ static void listener_turn(struct crew_source *source, struct crew_member *member
     if (fd < 0) {
       listener->is_paused = errno != EAGAIN && errno != EWOULDBLOCK;
       if (listener->is_paused)
-        log_warn("a connection cannot be accepted: %s", strerror(errno));
+        log_warn_rarely("a connection cannot be accepted: %s", strerror(errno));
       break;
     }
     int on = 1;
@@ -115,7 +116,7 @@ static void listener_turn(struct crew_source *source, struct crew_member *member
     connection_table_accept(listener->table, fd, &address);
   }
   if (listener->fd >= 0 && !listener->is_paused)
-    watch(listener, true);
+    watch(listener);
   pthread_mutex_unlock(&listener->lock);
 }
 
@@ -127,14 +128,14 @@ enum jp_status listener_start(struct listener *listener, struct connection_table
   return crew_watch(table->crew, &listener->source, listener->fd, EPOLLIN, error);
 }
 
-void listener_tick(struct listener *listener)
+bool listener_tick(struct listener *listener)
 {
   pthread_mutex_lock(&listener->lock);
-  if (listener->fd >= 0 && listener->is_paused) {
-    listener->is_paused = false;
-    watch(listener, true);
-  }
+  if (listener->fd >= 0 && listener->is_paused)
+    watch(listener);
+  bool is_paused = listener->fd >= 0 && listener->is_paused;
   pthread_mutex_unlock(&listener->lock);
+  return is_paused;
 }
 
 void listener_close(struct listener *listener)

@@ -23,8 +23,8 @@ enum jp_status listener_bind(struct listener *listener, const struct net_endpoin
                              struct jp_error *error) JP_MUST_CHECK;
 enum jp_status listener_start(struct listener *listener, struct connection_table *table,
                               struct jp_error *error) JP_MUST_CHECK;
-/* The watcher's thread. */
-void listener_tick(struct listener *listener);
+/* The watcher's thread. True where it is to be called again soon. */
+bool listener_tick(struct listener *listener);
 /* No new connections from here on. Any thread, also where nothing was bound. */
 void listener_close(struct listener *listener);
 

@@ -83,7 +83,7 @@ static void file_request(struct zeromq *zeromq, struct text identity, struct zer
 {
   struct zeromq_peer *peer = zeromq_peer_get(zeromq, identity.data, identity.len);
   if (peer == NULL) {
-    log_error("no memory for a ZeroMQ client: a request was dropped");
+    log_error_rarely("no memory for a ZeroMQ client: a request was dropped");
     zeromq_pending_give_back(zeromq, pending);
     return;
   }
@@ -380,7 +380,7 @@ void zeromq_socket_turn(struct crew_source *source, struct crew_member *member)
   pthread_mutex_unlock(&zeromq->lock);
 
   if (armed != JP_OK)
-    log_error("the ZeroMQ socket cannot be watched: %s", error.text);
+    log_error_rarely("the ZeroMQ socket cannot be watched: %s", error.text);
   hand_out(zeromq, &harvest, 1);
   if (harvest.ready_count > 0)
     zeromq_peer_turn(&harvest.ready[0]->source, member);

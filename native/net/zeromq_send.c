@@ -84,8 +84,8 @@ void zeromq_deliver(struct zeromq_peer *peer, struct zeromq_answer *answer)
   else if (peer->first_held == NULL)
     failure = send_envelope(peer, answer);
   if (failure == EAGAIN && !zeromq_peer_hold(peer, answer)) {
-    log_warn("a ZeroMQ client does not read: %zu bytes of answers dropped (send-buffer-max)",
-             peer->held_bytes + answer->size);
+    log_warn_rarely("a ZeroMQ client does not read: %zu bytes of answers dropped (send-buffer-max)",
+                    peer->held_bytes + answer->size);
     zeromq_peer_drop_held(peer);
     if (peer->first != NULL && !peer->owned)
       crew_submit(zeromq->crew, &peer->source); /* it waited for what is dropped now */
@@ -157,7 +157,7 @@ void zeromq_make_answer(struct zeromq_answer *answer, const struct buffer *bytes
   zmq_msg_t *message = &answer->message;
   size_t size = bytes->failed ? 0 : bytes->len;
   if (bytes->failed)
-    log_error("no memory for an answer: an empty one is sent");
+    log_error_rarely("no memory for an answer: an empty one is sent");
   bool made = size > COUNTED_ABOVE ? init_counted(message, size) : zmq_msg_init_size(message, size) == 0;
   if (!made)
     zmq_msg_init(message);

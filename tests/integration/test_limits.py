@@ -1,13 +1,16 @@
 """Limits through the binary: each is an error for the one who reached it, names its flag, and leaves the rest usable."""
 
 import json
+import os
 import resource
+import socket
+import time
 import unittest
 
 import websockets
 
 from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient, typed
-from support.peer import FIXTURES, Peer
+from support.peer import FIXTURES, START_SECONDS, Peer
 
 # Longer than --message-max; libzmq drops a connection that sends more than twice as much.
 LONG = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call", "params": {
@@ -132,6 +135,27 @@ class Descriptors(unittest.TestCase):
 
 
 class Connections(unittest.TestCase):
+    def test_too_few_descriptors_fill_no_log(self):
+        """One line a second, however often a connection cannot be taken; and all goes on when there are some again."""
+        with Peer() as peer:
+            limits = resource.prlimit(peer.pid, resource.RLIMIT_NOFILE)
+            used = len(os.listdir(f"/proc/{peer.pid}/fd"))
+            resource.prlimit(peer.pid, resource.RLIMIT_NOFILE, (used + 2, limits[1]))
+            port = int(peer.address("http").rsplit(":", 1)[1].split("/")[0])
+            began = time.monotonic()
+            waiting = [socket.create_connection(("127.0.0.1", port)) for _ in range(10)]
+            while "left out" not in peer.stderr():
+                self.assertLess(time.monotonic() - began, START_SECONDS)
+                time.sleep(0.05)
+            lines = [line for line in peer.stderr().splitlines() if "cannot be accepted" in line]
+            self.assertLessEqual(len(lines), 2 + time.monotonic() - began)
+            self.assertRegex(lines[-1], r"Too many open files \(\d+ such lines were left out before this one\)$")
+            resource.prlimit(peer.pid, resource.RLIMIT_NOFILE, limits)
+            with HttpClient(peer) as client:
+                self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")
+            for connection in waiting:
+                connection.close()
+
     def test_one_too_many_is_closed_and_the_others_go_on(self):
         with Peer("--connections-max", "2") as peer:
             clients = [WebSocketClient(peer) for _ in range(2)]

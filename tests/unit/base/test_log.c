@@ -117,6 +117,53 @@ static void knows_its_levels_by_word(void **state)
   assert_int_equal(level, LOG_LEVEL_DEBUG);
 }
 
+static void one_line_a_second_passes_and_the_rest_is_counted(void **state)
+{
+  (void)state;
+  struct log_gate gate = {0};
+  uint64_t left_out = 99;
+  assert_true(log_gate_pass(&gate, 5000, &left_out));
+  assert_int_equal(left_out, 0);
+  for (int i = 0; i < 37; i++)
+    assert_false(log_gate_pass(&gate, 5000 + i * 27, &left_out));
+  assert_true(log_gate_pass(&gate, 6000, &left_out));
+  assert_int_equal(left_out, 37);
+  assert_false(log_gate_pass(&gate, 6999, &left_out));
+  assert_true(log_gate_pass(&gate, 90000, &left_out));
+  assert_int_equal(left_out, 1);
+}
+
+static void write_often(void)
+{
+  for (int i = 0; i < 1000; i++)
+    log_warn_rarely("line %d", i);
+  log_error_rarely("another place");
+}
+
+static void a_place_that_writes_often_gets_one_line(void **state)
+{
+  (void)state;
+  log_set_level(LOG_LEVEL_WARN);
+  capture(write_often);
+  assert_matches("warn  line 0\n[^\n]*error another place\n$");
+}
+
+static void write_counted(void)
+{
+  struct log_gate gate = {.left_out = 38};
+  log_write_rarely(&gate, LOG_LEVEL_WARN, "full");
+  struct log_gate other = {.left_out = UINT64_MAX};
+  log_write_rarely(&other, LOG_LEVEL_WARN, "%5000d", 1);
+}
+
+static void a_line_tells_what_was_left_out(void **state)
+{
+  (void)state;
+  capture(write_counted);
+  assert_matches("warn  full \\(38 such lines were left out before this one\\)\n");
+  assert_matches(" \\(18446744073709551615 such lines were left out before this one\\)\n$");
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -125,6 +172,9 @@ int main(void)
       cmocka_unit_test(cuts_a_long_event_and_ends_its_line),
       cmocka_unit_test(leaves_out_what_is_below_the_level),
       cmocka_unit_test(knows_its_levels_by_word),
+      cmocka_unit_test(one_line_a_second_passes_and_the_rest_is_counted),
+      cmocka_unit_test(a_place_that_writes_often_gets_one_line),
+      cmocka_unit_test(a_line_tells_what_was_left_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
