@@ -198,26 +198,35 @@ static void look_at(struct connection_table *table, struct connection *connectio
     connection_say_goodbye(connection, watcher);
 }
 
-/* Those whose deadline is not after `until_ms`. */
-static void look_at_chunk(struct connection_table *table, struct connection_chunk *chunk,
-                          struct crew_member *watcher, int64_t until_ms, int64_t now_ms)
+/* Those whose deadline is not after `until_ms`. Returns the first deadline that is left. */
+static int64_t look_at_chunk(struct connection_table *table, struct connection_chunk *chunk,
+                             struct crew_member *watcher, int64_t until_ms, int64_t now_ms)
 {
+  int64_t first_ms = INT64_MAX;
   for (size_t line = 0; line < CHUNK_LINES; line++) {
     for (size_t i = 0; i < LINE_DEADLINES; i++) {
-      if (atomic_load_explicit(&chunk->deadlines_ms[line][i], memory_order_relaxed) <= until_ms)
+      _Atomic int64_t *deadline = &chunk->deadlines_ms[line][i];
+      if (atomic_load_explicit(deadline, memory_order_relaxed) <= until_ms)
         look_at(table, &chunk->places[i * CHUNK_LINES + line], watcher, now_ms);
+      int64_t next_ms = atomic_load_explicit(deadline, memory_order_relaxed);
+      first_ms = next_ms < first_ms ? next_ms : first_ms;
     }
   }
+  return first_ms;
 }
 
-void connection_table_tick(struct connection_table *table, struct crew_member *watcher, int64_t now_ms)
+int64_t connection_table_tick(struct connection_table *table, struct crew_member *watcher, int64_t now_ms)
 {
   pthread_mutex_lock(&table->lock);
   size_t count = table->chunk_count;
   pthread_mutex_unlock(&table->lock);
   bool draining = atomic_load(&table->is_draining);
-  for (size_t i = 0; i < count; i++)
-    look_at_chunk(table, table->chunks[i], watcher, draining ? INT64_MAX : now_ms, now_ms);
+  int64_t first_ms = INT64_MAX;
+  for (size_t i = 0; i < count; i++) {
+    int64_t next_ms = look_at_chunk(table, table->chunks[i], watcher, draining ? INT64_MAX : now_ms, now_ms);
+    first_ms = next_ms < first_ms ? next_ms : first_ms;
+  }
+  return first_ms;
 }
 
 void connection_table_drain(struct connection_table *table, int64_t grace_end_ms)

@@ -37,8 +37,9 @@ void connection_table_fini(struct connection_table *table);
 void connection_table_accept(struct connection_table *table, int fd, const struct rpc_address *address);
 /* The place of a connection that is closed. */
 void connection_table_release(struct connection_table *table, struct connection *connection);
-/* Looks for deadlines that have passed and, once draining, for connections that can be ended. */
-void connection_table_tick(struct connection_table *table, struct crew_member *watcher, int64_t now_ms);
+/* Looks for deadlines that have passed and, once draining, for connections that can be ended. Returns the
+ * next deadline, INT64_MAX where there is none. */
+int64_t connection_table_tick(struct connection_table *table, struct crew_member *watcher, int64_t now_ms);
 
 /* Requests that run have until grace_end_ms; then they are answered with an error. */
 void connection_table_drain(struct connection_table *table, int64_t grace_end_ms);

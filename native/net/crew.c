@@ -62,6 +62,8 @@ enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
   pthread_condattr_init(&monotonic);
   pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
   pthread_cond_init(&made->changed, &monotonic);
+  pthread_mutex_init(&made->sleep_lock, NULL);
+  pthread_cond_init(&made->sleep_ended, &monotonic);
   pthread_condattr_destroy(&monotonic);
 
   enum jp_status status = JP_OK;
@@ -108,6 +110,8 @@ void crew_destroy(struct crew *crew)
     if (descriptors[i] >= 0)
       close(descriptors[i]);
   }
+  pthread_cond_destroy(&crew->sleep_ended);
+  pthread_mutex_destroy(&crew->sleep_lock);
   pthread_cond_destroy(&crew->changed);
   pthread_mutex_destroy(&crew->lock);
   free(crew);
@@ -148,6 +152,15 @@ void crew_wake_one(struct crew *crew)
   (void)written;
 }
 
+void crew_wake_watcher(struct crew *crew)
+{
+  if (!atomic_exchange(&crew->watcher_sleeps, false))
+    return;
+  pthread_mutex_lock(&crew->sleep_lock);
+  pthread_cond_signal(&crew->sleep_ended);
+  pthread_mutex_unlock(&crew->sleep_lock);
+}
+
 void crew_submit(struct crew *crew, struct crew_source *source)
 {
   pthread_mutex_lock(&crew->lock);
@@ -166,6 +179,8 @@ void crew_submit(struct crew *crew, struct crew_source *source)
   /* Whoever takes the first wakes somebody for the next (crew_take_ready). */
   if (is_first && atomic_load(&crew->idle) > 0)
     crew_wake_one(crew);
+  if (is_first)
+    crew_rouse_watcher(crew);
 }
 
 struct crew_source *crew_take_ready(struct crew *crew)
@@ -212,6 +227,7 @@ static bool leave_when_surplus(struct crew_member *member)
   if (leaves) {
     crew->size--;
     atomic_fetch_sub(&crew->idle, 1);
+    crew_rouse_watcher(crew);
   }
   pthread_mutex_unlock(&crew->lock);
   return leaves;
@@ -226,6 +242,7 @@ static struct crew_source *wait_idle(struct crew_member *member, bool *left)
   struct crew *crew = member->crew;
   struct crew_source *source = NULL;
   atomic_fetch_add(&crew->idle, 1);
+  crew_rouse_watcher(crew); /* a call that took long has ended: there may be a new deadline */
   while (source == NULL && !is_stopping(crew) && atomic_load(&crew->ready) == 0) {
     source = crew_take_event(crew, (int)crew->config.linger_ms);
     if (source == NULL && leave_when_surplus(member)) {
@@ -234,6 +251,7 @@ static struct crew_source *wait_idle(struct crew_member *member, bool *left)
     }
   }
   atomic_fetch_sub(&crew->idle, 1);
+  crew_rouse_watcher(crew);
   return source;
 }
 
@@ -354,6 +372,7 @@ void crew_refuse_all(struct crew *crew)
 {
   int serving = CREW_SERVING;
   atomic_compare_exchange_strong(&crew->phase, &serving, CREW_REFUSING);
+  crew_wake_watcher(crew);
 }
 
 /* Under the lock: whether a member is there whose thread may still come back. */
@@ -375,6 +394,7 @@ bool crew_stop(struct crew *crew, int64_t deadline_ms)
   uint64_t one = 1;
   ssize_t written = write(crew->stop_fd, &one, sizeof one);
   (void)written;
+  crew_wake_watcher(crew);
   if (crew->watcher_runs)
     pthread_join(crew->watcher_thread, NULL);
   crew->watcher_runs = false;
@@ -484,6 +504,7 @@ enum crew_served crew_serve(struct crew_member *member, const struct crew_messag
     return crew_served_as(service->refuse(service->context, message->text, CREW_SHUTTING_DOWN, out));
   if (member->worker == NULL)
     return crew_serve_without_java(crew, message, out);
+  crew_rouse_watcher(crew);
   count_step(member);
   member->has_served = true;
   enum rpc_served served = service->serve(service->context, member->worker, message->client, message->text,

@@ -19,12 +19,18 @@
  * the next turn, without the wake-up of another thread. Each message goes through crew_serve, which keeps the
  * counters that the watcher reads, and which never blocks on the watcher's own thread.
  *
- * The watcher is a plain thread. Every 5 ms: where no member is idle and no counter has moved, it adds
- * members, 1 + n/4 at a time, up to threads_max. Where that is reached (or no thread can be had), it takes
- * events and ready work itself, with a member whose worker is NULL: crew_serve then answers a ping, refuses a
- * message that has waited for busy_timeout_ms, and otherwise says CREW_WAIT: the source keeps the message and
- * calls crew_submit, and so comes by again with the next tick or, sooner, on a member. The watcher also wakes
- * an idle member when ready work was left lying: nobody has to prove that a wake-up cannot be lost.
+ * The watcher is a plain thread. While there is something to do it looks every 5 ms: where no member is idle
+ * and no counter has moved, it adds members, 1 + n/4 at a time, up to threads_max. Where that is reached (or
+ * no thread can be had), it takes events and ready work itself, with a member whose worker is NULL:
+ * crew_serve then answers a ping, refuses a message that has waited for busy_timeout_ms, and otherwise says
+ * CREW_WAIT: the source keeps the message and calls crew_submit, and so comes by again with the next tick or,
+ * sooner, on a member. The watcher also wakes an idle member when ready work was left lying: nobody has to
+ * prove that a wake-up cannot be lost.
+ *
+ * Where for 10 looks a member was idle, no work was ready and no counter moved, the watcher sleeps until its
+ * tick is due. The first thread that then takes an event, submits a source or begins a message wakes it: it
+ * sees a flag, beside counters that it uses anyway. The flag is up for one look before the watcher trusts it,
+ * so that it needs no barrier.
  *
  * How a second transport joins (ZeroMQ): its socket's descriptor is one source, watched for input; each
  * identity's queue is another, submitted when it turns from empty to filled and by its own turn when that
@@ -76,8 +82,10 @@ struct crew_config {
   unsigned threads_max;    /* at least threads */
   int64_t linger_ms;       /* how long a member above `threads` stays idle before it leaves */
   int64_t busy_timeout_ms; /* net/server.h */
-  /* Called on the watcher's thread, about every tick_ms: deadlines, shutdown. Its member has no worker. */
-  void (*tick)(void *context, struct crew_member *watcher, int64_t now_ms);
+  /* Called on the watcher's thread, about every tick_ms while there is something to do: deadlines, shutdown.
+   * Its member has no worker. Returns when it must be called again, at the latest, if nothing happens until
+   * then (clock_now_ms; INT64_MAX: never). */
+  int64_t (*tick)(void *context, struct crew_member *watcher, int64_t now_ms);
   void *context;
   int64_t tick_ms;
 };

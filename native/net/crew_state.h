@@ -20,6 +20,8 @@ struct crew {
   _Atomic unsigned idle;  /* members in epoll_wait, or about to be, and those whose thread is starting */
   _Atomic unsigned ready; /* length of the ready queue */
 
+  _Atomic bool watcher_sleeps; /* or is about to: whoever finds something to do wakes it */
+
   atomic_flag stays; /* a member is in crew_stay */
 
   pthread_mutex_t lock;   /* guards all below, and `taken` and `worker` of the members */
@@ -30,6 +32,9 @@ struct crew {
   bool watcher_runs;
   pthread_t watcher_thread;
 
+  pthread_mutex_t sleep_lock; /* of the watcher's sleep; no other is taken under it */
+  pthread_cond_t sleep_ended;
+
   bool growth_failed; /* used by crew_start, then by the watcher */
   struct crew_member watcher;
   struct crew_member *members; /* threads_max places */
@@ -38,6 +43,13 @@ struct crew {
 /* Starts one more member; false where there is no place or no thread for it. */
 bool crew_add_member(struct crew *crew);
 void crew_wake_one(struct crew *crew);
+void crew_wake_watcher(struct crew *crew);
+/* Before or after anything that the watcher may have to see to. */
+static inline void crew_rouse_watcher(struct crew *crew)
+{
+  if (atomic_load_explicit(&crew->watcher_sleeps, memory_order_relaxed))
+    crew_wake_watcher(crew);
+}
 /* The first of the ready queue, or NULL. */
 struct crew_source *crew_take_ready(struct crew *crew);
 /* The source of the next event; NULL after timeout_ms without one. */

@@ -14,6 +14,7 @@
 
 enum {
   TICK_MS = 25,
+  SLEEP_MAX_MS = 1000,
   LAST_WORDS_MS = 2500, /* after the grace time: for what is written then, and for clients to say goodbye */
   CONNECTIONS_MAX = 16384,
   ADDRESSES_MAX = 4
@@ -57,14 +58,22 @@ static void add_address(struct net_server *server, const char *scheme, const cha
   server->address_list[server->address_count++] = text;
 }
 
-static void tick(void *context, struct crew_member *watcher, int64_t now_ms)
+/* A second is what something costs at most that should have woken the watcher, and has not. */
+static int64_t tick(void *context, struct crew_member *watcher, int64_t now_ms)
 {
   struct net_server *server = context;
-  listener_tick(&server->listener);
-  if (server->has_table)
-    connection_table_tick(&server->table, watcher, now_ms);
-  if (server->zeromq != NULL)
-    zeromq_tick(server->zeromq, now_ms);
+  bool is_wanted_soon = listener_tick(&server->listener);
+  int64_t due_ms = now_ms + SLEEP_MAX_MS;
+  if (server->has_table) {
+    int64_t deadline_ms = connection_table_tick(&server->table, watcher, now_ms);
+    due_ms = deadline_ms < due_ms ? deadline_ms : due_ms;
+  }
+  if (server->zeromq != NULL && zeromq_tick(server->zeromq, now_ms))
+    is_wanted_soon = true;
+  /* A deadline that has passed is of a connection that somebody has. */
+  if (is_wanted_soon || due_ms <= now_ms)
+    due_ms = now_ms + TICK_MS;
+  return due_ms;
 }
 
 static enum jp_status make_crew(struct net_server *server, struct jp_error *error)

@@ -4,12 +4,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { LOOK_EVERY_MS = 5, EVENTS_A_LOOK = 256 };
+enum { LOOK_EVERY_MS = 5, EVENTS_A_LOOK = 256, QUIET_LOOKS = 10 };
 
 struct watch {
-  uint64_t steps; /* of all members, at the last look */
-  int64_t next_tick_ms;
-  bool stuck; /* no member will take an event soon, and none can be added */
+  uint64_t steps;       /* of all members, at the last look */
+  int64_t next_tick_ms; /* while there is something to do */
+  int64_t due_ms;       /* while there is not */
+  unsigned quiet_looks; /* one after the other */
+  bool stuck;           /* no member will take an event soon, and none can be added */
 };
 
 static uint64_t count_steps(struct crew *crew)
@@ -30,14 +32,28 @@ static bool grow(struct crew *crew)
   return added > 0;
 }
 
+/* The flag goes up one look before it is trusted. */
+static void note_quiet(struct crew *crew, struct watch *watch, bool quiet)
+{
+  bool was_woken = watch->quiet_looks >= QUIET_LOOKS && !atomic_load(&crew->watcher_sleeps);
+  watch->quiet_looks = quiet && !was_woken ? watch->quiet_looks + 1 : 0;
+  if (watch->quiet_looks == QUIET_LOOKS)
+    atomic_store(&crew->watcher_sleeps, true);
+  else if (watch->quiet_looks == 0)
+    atomic_store(&crew->watcher_sleeps, false);
+}
+
 static void look_at_members(struct crew *crew, struct watch *watch)
 {
   uint64_t steps = count_steps(crew);
   bool idle = atomic_load(&crew->idle) > 0;
   bool moved = steps != watch->steps;
   watch->steps = steps;
+  bool has_ready = atomic_load(&crew->ready) > 0;
+  bool quiet = idle && !moved && !has_ready && atomic_load(&crew->phase) == CREW_SERVING;
+  note_quiet(crew, watch, quiet);
   watch->stuck = !idle && !moved && (atomic_load(&crew->phase) != CREW_SERVING || !grow(crew));
-  if (idle && atomic_load(&crew->ready) > 0)
+  if (idle && has_ready)
     crew_wake_one(crew);
 }
 
@@ -71,23 +87,45 @@ static void pause_until_next_look(void)
   nanosleep(&pause, NULL);
 }
 
+static void run_tick(struct crew *crew, struct watch *watch)
+{
+  int64_t now = clock_now_ms();
+  watch->due_ms = INT64_MAX;
+  if (crew->config.tick != NULL)
+    watch->due_ms = crew->config.tick(crew->config.context, &crew->watcher, now);
+  watch->next_tick_ms = now + crew->config.tick_ms;
+}
+
+static void sleep_until_due(struct crew *crew, int64_t due_ms)
+{
+  struct timespec at = {.tv_sec = due_ms / 1000, .tv_nsec = due_ms % 1000 * 1000000};
+  int failure = 0;
+  pthread_mutex_lock(&crew->sleep_lock);
+  while (failure == 0 && atomic_load(&crew->watcher_sleeps)) {
+    failure = due_ms == INT64_MAX ? pthread_cond_wait(&crew->sleep_ended, &crew->sleep_lock)
+                                  : pthread_cond_timedwait(&crew->sleep_ended, &crew->sleep_lock, &at);
+  }
+  pthread_mutex_unlock(&crew->sleep_lock);
+}
+
 void *crew_watcher_main(void *argument)
 {
   struct crew *crew = argument;
+  pthread_setname_np(pthread_self(), "rpc-watcher");
   struct watch watch = {0};
   while (atomic_load(&crew->phase) != CREW_STOPPING) {
     look_at_members(crew, &watch);
     if (watch.stuck) {
       take_ready_work(crew);
       take_events(crew);
+    } else if (watch.quiet_looks > QUIET_LOOKS) {
+      run_tick(crew, &watch);
+      sleep_until_due(crew, watch.due_ms);
     } else {
       pause_until_next_look();
     }
-    int64_t now = clock_now_ms();
-    if (crew->config.tick != NULL && now >= watch.next_tick_ms) {
-      crew->config.tick(crew->config.context, &crew->watcher, now);
-      watch.next_tick_ms = now + crew->config.tick_ms;
-    }
+    if (watch.quiet_looks <= QUIET_LOOKS && clock_now_ms() >= watch.next_tick_ms)
+      run_tick(crew, &watch);
   }
   return NULL;
 }

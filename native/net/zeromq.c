@@ -388,7 +388,7 @@ void zeromq_socket_turn(struct crew_source *source, struct crew_member *member)
 
 /* --- from outside --- */
 
-void zeromq_tick(struct zeromq *zeromq, int64_t now_ms)
+bool zeromq_tick(struct zeromq *zeromq, int64_t now_ms)
 {
   (void)now_ms;
   pthread_mutex_lock(&zeromq->lock);
@@ -398,9 +398,11 @@ void zeromq_tick(struct zeromq *zeromq, int64_t now_ms)
     zeromq_resume_held(zeromq, zeromq->full_count);
   }
   bool input = used && zeromq_has_input(zeromq, false);
+  bool is_holding = zeromq->holding > 0;
   pthread_mutex_unlock(&zeromq->lock);
   if (input)
     crew_submit(zeromq->crew, &zeromq->source);
+  return is_holding;
 }
 
 static void refuse_pending(struct zeromq_peer *peer, struct zeromq_pending *pending, const char *reason)

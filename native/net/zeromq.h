@@ -39,9 +39,9 @@ enum jp_status zeromq_bind(const struct zeromq_config *config, struct zeromq **z
 const char *zeromq_address(const struct zeromq *zeromq); /* "tcp://127.0.0.1:4712"; borrowed */
 /* Joins the crew, which is borrowed until zeromq_close. */
 enum jp_status zeromq_start(struct zeromq *zeromq, struct crew *crew, struct jp_error *error) JP_MUST_CHECK;
-/* From the crew's tick: tries held answers again, and sends those that wait behind a slow call. Any thread.
- */
-void zeromq_tick(struct zeromq *zeromq, int64_t now_ms);
+/* From the crew's tick: tries held answers again, and sends those that wait behind a slow call. True where
+ * some are held: it is to be called again soon. Any thread. */
+bool zeromq_tick(struct zeromq *zeromq, int64_t now_ms);
 /* True while nothing waits or runs but calls whose thread does not come back. Any thread. */
 bool zeromq_is_idle(struct zeromq *zeromq);
 /* Answers what is still running or waiting with an error; what the running calls give later is dropped. Any

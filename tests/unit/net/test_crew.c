@@ -53,9 +53,12 @@ struct fixture {
   struct stub stub;
   struct rpc_service service;
   struct crew *crew;
+  int64_t (*tick)(void *context, struct crew_member *watcher, int64_t now_ms); /* NULL: none */
+  _Atomic int ticks;
+  _Atomic int64_t sleep_ms;
 };
 
-static void open_fixture(struct fixture *f, unsigned threads, unsigned threads_max, int64_t busy_timeout_ms,
+static void open_ticking(struct fixture *f, unsigned threads, unsigned threads_max, int64_t busy_timeout_ms,
                          int thread_limit)
 {
   stub_open(&f->stub, thread_limit, &f->service);
@@ -63,10 +66,19 @@ static void open_fixture(struct fixture *f, unsigned threads, unsigned threads_m
                                .threads_max = threads_max,
                                .linger_ms = 100,
                                .busy_timeout_ms = busy_timeout_ms,
-                               .tick_ms = 100};
+                               .tick = f->tick,
+                               .context = f,
+                               .tick_ms = 10};
   struct jp_error error;
   assert_int_equal(crew_create(&config, &f->crew, &error), JP_OK);
   assert_int_equal(crew_start(f->crew, &f->service, &error), JP_OK);
+}
+
+static void open_fixture(struct fixture *f, unsigned threads, unsigned threads_max, int64_t busy_timeout_ms,
+                         int thread_limit)
+{
+  f->tick = NULL;
+  open_ticking(f, threads, threads_max, busy_timeout_ms, thread_limit);
 }
 
 static void close_fixture(struct fixture *f)
@@ -440,6 +452,118 @@ static void staying_in_vain_becomes_rare(void **state)
   close_fixture(&f);
 }
 
+static int64_t count_tick(void *context, struct crew_member *watcher, int64_t now_ms)
+{
+  (void)watcher;
+  struct fixture *f = context;
+  atomic_fetch_add(&f->ticks, 1);
+  int64_t sleep_ms = atomic_load(&f->sleep_ms);
+  return sleep_ms == INT64_MAX ? INT64_MAX : now_ms + sleep_ms;
+}
+
+/* Its tick has nothing to come for, so that nothing but a wake-up ends its sleep. */
+static void open_sleepy(struct fixture *f, unsigned threads, unsigned threads_max)
+{
+  f->tick = count_tick;
+  atomic_init(&f->ticks, 0);
+  atomic_init(&f->sleep_ms, INT64_MAX);
+  open_ticking(f, threads, threads_max, 60000, 100);
+}
+
+/* Until ticks that come every 10 ms while the watcher is awake have not come for much longer. */
+static void wait_asleep(struct fixture *f)
+{
+  enum { QUIET_US = 200000 };
+  int before;
+  do {
+    before = atomic_load(&f->ticks);
+    usleep(QUIET_US);
+  } while (atomic_load(&f->ticks) != before);
+}
+
+/* The one member is inside: another has to be started for the second job. */
+static void what_is_submitted_wakes_the_watcher(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 5; i++) {
+    struct fixture f;
+    struct job first;
+    struct job second;
+    open_sleepy(&f, 1, 2);
+    wait_asleep(&f);
+    submit(&f, &first, "block");
+    stub_wait_inside(&f.stub, 1);
+    submit(&f, &second, "block");
+    stub_wait_inside(&f.stub, 2);
+    stub_let_go(&f.stub);
+    wait_done(&f, &first);
+    wait_done(&f, &second);
+    close_fixture(&f);
+  }
+}
+
+static void an_event_wakes_the_watcher(void **state)
+{
+  (void)state;
+  struct fixture f;
+  open_sleepy(&f, 1, 2);
+  int fds[2];
+  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+  struct reader reader = {.source.turn = reader_turn, .fd = fds[0]};
+  assert_int_equal(crew_watch(f.crew, &reader.source, fds[0], EPOLLIN, NULL), JP_OK);
+  wait_asleep(&f);
+  int before = atomic_load(&f.ticks);
+  assert_int_equal(write(fds[1], "x", 1), 1);
+  while (atomic_load(&f.ticks) == before)
+    usleep(1000);
+  close_fixture(&f);
+  close(fds[0]);
+  close(fds[1]);
+}
+
+/* One of two is inside and nothing else happens: the watcher sleeps, and wakes for the end of the call. */
+static void the_end_of_a_long_call_wakes_the_watcher(void **state)
+{
+  (void)state;
+  struct fixture f;
+  struct job job;
+  open_sleepy(&f, 2, 2);
+  submit(&f, &job, "block");
+  stub_wait_inside(&f.stub, 1);
+  wait_asleep(&f);
+  int before = atomic_load(&f.ticks);
+  stub_let_go(&f.stub);
+  while (atomic_load(&f.ticks) == before)
+    usleep(1000);
+  close_fixture(&f);
+}
+
+static void the_watcher_sleeps_no_longer_than_its_tick_says(void **state)
+{
+  (void)state;
+  enum { SLEEP_MS = 50 };
+  struct fixture f;
+  open_sleepy(&f, 1, 1);
+  atomic_store(&f.sleep_ms, SLEEP_MS);
+  int before = atomic_load(&f.ticks);
+  while (atomic_load(&f.ticks) < before + 20)
+    usleep(1000);
+  close_fixture(&f);
+}
+
+static void refusing_all_wakes_the_watcher(void **state)
+{
+  (void)state;
+  struct fixture f;
+  open_sleepy(&f, 1, 1);
+  wait_asleep(&f);
+  int before = atomic_load(&f.ticks);
+  crew_refuse_all(f.crew);
+  while (atomic_load(&f.ticks) < before + 5)
+    usleep(1000);
+  close_fixture(&f);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -457,6 +581,11 @@ int main(void)
       cmocka_unit_test(a_member_stays_with_the_source_that_it_served_before),
       cmocka_unit_test(nobody_stays_where_no_other_is_idle),
       cmocka_unit_test(staying_in_vain_becomes_rare),
+      cmocka_unit_test(what_is_submitted_wakes_the_watcher),
+      cmocka_unit_test(an_event_wakes_the_watcher),
+      cmocka_unit_test(the_end_of_a_long_call_wakes_the_watcher),
+      cmocka_unit_test(the_watcher_sleeps_no_longer_than_its_tick_says),
+      cmocka_unit_test(refusing_all_wakes_the_watcher),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

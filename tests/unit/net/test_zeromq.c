@@ -17,6 +17,7 @@ enum {
   LARGE_MAX = 1024 * 1024,
   RECEIVE_TIMEOUT_MS = 20000,
   CLIENTS_MAX = 8,
+  TICK_MS = 10,
   RARE_TICK_MS = 1000
 };
 
@@ -32,16 +33,17 @@ struct fixture {
   int64_t last_tick_ms;
 };
 
-static void tick(void *context, struct crew_member *watcher, int64_t now_ms)
+static int64_t tick(void *context, struct crew_member *watcher, int64_t now_ms)
 {
   (void)watcher;
   struct fixture *f = context;
   if (atomic_load(&f->never_ticks))
-    return;
+    return now_ms + TICK_MS;
   if (atomic_load(&f->tick_is_rare) && now_ms - f->last_tick_ms < RARE_TICK_MS)
-    return;
+    return now_ms + TICK_MS;
   f->last_tick_ms = now_ms;
-  zeromq_tick(f->zeromq, now_ms);
+  (void)zeromq_tick(f->zeromq, now_ms);
+  return now_ms + TICK_MS;
 }
 
 static int open_with_limits(void **state, size_t message_max, size_t send_buffer_max)
@@ -60,7 +62,7 @@ static int open_with_limits(void **state, size_t message_max, size_t send_buffer
                              .busy_timeout_ms = 60000,
                              .tick = tick,
                              .context = f,
-                             .tick_ms = 10};
+                             .tick_ms = TICK_MS};
   assert_int_equal(crew_create(&crew, &f->crew, &error), JP_OK);
   assert_int_equal(zeromq_start(f->zeromq, f->crew, &error), JP_OK);
   assert_int_equal(crew_start(f->crew, &f->service, &error), JP_OK);

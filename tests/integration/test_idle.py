@@ -1,0 +1,62 @@
+"""What an idle peer does: nearly nothing. Counts how often its own threads (not the JVM's) are switched to."""
+
+import contextlib
+import re
+import time
+import unittest
+from pathlib import Path
+
+from support.clients import HttpClient, WebSocketClient, ZmqClient
+from support.peer import Peer
+
+SECONDS = 5
+# The watcher wakes once a second, each idle thread of the crew every 10 s; before it slept it was 200 a second.
+MOST_A_SECOND = 8
+OWN = re.compile(r"rpc-|jpeer|ZMQ")
+
+
+def switches(peer):
+    """By thread: its name, and how often it was switched to."""
+    counts = {}
+    for status in Path(f"/proc/{peer.pid}/task").glob("*/status"):
+        with contextlib.suppress(OSError):
+            text = status.read_text(encoding="utf-8")
+            name = re.search(r"^Name:\s+(.*)$", text, re.MULTILINE)[1]
+            if OWN.match(name):
+                counts[status.parent.name, name] = sum(map(int, re.findall(r"voluntary_ctxt_switches:\s+(\d+)", text)))
+    return counts
+
+
+class Idle(unittest.TestCase):
+    def assert_idle(self, peer):
+        time.sleep(1)
+        before = switches(peer)
+        time.sleep(SECONDS)
+        after = switches(peer)
+        grown = {thread: count - before.get(thread, 0) for thread, count in after.items()}
+        self.assertIn("rpc-watcher", {name for _, name in grown})
+        self.assertLessEqual(sum(grown.values()), SECONDS * MOST_A_SECOND, grown)
+
+    def test_with_connections_and_after_work(self):
+        with Peer() as peer, contextlib.ExitStack() as stack:
+            clients = [stack.enter_context(kind(peer)) for kind in (WebSocketClient, HttpClient, ZmqClient)
+                       for _ in range(3)]
+            for _ in range(200):
+                for client in clients:
+                    self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")
+            self.assert_idle(peer)
+            for client in clients:
+                self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")
+
+    def test_beside_a_call_that_takes_long(self):
+        with Peer("--rpc-threads", "2", "--grace", "100") as peer, WebSocketClient(peer) as slow, \
+                WebSocketClient(peer) as other:
+            slow.send('{"jsonrpc": "2.0", "id": 1, "method": "call", "params": {"type": "java.lang.Thread", '
+                      '"method": "sleep", "args": [600000]}}')
+            self.assert_idle(peer)
+            self.assertEqual(other.call("fixtures.Calculator", "add", 1, 2), "3")
+            peer.stop()  # or the client's goodbye would wait for its call
+
+
+if __name__ == "__main__":
+    unittest.main()
