@@ -71,6 +71,7 @@ static enum jp_status bind_sockets(struct run *run, struct jp_error *error)
   config.threads_max = (unsigned)options->threads_max;
   config.busy_timeout_ms = options->busy_timeout_ms;
   config.message_max = options->message_max;
+  config.input_max_total = options->input_max_total;
   config.send_buffer_max = options->send_buffer_max;
   config.zmq_pending_max = options->zmq_pending_max;
   config.connections_max = options->connections_max;

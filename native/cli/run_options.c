@@ -343,6 +343,15 @@ const struct option run_option_rows[] = {
      AT(message_max),
      .min = 256,
      .max = GIB},
+    {.names = {"--input-max-total"},
+     .variable = "JPEER_INPUT_MAX_TOTAL",
+     .takes = "BYTES",
+     .standard = "256M, or 4 times --message-max",
+     .help = "input of all clients together that is being collected",
+     .read = option_read_size,
+     AT(input_max_total),
+     .min = 256,
+     .max = 1024 * GIB},
     {.names = {"--depth-max"},
      .variable = "JPEER_DEPTH_MAX",
      .takes = "N",
@@ -518,6 +527,14 @@ static const char *standard_name(const struct run_options *options)
   return slash != NULL ? slash + 1 : options->jar;
 }
 
+/* Some of the longest messages fit into the quarter that is kept for those that may go on. */
+static size_t standard_input_max(size_t message_max)
+{
+  enum { MESSAGES = 4 }; /* a quarter is one: see net/input_budget.h */
+  size_t standard = (size_t)256 << 20;
+  return message_max > standard / MESSAGES ? message_max * MESSAGES : standard;
+}
+
 static enum jp_status check_options(struct run_options *options, struct jp_error *error)
 {
   enum jp_status status = check_address("--json-rpc", &options->json, options->insecure_listen, error);
@@ -528,6 +545,11 @@ static enum jp_status check_options(struct run_options *options, struct jp_error
   if (options->threads > options->threads_max)
     return jp_fail(error, JP_INVALID, "--rpc-threads takes at most --rpc-threads-max, which is %zu",
                    options->threads_max);
+  if (options->input_max_total != 0 && options->input_max_total < options->message_max)
+    return jp_fail(error, JP_INVALID, "--input-max-total takes at least --message-max, which is %zu bytes",
+                   options->message_max);
+  if (options->input_max_total == 0)
+    options->input_max_total = standard_input_max(options->message_max);
   if (options->name == NULL && read_name(NULL, standard_name(options), &options->name, NULL) != JP_OK)
     options->name = "jpeer";
   return JP_OK;

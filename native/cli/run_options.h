@@ -51,6 +51,7 @@ struct run_options {
   size_t sessions_max;
   size_t sessions_per_address;
   size_t message_max;
+  size_t input_max_total;
   size_t depth_max;
   size_t batch_max;
   size_t send_buffer_max;

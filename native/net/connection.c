@@ -30,12 +30,20 @@ static size_t unsent_mark(const struct connection *connection)
 
 /* --- owner --- */
 
+void connection_own(struct connection *connection)
+{
+  connection->state = CONNECTION_OWNED;
+  if (connection->is_paused)
+    atomic_fetch_sub(&connection->table->paused, 1);
+  connection->is_paused = false;
+}
+
 bool connection_acquire(struct connection *connection)
 {
   pthread_mutex_lock(&connection->lock);
   bool taken = connection->state == CONNECTION_ARMED;
   if (taken)
-    connection->state = CONNECTION_OWNED;
+    connection_own(connection);
   pthread_mutex_unlock(&connection->lock);
   return taken;
 }
@@ -59,6 +67,37 @@ static void trim_kept(struct buffer *buffer)
     buffer_trim(buffer, buffer->len);
 }
 
+/* What a buffer takes of the memory: a large one may have been reserved ahead, but nothing was written there.
+ */
+static size_t size_of(const struct buffer *buffer)
+{
+  return buffer->cap <= SCRATCH_KEPT_SIZE ? buffer->cap : buffer->len;
+}
+
+static void count_input(struct connection *connection)
+{
+  size_t held = 0;
+  if (connection->in.len > connection->in_used)
+    held += size_of(&connection->in);
+  if (connection->message.len > 0)
+    held += size_of(&connection->message);
+  if (connection->decoder != NULL && !ws_decoder_is_clean(connection->decoder))
+    held += WS_DECODER_SIZE;
+  input_budget_count(connection->table->input, &connection->counted, held);
+}
+
+/* Nobody is kept from sending a small message. */
+static bool must_pause(struct connection *connection)
+{
+  if (connection->message.len < INPUT_SMALL)
+    return false;
+  count_input(connection);
+  const struct input_budget *input = connection->table->input;
+  return input_budget_is_full(input) ||
+         (input_budget_is_short(input) &&
+          !atomic_load_explicit(&connection->licence.is_valid, memory_order_relaxed));
+}
+
 static void give_back(struct connection *connection, struct crew_member *member)
 {
   if (connection->in_used == connection->in.len) {
@@ -76,6 +115,7 @@ static void give_back(struct connection *connection, struct crew_member *member)
   trim_kept(&connection->message);
   trim_kept(&connection->out);
   websocket_give_back(connection, member);
+  count_input(connection);
 }
 
 static void close_now(struct connection *connection, struct crew_member *member)
@@ -85,9 +125,9 @@ static void close_now(struct connection *connection, struct crew_member *member)
   connection->in_used = connection->in.len = 0;
   connection->out_sent = connection->out.len = 0;
   buffer_clear(&connection->message);
-  give_back(connection, member);
   ws_decoder_destroy(connection->decoder);
   connection->decoder = NULL;
+  give_back(connection, member);
 
   pthread_mutex_lock(&connection->lock);
   close(connection->fd);
@@ -200,6 +240,8 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
                                  .since_ms = &connection->since_ms};
   if (message.text.data == NULL)
     message.text = TEXT("");
+  if (atomic_load_explicit(&connection->counted, memory_order_relaxed) > 0)
+    count_input(connection); /* the turn may have had a larger message before */
   buffer_clear(answer);
   pthread_mutex_lock(&connection->lock);
   connection->in_call = member->worker;
@@ -330,6 +372,8 @@ static enum step run(struct connection *connection, struct crew_member *member)
         return rest(connection);
       break;
     case STEP_NEEDS_INPUT:
+      if (must_pause(connection))
+        return STEP_PAUSES;
       if (receive(connection) || stay(connection, member)) {
         if (crew_turn_is_late(&turn) && must_end(connection, member, &turn))
           return STEP_SERVED;
@@ -378,7 +422,7 @@ static uint32_t wanted_events(const struct connection *connection, enum step las
 {
   if (last == STEP_BLOCKED)
     return EPOLLOUT;
-  uint32_t events = connection->at_end ? 0 : EPOLLIN;
+  uint32_t events = connection->at_end || last == STEP_PAUSES ? 0 : EPOLLIN;
   if (last == STEP_SERVED || connection_unsent(connection) > 0)
     events |= EPOLLOUT;
   return events;
@@ -388,7 +432,7 @@ static int64_t next_deadline(struct connection *connection, enum step last)
 {
   int64_t now = clock_now_ms();
   bool writes = last != STEP_WAITS && (wanted_events(connection, last) & EPOLLOUT);
-  bool reads = last == STEP_NEEDS_INPUT || last == STEP_ENDS;
+  bool reads = last == STEP_NEEDS_INPUT || last == STEP_PAUSES || last == STEP_ENDS;
   if (!writes)
     connection->stalled_ms = 0;
   else if (connection->stalled_ms == 0 || connection->has_sent || last == STEP_SERVED)
@@ -431,11 +475,16 @@ void connection_finish(struct connection *connection, struct crew_member *member
   connection->state = CONNECTION_ARMED;
   atomic_store_explicit(connection->deadline_ms, deadline, memory_order_relaxed);
   enum jp_status status = JP_OK;
-  if (last != STEP_WAITS)
-    status =
-        crew_watch_again(crew, &connection->source, connection->fd, wanted_events(connection, last), NULL);
-  if (status != JP_OK)
+  uint32_t events = wanted_events(connection, last);
+  bool is_watched = last != STEP_WAITS && !(last == STEP_PAUSES && events == 0);
+  if (is_watched)
+    status = crew_watch_again(crew, &connection->source, connection->fd, events, NULL);
+  if (status != JP_OK) {
     connection->state = CONNECTION_OWNED;
+  } else if (last == STEP_PAUSES) {
+    connection->is_paused = true;
+    atomic_fetch_add(&connection->table->paused, 1);
+  }
   pthread_mutex_unlock(&connection->lock);
   if (status != JP_OK)
     close_now(connection, member);
@@ -458,12 +507,31 @@ void connection_expire(struct connection *connection, struct crew_member *watche
   connection_finish(connection, watcher, step);
 }
 
+void connection_cut(struct connection *connection, struct crew_member *watcher)
+{
+  static const char reason[] = "too much input is under way (input-max-total): try again later";
+  enum step step = STEP_ENDS;
+  if (connection->stream != NULL)
+    step = STEP_DROPS;
+  else if (connection->protocol == PROTOCOL_WEBSOCKET)
+    websocket_close(connection, WS_TRY_AGAIN_LATER, reason);
+  else
+    http_cut(connection, reason, &watcher->scratch.buffers[SCRATCH_ANSWER]);
+  connection->in_used = connection->in.len;
+  buffer_clear(&connection->message);
+  ws_decoder_destroy(connection->decoder);
+  connection->decoder = NULL;
+  connection_finish(connection, watcher, step);
+}
+
 /* --- the end of all --- */
 
 void connection_say_goodbye(struct connection *connection, struct crew_member *watcher)
 {
   borrow(connection, watcher);
   enum step step = connection->protocol == PROTOCOL_LINGER ? STEP_NEEDS_INPUT : run(connection, watcher);
+  if (step == STEP_PAUSES)
+    step = STEP_NEEDS_INPUT; /* the rest of its message would not be served */
   bool is_quiet = !connection->has_sent && connection_unsent(connection) == 0;
   if (step == STEP_NEEDS_INPUT && connection->protocol == PROTOCOL_WEBSOCKET) {
     websocket_close(connection, WS_GOING_AWAY, CREW_SHUTTING_DOWN);

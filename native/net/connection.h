@@ -9,12 +9,17 @@
  * lock, send what lies in the output, or seize the connection: the owner then finds `seized`, drops its
  * answer and ends it.
  *
+ * Input: what a connection has collected and not yet served counts against one bound for all
+ * (net/input_budget.h). Above three quarters of it, one that has no licence pauses: it is armed for no input,
+ * and the watcher submits it when it may go on. Its deadlines hold all the while.
+ *
  * Memory: a connection is a place in its table's chunks, which stay until the table goes, so that a late
  * event finds a valid source. It owns buffers only while there is something in them.
  */
 #include "net/crew.h"
 #include "net/http_parser.h"
 #include "net/http_request.h"
+#include "net/input_budget.h"
 #include "net/ws_frames.h"
 
 #include <pthread.h>
@@ -54,6 +59,9 @@ struct connection {
   enum connection_state state;
   struct rpc_worker *in_call; /* the worker whose thread is inside the service for this connection */
   bool seized;
+  bool is_paused; /* guarded by the lock, too: it waits for the watcher */
+  struct input_licence licence;
+  _Atomic size_t counted;       /* bytes of input in the budget; the owner writes it */
   _Atomic int64_t *deadline_ms; /* when the watcher looks at it, in the table; INT64_MAX: never */
 
   int fd;
@@ -100,6 +108,7 @@ enum step {
   STEP_SERVED,      /* a message was served: it counts for the turn */
   STEP_NEEDS_INPUT, /* nothing can be done with the bytes that are there */
   STEP_WAITS,       /* no member for the message */
+  STEP_PAUSES,      /* it must not be read from now */
   STEP_BLOCKED,     /* the client must take what is there first */
   STEP_ENDS,        /* all is said: send what is left, then linger and close */
   STEP_DROPS        /* close at once */
@@ -108,6 +117,8 @@ enum step {
 /* --- connection.c: the owner's side --- */
 
 void connection_turn(struct crew_source *source, struct crew_member *member);
+/* Takes a connection that nobody has; under its lock. */
+void connection_own(struct connection *connection);
 /* Takes the connection; false where somebody has it, or where there is none. */
 bool connection_acquire(struct connection *connection);
 /* Ends a turn: sends, gives buffers back, arms the connection or closes it. STEP_SERVED: there may be more to
@@ -115,6 +126,9 @@ bool connection_acquire(struct connection *connection);
 void connection_finish(struct connection *connection, struct crew_member *member, enum step last);
 /* On the watcher's thread, by the owner: the deadline has passed. */
 void connection_expire(struct connection *connection, struct crew_member *watcher);
+/* On the watcher's thread, by the owner: what it has collected is dropped, its client gets an error, and it
+ * ends. */
+void connection_cut(struct connection *connection, struct crew_member *watcher);
 /* On the watcher's thread, by the owner, when the crew refuses all: answers what has come, and ends it. */
 void connection_say_goodbye(struct connection *connection, struct crew_member *watcher);
 /* On the watcher's thread, under the lock, while the owner is inside the service: answers in the owner's
@@ -161,6 +175,8 @@ enum step http_step(struct connection *connection, struct crew_member *member);
 void http_write_part(struct connection *connection, struct text part, bool is_last);
 /* 408, where a request has begun. */
 void http_expire(struct connection *connection);
+/* 503, with an error of JSON-RPC where a body has begun. answer is used for it. */
+void http_cut(struct connection *connection, const char *reason, struct buffer *answer);
 /* A whole answer to the message in hand; served says which status it gets. */
 void http_write_reply(struct connection *connection, enum crew_served served, struct text reply,
                       const struct uuid *kept);

@@ -24,9 +24,9 @@ struct connection_chunk {
 
 enum jp_status connection_table_init(struct connection_table *table, struct crew *crew,
                                      const struct connection_limits *limits, const struct http_site *site,
-                                     struct jp_error *error)
+                                     struct input_budget *input, struct jp_error *error)
 {
-  *table = (struct connection_table){.crew = crew, .limits = *limits, .site = *site};
+  *table = (struct connection_table){.crew = crew, .limits = *limits, .site = *site, .input = input};
   pthread_mutex_init(&table->lock, NULL);
   table->chunks = calloc(limits->connections_max / CHUNK_PLACES + 1, sizeof(struct connection_chunk *));
   return table->chunks != NULL ? JP_OK : jp_fail(error, JP_NO_MEMORY, "no memory for the connections");
@@ -53,6 +53,7 @@ void connection_table_fini(struct connection_table *table)
     free(table->chunks[i]);
   }
   free(table->chunks);
+  free(table->claims);
   pthread_mutex_destroy(&table->lock);
 }
 
@@ -76,6 +77,11 @@ static bool add_chunk(struct connection_table *table)
   }
   table->chunks[table->chunk_count++] = chunk;
   return true;
+}
+
+struct connection *connection_table_place(struct connection_table *table, size_t index)
+{
+  return &table->chunks[index / CHUNK_PLACES]->places[index % CHUNK_PLACES];
 }
 
 static struct connection *take_place(struct connection_table *table)
@@ -108,6 +114,8 @@ static void reset(struct connection *connection, int fd, const struct rpc_addres
 {
   connection->seized = false;
   connection->address = *address;
+  atomic_store_explicit(&connection->licence.is_valid, false, memory_order_relaxed);
+  connection->licence.is_slow = false;
   connection->fd = fd;
   connection->at_end = connection->is_broken = connection->is_drained = false;
   connection->has_said_all = connection->has_message = connection->has_sent = false;
@@ -188,7 +196,7 @@ static void look_at(struct connection_table *table, struct connection *connectio
       atomic_store(connection->deadline_ms, INT64_MAX);
     }
   } else if (connection->state == CONNECTION_ARMED && (is_late || draining)) {
-    connection->state = CONNECTION_OWNED;
+    connection_own(connection);
     taken = true;
   }
   pthread_mutex_unlock(&connection->lock);
@@ -226,7 +234,7 @@ int64_t connection_table_tick(struct connection_table *table, struct crew_member
     int64_t next_ms = look_at_chunk(table, table->chunks[i], watcher, draining ? INT64_MAX : now_ms, now_ms);
     first_ms = next_ms < first_ms ? next_ms : first_ms;
   }
-  return first_ms;
+  return connection_table_share_input(table, watcher, count * CHUNK_PLACES, now_ms) ? now_ms : first_ms;
 }
 
 void connection_table_drain(struct connection_table *table, int64_t grace_end_ms)

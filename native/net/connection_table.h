@@ -14,6 +14,8 @@ struct connection_table {
   struct crew *crew;
   struct connection_limits limits;
   struct http_site site;
+  struct input_budget *input; /* borrowed */
+  _Atomic size_t paused;      /* connections */
   _Atomic bool is_draining;
   _Atomic int64_t grace_end_ms;
 
@@ -23,11 +25,17 @@ struct connection_table {
   struct connection *free_places; /* chained by next_free */
   size_t open;
   size_t seized; /* of those that are open */
+
+  /* The watcher's, of connection_table_share_input. */
+  struct input_claim *claims;
+  size_t claim_count;
+  size_t claim_room;
 };
 
+/* The crew and the budget are borrowed. */
 enum jp_status connection_table_init(struct connection_table *table, struct crew *crew,
                                      const struct connection_limits *limits, const struct http_site *site,
-                                     struct jp_error *error) JP_MUST_CHECK;
+                                     struct input_budget *input, struct jp_error *error) JP_MUST_CHECK;
 /* After the crew has ended. Closes what is left. */
 void connection_table_fini(struct connection_table *table);
 
@@ -37,9 +45,18 @@ void connection_table_fini(struct connection_table *table);
 void connection_table_accept(struct connection_table *table, int fd, const struct rpc_address *address);
 /* The place of a connection that is closed. */
 void connection_table_release(struct connection_table *table, struct connection *connection);
-/* Looks for deadlines that have passed and, once draining, for connections that can be ended. Returns the
- * next deadline, INT64_MAX where there is none. */
+/* Looks for deadlines that have passed and, once draining, for connections that can be ended; shares out the
+ * room for input. Returns the next deadline, now_ms where it is to be called again soon, INT64_MAX where
+ * there is nothing to wait for. */
 int64_t connection_table_tick(struct connection_table *table, struct crew_member *watcher, int64_t now_ms);
+
+/* --- connection_pressure.c: the bound on input; the watcher's thread --- */
+
+/* The first place_count places: pauses, resumes and cuts as net/input_budget.h says. True where it is to be
+ * called again soon. */
+bool connection_table_share_input(struct connection_table *table, struct crew_member *watcher,
+                                  size_t place_count, int64_t now_ms);
+struct connection *connection_table_place(struct connection_table *table, size_t index);
 
 /* Requests that run have until grace_end_ms; then they are answered with an error. */
 void connection_table_drain(struct connection_table *table, int64_t grace_end_ms);

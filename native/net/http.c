@@ -38,6 +38,20 @@ void http_expire(struct connection *connection)
     answer_and_close(connection, 408, "the request took too long");
 }
 
+void http_cut(struct connection *connection, const char *reason, struct buffer *answer)
+{
+  if (connection->http_stage == HTTP_STAGE_HEAD) {
+    answer_and_close(connection, 503, reason);
+    return;
+  }
+  const struct rpc_service *service = crew_service(connection->table->crew);
+  buffer_clear(answer);
+  service->reject(service->context, RPC_OVERLOADED, reason, answer);
+  connection->manner.keeps_alive = false;
+  http_write_reply_head(&connection->out, connection->manner, 503, answer->len, NULL);
+  buffer_append_text(&connection->out, buffer_text(answer));
+}
+
 static enum step upgrade(struct connection *connection, struct text key)
 {
   struct jp_error error = {0};

@@ -3,9 +3,6 @@
 #include "net/http_heads.h"
 #include "net/ws_frames.h"
 
-/* What a thread keeps of a buffer that an unusual message made large. */
-enum { KEPT_SIZE = 256 * 1024 };
-
 void scratch_init(struct scratch *scratch)
 {
   *scratch = (struct scratch){0};
@@ -33,7 +30,7 @@ void scratch_return(struct scratch *scratch, enum scratch_use use, struct buffer
   if (buffer->len > 0)
     return;
   buffer_clear(buffer);
-  if (scratch->buffers[use].data != NULL || buffer->cap > KEPT_SIZE)
+  if (scratch->buffers[use].data != NULL || buffer->cap > SCRATCH_KEPT_SIZE)
     buffer_fini(buffer);
   else
     scratch->buffers[use] = *buffer;

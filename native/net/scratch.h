@@ -12,6 +12,9 @@
 struct http_heads;
 struct ws_decoder;
 
+/* What a thread keeps of a buffer that an unusual message made large. */
+enum { SCRATCH_KEPT_SIZE = 256 * 1024 };
+
 enum scratch_use { SCRATCH_INPUT, SCRATCH_MESSAGE, SCRATCH_ANSWER, SCRATCH_OUTPUT, SCRATCH_USES };
 
 struct scratch {

@@ -25,6 +25,7 @@ struct net_server {
   char *host; /* of the JSON endpoint */
   struct listener listener;
   struct crew *crew;
+  struct input_budget input;
   struct connection_table table;
   bool has_table;
   struct zeromq *zeromq; /* NULL: not enabled */
@@ -42,6 +43,7 @@ void net_config_defaults(struct net_config *config)
                                 .linger_ms = 10000,
                                 .busy_timeout_ms = 5000,
                                 .message_max = (size_t)16 << 20,
+                                .input_max_total = (size_t)256 << 20,
                                 .send_buffer_max = (size_t)16 << 20,
                                 .zmq_pending_max = 1000,
                                 .connections_max = CONNECTIONS_MAX,
@@ -111,7 +113,7 @@ static enum jp_status bind_json(struct net_server *server, struct jp_error *erro
   struct http_site site = {.is_loopback = server->listener.is_loopback,
                            .host = server->host != NULL ? text_of(server->host) : TEXT_ABSENT,
                            .prefix = text_of(config->http_prefix)};
-  status = connection_table_init(&server->table, server->crew, &limits, &site, error);
+  status = connection_table_init(&server->table, server->crew, &limits, &site, &server->input, error);
   server->has_table = true;
   return status;
 }
@@ -123,6 +125,7 @@ static enum jp_status bind_zmq(struct net_server *server, struct jp_error *error
                               .port = config->zmq.port,
                               .message_max = config->message_max,
                               .pending_max = config->zmq_pending_max,
+                              .input = &server->input,
                               .send_buffer_max = config->send_buffer_max,
                               .handshake_ms = config->header_timeout_ms};
   enum jp_status status = zeromq_bind(&zmq, &server->zeromq, error);
@@ -137,6 +140,7 @@ enum jp_status net_bind(const struct net_config *config, struct net_server **ser
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "no memory for the server");
   made->config = *config;
+  made->input.max = config->input_max_total;
   made->listener.fd = -1;
   pthread_mutex_init(&made->listener.lock, NULL);
   enum jp_status status = make_crew(made, error);

@@ -26,14 +26,15 @@ struct net_config {
   struct net_endpoint json; /* WebSocket and HTTP */
   const char *http_prefix;  /* "/rpc": the path of the service, beside "/"; borrowed as long as the server */
   struct net_endpoint zmq;
-  unsigned threads;          /* the crew's size when idle; 0: number of cores */
-  unsigned threads_max;      /* 256 */
-  int64_t linger_ms;         /* 10,000: how long a member above `threads` stays idle before it leaves */
-  int64_t busy_timeout_ms;   /* 5,000: how long a request waits when every member is inside Java */
-  size_t message_max;        /* 16 MiB */
-  size_t send_buffer_max;    /* 16 MiB a connection, then it is dropped */
-  size_t zmq_pending_max;    /* 1,000 requests that one ZeroMQ identity may have waiting */
-  size_t connections_max;    /* open connections */
+  unsigned threads;        /* the crew's size when idle; 0: number of cores */
+  unsigned threads_max;    /* 256 */
+  int64_t linger_ms;       /* 10,000: how long a member above `threads` stays idle before it leaves */
+  int64_t busy_timeout_ms; /* 5,000: how long a request waits when every member is inside Java */
+  size_t message_max;      /* 16 MiB */
+  size_t input_max_total; /* 256 MiB of input that is being collected, of all clients; at least message_max */
+  size_t send_buffer_max; /* 16 MiB a connection, then it is dropped */
+  size_t zmq_pending_max; /* 1,000 requests that one ZeroMQ identity may have waiting */
+  size_t connections_max; /* open connections */
   int64_t header_timeout_ms; /* 10,000: request line and headers, handshake */
   int64_t body_timeout_ms;   /* 60,000 */
   int64_t idle_timeout_ms;   /* HTTP keep-alive; 60,000 */

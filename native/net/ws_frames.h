@@ -27,10 +27,12 @@ enum ws_close_code { /* RFC 6455, 7.4.1 */
                      WS_BAD_TEXT = 1007,
                      WS_POLICY = 1008,
                      WS_TOO_BIG = 1009,
-                     WS_INTERNAL = 1011
+                     WS_INTERNAL = 1011,
+                     WS_TRY_AGAIN_LATER = 1013 /* IANA's registry of close codes */
 };
 
 enum { WS_CONTROL_MAX = 125, WS_HEADER_MAX = 10, WS_MASK_LENGTH = 4 };
+enum { WS_DECODER_SIZE = 4608 }; /* about what a decoder takes, with wslay's part */
 
 /* Holds what wslay needs (4 KiB) while a frame is under way. */
 struct ws_decoder;

@@ -69,13 +69,23 @@ static void receive_payload(struct zeromq *zeromq, struct zeromq_pending *pendin
   pending->size = 0;
 }
 
-static bool passes_limit(const struct zeromq *zeromq, const struct zeromq_peer *peer,
-                         const struct zeromq_pending *pending)
+static size_t least_of(size_t a, size_t b)
 {
+  return a < b ? a : b;
+}
+
+static bool passes_limit(const struct zeromq *zeromq, const struct zeromq_peer *peer,
+                         struct zeromq_pending *pending)
+{
+  const struct input_budget *input = zeromq->config.input;
+  pending->passes_input = pending->size > INPUT_SMALL && pending->size > input_budget_room(input);
+  if (pending->passes_input)
+    return true;
   if (peer->first == NULL)
-    return false; /* the first request of an identity always gets its turn */
+    return false; /* the first request of an identity gets its turn, where there is room for it at all */
   return peer->pending >= zeromq->config.pending_max ||
-         zeromq->pending_bytes + pending->size > PENDING_MESSAGES_MAX * zeromq->config.message_max;
+         zeromq->pending_bytes + pending->size >
+             least_of(PENDING_MESSAGES_MAX * zeromq->config.message_max, input->max);
 }
 
 static void file_request(struct zeromq *zeromq, struct text identity, struct zeromq_pending *pending,
@@ -223,8 +233,14 @@ static void answer_refused(struct zeromq *zeromq, const struct harvest *harvest,
     describe_fault(service, zeromq, pending->fault, &bytes);
   } else {
     char reason[160];
-    snprintf(reason, sizeof reason, "too many requests are waiting for this client (zmq-pending-max is %zu)",
-             zeromq->config.pending_max);
+    if (pending->passes_input)
+      snprintf(reason, sizeof reason,
+               "too much input is under way (input-max-total is %zu bytes): try again later",
+               zeromq->config.input->max);
+    else
+      snprintf(reason, sizeof reason,
+               "too many requests are waiting for this client (zmq-pending-max is %zu)",
+               zeromq->config.pending_max);
     replied = service->refuse(service->context, payload_text(pending), reason, &bytes) != RPC_NO_REPLY;
   }
   zeromq_make_answer(&pending->answer, &bytes, pending->delimiter);

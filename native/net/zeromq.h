@@ -17,6 +17,7 @@
  */
 #include "base/status.h"
 #include "net/crew.h"
+#include "net/input_budget.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +32,7 @@ struct zeromq_config {
   size_t
       send_buffer_max; /* bytes of answers held for an identity whose pipe is full, then they are dropped */
   int64_t handshake_ms;
+  struct input_budget *input; /* borrowed; requests above INPUT_SMALL count in it while they wait or run */
 };
 
 /* Binds. JP_IO: the text names the address and the reason. Caller frees with zeromq_destroy. */

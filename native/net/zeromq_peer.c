@@ -78,6 +78,7 @@ struct zeromq_pending *zeromq_pending_take(struct zeromq *zeromq)
   pending->size = 0;
   pending->fault = ZEROMQ_FINE;
   pending->delimiter = false;
+  pending->passes_input = false;
   pending->since_ms = 0;
   zmq_msg_init(&pending->payload);
   return pending;
@@ -110,6 +111,8 @@ void zeromq_peer_push(struct zeromq_peer *peer, struct zeromq_pending *pending)
   peer->last = pending;
   peer->pending++;
   peer->zeromq->pending_bytes += pending->size;
+  if (pending->size > INPUT_SMALL)
+    atomic_fetch_add(&peer->zeromq->config.input->total, pending->size);
 }
 
 struct zeromq_pending *zeromq_peer_pop(struct zeromq_peer *peer)
@@ -120,6 +123,8 @@ struct zeromq_pending *zeromq_peer_pop(struct zeromq_peer *peer)
     peer->last = NULL;
   peer->pending--;
   peer->zeromq->pending_bytes -= pending->size;
+  if (pending->size > INPUT_SMALL)
+    atomic_fetch_sub(&peer->zeromq->config.input->total, pending->size);
   return pending;
 }
 

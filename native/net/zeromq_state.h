@@ -35,8 +35,9 @@ struct zeromq_pending {
   zmq_msg_t payload;
   size_t size;
   enum zeromq_fault fault;
-  bool delimiter;   /* an empty frame stood before the payload */
-  int64_t since_ms; /* crew_message.since_ms */
+  bool passes_input; /* refused for input_max_total */
+  bool delimiter;    /* an empty frame stood before the payload */
+  int64_t since_ms;  /* crew_message.since_ms */
   struct zeromq_answer answer;
 };
 

@@ -43,7 +43,11 @@ struct rpc_stream {
 };
 
 /* Why something is no message: JSON-RPC's own numbers, for rpc_service.reject. */
-enum rpc_rejection { RPC_UNREADABLE_MESSAGE = -32700, RPC_INVALID_MESSAGE = -32600 };
+enum rpc_rejection {
+  RPC_UNREADABLE_MESSAGE = -32700,
+  RPC_INVALID_MESSAGE = -32600,
+  RPC_OVERLOADED = -32000 /* it was not read to its end: there is too much of others */
+};
 
 struct rpc_service {
   void *context;
@@ -94,7 +98,7 @@ struct rpc_service {
   /* What the service is and how it is called, as plain text for people: appended, for GET /help. NULL:
    * nothing is said. Any thread. */
   void (*write_help)(void *context, struct buffer *out);
-  /* An answer to what could not even be read as a message (-32700 or -32600 with id null and this text). Any
+  /* An answer to what could not even be read as a message (a rpc_rejection with id null and this text). Any
    * thread. */
   void (*reject)(void *context, int code, const char *reason, struct buffer *out);
   /* True where the message is a request of JSON-RPC 1.1, whose rules on headers are stricter than ours. Any

@@ -1,9 +1,11 @@
 """Limits through the binary: each is an error for the one who reached it, names its flag, and leaves the rest usable."""
 
+import contextlib
 import json
 import os
 import resource
 import socket
+import threading
 import time
 import unittest
 
@@ -88,7 +90,6 @@ class Arguments(unittest.TestCase):
                     self.assertEqual(raised.exception.code, -32602)
                     self.assertIn("65535", raised.exception.detail)
 
-
     def test_refs_may_be_many(self):
         with Peer() as peer, WebSocketClient(peer) as client:
             ref = client.new("java.util.ArrayList")
@@ -132,6 +133,52 @@ class Descriptors(unittest.TestCase):
             self.limit(peer, 0)
             self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")
             self.limit(peer, None)
+
+
+class Input(unittest.TestCase):
+    """--input-max-total: what is collected from all clients together."""
+
+    def test_unfinished_messages_are_bounded_and_small_requests_go_on(self):
+        mib = 1 << 20
+        with Peer("--message-max", "4M", "--input-max-total", "16M") as peer:
+            port = int(peer.address("http").rsplit(":", 1)[1].split("/")[0])
+            head = (f"POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                    f"Content-Length: {4 * mib}\r\n\r\n").encode()
+            with HttpClient(peer) as client:
+                client.call("fixtures.Calculator", "add", 1, 2)
+                before = peer.resident_kib()
+                greedy = [socket.create_connection(("127.0.0.1", port)) for _ in range(24)]
+                ends = []
+                threads = [threading.Thread(target=self.send_most, args=(one, head, 4 * mib - 65536, ends), daemon=True)
+                           for one in greedy]
+                for thread in threads:
+                    thread.start()
+                began = time.monotonic()
+                most = 0
+                while len(ends) < 24 - 5:  # what is left fits
+                    self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")
+                    most = max(most, peer.resident_kib() - before)
+                    self.assertLess(time.monotonic() - began, START_SECONDS)
+                for head in ends:
+                    self.assertIn(b" 503 ", head)
+                if os.environ.get("JPEER_BUILD", "build/release").endswith("release"):
+                    self.assertLess(most, (16 + 24) * 1024)
+                for one in greedy:
+                    with contextlib.suppress(OSError):
+                        one.shutdown(socket.SHUT_RDWR)
+                for thread in threads:
+                    thread.join()
+                for one in greedy:
+                    one.close()
+
+    @staticmethod
+    def send_most(connection, head, size, ends):
+        with contextlib.suppress(OSError):
+            connection.sendall(head)
+            for _ in range(0, size, 65536):
+                connection.sendall(b" " * 65536)
+        with contextlib.suppress(OSError):
+            ends.append(connection.recv(4096))
 
 
 class Connections(unittest.TestCase):

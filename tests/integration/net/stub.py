@@ -15,7 +15,7 @@ HANDSHAKE = {"Host": "localhost", "Upgrade": "websocket", "Connection": "Upgrade
              "Sec-WebSocket-Key": KEY, "Sec-WebSocket-Version": "13"}
 COMPLAINTS = re.compile(r"Sanitizer|runtime error:")
 
-TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
+CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 
 
 class Stub:

@@ -9,7 +9,7 @@ import unittest
 
 import zmq
 
-from stub import CLOSE, SECONDS, TEXT, Reader, Stub, StubTest, WebSocket, frame, post
+from stub import CLOSE, CONTINUATION, SECONDS, TEXT, Reader, Stub, StubTest, WebSocket, frame, post, request
 
 
 def eventually(condition):
@@ -38,6 +38,10 @@ class LoadTest(StubTest):
     def ask(self, connection, text):
         connection.send_text(text)
         return connection.receive_text()
+
+    def is_sanitized(self):
+        with open(f"/proc/{self.stub.process.pid}/maps") as maps:
+            return any("san.so" in line for line in maps)
 
 
 class OneThread(LoadTest):
@@ -242,9 +246,134 @@ class Clients(LoadTest):
         if not self.is_sanitized():
             self.assertLess(grown * 1024 / count, 4096)
 
-    def is_sanitized(self):
-        with open(f"/proc/{self.stub.process.pid}/maps") as maps:
-            return any("san.so" in line for line in maps)
+
+class Input(LoadTest):
+    """The bound on what is collected from all clients together."""
+
+    MIB = 1 << 20
+    options = {"threads": 2, "threads_max": 4, "message_max": MIB, "input_max_total": 8 * MIB}
+
+    def begin(self, kind):
+        """A connection that has announced 1 MiB."""
+        if kind == "websocket":
+            one = self.websocket()
+            one.send(frame(TEXT, length=self.MIB) + b"")
+            return one
+        if kind == "fragments":
+            return self.websocket()
+        one = Reader(self.stub.connect())
+        self.addCleanup(one.connection.close)
+        length = {"Transfer-Encoding": "chunked"} if kind == "chunks" else {"Content-Length": self.MIB}
+        one.connection.sendall(request("POST /rpc", {"Content-Type": "application/json", **length}))
+        return one
+
+    @staticmethod
+    def piece(kind, size, first, last):
+        if kind == "fragments":
+            return frame(TEXT if first else CONTINUATION, b"x" * size, fin=last)
+        if kind == "chunks":
+            return b"%x\r\n" % size + b"x" * size + (b"\r\n0\r\n\r\n" if last else b"\r\n")
+        return b"x" * size
+
+    def send_message(self, one, kind, size):
+        """Most of its message, or all. A server that closes meanwhile has answered before."""
+        piece = 16384
+        one.connection.settimeout(SECONDS)
+        with contextlib.suppress(OSError):
+            for at in range(0, size, piece):
+                one.connection.sendall(self.piece(kind, piece, at == 0, at + piece == self.MIB))
+
+    def outcome(self, one, kind):
+        """What became of it: a status, a close code, or a text of so many bytes."""
+        try:
+            if kind in ("websocket", "fragments"):
+                first, payload = one.receive()
+                return int.from_bytes(payload[:2], "big") if first & 15 == CLOSE else len(payload)
+            status, _, body = one.response()
+            return len(body) if status == 200 else (status, b"input-max-total" in body and body[:6])
+        except (OSError, EOFError) as fault:
+            return repr(fault)
+
+    def run_all(self, kinds, size, outcomes):
+        def run(kind):
+            one = self.begin(kind)
+            self.send_message(one, kind, size)
+            outcomes.append((kind, self.outcome(one, kind)))
+        threads = [threading.Thread(target=run, args=(kind,), daemon=True) for kind in kinds]
+        for thread in threads:
+            thread.start()
+        return threads
+
+    def test_the_greediest_are_cut_and_others_are_served(self):
+        """30 clients that stop just before the end of 1 MiB: those that are left fit, and small requests go on."""
+        before = self.stub.resident_kib()
+        outcomes = []
+        self.run_all(["websocket", "fragments", "http", "chunks", "http"] * 6, self.MIB - 65536, outcomes)
+        other = self.websocket()
+        most = 0
+
+        def most_are_cut():
+            nonlocal most
+            self.assertEqual("here", self.ask(other, "here"))
+            with self.stub.connect() as connection:
+                connection.sendall(post(b"small"))
+                self.assertEqual(200, Reader(connection).response()[0])
+            most = max(most, self.stub.resident_kib() - before)
+            return len(outcomes) >= 30 - 9
+        eventually(most_are_cut)
+        expected = {"websocket": 1013, "fragments": 1013, "http": (503, b"-32000"), "chunks": (503, b"-32000")}
+        for kind, outcome in outcomes:
+            self.assertEqual(expected[kind], outcome, kind)
+        if not self.is_sanitized():
+            self.assertLess(most, 8 * 1024 + 16 * 1024)
+        self.assertEqual(self.MIB // 2, len(self.ask(other, "y" * (self.MIB // 2))))
+
+    def test_whoever_goes_on_to_the_end_is_served(self):
+        """Three times the bound at once: some wait, which their clients only notice by the time, and none is cut."""
+        outcomes = []
+        kinds = ["websocket", "fragments", "http", "chunks"] * 6
+        for thread in self.run_all(kinds, self.MIB, outcomes):
+            thread.join()
+        self.assertEqual([(kind, self.MIB) for kind in sorted(kinds)], sorted(outcomes, key=str))
+
+    def test_who_waits_still_has_its_deadline(self):
+        self.restart(**{**self.options, "body_timeout_ms": 1500})
+        outcomes = []
+        kinds = ["websocket", "http"] * 15
+        for thread in self.run_all(kinds, self.MIB - 65536, outcomes):
+            thread.join()
+        allowed = {"websocket": {1013, 1008}, "http": {(503, b"-32000"), (408, False)}}
+        for kind, outcome in outcomes:
+            self.assertIn(outcome, allowed[kind])
+        other = self.websocket()
+        eventually(lambda: self.ask(other, "open") == "1")
+
+    def test_the_end_while_some_wait(self):
+        outcomes = []
+        threads = self.run_all(["websocket", "http"] * 15, self.MIB - 65536, outcomes)
+        eventually(lambda: len(outcomes) > 3)
+        self.stub.end_input()
+        for thread in threads:
+            thread.join()
+
+    def test_zeromq_is_refused_what_does_not_fit(self):
+        self.restart(**{**self.options, "input_max_total": self.MIB})
+        full = self.websocket()
+        full.send(frame(TEXT, length=self.MIB) + b"x" * (self.MIB // 2))
+        with zmq.Context() as context, context.socket(zmq.DEALER) as one:
+            one.linger = 0
+            one.rcvtimeo = SECONDS * 1000
+            one.connect(self.stub.zmq_url)
+
+            def is_refused():
+                one.send(b"z" * (self.MIB - 65536))
+                answer = one.recv()
+                return b"input-max-total" in answer
+            eventually(is_refused)
+            one.send(b"small")
+            self.assertEqual(b"small", one.recv())
+            full.connection.close()
+            eventually(lambda: not is_refused())
 
 
 class Churn(LoadTest):

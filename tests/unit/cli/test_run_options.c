@@ -97,6 +97,8 @@ static const struct {
     {"--message-max 9223372036854775807G Main",
      "--message-max takes BYTES, from 256 to 1073741824, not \"9223372036854775807G\""},
     {"--message-max 1T Main", "--message-max takes BYTES, from 256 to 1073741824, not \"1T\""},
+    {"--message-max 2M --input-max-total 1M Main",
+     "--input-max-total takes at least --message-max, which is 2097152 bytes"},
     {"--depth-max -4 Main", "--depth-max takes N, from 4 to 10000, not \"-4\""},
     {"--rpc-allow", "--rpc-allow takes A,B,..., and nothing follows it"},
     {"--rpc-allow a.** --rpc-allow b.** Main", "--rpc-allow is given twice"},
@@ -152,6 +154,7 @@ static void test_defaults(void **state)
   assert_int_equal(options->grace_ms, 5000);
   assert_int_equal(options->session_ttl_ms, 600000);
   assert_int_equal(options->message_max, 16 << 20);
+  assert_int_equal(options->input_max_total, 256 << 20);
   assert_int_equal(options->depth_max, 128);
   assert_int_equal(options->batch_max, 1000);
   assert_int_equal(options->session_max_objects, 4000000);
@@ -159,6 +162,18 @@ static void test_defaults(void **state)
   assert_int_equal(options->sessions_per_address, 10000);
   assert_int_equal(options->threads_max, 256);
   assert_int_equal(options->threads, 0);
+  run_options_fini(&command.options);
+}
+
+static void test_the_bound_on_input_follows_the_longest_message(void **state)
+{
+  (void)state;
+  struct command command;
+  read_good(&command, "--message-max 1G Main", NULL);
+  assert_int_equal(command.options.input_max_total, (int64_t)4 << 30);
+  run_options_fini(&command.options);
+  read_good(&command, "--message-max 1G --input-max-total 1G Main", NULL);
+  assert_int_equal(command.options.input_max_total, 1 << 30);
   run_options_fini(&command.options);
 }
 
@@ -202,6 +217,7 @@ static void test_values(void **state)
   assert_int_equal(options->zmq.port, 4712);
   assert_int_equal(options->grace_ms, 2000);
   assert_int_equal(options->message_max, 65536);
+  assert_int_equal(options->input_max_total, 256 << 20);
   assert_int_equal(options->jvm_options.count, 2);
   assert_string_equal(options->jvm_options.items[0], "-Xmx1g");
   assert_string_equal(options->jvm_options.items[1], "-ea");
@@ -292,6 +308,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_usage_errors),
       cmocka_unit_test(test_defaults),
+      cmocka_unit_test(test_the_bound_on_input_follows_the_longest_message),
       cmocka_unit_test(test_options_end_at_the_main_class),
       cmocka_unit_test(test_values),
       cmocka_unit_test(test_environment),

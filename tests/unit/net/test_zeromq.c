@@ -18,6 +18,7 @@ enum {
   RECEIVE_TIMEOUT_MS = 20000,
   CLIENTS_MAX = 8,
   TICK_MS = 10,
+  INPUT_MAX_TOTAL = 16 * 1024 * 1024,
   RARE_TICK_MS = 1000
 };
 
@@ -28,6 +29,7 @@ struct fixture {
   struct zeromq *zeromq;
   void *context; /* the clients' */
   void *clients[CLIENTS_MAX];
+  struct input_budget input;
   _Atomic bool tick_is_rare;
   _Atomic bool never_ticks;
   int64_t last_tick_ms;
@@ -51,7 +53,9 @@ static int open_with_limits(void **state, size_t message_max, size_t send_buffer
   struct fixture *f = calloc(1, sizeof *f);
   stub_open(&f->stub, 100, &f->service);
   struct jp_error error;
+  f->input.max = INPUT_MAX_TOTAL;
   struct zeromq_config config = {.message_max = message_max,
+                                 .input = &f->input,
                                  .pending_max = PENDING_MAX,
                                  .send_buffer_max = send_buffer_max,
                                  .handshake_ms = 1000};
@@ -151,7 +155,7 @@ static void send_text(void *socket, const char *text, int flags)
 
 static void expect(void *socket, const char *wanted)
 {
-  char answer[MESSAGE_MAX * 2];
+  static char answer[32 * 1024];
   int length = zmq_recv(socket, answer, sizeof answer - 1, 0);
   assert_true(length >= 0);
   answer[length] = '\0';
@@ -274,6 +278,37 @@ static void too_many_waiting_requests_are_refused(void **state)
     expect(client, "waiting");
   send_text(client, "again", 0);
   expect(client, "again");
+  close_client(f, client);
+}
+
+/* A request that came counts until it is answered; one that does not fit beside what others have collected is
+ * refused, and a small one is not. */
+static void a_request_that_passes_the_bound_on_input_is_refused(void **state)
+{
+  struct fixture *f = *state;
+  enum { LARGE = 20000, SMALL = 100 };
+  char text[LARGE + 1];
+  memset(text, 'x', LARGE);
+  text[LARGE] = '\0';
+  void *client = connect_client(f, ZMQ_DEALER);
+  atomic_store(&f->input.total, INPUT_MAX_TOTAL - LARGE + 1);
+  send_text(client, text, 0);
+  expect(client, "too much input is under way (input-max-total is 16777216 bytes): try again later");
+  send_text(client, text + LARGE - SMALL, 0);
+  expect(client, text + LARGE - SMALL);
+
+  atomic_store(&f->input.total, INPUT_MAX_TOTAL - LARGE);
+  send_text(client, text, 0);
+  expect(client, text);
+  send_text(client, "block", 0); /* behind the large one, which is through then */
+  stub_wait_inside(&f->stub, 1);
+  assert_int_equal(f->input.total, INPUT_MAX_TOTAL - LARGE);
+  send_text(client, text, 0);
+  while (atomic_load(&f->input.total) != INPUT_MAX_TOTAL)
+    usleep(1000);
+  stub_let_go(&f->stub);
+  expect(client, "block");
+  expect(client, text);
   close_client(f, client);
 }
 
@@ -603,6 +638,7 @@ int main(void)
       CASE(keeps_the_order_of_each_client),
       CASE(a_blocked_call_delays_its_own_client_only),
       CASE(too_many_waiting_requests_are_refused),
+      CASE_WITH(open_wide_fixture, a_request_that_passes_the_bound_on_input_is_refused),
       CASE_WITH(open_narrow_fixture, small_answers_are_held_by_their_number),
       CASE_WITH(open_wide_fixture, large_answers_are_held_by_their_bytes),
       CASE_WITH(open_narrow_fixture, answers_above_the_limit_wait_for_a_slow_client),
