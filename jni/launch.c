@@ -5,6 +5,7 @@
 #include "jni/internal/peer_classes.h"
 #include "jni/internal/peer_threads.h"
 #include "jni/internal/signals.h"
+#include "jni/internal/thread_groups.h"
 #include "jni/internal/throwables.h"
 
 #include <errno.h>
@@ -171,6 +172,8 @@ static enum jp_status open_machine(struct jvm_thread *thread, struct jp_error *e
   if (status == JP_OK)
     status = find_class_loader(jvm, thread, error);
   if (status == JP_OK)
+    status = jvm_thread_groups_open(jvm, thread, error);
+  if (status == JP_OK)
     status = jvm_peer_classes_define(jvm, env, error);
   if (status == JP_OK)
     open_class_path(jvm, thread);
@@ -191,7 +194,7 @@ static enum jp_status add_shutdown_hook(struct jvm_thread *thread, struct jp_err
     if (!throwable_take(thread, error))
       return JP_OK;
   }
-  jvm_work_destroy(env, work);
+  (void)jvm_work_withdraw(env, work);
   return JP_JAVA;
 }
 
@@ -224,15 +227,31 @@ static enum jp_status start(struct jvm_thread *thread, jclass *main_class, jobje
   return status;
 }
 
+/* The thread "main" of a service stays in its group, which would else be empty, and could be destroyed: no
+ * called code could then make a thread. It waits inside Java, because a JVM that ends gives threads in native
+ * code some time. */
+__attribute__((noreturn)) static void wait_as_main(JNIEnv *env)
+{
+  enum { PAUSE_US = 100000 };
+  const struct jvm_known *known = &run.jvm.known;
+  jobject self = (*env)->CallStaticObjectMethod(env, known->class_thread, known->static_thread_current);
+  while (self != NULL) {
+    (*env)->CallVoidMethod(env, self, known->method_thread_join);
+    (*env)->ExceptionClear(env); /* somebody has interrupted or stopped it */
+    usleep(PAUSE_US);
+  }
+  park();
+}
+
 /* Runs the application on the calling thread and waits for the last of its threads. */
 static int run_application(JNIEnv *env, jclass main_class, jobjectArray args)
 {
   JavaVM *vm = run.jvm.vm;
-  bool ended_well = main_class == NULL || jvm_main_run(env, main_class, args);
+  if (main_class == NULL)
+    wait_as_main(env);
+  bool ended_well = jvm_main_run(env, main_class, args);
   /* Detaching hands an exception to the thread's handler for uncaught ones, as in any Java thread. */
   (*vm)->DetachCurrentThread(vm);
-  if (main_class == NULL)
-    park();
   (*vm)->DestroyJavaVM(vm);
   return ended_well ? 0 : 1;
 }

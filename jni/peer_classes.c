@@ -19,15 +19,13 @@ static jclass define(JNIEnv *env, jobject loader, const char *name)
 
 static bool bind_thread_class(JNIEnv *env, struct jvm *jvm)
 {
-  const JNINativeMethod serve = {"serve", "(J)V", (void *)jvm_thread_serve};
+  const JNINativeMethod serve = {"serve", "()V", (void *)jvm_thread_serve};
   if ((*env)->RegisterNatives(env, jvm->thread_class, &serve, 1) != 0)
     return false;
   jvm->thread_new =
-      (*env)->GetMethodID(env, jvm->thread_class, "<init>", "(Ljava/lang/String;Ljava/lang/ClassLoader;J)V");
+      (*env)->GetMethodID(env, jvm->thread_class, "<init>",
+                          "(Ljava/lang/ThreadGroup;Ljava/lang/String;Ljava/lang/ClassLoader;)V");
   if (jvm->thread_new == NULL)
-    return false;
-  jvm->thread_restore = (*env)->GetMethodID(env, jvm->thread_class, "restore", "()V");
-  if (jvm->thread_restore == NULL)
     return false;
   jvm->thread_is_changed = (*env)->GetFieldID(env, jvm->thread_class, "isChanged", "Z");
   return jvm->thread_is_changed != NULL;

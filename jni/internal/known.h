@@ -40,6 +40,7 @@
   X(string, "java/lang/String")                                                                              \
   X(system, "java/lang/System")                                                                              \
   X(thread, "java/lang/Thread")                                                                              \
+  X(thread_group, "java/lang/ThreadGroup")                                                                   \
   X(throwable, "java/lang/Throwable")
 
 /* X(field, class's field, name, descriptor) */
@@ -58,6 +59,9 @@
   X(runtime_exit, runtime, "exit", "(I)V")                                                                   \
   X(runtime_halt, runtime, "halt", "(I)V")                                                                   \
   X(string_of_bytes, string, "<init>", "([BIII)V") /* the upper byte of all characters, from, count */       \
+  X(thread_get_thread_group, thread, "getThreadGroup", "()Ljava/lang/ThreadGroup;")                          \
+  X(thread_join, thread, "join", "()V")                                                                      \
+  X(thread_set_context_class_loader, thread, "setContextClassLoader", "(Ljava/lang/ClassLoader;)V")          \
   X(thread_start, thread, "start", "()V")                                                                    \
   X(throwable_get_cause, throwable, "getCause", "()Ljava/lang/Throwable;")                                   \
   X(throwable_get_message, throwable, "getMessage", "()Ljava/lang/String;")
@@ -77,7 +81,8 @@
   X(short_value_of, short, "valueOf", "(S)Ljava/lang/Short;")                                                \
   X(system_exit, system, "exit", "(I)V")                                                                     \
   X(system_gc, system, "gc", "()V")                                                                          \
-  X(thread_current, thread, "currentThread", "()Ljava/lang/Thread;")
+  X(thread_current, thread, "currentThread", "()Ljava/lang/Thread;")                                         \
+  X(thread_interrupted, thread, "interrupted", "()Z")
 
 /* X(field, class's field, name, descriptor): what the wrappers hold. A call of intValue would cost more than
  * all else that is done for an element. */

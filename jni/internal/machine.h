@@ -35,8 +35,13 @@ struct jvm {
   jclass traces_class;
   jmethodID traces_tell;
   jmethodID thread_new;
-  jmethodID thread_restore;
   jfieldID thread_is_changed;
+
+  /* Of jni/internal/thread_groups.h. */
+  jobject application_group; /* global */
+  jobject attach_group;      /* global: of threads that are attached for a while; NULL: the application's */
+  jmethodID group_new_root;  /* NULL: groups list no threads here */
+  jfieldID thread_group;     /* Thread.group, with group_new_root alone */
 
   /* Owned by the member look-up, which makes it on first use under a lock of its own; never freed. */
   struct jvm_classes *classes;

@@ -1,5 +1,6 @@
 #include "tests/unit/unit.h"
 
+#include "jni/internal/peer_threads.h"
 #include "jni/internal/strings.h"
 #include "jni/internal/throwables.h"
 #include "jni/members.h"
@@ -78,6 +79,13 @@ static void a_request_finds_the_thread_as_it_was(void **state)
   }
 }
 
+static void an_interrupt_of_all_groups_does_not_reach_the_thread(void **state)
+{
+  (void)state;
+  call(the_thread, "interruptGroups");
+  assert_complaints("");
+}
+
 /* ---- spawning ---- */
 
 struct spawned {
@@ -135,6 +143,49 @@ static void many_come_and_go(void **state)
   }
 }
 
+struct repeated {
+  sem_t done;
+  int runs;
+};
+
+static void run_again(void *argument, struct jvm_thread *thread)
+{
+  struct repeated *repeated = argument;
+  if (++repeated->runs == 1)
+    call(thread, "runAgain");
+  sem_post(&repeated->done);
+}
+
+static void work_is_done_once(void **state)
+{
+  (void)state;
+  struct repeated repeated = {.runs = 0};
+  sem_init(&repeated.done, 0, 0);
+  assert_int_equal(jvm_spawn(the_jvm, "repeated", run_again, &repeated, NULL), JP_OK);
+  sem_wait(&repeated.done);
+  assert_int_equal(repeated.runs, 1);
+  sem_destroy(&repeated.done);
+}
+
+/* What waits for a thread that was never started can be taken back, once; that thread then does nothing. */
+static void work_that_was_not_begun_is_withdrawn(void **state)
+{
+  (void)state;
+  JNIEnv *env = the_thread->env;
+  struct repeated repeated = {.runs = 0};
+  struct jvm_work *work;
+  jobject made = jvm_thread_make(the_thread, "withdrawn", run_again, &repeated, &work, NULL);
+  assert_non_null(made);
+  assert_true(jvm_work_withdraw(env, work));
+  assert_false(jvm_work_withdraw(env, work));
+  (*env)->CallVoidMethod(env, made, the_jvm->known.method_thread_start);
+  assert_false(throwable_take(the_thread, NULL));
+  (*env)->CallVoidMethod(env, made, the_jvm->known.method_thread_join);
+  assert_false(throwable_take(the_thread, NULL));
+  assert_int_equal(repeated.runs, 0);
+  (*env)->DeleteLocalRef(env, made);
+}
+
 /* ---- threads that never come back ---- */
 
 struct stuck {
@@ -171,6 +222,9 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(called_code_finds_its_classes),
       cmocka_unit_test(the_stack_is_small),
       cmocka_unit_test(a_request_finds_the_thread_as_it_was),
+      cmocka_unit_test(an_interrupt_of_all_groups_does_not_reach_the_thread),
+      cmocka_unit_test(work_is_done_once),
+      cmocka_unit_test(work_that_was_not_begun_is_withdrawn),
       cmocka_unit_test(any_thread_can_spawn),
       cmocka_unit_test(many_come_and_go),
       cmocka_unit_test(a_sleeping_thread_is_not_exiting),

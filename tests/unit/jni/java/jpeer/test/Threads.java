@@ -36,6 +36,21 @@ public final class Threads {
     Thread.currentThread().interrupt();
   }
 
+  public static void interruptGroups() {
+    for (ThreadGroup group = Thread.currentThread().getThreadGroup(); group != null; group = group.getParent()) {
+      group.interrupt();
+    }
+  }
+
+  /** Runs the thread again, here and in another thread. */
+  public static void runAgain() throws InterruptedException {
+    Thread current = Thread.currentThread();
+    current.run();
+    Thread wrapper = new Thread(current);
+    wrapper.start();
+    wrapper.join();
+  }
+
   public static void dropLoader() {
     Thread.currentThread().setContextClassLoader(null);
   }
