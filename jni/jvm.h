@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct jvm;        /* the machine: process-wide, valid from hooks.started to the end of the process */
 struct jvm_thread; /* a thread that may use Java: its JNIEnv and its caches; used on that thread alone */
@@ -35,7 +36,8 @@ struct jvm_launch {
   const char *jar;         /* -jar: its manifest names the main class */
   const char *const *args; /* main's arguments: bytes in the locale's encoding, as java takes them */
   size_t arg_count;
-  bool as_service; /* no main: runs until a signal or System.exit */
+  bool as_service;  /* no main: runs until a signal or System.exit */
+  int64_t grace_ms; /* how long after the first signal others do nothing; 0: the second ends the process */
 };
 
 struct jvm_hooks {
@@ -50,7 +52,8 @@ struct jvm_hooks {
   /* The JVM ended the process while it was being made (memory that cannot be had, an agent that does not
    * load): *error says why, in one line. exiting follows, with status 1. */
   void (*died)(void *context, const struct jp_error *error);
-  /* The last thing before _exit, on a thread that may not use Java: flush what needs it. */
+  /* The last thing before _exit, on a thread that may not use Java: flush what needs it. Where a signal ends
+   * the process, nobody waits for it for long. */
   void (*exiting)(void *context, int status);
 };
 
@@ -60,9 +63,11 @@ struct jvm_hooks {
  * application or a signal ends the JVM through System.exit, the process ends inside, with that status. Call
  * once, from main's thread, before any other thread of the process has touched signals.
  *
- * Signals (design.md, "Start and stop"): TERM, INT and HUP are ignored while the JVM is made, then write to
- * an eventfd that a thread of the peer waits for, which calls System.exit(0). QUIT stays the JVM's (thread
- * dump). An uncaught exception in main is printed as java prints it; the status is then 1.
+ * Signals (design.md, "Start and stop"): TERM, INT and HUP are ignored while the JVM is made. After that the
+ * first lets a thread of the peer call System.exit(0), which waits for the application's shutdown hooks; one
+ * that comes grace_ms later, or more, ends the process with 143 and a line in the log that names the hook
+ * that was waited for. QUIT stays the JVM's (thread dump). An uncaught exception in main is printed as java
+ * prints it; the status is then 1.
  */
 int jvm_run(const struct jvm_launch *launch, const struct jvm_hooks *hooks, struct jp_error *error);
 

@@ -5,13 +5,12 @@
 #include "jni/internal/peer_classes.h"
 #include "jni/internal/peer_threads.h"
 #include "jni/internal/signals.h"
+#include "jni/internal/stopping.h"
 #include "jni/internal/thread_groups.h"
 #include "jni/internal/throwables.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -91,15 +90,20 @@ static void drain(void *argument, struct jvm_thread *thread)
     run.hooks->drain(run.hooks->context);
 }
 
-/* The thread that waits for signals. */
-static void watch_signals(void *argument, struct jvm_thread *thread)
+/* A signal that comes too late for Java. jvm_run must not have returned: what hooks need is its caller's. */
+static void exit_after_signal(int status)
+{
+  pthread_mutex_lock(&run.lock);
+  if (!run.is_over)
+    run.hooks->exiting(run.hooks->context, status);
+  _exit(status);
+}
+
+/* The Java thread that a signal wakes. */
+static void exit_on_signal(void *argument, struct jvm_thread *thread)
 {
   (void)argument;
-  uint64_t count;
-  while (read(run.signal_descriptor, &count, sizeof count) < 0) {
-    if (errno != EINTR)
-      return;
-  }
+  jvm_stopping_await();
   const struct jvm_known *known = &thread->jvm->known;
   (*thread->env)->CallStaticVoidMethod(thread->env, known->class_system, known->static_system_exit, 0);
   /* It comes back only by an exception: a security manager says no, or memory is short. A signal ends the
@@ -198,6 +202,16 @@ static enum jp_status add_shutdown_hook(struct jvm_thread *thread, struct jp_err
   return JP_JAVA;
 }
 
+static enum jp_status watch_signals(struct jp_error *error)
+{
+  const struct jvm_stopping_config config = {&run.jvm, run.signal_descriptor, run.launch->grace_ms,
+                                             exit_after_signal};
+  enum jp_status status = jvm_stopping_start(&config, error);
+  if (status == JP_OK)
+    status = jvm_spawn(&run.jvm, "jpeer-signals", exit_on_signal, NULL, error);
+  return status;
+}
+
 static enum jp_status call_started(struct jp_error *error)
 {
   pthread_mutex_lock(&run.serving_lock);
@@ -221,7 +235,7 @@ static enum jp_status start(struct jvm_thread *thread, jclass *main_class, jobje
   if (status == JP_OK)
     status = add_shutdown_hook(thread, error);
   if (status == JP_OK)
-    status = jvm_spawn(&run.jvm, "jpeer-signals", watch_signals, NULL, error);
+    status = watch_signals(error);
   if (status == JP_OK)
     status = call_started(error);
   return status;

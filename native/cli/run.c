@@ -180,6 +180,7 @@ static int launch(struct run *run, struct jp_error *error)
       .args = (const char *const *)options->args,
       .arg_count = options->arg_count,
       .as_service = options->as_service,
+      .grace_ms = options->grace_ms,
   };
   struct jvm_hooks hooks = {run, serve, drain, report, say_last_words};
   int code = jvm_run(&launch, &hooks, error);

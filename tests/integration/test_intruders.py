@@ -139,6 +139,19 @@ class Groups(unittest.TestCase):
                 if client.call("java.lang.System", "getProperty", "java.specification.version") in ("17", "18"):
                     self.assertEqual(client.call("fixtures.Intruder", "listedThreads"), "0")
 
+    def test_a_group_whose_lock_is_held_keeps_the_peer_neither_from_growing_nor_from_ending(self):
+        for home in homes():
+            with self.subTest(home=home.name), Peer("--jvm", home, "--rpc-threads", "1") as peer:
+                client = WebSocketClient(peer)
+                client.call("fixtures.Intruder", "holdGroups")
+                sleepers = Sleepers(peer)
+                sleepers.begin("fixtures.Blockers", "pass")
+                while client.call("fixtures.Blockers", "running") != str(CLIENTS):
+                    pass
+                client.call("fixtures.Blockers", "open")
+                self.assertEqual(len(sleepers.answers()), CLIENTS)
+                self.assertEqual(peer.stop(), 0)
+
     def test_a_group_that_is_destroyed_does_not_keep_the_peer_from_growing(self):
         for home in homes():
             with self.subTest(home=home.name), Peer("--jvm", home, "--rpc-threads", "1") as peer:

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -278,6 +279,30 @@ class Stopping(unittest.TestCase):
             with self.assertRaises((OSError, websockets.InvalidHandshake, EOFError)):
                 WebSocketClient(peer)
             self.assertEqual(peer.wait(), 0)
+
+    def test_a_later_signal_does_not_wait_for_a_hook_that_never_ends(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with Peer("--grace", "1", application=(MAIN, "endless-hook")) as peer:
+                peer.await_stdout("hook added")
+                peer.send_signal(number)
+                peer.await_stdout("in the hook")
+                for _ in range(600):  # the grace time is short; only a defect takes all of them
+                    if peer.process.poll() is None:
+                        peer.send_signal(number)
+                        time.sleep(0.05)
+                self.assertEqual(peer.wait(), 143)
+                self.assertRegex(peer.stderr(), r'Waited for: the shutdown hook "(endless|jpeer-drain)", in \S+\.\w+')
+
+    def test_a_second_signal_within_the_grace_time_waits_too(self):
+        with Peer("--grace", "10m", application=(MAIN, "endless-hook")) as peer:
+            peer.await_stdout("hook added")
+            peer.send_signal(signal.SIGTERM)
+            peer.await_stdout("in the hook")
+            peer.send_signal(signal.SIGTERM)
+            peer.await_stderr("the peer is stopping")
+            self.assertIsNone(peer.process.poll())
+            peer.process.kill()
+            self.assertEqual(peer.wait(), -signal.SIGKILL)
 
     def test_sigquit_prints_a_thread_dump(self):
         with Peer() as peer:

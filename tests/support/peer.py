@@ -103,8 +103,14 @@ class Peer:
         return Path(self.errors.name).read_text(encoding="utf-8", errors="replace")
 
     def await_stdout(self, text):
+        self._await(text, self.stdout)
+
+    def await_stderr(self, text):
+        self._await(text, self.stderr)
+
+    def _await(self, text, output):
         deadline = time.monotonic() + START_SECONDS
-        while text not in self.stdout():
+        while text not in output():
             assert time.monotonic() < deadline, f"{text!r} was never printed: {self.stdout()}{self.stderr()}"
             time.sleep(0.005)
 

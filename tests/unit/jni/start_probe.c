@@ -1,8 +1,8 @@
 /*
  * A small program around jvm_run, for test_start.c: says on its standard output which hooks were called.
  *
- *   start_probe [--fail] [--exit-in-crew] [--show-signals] [--slow-start] [--slow-drain] [--as-service]
- *               [-J OPTION]... [-cp PATH] [-jar FILE | MAIN] [args]
+ *   start_probe [--fail] [--exit-in-crew] [--show-signals] [--slow-start] [--slow-drain] [--no-grace]
+ *               [--as-service] [-J OPTION]... [-cp PATH] [-jar FILE | MAIN] [args]
  *
  * What is slow goes on when SIGUSR1 has come.
  */
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPTIONS_MAX = 16 };
+enum { OPTIONS_MAX = 16, GRACE_MS = 3600 * 1000 };
 
 struct probe {
   struct jvm_launch launch;
@@ -28,6 +28,7 @@ struct probe {
   bool show_signals;
   bool slow_start;
   bool slow_drain;
+  bool no_grace;
   struct jvm *jvm;
   const struct jvm_thread *_Atomic exiting_thread;
 };
@@ -152,6 +153,7 @@ static bool *flag_of(struct probe *probe, const char *word)
               {"--show-signals", &probe->show_signals},
               {"--slow-start", &probe->slow_start},
               {"--slow-drain", &probe->slow_drain},
+              {"--no-grace", &probe->no_grace},
               {"--as-service", &probe->launch.as_service}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     if (strcmp(rows[i].word, word) == 0)
@@ -185,6 +187,7 @@ int main(int argc, char **argv)
   sem_init(&go_on, 0, 0);
   signal(SIGUSR1, on_go_on);
   int at = parse(&probe, argc, argv);
+  probe.launch.grace_ms = probe.no_grace ? 0 : GRACE_MS;
   const char *more = getenv("JPEER_TEST_JVM_OPTIONS");
   if (more != NULL)
     probe.options[probe.launch.option_count++] = more;

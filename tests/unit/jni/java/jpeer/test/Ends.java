@@ -61,6 +61,11 @@ public final class Ends {
         addHook(Ends::waitForEver);
         say("waiting");
         return;
+      case "hook-outlives-drain":
+        Runtime.getRuntime().addShutdownHook(new Thread(Ends::outliveDrain, "endless"));
+        say("waiting");
+        new CountDownLatch(1).await();
+        return;
       case "name":
         say(Thread.currentThread().getName() + " " + Thread.currentThread().isDaemon());
         return;
@@ -84,6 +89,23 @@ public final class Ends {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
+  }
+
+  private static void outliveDrain() {
+    Thread drain = null;
+    while (drain == null) {
+      for (Thread thread : Thread.getAllStackTraces().keySet()) {
+        drain = thread.getName().equals("jpeer-drain") ? thread : drain;
+      }
+    }
+    say("the hook sees the drain");
+    try {
+      drain.join();
+      say("last hook");
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    waitForEver();
   }
 
   private static void addHook(Runnable hook) {
