@@ -249,6 +249,7 @@ enum jp_status policy_create(const struct policy_config *config, struct policy *
   if (made == NULL)
     return out_of_memory(error);
   arena_init(&made->arena);
+  atomic_init(&made->holders, 1);
   enum jp_status status = build(made, config, error);
   if (status == JP_OK)
     *policy = made;
@@ -257,9 +258,15 @@ enum jp_status policy_create(const struct policy_config *config, struct policy *
   return status;
 }
 
+struct policy *policy_retain(struct policy *policy)
+{
+  atomic_fetch_add(&policy->holders, 1);
+  return policy;
+}
+
 void policy_destroy(struct policy *policy)
 {
-  if (policy == NULL)
+  if (policy == NULL || atomic_fetch_sub(&policy->holders, 1) > 1)
     return;
   arena_fini(&policy->arena);
   free(policy);

@@ -58,7 +58,10 @@ struct policy_config {
  * be read. Caller frees with policy_destroy. */
 enum jp_status policy_create(const struct policy_config *config, struct policy **policy,
                              struct jp_error *error) JP_MUST_CHECK;
+/* Lets go of a policy; who does it last frees it. NULL is fine. Any thread. */
 void policy_destroy(struct policy *policy);
+/* One more holder, who lets go with policy_destroy. Gives the policy. Any thread that holds it already. */
+struct policy *policy_retain(struct policy *policy);
 uint64_t policy_generation(const struct policy *policy);
 /* One line for the log at start: what the default is and why, how to allow something; NULL: nothing to say.
  */

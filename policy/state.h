@@ -1,9 +1,12 @@
 #ifndef JPEER_POLICY_STATE_H
 #define JPEER_POLICY_STATE_H
 /*
- * What a policy is made of: built by policy.c, asked by evaluate.c, seen by nobody else. Constant once built.
+ * What a policy is made of: built by policy.c, asked by evaluate.c, seen by nobody else. Constant once built,
+ * but for who holds it.
  */
 #include "policy/loader.h"
+
+#include <stdatomic.h>
 
 enum policy_fixed_reason {
   POLICY_REASON_DEFAULT,
@@ -15,6 +18,7 @@ enum policy_fixed_reason {
 };
 
 struct policy {
+  atomic_uint holders;
   struct arena arena; /* holds all that the rest points to */
   uint64_t generation;
   struct policy_pattern internals;

@@ -1,0 +1,233 @@
+#include "policy/watch.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { REST_MS = 100, EVENTS_BYTES = 4096 };
+
+/* Tells one state of a file from another. */
+struct stamp {
+  bool exists;
+  bool is_stream; /* a pipe or the like, which is read once and may block */
+  dev_t device;
+  ino_t inode;
+  off_t size;
+  struct timespec modified;
+  struct timespec changed;
+};
+
+struct policy_watch {
+  struct policy_source *source;
+  int64_t interval_ms;
+  int wake;   /* eventfd: reload_asked or stop_asked was set */
+  int notify; /* inotify; -1: the file is looked at by time alone */
+  atomic_bool reload_asked;
+  atomic_bool stop_asked;
+  pthread_t thread;
+
+  /* the thread's own */
+  struct stamp loaded; /* of what was loaded last, or failed to */
+  struct stamp seen;   /* another one, which has to rest before it is loaded */
+  int64_t seen_ms;
+};
+
+static struct stamp read_stamp(const struct policy_watch *watch)
+{
+  struct stat facts;
+  if (stat(policy_source_file(watch->source), &facts) != 0)
+    return (struct stamp){.exists = false};
+  return (struct stamp){.exists = true,
+                        .is_stream = !S_ISREG(facts.st_mode),
+                        .device = facts.st_dev,
+                        .inode = facts.st_ino,
+                        .size = facts.st_size,
+                        .modified = facts.st_mtim,
+                        .changed = facts.st_ctim};
+}
+
+static bool is_same_time(struct timespec a, struct timespec b)
+{
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static bool is_same(const struct stamp *a, const struct stamp *b)
+{
+  if (!a->exists || !b->exists)
+    return a->exists == b->exists;
+  return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+         is_same_time(a->modified, b->modified) && is_same_time(a->changed, b->changed);
+}
+
+/* ---- loading ---- */
+
+static void log_policy(struct policy_source *source)
+{
+  struct policy *policy = policy_source_take(source);
+  log_info("RPC policy reloaded: %s", policy_source_file(source));
+  const char *notice = policy_notice(policy);
+  if (notice != NULL)
+    log_info("%s", notice);
+  policy_destroy(policy);
+}
+
+/* now: the file's stamp before it is read, so that a change meanwhile is another stamp. */
+static void reload(struct policy_watch *watch, struct stamp now)
+{
+  struct jp_error error = {0};
+  watch->loaded = now;
+  watch->seen = now;
+  if (now.is_stream)
+    log_error("Failed to reload RPC policy: %s: only a regular file can be read again",
+              policy_source_file(watch->source));
+  else if (policy_source_reload(watch->source, &error) == JP_OK)
+    log_policy(watch->source);
+  else
+    log_error("Failed to reload RPC policy: %s", error.text);
+}
+
+static bool is_resting(const struct policy_watch *watch)
+{
+  return !is_same(&watch->seen, &watch->loaded);
+}
+
+static void look(struct policy_watch *watch)
+{
+  struct stamp now = read_stamp(watch);
+  if (is_same(&now, &watch->loaded) || now.is_stream) {
+    watch->seen = watch->loaded;
+  } else if (!is_same(&now, &watch->seen)) {
+    watch->seen = now;
+    watch->seen_ms = clock_now_ms();
+  } else if (clock_now_ms() - watch->seen_ms >= REST_MS) {
+    reload(watch, now);
+  }
+}
+
+/* ---- the thread ---- */
+
+static int wait_ms(const struct policy_watch *watch)
+{
+  if (watch->interval_ms == 0)
+    return -1;
+  if (is_resting(watch))
+    return REST_MS;
+  return watch->interval_ms < INT_MAX ? (int)watch->interval_ms : INT_MAX;
+}
+
+static void wait_for_news(const struct policy_watch *watch)
+{
+  struct pollfd sources[] = {{.fd = watch->wake, .events = POLLIN}, {.fd = watch->notify, .events = POLLIN}};
+  if (poll(sources, 2, wait_ms(watch)) <= 0)
+    return;
+  char bytes[EVENTS_BYTES];
+  for (size_t i = 0; i < 2; i++) {
+    /* What they say in particular does not matter: all is looked at. */
+    while ((sources[i].revents & POLLIN) != 0 && read(sources[i].fd, bytes, sizeof bytes) > 0)
+      continue;
+  }
+}
+
+static void *watch_file(void *argument)
+{
+  struct policy_watch *watch = argument;
+  while (!atomic_load(&watch->stop_asked)) {
+    wait_for_news(watch);
+    if (atomic_exchange(&watch->reload_asked, false))
+      reload(watch, read_stamp(watch));
+    else if (watch->interval_ms > 0 && !atomic_load(&watch->stop_asked))
+      look(watch);
+  }
+  return NULL;
+}
+
+/* ---- start and end ---- */
+
+/* The folder, not the file: editors and deployments put a new file in the old one's place. */
+static int open_notify(const char *path)
+{
+  char folder[PATH_MAX];
+  const char *slash = strrchr(path, '/');
+  size_t length = slash == NULL ? 0 : (size_t)(slash - path) + 1;
+  if (length >= sizeof folder)
+    return -1;
+  memcpy(folder, path, length);
+  folder[length] = '\0';
+  int notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  const uint32_t events = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB;
+  if (notify >= 0 && inotify_add_watch(notify, length == 0 ? "." : folder, events) < 0) {
+    close(notify);
+    notify = -1;
+  }
+  if (notify < 0)
+    log_debug("inotify does not serve %s, which is looked at by time alone: %s", path, strerror(errno));
+  return notify;
+}
+
+static void free_watch(struct policy_watch *watch)
+{
+  if (watch->wake >= 0)
+    close(watch->wake);
+  if (watch->notify >= 0)
+    close(watch->notify);
+  free(watch);
+}
+
+enum jp_status policy_watch_start(struct policy_source *source, int64_t interval_ms,
+                                  struct policy_watch **watch, struct jp_error *error)
+{
+  struct policy_watch *made = calloc(1, sizeof *made);
+  if (made == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  made->source = source;
+  made->interval_ms = interval_ms;
+  made->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  made->notify = interval_ms > 0 ? open_notify(policy_source_file(source)) : -1;
+  made->loaded = read_stamp(made);
+  made->seen = made->loaded;
+  if (made->wake < 0) {
+    free_watch(made);
+    return jp_fail(error, JP_IO, "eventfd: %s", strerror(errno));
+  }
+  int failed = pthread_create(&made->thread, NULL, watch_file, made);
+  if (failed != 0) {
+    free_watch(made);
+    return jp_fail(error, JP_LIMIT, "the thread that watches the policy file: %s", strerror(failed));
+  }
+  *watch = made;
+  return JP_OK;
+}
+
+static void wake_thread(const struct policy_watch *watch)
+{
+  uint64_t one = 1;
+  /* Only a full counter can refuse it, and that wakes, too. */
+  ssize_t wrote = write(watch->wake, &one, sizeof one);
+  (void)wrote;
+}
+
+void policy_watch_reload(struct policy_watch *watch)
+{
+  atomic_store(&watch->reload_asked, true);
+  wake_thread(watch);
+}
+
+void policy_watch_stop(struct policy_watch *watch)
+{
+  if (watch == NULL)
+    return;
+  atomic_store(&watch->stop_asked, true);
+  wake_thread(watch);
+  pthread_join(watch->thread, NULL);
+  free_watch(watch);
+}
