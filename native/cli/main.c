@@ -11,10 +11,10 @@ struct subcommand {
 
 static const struct subcommand subcommands[] = {
     {"run", subcommand_run, "launches a JVM with an application and serves its objects (jpeer run --help)"},
+    {"policy", subcommand_policy, "checks a policy file, and explains what it decides (jpeer policy --help)"},
     {"call", NULL, NULL},
     {"describe", NULL, NULL},
     {"ping", NULL, NULL},
-    {"policy", NULL, NULL},
     {"log", NULL, NULL},
 };
 enum { SUBCOMMANDS = sizeof subcommands / sizeof subcommands[0] };

@@ -1,0 +1,191 @@
+#include "policy/explain.h"
+
+#include "policy/rules.h"
+
+enum { CASES = POLICY_MEMBERS * POLICY_VISIBILITIES, ACTION_WIDTH = 14 };
+
+/* What is decided for one category and visibility. */
+struct ruling {
+  struct policy_verdict verdict;
+  struct text object_class; /* that the denial is about; data NULL: the class that was named */
+};
+
+struct table {
+  struct ruling rulings[POLICY_MEMBERS][POLICY_VISIBILITIES];
+};
+
+/* ---- what is decided ---- */
+
+static struct ruling rule_on(const struct policy *policy, const struct policy_question *question,
+                             struct policy_query query)
+{
+  struct ruling ruling = {.verdict = policy_check(policy, &query)};
+  bool has_object = query.member != POLICY_STATIC_METHOD && query.member != POLICY_CONSTRUCTOR;
+  for (size_t i = 0; has_object && ruling.verdict.allow && i < question->object_class_count; i++) {
+    query.class_name = question->object_classes[i];
+    struct policy_verdict other = policy_check_object(policy, &query);
+    if (!other.allow)
+      ruling = (struct ruling){.verdict = other, .object_class = query.class_name};
+  }
+  return ruling;
+}
+
+static void fill_table(const struct policy *policy, const struct policy_question *question,
+                       enum policy_channel channel, struct table *table)
+{
+  for (int member = 0; member < POLICY_MEMBERS; member++) {
+    for (int visibility = 0; visibility < POLICY_VISIBILITIES; visibility++) {
+      const struct policy_query query = {.channel = channel,
+                                         .member = (enum policy_member)member,
+                                         .visibility = (enum policy_visibility)visibility,
+                                         .class_name = question->class_name,
+                                         .member_name = question->member_name};
+      table->rulings[member][visibility] = rule_on(policy, question, query);
+    }
+  }
+}
+
+/* A constructor has a name of its own, which nothing else can have. */
+static bool is_possible(const struct policy_question *question, int member)
+{
+  return (member == POLICY_CONSTRUCTOR) == text_equal(question->member_name, TEXT("<init>"));
+}
+
+static bool is_same_ruling(const struct ruling *a, const struct ruling *b)
+{
+  return a->verdict.allow == b->verdict.allow && a->verdict.log == b->verdict.log &&
+         a->verdict.reason == b->verdict.reason && a->object_class.data == b->object_class.data;
+}
+
+static bool is_same_table(const struct policy_question *question, const struct table *a,
+                          const struct table *b)
+{
+  for (int member = 0; member < POLICY_MEMBERS; member++) {
+    for (int visibility = 0; visibility < POLICY_VISIBILITIES; visibility++) {
+      if (is_possible(question, member) &&
+          !is_same_ruling(&a->rulings[member][visibility], &b->rulings[member][visibility]))
+        return false;
+    }
+  }
+  return true;
+}
+
+/* ---- words ---- */
+
+static const char *action_of(struct policy_verdict verdict)
+{
+  if (verdict.log)
+    return verdict.allow ? "LOG_AND_ALLOW" : "LOG_AND_DENY";
+  return verdict.allow ? "ALLOW" : "DENY";
+}
+
+/* The words of a set, of which the first that means a member of it alone is taken. */
+static void append_words(struct buffer *out, const struct policy_vocabulary *vocabulary, unsigned set)
+{
+  const char *separator = "";
+  for (size_t i = 0; i < vocabulary->count; i++) {
+    unsigned value = vocabulary->words[i].value;
+    if ((set & value) != value || (value & (value - 1)) != 0)
+      continue;
+    buffer_printf(out, "%s%s", separator, vocabulary->words[i].word);
+    separator = ", ";
+    set &= ~value;
+  }
+}
+
+static unsigned visibilities_of(const struct table *table, int member, const struct ruling *ruling)
+{
+  unsigned set = 0;
+  for (int visibility = 0; visibility < POLICY_VISIBILITIES; visibility++) {
+    if (is_same_ruling(&table->rulings[member][visibility], ruling))
+      set |= 1u << visibility;
+  }
+  return set;
+}
+
+/* "METHOD, STATIC_METHOD: PUBLIC; FIELD_GET: PUBLIC, PRIVATE": categories of the same visibilities together.
+ */
+static void append_cases(struct buffer *out, const struct policy_question *question,
+                         const struct table *table, const struct ruling *ruling)
+{
+  const char *separator = "";
+  unsigned told = 0;
+  for (int member = 0; member < POLICY_MEMBERS; member++) {
+    unsigned visibilities = visibilities_of(table, member, ruling);
+    if (!is_possible(question, member) || visibilities == 0 || (told & 1u << member) != 0)
+      continue;
+    unsigned members = 0;
+    for (int other = member; other < POLICY_MEMBERS; other++) {
+      if (is_possible(question, other) && visibilities_of(table, other, ruling) == visibilities)
+        members |= 1u << other;
+    }
+    told |= members;
+    buffer_append_text(out, text_of(separator));
+    append_words(out, &policy_member_words, members);
+    buffer_append_text(out, TEXT(": "));
+    append_words(out, &policy_visibility_words, visibilities);
+    separator = "; ";
+  }
+}
+
+static void append_ruling(struct buffer *out, const struct policy *policy,
+                          const struct policy_question *question, const struct table *table,
+                          const struct ruling *ruling)
+{
+  buffer_printf(out, "  %-*s%s", ACTION_WIDTH, action_of(ruling->verdict),
+                policy_reason(policy, ruling->verdict.reason));
+  if (ruling->object_class.data != NULL)
+    buffer_printf(out, ", about the object's class %.*s", TEXT_ARGS(ruling->object_class));
+  buffer_append_text(out, TEXT("\n                  for "));
+  append_cases(out, question, table, ruling);
+  buffer_append_char(out, '\n');
+}
+
+static bool was_told(const struct ruling *const *told, size_t count, const struct ruling *ruling)
+{
+  for (size_t i = 0; i < count; i++) {
+    if (is_same_ruling(told[i], ruling))
+      return true;
+  }
+  return false;
+}
+
+static void append_table(struct buffer *out, const struct policy *policy,
+                         const struct policy_question *question, const struct table *table)
+{
+  const struct ruling *told[CASES];
+  size_t count = 0;
+  for (int member = 0; member < POLICY_MEMBERS; member++) {
+    for (int visibility = 0; is_possible(question, member) && visibility < POLICY_VISIBILITIES;
+         visibility++) {
+      const struct ruling *ruling = &table->rulings[member][visibility];
+      if (was_told(told, count, ruling))
+        continue;
+      told[count++] = ruling;
+      append_ruling(out, policy, question, table, ruling);
+    }
+  }
+}
+
+void policy_explain(const struct policy *policy, const struct policy_question *question, struct buffer *out)
+{
+  for (unsigned left = question->channels; left != 0;) {
+    struct table table;
+    unsigned first = left & -left;
+    fill_table(policy, question, (enum policy_channel)__builtin_ctz(first), &table);
+    unsigned alike = first;
+    for (int channel = 0; channel < POLICY_CHANNELS; channel++) {
+      struct table other;
+      if ((left & ~first & 1u << channel) == 0)
+        continue;
+      fill_table(policy, question, (enum policy_channel)channel, &other);
+      if (is_same_table(question, &table, &other))
+        alike |= 1u << channel;
+    }
+    left &= ~alike;
+    buffer_printf(out, "%.*s.%.*s via ", TEXT_ARGS(question->class_name), TEXT_ARGS(question->member_name));
+    append_words(out, &policy_channel_words, alike);
+    buffer_append_char(out, '\n');
+    append_table(out, policy, question, &table);
+  }
+}

@@ -1,0 +1,34 @@
+#ifndef JPEER_POLICY_EXPLAIN_H
+#define JPEER_POLICY_EXPLAIN_H
+/*
+ * Says in words what a policy decides about a member, and which rule or preset does: for `jpeer policy
+ * explain`. Any thread.
+ */
+#include "policy/policy.h"
+
+#include "base/buffer.h"
+
+struct policy_question {
+  unsigned channels; /* set of 1 << enum policy_channel; not empty */
+  struct text class_name;
+  struct text member_name; /* "<init>" for a constructor */
+  /* Classes that an object would bring in: its own, those between it and the one that declares the member. */
+  const struct text *object_classes;
+  size_t object_class_count;
+};
+
+/*
+ * Appends a paragraph for the channels, or one for each where they differ:
+ *
+ *   com.example.Api.add via WEBSOCKET_RPC, HTTP_RPC
+ *     ALLOW         rule 1 (policy.yaml:2)
+ *                     for METHOD, STATIC_METHOD: PUBLIC
+ *     DENY          default action
+ *                     for METHOD, STATIC_METHOD: PROTECTED, PACKAGE_PRIVATE, PRIVATE
+ *
+ * Two lines for each verdict and reason: the second has the categories and visibilities that it holds for, in
+ * the words of a policy file. A denial of a class of the object names that class.
+ */
+void policy_explain(const struct policy *policy, const struct policy_question *question, struct buffer *out);
+
+#endif
