@@ -55,6 +55,9 @@ struct jvm_hooks {
   /* The last thing before _exit, on a thread that may not use Java: flush what needs it. Where a signal ends
    * the process, nobody waits for it for long. */
   void (*exiting)(void *context, int status);
+  /* SIGHUP has come, at any time from `started` on. Returns soon, on a thread that may not use Java. NULL:
+   * SIGHUP stops the JVM as SIGTERM does. */
+  void (*hangup)(void *context);
 };
 
 /*
@@ -63,7 +66,8 @@ struct jvm_hooks {
  * application or a signal ends the JVM through System.exit, the process ends inside, with that status. Call
  * once, from main's thread, before any other thread of the process has touched signals.
  *
- * Signals (design.md, "Start and stop"): TERM, INT and HUP are ignored while the JVM is made. After that the
+ * Signals (design.md, "Start and stop"): TERM, INT and HUP are ignored while the JVM is made. After that HUP
+ * calls hooks.hangup, where there is one. Of the others, and of HUP where there is none, the
  * first lets a thread of the peer call System.exit(0), which waits for the application's shutdown hooks; one
  * that comes grace_ms later, or more, ends the process with 143 and a line in the log that names the hook
  * that was waited for. QUIT stays the JVM's (thread dump). An uncaught exception in main is printed as java

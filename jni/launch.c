@@ -99,6 +99,15 @@ static void exit_after_signal(int status)
   _exit(status);
 }
 
+/* The hook's context is the caller's of jvm_run, which may have it back by now. */
+static void call_hangup(void)
+{
+  pthread_mutex_lock(&run.lock);
+  if (!run.is_over)
+    run.hooks->hangup(run.hooks->context);
+  pthread_mutex_unlock(&run.lock);
+}
+
 /* The Java thread that a signal wakes. */
 static void exit_on_signal(void *argument, struct jvm_thread *thread)
 {
@@ -205,7 +214,7 @@ static enum jp_status add_shutdown_hook(struct jvm_thread *thread, struct jp_err
 static enum jp_status watch_signals(struct jp_error *error)
 {
   const struct jvm_stopping_config config = {&run.jvm, run.signal_descriptor, run.launch->grace_ms,
-                                             exit_after_signal};
+                                             call_hangup, exit_after_signal};
   enum jp_status status = jvm_stopping_start(&config, error);
   if (status == JP_OK)
     status = jvm_spawn(&run.jvm, "jpeer-signals", exit_on_signal, NULL, error);
@@ -225,7 +234,7 @@ static enum jp_status start(struct jvm_thread *thread, jclass *main_class, jobje
                             struct jp_error *error)
 {
   /* First: a signal that comes from here on is remembered. */
-  enum jp_status status = jvm_signals_catch(&run.signal_descriptor, error);
+  enum jp_status status = jvm_signals_catch(run.hooks->hangup != NULL, &run.signal_descriptor, error);
   if (status == JP_OK)
     status = open_machine(thread, error);
   if (status == JP_OK)

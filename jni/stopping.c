@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "jni/internal/exit_report.h"
+#include "jni/internal/signals.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -114,14 +115,27 @@ static bool await_signal(void)
   return true;
 }
 
+/* One that asks to stop; the others are served meanwhile. */
+static bool await_stop(void)
+{
+  while (await_signal()) {
+    unsigned asked = jvm_signals_take();
+    if ((asked & JVM_SIGNALS_HANGUP) != 0)
+      stopping.config.hangup();
+    if ((asked & JVM_SIGNALS_STOP) != 0)
+      return true;
+  }
+  return false;
+}
+
 static void *watch_signals(void *unused)
 {
   (void)unused;
-  if (!await_signal())
+  if (!await_stop())
     return NULL;
   stopping.began_ms = clock_now_ms();
   sem_post(&stopping.first_signal);
-  while (await_signal()) {
+  while (await_stop()) {
     int64_t left_ms = stopping.began_ms + stopping.config.grace_ms - clock_now_ms();
     if (left_ms <= 0)
       end_process();

@@ -7,12 +7,20 @@
  */
 #include "base/status.h"
 
+#include <stdbool.h>
+
+/* What signals ask for. */
+enum { JVM_SIGNALS_STOP = 1, JVM_SIGNALS_HANGUP = 2 };
+
 /* Ignores them. */
 void jvm_signals_ignore(void);
 /* Gives them back what they had before jvm_signals_ignore. */
 void jvm_signals_restore(void);
 /* Gives them a handler that makes the eventfd *descriptor readable. The descriptor lives as long as the
- * process. JP_IO. */
-enum jp_status jvm_signals_catch(int *descriptor, struct jp_error *error) JP_MUST_CHECK;
+ * process. own_hangup: HUP asks for something else than to stop, and is caught also where it was ignored.
+ * JP_IO. */
+enum jp_status jvm_signals_catch(bool own_hangup, int *descriptor, struct jp_error *error) JP_MUST_CHECK;
+/* What they have asked for since the last call: a set. Any thread. */
+unsigned jvm_signals_take(void);
 
 #endif

@@ -17,9 +17,10 @@ struct jvm;
 enum { JVM_STOPPING_STATUS = 143 }; /* of a process that a later signal has ended: 128 and SIGTERM */
 
 struct jvm_stopping_config {
-  struct jvm *jvm;  /* up */
-  int descriptor;   /* of jvm_signals_catch */
-  int64_t grace_ms; /* from the first signal on; 0: any second signal ends the process */
+  struct jvm *jvm;      /* up */
+  int descriptor;       /* of jvm_signals_catch */
+  int64_t grace_ms;     /* from the first signal on; 0: any second signal ends the process */
+  void (*hangup)(void); /* for a HUP that does not ask to stop (jvm_signals_catch) */
   void (*exiting)(
       int status); /* the last thing before _exit, on a thread that may not use Java; it may hang */
 };

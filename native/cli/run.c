@@ -7,7 +7,7 @@
 #include "cli/subcommands.h"
 #include "jni/jvm.h"
 #include "net/server.h"
-#include "policy/policy.h"
+#include "policy/watch.h"
 #include "rpc/peer.h"
 
 #include <malloc.h>
@@ -22,7 +22,8 @@ struct run {
   struct run_options options;
   struct uuid uuid;
   struct jvm_home home;
-  struct policy *policy;
+  struct policy_source *policies;
+  struct policy_watch *policy_watch; /* NULL: there is no file */
   struct catalog *catalog;
   struct net_server *server;
   struct rpc_peer *peer;
@@ -51,7 +52,14 @@ static enum jp_status load_policy(struct run *run, struct jp_error *error)
                                  .allow = run->options.allow,
                                  .idempotent = run->options.idempotent,
                                  .default_action = (enum policy_action)run->options.default_action};
-  return policy_create(&config, &run->policy, error);
+  return policy_source_create(&config, &run->policies, error);
+}
+
+static enum jp_status watch_policy(struct run *run, struct jp_error *error)
+{
+  if (run->options.policy_file == NULL)
+    return JP_OK;
+  return policy_watch_start(run->policies, run->options.policy_watch_ms, &run->policy_watch, error);
 }
 
 static struct net_endpoint endpoint_of(const struct run_endpoint *endpoint)
@@ -95,7 +103,7 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
       .uuid = run->uuid,
       .name = options->name,
       .version = JPEER_VERSION,
-      .policy = run->policy,
+      .policies = run->policies,
       .catalog = run->catalog,
       .limits = {.max_depth = options->depth_max,
                  .max_batch = options->batch_max,
@@ -148,6 +156,12 @@ static void report(void *context, const struct jp_error *error)
   fprintf(stderr, "jpeer run: %s\n", error->text);
 }
 
+static void reload_policy(void *context)
+{
+  const struct run *run = context;
+  policy_watch_reload(run->policy_watch);
+}
+
 static void say_last_words(void *context, int status)
 {
   (void)context;
@@ -182,7 +196,8 @@ static int launch(struct run *run, struct jp_error *error)
       .as_service = options->as_service,
       .grace_ms = options->grace_ms,
   };
-  struct jvm_hooks hooks = {run, serve, drain, report, say_last_words};
+  struct jvm_hooks hooks = {run,    serve,          drain,
+                            report, say_last_words, run->policy_watch != NULL ? reload_policy : NULL};
   int code = jvm_run(&launch, &hooks, error);
   buffer_fini(&class_path);
   return code;
@@ -192,9 +207,11 @@ static int launch(struct run *run, struct jp_error *error)
 
 static void announce_policy(const struct run *run)
 {
-  const char *notice = policy_notice(run->policy);
+  struct policy *policy = policy_source_take(run->policies);
+  const char *notice = policy_notice(policy);
   if (notice != NULL)
     log_info("%s", notice);
+  policy_destroy(policy);
   if (!run->options.json.enabled && !run->options.zmq.enabled)
     log_warn("neither --json-rpc nor --zmq-rpc is given: nothing can call this peer");
 }
@@ -219,8 +236,8 @@ static int start(struct run *run, struct jp_error *error)
     uuid_random(&run->uuid);
   if (load_policy(run, error) != JP_OK)
     return EXIT_USAGE;
-  if (jvm_locate(run->options.jvm, &run->home, error) != JP_OK || bind_sockets(run, error) != JP_OK ||
-      create_peer(run, error) != JP_OK)
+  if (watch_policy(run, error) != JP_OK || jvm_locate(run->options.jvm, &run->home, error) != JP_OK ||
+      bind_sockets(run, error) != JP_OK || create_peer(run, error) != JP_OK)
     return EXIT_RUN_TIME;
   announce_policy(run);
   return launch(run, error);
@@ -231,7 +248,8 @@ static void run_fini(struct run *run)
   net_destroy(run->server);
   rpc_peer_destroy(run->peer);
   catalog_destroy(run->catalog);
-  policy_destroy(run->policy);
+  policy_watch_stop(run->policy_watch);
+  policy_source_destroy(run->policies);
   run_options_fini(&run->options);
 }
 

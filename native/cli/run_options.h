@@ -43,6 +43,7 @@ struct run_options {
   const char *policy_presets;
   const char *allow;      /* patterns of classes, between commas */
   const char *idempotent; /* patterns of members, between commas */
+  int64_t policy_watch_ms;
 
   /* limits */
   int64_t busy_timeout_ms;

@@ -110,10 +110,8 @@ static bool may_be_brief(const struct rpc_worker *worker, const struct rpc_clien
 static bool is_allowed(struct rpc_worker *worker, const struct rpc_client *client,
                        const struct operation *operation, const uint64_t *verdicts)
 {
-  const struct rpc_judge judge = {.policy = worker->peer->config.policy,
-                                  .names = &worker->names,
-                                  .channel = client->channel,
-                                  .session = &client->key};
+  const struct rpc_judge judge = {
+      .policy = worker->policy, .names = &worker->names, .channel = client->channel, .session = &client->key};
   return rpc_judge_has_allowed(&judge, operation, verdicts);
 }
 

@@ -16,6 +16,7 @@ struct rpc_meta {
 
 /* An answer that is being read. */
 struct answer {
+  struct policy *policy; /* held */
   struct rpc_meta *meta;
   struct meta_query query;
   struct meta_json json;
@@ -137,6 +138,7 @@ static void close_answer(void *state)
   buffer_fini(&answer->plain);
   buffer_fini(&answer->record);
   buffer_fini(&answer->key);
+  policy_destroy(answer->policy);
   free(answer);
 }
 
@@ -178,9 +180,9 @@ static bool open_repeated(struct rpc_meta *meta, struct text key, struct outcome
   return true;
 }
 
-static enum jp_status open_new(struct rpc_meta *meta, const struct policy *policy,
-                               enum policy_channel channel, const struct operation *operation,
-                               struct buffer *key, struct outcome_body *body, struct jp_error *error)
+static enum jp_status open_new(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,
+                               const struct operation *operation, struct buffer *key,
+                               struct outcome_body *body, struct jp_error *error)
 {
   const struct catalog_tables *tables;
   enum jp_status status = catalog_load(meta->catalog, &tables, error);
@@ -192,6 +194,7 @@ static enum jp_status open_new(struct rpc_meta *meta, const struct policy *polic
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   }
   answer->meta = meta;
+  answer->policy = policy_retain(policy);
   meta_json_init(&answer->json, &answer->query);
   answer->compress = operation->meta.compress_encode;
   answer->recording = answer->compress && !key->failed && key->len <= META_CACHED_KEY_MAX;
@@ -205,7 +208,7 @@ static enum jp_status open_new(struct rpc_meta *meta, const struct policy *polic
   return JP_OK;
 }
 
-enum jp_status rpc_meta_open(struct rpc_meta *meta, const struct policy *policy, enum policy_channel channel,
+enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,
                              const struct operation *operation, struct outcome_body *body,
                              struct jp_error *error)
 {

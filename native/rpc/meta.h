@@ -23,9 +23,9 @@ void rpc_meta_destroy(struct rpc_meta *meta);
 /*
  * Begins the answer to an OP_META operation. The first call of all reads the catalog, and fails as
  * catalog_load does: that is the status ERROR of a failed scan. The operation is copied; the policy is
- * borrowed until body->close.
+ * held until body->close.
  */
-enum jp_status rpc_meta_open(struct rpc_meta *meta, const struct policy *policy, enum policy_channel channel,
+enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,
                              const struct operation *operation, struct outcome_body *body,
                              struct jp_error *error) JP_MUST_CHECK;
 

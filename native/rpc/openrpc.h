@@ -20,7 +20,6 @@ struct openrpc_config {
   const char *name;             /* of the peer; NULL: "jpeer" */
   const char *version;          /* of the peer; NULL: "0" */
   const char *const *addresses; /* where it is served, NULL-terminated; NULL: nowhere that is known */
-  const struct policy *policy;  /* borrowed */
   struct catalog *catalog;      /* borrowed; NULL: the application is not described */
 };
 
@@ -32,12 +31,18 @@ void openrpc_destroy(struct openrpc *openrpc);
 /* The document of the peer's own procedures: borrowed, as long as the struct openrpc. */
 struct text openrpc_own_document(const struct openrpc *openrpc);
 
+/* To whom the application is described: what the policy shows on the channel. */
+struct openrpc_view {
+  const struct policy *policy; /* borrowed */
+  enum policy_channel channel;
+};
+
 /*
  * Answers rpc.discover: appends a document of at most max bytes to out. Anything but JP_OK leaves an
  * OUTCOME_ERROR.
  */
 enum jp_status openrpc_discover(struct openrpc *openrpc, const struct jsonrpc_request *request,
-                                enum policy_channel channel, size_t max, struct arena *arena,
+                                const struct openrpc_view *view, size_t max, struct arena *arena,
                                 struct buffer *out, struct outcome *outcome) JP_MUST_CHECK;
 
 #endif

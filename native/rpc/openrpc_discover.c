@@ -113,10 +113,9 @@ static enum jp_status read_question(struct question *question, const struct json
 /* ---- the application ---- */
 
 /* All that a document depends on; the catalog never changes. */
-static void make_key(const struct openrpc *openrpc, const struct question *question,
-                     enum policy_channel channel, struct buffer *key)
+static void make_key(const struct question *question, const struct openrpc_view *view, struct buffer *key)
 {
-  const uint64_t facts[] = {policy_generation(openrpc->config.policy), channel};
+  const uint64_t facts[] = {policy_generation(view->policy), view->channel};
   buffer_append(key, facts, sizeof facts);
   for (size_t i = 0; i < question->count; i++) {
     buffer_append(key, &question->patterns[i].len, sizeof question->patterns[i].len);
@@ -138,7 +137,7 @@ static bool repeat(const struct openrpc *openrpc, struct text key, size_t max, s
 }
 
 static enum jp_status describe_java(struct openrpc *openrpc, struct question *question,
-                                    enum policy_channel channel, size_t max, struct buffer *out)
+                                    const struct openrpc_view *view, size_t max, struct buffer *out)
 {
   struct buffer key;
   struct jp_error error = {0};
@@ -149,9 +148,9 @@ static enum jp_status describe_java(struct openrpc *openrpc, struct question *qu
     return JP_NOT_FOUND;
   }
   buffer_init(&key);
-  make_key(openrpc, question, channel, &key);
+  make_key(question, view, &key);
   if (key.failed || !repeat(openrpc, buffer_text(&key), max, out)) {
-    status = openrpc_java_write(openrpc, question->patterns, question->count, channel, max, out, &error);
+    status = openrpc_java_write(openrpc, question->patterns, question->count, view, max, out, &error);
     struct text document = text_slice(buffer_text(out), start, out->len);
     if (status == JP_OK && !key.failed && document.len <= META_CACHED_BYTES_MAX)
       meta_cache_store(openrpc->cache, buffer_text(&key), document);
@@ -166,7 +165,7 @@ static enum jp_status describe_java(struct openrpc *openrpc, struct question *qu
 }
 
 enum jp_status openrpc_discover(struct openrpc *openrpc, const struct jsonrpc_request *request,
-                                enum policy_channel channel, size_t max, struct arena *arena,
+                                const struct openrpc_view *view, size_t max, struct arena *arena,
                                 struct buffer *out, struct outcome *outcome)
 {
   struct question question = {.arena = arena, .outcome = outcome};
@@ -174,7 +173,7 @@ enum jp_status openrpc_discover(struct openrpc *openrpc, const struct jsonrpc_re
   if (status != JP_OK)
     return status;
   if (question.patterns != NULL)
-    return describe_java(openrpc, &question, channel, max, out);
+    return describe_java(openrpc, &question, view, max, out);
   buffer_append_text(out, buffer_text(&openrpc->own));
   return JP_OK;
 }

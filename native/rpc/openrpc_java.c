@@ -111,13 +111,13 @@ static enum jp_status write_class(struct document *document, uint32_t class_inde
 }
 
 static bool is_wanted(const struct document *document, const struct catalog_class *class,
-                      const struct text *patterns, size_t count, enum policy_channel channel)
+                      const struct text *patterns, size_t count, const struct openrpc_view *view)
 {
   struct text name = catalog_text(document->tables, class->name);
   bool covered = false;
   for (size_t i = 0; !covered && i < count; i++)
     covered = java_class_matches(patterns[i], name);
-  return covered && !class->hidden && policy_shows_class(document->openrpc->config.policy, channel, name);
+  return covered && !class->hidden && policy_shows_class(view->policy, view->channel, name);
 }
 
 static void write_components(struct document *document)
@@ -138,13 +138,13 @@ static void write_components(struct document *document)
 }
 
 static enum jp_status write_document(struct document *document, const struct text *patterns, size_t count,
-                                     enum policy_channel channel)
+                                     const struct openrpc_view *view)
 {
   enum jp_status status = JP_OK;
   buffer_append_text(document->out, buffer_text(&document->openrpc->head));
   BUFFER_LITERAL(document->out, ",\"methods\":[");
   for (uint32_t i = 0; status == JP_OK && i < document->tables->class_count; i++) {
-    if (is_wanted(document, &document->tables->classes[i], patterns, count, channel))
+    if (is_wanted(document, &document->tables->classes[i], patterns, count, view))
       status = write_class(document, i);
   }
   if (status == JP_OK)
@@ -155,7 +155,7 @@ static enum jp_status write_document(struct document *document, const struct tex
 }
 
 enum jp_status openrpc_java_write(const struct openrpc *openrpc, const struct text *patterns, size_t count,
-                                  enum policy_channel channel, size_t max, struct buffer *out,
+                                  const struct openrpc_view *view, size_t max, struct buffer *out,
                                   struct jp_error *error)
 {
   struct document document = {.openrpc = openrpc, .out = out, .end = out->len + max};
@@ -163,11 +163,11 @@ enum jp_status openrpc_java_write(const struct openrpc *openrpc, const struct te
   if (status != JP_OK)
     return status;
   arena_init(&document.arena);
-  status = java_methods_init(&document.methods, document.tables, openrpc->config.policy, channel);
+  status = java_methods_init(&document.methods, document.tables, view->policy, view->channel);
   if (status == JP_OK)
     status = java_schemas_init(&document.schemas, document.tables);
   if (status == JP_OK)
-    status = write_document(&document, patterns, count, channel);
+    status = write_document(&document, patterns, count, view);
   java_schemas_fini(&document.schemas);
   java_methods_fini(&document.methods);
   arena_fini(&document.arena);

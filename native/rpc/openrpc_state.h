@@ -22,7 +22,7 @@ void openrpc_write_error_refs(struct buffer *out);
 /* openrpc_java.c: the document of the classes that the patterns cover, as it stands. JP_LIMIT: longer than
  * max. JP_NO_MEMORY, and what catalog_load gives. */
 enum jp_status openrpc_java_write(const struct openrpc *openrpc, const struct text *patterns, size_t count,
-                                  enum policy_channel channel, size_t max, struct buffer *out,
+                                  const struct openrpc_view *view, size_t max, struct buffer *out,
                                   struct jp_error *error) JP_MUST_CHECK;
 
 #endif

@@ -30,6 +30,7 @@ static void run_worker(void *argument, struct jvm_thread *thread)
   worker->thread = thread;
   start->run(start->argument, worker);
   destroy_client(NULL, worker->spare, thread); /* the peer does not wait for what is done here */
+  policy_destroy(worker->policy);
   arena_fini(&worker->arena);
   buffer_fini(&worker->scratch);
   jvm_stored_fini(&worker->stored);
@@ -268,7 +269,6 @@ static enum jp_status describe(struct rpc_peer *peer, struct jp_error *error)
                                         .name = peer->config.name,
                                         .version = peer->config.version,
                                         .addresses = peer->addresses,
-                                        .policy = peer->config.policy,
                                         .catalog = peer->config.catalog};
   return openrpc_create(&config, &peer->openrpc, error);
 }

@@ -6,7 +6,7 @@
  */
 #include "jni/jvm.h"
 #include "jni/members.h"
-#include "policy/policy.h"
+#include "policy/source.h"
 #include "rpc/service.h"
 
 struct catalog;
@@ -26,9 +26,9 @@ struct rpc_limits {
 struct rpc_peer_config {
   struct uuid uuid;
   const char *name;
-  const char *version;     /* of the peer, as descriptions show it */
-  struct policy *policy;   /* borrowed */
-  struct catalog *catalog; /* borrowed; NULL: metadata is not served (tests) */
+  const char *version;            /* of the peer, as descriptions show it */
+  struct policy_source *policies; /* borrowed; each message is served under the policy then in force */
+  struct catalog *catalog;        /* borrowed; NULL: metadata is not served (tests) */
   struct rpc_limits limits;
   bool compat_pal; /* behaviour.md: --compat pal */
 };

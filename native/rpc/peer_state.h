@@ -31,6 +31,7 @@ struct rpc_worker {
   struct arena arena;               /* of the message that is served */
   struct buffer scratch;            /* for text within text */
   struct rpc_session_key guest_key; /* of the session that a request itself has named */
+  struct policy *policy;            /* held: the one in force when the message came; NULL: none came yet */
   struct rpc_names names;
   struct rpc_repeats repeats;
   struct jvm_stored stored; /* by the results of the message that is served */

@@ -112,7 +112,7 @@ static void let_guest_go(struct serving *serving)
 
 static struct rpc_judge judge_of(struct serving *serving)
 {
-  return (struct rpc_judge){.policy = serving->peer->config.policy,
+  return (struct rpc_judge){.policy = serving->worker->policy,
                             .names = &serving->worker->names,
                             .channel = serving->client->channel,
                             .session =
@@ -186,8 +186,8 @@ static void run_meta(struct serving *serving, const struct operation *operation,
     return; /* a query changes nothing, and nobody reads its answer */
   if (serving->peer->meta == NULL) {
     outcome_fail(outcome, arena, FAILURE_SERVER, NULL, "this peer serves no metadata");
-  } else if (rpc_meta_open(serving->peer->meta, serving->peer->config.policy,
-                           channels[serving->client->channel], operation, &outcome->body, &error) == JP_OK) {
+  } else if (rpc_meta_open(serving->peer->meta, serving->worker->policy, channels[serving->client->channel],
+                           operation, &outcome->body, &error) == JP_OK) {
     outcome->kind = OUTCOME_BODY;
     return;
   } else {
@@ -316,10 +316,11 @@ static void describe(const struct rpc_peer *peer, struct jsonrpc_response *respo
 static void discover(struct serving *serving, struct jsonrpc_response *response)
 {
   const struct rpc_judge judge = judge_of(serving);
+  const struct openrpc_view view = {judge.policy, rpc_judge_channel(&judge)};
   size_t max = serving->reply_max > 0 ? serving->reply_max : serving->peer->config.limits.message_max;
   struct outcome outcome;
-  if (openrpc_discover(serving->peer->openrpc, serving->request, rpc_judge_channel(&judge), max,
-                       &serving->worker->arena, jsonrpc_result(response), &outcome) != JP_OK)
+  if (openrpc_discover(serving->peer->openrpc, serving->request, &view, max, &serving->worker->arena,
+                       jsonrpc_result(response), &outcome) != JP_OK)
     write_answer(serving, response, &outcome);
 }
 
@@ -527,10 +528,21 @@ static void forget_stored(struct jvm_stored *stored)
     jvm_stored_fini(stored);
 }
 
+/* A message, be it a batch, is served under one policy, also where another comes meanwhile. */
+static void renew_policy(struct rpc_worker *worker)
+{
+  struct policy_source *policies = worker->peer->config.policies;
+  if (policy_source_is_current(policies, worker->policy))
+    return;
+  policy_destroy(worker->policy);
+  worker->policy = policy_source_take(policies);
+}
+
 enum rpc_served rpc_peer_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
                                struct text message, struct buffer *out, bool may_stream, size_t reply_max,
                                struct rpc_stream *stream)
 {
+  renew_policy(worker);
   arena_reset(&worker->arena);
   buffer_clear(&worker->scratch);
   if (worker->stored.count > 0)

@@ -27,7 +27,7 @@ static void run_member(const struct cut_call *call, const struct operation *oper
 {
   struct calls *calls = call->calls;
   struct rpc_worker *worker = &calls->worker;
-  struct rpc_judge judge = {.policy = calls->peer->config.policy,
+  struct rpc_judge judge = {.policy = worker->policy,
                             .names = &worker->names,
                             .channel = calls->client->channel,
                             .session = &calls->client->key};
@@ -200,6 +200,7 @@ void calls_fini(struct calls *calls)
 {
   if (calls->client != NULL)
     (void)calls->service->client_close(calls->service->context, &calls->worker, calls->client, NULL);
+  policy_destroy(calls->worker.policy);
   arena_fini(&calls->worker.arena);
   buffer_fini(&calls->worker.scratch);
   buffer_fini(&calls->request);

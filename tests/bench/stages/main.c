@@ -232,13 +232,13 @@ static int run(struct jvm *jvm, struct jvm_thread *thread)
   struct rpc_peer *peer = NULL;
   struct jp_error error = {.text = ""};
   bool well = false;
-  if (policy_create(&policy, &config.policy, &error) == JP_OK &&
+  if (policy_source_create(&policy, &config.policies, &error) == JP_OK &&
       rpc_peer_create(&config, &peer, &error) == JP_OK && rpc_peer_attach(peer, jvm, &error) == JP_OK)
     well = measure_with(peer, thread, &error);
   if (error.text[0] != '\0')
     fprintf(stderr, "jpeer-bench-stages: %s\n", error.text);
   rpc_peer_destroy(peer);
-  policy_destroy(config.policy);
+  policy_source_destroy(config.policies);
   return well ? 0 : 1;
 }
 

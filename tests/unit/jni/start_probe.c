@@ -203,7 +203,7 @@ int main(int argc, char **argv)
     return 2;
   }
   probe.launch.home = &home;
-  struct jvm_hooks hooks = {&probe, started, drain, died, exiting};
+  struct jvm_hooks hooks = {&probe, started, drain, died, exiting, NULL};
   int status = jvm_run(&probe.launch, &hooks, &error);
   if (error.status != JP_OK)
     say("returned %d: %s\n", status, error.text);

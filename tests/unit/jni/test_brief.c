@@ -50,6 +50,7 @@ static void open_side(struct side *side, struct jvm_thread *thread)
 static void close_side(struct side *side)
 {
   (void)both.service->client_close(both.service->context, &side->worker, side->client, NULL);
+  policy_destroy(side->worker.policy);
   arena_fini(&side->worker.arena);
   buffer_fini(&side->worker.scratch);
   buffer_fini(&side->answer);
@@ -254,18 +255,18 @@ static void add_until_brief(void)
 static void a_verdict_holds_for_its_policy_alone(void **state)
 {
   (void)state;
-  struct policy *allows = both.peer->config.policy;
+  struct policy_source *allows = both.peer->config.policies;
   const struct policy_config config = {.default_action = POLICY_DENY};
-  struct policy *denies;
+  struct policy_source *denies;
   struct jp_error error;
-  assert_int_equal(policy_create(&config, &denies, &error), JP_OK);
+  assert_int_equal(policy_source_create(&config, &denies, &error), JP_OK);
   add_until_brief();
-  both.peer->config.policy = denies;
+  both.peer->config.policies = denies;
   check(ADD("1", "2", "3"), 0);
   assert_true(memmem(both.again.answer.data, both.again.answer.len, "-32001", 6) != NULL);
-  both.peer->config.policy = allows;
+  both.peer->config.policies = allows;
   check(ADD("1", "2", "3"), 0);
-  policy_destroy(denies);
+  policy_source_destroy(denies);
 }
 
 static void limits_hold(void **state)
@@ -310,7 +311,7 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
   const struct policy_config policy = {.default_action = POLICY_ALLOW};
   struct rpc_peer_config config = {.name = "brief", .version = "1", .limits = limits};
   struct jp_error error;
-  if (policy_create(&policy, &config.policy, &error) != JP_OK ||
+  if (policy_source_create(&policy, &config.policies, &error) != JP_OK ||
       rpc_peer_create(&config, &both.peer, &error) != JP_OK ||
       rpc_peer_attach(both.peer, jvm, &error) != JP_OK)
     return 1;
@@ -322,7 +323,7 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
   close_side(&both.anew);
   bool detached = rpc_peer_detach(both.peer);
   rpc_peer_destroy(both.peer);
-  policy_destroy(config.policy);
+  policy_source_destroy(config.policies);
   return failed != 0 || !detached;
 }
 

@@ -96,7 +96,7 @@ int with_jvm(int (*run)(struct jvm *jvm, struct jvm_thread *thread))
                               .options = options,
                               .option_count = options_of(words, options),
                               .main_class = "jpeer.test.Nothing"};
-  struct jvm_hooks hooks = {&tests, started, drain, died, exiting};
+  struct jvm_hooks hooks = {&tests, started, drain, died, exiting, NULL};
   int status = jvm_run(&launch, &hooks, &error);
   free(words);
   if (error.status != JP_OK)

@@ -36,18 +36,21 @@ static void check(const char *yaml, const struct policy_question *question, cons
   policy_explain(policy, question, &out);
   buffer_append_char(&out, '\0');
   assert_false(out.failed);
-  char expected[1024] = "";
+  struct buffer expected;
+  buffer_init(&expected);
   for (const char *at = wanted; *at != '\0';) {
     const char *name = strstr(at, "FILE");
     size_t length = name == NULL ? strlen(at) : (size_t)(name - at);
-    strncat(expected, at, length);
+    buffer_append(&expected, at, length);
     at += length;
     if (name != NULL) {
-      strcat(expected, file_name());
+      buffer_append_text(&expected, text_of(file_name()));
       at += strlen("FILE");
     }
   }
-  assert_string_equal(out.data, expected);
+  buffer_append_char(&expected, '\0');
+  assert_string_equal(out.data, expected.data);
+  buffer_fini(&expected);
   buffer_fini(&out);
   policy_destroy(policy);
 }

@@ -357,7 +357,7 @@ static void close_meta(void *state)
   stub.bodies--;
 }
 
-enum jp_status rpc_meta_open(struct rpc_meta *meta, const struct policy *policy, enum policy_channel channel,
+enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,
                              const struct operation *operation, struct outcome_body *body,
                              struct jp_error *error)
 {

@@ -27,7 +27,7 @@ static struct stub_member members[] = {
 };
 
 struct bench {
-  struct policy *policy;
+  struct policy_source *policies;
   struct rpc_peer *peer;
   const struct rpc_service *service;
   struct lent_worker lent;
@@ -41,8 +41,8 @@ static int set_up(void **state)
   struct policy_config policy = {.default_action = POLICY_ALLOW};
   struct jp_error error;
   stub_reset(members, COUNT_OF(members));
-  assert_int_equal(policy_create(&policy, &bench->policy, &error), JP_OK);
-  struct rpc_peer_config config = {.policy = bench->policy,
+  assert_int_equal(policy_source_create(&policy, &bench->policies, &error), JP_OK);
+  struct rpc_peer_config config = {.policies = bench->policies,
                                    .limits = {.max_depth = 20,
                                               .max_batch = BATCH_MAX,
                                               .session_max_objects = 5,
@@ -71,7 +71,7 @@ static int tear_down(void **state)
   stub_join_threads();
   lent_worker_fini(&bench->lent);
   rpc_peer_destroy(bench->peer);
-  policy_destroy(bench->policy);
+  policy_source_destroy(bench->policies);
   buffer_fini(&bench->out);
   test_free(bench);
   return detached && stub.frames == 0 ? 0 : 1;

@@ -82,7 +82,7 @@ static void read_body(struct outcome_body *body, size_t piece, struct buffer *ou
   body->close(body->state);
 }
 
-static void ask(const struct query *query, const struct policy *policy, bool compress, size_t piece,
+static void ask(const struct query *query, struct policy *policy, bool compress, size_t piece,
                 struct buffer *out)
 {
   struct text includes[4];

@@ -39,7 +39,7 @@ static struct stub_member members[] = {
 };
 
 struct bench {
-  struct policy *policy;
+  struct policy_source *policies;
   struct rpc_peer *peer;
   const struct rpc_service *service;
   struct lent_worker lent;
@@ -54,8 +54,8 @@ static struct bench *create_bench(bool compat_pal)
   struct jp_error error;
   stub_reset(members, COUNT_OF(members));
   memset(long_text, 'x', sizeof long_text);
-  assert_int_equal(policy_create(&policy, &bench->policy, &error), JP_OK);
-  struct rpc_peer_config config = {.policy = bench->policy,
+  assert_int_equal(policy_source_create(&policy, &bench->policies, &error), JP_OK);
+  struct rpc_peer_config config = {.policies = bench->policies,
                                    .catalog =
                                        (struct catalog *)(void *)bench, /* the stub's meta never looks */
                                    .limits = {.max_depth = 20,
@@ -94,7 +94,7 @@ static int tear_down(void **state)
   stub_join_threads();
   lent_worker_fini(&bench->lent);
   rpc_peer_destroy(bench->peer);
-  policy_destroy(bench->policy);
+  policy_source_destroy(bench->policies);
   buffer_fini(&bench->out);
   test_free(bench);
   return detached && atomic_load(&stub.tables) == 0 && stub.frames == 0 && stub.bodies == 0 ? 0 : 1;

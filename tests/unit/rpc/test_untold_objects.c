@@ -43,7 +43,7 @@ static struct stub_member members[] = {
 };
 
 struct bench {
-  struct policy *policy;
+  struct policy_source *policies;
   struct rpc_peer *peer;
   const struct rpc_service *service;
   struct lent_worker lent;
@@ -57,8 +57,8 @@ static int set_up(void **state)
   struct policy_config policy = {.default_action = POLICY_ALLOW};
   struct jp_error error;
   stub_reset(members, COUNT_OF(members));
-  assert_int_equal(policy_create(&policy, &bench->policy, &error), JP_OK);
-  struct rpc_peer_config config = {.policy = bench->policy,
+  assert_int_equal(policy_source_create(&policy, &bench->policies, &error), JP_OK);
+  struct rpc_peer_config config = {.policies = bench->policies,
                                    .limits = {.max_depth = 20,
                                               .max_batch = 10,
                                               .session_max_objects = OBJECTS_MAX,
@@ -86,7 +86,7 @@ static int tear_down(void **state)
   lent_worker_fini(&bench->lent);
   rpc_sessions_sweep(bench->peer->sessions, stub_thread(), INT64_MAX);
   rpc_peer_destroy(bench->peer);
-  policy_destroy(bench->policy);
+  policy_source_destroy(bench->policies);
   buffer_fini(&bench->out);
   test_free(bench);
   return atomic_load(&stub.tables) == 0 && stub.frames == 0 && stub.missed == 0 ? 0 : 1;
