@@ -198,11 +198,10 @@ void throwable_to_outcome(struct jvm_thread *thread, jthrowable throwable, struc
   }
   outcome->throwable_type = outcome->throwable->type;
   outcome->message = outcome->throwable->message;
-  if (outcome->message.data == NULL)
-    outcome->message = outcome->throwable->type;
   if (!lacks_class(thread, throwable) || !descriptors_are_used_up())
     return;
-  struct text message = arena_printf(arena, "%.*s (" DESCRIPTORS_NONE_LEFT ")", TEXT_ARGS(outcome->message));
+  struct text said = outcome->message.data == NULL ? outcome->throwable_type : outcome->message;
+  struct text message = arena_printf(arena, "%.*s (" DESCRIPTORS_NONE_LEFT ")", TEXT_ARGS(said));
   if (message.data != NULL)
     outcome->message = message;
 }

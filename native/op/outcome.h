@@ -54,7 +54,7 @@ struct outcome {
 
   /* OUTCOME_ERROR */
   enum outcome_failure failure;
-  struct text message;                 /* data.message */
+  struct text message;                 /* data.message; data NULL: the throwable has none */
   struct text throwable_type;          /* data NULL: none */
   struct text status;                  /* of a metadata query: "UNSUPPORTED", "ERROR"; data NULL: none */
   struct outcome_throwable *throwable; /* frames and cause; NULL: none came from Java */

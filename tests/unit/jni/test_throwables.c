@@ -86,10 +86,12 @@ static void hostile_ones_still_give_an_answer(void **state)
     assert_int_equal(jvm_request_begin(the_thread), JP_OK);
     throw_new(rows[i].name);
     struct outcome_and_arena taken;
-    const struct outcome_throwable *told = take(&taken, 10)->throwable;
+    const struct outcome *outcome = take(&taken, 10);
+    const struct outcome_throwable *told = outcome->throwable;
     char type[128];
     snprintf(type, sizeof type, "jpeer.test.Hostile$%s", rows[i].name);
     assert_true(text_equal(told->type, text_of(type)));
+    assert_ptr_equal(outcome->message.data, told->message.data);
     if (rows[i].message == NULL)
       assert_null(told->message.data);
     else
