@@ -179,11 +179,12 @@ static enum jsonrpc_handled handle_value(const struct jsonrpc_service *service, 
   return end_answer(service, &response);
 }
 
-/* An answer to a message that holds no request whose id could be given back. */
+/* One answer to a whole message. id: absent where it holds no request whose id could be given back. */
 static enum jsonrpc_handled refuse(const struct jsonrpc_service *service, struct buffer *out,
-                                   enum jsonrpc_version version, enum jsonrpc_code code, struct text detail)
+                                   enum jsonrpc_version version, struct text id, enum jsonrpc_code code,
+                                   struct text detail)
 {
-  struct jsonrpc_response response = begin_response(out, version, TEXT_ABSENT);
+  struct jsonrpc_response response = begin_response(out, version, id);
   answer_error(service, &response, code, detail);
   return end_answer(service, &response);
 }
@@ -206,12 +207,14 @@ static enum jsonrpc_handled refuse_text(const struct jsonrpc_service *service, s
   if (status == JP_LIMIT) {
     snprintf(detail, sizeof detail, "The message passes the depth limit of %zu at byte %zu",
              service->limits.max_depth, fault->offset);
-    return refuse(service, out, version, JSONRPC_INVALID_REQUEST, text_of(detail));
+    /* Only what stands before that byte is known to be JSON. */
+    struct text id = jsonrpc_salvage_id(text_slice(message, 0, fault->offset), version);
+    return refuse(service, out, version, id, JSONRPC_INVALID_REQUEST, text_of(detail));
   }
   if (is_blank(message))
-    return refuse(service, out, version, JSONRPC_PARSE_ERROR, TEXT("The message is empty"));
+    return refuse(service, out, version, TEXT_ABSENT, JSONRPC_PARSE_ERROR, TEXT("The message is empty"));
   snprintf(detail, sizeof detail, "Byte %zu: %s", fault->offset, fault->reason);
-  return refuse(service, out, version, JSONRPC_PARSE_ERROR, text_of(detail));
+  return refuse(service, out, version, TEXT_ABSENT, JSONRPC_PARSE_ERROR, text_of(detail));
 }
 
 /* ---- batches that run through the caller's map ---- */
@@ -323,12 +326,13 @@ static enum jsonrpc_handled handle_batch(const struct jsonrpc_service *service, 
 {
   size_t count = json_count(batch);
   if (count == 0)
-    return refuse(service, out, JSONRPC_2_0, JSONRPC_INVALID_REQUEST, TEXT("The batch is empty"));
+    return refuse(service, out, JSONRPC_2_0, TEXT_ABSENT, JSONRPC_INVALID_REQUEST,
+                  TEXT("The batch is empty"));
   if (count > service->max_batch) {
     char detail[DETAIL_MAX];
     snprintf(detail, sizeof detail, "The batch of %zu requests passes the batch limit of %zu", count,
              service->max_batch);
-    return refuse(service, out, JSONRPC_2_0, JSONRPC_INVALID_REQUEST, text_of(detail));
+    return refuse(service, out, JSONRPC_2_0, TEXT_ABSENT, JSONRPC_INVALID_REQUEST, text_of(detail));
   }
   if (service->map != NULL)
     return map_batch(service, batch, count, out);

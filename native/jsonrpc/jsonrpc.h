@@ -139,6 +139,13 @@ enum jsonrpc_handled jsonrpc_handle_request(const struct jsonrpc_service *servic
                                             struct jsonrpc_request *request, struct buffer *out,
                                             struct jsonrpc_stream *stream) JP_MUST_CHECK;
 
+/*
+ * The id of a request of which not all is JSON, or was looked at: that of the one member `id` of the
+ * outermost object, as written. data NULL: there is none, or more than one, or it is no id of that version,
+ * or the message is no single request.
+ */
+struct text jsonrpc_salvage_id(struct text message, enum jsonrpc_version version);
+
 /* True where a message, whole JSON or not, shows "version":"1.1" and no `jsonrpc`: what cannot be read is
  * answered in the form that its sender knows. */
 bool jsonrpc_looks_like_1_1(struct text message);

@@ -296,6 +296,10 @@ static const struct exchange envelopes[] = {
      "[" RESULT("2", "4") "]"},
     {"[0,0,0,0,0,0,0,0,0,0,0]", NO_REQUEST("null", "The batch of 11 requests passes the batch limit of 10")},
     {"[[[[[[]]]]]]", NO_REQUEST("null", "The message passes the depth limit of 5 at byte 5")},
+    {"{\"id\":7,\"params\":[[[[[[]]]]]]}",
+     NO_REQUEST("7", "The message passes the depth limit of 5 at byte 21")},
+    {"{\"params\":[[[[[[]]]]]],\"id\":7}",
+     NO_REQUEST("null", "The message passes the depth limit of 5 at byte 14")},
     {"[{\"jsonrpc\":\"2.0\",\"method\":\"stream\",\"id\":1}]", "[" RESULT("1", "\"whole\"") "]"},
 };
 

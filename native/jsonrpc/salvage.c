@@ -1,0 +1,132 @@
+#include "jsonrpc/jsonrpc.h"
+
+/* A walk over text that may break off, or stop being JSON, anywhere. */
+struct walk {
+  struct text text;
+  size_t at;
+  size_t depth; /* brackets that are open */
+};
+
+static bool is_space(char c)
+{
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static size_t skip_space(struct text t, size_t at)
+{
+  while (at < t.len && is_space(t.data[at]))
+    at++;
+  return at;
+}
+
+/* Behind the string that begins at `at`; 0 where the text ends in it. */
+static size_t pass_string(struct text t, size_t at)
+{
+  for (at++; at < t.len && t.data[at] != '"'; at++)
+    at += t.data[at] == '\\';
+  return at < t.len ? at + 1 : 0;
+}
+
+static bool opens(char c)
+{
+  return c == '{' || c == '[';
+}
+
+static bool closes(char c)
+{
+  return c == '}' || c == ']';
+}
+
+/* Goes on to the next string that stands directly inside the outermost bracket. False at the end. */
+static bool find_string(struct walk *walk, struct text *raw)
+{
+  struct text t = walk->text;
+  while (walk->at < t.len) {
+    char c = t.data[walk->at];
+    if (c != '"') {
+      walk->depth += opens(c);
+      walk->depth -= closes(c) && walk->depth > 0;
+      walk->at++;
+      continue;
+    }
+    size_t start = walk->at;
+    walk->at = pass_string(t, start);
+    if (walk->at == 0)
+      return false;
+    *raw = text_slice(t, start + 1, walk->at - 1);
+    if (walk->depth == 1)
+      return true;
+  }
+  return false;
+}
+
+/* Behind the value that begins at `at`: whether it is one is another question. 0: the text ends in it. */
+static size_t pass_value(struct text t, size_t at)
+{
+  if (at < t.len && t.data[at] == '"')
+    return pass_string(t, at);
+  if (at == t.len || !opens(t.data[at])) {
+    while (at < t.len && !is_space(t.data[at]) && !closes(t.data[at]) && t.data[at] != ',' &&
+           t.data[at] != '"')
+      at++;
+    return at;
+  }
+  size_t depth = 0;
+  do {
+    if (t.data[at] == '"') {
+      at = pass_string(t, at);
+      if (at == 0)
+        return 0;
+      continue;
+    }
+    depth += opens(t.data[at]);
+    depth -= closes(t.data[at]);
+    at++;
+  } while (depth > 0 && at < t.len);
+  return depth == 0 ? at : 0;
+}
+
+static bool is_id(struct text value, enum jsonrpc_version version)
+{
+  struct json_fault fault;
+  if (json_validate(value, (struct json_limits){JSON_DEPTH_MAX}, TEXT_ABSENT, &fault) != JP_OK)
+    return false;
+  enum json_kind kind = json_root(value).kind;
+  return version == JSONRPC_1_1 || kind == JSON_KIND_STRING || kind == JSON_KIND_NUMBER ||
+         kind == JSON_KIND_NULL;
+}
+
+/* The escapes of a name are only read where they are known to be some. */
+static bool is_id_key(struct text raw_key)
+{
+  enum { LONGEST = sizeof "\\u0069\\u0064" - 1 };
+  struct json_fault fault;
+  struct text quoted = {raw_key.data - 1, raw_key.len + 2};
+  return raw_key.len <= LONGEST &&
+         json_validate(quoted, (struct json_limits){1}, TEXT_ABSENT, &fault) == JP_OK &&
+         json_key_is(raw_key, TEXT("id"));
+}
+
+struct text jsonrpc_salvage_id(struct text message, enum jsonrpc_version version)
+{
+  struct walk walk = {.text = message};
+  struct text raw_key;
+  struct text id = TEXT_ABSENT;
+  size_t found = 0;
+  size_t first = skip_space(message, 0);
+  if (first == message.len || message.data[first] != '{')
+    return TEXT_ABSENT;
+  while (find_string(&walk, &raw_key)) {
+    size_t colon = skip_space(message, walk.at);
+    if (colon == message.len || message.data[colon] != ':' || !is_id_key(raw_key))
+      continue;
+    size_t start = skip_space(message, colon + 1);
+    size_t end = pass_value(message, start);
+    found++;
+    id = end == 0 ? TEXT_ABSENT : text_slice(message, start, end);
+    if (end != 0)
+      walk.at = end;
+  }
+  bool is_clear = found == 1 && id.data != NULL && is_id(id, version);
+  return is_clear ? id : TEXT_ABSENT;
+}
