@@ -102,13 +102,20 @@ enum rpc_served rpc_peer_refuse(void *context, struct text message, const char *
   return rpc_served_as(handle_plain(&call, message, out, handle_refusal));
 }
 
+/* On ZeroMQ the member names a session, and a wrong one is an error whatever the method: a worker says it. */
+static bool has_wrong_peer_id(const struct jsonrpc_request *request)
+{
+  struct uuid peer_id;
+  return request->peer_id.data != NULL && !uuid_parse(request->peer_id, &peer_id);
+}
+
 static void handle_ping(void *context, const struct jsonrpc_request *request,
                         struct jsonrpc_response *response)
 {
   struct plain_call *call = context;
   struct operation operation;
   struct outcome outcome;
-  call->is_ping = text_equal(request->method, TEXT("control")) &&
+  call->is_ping = !has_wrong_peer_id(request) && text_equal(request->method, TEXT("control")) &&
                   rpc_params_decode(request, call->peer->config.limits.java.number_digits_max, &call->arena,
                                     &operation, &outcome) == JP_OK &&
                   operation.command == OP_PING;

@@ -26,7 +26,8 @@ struct serving {
   struct rpc_shape *shape;   /* that it repeats; NULL: none */
   bool has_failed;           /* on the brief way: the outcome tells how, and its request is not ended */
   struct outcome outcome;    /* of an operation that was run */
-  struct rpc_session *guest; /* a session that the request alone named, held until it is answered */
+  struct uuid guest_id;      /* of a session that the request alone named */
+  struct rpc_session *guest; /* that session, held until the request is answered; NULL: not held */
   size_t stored_before;      /* of the worker's stored refs: those of the message's earlier requests */
   struct rpc_from from;
   bool by_value; /* its result is plain JSON */
@@ -50,12 +51,7 @@ static bool names_session(const struct serving *serving)
 static enum jp_status find_guest(struct serving *serving, bool make, struct rpc_session **session,
                                  struct outcome *outcome)
 {
-  struct uuid peer_id;
-  if (!uuid_parse(serving->request->peer_id, &peer_id)) {
-    outcome_fail(outcome, &serving->worker->arena, FAILURE_INVALID_REQUEST, NULL, "'peer-id' must be a UUID");
-    return JP_INVALID;
-  }
-  rpc_session_key_peer_id(&serving->worker->guest_key, &peer_id);
+  rpc_session_key_peer_id(&serving->worker->guest_key, &serving->guest_id);
   struct jp_error error;
   enum jp_status status = JP_OK;
   if (make)
@@ -388,6 +384,17 @@ static void handle_in_full(struct serving *serving, struct jsonrpc_response *res
   run_operation(serving, &operation, response);
 }
 
+/* Also where the method needs no session: a client that errs in its name learns it at once. */
+static bool read_session_name(struct serving *serving, struct jsonrpc_response *response)
+{
+  if (!names_session(serving) || uuid_parse(serving->request->peer_id, &serving->guest_id))
+    return true;
+  struct outcome outcome;
+  outcome_fail(&outcome, &serving->worker->arena, FAILURE_INVALID_REQUEST, NULL, "'peer-id' must be a UUID");
+  write_answer(serving, response, &outcome);
+  return false;
+}
+
 static void handle(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response)
 {
   struct serving *serving = context;
@@ -395,6 +402,8 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
   serving->from = (struct rpc_from){0};
   serving->by_value = false;
   serving->stored_before = serving->worker->stored.count;
+  if (!read_session_name(serving, response))
+    return;
   if (serving->has_failed)
     end_failed(serving, response);
   else if (serving->shape != NULL)

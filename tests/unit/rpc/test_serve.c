@@ -310,12 +310,27 @@ static void test_http_names_a_session_that_holds_objects(void **state)
   assert_false(close_client(bench, client, &kept));
 }
 
+#define NOT_MINE(peer_id, method, params)                                                                    \
+  "{\"jsonrpc\":\"2.0\",\"id\":1,\"peer-id\":" peer_id ",\"method\":\"" method "\",\"params\":" params "}"
+
 static void test_zeromq_sessions(void **state)
 {
   struct bench *bench = *state;
   static const char claimed[] =
       "{\"jsonrpc\":\"2.0\",\"id\":1,\"peer-id\":\"11111111-2222-3333-4444-555555555555\",\"method\":\"new\","
       "\"params\":{\"type\":\"C\"}}";
+  static const char *const wrong[] = {
+      NOT_MINE("\"me\"", "new", "{\"type\":\"C\"}"),
+      NOT_MINE("\"me\"", "control", "{\"method\":\"ping\"}"),
+      NOT_MINE("\"me\"", "control", "{\"method\":\"gc\"}"),
+      NOT_MINE("\"me\"", "control", "{\"method\":\"delete_session\"}"),
+      NOT_MINE("\"me\"", "meta", "{\"method\":\"fetch_classes_info\"}"),
+      NOT_MINE("\"me\"", "rpc.discover", "{}"),
+      NOT_MINE("\"me\"", "bogus", "{}"),
+      NOT_MINE("\"\"", "control", "{\"method\":\"ping\"}"),
+      NOT_MINE("5", "control", "{\"method\":\"ping\"}"),
+      NOT_MINE("null", "control", "{\"method\":\"ping\"}"),
+  };
   struct rpc_client *client = open_routed(bench, "a");
   check(bench, client, make, MADE("1"));
   close_client(bench, client, NULL);
@@ -327,10 +342,10 @@ static void test_zeromq_sessions(void **state)
   client = open_routed(bench, "b");
   check(bench, client, claimed, MADE("2"));
   check(bench, client, make, MADE("1"));
-  check(bench, client,
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"peer-id\":\"me\",\"method\":\"new\",\"params\":{\"type\":\"C\"}}",
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32600,\"message\":\"Invalid Request\"," DATA(
-            "'peer-id' must be a UUID") "}}");
+  for (size_t i = 0; i < COUNT_OF(wrong); i++)
+    check(bench, client, wrong[i],
+          "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32600,\"message\":\"Invalid Request\"," DATA(
+              "'peer-id' must be a UUID") "}}");
   close_client(bench, client, NULL);
   /* On a WebSocket the member means nothing. */
   client = open_client(bench, OP_CHANNEL_WEBSOCKET, NULL);
@@ -460,6 +475,11 @@ static void test_ping_without_a_worker(void **state)
   assert_true(ping(bench, CONTROL("Ping", ""), &served));
   assert_int_equal(served, RPC_REPLY);
   assert_text(buffer_text(&bench->out), "before" VOID_ANSWER);
+  /* A wrong name of a session is told by a worker, which knows the transport. */
+  assert_false(ping(bench, NOT_MINE("\"me\"", "control", "{\"method\":\"ping\"}"), &served));
+  assert_true(ping(bench,
+                   NOT_MINE("\"11111111-2222-3333-4444-555555555555\"", "control", "{\"method\":\"ping\"}"),
+                   &served));
   assert_true(
       ping(bench, "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"ping\"}}", &served));
   assert_int_equal(served, RPC_NO_REPLY);
