@@ -137,7 +137,11 @@ static void write_procedure(const struct rpc_procedure *procedure, const json_t 
   json_write_string(out, procedure->name);
   BUFFER_LITERAL(out, ",\"summary\":");
   json_write_string(out, text_of(procedure->summary));
-  BUFFER_LITERAL(out, ",\"paramStructure\":\"by-name\",\"params\":[");
+  /* behaviour.md, "Envelope": the six methods take no params by position. */
+  bool by_position = procedure->kind == RPC_PROCEDURE_DISCOVER;
+  BUFFER_LITERAL(out, ",\"paramStructure\":");
+  json_write_string(out, by_position ? TEXT("either") : TEXT("by-name"));
+  BUFFER_LITERAL(out, ",\"params\":[");
   for (size_t i = 0; i < procedure->param_count; i++) {
     if (i > 0)
       buffer_append_char(out, ',');
