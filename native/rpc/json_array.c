@@ -1,4 +1,5 @@
 #include "base/base64.h"
+#include "rpc/json_members.h"
 #include "rpc/json_value.h"
 #include "json/integers.h"
 #include "json/number.h"
@@ -260,6 +261,151 @@ static bool read_integers(struct array_reader *reader, struct json_value json, s
   return true;
 }
 
+/* ---- an element that is written as an argument is ---- */
+
+enum element_member { ELEMENT_TYPE, ELEMENT_VALUE, ELEMENT_REF, ELEMENT_MEMBERS };
+
+static const struct text element_names[ELEMENT_MEMBERS] = {TEXT("type"), TEXT("value"), TEXT("ref")};
+
+/* Primitives, their wrappers, and what each widens to without a cast (JLS 5.1.2). */
+static const struct primitive {
+  char letter;
+  const char *widens_to;
+  struct text wrapper;
+} primitives[] = {
+    {'Z', "Z", TEXT("java.lang.Boolean")},       {'B', "BSIJFD", TEXT("java.lang.Byte")},
+    {'C', "CIJFD", TEXT("java.lang.Character")}, {'S', "SIJFD", TEXT("java.lang.Short")},
+    {'I', "IJFD", TEXT("java.lang.Integer")},    {'J', "JFD", TEXT("java.lang.Long")},
+    {'F', "FD", TEXT("java.lang.Float")},        {'D', "D", TEXT("java.lang.Double")},
+};
+
+/* NULL: another type. */
+static const struct primitive *find_primitive(const struct op_type *type)
+{
+  for (size_t i = 0; type->dimensions == 0 && i < sizeof primitives / sizeof primitives[0]; i++) {
+    bool is_wrapper = type->base == 'L' && text_equal(type->name, primitives[i].wrapper);
+    if (is_wrapper || type->base == primitives[i].letter)
+      return &primitives[i];
+  }
+  return NULL;
+}
+
+union primitive_value {
+  uint8_t z;
+  int8_t b;
+  uint16_t c;
+  int16_t s;
+  int32_t i;
+  int64_t j;
+  float f;
+  double d;
+};
+
+static int64_t integer_of(char letter, const union primitive_value *value)
+{
+  switch (letter) {
+  case 'B':
+    return value->b;
+  case 'C':
+    return value->c;
+  case 'S':
+    return value->s;
+  case 'I':
+    return value->i;
+  default:
+    return value->j;
+  }
+}
+
+static void widen(char from, const union primitive_value *value, char to, void *slot)
+{
+  union primitive_value wide = *value;
+  int64_t integer = from == 'F' || from == 'D' || from == 'Z' ? 0 : integer_of(from, value);
+  if (from == 'F' && to == 'D')
+    wide.d = value->f;
+  else if (from != to && to == 'D')
+    wide.d = (double)integer;
+  else if (from != to && to == 'F')
+    wide.f = (float)integer;
+  else if (from != to && to == 'J')
+    wide.j = integer;
+  else if (from != to && to == 'I')
+    wide.i = (int32_t)integer;
+  else if (from != to && to == 'S')
+    wide.s = (int16_t)integer;
+  memcpy(slot, &wide, op_packed_size(to));
+}
+
+/* The type that the element declares, or the array's own. */
+static enum jp_status read_element_type(struct array_reader *reader, struct json_value json,
+                                        const struct rpc_members *members, char *letter)
+{
+  struct op_type type;
+  struct jp_error error;
+  *letter = reader->rule->element;
+  if (!members->has[ELEMENT_TYPE])
+    return JP_OK;
+  if (members->value[ELEMENT_TYPE].kind != JSON_KIND_STRING)
+    return fail_at_path(reader, json, "'type' must be a string");
+  struct text written = json_read_string(members->value[ELEMENT_TYPE], reader->decoder->arena);
+  if (written.data == NULL)
+    return rpc_value_no_memory(reader->decoder);
+  if (op_type_parse_argument(written, &type, &error) != JP_OK)
+    return fail_at_path(reader, json, error.text);
+  const struct primitive *primitive = find_primitive(&type);
+  if (primitive == NULL || strchr(primitive->widens_to, reader->rule->element) == NULL) {
+    struct text why =
+        arena_printf(reader->decoder->arena, "its type does not become %s", reader->rule->keyword);
+    return why.data == NULL ? rpc_value_no_memory(reader->decoder) : fail_at_path(reader, json, why.data);
+  }
+  *letter = primitive->letter;
+  return JP_OK;
+}
+
+static enum jp_status check_element(struct array_reader *reader, struct json_value json,
+                                    const struct rpc_members *members)
+{
+  if (members->repeated >= 0)
+    return fail_at_path(reader, json, "a member is given twice");
+  if (members->has[ELEMENT_REF])
+    return fail_at_path(reader, json, "an object is no primitive");
+  bool is_null = members->has[ELEMENT_TYPE] && reader->decoder->type_alone_is_null;
+  if (members->has[ELEMENT_VALUE] ? members->value[ELEMENT_VALUE].kind == JSON_KIND_NULL : is_null)
+    return fail_element(reader, json, FIT_NULL);
+  if (members->has[ELEMENT_TYPE] && !members->has[ELEMENT_VALUE])
+    return fail_at_path(reader, json, "has neither 'value' nor 'ref'");
+  return members->has[ELEMENT_VALUE] ? JP_OK : fail_element(reader, json, FIT_KIND);
+}
+
+static enum jp_status read_typed_element(struct array_reader *reader, struct json_value json, void *slot)
+{
+  const struct element_rule *of_array = reader->rule;
+  struct rpc_members members;
+  union primitive_value value;
+  char letter;
+  rpc_members_collect(json, element_names, ELEMENT_MEMBERS, &members);
+  enum jp_status status = check_element(reader, json, &members);
+  if (status == JP_OK)
+    status = read_element_type(reader, json, &members, &letter);
+  if (status != JP_OK)
+    return status;
+  reader->rule = find_rule(letter);
+  enum fit fit = reader->rule->read(reader, members.value[ELEMENT_VALUE], &value);
+  if (fit != FIT_GOOD)
+    return fail_element(reader, members.value[ELEMENT_VALUE], fit);
+  reader->rule = of_array;
+  widen(letter, &value, of_array->element, slot);
+  return JP_OK;
+}
+
+static enum jp_status read_element(struct array_reader *reader, struct json_value json, void *slot)
+{
+  if (json.kind == JSON_KIND_OBJECT)
+    return read_typed_element(reader, json, slot);
+  enum fit fit = json.kind == JSON_KIND_NULL ? FIT_NULL : reader->rule->read(reader, json, slot);
+  return fit == FIT_GOOD ? JP_OK : fail_element(reader, json, fit);
+}
+
 static enum jp_status read_packed(struct array_reader *reader, struct json_value json, struct op_value *value)
 {
   if (read_integers(reader, json, value))
@@ -272,12 +418,10 @@ static enum jp_status read_packed(struct array_reader *reader, struct json_value
   struct json_cursor cursor = json_enter(json);
   struct json_value element;
   for (size_t i = 0; i < count && json_next_element(&cursor, &element); i++) {
-    enum fit fit =
-        element.kind == JSON_KIND_NULL ? FIT_NULL : reader->rule->read(reader, element, data + i * size);
-    if (fit != FIT_GOOD) {
-      set_path(reader, i);
-      return fail_element(reader, element, fit);
-    }
+    set_path(reader, i);
+    enum jp_status status = read_element(reader, element, data + i * size);
+    if (status != JP_OK)
+      return status;
   }
   fill_packed(value, reader->type->base, data, count);
   return JP_OK;

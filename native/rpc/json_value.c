@@ -330,6 +330,10 @@ static enum jp_status decode_typed(struct rpc_value_decoder *decoder, const stru
       return fail(decoder, "'ref' must be an integer from 1 to 2147483647");
     return JP_OK;
   }
+  if (!members->has[ARGUMENT_VALUE] && members->has[ARGUMENT_TYPE] && decoder->type_alone_is_null) {
+    value->kind = OP_NULL;
+    return JP_OK;
+  }
   if (!members->has[ARGUMENT_VALUE])
     return fail(decoder, "has neither 'value' nor 'ref'");
   return decode_typed_value(decoder, members, value);

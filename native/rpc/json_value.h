@@ -26,6 +26,7 @@ struct rpc_value_decoder {
   struct outcome *outcome; /* what was wrong is put here */
   size_t values_left;      /* of RPC_VALUES_MAX */
   size_t digits_max;       /* of one number, as it is written */
+  bool type_alone_is_null; /* {"type": T} is null: --compat pal */
   bool is_put;             /* errors speak of "value" instead of "argument N" */
   size_t argument;         /* index of the argument that is read */
 };
