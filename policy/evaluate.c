@@ -21,6 +21,10 @@ static bool decided_before_rules(const struct policy *policy, enum policy_channe
     *verdict = (struct policy_verdict){.allow = false, .reason = POLICY_REASON_INTERNALS};
     return true;
   }
+  if (policy->has_withheld && policy_pattern_matches(&policy->withheld, class_name)) {
+    *verdict = (struct policy_verdict){.allow = false, .reason = POLICY_REASON_WITHHELD};
+    return true;
+  }
   if (channel == POLICY_CLI || channel == POLICY_REPLAY) {
     *verdict = (struct policy_verdict){.allow = true, .reason = POLICY_REASON_EXEMPT};
     return true;

@@ -212,6 +212,9 @@ static enum jp_status build(struct policy *policy, const struct policy_config *c
   /* The peer's own Java classes: whoever can call them is behind every check. */
   enum jp_status status =
       policy_pattern_compile(TEXT("jpeer.peer.**"), &policy->arena, &policy->internals, error);
+  policy->has_withheld = config->withheld != NULL;
+  if (status == JP_OK && policy->has_withheld)
+    status = policy_pattern_compile(text_of(config->withheld), &policy->arena, &policy->withheld, error);
   if (status == JP_OK && config->file != NULL) {
     status = policy_load_file(config->file, &policy->arena, &file, error);
     if (status == JP_OK)
@@ -284,7 +287,8 @@ const char *policy_notice(const struct policy *policy)
 
 bool policy_lacks_rules_for(const struct policy *policy, struct text class_name)
 {
-  return policy->absent && !policy_pattern_matches(&policy->internals, class_name);
+  return policy->absent && !policy_pattern_matches(&policy->internals, class_name) &&
+         !(policy->has_withheld && policy_pattern_matches(&policy->withheld, class_name));
 }
 
 const char *policy_reason(const struct policy *policy, uint32_t reason)
@@ -292,6 +296,7 @@ const char *policy_reason(const struct policy *policy, uint32_t reason)
   static const char *const fixed[POLICY_REASON_RULES] = {
       [POLICY_REASON_DEFAULT] = "default action",
       [POLICY_REASON_INTERNALS] = "the peer's own classes",
+      [POLICY_REASON_WITHHELD] = "withheld by the peer",
       [POLICY_REASON_EXEMPT] = "channel exempt from the policy",
       [POLICY_REASON_PRIMITIVE] = "primitive type",
       [POLICY_REASON_NO_DENIAL] = "no denial of this class",

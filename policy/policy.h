@@ -52,6 +52,7 @@ struct policy_config {
   enum policy_action default_action; /* from the command line; POLICY_UNSET: not given */
   const char *idempotent; /* "com.example.Calculator.add,..." beside the file's list; borrowed as long as the
                              policy; NULL: none */
+  const char *withheld;   /* a pattern of classes that nobody may use, beside the peer's own; NULL: none */
 };
 
 /* Loads and compiles. JP_INVALID: the text names file, line and word (or the preset). JP_IO: the file cannot
@@ -67,14 +68,14 @@ uint64_t policy_generation(const struct policy *policy);
  */
 const char *policy_notice(const struct policy *policy);
 /* True where the class is denied because nobody gave the peer any policy, so that the operator of the peer
- * can allow it; the peer's own classes nobody can allow. */
+ * can allow it; the peer's own classes and withheld ones nobody can allow. */
 bool policy_lacks_rules_for(const struct policy *policy, struct text class_name);
 
 /*
- * The whole evaluation for the class that the caller named: the peer's own classes (package jpeer.peer) are
- * denied; the channels POLICY_CLI and POLICY_REPLAY are exempt; a primitive keyword as class_name (the
- * element class of an int[]) is allowed; then the file's rules in order, the presets, what --rpc-allow
- * names, the default action.
+ * The whole evaluation for the class that the caller named: the peer's own classes (package jpeer.peer) and
+ * those of config.withheld are denied; the channels POLICY_CLI and POLICY_REPLAY are exempt; a primitive
+ * keyword as class_name (the element class of an int[]) is allowed; then the file's rules in order, the
+ * presets, what --rpc-allow names, the default action.
  */
 struct policy_verdict policy_check(const struct policy *policy, const struct policy_query *query);
 /*

@@ -11,6 +11,7 @@
 enum policy_fixed_reason {
   POLICY_REASON_DEFAULT,
   POLICY_REASON_INTERNALS,
+  POLICY_REASON_WITHHELD,
   POLICY_REASON_EXEMPT,
   POLICY_REASON_PRIMITIVE,
   POLICY_REASON_NO_DENIAL, /* policy_check_other found nothing against it */
@@ -22,6 +23,8 @@ struct policy {
   struct arena arena; /* holds all that the rest points to */
   uint64_t generation;
   struct policy_pattern internals;
+  struct policy_pattern withheld;
+  bool has_withheld;
   struct policy_rule *rules; /* the file's, then those of the presets and of --rpc-allow */
   size_t rule_count;
   struct policy_verdict default_verdict;

@@ -226,6 +226,33 @@ static void test_errors(void **state)
   policy_destroy(NULL);
 }
 
+static void test_withheld_classes(void **state)
+{
+  (void)state;
+  const struct policy_config config = {.default_action = POLICY_ALLOW, .withheld = "io.quasient.pal.**"};
+  static const struct {
+    const char *class_name;
+    bool allow;
+  } rows[] = {
+      {"io.quasient.pal.X", false}, {"IO.quasient.Pal.core.X$Y", false}, {"io.quasient.palace.X", true}};
+  struct policy *policy;
+  assert_int_equal(policy_create(&config, &policy, NULL), JP_OK);
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    const struct text name = text_of(rows[i].class_name);
+    const struct policy_query query = {.class_name = name, .member_name = TEXT("m")};
+    struct policy_verdict verdict = policy_check(policy, &query);
+    assert_int_equal(verdict.allow, rows[i].allow);
+    assert_int_equal(policy_check_other(policy, &query).allow, rows[i].allow);
+    assert_int_equal(policy_shows_class(policy, POLICY_HTTP, name), rows[i].allow);
+    assert_string_equal(policy_reason(policy, verdict.reason),
+                        rows[i].allow ? "default action" : "withheld by the peer");
+    enum policy_early early =
+        policy_check_names(policy, POLICY_ZMQ, 1u << POLICY_METHOD, name, TEXT("m"), &verdict);
+    assert_int_equal(early, rows[i].allow ? POLICY_EARLY_ASK : POLICY_EARLY_DENY);
+  }
+  policy_destroy(policy);
+}
+
 static void test_generations_differ(void **state)
 {
   (void)state;
@@ -269,7 +296,7 @@ int main(void)
       cmocka_unit_test(test_generations_differ),    cmocka_unit_test(test_channel_names),
       cmocka_unit_test(test_empty_member_set),      cmocka_unit_test(test_default_action_beside_allow),
       cmocka_unit_test(test_bad_patterns_to_allow), cmocka_unit_test(test_too_many_patterns_to_allow),
-      cmocka_unit_test(test_lack_of_rules),
+      cmocka_unit_test(test_lack_of_rules),         cmocka_unit_test(test_withheld_classes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
