@@ -85,6 +85,7 @@ bool argument_fail(struct conversion *conversion, const struct op_value *value, 
     return argument_fail_memory(conversion);
   outcome_fail(conversion->outcome, arena, FAILURE_INVALID_PARAMS, NULL, "%.*s: %.*s: %s", TEXT_ARGS(place),
                TEXT_ARGS(shown), told.text);
+  conversion->outcome->is_misfit = conversion->is_put;
   return false;
 }
 

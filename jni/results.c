@@ -92,6 +92,40 @@ static bool fill_objects(const struct jvm_request *request, const struct jvm_cla
   return true;
 }
 
+static bool is_array_of_objects(const struct jvm_class *class)
+{
+  return class->component == 'L' || class->component == '[';
+}
+
+/* The refs of the elements of an array that is small enough: with --compat pal they are its value. */
+static bool fill_element_refs(const struct jvm_request *request, const struct jvm_records *records,
+                              jobject array, struct outcome *outcome)
+{
+  JNIEnv *env = request->thread->env;
+  jsize count = (*env)->GetArrayLength(env, array);
+  if ((size_t)count > request->limits->inline_array_max)
+    return true;
+  struct op_value *items = arena_calloc(request->arena, (size_t)count, sizeof *items);
+  if (items == NULL)
+    return fail_memory(request, outcome);
+  for (jsize i = 0; i < count; i++) {
+    jobject element = (*env)->GetObjectArrayElement(env, array, i);
+    if (element == NULL)
+      continue;
+    uint32_t ref = 0;
+    const struct jvm_class *class = jvm_class_of_object(request->thread, element);
+    bool stored = class == NULL ? fail_memory(request, outcome)
+                                : result_store(request, records, class, element, &ref, outcome);
+    (*env)->DeleteLocalRef(env, element);
+    if (!stored)
+      return false;
+    items[i] = (struct op_value){.kind = OP_INTEGER, .integer = ref};
+  }
+  outcome->has_value = true;
+  outcome->value = (struct op_value){.kind = OP_LIST, .list = {.items = items, .count = (size_t)count}};
+  return true;
+}
+
 bool result_is_plain(const struct jvm_class *class)
 {
   return class->unboxed != 0 || class->maker == MAKER_STRING;
@@ -101,7 +135,7 @@ bool result_is_plain(const struct jvm_class *class)
 static bool fill_array(const struct jvm_request *request, struct jvm_class *class, jobject array,
                        struct outcome *outcome)
 {
-  bool is_primitive = class->component != 'L' && class->component != '[';
+  bool is_primitive = !is_array_of_objects(class);
   bool in_base64 = request->operation->base64_result && class->component == 'B';
   jsize count = (*request->thread->env)->GetArrayLength(request->thread->env, array);
   if (class->component == '[' || (!in_base64 && (size_t)count > request->limits->inline_array_max))
@@ -161,8 +195,11 @@ static void fill_object(const struct jvm_request *request, const struct jvm_reco
     (void)result_fill_plain(request, class, object, &outcome->value, outcome);
     return;
   }
-  if (class->component == 0 || fill_array(request, class, object, outcome))
-    (void)result_store(request, records, class, object, &outcome->ref, outcome);
+  if (class->component != 0 && !fill_array(request, class, object, outcome))
+    return;
+  if (result_store(request, records, class, object, &outcome->ref, outcome) &&
+      request->operation->element_refs && !outcome->has_value && is_array_of_objects(class))
+    (void)fill_element_refs(request, records, object, outcome);
 }
 
 void result_fill(const struct jvm_request *request, const struct jvm_records *records,

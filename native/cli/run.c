@@ -8,6 +8,7 @@
 #include "jni/jvm.h"
 #include "net/server.h"
 #include "policy/watch.h"
+#include "rpc/compat.h"
 #include "rpc/peer.h"
 
 #include <malloc.h>
@@ -51,6 +52,7 @@ static enum jp_status load_policy(struct run *run, struct jp_error *error)
                                  .presets = run->options.policy_presets,
                                  .allow = run->options.allow,
                                  .idempotent = run->options.idempotent,
+                                 .withheld = run->options.compat_pal ? RPC_COMPAT_WITHHELD : NULL,
                                  .default_action = (enum policy_action)run->options.default_action};
   return policy_source_create(&config, &run->policies, error);
 }

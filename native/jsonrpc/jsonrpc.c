@@ -208,7 +208,7 @@ static enum jsonrpc_handled refuse_text(const struct jsonrpc_service *service, s
     snprintf(detail, sizeof detail, "The message passes the depth limit of %zu at byte %zu",
              service->limits.max_depth, fault->offset);
     /* Only what stands before that byte is known to be JSON. */
-    struct text id = jsonrpc_salvage_id(text_slice(message, 0, fault->offset), version);
+    struct text id = jsonrpc_salvage_id(text_slice(message, 0, fault->offset), fault->offset, version);
     return refuse(service, out, version, id, JSONRPC_INVALID_REQUEST, text_of(detail));
   }
   if (is_blank(message))

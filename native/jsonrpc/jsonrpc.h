@@ -141,10 +141,10 @@ enum jsonrpc_handled jsonrpc_handle_request(const struct jsonrpc_service *servic
 
 /*
  * The id of a request of which not all is JSON, or was looked at: that of the one member `id` of the
- * outermost object, as written. data NULL: there is none, or more than one, or it is no id of that version,
- * or the message is no single request.
+ * outermost object, as written. fault: the byte from which it is no JSON, or was not looked at. data NULL:
+ * there is none, or more than one, or it is no id of that version, or the message is no single request.
  */
-struct text jsonrpc_salvage_id(struct text message, enum jsonrpc_version version);
+struct text jsonrpc_salvage_id(struct text message, size_t fault, enum jsonrpc_version version);
 
 /* True where a message, whole JSON or not, shows "version":"1.1" and no `jsonrpc`: what cannot be read is
  * answered in the form that its sender knows. */

@@ -107,26 +107,46 @@ static bool is_id_key(struct text raw_key)
          json_key_is(raw_key, TEXT("id"));
 }
 
-struct text jsonrpc_salvage_id(struct text message, enum jsonrpc_version version)
+/* The one id on the way, where it is one. */
+static struct text find_id(struct walk walk, enum jsonrpc_version version)
 {
-  struct walk walk = {.text = message};
+  struct text t = walk.text;
   struct text raw_key;
   struct text id = TEXT_ABSENT;
   size_t found = 0;
-  size_t first = skip_space(message, 0);
-  if (first == message.len || message.data[first] != '{')
-    return TEXT_ABSENT;
   while (find_string(&walk, &raw_key)) {
-    size_t colon = skip_space(message, walk.at);
-    if (colon == message.len || message.data[colon] != ':' || !is_id_key(raw_key))
+    size_t colon = skip_space(t, walk.at);
+    if (colon == t.len || t.data[colon] != ':' || !is_id_key(raw_key))
       continue;
-    size_t start = skip_space(message, colon + 1);
-    size_t end = pass_value(message, start);
+    size_t start = skip_space(t, colon + 1);
+    size_t end = pass_value(t, start);
     found++;
-    id = end == 0 ? TEXT_ABSENT : text_slice(message, start, end);
+    id = end == 0 ? TEXT_ABSENT : text_slice(t, start, end);
     if (end != 0)
       walk.at = end;
   }
   bool is_clear = found == 1 && id.data != NULL && is_id(id, version);
   return is_clear ? id : TEXT_ABSENT;
+}
+
+static size_t depth_at(struct text message, size_t at)
+{
+  struct walk walk = {.text = text_slice(message, 0, at)};
+  struct text raw;
+  while (find_string(&walk, &raw))
+    ;
+  return walk.depth;
+}
+
+struct text jsonrpc_salvage_id(struct text message, size_t fault, enum jsonrpc_version version)
+{
+  size_t first = skip_space(message, 0);
+  if (first == message.len || message.data[first] != '{')
+    return TEXT_ABSENT;
+  struct text id = find_id((struct walk){.text = message}, version);
+  /* Behind a string that has lost a quote the walk takes what is inside for what is outside. The fault shows
+   * where that began. */
+  if (id.data == NULL && fault > 0 && fault < message.len && depth_at(message, fault) == 1)
+    id = find_id((struct walk){.text = message, .at = fault - 1, .depth = 1}, version);
+  return id;
 }

@@ -24,6 +24,7 @@ struct op_memo {
 struct operation {
   enum op_kind kind;
   bool base64_result; /* the request asks for byte[] results in base64 */
+  bool element_refs;  /* the value of an array of objects is the list of their refs, as whole numbers */
   bool by_value;      /* arrays, collections and maps come back whole, as an OP_LIST, OP_MAP or OP_PACKED */
 
   /* OP_NEW, OP_CALL, OP_GET, OP_PUT */

@@ -54,9 +54,10 @@ struct outcome {
 
   /* OUTCOME_ERROR */
   enum outcome_failure failure;
-  struct text message;                 /* data.message; data NULL: the throwable has none */
-  struct text throwable_type;          /* data NULL: none */
-  struct text status;                  /* of a metadata query: "UNSUPPORTED", "ERROR"; data NULL: none */
+  struct text message;        /* data.message; data NULL: the throwable has none */
+  struct text throwable_type; /* data NULL: none */
+  struct text status;         /* of a metadata query: "UNSUPPORTED", "ERROR"; data NULL: none */
+  bool is_misfit; /* FAILURE_INVALID_PARAMS: the value of a put does not become what the field holds */
   struct outcome_throwable *throwable; /* frames and cause; NULL: none came from Java */
 
   /* OUTCOME_BODY: the text of a java.lang.String result with status OK (meta) */

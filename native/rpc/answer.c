@@ -147,54 +147,9 @@ bool rpc_peer_serve_ping(void *context, struct text message, struct buffer *out,
   return call.is_ping;
 }
 
-/* ---- --compat pal ---- */
-
-static bool is_one_of(char c, struct text set)
+void rpc_peer_reject_malformed(struct text message, size_t fault, struct buffer *out)
 {
-  return memchr(set.data, c, set.len) != NULL;
-}
-
-static size_t skip_space(struct text t, size_t at)
-{
-  while (at < t.len && is_one_of(t.data[at], TEXT(" \t\r\n")))
-    at++;
-  return at;
-}
-
-/* The longest run from `from` that, by itself, is a JSON string or number. */
-static struct text id_at(struct text message, size_t from)
-{
-  size_t end = from;
-  if (from < message.len && message.data[from] == '"') {
-    for (end++; end < message.len && message.data[end] != '"'; end++)
-      end += message.data[end] == '\\';
-    end++;
-  } else {
-    while (end < message.len && is_one_of(message.data[end], TEXT("+-.0123456789eE")))
-      end++;
-  }
-  if (end > message.len)
-    return TEXT("null");
-  struct text id = text_slice(message, from, end);
-  struct json_fault fault;
-  bool valid = json_validate(id, (struct json_limits){.max_depth = 1}, TEXT_ABSENT, &fault) == JP_OK;
-  return valid ? id : TEXT("null");
-}
-
-static struct text make_out_id(struct text message)
-{
-  static const char name[] = "\"id\"";
-  const char *found = message.len == 0 ? NULL : memmem(message.data, message.len, name, sizeof name - 1);
-  if (found == NULL)
-    return TEXT("null");
-  size_t at = skip_space(message, (size_t)(found - message.data) + sizeof name - 1);
-  if (at >= message.len || message.data[at] != ':')
-    return TEXT("null");
-  return id_at(message, skip_space(message, at + 1));
-}
-
-void rpc_peer_reject_malformed(struct text message, struct buffer *out)
-{
-  write_error(out, JSONRPC_PARSE_ERROR, make_out_id(message), TEXT("Failed to deserialize JSON-RPC message"),
-              true);
+  struct text id = jsonrpc_salvage_id(message, fault, JSONRPC_2_0);
+  write_error(out, JSONRPC_PARSE_ERROR, id.data == NULL ? TEXT("null") : id,
+              TEXT("Failed to deserialize JSON-RPC message"), true);
 }

@@ -214,6 +214,7 @@ static enum jp_status fail_at_path(struct array_reader *reader, struct json_valu
   outcome_fail(reader->decoder->outcome, reader->decoder->arena, FAILURE_INVALID_PARAMS, NULL,
                "%s%s: %.*s%s: %s", rpc_value_place(reader->decoder), place, TEXT_ARGS(shown),
                cut ? "..." : "", why);
+  reader->decoder->outcome->is_misfit = reader->decoder->is_put;
   return JP_INVALID;
 }
 
@@ -484,6 +485,7 @@ static enum jp_status fail_whole(struct rpc_value_decoder *decoder, const struct
   struct text name = op_type_source_name(type, decoder->arena);
   outcome_fail(decoder->outcome, decoder->arena, FAILURE_INVALID_PARAMS, NULL,
                "%s (%.*s): 'value' must be %s", rpc_value_place(decoder), TEXT_ARGS(name), wanted);
+  decoder->outcome->is_misfit = decoder->is_put;
   return JP_INVALID;
 }
 

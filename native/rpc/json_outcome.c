@@ -341,6 +341,10 @@ static void write_throwable_head(struct buffer *out, struct text type, struct te
   if (type.data != NULL) {
     BUFFER_LITERAL(out, "\"throwable_type\":");
     json_write_string(out, type);
+    if (answer->compat_pal) {
+      BUFFER_LITERAL(out, ",\"throwableType\":");
+      json_write_string(out, type);
+    }
     buffer_append_char(out, ',');
   }
   BUFFER_LITERAL(out, "\"message\":");

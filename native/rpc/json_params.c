@@ -12,6 +12,7 @@ enum { NAME_MAX_TAKEN = OP_NAME_MAX + 1024 };
 struct params_reader {
   bool approximates; /* JSON-RPC 1.1, 6.6.1 */
   size_t digits_max; /* of a number */
+  bool is_compat;
   struct arena *arena;
   struct operation *operation;
   struct outcome *outcome;
@@ -78,6 +79,7 @@ static enum jp_status read_args(struct params_reader *reader)
     return fail_kind(reader, RPC_PARAM_ARGS, "an array");
   struct rpc_value_decoder decoder;
   rpc_value_decoder_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
+  decoder.type_alone_is_null = reader->is_compat;
   return rpc_args_decode(&decoder, args, &reader->operation->args, &reader->operation->arg_count);
 }
 
@@ -133,6 +135,7 @@ static enum jp_status read_put_value(struct params_reader *reader)
     return fail(reader, "Value is missing in 'put' request");
   struct rpc_value_decoder decoder;
   rpc_value_decoder_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
+  decoder.type_alone_is_null = reader->is_compat;
   decoder.is_put = true;
   struct op_value *value = arena_alloc(reader->arena, sizeof *value);
   if (value == NULL)
@@ -313,17 +316,35 @@ static enum jp_status decode_2_0(struct params_reader *reader, const struct rpc_
   return readers[procedure->op](reader);
 }
 
-enum jp_status rpc_params_decode(const struct jsonrpc_request *request, size_t digits_max,
-                                 struct arena *arena, struct operation *operation, struct outcome *outcome)
+static enum jp_status decode(struct params_reader *reader, const struct jsonrpc_request *request)
 {
   const struct rpc_procedure *procedure = rpc_procedure_find(request->method);
   if (procedure == NULL || procedure->kind != RPC_PROCEDURE_OPERATION) {
-    fail_method(request, arena, outcome);
+    *reader->operation = (struct operation){.kind = OP_CONTROL};
+    fail_method(request, reader->arena, reader->outcome);
     return JP_INVALID;
   }
+  *reader->operation = (struct operation){.kind = procedure->op, .element_refs = reader->is_compat};
+  return request->version == JSONRPC_1_1 ? decode_1_1(reader, procedure, request)
+                                         : decode_2_0(reader, procedure, request);
+}
+
+enum jp_status rpc_params_decode(const struct jsonrpc_request *request, size_t digits_max,
+                                 struct arena *arena, struct operation *operation, struct outcome *outcome)
+{
   struct params_reader reader = {
       .digits_max = digits_max, .arena = arena, .operation = operation, .outcome = outcome};
-  *operation = (struct operation){.kind = procedure->op};
-  return request->version == JSONRPC_1_1 ? decode_1_1(&reader, procedure, request)
-                                         : decode_2_0(&reader, procedure, request);
+  return decode(&reader, request);
+}
+
+enum jp_status rpc_params_decode_compat(const struct jsonrpc_request *request, size_t digits_max,
+                                        struct arena *arena, struct operation *operation,
+                                        struct outcome *outcome)
+{
+  struct params_reader reader = {.is_compat = true,
+                                 .digits_max = digits_max,
+                                 .arena = arena,
+                                 .operation = operation,
+                                 .outcome = outcome};
+  return decode(&reader, request);
 }

@@ -16,6 +16,12 @@ enum jp_status rpc_params_decode(const struct jsonrpc_request *request, size_t d
                                  struct arena *arena, struct operation *operation,
                                  struct outcome *outcome) JP_MUST_CHECK;
 
+/* The same for --compat pal: an argument {"type": T} is null, and an array of objects tells the refs of its
+ * elements. operation->type is set wherever it could be read. */
+enum jp_status rpc_params_decode_compat(const struct jsonrpc_request *request, size_t digits_max,
+                                        struct arena *arena, struct operation *operation,
+                                        struct outcome *outcome) JP_MUST_CHECK;
+
 /* The arguments of fetch_classes_info (json_meta_params.c). args is an array. approximates: values are
  * brought near to what is wanted (rpc/approximate.h). */
 enum jp_status rpc_meta_args_decode(struct json_value args, bool approximates, struct arena *arena,

@@ -79,18 +79,20 @@ static void log_verdict(const struct rpc_judge *judge, const char *operation, st
 enum jp_status rpc_judge_deny(const struct rpc_judge *judge, struct text class_name, struct text member,
                               struct arena *arena, struct outcome *outcome)
 {
-  static const char denial[] = "RPC access denied: %.*s.%.*s via %s";
+  static const char denial[] = "RPC access denied: %.*s%s%.*s via %s";
   static const char denial_for_lack[] =
-      "RPC access denied: %.*s.%.*s via %s: this peer was started without a policy, so it denies everything; "
+      "RPC access denied: %.*s%s%.*s via %s: this peer was started without a policy, so it denies "
+      "everything; "
       "its operator allows the public members of classes with --rpc-allow, such as --rpc-allow '%.*s'";
+  const char *dot = member.data == NULL ? "" : ".";
   const char *channel = policy_channel_name(channels[judge->channel]);
   struct text shown_class = arena_shorten(arena, class_name, OUTCOME_NAME_SHOWN);
   struct text shown_member = arena_shorten(arena, member, OUTCOME_NAME_SHOWN);
   if (policy_lacks_rules_for(judge->policy, class_name))
-    outcome_fail(outcome, arena, FAILURE_DENIED, NULL, denial_for_lack, TEXT_ARGS(shown_class),
+    outcome_fail(outcome, arena, FAILURE_DENIED, NULL, denial_for_lack, TEXT_ARGS(shown_class), dot,
                  TEXT_ARGS(shown_member), channel, TEXT_ARGS(shown_class));
   else
-    outcome_fail(outcome, arena, FAILURE_DENIED, NULL, denial, TEXT_ARGS(shown_class),
+    outcome_fail(outcome, arena, FAILURE_DENIED, NULL, denial, TEXT_ARGS(shown_class), dot,
                  TEXT_ARGS(shown_member), channel);
   return JP_DENIED;
 }

@@ -64,7 +64,7 @@ bool rpc_judge_allows(const struct rpc_judge *judge, enum op_kind operation, con
 bool rpc_judge_knows_overloads(const struct rpc_judge *judge, struct text class_name, struct text member);
 void rpc_judge_note_overloads(const struct rpc_judge *judge, struct text class_name, struct text member);
 
-/* The outcome of a denial. */
+/* The outcome of a denial; member may be absent. */
 enum jp_status rpc_judge_deny(const struct rpc_judge *judge, struct text class_name, struct text member,
                               struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
 

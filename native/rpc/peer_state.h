@@ -65,8 +65,8 @@ enum rpc_served rpc_peer_refuse(void *context, struct text message, const char *
 void rpc_peer_reject(void *context, int code, const char *reason, struct buffer *out);
 bool rpc_peer_is_1_1(void *context, struct text message);
 enum rpc_served rpc_served_as(enum jsonrpc_handled handled);
-/* An answer to malformed JSON as --compat pal gives it: with the id that can be made out. */
-void rpc_peer_reject_malformed(struct text message, struct buffer *out);
+/* An answer to malformed JSON as --compat pal gives it: with the id that can be made out. fault: the byte. */
+void rpc_peer_reject_malformed(struct text message, size_t fault, struct buffer *out);
 /* The data of an error with no throwable. */
 void rpc_message_data_write(struct buffer *out, struct text message, struct text id, bool compat_pal);
 struct json_limits rpc_peer_json_limits(const struct rpc_peer *peer);

@@ -1,6 +1,7 @@
 #include "base/clock.h"
 #include "rpc/body_stream.h"
 #include "rpc/brief.h"
+#include "rpc/compat.h"
 #include "rpc/java_methods_decode.h"
 #include "rpc/json_params.h"
 #include "rpc/peer_state.h"
@@ -202,8 +203,11 @@ static bool is_too_long(const struct serving *serving)
 static void write_error(struct jsonrpc_response *response, const struct outcome *outcome,
                         const struct rpc_answer *answer)
 {
-  int code = rpc_failure_code(outcome->failure);
-  rpc_error_data_write(jsonrpc_error(response, code, jsonrpc_code_message(code)), outcome, answer);
+  struct outcome told = *outcome;
+  if (answer->compat_pal)
+    rpc_compat_reword(&told);
+  int code = rpc_failure_code(told.failure);
+  rpc_error_data_write(jsonrpc_error(response, code, jsonrpc_code_message(code)), &told, answer);
 }
 
 static void write_too_long(struct serving *serving, struct jsonrpc_response *response,
@@ -320,6 +324,21 @@ static void discover(struct serving *serving, struct jsonrpc_response *response)
     write_answer(serving, response, &outcome);
 }
 
+static enum jp_status decode_procedure(struct serving *serving, struct operation *operation,
+                                       struct outcome *outcome)
+{
+  struct arena *arena = &serving->worker->arena;
+  size_t digits_max = serving->peer->config.limits.java.number_digits_max;
+  if (!serving->peer->config.compat_pal)
+    return rpc_params_decode(serving->request, digits_max, arena, operation, outcome);
+  enum jp_status status = rpc_params_decode_compat(serving->request, digits_max, arena, operation, outcome);
+  struct text class_name;
+  if (!rpc_compat_withholds(operation, &class_name))
+    return status;
+  const struct rpc_judge judge = judge_of(serving);
+  return rpc_judge_deny(&judge, class_name, operation->member, arena, outcome);
+}
+
 /* One of the peer's own procedures by a bare name, or a Java member by its own. */
 static enum jp_status decode(struct serving *serving, struct operation *operation, struct outcome *outcome)
 {
@@ -327,7 +346,7 @@ static enum jp_status decode(struct serving *serving, struct operation *operatio
   struct arena *arena = &serving->worker->arena;
   size_t digits_max = serving->peer->config.limits.java.number_digits_max;
   if (method.len == 0 || memchr(method.data, '.', method.len) == NULL)
-    return rpc_params_decode(serving->request, digits_max, arena, operation, outcome);
+    return decode_procedure(serving, operation, outcome);
   const struct rpc_judge judge = judge_of(serving);
   serving->by_value = true;
   return java_method_decode(serving->request, serving->peer->config.catalog, serving->peer->methods, &judge,
@@ -477,10 +496,9 @@ static enum jsonrpc_handled run_recalled(void *context)
 
 /* ---- one message ---- */
 
-static bool is_malformed(const struct rpc_peer *peer, struct text message)
+static bool is_malformed(const struct rpc_peer *peer, struct text message, struct json_fault *fault)
 {
-  struct json_fault fault;
-  return json_validate(message, rpc_peer_json_limits(peer), TEXT("params"), &fault) == JP_INVALID;
+  return json_validate(message, rpc_peer_json_limits(peer), TEXT("params"), fault) == JP_INVALID;
 }
 
 static enum rpc_served end_message(struct serving *serving, enum jsonrpc_handled handled,
@@ -491,10 +509,11 @@ static enum rpc_served end_message(struct serving *serving, enum jsonrpc_handled
     stream->tail = rest->tail; /* in the arena, which is reset by the next message */
     return RPC_STREAM;
   }
+  struct json_fault fault;
   if (serving->found_invalid && serving->peer->config.compat_pal && handled != JSONRPC_FAILED &&
-      is_malformed(serving->peer, serving->message)) {
+      is_malformed(serving->peer, serving->message, &fault)) {
     buffer_truncate(serving->out, serving->start);
-    rpc_peer_reject_malformed(serving->message, serving->out);
+    rpc_peer_reject_malformed(serving->message, fault.offset, serving->out);
   }
   arena_reset(&serving->worker->arena);
   buffer_trim(&serving->worker->scratch, SCRATCH_KEPT);

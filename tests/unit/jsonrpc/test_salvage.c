@@ -48,7 +48,7 @@ static void check(const struct row *row, enum jsonrpc_version version)
 {
   size_t length = strlen(row->message);
   char *copy = unit_exact_copy(row->message, length);
-  struct text id = jsonrpc_salvage_id((struct text){copy, length}, version);
+  struct text id = jsonrpc_salvage_id((struct text){copy, length}, length, version);
   if (row->id == NULL)
     assert_null(id.data);
   else
@@ -77,6 +77,27 @@ static void takes_any_value_as_an_id_of_1_1(void **state)
     check(&of_1_1[i], JSONRPC_1_1);
 }
 
+static void finds_it_behind_a_lost_quote(void **state)
+{
+  (void)state;
+  static const struct row lost[] = {
+      {"{\"method\":\"abc,\"id\":4}", "4"},
+      {"{\"params\":{\"a\":\"abc,\"id\":3},\"x\":1}", NULL}, /* that of the params */
+      {"{\"method\":\"abc,\"idx\":4}", NULL},
+      {"[{\"method\":\"abc,\"id\":4}]", NULL},
+  };
+  for (size_t i = 0; i < COUNT_OF(lost); i++) {
+    struct text message = text_of(lost[i].message);
+    struct json_fault fault;
+    assert_int_equal(json_validate(message, (struct json_limits){20}, TEXT_ABSENT, &fault), JP_INVALID);
+    struct text id = jsonrpc_salvage_id(message, fault.offset, JSONRPC_2_0);
+    if (lost[i].id == NULL)
+      assert_null(id.data);
+    else
+      assert_true(text_equal(id, text_of(lost[i].id)));
+  }
+}
+
 /* Every beginning of a message is walked to its own end and not beyond it; the sanitizers watch. */
 static void reads_no_byte_beyond_the_text(void **state)
 {
@@ -85,7 +106,7 @@ static void reads_no_byte_beyond_the_text(void **state)
       "{\"\\u0069d\":\"\\u00e9\\\\\",\"params\":{\"a\":[\"]\",{\"id\":3}]},\"method\":\"m\"}";
   for (size_t length = 0; length < sizeof message; length++) {
     char *copy = unit_exact_copy(message, length);
-    struct text id = jsonrpc_salvage_id((struct text){copy, length}, JSONRPC_2_0);
+    struct text id = jsonrpc_salvage_id((struct text){copy, length}, length, JSONRPC_2_0);
     assert_int_equal(id.data != NULL, length >= sizeof "{\"\\u0069d\":\"\\u00e9\\\\\"" - 1);
     test_free(copy);
   }
@@ -96,6 +117,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(makes_out_the_one_id_of_the_outermost_object),
       cmocka_unit_test(takes_any_value_as_an_id_of_1_1),
+      cmocka_unit_test(finds_it_behind_a_lost_quote),
       cmocka_unit_test(reads_no_byte_beyond_the_text),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
