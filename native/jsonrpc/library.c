@@ -13,6 +13,7 @@ struct serving {
   const struct jp_jsonrpc_config *config;
   jp_jsonrpc_handler *handler;
   void *context;
+  bool gives_tree; /* the reply is decoded, so that all of it has to be what the codec can hold */
 };
 
 struct jp_jsonrpc_call {
@@ -22,6 +23,8 @@ struct jp_jsonrpc_call {
   struct jp_json_writer writer;
   bool has_begun;
   bool is_error;
+  bool gives_tree;
+  bool is_tree; /* what was written was a tree of the codec */
   void *params_tree;
   char reason[REASON_MAX];
 };
@@ -78,6 +81,7 @@ static struct jp_json_writer *begin(struct jp_jsonrpc_call *call, struct buffer 
 {
   call->has_begun = true;
   call->is_error = is_error;
+  call->is_tree = false;
   call->writer.out = out;
   call->writer.start = out->len;
   return &call->writer;
@@ -124,6 +128,7 @@ static int write_tree(struct jp_jsonrpc_call *call, struct jp_json_writer *write
     return jp_jsonrpc_fail(call, "the result has no tree");
   int failed = codec->encode(codec->context, tree, writer);
   codec->release(codec->context, tree);
+  call->is_tree = failed == 0;
   return failed == 0 ? 0 : jp_jsonrpc_fail(call, "the result's tree could not be written");
 }
 
@@ -151,6 +156,16 @@ static void log_failure(const struct jp_jsonrpc_call *call, const char *reason)
   call->config->log(call->config->log_context, line);
 }
 
+static bool can_be_tree(const struct jp_jsonrpc_call *call, struct jp_text json)
+{
+  const struct jp_json_codec *codec = call->config->codec;
+  void *tree = codec->decode(codec->context, json);
+  if (tree == NULL)
+    return false;
+  codec->release(codec->context, tree);
+  return true;
+}
+
 /* What is wrong with what the handler wrote; NULL: nothing. */
 static const char *find_fault(const struct jp_jsonrpc_call *call)
 {
@@ -162,13 +177,17 @@ static const char *find_fault(const struct jp_jsonrpc_call *call)
     return NULL;
   bool is_json = json_validate(library_text(written), (struct json_limits){LIBRARY_DEPTH_MAX}, TEXT_ABSENT,
                                &fault) == JP_OK;
-  return is_json ? NULL : "what it wrote is not one JSON value";
+  if (!is_json)
+    return "what it wrote is not one JSON value";
+  bool is_fine = !call->gives_tree || call->is_tree || can_be_tree(call, written);
+  return is_fine ? NULL : "what it wrote cannot become a tree";
 }
 
 static void handle(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response)
 {
   const struct serving *serving = context;
-  struct jp_jsonrpc_call call = {.config = serving->config, .request = request, .response = response};
+  struct jp_jsonrpc_call call = {
+      .config = serving->config, .request = request, .response = response, .gives_tree = serving->gives_tree};
   int result = serving->handler(serving->context, &call);
   const char *fault = result == 0              ? find_fault(&call)
                       : call.reason[0] != '\0' ? call.reason
@@ -203,13 +222,10 @@ static enum jp_jsonrpc_status give(struct buffer *out, enum jsonrpc_handled hand
   return JP_JSONRPC_OK;
 }
 
-enum jp_jsonrpc_status jp_jsonrpc_handle(const struct jp_jsonrpc_config *config, struct jp_text message,
-                                         jp_jsonrpc_handler *handler, void *context,
-                                         struct jp_jsonrpc_reply *reply)
+static enum jp_jsonrpc_status serve(const struct serving *serving, struct jp_text message,
+                                    struct jp_jsonrpc_reply *reply)
 {
-  static const struct jp_jsonrpc_config standard;
-  const struct serving serving = {config == NULL ? &standard : config, handler, context};
-  config = serving.config;
+  const struct jp_jsonrpc_config *config = serving->config;
   struct arena arena;
   struct buffer out;
   struct jsonrpc_stream unused;
@@ -217,7 +233,7 @@ enum jp_jsonrpc_status jp_jsonrpc_handle(const struct jp_jsonrpc_config *config,
   buffer_init(&out);
   *reply = (struct jp_jsonrpc_reply){0};
   const struct jsonrpc_service service = {
-      .context = (void *)&serving,
+      .context = (void *)serving,
       .arena = &arena,
       .handle = handle,
       .write_error_data = write_no_data,
@@ -231,8 +247,67 @@ enum jp_jsonrpc_status jp_jsonrpc_handle(const struct jp_jsonrpc_config *config,
   return give(&out, handled, reply);
 }
 
+enum jp_jsonrpc_status jp_jsonrpc_handle(const struct jp_jsonrpc_config *config, struct jp_text message,
+                                         jp_jsonrpc_handler *handler, void *context,
+                                         struct jp_jsonrpc_reply *reply)
+{
+  static const struct jp_jsonrpc_config standard;
+  const struct serving serving = {
+      .config = config == NULL ? &standard : config, .handler = handler, .context = context};
+  return serve(&serving, message, reply);
+}
+
+enum jp_jsonrpc_status jp_jsonrpc_parse_error(struct jp_jsonrpc_reply *reply)
+{
+  return jp_jsonrpc_handle(NULL, (struct jp_text){"", 0}, NULL, NULL, reply);
+}
+
 void jp_jsonrpc_reply_free(struct jp_jsonrpc_reply *reply)
 {
   free(reply->data);
   *reply = (struct jp_jsonrpc_reply){0};
+}
+
+/* ---- serving messages that others have decoded ---- */
+
+/* Takes the reply. */
+static enum jp_jsonrpc_status decode_reply(const struct jp_json_codec *codec, enum jp_jsonrpc_status status,
+                                           struct jp_jsonrpc_reply *reply, void **tree)
+{
+  if (status == JP_JSONRPC_OK) {
+    *tree = codec->decode(codec->context, (struct jp_text){reply->data, reply->len});
+    if (*tree == NULL) /* all that can be wrong with its parts was found before */
+      status = JP_JSONRPC_NO_MEMORY;
+  }
+  jp_jsonrpc_reply_free(reply);
+  return status;
+}
+
+enum jp_jsonrpc_status jp_jsonrpc_handle_tree(const struct jp_jsonrpc_config *config, const void *message,
+                                              jp_jsonrpc_handler *handler, void *context, void **reply)
+{
+  *reply = NULL;
+  if (config == NULL || config->codec == NULL || message == NULL)
+    return JP_JSONRPC_INVALID;
+  struct jp_json_writer *writer = jp_json_writer_create();
+  if (writer == NULL)
+    return JP_JSONRPC_NO_MEMORY;
+  enum jp_jsonrpc_status status = JP_JSONRPC_INVALID;
+  if (config->codec->encode(config->codec->context, message, writer) == 0) {
+    const struct serving serving = {
+        .config = config, .handler = handler, .context = context, .gives_tree = true};
+    struct jp_text text = jp_json_writer_text(writer);
+    struct jp_jsonrpc_reply bytes = {0};
+    status = text.data == NULL ? JP_JSONRPC_NO_MEMORY : serve(&serving, text, &bytes);
+    status = decode_reply(config->codec, status, &bytes, reply);
+  }
+  jp_json_writer_destroy(writer);
+  return status;
+}
+
+enum jp_jsonrpc_status jp_jsonrpc_parse_error_tree(const struct jp_json_codec *codec, void **reply)
+{
+  struct jp_jsonrpc_reply bytes;
+  *reply = NULL;
+  return decode_reply(codec, jp_jsonrpc_parse_error(&bytes), &bytes, reply);
 }

@@ -226,6 +226,25 @@ JP_API enum jp_jsonrpc_status jp_jsonrpc_handle(const struct jp_jsonrpc_config *
                                                 void *context, struct jp_jsonrpc_reply *reply);
 JP_API void jp_jsonrpc_reply_free(struct jp_jsonrpc_reply *reply);
 
+/*
+ * The answer to a message that could not be parsed, for who parses messages before they are handled
+ * (jp_jsonrpc_handle gives it itself). JP_JSONRPC_OK or JP_JSONRPC_NO_MEMORY.
+ */
+JP_API enum jp_jsonrpc_status jp_jsonrpc_parse_error(struct jp_jsonrpc_reply *reply);
+
+/*
+ * Handles a message that was decoded by config->codec already, and gives the reply decoded. message is
+ * borrowed. JP_JSONRPC_OK: *reply is to be sent; caller releases it as the codec does. JP_JSONRPC_NO_REPLY,
+ * JP_JSONRPC_NO_MEMORY, JP_JSONRPC_INVALID (there is no codec, or it cannot encode the message): *reply is
+ * NULL. A request whose answer the codec cannot hold is answered -32603. Inside, the message and the reply
+ * are text: who has text at hand is better off with jp_jsonrpc_handle.
+ */
+JP_API enum jp_jsonrpc_status jp_jsonrpc_handle_tree(const struct jp_jsonrpc_config *config,
+                                                     const void *message, jp_jsonrpc_handler *handler,
+                                                     void *context, void **reply);
+/* The answer to a message that could not be decoded; released as the codec does. */
+JP_API enum jp_jsonrpc_status jp_jsonrpc_parse_error_tree(const struct jp_json_codec *codec, void **reply);
+
 /* ---- a client ---- */
 
 /* Builds messages, gives out ids, and knows which answers are still to come. */

@@ -26,6 +26,17 @@ static inline int jp_jansson_result(struct jp_jsonrpc_call *call, json_t *result
   return jp_jsonrpc_result_tree(call, result);
 }
 
+/*
+ * Handles a message that was decoded already: a request, a notification or a batch. config NULL: the
+ * standard; its codec is not looked at. message is borrowed. JP_JSONRPC_OK: *reply is to be sent, a reference
+ * of the caller's. JP_JSONRPC_NO_REPLY, JP_JSONRPC_NO_MEMORY, JP_JSONRPC_INVALID (the message is NULL, or
+ * holds itself): *reply is NULL.
+ */
+JP_API enum jp_jsonrpc_status jp_jansson_handle(const struct jp_jsonrpc_config *config, const json_t *message,
+                                                jp_jsonrpc_handler *handler, void *context, json_t **reply);
+/* The answer to a message that could not be decoded: a reference of the caller's. NULL: no memory. */
+JP_API json_t *jp_jansson_parse_error(void);
+
 #ifdef __cplusplus
 }
 #endif

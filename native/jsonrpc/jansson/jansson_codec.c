@@ -28,3 +28,23 @@ static void release(void *context, void *tree)
 }
 
 const struct jp_json_codec jp_jsonrpc_jansson = {NULL, decode, encode, release};
+
+enum jp_jsonrpc_status jp_jansson_handle(const struct jp_jsonrpc_config *config, const json_t *message,
+                                         jp_jsonrpc_handler *handler, void *context, json_t **reply)
+{
+  struct jp_jsonrpc_config with_codec = {0};
+  if (config != NULL)
+    with_codec = *config;
+  with_codec.codec = &jp_jsonrpc_jansson;
+  void *tree;
+  enum jp_jsonrpc_status status = jp_jsonrpc_handle_tree(&with_codec, message, handler, context, &tree);
+  *reply = tree;
+  return status;
+}
+
+json_t *jp_jansson_parse_error(void)
+{
+  void *tree;
+  (void)jp_jsonrpc_parse_error_tree(&jp_jsonrpc_jansson, &tree); /* NULL says as much as the status */
+  return tree;
+}

@@ -137,6 +137,27 @@ class Library(unittest.TestCase):
         self.assertEqual(5, good["result"])
         self.assertEqual((-32602, "two integers are wanted"), (bad["error"]["code"], bad["error"]["data"]))
 
+    def test_decoded_messages(self):
+        program = self.build("decoded.c", "jpeer-jsonrpc-jansson")
+        notification = {"jsonrpc": "2.0", "method": "subtract", "params": [1, 2]}
+        replies = self.exchange(program, json.dumps(SUBTRACT), json.dumps(notification), "dummy", '{"x":42}',
+                                json.dumps([SUBTRACT, notification, {**SUBTRACT, "id": 2, "params": ["2"]}]))
+        self.assertEqual([
+            {"jsonrpc": "2.0", "id": 1, "result": 19},
+            {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}},
+            {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "Invalid Request"}},
+            [{"jsonrpc": "2.0", "id": 1, "result": 19},
+             {"jsonrpc": "2.0", "id": 2,
+              "error": {"code": -32602, "message": "Invalid params", "data": "two integers are wanted"}}],
+        ], replies)
+
+    def test_jansson_is_needed_by_its_own_package_alone(self):
+        for package, needs_it in (("jpeer-jsonrpc", False), ("jpeer-jsonrpc-jansson", True)):
+            required = run("pkg-config", "--print-requires", package, env=self.environment).split()
+            self.assertEqual(needs_it, "jansson" in required)
+        needed = run("readelf", "-d", self.libraries / "libjpeer-jsonrpc.so")
+        self.assertNotIn("jansson", needed)
+
     def test_the_client(self):
         reply = [{"jsonrpc": "2.0", "id": 2, "error": {"code": -32601, "message": "Method not found"}},
                  {"jsonrpc": "2.0", "id": 1, "result": 19}]

@@ -120,6 +120,13 @@ static int tree_sum(struct jp_jsonrpc_call *call)
   return jp_jansson_result(call, json_pack("{s:I}", "total", total));
 }
 
+static int too_large(struct jp_jsonrpc_call *call)
+{
+  static const char digits[] = "99999999999999999999";
+  jp_json_write_raw(jp_jsonrpc_result(call), (struct jp_text){digits, sizeof digits - 1});
+  return 0;
+}
+
 static const struct {
   const char *name;
   int (*run)(struct jp_jsonrpc_call *call);
@@ -131,6 +138,7 @@ static const struct {
     {"notify_sum", accept_all},   {"crash", crash},
     {"say_nothing", say_nothing}, {"rubbish", write_rubbish},
     {"two_values", two_values},   {"tree_sum", tree_sum},
+    {"too_large", too_large},
 };
 
 static atomic_int calls;
@@ -387,6 +395,101 @@ static void gives_handlers_trees(void **state)
     check_example(&config, &cases[i]);
 }
 
+/* ---- messages that were decoded before ---- */
+
+static void check_decoded(const struct jp_jsonrpc_config *config, const struct example *example)
+{
+  json_t *message = json_loads(example->message, JSON_DECODE_ANY, NULL);
+  json_t *reply;
+  if (message == NULL) { /* what a caller does with what cannot be decoded */
+    reply = jp_jansson_parse_error();
+  } else {
+    enum jp_jsonrpc_status status = jp_jansson_handle(config, message, handle, NULL, &reply);
+    assert_int_equal(status, example->reply == NULL ? JP_JSONRPC_NO_REPLY : JP_JSONRPC_OK);
+  }
+  json_decref(message);
+  json_t *wanted = example->reply == NULL ? NULL : json_loads(example->reply, JSON_DECODE_ANY, NULL);
+  if (wanted == NULL)
+    assert_null(reply);
+  else if (!json_equal(reply, wanted))
+    fail_msg("%s: not the reply that was wanted", example->message);
+  json_decref(wanted);
+  json_decref(reply);
+}
+
+static void answers_decoded_messages(void **state)
+{
+  (void)state;
+  size_t mapped = 0;
+  const struct jp_jsonrpc_config config = {.map = map_threads, .map_context = &mapped};
+  for (size_t i = 0; i < COUNT_OF(examples); i++) {
+    check_decoded(NULL, &examples[i]);
+    check_decoded(&config, &examples[i]);
+  }
+  assert_int_equal(mapped, 1 + 3 + 6 + 2 + 5);
+}
+
+static void gives_decoded_messages_to_handlers(void **state)
+{
+  (void)state;
+  static const struct example cases[] = {
+      {"{\"jsonrpc\":\"2.0\",\"method\":\"tree_sum\",\"params\":[1,2,3],\"id\":\"a\\u0000b\"}",
+       "{\"jsonrpc\":\"2.0\",\"result\":{\"total\":6},\"id\":\"a\\u0000b\"}"},
+      {"[{\"jsonrpc\":\"2.0\",\"method\":\"too_large\",\"id\":1},"
+       "{\"jsonrpc\":\"2.0\",\"method\":\"tree_sum\",\"params\":[4],\"id\":1.5}]",
+       "[{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32603,\"message\":\"Internal error\"},\"id\":1},"
+       "{\"jsonrpc\":\"2.0\",\"result\":{\"total\":4},\"id\":1.5}]"},
+      {"{\"version\":\"1.1\",\"method\":\"tree_sum\",\"params\":[1],\"id\":{\"a\":[]}}",
+       "{\"version\":\"1.1\",\"result\":{\"total\":1},\"id\":{\"a\":[]}}"},
+  };
+  struct log log = {0};
+  const struct jp_jsonrpc_config config = {.log = keep_line, .log_context = &log};
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    json_t *message = json_loads(cases[i].message, JSON_ALLOW_NUL, NULL);
+    json_t *wanted = json_loads(cases[i].reply, JSON_ALLOW_NUL, NULL);
+    json_t *reply;
+    assert_non_null(message);
+    assert_non_null(wanted);
+    assert_int_equal(jp_jansson_handle(&config, message, handle, NULL, &reply), JP_JSONRPC_OK);
+    assert_true(json_equal(reply, wanted));
+    json_decref(message);
+    json_decref(wanted);
+    json_decref(reply);
+  }
+  assert_string_equal(log.last, "the handler of too_large failed: what it wrote cannot become a tree");
+}
+
+static void says_what_is_no_message(void **state)
+{
+  (void)state;
+  void *reply = &reply;
+  json_t *tree;
+  assert_int_equal(jp_jansson_handle(NULL, NULL, handle, NULL, &tree), JP_JSONRPC_INVALID);
+  assert_null(tree);
+  const struct jp_jsonrpc_config without = {0};
+  json_t *message = json_array();
+  assert_int_equal(jp_jsonrpc_handle_tree(&without, message, handle, NULL, &reply), JP_JSONRPC_INVALID);
+  assert_null(reply);
+  json_t *inner = json_array();
+  json_array_append(message, inner);
+  json_array_append_new(inner, message); /* a tree that holds itself has no text */
+  assert_int_equal(jp_jansson_handle(NULL, message, handle, NULL, &tree), JP_JSONRPC_INVALID);
+  assert_null(tree);
+  json_array_clear(inner);
+  json_decref(inner);
+}
+
+static void gives_a_parse_error(void **state)
+{
+  (void)state;
+  struct jp_jsonrpc_reply reply;
+  assert_int_equal(jp_jsonrpc_parse_error(&reply), JP_JSONRPC_OK);
+  assert_text(((struct text){reply.data, reply.len}),
+              "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"Parse error\"}}");
+  assert_int_equal(reply.http_status, 200);
+  jp_jsonrpc_reply_free(&reply);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -396,6 +499,10 @@ int main(void)
       cmocka_unit_test(never_calls_the_handler_for_what_is_no_request),
       cmocka_unit_test(keeps_to_the_limits),
       cmocka_unit_test(gives_handlers_trees),
+      cmocka_unit_test(answers_decoded_messages),
+      cmocka_unit_test(gives_decoded_messages_to_handlers),
+      cmocka_unit_test(says_what_is_no_message),
+      cmocka_unit_test(gives_a_parse_error),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
