@@ -199,7 +199,8 @@ static bool take_parse_failure(struct conversion *conversion, struct jvm_class *
   if (told == NULL)
     argument_fail_memory(conversion);
   else if ((*env)->IsInstanceOf(env, thrown, known->class_runtime_exception))
-    argument_fail(conversion, value, "no %.*s: %.*s", TEXT_ARGS(class->name), TEXT_ARGS(told->message));
+    argument_fail(conversion, value, "no %.*s: %.*s", TEXT_ARGS(class->name),
+                  TEXT_ARGS(told->message.data == NULL ? told->type : told->message));
   else
     throwable_to_outcome(conversion->thread, thrown, request->arena, request->limits->stack_frames_max,
                          conversion->outcome);
