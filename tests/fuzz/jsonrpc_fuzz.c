@@ -88,6 +88,17 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
     json_write_string(jsonrpc_error(response, JSONRPC_SERVER_ERROR, "Server error"), request->method);
 }
 
+/* Whatever the text is, an id that is made out of it is a JSON text inside it. */
+static void salvage(struct text message, size_t fault, enum jsonrpc_version version)
+{
+  struct json_fault unused;
+  struct text id = jsonrpc_salvage_id(message, fault, version);
+  if (id.data == NULL)
+    return;
+  require(id.data >= message.data && id.data + id.len <= message.data + message.len);
+  require(json_validate(id, (struct json_limits){JSON_DEPTH_MAX}, TEXT_ABSENT, &unused) == JP_OK);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -106,6 +117,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct json_fault fault;
     /* The envelope, and a batch, are deeper than what came in. */
     require(json_validate(buffer_text(&out), (struct json_limits){40}, TEXT_ABSENT, &fault) == JP_OK);
+  }
+  for (size_t fault = 0; fault <= size; fault += 1 + size / 4) {
+    salvage((struct text){(const char *)data, size}, fault, JSONRPC_2_0);
+    salvage((struct text){(const char *)data, size}, fault, JSONRPC_1_1);
   }
   buffer_fini(&out);
   arena_fini(&arena);
