@@ -46,7 +46,7 @@ void http_cut(struct connection *connection, const char *reason, struct buffer *
   }
   const struct rpc_service *service = crew_service(connection->table->crew);
   buffer_clear(answer);
-  service->reject(service->context, RPC_OVERLOADED, reason, answer);
+  service->reject(service->context, RPC_OVERLOADED, TEXT_ABSENT, reason, answer);
   connection->manner.keeps_alive = false;
   http_write_reply_head(&connection->out, connection->manner, 503, answer->len, NULL);
   buffer_append_text(&connection->out, buffer_text(answer));

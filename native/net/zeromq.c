@@ -13,6 +13,7 @@
 enum {
   RECEIVES_A_SECTION = 64,
   ANSWERS_SIZE = 64 * 1024, /* so much of a turn's answers is not kept for its end */
+  BEGINNING_MAX = 1024,     /* of a message that is too long, in which its id is looked for */
   PENDING_MESSAGES_MAX = 8  /* of the largest size, for all identities together */
 };
 
@@ -42,6 +43,23 @@ static int receive_frame(void *socket, zmq_msg_t *frame)
   return received;
 }
 
+/* Of a message that is too long its first bytes are kept, of others with a fault nothing. */
+static void keep_beginning(struct zeromq_pending *pending)
+{
+  size_t most = pending->fault == ZEROMQ_TOO_LONG ? BEGINNING_MAX : 0;
+  size_t kept = pending->size < most ? pending->size : most;
+  zmq_msg_t beginning;
+  if (zmq_msg_init_size(&beginning, kept) != 0) {
+    kept = 0;
+    zmq_msg_init(&beginning);
+  }
+  if (kept > 0)
+    memcpy(zmq_msg_data(&beginning), zmq_msg_data(&pending->payload), kept);
+  zmq_msg_move(&pending->payload, &beginning);
+  zmq_msg_close(&beginning);
+  pending->size = kept;
+}
+
 /* Reads what follows the identity. A message arrives whole, so no frame has to be waited for. */
 static void receive_payload(struct zeromq *zeromq, struct zeromq_pending *pending)
 {
@@ -61,12 +79,10 @@ static void receive_payload(struct zeromq *zeromq, struct zeromq_pending *pendin
     pending->fault = ZEROMQ_TOO_LONG;
   if (pending->fault == ZEROMQ_FINE)
     return;
-  /* Only the envelope is still needed. */
+  /* Only the envelope is still needed, and what may hold the id. */
   while (zmq_msg_more(payload) && receive_frame(zeromq->socket, payload) >= 0)
     ;
-  zmq_msg_close(payload);
-  zmq_msg_init(payload);
-  pending->size = 0;
+  keep_beginning(pending);
 }
 
 static size_t least_of(size_t a, size_t b)
@@ -157,29 +173,30 @@ enum pause {
   PAUSE_END
 };
 
+static struct text payload_text(struct zeromq_pending *pending)
+{
+  return (struct text){zmq_msg_data(&pending->payload), zmq_msg_size(&pending->payload)};
+}
+
 static void describe_fault(const struct rpc_service *service, const struct zeromq *zeromq,
-                           enum zeromq_fault fault, struct buffer *out)
+                           struct zeromq_pending *pending, struct buffer *out)
 {
   char reason[128];
-  switch (fault) {
+  struct text beginning = payload_text(pending);
+  switch (pending->fault) {
   case ZEROMQ_MULTI_PART:
-    service->reject(service->context, RPC_INVALID_MESSAGE,
+    service->reject(service->context, RPC_INVALID_MESSAGE, beginning,
                     "The payload has more than one frame: a message is one", out);
     return;
   case ZEROMQ_TOO_LONG:
     snprintf(reason, sizeof reason, "The message passes the limit message-max of %zu bytes",
              zeromq->config.message_max);
-    service->reject(service->context, RPC_INVALID_MESSAGE, reason, out);
+    service->reject(service->context, RPC_INVALID_MESSAGE, beginning, reason, out);
     return;
   default:
-    service->reject(service->context, RPC_UNREADABLE_MESSAGE, "The message is empty", out);
+    service->reject(service->context, RPC_UNREADABLE_MESSAGE, beginning, "The message is empty", out);
     return;
   }
-}
-
-static struct text payload_text(struct zeromq_pending *pending)
-{
-  return (struct text){zmq_msg_data(&pending->payload), zmq_msg_size(&pending->payload)};
 }
 
 /* Opens the client where the turn has none yet; false with an answer where that is refused. */
@@ -208,7 +225,7 @@ static enum crew_served serve_pending(struct crew_member *member, struct zeromq_
   struct zeromq *zeromq = peer->zeromq;
   member->has_served = false;
   if (pending->fault != ZEROMQ_FINE) {
-    describe_fault(crew_service(zeromq->crew), zeromq, pending->fault, out);
+    describe_fault(crew_service(zeromq->crew), zeromq, pending, out);
     return CREW_REPLY;
   }
   enum crew_served served;
@@ -230,7 +247,7 @@ static void answer_refused(struct zeromq *zeromq, const struct harvest *harvest,
   struct buffer bytes = {0};
   bool replied = true;
   if (pending->fault != ZEROMQ_FINE) {
-    describe_fault(service, zeromq, pending->fault, &bytes);
+    describe_fault(service, zeromq, pending, &bytes);
   } else {
     char reason[160];
     if (pending->passes_input)

@@ -34,10 +34,19 @@ _Static_assert(RPC_UNREADABLE_MESSAGE == (int)JSONRPC_PARSE_ERROR &&
                    RPC_INVALID_MESSAGE == (int)JSONRPC_INVALID_REQUEST,
                "the transports' numbers are JSON-RPC's");
 
-void rpc_peer_reject(void *context, int code, const char *reason, struct buffer *out)
+/* What stands behind the last comma may have been cut in two. */
+static struct text find_id(struct text beginning)
+{
+  while (beginning.len > 0 && beginning.data[beginning.len - 1] != ',')
+    beginning.len--;
+  struct text id = jsonrpc_salvage_id(beginning, beginning.len, JSONRPC_2_0);
+  return id.data == NULL ? TEXT("null") : id;
+}
+
+void rpc_peer_reject(void *context, int code, struct text beginning, const char *reason, struct buffer *out)
 {
   const struct rpc_peer *peer = context;
-  write_error(out, code, TEXT("null"), text_of(reason), peer->config.compat_pal);
+  write_error(out, code, find_id(beginning), text_of(reason), peer->config.compat_pal);
 }
 
 enum rpc_served rpc_served_as(enum jsonrpc_handled handled)

@@ -62,7 +62,7 @@ void rpc_peer_take_back(void *context, struct rpc_worker *worker, struct rpc_cli
 /* answer.c: what needs no worker */
 bool rpc_peer_serve_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served);
 enum rpc_served rpc_peer_refuse(void *context, struct text message, const char *reason, struct buffer *out);
-void rpc_peer_reject(void *context, int code, const char *reason, struct buffer *out);
+void rpc_peer_reject(void *context, int code, struct text beginning, const char *reason, struct buffer *out);
 bool rpc_peer_is_1_1(void *context, struct text message);
 enum rpc_served rpc_served_as(enum jsonrpc_handled handled);
 /* An answer to malformed JSON as --compat pal gives it: with the id that can be made out. fault: the byte. */

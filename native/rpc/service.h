@@ -98,9 +98,9 @@ struct rpc_service {
   /* What the service is and how it is called, as plain text for people: appended, for GET /help. NULL:
    * nothing is said. Any thread. */
   void (*write_help)(void *context, struct buffer *out);
-  /* An answer to what could not even be read as a message (a rpc_rejection with id null and this text). Any
-   * thread. */
-  void (*reject)(void *context, int code, const char *reason, struct buffer *out);
+  /* An answer to what could not even be read as a message (a rpc_rejection with this text). beginning: what
+   * there is of the message, whose id is kept; else that is null. Any thread. */
+  void (*reject)(void *context, int code, struct text beginning, const char *reason, struct buffer *out);
   /* True where the message is a request of JSON-RPC 1.1, whose rules on headers are stricter than ours. Any
    * thread. NULL: there is no 1.1. */
   bool (*is_1_1)(void *context, struct text message);

@@ -286,9 +286,9 @@ static enum rpc_served refuse(void *context, struct text message, const char *re
   return RPC_REPLY;
 }
 
-static void reject(void *context, int code, const char *reason, struct buffer *out)
+static void reject(void *context, int code, struct text beginning, const char *reason, struct buffer *out)
 {
-  (void)context;
+  (void)context, (void)beginning;
   buffer_printf(out, "%d %s", code, reason);
 }
 

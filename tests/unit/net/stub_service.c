@@ -95,9 +95,10 @@ static enum rpc_served stub_refuse(void *context, struct text message, const cha
   return RPC_REPLY;
 }
 
-static void stub_reject(void *context, int code, const char *reason, struct buffer *out)
+static void stub_reject(void *context, int code, struct text beginning, const char *reason,
+                        struct buffer *out)
 {
-  (void)context;
+  (void)context, (void)beginning;
   buffer_printf(out, "%d %s", code, reason);
 }
 

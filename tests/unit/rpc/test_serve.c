@@ -499,11 +499,28 @@ static void test_refuse_and_reject(void **state)
       service->refuse(service->context, TEXT("{\"jsonrpc\":\"2.0\",\"method\":\"gc\"}"), "busy", &bench->out),
       RPC_NO_REPLY);
   assert_int_equal(bench->out.len, 0);
-  service->reject(service->context, -32700, "the message is no UTF-8", &bench->out);
+  service->reject(service->context, -32700, TEXT_ABSENT, "the message is no UTF-8", &bench->out);
   assert_text(
       buffer_text(&bench->out),
       "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"Parse error\",\"data\":"
       "{\"message\":\"the message is no UTF-8\",\"request_id\":null,\"stack_trace\":[],\"cause\":null}}}");
+  static const struct {
+    const char *beginning;
+    const char *id;
+  } cases[] = {
+      {"{\"jsonrpc\":\"2.0\",\"id\":17,\"method\":\"ca", "17"},
+      {"{\"jsonrpc\":\"2.0\",\"id\":17", "null"}, /* there may be more of it */
+      {"{\"jsonrpc\":\"2.0\",\"id\":\"a,b", "null"},
+      {"{\"jsonrpc\":\"2.0\",\"params\":{\"id\":5,\"x\":", "null"},
+  };
+  char wanted[64];
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    buffer_clear(&bench->out);
+    service->reject(service->context, -32600, text_of(cases[i].beginning), "too long", &bench->out);
+    snprintf(wanted, sizeof wanted, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":-32600,",
+             cases[i].id);
+    assert_true(text_starts_with(buffer_text(&bench->out), text_of(wanted)));
+  }
   assert_int_equal(stub.resolved, 0);
 }
 
