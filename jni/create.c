@@ -23,7 +23,7 @@ static struct {
 struct options {
   JavaVMOption *rows;
   size_t count;
-  char *owned[2]; /* texts that were made for rows */
+  char *owned[3]; /* texts that were made for rows */
 };
 
 static jint JNICALL JP_PRINTF(2, 0) hear(FILE *stream, const char *format, va_list args)
@@ -83,11 +83,22 @@ static void add_option(struct options *options, char *text, void *extra)
 
 static char *class_path_option(const struct jvm_launch *launch)
 {
-  const char *path = launch->class_path != NULL ? launch->class_path : ".";
+  /* An empty one is none where a module is run, as for java. */
+  const char *path = launch->main_module != NULL ? "" : ".";
   if (launch->jar != NULL)
     path = launch->jar;
+  else if (launch->class_path != NULL)
+    path = launch->class_path;
   char *text = NULL;
   return asprintf(&text, "-Djava.class.path=%s", path) < 0 ? NULL : text;
+}
+
+/* The module of MODULE or MODULE/CLASS is what the boot layer is made for. */
+static char *module_option(const struct jvm_launch *launch)
+{
+  char *text = NULL;
+  int length = (int)strcspn(launch->main_module, "/");
+  return asprintf(&text, "-Djdk.module.main=%.*s", length, launch->main_module) < 0 ? NULL : text;
 }
 
 /* What jps and the like show of a Java process. */
@@ -96,6 +107,8 @@ static char *command_option(const struct jvm_launch *launch)
   struct buffer text;
   buffer_init(&text);
   const char *what = launch->jar != NULL ? launch->jar : launch->main_class;
+  if (launch->main_module != NULL)
+    what = launch->main_module;
   buffer_printf(&text, "-Dsun.java.command=%s", what != NULL ? what : "jpeer");
   for (size_t i = 0; i < launch->arg_count; i++)
     buffer_printf(&text, " %s", launch->args[i]);
@@ -122,11 +135,13 @@ static enum jp_status add_user_options(struct options *options, const struct jvm
 static enum jp_status make_options(const struct jvm_launch *launch, const struct jvm_create_events *events,
                                    struct options *options, struct jp_error *error)
 {
-  enum { OWN_OPTIONS = 5 };
+  enum { OWN_OPTIONS = 6 };
   options->rows = calloc(launch->option_count + OWN_OPTIONS, sizeof *options->rows);
   options->owned[0] = class_path_option(launch);
   options->owned[1] = command_option(launch);
-  if (options->rows == NULL || options->owned[0] == NULL || options->owned[1] == NULL)
+  options->owned[2] = launch->main_module != NULL ? module_option(launch) : NULL;
+  if (options->rows == NULL || options->owned[0] == NULL || options->owned[1] == NULL ||
+      (launch->main_module != NULL && options->owned[2] == NULL))
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   /* The JVM reads them in order: its words about an option are heard only after this one. */
   add_option(options, "vfprintf", (void *)hear);
@@ -134,6 +149,8 @@ static enum jp_status make_options(const struct jvm_launch *launch, const struct
   add_option(options, "abort", (void *)on_abort);
   add_option(options, options->owned[0], NULL);
   add_option(options, options->owned[1], NULL);
+  if (options->owned[2] != NULL)
+    add_option(options, options->owned[2], NULL);
   return add_user_options(options, launch, error);
 }
 
@@ -142,6 +159,7 @@ static void free_options(struct options *options)
   free(options->rows);
   free(options->owned[0]);
   free(options->owned[1]);
+  free(options->owned[2]);
 }
 
 typedef jint(JNICALL *create_function)(JavaVM **vm, void **env, void *args);

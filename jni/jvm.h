@@ -29,11 +29,13 @@ enum jp_status jvm_locate(const char *requested, struct jvm_home *home, struct j
 
 struct jvm_launch {
   const struct jvm_home *home;
-  const char *class_path;     /* without wildcards; NULL: "." as java does. With jar: not used */
+  const char *class_path; /* without wildcards; NULL: "." as java does, none with main_module. With jar: not
+                             used */
   const char *const *options; /* -J options, as a JVM takes them ("-Xmx1g") */
   size_t option_count;
-  const char *main_class;  /* NULL with jar or as_service; binary name, '/' taken as '.' */
+  const char *main_class;  /* NULL with jar, main_module or as_service; binary name, '/' taken as '.' */
   const char *jar;         /* -jar: its manifest names the main class */
+  const char *main_module; /* -m: MODULE, whose descriptor names the main class, or MODULE/CLASS */
   const char *const *args; /* main's arguments: bytes in the locale's encoding, as java takes them */
   size_t arg_count;
   bool as_service;  /* no main: runs until a signal or System.exit */
@@ -62,9 +64,10 @@ struct jvm_hooks {
 
 /*
  * Starts the JVM on a thread of its own and runs the application. Returns the process's exit status when the
- * JVM could not be started (1; *error says why, in one line) or was ended by DestroyJavaVM; where the
- * application or a signal ends the JVM through System.exit, the process ends inside, with that status. Call
- * once, from main's thread, before any other thread of the process has touched signals.
+ * JVM could not be started (1; *error says why, in one line; JP_NOT_FOUND: there is no such main class) or
+ * was ended by DestroyJavaVM; where the application or a signal ends the JVM through System.exit, the process
+ * ends inside, with that status. Call once, from main's thread, before any other thread of the process has
+ * touched signals.
  *
  * Signals (design.md, "Start and stop"): TERM, INT and HUP are ignored while the JVM is made. After that HUP
  * calls hooks.hangup, where there is one. Of the others, and of HUP where there is none, the

@@ -5,17 +5,23 @@
 
 #include <string.h>
 
-/* Start says what the user did wrong in a plain java.lang.Exception; anything else is told with its type. */
+/* Start says what the user did wrong in one of two types, the second for a class that is not there; anything
+ * else is told with its type. */
 static enum jp_status take_failure(struct jvm_thread *thread, struct jp_error *error)
 {
-  static const char plain[] = "java.lang.Exception: ";
+  static const struct {
+    const char *prefix;
+    enum jp_status status;
+  } plain[] = {{"java.lang.Exception: ", JP_INVALID}, {"java.lang.ClassNotFoundException: ", JP_NOT_FOUND}};
   struct jp_error told;
   if (!throwable_take(thread, &told))
     return JP_OK;
-  const char *text = told.text;
-  if (strncmp(text, plain, sizeof plain - 1) == 0)
-    text += sizeof plain - 1;
-  return jp_fail(error, JP_INVALID, "%s", text);
+  for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+    size_t length = strlen(plain[i].prefix);
+    if (strncmp(told.text, plain[i].prefix, length) == 0)
+      return jp_fail(error, plain[i].status, "%s", told.text + length);
+  }
+  return jp_fail(error, JP_INVALID, "%s", told.text);
 }
 
 /* A static method of Start that takes one object and gives one. */
@@ -111,16 +117,18 @@ enum jp_status jvm_main_find(struct jvm_thread *thread, const struct jvm_launch 
                              struct jp_error *error)
 {
   *main_class = NULL;
-  if (launch->jar == NULL && launch->main_class == NULL)
+  const char *what = launch->jar != NULL ? launch->jar : launch->main_class;
+  if (launch->main_module != NULL)
+    what = launch->main_module;
+  if (what == NULL)
     return JP_OK;
   jobject name = NULL;
-  enum jp_status status =
-      decode(thread, launch->jar != NULL ? launch->jar : launch->main_class, &name, error);
+  enum jp_status status = decode(thread, what, &name, error);
   if (status == JP_OK && launch->jar != NULL)
     status = read_jar(thread, &name, error);
   if (status == JP_OK)
-    status = ask_start(thread, "mainClass", "(Ljava/lang/String;)Ljava/lang/Class;", name,
-                       (jobject *)main_class, error);
+    status = ask_start(thread, launch->main_module != NULL ? "mainClassOfModule" : "mainClass",
+                       "(Ljava/lang/String;)Ljava/lang/Class;", name, (jobject *)main_class, error);
   return status;
 }
 

@@ -1,7 +1,10 @@
 #include "classfile/class_path.h"
 
 #include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 bool class_path_next(struct text *rest, struct text *element)
 {
@@ -59,5 +62,55 @@ void class_path_expand(struct text class_path, struct buffer *out)
     bool wild = text_equal(element, TEXT("*")) || text_ends_with(element, TEXT("/*"));
     if (!wild || append_jars(text_slice(element, 0, element.len - 1), out) <= 0)
       buffer_append_text(out, element);
+  }
+}
+
+static bool is_exploded_module(const char *folder)
+{
+  char path[PATH_MAX];
+  int length = snprintf(path, sizeof path, "%s/module-info.class", folder);
+  return length > 0 && (size_t)length < sizeof path && access(path, F_OK) == 0;
+}
+
+static void append_entry(const char *path, struct buffer *out)
+{
+  if (out->len > 0)
+    buffer_append_char(out, ':');
+  buffer_append_text(out, text_of(path));
+}
+
+static int is_no_dot(const struct dirent *entry)
+{
+  return entry->d_name[0] != '.';
+}
+
+static void append_modules(const char *folder, struct buffer *out)
+{
+  struct dirent **names = NULL;
+  int count = scandir(folder, &names, is_no_dot, compare_names);
+  for (int i = 0; i < count; i++) {
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
+    if (length > 0 && (size_t)length < sizeof path && (is_jar_name(names[i]) || is_exploded_module(path)))
+      append_entry(path, out);
+    free(names[i]);
+  }
+  free(names);
+}
+
+void module_path_expand(struct text module_path, struct buffer *out)
+{
+  struct text element;
+  while (class_path_next(&module_path, &element)) {
+    char *path = strndup(element.data, element.len);
+    if (path == NULL) {
+      out->failed = true;
+      return;
+    }
+    if (text_ends_with(element, TEXT(".jar")) || is_exploded_module(path))
+      append_entry(path, out);
+    else
+      append_modules(path, out);
+    free(path);
   }
 }

@@ -8,6 +8,10 @@
  * that finds no jar stays as it is. */
 void class_path_expand(struct text class_path, struct buffer *out);
 
+/* Appends what a module path ("mods:lib/a.jar") holds, as a class path: modular jars and folders with a
+ * module-info.class stay, and any other folder stands for the jars and such folders in it, sorted by name. */
+void module_path_expand(struct text module_path, struct buffer *out);
+
 /* Takes the first element off *rest; false: there is none left. An empty element is the current folder. */
 bool class_path_next(struct text *rest, struct text *element);
 

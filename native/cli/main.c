@@ -1,5 +1,7 @@
 #include "cli/subcommands.h"
 
+#include "base/near_name.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -26,7 +28,9 @@ static void print_help(FILE *out)
     if (subcommands[i].run != NULL)
       fprintf(out, "  %-12s%s\n", subcommands[i].name, subcommands[i].help);
   }
-  fputs("  --help      shows this\n  --version   shows the version\n", out);
+  fputs("  help        shows this; jpeer help run the options of run\n"
+        "  --help      shows this\n  --version   shows the version\n",
+        out);
 }
 
 static const struct subcommand *find_subcommand(const char *name)
@@ -36,6 +40,44 @@ static const struct subcommand *find_subcommand(const char *name)
       return &subcommands[i];
   }
   return NULL;
+}
+
+static int fail_unknown(const char *name)
+{
+  struct near_name search;
+  near_name_init(&search, text_of(name));
+  for (size_t i = 0; i < SUBCOMMANDS; i++) {
+    if (subcommands[i].run != NULL)
+      near_name_offer(&search, text_of(subcommands[i].name));
+  }
+  if (search.best.data == NULL)
+    fprintf(stderr, "jpeer: unknown subcommand \"%s\" (--help lists them)\n", name);
+  else
+    fprintf(stderr, "jpeer: unknown subcommand \"%s\": did you mean %s? (--help lists them)\n", name,
+            search.best.data);
+  return EXIT_USAGE;
+}
+
+static int run_subcommand(const char *name, char *const *args, size_t arg_count)
+{
+  const struct subcommand *subcommand = find_subcommand(name);
+  if (subcommand == NULL)
+    return fail_unknown(name);
+  if (subcommand->run == NULL) {
+    fprintf(stderr, "jpeer: %s is not available in this version\n", subcommand->name);
+    return EXIT_USAGE;
+  }
+  return subcommand->run(args, arg_count);
+}
+
+static int help(char *const *args, size_t arg_count)
+{
+  static char option[] = "--help";
+  static char *const help_args[] = {option, NULL};
+  if (arg_count > 0)
+    return run_subcommand(args[0], help_args, 1);
+  print_help(stdout);
+  return EXIT_GOOD;
 }
 
 int main(int argc, char **argv)
@@ -52,14 +94,7 @@ int main(int argc, char **argv)
     puts("jpeer " JPEER_VERSION);
     return EXIT_GOOD;
   }
-  const struct subcommand *subcommand = find_subcommand(argv[1]);
-  if (subcommand == NULL) {
-    fprintf(stderr, "jpeer: unknown subcommand \"%s\" (--help lists them)\n", argv[1]);
-    return EXIT_USAGE;
-  }
-  if (subcommand->run == NULL) {
-    fprintf(stderr, "jpeer: %s is not available in this version\n", subcommand->name);
-    return EXIT_USAGE;
-  }
-  return subcommand->run(argv + 2, (size_t)argc - 2);
+  if (strcmp(argv[1], "help") == 0)
+    return help(argv + 2, (size_t)argc - 2);
+  return run_subcommand(argv[1], argv + 2, (size_t)argc - 2);
 }

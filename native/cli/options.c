@@ -1,5 +1,7 @@
 #include "cli/options.h"
 
+#include "base/near_name.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -52,6 +54,24 @@ void option_list_fini(struct option_list *list)
   free(list->items);
   free(list->copy);
   *list = (struct option_list){0};
+}
+
+static void reverse_items(const char **items, size_t count)
+{
+  for (size_t i = 0; i < count / 2; i++) {
+    const char *item = items[i];
+    items[i] = items[count - 1 - i];
+    items[count - 1 - i] = item;
+  }
+}
+
+void option_list_rotate(struct option_list *list, size_t count)
+{
+  if (count == 0 || count == list->count)
+    return;
+  reverse_items(list->items, count);
+  reverse_items(list->items + count, list->count - count);
+  reverse_items(list->items, list->count);
 }
 
 struct unit {
@@ -177,6 +197,40 @@ static const struct option *find_option(const struct option_input *input, const 
   return NULL;
 }
 
+/* The option's name, without what is attached to it behind '='. */
+static struct text name_of(const char *argument)
+{
+  return (struct text){argument, strcspn(argument, "=")};
+}
+
+static enum jp_status fail_unknown(const struct option_input *input, const char *argument,
+                                   struct jp_error *error)
+{
+  struct near_name search;
+  near_name_init(&search, name_of(argument));
+  for (size_t row = 0; row < input->option_count; row++) {
+    const struct option *option = &input->options[row];
+    for (size_t i = 0; i < OPTION_NAMES && option->names[i] != NULL; i++)
+      near_name_offer(&search, text_of(option->names[i]));
+  }
+  for (size_t i = 0; input->other_name != NULL && input->other_name(i) != NULL; i++)
+    near_name_offer(&search, text_of(input->other_name(i)));
+  if (search.best.data == NULL)
+    return jp_fail(error, JP_INVALID, "unknown option \"%.200s\" (--help lists them)", argument);
+  return jp_fail(error, JP_INVALID, "unknown option \"%.200s\": did you mean %s? (--help lists them)",
+                 argument, search.best.data);
+}
+
+/* An option that stands in no row. */
+static enum jp_status read_other(const struct option_input *input, size_t at, void *values, size_t *taken,
+                                 bool *ends, struct jp_error *error)
+{
+  enum jp_status status = JP_NOT_FOUND;
+  if (input->read_other != NULL)
+    status = input->read_other(values, input->args + at, input->arg_count - at, taken, ends, error);
+  return status == JP_NOT_FOUND ? fail_unknown(input, input->args[at], error) : status;
+}
+
 /* Reads the option at args[at]; *taken is how many arguments it used. */
 static enum jp_status read_option(const struct option_input *input, size_t at, void *values,
                                   struct option_result *result, size_t *taken, bool *ends,
@@ -187,11 +241,11 @@ static enum jp_status read_option(const struct option_input *input, size_t at, v
   size_t row;
   const struct option *option = find_option(input, argument, &value, &row);
   if (option == NULL)
-    return jp_fail(error, JP_INVALID, "unknown option \"%.200s\" (--help lists them)", argument);
+    return read_other(input, at, values, taken, ends, error);
   const char *name = option->names[0];
   if (option->refused != NULL)
     return jp_fail(error, JP_INVALID, "%s: %s", name, option->refused);
-  if ((result->given >> row & 1) != 0 && !option->repeats)
+  if ((result->given >> row & 1) != 0 && !option->repeats && !option->last_counts)
     return jp_fail(error, JP_INVALID, "%s is given twice", name);
   result->given |= (uint64_t)1 << row;
   *ends = option->ends;
@@ -209,6 +263,23 @@ static enum jp_status read_option(const struct option_input *input, size_t at, v
     *taken = 2;
   }
   return read_value(option, name, value, values, error);
+}
+
+bool options_have(const struct option *options, size_t count, const char *argument)
+{
+  const struct option_input input = {.options = options, .option_count = count};
+  const char *value;
+  size_t row;
+  return find_option(&input, argument, &value, &row) != NULL;
+}
+
+bool options_take_next(const struct option *options, size_t count, const char *argument)
+{
+  const struct option_input input = {.options = options, .option_count = count};
+  const char *value;
+  size_t row;
+  const struct option *option = find_option(&input, argument, &value, &row);
+  return option != NULL && option->takes != NULL && value == NULL;
 }
 
 /* ---- the environment ---- */

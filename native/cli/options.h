@@ -37,6 +37,7 @@ struct option {
   int64_t max;
   const char *const *words; /* of option_read_word: NULL-terminated */
   bool repeats;             /* may be given more than once: the value is a struct option_list */
+  bool last_counts;         /* may be given more than once, as java's own: the last value counts */
   bool attaches;            /* the value may follow a short name directly: -J-Xmx1g */
   bool ends;                /* what follows its value is not ours to read */
 };
@@ -48,6 +49,8 @@ struct option_list {
 };
 
 void option_list_fini(struct option_list *list);
+/* Puts the first `count` items behind the others. */
+void option_list_rotate(struct option_list *list, size_t count);
 
 /* For rows with these types of value. */
 option_reader option_read_switch;   /* bool; from the environment: 1, true, yes, 0, false, no */
@@ -64,6 +67,14 @@ struct option_input {
   char *const *args;   /* without the program and the subcommand */
   size_t arg_count;
   const char *(*variable)(const char *name); /* getenv, or a test's own; NULL: no environment */
+
+  /* Options of another table: asked where no row has the option at args[0]. JP_NOT_FOUND: it is none of
+   * these, either. *taken is how many arguments it used; *ends: what follows is not ours to read. NULL: no
+   * such. */
+  enum jp_status (*read_other)(void *values, char *const *args, size_t arg_count, size_t *taken, bool *ends,
+                               struct jp_error *error);
+  /* Its names for an unknown option's error, one after the other; NULL behind the last. */
+  const char *(*other_name)(size_t index);
 };
 
 struct option_result {
@@ -76,6 +87,12 @@ struct option_result {
  * for rows that were not given. JP_INVALID: the text names the option and what it takes. */
 enum jp_status options_parse(const struct option_input *input, void *values, struct option_result *result,
                              struct jp_error *error) JP_MUST_CHECK;
+
+/* True where the argument is an option of the table whose value is the next argument. */
+bool options_take_next(const struct option *options, size_t count, const char *argument);
+
+/* True where the argument is an option of the table, in any spelling. */
+bool options_have(const struct option *options, size_t count, const char *argument);
 
 /* One or two lines a row, under the groups' headings. */
 void options_print_help(FILE *out, const struct option *options, size_t count);

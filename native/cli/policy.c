@@ -156,7 +156,11 @@ static int print_explanation(const char *file, struct text member, const struct 
 static enum jp_status read_arguments(char *const *args, size_t arg_count, struct explain_options *options,
                                      const char *words[2], struct jp_error *error)
 {
-  struct option_input input = {explain_rows, EXPLAIN_ROWS, args, arg_count, NULL};
+  struct option_input input = {.options = explain_rows,
+                               .option_count = EXPLAIN_ROWS,
+                               .args = args,
+                               .arg_count = arg_count,
+                               .variable = NULL};
   size_t count = 0;
   for (;;) {
     struct option_result result;

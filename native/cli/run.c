@@ -2,7 +2,10 @@
 #include "base/log.h"
 #include "classfile/catalog.h"
 #include "classfile/class_path.h"
+#include "cli/java_command.h"
+#include "cli/near_class.h"
 #include "cli/ready.h"
+#include "cli/run_notices.h"
 #include "cli/run_options.h"
 #include "cli/subcommands.h"
 #include "jni/jvm.h"
@@ -28,12 +31,14 @@ struct run {
   struct catalog *catalog;
   struct net_server *server;
   struct rpc_peer *peer;
+  bool has_begun; /* the main class was found, and the peer began to serve */
 };
 
 static void print_help(void)
 {
   puts("usage: jpeer run [options] [-cp PATH] MAIN [args]\n"
        "       jpeer run [options] -jar FILE [args]\n"
+       "       jpeer run [options] -p PATH -m MODULE[/MAIN] [args]\n"
        "       jpeer run [options] --as-service [-cp PATH]\n"
        "\n"
        "Launches a JVM in this process, runs the application, and serves its objects to clients. Every\n"
@@ -41,7 +46,12 @@ static void print_help(void)
        "for\n"
        "-J). The command line wins.");
   options_print_help(stdout, run_option_rows, run_option_count);
-  puts("\nMS is milliseconds, or a number with ms, s, m or h. Exit codes: 0, 1 (run time), 2 (usage).");
+  puts("\nThe options of java are taken, too, in any order with these: -Xmx1g, -Dk=v, -XX:..., -ea, "
+       "-javaagent:...,\n"
+       "-agentlib:..., -verbose:..., --add-opens, --add-modules, -p, -m, -version, --list-modules, --dry-run "
+       "and\n"
+       "the others; so are @FILE, CLASSPATH and JDK_JAVA_OPTIONS (docs/flags.md)."
+       "\n\nMS is milliseconds, or a number with ms, s, m or h. Exit codes: 0, 1 (run time), 2 (usage).");
 }
 
 /* ---- start ---- */
@@ -91,14 +101,31 @@ static enum jp_status bind_sockets(struct run *run, struct jp_error *error)
   return net_bind(&config, &run->server, error);
 }
 
+/* The catalog reads the module path as it reads the class path. */
+static enum jp_status create_catalog(struct run *run, struct jp_error *error)
+{
+  const struct run_options *options = &run->options;
+  struct buffer path;
+  buffer_init(&path);
+  if (options->module_path != NULL)
+    module_path_expand(text_of(options->module_path), &path);
+  const char *class_path = options->jar != NULL ? options->jar : options->class_path;
+  if (class_path == NULL && options->main_module == NULL)
+    class_path = ".";
+  if (class_path != NULL)
+    buffer_printf(&path, "%s%s", path.len > 0 ? ":" : "", class_path);
+  buffer_append_char(&path, '\0');
+  struct catalog_config catalog = {.class_path = path.data, .java_home = run->home.java_home};
+  enum jp_status status = path.failed ? jp_fail(error, JP_NO_MEMORY, "out of memory")
+                                      : catalog_create(&catalog, &run->catalog, error);
+  buffer_fini(&path);
+  return status;
+}
+
 static enum jp_status create_peer(struct run *run, struct jp_error *error)
 {
   const struct run_options *options = &run->options;
-  struct catalog_config catalog = {
-      .class_path = options->jar != NULL ? options->jar : options->class_path,
-      .java_home = run->home.java_home,
-  };
-  enum jp_status status = catalog_create(&catalog, &run->catalog, error);
+  enum jp_status status = create_catalog(run, error);
   if (status != JP_OK)
     return status;
   struct rpc_peer_config config = {
@@ -133,6 +160,7 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
 static enum jp_status serve(void *context, struct jvm *jvm, struct jp_error *error)
 {
   struct run *run = context;
+  run->has_begun = true;
   enum jp_status status = rpc_peer_attach(run->peer, jvm, error);
   if (status == JP_OK)
     status = net_start(run->server, rpc_peer_service(run->peer), error);
@@ -171,11 +199,16 @@ static void say_last_words(void *context, int status)
 }
 
 /* "lib/" and a star are the java command's, not the JVM's. An empty path is the current folder to the JVM
- * too. */
+ * too, but for a module, which has none then. */
 static enum jp_status expand_class_path(struct run *run, struct buffer *class_path, struct jp_error *error)
 {
+  const struct run_options *options = &run->options;
+  const char *path = options->class_path;
+  if (path == NULL)
+    path = options->main_module != NULL ? "" : ".";
   buffer_init(class_path);
-  class_path_expand(text_of(run->options.class_path == NULL ? "." : run->options.class_path), class_path);
+  if (options->class_path != NULL || options->main_module == NULL)
+    class_path_expand(text_of(path), class_path);
   buffer_append_char(class_path, '\0');
   return class_path->failed ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
 }
@@ -193,6 +226,7 @@ static int launch(struct run *run, struct jp_error *error)
       .option_count = options->jvm_options.count,
       .main_class = options->main_class,
       .jar = options->jar,
+      .main_module = options->main_module,
       .args = (const char *const *)options->args,
       .arg_count = options->arg_count,
       .as_service = options->as_service,
@@ -201,6 +235,8 @@ static int launch(struct run *run, struct jp_error *error)
   struct jvm_hooks hooks = {run,    serve,          drain,
                             report, say_last_words, run->policy_watch != NULL ? reload_policy : NULL};
   int code = jvm_run(&launch, &hooks, error);
+  if (code != EXIT_GOOD && !run->has_begun && error->status == JP_NOT_FOUND && options->main_class != NULL)
+    near_class_suggest(class_path.data, options->main_class, error);
   buffer_fini(&class_path);
   return code;
 }
@@ -228,10 +264,28 @@ static void bound_arenas(void)
     mallopt(M_ARENA_MAX, cores > LEAST ? (int)cores : LEAST);
 }
 
+/* -showversion, and then the application. */
+static enum jp_status show_first(struct run *run, struct jp_error *error)
+{
+  return run->options.show_first == NULL ? JP_OK
+                                         : java_command_run(&run->home, run->options.show_first, error);
+}
+
+/* What needs no peer is done by the JDK's own java, which takes the place of this process. */
+static int show(struct run *run, struct jp_error *error)
+{
+  struct buffer class_path;
+  if (jvm_locate(run->options.jvm, &run->home, error) == JP_OK &&
+      expand_class_path(run, &class_path, error) == JP_OK) {
+    java_command_become(&run->home, &run->options, class_path.data, error);
+    buffer_fini(&class_path);
+  }
+  return EXIT_RUN_TIME;
+}
+
 static int start(struct run *run, struct jp_error *error)
 {
   bound_arenas();
-  log_set_level((enum log_level)run->options.log_level);
   if (run->options.has_uuid)
     run->uuid = run->options.uuid;
   else
@@ -239,7 +293,8 @@ static int start(struct run *run, struct jp_error *error)
   if (load_policy(run, error) != JP_OK)
     return EXIT_USAGE;
   if (watch_policy(run, error) != JP_OK || jvm_locate(run->options.jvm, &run->home, error) != JP_OK ||
-      bind_sockets(run, error) != JP_OK || create_peer(run, error) != JP_OK)
+      show_first(run, error) != JP_OK || bind_sockets(run, error) != JP_OK ||
+      create_peer(run, error) != JP_OK)
     return EXIT_RUN_TIME;
   announce_policy(run);
   return launch(run, error);
@@ -265,14 +320,19 @@ int subcommand_run(char *const *args, size_t arg_count)
   struct run run = {0};
   struct jp_error error = {0};
   int code = EXIT_GOOD;
-  if (run_options_read(args, arg_count, variable, &run.options, &error) != JP_OK)
+  enum jp_status status = run_options_read(args, arg_count, variable, &run.options, &error);
+  log_set_level((enum log_level)run.options.log_level);
+  run_notices_java_variable(&run.options);
+  if (status != JP_OK) {
     code = EXIT_USAGE;
-  else if (run.options.help)
+  } else if (run.options.help) {
     print_help();
-  else if (run.options.version)
-    puts("jpeer " JPEER_VERSION);
-  else
+  } else if (run.options.version || run.options.show != NULL || run.options.dry_run) {
+    code = show(&run, &error);
+  } else {
+    run_notices_log(&run.options, environ);
     code = start(&run, &error);
+  }
   if (error.text[0] != '\0' && code != EXIT_GOOD)
     report(&run, &error);
   run_fini(&run);

@@ -1,5 +1,8 @@
 #include "cli/run_options.h"
 
+#include "cli/java_arguments.h"
+#include "cli/java_options.h"
+#include "cli/run_application.h"
 #include "policy/policy.h"
 
 #include <stdio.h>
@@ -128,7 +131,8 @@ const struct option run_option_rows[] = {
      .standard = ".",
      .help = "where classes are looked for, as java takes it",
      .read = option_read_text,
-     AT(class_path)},
+     AT(class_path),
+     .last_counts = true},
     {.names = {"-jar"},
      .variable = "JPEER_JAR",
      .takes = "FILE",
@@ -271,7 +275,8 @@ const struct option run_option_rows[] = {
     {.names = {"-J"},
      .variable = "JPEER_JVM_OPTIONS",
      .takes = "OPTION",
-     .help = "an option of the JVM (-J -Xmx1g); may be repeated; the variable is split at blanks",
+     .help = "an option of the JVM as it stands (-J -Xmx1g); may be repeated; the variable is split at "
+             "blanks",
      .read = option_read_list,
      AT(jvm_options),
      .repeats = true,
@@ -460,7 +465,10 @@ const struct option run_option_rows[] = {
      .max = DAY_MS},
 
     {.group = "Also:", .names = {"--help", "-h"}, .help = "shows this", .read = option_read_switch, AT(help)},
-    {.names = {"--version"}, .help = "shows the version", .read = option_read_switch, AT(version)},
+    {.names = {"--version"},
+     .help = "shows the versions of jpeer and of the JVM",
+     .read = option_read_switch,
+     AT(version)},
 };
 const size_t run_option_count = sizeof run_option_rows / sizeof run_option_rows[0];
 
@@ -473,36 +481,6 @@ static bool was_set(uint64_t set, size_t offset)
       return (set >> row & 1) != 0;
   }
   return false;
-}
-
-/* What to run stands on the command line or in the environment, and the command line wins whole. */
-static enum jp_status settle_application(struct run_options *options, const struct option_result *result,
-                                         char *const *args, size_t arg_count, struct jp_error *error)
-{
-  args += result->used;
-  arg_count -= result->used;
-  bool jar_given = was_set(result->given, offsetof(struct run_options, jar));
-  bool service_given = was_set(result->given, offsetof(struct run_options, as_service));
-  if (jar_given && service_given)
-    return jp_fail(error, JP_INVALID, "--as-service runs no main class: it cannot stand with -jar");
-  if (service_given && arg_count > 0)
-    return jp_fail(error, JP_INVALID, "--as-service runs no main class: \"%.200s\" is one too many", args[0]);
-  if (jar_given || (!service_given && arg_count > 0))
-    options->as_service = false;
-  if (service_given || (!jar_given && arg_count > 0))
-    options->jar = NULL;
-  if (options->as_service && options->jar != NULL)
-    return jp_fail(error, JP_INVALID, "JPEER_AS_SERVICE and JPEER_JAR cannot both be set");
-  if (options->jar == NULL && !options->as_service) {
-    if (arg_count == 0)
-      return jp_fail(error, JP_INVALID, "run takes a main class, -jar FILE or --as-service");
-    options->main_class = args[0];
-    args++;
-    arg_count--;
-  }
-  options->args = args;
-  options->arg_count = arg_count;
-  return JP_OK;
 }
 
 static bool is_loopback(const char *host)
@@ -530,6 +508,8 @@ static const char *standard_name(const struct run_options *options)
 {
   if (options->main_class != NULL)
     return options->main_class;
+  if (options->main_module != NULL)
+    return options->main_module;
   if (options->jar == NULL)
     return "jpeer";
   const char *slash = strrchr(options->jar, '/');
@@ -591,22 +571,54 @@ static void set_defaults(struct run_options *options)
                                   .number_digits_max = 10000};
 }
 
+/* The options with those of java among them, from the line and from the environment. */
+static enum jp_status parse(const struct java_arguments *arguments, const char *(*variable)(const char *name),
+                            struct run_options *options, struct option_result *result, struct jp_error *error)
+{
+  struct option_input input = {.options = run_option_rows,
+                               .option_count = run_option_count,
+                               .args = arguments->words,
+                               .arg_count = arguments->count,
+                               .variable = variable,
+                               .read_other = java_option_read,
+                               .other_name = java_option_name};
+  enum jp_status status = options_parse(&input, options, result, error);
+  if (status == JP_OK && was_set(result->from_variable, offsetof(struct run_options, jvm_options)))
+    option_list_rotate(&options->jvm_options, options->line_jvm_options);
+  return status;
+}
+
 enum jp_status run_options_read(char *const *args, size_t arg_count,
                                 const char *(*variable)(const char *name), struct run_options *options,
                                 struct jp_error *error)
 {
   set_defaults(options);
-  struct option_input input = {run_option_rows, run_option_count, args, arg_count, variable};
+  arena_init(&options->arena);
+  if (variable != NULL)
+    options->java_variable = variable("JDK_JAVA_OPTIONS");
+  struct java_arguments arguments;
+  enum jp_status status =
+      java_arguments_expand(args, arg_count, options->java_variable, &options->arena, &arguments, error);
+  if (status != JP_OK)
+    return status;
   struct option_result result;
-  enum jp_status status = options_parse(&input, options, &result, error);
-  if (status != JP_OK || options->help || options->version)
+  status = parse(&arguments, variable, options, &result, error);
+  if (status != JP_OK || options->help)
     return status;
   options->has_uuid = was_set(result.given | result.from_variable, offsetof(struct run_options, uuid));
-  status = settle_application(options, &result, args, arg_count, error);
+  const struct run_words words = {.items = arguments.words + result.used,
+                                  .count = arguments.count - result.used,
+                                  .jar_given = was_set(result.given, offsetof(struct run_options, jar)),
+                                  .service_given =
+                                      was_set(result.given, offsetof(struct run_options, as_service)),
+                                  .variable = variable};
+  status = run_application_settle(options, &words, error);
   return status == JP_OK ? check_options(options, error) : status;
 }
 
 void run_options_fini(struct run_options *options)
 {
   option_list_fini(&options->jvm_options);
+  option_list_fini(&options->passed_over);
+  arena_fini(&options->arena);
 }

@@ -1,11 +1,13 @@
 #ifndef JPEER_CLI_RUN_OPTIONS_H
 #define JPEER_CLI_RUN_OPTIONS_H
 /*
- * What `jpeer run` was asked to do: its options, their defaults, and the rules between them.
+ * What `jpeer run` was asked to do: its options and those of `java` (cli/java_options.h), their defaults, and
+ * the rules between them.
  *
  * Texts are borrowed from the arguments and the environment, so a struct run_options is valid as long as
- * those are. Main's thread.
+ * those are; what was read out of argument files it owns. Main's thread.
  */
+#include "base/arena.h"
 #include "base/log.h"
 #include "base/uuid.h"
 #include "cli/options.h"
@@ -21,7 +23,9 @@ struct run_options {
   const char *class_path;
   const char *jar;
   const char *main_class;
-  char *const *args; /* main's */
+  const char *main_module; /* -m: MODULE, or MODULE/CLASS */
+  const char *module_path; /* as the JVM has it among its options; NULL: none */
+  char *const *args;       /* main's */
   size_t arg_count;
 
   /* the peer */
@@ -31,7 +35,14 @@ struct run_options {
 
   /* the JVM */
   const char *jvm;
-  struct option_list jvm_options;
+  struct option_list jvm_options; /* those of the environment first: the JVM takes the last */
+  size_t line_jvm_options;        /* options of java on the command line */
+  struct option_list passed_over; /* options of java that do nothing here: each a sentence about it */
+  const char *java_variable;      /* JDK_JAVA_OPTIONS, where it was read: java tells of it */
+  const char *show;       /* an option of java that shows something and runs nothing: --list-modules */
+  const char *show_value; /* of --describe-module; NULL: it takes none */
+  const char *show_first; /* -showversion: what java is to show before the application runs: -version */
+  bool dry_run;
 
   /* the crew, and where HTTP GET answers */
   const char *http_prefix;
@@ -77,6 +88,8 @@ struct run_options {
   bool version;
   bool has_uuid;
   struct uuid uuid;
+
+  struct arena arena; /* owns what was read and joined */
 };
 
 /* The table, for help and for the test that compares docs/flags.md with it. */

@@ -1,5 +1,7 @@
 /* The command line of `jpeer run`: the input is its arguments, each ended by a NUL or a newline. Arguments
- * before a first "ENV" line are the command line; those behind it are NAME=VALUE pairs of the environment. */
+ * before a first "ENV" line are the command line; those behind it are NAME=VALUE pairs of the environment. No
+ * file of the machine is read: '@' becomes '%', but for "@@". argument_file_fuzz reads what such files have
+ * in them. */
 #include "cli/run_options.h"
 
 #include <stdlib.h>
@@ -18,6 +20,16 @@ static const char *variable(const char *name)
   return NULL;
 }
 
+static void hide_files(char *text)
+{
+  for (; *text != '\0'; text++) {
+    if (text[0] == '@' && text[1] == '@')
+      text++;
+    else if (text[0] == '@')
+      text[0] = '%';
+  }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -34,6 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   size_t line_end = SIZE_MAX;
   for (size_t at = 0; at < size && count < MAX_ARGS; at += strlen(copy + at) + 1) {
     copy[at + strcspn(copy + at, "\n")] = '\0';
+    hide_files(copy + at);
     if (line_end == SIZE_MAX && strcmp(copy + at, "ENV") == 0)
       line_end = count;
     else

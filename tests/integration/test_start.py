@@ -51,7 +51,7 @@ class CommandLine(unittest.TestCase):
                 (["--no-such"], "--no-such"),
                 (["--json-rpc", "0x50", MAIN], "--json-rpc takes [HOST:]PORT|auto"),
                 (["--grace", "soon", MAIN], "--grace takes MS"),
-                ([], "run takes a main class, -jar FILE or --as-service"),
+                ([], "run takes a main class, -jar FILE, -m MODULE or --as-service"),
                 (["-d", "localhost:2379", MAIN], "directory registration is not available in this version"),
                 (["--dir", "localhost:2379", MAIN], "directory registration is not available in this version"),
                 (["--json-rpc", "0.0.0.0:auto", MAIN], "--insecure-listen"),

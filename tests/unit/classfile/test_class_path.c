@@ -63,8 +63,33 @@ static void test_wildcards(void **state)
   buffer_fini(&out);
 }
 
+static void test_module_paths(void **state)
+{
+  (void)state;
+  char folder[64];
+  char path[512];
+  char wanted[512];
+  struct buffer out;
+  buffer_init(&out);
+  files_open_scratch(folder);
+  files_write(folder, "b.jar", "", 0);
+  files_write(folder, "notes.txt", "", 0);
+  files_make_folder(folder, "a");
+  files_write(folder, "a/module-info.class", "", 0);
+  files_make_folder(folder, "none");
+
+  snprintf(path, sizeof path, "%s:/x/y.jar:%s/a:/nowhere:%s/none", folder, folder, folder);
+  module_path_expand(text_of(path), &out);
+  buffer_append_char(&out, '\0');
+  snprintf(wanted, sizeof wanted, "%s/a:%s/b.jar:/x/y.jar:%s/a", folder, folder, folder);
+  assert_string_equal(out.data, wanted);
+  buffer_fini(&out);
+  files_drop_scratch(folder);
+}
+
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_elements), cmocka_unit_test(test_wildcards)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_elements), cmocka_unit_test(test_wildcards),
+                                     cmocka_unit_test(test_module_paths)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -55,8 +56,12 @@ static const struct {
   const char *line;
   const char *message; /* the whole of it */
 } usage_errors[] = {
-    {"", "run takes a main class, -jar FILE or --as-service"},
+    {"", "run takes a main class, -jar FILE, -m MODULE or --as-service"},
     {"--no-such Main", "unknown option \"--no-such\" (--help lists them)"},
+    {"--json-rcp auto Main", "unknown option \"--json-rcp\": did you mean --json-rpc? (--help lists them)"},
+    {"--add-open=a/b=c Main",
+     "unknown option \"--add-open=a/b=c\": did you mean --add-opens? (--help lists them)"},
+    {"-eab Main", "unknown option \"-eab\": did you mean -ea? (--help lists them)"},
     {"- Main", "unknown option \"-\" (--help lists them)"},
     {"--json-rpc", "--json-rpc takes [HOST:]PORT|auto, and nothing follows it"},
     {"--json-rpc 0 Main", "--json-rpc takes a port from 1 to 65535, or auto, not \"0\""},
@@ -81,7 +86,6 @@ static const struct {
      "--json-rpc takes a loopback address unless --insecure-listen is given: anyone who reaches "
      "127.0.0.1.example.org could use the peer"},
     {"--json-rpc 80 --json-rpc 81 Main", "--json-rpc is given twice"},
-    {"-cp a --class-path b Main", "-cp is given twice"},
     {"-n", "-n takes NAME, and nothing follows it"},
     {"-n \x01 Main", "-n takes a name of 1 to 128 bytes of UTF-8 without control characters, not \"\x01\""},
     {"-n \xff Main", "-n takes a name of 1 to 128 bytes of UTF-8 without control characters, not \"\xff\""},
@@ -115,6 +119,19 @@ static const struct {
     {"--as-service -jar app.jar", "--as-service runs no main class: it cannot stand with -jar"},
     {"-jar", "-jar takes FILE, and nothing follows it"},
     {"-J", "-J takes OPTION, and nothing follows it"},
+    {"--add-opens", "--add-opens takes MODULE/PACKAGE=MODULE,..., and nothing follows it"},
+    {"-p mods -m", "-m takes MODULE[/CLASS], and nothing follows it"},
+    {"-m /a.Main", "-m takes MODULE[/CLASS], not \"/a.Main\""},
+    {"-m a/", "-m takes MODULE[/CLASS], not \"a/\""},
+    {"--module= x", "--module takes MODULE[/CLASS], not \"\""},
+    {"--as-service -m a", "--as-service runs no main class: it cannot stand with -m"},
+    {"--source 21 Main.java", "--source: programs in source files are not run: compile them first"},
+    {"-XshowSettings:vm Main",
+     "-XshowSettings: a peer does not show the JVM's settings: java -XshowSettings does"},
+    {"@/nonexistent/arguments Main",
+     "the argument file /nonexistent/arguments cannot be opened: No such file or directory"},
+    {"@/ Main", "the argument file / cannot be read: Is a directory"},
+    {"@/dev/zero Main", "the argument file /dev/zero has more than 16777216 bytes"},
 };
 
 static void test_usage_errors(void **state)
@@ -289,6 +306,195 @@ static void test_environment_errors(void **state)
   }
 }
 
+static void assert_items(const struct option_list *list, const char *const *items)
+{
+  size_t count = 0;
+  for (; items[count] != NULL; count++) {
+    assert_true(count < list->count);
+    assert_string_equal(list->items[count], items[count]);
+  }
+  assert_int_equal(list->count, count);
+}
+
+/* What java passes to the JVM goes there, in its order, between and among the peer's own options. */
+static void test_options_of_java(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *line;
+    const char *jvm_options[12];
+  } cases[] = {
+      {"-Xmx1g -J -Xss1m --json-rpc auto -Da.b=c -D -XX:+UseSerialGC Main",
+       {"-Xmx1g", "-Xss1m", "-Da.b=c", "-D", "-XX:+UseSerialGC"}},
+      {"-ea -da:a.b... -esa -dsa -enableassertions:x -disablesystemassertions Main",
+       {"-ea", "-da:a.b...", "-esa", "-dsa", "-enableassertions:x", "-disablesystemassertions"}},
+      {"--add-opens a/b=ALL-UNNAMED --add-opens=c/d=e --add-modules x,y --add-exports p/q=r --add-reads a=b "
+       "Main",
+       {"--add-opens=a/b=ALL-UNNAMED", "--add-opens=c/d=e", "--add-modules=x,y", "--add-exports=p/q=r",
+        "--add-reads=a=b"}},
+      {"--patch-module a=b.jar --limit-modules a --upgrade-module-path u --enable-native-access m Main",
+       {"--patch-module=a=b.jar", "--limit-modules=a", "--upgrade-module-path=u",
+        "--enable-native-access=m"}},
+      {"-p mods --module-path=more --enable-preview --finalization=disabled Main",
+       {"--module-path=mods", "--module-path=more", "--enable-preview", "--finalization=disabled"}},
+      {"-javaagent:a.jar=x -agentlib:jdwp=server=y -agentpath:/x.so -verbose -verbose:gc Main",
+       {"-javaagent:a.jar=x", "-agentlib:jdwp=server=y", "-agentpath:/x.so", "-verbose", "-verbose:gc"}},
+      {"-verbosegc -noverify -Xdiag -server -client --disable-@files Main",
+       {"-verbose:gc", "-Xverify:none", "-Dsun.java.launcher.diag=true"}},
+      {"--illegal-native-access=deny --sun-misc-unsafe-memory-access=allow --illegal-access=deny Main",
+       {"--illegal-native-access=deny", "--sun-misc-unsafe-memory-access=allow", "--illegal-access=deny"}},
+      {"--show-module-resolution Main", {"-Djdk.module.showModuleResolution=true"}},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct command command;
+    read_good(&command, cases[i].line, NULL);
+    assert_items(&command.options.jvm_options, cases[i].jvm_options);
+    assert_string_equal(command.options.main_class, "Main");
+    run_options_fini(&command.options);
+  }
+}
+
+static void test_modules_and_class_paths(void **state)
+{
+  (void)state;
+  struct command command;
+  const struct run_options *options = &command.options;
+  read_good(&command, "-p mods -m a.b/c.Main --json-rpc x", NULL);
+  assert_string_equal(options->main_module, "a.b/c.Main");
+  assert_string_equal(options->module_path, "mods");
+  assert_string_equal(options->name, "a.b/c.Main");
+  assert_null(options->main_class);
+  assert_null(options->class_path);
+  assert_int_equal(options->arg_count, 2);
+  assert_string_equal(options->args[0], "--json-rpc");
+  run_options_fini(&command.options);
+
+  static const char *const environment[] = {"CLASSPATH", "from-variable", "JPEER_JAR", "x.jar", NULL};
+  read_good(&command, "--module=a", environment);
+  assert_string_equal(options->main_module, "a");
+  assert_string_equal(options->class_path, "from-variable");
+  assert_null(options->jar);
+  run_options_fini(&command.options);
+
+  read_good(&command, "-cp a --class-path b -Djava.class.path=c -classpath d Main", environment);
+  assert_string_equal(options->class_path, "d");
+  assert_int_equal(options->jvm_options.count, 0);
+  run_options_fini(&command.options);
+}
+
+static void test_what_only_shows(void **state)
+{
+  (void)state;
+  struct command command;
+  const struct run_options *options = &command.options;
+  static const char *const names[] = {"-version",     "-fullversion",   "--full-version",    "-X",
+                                      "--help-extra", "--list-modules", "--validate-modules"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    read_good(&command, names[i], NULL);
+    assert_string_equal(options->show, names[i]);
+    assert_null(options->show_value);
+    run_options_fini(&command.options);
+  }
+  read_good(&command, "--describe-module java.sql", NULL);
+  assert_string_equal(options->show, "--describe-module");
+  assert_string_equal(options->show_value, "java.sql");
+  run_options_fini(&command.options);
+  read_good(&command, "--dry-run -showversion -splash:a.png Main", NULL);
+  assert_true(options->dry_run);
+  assert_string_equal(options->show_first, "-version");
+  assert_int_equal(options->passed_over.count, 1);
+  run_options_fini(&command.options);
+  read_good(&command, "-?", NULL);
+  assert_true(options->help);
+  run_options_fini(&command.options);
+}
+
+static void test_the_variable_of_java(void **state)
+{
+  (void)state;
+  static const char *const environment[] = {"JDK_JAVA_OPTIONS", "-Da=1 '-Db=x y' -cp c -Dq=\"'\"",
+                                            "JPEER_JVM_OPTIONS", "-Da=0 -Dz", NULL};
+  struct command command;
+  const struct run_options *options = &command.options;
+  read_good(&command, "-Da=2 Main @x", environment);
+  static const char *const wanted[] = {"-Da=0", "-Dz", "-Da=1", "-Db=x y", "-Dq='", "-Da=2", NULL};
+  assert_items(&options->jvm_options, wanted);
+  assert_string_equal(options->class_path, "c");
+  assert_string_equal(options->args[0], "@x");
+  run_options_fini(&command.options);
+
+  static const struct {
+    const char *variable;
+    const char *message;
+  } errors[] = {
+      {"-Da='b", "JDK_JAVA_OPTIONS: a quote (') is open at its end"},
+      {"-Da Main", "JDK_JAVA_OPTIONS cannot name a main class (\"Main\")"},
+      {"-jar a.jar", "JDK_JAVA_OPTIONS cannot have -jar: java takes it on its command line alone"},
+      {"-m a", "JDK_JAVA_OPTIONS cannot have -m: java takes it on its command line alone"},
+      {"-version", "JDK_JAVA_OPTIONS cannot have -version: java takes it on its command line alone"},
+      {"--json-rpc auto",
+       "JDK_JAVA_OPTIONS cannot have --json-rpc: the peer's own options have variables of their own"},
+      {"-Xmx1g --add-opens", "JDK_JAVA_OPTIONS ends before the value of --add-opens"},
+      {"@/nonexistent/x", "the argument file /nonexistent/x cannot be opened: No such file or directory"},
+  };
+  for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+    const char *const one[] = {"JDK_JAVA_OPTIONS", errors[i].variable, NULL};
+    assert_int_equal(read_command(&command, "Main", one), JP_INVALID);
+    assert_string_equal(command.error.text, errors[i].message);
+    run_options_fini(&command.options);
+  }
+}
+
+static void write_file(char *path, const char *content)
+{
+  strcpy(path, "/tmp/jpeer-arguments-XXXXXX");
+  int descriptor = mkstemp(path);
+  assert_true(descriptor >= 0);
+  assert_int_equal(write(descriptor, content, strlen(content)), strlen(content));
+  close(descriptor);
+}
+
+static void test_argument_files(void **state)
+{
+  (void)state;
+  char path[64];
+  char line[512];
+  struct command command;
+  const struct run_options *options = &command.options;
+
+  write_file(path, "# for the peer\n--name \"a b\" -Dx='y z'\n--add-opens\n\ta/b=c @not-a-file two\n");
+  snprintf(line, sizeof line, "-Xmx1g @%s @%s --name x", path, path);
+  read_good(&command, line, NULL);
+  static const char *const wanted[] = {"-Xmx1g", "-Dx=y z", "--add-opens=a/b=c", NULL};
+  assert_items(&options->jvm_options, wanted);
+  assert_string_equal(options->name, "a b");
+  assert_string_equal(options->main_class, "@not-a-file"); /* no file is looked for in a file */
+  assert_int_equal(options->arg_count, 4); /* the main class stood in the file: the rest are its arguments */
+  assert_string_equal(options->args[0], "two");
+  assert_int_equal(options->args[1][0], '@');
+  run_options_fini(&command.options);
+
+  snprintf(line, sizeof line, "--disable-@files @%s", path);
+  read_good(&command, line, NULL);
+  assert_string_equal(options->main_class, command.words[1]);
+  run_options_fini(&command.options);
+
+  read_good(&command, "-cp @@x @@Main", NULL);
+  assert_string_equal(options->class_path, "@x");
+  assert_string_equal(options->main_class, "@Main");
+  run_options_fini(&command.options);
+  unlink(path);
+
+  write_file(path, "app.jar");
+  snprintf(line, sizeof line, "-jar @%s @%s", path, path);
+  read_good(&command, line, NULL);
+  assert_string_equal(options->jar, "app.jar");
+  assert_int_equal(options->arg_count, 1);
+  assert_int_equal(options->args[0][0], '@');
+  run_options_fini(&command.options);
+  unlink(path);
+}
+
 /* Every row can be explained: a twin in the environment, words for help, a reader. */
 static void test_table(void **state)
 {
@@ -313,6 +519,11 @@ int main(void)
       cmocka_unit_test(test_values),
       cmocka_unit_test(test_environment),
       cmocka_unit_test(test_environment_errors),
+      cmocka_unit_test(test_options_of_java),
+      cmocka_unit_test(test_modules_and_class_paths),
+      cmocka_unit_test(test_what_only_shows),
+      cmocka_unit_test(test_the_variable_of_java),
+      cmocka_unit_test(test_argument_files),
       cmocka_unit_test(test_table),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@ import java.util.jar.Manifest;
 
 /**
  * Finds what is to be run, without running any of it. A java.lang.Exception from here is told to the user by
- * its message alone.
+ * its message alone; so is a ClassNotFoundException, which says that the main class is not there.
  */
 final class Start {
   private Start() {
@@ -76,10 +76,36 @@ final class Start {
       checkMain(main);
       return main;
     } catch (ClassNotFoundException e) {
-      throw new Exception("main class " + name + " not found");
+      throw new ClassNotFoundException("main class " + name + " not found");
     } catch (LinkageError e) {
       throw new Exception("main class " + name + " cannot be loaded: " + e);
     }
+  }
+
+  /** The same of MODULE or MODULE/CLASS, a module of the boot layer. */
+  static Class<?> mainClassOfModule(String written) throws Exception {
+    int slash = written.indexOf('/');
+    String moduleName = slash < 0 ? written : written.substring(0, slash);
+    Module module = ModuleLayer.boot().findModule(moduleName).orElse(null);
+    if (module == null) { // the JVM itself ends where the module that it is started for is not there
+      throw new Exception("module " + moduleName + " not found");
+    }
+    String name = slash < 0 ? module.getDescriptor().mainClass().orElse(null) : written.substring(slash + 1);
+    if (name == null) {
+      throw new Exception("module " + moduleName + " names no main class: -m " + moduleName + "/CLASS does");
+    }
+    Class<?> main;
+    try {
+      main = Class.forName(module, name);
+    } catch (LinkageError e) {
+      throw new Exception("main class " + name + " in module " + moduleName + " cannot be loaded: " + e);
+    }
+    if (main == null) {
+      throw new ClassNotFoundException("main class " + name + " not found in module " + moduleName);
+    }
+    checkMain(main);
+    System.setProperty("jdk.module.main.class", main.getName());
+    return main;
   }
 
   private static void checkMain(Class<?> main) throws Exception {

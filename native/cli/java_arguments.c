@@ -1,0 +1,199 @@
+#include "cli/java_arguments.h"
+
+#include "cli/argument_file.h"
+#include "cli/java_options.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char variable_name[] = "JDK_JAVA_OPTIONS";
+
+struct expansion {
+  struct arena *arena;
+  struct java_arguments *out;
+  size_t capacity;
+  bool awaits_value;  /* the last word was an option whose value comes next */
+  bool ends_at_value; /* and this value ends the options: -jar FILE */
+  bool is_over;       /* what follows belongs to the application, @FILEs included */
+  bool is_literal;    /* --disable-@files was given */
+  bool in_variable;
+};
+
+static enum jp_status append_word(struct expansion *expansion, char *word, struct jp_error *error)
+{
+  struct java_arguments *out = expansion->out;
+  if (out->count == expansion->capacity) {
+    size_t capacity = expansion->capacity < 32 ? 64 : expansion->capacity * 2;
+    char **words = arena_calloc(expansion->arena, capacity, sizeof *words);
+    if (words == NULL)
+      return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    if (out->count > 0)
+      memcpy(words, out->words, out->count * sizeof *words);
+    out->words = words;
+    expansion->capacity = capacity;
+  }
+  out->words[out->count++] = word;
+  return JP_OK;
+}
+
+/* ---- what may stand in the variable ---- */
+
+/* The class path is java's as well as the peer's; all else in the peer's table would stop a java that reads
+ * the same variable. */
+static bool is_peers_own(const char *word)
+{
+  return strncmp(word, "-cp", strlen("-cp")) != 0 && strncmp(word, "-classpath", strlen("-classpath")) != 0 &&
+         strncmp(word, "--class-path", strlen("--class-path")) != 0 &&
+         options_have(run_option_rows, run_option_count, word);
+}
+
+static enum jp_status check_for_variable(const struct expansion *expansion, const char *word,
+                                         struct jp_error *error)
+{
+  if (expansion->is_over)
+    return jp_fail(error, JP_INVALID, "%s cannot name a main class (\"%.200s\")", variable_name, word);
+  if (word[0] == '-' && java_option_is_for_line(word))
+    return jp_fail(error, JP_INVALID, "%s cannot have %.200s: java takes it on its command line alone",
+                   variable_name, word);
+  if (word[0] == '-' && is_peers_own(word))
+    return jp_fail(error, JP_INVALID,
+                   "%s cannot have %.200s: the peer's own options have variables of their own", variable_name,
+                   word);
+  return JP_OK;
+}
+
+/* ---- words ---- */
+
+static void note_option(struct expansion *expansion, const char *word)
+{
+  if (strcmp(word, "--") == 0 || strncmp(word, "--module=", strlen("--module=")) == 0) {
+    expansion->is_over = true;
+    return;
+  }
+  expansion->is_literal |= strcmp(word, "--disable-@files") == 0;
+  expansion->awaits_value =
+      options_take_next(run_option_rows, run_option_count, word) || java_option_takes_next(word);
+  expansion->ends_at_value =
+      strcmp(word, "-jar") == 0 || strcmp(word, "-m") == 0 || strcmp(word, "--module") == 0;
+}
+
+/* A word that is not an @FILE, or comes from one. */
+static enum jp_status take_word(struct expansion *expansion, char *word, struct jp_error *error)
+{
+  if (expansion->awaits_value) {
+    expansion->awaits_value = false;
+    expansion->is_over = expansion->ends_at_value;
+  } else if (!expansion->is_over) {
+    if (word[0] == '-' && word[1] != '\0')
+      note_option(expansion, word);
+    else
+      expansion->is_over = true;
+    enum jp_status status = expansion->in_variable ? check_for_variable(expansion, word, error) : JP_OK;
+    if (status != JP_OK)
+      return status;
+  }
+  return append_word(expansion, word, error);
+}
+
+/* ---- files ---- */
+
+/* The whole file; *end is where its last byte stands, and is writable. */
+static enum jp_status read_whole(const char *path, FILE *file, struct arena *arena, char **content,
+                                 char **end, struct jp_error *error)
+{
+  size_t capacity = 4096;
+  size_t length = 0;
+  char *bytes = arena_alloc(arena, capacity);
+  for (;;) {
+    if (bytes == NULL)
+      return jp_fail(error, JP_NO_MEMORY, "out of memory");
+    length += fread(bytes + length, 1, capacity - 1 - length, file);
+    if (ferror(file))
+      return jp_fail(error, JP_INVALID, "the argument file %.200s cannot be read: %m", path);
+    if (length < capacity - 1)
+      break;
+    if (length > ARGUMENT_FILE_MAX)
+      return jp_fail(error, JP_INVALID, "the argument file %.200s has more than %d bytes", path,
+                     ARGUMENT_FILE_MAX);
+    capacity *= 2;
+    char *more = arena_alloc(arena, capacity);
+    if (more != NULL)
+      memcpy(more, bytes, length);
+    bytes = more;
+  }
+  if (memchr(bytes, '\0', length) != NULL)
+    return jp_fail(error, JP_INVALID, "the argument file %.200s has a NUL in it", path);
+  *content = bytes;
+  *end = bytes + length;
+  return JP_OK;
+}
+
+static enum jp_status take_file(struct expansion *expansion, const char *path, struct jp_error *error)
+{
+  FILE *file = fopen(path, "re");
+  if (file == NULL)
+    return jp_fail(error, JP_INVALID, "the argument file %.200s cannot be opened: %m", path);
+  char *rest = NULL;
+  char *end = NULL;
+  enum jp_status status = read_whole(path, file, expansion->arena, &rest, &end, error);
+  fclose(file);
+  while (status == JP_OK) {
+    char *word = argument_file_next(&rest, end);
+    if (word == NULL)
+      break;
+    /* No file is looked for in a file. */
+    status = take_word(expansion, word, error);
+  }
+  return status;
+}
+
+static enum jp_status take_argument(struct expansion *expansion, char *word, struct jp_error *error)
+{
+  if (expansion->is_over || expansion->is_literal || word[0] != '@' || word[1] == '\0')
+    return take_word(expansion, word, error);
+  if (word[1] == '@')
+    return take_word(expansion, word + 1, error);
+  return take_file(expansion, word + 1, error);
+}
+
+/* ---- */
+
+static enum jp_status take_variable(struct expansion *expansion, const char *variable, struct jp_error *error)
+{
+  struct text copy = arena_printf(expansion->arena, "%s", variable);
+  if (copy.data == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  char *rest = (char *)copy.data;
+  expansion->in_variable = true;
+  for (;;) {
+    char *word;
+    enum jp_status status = argument_variable_next(&rest, &word, error);
+    if (status != JP_OK) {
+      jp_error_prefix(error, "%s", variable_name);
+      return status;
+    }
+    if (word == NULL)
+      break;
+    status = take_argument(expansion, word, error);
+    if (status != JP_OK)
+      return status;
+  }
+  expansion->in_variable = false;
+  if (expansion->awaits_value)
+    return jp_fail(error, JP_INVALID, "%s ends before the value of %.200s", variable_name,
+                   expansion->out->words[expansion->out->count - 1]);
+  return JP_OK;
+}
+
+enum jp_status java_arguments_expand(char *const *args, size_t arg_count, const char *variable,
+                                     struct arena *arena, struct java_arguments *expanded,
+                                     struct jp_error *error)
+{
+  *expanded = (struct java_arguments){0};
+  struct expansion expansion = {.arena = arena, .out = expanded};
+  enum jp_status status = variable != NULL ? take_variable(&expansion, variable, error) : JP_OK;
+  for (size_t i = 0; status == JP_OK && i < arg_count; i++)
+    status = take_argument(&expansion, args[i], error);
+  return status;
+}
