@@ -1,6 +1,7 @@
 #include "jni/internal/create.h"
 
 #include "base/buffer.h"
+#include "jni/internal/hook_names.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -19,6 +20,8 @@ static struct {
   FILE *wanted; /* where the JVM wanted the last of them */
   void (*on_death)(const struct jp_error *error);
 } hearing = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static const char *const hook_names[] = {"vfprintf", "exit", "abort", NULL};
 
 struct options {
   JavaVMOption *rows;
@@ -144,9 +147,9 @@ static enum jp_status make_options(const struct jvm_launch *launch, const struct
       (launch->main_module != NULL && options->owned[2] == NULL))
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   /* The JVM reads them in order: its words about an option are heard only after this one. */
-  add_option(options, "vfprintf", (void *)hear);
-  add_option(options, "exit", (void *)events->exits);
-  add_option(options, "abort", (void *)on_abort);
+  add_option(options, (char *)hook_names[0], (void *)hear);
+  add_option(options, (char *)hook_names[1], (void *)events->exits);
+  add_option(options, (char *)hook_names[2], (void *)on_abort);
   add_option(options, options->owned[0], NULL);
   add_option(options, options->owned[1], NULL);
   if (options->owned[2] != NULL)
@@ -254,7 +257,9 @@ enum jp_status jvm_create(const struct jvm_launch *launch, const struct jvm_crea
   JavaVMInitArgs args = {.version = JNI_VERSION_10, .nOptions = (jint)options.count, .options = options.rows};
   begin_hearing(events->died);
   jint code = create(vm, (void **)env, &args);
-  if (code != JNI_OK)
+  if (code == JNI_OK)
+    jvm_hide_hook_names(hook_names);
+  else
     status = say_why(code, error);
   end_hearing(code == JNI_OK);
 out:
