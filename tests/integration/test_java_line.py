@@ -1,0 +1,268 @@
+"""Lines that start a program, with `java` replaced by `jpeer run`: options, argument files, variables, modules, and what
+is said about mistakes."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from support import jdks
+from support.clients import WebSocketClient
+from support.peer import FIXTURES, Peer, environment, jvm_options, run_to_end
+from test_meta import fetch
+
+MAIN = "fixtures.Main"
+
+SOURCES = {
+    "agent/Agent.java": """
+        public class Agent {
+          public static void premain(String options) {
+            System.setProperty("agent.saw", options);
+          }
+        }
+        """,
+    "modules/m.greet/module-info.java": "module m.greet { exports m.greet; }",
+    "modules/m.greet/m/greet/Greeter.java": """
+        package m.greet;
+        public class Greeter {
+          public static String greet(String name) {
+            return "hello " + name;
+          }
+        }
+        """,
+    "modules/m.app/module-info.java": "module m.app { requires m.greet; }",
+    "modules/m.app/m/app/Main.java": """
+        package m.app;
+        public class Main {
+          public static void main(String[] args) {
+            System.out.println(m.greet.Greeter.greet(String.join(",", args)) + " in " + Main.class.getModule()
+                + " of " + System.getProperty("jdk.module.main.class")
+                + ", class path <" + System.getProperty("java.class.path") + ">");
+          }
+        }
+        """,
+    "classes/demo/Show.java": """
+        package demo;
+        public class Show {
+          public static void main(String[] args) {
+            boolean asserting = false;
+            assert asserting = true;
+            System.out.println(String.join("|", args) + " k=" + System.getProperty("k") + " agent="
+                + System.getProperty("agent.saw") + " assertions=" + asserting + " heap="
+                + Runtime.getRuntime().maxMemory() + " " + System.getProperty("java.class.path"));
+          }
+        }
+        """,
+}
+
+
+class Java:
+    """What the tests compile once, and the same line run by java and by jpeer."""
+
+    def __init__(self):
+        self.scratch = tempfile.TemporaryDirectory(prefix="jpeer-java-line-")
+        self.folder = Path(self.scratch.name)
+        for name, text in SOURCES.items():
+            path = self.folder / "src" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        source = self.folder / "src"
+        self.tool("javac", "--release", "17", "-d", self.folder / "agent", source / "agent/Agent.java")
+        (self.folder / "agent.mf").write_text("Premain-Class: Agent\n", encoding="ascii")
+        self.tool("jar", "--create", "--file", self.folder / "agent.jar", "--manifest", self.folder / "agent.mf",
+                  "-C", self.folder / "agent", ".")
+        self.tool("javac", "--release", "17", "-d", self.folder / "classes", source / "classes/demo/Show.java")
+        self.tool("javac", "--release", "17", "-d", self.folder / "mods", "--module-source-path", source / "modules",
+                  *sorted((source / "modules").rglob("*.java")))
+        (self.folder / "lib").mkdir()
+        self.tool("jar", "--create", "--file", self.folder / "lib/app.jar", "--main-class", "m.app.Main",
+                  "-C", self.folder / "mods/m.app", ".")
+        self.tool("jar", "--create", "--file", self.folder / "lib/greet.jar", "-C", self.folder / "mods/m.greet", ".")
+
+    @staticmethod
+    def tool(name, *words, home=None):
+        subprocess.run([(home or jdks.homes()[0]) / "bin" / name, *map(str, words)], check=True)
+
+    def both(self, home, *words, variables=None):
+        """Standard output and status of each, as a pair of pairs."""
+        java = subprocess.run([home / "bin/java", *map(str, words)], env=environment(**(variables or {})), check=False,
+                              capture_output=True, text=True, cwd=self.folder, timeout=60)
+        peer = self.peer(home, *words, variables=variables)
+        return (java.stdout, java.returncode), (peer.stdout, peer.returncode)
+
+    def peer(self, home, *words, variables=None):
+        before = os.getcwd()
+        os.chdir(self.folder)
+        try:
+            return run_to_end("run", "--jvm", str(home), *map(str, words), env=environment(**(variables or {})))
+        finally:
+            os.chdir(before)
+
+
+class Lines(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.java = Java()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.java.scratch.cleanup()
+
+    def check(self, *words, variables=None, status=0):
+        """The same with java and with the peer, on every JDK; returns what was printed."""
+        for home in jdks.homes():
+            with self.subTest(home=home.name, words=words):
+                java, peer = self.java.both(home, *words, variables=variables)
+                self.assertEqual(java, peer)
+                self.assertEqual(peer[1], status, peer)
+        return peer[0]
+
+    def write(self, name, text):
+        path = self.java.folder / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def test_options_without_j(self):
+        printed = self.check("-Xmx64m", "-XX:+UseSerialGC", "-Dk=two words", "-ea", "--add-opens",
+                             "java.base/java.lang=ALL-UNNAMED", "--add-modules=java.sql", "-cp", "classes", "demo.Show",
+                             "-Xmx1g", "@x", "--json-rpc")
+        self.assertIn("-Xmx1g|@x|--json-rpc k=two words", printed)
+        self.assertIn("assertions=true", printed)
+
+    def test_an_agent(self):
+        self.assertIn("agent=a=b,c", self.check("-javaagent:agent.jar=a=b,c", "-cp", "classes", "demo.Show"))
+
+    def test_the_last_class_path_counts(self):
+        self.check("-cp", "nowhere", "-classpath", "classes", "demo.Show")
+        self.check("-Djava.class.path=classes", "demo.Show")
+        self.check("-cp", "nowhere:classes", "demo/Show")
+
+    def test_variables(self):
+        self.check("demo.Show", variables={"CLASSPATH": "classes"})
+        self.check("-cp", "classes", "demo.Show", variables={"CLASSPATH": "nowhere"})
+        printed = self.check("-Dk=2", "demo.Show", "x", variables={"JDK_JAVA_OPTIONS": "-cp classes -Dk=1 '-Dl=a b'"})
+        self.assertIn("x k=2", printed)
+        done = self.java.peer(jdks.homes()[0], "demo.Show", variables={"JDK_JAVA_OPTIONS": "-cp classes -Dk=1"})
+        self.assertTrue(done.stderr.startswith("NOTE: Picked up JDK_JAVA_OPTIONS: -cp classes -Dk=1\n"), done.stderr)
+        self.assertIn("k=tool", self.check("-cp", "classes", "demo.Show",
+                                           variables={"JAVA_TOOL_OPTIONS": "-Dk=tool"}))
+
+    def test_argument_files(self):
+        self.write("line", '# a comment\n-cp classes -Dk="a\\tb" \'-Dz=x y\'\ndemo.Show "one\\\n   two" \'three four\' ""\n')
+        printed = self.check("-Xmx64m", "@line", "five", "@line")
+        self.assertIn("onetwo|three four||five|@line", printed)
+        self.write("options", "-cp classes\n")
+        self.check("demo.Show", variables={"JDK_JAVA_OPTIONS": "@options"})
+        done = self.java.peer(jdks.homes()[0], "@no-such-file", MAIN)
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stderr,
+                         "jpeer run: the argument file no-such-file cannot be opened: No such file or directory\n")
+
+    def test_modules(self):
+        for words in (("-p", "mods", "-m", "m.app/m.app.Main"), ("--module-path=lib", "--module", "m.app"),
+                      ("-p", "lib", "-cp", "classes", "--module=m.app")):
+            self.assertIn("hello x,y in module m.app of m.app.Main", self.check(*words, "x", "y"))
+        self.check("-p", "lib", "--add-modules", "m.greet", "-cp", "classes", "demo.Show")
+        for words, text in ((("-p", "mods", "-m", "m.app"), "names no main class"),
+                            (("-p", "lib", "-m", "m.app/m.Nope"), "main class m.Nope not found in module m.app"),
+                            (("-p", "lib", "-m", "m.nope"), "Module m.nope not found")):
+            done = self.java.peer(jdks.homes()[0], *words)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(text, done.stderr + done.stdout)
+
+    def test_a_module_is_served(self):
+        folder = self.java.folder
+        with Peer("-p", folder / "lib", "--add-modules", "m.app", class_path=None) as peer:
+            with WebSocketClient(peer) as client:
+                self.assertEqual(client.call("m.greet.Greeter", "greet", "client"), "hello client")
+                described, = fetch(client, "m.greet.Greeter")
+                self.assertEqual(described["className"], "m.greet.Greeter")
+
+    def test_what_only_shows(self):
+        self.check("-p", "lib", "--list-modules")
+        self.check("-X")
+        self.check("-p", "lib", "--dry-run", "-m", "m.app")
+        self.check("-p", "lib", "--validate-modules")
+        for home in jdks.homes():
+            version = jdks.full_version(home).split(" ")[0]
+            for option, stream in (("-version", "stderr"), ("--version", "stdout")):
+                done = self.java.peer(home, option)
+                self.assertEqual(done.returncode, 0)
+                text = getattr(done, stream)
+                self.assertTrue(text.startswith("jpeer "), text)
+                self.assertIn(version, text)
+            done = self.java.peer(home, "-showversion", "-cp", "classes", "demo.Show")
+            self.assertIn(version, done.stderr)
+            self.assertIn("classes", done.stdout)
+
+    def test_what_is_refused(self):
+        for words, text in ((("--source", "21", "X.java"), "programs in source files are not run"),
+                            (("src/classes/demo/Show.java",), "programs in source files are not run"),
+                            (("-XshowSettings", MAIN), "-XshowSettings"),
+                            (("--json-rcp", "auto", MAIN), "did you mean --json-rpc?")):
+            done = self.java.peer(jdks.homes()[0], *words)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(text, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def test_help(self):
+        for words in (["help"], ["help", "run"], ["run", "-help"], ["run", "-?"]):
+            done = run_to_end(*words)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("usage: jpeer", done.stdout)
+        self.assertIn("--json-rpc", run_to_end("help", "run").stdout)
+        done = run_to_end("rnu")
+        self.assertEqual((done.returncode, done.stderr),
+                         (2, 'jpeer: unknown subcommand "rnu": did you mean run? (--help lists them)\n'))
+
+
+class InputArguments(unittest.TestCase):
+    def test_the_names_of_the_hooks_are_not_among_them(self):
+        bean = "java.lang.management.RuntimeMXBean"
+        for home in jdks.homes():
+            with self.subTest(home=home.name):
+                with Peer("--jvm", home, "-Xmx64m", "-J", "-Da=b", "-ea", env=environment(JAVA_TOOL_OPTIONS="-Dc=d")) as peer:
+                    with WebSocketClient(peer) as client:
+                        on = client.call("java.lang.management.ManagementFactory", "getRuntimeMXBean")
+                        arguments = client.call(bean, "getInputArguments", on=on)
+                        told = client.call("java.lang.Object", "toString", on=arguments)
+                        self.assertEqual(told, f"[{', '.join(['-Dc=d', *jvm_options()[1::2], '-Xmx64m', '-Da=b', '-ea'])}]")
+
+
+class Notices(unittest.TestCase):
+    def lines(self, *words, variables=None):
+        done = run_to_end("run", "--log-level", "warn", "--json-rpc", "auto", *words,
+                          env=environment(**(variables or {})))
+        return done, [line.split("  ", 1)[-1] if "Z warn" in line else line for line in done.stderr.splitlines()]
+
+    def test_unknown_variables(self):
+        _, lines = self.lines("-cp", FIXTURES, MAIN, "exit", "0",
+                              variables={"JPEER_JSON_RCP": "auto", "JPEER_OF_ANOTHER_KIND": "1", "JPEER_NAME": "x"})
+        text = "\n".join(lines)
+        self.assertIn("JPEER_JSON_RCP is set, and no option has this variable: did you mean JPEER_JSON_RPC?", text)
+        self.assertIn("JPEER_OF_ANOTHER_KIND is set, and no option has this variable\n", text + "\n")
+        self.assertNotIn("JPEER_NAME", text)
+
+    def test_entries_that_are_not_there(self):
+        done, lines = self.lines("-p", "/nowhere/mods", "-cp", f"/nowhere/a.jar:{FIXTURES}:/nowhere/*", MAIN, "exit", "0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = [line for line in lines if "nowhere" in line]
+        self.assertEqual(len(told), 2, told)
+        self.assertIn("the class path names /nowhere/a.jar, which is not there", told[0])
+        self.assertIn("the module path names /nowhere/mods, which is not there", told[1])
+
+    def test_a_main_class_that_is_nearly_there(self):
+        for wanted, meant in (("fixtures.Mian", MAIN), ("com.example.UncaughtMain", "fixtures.UncaughtMain"),
+                              ("uncaughtmain", "fixtures.UncaughtMain"), ("fixtures/UncaughtMain.class", "fixtures.UncaughtMain"),
+                              ("fixtures.UncaughtMain.java", "fixtures.UncaughtMain"), ("UncoughtMain", "fixtures.UncaughtMain")):
+            with self.subTest(wanted=wanted):
+                done, lines = self.lines("-cp", FIXTURES, wanted)
+                self.assertEqual(done.returncode, 1)
+                self.assertEqual(lines, [f"jpeer run: main class {wanted.replace('/', '.')} not found: did you mean {meant}?"])
+        done, lines = self.lines("-cp", FIXTURES, "org.other.Thing")
+        self.assertEqual(lines, ["jpeer run: main class org.other.Thing not found"])
+
+
+if __name__ == "__main__":
+    unittest.main()
