@@ -1,0 +1,146 @@
+"""Starts a Spring Boot jar by a line of `java`, and by the same line with `java` replaced by `jpeer run`; the application
+has to answer the same, and the peer has to serve it. Maven builds the jar, below build/applications; where it cannot
+fetch what it needs, the run is skipped, and says why.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from support import jdks  # noqa: E402
+from support.clients import HttpClient  # noqa: E402
+from support.peer import BINARY, ROOT, environment  # noqa: E402
+
+BUILD_SECONDS = 600
+START_SECONDS = 120
+AGENT = """
+public class Agent {
+  public static void premain(String options) {
+    System.setProperty("agent.saw", options);
+  }
+}
+"""
+
+
+class Unavailable(Exception):
+    """What is needed cannot be had here."""
+
+
+def build_application():
+    """The jar, with the libraries in it."""
+    if shutil.which("mvn") is None:
+        raise Unavailable("Maven is not installed")
+    folder = ROOT / "build/applications/spring-boot"
+    shutil.copytree(HERE / "spring-boot", folder, dirs_exist_ok=True)
+    done = subprocess.run(["mvn", "--quiet", "--batch-mode", "-DskipTests", "package"], cwd=folder, timeout=BUILD_SECONDS,
+                          capture_output=True, text=True, check=False)
+    said = done.stdout + done.stderr
+    if re.search(r"COMPILATION ERROR", said):
+        raise AssertionError(said)
+    if done.returncode != 0:
+        raise Unavailable(next((line for line in said.splitlines() if "ERROR" in line), "Maven failed and said nothing"))
+    return folder / "target/application.jar"
+
+
+def build_agent(folder):
+    (folder / "Agent.java").write_text(AGENT, encoding="utf-8")
+    (folder / "agent.mf").write_text("Premain-Class: Agent\n", encoding="ascii")
+    tools = jdks.homes()[0] / "bin"
+    subprocess.run([tools / "javac", "--release", "17", "-d", folder, folder / "Agent.java"], check=True)
+    subprocess.run([tools / "jar", "--create", "--file", folder / "agent.jar", "--manifest", folder / "agent.mf",
+                    "-C", folder, "Agent.class"], check=True)
+    return folder / "agent.jar"
+
+
+class Started:
+    """The application, from one line; `address` is where it answers."""
+
+    def __init__(self, command, line, folder, variables):
+        self.output = folder / "output"
+        with open(self.output, "w", encoding="utf-8") as file:
+            self.process = subprocess.Popen([*command, *line], env=environment(**variables), stdin=subprocess.DEVNULL,
+                                            stdout=file, stderr=subprocess.STDOUT)
+        deadline = time.monotonic() + START_SECONDS
+        while "Started Application in" not in self.text():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.process.kill()
+                raise AssertionError(f"the application did not start: {self.text()}")
+            time.sleep(0.05)
+        port = re.search(r"Tomcat started on port (\d+)", self.text()).group(1)
+        self.address = f"http://127.0.0.1:{port}"
+
+    def text(self):
+        return self.output.read_text(encoding="utf-8", errors="replace")
+
+    def ask(self):
+        with urllib.request.urlopen(f"{self.address}/started", timeout=60) as answer:
+            return answer.read().decode()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(60)
+
+
+class Served:
+    """What HttpClient wants to know of a peer."""
+
+    def __init__(self, output):
+        self.addresses = re.search(r"^jpeer ready: .*$", output, re.M).group(0).split(", ")
+        self.clients = []
+
+    def address(self, scheme):
+        return next(address for address in self.addresses if address.startswith(scheme + "://"))
+
+
+def check(home, jar, agent, folder):
+    line = ["-Xmx256m", "-XX:+UseSerialGC", "-Dwho=the line", f"-javaagent:{agent}=seen", "--add-opens",
+            "java.base/java.lang=ALL-UNNAMED", "-jar", str(jar), "--server.port=0", "--server.address=127.0.0.1"]
+    java = Started([home / "bin/java"], line, folder, {})
+    told_to_java = java.ask()
+    java.stop()
+    variables = {"JAVA_HOME": str(home), "JPEER_JSON_RPC": "auto", "JPEER_RPC_DEFAULT_ACTION": "ALLOW"}
+    peer = Started([BINARY, "run"], line, folder, variables)
+    told = peer.ask()
+    with HttpClient(Served(peer.text())) as client:
+        property_seen = client.call("java.lang.System", "getProperty", "who")
+    status = peer.stop()
+    assert told == told_to_java, f"{told!r} is not {told_to_java!r}"
+    assert "who=the line agent=seen arguments=[-Xmx256m," in told, told
+    assert property_seen == "the line", property_seen
+    assert status == 0, f"status {status} at SIGTERM"
+
+
+def main():
+    passed = failed = 0
+    with tempfile.TemporaryDirectory(prefix="jpeer-applications-") as scratch:
+        folder = Path(scratch)
+        try:
+            jar = build_application()
+        except Unavailable as reason:
+            print(f"skipped: {reason}\n0 passed, 0 failed")
+            return 0
+        agent = build_agent(folder)
+        for home in jdks.homes():
+            try:
+                check(home, jar, agent, folder)
+                print(f"passed: {os.path.basename(jar)} on {home.name}", flush=True)
+                passed += 1
+            except AssertionError as wrong:
+                print(f"failed: {os.path.basename(jar)} on {home.name}: {wrong}", flush=True)
+                failed += 1
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,22 @@
+package demo;
+
+import java.lang.management.ManagementFactory;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.RestController;
+
+/** Tells what it was started with. */
+@SpringBootApplication
+@RestController
+public class Application {
+  public static void main(String[] args) {
+    SpringApplication.run(Application.class, args);
+  }
+
+  @GetMapping("/started")
+  public String started() {
+    return "who=" + System.getProperty("who") + " agent=" + System.getProperty("agent.saw") + " arguments="
+        + ManagementFactory.getRuntimeMXBean().getInputArguments();
+  }
+}
