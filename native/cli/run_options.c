@@ -1,8 +1,6 @@
 #include "cli/run_options.h"
 
-#include "cli/java_arguments.h"
-#include "cli/java_options.h"
-#include "cli/run_application.h"
+#include "cli/run_rules.h"
 #include "policy/policy.h"
 
 #include <stdio.h>
@@ -474,15 +472,6 @@ const size_t run_option_count = sizeof run_option_rows / sizeof run_option_rows[
 
 /* ---- the rules between options ---- */
 
-static bool was_set(uint64_t set, size_t offset)
-{
-  for (size_t row = 0; row < run_option_count; row++) {
-    if (run_option_rows[row].offset == offset)
-      return (set >> row & 1) != 0;
-  }
-  return false;
-}
-
 static bool is_loopback(const char *host)
 {
   unsigned a, b, c, d;
@@ -524,7 +513,7 @@ static size_t standard_input_max(size_t message_max)
   return message_max > standard / MESSAGES ? message_max * MESSAGES : standard;
 }
 
-static enum jp_status check_options(struct run_options *options, struct jp_error *error)
+enum jp_status run_rules_check(struct run_options *options, struct jp_error *error)
 {
   enum jp_status status = check_address("--json-rpc", &options->json, options->insecure_listen, error);
   if (status == JP_OK)
@@ -544,7 +533,7 @@ static enum jp_status check_options(struct run_options *options, struct jp_error
   return JP_OK;
 }
 
-static void set_defaults(struct run_options *options)
+void run_rules_set_defaults(struct run_options *options)
 {
   *options = (struct run_options){.log_level = LOG_LEVEL_INFO,
                                   .grace_ms = 5000,
@@ -569,56 +558,4 @@ static void set_defaults(struct run_options *options)
                                   .array_value_max = 1000,
                                   .stack_frames_max = 64,
                                   .number_digits_max = 10000};
-}
-
-/* The options with those of java among them, from the line and from the environment. */
-static enum jp_status parse(const struct java_arguments *arguments, const char *(*variable)(const char *name),
-                            struct run_options *options, struct option_result *result, struct jp_error *error)
-{
-  struct option_input input = {.options = run_option_rows,
-                               .option_count = run_option_count,
-                               .args = arguments->words,
-                               .arg_count = arguments->count,
-                               .variable = variable,
-                               .read_other = java_option_read,
-                               .other_name = java_option_name};
-  enum jp_status status = options_parse(&input, options, result, error);
-  if (status == JP_OK && was_set(result->from_variable, offsetof(struct run_options, jvm_options)))
-    option_list_rotate(&options->jvm_options, options->line_jvm_options);
-  return status;
-}
-
-enum jp_status run_options_read(char *const *args, size_t arg_count,
-                                const char *(*variable)(const char *name), struct run_options *options,
-                                struct jp_error *error)
-{
-  set_defaults(options);
-  arena_init(&options->arena);
-  if (variable != NULL)
-    options->java_variable = variable("JDK_JAVA_OPTIONS");
-  struct java_arguments arguments;
-  enum jp_status status =
-      java_arguments_expand(args, arg_count, options->java_variable, &options->arena, &arguments, error);
-  if (status != JP_OK)
-    return status;
-  struct option_result result;
-  status = parse(&arguments, variable, options, &result, error);
-  if (status != JP_OK || options->help)
-    return status;
-  options->has_uuid = was_set(result.given | result.from_variable, offsetof(struct run_options, uuid));
-  const struct run_words words = {.items = arguments.words + result.used,
-                                  .count = arguments.count - result.used,
-                                  .jar_given = was_set(result.given, offsetof(struct run_options, jar)),
-                                  .service_given =
-                                      was_set(result.given, offsetof(struct run_options, as_service)),
-                                  .variable = variable};
-  status = run_application_settle(options, &words, error);
-  return status == JP_OK ? check_options(options, error) : status;
-}
-
-void run_options_fini(struct run_options *options)
-{
-  option_list_fini(&options->jvm_options);
-  option_list_fini(&options->passed_over);
-  arena_fini(&options->arena);
 }

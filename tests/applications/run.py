@@ -44,11 +44,14 @@ def build_application():
     shutil.copytree(HERE / "spring-boot", folder, dirs_exist_ok=True)
     done = subprocess.run(["mvn", "--quiet", "--batch-mode", "-DskipTests", "package"], cwd=folder, timeout=BUILD_SECONDS,
                           capture_output=True, text=True, check=False)
-    said = done.stdout + done.stderr
-    if re.search(r"COMPILATION ERROR", said):
+    said = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
+    if "COMPILATION ERROR" in said:
         raise AssertionError(said)
     if done.returncode != 0:
-        raise Unavailable(next((line for line in said.splitlines() if "ERROR" in line), "Maven failed and said nothing"))
+        lines = [line for line in said.splitlines() if line.strip()] or ["it said nothing"]
+        # Maven names the cause below the heading.
+        cause = next((line for line in lines if "Could not transfer" in line), lines[0])
+        raise Unavailable(f"Maven cannot build the application: {cause[:200]}")
     return folder / "target/application.jar"
 
 
