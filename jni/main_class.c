@@ -5,6 +5,12 @@
 
 #include <string.h>
 
+/* What Start.mainKind gives. */
+enum { HAS_ARGUMENTS = 1, IS_STATIC = 2 };
+
+/* The main of the one application of the process: from jvm_main_find to jvm_main_run, on one thread. */
+static jint main_kind;
+
 /* Start says what the user did wrong in one of two types, the second for a class that is not there; anything
  * else is told with its type. */
 static enum jp_status take_failure(struct jvm_thread *thread, struct jp_error *error)
@@ -113,6 +119,17 @@ static enum jp_status read_jar(struct jvm_thread *thread, jobject *name, struct 
   return status == JP_OK ? open_packages(thread, jar, error) : status;
 }
 
+static enum jp_status find_kind(struct jvm_thread *thread, jclass main_class, struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  jclass start = thread->jvm->start_class;
+  jmethodID method = (*env)->GetStaticMethodID(env, start, "mainKind", "(Ljava/lang/Class;)I");
+  if (throwable_take(thread, error))
+    return JP_INTERNAL;
+  main_kind = (*env)->CallStaticIntMethod(env, start, method, main_class);
+  return take_failure(thread, error);
+}
+
 enum jp_status jvm_main_find(struct jvm_thread *thread, const struct jvm_launch *launch, jclass *main_class,
                              struct jp_error *error)
 {
@@ -129,7 +146,7 @@ enum jp_status jvm_main_find(struct jvm_thread *thread, const struct jvm_launch 
   if (status == JP_OK)
     status = ask_start(thread, launch->main_module != NULL ? "mainClassOfModule" : "mainClass",
                        "(Ljava/lang/String;)Ljava/lang/Class;", name, (jobject *)main_class, error);
-  return status;
+  return status == JP_OK ? find_kind(thread, *main_class, error) : status;
 }
 
 enum jp_status jvm_main_args(struct jvm_thread *thread, const struct jvm_launch *launch, jobjectArray *args,
@@ -152,12 +169,28 @@ enum jp_status jvm_main_args(struct jvm_thread *thread, const struct jvm_launch 
   return JP_OK;
 }
 
+/* On an object of its own, which main is called on. */
+static void run_on_object(JNIEnv *env, jclass main_class, jmethodID main_method, const jvalue *args)
+{
+  jmethodID constructor = (*env)->GetMethodID(env, main_class, "<init>", "()V");
+  jobject object = constructor == NULL ? NULL : (*env)->NewObject(env, main_class, constructor);
+  if (object != NULL)
+    (*env)->CallVoidMethodA(env, object, main_method, args);
+}
+
 bool jvm_main_run(JNIEnv *env, jclass main_class, jobjectArray args)
 {
-  /* GetStaticMethodID initialises the class and raises what its initialiser raises. */
-  jmethodID main_method = (*env)->GetStaticMethodID(env, main_class, "main", "([Ljava/lang/String;)V");
+  const char *descriptor = (main_kind & HAS_ARGUMENTS) != 0 ? "([Ljava/lang/String;)V" : "()V";
+  bool is_static = (main_kind & IS_STATIC) != 0;
+  /* Both initialise the class and raise what its initialiser raises. */
+  jmethodID main_method = is_static ? (*env)->GetStaticMethodID(env, main_class, "main", descriptor)
+                                    : (*env)->GetMethodID(env, main_class, "main", descriptor);
   if (main_method == NULL)
     return false;
-  (*env)->CallStaticVoidMethod(env, main_class, main_method, args);
+  const jvalue values[] = {{.l = args}}; /* a main without arguments does not look at it */
+  if (is_static)
+    (*env)->CallStaticVoidMethodA(env, main_class, main_method, values);
+  else
+    run_on_object(env, main_class, main_method, values);
   return !(*env)->ExceptionCheck(env);
 }

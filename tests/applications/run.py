@@ -1,6 +1,6 @@
-"""Starts a Spring Boot jar by a line of `java`, and by the same line with `java` replaced by `jpeer run`; the application
-has to answer the same, and the peer has to serve it. Maven builds the jar, below build/applications; where it cannot
-fetch what it needs, the run is skipped, and says why.
+"""Starts a Spring Boot jar by a line of `java`, and by the same line with `java` replaced by `jpeer run`; the
+application has to answer the same, and the peer has to serve it. Maven builds the jar, below build/applications; where
+it cannot fetch what it needs, the run is skipped, and says why.
 """
 
 import os

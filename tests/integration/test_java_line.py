@@ -1,7 +1,8 @@
-"""Lines that start a program, with `java` replaced by `jpeer run`: options, argument files, variables, modules, and what
-is said about mistakes."""
+"""Lines that start a program, with `java` replaced by `jpeer run`: options, argument files, variables, modules, and
+what is said about mistakes."""
 
 import os
+import re
 import subprocess
 import tempfile
 import unittest
@@ -95,7 +96,8 @@ class Java:
         before = os.getcwd()
         os.chdir(self.folder)
         try:
-            return run_to_end("run", "--jvm", str(home), *map(str, words), env=environment(**(variables or {})))
+            return run_to_end("run", "--jvm", str(home), *jvm_options(), *map(str, words),
+                              env=environment(**(variables or {})))
         finally:
             os.chdir(before)
 
@@ -149,7 +151,8 @@ class Lines(unittest.TestCase):
                                            variables={"JAVA_TOOL_OPTIONS": "-Dk=tool"}))
 
     def test_argument_files(self):
-        self.write("line", '# a comment\n-cp classes -Dk="a\\tb" \'-Dz=x y\'\ndemo.Show "one\\\n   two" \'three four\' ""\n')
+        self.write("line", '# a comment\n-cp classes -Dk="a\\tb" \'-Dz=x y\'\n'
+                           'demo.Show "one\\\n   two" \'three four\' ""\n')
         printed = self.check("-Xmx64m", "@line", "five", "@line")
         self.assertIn("onetwo|three four||five|@line", printed)
         self.write("options", "-cp classes\n")
@@ -196,6 +199,32 @@ class Lines(unittest.TestCase):
             self.assertIn(version, done.stderr)
             self.assertIn("classes", done.stdout)
 
+    def test_mains_of_java_25(self):
+        mains = {
+            "Plain": "void main() { System.out.println(getClass()); }",
+            "Static": 'static void main() { System.out.println("Static"); }',
+            "WithArguments": 'void main(String[] args) { System.out.println(String.join("|", args)); } void main() {}',
+            "Inherits extends Plain": "",
+            "Throws": 'void main() { throw new IllegalStateException("from main"); }',
+        }
+        refused = {
+            "Private": ("private void main() {}", "no public static void main"),
+            "NoConstructor": ("NoConstructor(int x) {} void main() {}", "no constructor without arguments"),
+        }
+        homes = [home for home in jdks.homes() if int(re.match(r"\d+", jdks.full_version(home)).group()) >= 25]
+        if not homes:
+            self.skipTest("no JDK 25")
+        text = "".join(f"class {name} {{ {body} }}\n" for name, body in mains.items())
+        text += "".join(f"class {name} {{ {body} }}\n" for name, (body, _) in refused.items())
+        self.java.tool("javac", "-d", self.java.folder / "free", self.write("Free.java", text), home=homes[0])
+        for name in (name.split()[0] for name in mains):
+            java, peer = self.java.both(homes[0], "-cp", "free", name, "a", "b")
+            self.assertEqual(java, peer)
+        for name, (_, text) in refused.items():
+            done = self.java.peer(homes[0], "-cp", "free", name)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(text, done.stderr)
+
     def test_what_is_refused(self):
         for words, text in ((("--source", "21", "X.java"), "programs in source files are not run"),
                             (("src/classes/demo/Show.java",), "programs in source files are not run"),
@@ -222,12 +251,14 @@ class InputArguments(unittest.TestCase):
         bean = "java.lang.management.RuntimeMXBean"
         for home in jdks.homes():
             with self.subTest(home=home.name):
-                with Peer("--jvm", home, "-Xmx64m", "-J", "-Da=b", "-ea", env=environment(JAVA_TOOL_OPTIONS="-Dc=d")) as peer:
+                with Peer("--jvm", home, "-Xmx64m", "-J", "-Da=b", "-ea",
+                          env=environment(JAVA_TOOL_OPTIONS="-Dc=d")) as peer:
                     with WebSocketClient(peer) as client:
                         on = client.call("java.lang.management.ManagementFactory", "getRuntimeMXBean")
                         arguments = client.call(bean, "getInputArguments", on=on)
                         told = client.call("java.lang.Object", "toString", on=arguments)
-                        self.assertEqual(told, f"[{', '.join(['-Dc=d', *jvm_options()[1::2], '-Xmx64m', '-Da=b', '-ea'])}]")
+                        wanted = ["-Dc=d", *jvm_options()[1::2], "-Xmx64m", "-Da=b", "-ea"]
+                        self.assertEqual(told, f"[{', '.join(wanted)}]")
 
 
 class Notices(unittest.TestCase):
@@ -245,7 +276,8 @@ class Notices(unittest.TestCase):
         self.assertNotIn("JPEER_NAME", text)
 
     def test_entries_that_are_not_there(self):
-        done, lines = self.lines("-p", "/nowhere/mods", "-cp", f"/nowhere/a.jar:{FIXTURES}:/nowhere/*", MAIN, "exit", "0")
+        done, lines = self.lines("-p", "/nowhere/mods", "-cp", f"/nowhere/a.jar:{FIXTURES}:/nowhere/*", MAIN, "exit",
+                                 "0")
         self.assertEqual(done.returncode, 0, done.stderr)
         told = [line for line in lines if "nowhere" in line]
         self.assertEqual(len(told), 2, told)
@@ -253,13 +285,15 @@ class Notices(unittest.TestCase):
         self.assertIn("the module path names /nowhere/mods, which is not there", told[1])
 
     def test_a_main_class_that_is_nearly_there(self):
-        for wanted, meant in (("fixtures.Mian", MAIN), ("com.example.UncaughtMain", "fixtures.UncaughtMain"),
-                              ("uncaughtmain", "fixtures.UncaughtMain"), ("fixtures/UncaughtMain.class", "fixtures.UncaughtMain"),
-                              ("fixtures.UncaughtMain.java", "fixtures.UncaughtMain"), ("UncoughtMain", "fixtures.UncaughtMain")):
+        uncaught = "fixtures.UncaughtMain"
+        for wanted, meant in (("fixtures.Mian", MAIN), ("com.example.UncaughtMain", uncaught), ("uncaughtmain", uncaught),
+                              ("fixtures/UncaughtMain.class", uncaught), ("fixtures.UncaughtMain.java", uncaught),
+                              ("UncoughtMain", uncaught)):
             with self.subTest(wanted=wanted):
                 done, lines = self.lines("-cp", FIXTURES, wanted)
                 self.assertEqual(done.returncode, 1)
-                self.assertEqual(lines, [f"jpeer run: main class {wanted.replace('/', '.')} not found: did you mean {meant}?"])
+                name = wanted.replace("/", ".")
+                self.assertEqual(lines, [f"jpeer run: main class {name} not found: did you mean {meant}?"])
         done, lines = self.lines("-cp", FIXTURES, "org.other.Thing")
         self.assertEqual(lines, ["jpeer run: main class org.other.Thing not found"])
 

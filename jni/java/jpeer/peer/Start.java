@@ -5,6 +5,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.nio.charset.Charset;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.jar.JarFile;
 import java.util.jar.Manifest;
@@ -68,7 +69,7 @@ final class Start {
     return found.toArray();
   }
 
-  /** The class, loaded and not initialised, with a main that java 17 would run. */
+  /** The class, loaded and not initialised, with a main that java would run. */
   static Class<?> mainClass(String written) throws Exception {
     String name = written.replace('/', '.');
     try {
@@ -108,15 +109,74 @@ final class Start {
     return main;
   }
 
+  /** Java 25 runs mains that are not public, not static or without arguments (JLS 25, 12.1.4). */
+  private static final int FREE_MAINS_SINCE = 25;
+
+  /** For mainKind. */
+  private static final int HAS_ARGUMENTS = 1;
+  private static final int IS_STATIC = 2;
+
+  /** Which main java runs of a class that mainClass gave: HAS_ARGUMENTS, IS_STATIC, both or neither. */
+  static int mainKind(Class<?> main) {
+    Method method = findMain(main);
+    return (method.getParameterCount() == 1 ? HAS_ARGUMENTS : 0)
+        | (Modifier.isStatic(method.getModifiers()) ? IS_STATIC : 0);
+  }
+
   private static void checkMain(Class<?> main) throws Exception {
-    Method method;
-    try {
-      method = main.getMethod("main", String[].class);
-    } catch (NoSuchMethodException e) {
+    Method method = findMain(main);
+    if (method == null) {
       throw new Exception("class " + main.getName() + " has no public static void main(String[])");
     }
-    if (!Modifier.isStatic(method.getModifiers()) || method.getReturnType() != void.class) {
+    int modifiers = method.getModifiers();
+    boolean isFree = Runtime.version().feature() >= FREE_MAINS_SINCE;
+    if (method.getReturnType() != void.class || !isFree && !Modifier.isStatic(modifiers)) {
       throw new Exception("main(String[]) of class " + main.getName() + " is not public static void");
     }
+    if (!Modifier.isStatic(modifiers)) {
+      checkConstructor(main);
+    }
+  }
+
+  private static void checkConstructor(Class<?> main) throws Exception {
+    try {
+      if (!Modifier.isAbstract(main.getModifiers())
+          && !Modifier.isPrivate(main.getDeclaredConstructor().getModifiers())) {
+        return;
+      }
+    } catch (NoSuchMethodException e) {
+      // told below
+    }
+    throw new Exception("main of class " + main.getName() + " is not static, and no constructor without arguments "
+        + "makes an object for it");
+  }
+
+  private static Method findMain(Class<?> main) {
+    try {
+      return main.getMethod("main", String[].class);
+    } catch (NoSuchMethodException e) {
+      if (Runtime.version().feature() < FREE_MAINS_SINCE) {
+        return null;
+      }
+    }
+    Method method = findFreeMain(main, String[].class);
+    return method != null ? method : findFreeMain(main);
+  }
+
+  /** The first in the class and its superclasses that the class has or inherits. */
+  private static Method findFreeMain(Class<?> main, Class<?>... parameters) {
+    for (Class<?> at = main; at != null; at = at.getSuperclass()) {
+      for (Method method : at.getDeclaredMethods()) {
+        int modifiers = method.getModifiers();
+        boolean isHidden = Modifier.isPrivate(modifiers)
+            || at != main && (modifiers & (Modifier.PUBLIC | Modifier.PROTECTED)) == 0
+                && !at.getPackageName().equals(main.getPackageName());
+        if (method.getName().equals("main") && Arrays.equals(method.getParameterTypes(), parameters) && !isHidden
+            && method.getReturnType() == void.class) {
+          return method;
+        }
+      }
+    }
+    return null;
   }
 }
