@@ -43,9 +43,17 @@ static void say_version(const char *option)
   fflush(stdout);
 }
 
-static bool is_version(const char *option)
+/* NULL: something is to be loaded and not run. */
+static const char *what_to_show(const struct run_options *options)
 {
-  return strcmp(option, "-version") == 0 || strcmp(option, "--version") == 0;
+  return options->version ? "--version" : options->show;
+}
+
+void java_command_say_version(const struct run_options *options)
+{
+  const char *show = what_to_show(options);
+  if (show != NULL && (strcmp(show, "-version") == 0 || strcmp(show, "--version") == 0))
+    say_version(show);
 }
 
 static void add_application(struct command *command, const struct run_options *options)
@@ -64,7 +72,7 @@ static void add_application(struct command *command, const struct run_options *o
 void java_command_become(const struct jvm_home *home, const struct run_options *options,
                          const char *class_path, struct jp_error *error)
 {
-  const char *show = options->version ? "--version" : options->show;
+  const char *show = what_to_show(options);
   struct command command;
   if (begin(&command, home, options->jvm_options.count, error) != JP_OK)
     return;
@@ -75,8 +83,6 @@ void java_command_become(const struct jvm_home *home, const struct run_options *
     add(&command, class_path);
   }
   if (show != NULL) {
-    if (is_version(show))
-      say_version(show);
     add(&command, show);
     if (options->show_value != NULL)
       add(&command, options->show_value);

@@ -7,9 +7,12 @@
 #include "cli/run_options.h"
 #include "jni/jvm.h"
 
-/* Says jpeer's version where the JVM's is asked for, and replaces this process by java with the options for
- * the JVM and options->show (or --version, or --dry-run with what is to be run). class_path: without
- * wildcards. Comes back only where java cannot be run: *error says why. */
+/* Says jpeer's own version where the options ask for versions. */
+void java_command_say_version(const struct run_options *options);
+
+/* Replaces this process by java with the options for the JVM and options->show (or --version, or --dry-run
+ * with what is to be run). class_path: without wildcards. Comes back only where java cannot be run: *error
+ * says why. */
 void java_command_become(const struct jvm_home *home, const struct run_options *options,
                          const char *class_path, struct jp_error *error);
 

@@ -275,6 +275,7 @@ static enum jp_status show_first(struct run *run, struct jp_error *error)
 static int show(struct run *run, struct jp_error *error)
 {
   struct buffer class_path;
+  java_command_say_version(&run->options);
   if (jvm_locate(run->options.jvm, &run->home, error) == JP_OK &&
       expand_class_path(run, &class_path, error) == JP_OK) {
     java_command_become(&run->home, &run->options, class_path.data, error);

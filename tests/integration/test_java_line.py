@@ -199,6 +199,12 @@ class Lines(unittest.TestCase):
             self.assertIn(version, done.stderr)
             self.assertIn("classes", done.stdout)
 
+    def test_the_version_without_a_jvm(self):
+        done = run_to_end("run", "--jvm", "/nonexistent", "--version")
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(done.stdout.startswith("jpeer "), done.stdout)
+        self.assertIn("no JVM found", done.stderr)
+
     def test_mains_of_java_25(self):
         mains = {
             "Plain": "void main() { System.out.println(getClass()); }",
@@ -286,9 +292,9 @@ class Notices(unittest.TestCase):
 
     def test_a_main_class_that_is_nearly_there(self):
         uncaught = "fixtures.UncaughtMain"
-        for wanted, meant in (("fixtures.Mian", MAIN), ("com.example.UncaughtMain", uncaught), ("uncaughtmain", uncaught),
-                              ("fixtures/UncaughtMain.class", uncaught), ("fixtures.UncaughtMain.java", uncaught),
-                              ("UncoughtMain", uncaught)):
+        for wanted, meant in (("fixtures.Mian", MAIN), ("com.example.UncaughtMain", uncaught),
+                              ("uncaughtmain", uncaught), ("fixtures/UncaughtMain.class", uncaught),
+                              ("fixtures.UncaughtMain.java", uncaught), ("UncoughtMain", uncaught)):
             with self.subTest(wanted=wanted):
                 done, lines = self.lines("-cp", FIXTURES, wanted)
                 self.assertEqual(done.returncode, 1)
