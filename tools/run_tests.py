@@ -67,6 +67,8 @@ RELEASE_STEPS = [
     *((f"mutate-{home.name}", "mutated requests under -Xcheck:jni", "release",
        [[PYTHON, "tests/fuzz/mutate_requests.py", "--seconds", "600", "--jvm", str(home)]], on("release"))
       for home in jdks.homes()),
+    ("applications", "real applications, started by java and by jpeer run", "release",
+     [[PYTHON, "tests/applications/run.py"]], on("release")),
     ("soak", "memory after millions of calls", "release", [["tools/soak"]], {}),
     ("bare-root", "the README's two commands on a Debian 12 with its base system alone, as root", None,
      [["tests/release/bare_root.sh"]], {}),
