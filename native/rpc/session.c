@@ -69,21 +69,45 @@ static struct session_queue *queue_of(struct rpc_sessions *sessions, const struc
   return session->is_passing ? &sessions->passing : &sessions->idle;
 }
 
+/* NULL: it does not stand in one. A session that is idle has objects, and so an address. */
+static struct session_queue *queue_of_address(struct rpc_session *session)
+{
+  return session->is_passing ? session_address_passing(atomic_load(&session->address)) : NULL;
+}
+
+static void queue_remove(struct session_queue *queue, struct rpc_session *session, enum session_line line)
+{
+  struct rpc_session *before = session->lines[line].before;
+  struct rpc_session *after = session->lines[line].after;
+  if (before == NULL)
+    queue->first = after;
+  else
+    before->lines[line].after = after;
+  if (after == NULL)
+    queue->last = before;
+  else
+    after->lines[line].before = before;
+}
+
+static void queue_append(struct session_queue *queue, struct rpc_session *session, enum session_line line)
+{
+  session->lines[line].before = queue->last;
+  session->lines[line].after = NULL;
+  if (queue->last == NULL)
+    queue->first = session;
+  else
+    queue->last->lines[line].after = session;
+  queue->last = session;
+}
+
 static void leave_idle(struct rpc_sessions *sessions, struct rpc_session *session)
 {
   if (!session->is_idle)
     return;
-  struct session_queue *queue = queue_of(sessions, session);
-  if (session->idle_before == NULL)
-    queue->first = session->idle_after;
-  else
-    session->idle_before->idle_after = session->idle_after;
-  if (session->idle_after == NULL)
-    queue->last = session->idle_before;
-  else
-    session->idle_after->idle_before = session->idle_before;
-  session->idle_before = NULL;
-  session->idle_after = NULL;
+  struct session_queue *of_address = queue_of_address(session);
+  queue_remove(queue_of(sessions, session), session, LINE_OF_ALL);
+  if (of_address != NULL)
+    queue_remove(of_address, session, LINE_OF_ADDRESS);
   session->is_idle = false;
 }
 
@@ -92,15 +116,12 @@ static void become_idle(struct rpc_sessions *sessions, struct rpc_session *sessi
   /* Later ones expire later: the sweeper already waits for the first. */
   if (sessions->idle.first == NULL && sessions->passing.first == NULL)
     pthread_cond_signal(&sessions->changed);
-  struct session_queue *queue = queue_of(sessions, session);
+  struct session_queue *of_address = queue_of_address(session);
   session->is_idle = true;
   session->idle_since = now_ms;
-  session->idle_before = queue->last;
-  if (queue->last == NULL)
-    queue->first = session;
-  else
-    queue->last->idle_after = session;
-  queue->last = session;
+  queue_append(queue_of(sessions, session), session, LINE_OF_ALL);
+  if (of_address != NULL)
+    queue_append(of_address, session, LINE_OF_ADDRESS);
 }
 
 /* ---- the count of those with objects ---- */
@@ -161,10 +182,12 @@ static bool count_up(struct rpc_sessions *sessions)
   return true;
 }
 
-static bool end_oldest_passing(struct rpc_sessions *sessions, struct jvm_thread *thread)
+/* The first of a queue of passing ones: all, or an address's. False: there is none. */
+static bool end_oldest(struct rpc_sessions *sessions, const struct session_queue *passing,
+                       struct jvm_thread *thread)
 {
   pthread_mutex_lock(&sessions->lock);
-  struct rpc_session *oldest = sessions->passing.first;
+  struct rpc_session *oldest = passing->first;
   if (oldest != NULL)
     session_end(sessions, oldest);
   pthread_mutex_unlock(&sessions->lock);
@@ -181,12 +204,15 @@ static enum jp_status count_session(void *context, struct jvm_thread *thread, st
   struct session_address *address = find_address(session);
   if (address == NULL)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
-  if (!session_address_count_up(address, sessions->limits.per_address_max))
+  while (!session_address_count_up(address, sessions->limits.per_address_max)) {
+    if (end_oldest(sessions, session_address_passing(address), thread))
+      continue;
     return jp_fail(error, JP_LIMIT,
                    "the limit of %zu sessions of one client address is reached (sessions-per-address)",
                    sessions->limits.per_address_max);
+  }
   while (!count_up(sessions)) {
-    if (end_oldest_passing(sessions, thread))
+    if (end_oldest(sessions, &sessions->passing, thread))
       continue;
     session_address_count_down(address);
     return jp_fail(error, JP_LIMIT, "the limit of %zu sessions is reached (sessions-max)",

@@ -11,7 +11,7 @@
  *
  * A session counts while it has objects: holding one that has none is free, and fails for nothing but memory.
  * The first object of one fails where its maker's address has sessions-per-address already, or where there
- * are sessions-max and none of them can end for it. Those that can are the ones that one HTTP request has
+ * are sessions-max, and none of these can end for it. Those that can are the ones that one HTTP request has
  * used and nobody since; the oldest goes first.
  *
  * A new session of a key goes on with refs where the last one of that key ended, so that no ref of an ended

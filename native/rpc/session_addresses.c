@@ -9,6 +9,7 @@ struct session_address {
   uint64_t hash;
   size_t holders;
   _Atomic size_t sessions;
+  struct session_queue passing;
   struct rpc_address address;
 };
 
@@ -71,6 +72,11 @@ void session_address_release(struct session_addresses *addresses, struct session
     link = &(*link)->next;
   *link = address->next;
   free(address);
+}
+
+struct session_queue *session_address_passing(struct session_address *address)
+{
+  return &address->passing;
 }
 
 bool session_address_count_up(struct session_address *address, size_t most)

@@ -1,7 +1,8 @@
 #ifndef JPEER_RPC_SESSION_ADDRESSES_H
 #define JPEER_RPC_SESSION_ADDRESSES_H
 /*
- * How many sessions with objects each client address has. Of rpc/session*.c alone.
+ * How many sessions with objects each client address has, and which of them can end for others. Of
+ * rpc/session*.c alone.
  *
  * An address has an entry as long as a session points to it. Entries are found, made and let go of under the
  * caller's lock; an entry that is held may be counted by any thread, without it.
@@ -14,6 +15,13 @@
 #include <stdint.h>
 
 struct session_address;
+struct rpc_session;
+
+/* Sessions that nobody holds, the longest idle first. */
+struct session_queue {
+  struct rpc_session *first;
+  struct rpc_session *last;
+};
 
 struct session_addresses {
   struct session_address **buckets;
@@ -29,6 +37,9 @@ void session_addresses_fini(struct session_addresses *addresses);
 struct session_address *session_address_hold(struct session_addresses *addresses,
                                              const struct rpc_address *address, uint64_t hash);
 void session_address_release(struct session_addresses *addresses, struct session_address *address);
+
+/* The address's sessions that one HTTP request has used, and nobody since: used under the caller's lock. */
+struct session_queue *session_address_passing(struct session_address *address);
 
 /* Counts one more; false where there are `most` already. Any thread. */
 bool session_address_count_up(struct session_address *address, size_t most) JP_MUST_CHECK;

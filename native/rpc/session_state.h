@@ -12,10 +12,16 @@
 
 enum { SESSION_SEED_BYTES = 8, SESSION_LAST_REFS = 1 << 16 };
 
+/* The queues that a session which nobody holds stands in: one of rpc_sessions, and where it is_passing, its
+ * address's. */
+enum session_line { LINE_OF_ALL, LINE_OF_ADDRESS, SESSION_LINES };
+
 struct rpc_session {
   struct rpc_session *next; /* of its bucket, or of the dead */
-  struct rpc_session *idle_before;
-  struct rpc_session *idle_after;
+  struct {
+    struct rpc_session *before;
+    struct rpc_session *after;
+  } lines[SESSION_LINES];
   struct rpc_sessions *sessions;
   struct jvm_objects *objects;
   _Atomic(struct session_address *) address; /* held; NULL before the first object */
@@ -27,12 +33,6 @@ struct rpc_session {
   uint64_t hash;
   size_t key_length; /* 0: no key */
   uint8_t key[];
-};
-
-/* Sessions that nobody holds, the longest idle first. */
-struct session_queue {
-  struct rpc_session *first;
-  struct rpc_session *last;
 };
 
 struct rpc_sessions {

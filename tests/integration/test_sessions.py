@@ -183,6 +183,7 @@ class Limits(SessionCase):
             ws.new(LIST)
             with HttpClient(peer) as one, HttpClient(peer) as more, ZmqClient(peer) as late:
                 number = one.new(LIST)
+                one.call(LIST, "size", on=number)  # it is no passer-by's from here on
                 for client in (more, WebSocketClient(peer), late):
                     self.assert_refused("sessions-per-address", client)
                 with HttpClient(peer) as elsewhere:
@@ -190,6 +191,15 @@ class Limits(SessionCase):
                     elsewhere.new(LIST)
                 one.control("delete_object", ref(number))
                 more.new(LIST)
+
+    def test_what_one_client_left_ends_for_others_of_its_address(self):
+        with Peer("--sessions-per-address", "100") as peer, HttpClient(peer) as flood, ZmqClient(peer) as zmq:
+            for _ in range(300):
+                flood.peer_id = str(uuid.uuid4())
+                flood.new(LIST)
+            with WebSocketClient(peer) as ws, HttpClient(peer) as other:
+                for client in (ws, zmq, other):
+                    client.new(LIST)
 
     def test_the_end_of_the_last_object_is_the_end_of_a_session(self):
         with Peer("--sessions-max", "1") as peer, HttpClient(peer, str(uuid.uuid4())) as one:

@@ -13,6 +13,7 @@ enum { TTL_MS = 1000, SESSIONS_MAX = 8, PER_ADDRESS_MAX = 6 };
 static const struct rpc_session_maker connection = {.address = {4, {127, 0, 0, 1}}};
 static const struct rpc_session_maker other_connection = {.address = {4, {127, 0, 0, 2}}};
 static const struct rpc_session_maker request = {.address = {4, {127, 0, 0, 3}}, .is_request = true};
+static const struct rpc_session_maker request_neighbour = {.address = {4, {127, 0, 0, 3}}};
 
 static int set_up(void **state)
 {
@@ -240,6 +241,34 @@ static void test_what_one_request_left_ends_first(void **state)
   release(sessions, last, 0);
   for (size_t i = 4; i < SESSIONS_MAX; i++)
     release(sessions, held[i], 0);
+}
+
+/* Where all clients have one address, as on loopback, one of them does not use up the sessions of all. */
+static void test_what_one_request_left_ends_for_its_address(void **state)
+{
+  struct rpc_sessions *sessions = *state;
+  struct rpc_session_key key_elsewhere = key_of(100);
+  struct rpc_session_maker request_elsewhere = {.address = other_connection.address, .is_request = true};
+  struct rpc_session *elsewhere = acquire_as(sessions, &key_elsewhere, &request_elsewhere);
+  put(elsewhere);
+  release(sessions, elsewhere, 0); /* the oldest of all, but of another address */
+  for (uint8_t i = 1; i <= PER_ADDRESS_MAX; i++)
+    pass_by(sessions, i, i);
+  assert_true(is_there(sessions, 1)); /* its client has come back */
+  struct rpc_session *held = acquire_as(sessions, NULL, &request_neighbour);
+  put(held);
+  assert_false(is_there(sessions, 2));
+  pass_by(sessions, 2, PER_ADDRESS_MAX + 1);
+  assert_int_equal(rpc_sessions_count(sessions), PER_ADDRESS_MAX + 1);
+  for (uint8_t i = 4; i <= PER_ADDRESS_MAX; i++)
+    assert_true(is_there(sessions, i));
+  assert_false(is_there(sessions, 3));
+  assert_true(is_there(sessions, 2));
+  struct rpc_session *none = acquire_as(sessions, NULL, &request);
+  check_full(none, "sessions-per-address");
+  assert_true(is_there(sessions, 100));
+  release(sessions, none, 0);
+  release(sessions, held, 0);
 }
 
 /* Those of ZeroMQ, and of connections that have gone, wait for their clients: no newcomer ends them. */
@@ -538,6 +567,7 @@ int main(void)
                                       tear_down),
       cmocka_unit_test_setup_teardown(test_an_address_has_a_limit_of_its_own, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_clients_without_an_address_count_together, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_what_one_request_left_ends_for_its_address, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_what_one_request_left_ends_first, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_what_a_connection_left_stays, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_refs_go_on_behind_those_of_an_ended_session, set_up, tear_down),
