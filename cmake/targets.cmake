@@ -77,16 +77,15 @@ function(jpeer_fuzz_target name source corpus)
   endif()
 endfunction()
 
-# Every JVM that the tests are run with: the one that the JDK at hand belongs to, and others beside it.
+# Every JVM that the tests are run with. Looked for each time: a JDK that comes later, or goes, counts at once.
 file(GLOB jpeer_libjvms /usr/lib/jvm/*/lib/server/libjvm.so)
-set(jpeer_java_homes "")
+set(JPEER_TEST_JAVA_HOMES "")
 foreach(libjvm ${jpeer_libjvms})
   file(REAL_PATH ${libjvm} libjvm)
   string(REPLACE /lib/server/libjvm.so "" home ${libjvm})
-  list(APPEND jpeer_java_homes ${home})
+  list(APPEND JPEER_TEST_JAVA_HOMES ${home})
 endforeach()
-list(REMOVE_DUPLICATES jpeer_java_homes)
-set(JPEER_TEST_JAVA_HOMES ${jpeer_java_homes} CACHE STRING "Java homes that the tests with a JVM run with")
+list(REMOVE_DUPLICATES JPEER_TEST_JAVA_HOMES)
 
 # jpeer_jvm_test(NAME FILE LINKS...): a cmocka executable that starts a JVM (tests/unit/jni/with_jvm.h); run with each
 # JVM, once as it is and once under -Xcheck:jni, which only prints. Labelled "jvm".
