@@ -59,8 +59,6 @@ static int on_url(llhttp_t *llhttp, const char *at, size_t length)
 static int on_field(llhttp_t *llhttp, const char *at, size_t length)
 {
   struct http_parser *parser = llhttp->data;
-  if (parser->request == NULL)
-    return refuse(parser, 400, "trailer fields are not taken");
   extend(&parser->name, at, length);
   return 0;
 }
@@ -88,7 +86,7 @@ static int on_value_complete(llhttp_t *llhttp)
   struct text name = parser->name;
   struct text value = parser->value.data == NULL ? TEXT("") : trim(parser->value);
   parser->name = parser->value = TEXT_ABSENT;
-  for (size_t i = 0; request != NULL && i < sizeof FIELDS / sizeof FIELDS[0]; i++) {
+  for (size_t i = 0; i < sizeof FIELDS / sizeof FIELDS[0]; i++) {
     if (name.len != FIELDS[i].name.len || !text_equal_ignore_case(name, FIELDS[i].name))
       continue;
     struct text *field = &request->fields[FIELDS[i].field];
@@ -119,12 +117,13 @@ static int on_body(llhttp_t *llhttp, const char *at, size_t length)
   return parser->body->failed ? refuse(parser, 503, "no memory for the message") : 0;
 }
 
+/* Pauses behind the last chunk: the trailer section is read here. */
 static int on_chunk_header(llhttp_t *llhttp)
 {
   struct http_parser *parser = llhttp->data;
   if (llhttp->content_length > parser->body_max)
     return refuse(parser, 413, "the message is longer than message-max");
-  return 0;
+  return llhttp->content_length == 0 ? HPE_PAUSED : 0;
 }
 
 static int on_chunk_extension(llhttp_t *llhttp, const char *at, size_t length)
@@ -134,12 +133,6 @@ static int on_chunk_extension(llhttp_t *llhttp, const char *at, size_t length)
   struct http_parser *parser = llhttp->data;
   parser->overhead += length;
   return parser->overhead > EXTENSIONS_MAX ? refuse(parser, 400, "too many chunk extensions") : 0;
-}
-
-static int on_message_complete(llhttp_t *llhttp)
-{
-  (void)llhttp;
-  return HPE_PAUSED;
 }
 
 void http_parser_init(struct http_parser *parser)
@@ -159,7 +152,6 @@ static void init_llhttp(struct http_parser *parser)
       .on_chunk_header = on_chunk_header,
       .on_chunk_extension_name = on_chunk_extension,
       .on_chunk_extension_value = on_chunk_extension,
-      .on_message_complete = on_message_complete,
   };
   llhttp_init(&parser->llhttp, HTTP_REQUEST, &settings);
   parser->llhttp.data = parser;
@@ -215,11 +207,15 @@ static const char *check_field_line(struct text line)
   return NULL;
 }
 
+static bool is_text_char(unsigned char c)
+{
+  return (c >= ' ' || c == '\t') && c != 0x7f;
+}
+
 static const char *check_characters(struct text line)
 {
   for (size_t i = 0; i < line.len; i++) {
-    unsigned char c = (unsigned char)line.data[i];
-    if ((c < ' ' && c != '\t') || c == 0x7f)
+    if (!is_text_char((unsigned char)line.data[i]))
       return "a control character in the request's head";
   }
   return NULL;
@@ -318,6 +314,7 @@ static enum http_progress check_framing(struct http_parser *parser, struct http_
 enum http_progress http_read_head(struct http_parser *parser, struct text input, size_t head_max,
                                   size_t *scanned, size_t *used, struct http_request *request)
 {
+  parser->trailer_left = head_max;
   size_t skipped = count_empty_lines(input);
   struct text from_line = text_slice(input, skipped, input.len);
   size_t unscanned = *scanned > skipped ? *scanned - skipped : 0;
@@ -350,13 +347,6 @@ enum http_progress http_read_head(struct http_parser *parser, struct text input,
 
 /* --- the body --- */
 
-/* llhttp takes a bare LF for the last line of a body in chunks. */
-static bool ends_in_crlf(const struct http_parser *parser, struct text bytes)
-{
-  char before = bytes.len > 1 ? bytes.data[bytes.len - 2] : parser->last_byte;
-  return before == '\r' && bytes.len > 0 && bytes.data[bytes.len - 1] == '\n';
-}
-
 void http_expect_body(struct http_parser *parser, uint64_t length)
 {
   parser->length_left = length;
@@ -375,12 +365,53 @@ static enum http_progress read_piece(struct http_parser *parser, struct text inp
   return parser->length_left == 0 ? HTTP_DONE : HTTP_NEEDS_INPUT;
 }
 
+/* The place after one more byte of the trailer section (RFC 9112, 7.1.2); TRAILER_NONE where it cannot stand
+ * there. */
+static enum http_trailer step_trailer(enum http_trailer at, unsigned char c)
+{
+  switch (at) {
+  case TRAILER_LINE:
+    return c == '\r' ? TRAILER_LAST_LF : is_token_char(c) ? TRAILER_NAME : TRAILER_NONE;
+  case TRAILER_NAME:
+    return c == ':' ? TRAILER_VALUE : is_token_char(c) ? TRAILER_NAME : TRAILER_NONE;
+  case TRAILER_VALUE:
+    return c == '\r' ? TRAILER_LF : is_text_char(c) ? TRAILER_VALUE : TRAILER_NONE;
+  case TRAILER_LF:
+    return c == '\n' ? TRAILER_LINE : TRAILER_NONE;
+  case TRAILER_LAST_LF:
+    return c == '\n' ? TRAILER_END : TRAILER_NONE;
+  default:
+    return TRAILER_NONE;
+  }
+}
+
+/* Drops the fields, whatever their names are: none of them means anything here, and one that would change the
+ * framing or the routing must not (RFC 9110, 6.5.1). */
+static enum http_progress read_trailer(struct http_parser *parser, struct text input, size_t *used)
+{
+  for (size_t i = 0; i < input.len; i++) {
+    if (parser->trailer_left-- == 0)
+      return failed(parser, 431, "the trailer fields are too long");
+    parser->trailer = step_trailer(parser->trailer, (unsigned char)input.data[i]);
+    if (parser->trailer == TRAILER_NONE)
+      return failed(parser, 400, "the trailer fields cannot be read");
+    if (parser->trailer == TRAILER_END) {
+      *used += i + 1;
+      return HTTP_DONE;
+    }
+  }
+  *used += input.len;
+  return HTTP_NEEDS_INPUT;
+}
+
 enum http_progress http_read_body(struct http_parser *parser, struct text input, size_t body_max,
                                   size_t *used, struct buffer *body)
 {
   *used = 0;
   if (!parser->is_chunked)
     return read_piece(parser, input, body_max, used, body);
+  if (parser->trailer != TRAILER_NONE)
+    return read_trailer(parser, input, used);
   parser->body = body;
   parser->body_max = body_max;
   if (llhttp_get_errno(&parser->llhttp) == HPE_PAUSED)
@@ -389,15 +420,11 @@ enum http_progress http_read_body(struct http_parser *parser, struct text input,
   parser->body = NULL;
   if (code == HPE_OK) {
     *used = input.len;
-    if (input.len > 0)
-      parser->last_byte = input.data[input.len - 1];
     return HTTP_NEEDS_INPUT;
   }
-  if (code == HPE_PAUSED || code == HPE_PAUSED_UPGRADE) {
-    *used = (size_t)(llhttp_get_error_pos(&parser->llhttp) - input.data);
-    if (!ends_in_crlf(parser, text_slice(input, 0, *used)))
-      return failed(parser, 400, "a body in chunks does not end in CR LF");
-    return HTTP_DONE;
-  }
-  return failed(parser, 400, "the request's body cannot be read");
+  if (code != HPE_PAUSED)
+    return failed(parser, 400, "the request's body cannot be read");
+  *used = (size_t)(llhttp_get_error_pos(&parser->llhttp) - input.data);
+  parser->trailer = TRAILER_LINE;
+  return read_trailer(parser, text_slice(input, *used, input.len), used);
 }

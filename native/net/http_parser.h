@@ -9,9 +9,10 @@
  * before llhttp sees it: the request line has one space in each place, each line ends in CR LF and in nothing
  * else, no control character but TAB stands in it, no line is folded, and no space stands before a colon.
  * After llhttp: one Host at the most, one Content-Length of digits alone, "chunked" as the only transfer
- * coding and never beside a length, no field twice that may stand once. A body in chunks has no trailer
- * fields and little beside its data. All else is an error, after which the connection must be closed: where
- * the next request begins is not known.
+ * coding and never beside a length, no field twice that may stand once. A body in chunks has little beside
+ * its data. Its trailer fields (RFC 9110, 6.5) keep the same rules and the bound of a head, and are dropped.
+ * All else is an error, after which the connection must be closed: where the next request begins is not
+ * known.
  *
  * One owner, one thread at a time.
  */
@@ -61,6 +62,17 @@ enum http_progress {
   HTTP_FAILED /* status and reason say how to answer; then close */
 };
 
+/* Where in the trailer section a body in chunks is. */
+enum http_trailer {
+  TRAILER_NONE, /* not there yet */
+  TRAILER_LINE, /* a line begins */
+  TRAILER_NAME,
+  TRAILER_VALUE,
+  TRAILER_LF,      /* of a field's line */
+  TRAILER_LAST_LF, /* of the empty line */
+  TRAILER_END
+};
+
 struct http_parser {
   llhttp_t llhttp;
   struct http_request *request; /* during http_read_head */
@@ -69,9 +81,10 @@ struct http_parser {
   struct text value;
   uint64_t length_left; /* of a body in one piece */
   size_t body_max;
-  size_t overhead; /* bytes of chunk extensions so far */
+  size_t overhead;     /* bytes of chunk extensions so far */
+  size_t trailer_left; /* bytes that the trailer section may still have */
+  enum http_trailer trailer;
   bool is_chunked;
-  char last_byte; /* of the body's bytes that were used */
   int status;
   const char *reason;
 };
@@ -86,7 +99,8 @@ enum http_progress http_read_head(struct http_parser *parser, struct text input,
                                   size_t *scanned, size_t *used, struct http_request *request);
 /* Instead of http_read_head, where it is known what it would do: a body of that length follows. */
 void http_expect_body(struct http_parser *parser, uint64_t length);
-/* Reads the body that the head announced, appends it to body; 413 above body_max. */
+/* Reads the body that the head announced, appends it to body; 413 above body_max, 431 for trailer fields that
+ * are longer together than a head may be. */
 enum http_progress http_read_body(struct http_parser *parser, struct text input, size_t body_max,
                                   size_t *used, struct buffer *body);
 

@@ -115,6 +115,15 @@ class ByHand(StubTest):
         self.assertEqual(200002, len(self.reader.response()[2]))
         self.assertEqual(b"next", self.reader.response()[2])
 
+    def test_trailer_fields(self):
+        chunks = b"2\r\nab\r\n0\r\nExpires: never\r\nContent-Length: 1\r\npeer-id: x\r\n\r\n"
+        self.send(request("POST /", {**JSON, "Transfer-Encoding": "chunked", "Trailer": "Expires"}, chunks) * 2)
+        for _ in range(2):
+            self.assertEqual((200, b"ab"), self.reader.response()[::2])
+        self.send(request("POST /", {**JSON, "Transfer-Encoding": "chunked"}, b"0\r\n" + b"X: aaaa\r\n" * 1000))
+        self.assertEqual(431, self.reader.response()[0])
+        self.assertTrue(self.reader.at_end())
+
     def test_continue(self):
         head, body = post(b"body", Expect="100-continue").split(b"\r\n\r\n")
         self.send(head + b"\r\n\r\n")

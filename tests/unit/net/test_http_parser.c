@@ -100,10 +100,19 @@ static const struct sample SAMPLES[] = {
     {"a chunk size and a bare CR", CHUNKED "1\ra\r\n0\r\n\r\n", 0, 400, NULL},
     {"chunk data without its CR LF", CHUNKED "1\r\nab\r\n0\r\n\r\n", 0, 400, NULL},
     {"chunk data and a bare LF", CHUNKED "1\r\na\n0\r\n\r\n", 0, 400, NULL},
-    {"an end without its CR LF", CHUNKED "0\r\nGET", 0, 400, NULL},
+    {"an end without its CR LF", CHUNKED "0\r\nGET / HTTP/1.1\r\n", 0, 400, NULL},
     {"an end by a bare LF", CHUNKED "0\r\n\nG", 0, 400, NULL},
     {"an extension with a bare LF", CHUNKED "1;x\na\r\n0\r\n\r\n", 0, 400, NULL},
-    {"trailer fields", CHUNKED "0\r\nX: a\r\n\r\n", 0, 400, NULL},
+    {"a trailer field with a bare LF", CHUNKED "0\r\nX: a\n\r\n", 0, 400, NULL},
+    {"a trailer field with a bare CR", CHUNKED "0\r\nX: a\rb\r\n\r\n", 0, 400, NULL},
+    {"a trailer field that is folded", CHUNKED "0\r\nX: a\r\n b\r\n\r\n", 0, 400, NULL},
+    {"a first trailer field that is folded", CHUNKED "0\r\n X: a\r\n\r\n", 0, 400, NULL},
+    {"a trailer field and a space before the colon", CHUNKED "0\r\nX : a\r\n\r\n", 0, 400, NULL},
+    {"a trailer field without a name", CHUNKED "0\r\n: a\r\n\r\n", 0, 400, NULL},
+    {"a trailer field without a colon", CHUNKED "0\r\nX\r\n\r\n", 0, 400, NULL},
+    {"NUL in a trailer field", BYTES(CHUNKED "0\r\nX: a\0b\r\n\r\n"), 400, NULL},
+    {"trailer fields that end in a bare LF", CHUNKED "0\r\nX: a\r\n\nG", 0, 400, NULL},
+    {"an end by CR alone", CHUNKED "0\r\nX: a\r\n\rG", 0, 400, NULL},
     {"a chunk that is too long", CHUNKED "41\r\n", 0, 413, NULL},
     {"chunks that are too long together",
      CHUNKED "40\r\n"
@@ -121,6 +130,14 @@ static const struct sample SAMPLES[] = {
     {"Chunked", POST "Transfer-Encoding: Chunked\r\n\r\n1\r\na\r\n0\r\n\r\n", 0, 0, "a"},
     {"a chunk with an extension", CHUNKED "1;name=value\r\na\r\n0\r\n\r\n", 0, 0, "a"},
     {"no chunks", CHUNKED "0\r\n\r\n", 0, 0, ""},
+    {"a last chunk with an extension", CHUNKED "1\r\na\r\n0;x=y\r\n\r\n", 0, 0, "a"},
+    {"a last chunk of many zeros", CHUNKED "1\r\na\r\n0000\r\n\r\n", 0, 0, "a"},
+    {"a trailer field", CHUNKED "1\r\na\r\n0\r\nX: b\r\n\r\n", 0, 0, "a"},
+    {"trailer fields", CHUNKED "1\r\na\r\n0\r\nX:\r\nY: \xc3\xa9\t1 \r\nX: b\r\n\r\n", 0, 0, "a"},
+    {"trailer fields that may not be there",
+     CHUNKED "1\r\na\r\n0\r\nContent-Length: 7\r\nTransfer-Encoding: gzip\r\nHost: b\r\nHost: c\r\n"
+             "peer-id: x\r\nConnection: close\r\n\r\n",
+     0, 0, "a"},
     {"a value of bytes beyond ASCII", POST "X: \xc3\xa9\r\nContent-Length: 1\r\n\r\na", 0, 0, "a"},
     {"an empty value", POST "X:\r\nContent-Length: 1\r\n\r\na", 0, 0, "a"},
     {"an empty host", "POST / HTTP/1.1\r\nHost:\r\nContent-Length: 1\r\n\r\na", 0, 0, "a"},
@@ -234,15 +251,48 @@ static void chunk_extensions_have_a_bound(void **state)
   buffer_fini(&bytes);
 }
 
+static void trailer_fields_have_the_bound_of_a_head(void **state)
+{
+  (void)state;
+  struct buffer bytes;
+  buffer_init(&bytes);
+  BUFFER_LITERAL(&bytes, CHUNKED "1\r\na\r\n0\r\n");
+  size_t start = bytes.len;
+  while (bytes.len - start < HEAD_MAX - 10)
+    BUFFER_LITERAL(&bytes, "X: a\r\n");
+  size_t most = bytes.len;
+  struct outcome outcome;
+  BUFFER_LITERAL(&bytes, "\r\n");
+  assert_true(bytes.len - start <= HEAD_MAX);
+  parse(bytes.data, bytes.len, 100, &outcome);
+  assert_true(outcome.is_whole);
+  buffer_fini(&outcome.body);
+  buffer_truncate(&bytes, most);
+  for (int i = 0; i < 3; i++)
+    BUFFER_LITERAL(&bytes, "X: a\r\n");
+  BUFFER_LITERAL(&bytes, "\r\n");
+  parse(bytes.data, bytes.len, 100, &outcome);
+  assert_int_equal(outcome.status, 431);
+  buffer_fini(&outcome.body);
+  buffer_fini(&bytes);
+}
+
 static void what_follows_a_request_is_left(void **state)
 {
   (void)state;
-  static const char bytes[] = CHUNKED "1\r\na\r\n0\r\n\r\nPOST /two HTTP/1.1\r\n\r\n";
-  struct outcome outcome;
-  parse(bytes, sizeof bytes - 1, sizeof bytes, &outcome);
-  assert_true(outcome.is_whole);
-  assert_memory_equal(bytes + outcome.used, "POST /two", 9);
-  buffer_fini(&outcome.body);
+  static const char *const requests[] = {
+      CHUNKED "1\r\na\r\n0\r\n\r\nPOST /two HTTP/1.1\r\n\r\n",
+      CHUNKED "1\r\na\r\n0\r\nContent-Length: 9\r\n\r\nPOST /two HTTP/1.1\r\n\r\n",
+      POST "Upgrade: h2c\r\nConnection: upgrade\r\nTransfer-Encoding: chunked\r\n\r\n"
+           "0\r\n\r\nPOST /two HTTP/1.1\r\n\r\n",
+  };
+  for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+    struct outcome outcome;
+    parse(requests[i], strlen(requests[i]), strlen(requests[i]), &outcome);
+    assert_true(outcome.is_whole);
+    assert_memory_equal(requests[i] + outcome.used, "POST /two", 9);
+    buffer_fini(&outcome.body);
+  }
 }
 
 static void fields_are_given_trimmed(void **state)
@@ -271,8 +321,11 @@ static void fields_are_given_trimmed(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(samples_are_taken_or_refused),  cmocka_unit_test(a_head_that_is_too_long_is_431),
-      cmocka_unit_test(chunk_extensions_have_a_bound), cmocka_unit_test(what_follows_a_request_is_left),
+      cmocka_unit_test(samples_are_taken_or_refused),
+      cmocka_unit_test(a_head_that_is_too_long_is_431),
+      cmocka_unit_test(chunk_extensions_have_a_bound),
+      cmocka_unit_test(what_follows_a_request_is_left),
+      cmocka_unit_test(trailer_fields_have_the_bound_of_a_head),
       cmocka_unit_test(fields_are_given_trimmed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
