@@ -229,26 +229,31 @@ static bool leaves_json_out(struct text accept)
 
 /* --- what is asked for --- */
 
-/* media type "/" subtype, then parameters, of which a charset must be UTF-8 (RFC 8259, 8.1). */
+/* A charset other than UTF-8 (RFC 8259, 8.1). */
+static bool is_other_charset(struct text parameter)
+{
+  struct text name = take_until(&parameter, '=');
+  if (!text_equal_ignore_case(name, TEXT("charset")))
+    return false;
+  bool is_quoted = parameter.len >= 2 && parameter.data[0] == '"' && parameter.data[parameter.len - 1] == '"';
+  struct text value = is_quoted ? text_slice(parameter, 1, parameter.len - 1) : parameter;
+  return !text_equal_ignore_case(value, TEXT("utf-8"));
+}
+
+/* media type "/" subtype, then parameters, of which the charset alone counts. */
 static bool is_json(struct text type)
 {
-  struct text json = TEXT("application/json");
-  if (is_absent(type) || type.len < json.len || !text_equal_ignore_case(text_slice(type, 0, json.len), json))
+  static const struct text types[] = {TEXT("application/json"), TEXT("application/json-rpc"),
+                                      TEXT("application/jsonrequest")};
+  bool is_known = false;
+  if (is_absent(type))
     return false;
-  struct text rest = text_slice(type, json.len, type.len);
-  while (rest.len > 0 && (rest.data[0] == ' ' || rest.data[0] == '\t'))
-    rest = text_slice(rest, 1, rest.len);
-  if (rest.len > 0 && rest.data[0] != ';')
-    return false;
-  for (size_t i = 0; i + 8 <= rest.len; i++) {
-    if (!text_equal_ignore_case(text_slice(rest, i, i + 8), TEXT("charset=")))
-      continue;
-    struct text charset = text_slice(rest, i + 8, rest.len);
-    if (charset.len > 0 && charset.data[0] == '"')
-      charset = text_slice(charset, 1, charset.len);
-    return charset.len >= 5 && text_equal_ignore_case(text_slice(charset, 0, 5), TEXT("utf-8"));
-  }
-  return true;
+  struct text name = take_until(&type, ';');
+  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+    is_known = text_equal_ignore_case(name, types[i]) || is_known;
+  while (is_known && type.len > 0)
+    is_known = !is_other_charset(take_until(&type, ';'));
+  return is_known;
 }
 
 /* True where the list has the token (RFC 9110, 5.6.1). */
@@ -299,7 +304,9 @@ static void judge_post(const struct http_request *request, size_t message_max, s
   if (!is_absent(expect) && !text_equal_ignore_case(expect, TEXT("100-continue")))
     answer(wish, 417, "the only expectation that is met is 100-continue");
   else if (!is_json(request->fields[HTTP_FIELD_CONTENT_TYPE]))
-    answer(wish, 415, "the content type must be application/json, in UTF-8");
+    answer(wish, 415,
+           "the content type must be application/json, application/json-rpc or application/jsonrequest, in "
+           "UTF-8");
   else if (!is_absent(encoding) && !text_equal_ignore_case(encoding, TEXT("identity")))
     answer(wish, 415, "no content encoding is taken");
   else if (!request->is_chunked && !request->has_length)

@@ -17,12 +17,13 @@ struct sample {
   int expected;       /* SERVE, UPGRADE, CALL, DOCUMENT, HELP or a status */
 };
 
-#define JSON     "Content-Type: application/json\r\n"
-#define JSON_ONE JSON "Content-Length: 1\r\n"
-#define WS_KEY   "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-#define WS       "Upgrade: websocket\r\nConnection: Upgrade\r\n"
-#define WS_ALL   WS WS_KEY "Sec-WebSocket-Version: 13\r\n"
-#define ID       "11111111-2222-3333-4444-555555555555"
+#define JSON       "Content-Type: application/json\r\n"
+#define JSON_ONE   JSON "Content-Length: 1\r\n"
+#define TYPE(type) "Content-Type: " type "\r\nContent-Length: 1\r\n"
+#define WS_KEY     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+#define WS         "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+#define WS_ALL     WS WS_KEY "Sec-WebSocket-Version: 13\r\n"
+#define ID         "11111111-2222-3333-4444-555555555555"
 
 static const struct sample METHODS[] = {
     {"POST /", JSON_ONE, SERVE},
@@ -36,7 +37,26 @@ static const struct sample METHODS[] = {
     {"POST /", JSON_ONE "peer-id: " ID "\r\n", SERVE},
     {"POST /", JSON_ONE "Expect: 100-continue\r\n", SERVE},
     {"POST /", JSON_ONE "Content-Encoding: identity\r\n", SERVE},
-    {"POST /", "content-type: Application/JSON ; charset=\"UTF-8\"\r\nContent-Length: 1\r\n", SERVE},
+
+    {"POST /", TYPE("Application/JSON ; charset=\"UTF-8\""), SERVE},
+    {"POST /", TYPE("application/json-rpc"), SERVE},
+    {"POST /", TYPE("application/jsonrequest"), SERVE},
+    {"POST /", TYPE("Application/JSON-RPC;charset=utf-8"), SERVE},
+    {"POST /", TYPE("application/jsonrequest; Charset=Utf-8"), SERVE},
+    {"POST /", TYPE("application/json; profile=\"charset=latin1\""), SERVE},
+    {"POST /", TYPE("application/json;"), SERVE},
+    {"POST /", TYPE("application/jsonx"), 415},
+    {"POST /", TYPE("application/json-rpcx"), 415},
+    {"POST /", TYPE("application/json rpc"), 415},
+    {"POST /", TYPE("application/jsonrpc"), 415},
+    {"POST /", TYPE("application/json, text/plain"), 415},
+    {"POST /", TYPE("application/json; charset=latin1"), 415},
+    {"POST /", TYPE("application/json; charset=utf-8x"), 415},
+    {"POST /", TYPE("application/json; charset=\"utf-8x\""), 415},
+    {"POST /", TYPE("application/json; charset="), 415},
+    {"POST /", TYPE("application/json-rpc; q=1; charset=utf-16"), 415},
+    {"POST /", TYPE("application/x-www-form-urlencoded"), 415},
+    {"POST /", TYPE("text/json"), 415},
 
     {"POST /rpc/", JSON_ONE, 404},
     {"POST /RPC", JSON_ONE, 404},
@@ -50,8 +70,6 @@ static const struct sample METHODS[] = {
     {"POST /", JSON "Content-Length: 1001\r\n", 413},
     {"POST /", "Content-Length: 1\r\n", 415},
     {"POST /", "Content-Type: text/plain\r\nContent-Length: 1\r\n", 415},
-    {"POST /", "Content-Type: application/jsonx\r\nContent-Length: 1\r\n", 415},
-    {"POST /", "Content-Type: application/json; charset=latin1\r\nContent-Length: 1\r\n", 415},
     {"POST /", JSON_ONE "Content-Encoding: gzip\r\n", 415},
     {"POST /", JSON_ONE "Expect: tea\r\n", 417},
     {"POST /", JSON_ONE "peer-id: nobody\r\n", 400},
