@@ -38,6 +38,14 @@ void http_expire(struct connection *connection)
     answer_and_close(connection, 408, "the request took too long");
 }
 
+/* With the head that a GET would get, and its body where it is one. */
+static void write_reply(struct connection *connection, int status, struct text reply, const struct uuid *kept)
+{
+  http_write_reply_head(&connection->out, connection->manner, status, reply.len, kept);
+  if (!connection->manner.is_head)
+    buffer_append_text(&connection->out, reply);
+}
+
 void http_cut(struct connection *connection, const char *reason, struct buffer *answer)
 {
   if (connection->http_stage == HTTP_STAGE_HEAD) {
@@ -48,8 +56,7 @@ void http_cut(struct connection *connection, const char *reason, struct buffer *
   buffer_clear(answer);
   service->reject(service->context, RPC_OVERLOADED, TEXT_ABSENT, reason, answer);
   connection->manner.keeps_alive = false;
-  http_write_reply_head(&connection->out, connection->manner, 503, answer->len, NULL);
-  buffer_append_text(&connection->out, buffer_text(answer));
+  write_reply(connection, 503, buffer_text(answer), NULL);
 }
 
 static enum step upgrade(struct connection *connection, struct text key)
@@ -91,9 +98,7 @@ static enum step send_document(struct connection *connection)
     return end_request(connection);
   }
   struct text document = service->document(service->context);
-  http_write_reply_head(&connection->out, connection->manner, 200, document.len, NULL);
-  if (!connection->manner.is_head)
-    buffer_append_text(&connection->out, document);
+  write_reply(connection, 200, document, NULL);
   return end_request(connection);
 }
 
@@ -176,6 +181,12 @@ static void remember_head(struct scratch *scratch, struct text head, const struc
     http_heads_keep(scratch->heads, head, request, wish);
 }
 
+/* A head that cannot be read may still say that no body is wanted. */
+static bool begins_with_head(const struct connection *connection)
+{
+  return text_starts_with(connection_input(connection), TEXT("HEAD "));
+}
+
 static enum step read_head(struct connection *connection, struct scratch *scratch)
 {
   struct connection_table *table = connection->table;
@@ -183,7 +194,7 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
     return STEP_AGAIN;
   struct http_request request;
   size_t used;
-  connection->manner = (struct http_manner){.is_1_1 = true};
+  connection->manner = (struct http_manner){.is_1_1 = true, .is_head = begins_with_head(connection)};
   switch (http_read_head(&connection->parser, connection_input(connection), table->limits.header_max,
                          &connection->scanned, &used, &request)) {
   case HTTP_NEEDS_INPUT:
@@ -233,8 +244,7 @@ static int status_of(enum crew_served served)
 void http_write_reply(struct connection *connection, enum crew_served served, struct text reply,
                       const struct uuid *kept)
 {
-  http_write_reply_head(&connection->out, connection->manner, status_of(served), reply.len, kept);
-  buffer_append_text(&connection->out, reply);
+  write_reply(connection, status_of(served), reply, kept);
 }
 
 void http_write_part(struct connection *connection, struct text part, bool is_last)
@@ -267,6 +277,10 @@ static enum step begin_stream(struct connection *connection, const struct buffer
                               const struct rpc_stream *stream, const struct uuid *kept)
 {
   http_write_stream_head(&connection->out, connection->manner, kept);
+  if (connection->manner.is_head) {
+    stream->body.close(stream->body.state);
+    return end_request(connection);
+  }
   http_write_part(connection, buffer_text(head), false);
   if (!connection_begin_stream(connection, stream))
     return STEP_DROPS;

@@ -75,8 +75,8 @@ static void write_kept(struct buffer *out, const struct uuid *kept)
 void http_write_answer(struct buffer *out, struct http_manner manner, const struct http_answer *answer)
 {
   write_status_line(out, manner, answer->status);
-  if (answer->has_allow)
-    BUFFER_LITERAL(out, "Allow: POST, OPTIONS\r\n");
+  if (answer->allow != NULL)
+    buffer_printf(out, "Allow: %s\r\n", answer->allow);
   if (answer->has_ws_version)
     BUFFER_LITERAL(out, "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n");
   if (answer->reason != NULL)

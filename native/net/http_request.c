@@ -5,6 +5,10 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#define ALLOW_POST "POST, OPTIONS"
+#define ALLOW_GET  "GET, HEAD, OPTIONS"
+#define ALLOW_ALL  "GET, HEAD, POST, OPTIONS" /* of the server as a whole */
+
 static bool is_absent(struct text t)
 {
   return t.data == NULL;
@@ -13,7 +17,19 @@ static bool is_absent(struct text t)
 static void answer(struct http_wish *wish, int status, const char *reason)
 {
   wish->action = HTTP_ANSWER;
-  wish->answer = (struct http_answer){.status = status, .reason = reason, .has_allow = status == 405};
+  wish->answer = (struct http_answer){.status = status, .reason = reason};
+}
+
+static void refuse_method(struct http_wish *wish, const char *allow, const char *reason)
+{
+  answer(wish, 405, reason);
+  wish->answer.allow = allow;
+}
+
+static void tell_methods(struct http_wish *wish, const char *allow)
+{
+  answer(wish, 204, NULL);
+  wish->answer.allow = allow;
 }
 
 /* --- names of hosts --- */
@@ -398,16 +414,57 @@ static void judge_method(const struct http_request *request, size_t message_max,
     if (asks_for_websocket(request))
       judge_handshake(request, wish);
     else
-      answer(wish, 405, "JSON-RPC comes by POST, or over a WebSocket");
+      refuse_method(wish, ALLOW_POST, "JSON-RPC comes by POST, or over a WebSocket");
     break;
   case HTTP_OPTIONS:
-    answer(wish, 204, NULL);
-    wish->answer.has_allow = true;
+    tell_methods(wish, ALLOW_POST);
     break;
   default:
-    answer(wish, 405, "JSON-RPC comes by POST, or over a WebSocket");
+    refuse_method(wish, ALLOW_POST, "JSON-RPC comes by POST, or over a WebSocket");
     break;
   }
+}
+
+/* People read it, so it is there for every Accept. */
+static void judge_help(const struct http_request *request, struct http_wish *wish)
+{
+  if (http_has_body(request))
+    answer(wish, 400, "a GET of the help has no body");
+  else
+    wish->action = HTTP_HELP;
+}
+
+/* True for what can be a procedure's name, whether there is such a procedure or not. */
+static bool is_name(struct text procedure)
+{
+  return procedure.len > 0 && memchr(procedure.data, '/', procedure.len) == NULL;
+}
+
+/* Paths beside the service's: they are read. A POST to "/name" is taken for one to a path of the service that
+ * is not there, since "/" is a path of it. */
+static void judge_other_path(const struct http_request *request, const struct http_site *site,
+                             struct text path, struct http_wish *wish)
+{
+  bool is_document = text_equal(path, TEXT("/openrpc.json"));
+  bool is_help = text_equal(path, TEXT("/help"));
+  bool is_read = request->method == HTTP_GET || request->method == HTTP_HEAD;
+  bool is_below = site->prefix.len == 1 || wish->procedure.data != path.data + 1;
+  bool has_name =
+      !is_absent(wish->procedure) && is_name(wish->procedure) && (request->method != HTTP_POST || is_below);
+  if (request->method == HTTP_GET && asks_for_websocket(request))
+    answer(wish, 404, "there is nothing at this path");
+  else if (is_read && is_document)
+    judge_document(request, wish);
+  else if (is_read && is_help)
+    judge_help(request, wish);
+  else if (is_read && !is_absent(wish->procedure))
+    judge_call(request, wish->procedure, wish);
+  else if (!is_document && !is_help && !has_name)
+    answer(wish, 404, "there is nothing at this path");
+  else if (request->method == HTTP_OPTIONS)
+    tell_methods(wish, ALLOW_GET);
+  else
+    refuse_method(wish, ALLOW_GET, "this path is read by GET");
 }
 
 void http_judge(const struct http_request *request, const struct http_site *site, size_t message_max,
@@ -427,18 +484,12 @@ void http_judge(const struct http_request *request, const struct http_site *site
   wish->refuses_json = leaves_json_out(request->fields[HTTP_FIELD_ACCEPT]);
   wish->procedure = procedure_of(path, site);
   wish->query = query;
-  if (is_service_path(path, site))
+  if (is_asterisk)
+    tell_methods(wish, ALLOW_ALL);
+  else if (is_service_path(path, site))
     judge_method(request, message_max, wish);
-  else if (text_equal(path, TEXT("/openrpc.json")) && !asks_for_websocket(request) &&
-           (request->method == HTTP_GET || request->method == HTTP_HEAD))
-    judge_document(request, wish);
-  else if (text_equal(path, TEXT("/help")) && !http_has_body(request) &&
-           (request->method == HTTP_GET || request->method == HTTP_HEAD))
-    wish->action = HTTP_HELP;
-  else if (request->method == HTTP_GET && !asks_for_websocket(request) && !is_absent(wish->procedure))
-    judge_call(request, wish->procedure, wish);
   else
-    answer(wish, 404, "there is nothing at this path");
+    judge_other_path(request, site, path, wish);
   struct text peer_id = request->fields[HTTP_FIELD_PEER_ID];
   if (wish->action == HTTP_ANSWER || is_absent(peer_id))
     return;

@@ -6,15 +6,16 @@
  *
  * Paths: "/" and the prefix ("/rpc"), with or without a query, for POST and WebSocket; one more component
  * names a procedure that GET calls (JSON-RPC 1.1, 6.3), but for the reserved ones, of which /openrpc.json is
- * the description of the service; all else is 404.
+ * the description of the service and /help words for people; all else is 404. HEAD is answered where GET is,
+ * with the same head. A path that other methods have is 405 with Allow, and OPTIONS tells these methods.
  *
  * Browsers: any web page can reach a port of the loopback address, and nobody is asked for a password here.
  * So a request with an Origin is refused (403) unless the origin is this very server, as its Host names it;
  * and where the server listens on loopback addresses only, a Host that is neither a loopback name, nor an IP
  * address, nor the name that was bound is refused too (403): it is a name of somebody else's that was made to
- * point here (DNS rebinding). OPTIONS is answered without any CORS grant. A GET that
- * a page of another site makes carries no Origin, but browsers mark it (Sec-Fetch-Site): it is refused too.
- * Programs send neither and notice nothing.
+ * point here (DNS rebinding). OPTIONS is answered without any CORS grant. A GET that a page of another site
+ * makes carries no Origin, but browsers mark it (Sec-Fetch-Site): it is refused too. Programs send neither
+ * and notice nothing.
  */
 #include "base/buffer.h"
 #include "base/uuid.h"
@@ -38,7 +39,7 @@ enum http_action {
 struct http_answer {
   int status;
   const char *reason;  /* one line of ASCII, the body; NULL: none */
-  bool has_allow;      /* send Allow */
+  const char *allow;   /* the value of Allow; NULL: none */
   bool has_ws_version; /* send Sec-WebSocket-Version */
 };
 

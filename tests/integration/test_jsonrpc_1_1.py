@@ -135,6 +135,28 @@ class Get(Http):
             self.assertEqual(status, response.status)
         connection.close()
 
+    def test_head_has_the_head_of_get(self):
+        large = "/rpc/meta?" + urlencode({"method": "fetch_classes_info", "compress_encode": "false",
+                                          "include_classes": "java.util.BitSet"})
+        for path in ("/rpc/get?type=java.lang.Integer&field=MAX_VALUE", "/openrpc.json", "/help", large, "/rpc",
+                     "/rpc/get", "/rpc/nothing", "/rpc/new?type=java.util.ArrayList", "/no/where", "/rpc/get?%zz"):
+            (get, body), (head, nothing) = (self.exchange(method, path) for method in ("GET", "HEAD"))
+            with self.subTest(path):
+                self.assertEqual((get.status, get.getheaders(), ""), (head.status, head.getheaders(), nothing))
+                if get.headers["Transfer-Encoding"] is None:
+                    self.assertEqual(str(len(body.encode())), head.headers["Content-Length"])
+
+    def test_a_head_of_what_is_streamed_leaves_its_connection_good(self):
+        """The names of all classes are more than an answer that is made at once."""
+        connection = http.client.HTTPConnection(self.url.netloc, timeout=60)
+        self.addCleanup(connection.close)
+        connection.request("HEAD", "/rpc/meta?method=fetch_classes_info&compress_encode=false")
+        response = connection.getresponse()
+        self.assertEqual((200, "chunked", b""),
+                         (response.status, response.headers["Transfer-Encoding"], response.read()))
+        connection.request("GET", "/rpc/get?type=java.lang.Integer&field=MAX_VALUE")
+        self.assertEqual(200, connection.getresponse().status)
+
     def test_help_is_where_the_description_says(self):
         address = self.result("/rpc/system.describe")["help"]
         response, body = self.get(urlsplit(address).path)

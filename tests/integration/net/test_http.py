@@ -67,6 +67,23 @@ class Clients(StubTest):
         self.assertIsNone(response.headers["Access-Control-Allow-Origin"])
         response, answer = self.exchange(None, "HEAD")
         self.assertEqual((405, b""), (response.status, answer))
+        for path, allow in [("*", "GET, HEAD, POST, OPTIONS"), ("/rpc/get", "GET, HEAD, OPTIONS"),
+                            ("/openrpc.json", "GET, HEAD, OPTIONS")]:
+            response, answer = self.exchange(None, "OPTIONS", path)
+            self.assertEqual((204, b"", allow), (response.status, answer, response.headers["Allow"]))
+        for method, path in [("DELETE", "/rpc/get"), ("POST", "/openrpc.json"), ("PUT", "/help")]:
+            response, _ = self.exchange(None, method, path)
+            self.assertEqual((405, "GET, HEAD, OPTIONS"), (response.status, response.headers["Allow"]))
+        self.assertEqual(b"after", self.exchange(b"after")[1])
+
+    def test_head_is_get_without_its_body(self):
+        for path in ["/rpc/get?type=x", "/help", "/rpc/", "/rpc", "/no/where", "/openrpc.json"]:
+            answers = [self.exchange(None, method, path) for method in ("GET", "HEAD")]
+            (status, fields), of_head = [(response.status, response.getheaders()) for response, _ in answers]
+            with self.subTest(path):
+                self.assertEqual((status, fields), of_head)
+                self.assertEqual(str(len(answers[0][1])), dict(fields)["Content-Length"])
+                self.assertEqual(b"", answers[1][1])
         self.assertEqual(b"after", self.exchange(b"after")[1])
 
     def test_404(self):
@@ -195,6 +212,11 @@ class ByHand(StubTest):
                 answer, fields, _ = reader.response()
                 self.assertEqual((status, "close"), (answer, fields["connection"]))
                 self.assertTrue(reader.at_end())
+
+    def test_an_error_in_a_head_has_no_body_for_head(self):
+        self.send(b"HEAD / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
+        self.assertEqual((400, b""), self.reader.response(has_body=False)[::2])
+        self.assertTrue(self.reader.at_end())
 
     def test_nothing_after_an_error_is_served(self):
         self.send(b"POST / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n" + post(b"smuggled"))

@@ -82,7 +82,29 @@ static const struct sample METHODS[] = {
     {"CONNECT localhost:80", "", 400},
     {"OPTIONS /", "", 204},
     {"OPTIONS *", "", 204},
-    {"OPTIONS /other", "", 404},
+    {"OPTIONS /other/path", "", 404},
+};
+
+/* What Allow says of each path that there is, to OPTIONS and to a method that it does not have. */
+static const struct {
+  const char *path;
+  const char *allow; /* NULL: there is no such path */
+} PATHS[] = {
+    {"/", "POST, OPTIONS"},
+    {"/rpc", "POST, OPTIONS"},
+    {"/rpc?a=b", "POST, OPTIONS"},
+    {"/openrpc.json", "GET, HEAD, OPTIONS"},
+    {"/help?x", "GET, HEAD, OPTIONS"},
+    {"/rpc/get", "GET, HEAD, OPTIONS"},
+    {"/rpc/java.lang.Math.max?1=2", "GET, HEAD, OPTIONS"},
+    {"/get", "GET, HEAD, OPTIONS"},
+    {"/rpc/", NULL},
+    {"/rpc/get/", NULL},
+    {"/rpc/a/b", NULL},
+    {"/a/b", NULL},
+    {"//", NULL},
+    {"/metrics", NULL},
+    {"/favicon.ico", NULL},
 };
 
 /* Calls by GET (JSON-RPC 1.1, 6.3). */
@@ -115,19 +137,27 @@ static const struct sample CALLS[] = {
     {"GET /openrpc.json", "", DOCUMENT},
     {"GET /help", "Accept: text/html\r\n", HELP},
     {"HEAD /help?x", "", HELP},
-    {"GET /help", "Content-Length: 1\r\n", 404},
-    {"POST /help", JSON_ONE, 404},
+    {"GET /help", "Content-Length: 1\r\n", 400},
+    {"POST /help", JSON_ONE, 405},
+    {"GET /help", WS_ALL, 404},
     {"HEAD /openrpc.json?x", "", DOCUMENT},
     {"GET /openrpc.json", "Accept: text/html\r\n", 406},
     {"GET /openrpc.json", "Sec-Fetch-Site: cross-site\r\n", 403},
     {"GET /openrpc.json", "Content-Length: 1\r\n", 400},
     {"GET /openrpc.json", WS_ALL, 404},
-    {"POST /openrpc.json", JSON_ONE, 404},
+    {"POST /openrpc.json", JSON_ONE, 405},
     {"GET /rpc/openrpc.json", "", CALL},
     {"GET /metrics", "", 404},
     {"GET /rpc/meta", WS_ALL, 404},
-    {"HEAD /rpc/meta", "", 404},
-    {"POST /rpc/meta", JSON_ONE, 404},
+    {"HEAD /rpc/meta?method=x", "", CALL},
+    {"HEAD /meta", "", CALL},
+    {"HEAD /rpc/meta", "Accept: text/html\r\n", 406},
+    {"HEAD /rpc/meta", "Sec-Fetch-Site: cross-site\r\n", 403},
+    {"HEAD /rpc/", "", 400},
+    {"HEAD /rpc/a/b", "", 404},
+    {"POST /rpc/meta", JSON_ONE, 405},
+    {"POST /meta", JSON_ONE, 404},
+    {"POST /rpcs", JSON_ONE, 404},
     {"GET /rpc/meta", "Accept: text/html\r\n", 406},
     {"GET /rpc/meta", "Accept: application/jsonx, text/*\r\n", 406},
     {"GET /rpc/meta", "Accept: application/json;q=0.000\r\n", 406},
@@ -200,23 +230,34 @@ static const struct sample SOURCES[] = {
     {"OPTIONS /", "Host: localhost\r\nOrigin: http://evil.test\r\n", 403},
 };
 
-static int judge(const struct sample *sample, const char *host, bool is_loopback)
+/* The status of a head that cannot be read; 0: wish is what became of it. */
+static int read_wish(const struct sample *sample, const char *host, const struct http_site *site,
+                     struct http_wish *wish)
 {
   char bytes[2048];
   int length = snprintf(bytes, sizeof bytes, "%s HTTP/1.1\r\n%s%s\r\n", sample->line, host, sample->fields);
   struct http_parser parser;
   struct http_request request;
-  struct http_wish wish;
   size_t scanned = 0;
   size_t used;
   http_parser_init(&parser);
   if (http_read_head(&parser, (struct text){bytes, (size_t)length}, sizeof bytes, &scanned, &used,
                      &request) != HTTP_DONE)
     return parser.status;
+  http_judge(&request, site, MESSAGE_MAX, wish);
+  return 0;
+}
+
+static int judge(const struct sample *sample, const char *host, bool is_loopback)
+{
   struct http_site site = {.is_loopback = is_loopback, .host = TEXT("peer.test"), .prefix = TEXT("/rpc")};
-  http_judge(&request, &site, MESSAGE_MAX, &wish);
+  struct http_wish wish;
+  int status = read_wish(sample, host, &site, &wish);
+  if (status != 0)
+    return status;
+  bool has_allow = wish.answer.allow != NULL;
   assert_true(wish.action != HTTP_ANSWER ||
-              wish.answer.has_allow == (wish.answer.status == 405 || wish.answer.status == 204));
+              has_allow == (wish.answer.status == 405 || wish.answer.status == 204));
   assert_true(wish.action != HTTP_ANSWER || wish.answer.has_ws_version == (wish.answer.status == 426));
   static const int results[] = {[HTTP_DOCUMENT] = DOCUMENT,
                                 [HTTP_HELP] = HELP,
@@ -245,6 +286,34 @@ static void calls_by_get(void **state)
 {
   (void)state;
   check(CALLS, sizeof CALLS / sizeof CALLS[0], "Host: localhost:80\r\n");
+}
+
+static void check_allow(const char *method, const char *path, const char *allow)
+{
+  static const struct http_site site = {.is_loopback = true, .prefix = TEXT("/rpc")};
+  char line[128];
+  struct http_wish wish;
+  snprintf(line, sizeof line, "%s %s", method, path);
+  int refused = strcmp(method, "OPTIONS") == 0 ? 204 : 405;
+  assert_int_equal(read_wish(&(struct sample){line, "", 0}, "Host: localhost\r\n", &site, &wish), 0);
+  assert_int_equal(wish.action, HTTP_ANSWER);
+  if (wish.answer.status != (allow == NULL ? 404 : refused))
+    fail_msg("%s: %d", line, wish.answer.status);
+  if (allow == NULL)
+    assert_null(wish.answer.allow);
+  else
+    assert_string_equal(wish.answer.allow, allow);
+}
+
+static void paths_tell_their_methods(void **state)
+{
+  (void)state;
+  static const char *const methods[] = {"OPTIONS", "DELETE", "PUT", "PATCH", "TRACE"};
+  for (size_t i = 0; i < sizeof PATHS / sizeof PATHS[0]; i++) {
+    for (size_t j = 0; j < sizeof methods / sizeof methods[0]; j++)
+      check_allow(methods[j], PATHS[i].path, PATHS[i].allow);
+  }
+  check_allow("OPTIONS", "*", "GET, HEAD, POST, OPTIONS");
 }
 
 static void handshakes(void **state)
@@ -286,7 +355,7 @@ static void answers_have_what_they_need(void **state)
   (void)state;
   struct buffer out;
   buffer_init(&out);
-  struct http_answer answer = {.status = 405, .reason = "why", .has_allow = true};
+  struct http_answer answer = {.status = 405, .reason = "why", .allow = "POST, OPTIONS"};
   http_write_answer(&out, (struct http_manner){.is_1_1 = true, .is_head = true, .keeps_alive = true},
                     &answer);
   buffer_append_char(&out, '\0');
@@ -311,6 +380,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(methods_and_paths),
       cmocka_unit_test(calls_by_get),
+      cmocka_unit_test(paths_tell_their_methods),
       cmocka_unit_test(handshakes),
       cmocka_unit_test(hosts_and_origins),
       cmocka_unit_test(any_host_will_do_on_another_address),
