@@ -87,6 +87,7 @@ static enum jp_status bind_sockets(struct run *run, struct jp_error *error)
   config.json = endpoint_of(&options->json);
   config.zmq = endpoint_of(&options->zmq);
   config.http_prefix = options->http_prefix;
+  config.allow_origins = options->allow_origins;
   config.threads = (unsigned)options->threads;
   config.threads_max = (unsigned)options->threads_max;
   config.busy_timeout_ms = options->busy_timeout_ms;

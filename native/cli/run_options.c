@@ -1,5 +1,6 @@
 #include "cli/run_options.h"
 
+#include "base/web_origin.h"
 #include "cli/run_rules.h"
 #include "policy/policy.h"
 
@@ -89,6 +90,18 @@ static enum jp_status read_prefix(const struct option *option, const char *text,
   return JP_OK;
 }
 
+static enum jp_status read_origins(const struct option *option, const char *text, void *value,
+                                   struct jp_error *error)
+{
+  (void)option;
+  struct web_origins *origins = NULL;
+  enum jp_status status = web_origins_create(text_of(text), &origins, error);
+  web_origins_destroy(origins);
+  if (status == JP_OK)
+    *(const char **)value = text;
+  return status;
+}
+
 static enum jp_status read_action(const struct option *option, const char *text, void *value,
                                   struct jp_error *error)
 {
@@ -164,6 +177,13 @@ const struct option run_option_rows[] = {
      .help = "the path of the service over WebSocket and HTTP, beside /; GET PATH/METHOD calls a method",
      .read = read_prefix,
      AT(http_prefix)},
+    {.names = {"--allow-origin"},
+     .variable = "JPEER_ALLOW_ORIGIN",
+     .takes = "A,B,...",
+     .help =
+         "origins (http://host:port) whose web pages may call the peer from a browser; the rest are refused",
+     .read = read_origins,
+     AT(allow_origins)},
     {.names = {"--insecure-listen"},
      .variable = "JPEER_INSECURE_LISTEN",
      .help = "allows addresses other than loopback, where anyone who reaches them is a client",

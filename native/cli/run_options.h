@@ -46,7 +46,8 @@ struct run_options {
 
   /* the crew, and where HTTP GET answers */
   const char *http_prefix;
-  size_t threads; /* 0: the number of cores */
+  const char *allow_origins; /* web pages' origins, between commas */
+  size_t threads;            /* 0: the number of cores */
   size_t threads_max;
 
   /* policy */

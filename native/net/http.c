@@ -208,6 +208,7 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
       .is_1_1 = request.is_1_1, .is_head = request.method == HTTP_HEAD, .keeps_alive = request.keep_alive};
   struct http_wish wish;
   http_judge(&request, &table->site, table->limits.message_max, &wish);
+  connection->manner.origin = wish.origin;
   connection->has_peer_id = wish.has_peer_id;
   connection->peer_id = wish.peer_id;
   connection->refuses_json = wish.refuses_json;

@@ -52,6 +52,27 @@ static void write_number(struct buffer *out, size_t number)
   buffer_append(out, digits + at, sizeof digits - at);
 }
 
+/* Nothing is stored (Cache-Control), so answers to others do without Vary. */
+static void write_origin(struct buffer *out, const char *origin)
+{
+  BUFFER_LITERAL(out, "Access-Control-Allow-Origin: ");
+  buffer_append_text(out, text_of(origin));
+  BUFFER_LITERAL(out, "\r\nAccess-Control-Expose-Headers: peer-id\r\nVary: Origin\r\n");
+}
+
+/* What clients send, or have their libraries send, beyond what every page may. */
+static void write_preflight(struct buffer *out, const struct http_answer *answer)
+{
+  buffer_printf(
+      out,
+      "Access-Control-Allow-Methods: %s\r\n"
+      "Access-Control-Allow-Headers: content-type, peer-id, accept, user-agent, x-requested-with\r\n"
+      "Access-Control-Max-Age: 600\r\n",
+      answer->allow);
+  if (answer->grants_private_network)
+    BUFFER_LITERAL(out, "Access-Control-Allow-Private-Network: true\r\n");
+}
+
 static void write_status_line(struct buffer *out, struct http_manner manner, int status)
 {
   BUFFER_LITERAL(out, HTTP_VERSION);
@@ -61,6 +82,8 @@ static void write_status_line(struct buffer *out, struct http_manner manner, int
   BUFFER_LITERAL(out, "\r\n" HTTP_NO_STORE);
   if (!manner.keeps_alive)
     BUFFER_LITERAL(out, "Connection: close\r\n");
+  if (manner.origin != NULL)
+    write_origin(out, manner.origin);
 }
 
 static void write_kept(struct buffer *out, const struct uuid *kept)
@@ -77,6 +100,8 @@ void http_write_answer(struct buffer *out, struct http_manner manner, const stru
   write_status_line(out, manner, answer->status);
   if (answer->allow != NULL)
     buffer_printf(out, "Allow: %s\r\n", answer->allow);
+  if (answer->is_preflight)
+    write_preflight(out, answer);
   if (answer->has_ws_version)
     BUFFER_LITERAL(out, "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n");
   if (answer->reason != NULL)
@@ -100,7 +125,7 @@ void http_write_text(struct buffer *out, struct http_manner manner, struct text 
 void http_write_reply_head(struct buffer *out, struct http_manner manner, int status, size_t length,
                            const struct uuid *kept)
 {
-  if (status == 200 && manner.keeps_alive && kept == NULL) {
+  if (status == 200 && manner.keeps_alive && manner.origin == NULL && kept == NULL) {
     BUFFER_LITERAL(out, HTTP_VERSION
                    "200 OK\r\n" HTTP_NO_STORE HTTP_JSON_OF_LENGTH); /* what nearly all answers begin with */
   } else {

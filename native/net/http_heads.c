@@ -45,7 +45,7 @@ void http_heads_keep(struct http_heads *heads, struct text head, const struct ht
   memcpy(known->bytes, head.data, known->before);
   memcpy(known->bytes + known->before, digits.data + digits.len, known->behind);
   known->terms = (struct http_terms){
-      .manner = {.is_1_1 = request->is_1_1, .keeps_alive = request->keep_alive},
+      .manner = {.is_1_1 = request->is_1_1, .keeps_alive = request->keep_alive, .origin = wish->origin},
       .refuses_json = wish->refuses_json,
       .has_peer_id = wish->has_peer_id,
       .peer_id = wish->peer_id,

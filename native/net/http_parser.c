@@ -20,6 +20,8 @@ static const struct {
     {TEXT("connection"), HTTP_FIELD_CONNECTION},
     {TEXT("upgrade"), HTTP_FIELD_UPGRADE},
     {TEXT("accept"), HTTP_FIELD_ACCEPT},
+    {TEXT("access-control-request-method"), HTTP_FIELD_CORS_METHOD},
+    {TEXT("access-control-request-private-network"), HTTP_FIELD_CORS_PRIVATE_NETWORK},
     {TEXT("sec-fetch-site"), HTTP_FIELD_SEC_FETCH_SITE},
 };
 

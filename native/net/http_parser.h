@@ -38,8 +38,10 @@ enum http_field {
   HTTP_FIELD_ONCE, /* the fields above may stand once */
   HTTP_FIELD_CONNECTION = HTTP_FIELD_ONCE,
   HTTP_FIELD_UPGRADE,
-  HTTP_FIELD_SEC_FETCH_SITE, /* of these, the first that is given */
-  HTTP_FIELD_ACCEPT,         /* any type, where it is given more than once */
+  HTTP_FIELD_CORS_METHOD, /* of these, the first that is given */
+  HTTP_FIELD_CORS_PRIVATE_NETWORK,
+  HTTP_FIELD_SEC_FETCH_SITE,
+  HTTP_FIELD_ACCEPT, /* any type, where it is given more than once */
   HTTP_FIELDS
 };
 

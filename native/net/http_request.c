@@ -26,10 +26,15 @@ static void refuse_method(struct http_wish *wish, const char *allow, const char 
   wish->answer.allow = allow;
 }
 
-static void tell_methods(struct http_wish *wish, const char *allow)
+/* OPTIONS, and the question that a browser asks before a page's request (Fetch standard, 3.2.2). */
+static void tell_methods(const struct http_request *request, struct http_wish *wish, const char *allow)
 {
+  struct text network = request->fields[HTTP_FIELD_CORS_PRIVATE_NETWORK];
   answer(wish, 204, NULL);
   wish->answer.allow = allow;
+  wish->answer.is_preflight = wish->origin != NULL && !is_absent(request->fields[HTTP_FIELD_CORS_METHOD]);
+  wish->answer.grants_private_network =
+      wish->answer.is_preflight && !is_absent(network) && text_equal_ignore_case(network, TEXT("true"));
 }
 
 /* --- names of hosts --- */
@@ -351,18 +356,22 @@ static bool judge_source(const struct http_request *request, const struct http_s
     return false;
   }
   struct text origin = request->fields[HTTP_FIELD_ORIGIN];
-  if (!is_absent(origin) && (!has_host || !is_same_origin(origin, &host))) {
+  if (is_absent(origin) || (has_host && is_same_origin(origin, &host)))
+    return true;
+  wish->origin = web_origins_find(site->origins, origin);
+  if (wish->origin == NULL) {
     answer(wish, 403, "web pages of other origins are not served");
     return false;
   }
   return true;
 }
 
-/* A page of another site may send a browser here; the browser then says so (Fetch Metadata). */
-static bool is_of_another_site(const struct http_request *request)
+/* A page of another site may send a browser here; the browser then says so (Fetch Metadata). One that was let
+ * in has told its origin. */
+static bool is_of_another_site(const struct http_request *request, const struct http_wish *wish)
 {
   struct text site = request->fields[HTTP_FIELD_SEC_FETCH_SITE];
-  return !is_absent(site) && !text_equal_ignore_case(site, TEXT("none")) &&
+  return wish->origin == NULL && !is_absent(site) && !text_equal_ignore_case(site, TEXT("none")) &&
          !text_equal_ignore_case(site, TEXT("same-origin"));
 }
 
@@ -375,7 +384,7 @@ static void judge_call(const struct http_request *request, struct text procedure
     answer(wish, 400, "the name of a procedure does not end in a slash");
   else if (memchr(procedure.data, '/', procedure.len) != NULL)
     answer(wish, 404, "there is nothing at this path");
-  else if (is_of_another_site(request))
+  else if (is_of_another_site(request, wish))
     answer(wish, 403, "web pages of other origins are not served");
   else if (http_has_body(request))
     answer(wish, 400, "a call by GET has no body");
@@ -388,7 +397,7 @@ static void judge_call(const struct http_request *request, struct text procedure
 /* The document that OpenRPC's tools look for at this path. */
 static void judge_document(const struct http_request *request, struct http_wish *wish)
 {
-  if (is_of_another_site(request))
+  if (is_of_another_site(request, wish))
     answer(wish, 403, "web pages of other origins are not served");
   else if (http_has_body(request))
     answer(wish, 400, "a GET of the description has no body");
@@ -417,7 +426,7 @@ static void judge_method(const struct http_request *request, size_t message_max,
       refuse_method(wish, ALLOW_POST, "JSON-RPC comes by POST, or over a WebSocket");
     break;
   case HTTP_OPTIONS:
-    tell_methods(wish, ALLOW_POST);
+    tell_methods(request, wish, ALLOW_POST);
     break;
   default:
     refuse_method(wish, ALLOW_POST, "JSON-RPC comes by POST, or over a WebSocket");
@@ -462,7 +471,7 @@ static void judge_other_path(const struct http_request *request, const struct ht
   else if (!is_document && !is_help && !has_name)
     answer(wish, 404, "there is nothing at this path");
   else if (request->method == HTTP_OPTIONS)
-    tell_methods(wish, ALLOW_GET);
+    tell_methods(request, wish, ALLOW_GET);
   else
     refuse_method(wish, ALLOW_GET, "this path is read by GET");
 }
@@ -485,7 +494,7 @@ void http_judge(const struct http_request *request, const struct http_site *site
   wish->procedure = procedure_of(path, site);
   wish->query = query;
   if (is_asterisk)
-    tell_methods(wish, ALLOW_ALL);
+    tell_methods(request, wish, ALLOW_ALL);
   else if (is_service_path(path, site))
     judge_method(request, message_max, wish);
   else

@@ -13,18 +13,21 @@
  * So a request with an Origin is refused (403) unless the origin is this very server, as its Host names it;
  * and where the server listens on loopback addresses only, a Host that is neither a loopback name, nor an IP
  * address, nor the name that was bound is refused too (403): it is a name of somebody else's that was made to
- * point here (DNS rebinding). OPTIONS is answered without any CORS grant. A GET that a page of another site
+ * point here (DNS rebinding). Origins that the site lets in pass, where the Host does; they get the headers
+ * of CORS (Fetch standard, 3.2) with each answer, and nobody else does. A GET that a page of another site
  * makes carries no Origin, but browsers mark it (Sec-Fetch-Site): it is refused too. Programs send neither
  * and notice nothing.
  */
 #include "base/buffer.h"
 #include "base/uuid.h"
+#include "base/web_origin.h"
 #include "net/http_parser.h"
 
 struct http_site {
-  bool is_loopback;   /* the server listens on loopback addresses only */
-  struct text host;   /* the name that was bound */
-  struct text prefix; /* the path of the service beside "/": "/rpc" */
+  bool is_loopback;                  /* the server listens on loopback addresses only */
+  struct text host;                  /* the name that was bound */
+  struct text prefix;                /* the path of the service beside "/": "/rpc" */
+  const struct web_origins *origins; /* whose pages are let in beside its own; NULL: none */
 };
 
 enum http_action {
@@ -38,14 +41,17 @@ enum http_action {
 
 struct http_answer {
   int status;
-  const char *reason;  /* one line of ASCII, the body; NULL: none */
-  const char *allow;   /* the value of Allow; NULL: none */
-  bool has_ws_version; /* send Sec-WebSocket-Version */
+  const char *reason;          /* one line of ASCII, the body; NULL: none */
+  const char *allow;           /* the value of Allow; NULL: none */
+  bool has_ws_version;         /* send Sec-WebSocket-Version */
+  bool is_preflight;           /* a browser asks what a page may send; allow says it */
+  bool grants_private_network; /* to a page of a public address, too */
 };
 
 struct http_wish {
   enum http_action action;
   struct http_answer answer; /* HTTP_ANSWER */
+  const char *origin;        /* of the page that was let in, borrowed from the site; NULL: none asks */
   bool continues;            /* the client waits for 100 Continue */
   bool refuses_json;         /* Accept leaves application/json out: JSON-RPC 1.1 answers 406 */
   struct text procedure;     /* HTTP_CALL: as it stands in the path */
@@ -67,7 +73,8 @@ static inline bool http_has_body(const struct http_request *request)
 struct http_manner {
   bool is_1_1;
   bool is_head;
-  bool keeps_alive; /* false: "Connection: close" */
+  bool keeps_alive;   /* false: "Connection: close" */
+  const char *origin; /* of http_wish: the page that may see the answer */
 };
 
 /* An answer that is no JSON-RPC, with its reason as text/plain. */

@@ -23,6 +23,7 @@ enum {
 struct net_server {
   struct net_config config;
   char *host; /* of the JSON endpoint */
+  struct web_origins *origins;
   struct listener listener;
   struct crew *crew;
   struct input_budget input;
@@ -103,6 +104,11 @@ static enum jp_status bind_json(struct net_server *server, struct jp_error *erro
   add_address(server, "http", server->listener.address, config->http_prefix);
   if (config->json.host != NULL && (server->host = strdup(config->json.host)) == NULL)
     return jp_fail(error, JP_NO_MEMORY, "no memory for the server");
+  if (config->allow_origins != NULL) {
+    status = web_origins_create(text_of(config->allow_origins), &server->origins, error);
+    if (status != JP_OK)
+      return status;
+  }
   struct connection_limits limits = {.message_max = config->message_max,
                                      .send_buffer_max = config->send_buffer_max,
                                      .header_max = config->header_max,
@@ -112,7 +118,8 @@ static enum jp_status bind_json(struct net_server *server, struct jp_error *erro
                                      .idle_timeout_ms = config->idle_timeout_ms};
   struct http_site site = {.is_loopback = server->listener.is_loopback,
                            .host = server->host != NULL ? text_of(server->host) : TEXT_ABSENT,
-                           .prefix = text_of(config->http_prefix)};
+                           .prefix = text_of(config->http_prefix),
+                           .origins = server->origins};
   status = connection_table_init(&server->table, server->crew, &limits, &site, &server->input, error);
   server->has_table = true;
   return status;
@@ -222,5 +229,6 @@ void net_destroy(struct net_server *server)
   crew_destroy(server->crew);
   pthread_mutex_destroy(&server->listener.lock);
   free(server->host);
+  web_origins_destroy(server->origins);
   free(server);
 }

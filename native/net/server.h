@@ -6,8 +6,8 @@
  * net_drain.
  *
  * Nobody is asked for a password yet, and any web page can reach a loopback port: requests of web pages of
- * other origins, and Hosts that only a lying name server could have brought here, are refused
- * (net/http_request.h).
+ * other origins than those that are let in, and Hosts that only a lying name server could have brought here,
+ * are refused (net/http_request.h).
  */
 #include "base/status.h"
 #include "rpc/service.h"
@@ -25,6 +25,8 @@ struct net_endpoint {
 struct net_config {
   struct net_endpoint json; /* WebSocket and HTTP */
   const char *http_prefix;  /* "/rpc": the path of the service, beside "/"; borrowed as long as the server */
+  const char
+      *allow_origins; /* "A,B": whose web pages are let in beside its own; NULL: none; borrowed likewise */
   struct net_endpoint zmq;
   unsigned threads;        /* the crew's size when idle; 0: number of cores */
   unsigned threads_max;    /* 256 */
@@ -44,8 +46,8 @@ struct net_config {
 struct net_server;
 
 void net_config_defaults(struct net_config *config);
-/* Binds and listens; nothing is accepted yet. JP_IO, or JP_NOT_FOUND for a host that has no address: the text
- * names the address and the system's reason. */
+/* Binds and listens; nothing is accepted yet. JP_INVALID for allow_origins (base/web_origin.h); JP_IO, or
+ * JP_NOT_FOUND for a host that has no address: the text names the address and the system's reason. */
 enum jp_status net_bind(const struct net_config *config, struct net_server **server,
                         struct jp_error *error) JP_MUST_CHECK;
 /* "ws://127.0.0.1:4711/rpc", "http://127.0.0.1:4711/rpc", "tcp://127.0.0.1:4712": NULL-terminated; borrowed,

@@ -44,13 +44,19 @@ static void recognize(struct reading *reading, struct text input, size_t used)
   if (known != used || wish->action != HTTP_SERVE || wish->continues || request->is_chunked ||
       length != request->length || terms->manner.is_1_1 != request->is_1_1 ||
       terms->manner.keeps_alive != request->keep_alive || terms->refuses_json != wish->refuses_json ||
-      terms->has_peer_id != wish->has_peer_id || !uuid_equal(&terms->peer_id, &wish->peer_id))
+      terms->manner.origin != wish->origin || terms->has_peer_id != wish->has_peer_id ||
+      !uuid_equal(&terms->peer_id, &wish->peer_id))
     abort();
 }
 
 static enum http_progress read_head(struct reading *reading, struct text input)
 {
-  static const struct http_site site = {.is_loopback = true, .host = TEXT("peer"), .prefix = TEXT("/rpc")};
+  static struct http_site site = {.is_loopback = true, .host = TEXT("peer"), .prefix = TEXT("/rpc")};
+  static struct web_origins *origins;
+  struct jp_error error;
+  if (origins == NULL && web_origins_create(TEXT("https://app.test"), &origins, &error) != JP_OK)
+    abort();
+  site.origins = origins;
   size_t used = 0;
   enum http_progress progress =
       http_read_head(&reading->parser, input, HEAD_MAX, &reading->scanned, &used, &reading->request);

@@ -75,6 +75,16 @@ static const struct {
     {"--json-rpc host/x:80 Main", "--json-rpc takes [HOST:]PORT|auto, not \"host/x:80\""},
     {"--json-rpc ::1:80 Main",
      "--json-rpc takes [HOST:]PORT or auto, with an IPv6 address in brackets, not \"::1:80\""},
+    {"--allow-origin * Main",
+     "--allow-origin takes origins one by one, since * would let every web page call the peer, not \"*\""},
+    {"--allow-origin http://a.test,* Main",
+     "--allow-origin takes origins one by one, since * would let every web "
+     "page call the peer, not \"http://a.test,*\""},
+    {"--allow-origin null Main",
+     "--allow-origin takes origins one by one, since any web page can have null for one, not \"null\""},
+    {"--allow-origin http://a.test/ Main", "--allow-origin takes origins (scheme://host[:port]) between "
+                                           "commas (\"http://a.test/\" has no host alone "
+                                           "behind its scheme), not \"http://a.test/\""},
     {"--zmq-rpc never Main", "--zmq-rpc takes [HOST:]PORT|auto, not \"never\""},
     {"--json-rpc 0.0.0.0:80 Main", "--json-rpc takes a loopback address unless --insecure-listen is given: "
                                    "anyone who reaches 0.0.0.0 could "

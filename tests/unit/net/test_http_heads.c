@@ -57,6 +57,7 @@ static size_t find(struct http_heads *heads, const char *input)
   assert_int_equal(terms->manner.is_1_1, request.is_1_1);
   assert_int_equal(terms->manner.keeps_alive, request.keep_alive);
   assert_false(terms->manner.is_head);
+  assert_ptr_equal(terms->manner.origin, wish.origin);
   assert_int_equal(terms->refuses_json, wish.refuses_json);
   assert_int_equal(terms->has_peer_id, wish.has_peer_id);
   assert_true(!wish.has_peer_id || uuid_equal(&terms->peer_id, &wish.peer_id));

@@ -248,6 +248,16 @@ static int read_wish(const struct sample *sample, const char *host, const struct
   return 0;
 }
 
+static int result_of(const struct http_wish *wish)
+{
+  static const int results[] = {[HTTP_DOCUMENT] = DOCUMENT,
+                                [HTTP_HELP] = HELP,
+                                [HTTP_SERVE] = SERVE,
+                                [HTTP_CALL] = CALL,
+                                [HTTP_UPGRADE] = UPGRADE};
+  return wish->action == HTTP_ANSWER ? wish->answer.status : results[wish->action];
+}
+
 static int judge(const struct sample *sample, const char *host, bool is_loopback)
 {
   struct http_site site = {.is_loopback = is_loopback, .host = TEXT("peer.test"), .prefix = TEXT("/rpc")};
@@ -259,12 +269,8 @@ static int judge(const struct sample *sample, const char *host, bool is_loopback
   assert_true(wish.action != HTTP_ANSWER ||
               has_allow == (wish.answer.status == 405 || wish.answer.status == 204));
   assert_true(wish.action != HTTP_ANSWER || wish.answer.has_ws_version == (wish.answer.status == 426));
-  static const int results[] = {[HTTP_DOCUMENT] = DOCUMENT,
-                                [HTTP_HELP] = HELP,
-                                [HTTP_SERVE] = SERVE,
-                                [HTTP_CALL] = CALL,
-                                [HTTP_UPGRADE] = UPGRADE};
-  return wish.action == HTTP_ANSWER ? wish.answer.status : results[wish.action];
+  assert_null(wish.origin);
+  return result_of(&wish);
 }
 
 static void check(const struct sample *samples, size_t count, const char *host)
@@ -339,6 +345,123 @@ static void any_host_will_do_on_another_address(void **state)
     assert_int_equal(judge(&samples[i], "", false), samples[i].expected);
 }
 
+#define APP       "Origin: https://app.test\r\n"
+#define PREFLIGHT APP "Access-Control-Request-Method: POST\r\n"
+
+/* With https://app.test and http://localhost:3000 let in; the server listens on a loopback address. */
+static const struct {
+  struct sample sample;
+  const char *origin; /* that sees the answer; NULL: none does */
+} PAGES[] = {
+    {{"POST /", "Host: localhost\r\n" APP JSON_ONE, SERVE}, "https://app.test"},
+    {{"POST /", "Host: localhost\r\nOrigin: HTTPS://App.Test:443\r\n" JSON_ONE, SERVE}, "https://app.test"},
+    {{"POST /", "Host: 127.0.0.1:1\r\nOrigin: http://localhost:3000\r\n" JSON_ONE, SERVE},
+     "http://localhost:3000"},
+    {{"GET /", "Host: localhost\r\n" APP WS_ALL, UPGRADE}, "https://app.test"},
+    {{"GET /rpc/get", "Host: localhost\r\n" APP "Sec-Fetch-Site: cross-site\r\n", CALL}, "https://app.test"},
+    {{"GET /openrpc.json", "Host: localhost\r\n" APP "Sec-Fetch-Site: cross-site\r\n", DOCUMENT},
+     "https://app.test"},
+    {{"OPTIONS /rpc", "Host: localhost\r\n" PREFLIGHT, 204}, "https://app.test"},
+    {{"POST /", "Host: localhost\r\n" APP "Content-Length: 1\r\n", 415}, "https://app.test"},
+    {{"POST /none", "Host: localhost\r\n" APP JSON_ONE, 404}, "https://app.test"},
+    {{"POST /", "Host: localhost\r\n" JSON_ONE, SERVE}, NULL},
+    {{"POST /", "Host: localhost\r\nOrigin: http://localhost\r\n" JSON_ONE, SERVE}, NULL},
+
+    {{"POST /", "Host: localhost\r\nOrigin: http://app.test\r\n" JSON_ONE, 403}, NULL},
+    {{"POST /", "Host: localhost\r\nOrigin: https://app.test:8443\r\n" JSON_ONE, 403}, NULL},
+    {{"POST /", "Host: localhost\r\nOrigin: https://app.test.evil.test\r\n" JSON_ONE, 403}, NULL},
+    {{"POST /", "Host: localhost\r\nOrigin: https://app.test https://evil.test\r\n" JSON_ONE, 403}, NULL},
+    {{"POST /", "Host: localhost\r\nOrigin: null\r\n" JSON_ONE, 403}, NULL},
+    {{"POST /", "Host: localhost\r\nOrigin: *\r\n" JSON_ONE, 403}, NULL},
+    {{"POST /", "Host: evil.test\r\n" APP JSON_ONE, 403}, NULL},
+    {{"POST /", "Host: app.test\r\n" APP JSON_ONE, 403}, NULL},
+    {{"GET /", "Host: app.test\r\n" APP WS_ALL, 403}, NULL},
+    {{"OPTIONS /", "Host: app.test\r\n" PREFLIGHT, 403}, NULL},
+    {{"OPTIONS /", "Host: localhost\r\nOrigin: http://evil.test\r\nAccess-Control-Request-Method: POST\r\n",
+      403},
+     NULL},
+    {{"GET /rpc/get", "Host: localhost\r\nSec-Fetch-Site: cross-site\r\n", 403}, NULL},
+};
+
+static int set_up_origins(void **state)
+{
+  struct web_origins *origins = NULL;
+  struct jp_error error;
+  enum jp_status status =
+      web_origins_create(TEXT("https://app.test,http://localhost:3000"), &origins, &error);
+  *state = origins;
+  return status == JP_OK ? 0 : 1;
+}
+
+static int tear_down_origins(void **state)
+{
+  web_origins_destroy(*state);
+  return 0;
+}
+
+static void origins_that_are_let_in(void **state)
+{
+  struct http_site site = {.is_loopback = true, .prefix = TEXT("/rpc"), .origins = *state};
+  for (size_t i = 0; i < sizeof PAGES / sizeof PAGES[0]; i++) {
+    const struct sample *sample = &PAGES[i].sample;
+    struct http_wish wish;
+    assert_int_equal(read_wish(sample, "", &site, &wish), 0);
+    if (result_of(&wish) != sample->expected)
+      fail_msg("%s with %s: %d, not %d", sample->line, sample->fields, result_of(&wish), sample->expected);
+    assert_int_equal(wish.origin == NULL, PAGES[i].origin == NULL);
+    if (wish.origin != NULL)
+      assert_string_equal(wish.origin, PAGES[i].origin);
+  }
+}
+
+static void check_preflight(const struct http_site *site, const char *fields, const char *expected)
+{
+  struct http_wish wish;
+  struct buffer out;
+  assert_int_equal(read_wish(&(struct sample){"OPTIONS /rpc", fields, 0}, "Host: localhost\r\n", site, &wish),
+                   0);
+  buffer_init(&out);
+  struct http_manner manner = {.is_1_1 = true, .keeps_alive = true, .origin = wish.origin};
+  http_write_answer(&out, manner, &wish.answer);
+  buffer_append_char(&out, '\0');
+  assert_string_equal(out.data, expected);
+  buffer_fini(&out);
+}
+
+#define NO_CONTENT "HTTP/1.1 204 No Content\r\nCache-Control: no-store\r\n"
+#define SEEN_BY_APP                                                                                          \
+  "Access-Control-Allow-Origin: https://app.test\r\nAccess-Control-Expose-Headers: peer-id\r\nVary: "        \
+  "Origin\r\n"
+#define GRANTS                                                                                               \
+  "Allow: POST, OPTIONS\r\nAccess-Control-Allow-Methods: POST, OPTIONS\r\n"                                  \
+  "Access-Control-Allow-Headers: content-type, peer-id, accept, user-agent, x-requested-with\r\n"            \
+  "Access-Control-Max-Age: 600\r\n"
+#define PRIVATE "Access-Control-Request-Private-Network: true\r\n"
+
+static void preflights_are_answered(void **state)
+{
+  struct http_site site = {.is_loopback = true, .prefix = TEXT("/rpc"), .origins = *state};
+  check_preflight(&site, PREFLIGHT, NO_CONTENT SEEN_BY_APP GRANTS "\r\n");
+  check_preflight(&site, PREFLIGHT PRIVATE,
+                  NO_CONTENT SEEN_BY_APP GRANTS "Access-Control-Allow-Private-Network: true\r\n\r\n");
+  check_preflight(&site, APP PRIVATE, NO_CONTENT SEEN_BY_APP "Allow: POST, OPTIONS\r\n\r\n");
+  check_preflight(&site, "Access-Control-Request-Method: POST\r\n" PRIVATE,
+                  NO_CONTENT "Allow: POST, OPTIONS\r\n\r\n");
+}
+
+static void answers_to_pages_say_so(void **state)
+{
+  (void)state;
+  struct buffer out;
+  buffer_init(&out);
+  struct http_manner manner = {.is_1_1 = true, .keeps_alive = true, .origin = "https://app.test"};
+  http_write_reply_head(&out, manner, 200, 7, NULL);
+  buffer_append_char(&out, '\0');
+  assert_string_equal(out.data, "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\n" SEEN_BY_APP
+                                "Content-Type: application/json\r\nContent-Length: 7\r\n\r\n");
+  buffer_fini(&out);
+}
+
 static void the_accept_key_is_that_of_the_rfc(void **state)
 {
   (void)state;
@@ -384,6 +507,9 @@ int main(void)
       cmocka_unit_test(handshakes),
       cmocka_unit_test(hosts_and_origins),
       cmocka_unit_test(any_host_will_do_on_another_address),
+      cmocka_unit_test_setup_teardown(origins_that_are_let_in, set_up_origins, tear_down_origins),
+      cmocka_unit_test_setup_teardown(preflights_are_answered, set_up_origins, tear_down_origins),
+      cmocka_unit_test(answers_to_pages_say_so),
       cmocka_unit_test(the_accept_key_is_that_of_the_rfc),
       cmocka_unit_test(answers_have_what_they_need),
   };

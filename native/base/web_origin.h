@@ -1,0 +1,27 @@
+#ifndef JPEER_BASE_WEB_ORIGIN_H
+#define JPEER_BASE_WEB_ORIGIN_H
+/*
+ * Origins of web pages (RFC 6454): scheme "://" host [":" port], as browsers send them in Origin. Two are the
+ * same where their serialisations are: scheme and host in lower case, without the scheme's default port. An
+ * IPv6 address is compared as it is written, so it has to be given as browsers write it ("[::1]"). Pure
+ * functions, any thread.
+ */
+#include "base/status.h"
+#include "base/text.h"
+
+/* NULL: *serialised is the origin, as a string. Else why it is none, in words that fit behind its text. */
+enum { WEB_ORIGIN_SIZE = 320 };
+const char *web_origin_serialise(struct text origin, char serialised[WEB_ORIGIN_SIZE]);
+
+/* Origins that are let in. */
+struct web_origins;
+
+/* From "A,B". JP_INVALID: the text begins with "takes" and names the one that is no origin; "*" and "null"
+ * are none that could be let in. JP_NO_MEMORY. Caller frees with web_origins_destroy. */
+enum jp_status web_origins_create(struct text list, struct web_origins **origins,
+                                  struct jp_error *error) JP_MUST_CHECK;
+/* The serialisation, which lives as long as the list; NULL: it is not in it. origins may be NULL. */
+const char *web_origins_find(const struct web_origins *origins, struct text origin);
+void web_origins_destroy(struct web_origins *origins);
+
+#endif

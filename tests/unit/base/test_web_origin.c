@@ -1,0 +1,160 @@
+/* base/web_origin.c: what is an origin, which two are the same, and what a list refuses. */
+#include "base/web_origin.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct {
+  const char *origin;
+  const char *serialised; /* NULL: it is none */
+} ORIGINS[] = {
+    {"http://a.test", "http://a.test"},
+    {"HTTP://A.Test", "http://a.test"},
+    {"http://a.test:80", "http://a.test"},
+    {"https://a.test:443", "https://a.test"},
+    {"https://a.test:80", "https://a.test:80"},
+    {"http://a.test:443", "http://a.test:443"},
+    {"http://localhost:3000", "http://localhost:3000"},
+    {"http://127.0.0.1:65535", "http://127.0.0.1:65535"},
+    {"http://[::1]", "http://[::1]"},
+    {"http://[::1]:80", "http://[::1]"},
+    {"http://[2001:DB8::1]:8080", "http://[2001:db8::1]:8080"},
+    {"https://xn--bcher-kva.test", "https://xn--bcher-kva.test"},
+    {"chrome-extension://abcdefgh", "chrome-extension://abcdefgh"},
+    {"tauri://localhost", "tauri://localhost"},
+
+    {"", NULL},
+    {"*", NULL},
+    {"null", NULL},
+    {"a.test", NULL},
+    {"//a.test", NULL},
+    {"://a.test", NULL},
+    {"1http://a.test", NULL},
+    {"http:a.test", NULL},
+    {"http://", NULL},
+    {"http://:80", NULL},
+    {"http://a.test/", NULL},
+    {"http://a.test/path", NULL},
+    {"http://a.test?x", NULL},
+    {"http://a.test#x", NULL},
+    {"http://user@a.test", NULL},
+    {"http://*.a.test", NULL},
+    {"http://a.test:", NULL},
+    {"http://a.test:0", NULL},
+    {"http://a.test:080", NULL},
+    {"http://a.test:65536", NULL},
+    {"http://a.test:99999999999999999999", NULL},
+    {"http://a.test:8x", NULL},
+    {"http://a.test:80:80", NULL},
+    {"http://[::1", NULL},
+    {"http://[]", NULL},
+    {"http://[::1]x", NULL},
+    {"http://[::g]", NULL},
+    {"http://::1", NULL},
+    {"http://a b", NULL},
+    {" http://a.test", NULL},
+    {"http://a.test ", NULL},
+    {"http://b\xc3\xbc"
+     "cher.test",
+     NULL},
+};
+
+static void origins_are_serialised(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < sizeof ORIGINS / sizeof ORIGINS[0]; i++) {
+    char serialised[WEB_ORIGIN_SIZE];
+    const char *problem = web_origin_serialise(text_of(ORIGINS[i].origin), serialised);
+    if ((problem == NULL) != (ORIGINS[i].serialised != NULL))
+      fail_msg("%s: %s", ORIGINS[i].origin, problem == NULL ? serialised : problem);
+    if (problem == NULL)
+      assert_string_equal(serialised, ORIGINS[i].serialised);
+  }
+}
+
+static void nul_ends_no_origin(void **state)
+{
+  (void)state;
+  char serialised[WEB_ORIGIN_SIZE];
+  assert_non_null(web_origin_serialise((struct text){"http://a\0.b", 11}, serialised));
+  assert_non_null(web_origin_serialise((struct text){"h\0tp://a", 8}, serialised));
+}
+
+static void length_has_a_bound(void **state)
+{
+  (void)state;
+  char origin[WEB_ORIGIN_SIZE + 1] = "http://";
+  char serialised[WEB_ORIGIN_SIZE];
+  memset(origin + 7, 'a', sizeof origin - 8);
+  assert_int_equal(strlen(origin), WEB_ORIGIN_SIZE);
+  assert_non_null(web_origin_serialise(text_of(origin), serialised));
+  origin[WEB_ORIGIN_SIZE - 1] = '\0';
+  assert_null(web_origin_serialise(text_of(origin), serialised));
+  assert_string_equal(serialised, origin);
+}
+
+static void a_list_finds_what_is_the_same(void **state)
+{
+  (void)state;
+  struct web_origins *origins;
+  struct jp_error error;
+  assert_int_equal(web_origins_create(TEXT("https://App.test:443,http://localhost:3000"), &origins, &error),
+                   JP_OK);
+  assert_string_equal(web_origins_find(origins, TEXT("https://app.test")), "https://app.test");
+  assert_string_equal(web_origins_find(origins, TEXT("HTTPS://APP.TEST:443")), "https://app.test");
+  assert_string_equal(web_origins_find(origins, TEXT("http://localhost:3000")), "http://localhost:3000");
+  static const char *const others[] = {"http://app.test",
+                                       "https://app.test:80",
+                                       "https://app.test.evil.test",
+                                       "https://evil-app.test",
+                                       "http://localhost",
+                                       "http://localhost:30000",
+                                       "https://app.test@b.test",
+                                       "https://app.test/x",
+                                       "null",
+                                       "*",
+                                       "https://sub.app.test",
+                                       "https://app.test,http://localhost:3000",
+                                       "",
+                                       "https://app.tes"};
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    assert_null(web_origins_find(origins, text_of(others[i])));
+  assert_null(web_origins_find(NULL, TEXT("https://app.test")));
+  web_origins_destroy(origins);
+  web_origins_destroy(NULL);
+}
+
+static void a_list_has_no_wild_cards(void **state)
+{
+  (void)state;
+  static const char *const lists[] = {"*",
+                                      "null",
+                                      "NULL",
+                                      "http://a.test,*",
+                                      "http://a.test,",
+                                      ",http://a.test",
+                                      "",
+                                      "http://a.test, http://b.test",
+                                      "https://*.a.test"};
+  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+    struct web_origins *origins;
+    struct jp_error error;
+    assert_int_equal(web_origins_create(text_of(lists[i]), &origins, &error), JP_INVALID);
+    assert_memory_equal(error.text, "takes origins ", 14);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(origins_are_serialised),   cmocka_unit_test(nul_ends_no_origin),
+      cmocka_unit_test(length_has_a_bound),       cmocka_unit_test(a_list_finds_what_is_the_same),
+      cmocka_unit_test(a_list_has_no_wild_cards),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
