@@ -25,10 +25,13 @@ static bool is_one_of(char c, const char *set)
   return c != '\0' && strchr(set, c) != NULL;
 }
 
-static void lower_case(struct text t, char *out)
+static void copy_in_lower_case(struct text t, char *out)
 {
-  for (size_t i = 0; i < t.len; i++)
-    out[i] = t.data[i] >= 'A' && t.data[i] <= 'Z' ? (char)(t.data[i] - 'A' + 'a') : t.data[i];
+  memcpy(out, t.data, t.len);
+  for (size_t i = 0; i < t.len; i++) {
+    if (out[i] >= 'A' && out[i] <= 'Z')
+      out[i] = (char)(out[i] - 'A' + 'a');
+  }
 }
 
 /* RFC 3986, 3.1. The text is in lower case. */
@@ -81,7 +84,7 @@ static bool is_default_port(struct text scheme, long port)
 /* The host and what is behind it, in lower case; *length becomes the bytes of it that count. */
 static const char *check_place(struct text scheme, struct text place, size_t *length)
 {
-  size_t host = place.len;
+  size_t host;
   if (place.len > 0 && place.data[0] == '[') {
     host = literal_length(place);
   } else {
@@ -104,11 +107,13 @@ static const char *check_place(struct text scheme, struct text place, size_t *le
 const char *web_origin_serialise(struct text origin, char serialised[WEB_ORIGIN_SIZE])
 {
   static const struct text separator = TEXT("://");
+  if (origin.len == 0)
+    return "is empty";
   if (origin.len >= WEB_ORIGIN_SIZE)
     return "is too long";
-  lower_case(origin, serialised);
+  copy_in_lower_case(origin, serialised);
   struct text lower = {serialised, origin.len};
-  const char *found = origin.len == 0 ? NULL : memmem(serialised, origin.len, separator.data, separator.len);
+  const char *found = memmem(serialised, origin.len, separator.data, separator.len);
   struct text scheme = text_slice(lower, 0, found == NULL ? 0 : (size_t)(found - serialised));
   if (!is_scheme(scheme))
     return "does not begin with a scheme";

@@ -460,20 +460,20 @@ static void judge_other_path(const struct http_request *request, const struct ht
   bool is_below = site->prefix.len == 1 || wish->procedure.data != path.data + 1;
   bool has_name =
       !is_absent(wish->procedure) && is_name(wish->procedure) && (request->method != HTTP_POST || is_below);
-  if (request->method == HTTP_GET && asks_for_websocket(request))
-    answer(wish, 404, "there is nothing at this path");
-  else if (is_read && is_document)
-    judge_document(request, wish);
-  else if (is_read && is_help)
-    judge_help(request, wish);
-  else if (is_read && !is_absent(wish->procedure))
-    judge_call(request, wish->procedure, wish);
-  else if (!is_document && !is_help && !has_name)
+  bool is_handshake = request->method == HTTP_GET && asks_for_websocket(request);
+  bool is_call = is_read && !is_absent(wish->procedure);
+  if (is_handshake || (!is_document && !is_help && !has_name && !is_call))
     answer(wish, 404, "there is nothing at this path");
   else if (request->method == HTTP_OPTIONS)
     tell_methods(request, wish, ALLOW_GET);
-  else
+  else if (!is_read)
     refuse_method(wish, ALLOW_GET, "this path is read by GET");
+  else if (is_document)
+    judge_document(request, wish);
+  else if (is_help)
+    judge_help(request, wish);
+  else
+    judge_call(request, wish->procedure, wish);
 }
 
 void http_judge(const struct http_request *request, const struct http_site *site, size_t message_max,
