@@ -31,8 +31,12 @@ struct options {
 
 static jint JNICALL JP_PRINTF(2, 0) hear(FILE *stream, const char *format, va_list args)
 {
-  if (!atomic_load(&hearing.collecting))
-    return vfprintf(stream, format, args);
+  if (!atomic_load(&hearing.collecting)) {
+    jint written = vfprintf(stream, format, args);
+    /* Without this hook the JVM writes at once: what it says must not be lost when the process ends. */
+    fflush(stream);
+    return written;
+  }
   char text[2048];
   int length = vsnprintf(text, sizeof text, format, args);
   pthread_mutex_lock(&hearing.lock);

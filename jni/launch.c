@@ -258,6 +258,7 @@ __attribute__((noreturn)) static void wait_as_main(JNIEnv *env)
   enum { PAUSE_US = 100000 };
   const struct jvm_known *known = &run.jvm.known;
   jobject self = (*env)->CallStaticObjectMethod(env, known->class_thread, known->static_thread_current);
+  (*env)->ExceptionClear(env);
   while (self != NULL) {
     (*env)->CallVoidMethod(env, self, known->method_thread_join);
     (*env)->ExceptionClear(env); /* somebody has interrupted or stopped it */
