@@ -104,7 +104,8 @@ static bool is_resting(const struct policy_watch *watch)
 static void look(struct policy_watch *watch)
 {
   struct stamp now = read_stamp(watch);
-  if (is_same(&now, &watch->loaded) || now.is_stream) {
+  bool is_still_stream = now.is_stream && watch->loaded.is_stream;
+  if (is_same(&now, &watch->loaded) || is_still_stream) {
     watch->seen = watch->loaded;
   } else if (!is_same(&now, &watch->seen)) {
     watch->seen = now;

@@ -117,6 +117,25 @@ class Reload(unittest.TestCase):
             file.put(CONFIG_ONLY)
             await_that(lambda: allowed(client) == {"config"}, "a good file holds again")
 
+    def test_a_folder_in_the_files_place_is_told_of_once(self):
+        with PolicyFile(CALCULATOR_ONLY) as file, \
+                Peer("--rpc-policy", file.path, "--rpc-policy-watch-interval", "50", allow=False) as peer, \
+                Asking(peer) as client:
+            folder = file.path.with_suffix(".folder")
+            folder.mkdir()
+            file.path.unlink()
+            folder.rename(file.path)
+            line = f"{FAILED}{file.path}: only a regular file"
+            await_that(lambda: line in peer.stderr(), "the folder is told of")
+            (file.path / "change").mkdir()
+            time.sleep(0.5)
+            self.assertEqual(peer.stderr().count(line), 1)
+            self.assertEqual(allowed(client), {"calculator"})
+            (file.path / "change").rmdir()
+            file.path.rename(folder)
+            file.put(CONFIG_ONLY)
+            await_that(lambda: allowed(client) == {"config"}, "a good file holds again")
+
     def test_without_an_interval_only_a_hangup_reloads(self):
         with PolicyFile(CALCULATOR_ONLY) as file, \
                 Peer("--rpc-policy", file.path, "--rpc-policy-watch-interval", "0", allow=False) as peer, \
