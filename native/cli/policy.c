@@ -207,13 +207,22 @@ static int explain(char *const *args, size_t arg_count)
   return code;
 }
 
+static bool is_help(size_t arg_count, char *const *args)
+{
+  return arg_count > 0 && (strcmp(args[0], "--help") == 0 || strcmp(args[0], "-h") == 0);
+}
+
 int subcommand_policy(char *const *args, size_t arg_count)
 {
+  bool is_help_on_check = arg_count > 0 && strcmp(args[0], "check") == 0 && is_help(arg_count - 1, args + 1);
+  if (is_help(arg_count, args) || is_help_on_check) {
+    print_help(stdout);
+    return EXIT_GOOD;
+  }
   if (arg_count > 0 && strcmp(args[0], "check") == 0)
     return check(args + 1, arg_count - 1);
   if (arg_count > 0 && strcmp(args[0], "explain") == 0)
     return explain(args + 1, arg_count - 1);
-  bool is_help = arg_count > 0 && (strcmp(args[0], "--help") == 0 || strcmp(args[0], "-h") == 0);
-  print_help(is_help ? stdout : stderr);
-  return is_help ? EXIT_GOOD : EXIT_USAGE;
+  print_help(stderr);
+  return EXIT_USAGE;
 }

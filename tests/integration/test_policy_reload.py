@@ -243,7 +243,8 @@ class Commands(unittest.TestCase):
             for arguments, status in (((), 2), (("check",), 2), (("check", path, path), 2), (("explain", path), 2),
                                       (("explain", path, "NoMember"), 2), (("explain", path, "a.B", "c.D"), 2),
                                       (("explain", path, "a.B", "--channel", "PIGEON"), 2),
-                                      (("explain", path + ".none", "a.B"), 1), (("--help",), 0)):
+                                      (("explain", path + ".none", "a.B"), 1), (("--help",), 0),
+                                      (("check", "--help"), 0), (("explain", "--help"), 0)):
                 with self.subTest(arguments=arguments):
                     done = self.run_policy(*arguments)
                     self.assertEqual(done.returncode, status, done.stdout + done.stderr)
