@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ACCESS_PUBLIC = 0x0001, ACCESS_STATIC = 0x0008 }; /* JVMS 4.6 */
+enum { ACCESS_PRIVATE = 0x0002 }; /* JVMS 4.6 */
 
 /* The best first. */
 enum nearness { SAME_NAME, SAME_SIMPLE_NAME, NEAR_NAME, NEAR_SIMPLE_NAME, NEARNESSES };
@@ -27,13 +27,15 @@ static struct text simple_name(struct text name)
   return dot == SIZE_MAX ? name : text_slice(name, dot + 1, name.len);
 }
 
+/* Any that Java 25 runs: an older one says itself what it misses (JEP 512). */
 static bool has_main(const struct catalog_tables *tables, const struct catalog_class *class)
 {
   for (size_t i = 0; i < class->method_count; i++) {
     const struct catalog_method *method = &tables->methods[class->first_method + i];
-    if ((method->access & ACCESS_PUBLIC) != 0 && (method->access & ACCESS_STATIC) != 0 &&
+    struct text descriptor = catalog_text(tables, method->descriptor);
+    if ((method->access & ACCESS_PRIVATE) == 0 &&
         text_equal(catalog_text(tables, method->name), TEXT("main")) &&
-        text_equal(catalog_text(tables, method->descriptor), TEXT("([Ljava/lang/String;)V")))
+        (text_equal(descriptor, TEXT("([Ljava/lang/String;)V")) || text_equal(descriptor, TEXT("()V"))))
       return true;
   }
   return false;

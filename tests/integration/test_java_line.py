@@ -230,6 +230,9 @@ class Lines(unittest.TestCase):
             done = self.java.peer(homes[0], "-cp", "free", name)
             self.assertEqual(done.returncode, 1)
             self.assertIn(text, done.stderr)
+        for wanted, meant in (("Plian", "Plain"), ("Statik", "Static"), ("WithArgument", "WithArguments")):
+            done = self.java.peer(homes[0], "-cp", "free", wanted)
+            self.assertIn(f"main class {wanted} not found: did you mean {meant}?", done.stderr)
 
     def test_what_is_refused(self):
         for words, text in ((("--source", "21", "X.java"), "programs in source files are not run"),
