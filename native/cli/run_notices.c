@@ -65,9 +65,11 @@ static void log_missing_entries(const char *path, const char *what)
   struct text rest = text_of(path);
   struct text entry;
   while (class_path_next(&rest, &entry)) {
-    char *name = strndup(entry.data, entry.len);
-    if (name != NULL && !is_wildcard(entry) && access(name, F_OK) != 0)
-      log_warn("the %s names %s, which is not there", what, name);
+    /* Of "lib/" and a star, the folder is what has to be there. */
+    size_t length = is_wildcard(entry) ? entry.len - 1 : entry.len;
+    char *name = strndup(entry.data, length);
+    if (name != NULL && length > 0 && access(name, F_OK) != 0)
+      log_warn("the %s names %.*s, which is not there", what, TEXT_ARGS(entry));
     free(name);
   }
 }

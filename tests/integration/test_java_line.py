@@ -289,9 +289,10 @@ class Notices(unittest.TestCase):
                                  "0")
         self.assertEqual(done.returncode, 0, done.stderr)
         told = [line for line in lines if "nowhere" in line]
-        self.assertEqual(len(told), 2, told)
+        self.assertEqual(len(told), 3, told)
         self.assertIn("the class path names /nowhere/a.jar, which is not there", told[0])
-        self.assertIn("the module path names /nowhere/mods, which is not there", told[1])
+        self.assertIn("the class path names /nowhere/*, which is not there", told[1])
+        self.assertIn("the module path names /nowhere/mods, which is not there", told[2])
 
     def test_a_main_class_that_is_nearly_there(self):
         uncaught = "fixtures.UncaughtMain"
