@@ -73,14 +73,14 @@ static void find_what_is_waited_for(void)
 
 static void say_it(void)
 {
-  log_error("%lld ms after the first signal the JVM has not ended; a later one ends the process, with %d. "
+  log_error("%lld ms after the first signal the JVM has not ended; this one ends the process, with %d. "
             "Waited for: %s",
             (long long)(clock_now_ms() - stopping.began_ms), JVM_STOPPING_STATUS, stopping.waited_for);
 }
 
 static void say_that_nothing_is_known(void)
 {
-  log_error("%lld ms after the first signal the JVM has not ended; a later one ends the process, with %d. "
+  log_error("%lld ms after the first signal the JVM has not ended; this one ends the process, with %d. "
             "The JVM does not say what it waits for",
             (long long)(clock_now_ms() - stopping.began_ms), JVM_STOPPING_STATUS);
 }

@@ -139,41 +139,32 @@ static void wait_for_news(const struct policy_watch *watch)
   }
 }
 
+/* Asks to be told of the file that has the name now, links followed. Of another file that took its place the
+ * old one's end tells; where there is none, the next look by time finds it. The folder would tell of both,
+ * and of all that happens beside them. */
+static void follow_file(const struct policy_watch *watch)
+{
+  const uint32_t events = IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
+  if (watch->notify >= 0)
+    (void)inotify_add_watch(watch->notify, policy_source_file(watch->source), events);
+}
+
 static void *watch_file(void *argument)
 {
   struct policy_watch *watch = argument;
+  pthread_setname_np(pthread_self(), "policy-watch");
   while (!atomic_load(&watch->stop_asked)) {
-    wait_for_news(watch);
+    follow_file(watch); /* first, so that no change comes between the look and the wait */
     if (atomic_exchange(&watch->reload_asked, false))
       reload(watch, read_stamp(watch));
-    else if (watch->interval_ms > 0 && !atomic_load(&watch->stop_asked))
+    else if (watch->interval_ms > 0)
       look(watch);
+    wait_for_news(watch);
   }
   return NULL;
 }
 
 /* ---- start and end ---- */
-
-/* The folder, not the file: editors and deployments put a new file in the old one's place. */
-static int open_notify(const char *path)
-{
-  char folder[PATH_MAX];
-  const char *slash = strrchr(path, '/');
-  size_t length = slash == NULL ? 0 : (size_t)(slash - path) + 1;
-  if (length >= sizeof folder)
-    return -1;
-  memcpy(folder, path, length);
-  folder[length] = '\0';
-  int notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-  const uint32_t events = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB;
-  if (notify >= 0 && inotify_add_watch(notify, length == 0 ? "." : folder, events) < 0) {
-    close(notify);
-    notify = -1;
-  }
-  if (notify < 0)
-    log_debug("inotify does not serve %s, which is looked at by time alone: %s", path, strerror(errno));
-  return notify;
-}
 
 static void free_watch(struct policy_watch *watch)
 {
@@ -193,7 +184,7 @@ enum jp_status policy_watch_start(struct policy_source *source, int64_t interval
   made->source = source;
   made->interval_ms = interval_ms;
   made->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  made->notify = interval_ms > 0 ? open_notify(policy_source_file(source)) : -1;
+  made->notify = interval_ms > 0 ? inotify_init1(IN_CLOEXEC | IN_NONBLOCK) : -1;
   made->loaded = read_stamp(made);
   made->seen = made->loaded;
   if (made->wake < 0) {

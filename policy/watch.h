@@ -4,7 +4,7 @@
  * Loads a policy again when its file changes, on a thread of its own (policy.md, "Flags and reload").
  *
  * A change is noticed by inotify, and by a look at the file every interval, which also sees what inotify does
- * not: files behind links, and file systems that tell nothing. What is noticed is loaded once it has rested
+ * not: a file that was gone, and file systems that tell nothing. What is noticed is loaded once it has rested
  * for a tenth of a second, so that no half-written file is. A file that fails to load, or that is gone, is
  * told in one line of the log ("Failed to reload RPC policy: "), and the policy stays.
  */
