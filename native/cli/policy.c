@@ -193,7 +193,7 @@ static int explain(char *const *args, size_t arg_count)
 {
   struct explain_options options = {0};
   struct jp_error error = {0};
-  const char *words[2] = {NULL, NULL};
+  const char *words[2] = {"", ""};
   int code = EXIT_GOOD;
   if (read_arguments(args, arg_count, &options, words, &error) != JP_OK)
     code = EXIT_USAGE;
