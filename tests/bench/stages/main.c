@@ -261,5 +261,5 @@ int main(int count, char **words)
     any = any || arguments.is_chosen[id];
   for (int id = 0; !any && id < WORKLOADS; id++)
     arguments.is_chosen[id] = true;
-  return with_jvm(run);
+  return with_jvm_uncounted(run);
 }

@@ -22,6 +22,7 @@ __attribute__((visibility("default"))) sighandler_t signal(int number, sighandle
 
 struct tests {
   int (*run)(struct jvm *jvm, struct jvm_thread *thread);
+  bool count_references;
   struct jvm *jvm;
   sem_t done;
   int failures;
@@ -30,11 +31,11 @@ struct tests {
 static void run_on_thread(void *argument, struct jvm_thread *thread)
 {
   struct tests *tests = argument;
-  bool is_counting = reference_ledger_start(thread->env);
-  if (!is_counting)
+  bool is_ready = !tests->count_references || reference_ledger_start(thread->env);
+  if (!is_ready)
     fprintf(stderr, "the JVM lets nobody count local references\n");
   tests->failures = tests->run(tests->jvm, thread);
-  if (!is_counting || reference_ledger_overruns() > 0)
+  if (!is_ready || reference_ledger_overruns() > 0)
     tests->failures++;
   sem_post(&tests->done);
 }
@@ -78,9 +79,9 @@ static size_t options_of(char *text, const char **options)
   return count;
 }
 
-int with_jvm(int (*run)(struct jvm *jvm, struct jvm_thread *thread))
+static int run_in_jvm(int (*run)(struct jvm *jvm, struct jvm_thread *thread), bool count_references)
 {
-  struct tests tests = {.run = run};
+  struct tests tests = {.run = run, .count_references = count_references};
   sem_init(&tests.done, 0, 0);
   struct jvm_home home;
   struct jp_error error = {.status = JP_OK};
@@ -102,4 +103,14 @@ int with_jvm(int (*run)(struct jvm *jvm, struct jvm_thread *thread))
   if (error.status != JP_OK)
     fprintf(stderr, "%s\n", error.text);
   return status != 0 || tests.failures != 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int with_jvm(int (*run)(struct jvm *jvm, struct jvm_thread *thread))
+{
+  return run_in_jvm(run, true);
+}
+
+int with_jvm_uncounted(int (*run)(struct jvm *jvm, struct jvm_thread *thread))
+{
+  return run_in_jvm(run, false);
 }
