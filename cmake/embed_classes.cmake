@@ -1,5 +1,5 @@
 # cmake -DOUTPUT=FILE.c -DROOT=DIR -DCLASSES=a/B.class,a/C.class -P embed_classes.cmake
-# Writes the class files as C arrays: the table that jni/internal/peer_classes.h declares.
+# Writes the class files as C arrays: the table that jni/start/peer_classes.h declares.
 string(REPLACE "," ";" classes "${CLASSES}")
 set(arrays "")
 set(rows "")
@@ -13,5 +13,5 @@ foreach(class ${classes})
   math(EXPR number "${number} + 1")
 endforeach()
 file(WRITE ${OUTPUT}
-  "#include \"jni/internal/peer_classes.h\"\n\n${arrays}\n"
+  "#include \"jni/start/peer_classes.h\"\n\n${arrays}\n"
   "const struct jvm_peer_class jvm_peer_classes[] = {\n${rows}    {0},\n};\n")

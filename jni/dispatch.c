@@ -1,4 +1,4 @@
-#include "jni/internal/dispatch.h"
+#include "jni/dispatch.h"
 
 /* X(letter, member of jvalue, word in JNI's function names) */
 #define PRIMITIVES(X)                                                                                        \

@@ -1,6 +1,6 @@
-#include "jni/internal/dispatch.h"
-#include "jni/internal/results.h"
-#include "jni/internal/throwables.h"
+#include "jni/convert/results.h"
+#include "jni/dispatch.h"
+#include "jni/runtime/throwables.h"
 
 /* One operation, from its record to its outcome. */
 struct invocation {

@@ -16,11 +16,11 @@
  * Memory: a connection is a place in its table's chunks, which stay until the table goes, so that a late
  * event finds a valid source. It owns buffers only while there is something in them.
  */
-#include "net/crew.h"
-#include "net/http_parser.h"
-#include "net/http_request.h"
+#include "net/http/http_parser.h"
+#include "net/http/http_request.h"
 #include "net/input_budget.h"
-#include "net/ws_frames.h"
+#include "net/websocket/ws_frames.h"
+#include "net/workers/crew.h"
 
 #include <pthread.h>
 

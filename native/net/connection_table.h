@@ -4,7 +4,7 @@
  * All connections of a server: where they live, how many there may be, their deadlines, and their end.
  *
  * Places come in chunks that are kept until connection_table_destroy, so that a source in the crew's hands
- * stays valid (net/crew.h). Accepting and releasing: any thread. The tick: the watcher's thread.
+ * stays valid (net/workers/crew.h). Accepting and releasing: any thread. The tick: the watcher's thread.
  */
 #include "net/connection.h"
 

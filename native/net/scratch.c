@@ -1,7 +1,7 @@
 #include "net/scratch.h"
 
-#include "net/http_heads.h"
-#include "net/ws_frames.h"
+#include "net/http/http_heads.h"
+#include "net/websocket/ws_frames.h"
 
 void scratch_init(struct scratch *scratch)
 {

@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/connection_table.h"
-#include "net/crew.h"
 #include "net/listener.h"
-#include "net/zeromq.h"
+#include "net/workers/crew.h"
+#include "net/zeromq/zeromq.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * The one place that joins policy and JVM: an operation in, an outcome out. Used on a worker's thread,
  * between jvm_request_begin and jvm_request_end; what the outcome points to is valid until then.
  */
-#include "rpc/json_outcome.h"
-#include "rpc/judge.h"
+#include "rpc/authorize.h"
+#include "rpc/jsonrpc/json_outcome.h"
 
 struct rpc_execution {
   struct jvm_thread *thread;

@@ -2,13 +2,13 @@
 #define JPEER_RPC_PEER_STATE_H
 /* What the files of this folder share about the peer, its workers and its clients. Not for other folders. */
 #include "jsonrpc/jsonrpc.h"
-#include "rpc/describe.h"
+#include "rpc/describe/describe.h"
+#include "rpc/describe/openrpc.h"
 #include "rpc/execute.h"
-#include "rpc/java_methods_index.h"
-#include "rpc/meta.h"
-#include "rpc/openrpc.h"
+#include "rpc/fastpath/shape_cache.h"
+#include "rpc/members/java_methods_index.h"
+#include "rpc/meta/meta.h"
 #include "rpc/peer.h"
-#include "rpc/repeats.h"
 
 #include <stdatomic.h>
 

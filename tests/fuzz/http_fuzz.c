@@ -3,7 +3,7 @@
  * that is taken is judged and its body read, and what is said to be used is never more than was given. A head
  * that is recognised means what reading it says.
  */
-#include "net/http_heads.h"
+#include "net/http/http_heads.h"
 
 #include <stdlib.h>
 

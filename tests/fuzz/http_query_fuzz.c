@@ -1,5 +1,5 @@
 /* Targets of GET: whatever comes, it is refused, or it is a request of JSON-RPC 1.1 in good JSON. */
-#include "net/http_query.h"
+#include "net/http/http_query.h"
 
 #include "json/reader.h"
 

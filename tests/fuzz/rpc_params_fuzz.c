@@ -2,8 +2,8 @@
  * The params of the six methods: the input is a JSON-RPC message. What was read is walked to its last byte;
  * what was refused must say so as JSON.
  */
-#include "rpc/json_outcome.h"
-#include "rpc/json_params.h"
+#include "rpc/jsonrpc/json_outcome.h"
+#include "rpc/jsonrpc/json_params.h"
 
 #include <stdlib.h>
 

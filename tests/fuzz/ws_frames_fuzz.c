@@ -2,7 +2,7 @@
  * Frames as the server reads them: the bytes at once and in two pieces must come to the same events, a
  * message is UTF-8 and within its bound, and a decoder that is clean has nothing left.
  */
-#include "net/ws_frames.h"
+#include "net/websocket/ws_frames.h"
 
 #include <stdlib.h>
 

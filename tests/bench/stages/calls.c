@@ -1,7 +1,7 @@
 #include "calls.h"
 
-#include "rpc/json_outcome.h"
-#include "rpc/json_params.h"
+#include "rpc/jsonrpc/json_outcome.h"
+#include "rpc/jsonrpc/json_params.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "allocations.h"
 #include "measure.h"
 
-#include "jni/internal/machine.h"
+#include "jni/runtime/machine.h"
 #include "tests/unit/jni/with_jvm.h"
 
 #include <getopt.h>

@@ -14,7 +14,8 @@ enum stage {
   STAGE_JNI,
   STAGE_WRITE,
   STAGE_IN_FULL, /* all of them: a request of a kind that has not come before */
-  STAGE_WHOLE,   /* served as the peer does, which does not read again what has come before (rpc/repeats.h) */
+  STAGE_WHOLE,   /* served as the peer does, which does not read again what has come before
+                    (rpc/fastpath/shape_cache.h) */
   STAGE_FLOOR,
   STAGES
 };

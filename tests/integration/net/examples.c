@@ -1,7 +1,7 @@
 #include "examples.h"
 
 #include "jsonrpc/jsonrpc.h"
-#include "rpc/approximate.h"
+#include "rpc/jsonrpc/coerce.h"
 #include "json/number.h"
 #include "json/writer.h"
 

@@ -1,8 +1,8 @@
 #include "tests/unit/jni/members_cases.h"
 
 #include "base/buffer.h"
-#include "rpc/json_outcome.h"
-#include "rpc/json_params.h"
+#include "rpc/jsonrpc/json_outcome.h"
+#include "rpc/jsonrpc/json_params.h"
 #include "json/reader.h"
 #include "json/writer.h"
 

@@ -14,8 +14,8 @@
  */
 #include "tests/unit/unit.h"
 
-#include "jni/internal/machine.h"
 #include "jni/members.h"
+#include "jni/runtime/machine.h"
 
 struct members_case {
   const char *method; /* "new", "call", "get", "put" */

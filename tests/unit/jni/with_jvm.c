@@ -1,6 +1,6 @@
 #include "tests/unit/jni/with_jvm.h"
 
-#include "jni/internal/machine.h"
+#include "jni/runtime/machine.h"
 #include "tests/unit/jni/reference_ledger.h"
 
 #include <semaphore.h>

@@ -15,7 +15,7 @@ static int64_t integer_of(struct json_value value)
   return number.integer;
 }
 
-/* What is added up here is told by name or by position; which is which is rpc/approximate.h's. */
+/* What is added up here is told by name or by position; which is which is rpc/jsonrpc/coerce.h's. */
 static void sum(const struct jsonrpc_request *request, struct jsonrpc_response *response)
 {
   int64_t total = 0;

@@ -1,11 +1,11 @@
 # Over the class files that tests/unit/classfile compiles.
-jpeer_unit_test(test_rpc_meta test_meta.c jpeer_rpc PkgConfig::JANSSON PkgConfig::ZIP ZLIB::ZLIB)
+jpeer_unit_test(test_rpc_meta meta/test_meta.c jpeer_rpc PkgConfig::JANSSON PkgConfig::ZIP ZLIB::ZLIB)
 target_compile_definitions(test_rpc_meta PRIVATE TEST_CLASSES="${CMAKE_BINARY_DIR}/tests/classfile-classes")
 add_dependencies(test_rpc_meta classfile_test_classes)
-jpeer_unit_test(test_rpc_meta_cache test_meta_cache.c jpeer_rpc)
-jpeer_unit_test(test_rpc_meta_prefixes test_meta_prefixes.c jpeer_rpc)
+jpeer_unit_test(test_rpc_meta_cache meta/test_meta_cache.c jpeer_rpc)
+jpeer_unit_test(test_rpc_meta_prefixes meta/test_meta_prefixes.c jpeer_rpc)
 
-add_executable(test_rpc_meta_jdk test_meta_jdk.c)
+add_executable(test_rpc_meta_jdk meta/test_meta_jdk.c)
 target_link_libraries(test_rpc_meta_jdk PRIVATE jpeer_flags PkgConfig::CMOCKA jpeer_rpc PkgConfig::JANSSON)
 get_filename_component(javac ${Java_JAVAC_EXECUTABLE} REALPATH)
 get_filename_component(bin ${javac} DIRECTORY)

@@ -7,7 +7,7 @@
  * Not thread-safe but for the counters: tests that use threads touch the table before they start them.
  */
 #include "jni/members.h"
-#include "rpc/meta.h"
+#include "rpc/meta/meta.h"
 
 #include <stdatomic.h>
 

@@ -1,0 +1,200 @@
+#include "jni/convert/arguments.h"
+
+#include "jni/objects/object_table.h"
+#include "jni/runtime/throwables.h"
+
+enum {
+  COST_LIST = 3,
+  COST_COLLECTION = 4,
+  COST_ARRAY = 5,
+  COST_CONSTANT = 4,
+  COST_PARSE = 5,
+  COST_CLASS = 6,
+  COST_STRING = 9
+};
+
+enum form { FORM_INTEGER, FORM_NUMBER, FORM_TEXT, FORMS };
+
+static const struct {
+  char letter;
+  unsigned cost[FORMS];
+} scalar_costs[] = {
+    {'Z', {0, 0, 8}}, {'B', {4, 4, 8}}, {'C', {0, 0, 3}}, {'S', {3, 3, 8}},
+    {'I', {3, 3, 8}}, {'J', {3, 3, 8}}, {'F', {3, 3, 8}}, {'D', {3, 3, 8}},
+};
+
+static unsigned scalar_cost(const struct op_value *value, char letter)
+{
+  enum form form = value->kind == OP_INTEGER  ? FORM_INTEGER
+                   : value->kind == OP_NUMBER ? FORM_NUMBER
+                   : value->kind == OP_TEXT   ? FORM_TEXT
+                                              : FORMS;
+  if (value->kind == OP_NULL)
+    return OVERLOAD_COST_MISFIT;
+  if (form == FORMS || value->suffix != 0)
+    return OVERLOAD_NEVER;
+  unsigned cost = 0;
+  for (size_t i = 0; i < sizeof scalar_costs / sizeof *scalar_costs; i++)
+    if (scalar_costs[i].letter == letter)
+      cost = scalar_costs[i].cost[form];
+  if (cost == 0)
+    return OVERLOAD_NEVER;
+  jvalue ignored;
+  return scalar_read(value, letter, &ignored) == SCALAR_FITS ? cost : cost + OVERLOAD_COST_MISFIT;
+}
+
+static unsigned wrapper_cost(const struct op_value *value, char letter)
+{
+  if (scalar_infer(value) == letter)
+    return OVERLOAD_COST_LOOSE;
+  unsigned cost = scalar_cost(value, letter);
+  return cost == OVERLOAD_NEVER ? cost : cost + 1;
+}
+
+static unsigned constant_cost(struct conversion *conversion, struct jvm_class *class, struct text name)
+{
+  const struct member_table *members = member_table_of(conversion->thread, class);
+  if (members == NULL) {
+    (void)throwable_take(conversion->thread, NULL);
+    return OVERLOAD_NEVER;
+  }
+  for (size_t i = 0; i < members->field_count; i++)
+    if ((members->fields[i].modifiers & 0x4000) != 0 && text_equal(members->fields[i].name, name))
+      return COST_CONSTANT;
+  return COST_CONSTANT + OVERLOAD_COST_MISFIT;
+}
+
+static unsigned parse_cost(const struct jvm_class *class, const struct op_value *value)
+{
+  if (value->kind == OP_TEXT)
+    return class->row->method == NULL ? COST_CLASS : COST_PARSE;
+  if (value->kind != OP_INTEGER && value->kind != OP_NUMBER)
+    return OVERLOAD_NEVER;
+  if (text_equal(class->name, TEXT("java.math.BigDecimal")))
+    return value->kind == OP_INTEGER ? COST_PARSE + 1 : COST_PARSE;
+  if (text_equal(class->name, TEXT("java.math.BigInteger")) && scalar_infer(value) != 'D')
+    return COST_PARSE;
+  return OVERLOAD_NEVER;
+}
+
+static unsigned element_cost(struct conversion *conversion, const struct op_value *value,
+                             struct jvm_class *component, char letter)
+{
+  if (value->type.data != NULL || (value->kind == OP_NULL && letter == 'L'))
+    return 0;
+  struct java_type type = {.kind = letter};
+  if (letter == 'L') {
+    type.name = component->name;
+    type.unboxed = component->unboxed;
+    atomic_store_explicit(&type.class, component, memory_order_relaxed);
+  }
+  char inferred = scalar_infer(value);
+  if (letter != 'L' && inferred != 0 && overload_widens(inferred, letter))
+    return 0;
+  return argument_cost(conversion, value, &type);
+}
+
+static unsigned array_cost(struct conversion *conversion, struct jvm_class *class,
+                           const struct op_value *value)
+{
+  if (value->kind == OP_PACKED)
+    return value->packed.element == class->component ? COST_ARRAY : OVERLOAD_NEVER;
+  if (value->kind != OP_LIST)
+    return OVERLOAD_NEVER;
+  char letter = class->component == '[' ? 'L' : class->component;
+  struct jvm_class *component = letter == 'L' ? jvm_class_component(conversion->thread, class) : NULL;
+  if (letter == 'L' && component == NULL)
+    return OVERLOAD_NEVER;
+  unsigned dearest = 0;
+  for (size_t i = 0; i < value->list.count; i++) {
+    unsigned cost = element_cost(conversion, &value->list.items[i], component, letter);
+    if (cost == OVERLOAD_NEVER)
+      return OVERLOAD_NEVER;
+    if (cost > dearest)
+      dearest = cost;
+  }
+  return COST_ARRAY + dearest;
+}
+
+static unsigned collection_cost(struct conversion *conversion, struct jvm_class *class,
+                                const struct op_value *value)
+{
+  JNIEnv *env = conversion->thread->env;
+  const struct jvm_known *known = &conversion->thread->jvm->known;
+  jclass kind = value->kind == OP_LIST ? known->class_collection : known->class_map;
+  bool is_made = class->row != NULL && class->row->made != NULL;
+  if (!(*env)->IsAssignableFrom(env, class->ref, kind) && !is_made)
+    return OVERLOAD_NEVER;
+  if (!is_made && (class->modifiers & 0x0400) != 0)
+    return OVERLOAD_NEVER;
+  bool is_list = value->kind == OP_MAP || (*env)->IsAssignableFrom(env, class->ref, known->class_list);
+  return is_list ? COST_LIST : COST_COLLECTION;
+}
+
+/* Object, Number, CharSequence, ...: what the value would be there must be one. */
+static unsigned natural_cost(struct conversion *conversion, struct jvm_class *class,
+                             const struct op_value *value)
+{
+  JNIEnv *env = conversion->thread->env;
+  const struct jvm_known *known = &conversion->thread->jvm->known;
+  const struct {
+    char letter;
+    jclass class;
+  } naturals[] = {{'Z', known->class_boolean},
+                  {'I', known->class_integer},
+                  {'J', known->class_long},
+                  {'F', known->class_float},
+                  {'D', known->class_double}};
+  jclass natural = value->kind == OP_TEXT   ? known->class_string
+                   : value->kind == OP_LIST ? known->class_array_list
+                   : value->kind == OP_MAP  ? known->class_hash_map
+                                            : known->class_big_integer;
+  char letter = scalar_infer(value);
+  for (size_t i = 0; i < sizeof naturals / sizeof *naturals; i++)
+    if (letter == naturals[i].letter)
+      natural = naturals[i].class;
+  return (*env)->IsAssignableFrom(env, natural, class->ref) ? OVERLOAD_COST_LOOSE : OVERLOAD_NEVER;
+}
+
+static unsigned object_cost(struct conversion *conversion, struct jvm_class *class,
+                            const struct op_value *value)
+{
+  bool is_scalar = value->kind == OP_INTEGER || value->kind == OP_NUMBER || value->kind == OP_BOOLEAN;
+  switch (class->maker) {
+  case MAKER_STRING:
+    if (value->kind == OP_TEXT)
+      return OVERLOAD_COST_STRICT;
+    return is_scalar ? COST_STRING : OVERLOAD_NEVER;
+  case MAKER_WRAPPER:
+    return wrapper_cost(value, class->unboxed);
+  case MAKER_ARRAY:
+    return array_cost(conversion, class, value);
+  case MAKER_PARSE:
+    return parse_cost(class, value);
+  case MAKER_NATURAL:
+    return natural_cost(conversion, class, value);
+  default:
+    break;
+  }
+  if (value->kind == OP_LIST || value->kind == OP_MAP)
+    return collection_cost(conversion, class, value);
+  return value->kind == OP_TEXT && class->is_enum ? constant_cost(conversion, class, value->text)
+                                                  : OVERLOAD_NEVER;
+}
+
+unsigned argument_cost(struct conversion *conversion, const struct op_value *value, struct java_type *to)
+{
+  if (to->kind != 'L')
+    return scalar_cost(value, to->kind);
+  struct jvm_class *class = java_type_class(conversion->thread, to);
+  if (class == NULL)
+    return OVERLOAD_NEVER;
+  if (value->kind == OP_REF) { /* an element */
+    jobject object = jvm_objects_get(conversion->thread, conversion->request->objects, value->ref, NULL);
+    bool fits = object != NULL &&
+                (*conversion->thread->env)->IsInstanceOf(conversion->thread->env, object, class->ref);
+    (*conversion->thread->env)->DeleteLocalRef(conversion->thread->env, object);
+    return fits ? 0 : OVERLOAD_NEVER;
+  }
+  return object_cost(conversion, class, value);
+}

@@ -1,0 +1,113 @@
+#include "jni/convert/arguments.h"
+#include "jni/runtime/throwables.h"
+#include "json/number.h"
+
+enum { SHOWN_TEXT = 64, SHOWN_LEVELS = 8 };
+
+bool argument_fail_memory(struct conversion *conversion)
+{
+  outcome_fail(conversion->outcome, conversion->request->arena, FAILURE_SERVER, NULL, "out of memory");
+  return false;
+}
+
+bool argument_take(struct conversion *conversion)
+{
+  const struct jvm_request *request = conversion->request;
+  return throwable_take_outcome(conversion->thread, request->arena, request->limits->stack_frames_max,
+                                conversion->outcome);
+}
+
+/* "[3][0]"; of a value that lies deeper than SHOWN_LEVELS the outermost ones, and "...". */
+static struct text describe_levels(struct arena *arena, const struct argument_path *path)
+{
+  size_t indexes[SHOWN_LEVELS];
+  size_t depth = 0;
+  /* From the innermost: those that are written last are the outermost. */
+  for (; path != NULL && path->outer != NULL; path = path->outer)
+    indexes[depth++ % SHOWN_LEVELS] = path->index;
+  struct text levels = TEXT("");
+  for (size_t shown = 0; shown < SHOWN_LEVELS && shown < depth; shown++)
+    levels = arena_printf(arena, "%.*s[%zu]", TEXT_ARGS(levels), indexes[(depth - 1 - shown) % SHOWN_LEVELS]);
+  return depth > SHOWN_LEVELS ? arena_printf(arena, "%.*s...", TEXT_ARGS(levels)) : levels;
+}
+
+/* "argument 1", "argument 1[3][0]", "value[2]" */
+static struct text describe_place(const struct conversion *conversion)
+{
+  struct arena *arena = conversion->request->arena;
+  struct text levels = describe_levels(arena, conversion->path);
+  const struct argument_path *path = conversion->path;
+  while (path != NULL && path->outer != NULL)
+    path = path->outer;
+  if (conversion->is_put || path == NULL)
+    return arena_printf(arena, "value%.*s", TEXT_ARGS(levels));
+  return arena_printf(arena, "argument %zu%.*s", path->index, TEXT_ARGS(levels));
+}
+
+static struct text describe_value(struct arena *arena, const struct op_value *value)
+{
+  struct text literal = arena_shorten(arena, value->literal, SHOWN_TEXT);
+  struct text cut;
+  switch (value->kind) {
+  case OP_NULL:
+    return TEXT("null");
+  case OP_BOOLEAN:
+    return value->boolean ? TEXT("true") : TEXT("false");
+  case OP_INTEGER:
+    if (literal.data == NULL)
+      return arena_printf(arena, "%lld", (long long)value->integer);
+    /* fall through */
+  case OP_NUMBER:
+    return arena_printf(arena, "%.*s%.*s", TEXT_ARGS(literal), value->suffix != 0, &value->suffix);
+  case OP_TEXT:
+    cut = text_cut(value->text, SHOWN_TEXT);
+    return arena_printf(arena, "\"%.*s\"%s", TEXT_ARGS(cut), cut.len < value->text.len ? "..." : "");
+  case OP_REF:
+    return arena_printf(arena, "ref %u", value->ref);
+  case OP_MAP:
+    return TEXT("a JSON object");
+  default:
+    return TEXT("an array");
+  }
+}
+
+bool argument_fail(struct conversion *conversion, const struct op_value *value, const char *what, ...)
+{
+  struct arena *arena = conversion->request->arena;
+  struct jp_error told; /* cut where it is long */
+  va_list args;
+  va_start(args, what);
+  (void)jp_fail_va(&told, JP_INVALID, what, args);
+  va_end(args);
+  struct text place = describe_place(conversion);
+  struct text shown = describe_value(arena, value);
+  if (place.data == NULL || shown.data == NULL)
+    return argument_fail_memory(conversion);
+  outcome_fail(conversion->outcome, arena, FAILURE_INVALID_PARAMS, NULL, "%.*s: %.*s: %s", TEXT_ARGS(place),
+               TEXT_ARGS(shown), told.text);
+  conversion->outcome->is_misfit = conversion->is_put;
+  return false;
+}
+
+bool argument_fail_fit(struct conversion *conversion, const struct op_value *value, char letter,
+                       enum scalar_fit fit)
+{
+  static const char *const reasons[] = {
+      [SCALAR_FITS] = "",
+      [SCALAR_NULL] = "a primitive cannot be null",
+      [SCALAR_RANGE] = "out of range",
+      [SCALAR_FRACTION] = "not an integer",
+      [SCALAR_SUFFIX] = "its suffix is of another type",
+      [SCALAR_KIND] = "of another kind",
+  };
+  return argument_fail(conversion, value, "%s for %s (%s)", reasons[fit], scalar_keyword(letter),
+                       scalar_range(letter));
+}
+
+bool argument_check_digits(struct conversion *conversion, const struct op_value *value, struct text number)
+{
+  size_t digits_max = conversion->request->limits->number_digits_max;
+  return json_number_is_within(number, digits_max) ||
+         argument_fail(conversion, value, "more digits than the limit of %zu (number-digits-max)",
+                       digits_max);
+}

@@ -1,0 +1,337 @@
+#include "jni/convert/results.h"
+#include "jni/runtime/throwables.h"
+#include "json/number.h"
+
+enum { LEVEL_REFERENCES = 16 };
+
+/* One result on its way out. */
+struct walk {
+  JNIEnv *env;
+  const struct jvm_request *request;
+  const struct jvm_records *records;
+  struct outcome *outcome;
+  size_t elements_left;
+};
+
+/* An array, collection or map that is being read, and those around it. */
+struct level {
+  const struct level *outer;
+  jobject object;
+  size_t depth;
+};
+
+static bool fill(struct walk *walk, const struct level *outer, jobject object, struct op_value *out);
+
+static bool fail(struct walk *walk, const char *what)
+{
+  outcome_fail(walk->outcome, walk->request->arena, FAILURE_SERVER, NULL, "%s", what);
+  return false;
+}
+
+static bool take(struct walk *walk)
+{
+  return throwable_take_outcome(walk->request->thread, walk->request->arena,
+                                walk->request->limits->stack_frames_max, walk->outcome);
+}
+
+static bool count_elements(struct walk *walk, size_t count)
+{
+  if (count <= walk->elements_left) {
+    walk->elements_left -= count;
+    return true;
+  }
+  outcome_fail(walk->outcome, walk->request->arena, FAILURE_SERVER, NULL,
+               "the result has more than the limit of %zu elements (array-value-max)",
+               walk->request->limits->inline_array_max);
+  return false;
+}
+
+/* Room for the elements of a container, counted. */
+static struct op_value *make_items(struct walk *walk, size_t count)
+{
+  if (!count_elements(walk, count))
+    return NULL;
+  struct op_value *items = arena_calloc(walk->request->arena, count, sizeof *items);
+  if (items == NULL)
+    (void)fail(walk, "out of memory");
+  return items;
+}
+
+static bool fill_ref(struct walk *walk, const struct jvm_class *class, jobject object, struct op_value *out)
+{
+  *out = (struct op_value){.kind = OP_REF};
+  if (!result_store(walk->request, walk->records, class, object, &out->ref, walk->outcome))
+    return false;
+  walk->outcome->ref = out->ref;
+  return true;
+}
+
+static bool fill_list(struct walk *walk, const struct level *level, jobjectArray elements,
+                      struct op_value *out)
+{
+  size_t count = (size_t)(*walk->env)->GetArrayLength(walk->env, elements);
+  struct op_value *items = make_items(walk, count);
+  if (items == NULL)
+    return false;
+  for (size_t i = 0; i < count; i++) {
+    jobject element = (*walk->env)->GetObjectArrayElement(walk->env, elements, (jsize)i);
+    bool filled = fill(walk, level, element, &items[i]);
+    (*walk->env)->DeleteLocalRef(walk->env, element);
+    if (!filled)
+      return false;
+  }
+  *out = (struct op_value){.kind = OP_LIST, .list = {.items = items, .count = count}};
+  return true;
+}
+
+static bool fill_array(struct walk *walk, const struct level *level, const struct jvm_class *class,
+                       struct op_value *out)
+{
+  if (class->component == 'L' || class->component == '[')
+    return fill_list(walk, level, level->object, out);
+  jsize count = (*walk->env)->GetArrayLength(walk->env, level->object);
+  return count_elements(walk, (size_t)count) &&
+         result_fill_primitives(walk->request, class, level->object, count, out, walk->outcome);
+}
+
+/* Asked for its size first: what is too large is not copied. Its size may still lie, so that the copy is
+ * counted too. */
+static jobjectArray copy_collection(struct walk *walk, jobject collection)
+{
+  const struct jvm_known *known = &walk->request->thread->jvm->known;
+  jint size = (*walk->env)->CallIntMethod(walk->env, collection, known->method_collection_size);
+  if (take(walk))
+    return NULL;
+  size_t left = walk->elements_left;
+  if (size > 0 && !count_elements(walk, (size_t)size))
+    return NULL;
+  walk->elements_left = left;
+  jobjectArray elements =
+      (*walk->env)->CallObjectMethod(walk->env, collection, known->method_collection_to_array);
+  if (take(walk))
+    return NULL;
+  if (elements == NULL)
+    (void)fail(walk, "a collection's toArray gave null");
+  return elements;
+}
+
+static bool fill_collection(struct walk *walk, const struct level *level, struct op_value *out)
+{
+  jobjectArray elements = copy_collection(walk, level->object);
+  return elements != NULL && fill_list(walk, level, elements, out);
+}
+
+/* ---- maps ---- */
+
+static struct text format_decimal(struct walk *walk, const struct op_value *value)
+{
+  char digits[JSON_NUMBER_TEXT_MAX];
+  size_t length = value->kind == OP_FLOAT ? json_format_float((float)value->decimal, digits)
+                                          : json_format_double(value->decimal, digits);
+  return arena_text(walk->request->arena, (struct text){digits, length});
+}
+
+/* What String.valueOf would give. */
+static struct text key_text(struct walk *walk, const struct op_value *value)
+{
+  uint16_t unit;
+  char bytes[4];
+  switch (value->kind) {
+  case OP_TEXT:
+    return value->text;
+  case OP_BOOLEAN:
+    return value->boolean ? TEXT("true") : TEXT("false");
+  case OP_INTEGER:
+    return arena_printf(walk->request->arena, "%lld", (long long)value->integer);
+  case OP_CHAR:
+    unit = (uint16_t)value->integer;
+    text_from_utf16(&unit, 1, bytes);
+    return arena_text(walk->request->arena, (struct text){bytes, text_wtf8_length(&unit, 1)});
+  case OP_FLOAT:
+  case OP_DOUBLE:
+    return format_decimal(walk, value);
+  default:
+    return TEXT("null");
+  }
+}
+
+enum key { KEY_TEXT, KEY_OBJECT, KEY_FAILED };
+
+static enum key fail_key(struct walk *walk, const char *what)
+{
+  (void)fail(walk, what);
+  return KEY_FAILED;
+}
+
+static enum key read_key(struct walk *walk, jobject entry, struct text *text)
+{
+  jobject key =
+      (*walk->env)
+          ->CallObjectMethod(walk->env, entry, walk->request->thread->jvm->known.method_map_entry_get_key);
+  if (take(walk))
+    return KEY_FAILED;
+  struct op_value value = {.kind = OP_NULL};
+  enum key kind = KEY_TEXT;
+  if (key != NULL) {
+    const struct jvm_class *class = jvm_class_of_object(walk->request->thread, key);
+    if (class == NULL)
+      kind = fail_key(walk, "out of memory");
+    else if (!result_is_plain(class))
+      kind = KEY_OBJECT;
+    else if (!result_fill_plain(walk->request, class, key, &value, walk->outcome))
+      kind = KEY_FAILED;
+  }
+  if (kind == KEY_TEXT) {
+    *text = key_text(walk, &value);
+    if (text->data == NULL)
+      kind = fail_key(walk, "out of memory");
+  }
+  (*walk->env)->DeleteLocalRef(walk->env, key);
+  return kind;
+}
+
+static bool fill_entry_value(struct walk *walk, const struct level *level, jobject entry,
+                             struct op_value *out)
+{
+  jobject value =
+      (*walk->env)
+          ->CallObjectMethod(walk->env, entry, walk->request->thread->jvm->known.method_map_entry_get_value);
+  if (take(walk))
+    return false;
+  bool filled = fill(walk, level, value, out);
+  (*walk->env)->DeleteLocalRef(walk->env, value);
+  return filled;
+}
+
+/* All keys first: one that is an object makes the whole map a ref, and nothing in it is looked at. */
+static enum key read_keys(struct walk *walk, jobjectArray pairs, size_t count, struct op_entry *entries)
+{
+  enum key kind = KEY_TEXT;
+  for (size_t i = 0; i < count && kind == KEY_TEXT; i++) {
+    jobject pair = (*walk->env)->GetObjectArrayElement(walk->env, pairs, (jsize)i);
+    if (pair == NULL)
+      kind = fail_key(walk, "a map's entrySet has a null in it");
+    else
+      kind = read_key(walk, pair, &entries[i].key);
+    (*walk->env)->DeleteLocalRef(walk->env, pair);
+  }
+  return kind;
+}
+
+static bool fill_map(struct walk *walk, const struct level *level, const struct jvm_class *class,
+                     struct op_value *out)
+{
+  const struct jvm_known *known = &walk->request->thread->jvm->known;
+  jobject set = (*walk->env)->CallObjectMethod(walk->env, level->object, known->method_map_entry_set);
+  if (take(walk))
+    return false;
+  if (set == NULL)
+    return fail(walk, "a map's entrySet gave null");
+  jobjectArray pairs = copy_collection(walk, set);
+  if (pairs == NULL)
+    return false;
+  size_t count = (size_t)(*walk->env)->GetArrayLength(walk->env, pairs);
+  if (!count_elements(walk, count))
+    return false;
+  struct op_entry *entries = arena_calloc(walk->request->arena, count, sizeof *entries);
+  if (entries == NULL)
+    return fail(walk, "out of memory");
+  enum key keys = read_keys(walk, pairs, count, entries);
+  if (keys != KEY_TEXT)
+    return keys == KEY_OBJECT && fill_ref(walk, class, level->object, out);
+  for (size_t i = 0; i < count; i++) {
+    jobject pair = (*walk->env)->GetObjectArrayElement(walk->env, pairs, (jsize)i);
+    bool filled = fill_entry_value(walk, level, pair, &entries[i].value);
+    (*walk->env)->DeleteLocalRef(walk->env, pair);
+    if (!filled)
+      return false;
+  }
+  *out = (struct op_value){.kind = OP_MAP, .map = {.entries = entries, .count = count}};
+  return true;
+}
+
+/* ---- */
+
+static bool check_level(struct walk *walk, const struct level *level)
+{
+  for (const struct level *around = level->outer; around != NULL; around = around->outer)
+    if ((*walk->env)->IsSameObject(walk->env, around->object, level->object))
+      return fail(walk, "the result has a cycle, so that it has no JSON text");
+  if (level->depth <= walk->request->limits->by_value_depth_max)
+    return true;
+  outcome_fail(walk->outcome, walk->request->arena, FAILURE_SERVER, NULL,
+               "the result is nested deeper than the limit of %zu levels (depth-max)",
+               walk->request->limits->by_value_depth_max);
+  return false;
+}
+
+static bool fill_container(struct walk *walk, const struct level *level, const struct jvm_class *class,
+                           struct op_value *out)
+{
+  const struct jvm_known *known = &walk->request->thread->jvm->known;
+  if (!check_level(walk, level))
+    return false;
+  if ((*walk->env)->PushLocalFrame(walk->env, LEVEL_REFERENCES) != 0) {
+    (void)take(walk);
+    return false;
+  }
+  bool filled;
+  if (class->component != 0)
+    filled = fill_array(walk, level, class, out);
+  else if ((*walk->env)->IsInstanceOf(walk->env, level->object, known->class_map))
+    filled = fill_map(walk, level, class, out);
+  else
+    filled = fill_collection(walk, level, out);
+  (*walk->env)->PopLocalFrame(walk->env, NULL);
+  return filled;
+}
+
+static bool is_container(struct walk *walk, const struct jvm_class *class, jobject object)
+{
+  const struct jvm_known *known = &walk->request->thread->jvm->known;
+  return class->component != 0 || (*walk->env)->IsInstanceOf(walk->env, object, known->class_collection) ||
+         (*walk->env)->IsInstanceOf(walk->env, object, known->class_map);
+}
+
+static bool fill(struct walk *walk, const struct level *outer, jobject object, struct op_value *out)
+{
+  if (object == NULL) {
+    *out = (struct op_value){.kind = OP_NULL};
+    return true;
+  }
+  const struct jvm_class *class = jvm_class_of_object(walk->request->thread, object);
+  if (class == NULL)
+    return fail(walk, "out of memory");
+  if (result_is_plain(class))
+    return result_fill_plain(walk->request, class, object, out, walk->outcome);
+  if (!is_container(walk, class, object))
+    return fill_ref(walk, class, object, out);
+  const struct level level = {outer, object, outer == NULL ? 1 : outer->depth + 1};
+  return fill_container(walk, &level, class, out);
+}
+
+/* Who makes a list wants to hold it. */
+static bool fill_new(struct walk *walk, jobject object, struct op_value *out)
+{
+  const struct jvm_class *class = jvm_class_of_object(walk->request->thread, object);
+  if (class == NULL)
+    return fail(walk, "out of memory");
+  return result_is_plain(class) ? result_fill_plain(walk->request, class, object, out, walk->outcome)
+                                : fill_ref(walk, class, object, out);
+}
+
+void result_fill_by_value(const struct jvm_request *request, const struct jvm_records *records,
+                          jobject object, struct outcome *outcome)
+{
+  struct walk walk = {.env = request->thread->env,
+                      .request = request,
+                      .records = records,
+                      .outcome = outcome,
+                      .elements_left = request->limits->inline_array_max};
+  struct op_value value;
+  bool is_new = request->operation->kind == OP_NEW;
+  if (is_new ? !fill_new(&walk, object, &value) : !fill(&walk, NULL, object, &value))
+    return;
+  outcome->has_value = true;
+  outcome->value = value;
+}

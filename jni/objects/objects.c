@@ -1,0 +1,504 @@
+#include "jni/objects/object_table.h"
+#include "jni/objects/slot_index.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/*
+ * A slot's number is its chunk's number times CHUNK_SPAN plus its place. The first chunk is tiny, as nearly
+ * all sessions are, and the next ones make the table four times as large; each chunk is a root that every
+ * collection of the young generation visits, so that those of a large table are large. Chunks with room stand
+ * in a list; one that empties goes back to Java where another has room, so that a session that makes and
+ * drops one object does not make and drop a chunk each time.
+ */
+enum { FIRST_CHUNK_SLOTS = 4, SMALL_CHUNK_SLOTS = 1024, CHUNK_SPAN = 8192 };
+enum { FIRST_CHUNKS = 1, FIRST_REFS = 8 };
+enum { NO_CHUNK = UINT32_MAX };
+#define REF_MAX ((uint32_t)INT32_MAX)
+
+struct slot {
+  uint32_t ref; /* 0: free */
+  int32_t hash;
+  uint32_t class_id;
+  union {
+    uint32_t next_free; /* a place in the chunk, its slot_count at the end; of a free slot */
+    uint32_t maker;     /* the thread whose message alone was given the object; 0: others were, too */
+  };
+};
+
+struct chunk {
+  jobjectArray array; /* global: Object[slot_count] */
+  uint32_t slot_count;
+  uint32_t used;
+  uint32_t first_free;
+  uint32_t number;
+  struct chunk *previous; /* in the list of those with room */
+  struct chunk *next;
+  struct slot slots[];
+};
+
+struct jvm_objects {
+  pthread_mutex_t lock;
+  const struct jvm_objects_owner *owner; /* NULL: none */
+  void *owner_context;
+  size_t max;
+  _Atomic size_t count;   /* written with the lock */
+  _Atomic uint64_t epoch; /* likewise */
+  uint32_t last_ref;
+  bool has_begun_again;  /* refs that come next may be held: before, none is */
+  struct chunk **chunks; /* by number; NULL where one was given back */
+  size_t chunk_capacity;
+  size_t chunk_count;
+  size_t slots; /* of all chunks */
+  struct chunk *with_room;
+  struct slot_index by_ref;
+  struct slot_index by_hash;
+};
+
+enum jp_status jvm_objects_create(size_t max_objects, struct jvm_objects **objects)
+{
+  *objects = calloc(1, sizeof **objects);
+  if (*objects == NULL)
+    return JP_NO_MEMORY;
+  (*objects)->max = max_objects < REF_MAX ? max_objects : REF_MAX;
+  pthread_mutex_init(&(*objects)->lock, NULL);
+  return JP_OK;
+}
+
+void jvm_objects_set_owner(struct jvm_objects *objects, const struct jvm_objects_owner *owner, void *context)
+{
+  objects->owner = owner;
+  objects->owner_context = context;
+}
+
+void jvm_objects_begin_after(struct jvm_objects *objects, uint32_t ref)
+{
+  objects->last_ref = ref;
+}
+
+uint32_t jvm_objects_last_ref(const struct jvm_objects *objects)
+{
+  return objects->last_ref;
+}
+
+static size_t count_of(const struct jvm_objects *objects)
+{
+  return atomic_load_explicit(&objects->count, memory_order_relaxed);
+}
+
+static void set_count(struct jvm_objects *objects, size_t count)
+{
+  atomic_store_explicit(&objects->count, count, memory_order_relaxed);
+}
+
+/* With the lock, after the last object. */
+static void tell_owner(const struct jvm_objects *objects)
+{
+  if (objects->owner != NULL)
+    objects->owner->leave(objects->owner_context);
+}
+
+static struct slot *slot_at(const struct jvm_objects *objects, uint32_t number)
+{
+  return &objects->chunks[number / CHUNK_SPAN]->slots[number % CHUNK_SPAN];
+}
+
+static jobject object_at(JNIEnv *env, const struct jvm_objects *objects, uint32_t number)
+{
+  return (*env)->GetObjectArrayElement(env, objects->chunks[number / CHUNK_SPAN]->array,
+                                       (jsize)(number % CHUNK_SPAN));
+}
+
+static void list_add(struct jvm_objects *objects, struct chunk *chunk)
+{
+  chunk->previous = NULL;
+  chunk->next = objects->with_room;
+  if (chunk->next != NULL)
+    chunk->next->previous = chunk;
+  objects->with_room = chunk;
+}
+
+static void list_remove(struct jvm_objects *objects, struct chunk *chunk)
+{
+  if (chunk->previous == NULL)
+    objects->with_room = chunk->next;
+  else
+    chunk->previous->next = chunk->next;
+  if (chunk->next != NULL)
+    chunk->next->previous = chunk->previous;
+}
+
+static void chunk_destroy(JNIEnv *env, struct chunk *chunk)
+{
+  if (chunk == NULL)
+    return;
+  (*env)->DeleteGlobalRef(env, chunk->array);
+  free(chunk);
+}
+
+/* Without the lock: making a Java array may collect garbage. */
+static struct chunk *chunk_create(struct jvm_thread *thread, uint32_t slot_count)
+{
+  JNIEnv *env = thread->env;
+  struct chunk *chunk = malloc(sizeof *chunk + slot_count * sizeof chunk->slots[0]);
+  if (chunk == NULL)
+    return NULL;
+  jobjectArray local = (*env)->NewObjectArray(env, (jsize)slot_count, thread->jvm->known.class_object, NULL);
+  chunk->array = local == NULL ? NULL : (*env)->NewGlobalRef(env, local);
+  (*env)->DeleteLocalRef(env, local);
+  if (chunk->array == NULL) {
+    (*env)->ExceptionClear(env); /* OutOfMemoryError */
+    free(chunk);
+    return NULL;
+  }
+  chunk->slot_count = slot_count;
+  chunk->used = 0;
+  chunk->first_free = 0;
+  for (uint32_t i = 0; i < slot_count; i++)
+    chunk->slots[i] = (struct slot){.next_free = i + 1};
+  return chunk;
+}
+
+static uint32_t next_chunk_slots(const struct jvm_objects *objects)
+{
+  size_t limit = objects->slots < CHUNK_SPAN ? SMALL_CHUNK_SLOTS : CHUNK_SPAN;
+  size_t wanted = objects->slots == 0 ? FIRST_CHUNK_SLOTS : 3 * objects->slots;
+  return (uint32_t)(wanted < limit ? wanted : limit);
+}
+
+static uint32_t free_number(const struct jvm_objects *objects)
+{
+  /* While nothing was given back, the first look is at the right place. */
+  for (size_t i = 0; i < objects->chunk_capacity; i++) {
+    size_t number = (objects->chunk_count + i) % objects->chunk_capacity;
+    if (objects->chunks[number] == NULL)
+      return (uint32_t)number;
+  }
+  return NO_CHUNK;
+}
+
+static enum jp_status table_add_chunk(struct jvm_objects *objects, struct chunk *chunk)
+{
+  uint32_t number = free_number(objects);
+  if (number == NO_CHUNK) {
+    size_t capacity = objects->chunk_capacity == 0 ? FIRST_CHUNKS : objects->chunk_capacity * 2;
+    struct chunk **wider = reallocarray(objects->chunks, capacity, sizeof(struct chunk *));
+    if (wider == NULL)
+      return JP_NO_MEMORY;
+    for (size_t i = objects->chunk_capacity; i < capacity; i++)
+      wider[i] = NULL;
+    number = (uint32_t)objects->chunk_capacity;
+    objects->chunks = wider;
+    objects->chunk_capacity = capacity;
+  }
+  chunk->number = number;
+  objects->chunks[number] = chunk;
+  objects->chunk_count++;
+  objects->slots += chunk->slot_count;
+  list_add(objects, chunk);
+  return JP_OK;
+}
+
+static uint32_t find_same(JNIEnv *env, const struct jvm_objects *objects, jobject object, int32_t hash)
+{
+  size_t cursor = SIZE_MAX;
+  uint32_t number;
+  while ((number = slot_index_next(&objects->by_hash, (uint32_t)hash, &cursor)) != SLOT_NONE) {
+    jobject held = object_at(env, objects, number);
+    bool is_same = (*env)->IsSameObject(env, held, object);
+    (*env)->DeleteLocalRef(env, held);
+    if (is_same)
+      return number;
+  }
+  return SLOT_NONE;
+}
+
+static uint32_t next_ref(struct jvm_objects *objects)
+{
+  do {
+    objects->has_begun_again = objects->has_begun_again || objects->last_ref == REF_MAX;
+    objects->last_ref = objects->last_ref == REF_MAX ? 1 : objects->last_ref + 1;
+  } while (objects->has_begun_again && slot_index_find(&objects->by_ref, objects->last_ref) != SLOT_NONE);
+  return objects->last_ref;
+}
+
+/* Fills the first free slot; there is a chunk with room. */
+static enum jp_status store(JNIEnv *env, struct jvm_objects *objects, jobject object, struct slot filled,
+                            uint32_t *ref)
+{
+  struct chunk *chunk = objects->with_room;
+  uint32_t place = chunk->first_free;
+  uint32_t number = chunk->number * CHUNK_SPAN + place;
+  filled.ref = next_ref(objects);
+  if (slot_index_add(&objects->by_ref, filled.ref, number) != JP_OK)
+    return JP_NO_MEMORY;
+  if (slot_index_add(&objects->by_hash, (uint32_t)filled.hash, number) != JP_OK) {
+    slot_index_remove(&objects->by_ref, filled.ref, number);
+    return JP_NO_MEMORY;
+  }
+  (*env)->SetObjectArrayElement(env, chunk->array, (jsize)place, object);
+  (*env)->ExceptionClear(env); /* an Object[] takes every object: said for -Xcheck:jni */
+  chunk->first_free = chunk->slots[place].next_free;
+  chunk->slots[place] = filled;
+  if (++chunk->used == chunk->slot_count)
+    list_remove(objects, chunk);
+  set_count(objects, count_of(objects) + 1);
+  *ref = filled.ref;
+  return JP_OK;
+}
+
+/* An object on its way into the table. */
+struct putting {
+  struct jvm_thread *thread;
+  struct jvm_objects *objects;
+  jobject object;
+  struct slot filled;
+  uint64_t epoch;
+  struct jvm_stored *stored;
+  bool has_entered;    /* the owner let the table in, and it has no object yet */
+  struct chunk *chunk; /* made, and not part of the table yet */
+};
+
+enum need { NEED_NOTHING, NEED_ENTRY, NEED_CHUNK };
+
+static bool needs_entry(const struct putting *putting)
+{
+  return putting->objects->owner != NULL && !putting->has_entered && count_of(putting->objects) == 0;
+}
+
+/* Room was made for it before. */
+static void note_stored(struct jvm_stored *stored, uint32_t ref)
+{
+  if (stored != NULL)
+    stored->refs[stored->count++] = ref;
+}
+
+/* With the lock. What is needed first is done without it. */
+static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum need *need,
+                                 struct jp_error *error)
+{
+  struct jvm_objects *objects = putting->objects;
+  JNIEnv *env = putting->thread->env;
+  *need = NEED_NOTHING;
+  if (objects->epoch != putting->epoch)
+    return jp_fail(error, JP_CLOSED, "the session was deleted");
+  slot_index_expect(&objects->by_ref, objects->last_ref + 1);
+  uint32_t same = find_same(env, objects, putting->object, putting->filled.hash);
+  if (same != SLOT_NONE) {
+    struct slot *slot = slot_at(objects, same);
+    if (slot->maker != putting->filled.maker)
+      slot->maker = 0;
+    *ref = slot->ref;
+    return JP_OK;
+  }
+  if (count_of(objects) >= objects->max)
+    return jp_fail(error, JP_LIMIT, "session-max-objects: the session holds %zu objects already",
+                   count_of(objects));
+  *need = needs_entry(putting) ? NEED_ENTRY : objects->with_room == NULL ? NEED_CHUNK : NEED_NOTHING;
+  if (*need != NEED_NOTHING)
+    return JP_NOT_FOUND;
+  if (store(env, objects, putting->object, putting->filled, ref) != JP_OK)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  if (count_of(objects) == 1)
+    putting->has_entered = false; /* it is the object's now */
+  note_stored(putting->stored, *ref);
+  return JP_OK;
+}
+
+static enum jp_status enter(struct putting *putting, struct jp_error *error)
+{
+  const struct jvm_objects *objects = putting->objects;
+  enum jp_status status = objects->owner->enter(objects->owner_context, putting->thread, error);
+  putting->has_entered = status == JP_OK;
+  return status;
+}
+
+/* One look under the lock, with the chunk that was made for it. */
+static enum jp_status try_to_put(struct putting *putting, uint32_t *ref, enum need *need,
+                                 uint32_t *slot_count, struct jp_error *error)
+{
+  struct jvm_objects *objects = putting->objects;
+  pthread_mutex_lock(&objects->lock);
+  if (putting->chunk != NULL && objects->with_room == NULL &&
+      table_add_chunk(objects, putting->chunk) == JP_OK)
+    putting->chunk = NULL;
+  *slot_count = next_chunk_slots(objects);
+  enum jp_status status = put_locked(putting, ref, need, error);
+  pthread_mutex_unlock(&objects->lock);
+  return status;
+}
+
+static enum jp_status put(struct putting *putting, uint32_t *ref, struct jp_error *error)
+{
+  enum need need;
+  uint32_t slot_count;
+  enum jp_status status = needs_entry(putting) ? enter(putting, error) : JP_OK;
+  while (status == JP_OK) {
+    bool had_chunk = putting->chunk != NULL;
+    status = try_to_put(putting, ref, &need, &slot_count, error);
+    if (status != JP_NOT_FOUND)
+      return status;
+    status = JP_OK;
+    if (need == NEED_ENTRY)
+      status = enter(putting, error);
+    else if (had_chunk || (putting->chunk = chunk_create(putting->thread, slot_count)) == NULL)
+      status = jp_fail(error, JP_NO_MEMORY, "out of memory");
+  }
+  return status;
+}
+
+static bool make_room(struct jvm_stored *stored)
+{
+  if (stored == NULL || stored->count < stored->capacity)
+    return true;
+  size_t capacity = stored->capacity == 0 ? FIRST_REFS : stored->capacity * 2;
+  uint32_t *wider = reallocarray(stored->refs, capacity, sizeof *wider);
+  if (wider == NULL)
+    return false;
+  stored->refs = wider;
+  stored->capacity = capacity;
+  return true;
+}
+
+void jvm_stored_fini(struct jvm_stored *stored)
+{
+  free(stored->refs);
+  *stored = (struct jvm_stored){0};
+}
+
+enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *objects, jobject object,
+                               uint32_t class_id, uint64_t epoch, struct jvm_stored *stored, uint32_t *ref,
+                               struct jp_error *error)
+{
+  struct putting putting = {.thread = thread,
+                            .objects = objects,
+                            .object = object,
+                            .filled = {.class_id = class_id, .maker = thread->number},
+                            .epoch = epoch,
+                            .stored = stored};
+  if ((*thread->jvmti)->GetObjectHashCode(thread->jvmti, object, &putting.filled.hash) != JVMTI_ERROR_NONE)
+    return jp_fail(error, JP_INTERNAL, "this object has no identity hash");
+  if (!make_room(stored))
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  enum jp_status status = put(&putting, ref, error);
+  chunk_destroy(thread->env, putting.chunk); /* another thread's was there first */
+  if (putting.has_entered)
+    tell_owner(objects);
+  return status;
+}
+
+jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                        uint32_t *class_id)
+{
+  jobject object = NULL;
+  pthread_mutex_lock(&objects->lock);
+  uint32_t number = slot_index_find(&objects->by_ref, ref);
+  if (number != SLOT_NONE) {
+    object = object_at(thread->env, objects, number);
+    if (class_id != NULL)
+      *class_id = slot_at(objects, number)->class_id;
+  }
+  pthread_mutex_unlock(&objects->lock);
+  return object;
+}
+
+static void release_chunk(JNIEnv *env, struct jvm_objects *objects, struct chunk *chunk)
+{
+  list_remove(objects, chunk);
+  objects->chunks[chunk->number] = NULL;
+  objects->chunk_count--;
+  objects->slots -= chunk->slot_count;
+  chunk_destroy(env, chunk);
+}
+
+static void release_slot(JNIEnv *env, struct jvm_objects *objects, uint32_t number)
+{
+  struct chunk *chunk = objects->chunks[number / CHUNK_SPAN];
+  uint32_t place = number % CHUNK_SPAN;
+  struct slot *slot = &chunk->slots[place];
+  slot_index_remove(&objects->by_ref, slot->ref, number);
+  slot_index_remove(&objects->by_hash, (uint32_t)slot->hash, number);
+  (*env)->SetObjectArrayElement(env, chunk->array, (jsize)place, NULL);
+  (*env)->ExceptionClear(env);
+  *slot = (struct slot){.next_free = chunk->first_free};
+  chunk->first_free = place;
+  set_count(objects, count_of(objects) - 1);
+  if (count_of(objects) == 0)
+    tell_owner(objects);
+  if (chunk->used-- == chunk->slot_count)
+    list_add(objects, chunk);
+  bool is_only_room = objects->with_room == chunk && chunk->next == NULL;
+  if (chunk->used == 0 && !is_only_room)
+    release_chunk(env, objects, chunk);
+}
+
+enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref)
+{
+  pthread_mutex_lock(&objects->lock);
+  uint32_t number = slot_index_find(&objects->by_ref, ref);
+  if (number != SLOT_NONE)
+    release_slot(thread->env, objects, number);
+  pthread_mutex_unlock(&objects->lock);
+  return number == SLOT_NONE ? JP_NOT_FOUND : JP_OK;
+}
+
+static void take_back(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref)
+{
+  uint32_t number = slot_index_find(&objects->by_ref, ref);
+  if (number != SLOT_NONE && slot_at(objects, number)->maker == thread->number)
+    release_slot(thread->env, objects, number);
+}
+
+void jvm_objects_take_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
+                           size_t kept)
+{
+  pthread_mutex_lock(&objects->lock);
+  while (stored->count > kept)
+    take_back(thread, objects, stored->refs[--stored->count]);
+  pthread_mutex_unlock(&objects->lock);
+}
+
+void jvm_objects_clear(struct jvm_thread *thread, struct jvm_objects *objects)
+{
+  pthread_mutex_lock(&objects->lock);
+  for (size_t i = 0; i < objects->chunk_capacity; i++)
+    chunk_destroy(thread->env, objects->chunks[i]);
+  free(objects->chunks);
+  objects->chunks = NULL;
+  objects->chunk_capacity = 0;
+  objects->chunk_count = 0;
+  objects->slots = 0;
+  objects->with_room = NULL;
+  slot_index_fini(&objects->by_ref);
+  slot_index_fini(&objects->by_hash);
+  if (count_of(objects) > 0)
+    tell_owner(objects);
+  set_count(objects, 0);
+  objects->epoch++;
+  pthread_mutex_unlock(&objects->lock);
+}
+
+void jvm_objects_destroy(struct jvm_thread *thread, struct jvm_objects *objects)
+{
+  if (objects == NULL)
+    return;
+  jvm_objects_clear(thread, objects);
+  pthread_mutex_destroy(&objects->lock);
+  free(objects);
+}
+
+size_t jvm_objects_count(const struct jvm_objects *objects)
+{
+  return count_of(objects);
+}
+
+bool jvm_objects_is_unused(const struct jvm_objects *objects)
+{
+  return objects->last_ref == 0 && atomic_load_explicit(&objects->epoch, memory_order_relaxed) == 0;
+}
+
+uint64_t jvm_objects_epoch(struct jvm_objects *objects)
+{
+  return atomic_load_explicit(&objects->epoch, memory_order_acquire);
+}

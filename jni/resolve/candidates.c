@@ -1,0 +1,516 @@
+#include "jni/resolve/resolution.h"
+#include "jni/resolve/selection.h"
+
+#include <stdlib.h>
+
+enum { ACC_NATIVE = 0x0100, ACC_ABSTRACT = 0x0400 };
+
+/* Methods of one name, as they come; none hides another of the list. */
+struct candidates {
+  struct resolution *resolution;
+  struct java_method **methods;
+  size_t count;
+  size_t capacity;
+  bool private_too; /* private methods of superclasses */
+  bool is_judged;   /* private methods that the policy denies are left out, as though they were not there */
+  bool has_hidden;  /* one of the list has hidden another */
+  struct jvm_class **seen; /* interfaces that were walked */
+  size_t seen_count;
+  size_t seen_capacity;
+};
+
+static bool same_params(struct java_method *a, struct java_method *b)
+{
+  if (a->param_count != b->param_count)
+    return false;
+  for (size_t i = 0; i < a->param_count; i++)
+    if (a->params[i].kind != b->params[i].kind || !text_equal(a->params[i].name, b->params[i].name))
+      return false;
+  return true;
+}
+
+static bool is_hidden(const struct candidates *candidates, struct java_method *method)
+{
+  for (size_t i = 0; i < candidates->count; i++)
+    if (same_params(candidates->methods[i], method))
+      return true;
+  return false;
+}
+
+/* Room for one more pointer. */
+static void *grow(struct arena *arena, void *items, size_t count, size_t *capacity)
+{
+  if (count < *capacity)
+    return items;
+  size_t wanted = *capacity == 0 ? 16 : *capacity * 2;
+  void *grown = arena_calloc(arena, wanted, sizeof(void *));
+  if (grown == NULL)
+    return NULL;
+  if (count > 0)
+    memcpy(grown, items, count * sizeof(void *));
+  *capacity = wanted;
+  return grown;
+}
+
+/* What the policy says of the member as the named class's; what the object's class adds is judged when one is
+ * chosen. */
+static bool is_allowed(const struct resolution *resolution, enum jvm_member_kind kind, unsigned modifiers,
+                       const struct jvm_class *declaring)
+{
+  const struct jvm_guard *guard = resolution->conversion.request->guard;
+  if (guard == NULL || guard->allows == NULL)
+    return true;
+  const struct jvm_target member = {.kind = kind,
+                                    .modifiers = modifiers,
+                                    .named_class = resolution->named->element_name,
+                                    .declaring_class = declaring->element_name,
+                                    .runtime_class = TEXT_ABSENT,
+                                    .member = resolution->operation->member};
+  return guard->allows(guard->context, resolution->operation->kind, &member);
+}
+
+static bool is_allowed_method(const struct resolution *resolution, const struct java_method *method)
+{
+  bool is_static = (method->modifiers & JVM_ACC_STATIC) != 0;
+  enum jvm_member_kind kind = resolution->operation->kind == OP_NEW ? JVM_CONSTRUCTOR
+                              : is_static                           ? JVM_STATIC_METHOD
+                                                                    : JVM_METHOD;
+  return is_allowed(resolution, kind, method->modifiers, method->owner);
+}
+
+static bool add(struct candidates *candidates, struct java_method *method)
+{
+  if (is_hidden(candidates, method)) {
+    candidates->has_hidden = true;
+    return true;
+  }
+  if (candidates->is_judged && (method->modifiers & JVM_ACC_PRIVATE) != 0 &&
+      !is_allowed_method(candidates->resolution, method))
+    return true;
+  candidates->methods =
+      grow(candidates->resolution->arena, candidates->methods, candidates->count, &candidates->capacity);
+  if (candidates->methods == NULL)
+    return argument_fail_memory(&candidates->resolution->conversion);
+  candidates->methods[candidates->count++] = method;
+  return true;
+}
+
+/* A superclass's private methods are no members of the class, nor are an interface's static and private
+ * ones (JLS 8.4.8). */
+static bool is_member(const struct candidates *candidates, const struct jvm_class *named,
+                      struct java_method *method)
+{
+  if (method->owner == named)
+    return true;
+  if (method->owner->is_interface)
+    return (method->modifiers & (JVM_ACC_STATIC | JVM_ACC_PRIVATE)) == 0;
+  return candidates->private_too || (method->modifiers & JVM_ACC_PRIVATE) == 0;
+}
+
+static bool add_declared(struct candidates *candidates, const struct member_table *members)
+{
+  const struct resolution *resolution = candidates->resolution;
+  for (size_t i = 0; i < members->method_count; i++) {
+    struct java_method *method = &members->methods[i];
+    if (text_equal(method->name, resolution->operation->member) &&
+        is_member(candidates, resolution->named, method) && !add(candidates, method))
+      return false;
+  }
+  return true;
+}
+
+static bool is_seen(struct candidates *candidates, struct jvm_class *interface)
+{
+  for (size_t i = 0; i < candidates->seen_count; i++)
+    if (candidates->seen[i] == interface)
+      return true;
+  candidates->seen = grow(candidates->resolution->arena, candidates->seen, candidates->seen_count,
+                          &candidates->seen_capacity);
+  if (candidates->seen != NULL)
+    candidates->seen[candidates->seen_count++] = interface;
+  return candidates->seen == NULL;
+}
+
+static bool add_interface(struct candidates *candidates, struct jvm_class *interface)
+{
+  if (is_seen(candidates, interface))
+    return true;
+  const struct member_table *members = resolution_members(candidates->resolution, interface);
+  if (members == NULL || !add_declared(candidates, members))
+    return false;
+  for (size_t i = 0; i < members->interface_count; i++)
+    if (!add_interface(candidates, members->interfaces[i]))
+      return false;
+  return true;
+}
+
+/* Superclasses first, so that what a class implements hides what its interfaces declare. */
+static bool add_all(struct candidates *candidates)
+{
+  struct resolution *resolution = candidates->resolution;
+  struct jvm_thread *thread = resolution->conversion.thread;
+  struct jvm_class *class = resolution->named;
+  const struct member_table *members;
+  do {
+    members = resolution_members(resolution, class);
+    if (members == NULL || !add_declared(candidates, members))
+      return false;
+    class = members->super;
+  } while (class != NULL);
+
+  class = resolution->named;
+  do {
+    members = resolution_members(resolution, class);
+    for (size_t i = 0; members != NULL && i < members->interface_count; i++)
+      if (!add_interface(candidates, members->interfaces[i]))
+        return false;
+    class = members == NULL ? NULL : members->super;
+  } while (class != NULL);
+
+  if (!resolution->named->is_interface)
+    return true;
+  class = jvm_class_of(thread, thread->jvm->known.class_object);
+  members = class == NULL ? NULL : resolution_members(resolution, class);
+  return members != NULL && add_declared(candidates, members); /* JLS 9.2 */
+}
+
+static bool refuse(struct resolution *resolution, const char *type, const char *why)
+{
+  resolution->record->action = RECORD_REFUSE;
+  resolution->record->refusal_type = type;
+  resolution->record->refusal = why;
+  return true;
+}
+
+/* JVMS 2.9.3: the method's bytecode is made at each place that calls it, and JNI has none. */
+static bool is_signature_polymorphic(struct java_method *method)
+{
+  return (method->modifiers & (ACC_NATIVE | JVM_ACC_VARARGS)) == (ACC_NATIVE | JVM_ACC_VARARGS) &&
+         method->param_count == 1 && text_equal(method->params[0].name, TEXT("[Ljava.lang.Object;")) &&
+         (text_equal(method->owner->name, TEXT("java.lang.invoke.MethodHandle")) ||
+          text_equal(method->owner->name, TEXT("java.lang.invoke.VarHandle")));
+}
+
+static struct text shorten(struct resolution *resolution, struct text name)
+{
+  return arena_shorten(resolution->arena, name, OUTCOME_NAME_SHOWN);
+}
+
+static bool fail_receiver(struct resolution *resolution)
+{
+  const struct operation *operation = resolution->operation;
+  if (resolution->receiver_class == NULL)
+    outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "'%.*s' is an instance member of %.*s: an instance is needed",
+                 TEXT_ARGS(shorten(resolution, operation->member)),
+                 TEXT_ARGS(shorten(resolution, resolution->named->name)));
+  else
+    outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "The object with objRef %u is of %.*s, not of %.*s", operation->instance,
+                 TEXT_ARGS(shorten(resolution, resolution->receiver_class->name)),
+                 TEXT_ARGS(shorten(resolution, resolution->named->name)));
+  return false;
+}
+
+static bool check_receiver(struct resolution *resolution)
+{
+  struct jvm_class *receiver = resolution->receiver_class;
+  if (receiver == NULL ||
+      !jvm_class_is_assignable(resolution->conversion.thread, receiver, resolution->named))
+    return fail_receiver(resolution);
+  resolution->record->runtime = receiver;
+  return true;
+}
+
+/* Something is wrong with the use of the member that was found. Whoever may not use it is not told: true
+ * where the policy denies it, and will say so. */
+static bool is_denied(struct resolution *resolution)
+{
+  const struct jvm_record *record = resolution->record;
+  if (is_allowed(resolution, record->kind, record->modifiers, record->declaring))
+    return false;
+  resolution->cacheable = false;
+  return refuse(resolution, "java.lang.IllegalAccessException", "the policy denies it");
+}
+
+static bool set_method(struct resolution *resolution)
+{
+  struct jvm_record *record = resolution->record;
+  struct java_method *method = record->method;
+  bool is_static = (method->modifiers & JVM_ACC_STATIC) != 0;
+  record->kind = is_static ? JVM_STATIC_METHOD : JVM_METHOD;
+  record->action = is_static ? RECORD_CALL_STATIC : RECORD_CALL;
+  if (!is_static) {
+    record->method_id = method->id;
+    if (!check_receiver(resolution))
+      return is_denied(resolution);
+    if (!selection_find(&resolution->conversion, method, record->runtime, &record->holders,
+                        &record->holder_count))
+      return false;
+  }
+  if (is_signature_polymorphic(method))
+    return refuse(resolution, "java.lang.UnsupportedOperationException",
+                  "a signature-polymorphic method can be called from Java code alone");
+  return true;
+}
+
+static bool walk(struct candidates *candidates)
+{
+  const struct operation *operation = candidates->resolution->operation;
+  if (operation->kind == OP_NEW) {
+    const struct member_table *members =
+        resolution_members(candidates->resolution, candidates->resolution->named);
+    return members != NULL && add_declared(candidates, members);
+  }
+  if (operation->member.len > 0 && operation->member.data[0] == '<')
+    return true; /* no method's name */
+  return add_all(candidates);
+}
+
+/* ---- which of them is meant ---- */
+
+/* Overloads in the order in which they are candidates. */
+struct overloads {
+  struct candidates all;
+  struct candidates allowed; /* by the policy; the same as all where it need not be asked */
+  struct candidates open;    /* of those the public ones */
+};
+
+static bool keep(struct candidates *to, struct java_method *method)
+{
+  to->methods = grow(to->resolution->arena, to->methods, to->count, &to->capacity);
+  if (to->methods == NULL)
+    return argument_fail_memory(&to->resolution->conversion);
+  to->methods[to->count++] = method;
+  return true;
+}
+
+/* Of several overloads those that the policy denies are none (behaviour.md, "Members"); of a single one it is
+ * asked when it was found. */
+static bool drop_denied(struct overloads *overloads)
+{
+  struct candidates *all = &overloads->all;
+  struct resolution *resolution = all->resolution;
+  const struct jvm_guard *guard = resolution->conversion.request->guard;
+  overloads->allowed = *all;
+  if (guard == NULL || guard->allows == NULL || (all->count <= 1 && !all->has_hidden))
+    return true;
+  resolution->record->stamp = guard->stamp;
+  struct candidates judged = {.resolution = resolution, .private_too = all->private_too, .is_judged = true};
+  if (!walk(&judged))
+    return false;
+  overloads->allowed = (struct candidates){.resolution = resolution};
+  for (size_t i = 0; i < judged.count; i++)
+    if (is_allowed_method(resolution, judged.methods[i]) && !keep(&overloads->allowed, judged.methods[i]))
+      return false;
+  return true;
+}
+
+static bool gather(struct resolution *resolution, bool private_too, struct overloads *overloads)
+{
+  *overloads = (struct overloads){.all = {.resolution = resolution, .private_too = private_too},
+                                  .open = {.resolution = resolution}};
+  if (!walk(&overloads->all) || !drop_denied(overloads))
+    return false;
+  const struct candidates *allowed = &overloads->allowed;
+  for (size_t i = 0; i < allowed->count; i++)
+    if ((allowed->methods[i]->modifiers & JVM_ACC_PUBLIC) != 0 &&
+        !keep(&overloads->open, allowed->methods[i]))
+      return false;
+  return true;
+}
+
+static enum jp_status choose(struct resolution *resolution, const struct candidates *among,
+                             enum resolution_choice how)
+{
+  return among->count == 0 ? JP_NOT_FOUND : resolution_choose(resolution, among->methods, among->count, how);
+}
+
+/* The public ones, then the others. With values of other sizes the choice could be another, which no key
+ * tells: it is kept only where it depends on types alone. */
+static enum jp_status choose_allowed(struct resolution *resolution, const struct overloads *overloads)
+{
+  size_t all = overloads->allowed.count;
+  size_t open = overloads->open.count;
+  enum jp_status status = choose(resolution, &overloads->open, CHOOSE_FITTING);
+  if (status == JP_OK && resolution->is_by_cost && open < all)
+    resolution->cacheable = false;
+  if (status != JP_NOT_FOUND || open == all)
+    return status;
+  status = choose(resolution, &overloads->allowed, CHOOSE_FITTING);
+  if (status == JP_OK && open > 0 && resolution_has_bare_argument(resolution))
+    resolution->cacheable = false;
+  return status;
+}
+
+/* One that the policy denies: found, so that it is denied like any other. */
+static enum jp_status choose_denied(struct resolution *resolution, const struct overloads *overloads)
+{
+  if (overloads->allowed.count == overloads->all.count)
+    return JP_NOT_FOUND;
+  enum jp_status status = choose(resolution, &overloads->all, CHOOSE_ANY);
+  resolution->cacheable = false;
+  return status;
+}
+
+static enum jp_status choose_misfit(struct resolution *resolution, const struct overloads *overloads)
+{
+  return choose(resolution, overloads->open.count > 0 ? &overloads->open : &overloads->allowed,
+                CHOOSE_MISFIT);
+}
+
+static enum jp_status choose_overload(struct resolution *resolution, struct overloads *overloads)
+{
+  bool is_method = resolution->operation->kind != OP_NEW;
+  size_t members = 0;
+  for (int private_too = 0; private_too <= is_method; private_too++) {
+    if (!gather(resolution, private_too != 0, overloads))
+      return JP_INVALID;
+    enum jp_status status = choose_allowed(resolution, overloads);
+    if (status == JP_NOT_FOUND)
+      status = choose_denied(resolution, overloads);
+    if (status == JP_OK && members > 0 && resolution_has_bare_argument(resolution))
+      resolution->cacheable = false;
+    if (status != JP_NOT_FOUND)
+      return status;
+    members = overloads->all.count;
+  }
+  enum jp_status status = choose_misfit(resolution, overloads);
+  if (status == JP_OK && overloads->all.count > 1)
+    resolution->cacheable = false;
+  return status;
+}
+
+static bool fail_no_match(struct resolution *resolution, const struct overloads *overloads)
+{
+  struct candidates shown = {.resolution = resolution};
+  for (size_t i = 0; i < overloads->allowed.count; i++) {
+    struct java_method *method = overloads->allowed.methods[i];
+    if (is_allowed_method(resolution, method) && !keep(&shown, method))
+      return false;
+  }
+  return resolution_fail_no_match(resolution, shown.methods, shown.count);
+}
+
+bool resolution_find_method(struct resolution *resolution)
+{
+  struct overloads overloads;
+  enum jp_status status = choose_overload(resolution, &overloads);
+  if (status == JP_NOT_FOUND)
+    return fail_no_match(resolution, &overloads);
+  return status == JP_OK && set_method(resolution);
+}
+
+static bool fail_constructor(struct resolution *resolution, const char *what)
+{
+  outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_NOT_FOUND,
+               "java.lang.NoSuchMethodException", "No matching constructor found: %.*s is an %s",
+               TEXT_ARGS(shorten(resolution, resolution->named->name)), what);
+  return false;
+}
+
+bool resolution_find_constructor(struct resolution *resolution)
+{
+  struct jvm_record *record = resolution->record;
+  struct jvm_class *named = resolution->named;
+  record->kind = JVM_CONSTRUCTOR;
+  record->action = RECORD_NEW;
+  record->declaring = named;
+  if (named->component != 0) {
+    record->action = RECORD_NEW_ARRAY;
+    record->modifiers = JVM_ACC_PUBLIC;
+    return true;
+  }
+  if (named->is_interface)
+    return fail_constructor(resolution, "interface");
+  if (named->is_enum)
+    return fail_constructor(resolution, "enum");
+
+  struct overloads overloads;
+  enum jp_status status = choose_overload(resolution, &overloads);
+  if (status == JP_NOT_FOUND)
+    return fail_no_match(resolution, &overloads);
+  if (status != JP_OK)
+    return false;
+  record->method_id = record->method->id;
+  return (named->modifiers & ACC_ABSTRACT) == 0 ||
+         refuse(resolution, "java.lang.InstantiationException", "the class is abstract");
+}
+
+/* JVMS 5.4.3.2: the class, its interfaces, then its superclass. */
+static bool find_field(struct resolution *resolution, struct jvm_class *class, struct java_field **found)
+{
+  const struct member_table *members = resolution_members(resolution, class);
+  if (members == NULL)
+    return false;
+  for (size_t i = 0; i < members->field_count; i++)
+    if (text_equal(members->fields[i].name, resolution->operation->member)) {
+      *found = &members->fields[i];
+      return true;
+    }
+  for (size_t i = 0; *found == NULL && i < members->interface_count; i++)
+    if (!find_field(resolution, members->interfaces[i], found))
+      return false;
+  return *found != NULL || members->super == NULL || find_field(resolution, members->super, found);
+}
+
+static bool set_length(struct resolution *resolution)
+{
+  struct jvm_record *record = resolution->record;
+  record->kind = JVM_FIELD;
+  record->action = RECORD_GET_LENGTH;
+  record->declaring = resolution->named;
+  record->modifiers = JVM_ACC_PUBLIC | JVM_ACC_FINAL;
+  if (!check_receiver(resolution))
+    return false;
+  return resolution->operation->kind == OP_GET ||
+         refuse(resolution, "java.lang.IllegalAccessException", "the length of an array is final");
+}
+
+/* JNI writes every final field without a word, while compiled code keeps the old value. */
+static bool refuse_final(struct resolution *resolution, struct java_field *field)
+{
+  if ((field->modifiers & JVM_ACC_FINAL) == 0)
+    return false;
+  if ((field->modifiers & JVM_ACC_STATIC) != 0)
+    return refuse(resolution, "java.lang.IllegalAccessException", "a static final field cannot be written");
+  if (field->owner->is_record)
+    return refuse(resolution, "java.lang.IllegalAccessException",
+                  "a final field of a record cannot be written");
+  if (field->owner->is_hidden)
+    return refuse(resolution, "java.lang.IllegalAccessException",
+                  "a final field of a hidden class cannot be written");
+  return false;
+}
+
+bool resolution_find_field(struct resolution *resolution)
+{
+  const struct operation *operation = resolution->operation;
+  struct jvm_record *record = resolution->record;
+  if (resolution->named->component != 0 && text_equal(operation->member, TEXT("length")))
+    return set_length(resolution);
+  struct java_field *field = NULL;
+  if (!find_field(resolution, resolution->named, &field))
+    return false;
+  if (field == NULL) {
+    outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_NOT_FOUND,
+                 "java.lang.NoSuchFieldException", "No field '%.*s' found in %.*s",
+                 TEXT_ARGS(shorten(resolution, operation->member)),
+                 TEXT_ARGS(shorten(resolution, resolution->named->name)));
+    return false;
+  }
+  bool is_static = (field->modifiers & JVM_ACC_STATIC) != 0;
+  bool is_put = operation->kind == OP_PUT;
+  record->field = field;
+  record->declaring = field->owner;
+  record->modifiers = field->modifiers;
+  record->kind = is_static ? JVM_STATIC_FIELD : JVM_FIELD;
+  record->action =
+      is_put ? (is_static ? RECORD_PUT_STATIC : RECORD_PUT) : (is_static ? RECORD_GET_STATIC : RECORD_GET);
+  record->field_id = is_static ? NULL : field->id;
+  if (!is_static && !check_receiver(resolution))
+    return is_denied(resolution);
+  if (!is_put || refuse_final(resolution, field))
+    return true;
+  return resolution_plan_put(resolution, &field->type) || is_denied(resolution);
+}

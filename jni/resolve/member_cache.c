@@ -1,0 +1,342 @@
+#include "jni/resolve/member_cache.h"
+
+#include <stdlib.h>
+
+enum { BUCKETS = 2048, RECORDS_MAX = 4096 };
+
+static void free_buckets(struct jvm_record **buckets)
+{
+  if (buckets == NULL)
+    return;
+  for (size_t i = 0; i < BUCKETS; i++)
+    for (struct jvm_record *record = buckets[i], *next; record != NULL; record = next) {
+      next = record->next;
+      free(record);
+    }
+  free(buckets);
+}
+
+static void destroy(struct jvm_thread *thread)
+{
+  struct jvm_records *records = thread->records;
+  thread->records = NULL;
+  free_buckets(records->buckets);
+  free_buckets(records->retired);
+  for (size_t i = 0; i < FILLINGS_KEPT; i++)
+    free(records->fillings[i]);
+  free(records);
+}
+
+struct jvm_records *records_of(struct jvm_thread *thread)
+{
+  if (thread->records != NULL)
+    return thread->records;
+  struct jvm_records *records = calloc(1, sizeof *records);
+  if (records == NULL)
+    return NULL;
+  records->serial = 1;
+  records->buckets = calloc(BUCKETS, sizeof(struct jvm_record *));
+  if (records->buckets == NULL) {
+    free(records);
+    return NULL;
+  }
+  thread->records = records;
+  thread->records_destroy = destroy;
+  return records;
+}
+
+bool records_open(struct jvm_records *records, const struct operation *operation, struct arena *arena)
+{
+  size_t count = operation->arg_count;
+  records->objects = records->few.objects;
+  records->classes = records->few.classes;
+  if (count > FEW_ARGUMENTS) {
+    records->objects = arena_calloc(arena, count, sizeof(jobject));
+    records->classes = arena_calloc(arena, count, sizeof *records->classes);
+  }
+  return records->objects != NULL && records->classes != NULL;
+}
+
+/* A declared type says all that the value's own form could, but for a ref; kinds are told apart from it. */
+static uint32_t form_of(const struct op_value *value)
+{
+  enum { IS_DECLARED = 1 << 8, IS_REF = 1 << 9, IS_TOLD = 1 << 10, LETTER_SHIFT = 16, SUFFIX_SHIFT = 24 };
+  uint32_t told = value->is_told ? IS_TOLD : 0;
+  if (value->kind == OP_REF)
+    return value->type.data != NULL ? IS_REF | IS_DECLARED | told : IS_REF;
+  if (value->type.data != NULL)
+    return IS_DECLARED | told;
+  char letter = value->kind == OP_PACKED ? value->packed.element : scalar_infer(value);
+  bool is_number = value->kind == OP_INTEGER || value->kind == OP_NUMBER;
+  uint32_t suffix = is_number ? (unsigned char)value->suffix : 0;
+  return (uint32_t)value->kind | (uint32_t)(unsigned char)letter << LETTER_SHIFT | suffix << SUFFIX_SHIFT;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+  hash = (hash ^ word) * 0xBF58476D1CE4E5B9u;
+  return hash ^ hash >> 32;
+}
+
+static uint64_t hash_of(const struct jvm_records *records, const struct operation *operation)
+{
+  uint64_t hash = mix(text_hash(operation->type), text_hash(operation->member));
+  hash = mix(hash, (uint64_t)records->receiver_class << 8 | (uint64_t)operation->kind);
+  for (size_t i = 0; i < operation->arg_count; i++) {
+    const struct op_value *value = &operation->args[i];
+    hash = mix(hash, (uint64_t)records->classes[i] << 32 | form_of(value));
+    if (value->type.data != NULL)
+      hash = mix(hash, text_hash(value->type));
+  }
+  return hash;
+}
+
+/* What the values of an operation have to do with its key. */
+static bool fits_values(const struct record_key *key, const struct jvm_records *records,
+                        const struct operation *operation)
+{
+  if (key->receiver_class != records->receiver_class)
+    return false;
+  for (size_t i = 0; i < key->argument_count; i++) {
+    const struct record_argument *argument = &key->arguments[i];
+    if (argument->form != form_of(&operation->args[i]) || argument->class_id != records->classes[i])
+      return false;
+  }
+  return true;
+}
+
+/* Compared where the request has it: a copy would cost as much as all the rest. */
+static bool is_key_of(const struct record_key *key, const struct jvm_records *records,
+                      const struct operation *operation)
+{
+  if (key->hash != records->hash || key->kind != operation->kind ||
+      key->argument_count != operation->arg_count || !text_equal(key->type, operation->type) ||
+      !text_equal(key->member, operation->member) || !fits_values(key, records, operation))
+    return false;
+  for (size_t i = 0; i < key->argument_count; i++) {
+    if (!text_equal(key->arguments[i].type, operation->args[i].type))
+      return false;
+  }
+  return true;
+}
+
+static bool has_stamp(const struct jvm_record *record, const struct jvm_records *records)
+{
+  return record->stamp == 0 || record->stamp == records->stamp;
+}
+
+/* The names of an operation that comes again are what they were when its memo was written. */
+static struct jvm_record *find_noted(const struct jvm_records *records, const struct operation *operation)
+{
+  const struct op_memo *memo = operation->memo;
+  if (memo == NULL || memo->serial != records->serial)
+    return NULL;
+  struct jvm_record *record = memo->found;
+  return has_stamp(record, records) && fits_values(&record->key, records, operation) ? record : NULL;
+}
+
+struct jvm_record *records_find(struct jvm_records *records, const struct operation *operation)
+{
+  struct jvm_record *record = find_noted(records, operation);
+  if (record != NULL)
+    return record;
+  records->hash = hash_of(records, operation);
+  record = records->buckets[records->hash % BUCKETS];
+  while (record != NULL && !(is_key_of(&record->key, records, operation) && has_stamp(record, records)))
+    record = record->next;
+  if (operation->memo != NULL)
+    *operation->memo = (struct op_memo){.found = record, .serial = record == NULL ? 0 : records->serial};
+  return record;
+}
+
+/* Starts the cache anew; records of the request in hand stay until this happens again. */
+static bool retire(struct jvm_records *records)
+{
+  struct jvm_record **buckets = calloc(BUCKETS, sizeof(struct jvm_record *));
+  if (buckets == NULL)
+    return false;
+  free_buckets(records->retired);
+  records->retired = records->buckets;
+  records->buckets = buckets;
+  records->count = 0;
+  records->serial++;
+  return true;
+}
+
+/* Of all texts of the key. */
+static size_t length_of_texts(const struct operation *operation)
+{
+  size_t length = operation->type.len + operation->member.len;
+  for (size_t i = 0; i < operation->arg_count; i++)
+    length += operation->args[i].type.len;
+  return length;
+}
+
+/* What is kept must not grow with what a caller may send. */
+static bool is_short(const struct operation *operation)
+{
+  return operation->arg_count <= RECORD_ARGUMENTS_MAX && length_of_texts(operation) <= RECORD_TEXTS_MAX;
+}
+
+static struct text copy_text(char **at, struct text t)
+{
+  if (t.data == NULL)
+    return TEXT_ABSENT;
+  struct text copy = {*at, t.len};
+  memcpy(*at, t.data, t.len);
+  *at += t.len;
+  return copy;
+}
+
+/* The key's arguments, then its texts, from `memory` on. */
+static void fill_key(const struct jvm_records *records, const struct operation *operation, void *memory,
+                     struct record_key *key)
+{
+  struct record_argument *arguments = memory;
+  char *at = (char *)(arguments + operation->arg_count);
+  *key = (struct record_key){.hash = records->hash,
+                             .receiver_class = records->receiver_class,
+                             .kind = operation->kind,
+                             .argument_count = operation->arg_count,
+                             .arguments = arguments};
+  key->type = copy_text(&at, operation->type);
+  key->member = copy_text(&at, operation->member);
+  for (size_t i = 0; i < operation->arg_count; i++) {
+    arguments[i].form = form_of(&operation->args[i]);
+    arguments[i].class_id = records->classes[i];
+    arguments[i].type = copy_text(&at, operation->args[i].type);
+  }
+}
+
+/* The actions that have no object on either side, where neither a parameter nor the result is one. */
+static bool is_plain(const struct jvm_record *record)
+{
+  char result = 'V';
+  switch (record->action) {
+  case RECORD_CALL_STATIC:
+    result = record->method->result.kind;
+    break;
+  case RECORD_GET_STATIC:
+    result = record->field->type.kind;
+    break;
+  case RECORD_PUT_STATIC:
+    break;
+  default:
+    return false;
+  }
+  bool plain = result != 'L' && !record->variable;
+  for (size_t i = 0; plain && i < record->plan_count; i++)
+    plain = record->plans[i].to->kind != 'L';
+  return plain;
+}
+
+/* Of the actions that jvm_brief_run knows, what comes back; 0: it does not know this one. */
+static char brief_result(const struct jvm_record *record)
+{
+  switch (record->action) {
+  case RECORD_CALL:
+  case RECORD_CALL_STATIC:
+    return record->method->result.kind;
+  case RECORD_GET:
+  case RECORD_GET_STATIC:
+    return record->field->type.kind;
+  case RECORD_PUT:
+  case RECORD_PUT_STATIC:
+    return 'V';
+  default:
+    return 0;
+  }
+}
+
+/* Whether a whole number that is read plainly has the form that the key speaks of: one that declares no type
+ * is taken for an int where it can be. */
+static bool is_brief_argument(const struct argument_plan *plan, const struct op_value *value)
+{
+  return plan->is_plain && (value->type.data != NULL || (value->kind == OP_INTEGER && plan->from == 'I'));
+}
+
+static bool is_brief(const struct jvm_record *record, const struct operation *operation)
+{
+  char result = brief_result(record);
+  bool brief = result != 0 && strchr("BSIJV", result) != NULL && !record->variable &&
+               operation->arg_count == record->plan_count && record->plan_count <= FEW_ARGUMENTS;
+  for (size_t i = 0; brief && i < record->plan_count; i++)
+    brief = is_brief_argument(&record->plans[i], &operation->args[i]);
+  return brief;
+}
+
+struct jvm_record *records_keep(struct jvm_records *records, const struct operation *operation,
+                                struct jvm_record *record)
+{
+  size_t plans_size = record->plan_count * sizeof *record->plans;
+  size_t holders_size = record->holder_count * sizeof *record->holders;
+  if (!is_short(operation) || (records->count >= RECORDS_MAX && !retire(records)))
+    return record;
+  struct jvm_record *kept =
+      malloc(sizeof *kept + plans_size + holders_size +
+             operation->arg_count * sizeof(struct record_argument) + length_of_texts(operation));
+  if (kept == NULL)
+    return record;
+  *kept = *record;
+  kept->plans = (struct argument_plan *)(void *)(kept + 1);
+  if (plans_size > 0)
+    memcpy(kept->plans, record->plans, plans_size);
+  kept->holders = (struct jvm_holder *)(void *)((char *)kept->plans + plans_size);
+  if (holders_size > 0)
+    memcpy(kept->holders, record->holders, holders_size);
+  fill_key(records, operation, (char *)kept->holders + holders_size, &kept->key);
+  kept->member = kept->key.member;
+  kept->is_plain = is_plain(kept);
+  kept->is_brief = is_brief(kept, operation);
+  kept->brief_result = brief_result(kept);
+  struct jvm_record **bucket = &records->buckets[kept->key.hash % BUCKETS];
+  kept->next = *bucket;
+  *bucket = kept;
+  records->count++;
+  return kept;
+}
+
+static struct jvm_record **filling_slot(struct jvm_records *records, const struct jvm_class *named,
+                                        const struct jvm_class *runtime)
+{
+  return &records->fillings[(named->id * 31 + runtime->id) % FILLINGS_KEPT];
+}
+
+struct jvm_record *records_find_filling(struct jvm_records *records, const struct jvm_class *named,
+                                        const struct jvm_class *runtime)
+{
+  struct jvm_record *record = *filling_slot(records, named, runtime);
+  return record != NULL && record->named == named && record->runtime == runtime ? record : NULL;
+}
+
+struct jvm_record *records_keep_filling(struct jvm_records *records, struct jvm_record *record)
+{
+  size_t holders_size = record->holder_count * sizeof *record->holders;
+  struct jvm_record *kept = malloc(sizeof *kept + holders_size);
+  if (kept == NULL)
+    return record;
+  *kept = *record;
+  kept->holders = (struct jvm_holder *)(void *)(kept + 1);
+  if (holders_size > 0)
+    memcpy(kept->holders, record->holders, holders_size);
+  struct jvm_record **slot = filling_slot(records, record->named, record->runtime);
+  free(*slot);
+  *slot = kept;
+  return kept;
+}
+
+void record_fill_target(struct jvm_record *record, struct jvm_target *target)
+{
+  *target = (struct jvm_target){
+      .record = record,
+      .kind = record->kind,
+      .modifiers = record->modifiers,
+      .named_class = record->named->element_name,
+      .declaring_class = record->declaring->element_name,
+      .runtime_class = record->runtime == NULL ? TEXT_ABSENT : record->runtime->element_name,
+      .holders = record->holders,
+      .holder_count = record->holder_count,
+      .member = record->member,
+      .verdicts = record->verdicts,
+  };
+}

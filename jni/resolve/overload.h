@@ -1,0 +1,75 @@
+#ifndef JPEER_JNI_RESOLVE_OVERLOAD_H
+#define JPEER_JNI_RESOLVE_OVERLOAD_H
+/*
+ * Which overload a call means: Java's rules (JLS 15.12.2), then, for values that came without a declared
+ * type, a choice by cost. Plain C without a JVM: whatever needs class objects is asked through callbacks. Any
+ * thread.
+ *
+ * The order, first success wins:
+ *   1. strict invocation (JLS 15.12.2.2): subtyping, primitive widening
+ *   2. loose invocation (15.12.2.3): boxing and unboxing as well
+ *   3. variable arity (15.12.2.4)
+ *   4. by cost, where at least one argument is bare (its type was inferred from the value): every candidate
+ * of the right length gets the sum of its arguments' costs, and the least sum wins; variable arity only where
+ *      no fixed form fits. An argument that steps 1 or 2 would take costs OVERLOAD_COST_STRICT or
+ *      OVERLOAD_COST_LOOSE; for the rest the caller's table is asked (jni/convert/arguments.h). A value of
+ * the right kind that does not fit (300 for a byte) costs OVERLOAD_COST_MISFIT more: it is chosen only where
+ * nothing else is left, so that the conversion can tell what is wrong with it. Within a step the most
+ * specific candidate wins (15.12.2.5); several are an ambiguity.
+ */
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { OVERLOAD_COST_STRICT = 0, OVERLOAD_COST_LOOSE = 2, OVERLOAD_COST_MISFIT = 1000 };
+#define OVERLOAD_NEVER (~0U)
+
+struct overload_type {
+  char kind;    /* Z B C S I J F D; 'L' for every reference type; 'N' for the type of a bare null */
+  char unboxed; /* the primitive that a wrapper class unboxes to; else 0 */
+  void *handle; /* for the callbacks: which reference type */
+};
+
+struct overload_argument {
+  struct overload_type type; /* static type: declared, inferred, or the runtime class of a ref */
+  bool bare;                 /* inferred: step 4 may choose another type */
+};
+
+struct overload_candidate {
+  const struct overload_type *params;
+  size_t count;
+  bool varargs;
+  struct overload_type element; /* component of the last parameter; where varargs */
+};
+
+struct overload_hooks {
+  void *context;
+  /* Both are references ('L'). */
+  bool (*is_subtype)(void *context, const struct overload_type *sub, const struct overload_type *super);
+  /* The wrapper class of a primitive. */
+  struct overload_type (*boxed)(void *context, char primitive);
+  /* What it costs to make the bare argument a value of type: above OVERLOAD_COST_LOOSE, or OVERLOAD_NEVER. */
+  unsigned (*cost)(void *context, size_t argument, const struct overload_type *type);
+};
+
+enum overload_result { OVERLOAD_FOUND, OVERLOAD_NONE, OVERLOAD_AMBIGUOUS, OVERLOAD_NO_MEMORY };
+
+struct overload_choice {
+  size_t index;       /* OVERLOAD_FOUND */
+  bool variable;      /* the arguments from the last parameter on are gathered into an array */
+  bool is_misfit;     /* chosen although a value does not fit: nothing else is left */
+  bool by_cost;       /* step 4: depends on the arguments' values, not on their types alone */
+  const size_t *tied; /* OVERLOAD_AMBIGUOUS: indexes of the candidates, in the arena */
+  size_t tied_count;
+};
+
+enum overload_result overload_choose(const struct overload_hooks *hooks,
+                                     const struct overload_argument *arguments, size_t argument_count,
+                                     const struct overload_candidate *candidates, size_t candidate_count,
+                                     struct arena *arena, struct overload_choice *choice);
+
+/* JLS 5.1.2: identity included ("short" to "int"). */
+bool overload_widens(char from, char to);
+
+#endif

@@ -1,0 +1,349 @@
+#include "jni/resolve/selection.h"
+
+#include "jni/runtime/throwables.h"
+
+enum { ACC_ABSTRACT = 0x0400 };
+
+/* A list of pointers in the arena. */
+struct list {
+  void **items;
+  size_t count;
+  size_t capacity;
+};
+
+struct selection {
+  struct conversion *conversion;
+  struct java_method *method;
+  struct list classes;          /* the runtime class and its superclasses, from the bottom up */
+  struct list interfaces;       /* all that these have */
+  struct java_method *selected; /* NULL: the call fails, and nothing runs */
+  struct list holders;          /* struct java_method, of different owners */
+};
+
+static bool append(struct selection *selection, struct list *list, void *item)
+{
+  if (list->count == list->capacity) {
+    size_t wanted = list->capacity == 0 ? 16 : list->capacity * 2;
+    void **grown = arena_calloc(selection->conversion->request->arena, wanted, sizeof *grown);
+    if (grown == NULL) {
+      argument_fail_memory(selection->conversion);
+      return false;
+    }
+    if (list->count > 0)
+      memcpy(grown, list->items, list->count * sizeof *grown);
+    list->items = grown;
+    list->capacity = wanted;
+  }
+  list->items[list->count++] = item;
+  return true;
+}
+
+static bool contains(const struct list *list, const void *item)
+{
+  for (size_t i = 0; i < list->count; i++)
+    if (list->items[i] == item)
+      return true;
+  return false;
+}
+
+/* ---- the lineage of the object's class ---- */
+
+static const struct member_table *members_of(struct selection *selection, struct jvm_class *class)
+{
+  struct conversion *conversion = selection->conversion;
+  const struct member_table *members = member_table_of(conversion->thread, class);
+  if (members == NULL && !argument_take(conversion))
+    argument_fail_memory(conversion);
+  return members;
+}
+
+/* Walks without recursion: what stands in the list is where the walk goes on. */
+static bool add_interfaces(struct selection *selection, const struct member_table *members)
+{
+  for (size_t i = 0; i < members->interface_count; i++)
+    if (!contains(&selection->interfaces, members->interfaces[i]) &&
+        !append(selection, &selection->interfaces, members->interfaces[i]))
+      return false;
+  return true;
+}
+
+static bool walk_lineage(struct selection *selection, struct jvm_class *runtime)
+{
+  for (struct jvm_class *class = runtime; class != NULL;) {
+    const struct member_table *members = members_of(selection, class);
+    if (members == NULL || !append(selection, &selection->classes, class) ||
+        !add_interfaces(selection, members))
+      return false;
+    class = members->super;
+  }
+  for (size_t i = 0; i < selection->interfaces.count; i++) {
+    const struct member_table *members = members_of(selection, selection->interfaces.items[i]);
+    if (members == NULL || !add_interfaces(selection, members))
+      return false;
+  }
+  return true;
+}
+
+static size_t lineage_count(const struct selection *selection)
+{
+  return selection->classes.count + selection->interfaces.count;
+}
+
+/* The table of a class of the lineage: walk_lineage has made them all. */
+static const struct member_table *table_at(const struct selection *selection, size_t at)
+{
+  struct jvm_class *class = at < selection->classes.count
+                                ? selection->classes.items[at]
+                                : selection->interfaces.items[at - selection->classes.count];
+  return atomic_load_explicit(&class->members, memory_order_acquire);
+}
+
+/* ---- what overrides what ---- */
+
+static bool is_inheritable(const struct java_method *method)
+{
+  return (method->modifiers & (JVM_ACC_PRIVATE | JVM_ACC_STATIC)) == 0;
+}
+
+static struct java_method *find_in(struct java_method *methods, size_t count, const struct java_method *like)
+{
+  for (size_t i = 0; i < count; i++)
+    if (text_equal(methods[i].name, like->name) && is_inheritable(&methods[i]) &&
+        strcmp(methods[i].raw_descriptor, like->raw_descriptor) == 0)
+      return &methods[i];
+  return NULL;
+}
+
+/* The method of the same name and descriptor that a class of the lineage declares; NULL. */
+static struct java_method *find_same(const struct member_table *members, const struct java_method *like)
+{
+  struct java_method *found = find_in(members->methods, members->method_count, like);
+  return found != NULL ? found : find_in(members->hidden, members->hidden_count, like);
+}
+
+static struct text package_of(const struct jvm_class *class)
+{
+  size_t dot = text_find_last(class->name, '.');
+  return text_slice(class->name, 0, dot == SIZE_MAX ? 0 : dot);
+}
+
+static bool has_same_loader(struct jvm_thread *thread, const struct jvm_class *a, const struct jvm_class *b)
+{
+  jobject first = NULL;
+  jobject second = NULL;
+  bool same = (*thread->jvmti)->GetClassLoader(thread->jvmti, a->ref, &first) == JVMTI_ERROR_NONE &&
+              (*thread->jvmti)->GetClassLoader(thread->jvmti, b->ref, &second) == JVMTI_ERROR_NONE &&
+              (*thread->env)->IsSameObject(thread->env, first, second);
+  (*thread->env)->DeleteLocalRef(thread->env, first);
+  (*thread->env)->DeleteLocalRef(thread->env, second);
+  return same;
+}
+
+/* JVMS 5.4.5, without the methods between: those that are visible to nobody outside a package are overridden
+ * in it alone. */
+static bool overrides(const struct selection *selection, const struct java_method *nearer,
+                      const struct java_method *method)
+{
+  if (nearer == method || (method->modifiers & (JVM_ACC_PUBLIC | JVM_ACC_PROTECTED)) != 0)
+    return true;
+  return text_equal(package_of(nearer->owner), package_of(method->owner)) &&
+         has_same_loader(selection->conversion->thread, nearer->owner, method->owner);
+}
+
+/* Of methods of one name and descriptor along the classes, the called one last, keeps those that override it,
+ * by way of one another too. */
+static void keep_overriding(struct selection *selection, struct list *found)
+{
+  size_t last = found->count - 1;
+  for (size_t i = last; i-- > 0;) {
+    bool kept = false;
+    for (size_t above = i + 1; !kept && above <= last; above++)
+      kept = found->items[above] != NULL && overrides(selection, found->items[i], found->items[above]);
+    if (!kept)
+      found->items[i] = NULL;
+  }
+}
+
+static bool add_holder(struct selection *selection, struct java_method *method)
+{
+  if (method->owner == selection->method->owner)
+    return true;
+  for (size_t i = 0; i < selection->holders.count; i++)
+    if (((struct java_method *)selection->holders.items[i])->owner == method->owner)
+      return true;
+  return append(selection, &selection->holders, method);
+}
+
+/* ---- selection ---- */
+
+/* A class's method is overridden by those of the classes below. */
+static bool select_of_class(struct selection *selection)
+{
+  struct list found = {0};
+  for (size_t i = 0; i < selection->classes.count; i++) {
+    if (selection->classes.items[i] == selection->method->owner)
+      break;
+    struct java_method *same = find_same(table_at(selection, i), selection->method);
+    if (same != NULL && !append(selection, &found, same))
+      return false;
+  }
+  if (!append(selection, &found, selection->method))
+    return false;
+  keep_overriding(selection, &found);
+  for (size_t i = found.count; i-- > 0;) {
+    if (found.items[i] == NULL)
+      continue;
+    selection->selected = found.items[i];
+    if (!add_holder(selection, found.items[i]))
+      return false;
+  }
+  return true;
+}
+
+/* Whether the interface has one below it among the owners of the methods. */
+static bool is_outdone(const struct selection *selection, const struct list *methods,
+                       const struct java_method *method)
+{
+  for (size_t i = 0; i < methods->count; i++) {
+    const struct java_method *other = methods->items[i];
+    if (other != method &&
+        jvm_class_is_assignable(selection->conversion->thread, other->owner, method->owner))
+      return true;
+  }
+  return false;
+}
+
+/* JVMS 5.4.6, 2c: the one default method among those that no other interface overrides. */
+static bool select_default(struct selection *selection)
+{
+  struct list found = {0};
+  for (size_t i = selection->classes.count; i < lineage_count(selection); i++) {
+    struct java_method *same = find_same(table_at(selection, i), selection->method);
+    if (same != NULL && !append(selection, &found, same))
+      return false;
+  }
+  size_t defaults = 0;
+  for (size_t i = 0; i < found.count; i++) {
+    struct java_method *method = found.items[i];
+    if ((method->modifiers & ACC_ABSTRACT) != 0 || is_outdone(selection, &found, method))
+      continue;
+    selection->selected = method;
+    defaults++;
+  }
+  if (defaults != 1)
+    selection->selected = NULL;
+  return true;
+}
+
+static bool select_of_interface(struct selection *selection)
+{
+  for (size_t i = 0; selection->selected == NULL && i < selection->classes.count; i++)
+    selection->selected = find_same(table_at(selection, i), selection->method);
+  if (selection->selected == NULL && !select_default(selection))
+    return false;
+  return selection->selected == NULL || add_holder(selection, selection->selected);
+}
+
+/* What stands below the owner and declares the member again; select_of_class has seen to the classes below a
+ * class. */
+static bool add_between(struct selection *selection)
+{
+  struct jvm_thread *thread = selection->conversion->thread;
+  size_t first = selection->method->owner->is_interface ? 0 : selection->classes.count;
+  for (size_t i = first; i < lineage_count(selection); i++) {
+    struct java_method *same = find_same(table_at(selection, i), selection->method);
+    if (same != NULL && jvm_class_is_assignable(thread, same->owner, selection->method->owner) &&
+        !add_holder(selection, same))
+      return false;
+  }
+  return true;
+}
+
+/* ---- bridges ---- */
+
+/* Could a value of the one type be passed on as one of the other? */
+static bool could_become(struct jvm_thread *thread, struct java_type *from, struct java_type *to)
+{
+  if (from->kind != 'L' || to->kind != 'L' || text_equal(from->name, to->name))
+    return from->kind == to->kind;
+  struct jvm_class *wide = java_type_class(thread, from);
+  struct jvm_class *narrow = java_type_class(thread, to);
+  return wide == NULL || narrow == NULL || jvm_class_is_assignable(thread, narrow, wide);
+}
+
+static bool is_target(struct jvm_thread *thread, struct java_method *bridge, struct java_method *method)
+{
+  if (!text_equal(method->name, bridge->name) || method->param_count != bridge->param_count ||
+      !is_inheritable(method) || (method->modifiers & ACC_ABSTRACT) != 0)
+    return false;
+  for (size_t i = 0; i < bridge->param_count; i++)
+    if (!could_become(thread, &bridge->params[i], &method->params[i]))
+      return false;
+  return could_become(thread, &bridge->result, &method->result);
+}
+
+static bool is_descriptor_known(const struct list *methods, const struct java_method *method)
+{
+  for (size_t i = 0; i < methods->count; i++)
+    if (strcmp(((struct java_method *)methods->items[i])->raw_descriptor, method->raw_descriptor) == 0)
+      return true;
+  return false;
+}
+
+/*
+ * A bridge calls the method that it stands for, which may be a superclass's. Its code cannot be read without
+ * a capability of JVMTI's, so every method that it could stand for counts: rather a denial too many.
+ */
+static bool add_targets(struct selection *selection, struct java_method *bridge)
+{
+  struct list targets = {0};
+  for (size_t i = 0; i < lineage_count(selection); i++) {
+    const struct member_table *members = table_at(selection, i);
+    for (size_t j = 0; j < members->method_count; j++) {
+      struct java_method *method = &members->methods[j];
+      if (is_target(selection->conversion->thread, bridge, method) &&
+          !is_descriptor_known(&targets, method) &&
+          (!append(selection, &targets, method) || !add_holder(selection, method)))
+        return false;
+    }
+  }
+  return true;
+}
+
+static bool is_hidden(const struct java_method *method)
+{
+  const struct member_table *members = atomic_load_explicit(&method->owner->members, memory_order_acquire);
+  return method >= members->hidden && method < members->hidden + members->hidden_count;
+}
+
+/* ---- all of it ---- */
+
+static bool copy_holders(struct selection *selection, struct jvm_holder **holders, size_t *count)
+{
+  *count = selection->holders.count;
+  *holders = arena_calloc(selection->conversion->request->arena, *count, sizeof **holders);
+  if (*holders == NULL)
+    return argument_fail_memory(selection->conversion);
+  for (size_t i = 0; i < *count; i++) {
+    const struct java_method *method = selection->holders.items[i];
+    (*holders)[i] = (struct jvm_holder){method->owner->element_name, method->modifiers};
+  }
+  return true;
+}
+
+bool selection_find(struct conversion *conversion, struct java_method *method, struct jvm_class *runtime,
+                    struct jvm_holder **holders, size_t *count)
+{
+  *holders = NULL;
+  *count = 0;
+  /* Neither a private nor a final method is overridden. */
+  if (runtime == method->owner || (method->modifiers & (JVM_ACC_PRIVATE | JVM_ACC_FINAL)) != 0)
+    return true;
+  struct selection selection = {.conversion = conversion, .method = method};
+  if (!walk_lineage(&selection, runtime))
+    return false;
+  bool found = method->owner->is_interface ? select_of_interface(&selection) : select_of_class(&selection);
+  if (found && selection.selected != NULL && is_hidden(selection.selected))
+    found = add_targets(&selection, selection.selected);
+  return found && add_between(&selection) && copy_holders(&selection, holders, count);
+}

@@ -1,0 +1,117 @@
+#ifndef JPEER_JNI_RUNTIME_KNOWN_H
+#define JPEER_JNI_RUNTIME_KNOWN_H
+/*
+ * The classes and ids that the peer itself needs, in one table: loaded once at start, on the thread "main";
+ * one that is missing ends the start. Afterwards read-only, any thread. Classes are global references.
+ *
+ * Use: thread->jvm->known.class_string, known.method_throwable_get_message. A row more is all that a new one
+ * needs.
+ */
+#include "base/status.h"
+
+#include <jni.h>
+
+/* X(field, name) */
+#define JVM_KNOWN_CLASSES(X)                                                                                 \
+  X(array_list, "java/util/ArrayList")                                                                       \
+  X(big_integer, "java/math/BigInteger")                                                                     \
+  X(boolean, "java/lang/Boolean")                                                                            \
+  X(byte, "java/lang/Byte")                                                                                  \
+  X(character, "java/lang/Character")                                                                        \
+  X(class, "java/lang/Class")                                                                                \
+  X(class_loader, "java/lang/ClassLoader")                                                                   \
+  X(class_not_found_exception, "java/lang/ClassNotFoundException")                                           \
+  X(collection, "java/util/Collection")                                                                      \
+  X(double, "java/lang/Double")                                                                              \
+  X(enum, "java/lang/Enum")                                                                                  \
+  X(float, "java/lang/Float")                                                                                \
+  X(hash_map, "java/util/HashMap")                                                                           \
+  X(integer, "java/lang/Integer")                                                                            \
+  X(list, "java/util/List")                                                                                  \
+  X(long, "java/lang/Long")                                                                                  \
+  X(map, "java/util/Map")                                                                                    \
+  X(map_entry, "java/util/Map$Entry")                                                                        \
+  X(no_class_def_found_error, "java/lang/NoClassDefFoundError")                                              \
+  X(no_such_method_error, "java/lang/NoSuchMethodError")                                                     \
+  X(object, "java/lang/Object")                                                                              \
+  X(runtime, "java/lang/Runtime")                                                                            \
+  X(runtime_exception, "java/lang/RuntimeException")                                                         \
+  X(short, "java/lang/Short")                                                                                \
+  X(string, "java/lang/String")                                                                              \
+  X(system, "java/lang/System")                                                                              \
+  X(thread, "java/lang/Thread")                                                                              \
+  X(thread_group, "java/lang/ThreadGroup")                                                                   \
+  X(throwable, "java/lang/Throwable")
+
+/* X(field, class's field, name, descriptor) */
+#define JVM_KNOWN_METHODS(X)                                                                                 \
+  X(class_get_component_type, class, "getComponentType", "()Ljava/lang/Class;")                              \
+  X(class_get_declared_constructors, class, "getDeclaredConstructors", "()[Ljava/lang/reflect/Constructor;") \
+  X(class_get_declared_fields, class, "getDeclaredFields", "()[Ljava/lang/reflect/Field;")                   \
+  X(class_loader_get_resource, class_loader, "getResource", "(Ljava/lang/String;)Ljava/net/URL;")            \
+  X(class_loader_get_unnamed_module, class_loader, "getUnnamedModule", "()Ljava/lang/Module;")               \
+  X(collection_size, collection, "size", "()I")                                                              \
+  X(collection_to_array, collection, "toArray", "()[Ljava/lang/Object;")                                     \
+  X(map_entry_get_key, map_entry, "getKey", "()Ljava/lang/Object;")                                          \
+  X(map_entry_get_value, map_entry, "getValue", "()Ljava/lang/Object;")                                      \
+  X(map_entry_set, map, "entrySet", "()Ljava/util/Set;")                                                     \
+  X(runtime_add_shutdown_hook, runtime, "addShutdownHook", "(Ljava/lang/Thread;)V")                          \
+  X(runtime_exit, runtime, "exit", "(I)V")                                                                   \
+  X(runtime_halt, runtime, "halt", "(I)V")                                                                   \
+  X(string_of_bytes, string, "<init>", "([BIII)V") /* the upper byte of all characters, from, count */       \
+  X(thread_get_thread_group, thread, "getThreadGroup", "()Ljava/lang/ThreadGroup;")                          \
+  X(thread_join, thread, "join", "()V")                                                                      \
+  X(thread_set_context_class_loader, thread, "setContextClassLoader", "(Ljava/lang/ClassLoader;)V")          \
+  X(thread_start, thread, "start", "()V")                                                                    \
+  X(throwable_get_cause, throwable, "getCause", "()Ljava/lang/Throwable;")                                   \
+  X(throwable_get_message, throwable, "getMessage", "()Ljava/lang/String;")
+
+#define JVM_KNOWN_STATIC_METHODS(X)                                                                          \
+  X(boolean_value_of, boolean, "valueOf", "(Z)Ljava/lang/Boolean;")                                          \
+  X(byte_value_of, byte, "valueOf", "(B)Ljava/lang/Byte;")                                                   \
+  X(character_value_of, character, "valueOf", "(C)Ljava/lang/Character;")                                    \
+  X(class_for_name, class, "forName", "(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;")       \
+  X(class_loader_get_platform, class_loader, "getPlatformClassLoader", "()Ljava/lang/ClassLoader;")          \
+  X(class_loader_get_system, class_loader, "getSystemClassLoader", "()Ljava/lang/ClassLoader;")              \
+  X(double_value_of, double, "valueOf", "(D)Ljava/lang/Double;")                                             \
+  X(float_value_of, float, "valueOf", "(F)Ljava/lang/Float;")                                                \
+  X(integer_value_of, integer, "valueOf", "(I)Ljava/lang/Integer;")                                          \
+  X(long_value_of, long, "valueOf", "(J)Ljava/lang/Long;")                                                   \
+  X(runtime_get, runtime, "getRuntime", "()Ljava/lang/Runtime;")                                             \
+  X(short_value_of, short, "valueOf", "(S)Ljava/lang/Short;")                                                \
+  X(system_exit, system, "exit", "(I)V")                                                                     \
+  X(system_gc, system, "gc", "()V")                                                                          \
+  X(thread_current, thread, "currentThread", "()Ljava/lang/Thread;")                                         \
+  X(thread_interrupted, thread, "interrupted", "()Z")
+
+/* X(field, class's field, name, descriptor): what the wrappers hold. A call of intValue would cost more than
+ * all else that is done for an element. */
+#define JVM_KNOWN_FIELDS(X)                                                                                  \
+  X(boolean_value, boolean, "value", "Z")                                                                    \
+  X(byte_value, byte, "value", "B")                                                                          \
+  X(character_value, character, "value", "C")                                                                \
+  X(short_value, short, "value", "S")                                                                        \
+  X(integer_value, integer, "value", "I")                                                                    \
+  X(long_value, long, "value", "J")                                                                          \
+  X(float_value, float, "value", "F")                                                                        \
+  X(double_value, double, "value", "D")
+
+struct jvm_known {
+#define JVM_FIELD(field, name) jclass class_##field;
+  JVM_KNOWN_CLASSES(JVM_FIELD)
+#undef JVM_FIELD
+#define JVM_FIELD(field, class, name, descriptor) jmethodID method_##field;
+  JVM_KNOWN_METHODS(JVM_FIELD)
+#undef JVM_FIELD
+#define JVM_FIELD(field, class, name, descriptor) jmethodID static_##field;
+  JVM_KNOWN_STATIC_METHODS(JVM_FIELD)
+#undef JVM_FIELD
+#define JVM_FIELD(field, class, name, descriptor) jfieldID field_##field;
+  JVM_KNOWN_FIELDS(JVM_FIELD)
+#undef JVM_FIELD
+};
+
+/* JP_INTERNAL: the text names the class or member that this JVM lacks. */
+enum jp_status jvm_known_load(JNIEnv *env, struct jvm_known *known, struct jp_error *error) JP_MUST_CHECK;
+
+#endif

@@ -1,0 +1,124 @@
+#include "jni/runtime/strings.h"
+
+#include <limits.h>
+
+enum { ELLIPSIS = 3, UNIT_BYTES_MAX = 3, SMALL = 4096, LONG_ASCII = 128 };
+
+/* NewString looks at each unit twice, one at a time; Java copies bytes that are characters as a whole. */
+static jstring string_of_ascii(struct jvm_thread *thread, struct text t)
+{
+  JNIEnv *env = thread->env;
+  jbyteArray bytes = (*env)->NewByteArray(env, (jsize)t.len);
+  if (bytes == NULL)
+    return NULL;
+  (*env)->SetByteArrayRegion(env, bytes, 0, (jsize)t.len, (const jbyte *)t.data);
+  const jvalue arguments[] = {{.l = bytes}, {.i = 0}, {.i = 0}, {.i = (jsize)t.len}};
+  jstring string = (*env)->NewObjectA(env, thread->jvm->known.class_string,
+                                      thread->jvm->known.method_string_of_bytes, arguments);
+  (*env)->DeleteLocalRef(env, bytes);
+  return string;
+}
+
+jstring jvm_string_new(struct jvm_thread *thread, struct text t)
+{
+  if (t.len >= LONG_ASCII && t.len <= INT_MAX && text_is_ascii(t))
+    return string_of_ascii(thread, t);
+  /* The room that it can need at most is cheaper than to count what it needs. */
+  size_t room = t.len <= INT_MAX ? t.len : text_utf16_length(t);
+  uint16_t *units = room > INT_MAX ? NULL : jvm_thread_units(thread, room);
+  if (units == NULL)
+    return NULL;
+  return (*thread->env)->NewString(thread->env, units, (jsize)text_to_utf16(t, units));
+}
+
+struct text jvm_text_of_units(const uint16_t *units, size_t count, struct arena *arena)
+{
+  size_t room = count * UNIT_BYTES_MAX <= SMALL ? count * UNIT_BYTES_MAX : text_wtf8_length(units, count);
+  char *bytes = arena_alloc(arena, room);
+  return bytes == NULL ? TEXT_ABSENT : (struct text){bytes, text_from_utf16(units, count, bytes)};
+}
+
+struct text jvm_string_get(struct jvm_thread *thread, jstring string, struct arena *arena)
+{
+  JNIEnv *env = thread->env;
+  jsize count = (*env)->GetStringLength(env, string);
+  uint16_t *units = jvm_thread_units(thread, (size_t)count);
+  if (units == NULL)
+    return TEXT_ABSENT;
+  (*env)->GetStringRegion(env, string, 0, count, units);
+  return jvm_text_of_units(units, (size_t)count, arena);
+}
+
+struct text jvm_string_get_cut(struct jvm_thread *thread, jstring string, struct arena *arena, size_t max)
+{
+  JNIEnv *env = thread->env;
+  size_t count = (size_t)(*env)->GetStringLength(env, string);
+  if (count <= max)
+    return jvm_string_get(thread, string, arena);
+  uint16_t *units = jvm_thread_units(thread, max + ELLIPSIS);
+  if (units == NULL)
+    return TEXT_ABSENT;
+  (*env)->GetStringRegion(env, string, 0, (jsize)max, units);
+  if (max > 0 && (units[max - 1] & 0xFC00) == 0xD800) /* never half a pair */
+    max--;
+  for (size_t i = 0; i < ELLIPSIS; i++)
+    units[max + i] = '.';
+  return jvm_text_of_units(units, max + ELLIPSIS, arena);
+}
+
+struct text jvm_text_of_modified(struct jvm_thread *thread, const char *modified, struct arena *arena)
+{
+  struct text t = text_of(modified);
+  if (text_is_ascii(t))
+    return arena_text(arena, t);
+  size_t count = text_utf16_length(t);
+  uint16_t *units = jvm_thread_units(thread, count);
+  if (units == NULL)
+    return TEXT_ABSENT;
+  /* Modified UTF-8 has no other sequences than those of one, two and three bytes that this reads; its two
+   * special ones, 0xC0 0x80 and single surrogates, come out as the units that they stand for. */
+  text_to_utf16(t, units);
+  return jvm_text_of_units(units, count, arena);
+}
+
+static struct text primitive_name(char letter)
+{
+  static const struct {
+    char letter;
+    struct text name;
+  } rows[] = {{'Z', {"boolean", 7}}, {'B', {"byte", 4}},   {'C', {"char", 4}},
+              {'S', {"short", 5}},   {'I', {"int", 3}},    {'J', {"long", 4}},
+              {'F', {"float", 5}},   {'D', {"double", 6}}, {'V', {"void", 4}}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    if (rows[i].letter == letter)
+      return rows[i].name;
+  }
+  return TEXT_ABSENT;
+}
+
+struct text jvm_class_name(struct jvm_thread *thread, jclass class, struct arena *arena)
+{
+  jvmtiEnv *jvmti = thread->jvmti;
+  char *signature = NULL;
+  if ((*jvmti)->GetClassSignature(jvmti, class, &signature, NULL) != JVMTI_ERROR_NONE)
+    return TEXT_ABSENT;
+
+  struct text name;
+  if (signature[0] != '[' && signature[0] != 'L') {
+    name = primitive_name(signature[0]);
+  } else {
+    name = jvm_text_of_modified(thread, signature, arena);
+    char *bytes = (char *)name.data;
+    for (size_t i = 0; i < name.len; i++) {
+      /* A hidden class has one '.' here and a '/' in Class.getName(), the reverse of all others. */
+      if (bytes[i] == '/')
+        bytes[i] = '.';
+      else if (bytes[i] == '.')
+        bytes[i] = '/';
+    }
+    if (name.data != NULL && signature[0] == 'L')
+      name = text_slice(name, 1, name.len - 1);
+  }
+  (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+  return name;
+}

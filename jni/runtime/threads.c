@@ -1,0 +1,352 @@
+#include "jni/members.h"
+#include "jni/runtime/peer_threads.h"
+#include "jni/runtime/strings.h"
+#include "jni/runtime/thread_groups.h"
+#include "jni/runtime/throwables.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum {
+  REQUEST_REFERENCES = 64,
+  UNITS_KEPT = 32 * 1024, /* scratch that survives a request */
+  EXIT_DEPTH = 64         /* how far up from its innermost frame a thread's Runtime.exit is looked for */
+};
+
+/* What a thread of the peer is to do. */
+struct jvm_work {
+  struct jvm *jvm;
+  jobject java_thread; /* global */
+  jint thread_hash;    /* the identity hash of java_thread */
+  void (*run)(void *argument, struct jvm_thread *thread);
+  void *argument;
+  struct jvm_work *next; /* in `waiting` */
+};
+
+/* Work whose thread has not begun. No JNI under the lock: a Java thread that comes back from there may be
+ * suspended, and would keep the lock. */
+static struct {
+  pthread_mutex_t lock;
+  struct jvm_work *first;
+} waiting = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void jvm_thread_init(struct jvm_thread *thread, struct jvm *jvm, JNIEnv *env, jobject java_thread)
+{
+  static _Atomic uint32_t numbers;
+  *thread = (struct jvm_thread){.env = env,
+                                .jvm = jvm,
+                                .jvmti = jvm->jvmti,
+                                .java_thread = java_thread,
+                                .number = atomic_fetch_add(&numbers, 1) + 1};
+}
+
+bool jvm_thread_open_frame(struct jvm_thread *thread, size_t count)
+{
+  if ((*thread->env)->PushLocalFrame(thread->env, (jint)count) != 0) {
+    (*thread->env)->ExceptionClear(thread->env);
+    return false;
+  }
+  thread->more_frames++;
+  return true;
+}
+
+void jvm_thread_close_frames(struct jvm_thread *thread)
+{
+  for (; thread->more_frames > 0; thread->more_frames--)
+    (*thread->env)->PopLocalFrame(thread->env, NULL);
+}
+
+static void drop_frame(struct jvm_thread *thread)
+{
+  jvm_thread_close_frames(thread);
+  if (thread->has_frame)
+    (*thread->env)->PopLocalFrame(thread->env, NULL);
+  thread->has_frame = false;
+}
+
+void jvm_thread_fini(struct jvm_thread *thread)
+{
+  drop_frame(thread);
+  if (thread->records_destroy != NULL)
+    thread->records_destroy(thread);
+  (*thread->env)->DeleteGlobalRef(thread->env, thread->java_thread);
+  free(thread->units);
+  *thread = (struct jvm_thread){0};
+}
+
+uint16_t *jvm_thread_units(struct jvm_thread *thread, size_t count)
+{
+  if (count <= thread->unit_capacity && thread->units != NULL)
+    return thread->units;
+  size_t capacity = count < 256 ? 256 : count + count / 2;
+  uint16_t *units = reallocarray(NULL, capacity, sizeof *units);
+  if (units == NULL)
+    return NULL;
+  free(thread->units);
+  thread->units = units;
+  thread->unit_capacity = capacity;
+  return units;
+}
+
+/* An interrupt or a context class loader that an earlier call left here is not for this request. */
+static void restore_thread(struct jvm_thread *thread)
+{
+  JNIEnv *env = thread->env;
+  const struct jvm *jvm = thread->jvm;
+  const struct jvm_known *known = &jvm->known;
+  if (thread->java_thread == NULL ||
+      !(*env)->GetBooleanField(env, thread->java_thread, jvm->thread_is_changed))
+    return;
+  (*env)->SetBooleanField(env, thread->java_thread, jvm->thread_is_changed, JNI_FALSE);
+  (*env)->CallStaticBooleanMethod(env, known->class_thread, known->static_thread_interrupted);
+  (void)throwable_take(thread, NULL);
+  (*env)->CallNonvirtualVoidMethod(env, thread->java_thread, known->class_thread,
+                                   known->method_thread_set_context_class_loader, jvm->class_loader);
+  (void)throwable_take(thread, NULL);
+}
+
+enum jp_status jvm_request_begin(struct jvm_thread *thread)
+{
+  if (!thread->has_frame && (*thread->env)->PushLocalFrame(thread->env, REQUEST_REFERENCES) != 0) {
+    (*thread->env)->ExceptionClear(thread->env);
+    return JP_NO_MEMORY;
+  }
+  thread->has_frame = true;
+  thread->frame_is_empty = false;
+  restore_thread(thread);
+  return JP_OK;
+}
+
+void jvm_request_end(struct jvm_thread *thread)
+{
+  if (!thread->frame_is_empty)
+    drop_frame(thread);
+  if (thread->unit_capacity > UNITS_KEPT) {
+    free(thread->units);
+    thread->units = NULL;
+    thread->unit_capacity = 0;
+  }
+}
+
+void jvm_gc(struct jvm_thread *thread)
+{
+  const struct jvm_known *known = &thread->jvm->known;
+  (*thread->env)->CallStaticVoidMethod(thread->env, known->class_system, known->static_system_gc);
+  (void)throwable_take(thread, NULL);
+}
+
+/* ---- work ---- */
+
+static void add_work(struct jvm_work *work)
+{
+  pthread_mutex_lock(&waiting.lock);
+  work->next = waiting.first;
+  waiting.first = work;
+  pthread_mutex_unlock(&waiting.lock);
+}
+
+/* Takes the first that waits for a thread of this hash out of the list, or `work` itself where it is not
+ * NULL. NULL: there is none. */
+static struct jvm_work *take_work(const struct jvm_work *work, jint thread_hash)
+{
+  pthread_mutex_lock(&waiting.lock);
+  struct jvm_work **at = &waiting.first;
+  while (*at != NULL && (work != NULL ? *at != work : (*at)->thread_hash != thread_hash))
+    at = &(*at)->next;
+  struct jvm_work *taken = *at;
+  if (taken != NULL)
+    *at = taken->next;
+  pthread_mutex_unlock(&waiting.lock);
+  return taken;
+}
+
+/* The JVM, where any work waits. */
+static struct jvm *waiting_jvm(void)
+{
+  pthread_mutex_lock(&waiting.lock);
+  struct jvm *jvm = waiting.first == NULL ? NULL : waiting.first->jvm;
+  pthread_mutex_unlock(&waiting.lock);
+  return jvm;
+}
+
+/* What the calling thread was made for. NULL: it has done it, or the peer has not made it. */
+static struct jvm_work *take_own_work(JNIEnv *env)
+{
+  const struct jvm *jvm = waiting_jvm();
+  jthread current;
+  jint hash;
+  if (jvm == NULL || (*jvm->jvmti)->GetCurrentThread(jvm->jvmti, &current) != JVMTI_ERROR_NONE)
+    return NULL;
+  struct jvm_work *mine = NULL;
+  if ((*jvm->jvmti)->GetObjectHashCode(jvm->jvmti, current, &hash) == JVMTI_ERROR_NONE)
+    mine = take_work(NULL, hash);
+  if (mine != NULL && !(*env)->IsSameObject(env, mine->java_thread, current)) {
+    add_work(mine);
+    mine = NULL;
+  }
+  (*env)->DeleteLocalRef(env, current);
+  return mine;
+}
+
+void JNICALL jvm_thread_serve(JNIEnv *env, jclass class)
+{
+  (void)class;
+  struct jvm_work *mine = take_own_work(env);
+  if (mine == NULL)
+    return;
+  struct jvm_thread thread;
+  jvm_thread_init(&thread, mine->jvm, env, mine->java_thread);
+  jvm_thread_group_show(&thread);
+  mine->run(mine->argument, &thread);
+  jvm_thread_group_hide(&thread);
+  jvm_thread_fini(&thread);
+  free(mine);
+}
+
+static void free_work(JNIEnv *env, struct jvm_work *work)
+{
+  (*env)->DeleteGlobalRef(env, work->java_thread);
+  free(work);
+}
+
+bool jvm_work_withdraw(JNIEnv *env, struct jvm_work *work)
+{
+  if (take_work(work, 0) == NULL)
+    return false;
+  free_work(env, work);
+  return true;
+}
+
+static jobject new_thread(struct jvm_thread *thread, const char *name, struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  const struct jvm *jvm = thread->jvm;
+  jobject made = NULL;
+  jobject group = NULL;
+  jstring string = jvm_string_new(thread, text_of(name));
+  if (throwable_take(thread, error))
+    goto out;
+  group = jvm_thread_group_new(thread);
+  if (throwable_take(thread, error))
+    goto out;
+  made = (*env)->NewObject(env, jvm->thread_class, jvm->thread_new, group, string, jvm->class_loader);
+  if (throwable_take(thread, error))
+    made = NULL;
+out:
+  (*env)->DeleteLocalRef(env, group);
+  (*env)->DeleteLocalRef(env, string);
+  return made;
+}
+
+/* Binds work to its thread. */
+static enum jp_status set_thread(struct jvm_thread *thread, struct jvm_work *work, jobject java_thread,
+                                 struct jp_error *error)
+{
+  work->java_thread = (*thread->env)->NewGlobalRef(thread->env, java_thread);
+  if (work->java_thread == NULL ||
+      (*thread->jvmti)->GetObjectHashCode(thread->jvmti, java_thread, &work->thread_hash) != JVMTI_ERROR_NONE)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  return JP_OK;
+}
+
+jobject jvm_thread_make(struct jvm_thread *thread, const char *name,
+                        void (*run)(void *argument, struct jvm_thread *thread), void *argument,
+                        struct jvm_work **work, struct jp_error *error)
+{
+  struct jvm_work *made = malloc(sizeof *made);
+  if (made == NULL) {
+    jp_fail(error, JP_NO_MEMORY, "out of memory");
+    return NULL;
+  }
+  *made = (struct jvm_work){.jvm = thread->jvm, .run = run, .argument = argument};
+  jobject java_thread = new_thread(thread, name, error);
+  if (java_thread == NULL || set_thread(thread, made, java_thread, error) != JP_OK) {
+    (*thread->env)->DeleteLocalRef(thread->env, java_thread);
+    free_work(thread->env, made);
+    return NULL;
+  }
+  add_work(made);
+  *work = made;
+  return java_thread;
+}
+
+static enum jp_status spawn(struct jvm_thread *thread, const char *name,
+                            void (*run)(void *argument, struct jvm_thread *thread), void *argument,
+                            struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  struct jvm_work *work;
+  jobject made = jvm_thread_make(thread, name, run, argument, &work, error);
+  if (made == NULL)
+    return JP_JAVA;
+  (*env)->CallVoidMethod(env, made, thread->jvm->known.method_thread_start);
+  bool failed = throwable_take(thread, error);
+  (*env)->DeleteLocalRef(env, made);
+  if (!failed || !jvm_work_withdraw(env, work))
+    return JP_OK;
+  if (error != NULL)
+    error->status = JP_LIMIT;
+  return JP_LIMIT;
+}
+
+/* ---- threads that come from outside ---- */
+
+bool jvm_attach(struct jvm *jvm, struct jvm_attachment *attachment)
+{
+  JavaVM *vm = jvm->vm;
+  JavaVMAttachArgs args = {.version = JNI_VERSION_10, .group = jvm->attach_group};
+  *attachment = (struct jvm_attachment){0};
+  if ((*vm)->GetEnv(vm, (void **)&attachment->env, JNI_VERSION_10) == JNI_OK)
+    return true;
+  attachment->is_new = (*vm)->AttachCurrentThreadAsDaemon(vm, (void **)&attachment->env, &args) == JNI_OK;
+  return attachment->is_new;
+}
+
+void jvm_detach(struct jvm *jvm, const struct jvm_attachment *attachment)
+{
+  if (attachment->is_new)
+    (*jvm->vm)->DetachCurrentThread(jvm->vm);
+}
+
+enum jp_status jvm_spawn(struct jvm *jvm, const char *name,
+                         void (*run)(void *argument, struct jvm_thread *thread), void *argument,
+                         struct jp_error *error)
+{
+  struct jvm_attachment attachment;
+  if (atomic_load(&jvm->has_stopped) || !jvm_attach(jvm, &attachment))
+    return jp_fail(error, JP_LIMIT, "no thread can be made: the JVM does not take this one");
+  struct jvm_thread caller;
+  jvm_thread_init(&caller, jvm, attachment.env, NULL);
+  enum jp_status status = spawn(&caller, name, run, argument, error);
+  jvm_thread_fini(&caller);
+  jvm_detach(jvm, &attachment);
+  return status;
+}
+
+static bool stands_in_exit(struct jvm *jvm, const struct jvm_thread *thread)
+{
+  jvmtiFrameInfo frames[EXIT_DEPTH];
+  jint count = 0;
+  if ((*jvm->jvmti)->GetStackTrace(jvm->jvmti, thread->java_thread, 0, EXIT_DEPTH, frames, &count) !=
+      JVMTI_ERROR_NONE)
+    return false;
+  for (jint i = 0; i < count; i++) {
+    if (frames[i].method == jvm->known.method_runtime_exit ||
+        frames[i].method == jvm->known.method_runtime_halt)
+      return true;
+  }
+  return false;
+}
+
+bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
+{
+  if (atomic_load(&jvm->has_stopped))
+    return true;
+  struct jvm_attachment attachment;
+  if (!jvm_attach(jvm, &attachment)) /* JVMTI tells nothing to a thread that the JVM does not know */
+    return false;
+  bool exiting = stands_in_exit(jvm, thread);
+  jvm_detach(jvm, &attachment);
+  return exiting;
+}

@@ -1,0 +1,316 @@
+#include "jni/start/create.h"
+
+#include "base/buffer.h"
+#include "jni/start/hook_names.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_STACK = 1024 * 1024, SMALLEST_STACK = 256 * 1024 };
+
+/* The JVM's hooks have no argument of ours: what they need is process-wide, as the JVM is. */
+static struct {
+  pthread_mutex_t lock;
+  atomic_bool collecting; /* the JVM is being made: its words are kept */
+  struct buffer words;
+  FILE *wanted; /* where the JVM wanted the last of them */
+  void (*on_death)(const struct jp_error *error);
+} hearing = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static const char *const hook_names[] = {"vfprintf", "exit", "abort", NULL};
+
+struct options {
+  JavaVMOption *rows;
+  size_t count;
+  char *owned[3]; /* texts that were made for rows */
+};
+
+static jint JNICALL JP_PRINTF(2, 0) hear(FILE *stream, const char *format, va_list args)
+{
+  if (!atomic_load(&hearing.collecting)) {
+    jint written = vfprintf(stream, format, args);
+    /* Without this hook the JVM writes at once: what it says must not be lost when the process ends. */
+    fflush(stream);
+    return written;
+  }
+  char text[2048];
+  int length = vsnprintf(text, sizeof text, format, args);
+  pthread_mutex_lock(&hearing.lock);
+  buffer_append_text(&hearing.words, text_of(text));
+  hearing.wanted = stream;
+  pthread_mutex_unlock(&hearing.lock);
+  return length;
+}
+
+static void on_exit_of_process(int status, void *unused);
+
+static void begin_hearing(void (*on_death)(const struct jp_error *error))
+{
+  buffer_init(&hearing.words);
+  hearing.on_death = on_death;
+  on_exit(on_exit_of_process, NULL);
+  atomic_store(&hearing.collecting, true);
+}
+
+static void end_hearing(bool pass_on)
+{
+  atomic_store(&hearing.collecting, false);
+  pthread_mutex_lock(&hearing.lock);
+  if (pass_on && hearing.words.len > 0)
+    fwrite(hearing.words.data, 1, hearing.words.len, hearing.wanted);
+  buffer_fini(&hearing.words);
+  pthread_mutex_unlock(&hearing.lock);
+}
+
+/* The JVM's lines as one, but for those of a stack trace. */
+static void append_as_line(struct buffer *line, struct text words)
+{
+  for (size_t begin = 0; begin < words.len;) {
+    const char *newline = memchr(words.data + begin, '\n', words.len - begin);
+    size_t end = newline == NULL ? words.len : (size_t)(newline - words.data);
+    if (end > begin && words.data[begin] != '\t') {
+      if (line->len > 0)
+        BUFFER_LITERAL(line, "; ");
+      buffer_append_text(line, text_slice(words, begin, end));
+    }
+    begin = end + 1;
+  }
+}
+
+static void JNICALL on_abort(void);
+
+static void add_option(struct options *options, char *text, void *extra)
+{
+  options->rows[options->count++] = (JavaVMOption){.optionString = text, .extraInfo = extra};
+}
+
+static char *class_path_option(const struct jvm_launch *launch)
+{
+  /* An empty one is none where a module is run, as for java. */
+  const char *path = launch->main_module != NULL ? "" : ".";
+  if (launch->jar != NULL)
+    path = launch->jar;
+  else if (launch->class_path != NULL)
+    path = launch->class_path;
+  char *text = NULL;
+  return asprintf(&text, "-Djava.class.path=%s", path) < 0 ? NULL : text;
+}
+
+/* The module of MODULE or MODULE/CLASS is what the boot layer is made for. */
+static char *module_option(const struct jvm_launch *launch)
+{
+  char *text = NULL;
+  int length = (int)strcspn(launch->main_module, "/");
+  return asprintf(&text, "-Djdk.module.main=%.*s", length, launch->main_module) < 0 ? NULL : text;
+}
+
+/* What jps and the like show of a Java process. */
+static char *command_option(const struct jvm_launch *launch)
+{
+  struct buffer text;
+  buffer_init(&text);
+  const char *what = launch->jar != NULL ? launch->jar : launch->main_class;
+  if (launch->main_module != NULL)
+    what = launch->main_module;
+  buffer_printf(&text, "-Dsun.java.command=%s", what != NULL ? what : "jpeer");
+  for (size_t i = 0; i < launch->arg_count; i++)
+    buffer_printf(&text, " %s", launch->args[i]);
+  buffer_append_char(&text, '\0');
+  if (text.failed) {
+    buffer_fini(&text);
+    return NULL;
+  }
+  return text.data;
+}
+
+static enum jp_status add_user_options(struct options *options, const struct jvm_launch *launch,
+                                       struct jp_error *error)
+{
+  for (size_t i = 0; i < launch->option_count; i++) {
+    /* Without a dash stand the JVM's hooks ("exit", "abort"), which are no one's but the peer's. */
+    if (launch->options[i][0] != '-')
+      return jp_fail(error, JP_INVALID, "the JVM option \"%s\" does not begin with '-'", launch->options[i]);
+    add_option(options, (char *)launch->options[i], NULL);
+  }
+  return JP_OK;
+}
+
+static enum jp_status make_options(const struct jvm_launch *launch, const struct jvm_create_events *events,
+                                   struct options *options, struct jp_error *error)
+{
+  enum { OWN_OPTIONS = 6 };
+  options->rows = calloc(launch->option_count + OWN_OPTIONS, sizeof *options->rows);
+  options->owned[0] = class_path_option(launch);
+  options->owned[1] = command_option(launch);
+  options->owned[2] = launch->main_module != NULL ? module_option(launch) : NULL;
+  if (options->rows == NULL || options->owned[0] == NULL || options->owned[1] == NULL ||
+      (launch->main_module != NULL && options->owned[2] == NULL))
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  /* The JVM reads them in order: its words about an option are heard only after this one. */
+  add_option(options, (char *)hook_names[0], (void *)hear);
+  add_option(options, (char *)hook_names[1], (void *)events->exits);
+  add_option(options, (char *)hook_names[2], (void *)on_abort);
+  add_option(options, options->owned[0], NULL);
+  add_option(options, options->owned[1], NULL);
+  if (options->owned[2] != NULL)
+    add_option(options, options->owned[2], NULL);
+  return add_user_options(options, launch, error);
+}
+
+static void free_options(struct options *options)
+{
+  free(options->rows);
+  free(options->owned[0]);
+  free(options->owned[1]);
+  free(options->owned[2]);
+}
+
+typedef jint(JNICALL *create_function)(JavaVM **vm, void **env, void *args);
+
+/* NULL: *error says why. */
+static create_function open_library(const struct jvm_home *home, struct jp_error *error)
+{
+  /* Never closed: a JVM cannot be unloaded. */
+  void *library = dlopen(home->libjvm, RTLD_NOW | RTLD_GLOBAL);
+  if (library == NULL) {
+    jp_fail(error, JP_IO, "the JVM's library cannot be loaded: %s", dlerror());
+    return NULL;
+  }
+  create_function create = (create_function)dlsym(library, "JNI_CreateJavaVM");
+  if (create == NULL)
+    jp_fail(error, JP_IO, "%s is no JVM: it has no JNI_CreateJavaVM", home->libjvm);
+  return create;
+}
+
+static const char *reason_of(jint code)
+{
+  switch (code) {
+  case JNI_EVERSION:
+    return "it does not know this version of JNI";
+  case JNI_ENOMEM:
+    return "not enough memory";
+  case JNI_EEXIST:
+    return "there is one in this process already";
+  default:
+    return "what it said stands above";
+  }
+}
+
+static enum jp_status say_why(jint code, struct jp_error *error)
+{
+  enum jp_status status = code == JNI_EINVAL ? JP_INVALID : JP_INTERNAL;
+  struct buffer line;
+  buffer_init(&line);
+  pthread_mutex_lock(&hearing.lock);
+  append_as_line(&line, buffer_text(&hearing.words));
+  pthread_mutex_unlock(&hearing.lock);
+  if (line.len == 0)
+    buffer_append_text(&line, text_of(reason_of(code)));
+  jp_fail(error, status, "the JVM cannot be started: %.*s", TEXT_ARGS(buffer_text(&line)));
+  buffer_fini(&line);
+  return status;
+}
+
+static void die_while_created(void)
+{
+  struct jp_error error;
+  (void)say_why(JNI_ERR, &error);
+  hearing.on_death(&error);
+}
+
+/* Some options the JVM answers with the end of the process, inside JNI_CreateJavaVM: with its abort hook and
+ * _exit (memory that cannot be had, an agent that does not load) or with exit. */
+static void JNICALL on_abort(void)
+{
+  if (atomic_load(&hearing.collecting))
+    die_while_created();
+}
+
+static void on_exit_of_process(int status, void *unused)
+{
+  (void)unused;
+  if (!atomic_load(&hearing.collecting))
+    return;
+  if (status == 0)
+    end_hearing(true); /* it was asked for help, and gave it */
+  else
+    die_while_created();
+}
+
+void jvm_create_pass_on_words(void)
+{
+  if (atomic_load(&hearing.collecting))
+    end_hearing(true);
+}
+
+enum jp_status jvm_create(const struct jvm_launch *launch, const struct jvm_create_events *events,
+                          JavaVM **vm, JNIEnv **env, struct jp_error *error)
+{
+  struct options options = {0};
+  create_function create = open_library(launch->home, error);
+  if (create == NULL)
+    return JP_IO;
+  enum jp_status status = make_options(launch, events, &options, error);
+  if (status != JP_OK)
+    goto out;
+
+  JavaVMInitArgs args = {.version = JNI_VERSION_10, .nOptions = (jint)options.count, .options = options.rows};
+  begin_hearing(events->died);
+  jint code = create(vm, (void **)env, &args);
+  if (code == JNI_OK)
+    jvm_hide_hook_names(hook_names);
+  else
+    status = say_why(code, error);
+  end_hearing(code == JNI_OK);
+out:
+  free_options(&options);
+  return status;
+}
+
+/* "512k", "1m", "1024" (in units of `unit` bytes where no letter follows); 0 for what is no size. */
+static size_t parse_size(const char *text, size_t unit)
+{
+  char *end;
+  unsigned long long number = strtoull(text, &end, 10);
+  switch (*end) {
+  case 'k':
+  case 'K':
+    unit = 1024;
+    break;
+  case 'm':
+  case 'M':
+    unit = 1024ULL * 1024;
+    break;
+  case 'g':
+  case 'G':
+    unit = 1024ULL * 1024 * 1024;
+    break;
+  default:
+    break;
+  }
+  size_t size;
+  return __builtin_mul_overflow(number, unit, &size) ? 0 : size;
+}
+
+size_t jvm_main_stack_size(const struct jvm_launch *launch)
+{
+  static const struct {
+    const char *prefix;
+    size_t unit;
+  } rows[] = {{"-Xss", 1}, {"-XX:ThreadStackSize=", 1024}};
+  size_t size = DEFAULT_STACK;
+  for (size_t i = 0; i < launch->option_count; i++) {
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+      size_t length = strlen(rows[row].prefix);
+      if (strncmp(launch->options[i], rows[row].prefix, length) == 0)
+        size = parse_size(launch->options[i] + length, rows[row].unit);
+    }
+  }
+  if (size == 0)
+    return DEFAULT_STACK;
+  return size < SMALLEST_STACK ? SMALLEST_STACK : size;
+}

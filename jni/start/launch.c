@@ -1,0 +1,338 @@
+/* jvm_run: from a launch to the end of the process. */
+#include "base/log.h"
+#include "jni/runtime/peer_threads.h"
+#include "jni/runtime/thread_groups.h"
+#include "jni/runtime/throwables.h"
+#include "jni/start/create.h"
+#include "jni/start/main_class.h"
+#include "jni/start/peer_classes.h"
+#include "jni/start/signals.h"
+#include "jni/start/stopping.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The one run of the process: the JVM's exit hook has no argument of ours. */
+static struct {
+  const struct jvm_launch *launch;
+  const struct jvm_hooks *hooks;
+  struct jvm jvm;
+  int signal_descriptor;
+
+  pthread_mutex_t serving_lock; /* held while hooks.started runs: the way out waits for it */
+  bool is_serving;              /* hooks.started said JP_OK */
+
+  atomic_bool is_failing; /* the start has failed, and the JVM is being stopped for it */
+
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  bool is_over; /* jvm_run may return */
+  bool ended;   /* the thread "main" has ended: no more than a join is left */
+  int status;
+  struct jp_error error;
+} run = {.serving_lock = PTHREAD_MUTEX_INITIALIZER,
+         .lock = PTHREAD_MUTEX_INITIALIZER,
+         .changed = PTHREAD_COND_INITIALIZER};
+
+static void finish(int status, bool ended)
+{
+  pthread_mutex_lock(&run.lock);
+  run.is_over = true;
+  run.ended = ended;
+  run.status = status;
+  pthread_cond_signal(&run.changed);
+  pthread_mutex_unlock(&run.lock);
+}
+
+__attribute__((noreturn)) static void park(void)
+{
+  for (;;)
+    pause();
+}
+
+/* ---- the way out ---- */
+
+/* The JVM has stopped every Java thread and is about to end the process. */
+static void JNICALL on_exit_of_jvm(jint status)
+{
+  if (atomic_load(&run.is_failing)) {
+    /* jvm_run is to return with the reason. The JVM stays stopped, so that nothing of it can disturb the end
+     * of the process. */
+    atomic_store(&run.jvm.has_stopped, true);
+    finish(1, false);
+    park();
+  }
+  jvm_create_pass_on_words();
+  run.hooks->exiting(run.hooks->context, status);
+  _exit(status);
+}
+
+/* The JVM called exit while it was being made; this is one of exit's handlers. */
+static void on_death_of_jvm(const struct jp_error *error)
+{
+  run.hooks->died(run.hooks->context, error);
+  run.hooks->exiting(run.hooks->context, 1);
+  _exit(1);
+}
+
+/* The shutdown hook's thread. */
+static void drain(void *argument, struct jvm_thread *thread)
+{
+  (void)argument;
+  (void)thread;
+  pthread_mutex_lock(&run.serving_lock);
+  bool is_serving = run.is_serving;
+  run.is_serving = false;
+  pthread_mutex_unlock(&run.serving_lock);
+  if (is_serving)
+    run.hooks->drain(run.hooks->context);
+}
+
+/* A signal that comes too late for Java. jvm_run must not have returned: what hooks need is its caller's. */
+static void exit_after_signal(int status)
+{
+  pthread_mutex_lock(&run.lock);
+  if (!run.is_over)
+    run.hooks->exiting(run.hooks->context, status);
+  _exit(status);
+}
+
+/* The hook's context is the caller's of jvm_run, which may have it back by now. */
+static void call_hangup(void)
+{
+  pthread_mutex_lock(&run.lock);
+  if (!run.is_over)
+    run.hooks->hangup(run.hooks->context);
+  pthread_mutex_unlock(&run.lock);
+}
+
+/* The Java thread that a signal wakes. */
+static void exit_on_signal(void *argument, struct jvm_thread *thread)
+{
+  (void)argument;
+  jvm_stopping_await();
+  const struct jvm_known *known = &thread->jvm->known;
+  (*thread->env)->CallStaticVoidMethod(thread->env, known->class_system, known->static_system_exit, 0);
+  /* It comes back only by an exception: a security manager says no, or memory is short. A signal ends the
+   * process all the same, but without the application's own hooks. */
+  struct jp_error error;
+  if (throwable_take(thread, &error))
+    log_error("System.exit: %s", error.text);
+  drain(NULL, thread);
+  run.hooks->exiting(run.hooks->context, 0);
+  _exit(0);
+}
+
+/* Ends a JVM that is up, so that its threads stop and its files go, and lets jvm_run return 1. */
+__attribute__((noreturn)) static void fail(struct jvm_thread *thread, const struct jp_error *error)
+{
+  run.error = *error;
+  atomic_store(&run.is_failing, true);
+  JNIEnv *env = thread->env;
+  const struct jvm_known *known = &thread->jvm->known;
+  jobject runtime =
+      known->static_runtime_get == NULL
+          ? NULL
+          : (*env)->CallStaticObjectMethod(env, known->class_runtime, known->static_runtime_get);
+  if (runtime != NULL && !throwable_take(thread, NULL))
+    (*env)->CallVoidMethod(env, runtime, known->method_runtime_halt, 1);
+  finish(1, false); /* it did not even halt */
+  park();
+}
+
+/* ---- the start, on the thread "main" ---- */
+
+static enum jp_status find_class_loader(struct jvm *jvm, struct jvm_thread *thread, struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  const struct jvm_known *known = &jvm->known;
+  jobject loader =
+      (*env)->CallStaticObjectMethod(env, known->class_class_loader, known->static_class_loader_get_system);
+  if (throwable_take(thread, error))
+    return JP_JAVA;
+  jvm->class_loader = (*env)->NewGlobalRef(env, loader);
+  (*env)->DeleteLocalRef(env, loader);
+  return jvm->class_loader == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
+}
+
+/* The loader opens a jar when it first looks into it, and never looks again into one that could not be
+ * opened: here there are file descriptors. What is asked for is nowhere; what an application's own loader
+ * makes of it does not matter. */
+static void open_class_path(const struct jvm *jvm, struct jvm_thread *thread)
+{
+  JNIEnv *env = thread->env;
+  jobject found = NULL;
+  jstring name = (*env)->NewStringUTF(env, "jpeer/peer/nothing");
+  if (name != NULL)
+    found =
+        (*env)->CallObjectMethod(env, jvm->class_loader, jvm->known.method_class_loader_get_resource, name);
+  (void)throwable_take(thread, NULL);
+  (*env)->DeleteLocalRef(env, found);
+  (*env)->DeleteLocalRef(env, name);
+}
+
+/* Fills run.jvm and the rest of the main thread's state. */
+static enum jp_status open_machine(struct jvm_thread *thread, struct jp_error *error)
+{
+  struct jvm *jvm = &run.jvm;
+  JNIEnv *env = thread->env;
+  if ((*jvm->vm)->GetEnv(jvm->vm, (void **)&jvm->jvmti, JVMTI_VERSION_11) != JNI_OK)
+    return jp_fail(error, JP_INTERNAL, "this JVM has no JVMTI 11");
+  thread->jvmti = jvm->jvmti;
+  enum jp_status status = jvm_known_load(env, &jvm->known, error);
+  if (status == JP_OK)
+    status = find_class_loader(jvm, thread, error);
+  if (status == JP_OK)
+    status = jvm_thread_groups_open(jvm, thread, error);
+  if (status == JP_OK)
+    status = jvm_peer_classes_define(jvm, env, error);
+  if (status == JP_OK)
+    open_class_path(jvm, thread);
+  return status;
+}
+
+static enum jp_status add_shutdown_hook(struct jvm_thread *thread, struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  const struct jvm_known *known = &thread->jvm->known;
+  struct jvm_work *work;
+  jobject hook = jvm_thread_make(thread, "jpeer-drain", drain, NULL, &work, error);
+  if (hook == NULL)
+    return JP_JAVA;
+  jobject runtime = (*env)->CallStaticObjectMethod(env, known->class_runtime, known->static_runtime_get);
+  if (!throwable_take(thread, error)) {
+    (*env)->CallVoidMethod(env, runtime, known->method_runtime_add_shutdown_hook, hook);
+    if (!throwable_take(thread, error))
+      return JP_OK;
+  }
+  (void)jvm_work_withdraw(env, work);
+  return JP_JAVA;
+}
+
+static enum jp_status watch_signals(struct jp_error *error)
+{
+  const struct jvm_stopping_config config = {&run.jvm, run.signal_descriptor, run.launch->grace_ms,
+                                             call_hangup, exit_after_signal};
+  enum jp_status status = jvm_stopping_start(&config, error);
+  if (status == JP_OK)
+    status = jvm_spawn(&run.jvm, "jpeer-signals", exit_on_signal, NULL, error);
+  return status;
+}
+
+static enum jp_status call_started(struct jp_error *error)
+{
+  pthread_mutex_lock(&run.serving_lock);
+  enum jp_status status = run.hooks->started(run.hooks->context, &run.jvm, error);
+  run.is_serving = status == JP_OK;
+  pthread_mutex_unlock(&run.serving_lock);
+  return status;
+}
+
+static enum jp_status start(struct jvm_thread *thread, jclass *main_class, jobjectArray *args,
+                            struct jp_error *error)
+{
+  /* First: a signal that comes from here on is remembered. */
+  enum jp_status status = jvm_signals_catch(run.hooks->hangup != NULL, &run.signal_descriptor, error);
+  if (status == JP_OK)
+    status = open_machine(thread, error);
+  if (status == JP_OK)
+    status = jvm_main_find(thread, run.launch, main_class, error);
+  if (status == JP_OK && *main_class != NULL)
+    status = jvm_main_args(thread, run.launch, args, error);
+  if (status == JP_OK)
+    status = add_shutdown_hook(thread, error);
+  if (status == JP_OK)
+    status = watch_signals(error);
+  if (status == JP_OK)
+    status = call_started(error);
+  return status;
+}
+
+/* The thread "main" of a service stays in its group, which would else be empty, and could be destroyed: no
+ * called code could then make a thread. It waits inside Java, because a JVM that ends gives threads in native
+ * code some time. */
+__attribute__((noreturn)) static void wait_as_main(JNIEnv *env)
+{
+  enum { PAUSE_US = 100000 };
+  const struct jvm_known *known = &run.jvm.known;
+  jobject self = (*env)->CallStaticObjectMethod(env, known->class_thread, known->static_thread_current);
+  (*env)->ExceptionClear(env);
+  while (self != NULL) {
+    (*env)->CallVoidMethod(env, self, known->method_thread_join);
+    (*env)->ExceptionClear(env); /* somebody has interrupted or stopped it */
+    usleep(PAUSE_US);
+  }
+  park();
+}
+
+/* Runs the application on the calling thread and waits for the last of its threads. */
+static int run_application(JNIEnv *env, jclass main_class, jobjectArray args)
+{
+  JavaVM *vm = run.jvm.vm;
+  if (main_class == NULL)
+    wait_as_main(env);
+  bool ended_well = jvm_main_run(env, main_class, args);
+  /* Detaching hands an exception to the thread's handler for uncaught ones, as in any Java thread. */
+  (*vm)->DetachCurrentThread(vm);
+  (*vm)->DestroyJavaVM(vm);
+  return ended_well ? 0 : 1;
+}
+
+static void *be_main_thread(void *unused)
+{
+  (void)unused;
+  JNIEnv *env;
+  struct jvm_thread thread;
+  struct jp_error error;
+  jclass main_class = NULL;
+  jobjectArray args = NULL;
+
+  const struct jvm_create_events events = {on_exit_of_jvm, on_death_of_jvm};
+  jvm_signals_ignore();
+  if (jvm_create(run.launch, &events, &run.jvm.vm, &env, &error) != JP_OK) {
+    jvm_signals_restore();
+    run.error = error;
+    finish(1, true);
+    return NULL;
+  }
+  jvm_thread_init(&thread, &run.jvm, env, NULL);
+  if (start(&thread, &main_class, &args, &error) != JP_OK)
+    fail(&thread, &error);
+  jvm_thread_fini(&thread);
+  finish(run_application(env, main_class, args), true);
+  return NULL;
+}
+
+static int start_main_thread(const struct jvm_launch *launch, pthread_t *thread)
+{
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  int fault = pthread_attr_setstacksize(&attributes, jvm_main_stack_size(launch));
+  if (fault == 0)
+    fault = pthread_create(thread, &attributes, be_main_thread, NULL);
+  pthread_attr_destroy(&attributes);
+  return fault;
+}
+
+int jvm_run(const struct jvm_launch *launch, const struct jvm_hooks *hooks, struct jp_error *error)
+{
+  run.launch = launch;
+  run.hooks = hooks;
+  pthread_t thread;
+  int fault = start_main_thread(launch, &thread);
+  if (fault != 0) {
+    jp_fail(error, JP_IO, "the main thread cannot be made: %s", strerror(fault));
+    return 1;
+  }
+  pthread_mutex_lock(&run.lock);
+  while (!run.is_over)
+    pthread_cond_wait(&run.changed, &run.lock);
+  pthread_mutex_unlock(&run.lock);
+  if (run.ended)
+    pthread_join(thread, NULL);
+  if (error != NULL && run.error.status != JP_OK)
+    *error = run.error;
+  return run.status;
+}

@@ -1,0 +1,196 @@
+#include "jni/start/main_class.h"
+
+#include "jni/runtime/strings.h"
+#include "jni/runtime/throwables.h"
+
+#include <string.h>
+
+/* What Start.mainKind gives. */
+enum { HAS_ARGUMENTS = 1, IS_STATIC = 2 };
+
+/* The main of the one application of the process: from jvm_main_find to jvm_main_run, on one thread. */
+static jint main_kind;
+
+/* Start says what the user did wrong in one of two types, the second for a class that is not there; anything
+ * else is told with its type. */
+static enum jp_status take_failure(struct jvm_thread *thread, struct jp_error *error)
+{
+  static const struct {
+    const char *prefix;
+    enum jp_status status;
+  } plain[] = {{"java.lang.Exception: ", JP_INVALID}, {"java.lang.ClassNotFoundException: ", JP_NOT_FOUND}};
+  struct jp_error told;
+  if (!throwable_take(thread, &told))
+    return JP_OK;
+  for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+    size_t length = strlen(plain[i].prefix);
+    if (strncmp(told.text, plain[i].prefix, length) == 0)
+      return jp_fail(error, plain[i].status, "%s", told.text + length);
+  }
+  return jp_fail(error, JP_INVALID, "%s", told.text);
+}
+
+/* A static method of Start that takes one object and gives one. */
+static enum jp_status ask_start(struct jvm_thread *thread, const char *name, const char *descriptor,
+                                jobject argument, jobject *answer, struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  jclass start = thread->jvm->start_class;
+  jmethodID method = (*env)->GetStaticMethodID(env, start, name, descriptor);
+  if (throwable_take(thread, error))
+    return JP_INTERNAL;
+  *answer = (*env)->CallStaticObjectMethod(env, start, method, argument);
+  return take_failure(thread, error);
+}
+
+/* Bytes of the command line as a String. */
+static enum jp_status decode(struct jvm_thread *thread, const char *bytes, jobject *string,
+                             struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  jsize length = (jsize)strlen(bytes);
+  jbyteArray array = (*env)->NewByteArray(env, length);
+  if (throwable_take(thread, error))
+    return JP_NO_MEMORY;
+  (*env)->SetByteArrayRegion(env, array, 0, length, (const jbyte *)bytes);
+  enum jp_status status = ask_start(thread, "decode", "([B)Ljava/lang/String;", array, string, error);
+  (*env)->DeleteLocalRef(env, array);
+  return status;
+}
+
+/* AddModuleExports and AddModuleOpens of JVMTI. */
+typedef jvmtiError(JNICALL *add_function)(jvmtiEnv *jvmti, jobject module, const char *package, jobject to);
+
+static enum jp_status add_packages(struct jvm_thread *thread, jobjectArray packages, add_function add,
+                                   jobject unnamed, struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  jsize count = (*env)->GetArrayLength(env, packages);
+  struct arena arena;
+  arena_init(&arena);
+  enum jp_status status = JP_OK;
+  for (jsize i = 0; status == JP_OK && i < count; i += 2) {
+    jobject module = (*env)->GetObjectArrayElement(env, packages, i);
+    jstring name = (*env)->GetObjectArrayElement(env, packages, i + 1);
+    struct text text = jvm_string_get(thread, name, &arena);
+    struct text package = text.data == NULL ? text : arena_printf(&arena, "%.*s", TEXT_ARGS(text));
+    if (package.data == NULL)
+      status = jp_fail(error, JP_NO_MEMORY, "out of memory");
+    else if (add(thread->jvmti, module, package.data, unnamed) != JVMTI_ERROR_NONE)
+      status = jp_fail(error, JP_INTERNAL, "this JVM does not open the package %s", package.data);
+    (*env)->DeleteLocalRef(env, name);
+    (*env)->DeleteLocalRef(env, module);
+  }
+  arena_fini(&arena);
+  return status;
+}
+
+/* What the java command reads in a jar's manifest besides its main class. */
+static enum jp_status open_packages(struct jvm_thread *thread, jstring jar, struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  const struct {
+    const char *method;
+    add_function add;
+  } rows[] = {{"exportsOfJar", (*thread->jvmti)->AddModuleExports},
+              {"opensOfJar", (*thread->jvmti)->AddModuleOpens}};
+  jobject unnamed = (*env)->CallObjectMethod(env, thread->jvm->class_loader,
+                                             thread->jvm->known.method_class_loader_get_unnamed_module);
+  if (throwable_take(thread, error))
+    return JP_JAVA;
+  enum jp_status status = JP_OK;
+  for (size_t i = 0; status == JP_OK && i < sizeof rows / sizeof rows[0]; i++) {
+    jobject packages = NULL;
+    status =
+        ask_start(thread, rows[i].method, "(Ljava/lang/String;)[Ljava/lang/Object;", jar, &packages, error);
+    if (status == JP_OK)
+      status = add_packages(thread, packages, rows[i].add, unnamed, error);
+    (*env)->DeleteLocalRef(env, packages);
+  }
+  (*env)->DeleteLocalRef(env, unnamed);
+  return status;
+}
+
+static enum jp_status read_jar(struct jvm_thread *thread, jobject *name, struct jp_error *error)
+{
+  jobject jar = *name;
+  enum jp_status status =
+      ask_start(thread, "mainClassOfJar", "(Ljava/lang/String;)Ljava/lang/String;", jar, name, error);
+  return status == JP_OK ? open_packages(thread, jar, error) : status;
+}
+
+static enum jp_status find_kind(struct jvm_thread *thread, jclass main_class, struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  jclass start = thread->jvm->start_class;
+  jmethodID method = (*env)->GetStaticMethodID(env, start, "mainKind", "(Ljava/lang/Class;)I");
+  if (throwable_take(thread, error))
+    return JP_INTERNAL;
+  main_kind = (*env)->CallStaticIntMethod(env, start, method, main_class);
+  return take_failure(thread, error);
+}
+
+enum jp_status jvm_main_find(struct jvm_thread *thread, const struct jvm_launch *launch, jclass *main_class,
+                             struct jp_error *error)
+{
+  *main_class = NULL;
+  const char *what = launch->jar != NULL ? launch->jar : launch->main_class;
+  if (launch->main_module != NULL)
+    what = launch->main_module;
+  if (what == NULL)
+    return JP_OK;
+  jobject name = NULL;
+  enum jp_status status = decode(thread, what, &name, error);
+  if (status == JP_OK && launch->jar != NULL)
+    status = read_jar(thread, &name, error);
+  if (status == JP_OK)
+    status = ask_start(thread, launch->main_module != NULL ? "mainClassOfModule" : "mainClass",
+                       "(Ljava/lang/String;)Ljava/lang/Class;", name, (jobject *)main_class, error);
+  return status == JP_OK ? find_kind(thread, *main_class, error) : status;
+}
+
+enum jp_status jvm_main_args(struct jvm_thread *thread, const struct jvm_launch *launch, jobjectArray *args,
+                             struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  *args = (*env)->NewObjectArray(env, (jsize)launch->arg_count, thread->jvm->known.class_string, NULL);
+  if (throwable_take(thread, error))
+    return JP_NO_MEMORY;
+  for (size_t i = 0; i < launch->arg_count; i++) {
+    jobject string = NULL;
+    enum jp_status status = decode(thread, launch->args[i], &string, error);
+    if (status != JP_OK)
+      return status;
+    (*env)->SetObjectArrayElement(env, *args, (jsize)i, string);
+    if (throwable_take(thread, error))
+      return JP_INTERNAL;
+    (*env)->DeleteLocalRef(env, string);
+  }
+  return JP_OK;
+}
+
+/* On an object of its own, which main is called on. */
+static void run_on_object(JNIEnv *env, jclass main_class, jmethodID main_method, const jvalue *args)
+{
+  jmethodID constructor = (*env)->GetMethodID(env, main_class, "<init>", "()V");
+  jobject object = constructor == NULL ? NULL : (*env)->NewObject(env, main_class, constructor);
+  if (object != NULL)
+    (*env)->CallVoidMethodA(env, object, main_method, args);
+}
+
+bool jvm_main_run(JNIEnv *env, jclass main_class, jobjectArray args)
+{
+  const char *descriptor = (main_kind & HAS_ARGUMENTS) != 0 ? "([Ljava/lang/String;)V" : "()V";
+  bool is_static = (main_kind & IS_STATIC) != 0;
+  /* Both initialise the class and raise what its initialiser raises. */
+  jmethodID main_method = is_static ? (*env)->GetStaticMethodID(env, main_class, "main", descriptor)
+                                    : (*env)->GetMethodID(env, main_class, "main", descriptor);
+  if (main_method == NULL)
+    return false;
+  const jvalue values[] = {{.l = args}}; /* a main without arguments does not look at it */
+  if (is_static)
+    (*env)->CallStaticVoidMethodA(env, main_class, main_method, values);
+  else
+    run_on_object(env, main_class, main_method, values);
+  return !(*env)->ExceptionCheck(env);
+}

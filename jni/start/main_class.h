@@ -1,0 +1,23 @@
+#ifndef JPEER_JNI_START_MAIN_CLASS_H
+#define JPEER_JNI_START_MAIN_CLASS_H
+/* The application's main class, on the thread "main". */
+#include "jni/runtime/machine.h"
+
+#include <stdbool.h>
+
+/*
+ * Loads it without initialising it: *main_class is a local reference, NULL as_service. JP_NOT_FOUND or
+ * JP_INVALID: one line says what is wrong with the class or the jar.
+ */
+enum jp_status jvm_main_find(struct jvm_thread *thread, const struct jvm_launch *launch, jclass *main_class,
+                             struct jp_error *error) JP_MUST_CHECK;
+
+/* main's arguments as String[]: a local reference. */
+enum jp_status jvm_main_args(struct jvm_thread *thread, const struct jvm_launch *launch, jobjectArray *args,
+                             struct jp_error *error) JP_MUST_CHECK;
+
+/* Initialises the class and runs main. True where it ended without an exception; otherwise that is left
+ * pending. */
+bool jvm_main_run(JNIEnv *env, jclass main_class, jobjectArray args);
+
+#endif

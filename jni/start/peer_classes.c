@@ -1,0 +1,82 @@
+#include "jni/start/peer_classes.h"
+
+#include "jni/runtime/peer_threads.h"
+
+#include <string.h>
+
+static jclass define(JNIEnv *env, jobject loader, const char *name)
+{
+  const struct jvm_peer_class *row = jvm_peer_classes;
+  while (row->name != NULL && strcmp(row->name, name) != 0)
+    row++;
+  if (row->name == NULL)
+    return NULL;
+  jclass local = (*env)->DefineClass(env, name, loader, (const jbyte *)row->bytes, (jsize)row->length);
+  jclass global = local == NULL ? NULL : (*env)->NewGlobalRef(env, local);
+  (*env)->DeleteLocalRef(env, local);
+  return global;
+}
+
+static bool bind_thread_class(JNIEnv *env, struct jvm *jvm)
+{
+  const JNINativeMethod serve = {"serve", "()V", (void *)jvm_thread_serve};
+  if ((*env)->RegisterNatives(env, jvm->thread_class, &serve, 1) != 0)
+    return false;
+  jvm->thread_new =
+      (*env)->GetMethodID(env, jvm->thread_class, "<init>",
+                          "(Ljava/lang/ThreadGroup;Ljava/lang/String;Ljava/lang/ClassLoader;)V");
+  if (jvm->thread_new == NULL)
+    return false;
+  jvm->thread_is_changed = (*env)->GetFieldID(env, jvm->thread_class, "isChanged", "Z");
+  return jvm->thread_is_changed != NULL;
+}
+
+/* The static methods that C calls. */
+static bool bind_helpers(JNIEnv *env, struct jvm *jvm)
+{
+  const struct {
+    jclass class;
+    jmethodID *id;
+    const char *name;
+    const char *descriptor;
+  } rows[] = {
+      {jvm->filling_class, &jvm->filling_add, "add", "(Ljava/util/Collection;I[B[J[C[Ljava/lang/Object;)V"},
+      {jvm->filling_class, &jvm->filling_put, "put", "(Ljava/util/Map;I[J[B[J[C[Ljava/lang/Object;)V"},
+      {jvm->filling_class, &jvm->filling_set, "set", "([Ljava/lang/Object;II[B[J[C[Ljava/lang/Object;)V"},
+      {jvm->traces_class, &jvm->traces_tell, "tell", "(Ljava/lang/Throwable;I)Ljava/lang/String;"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    *rows[i].id = (*env)->GetStaticMethodID(env, rows[i].class, rows[i].name, rows[i].descriptor);
+    if (*rows[i].id == NULL)
+      return false;
+  }
+  return true;
+}
+
+static bool define_all(JNIEnv *env, struct jvm *jvm)
+{
+  const struct {
+    const char *name;
+    jclass *class;
+  } rows[] = {
+      {"jpeer/peer/PeerThread", &jvm->thread_class},
+      {"jpeer/peer/Start", &jvm->start_class},
+      {"jpeer/peer/Filling", &jvm->filling_class},
+      {"jpeer/peer/Traces", &jvm->traces_class},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    *rows[i].class = define(env, jvm->class_loader, rows[i].name);
+    if (*rows[i].class == NULL)
+      return false;
+  }
+  return true;
+}
+
+enum jp_status jvm_peer_classes_define(struct jvm *jvm, JNIEnv *env, struct jp_error *error)
+{
+  if (!define_all(env, jvm) || !bind_thread_class(env, jvm) || !bind_helpers(env, jvm)) {
+    (*env)->ExceptionClear(env);
+    return jp_fail(error, JP_INTERNAL, "this JVM does not take the peer's own classes");
+  }
+  return JP_OK;
+}

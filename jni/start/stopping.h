@@ -1,0 +1,35 @@
+#ifndef JPEER_JNI_START_STOPPING_H
+#define JPEER_JNI_START_STOPPING_H
+/*
+ * From a signal to the end of the process.
+ *
+ * A thread that the JVM does not know reads the signals: nothing that called code does to Java's threads
+ * reaches it. The first signal lets jvm_stopping_await return, on the Java thread that then calls
+ * System.exit. That waits for shutdown hooks, as it does under java. A signal that comes grace_ms after the
+ * first, or later, ends the process whatever Java does.
+ */
+#include "base/status.h"
+
+#include <stdint.h>
+
+struct jvm;
+
+enum { JVM_STOPPING_STATUS = 143 }; /* of a process that a later signal has ended: 128 and SIGTERM */
+
+struct jvm_stopping_config {
+  struct jvm *jvm;      /* up */
+  int descriptor;       /* of jvm_signals_catch */
+  int64_t grace_ms;     /* from the first signal on; 0: any second signal ends the process */
+  void (*hangup)(void); /* for a HUP that does not ask to stop (jvm_signals_catch) */
+  void (*exiting)(
+      int status); /* the last thing before _exit, on a thread that may not use Java; it may hang */
+};
+
+/* Starts the thread. Once. JP_LIMIT. */
+enum jp_status jvm_stopping_start(const struct jvm_stopping_config *config,
+                                  struct jp_error *error) JP_MUST_CHECK;
+
+/* Returns after the first signal. One thread. */
+void jvm_stopping_await(void);
+
+#endif

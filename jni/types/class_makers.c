@@ -1,0 +1,77 @@
+#include "jni/types/classes.h"
+
+#include <stdlib.h>
+
+/* Sorted by name: searched by halves. */
+static const struct class_maker_row rows[] = {
+    {"java.io.Serializable", MAKER_NATURAL, NULL, NULL, NULL},
+    {"java.lang.Boolean", MAKER_WRAPPER, NULL, NULL, NULL},
+    {"java.lang.Byte", MAKER_WRAPPER, NULL, NULL, NULL},
+    {"java.lang.CharSequence", MAKER_NATURAL, NULL, NULL, NULL},
+    {"java.lang.Character", MAKER_WRAPPER, NULL, NULL, NULL},
+    {"java.lang.Class", MAKER_PARSE, NULL, NULL, NULL},
+    {"java.lang.Cloneable", MAKER_NATURAL, NULL, NULL, NULL},
+    {"java.lang.Comparable", MAKER_NATURAL, NULL, NULL, NULL},
+    {"java.lang.Double", MAKER_WRAPPER, NULL, NULL, NULL},
+    {"java.lang.Float", MAKER_WRAPPER, NULL, NULL, NULL},
+    {"java.lang.Integer", MAKER_WRAPPER, NULL, NULL, NULL},
+    {"java.lang.Iterable", MAKER_LIST, "java/util/ArrayList", NULL, NULL},
+    {"java.lang.Long", MAKER_WRAPPER, NULL, NULL, NULL},
+    {"java.lang.Number", MAKER_NATURAL, NULL, NULL, NULL},
+    {"java.lang.Object", MAKER_NATURAL, NULL, NULL, NULL},
+    {"java.lang.Short", MAKER_WRAPPER, NULL, NULL, NULL},
+    {"java.lang.String", MAKER_STRING, NULL, NULL, NULL},
+    {"java.lang.constant.Constable", MAKER_NATURAL, NULL, NULL, NULL},
+    {"java.lang.constant.ConstantDesc", MAKER_NATURAL, NULL, NULL, NULL},
+    {"java.math.BigDecimal", MAKER_PARSE, NULL, "<init>", "(Ljava/lang/String;)V"},
+    {"java.math.BigInteger", MAKER_PARSE, NULL, "<init>", "(Ljava/lang/String;)V"},
+    {"java.time.Duration", MAKER_PARSE, NULL, "parse", "(Ljava/lang/CharSequence;)Ljava/time/Duration;"},
+    {"java.time.Instant", MAKER_PARSE, NULL, "parse", "(Ljava/lang/CharSequence;)Ljava/time/Instant;"},
+    {"java.time.LocalDate", MAKER_PARSE, NULL, "parse", "(Ljava/lang/CharSequence;)Ljava/time/LocalDate;"},
+    {"java.time.LocalDateTime", MAKER_PARSE, NULL, "parse",
+     "(Ljava/lang/CharSequence;)Ljava/time/LocalDateTime;"},
+    {"java.time.LocalTime", MAKER_PARSE, NULL, "parse", "(Ljava/lang/CharSequence;)Ljava/time/LocalTime;"},
+    {"java.time.MonthDay", MAKER_PARSE, NULL, "parse", "(Ljava/lang/CharSequence;)Ljava/time/MonthDay;"},
+    {"java.time.OffsetDateTime", MAKER_PARSE, NULL, "parse",
+     "(Ljava/lang/CharSequence;)Ljava/time/OffsetDateTime;"},
+    {"java.time.OffsetTime", MAKER_PARSE, NULL, "parse", "(Ljava/lang/CharSequence;)Ljava/time/OffsetTime;"},
+    {"java.time.Period", MAKER_PARSE, NULL, "parse", "(Ljava/lang/CharSequence;)Ljava/time/Period;"},
+    {"java.time.Year", MAKER_PARSE, NULL, "parse", "(Ljava/lang/CharSequence;)Ljava/time/Year;"},
+    {"java.time.YearMonth", MAKER_PARSE, NULL, "parse", "(Ljava/lang/CharSequence;)Ljava/time/YearMonth;"},
+    {"java.time.ZoneId", MAKER_PARSE, NULL, "of", "(Ljava/lang/String;)Ljava/time/ZoneId;"},
+    {"java.time.ZoneOffset", MAKER_PARSE, NULL, "of", "(Ljava/lang/String;)Ljava/time/ZoneOffset;"},
+    {"java.time.ZonedDateTime", MAKER_PARSE, NULL, "parse",
+     "(Ljava/lang/CharSequence;)Ljava/time/ZonedDateTime;"},
+    {"java.util.AbstractCollection", MAKER_LIST, "java/util/ArrayList", NULL, NULL},
+    {"java.util.AbstractList", MAKER_LIST, "java/util/ArrayList", NULL, NULL},
+    {"java.util.AbstractMap", MAKER_MAP, "java/util/HashMap", NULL, NULL},
+    {"java.util.AbstractSet", MAKER_LIST, "java/util/HashSet", NULL, NULL},
+    {"java.util.Collection", MAKER_LIST, "java/util/ArrayList", NULL, NULL},
+    {"java.util.Deque", MAKER_LIST, "java/util/LinkedList", NULL, NULL},
+    {"java.util.List", MAKER_LIST, "java/util/ArrayList", NULL, NULL},
+    {"java.util.Map", MAKER_MAP, "java/util/HashMap", NULL, NULL},
+    {"java.util.NavigableMap", MAKER_MAP, "java/util/TreeMap", NULL, NULL},
+    {"java.util.NavigableSet", MAKER_LIST, "java/util/TreeSet", NULL, NULL},
+    {"java.util.Queue", MAKER_LIST, "java/util/LinkedList", NULL, NULL},
+    {"java.util.RandomAccess", MAKER_NATURAL, NULL, NULL, NULL},
+    {"java.util.SequencedCollection", MAKER_LIST, "java/util/ArrayList", NULL, NULL},
+    {"java.util.Set", MAKER_LIST, "java/util/HashSet", NULL, NULL},
+    {"java.util.SortedMap", MAKER_MAP, "java/util/TreeMap", NULL, NULL},
+    {"java.util.SortedSet", MAKER_LIST, "java/util/TreeSet", NULL, NULL},
+    {"java.util.UUID", MAKER_PARSE, NULL, "fromString", "(Ljava/lang/String;)Ljava/util/UUID;"},
+    {"java.util.concurrent.ConcurrentMap", MAKER_MAP, "java/util/concurrent/ConcurrentHashMap", NULL, NULL},
+};
+
+static int compare(const void *key, const void *row)
+{
+  const struct text *name = key;
+  const char *other = ((const struct class_maker_row *)row)->name;
+  size_t length = strlen(other);
+  int order = memcmp(name->data, other, name->len < length ? name->len : length);
+  return order != 0 ? order : (name->len > length) - (name->len < length);
+}
+
+const struct class_maker_row *class_maker_find(struct text name)
+{
+  return bsearch(&name, rows, sizeof rows / sizeof *rows, sizeof *rows, compare);
+}

@@ -1,0 +1,379 @@
+#include "jni/types/classes.h"
+
+#include "jni/runtime/strings.h"
+#include "jni/runtime/throwables.h"
+#include "jni/types/member_table.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { ID_CHUNK = 1024, ID_CHUNKS = 16384, FIRST_BUCKETS = 1024 };
+
+struct jvm_classes {
+  pthread_mutex_t lock; /* never held while Java code runs */
+  struct jvm_class **buckets;
+  size_t bucket_count; /* a power of two */
+  size_t count;
+  uint32_t last_id;
+  jobject platform_loader; /* global */
+  /* Entries by id; a chunk is written under the lock and read without. */
+  _Atomic(struct jvm_class **) by_id[ID_CHUNKS];
+};
+
+static pthread_mutex_t first_use = PTHREAD_MUTEX_INITIALIZER;
+
+static jobject find_platform_loader(struct jvm_thread *thread)
+{
+  JNIEnv *env = thread->env;
+  const struct jvm_known *known = &thread->jvm->known;
+  jobject local =
+      (*env)->CallStaticObjectMethod(env, known->class_class_loader, known->static_class_loader_get_platform);
+  if (throwable_take(thread, NULL) || local == NULL)
+    return NULL;
+  jobject global = (*env)->NewGlobalRef(env, local);
+  (*env)->DeleteLocalRef(env, local);
+  return global;
+}
+
+static struct jvm_classes *make_table(struct jvm_thread *thread)
+{
+  struct jvm_classes *table = calloc(1, sizeof *table);
+  if (table == NULL)
+    return NULL;
+  table->buckets = calloc(FIRST_BUCKETS, sizeof(struct jvm_class *));
+  if (table->buckets == NULL) {
+    free(table);
+    return NULL;
+  }
+  table->bucket_count = FIRST_BUCKETS;
+  pthread_mutex_init(&table->lock, NULL);
+  table->platform_loader = find_platform_loader(thread);
+  return table;
+}
+
+static struct jvm_classes *table_of(struct jvm_thread *thread)
+{
+  struct jvm_classes *table = __atomic_load_n(&thread->jvm->classes, __ATOMIC_ACQUIRE);
+  if (table != NULL)
+    return table;
+  struct jvm_classes *made = make_table(thread);
+  pthread_mutex_lock(&first_use);
+  table = thread->jvm->classes;
+  if (table == NULL && made != NULL)
+    __atomic_store_n(&thread->jvm->classes, table = made, __ATOMIC_RELEASE);
+  pthread_mutex_unlock(&first_use);
+  if (made != NULL && made != table) {
+    if (made->platform_loader != NULL)
+      (*thread->env)->DeleteGlobalRef(thread->env, made->platform_loader);
+    pthread_mutex_destroy(&made->lock);
+    free(made->buckets);
+    free(made);
+  }
+  return table;
+}
+
+static const struct {
+  const char *name;
+  char letter;
+} wrappers[] = {{"java.lang.Boolean", 'Z'}, {"java.lang.Byte", 'B'},    {"java.lang.Character", 'C'},
+                {"java.lang.Short", 'S'},   {"java.lang.Integer", 'I'}, {"java.lang.Long", 'J'},
+                {"java.lang.Float", 'F'},   {"java.lang.Double", 'D'}};
+
+char java_wrapper_letter(struct text name)
+{
+  for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
+    if (text_equal(name, text_of(wrappers[i].name)))
+      return wrappers[i].letter;
+  return 0;
+}
+
+/* The element class of an array's name, or its primitive's keyword. */
+static struct text element_name(struct text name)
+{
+  static const struct {
+    char letter;
+    struct text keyword;
+  } primitives[] = {{'Z', {"boolean", 7}}, {'B', {"byte", 4}}, {'C', {"char", 4}},  {'S', {"short", 5}},
+                    {'I', {"int", 3}},     {'J', {"long", 4}}, {'F', {"float", 5}}, {'D', {"double", 6}}};
+  size_t at = 0;
+  while (at < name.len && name.data[at] == '[')
+    at++;
+  if (at == 0)
+    return name;
+  if (name.data[at] == 'L')
+    return text_slice(name, at + 1, name.len - 1);
+  for (size_t i = 0; i < sizeof primitives / sizeof *primitives; i++)
+    if (primitives[i].letter == name.data[at])
+      return primitives[i].keyword;
+  return name;
+}
+
+/* True where the class lives as long as the process: names of such classes need no care about unloading. */
+static bool is_permanent(struct jvm_thread *thread, struct jvm_classes *table, jclass class, bool hidden)
+{
+  JNIEnv *env = thread->env;
+  jobject loader = NULL;
+  if (hidden || (*thread->jvmti)->GetClassLoader(thread->jvmti, class, &loader) != JVMTI_ERROR_NONE)
+    return false;
+  if (loader == NULL)
+    return true;
+  bool permanent = (*env)->IsSameObject(env, loader, thread->jvm->class_loader) ||
+                   (*env)->IsSameObject(env, loader, table->platform_loader);
+  (*env)->DeleteLocalRef(env, loader);
+  return permanent;
+}
+
+static bool extends(struct jvm_thread *thread, jclass class, struct text ancestor)
+{
+  JNIEnv *env = thread->env;
+  jclass super = (*env)->GetSuperclass(env, class);
+  if (super == NULL)
+    return false;
+  struct jvm_class *entry = jvm_class_of(thread, super);
+  (*env)->DeleteLocalRef(env, super);
+  return entry != NULL && text_equal(entry->name, ancestor);
+}
+
+static struct text copy_name(struct jvm_thread *thread, jclass class)
+{
+  struct arena arena;
+  arena_init(&arena);
+  struct text name = jvm_class_name(thread, class, &arena);
+  struct text copy = TEXT_ABSENT;
+  char *bytes = name.data == NULL ? NULL : malloc(name.len + 1);
+  if (bytes != NULL) {
+    memcpy(bytes, name.data, name.len);
+    bytes[name.len] = '\0';
+    copy = (struct text){bytes, name.len};
+  }
+  arena_fini(&arena);
+  return copy;
+}
+
+static void describe(struct jvm_thread *thread, struct jvm_class *entry, jclass class)
+{
+  struct text name = entry->name;
+  entry->element_name = element_name(name);
+  bool is_array = name.data[0] == '[';
+  entry->component = is_array ? name.data[1] : 0;
+  entry->unboxed = java_wrapper_letter(name);
+  entry->is_hidden = !is_array && memchr(name.data, '/', name.len) != NULL;
+  entry->row = class_maker_find(name);
+  entry->maker = is_array ? MAKER_ARRAY : entry->row == NULL ? MAKER_OTHER : entry->row->maker;
+  jint modifiers = 0;
+  if ((*thread->jvmti)->GetClassModifiers(thread->jvmti, class, &modifiers) == JVMTI_ERROR_NONE)
+    entry->modifiers = (unsigned)modifiers;
+  entry->is_interface = (entry->modifiers & 0x0200) != 0; /* ACC_INTERFACE */
+  if (is_array || entry->is_interface)
+    return;
+  entry->is_record = extends(thread, class, TEXT("java.lang.Record"));
+  entry->is_enum = (*thread->env)->IsAssignableFrom(thread->env, class, thread->jvm->known.class_enum) &&
+                   !text_equal(name, TEXT("java.lang.Enum"));
+}
+
+static void free_entry(JNIEnv *env, struct jvm_class *entry)
+{
+  if (entry == NULL)
+    return;
+  if (entry->ref != NULL && entry->permanent)
+    (*env)->DeleteGlobalRef(env, entry->ref);
+  else if (entry->ref != NULL)
+    (*env)->DeleteWeakGlobalRef(env, entry->ref);
+  free((char *)entry->name.data);
+  free(entry);
+}
+
+static struct jvm_class *make_entry(struct jvm_thread *thread, struct jvm_classes *table, jclass class,
+                                    jint hash)
+{
+  JNIEnv *env = thread->env;
+  struct jvm_class *entry = calloc(1, sizeof *entry);
+  if (entry == NULL)
+    return NULL;
+  entry->hash = hash;
+  entry->name = copy_name(thread, class);
+  if (entry->name.data == NULL)
+    goto out;
+  describe(thread, entry, class);
+  entry->permanent = is_permanent(thread, table, class, entry->is_hidden);
+  entry->ref = entry->permanent ? (*env)->NewGlobalRef(env, class) : (*env)->NewWeakGlobalRef(env, class);
+  (void)throwable_take(thread, NULL);
+  if (entry->ref != NULL)
+    return entry;
+out:
+  free_entry(env, entry);
+  return NULL;
+}
+
+static struct jvm_class *find_locked(JNIEnv *env, struct jvm_classes *table, jclass class, jint hash)
+{
+  struct jvm_class *entry = table->buckets[(size_t)(uint32_t)hash & (table->bucket_count - 1)];
+  while (entry != NULL && (entry->hash != hash || !(*env)->IsSameObject(env, entry->ref, class)))
+    entry = entry->next;
+  return entry;
+}
+
+/* Takes out what can no longer be asked for: the entries whose class has been unloaded. */
+static void drop_unloaded_locked(JNIEnv *env, struct jvm_classes *table)
+{
+  for (size_t i = 0; i < table->bucket_count; i++)
+    for (struct jvm_class **at = &table->buckets[i]; *at != NULL;) {
+      struct jvm_class *entry = *at;
+      if (entry->permanent || !(*env)->IsSameObject(env, entry->ref, NULL)) {
+        at = &entry->next;
+        continue;
+      }
+      *at = entry->next;
+      table->count--;
+      (*env)->DeleteWeakGlobalRef(env, entry->ref);
+      entry->ref = NULL;
+      member_table_free(atomic_exchange(&entry->members, NULL));
+    }
+}
+
+static void grow_locked(struct jvm_classes *table)
+{
+  size_t count = table->bucket_count * 2;
+  if (count == 0)
+    return;
+  struct jvm_class **buckets = calloc(count, sizeof(struct jvm_class *));
+  if (buckets == NULL)
+    return;
+  for (size_t i = 0; i < table->bucket_count; i++)
+    for (struct jvm_class *entry = table->buckets[i], *next; entry != NULL; entry = next) {
+      next = entry->next;
+      struct jvm_class **bucket = &buckets[(size_t)(uint32_t)entry->hash & (count - 1)];
+      entry->next = *bucket;
+      *bucket = entry;
+    }
+  free(table->buckets);
+  table->buckets = buckets;
+  table->bucket_count = count;
+}
+
+static void make_room_locked(JNIEnv *env, struct jvm_classes *table)
+{
+  if (table->count < table->bucket_count)
+    return;
+  drop_unloaded_locked(env, table);
+  if (table->count > table->bucket_count / 2)
+    grow_locked(table);
+}
+
+static bool insert_locked(JNIEnv *env, struct jvm_classes *table, struct jvm_class *entry)
+{
+  uint32_t id = table->last_id + 1;
+  if (id / ID_CHUNK >= ID_CHUNKS)
+    return false;
+  struct jvm_class **chunk = atomic_load_explicit(&table->by_id[id / ID_CHUNK], memory_order_relaxed);
+  if (chunk == NULL) {
+    chunk = calloc(ID_CHUNK, sizeof(struct jvm_class *));
+    if (chunk == NULL)
+      return false;
+  }
+  entry->id = id;
+  __atomic_store_n(&chunk[id % ID_CHUNK], entry, __ATOMIC_RELEASE);
+  atomic_store_explicit(&table->by_id[id / ID_CHUNK], chunk, memory_order_release);
+  table->last_id = id;
+  make_room_locked(env, table);
+  table->count++;
+  struct jvm_class **bucket = &table->buckets[(size_t)(uint32_t)entry->hash & (table->bucket_count - 1)];
+  entry->next = *bucket;
+  *bucket = entry;
+  return true;
+}
+
+static struct jvm_class *find_or_make(struct jvm_thread *thread, jclass class)
+{
+  JNIEnv *env = thread->env;
+  struct jvm_classes *table = table_of(thread);
+  jint hash = 0;
+  if (table == NULL || (*thread->jvmti)->GetObjectHashCode(thread->jvmti, class, &hash) != JVMTI_ERROR_NONE)
+    return NULL;
+  pthread_mutex_lock(&table->lock);
+  struct jvm_class *entry = find_locked(env, table, class, hash);
+  pthread_mutex_unlock(&table->lock);
+  if (entry != NULL)
+    return entry;
+
+  struct jvm_class *made = make_entry(thread, table, class, hash);
+  if (made == NULL)
+    return NULL;
+  pthread_mutex_lock(&table->lock);
+  entry = find_locked(env, table, class, hash);
+  if (entry == NULL && insert_locked(env, table, made)) {
+    entry = made;
+    made = NULL;
+  }
+  pthread_mutex_unlock(&table->lock);
+  free_entry(env, made);
+  return entry;
+}
+
+struct jvm_class *jvm_class_of(struct jvm_thread *thread, jclass class)
+{
+  struct jvm_class *last = thread->last_class;
+  if (last != NULL && (*thread->env)->IsSameObject(thread->env, last->ref, class))
+    return last;
+  struct jvm_class *entry = find_or_make(thread, class);
+  if (entry != NULL && entry->permanent) /* another's reference may be gone at any time */
+    thread->last_class = entry;
+  return entry;
+}
+
+struct jvm_class *jvm_class_of_object(struct jvm_thread *thread, jobject object)
+{
+  JNIEnv *env = thread->env;
+  jclass class = (*env)->GetObjectClass(env, object);
+  struct jvm_class *entry = jvm_class_of(thread, class);
+  (*env)->DeleteLocalRef(env, class);
+  return entry;
+}
+
+struct jvm_class *jvm_class_by_id(struct jvm_thread *thread, uint32_t id)
+{
+  struct jvm_classes *table = table_of(thread);
+  if (table == NULL || id / ID_CHUNK >= ID_CHUNKS)
+    return NULL;
+  struct jvm_class **chunk = atomic_load_explicit(&table->by_id[id / ID_CHUNK], memory_order_acquire);
+  return chunk == NULL ? NULL : __atomic_load_n(&chunk[id % ID_CHUNK], __ATOMIC_ACQUIRE);
+}
+
+struct jvm_class *jvm_class_component(struct jvm_thread *thread, struct jvm_class *array)
+{
+  struct jvm_class *component = atomic_load_explicit(&array->component_class, memory_order_acquire);
+  if (component != NULL)
+    return component;
+  JNIEnv *env = thread->env;
+  jclass class =
+      (*env)->CallObjectMethod(env, array->ref, thread->jvm->known.method_class_get_component_type);
+  if (throwable_take(thread, NULL) || class == NULL)
+    return NULL;
+  component = jvm_class_of(thread, class);
+  (*env)->DeleteLocalRef(env, class);
+  atomic_store_explicit(&array->component_class, component, memory_order_release);
+  return component;
+}
+
+struct jvm_class *jvm_class_load(struct jvm_thread *thread, struct text name, jobject loader)
+{
+  JNIEnv *env = thread->env;
+  const struct jvm_known *known = &thread->jvm->known;
+  jstring string = jvm_string_new(thread, name);
+  if (string == NULL)
+    return NULL;
+  jclass class = (*env)->CallStaticObjectMethod(env, known->class_class, known->static_class_for_name, string,
+                                                JNI_FALSE, loader);
+  (*env)->DeleteLocalRef(env, string);
+  if ((*env)->ExceptionCheck(env) || class == NULL)
+    return NULL;
+  struct jvm_class *entry = jvm_class_of(thread, class);
+  (*env)->DeleteLocalRef(env, class);
+  return entry;
+}
+
+bool jvm_class_is_assignable(struct jvm_thread *thread, const struct jvm_class *sub,
+                             const struct jvm_class *super)
+{
+  return sub == super || (*thread->env)->IsAssignableFrom(thread->env, sub->ref, super->ref);
+}

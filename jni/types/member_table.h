@@ -1,0 +1,72 @@
+#ifndef JPEER_JNI_TYPES_MEMBER_TABLE_H
+#define JPEER_JNI_TYPES_MEMBER_TABLE_H
+/*
+ * The members that a class declares, as JVMTI tells of them: no reflection, nothing hidden, nothing
+ * initialised. A table is made once a class, then constant (but for the classes of parameters, which are
+ * loaded when they are asked for), and lives as long as the class. Any thread that may use Java.
+ *
+ * Ids from JVMTI skip class initialisation: for a static member they are not to be called with; the member's
+ * class, raw_name and raw_descriptor are for GetStaticMethodID and GetStaticFieldID, which initialise.
+ */
+#include "jni/types/classes.h"
+
+/* A type of a descriptor, or of an argument. */
+struct java_type {
+  char kind;                         /* Z B C S I J F D, V, or 'L' for every reference type */
+  char unboxed;                      /* of a wrapper class its primitive's letter; else 0 */
+  struct text name;                  /* Class.getName() */
+  struct jvm_class *context;         /* whose loader finds the class; NULL where `class` is set */
+  _Atomic(struct jvm_class *) class; /* of a reference type; NULL until asked for */
+};
+
+struct java_method {
+  struct text name;     /* "<init>" for a constructor */
+  const char *raw_name; /* modified UTF-8, as JNI takes it */
+  const char *raw_descriptor;
+  unsigned modifiers;
+  jmethodID id;
+  struct jvm_class *owner;
+  struct java_type *params;
+  size_t param_count;
+  struct java_type element; /* component of the last parameter, where JVM_ACC_VARARGS */
+  struct java_type result;
+};
+
+struct java_field {
+  struct text name;
+  const char *raw_name;
+  const char *raw_descriptor;
+  unsigned modifiers;
+  jfieldID id;
+  struct jvm_class *owner;
+  struct java_type type;
+};
+
+struct member_table {
+  struct java_method *methods; /* without <clinit>, synthetic and bridge methods */
+  size_t method_count;
+  /* Bridge and synthetic instance methods that are not private: nobody calls them by name, but they override.
+   */
+  struct java_method *hidden;
+  size_t hidden_count;
+  struct java_field *fields; /* without synthetic ones */
+  size_t field_count;
+  struct jvm_class *super; /* NULL: none (Object, interfaces) */
+  struct jvm_class **interfaces;
+  size_t interface_count;
+  struct arena memory; /* of all of it */
+};
+
+/*
+ * The class's table. Links the class first. NULL: with an exception pending where Java threw (a class that
+ * cannot be linked), without one where memory is short.
+ */
+const struct member_table *member_table_of(struct jvm_thread *thread, struct jvm_class *class);
+
+/* For a class that has been unloaded. NULL is fine. */
+void member_table_free(struct member_table *table);
+
+/* The class of a reference type, loaded where needed. NULL, and no exception pending: there is none. */
+struct jvm_class *java_type_class(struct jvm_thread *thread, struct java_type *type);
+
+#endif

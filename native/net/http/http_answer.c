@@ -1,0 +1,171 @@
+#include "net/http/http_request.h"
+
+#include "base/base64.h"
+
+#include <openssl/sha.h>
+#include <string.h>
+
+#define HTTP_VERSION        "HTTP/1.1 "
+#define HTTP_NO_STORE       "Cache-Control: no-store\r\n"
+#define HTTP_JSON_OF_LENGTH "Content-Type: application/json\r\nContent-Length: "
+
+static const struct {
+  int status;
+  const char *words;
+} STATUSES[] = {
+    {200, "OK"},
+    {204, "No Content"},
+    {400, "Bad Request"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {406, "Not Acceptable"},
+    {408, "Request Timeout"},
+    {411, "Length Required"},
+    {413, "Content Too Large"},
+    {415, "Unsupported Media Type"},
+    {417, "Expectation Failed"},
+    {426, "Upgrade Required"},
+    {431, "Request Header Fields Too Large"},
+    {501, "Not Implemented"},
+    {503, "Service Unavailable"},
+    {505, "HTTP Version Not Supported"},
+};
+
+static const char *status_words(int status)
+{
+  for (size_t i = 0; i < sizeof STATUSES / sizeof STATUSES[0]; i++) {
+    if (STATUSES[i].status == status)
+      return STATUSES[i].words;
+  }
+  return "Internal Server Error";
+}
+
+/* Nearly every answer has a 200 and a length: no formatted printing for them. */
+static void write_number(struct buffer *out, size_t number)
+{
+  char digits[24];
+  size_t at = sizeof digits;
+  do
+    digits[--at] = (char)('0' + number % 10);
+  while ((number /= 10) > 0);
+  buffer_append(out, digits + at, sizeof digits - at);
+}
+
+/* Nothing is stored (Cache-Control), so answers to others do without Vary. */
+static void write_origin(struct buffer *out, const char *origin)
+{
+  BUFFER_LITERAL(out, "Access-Control-Allow-Origin: ");
+  buffer_append_text(out, text_of(origin));
+  BUFFER_LITERAL(out, "\r\nAccess-Control-Expose-Headers: peer-id\r\nVary: Origin\r\n");
+}
+
+/* What clients send, or have their libraries send, beyond what every page may. */
+static void write_preflight(struct buffer *out, const struct http_answer *answer)
+{
+  buffer_printf(
+      out,
+      "Access-Control-Allow-Methods: %s\r\n"
+      "Access-Control-Allow-Headers: content-type, peer-id, accept, user-agent, x-requested-with\r\n"
+      "Access-Control-Max-Age: 600\r\n",
+      answer->allow);
+  if (answer->grants_private_network)
+    BUFFER_LITERAL(out, "Access-Control-Allow-Private-Network: true\r\n");
+}
+
+static void write_status_line(struct buffer *out, struct http_manner manner, int status)
+{
+  BUFFER_LITERAL(out, HTTP_VERSION);
+  write_number(out, (size_t)status);
+  buffer_append_char(out, ' ');
+  buffer_append_text(out, text_of(status_words(status)));
+  BUFFER_LITERAL(out, "\r\n" HTTP_NO_STORE);
+  if (!manner.keeps_alive)
+    BUFFER_LITERAL(out, "Connection: close\r\n");
+  if (manner.origin != NULL)
+    write_origin(out, manner.origin);
+}
+
+static void write_kept(struct buffer *out, const struct uuid *kept)
+{
+  if (kept == NULL)
+    return;
+  char text[UUID_TEXT_LENGTH + 1];
+  uuid_format(kept, text);
+  buffer_printf(out, "peer-id: %s\r\n", text);
+}
+
+void http_write_answer(struct buffer *out, struct http_manner manner, const struct http_answer *answer)
+{
+  write_status_line(out, manner, answer->status);
+  if (answer->allow != NULL)
+    buffer_printf(out, "Allow: %s\r\n", answer->allow);
+  if (answer->is_preflight)
+    write_preflight(out, answer);
+  if (answer->has_ws_version)
+    BUFFER_LITERAL(out, "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n");
+  if (answer->reason != NULL)
+    buffer_printf(out, "Content-Type: text/plain; charset=utf-8\r\nContent-Length: %zu\r\n\r\n%s%s",
+                  strlen(answer->reason) + 1, manner.is_head ? "" : answer->reason,
+                  manner.is_head ? "" : "\n");
+  else
+    BUFFER_LITERAL(out, "\r\n");
+}
+
+void http_write_text(struct buffer *out, struct http_manner manner, struct text words)
+{
+  write_status_line(out, manner, 200);
+  BUFFER_LITERAL(out, "Content-Type: text/plain; charset=utf-8\r\nContent-Length: ");
+  write_number(out, words.len);
+  BUFFER_LITERAL(out, "\r\n\r\n");
+  if (!manner.is_head)
+    buffer_append_text(out, words);
+}
+
+void http_write_reply_head(struct buffer *out, struct http_manner manner, int status, size_t length,
+                           const struct uuid *kept)
+{
+  if (status == 200 && manner.keeps_alive && manner.origin == NULL && kept == NULL) {
+    BUFFER_LITERAL(out, HTTP_VERSION
+                   "200 OK\r\n" HTTP_NO_STORE HTTP_JSON_OF_LENGTH); /* what nearly all answers begin with */
+  } else {
+    write_status_line(out, manner, status);
+    write_kept(out, kept);
+    if (status == 405)
+      BUFFER_LITERAL(out, "Allow: POST\r\n");
+    BUFFER_LITERAL(out, HTTP_JSON_OF_LENGTH);
+  }
+  write_number(out, length);
+  BUFFER_LITERAL(out, "\r\n\r\n");
+}
+
+void http_write_stream_head(struct buffer *out, struct http_manner manner, const struct uuid *kept)
+{
+  write_status_line(out, manner, 200);
+  write_kept(out, kept);
+  if (manner.is_1_1)
+    BUFFER_LITERAL(out, "Transfer-Encoding: chunked\r\n");
+  BUFFER_LITERAL(out, "Content-Type: application/json\r\n\r\n");
+}
+
+void http_write_no_content(struct buffer *out, struct http_manner manner, const struct uuid *kept)
+{
+  write_status_line(out, manner, 204);
+  write_kept(out, kept);
+  BUFFER_LITERAL(out, "\r\n");
+}
+
+void http_write_upgrade(struct buffer *out, struct text key)
+{
+  static const char accept_guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"; /* RFC 6455, 1.3 */
+  char seed[128];
+  size_t length = key.len < 64 ? key.len : 64;
+  memcpy(seed, key.data, length);
+  memcpy(seed + length, accept_guid, sizeof accept_guid - 1);
+  uint8_t digest[SHA_DIGEST_LENGTH];
+  SHA1((const unsigned char *)seed, length + sizeof accept_guid - 1, digest);
+  BUFFER_LITERAL(out, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                      "Sec-WebSocket-Accept: ");
+  base64_encode(out, digest, sizeof digest);
+  BUFFER_LITERAL(out, "\r\n\r\n");
+}

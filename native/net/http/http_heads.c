@@ -1,0 +1,93 @@
+#include "net/http/http_heads.h"
+
+#include <stdlib.h>
+
+enum { HEADS = 4, HEAD_SIZE = 1024, DIGITS_MAX = 9 };
+
+struct known {
+  size_t before; /* the bytes in front of the length's digits; 0: nothing is kept here */
+  size_t behind; /* those after them */
+  struct http_terms terms;
+  char bytes[HEAD_SIZE]; /* of both */
+};
+
+struct http_heads {
+  unsigned last;     /* that was found, looked at first */
+  unsigned replaced; /* the last one */
+  struct known known[HEADS];
+};
+
+struct http_heads *http_heads_create(void)
+{
+  return calloc(1, sizeof(struct http_heads));
+}
+
+void http_heads_destroy(struct http_heads *heads)
+{
+  free(heads);
+}
+
+static bool may_be_kept(const struct http_request *request, const struct http_wish *wish)
+{
+  return wish->action == HTTP_SERVE && !wish->continues && !request->is_chunked && request->length > 0;
+}
+
+void http_heads_keep(struct http_heads *heads, struct text head, const struct http_request *request,
+                     const struct http_wish *wish)
+{
+  struct text digits = request->fields[HTTP_FIELD_CONTENT_LENGTH];
+  if (!may_be_kept(request, wish) || head.len - digits.len > HEAD_SIZE)
+    return;
+  heads->replaced = (heads->replaced + 1) % HEADS;
+  struct known *known = &heads->known[heads->replaced];
+  known->before = (size_t)(digits.data - head.data);
+  known->behind = head.len - known->before - digits.len;
+  memcpy(known->bytes, head.data, known->before);
+  memcpy(known->bytes + known->before, digits.data + digits.len, known->behind);
+  known->terms = (struct http_terms){
+      .manner = {.is_1_1 = request->is_1_1, .keeps_alive = request->keep_alive, .origin = wish->origin},
+      .refuses_json = wish->refuses_json,
+      .has_peer_id = wish->has_peer_id,
+      .peer_id = wish->peer_id,
+  };
+}
+
+/* The digits at the start of t; 0 where there are none, or more than are read here. */
+static size_t read_digits(struct text t, size_t *number)
+{
+  size_t count = 0;
+  *number = 0;
+  for (; count < t.len && t.data[count] >= '0' && t.data[count] <= '9'; count++) {
+    if (count == DIGITS_MAX)
+      return 0;
+    *number = *number * 10 + (size_t)(t.data[count] - '0');
+  }
+  return count;
+}
+
+/* What is behind the digits begins with no digit, or the head that was kept had had one more. */
+static size_t match(const struct known *known, struct text input, size_t *length)
+{
+  if (known->before == 0 || input.len < known->before || memcmp(input.data, known->bytes, known->before) != 0)
+    return 0;
+  struct text rest = text_slice(input, known->before, input.len);
+  size_t digits = read_digits(rest, length);
+  if (digits == 0 || rest.len - digits < known->behind ||
+      memcmp(rest.data + digits, known->bytes + known->before, known->behind) != 0)
+    return 0;
+  return known->before + digits + known->behind;
+}
+
+const struct http_terms *http_heads_find(struct http_heads *heads, struct text input, size_t head_max,
+                                         size_t message_max, size_t *used, size_t *length)
+{
+  for (unsigned i = 0; i < HEADS; i++) {
+    unsigned at = (heads->last + i) % HEADS;
+    *used = match(&heads->known[at], input, length);
+    if (*used == 0)
+      continue;
+    heads->last = at;
+    return *used > head_max || *length == 0 || *length > message_max ? NULL : &heads->known[at].terms;
+  }
+  return NULL;
+}

@@ -1,0 +1,109 @@
+#ifndef JPEER_NET_HTTP_HTTP_PARSER_H
+#define JPEER_NET_HTTP_HTTP_PARSER_H
+/*
+ * HTTP/1.0 and HTTP/1.1 requests (RFC 9112): bytes in, a request and its body out. llhttp reads the heads and
+ * the bodies in chunks; of another body there is nothing to read but its length. No sockets, no
+ * clock, no answers here; what a request asks for is judged in net/http/http_request.h.
+ *
+ * llhttp 8.1 takes some things that another parser on the way may read differently, so a head is looked over
+ * before llhttp sees it: the request line has one space in each place, each line ends in CR LF and in nothing
+ * else, no control character but TAB stands in it, no line is folded, and no space stands before a colon.
+ * After llhttp: one Host at the most, one Content-Length of digits alone, "chunked" as the only transfer
+ * coding and never beside a length, no field twice that may stand once. A body in chunks has little beside
+ * its data. Its trailer fields (RFC 9110, 6.5) keep the same rules and the bound of a head, and are dropped.
+ * All else is an error, after which the connection must be closed: where the next request begins is not
+ * known.
+ *
+ * One owner, one thread at a time.
+ */
+#include "base/buffer.h"
+#include "base/text.h"
+
+#include <llhttp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum http_field {
+  HTTP_FIELD_HOST,
+  HTTP_FIELD_CONTENT_LENGTH,
+  HTTP_FIELD_TRANSFER_ENCODING,
+  HTTP_FIELD_CONTENT_TYPE,
+  HTTP_FIELD_CONTENT_ENCODING,
+  HTTP_FIELD_EXPECT,
+  HTTP_FIELD_ORIGIN,
+  HTTP_FIELD_PEER_ID,
+  HTTP_FIELD_WS_KEY,
+  HTTP_FIELD_WS_VERSION,
+  HTTP_FIELD_ONCE, /* the fields above may stand once */
+  HTTP_FIELD_CONNECTION = HTTP_FIELD_ONCE,
+  HTTP_FIELD_UPGRADE,
+  HTTP_FIELD_CORS_METHOD, /* of these, the first that is given */
+  HTTP_FIELD_CORS_PRIVATE_NETWORK,
+  HTTP_FIELD_SEC_FETCH_SITE,
+  HTTP_FIELD_ACCEPT, /* any type, where it is given more than once */
+  HTTP_FIELDS
+};
+
+/* A request's head. The texts are borrowed from the input that http_read_head was given. */
+struct http_request {
+  llhttp_method_t method;
+  bool is_1_1;
+  bool keep_alive;  /* RFC 9112, 9.3; false for HTTP/1.0 */
+  bool has_upgrade; /* Upgrade, and Connection names it */
+  bool is_chunked;
+  bool has_length;
+  uint64_t length;
+  struct text target;              /* as written */
+  struct text fields[HTTP_FIELDS]; /* without the white space around; data NULL: not given */
+};
+
+enum http_progress {
+  HTTP_NEEDS_INPUT,
+  HTTP_DONE,  /* the head, or the body, is whole */
+  HTTP_FAILED /* status and reason say how to answer; then close */
+};
+
+/* Where in the trailer section a body in chunks is. */
+enum http_trailer {
+  TRAILER_NONE, /* not there yet */
+  TRAILER_LINE, /* a line begins */
+  TRAILER_NAME,
+  TRAILER_VALUE,
+  TRAILER_LF,      /* of a field's line */
+  TRAILER_LAST_LF, /* of the empty line */
+  TRAILER_END
+};
+
+struct http_parser {
+  llhttp_t llhttp;
+  struct http_request *request; /* during http_read_head */
+  struct buffer *body;          /* during http_read_body */
+  struct text name;
+  struct text value;
+  uint64_t length_left; /* of a body in one piece */
+  size_t body_max;
+  size_t overhead;     /* bytes of chunk extensions so far */
+  size_t trailer_left; /* bytes that the trailer section may still have */
+  enum http_trailer trailer;
+  bool is_chunked;
+  int status;
+  const char *reason;
+};
+
+/* Before each request. */
+void http_parser_init(struct http_parser *parser);
+/*
+ * Reads a head from the start of input. HTTP_DONE: *used bytes are the head. HTTP_NEEDS_INPUT: nothing is
+ * used; call again with the same bytes and more; *scanned (0 at first) says how far they were looked at.
+ */
+enum http_progress http_read_head(struct http_parser *parser, struct text input, size_t head_max,
+                                  size_t *scanned, size_t *used, struct http_request *request);
+/* Instead of http_read_head, where it is known what it would do: a body of that length follows. */
+void http_expect_body(struct http_parser *parser, uint64_t length);
+/* Reads the body that the head announced, appends it to body; 413 above body_max, 431 for trailer fields that
+ * are longer together than a head may be. */
+enum http_progress http_read_body(struct http_parser *parser, struct text input, size_t body_max,
+                                  size_t *used, struct buffer *body);
+
+#endif

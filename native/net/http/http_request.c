@@ -1,0 +1,508 @@
+#include "net/http/http_request.h"
+
+#include "base/base64.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#define ALLOW_POST "POST, OPTIONS"
+#define ALLOW_GET  "GET, HEAD, OPTIONS"
+#define ALLOW_ALL  "GET, HEAD, POST, OPTIONS" /* of the server as a whole */
+
+static bool is_absent(struct text t)
+{
+  return t.data == NULL;
+}
+
+static void answer(struct http_wish *wish, int status, const char *reason)
+{
+  wish->action = HTTP_ANSWER;
+  wish->answer = (struct http_answer){.status = status, .reason = reason};
+}
+
+static void refuse_method(struct http_wish *wish, const char *allow, const char *reason)
+{
+  answer(wish, 405, reason);
+  wish->answer.allow = allow;
+}
+
+/* OPTIONS, and the question that a browser asks before a page's request (Fetch standard, 3.2.2). */
+static void tell_methods(const struct http_request *request, struct http_wish *wish, const char *allow)
+{
+  struct text network = request->fields[HTTP_FIELD_CORS_PRIVATE_NETWORK];
+  answer(wish, 204, NULL);
+  wish->answer.allow = allow;
+  wish->answer.is_preflight = wish->origin != NULL && !is_absent(request->fields[HTTP_FIELD_CORS_METHOD]);
+  wish->answer.grants_private_network =
+      wish->answer.is_preflight && !is_absent(network) && text_equal_ignore_case(network, TEXT("true"));
+}
+
+/* --- names of hosts --- */
+
+struct authority {
+  struct text host; /* without the brackets of an IPv6 literal */
+  struct text port; /* data NULL: none */
+  bool is_literal;  /* [::1] */
+};
+
+static bool is_host_char(unsigned char c)
+{
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         (c != '\0' && strchr("-._~!$&'()*+,;=%", c) != NULL);
+}
+
+static bool is_port(struct text t)
+{
+  for (size_t i = 0; i < t.len; i++) {
+    if (t.data[i] < '0' || t.data[i] > '9')
+      return false;
+  }
+  return t.len <= 5;
+}
+
+/* RFC 3986, 3.2: host [":" port], with nothing before an "@". */
+static bool parse_authority(struct text t, struct authority *authority)
+{
+  *authority = (struct authority){.port = TEXT_ABSENT};
+  size_t end = 0;
+  if (t.len > 0 && t.data[0] == '[') {
+    const char *bracket = memchr(t.data, ']', t.len);
+    if (bracket == NULL)
+      return false;
+    end = (size_t)(bracket - t.data) + 1;
+    authority->host = text_slice(t, 1, end - 1);
+    authority->is_literal = true;
+  } else {
+    while (end < t.len && is_host_char((unsigned char)t.data[end]))
+      end++;
+    authority->host = text_slice(t, 0, end);
+  }
+  if (end < t.len) {
+    if (t.data[end] != ':')
+      return false;
+    authority->port = text_slice(t, end + 1, t.len);
+  }
+  return authority->host.len > 0 && (is_absent(authority->port) || is_port(authority->port));
+}
+
+static bool is_address(const struct authority *authority)
+{
+  char text[INET6_ADDRSTRLEN];
+  unsigned char bytes[sizeof(struct in6_addr)];
+  if (authority->host.len >= sizeof text)
+    return false;
+  memcpy(text, authority->host.data, authority->host.len);
+  text[authority->host.len] = '\0';
+  return inet_pton(authority->is_literal ? AF_INET6 : AF_INET, text, bytes) == 1;
+}
+
+/* RFC 6761, 6.3 for localhost and what is below it. */
+static bool is_trusted_name(const struct authority *authority, const struct http_site *site)
+{
+  struct text host = authority->host;
+  struct text below = TEXT(".localhost");
+  if (is_address(authority) || text_equal_ignore_case(host, TEXT("localhost")))
+    return true;
+  if (host.len > below.len && text_equal_ignore_case(text_slice(host, host.len - below.len, host.len), below))
+    return true;
+  return site->host.data != NULL && text_equal_ignore_case(host, site->host);
+}
+
+/* An origin without a port has its scheme's, a Host without one 80: nothing here speaks TLS. */
+static bool is_same_port(struct text origin_port, bool is_https, struct text host_port)
+{
+  struct text a = is_absent(origin_port) ? (is_https ? TEXT("443") : TEXT("80")) : origin_port;
+  struct text b = is_absent(host_port) ? TEXT("80") : host_port;
+  return text_equal(a, b);
+}
+
+static bool is_same_origin(struct text origin, const struct authority *host)
+{
+  struct text rest;
+  bool is_https = text_starts_with(origin, TEXT("https://"));
+  if (is_https)
+    rest = text_slice(origin, sizeof "https://" - 1, origin.len);
+  else if (text_starts_with(origin, TEXT("http://")))
+    rest = text_slice(origin, sizeof "http://" - 1, origin.len);
+  else
+    return false;
+  struct authority from;
+  return parse_authority(rest, &from) && from.is_literal == host->is_literal &&
+         text_equal_ignore_case(from.host, host->host) && is_same_port(from.port, is_https, host->port);
+}
+
+/* --- targets --- */
+
+/* The path of an origin-form or absolute-form target (RFC 9112, 3.2); data NULL: neither. An absolute form's
+ * authority takes the place of Host. */
+static struct text target_path(struct text target, struct text *authority, struct text *query)
+{
+  struct text scheme = TEXT("http://");
+  if (target.len > scheme.len && text_equal_ignore_case(text_slice(target, 0, scheme.len), scheme)) {
+    struct text rest = text_slice(target, scheme.len, target.len);
+    size_t end = 0;
+    while (end < rest.len && rest.data[end] != '/' && rest.data[end] != '?')
+      end++;
+    *authority = text_slice(rest, 0, end);
+    target = end == rest.len ? TEXT("/") : text_slice(rest, end, rest.len);
+  }
+  if (target.len == 0 || target.data[0] != '/' || memchr(target.data, '#', target.len) != NULL)
+    return TEXT_ABSENT;
+  const char *mark = memchr(target.data, '?', target.len);
+  if (mark == NULL)
+    return target;
+  size_t end = (size_t)(mark - target.data);
+  *query = text_slice(target, end + 1, target.len);
+  return text_slice(target, 0, end);
+}
+
+static bool is_service_path(struct text path, const struct http_site *site)
+{
+  return text_equal(path, TEXT("/")) || text_equal(path, site->prefix);
+}
+
+/* The peer's own (jsonrpc-1.1-decisions, 6.3), and what browsers ask for by themselves. */
+static bool is_reserved(struct text path)
+{
+  static const struct text reserved[] = {TEXT("/openrpc.json"), TEXT("/healthz"), TEXT("/metrics"),
+                                         TEXT("/console"),      TEXT("/help"),    TEXT("/favicon.ico")};
+  for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++) {
+    if (text_equal(path, reserved[i]))
+      return true;
+  }
+  return false;
+}
+
+/* What stands behind the service's path; data NULL: the path is not the service's. */
+static struct text procedure_of(struct text path, const struct http_site *site)
+{
+  struct text prefix = site->prefix;
+  if (prefix.len > 1 && path.len > prefix.len && text_starts_with(path, prefix) &&
+      path.data[prefix.len] == '/')
+    return text_slice(path, prefix.len + 1, path.len);
+  return is_reserved(path) ? TEXT_ABSENT : text_slice(path, 1, path.len);
+}
+
+/* --- Accept --- */
+
+/* How well a media range fits application/json: 0 not at all, 3 by name (RFC 9110, 12.5.1). */
+static int fit_of(struct text range)
+{
+  static const struct text ranges[] = {TEXT("*/*"), TEXT("application/*"), TEXT("application/json")};
+  for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+    if (text_equal_ignore_case(range, ranges[i]))
+      return (int)i + 1;
+  }
+  return 0;
+}
+
+static struct text trim(struct text t)
+{
+  while (t.len > 0 && (t.data[0] == ' ' || t.data[0] == '\t'))
+    t = text_slice(t, 1, t.len);
+  while (t.len > 0 && (t.data[t.len - 1] == ' ' || t.data[t.len - 1] == '\t'))
+    t.len--;
+  return t;
+}
+
+/* Takes what stands before the separator off the front of *rest. */
+static struct text take_until(struct text *rest, char separator)
+{
+  const char *found = rest->len == 0 ? NULL : memchr(rest->data, separator, rest->len);
+  size_t length = found == NULL ? rest->len : (size_t)(found - rest->data);
+  struct text piece = trim(text_slice(*rest, 0, length));
+  *rest = text_slice(*rest, found == NULL ? length : length + 1, rest->len);
+  return piece;
+}
+
+/* "q=0", "q=0.000" */
+static bool is_zero_weight(struct text parameter)
+{
+  if (parameter.len < 3 || !text_equal_ignore_case(text_slice(parameter, 0, 2), TEXT("q=")))
+    return false;
+  for (size_t i = 2; i < parameter.len; i++) {
+    if (parameter.data[i] != '0' && parameter.data[i] != '.')
+      return false;
+  }
+  return true;
+}
+
+/* The most specific range decides. */
+static bool leaves_json_out(struct text accept)
+{
+  if (is_absent(accept) || accept.len == 0)
+    return false;
+  int best = 0;
+  bool is_taken = false;
+  while (accept.len > 0) {
+    struct text item = take_until(&accept, ',');
+    int fit = fit_of(take_until(&item, ';'));
+    bool is_refused = false;
+    while (item.len > 0)
+      is_refused = is_zero_weight(take_until(&item, ';')) || is_refused;
+    if (fit > best || (fit == best && fit > 0 && !is_refused)) {
+      best = fit;
+      is_taken = !is_refused;
+    }
+  }
+  return !is_taken;
+}
+
+/* --- what is asked for --- */
+
+/* A charset other than UTF-8 (RFC 8259, 8.1). */
+static bool is_other_charset(struct text parameter)
+{
+  struct text name = take_until(&parameter, '=');
+  if (!text_equal_ignore_case(name, TEXT("charset")))
+    return false;
+  bool is_quoted = parameter.len >= 2 && parameter.data[0] == '"' && parameter.data[parameter.len - 1] == '"';
+  struct text value = is_quoted ? text_slice(parameter, 1, parameter.len - 1) : parameter;
+  return !text_equal_ignore_case(value, TEXT("utf-8"));
+}
+
+/* media type "/" subtype, then parameters, of which the charset alone counts. */
+static bool is_json(struct text type)
+{
+  static const struct text types[] = {TEXT("application/json"), TEXT("application/json-rpc"),
+                                      TEXT("application/jsonrequest")};
+  bool is_known = false;
+  if (is_absent(type))
+    return false;
+  struct text name = take_until(&type, ';');
+  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+    is_known = text_equal_ignore_case(name, types[i]) || is_known;
+  while (is_known && type.len > 0)
+    is_known = !is_other_charset(take_until(&type, ';'));
+  return is_known;
+}
+
+/* True where the list has the token (RFC 9110, 5.6.1). */
+static bool has_token(struct text list, struct text token)
+{
+  size_t at = 0;
+  while (at < list.len) {
+    size_t end = at;
+    while (end < list.len && list.data[end] != ',')
+      end++;
+    if (text_equal_ignore_case(trim(text_slice(list, at, end)), token))
+      return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+static bool is_ws_key(struct text key)
+{
+  uint8_t nonce[18];
+  size_t count;
+  return key.data != NULL && key.len == 24 && base64_decode(key, nonce, &count) == JP_OK && count == 16;
+}
+
+/* RFC 6455, 4.2.1 */
+static void judge_handshake(const struct http_request *request, struct http_wish *wish)
+{
+  struct text version = request->fields[HTTP_FIELD_WS_VERSION];
+  if (!request->is_1_1 || !request->has_upgrade)
+    answer(wish, 400, "a WebSocket handshake needs HTTP/1.1 and \"Connection: Upgrade\"");
+  else if (is_absent(version))
+    answer(wish, 400, "a WebSocket handshake needs Sec-WebSocket-Version");
+  else if (!text_equal(version, TEXT("13")))
+    answer(wish, 426, "the WebSocket version is 13");
+  else if (!is_ws_key(request->fields[HTTP_FIELD_WS_KEY]))
+    answer(wish, 400, "a WebSocket handshake needs a Sec-WebSocket-Key of 16 bytes");
+  else if (http_has_body(request))
+    answer(wish, 400, "a WebSocket handshake has no body");
+  else
+    wish->action = HTTP_UPGRADE;
+  wish->answer.has_ws_version = wish->action == HTTP_ANSWER && wish->answer.status == 426;
+}
+
+static void judge_post(const struct http_request *request, size_t message_max, struct http_wish *wish)
+{
+  struct text expect = request->fields[HTTP_FIELD_EXPECT];
+  struct text encoding = request->fields[HTTP_FIELD_CONTENT_ENCODING];
+  if (!is_absent(expect) && !text_equal_ignore_case(expect, TEXT("100-continue")))
+    answer(wish, 417, "the only expectation that is met is 100-continue");
+  else if (!is_json(request->fields[HTTP_FIELD_CONTENT_TYPE]))
+    answer(wish, 415,
+           "the content type must be application/json, application/json-rpc or application/jsonrequest, in "
+           "UTF-8");
+  else if (!is_absent(encoding) && !text_equal_ignore_case(encoding, TEXT("identity")))
+    answer(wish, 415, "no content encoding is taken");
+  else if (!request->is_chunked && !request->has_length)
+    answer(wish, 411, "the request needs a Content-Length");
+  else if (request->length > message_max)
+    answer(wish, 413, "the message is longer than message-max");
+  else
+    wish->action = HTTP_SERVE;
+  wish->continues = wish->action == HTTP_SERVE && !is_absent(expect) && request->is_1_1;
+}
+
+/* True where the request may come from here: the rules on browsers above. */
+static bool judge_source(const struct http_request *request, const struct http_site *site,
+                         struct text authority, struct http_wish *wish)
+{
+  struct authority host;
+  if (is_absent(authority))
+    authority = request->fields[HTTP_FIELD_HOST];
+  bool has_host = !is_absent(authority) && authority.len > 0;
+  if (has_host && !parse_authority(authority, &host)) {
+    answer(wish, 400, "a Host that is no host");
+    return false;
+  }
+  if (has_host && site->is_loopback && !is_trusted_name(&host, site)) {
+    answer(wish, 403, "this server listens on a loopback address and is not the Host that was asked for");
+    return false;
+  }
+  struct text origin = request->fields[HTTP_FIELD_ORIGIN];
+  if (is_absent(origin) || (has_host && is_same_origin(origin, &host)))
+    return true;
+  wish->origin = web_origins_find(site->origins, origin);
+  if (wish->origin == NULL) {
+    answer(wish, 403, "web pages of other origins are not served");
+    return false;
+  }
+  return true;
+}
+
+/* A page of another site may send a browser here; the browser then says so (Fetch Metadata). One that was let
+ * in has told its origin. */
+static bool is_of_another_site(const struct http_request *request, const struct http_wish *wish)
+{
+  struct text site = request->fields[HTTP_FIELD_SEC_FETCH_SITE];
+  return wish->origin == NULL && !is_absent(site) && !text_equal_ignore_case(site, TEXT("none")) &&
+         !text_equal_ignore_case(site, TEXT("same-origin"));
+}
+
+/* JSON-RPC 1.1, 6.3 */
+static void judge_call(const struct http_request *request, struct text procedure, struct http_wish *wish)
+{
+  if (procedure.len == 0)
+    answer(wish, 400, "a call by GET names its procedure");
+  else if (procedure.data[procedure.len - 1] == '/')
+    answer(wish, 400, "the name of a procedure does not end in a slash");
+  else if (memchr(procedure.data, '/', procedure.len) != NULL)
+    answer(wish, 404, "there is nothing at this path");
+  else if (is_of_another_site(request, wish))
+    answer(wish, 403, "web pages of other origins are not served");
+  else if (http_has_body(request))
+    answer(wish, 400, "a call by GET has no body");
+  else if (wish->refuses_json)
+    answer(wish, 406, "answers are application/json");
+  else
+    wish->action = HTTP_CALL;
+}
+
+/* The document that OpenRPC's tools look for at this path. */
+static void judge_document(const struct http_request *request, struct http_wish *wish)
+{
+  if (is_of_another_site(request, wish))
+    answer(wish, 403, "web pages of other origins are not served");
+  else if (http_has_body(request))
+    answer(wish, 400, "a GET of the description has no body");
+  else if (wish->refuses_json)
+    answer(wish, 406, "answers are application/json");
+  else
+    wish->action = HTTP_DOCUMENT;
+}
+
+static bool asks_for_websocket(const struct http_request *request)
+{
+  return !is_absent(request->fields[HTTP_FIELD_UPGRADE]) &&
+         has_token(request->fields[HTTP_FIELD_UPGRADE], TEXT("websocket"));
+}
+
+static void judge_method(const struct http_request *request, size_t message_max, struct http_wish *wish)
+{
+  switch (request->method) {
+  case HTTP_POST:
+    judge_post(request, message_max, wish);
+    break;
+  case HTTP_GET:
+    if (asks_for_websocket(request))
+      judge_handshake(request, wish);
+    else
+      refuse_method(wish, ALLOW_POST, "JSON-RPC comes by POST, or over a WebSocket");
+    break;
+  case HTTP_OPTIONS:
+    tell_methods(request, wish, ALLOW_POST);
+    break;
+  default:
+    refuse_method(wish, ALLOW_POST, "JSON-RPC comes by POST, or over a WebSocket");
+    break;
+  }
+}
+
+/* People read it, so it is there for every Accept. */
+static void judge_help(const struct http_request *request, struct http_wish *wish)
+{
+  if (http_has_body(request))
+    answer(wish, 400, "a GET of the help has no body");
+  else
+    wish->action = HTTP_HELP;
+}
+
+/* True for what can be a procedure's name, whether there is such a procedure or not. */
+static bool is_name(struct text procedure)
+{
+  return procedure.len > 0 && memchr(procedure.data, '/', procedure.len) == NULL;
+}
+
+/* Paths beside the service's: they are read. A POST to "/name" is taken for one to a path of the service that
+ * is not there, since "/" is a path of it. */
+static void judge_other_path(const struct http_request *request, const struct http_site *site,
+                             struct text path, struct http_wish *wish)
+{
+  bool is_document = text_equal(path, TEXT("/openrpc.json"));
+  bool is_help = text_equal(path, TEXT("/help"));
+  bool is_read = request->method == HTTP_GET || request->method == HTTP_HEAD;
+  bool is_below = site->prefix.len == 1 || wish->procedure.data != path.data + 1;
+  bool has_name =
+      !is_absent(wish->procedure) && is_name(wish->procedure) && (request->method != HTTP_POST || is_below);
+  bool is_handshake = request->method == HTTP_GET && asks_for_websocket(request);
+  bool is_call = is_read && !is_absent(wish->procedure);
+  if (is_handshake || (!is_document && !is_help && !has_name && !is_call))
+    answer(wish, 404, "there is nothing at this path");
+  else if (request->method == HTTP_OPTIONS)
+    tell_methods(request, wish, ALLOW_GET);
+  else if (!is_read)
+    refuse_method(wish, ALLOW_GET, "this path is read by GET");
+  else if (is_document)
+    judge_document(request, wish);
+  else if (is_help)
+    judge_help(request, wish);
+  else
+    judge_call(request, wish->procedure, wish);
+}
+
+void http_judge(const struct http_request *request, const struct http_site *site, size_t message_max,
+                struct http_wish *wish)
+{
+  *wish = (struct http_wish){.action = HTTP_ANSWER};
+  struct text authority = TEXT_ABSENT;
+  bool is_asterisk = request->method == HTTP_OPTIONS && text_equal(request->target, TEXT("*"));
+  struct text query = TEXT_ABSENT;
+  struct text path = is_asterisk ? TEXT("/") : target_path(request->target, &authority, &query);
+  if (is_absent(path)) {
+    answer(wish, 400, "a target that is no path");
+    return;
+  }
+  if (!judge_source(request, site, authority, wish))
+    return;
+  wish->refuses_json = leaves_json_out(request->fields[HTTP_FIELD_ACCEPT]);
+  wish->procedure = procedure_of(path, site);
+  wish->query = query;
+  if (is_asterisk)
+    tell_methods(request, wish, ALLOW_ALL);
+  else if (is_service_path(path, site))
+    judge_method(request, message_max, wish);
+  else
+    judge_other_path(request, site, path, wish);
+  struct text peer_id = request->fields[HTTP_FIELD_PEER_ID];
+  if (wish->action == HTTP_ANSWER || is_absent(peer_id))
+    return;
+  wish->has_peer_id = uuid_parse(peer_id, &wish->peer_id);
+  if (!wish->has_peer_id)
+    answer(wish, 400, "peer-id must be a UUID");
+}

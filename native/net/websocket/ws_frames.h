@@ -1,0 +1,84 @@
+#ifndef JPEER_NET_WEBSOCKET_WS_FRAMES_H
+#define JPEER_NET_WEBSOCKET_WS_FRAMES_H
+/*
+ * WebSocket frames (RFC 6455, 5), as a server sees them: bytes in, events out; events in, bytes out. No
+ * sockets and no clock here. wslay splits and unmasks the client's frames and checks their lengths; what it
+ * leaves to its user is checked here: masks, reserved bits, opcodes, the order of fragments, UTF-8, close
+ * codes. A text message that is one frame, and whose head lies in the input as a whole, does not go through
+ * wslay, nor do the frames that are sent.
+ *
+ * One owner, one thread at a time.
+ */
+#include "base/buffer.h"
+#include "base/status.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum ws_opcode { WS_CONTINUATION = 0, WS_TEXT = 1, WS_BINARY = 2, WS_CLOSE = 8, WS_PING = 9, WS_PONG = 10 };
+
+enum ws_close_code { /* RFC 6455, 7.4.1 */
+                     WS_NORMAL = 1000,
+                     WS_GOING_AWAY = 1001,
+                     WS_PROTOCOL_ERROR = 1002,
+                     WS_UNSUPPORTED = 1003,
+                     WS_NO_CODE = 1005, /* never sent: a close frame that carried no code */
+                     WS_BAD_TEXT = 1007,
+                     WS_POLICY = 1008,
+                     WS_TOO_BIG = 1009,
+                     WS_INTERNAL = 1011,
+                     WS_TRY_AGAIN_LATER = 1013 /* IANA's registry of close codes */
+};
+
+enum { WS_CONTROL_MAX = 125, WS_HEADER_MAX = 10, WS_MASK_LENGTH = 4 };
+enum { WS_DECODER_SIZE = 4608 }; /* about what a decoder takes, with wslay's part */
+
+/* Holds what wslay needs (4 KiB) while a frame is under way. */
+struct ws_decoder;
+
+struct ws_decoder *ws_decoder_create(void); /* NULL when memory is short */
+void ws_decoder_destroy(struct ws_decoder *decoder);
+/* True between frames with nothing buffered: the decoder can serve another connection. */
+bool ws_decoder_is_clean(const struct ws_decoder *decoder);
+
+/* What a connection keeps between turns beside a decoder that is not clean. All zero at first. */
+struct ws_reader {
+  bool in_message; /* a text message has begun */
+  size_t valid;    /* its bytes that are known to be UTF-8 */
+
+  /* Of a frame that does not go through wslay. */
+  size_t left;                  /* bytes of it that are still to come */
+  uint8_t mask[WS_MASK_LENGTH]; /* of the next four bytes */
+};
+
+enum ws_event {
+  WS_EVENT_NONE,    /* all input is used; more is needed */
+  WS_EVENT_MESSAGE, /* a whole text message is in `message`; the caller clears it */
+  WS_EVENT_PING,    /* control and control_len */
+  WS_EVENT_PONG,
+  WS_EVENT_CLOSE, /* code: the client's, or WS_NO_CODE */
+  WS_EVENT_FAILED /* code and reason: close the connection with them, and use neither reader nor decoder again
+                   */
+};
+
+struct ws_input {
+  struct text bytes;
+  size_t used; /* advanced by ws_read */
+  uint16_t code;
+  const char *reason;
+  uint8_t control[WS_CONTROL_MAX];
+  size_t control_len;
+};
+
+/* Takes from the input to the next event. Bytes of a text message are added to message, which may not grow
+ * beyond message_max (1009 as soon as that is known). */
+enum ws_event ws_read(struct ws_reader *reader, struct ws_decoder *decoder, struct ws_input *input,
+                      struct buffer *message, size_t message_max);
+
+/* Appends one unmasked frame to out. */
+void ws_write(struct buffer *out, enum ws_opcode opcode, bool fin, struct text payload);
+/* Appends a close frame; WS_NO_CODE gives an empty one. reason is ASCII, at most 123 bytes. */
+void ws_write_close(struct buffer *out, uint16_t code, const char *reason);
+
+#endif

@@ -1,0 +1,521 @@
+#include "net/workers/crew.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "net/workers/crew_state.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static void ignore_turn(struct crew_source *source, struct crew_member *member)
+{
+  (void)source;
+  (void)member;
+}
+
+static enum jp_status control(struct crew *crew, int operation, struct crew_source *source, int fd,
+                              uint32_t events, struct jp_error *error)
+{
+  struct epoll_event event = {.events = events, .data.ptr = source};
+  if (epoll_ctl(crew->epoll_fd, operation, fd, &event) != 0)
+    return jp_fail(error, JP_IO, "epoll_ctl: %s", strerror(errno));
+  return JP_OK;
+}
+
+static enum jp_status open_descriptors(struct crew *crew, struct jp_error *error)
+{
+  crew->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+  crew->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  crew->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (crew->epoll_fd < 0 || crew->wake_fd < 0 || crew->stop_fd < 0)
+    return jp_fail(error, JP_IO, "no descriptor for the crew: %s", strerror(errno));
+  crew->wake.turn = ignore_turn;
+  crew->stop.turn = ignore_turn;
+  enum jp_status status = control(crew, EPOLL_CTL_ADD, &crew->wake, crew->wake_fd, EPOLLIN | EPOLLET, error);
+  if (status == JP_OK)
+    status = control(crew, EPOLL_CTL_ADD, &crew->stop, crew->stop_fd, EPOLLIN, error);
+  return status;
+}
+
+static void init_member(struct crew *crew, struct crew_member *member)
+{
+  member->crew = crew;
+  scratch_init(&member->scratch);
+}
+
+enum jp_status crew_create(const struct crew_config *config, struct crew **crew, struct jp_error *error)
+{
+  struct crew *made = calloc(1, sizeof *made);
+  if (made == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "no memory for the crew");
+  made->config = *config;
+  atomic_flag_clear(&made->stays);
+  made->epoll_fd = made->wake_fd = made->stop_fd = -1;
+  pthread_mutex_init(&made->lock, NULL);
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&made->changed, &monotonic);
+  pthread_mutex_init(&made->sleep_lock, NULL);
+  pthread_cond_init(&made->sleep_ended, &monotonic);
+  pthread_condattr_destroy(&monotonic);
+
+  enum jp_status status = JP_OK;
+  made->members = calloc(config->threads_max, sizeof *made->members);
+  if (made->members == NULL)
+    status = jp_fail(error, JP_NO_MEMORY, "no memory for the crew");
+  else
+    status = open_descriptors(made, error);
+  if (status != JP_OK) {
+    crew_destroy(made);
+    return status;
+  }
+  init_member(made, &made->watcher);
+  for (unsigned i = 0; i < config->threads_max; i++)
+    init_member(made, &made->members[i]);
+  *crew = made;
+  return JP_OK;
+}
+
+static bool has_taken_member(struct crew *crew)
+{
+  for (unsigned i = 0; i < crew->config.threads_max; i++) {
+    if (crew->members[i].taken)
+      return true;
+  }
+  return false;
+}
+
+void crew_destroy(struct crew *crew)
+{
+  if (crew == NULL)
+    return;
+  pthread_mutex_lock(&crew->lock);
+  bool in_use = crew->members != NULL && has_taken_member(crew);
+  pthread_mutex_unlock(&crew->lock);
+  if (in_use)
+    return;
+  for (unsigned i = 0; crew->members != NULL && i < crew->config.threads_max; i++)
+    scratch_fini(&crew->members[i].scratch);
+  scratch_fini(&crew->watcher.scratch);
+  free(crew->members);
+  int descriptors[] = {crew->epoll_fd, crew->wake_fd, crew->stop_fd};
+  for (size_t i = 0; i < sizeof descriptors / sizeof descriptors[0]; i++) {
+    if (descriptors[i] >= 0)
+      close(descriptors[i]);
+  }
+  pthread_cond_destroy(&crew->sleep_ended);
+  pthread_mutex_destroy(&crew->sleep_lock);
+  pthread_cond_destroy(&crew->changed);
+  pthread_mutex_destroy(&crew->lock);
+  free(crew);
+}
+
+const struct rpc_service *crew_service(const struct crew *crew)
+{
+  return crew->service;
+}
+
+unsigned crew_size(struct crew *crew)
+{
+  pthread_mutex_lock(&crew->lock);
+  unsigned size = crew->size;
+  pthread_mutex_unlock(&crew->lock);
+  return size;
+}
+
+/* --- sources --- */
+
+enum jp_status crew_watch(struct crew *crew, struct crew_source *source, int fd, uint32_t events,
+                          struct jp_error *error)
+{
+  return control(crew, EPOLL_CTL_ADD, source, fd, events | EPOLLONESHOT, error);
+}
+
+enum jp_status crew_watch_again(struct crew *crew, struct crew_source *source, int fd, uint32_t events,
+                                struct jp_error *error)
+{
+  return control(crew, EPOLL_CTL_MOD, source, fd, events | EPOLLONESHOT, error);
+}
+
+void crew_wake_one(struct crew *crew)
+{
+  /* A counter that is full is as good as a write: the descriptor is readable, and the edge was given. */
+  uint64_t one = 1;
+  ssize_t written = write(crew->wake_fd, &one, sizeof one);
+  (void)written;
+}
+
+void crew_wake_watcher(struct crew *crew)
+{
+  if (!atomic_exchange(&crew->watcher_sleeps, false))
+    return;
+  pthread_mutex_lock(&crew->sleep_lock);
+  pthread_cond_signal(&crew->sleep_ended);
+  pthread_mutex_unlock(&crew->sleep_lock);
+}
+
+void crew_submit(struct crew *crew, struct crew_source *source)
+{
+  pthread_mutex_lock(&crew->lock);
+  bool is_first = false;
+  if (!source->is_ready) {
+    source->is_ready = true;
+    source->next_ready = NULL;
+    if (crew->last_ready == NULL)
+      crew->first_ready = source;
+    else
+      crew->last_ready->next_ready = source;
+    crew->last_ready = source;
+    is_first = atomic_fetch_add(&crew->ready, 1) == 0;
+  }
+  pthread_mutex_unlock(&crew->lock);
+  /* Whoever takes the first wakes somebody for the next (crew_take_ready). */
+  if (is_first && atomic_load(&crew->idle) > 0)
+    crew_wake_one(crew);
+  if (is_first)
+    crew_rouse_watcher(crew);
+}
+
+struct crew_source *crew_take_ready(struct crew *crew)
+{
+  if (atomic_load(&crew->ready) == 0)
+    return NULL;
+  pthread_mutex_lock(&crew->lock);
+  struct crew_source *source = crew->first_ready;
+  unsigned left = 0;
+  if (source != NULL) {
+    crew->first_ready = source->next_ready;
+    if (crew->first_ready == NULL)
+      crew->last_ready = NULL;
+    source->is_ready = false;
+    left = atomic_fetch_sub(&crew->ready, 1) - 1;
+  }
+  pthread_mutex_unlock(&crew->lock);
+  /* Two wake-ups of one edge may have become one. */
+  if (left > 0 && atomic_load(&crew->idle) > 0)
+    crew_wake_one(crew);
+  return source;
+}
+
+struct crew_source *crew_take_event(struct crew *crew, int timeout_ms)
+{
+  struct epoll_event event;
+  int count = epoll_wait(crew->epoll_fd, &event, 1, timeout_ms);
+  return count == 1 ? event.data.ptr : NULL;
+}
+
+/* --- members --- */
+
+static bool is_stopping(struct crew *crew)
+{
+  return atomic_load(&crew->phase) == CREW_STOPPING;
+}
+
+/* True where the member, idle for so long, is one too many: its place is then free. */
+static bool leave_when_surplus(struct crew_member *member)
+{
+  struct crew *crew = member->crew;
+  pthread_mutex_lock(&crew->lock);
+  bool leaves = crew->size > crew->config.threads;
+  if (leaves) {
+    crew->size--;
+    atomic_fetch_sub(&crew->idle, 1);
+    crew_rouse_watcher(crew);
+  }
+  pthread_mutex_unlock(&crew->lock);
+  return leaves;
+}
+
+/*
+ * Waits for an event while counted as idle. The count goes up before the ready queue is looked at, and
+ * crew_submit adds to the queue before it looks at the count: one of the two sees the other.
+ */
+static struct crew_source *wait_idle(struct crew_member *member, bool *left)
+{
+  struct crew *crew = member->crew;
+  struct crew_source *source = NULL;
+  atomic_fetch_add(&crew->idle, 1);
+  crew_rouse_watcher(crew); /* a call that took long has ended: there may be a new deadline */
+  while (source == NULL && !is_stopping(crew) && atomic_load(&crew->ready) == 0) {
+    source = crew_take_event(crew, (int)crew->config.linger_ms);
+    if (source == NULL && leave_when_surplus(member)) {
+      *left = true;
+      return NULL;
+    }
+  }
+  atomic_fetch_sub(&crew->idle, 1);
+  crew_rouse_watcher(crew);
+  return source;
+}
+
+/* Ready work and events take turns, so that neither starves the other. */
+static struct crew_source *next_source(struct crew_member *member, bool *left)
+{
+  struct crew *crew = member->crew;
+  struct crew_source *source = member->held;
+  member->held = NULL;
+  if (source == NULL && atomic_load(&crew->ready) > 0) {
+    member->alternate = !member->alternate;
+    if (!member->alternate)
+      source = crew_take_event(crew, 0);
+    /* Who was woken for ready work takes an event instead: another takes the work. */
+    if (source != NULL && source != &crew->wake && atomic_load(&crew->idle) > 0)
+      crew_wake_one(crew);
+    if (source == NULL)
+      source = crew_take_ready(crew);
+  }
+  return source != NULL ? source : wait_idle(member, left);
+}
+
+static void release_member(struct crew_member *member, bool left)
+{
+  struct crew *crew = member->crew;
+  pthread_mutex_lock(&crew->lock);
+  if (!left)
+    crew->size--;
+  member->worker = NULL;
+  member->taken = false;
+  pthread_cond_broadcast(&crew->changed);
+  pthread_mutex_unlock(&crew->lock);
+}
+
+/* Nobody else counts: an addition that others could not see halfway would cost more than it is worth. */
+static void count_step(struct crew_member *member)
+{
+  uint64_t steps = atomic_load_explicit(&member->steps, memory_order_relaxed);
+  atomic_store_explicit(&member->steps, steps + 1, memory_order_relaxed);
+}
+
+static void run_member(void *argument, struct rpc_worker *worker)
+{
+  struct crew_member *member = argument;
+  struct crew *crew = member->crew;
+  pthread_mutex_lock(&crew->lock);
+  member->worker = worker;
+  pthread_mutex_unlock(&crew->lock);
+  atomic_fetch_sub(&crew->idle, 1);
+
+  bool left = false;
+  while (!left && !is_stopping(crew)) {
+    struct crew_source *source = next_source(member, &left);
+    if (source == NULL)
+      continue;
+    count_step(member);
+    source->turn(source, member);
+    member->last = source;
+  }
+  scratch_fini(&member->scratch);
+  release_member(member, left);
+}
+
+static struct crew_member *take_place(struct crew *crew)
+{
+  struct crew_member *place = NULL;
+  pthread_mutex_lock(&crew->lock);
+  for (unsigned i = 0; crew->size < crew->config.threads_max && i < crew->config.threads_max; i++) {
+    if (!crew->members[i].taken) {
+      place = &crew->members[i];
+      place->taken = true;
+      crew->size++;
+      break;
+    }
+  }
+  pthread_mutex_unlock(&crew->lock);
+  return place;
+}
+
+bool crew_add_member(struct crew *crew)
+{
+  struct crew_member *member = take_place(crew);
+  if (member == NULL)
+    return false;
+  char name[32];
+  snprintf(name, sizeof name, "rpc-%u", (unsigned)(member - crew->members));
+  struct jp_error error = {0};
+  atomic_fetch_add(&crew->idle, 1);
+  bool started = crew->service->spawn(crew->service->context, name, run_member, member, &error) == JP_OK;
+  if (!started) {
+    atomic_fetch_sub(&crew->idle, 1);
+    release_member(member, false);
+  }
+  /* The watcher tries again every few ms: one line, until it works again. */
+  if (!started && !crew->growth_failed)
+    log_warn_rarely("no thread for the crew: %s", error.text);
+  crew->growth_failed = !started;
+  return started;
+}
+
+enum jp_status crew_start(struct crew *crew, const struct rpc_service *service, struct jp_error *error)
+{
+  crew->service = service;
+  for (unsigned i = 0; i < crew->config.threads; i++) {
+    if (!crew_add_member(crew))
+      return jp_fail(error, JP_IO, "no thread for the crew");
+  }
+  int failure = pthread_create(&crew->watcher_thread, NULL, crew_watcher_main, crew);
+  if (failure != 0)
+    return jp_fail(error, JP_IO, "no thread for the crew's watcher: %s", strerror(failure));
+  crew->watcher_runs = true;
+  return JP_OK;
+}
+
+/* --- stopping --- */
+
+void crew_refuse_all(struct crew *crew)
+{
+  int serving = CREW_SERVING;
+  atomic_compare_exchange_strong(&crew->phase, &serving, CREW_REFUSING);
+  crew_wake_watcher(crew);
+}
+
+/* Under the lock: whether a member is there whose thread may still come back. */
+static bool has_returning_member(struct crew *crew)
+{
+  const struct rpc_service *service = crew->service;
+  for (unsigned i = 0; i < crew->config.threads_max; i++) {
+    struct crew_member *member = &crew->members[i];
+    if (member->taken && !(member->worker != NULL && service->is_exiting(service->context, member->worker)))
+      return true;
+  }
+  return false;
+}
+
+bool crew_stop(struct crew *crew, int64_t deadline_ms)
+{
+  enum { LOOK_MS = 50 }; /* a thread may begin to exit while it is waited for */
+  atomic_store(&crew->phase, CREW_STOPPING);
+  uint64_t one = 1;
+  ssize_t written = write(crew->stop_fd, &one, sizeof one);
+  (void)written;
+  crew_wake_watcher(crew);
+  if (crew->watcher_runs)
+    pthread_join(crew->watcher_thread, NULL);
+  crew->watcher_runs = false;
+
+  pthread_mutex_lock(&crew->lock);
+  for (;;) {
+    int64_t now = clock_now_ms();
+    if (!has_returning_member(crew) || now >= deadline_ms)
+      break;
+    int64_t until = now + LOOK_MS < deadline_ms ? now + LOOK_MS : deadline_ms;
+    struct timespec at = {.tv_sec = until / 1000, .tv_nsec = until % 1000 * 1000000};
+    pthread_cond_timedwait(&crew->changed, &crew->lock, &at);
+  }
+  bool all_left = !has_taken_member(crew);
+  pthread_mutex_unlock(&crew->lock);
+  return all_left;
+}
+
+/* --- turns --- */
+
+void crew_turn_begin(struct crew_turn *turn)
+{
+  turn->messages = 0;
+  turn->ends_ns = clock_now_ns() + CREW_TURN_NS;
+}
+
+bool crew_turn_is_late(const struct crew_turn *turn)
+{
+  return clock_now_ns() >= turn->ends_ns;
+}
+
+bool crew_turn_is_over(struct crew_turn *turn)
+{
+  return ++turn->messages >= CREW_TURN_MESSAGES || crew_turn_is_late(turn);
+}
+
+bool crew_turn_renew(struct crew_turn *turn)
+{
+  int64_t now_ns = clock_now_ns();
+  bool is_late = now_ns >= turn->ends_ns;
+  turn->messages = 0;
+  if (is_late)
+    turn->ends_ns = now_ns + CREW_TURN_NS;
+  return is_late;
+}
+
+/* Where a member is idle, an event is its; where none is, one that lies in the set is looked for and kept. */
+bool crew_is_wanted(struct crew_member *member)
+{
+  struct crew *crew = member->crew;
+  if (member->worker == NULL || atomic_load(&crew->phase) != CREW_SERVING || atomic_load(&crew->ready) > 0)
+    return true;
+  if (atomic_load(&crew->idle) == 0)
+    member->held = crew_take_event(crew, 0);
+  return member->held != NULL;
+}
+
+/* Somebody else takes the events, and nothing waits. */
+static bool can_be_spared(struct crew *crew)
+{
+  return atomic_load_explicit(&crew->idle, memory_order_relaxed) > 0 &&
+         atomic_load_explicit(&crew->ready, memory_order_relaxed) == 0 &&
+         atomic_load_explicit(&crew->phase, memory_order_relaxed) == CREW_SERVING;
+}
+
+bool crew_stay(struct crew_member *member, struct crew_source *source,
+               bool (*look)(struct crew_source *source))
+{
+  struct crew *crew = member->crew;
+  if (member->worker == NULL || member->last != source || !can_be_spared(crew))
+    return false;
+  if (!patience_takes_chance(&member->patience) || atomic_flag_test_and_set(&crew->stays))
+    return false;
+  const int64_t limit_ns = patience_limit_ns(&member->patience);
+  const int64_t began_ns = clock_now_ns();
+  int64_t took_ns = 0;
+  int64_t longest_pause_ns = 0;
+  bool found;
+  do {
+    sched_yield();
+    found = look(source);
+    int64_t pause_ns = clock_now_ns() - began_ns - took_ns;
+    took_ns += pause_ns;
+    longest_pause_ns = pause_ns > longest_pause_ns ? pause_ns : longest_pause_ns;
+  } while (!found && took_ns < limit_ns && can_be_spared(crew));
+  atomic_flag_clear(&crew->stays);
+  patience_learn(&member->patience, found, took_ns, longest_pause_ns);
+  return found;
+}
+
+enum crew_served crew_served_as(enum rpc_served served)
+{
+  static const enum crew_served served_as[] = {
+      [RPC_REPLY] = CREW_REPLY,   [RPC_NO_REPLY] = CREW_NO_REPLY, [RPC_STREAM] = CREW_STREAM,
+      [RPC_FAILED] = CREW_FAILED, [RPC_NOT_SAFE] = CREW_NOT_SAFE,
+  };
+  return served_as[served];
+}
+
+enum crew_served crew_serve(struct crew_member *member, const struct crew_message *message,
+                            struct buffer *out, struct rpc_stream *stream)
+{
+  struct crew *crew = member->crew;
+  const struct rpc_service *service = crew->service;
+  member->has_served = false;
+  if (atomic_load_explicit(&crew->phase, memory_order_relaxed) != CREW_SERVING)
+    return crew_served_as(service->refuse(service->context, message->text, CREW_SHUTTING_DOWN, out));
+  if (member->worker == NULL)
+    return crew_serve_without_java(crew, message, out);
+  crew_rouse_watcher(crew);
+  count_step(member);
+  member->has_served = true;
+  enum rpc_served served = service->serve(service->context, member->worker, message->client, message->text,
+                                          out, message->may_stream, message->reply_max, stream);
+  count_step(member);
+  return crew_served_as(served);
+}
+
+void crew_take_back(struct crew_member *member, struct rpc_client *client)
+{
+  const struct rpc_service *service = member->crew->service;
+  if (member->has_served && service->take_back != NULL)
+    service->take_back(service->context, member->worker, client);
+}

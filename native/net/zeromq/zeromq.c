@@ -1,0 +1,536 @@
+#include "net/zeromq/zeromq.h"
+
+#include "base/log.h"
+#include "net/address.h"
+#include "net/zeromq/zeromq_state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+enum {
+  RECEIVES_A_SECTION = 64,
+  ANSWERS_SIZE = 64 * 1024, /* so much of a turn's answers is not kept for its end */
+  BEGINNING_MAX = 1024,     /* of a message that is too long, in which its id is looked for */
+  PENDING_MESSAGES_MAX = 8  /* of the largest size, for all identities together */
+};
+
+/* --- receiving --- */
+
+/* What one locked section found. */
+struct harvest {
+  bool more;                                     /* there may be more to receive */
+  struct zeromq_peer *ready[RECEIVES_A_SECTION]; /* had nothing before, and now have something to run */
+  size_t ready_count;
+  struct {
+    struct zeromq_pending *pending;
+    size_t identity_length;
+    unsigned char identity[IDENTITY_MAX];
+  } refused[RECEIVES_A_SECTION];
+  size_t refused_count;
+  size_t refused_bytes; /* held until the section's end, beside what is pending */
+};
+
+/* Its size; -1: nothing was there. */
+static int receive_frame(void *socket, zmq_msg_t *frame)
+{
+  int received;
+  do
+    received = zmq_msg_recv(frame, socket, ZMQ_DONTWAIT);
+  while (received < 0 && errno == EINTR);
+  return received;
+}
+
+/* Of a message that is too long its first bytes are kept, of others with a fault nothing. */
+static void keep_beginning(struct zeromq_pending *pending)
+{
+  size_t most = pending->fault == ZEROMQ_TOO_LONG ? BEGINNING_MAX : 0;
+  size_t kept = pending->size < most ? pending->size : most;
+  zmq_msg_t beginning;
+  if (zmq_msg_init_size(&beginning, kept) != 0) {
+    kept = 0;
+    zmq_msg_init(&beginning);
+  }
+  if (kept > 0)
+    memcpy(zmq_msg_data(&beginning), zmq_msg_data(&pending->payload), kept);
+  zmq_msg_move(&pending->payload, &beginning);
+  zmq_msg_close(&beginning);
+  pending->size = kept;
+}
+
+/* Reads what follows the identity. A message arrives whole, so no frame has to be waited for. */
+static void receive_payload(struct zeromq *zeromq, struct zeromq_pending *pending)
+{
+  zmq_msg_t *payload = &pending->payload;
+  int size = receive_frame(zeromq->socket, payload);
+  if (size == 0 && zmq_msg_more(payload)) {
+    pending->delimiter = true;
+    size = receive_frame(zeromq->socket, payload);
+  }
+  if (size <= 0)
+    pending->fault = ZEROMQ_EMPTY;
+  else
+    pending->size = (size_t)size;
+  if (zmq_msg_more(payload))
+    pending->fault = ZEROMQ_MULTI_PART;
+  else if (pending->size > zeromq->config.message_max)
+    pending->fault = ZEROMQ_TOO_LONG;
+  if (pending->fault == ZEROMQ_FINE)
+    return;
+  /* Only the envelope is still needed, and what may hold the id. */
+  while (zmq_msg_more(payload) && receive_frame(zeromq->socket, payload) >= 0)
+    ;
+  keep_beginning(pending);
+}
+
+static size_t least_of(size_t a, size_t b)
+{
+  return a < b ? a : b;
+}
+
+static bool passes_limit(const struct zeromq *zeromq, const struct zeromq_peer *peer,
+                         struct zeromq_pending *pending)
+{
+  const struct input_budget *input = zeromq->config.input;
+  pending->passes_input = pending->size > INPUT_SMALL && pending->size > input_budget_room(input);
+  if (pending->passes_input)
+    return true;
+  if (peer->first == NULL)
+    return false; /* the first request of an identity gets its turn, where there is room for it at all */
+  return peer->pending >= zeromq->config.pending_max ||
+         zeromq->pending_bytes + pending->size >
+             least_of(PENDING_MESSAGES_MAX * zeromq->config.message_max, input->max);
+}
+
+static void file_request(struct zeromq *zeromq, struct text identity, struct zeromq_pending *pending,
+                         struct harvest *harvest)
+{
+  struct zeromq_peer *peer = zeromq_peer_get(zeromq, identity.data, identity.len);
+  if (peer == NULL) {
+    log_error_rarely("no memory for a ZeroMQ client: a request was dropped");
+    zeromq_pending_give_back(zeromq, pending);
+    return;
+  }
+  if (passes_limit(zeromq, peer, pending)) {
+    size_t i = harvest->refused_count++;
+    harvest->refused[i].pending = pending;
+    harvest->refused_bytes += pending->size;
+    harvest->refused[i].identity_length = peer->identity_length;
+    memcpy(harvest->refused[i].identity, peer->identity, peer->identity_length);
+    return;
+  }
+  if (peer->first == NULL && peer->first_held == NULL && !peer->owned)
+    harvest->ready[harvest->ready_count++] = peer;
+  zeromq_peer_push(peer, pending);
+}
+
+/* False: nothing was there. */
+static bool receive_request(struct zeromq *zeromq, zmq_msg_t *identity, struct zeromq_pending *pending,
+                            struct harvest *harvest)
+{
+  int length = receive_frame(zeromq->socket, identity);
+  if (length < 0) {
+    zeromq_pending_give_back(zeromq, pending);
+    return false;
+  }
+  receive_payload(zeromq, pending);
+  file_request(zeromq, (struct text){zmq_msg_data(identity), (size_t)length}, pending, harvest);
+  return true;
+}
+
+/* Ends a locked section. */
+static void receive(struct zeromq *zeromq, struct harvest *harvest)
+{
+  bool is_dry = false;
+  harvest->ready_count = 0;
+  harvest->refused_count = 0;
+  harvest->refused_bytes = 0;
+  zmq_msg_t identity;
+  zmq_msg_init(&identity);
+  for (int i = 0; !is_dry && i < RECEIVES_A_SECTION && zeromq->socket != NULL &&
+                  harvest->refused_bytes <= zeromq->config.message_max;
+       i++) {
+    struct zeromq_pending *pending = zeromq_pending_take(zeromq);
+    if (pending == NULL) {
+      zmq_msg_close(&identity);
+      harvest->more = true; /* memory is short: what lies in the socket stays there */
+      return;
+    }
+    is_dry = !receive_request(zeromq, &identity, pending, harvest);
+  }
+  zmq_msg_close(&identity);
+  harvest->more = zeromq_has_input(zeromq, is_dry);
+}
+
+/* --- an identity's turn --- */
+
+/* After a message. */
+enum pause {
+  PAUSE_NONE,
+  PAUSE_SEND, /* what was answered must not wait longer */
+  PAUSE_END
+};
+
+static struct text payload_text(struct zeromq_pending *pending)
+{
+  return (struct text){zmq_msg_data(&pending->payload), zmq_msg_size(&pending->payload)};
+}
+
+static void describe_fault(const struct rpc_service *service, const struct zeromq *zeromq,
+                           struct zeromq_pending *pending, struct buffer *out)
+{
+  char reason[128];
+  struct text beginning = payload_text(pending);
+  switch (pending->fault) {
+  case ZEROMQ_MULTI_PART:
+    service->reject(service->context, RPC_INVALID_MESSAGE, beginning,
+                    "The payload has more than one frame: a message is one", out);
+    return;
+  case ZEROMQ_TOO_LONG:
+    snprintf(reason, sizeof reason, "The message passes the limit message-max of %zu bytes",
+             zeromq->config.message_max);
+    service->reject(service->context, RPC_INVALID_MESSAGE, beginning, reason, out);
+    return;
+  default:
+    service->reject(service->context, RPC_UNREADABLE_MESSAGE, beginning, "The message is empty", out);
+    return;
+  }
+}
+
+/* Opens the client where the turn has none yet; false with an answer where that is refused. */
+static bool open_client(struct zeromq_peer *peer, struct zeromq_pending *pending, struct rpc_client **client,
+                        struct buffer *out, enum crew_served *served)
+{
+  if (*client != NULL)
+    return true;
+  const struct rpc_service *service = crew_service(peer->zeromq->crew);
+  struct rpc_client_info info = {.channel = OP_CHANNEL_ZMQ,
+                                 .routing_id = {(const char *)peer->identity, peer->identity_length},
+                                 .address = address_of_text(zmq_msg_gets(&pending->payload, "Peer-Address"))};
+  struct jp_error error = {0};
+  if (service->client_open(service->context, &info, client, &error) == JP_OK)
+    return true;
+  *client = NULL;
+  bool replied = service->refuse(service->context, payload_text(pending), error.text, out) != RPC_NO_REPLY;
+  *served = replied ? CREW_REPLY : CREW_NO_REPLY;
+  return false;
+}
+
+static enum crew_served serve_pending(struct crew_member *member, struct zeromq_peer *peer,
+                                      struct zeromq_pending *pending, struct rpc_client **client,
+                                      struct buffer *out)
+{
+  struct zeromq *zeromq = peer->zeromq;
+  member->has_served = false;
+  if (pending->fault != ZEROMQ_FINE) {
+    describe_fault(crew_service(zeromq->crew), zeromq, pending, out);
+    return CREW_REPLY;
+  }
+  enum crew_served served;
+  if (!open_client(peer, pending, client, out, &served))
+    return served;
+  struct crew_message message = {.client = *client,
+                                 .text = payload_text(pending),
+                                 .may_stream = false,
+                                 .reply_max = zeromq->config.message_max,
+                                 .since_ms = &pending->since_ms};
+  struct rpc_stream stream;
+  return crew_serve(member, &message, out, &stream);
+}
+
+static void answer_refused(struct zeromq *zeromq, const struct harvest *harvest, size_t i)
+{
+  const struct rpc_service *service = crew_service(zeromq->crew);
+  struct zeromq_pending *pending = harvest->refused[i].pending;
+  struct buffer bytes = {0};
+  bool replied = true;
+  if (pending->fault != ZEROMQ_FINE) {
+    describe_fault(service, zeromq, pending, &bytes);
+  } else {
+    char reason[160];
+    if (pending->passes_input)
+      snprintf(reason, sizeof reason,
+               "too much input is under way (input-max-total is %zu bytes): try again later",
+               zeromq->config.input->max);
+    else
+      snprintf(reason, sizeof reason,
+               "too many requests are waiting for this client (zmq-pending-max is %zu)",
+               zeromq->config.pending_max);
+    replied = service->refuse(service->context, payload_text(pending), reason, &bytes) != RPC_NO_REPLY;
+  }
+  zeromq_make_answer(&pending->answer, &bytes, pending->delimiter);
+  buffer_fini(&bytes);
+
+  pthread_mutex_lock(&zeromq->lock);
+  struct zeromq_peer *peer =
+      zeromq_peer_get(zeromq, harvest->refused[i].identity, harvest->refused[i].identity_length);
+  if (peer != NULL && (replied || pending->delimiter))
+    zeromq_deliver(peer, &pending->answer);
+  else
+    zmq_msg_close(&pending->answer.message);
+  if (peer != NULL)
+    zeromq_peer_release(peer);
+  zeromq_pending_give_back(zeromq, pending);
+  bool input = zeromq_has_input(zeromq, false);
+  pthread_mutex_unlock(&zeromq->lock);
+  if (input)
+    crew_submit(zeromq->crew, &zeromq->source);
+}
+
+/* Leaves to others what this thread does not do itself: the first `kept` of the identities. */
+static void hand_out(struct zeromq *zeromq, const struct harvest *harvest, size_t kept)
+{
+  for (size_t i = kept; i < harvest->ready_count; i++)
+    crew_submit(zeromq->crew, &harvest->ready[i]->source);
+  if (harvest->more)
+    crew_submit(zeromq->crew, &zeromq->source);
+  for (size_t i = 0; i < harvest->refused_count; i++)
+    answer_refused(zeromq, harvest, i);
+}
+
+/* Keeps the answer to pending, the peer's first request, and takes that off the queue; sends what is kept
+ * where the turn ends, or would have to wait. *is_lost: the client never gets the answer. The next request,
+ * or NULL at the end. */
+static struct zeromq_pending *finish_first(struct zeromq_peer *peer, struct zeromq_pending *pending,
+                                           enum crew_served served, const struct buffer *bytes,
+                                           enum pause pause, bool *is_lost)
+{
+  struct zeromq *zeromq = peer->zeromq;
+  struct harvest harvest;
+  harvest.more = false;
+  harvest.ready_count = harvest.refused_count = 0;
+  zeromq_make_answer(&pending->answer, bytes, pending->delimiter);
+
+  pthread_mutex_lock(&zeromq->lock);
+  zeromq_peer_pop(peer);
+  if (!peer->abandoned && (crew_has_replied(served) || pending->delimiter)) {
+    zeromq_peer_push_answer(peer, pending);
+  } else {
+    zmq_msg_close(&pending->answer.message);
+    zeromq_pending_give_back(zeromq, pending);
+  }
+  *is_lost = peer->abandoned || bytes->failed;
+  peer->abandoned = false;
+  if (pause != PAUSE_NONE || peer->first == NULL || peer->answer_bytes > ANSWERS_SIZE) {
+    zeromq_send_answers(peer);
+    receive(zeromq, &harvest);
+  }
+  bool ends = pause == PAUSE_END || peer->first_held != NULL || zeromq->socket == NULL;
+  struct zeromq_pending *next = ends ? NULL : peer->first;
+  pthread_mutex_unlock(&zeromq->lock);
+
+  hand_out(zeromq, &harvest, 0);
+  return next;
+}
+
+/* Where a turn ended without an answer, there may still be some. */
+static void end_peer_turn(struct zeromq_peer *peer)
+{
+  struct zeromq *zeromq = peer->zeromq;
+  pthread_mutex_lock(&zeromq->lock);
+  bool used = peer->first_answer != NULL;
+  zeromq_send_answers(peer);
+  peer->owned = false;
+  bool more = peer->first != NULL && peer->first_held == NULL && zeromq->socket != NULL;
+  if (!more)
+    zeromq_peer_release(peer);
+  bool input = used && zeromq_has_input(zeromq, false);
+  pthread_mutex_unlock(&zeromq->lock);
+  if (more)
+    crew_submit(zeromq->crew, &peer->source);
+  if (input)
+    crew_submit(zeromq->crew, &zeromq->source);
+}
+
+static enum pause look_at_turn(struct crew_turn *turn, struct crew_member *member)
+{
+  if (!crew_turn_is_over(turn))
+    return PAUSE_NONE;
+  if (crew_is_wanted(member))
+    return PAUSE_END;
+  return crew_turn_renew(turn) ? PAUSE_SEND : PAUSE_NONE;
+}
+
+static void serve_queue(struct zeromq_peer *peer, struct zeromq_pending *pending, struct crew_member *member)
+{
+  struct crew_turn turn;
+  crew_turn_begin(&turn);
+  struct buffer answer = {0};
+  scratch_lend(&member->scratch, SCRATCH_ANSWER, &answer);
+  struct rpc_client *client = NULL;
+  while (pending != NULL) {
+    buffer_clear(&answer);
+    enum crew_served served = serve_pending(member, peer, pending, &client, &answer);
+    if (served == CREW_WAIT)
+      break;
+    bool is_lost;
+    pending = finish_first(peer, pending, served, &answer, look_at_turn(&turn, member), &is_lost);
+    if (is_lost)
+      crew_take_back(member, client);
+  }
+  if (client != NULL) {
+    const struct rpc_service *service = crew_service(peer->zeromq->crew);
+    struct uuid kept;
+    service->client_close(service->context, member->worker, client, &kept);
+  }
+  buffer_clear(&answer);
+  scratch_return(&member->scratch, SCRATCH_ANSWER, &answer);
+  end_peer_turn(peer);
+}
+
+void zeromq_peer_turn(struct crew_source *source, struct crew_member *member)
+{
+  struct zeromq_peer *peer = (struct zeromq_peer *)source;
+  struct zeromq *zeromq = peer->zeromq;
+  pthread_mutex_lock(&zeromq->lock);
+  bool wanted = !peer->owned && peer->first != NULL && peer->first_held == NULL && zeromq->socket != NULL;
+  if (wanted) {
+    peer->owned = true;
+    peer->worker = member->worker;
+  }
+  struct zeromq_pending *pending = peer->first;
+  pthread_mutex_unlock(&zeromq->lock);
+  if (wanted)
+    serve_queue(peer, pending, member);
+}
+
+/* Receives, leaves all but one of the identities to others, and runs that one: no hand-over for a lone
+ * client. */
+void zeromq_socket_turn(struct crew_source *source, struct crew_member *member)
+{
+  struct zeromq *zeromq = (struct zeromq *)source;
+  struct harvest harvest;
+  pthread_mutex_lock(&zeromq->lock);
+  receive(zeromq, &harvest);
+  struct jp_error error = {0};
+  enum jp_status armed = JP_OK;
+  if (zeromq->socket == NULL)
+    harvest.more = false;
+  else if (!harvest.more)
+    armed = crew_watch_again(zeromq->crew, source, zeromq->fd, EPOLLIN, &error);
+  pthread_mutex_unlock(&zeromq->lock);
+
+  if (armed != JP_OK)
+    log_error_rarely("the ZeroMQ socket cannot be watched: %s", error.text);
+  hand_out(zeromq, &harvest, 1);
+  if (harvest.ready_count > 0)
+    zeromq_peer_turn(&harvest.ready[0]->source, member);
+}
+
+/* --- from outside --- */
+
+bool zeromq_tick(struct zeromq *zeromq, int64_t now_ms)
+{
+  (void)now_ms;
+  pthread_mutex_lock(&zeromq->lock);
+  bool used = (zeromq->full_count > 0 || zeromq->answering > 0) && zeromq->socket != NULL;
+  if (used) {
+    zeromq_send_all_answers(zeromq);
+    zeromq_resume_held(zeromq, zeromq->full_count);
+  }
+  bool input = used && zeromq_has_input(zeromq, false);
+  bool is_holding = zeromq->holding > 0;
+  pthread_mutex_unlock(&zeromq->lock);
+  if (input)
+    crew_submit(zeromq->crew, &zeromq->source);
+  return is_holding;
+}
+
+static void refuse_pending(struct zeromq_peer *peer, struct zeromq_pending *pending, const char *reason)
+{
+  const struct rpc_service *service = crew_service(peer->zeromq->crew);
+  struct buffer bytes = {0};
+  bool replied = service->refuse(service->context, payload_text(pending), reason, &bytes) != RPC_NO_REPLY;
+  if (replied || pending->delimiter) {
+    struct zeromq_answer answer; /* not the request's own: its thread may be making that */
+    zeromq_make_answer(&answer, &bytes, pending->delimiter);
+    zeromq_deliver(peer, &answer);
+  }
+  buffer_fini(&bytes);
+}
+
+static void refuse_peer(struct zeromq_peer *peer, const char *reason)
+{
+  struct zeromq_pending *running = NULL;
+  zeromq_send_answers(peer);
+  if (peer->owned && peer->first != NULL) {
+    running = zeromq_peer_pop(peer);
+    if (!peer->abandoned)
+      refuse_pending(peer, running, reason);
+    peer->abandoned = true;
+  }
+  while (peer->first != NULL) {
+    struct zeromq_pending *pending = zeromq_peer_pop(peer);
+    refuse_pending(peer, pending, reason);
+    zeromq_pending_give_back(peer->zeromq, pending);
+  }
+  if (running != NULL)
+    zeromq_peer_push(peer, running); /* its owner still reads it, and takes it off the queue */
+}
+
+static bool may_still_answer(const struct zeromq_peer *peer)
+{
+  const struct rpc_service *service = crew_service(peer->zeromq->crew);
+  bool exits = peer->owned && peer->worker != NULL && service->is_exiting(service->context, peer->worker);
+  bool is_answered = peer->owned && peer->abandoned;
+  return peer->first != NULL && !exits && !is_answered;
+}
+
+bool zeromq_is_idle(struct zeromq *zeromq)
+{
+  pthread_mutex_lock(&zeromq->lock);
+  bool idle = zeromq->socket == NULL || zeromq->holding == 0;
+  for (size_t i = 0; idle && zeromq->socket != NULL && i < PEER_BUCKETS; i++) {
+    for (struct zeromq_peer *peer = zeromq->buckets[i]; idle && peer != NULL; peer = peer->next)
+      idle = !may_still_answer(peer);
+  }
+  pthread_mutex_unlock(&zeromq->lock);
+  return idle;
+}
+
+void zeromq_refuse_rest(struct zeromq *zeromq, const char *reason)
+{
+  pthread_mutex_lock(&zeromq->lock);
+  for (size_t i = 0; zeromq->socket != NULL && i < PEER_BUCKETS; i++) {
+    for (struct zeromq_peer *peer = zeromq->buckets[i]; peer != NULL; peer = peer->next)
+      refuse_peer(peer, reason);
+  }
+  pthread_mutex_unlock(&zeromq->lock);
+}
+
+void zeromq_close(struct zeromq *zeromq, int linger_ms)
+{
+  pthread_mutex_lock(&zeromq->lock);
+  void *socket = zeromq->socket;
+  zeromq->socket = NULL;
+  pthread_mutex_unlock(&zeromq->lock);
+  if (socket == NULL)
+    return;
+  zmq_setsockopt(socket, ZMQ_LINGER, &linger_ms, sizeof linger_ms);
+  zmq_close(socket);
+  zmq_ctx_term(zeromq->context);
+  zeromq->context = NULL;
+}
+
+void zeromq_destroy(struct zeromq *zeromq)
+{
+  if (zeromq == NULL)
+    return;
+  zeromq_close(zeromq, 0);
+  if (zeromq->context != NULL)
+    zmq_ctx_term(zeromq->context);
+  zeromq_peers_fini(zeromq);
+  pthread_mutex_destroy(&zeromq->lock);
+  free(zeromq);
+}
+
+enum jp_status zeromq_start(struct zeromq *zeromq, struct crew *crew, struct jp_error *error)
+{
+  zeromq->crew = crew;
+  enum jp_status status = crew_watch(crew, &zeromq->source, zeromq->fd, EPOLLIN, error);
+  if (status == JP_OK)
+    crew_submit(crew, &zeromq->source); /* for what came before anybody looked */
+  return status;
+}

@@ -1,0 +1,103 @@
+#include "net/zeromq/zeromq_state.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Requests of a client that libzmq holds. It tells of room only when half of them have been taken: one that
+ * has more than half of them in flight finds its pipe full, and what it sends then comes in pieces, each with
+ * wake-ups of its own. For answers, each time that libzmq tells of room is a wake-up of a thread that has
+ * nothing to send, so that their mark is far above what a client has in flight. */
+enum { PIPE_REQUESTS_MAX = 132 };
+
+/* A numeric address: libzmq takes an interface's name where others take a host's. */
+static enum jp_status format_endpoint(const struct zeromq_config *config, char *endpoint, size_t size,
+                                      bool *is_ipv6, struct jp_error *error)
+{
+  const char *host = config->host == NULL ? "127.0.0.1" : config->host;
+  struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+  struct addrinfo *found;
+  int failure = getaddrinfo(host, NULL, &hints, &found);
+  if (failure != 0)
+    return jp_fail(error, JP_IO, "ZeroMQ address %s: %s", host, gai_strerror(failure));
+  char numeric[NI_MAXHOST];
+  failure = getnameinfo(found->ai_addr, found->ai_addrlen, numeric, sizeof numeric, NULL, 0, NI_NUMERICHOST);
+  *is_ipv6 = found->ai_family == AF_INET6;
+  freeaddrinfo(found);
+  if (failure != 0)
+    return jp_fail(error, JP_IO, "ZeroMQ address %s: %s", host, gai_strerror(failure));
+  char port[8] = "*";
+  if (config->port != 0)
+    snprintf(port, sizeof port, "%u", config->port);
+  snprintf(endpoint, size, *is_ipv6 ? "tcp://[%s]:%s" : "tcp://%s:%s", numeric, port);
+  return JP_OK;
+}
+
+static int set_options(void *socket, const struct zeromq_config *config, bool is_ipv6)
+{
+  const struct {
+    int option;
+    int value;
+  } options[] = {
+      {ZMQ_ROUTER_MANDATORY, 1}, /* or a full pipe loses answers without a word */
+      {ZMQ_ROUTER_HANDOVER, 1},  /* a client that comes back under its name gets its old one closed */
+      {ZMQ_SNDHWM, PIPE_ANSWERS_MAX},
+      {ZMQ_RCVHWM, PIPE_REQUESTS_MAX},
+      {ZMQ_HANDSHAKE_IVL, (int)config->handshake_ms},
+      {ZMQ_TCP_KEEPALIVE, 1},
+      {ZMQ_IPV6, is_ipv6},
+      {ZMQ_LINGER, 0},
+  };
+  for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+    if (zmq_setsockopt(socket, options[i].option, &options[i].value, sizeof options[i].value) != 0)
+      return -1;
+  }
+  /* Above our own limit, which answers; beyond this one libzmq drops the connection. */
+  int64_t most = (int64_t)config->message_max * 2;
+  return zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most);
+}
+
+static enum jp_status open_socket(struct zeromq *zeromq, struct jp_error *error)
+{
+  char endpoint[sizeof zeromq->address];
+  bool is_ipv6 = false;
+  enum jp_status status = format_endpoint(&zeromq->config, endpoint, sizeof endpoint, &is_ipv6, error);
+  if (status != JP_OK)
+    return status;
+  zeromq->context = zmq_ctx_new();
+  if (zeromq->context != NULL)
+    zeromq->socket = zmq_socket(zeromq->context, ZMQ_ROUTER);
+  if (zeromq->socket == NULL || set_options(zeromq->socket, &zeromq->config, is_ipv6) != 0)
+    return jp_fail(error, JP_IO, "ZeroMQ socket: %s", zmq_strerror(errno));
+  if (zmq_bind(zeromq->socket, endpoint) != 0)
+    return jp_fail(error, JP_IO, "%s: %s", endpoint, zmq_strerror(errno));
+  size_t size = sizeof zeromq->address;
+  size_t fd_size = sizeof zeromq->fd;
+  if (zmq_getsockopt(zeromq->socket, ZMQ_LAST_ENDPOINT, zeromq->address, &size) != 0 ||
+      zmq_getsockopt(zeromq->socket, ZMQ_FD, &zeromq->fd, &fd_size) != 0)
+    return jp_fail(error, JP_IO, "%s: %s", endpoint, zmq_strerror(errno));
+  return JP_OK;
+}
+
+enum jp_status zeromq_bind(const struct zeromq_config *config, struct zeromq **zeromq, struct jp_error *error)
+{
+  struct zeromq *made = calloc(1, sizeof *made);
+  if (made == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "no memory for the ZeroMQ socket");
+  made->config = *config;
+  made->source.turn = zeromq_socket_turn;
+  pthread_mutex_init(&made->lock, NULL);
+  enum jp_status status = open_socket(made, error);
+  if (status != JP_OK) {
+    zeromq_destroy(made);
+    return status;
+  }
+  *zeromq = made;
+  return JP_OK;
+}
+
+const char *zeromq_address(const struct zeromq *zeromq)
+{
+  return zeromq->address;
+}

@@ -1,0 +1,185 @@
+#include "net/zeromq/zeromq_state.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RESUMES_A_SECTION = 16 };
+
+/* What an answer above COUNTED_ABOVE lies in. */
+struct counted {
+  _Atomic(struct zeromq_peer *) peer; /* to whom libzmq has it; NULL while it is ours */
+  size_t size;
+  char bytes[];
+};
+
+static size_t lent_max(const struct zeromq *zeromq)
+{
+  return zeromq->config.send_buffer_max / 2;
+}
+
+/* Called by libzmq, from its own threads too, maybe under our lock. The peer is there: its memory is kept
+ * until the context has ended. */
+static void free_counted(void *data, void *hint)
+{
+  (void)data;
+  struct counted *counted = hint;
+  struct zeromq_peer *peer = atomic_load(&counted->peer);
+  if (peer != NULL) {
+    struct zeromq *zeromq = peer->zeromq;
+    size_t left = atomic_fetch_sub(&peer->lent_bytes, counted->size) - counted->size;
+    if (left <= lent_max(zeromq) / 2 && atomic_exchange(&peer->wants_bytes, false))
+      crew_submit(zeromq->crew, &zeromq->source);
+  }
+  free(counted);
+}
+
+static bool fits(const struct zeromq_peer *peer, const struct zeromq_answer *answer)
+{
+  size_t lent = answer->size > COUNTED_ABOVE ? atomic_load(&peer->lent_bytes) : 0;
+  return lent == 0 || lent + answer->size <= lent_max(peer->zeromq);
+}
+
+static bool may_lend(struct zeromq_peer *peer, const struct zeromq_answer *answer)
+{
+  if (fits(peer, answer))
+    return true;
+  atomic_store(&peer->wants_bytes, true);
+  return fits(peer, answer); /* what came back before that could be seen */
+}
+
+static void lend(struct zeromq_peer *peer, struct zeromq_answer *answer)
+{
+  struct counted *counted =
+      (struct counted *)((char *)zmq_msg_data(&answer->message) - offsetof(struct counted, bytes));
+  atomic_fetch_add(&peer->lent_bytes, counted->size);
+  atomic_store(&counted->peer, peer);
+}
+
+/* 0, or the error number. Only the identity's frame can be refused: behind it, the pipe takes the whole
+ * message. */
+static int send_envelope(struct zeromq_peer *peer, struct zeromq_answer *answer)
+{
+  void *socket = peer->zeromq->socket;
+  if (!may_lend(peer, answer))
+    return EAGAIN;
+  if (zmq_send(socket, peer->identity, peer->identity_length, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
+    return errno;
+  if (answer->delimiter && zmq_send(socket, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
+    return errno;
+  if (answer->size > COUNTED_ABOVE)
+    lend(peer, answer);
+  return zmq_msg_send(&answer->message, socket, ZMQ_DONTWAIT) < 0 ? errno : 0;
+}
+
+void zeromq_deliver(struct zeromq_peer *peer, struct zeromq_answer *answer)
+{
+  struct zeromq *zeromq = peer->zeromq;
+  int failure = EAGAIN; /* behind one that is held, every answer is */
+  if (zeromq->socket == NULL)
+    failure = ENOTSOCK;
+  else if (peer->first_held == NULL)
+    failure = send_envelope(peer, answer);
+  if (failure == EAGAIN && !zeromq_peer_hold(peer, answer)) {
+    log_warn_rarely("a ZeroMQ client does not read: %zu bytes of answers dropped (send-buffer-max)",
+                    peer->held_bytes + answer->size);
+    zeromq_peer_drop_held(peer);
+    if (peer->first != NULL && !peer->owned)
+      crew_submit(zeromq->crew, &peer->source); /* it waited for what is dropped now */
+  }
+  if (failure != 0)
+    zmq_msg_close(&answer->message);
+}
+
+/* Sends what was held, as far as the pipe takes it; false where it is still full. */
+static bool send_held(struct zeromq_peer *peer)
+{
+  while (peer->first_held != NULL) {
+    struct zeromq_held *held = peer->first_held;
+    int failure = send_envelope(peer, &held->answer);
+    if (failure == EAGAIN)
+      return false;
+    zeromq_peer_drop_first_held(peer);
+  }
+  return true;
+}
+
+void zeromq_resume_held(struct zeromq *zeromq, size_t most)
+{
+  for (size_t left = most < zeromq->full_count ? most : zeromq->full_count; left > 0; left--) {
+    struct zeromq_peer *peer = zeromq_full_pop(zeromq);
+    bool holds = peer->first_held != NULL;
+    if (holds && !send_held(peer))
+      zeromq_full_push(peer);
+    else if (holds && peer->first != NULL)
+      crew_submit(zeromq->crew, &peer->source);
+    else
+      zeromq_peer_release(peer);
+  }
+}
+
+static bool polls_in(struct zeromq *zeromq)
+{
+  int events = 0;
+  size_t size = sizeof events;
+  return zmq_getsockopt(zeromq->socket, ZMQ_EVENTS, &events, &size) == 0 && (events & ZMQ_POLLIN) != 0;
+}
+
+bool zeromq_has_input(struct zeromq *zeromq, bool is_dry)
+{
+  if (zeromq->socket == NULL)
+    return false;
+  bool input = !is_dry && polls_in(zeromq);
+  if (zeromq->holding == 0)
+    return input;
+  zeromq_resume_held(zeromq, RESUMES_A_SECTION);
+  return polls_in(zeromq);
+}
+
+static bool init_counted(zmq_msg_t *message, size_t size)
+{
+  struct counted *counted = malloc(sizeof *counted + size);
+  if (counted == NULL)
+    return false;
+  atomic_init(&counted->peer, NULL);
+  counted->size = size;
+  if (zmq_msg_init_data(message, counted->bytes, size, free_counted, counted) == 0)
+    return true;
+  free(counted);
+  return false;
+}
+
+void zeromq_make_answer(struct zeromq_answer *answer, const struct buffer *bytes, bool delimiter)
+{
+  zmq_msg_t *message = &answer->message;
+  size_t size = bytes->failed ? 0 : bytes->len;
+  if (bytes->failed)
+    log_error_rarely("no memory for an answer: an empty one is sent");
+  bool made = size > COUNTED_ABOVE ? init_counted(message, size) : zmq_msg_init_size(message, size) == 0;
+  if (!made)
+    zmq_msg_init(message);
+  else if (size > 0)
+    memcpy(zmq_msg_data(message), bytes->data, size);
+  answer->size = made ? size : 0;
+  answer->delimiter = delimiter;
+}
+
+void zeromq_send_answers(struct zeromq_peer *peer)
+{
+  struct zeromq_pending *answered;
+  while ((answered = zeromq_peer_pop_answer(peer)) != NULL) {
+    zeromq_deliver(peer, &answered->answer);
+    zeromq_pending_give_back_answered(peer->zeromq, answered);
+  }
+}
+
+void zeromq_send_all_answers(struct zeromq *zeromq)
+{
+  for (size_t i = 0; zeromq->answering > 0 && i < PEER_BUCKETS; i++) {
+    for (struct zeromq_peer *peer = zeromq->buckets[i]; peer != NULL; peer = peer->next)
+      zeromq_send_answers(peer);
+  }
+}

@@ -1,0 +1,392 @@
+#include "rpc/authorize.h"
+
+#include "base/log.h"
+#include "op/type.h"
+#include "rpc/value_types.h"
+
+static const enum policy_channel channels[OP_CHANNELS] = {
+    [OP_CHANNEL_WEBSOCKET] = POLICY_WEBSOCKET,
+    [OP_CHANNEL_HTTP] = POLICY_HTTP,
+    [OP_CHANNEL_ZMQ] = POLICY_ZMQ,
+};
+
+static const char *const operation_names[] = {
+    [OP_NEW] = "new", [OP_CALL] = "call",       [OP_GET] = "get",
+    [OP_PUT] = "put", [OP_CONTROL] = "control", [OP_META] = "meta",
+};
+
+/* What an operation of each kind may turn out to be; whether a method is static is not known before. */
+static const unsigned possible_members[] = {
+    [OP_NEW] = 1u << POLICY_CONSTRUCTOR,
+    [OP_CALL] = 1u << POLICY_METHOD | 1u << POLICY_STATIC_METHOD,
+    [OP_GET] = 1u << POLICY_FIELD_GET,
+    [OP_PUT] = 1u << POLICY_FIELD_SET,
+};
+
+/* Beside the kinds of operations; a kind of member below the first. */
+enum { QUESTION_ARGUMENT = 0x100, QUESTION_TYPE = 0x200, QUESTION_OVERLOADS = 0x300 };
+
+enum { NAME_LOGGED = 512 }; /* bytes of a name, so that a line's end is never lost */
+
+static uint64_t hash_names(struct text class_name, struct text member, unsigned question)
+{
+  uint64_t hash = text_hash(class_name) * 31 + text_hash(member) + question * 0x9E3779B97F4A7C15u;
+  return hash ^ hash >> 32;
+}
+
+static struct rpc_names_entry *slot_of(struct rpc_names *names, uint64_t hash)
+{
+  return &names->entries[hash % RPC_NAMES_KEPT];
+}
+
+static bool is_known(const struct rpc_judge *judge, struct text class_name, struct text member,
+                     unsigned question, uint64_t hash)
+{
+  const struct rpc_names_entry *entry = slot_of(judge->names, hash);
+  return entry->used && entry->hash == hash && entry->question == question &&
+         entry->generation == policy_generation(judge->policy) &&
+         text_equal((struct text){entry->text, entry->class_length}, class_name) &&
+         text_equal((struct text){entry->text + entry->class_length, entry->member_length}, member);
+}
+
+static void remember(const struct rpc_judge *judge, struct text class_name, struct text member,
+                     unsigned question, uint64_t hash)
+{
+  if (class_name.len > RPC_NAMES_TEXT || member.len > RPC_NAMES_TEXT - class_name.len)
+    return;
+  struct rpc_names_entry *entry = slot_of(judge->names, hash);
+  entry->hash = hash;
+  entry->generation = policy_generation(judge->policy);
+  entry->question = (uint16_t)question;
+  entry->class_length = (uint16_t)class_name.len;
+  entry->member_length = (uint16_t)member.len;
+  entry->used = true;
+  memcpy(entry->text, class_name.data, class_name.len);
+  memcpy(entry->text + class_name.len, member.data, member.len);
+}
+
+static void log_verdict(const struct rpc_judge *judge, const char *operation, struct text class_name,
+                        struct text member, struct policy_verdict verdict)
+{
+  char session[RPC_SESSION_NAME_MAX];
+  rpc_session_key_describe(judge->session, session);
+  log_info("policy channel=%s session=%s operation=%s class=%.*s member=%.*s verdict=%s rule=\"%s\"",
+           policy_channel_name(channels[judge->channel]), session[0] == '\0' ? "-" : session, operation,
+           TEXT_ARGS(text_cut(class_name, NAME_LOGGED)), TEXT_ARGS(text_cut(member, NAME_LOGGED)),
+           verdict.allow ? "ALLOW" : "DENY", policy_reason(judge->policy, verdict.reason));
+}
+
+enum jp_status rpc_judge_deny(const struct rpc_judge *judge, struct text class_name, struct text member,
+                              struct arena *arena, struct outcome *outcome)
+{
+  static const char denial[] = "RPC access denied: %.*s%s%.*s via %s";
+  static const char denial_for_lack[] =
+      "RPC access denied: %.*s%s%.*s via %s: this peer was started without a policy, so it denies "
+      "everything; "
+      "its operator allows the public members of classes with --rpc-allow, such as --rpc-allow '%.*s'";
+  const char *dot = member.data == NULL ? "" : ".";
+  const char *channel = policy_channel_name(channels[judge->channel]);
+  struct text shown_class = arena_shorten(arena, class_name, OUTCOME_NAME_SHOWN);
+  struct text shown_member = arena_shorten(arena, member, OUTCOME_NAME_SHOWN);
+  if (policy_lacks_rules_for(judge->policy, class_name))
+    outcome_fail(outcome, arena, FAILURE_DENIED, NULL, denial_for_lack, TEXT_ARGS(shown_class), dot,
+                 TEXT_ARGS(shown_member), channel, TEXT_ARGS(shown_class));
+  else
+    outcome_fail(outcome, arena, FAILURE_DENIED, NULL, denial, TEXT_ARGS(shown_class), dot,
+                 TEXT_ARGS(shown_member), channel);
+  return JP_DENIED;
+}
+
+enum policy_channel rpc_judge_channel(const struct rpc_judge *judge)
+{
+  return channels[judge->channel];
+}
+
+enum jp_status rpc_judge_names(const struct rpc_judge *judge, const struct operation *operation,
+                               struct arena *arena, struct outcome *outcome)
+{
+  unsigned question = (unsigned)operation->kind << 4 | (unsigned)judge->channel;
+  uint64_t hash = hash_names(operation->type, operation->member, question);
+  if (is_known(judge, operation->type, operation->member, question, hash))
+    return JP_OK;
+  struct op_type type;
+  struct jp_error error;
+  enum jp_status status = op_type_parse_target(operation->type, &type, &error);
+  if (status != JP_OK) {
+    outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL, "%s", error.text);
+    return status;
+  }
+  if (type.base == 'L') {
+    struct policy_verdict verdict;
+    enum policy_early early =
+        policy_check_names(judge->policy, channels[judge->channel], possible_members[operation->kind],
+                           type.name, operation->member, &verdict);
+    if (early == POLICY_EARLY_DENY) {
+      if (verdict.log)
+        log_verdict(judge, operation_names[operation->kind], type.name, operation->member, verdict);
+      return rpc_judge_deny(judge, type.name, operation->member, arena, outcome);
+    }
+  }
+  remember(judge, operation->type, operation->member, question, hash);
+  return JP_OK;
+}
+
+static enum policy_member member_of(enum op_kind operation, enum jvm_member_kind kind)
+{
+  switch (kind) {
+  case JVM_METHOD:
+    return POLICY_METHOD;
+  case JVM_STATIC_METHOD:
+    return POLICY_STATIC_METHOD;
+  case JVM_CONSTRUCTOR:
+    return POLICY_CONSTRUCTOR;
+  case JVM_FIELD:
+  case JVM_STATIC_FIELD:
+    break;
+  }
+  return operation == OP_PUT ? POLICY_FIELD_SET : POLICY_FIELD_GET;
+}
+
+static enum policy_visibility visibility_of(unsigned modifiers)
+{
+  if ((modifiers & JVM_ACC_PUBLIC) != 0)
+    return POLICY_PUBLIC;
+  if ((modifiers & JVM_ACC_PROTECTED) != 0)
+    return POLICY_PROTECTED;
+  return (modifiers & JVM_ACC_PRIVATE) != 0 ? POLICY_PRIVATE : POLICY_PACKAGE_PRIVATE;
+}
+
+/* Arrays of primitives have no class of their own to judge. */
+static bool is_judged(struct text class_name)
+{
+  static const struct text primitives[] = {TEXT("int"),     TEXT("long"),  TEXT("byte"),
+                                           TEXT("boolean"), TEXT("char"),  TEXT("double"),
+                                           TEXT("float"),   TEXT("short"), TEXT("void")};
+  if (class_name.data == NULL)
+    return false;
+  for (size_t i = 0; i < sizeof primitives / sizeof primitives[0]; i++) {
+    if (text_equal(class_name, primitives[i]))
+      return false;
+  }
+  return true;
+}
+
+/* A class that the object brings in. */
+static struct policy_verdict check_object(const struct rpc_judge *judge, struct policy_query query,
+                                          struct text class_name, unsigned modifiers)
+{
+  if (!is_judged(class_name))
+    return (struct policy_verdict){.allow = true};
+  query.class_name = class_name;
+  query.visibility = visibility_of(modifiers);
+  return policy_check_object(judge->policy, &query);
+}
+
+/* The named class decides (of a value type only a denial of its own does); all others can only take away. */
+static struct policy_verdict evaluate(const struct rpc_judge *judge, enum op_kind operation,
+                                      const struct jvm_target *target, bool is_value)
+{
+  struct policy_query query = {.channel = channels[judge->channel],
+                               .member = member_of(operation, target->kind),
+                               .visibility = visibility_of(target->modifiers),
+                               .class_name = target->named_class,
+                               .member_name = target->member};
+  struct policy_verdict verdict = {.allow = true};
+  if (is_judged(target->named_class))
+    verdict = is_value ? policy_check_other(judge->policy, &query) : policy_check(judge->policy, &query);
+  if (!verdict.allow)
+    return verdict;
+  struct policy_verdict other = {.allow = true};
+  if (is_judged(target->declaring_class) && !text_equal(target->declaring_class, target->named_class)) {
+    query.class_name = target->declaring_class;
+    other = policy_check_other(judge->policy, &query);
+  }
+  if (other.allow && !text_equal(target->runtime_class, target->named_class))
+    other = check_object(judge, query, target->runtime_class, target->modifiers);
+  for (size_t i = 0; other.allow && i < target->holder_count; i++)
+    other = check_object(judge, query, target->holders[i].class_name, target->holders[i].modifiers);
+  return other.allow ? verdict : other;
+}
+
+/* A kept verdict: the policy's generation above, three bits for reading and three for writing below, because
+ * a field's record may serve both. */
+enum { KEPT_KNOWN = 1, KEPT_ALLOW = 2, KEPT_LOG = 4, KEPT_BITS = 3, KEPT_SHIFT = 6 };
+
+static unsigned shift_of(enum op_kind operation)
+{
+  return operation == OP_PUT ? KEPT_BITS : 0;
+}
+
+bool rpc_judge_has_allowed(const struct rpc_judge *judge, const struct operation *operation,
+                           const uint64_t *verdicts)
+{
+  uint64_t kept = verdicts[judge->channel];
+  unsigned bits = (unsigned)(kept >> shift_of(operation->kind));
+  return kept >> KEPT_SHIFT == policy_generation(judge->policy) && (bits & KEPT_ALLOW) != 0 &&
+         (bits & KEPT_LOG) == 0;
+}
+
+/* wants_log: the operation is not to be taken for one that nobody asks a line for. */
+static enum jp_status judge_kept(const struct rpc_judge *judge, enum op_kind operation,
+                                 const struct jvm_target *target, bool is_value, bool wants_log,
+                                 struct arena *arena, struct outcome *outcome)
+{
+  uint64_t *kept = &target->verdicts[judge->channel];
+  uint64_t generation = policy_generation(judge->policy);
+  unsigned shift = shift_of(operation);
+  if (*kept >> KEPT_SHIFT != generation)
+    *kept = generation << KEPT_SHIFT;
+  unsigned bits = (unsigned)(*kept >> shift);
+  bool allow = (bits & KEPT_ALLOW) != 0;
+  if ((bits & KEPT_KNOWN) == 0 || (bits & KEPT_LOG) != 0) {
+    struct policy_verdict verdict = evaluate(judge, operation, target, is_value);
+    allow = verdict.allow;
+    bool log = verdict.log || wants_log;
+    *kept |= (uint64_t)(KEPT_KNOWN | (allow ? KEPT_ALLOW : 0) | (log ? KEPT_LOG : 0)) << shift;
+    if (verdict.log)
+      log_verdict(judge, operation_names[operation], target->named_class, target->member, verdict);
+  }
+  return allow ? JP_OK : rpc_judge_deny(judge, target->named_class, target->member, arena, outcome);
+}
+
+enum jp_status rpc_judge_target(const struct rpc_judge *judge, const struct operation *operation,
+                                const struct jvm_target *target, struct arena *arena, struct outcome *outcome)
+{
+  return judge_kept(judge, operation->kind, target, false, judge->types_are_logged, arena, outcome);
+}
+
+/* ---- what arguments name ---- */
+
+/* A question of names alone about a public member. Sets *logged where it wrote a line. */
+static enum jp_status judge_public(const struct rpc_judge *judge, enum policy_member member,
+                                   struct text class_name, struct text name, bool is_value, bool *logged,
+                                   struct arena *arena, struct outcome *denied)
+{
+  unsigned question =
+      (is_value ? QUESTION_TYPE : QUESTION_ARGUMENT) | (unsigned)member << 4 | (unsigned)judge->channel;
+  uint64_t hash = hash_names(class_name, name, question);
+  if (!is_judged(class_name) || is_known(judge, class_name, name, question, hash))
+    return JP_OK;
+  struct policy_query query = {.channel = channels[judge->channel],
+                               .member = member,
+                               .visibility = POLICY_PUBLIC,
+                               .class_name = class_name,
+                               .member_name = name};
+  struct policy_verdict verdict =
+      is_value ? policy_check_other(judge->policy, &query) : policy_check(judge->policy, &query);
+  if (verdict.log) {
+    log_verdict(judge, member == POLICY_CONSTRUCTOR ? "new" : "get", class_name, name, verdict);
+    *logged = true;
+  } else if (verdict.allow) {
+    remember(judge, class_name, name, question, hash);
+  }
+  return verdict.allow ? JP_OK : rpc_judge_deny(judge, class_name, name, arena, denied);
+}
+
+static enum jp_status judge_type(const struct rpc_judge *judge, struct text class_name, bool *logged,
+                                 struct arena *arena, struct outcome *denied)
+{
+  return judge_public(judge, POLICY_FIELD_GET, class_name, TEXT("class"), rpc_is_value_type(class_name),
+                      logged, arena, denied);
+}
+
+/* A walk over arguments and what is in them. */
+struct type_walk {
+  struct rpc_judge *judge;
+  struct arena *arena;
+  struct outcome *outcome;
+  struct text last; /* the elements of a list mostly declare one type */
+};
+
+/* Texts that are no types are left to those who read them. */
+static enum jp_status judge_declared(struct type_walk *walk, const struct op_value *value)
+{
+  struct op_type type;
+  if (value->type.data == NULL || value->is_told || text_equal(value->type, walk->last))
+    return JP_OK;
+  walk->last = value->type;
+  if (op_type_parse_argument(value->type, &type, NULL) != JP_OK || type.base != 'L')
+    return JP_OK;
+  return judge_type(walk->judge, type.name, &walk->judge->types_are_logged, walk->arena, walk->outcome);
+}
+
+static enum jp_status judge_value(struct type_walk *walk, const struct op_value *value)
+{
+  enum jp_status status = judge_declared(walk, value);
+  if (value->kind == OP_LIST) {
+    for (size_t i = 0; status == JP_OK && i < value->list.count; i++)
+      status = judge_value(walk, &value->list.items[i]);
+  } else if (value->kind == OP_MAP) {
+    for (size_t i = 0; status == JP_OK && i < value->map.count; i++)
+      status = judge_value(walk, &value->map.entries[i].value);
+  }
+  return status;
+}
+
+enum jp_status rpc_judge_types(struct rpc_judge *judge, const struct operation *operation,
+                               struct arena *arena, struct outcome *outcome)
+{
+  struct type_walk walk = {.judge = judge, .arena = arena, .outcome = outcome};
+  enum jp_status status = JP_OK;
+  for (size_t i = 0; status == JP_OK && i < operation->arg_count; i++)
+    status = judge_value(&walk, &operation->args[i]);
+  judge->types_are_judged = status == JP_OK;
+  return status;
+}
+
+static enum jp_status check_argument(void *context, enum jvm_member_kind kind, struct text class_name,
+                                     struct text member, struct arena *arena, struct outcome *denied)
+{
+  bool is_new = kind == JVM_CONSTRUCTOR;
+  bool logged = false;
+  return judge_public(context, is_new ? POLICY_CONSTRUCTOR : POLICY_FIELD_GET, class_name, member,
+                      is_new && rpc_is_value_container(class_name), &logged, arena, denied);
+}
+
+/* Of an operation that goes the short way, whose elements are others each time. */
+static enum jp_status check_type(void *context, struct text class_name, struct arena *arena,
+                                 struct outcome *denied)
+{
+  const struct rpc_judge *judge = context;
+  bool logged = false;
+  return judge->types_are_judged ? JP_OK : judge_type(judge, class_name, &logged, arena, denied);
+}
+
+static enum jp_status check_filling(void *context, const struct jvm_target *target, struct arena *arena,
+                                    struct outcome *denied)
+{
+  return judge_kept(context, OP_CALL, target, rpc_is_value_container(target->named_class), false, arena,
+                    denied);
+}
+
+bool rpc_judge_allows(const struct rpc_judge *judge, enum op_kind operation, const struct jvm_target *member)
+{
+  return evaluate(judge, operation, member, false).allow;
+}
+
+static bool allows(void *context, enum op_kind operation, const struct jvm_target *member)
+{
+  return rpc_judge_allows(context, operation, member);
+}
+
+bool rpc_judge_knows_overloads(const struct rpc_judge *judge, struct text class_name, struct text member)
+{
+  unsigned question = QUESTION_OVERLOADS | (unsigned)judge->channel;
+  return is_known(judge, class_name, member, question, hash_names(class_name, member, question));
+}
+
+void rpc_judge_note_overloads(const struct rpc_judge *judge, struct text class_name, struct text member)
+{
+  unsigned question = QUESTION_OVERLOADS | (unsigned)judge->channel;
+  remember(judge, class_name, member, question, hash_names(class_name, member, question));
+}
+
+struct jvm_guard rpc_judge_guard(struct rpc_judge *judge)
+{
+  return (struct jvm_guard){.context = judge,
+                            .stamp = policy_generation(judge->policy) << 3 | (uint64_t)judge->channel,
+                            .check = check_argument,
+                            .check_type = check_type,
+                            .check_filling = check_filling,
+                            .allows = allows};
+}

@@ -1,0 +1,79 @@
+#ifndef JPEER_RPC_AUTHORIZE_H
+#define JPEER_RPC_AUTHORIZE_H
+/*
+ * Where the policy is asked about an operation: by its names before any class is looked up, by the facts of
+ * the member that was found, and for what its arguments name (behaviour.md, "Members"; policy.md,
+ * "Evaluation", "Presets"). Writes the lines of LOG_AND_*. Used on the worker's thread alone.
+ */
+#include "jni/members.h"
+#include "policy/policy.h"
+#include "rpc/session.h"
+
+enum { RPC_NAMES_KEPT = 128, RPC_NAMES_TEXT = 208 };
+
+/* Names that the policy had nothing against when it was last asked: one slot a hash. */
+struct rpc_names {
+  struct rpc_names_entry {
+    uint64_t hash;
+    uint64_t generation; /* of the policy */
+    uint16_t question;
+    uint16_t class_length;
+    uint16_t member_length;
+    bool used;
+    char text[RPC_NAMES_TEXT]; /* class, then member */
+  } entries[RPC_NAMES_KEPT];
+};
+
+struct rpc_judge {
+  const struct policy *policy;
+  struct rpc_names *names;
+  enum op_channel channel;
+  const struct rpc_session_key *session; /* for the log */
+
+  /* Of the operation in hand: */
+  bool types_are_judged; /* those that its arguments name, all of them */
+  bool types_are_logged; /* the policy wants a line for one */
+};
+
+/* The channel as the policy knows it. */
+enum policy_channel rpc_judge_channel(const struct rpc_judge *judge);
+
+/* Checks the type of an OP_NEW, OP_CALL, OP_GET or OP_PUT as text, and asks what its names alone decide.
+ * Anything but JP_OK leaves an OUTCOME_ERROR. */
+enum jp_status rpc_judge_names(const struct rpc_judge *judge, const struct operation *operation,
+                               struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
+
+/* The types that the arguments and what is in them declare, each as a FIELD_GET of CLASS.class, before any
+ * class is looked up. In one walk over the arguments. */
+enum jp_status rpc_judge_types(struct rpc_judge *judge, const struct operation *operation,
+                               struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
+
+/* The verdict on the member that was found, kept in target->verdicts; after rpc_judge_types, whose verdicts
+ * on the arguments themselves are kept with it. */
+enum jp_status rpc_judge_target(const struct rpc_judge *judge, const struct operation *operation,
+                                const struct jvm_target *target, struct arena *arena,
+                                struct outcome *outcome) JP_MUST_CHECK;
+
+/*
+ * What jvm_guard's `allows` asks, about such a target: by the member's named and declaring class, with no
+ * line for the log.
+ */
+bool rpc_judge_allows(const struct rpc_judge *judge, enum op_kind operation, const struct jvm_target *member);
+
+/* Remembers for a while that the policy has nothing against any overload of the name. */
+bool rpc_judge_knows_overloads(const struct rpc_judge *judge, struct text class_name, struct text member);
+void rpc_judge_note_overloads(const struct rpc_judge *judge, struct text class_name, struct text member);
+
+/* The outcome of a denial; member may be absent. */
+enum jp_status rpc_judge_deny(const struct rpc_judge *judge, struct text class_name, struct text member,
+                              struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
+
+/* True where the policy has allowed such an operation on the member of these verdicts before, its names too,
+ * and wants no line in the log for it. */
+bool rpc_judge_has_allowed(const struct rpc_judge *judge, const struct operation *operation,
+                           const uint64_t *verdicts);
+
+/* What is asked while the operation is resolved and run. Valid as long as the judge. */
+struct jvm_guard rpc_judge_guard(struct rpc_judge *judge);
+
+#endif

@@ -1,0 +1,238 @@
+#include "jsonrpc/jsonrpc.h"
+#include "rpc/describe/openrpc_parts.h"
+#include "rpc/describe/openrpc_state.h"
+#include "rpc/jsonrpc/procedures.h"
+#include "rpc/meta/meta_cache.h"
+#include "json/writer.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+static const struct {
+  const char *key; /* of the component */
+  int code;
+} error_rows[] = {
+    {"InvalidRequest", JSONRPC_INVALID_REQUEST}, {"MethodNotFound", JSONRPC_METHOD_NOT_FOUND},
+    {"InvalidParams", JSONRPC_INVALID_PARAMS},   {"InternalError", JSONRPC_INTERNAL_ERROR},
+    {"ServerError", JSONRPC_SERVER_ERROR},       {"AccessDenied", JSONRPC_ACCESS_DENIED},
+};
+
+enum { ERROR_ROWS = sizeof error_rows / sizeof error_rows[0] };
+
+void openrpc_write_error_refs(struct buffer *out)
+{
+  BUFFER_LITERAL(out, ",\"errors\":[");
+  for (size_t i = 0; i < ERROR_ROWS; i++)
+    buffer_printf(out, "%s{\"$ref\":\"#/components/errors/%s\"}", i == 0 ? "" : ",", error_rows[i].key);
+  buffer_append_char(out, ']');
+}
+
+static void write_errors(struct buffer *out)
+{
+  for (size_t i = 0; i < ERROR_ROWS; i++)
+    buffer_printf(out, "%s\"%s\":{\"code\":%d,\"message\":\"%s\"}", i == 0 ? "{" : ",", error_rows[i].key,
+                  error_rows[i].code, jsonrpc_code_message(error_rows[i].code));
+  buffer_append_char(out, '}');
+}
+
+/* ---- from jansson's trees to text ---- */
+
+static int dump_piece(const char *bytes, size_t size, void *out)
+{
+  buffer_append(out, bytes, size);
+  return 0;
+}
+
+static void write_tree(struct buffer *out, const json_t *tree)
+{
+  if (json_dump_callback(tree, dump_piece, out, JSON_COMPACT | JSON_ENCODE_ANY) != 0)
+    out->failed = true;
+}
+
+/* ---- head ---- */
+
+static void write_servers(const struct openrpc_config *config, struct buffer *out)
+{
+  BUFFER_LITERAL(out, ",\"servers\":[");
+  for (size_t i = 0; config->addresses != NULL && config->addresses[i] != NULL; i++) {
+    struct text address = text_of(config->addresses[i]);
+    const char *colon = memchr(address.data, ':', address.len);
+    size_t scheme = colon == NULL ? address.len : (size_t)(colon - address.data);
+    buffer_append_text(out, i == 0 ? TEXT("{\"name\":") : TEXT(",{\"name\":"));
+    json_write_string(out, text_slice(address, 0, scheme));
+    BUFFER_LITERAL(out, ",\"url\":");
+    json_write_string(out, address);
+    buffer_append_char(out, '}');
+  }
+  buffer_append_char(out, ']');
+}
+
+static void write_head(const struct openrpc_config *config, const json_t *parts, struct buffer *out)
+{
+  char uuid[UUID_TEXT_LENGTH + 1];
+  uuid_format(&config->uuid, uuid);
+  BUFFER_LITERAL(out, "{\"openrpc\":\"1.3.2\",\"info\":{\"title\":");
+  json_write_string(out, text_of(config->name == NULL ? "jpeer" : config->name));
+  BUFFER_LITERAL(out, ",\"description\":");
+  write_tree(out, json_object_get(parts, "description"));
+  BUFFER_LITERAL(out, ",\"version\":");
+  json_write_string(out, text_of(config->version == NULL ? "0" : config->version));
+  buffer_printf(out, ",\"x-uuid\":\"urn:uuid:%s\"}", uuid);
+  write_servers(config, out);
+}
+
+/* ---- the peer's own procedures ---- */
+
+static void write_param(const struct rpc_procedure_param *param, const json_t *schemas, struct buffer *out)
+{
+  struct text name = rpc_param_names[param->param];
+  const json_t *schema = json_object_getn(schemas, name.data, name.len);
+  BUFFER_LITERAL(out, "{\"name\":");
+  json_write_string(out, name);
+  BUFFER_LITERAL(out, ",\"summary\":");
+  json_write_string(out, text_of(param->summary));
+  buffer_printf(out, ",\"required\":%s,\"schema\":", param->required ? "true" : "false");
+  write_tree(out, schema);
+  buffer_append_char(out, '}');
+}
+
+/* The params of an example, in the procedure's order. */
+static void write_example_params(const struct rpc_procedure *procedure, const json_t *params,
+                                 struct buffer *out)
+{
+  bool any = false;
+  for (size_t i = 0; i < procedure->param_count; i++) {
+    struct text name = rpc_param_names[procedure->params[i].param];
+    const json_t *value = json_object_getn(params, name.data, name.len);
+    if (value == NULL)
+      continue;
+    buffer_append_text(out, any ? TEXT(",{\"name\":") : TEXT("{\"name\":"));
+    any = true;
+    json_write_string(out, name);
+    BUFFER_LITERAL(out, ",\"value\":");
+    write_tree(out, value);
+    buffer_append_char(out, '}');
+  }
+}
+
+static void write_examples(const struct rpc_procedure *procedure, const json_t *examples, struct buffer *out)
+{
+  BUFFER_LITERAL(out, ",\"examples\":[");
+  for (size_t i = 0; i < json_array_size(examples); i++) {
+    const json_t *example = json_array_get(examples, i);
+    buffer_append_text(out, i == 0 ? TEXT("{\"name\":") : TEXT(",{\"name\":"));
+    write_tree(out, json_object_get(example, "name"));
+    BUFFER_LITERAL(out, ",\"params\":[");
+    write_example_params(procedure, json_object_get(example, "params"), out);
+    BUFFER_LITERAL(out, "],\"result\":{\"name\":\"result\",\"value\":");
+    write_tree(out, json_object_get(example, "result"));
+    BUFFER_LITERAL(out, "}}");
+  }
+  buffer_append_char(out, ']');
+}
+
+static void write_procedure(const struct rpc_procedure *procedure, const json_t *part, struct buffer *out)
+{
+  BUFFER_LITERAL(out, "{\"name\":");
+  json_write_string(out, procedure->name);
+  BUFFER_LITERAL(out, ",\"summary\":");
+  json_write_string(out, text_of(procedure->summary));
+  /* behaviour.md, "Envelope": the six methods take no params by position. */
+  bool by_position = procedure->kind == RPC_PROCEDURE_DISCOVER;
+  BUFFER_LITERAL(out, ",\"paramStructure\":");
+  json_write_string(out, by_position ? TEXT("either") : TEXT("by-name"));
+  BUFFER_LITERAL(out, ",\"params\":[");
+  for (size_t i = 0; i < procedure->param_count; i++) {
+    if (i > 0)
+      buffer_append_char(out, ',');
+    write_param(&procedure->params[i], json_object_get(part, "params"), out);
+  }
+  BUFFER_LITERAL(out, "],\"result\":{\"name\":\"result\",\"schema\":");
+  write_tree(out, json_object_get(part, "result"));
+  buffer_append_char(out, '}');
+  openrpc_write_error_refs(out);
+  write_examples(procedure, json_object_get(part, "examples"), out);
+  buffer_append_char(out, '}');
+}
+
+static void write_own(const struct openrpc *openrpc, const json_t *parts, struct buffer *out)
+{
+  const json_t *methods = json_object_get(parts, "methods");
+  bool any = false;
+  buffer_append_text(out, buffer_text(&openrpc->head));
+  BUFFER_LITERAL(out, ",\"methods\":[");
+  for (size_t i = 0; i < rpc_procedure_count; i++) {
+    const struct rpc_procedure *procedure = &rpc_procedures[i];
+    if (procedure->only_1_1)
+      continue;
+    if (any)
+      buffer_append_char(out, ',');
+    any = true;
+    write_procedure(procedure, json_object_getn(methods, procedure->name.data, procedure->name.len), out);
+  }
+  BUFFER_LITERAL(out, "],\"components\":{\"errors\":");
+  buffer_append_text(out, buffer_text(&openrpc->errors));
+  BUFFER_LITERAL(out, ",\"schemas\":");
+  write_tree(out, json_object_get(json_object_get(parts, "components"), "schemas"));
+  BUFFER_LITERAL(out, "}}");
+}
+
+static void write_ref_schemas(const json_t *parts, struct buffer *out)
+{
+  const json_t *schemas = json_object_get(json_object_get(parts, "components"), "schemas");
+  BUFFER_LITERAL(out, "\"ObjectRef\":");
+  write_tree(out, json_object_get(schemas, "ObjectRef"));
+  BUFFER_LITERAL(out, ",\"Ref\":");
+  write_tree(out, json_object_get(schemas, "Ref"));
+}
+
+/* ---- */
+
+static bool has_failed(const struct openrpc *openrpc)
+{
+  return openrpc->head.failed || openrpc->errors.failed || openrpc->ref_schemas.failed || openrpc->own.failed;
+}
+
+enum jp_status openrpc_create(const struct openrpc_config *config, struct openrpc **openrpc,
+                              struct jp_error *error)
+{
+  struct openrpc *made = calloc(1, sizeof *made);
+  json_t *parts = json_loadb(openrpc_parts, openrpc_parts_length, 0, NULL);
+  enum jp_status status = JP_NO_MEMORY;
+  if (made == NULL)
+    goto out;
+  made->config = *config;
+  made->cache = meta_cache_create();
+  if (parts == NULL || made->cache == NULL)
+    goto out;
+  write_head(config, parts, &made->head);
+  write_errors(&made->errors);
+  write_ref_schemas(parts, &made->ref_schemas);
+  write_own(made, parts, &made->own);
+  if (has_failed(made))
+    goto out;
+  *openrpc = made;
+  made = NULL;
+  status = JP_OK;
+out:
+  json_decref(parts);
+  openrpc_destroy(made);
+  return status == JP_OK ? JP_OK : jp_fail(error, status, "the service could not be described");
+}
+
+void openrpc_destroy(struct openrpc *openrpc)
+{
+  if (openrpc == NULL)
+    return;
+  meta_cache_destroy(openrpc->cache);
+  buffer_fini(&openrpc->head);
+  buffer_fini(&openrpc->errors);
+  buffer_fini(&openrpc->ref_schemas);
+  buffer_fini(&openrpc->own);
+  free(openrpc);
+}
+
+struct text openrpc_own_document(const struct openrpc *openrpc)
+{
+  return buffer_text(&openrpc->own);
+}

@@ -1,0 +1,48 @@
+#ifndef JPEER_RPC_DESCRIBE_OPENRPC_H
+#define JPEER_RPC_DESCRIBE_OPENRPC_H
+/*
+ * rpc.discover: what can be called, as documents of OpenRPC 1.3.2. The peer's own procedures come from the
+ * table of procedures, so that what is described is what is served; the application's members from the
+ * catalog and the policy, so that no class is loaded to describe it.
+ *
+ * Made once, then constant but for its cache; any thread.
+ */
+#include "base/uuid.h"
+#include "jsonrpc/jsonrpc.h"
+#include "op/outcome.h"
+#include "policy/policy.h"
+
+struct catalog;
+struct openrpc;
+
+struct openrpc_config {
+  struct uuid uuid;
+  const char *name;             /* of the peer; NULL: "jpeer" */
+  const char *version;          /* of the peer; NULL: "0" */
+  const char *const *addresses; /* where it is served, NULL-terminated; NULL: nowhere that is known */
+  struct catalog *catalog;      /* borrowed; NULL: the application is not described */
+};
+
+/* JP_NO_MEMORY, JP_INTERNAL. Caller frees with openrpc_destroy. */
+enum jp_status openrpc_create(const struct openrpc_config *config, struct openrpc **openrpc,
+                              struct jp_error *error) JP_MUST_CHECK;
+void openrpc_destroy(struct openrpc *openrpc);
+
+/* The document of the peer's own procedures: borrowed, as long as the struct openrpc. */
+struct text openrpc_own_document(const struct openrpc *openrpc);
+
+/* To whom the application is described: what the policy shows on the channel. */
+struct openrpc_view {
+  const struct policy *policy; /* borrowed */
+  enum policy_channel channel;
+};
+
+/*
+ * Answers rpc.discover: appends a document of at most max bytes to out. Anything but JP_OK leaves an
+ * OUTCOME_ERROR.
+ */
+enum jp_status openrpc_discover(struct openrpc *openrpc, const struct jsonrpc_request *request,
+                                const struct openrpc_view *view, size_t max, struct arena *arena,
+                                struct buffer *out, struct outcome *outcome) JP_MUST_CHECK;
+
+#endif

@@ -1,0 +1,179 @@
+#include "rpc/describe/openrpc_state.h"
+#include "rpc/jsonrpc/coerce.h"
+#include "rpc/meta/meta_cache.h"
+
+/* Each class is held against each pattern. One with a star before its end takes more than a comparison. */
+enum { PATTERNS_MAX = 1000, STARRED_MAX = 100, PATTERN_LENGTH_MAX = 1024 };
+
+/* What is asked for. */
+struct question {
+  struct arena *arena;
+  struct outcome *outcome;
+  struct text *patterns; /* NULL: the peer's own procedures */
+  size_t count;
+};
+
+static enum jp_status fail(struct question *question, const char *what)
+{
+  outcome_fail(question->outcome, question->arena, FAILURE_INVALID_PARAMS, NULL, "%s", what);
+  return JP_INVALID;
+}
+
+static enum jp_status fail_memory(struct question *question)
+{
+  outcome_fail(question->outcome, question->arena, FAILURE_INTERNAL, NULL, "out of memory");
+  return JP_NO_MEMORY;
+}
+
+static bool has_inner_star(struct text pattern)
+{
+  while (pattern.len > 0 && pattern.data[pattern.len - 1] == '*')
+    pattern.len--;
+  return pattern.len > 0 && memchr(pattern.data, '*', pattern.len) != NULL;
+}
+
+static enum jp_status read_pattern(struct question *question, struct json_value element, size_t *starred)
+{
+  if (element.kind != JSON_KIND_STRING)
+    return fail(question, "'classes' must be an array of patterns: strings");
+  struct text pattern = json_read_string(element, question->arena);
+  if (pattern.data == NULL)
+    return fail_memory(question);
+  if (pattern.len == 0)
+    return fail(question, "'classes' has an empty pattern");
+  if (pattern.len > PATTERN_LENGTH_MAX)
+    return fail(question, "'classes' has a pattern longer than the limit of 1024 bytes");
+  *starred += has_inner_star(pattern);
+  if (*starred > STARRED_MAX)
+    return fail(question, "'classes' has more patterns with a * before their end than the limit of 100");
+  question->patterns[question->count++] = pattern;
+  return JP_OK;
+}
+
+static enum jp_status read_classes(struct question *question, struct json_value classes)
+{
+  struct json_cursor cursor;
+  struct json_value element;
+  if (classes.kind != JSON_KIND_ARRAY)
+    return fail(question, "'classes' must be an array of patterns");
+  size_t count = json_count(classes);
+  if (count > PATTERNS_MAX)
+    return fail(question, "'classes' has more patterns than the limit of 1000");
+  question->patterns = arena_alloc(question->arena, count * sizeof *question->patterns);
+  if (question->patterns == NULL)
+    return fail_memory(question);
+  cursor = json_enter(classes);
+  size_t starred = 0;
+  enum jp_status status = JP_OK;
+  while (status == JP_OK && json_next_element(&cursor, &element))
+    status = read_pattern(question, element, &starred);
+  return status;
+}
+
+static enum jp_status collect(struct question *question, const struct jsonrpc_request *request,
+                              struct rpc_members *members)
+{
+  const struct rpc_procedure *procedure = rpc_procedure_find(request->method);
+  if (request->version == JSONRPC_1_1)
+    return rpc_params_approximate(procedure, request->params, question->arena, members, question->outcome);
+  if (request->params.kind == JSON_KIND_OBJECT) {
+    rpc_members_collect(request->params, rpc_param_names, RPC_PARAMS, members);
+    if (members->repeated < 0)
+      return JP_OK;
+    outcome_fail(question->outcome, question->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "'%s' is given twice in params", rpc_param_names[members->repeated].data);
+    return JP_INVALID;
+  }
+  struct json_cursor cursor = json_enter(request->params);
+  struct json_value element;
+  *members = (struct rpc_members){.repeated = -1};
+  if (json_count(request->params) > procedure->param_count)
+    return fail(question, "the params are 'classes' and 'openrpc'");
+  for (size_t i = 0; json_next_element(&cursor, &element); i++) {
+    members->has[procedure->params[i].param] = true;
+    members->value[procedure->params[i].param] = element;
+  }
+  return JP_OK;
+}
+
+static enum jp_status read_question(struct question *question, const struct jsonrpc_request *request)
+{
+  struct rpc_members members = {0};
+  if (!request->has_params)
+    return JP_OK;
+  enum jp_status status = collect(question, request, &members);
+  if (status != JP_OK)
+    return status;
+  if (members.has[RPC_PARAM_OPENRPC] && members.value[RPC_PARAM_OPENRPC].kind != JSON_KIND_TRUE)
+    return fail(question, "'openrpc' can only be true: it is the one form that there is");
+  bool has_classes = members.has[RPC_PARAM_CLASSES];
+  return has_classes ? read_classes(question, members.value[RPC_PARAM_CLASSES]) : JP_OK;
+}
+
+/* ---- the application ---- */
+
+/* All that a document depends on; the catalog never changes. */
+static void make_key(const struct question *question, const struct openrpc_view *view, struct buffer *key)
+{
+  const uint64_t facts[] = {policy_generation(view->policy), view->channel};
+  buffer_append(key, facts, sizeof facts);
+  for (size_t i = 0; i < question->count; i++) {
+    buffer_append(key, &question->patterns[i].len, sizeof question->patterns[i].len);
+    buffer_append_text(key, question->patterns[i]);
+  }
+}
+
+static bool repeat(const struct openrpc *openrpc, struct text key, size_t max, struct buffer *out)
+{
+  struct meta_cached *cached = meta_cache_find(openrpc->cache, key);
+  if (cached == NULL)
+    return false;
+  struct text document = meta_cached_text(cached);
+  bool is_short_enough = document.len <= max;
+  if (is_short_enough)
+    buffer_append_text(out, document);
+  meta_cached_drop(cached);
+  return is_short_enough;
+}
+
+static enum jp_status describe_java(struct openrpc *openrpc, struct question *question,
+                                    const struct openrpc_view *view, size_t max, struct buffer *out)
+{
+  struct buffer key;
+  struct jp_error error = {0};
+  enum jp_status status = JP_OK;
+  size_t start = out->len;
+  if (openrpc->config.catalog == NULL) {
+    outcome_fail(question->outcome, question->arena, FAILURE_SERVER, NULL, "this peer serves no metadata");
+    return JP_NOT_FOUND;
+  }
+  buffer_init(&key);
+  make_key(question, view, &key);
+  if (key.failed || !repeat(openrpc, buffer_text(&key), max, out)) {
+    status = openrpc_java_write(openrpc, question->patterns, question->count, view, max, out, &error);
+    struct text document = text_slice(buffer_text(out), start, out->len);
+    if (status == JP_OK && !key.failed && document.len <= META_CACHED_BYTES_MAX)
+      meta_cache_store(openrpc->cache, buffer_text(&key), document);
+  }
+  buffer_fini(&key);
+  if (status == JP_OK)
+    return JP_OK;
+  if (!out->failed)
+    buffer_truncate(out, start);
+  outcome_fail(question->outcome, question->arena, FAILURE_SERVER, NULL, "%s", error.text);
+  return status;
+}
+
+enum jp_status openrpc_discover(struct openrpc *openrpc, const struct jsonrpc_request *request,
+                                const struct openrpc_view *view, size_t max, struct arena *arena,
+                                struct buffer *out, struct outcome *outcome)
+{
+  struct question question = {.arena = arena, .outcome = outcome};
+  enum jp_status status = read_question(&question, request);
+  if (status != JP_OK)
+    return status;
+  if (question.patterns != NULL)
+    return describe_java(openrpc, &question, view, max, out);
+  buffer_append_text(out, buffer_text(&openrpc->own));
+  return JP_OK;
+}

@@ -1,0 +1,28 @@
+#ifndef JPEER_RPC_DESCRIBE_OPENRPC_STATE_H
+#define JPEER_RPC_DESCRIBE_OPENRPC_STATE_H
+/* What the files of rpc.discover share. Not for others. */
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "rpc/describe/openrpc.h"
+
+struct meta_cache;
+
+struct openrpc {
+  struct openrpc_config config;
+  struct meta_cache *cache;  /* documents of the application */
+  struct buffer head;        /* {"openrpc":...,"info":{...},"servers":[...] */
+  struct buffer errors;      /* {"InvalidRequest":{...},...} */
+  struct buffer ref_schemas; /* "ObjectRef":{...},"Ref":{...} */
+  struct buffer own;         /* the document of the peer's own procedures */
+};
+
+/* The errors that a method of either document refers to: ,"errors":[{"$ref":...},...] */
+void openrpc_write_error_refs(struct buffer *out);
+
+/* openrpc_java.c: the document of the classes that the patterns cover, as it stands. JP_LIMIT: longer than
+ * max. JP_NO_MEMORY, and what catalog_load gives. */
+enum jp_status openrpc_java_write(const struct openrpc *openrpc, const struct text *patterns, size_t count,
+                                  const struct openrpc_view *view, size_t max, struct buffer *out,
+                                  struct jp_error *error) JP_MUST_CHECK;
+
+#endif

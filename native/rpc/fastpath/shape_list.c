@@ -1,0 +1,165 @@
+#include "rpc/fastpath/shape_list.h"
+
+#include "rpc/values/json_members.h"
+#include "rpc/values/json_value.h"
+#include "json/number.h"
+
+enum { FIRST_ROOM = 16 };
+
+struct json_value rpc_scalar_of(struct json_value argument)
+{
+  static const struct text names[] = {TEXT("value"), TEXT("ref")};
+  struct rpc_members members;
+  if (argument.kind != JSON_KIND_OBJECT)
+    return argument;
+  rpc_members_collect(argument, names, 2, &members);
+  return members.has[1] ? members.value[1] : members.value[0];
+}
+
+bool rpc_scalar_is_plain(struct json_value scalar)
+{
+  return scalar.kind == JSON_KIND_NUMBER ||
+         (scalar.kind == JSON_KIND_STRING && json_plain_string_at(scalar.span) == scalar.span.len);
+}
+
+bool rpc_scalar_fill(struct op_value *value, struct json_value scalar)
+{
+  switch (value->kind) {
+  case OP_REF:
+    return rpc_ref_decode(scalar, &value->ref);
+  case OP_TEXT:
+    value->text = text_slice(scalar.span, 1, scalar.span.len - 1);
+    return true;
+  default:
+    rpc_number_decode(scalar, value);
+    return scalar.span.len <= RPC_NUMBER_LENGTH_MAX;
+  }
+}
+
+/* ---- the form of a list ---- */
+
+/* An element in three: what is before its scalar, the scalar, what is behind it. */
+struct element {
+  struct text before;
+  struct text scalar;
+  struct text behind;
+};
+
+static struct text from_to(const char *from, const char *to)
+{
+  return (struct text){from, (size_t)(to - from)};
+}
+
+static const char *end_of(struct text t)
+{
+  return t.data + t.len;
+}
+
+static bool is_scalar(const struct op_value *item)
+{
+  return item->kind == OP_INTEGER || item->kind == OP_NUMBER || item->kind == OP_TEXT || item->kind == OP_REF;
+}
+
+static bool cut(struct json_value json, const struct op_value *item, struct element *element)
+{
+  if (!is_scalar(item))
+    return false;
+  struct json_value scalar = rpc_scalar_of(json);
+  if (!rpc_scalar_is_plain(scalar))
+    return false;
+  element->before = from_to(json.span.data, scalar.span.data);
+  element->scalar = scalar.span;
+  element->behind = from_to(end_of(scalar.span), end_of(json.span));
+  return true;
+}
+
+static bool is_like(const struct element *a, const struct element *b)
+{
+  return text_equal(a->before, b->before) && text_equal(a->behind, b->behind) &&
+         (*a->scalar.data == '"') == (*b->scalar.data == '"');
+}
+
+bool rpc_list_find_form(struct json_value list, const struct op_value *items, struct rpc_list_form *form,
+                        struct text *scalars)
+{
+  struct json_cursor cursor = json_enter(list);
+  struct json_value json;
+  struct element first;
+  struct element last;
+  if (!json_next_element(&cursor, &json) || !cut(json, &items[0], &first))
+    return false;
+  *form = (struct rpc_list_form){.is_string = *first.scalar.data == '"', .element = items[0]};
+  last = first;
+  for (size_t i = 1; json_next_element(&cursor, &json); i++) {
+    struct element next;
+    if (!cut(json, &items[i], &next) || !is_like(&first, &next))
+      return false;
+    struct text between = from_to(end_of(last.scalar), next.scalar.data);
+    if (i == 1)
+      form->between = between;
+    if (!text_equal(between, form->between))
+      return false;
+    last = next;
+  }
+  *scalars = from_to(first.scalar.data, end_of(last.scalar));
+  return true;
+}
+
+/* ---- taking a list of a form ---- */
+
+static bool take_scalar(struct text *rest, bool is_string, struct op_value *value)
+{
+  int64_t integer;
+  size_t length = is_string || value->kind == OP_REF ? 0 : json_plain_integer_at(*rest, &integer);
+  if (length > 0) {
+    rpc_scalar_fill_integer(value, text_slice(*rest, 0, length), integer);
+  } else {
+    length = is_string ? json_plain_string_at(*rest) : json_number_at(*rest);
+    struct json_value scalar = {.kind = is_string ? JSON_KIND_STRING : JSON_KIND_NUMBER,
+                                .span = text_slice(*rest, 0, length)};
+    if (length == 0 || !rpc_scalar_fill(value, scalar))
+      return false;
+  }
+  *rest = text_slice(*rest, length, rest->len);
+  return true;
+}
+
+static bool take_between(struct text *rest, struct text between)
+{
+  if (between.len == 0 || !text_starts_with(*rest, between))
+    return false;
+  *rest = text_slice(*rest, between.len, rest->len);
+  return true;
+}
+
+static bool make_room(struct arena *arena, struct op_value *list, size_t room)
+{
+  struct op_value *grown = arena_alloc(arena, room * sizeof *grown);
+  if (grown == NULL)
+    return false;
+  if (list->list.count > 0)
+    memcpy(grown, list->list.items, list->list.count * sizeof *grown);
+  list->list.items = grown;
+  return true;
+}
+
+bool rpc_list_take(struct text *rest, struct rpc_list_form *form, struct arena *arena, struct op_value *list)
+{
+  size_t room = form->last_count > FIRST_ROOM ? form->last_count : FIRST_ROOM;
+  size_t most = rest->len / 2 + 1; /* an element, and a comma */
+  if (room > most)
+    room = most;
+  list->list.count = 0;
+  if (!make_room(arena, list, room))
+    return false;
+  do {
+    if (list->list.count == room && !make_room(arena, list, room *= 2))
+      return false;
+    struct op_value *item = &list->list.items[list->list.count++];
+    *item = form->element;
+    if (list->list.count > RPC_LIST_ITEMS_MAX || !take_scalar(rest, form->is_string, item))
+      return false;
+  } while (take_between(rest, form->between));
+  form->last_count = list->list.count;
+  return true;
+}

@@ -1,0 +1,39 @@
+#ifndef JPEER_RPC_JSONRPC_JSON_OUTCOME_H
+#define JPEER_RPC_JSONRPC_JSON_OUTCOME_H
+/*
+ * From an outcome to the JSON of a result or of an error's data, written in place (object-rpc-reference,
+ * "Result envelope", "Error Response Format"; behaviour.md, "Results", "Errors"). Any thread.
+ */
+#include "base/buffer.h"
+#include "op/outcome.h"
+
+/* The member that an operation reached: `from` in --compat pal. */
+struct rpc_from {
+  struct text class_name; /* data NULL: none was reached */
+  struct text member;
+  bool is_field;
+  unsigned modifiers;
+};
+
+struct rpc_answer {
+  struct text request_id; /* the id as it came, JSON and all; data NULL: null */
+  bool compat_pal;
+  const struct rpc_from *from; /* NULL: not known */
+  struct buffer *scratch;      /* for values that are text within text; cleared by the writer */
+};
+
+/* The code of a failure (object-rpc-reference, "Error codes"). */
+int rpc_failure_code(enum outcome_failure failure);
+
+/* An OUTCOME_VOID or OUTCOME_VALUE. */
+void rpc_result_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer);
+/* The same of an operation by_value, as plain JSON: {"ref": N} for an object, null for void too. */
+void rpc_plain_result_write(struct buffer *out, const struct outcome *outcome);
+/* The data of an OUTCOME_ERROR. */
+void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer);
+
+/* What stands before and after the text of an OUTCOME_BODY, which is escaped in between. */
+struct text rpc_body_head(const struct rpc_answer *answer);
+struct text rpc_body_tail(void);
+
+#endif

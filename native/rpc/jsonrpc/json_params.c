@@ -1,0 +1,350 @@
+#include "rpc/jsonrpc/json_params.h"
+
+#include "op/type.h"
+#include "rpc/jsonrpc/coerce.h"
+#include "rpc/jsonrpc/procedures.h"
+#include "rpc/values/json_members.h"
+#include "rpc/values/json_value.h"
+
+/* A class's name, and the brackets of an array's: no rule of a policy need be held against more. */
+enum { NAME_MAX_TAKEN = OP_NAME_MAX + 1024 };
+
+struct params_reader {
+  bool approximates; /* JSON-RPC 1.1, 6.6.1 */
+  size_t digits_max; /* of a number */
+  bool is_compat;
+  struct arena *arena;
+  struct operation *operation;
+  struct outcome *outcome;
+  struct rpc_members members;
+};
+
+static enum jp_status fail(struct params_reader *reader, const char *what)
+{
+  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "%s", what);
+  return JP_INVALID;
+}
+
+static enum jp_status fail_kind(struct params_reader *reader, enum rpc_param param, const char *wanted)
+{
+  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "'%s' must be %s, not %s",
+               rpc_param_names[param].data, wanted, rpc_json_kind_name(reader->members.value[param].kind));
+  return JP_INVALID;
+}
+
+/* A member that must be there and be a text; missing is the text for where it is not. */
+static enum jp_status read_text(struct params_reader *reader, enum rpc_param param, const char *missing,
+                                struct text *t)
+{
+  if (!reader->members.has[param])
+    return fail(reader, missing);
+  if (reader->members.value[param].kind != JSON_KIND_STRING)
+    return fail_kind(reader, param, "a string");
+  *t = json_read_string(reader->members.value[param], reader->arena);
+  if (t->data == NULL) {
+    outcome_fail(reader->outcome, reader->arena, FAILURE_INTERNAL, NULL, "out of memory");
+    return JP_NO_MEMORY;
+  }
+  if (t->len > NAME_MAX_TAKEN) {
+    outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "'%s' is longer than the limit of %d bytes", rpc_param_names[param].data, NAME_MAX_TAKEN);
+    return JP_INVALID;
+  }
+  return t->len == 0 ? fail(reader, missing) : JP_OK;
+}
+
+static enum jp_status read_type(struct params_reader *reader)
+{
+  return read_text(reader, RPC_PARAM_TYPE, "Type is missing in params", &reader->operation->type);
+}
+
+static enum jp_status read_instance(struct params_reader *reader)
+{
+  if (!reader->members.has[RPC_PARAM_INSTANCE])
+    return JP_OK;
+  if (reader->members.value[RPC_PARAM_INSTANCE].kind != JSON_KIND_NUMBER)
+    return fail_kind(reader, RPC_PARAM_INSTANCE, "an integer");
+  if (!rpc_ref_decode(reader->members.value[RPC_PARAM_INSTANCE], &reader->operation->instance))
+    return fail(reader, "'instance' must be an integer from 1 to 2147483647");
+  reader->operation->has_instance = true;
+  return JP_OK;
+}
+
+static enum jp_status read_args(struct params_reader *reader)
+{
+  struct json_value args = reader->members.value[RPC_PARAM_ARGS];
+  if (!reader->members.has[RPC_PARAM_ARGS])
+    return JP_OK;
+  if (args.kind != JSON_KIND_ARRAY)
+    return fail_kind(reader, RPC_PARAM_ARGS, "an array");
+  struct rpc_value_decoder decoder;
+  rpc_value_decoder_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
+  decoder.type_alone_is_null = reader->is_compat;
+  return rpc_args_decode(&decoder, args, &reader->operation->args, &reader->operation->arg_count);
+}
+
+static enum jp_status read_encoding(struct params_reader *reader)
+{
+  struct json_value encoding = reader->members.value[RPC_PARAM_ENCODING];
+  if (!reader->members.has[RPC_PARAM_ENCODING])
+    return JP_OK;
+  if (encoding.kind != JSON_KIND_STRING)
+    return fail_kind(reader, RPC_PARAM_ENCODING, "a string");
+  if (!json_key_is(text_slice(encoding.span, 1, encoding.span.len - 1), TEXT("base64")))
+    return fail(reader, "'encoding' must be \"base64\"");
+  reader->operation->base64_result = true;
+  return JP_OK;
+}
+
+static enum jp_status read_new(struct params_reader *reader)
+{
+  enum jp_status status = read_type(reader);
+  reader->operation->member = TEXT("<init>");
+  if (status == JP_OK)
+    status = read_encoding(reader);
+  return status == JP_OK ? read_args(reader) : status;
+}
+
+static enum jp_status read_call(struct params_reader *reader)
+{
+  enum jp_status status = read_type(reader);
+  if (status == JP_OK)
+    status = read_text(reader, RPC_PARAM_METHOD, "Method is missing in 'call' request",
+                       &reader->operation->member);
+  if (status == JP_OK)
+    status = read_instance(reader);
+  if (status == JP_OK)
+    status = read_encoding(reader);
+  return status == JP_OK ? read_args(reader) : status;
+}
+
+static enum jp_status read_get(struct params_reader *reader)
+{
+  enum jp_status status = read_type(reader);
+  if (status == JP_OK)
+    status =
+        read_text(reader, RPC_PARAM_FIELD, "Field is missing in 'get' request", &reader->operation->member);
+  if (status == JP_OK)
+    status = read_instance(reader);
+  return status == JP_OK ? read_encoding(reader) : status;
+}
+
+static enum jp_status read_put_value(struct params_reader *reader)
+{
+  if (!reader->members.has[RPC_PARAM_VALUE])
+    return fail(reader, "Value is missing in 'put' request");
+  struct rpc_value_decoder decoder;
+  rpc_value_decoder_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
+  decoder.type_alone_is_null = reader->is_compat;
+  decoder.is_put = true;
+  struct op_value *value = arena_alloc(reader->arena, sizeof *value);
+  if (value == NULL)
+    return rpc_value_no_memory(&decoder);
+  reader->operation->args = value;
+  reader->operation->arg_count = 1;
+  return rpc_value_decode(&decoder, reader->members.value[RPC_PARAM_VALUE], value);
+}
+
+static enum jp_status read_put(struct params_reader *reader)
+{
+  enum jp_status status = read_type(reader);
+  if (status == JP_OK)
+    status =
+        read_text(reader, RPC_PARAM_FIELD, "Field is missing in 'put' request", &reader->operation->member);
+  if (status == JP_OK)
+    status = read_instance(reader);
+  return status == JP_OK ? read_put_value(reader) : status;
+}
+
+static enum jp_status check_delete_object(struct params_reader *reader)
+{
+  const struct operation *operation = reader->operation;
+  if (operation->arg_count == 0)
+    return fail(reader, "Missing object ref for delete_object request");
+  for (size_t i = 0; i < operation->arg_count; i++) {
+    if (operation->args[i].kind == OP_REF)
+      continue;
+    outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "Missing object ref for delete_object request: argument %zu is no {\"ref\": N}", i);
+    return JP_INVALID;
+  }
+  return JP_OK;
+}
+
+static const struct command {
+  struct text name;
+  enum op_command command;
+} commands[] = {
+    {TEXT("ping"), OP_PING},
+    {TEXT("delete_object"), OP_DELETE_OBJECT},
+    {TEXT("delete_session"), OP_DELETE_SESSION},
+    {TEXT("gc"), OP_GC},
+};
+
+static const struct command *find_command(struct text name)
+{
+  for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+    if (text_equal_ignore_case(commands[i].name, name))
+      return &commands[i];
+  }
+  return NULL;
+}
+
+static enum jp_status read_control(struct params_reader *reader)
+{
+  struct text name;
+  enum jp_status status =
+      read_text(reader, RPC_PARAM_METHOD, "Method is missing in 'control' request", &name);
+  if (status != JP_OK)
+    return status;
+  const struct command *command = find_command(name);
+  if (command == NULL) {
+    outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_FOUND, NULL, "Invalid control method: %.*s",
+                 TEXT_ARGS(arena_shorten(reader->arena, name, OUTCOME_NAME_SHOWN)));
+    return JP_INVALID;
+  }
+  reader->operation->command = command->command;
+  status = read_args(reader);
+  if (status != JP_OK)
+    return status;
+  if (command->command == OP_DELETE_OBJECT)
+    return check_delete_object(reader);
+  if (reader->operation->arg_count == 0)
+    return JP_OK;
+  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "'%s' takes no arguments",
+               command->name.data);
+  return JP_INVALID;
+}
+
+static enum jp_status read_meta(struct params_reader *reader)
+{
+  struct text name;
+  enum jp_status status = read_text(reader, RPC_PARAM_METHOD, "Method is missing in 'meta' request", &name);
+  if (status != JP_OK)
+    return status;
+  if (!text_equal(name, TEXT("fetch_classes_info"))) {
+    outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_FOUND, NULL, "Invalid meta service: %.*s",
+                 TEXT_ARGS(arena_shorten(reader->arena, name, OUTCOME_NAME_SHOWN)));
+    reader->outcome->status = TEXT("UNSUPPORTED");
+    return JP_INVALID;
+  }
+  reader->operation->meta.compress_encode = true;
+  if (!reader->members.has[RPC_PARAM_ARGS])
+    return JP_OK;
+  if (reader->members.value[RPC_PARAM_ARGS].kind != JSON_KIND_ARRAY)
+    return fail_kind(reader, RPC_PARAM_ARGS, "an array");
+  return rpc_meta_args_decode(reader->members.value[RPC_PARAM_ARGS], reader->approximates, reader->arena,
+                              reader->operation, reader->outcome);
+}
+
+/* No object can travel in a query, so that the arguments of fetch_classes_info may be parameters themselves
+ * (jsonrpc-1.1-decisions, 6.3). */
+static enum jp_status read_meta_1_1(struct params_reader *reader, const struct jsonrpc_request *request)
+{
+  enum jp_status status = read_meta(reader);
+  if (status != JP_OK || !request->has_params || request->params.kind != JSON_KIND_OBJECT)
+    return status;
+  return rpc_meta_params_decode(request->params, reader->arena, reader->operation, reader->outcome);
+}
+
+static enum jp_status (*const readers[])(struct params_reader *reader) = {
+    [OP_CALL] = read_call, [OP_NEW] = read_new,         [OP_GET] = read_get,
+    [OP_PUT] = read_put,   [OP_CONTROL] = read_control, [OP_META] = read_meta,
+};
+
+/* A bare name is no valid request (the reference); a dotted one is a procedure that is not there. In 1.1 both
+ * are. */
+static void fail_method(const struct jsonrpc_request *request, struct arena *arena, struct outcome *outcome)
+{
+  struct text name = request->method;
+  bool is_procedure =
+      request->version == JSONRPC_1_1 || (name.len > 0 && memchr(name.data, '.', name.len) != NULL);
+  outcome_fail(outcome, arena, is_procedure ? FAILURE_NOT_FOUND : FAILURE_INVALID_REQUEST, NULL,
+               "Invalid method: %.*s", TEXT_ARGS(arena_shorten(arena, name, OUTCOME_NAME_SHOWN)));
+}
+
+static enum jp_status fail_unsafe(struct params_reader *reader, struct text what)
+{
+  outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_SAFE, NULL,
+               "'%.*s' may change something, so that it is called by POST",
+               TEXT_ARGS(arena_shorten(reader->arena, what, OUTCOME_NAME_SHOWN)));
+  return JP_INVALID;
+}
+
+/* `control` is safe where it is a ping; what is no command at all is told so, not that it is unsafe. */
+static enum jp_status check_safe_command(struct params_reader *reader)
+{
+  struct json_value method = reader->members.value[RPC_PARAM_METHOD];
+  if (!reader->members.has[RPC_PARAM_METHOD] || method.kind != JSON_KIND_STRING)
+    return JP_OK;
+  struct text name = json_read_string(method, reader->arena);
+  const struct command *command = name.data == NULL ? NULL : find_command(name);
+  return command == NULL || command->command == OP_PING ? JP_OK : fail_unsafe(reader, command->name);
+}
+
+/* JSON-RPC 1.1: parameters by name, by position or both; HTTP GET calls what is safe. */
+static enum jp_status decode_1_1(struct params_reader *reader, const struct rpc_procedure *procedure,
+                                 const struct jsonrpc_request *request)
+{
+  enum jp_status status = JP_OK;
+  reader->approximates = true;
+  if (request->only_safe && procedure->safety == RPC_SAFE_NEVER)
+    return fail_unsafe(reader, procedure->name);
+  if (request->has_params)
+    status =
+        rpc_params_approximate(procedure, request->params, reader->arena, &reader->members, reader->outcome);
+  if (status == JP_OK && request->only_safe && procedure->safety == RPC_SAFE_PING)
+    status = check_safe_command(reader);
+  if (status != JP_OK)
+    return status;
+  return procedure->op == OP_META ? read_meta_1_1(reader, request) : readers[procedure->op](reader);
+}
+
+static enum jp_status decode_2_0(struct params_reader *reader, const struct rpc_procedure *procedure,
+                                 const struct jsonrpc_request *request)
+{
+  if (!request->has_params)
+    return fail(reader, "Params are missing");
+  if (request->params.kind != JSON_KIND_OBJECT)
+    return fail(reader, "'params' must be an object: parameters by position are not taken");
+  rpc_members_collect(request->params, rpc_param_names, RPC_OPERATION_PARAMS, &reader->members);
+  if (reader->members.repeated >= 0) {
+    outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "'%s' is given twice in params", rpc_param_names[reader->members.repeated].data);
+    return JP_INVALID;
+  }
+  return readers[procedure->op](reader);
+}
+
+static enum jp_status decode(struct params_reader *reader, const struct jsonrpc_request *request)
+{
+  const struct rpc_procedure *procedure = rpc_procedure_find(request->method);
+  if (procedure == NULL || procedure->kind != RPC_PROCEDURE_OPERATION) {
+    *reader->operation = (struct operation){.kind = OP_CONTROL};
+    fail_method(request, reader->arena, reader->outcome);
+    return JP_INVALID;
+  }
+  *reader->operation = (struct operation){.kind = procedure->op, .element_refs = reader->is_compat};
+  return request->version == JSONRPC_1_1 ? decode_1_1(reader, procedure, request)
+                                         : decode_2_0(reader, procedure, request);
+}
+
+enum jp_status rpc_params_decode(const struct jsonrpc_request *request, size_t digits_max,
+                                 struct arena *arena, struct operation *operation, struct outcome *outcome)
+{
+  struct params_reader reader = {
+      .digits_max = digits_max, .arena = arena, .operation = operation, .outcome = outcome};
+  return decode(&reader, request);
+}
+
+enum jp_status rpc_params_decode_compat(const struct jsonrpc_request *request, size_t digits_max,
+                                        struct arena *arena, struct operation *operation,
+                                        struct outcome *outcome)
+{
+  struct params_reader reader = {.is_compat = true,
+                                 .digits_max = digits_max,
+                                 .arena = arena,
+                                 .operation = operation,
+                                 .outcome = outcome};
+  return decode(&reader, request);
+}

@@ -1,0 +1,33 @@
+#ifndef JPEER_RPC_JSONRPC_JSON_PARAMS_H
+#define JPEER_RPC_JSONRPC_JSON_PARAMS_H
+/*
+ * From a JSON-RPC request to a struct operation: the six methods, what each must have, and every text that
+ * callers match (behaviour.md, "Errors"; object-rpc-reference, "Params Reference", "Input Validation").
+ * JSON-RPC 1.1 and HTTP GET: by position too, and approximated (rpc/jsonrpc/coerce.h). Any thread; the
+ * operation lives in the message and in the arena.
+ */
+#include "base/arena.h"
+#include "jsonrpc/jsonrpc.h"
+#include "op/operation.h"
+#include "op/outcome.h"
+
+/* digits_max: of one number, as it is written. Anything but JP_OK leaves an OUTCOME_ERROR in *outcome. */
+enum jp_status rpc_params_decode(const struct jsonrpc_request *request, size_t digits_max,
+                                 struct arena *arena, struct operation *operation,
+                                 struct outcome *outcome) JP_MUST_CHECK;
+
+/* The same for --compat pal: an argument {"type": T} is null, and an array of objects tells the refs of its
+ * elements. operation->type is set wherever it could be read. */
+enum jp_status rpc_params_decode_compat(const struct jsonrpc_request *request, size_t digits_max,
+                                        struct arena *arena, struct operation *operation,
+                                        struct outcome *outcome) JP_MUST_CHECK;
+
+/* The arguments of fetch_classes_info (json_meta_params.c). args is an array. approximates: values are
+ * brought near to what is wanted (rpc/jsonrpc/coerce.h). */
+enum jp_status rpc_meta_args_decode(struct json_value args, bool approximates, struct arena *arena,
+                                    struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;
+/* The same arguments as members of params, in JSON-RPC 1.1; other members are passed over. */
+enum jp_status rpc_meta_params_decode(struct json_value params, struct arena *arena,
+                                      struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;
+
+#endif

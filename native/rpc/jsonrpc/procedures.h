@@ -1,0 +1,97 @@
+#ifndef JPEER_RPC_JSONRPC_PROCEDURES_H
+#define JPEER_RPC_JSONRPC_PROCEDURES_H
+/*
+ * The table of procedures: every name that a request may call, with its parameters in order. What is served,
+ * what a call by position or by name means, what may be called by HTTP GET, and every description of the
+ * service (system.describe, rpc.discover) come from this one table, so that they cannot drift apart.
+ *
+ * Constant data; any thread.
+ */
+#include "base/text.h"
+#include "op/operation.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The parameters that procedures have, one a name: a reader finds each in its own place. */
+enum rpc_param {
+  RPC_PARAM_TYPE,
+  RPC_PARAM_METHOD,
+  RPC_PARAM_FIELD,
+  RPC_PARAM_INSTANCE,
+  RPC_PARAM_ARGS,
+  RPC_PARAM_VALUE,
+  RPC_PARAM_ENCODING,
+  RPC_OPERATION_PARAMS, /* those before are the ones that an operation may have */
+  RPC_PARAM_CLASSES = RPC_OPERATION_PARAMS,
+  RPC_PARAM_OPENRPC,
+  RPC_PARAMS
+};
+
+/* The names by enum rpc_param. */
+extern const struct text rpc_param_names[RPC_PARAMS];
+
+/* What a parameter wants (JSON-RPC 1.1, 10.2.1, has these words for them). */
+enum rpc_wants {
+  RPC_WANTS_ANY,     /* "any" */
+  RPC_WANTS_TEXT,    /* "str" */
+  RPC_WANTS_NUMBER,  /* "num" */
+  RPC_WANTS_BOOLEAN, /* "bit" */
+  RPC_WANTS_LIST,    /* "arr" */
+  RPC_WANTS_OBJECT   /* "obj" */
+};
+
+/* The word of JSON-RPC 1.1, 10.2.1. */
+struct text rpc_wants_word(enum rpc_wants wants);
+
+struct rpc_procedure_param {
+  enum rpc_param param;
+  enum rpc_wants wants;
+  bool required;
+  bool by_name_only; /* behind the ordered ones: has no position, and service descriptions of 1.1 leave it out
+                      */
+  const char *summary; /* one sentence without a full stop */
+};
+
+enum { RPC_PROCEDURE_PARAMS_MAX = 6 };
+
+/* Safe and idempotent, so that HTTP GET may call it (JSON-RPC 1.1, 6.3.2). */
+enum rpc_safety {
+  RPC_SAFE_NEVER,
+  RPC_SAFE_ALWAYS,
+  RPC_SAFE_PING /* where its parameter `method` is ping */
+};
+
+/* Which of the readers and writers serves it. */
+enum rpc_procedure_kind {
+  RPC_PROCEDURE_OPERATION, /* one of the six: a struct operation, decoded by rpc/jsonrpc/json_params.h */
+  RPC_PROCEDURE_DESCRIBE,  /* system.describe */
+  RPC_PROCEDURE_DISCOVER   /* rpc.discover */
+};
+
+struct rpc_procedure {
+  struct text name;
+  enum rpc_procedure_kind kind;
+  enum op_kind op; /* RPC_PROCEDURE_OPERATION */
+  enum rpc_safety safety;
+  bool only_1_1; /* JSON-RPC 2.0 has no such method */
+  bool unlisted; /* system.describe is not in its own list (JSON-RPC 1.1, 10) */
+  const char *summary;
+  struct rpc_procedure_param params[RPC_PROCEDURE_PARAMS_MAX]; /* in order: their index is their position */
+  size_t param_count;
+  enum rpc_wants returns;
+};
+
+extern const struct rpc_procedure rpc_procedures[];
+extern const size_t rpc_procedure_count;
+
+/* NULL: no procedure has this name. Names are case-sensitive. */
+const struct rpc_procedure *rpc_procedure_find(struct text name);
+
+/* True where system.describe says "idempotent": every call of it is safe. */
+static inline bool rpc_procedure_is_idempotent(const struct rpc_procedure *procedure)
+{
+  return procedure->safety == RPC_SAFE_ALWAYS;
+}
+
+#endif

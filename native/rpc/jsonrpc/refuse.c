@@ -1,0 +1,164 @@
+#include "rpc/jsonrpc/json_params.h"
+#include "rpc/peer_state.h"
+
+#include "json/writer.h"
+
+enum { PING_MAX = 4096 }; /* a longer message is no single ping worth looking for */
+
+void rpc_message_data_write(struct buffer *out, struct text message, struct text id, bool compat_pal)
+{
+  struct outcome outcome = {.kind = OUTCOME_ERROR, .message = message};
+  struct rpc_answer answer = {.request_id = id, .compat_pal = compat_pal};
+  rpc_error_data_write(out, &outcome, &answer);
+}
+
+struct json_limits rpc_peer_json_limits(const struct rpc_peer *peer)
+{
+  return (struct json_limits){.max_depth = peer->config.limits.max_depth};
+}
+
+static void write_error(struct buffer *out, int code, struct text id, struct text message, bool compat_pal)
+{
+  BUFFER_LITERAL(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+  buffer_append_text(out, id);
+  BUFFER_LITERAL(out, ",\"error\":{\"code\":");
+  json_write_integer(out, code);
+  BUFFER_LITERAL(out, ",\"message\":");
+  json_write_string(out, text_of(jsonrpc_code_message(code)));
+  BUFFER_LITERAL(out, ",\"data\":");
+  rpc_message_data_write(out, message, id, compat_pal);
+  BUFFER_LITERAL(out, "}}");
+}
+
+_Static_assert(RPC_UNREADABLE_MESSAGE == (int)JSONRPC_PARSE_ERROR &&
+                   RPC_INVALID_MESSAGE == (int)JSONRPC_INVALID_REQUEST,
+               "the transports' numbers are JSON-RPC's");
+
+/* What stands behind the last comma may have been cut in two. */
+static struct text find_id(struct text beginning)
+{
+  while (beginning.len > 0 && beginning.data[beginning.len - 1] != ',')
+    beginning.len--;
+  struct text id = jsonrpc_salvage_id(beginning, beginning.len, JSONRPC_2_0);
+  return id.data == NULL ? TEXT("null") : id;
+}
+
+void rpc_peer_reject(void *context, int code, struct text beginning, const char *reason, struct buffer *out)
+{
+  const struct rpc_peer *peer = context;
+  write_error(out, code, find_id(beginning), text_of(reason), peer->config.compat_pal);
+}
+
+enum rpc_served rpc_served_as(enum jsonrpc_handled handled)
+{
+  static const enum rpc_served served[] = {
+      [JSONRPC_REPLY] = RPC_REPLY,   [JSONRPC_NO_REPLY] = RPC_NO_REPLY, [JSONRPC_STREAM] = RPC_STREAM,
+      [JSONRPC_FAILED] = RPC_FAILED, [JSONRPC_NOT_SAFE] = RPC_NOT_SAFE,
+  };
+  return served[handled];
+}
+
+bool rpc_peer_is_1_1(void *context, struct text message)
+{
+  (void)context;
+  return jsonrpc_looks_like_1_1(message);
+}
+
+/* ---- every request of a message, without a worker ---- */
+
+struct plain_call {
+  const struct rpc_peer *peer;
+  struct arena arena;
+  const char *reason; /* of a refusal */
+  bool is_ping;
+};
+
+static void write_plain_data(void *context, struct buffer *data, struct text detail, struct text id)
+{
+  const struct plain_call *call = context;
+  rpc_message_data_write(data, detail, id, call->peer->config.compat_pal);
+}
+
+static enum jsonrpc_handled handle_plain(struct plain_call *call, struct text message, struct buffer *out,
+                                         void (*handle)(void *context, const struct jsonrpc_request *request,
+                                                        struct jsonrpc_response *response))
+{
+  arena_init(&call->arena);
+  const struct jsonrpc_service service = {.context = call,
+                                          .arena = &call->arena,
+                                          .handle = handle,
+                                          .write_error_data = write_plain_data,
+                                          .limits = rpc_peer_json_limits(call->peer),
+                                          .max_batch = call->peer->config.limits.max_batch};
+  struct jsonrpc_stream stream;
+  enum jsonrpc_handled handled = jsonrpc_handle(&service, message, out, &stream);
+  arena_fini(&call->arena);
+  return handled;
+}
+
+static void handle_refusal(void *context, const struct jsonrpc_request *request,
+                           struct jsonrpc_response *response)
+{
+  const struct plain_call *call = context;
+  struct buffer *data =
+      jsonrpc_error(response, JSONRPC_SERVER_ERROR, jsonrpc_code_message(JSONRPC_SERVER_ERROR));
+  rpc_message_data_write(data, text_of(call->reason), request->id, call->peer->config.compat_pal);
+}
+
+enum rpc_served rpc_peer_refuse(void *context, struct text message, const char *reason, struct buffer *out)
+{
+  struct plain_call call = {.peer = context, .reason = reason};
+  return rpc_served_as(handle_plain(&call, message, out, handle_refusal));
+}
+
+/* On ZeroMQ the member names a session, and a wrong one is an error whatever the method: a worker says it. */
+static bool has_wrong_peer_id(const struct jsonrpc_request *request)
+{
+  struct uuid peer_id;
+  return request->peer_id.data != NULL && !uuid_parse(request->peer_id, &peer_id);
+}
+
+static void handle_ping(void *context, const struct jsonrpc_request *request,
+                        struct jsonrpc_response *response)
+{
+  struct plain_call *call = context;
+  struct operation operation;
+  struct outcome outcome;
+  call->is_ping = !has_wrong_peer_id(request) && text_equal(request->method, TEXT("control")) &&
+                  rpc_params_decode(request, call->peer->config.limits.java.number_digits_max, &call->arena,
+                                    &operation, &outcome) == JP_OK &&
+                  operation.command == OP_PING;
+  if (!call->is_ping)
+    return;
+  const struct outcome nothing = {.kind = OUTCOME_VOID};
+  const struct rpc_answer answer = {.compat_pal = call->peer->config.compat_pal};
+  rpc_result_write(jsonrpc_result(response), &nothing, &answer);
+}
+
+static bool is_single_request(const struct rpc_peer *peer, struct text message)
+{
+  struct json_fault fault;
+  return message.len <= PING_MAX &&
+         json_validate(message, rpc_peer_json_limits(peer), TEXT("params"), &fault) == JP_OK &&
+         json_root(message).kind == JSON_KIND_OBJECT;
+}
+
+bool rpc_peer_serve_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served)
+{
+  struct plain_call call = {.peer = context};
+  size_t start = out->len;
+  if (!is_single_request(call.peer, message))
+    return false;
+  enum jsonrpc_handled handled = handle_plain(&call, message, out, handle_ping);
+  *served = rpc_served_as(handled);
+  if (!call.is_ping)
+    buffer_truncate(out, start);
+  return call.is_ping;
+}
+
+void rpc_peer_reject_malformed(struct text message, size_t fault, struct buffer *out)
+{
+  struct text id = jsonrpc_salvage_id(message, fault, JSONRPC_2_0);
+  write_error(out, JSONRPC_PARSE_ERROR, id.data == NULL ? TEXT("null") : id,
+              TEXT("Failed to deserialize JSON-RPC message"), true);
+}

@@ -1,0 +1,530 @@
+#include "rpc/members/java_methods_decode.h"
+
+#include "classfile/catalog.h"
+#include "classfile/signature.h"
+#include "rpc/jsonrpc/coerce.h"
+#include "rpc/members/java_methods_index.h"
+#include "rpc/members/java_methods_names.h"
+#include "rpc/members/java_methods_typing.h"
+#include "rpc/values/json_value.h"
+
+#include <string.h>
+
+enum { NAMES_SHOWN = 16 };
+
+/* One request, from its names to its operation. */
+struct reader {
+  const struct jsonrpc_request *request;
+  size_t digits_max;
+  struct arena *arena;
+  struct operation *operation;
+  struct outcome *outcome;
+  struct java_method_name name;
+  const struct java_method *methods; /* those that have the name, or the one that its suffix chooses */
+  size_t count;
+  bool fitting[UINT8_MAX + 1]; /* by index in methods: takes what was given */
+  size_t fits;
+  struct json_value *given; /* by position, the receiver first; or in the order of the parameters */
+  size_t given_count;
+};
+
+/* For messages. */
+static struct text show_name(const struct reader *reader)
+{
+  return arena_shorten(reader->arena, reader->request->method, OUTCOME_NAME_SHOWN);
+}
+
+static enum jp_status fail_name(struct reader *reader, const char *why)
+{
+  outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_FOUND, NULL, "Invalid method: %.*s%s",
+               TEXT_ARGS(show_name(reader)), why);
+  return JP_NOT_FOUND;
+}
+
+static enum jp_status fail_memory(struct reader *reader)
+{
+  outcome_fail(reader->outcome, reader->arena, FAILURE_INTERNAL, NULL, "out of memory");
+  return JP_NO_MEMORY;
+}
+
+/* ---- the member ---- */
+
+/* A class without a package looks like any other dotted name: that one is said not to be there. */
+static enum jp_status ask_policy(struct reader *reader, const struct rpc_judge *judge)
+{
+  const struct operation asked = {
+      .kind = reader->operation->kind, .type = reader->operation->type, .member = reader->operation->member};
+  enum jp_status status = rpc_judge_names(judge, &asked, reader->arena, reader->outcome);
+  bool has_package = text_find_last(reader->name.class_name, '.') != SIZE_MAX;
+  if (status == JP_OK || (status == JP_DENIED && has_package))
+    return status;
+  return fail_name(reader, "");
+}
+
+/* Only the method that the suffix names is left, or none. */
+static enum jp_status choose_by_suffix(struct reader *reader)
+{
+  struct buffer suffix;
+  size_t found = SIZE_MAX;
+  buffer_init(&suffix);
+  for (size_t i = 0; i < reader->count && found == SIZE_MAX; i++) {
+    buffer_clear(&suffix);
+    java_method_suffix_write(reader->methods[i].descriptor, &suffix);
+    if (!suffix.failed && text_equal(buffer_text(&suffix), reader->name.suffix))
+      found = i;
+  }
+  buffer_fini(&suffix);
+  if (found == SIZE_MAX)
+    return fail_name(reader, " (no such overload)");
+  reader->methods += found;
+  reader->count = 1;
+  return JP_OK;
+}
+
+static bool is_allowed(const struct reader *reader, const struct catalog_tables *tables,
+                       const struct rpc_judge *judge, const struct java_method *method)
+{
+  bool is_constructor = method->result.data == NULL;
+  const struct jvm_target overload = {
+      .kind = is_constructor         ? JVM_CONSTRUCTOR
+              : method->has_receiver ? JVM_METHOD
+                                     : JVM_STATIC_METHOD,
+      .modifiers = method->method->access,
+      .named_class = reader->operation->type,
+      .declaring_class = catalog_text(tables, tables->classes[method->declaring].name),
+      .runtime_class = TEXT_ABSENT,
+      .member = reader->operation->member,
+  };
+  return rpc_judge_allows(judge, reader->operation->kind, &overload);
+}
+
+/* Those that the policy denies are no candidates, and no error shows them. */
+static enum jp_status drop_denied(struct reader *reader, const struct catalog_tables *tables,
+                                  const struct rpc_judge *judge)
+{
+  struct text type = reader->operation->type;
+  struct text member = reader->operation->member;
+  if (rpc_judge_knows_overloads(judge, type, member))
+    return JP_OK;
+  struct java_method *allowed = arena_alloc(reader->arena, reader->count * sizeof *allowed);
+  size_t count = 0;
+  if (allowed == NULL)
+    return fail_memory(reader);
+  for (size_t i = 0; i < reader->count; i++)
+    if (is_allowed(reader, tables, judge, &reader->methods[i]))
+      allowed[count++] = reader->methods[i];
+  if (count == 0)
+    return rpc_judge_deny(judge, type, member, reader->arena, reader->outcome);
+  if (count == reader->count)
+    rpc_judge_note_overloads(judge, type, member);
+  reader->methods = allowed;
+  reader->count = count;
+  return JP_OK;
+}
+
+static enum jp_status find_methods(struct reader *reader, struct java_methods_index *index,
+                                   const struct catalog_tables *tables, const struct rpc_judge *judge)
+{
+  uint32_t class_index = catalog_find(tables, reader->name.class_name);
+  if (class_index == CATALOG_NONE)
+    return fail_name(reader, " (no such class)");
+  if (java_methods_index_find(index, tables, judge->policy, class_index, reader->name.member, reader->arena,
+                              &reader->methods, &reader->count) != JP_OK)
+    return fail_memory(reader);
+  if (reader->count == 0)
+    return fail_name(reader, " (no such member)");
+  if (reader->count > sizeof reader->fitting)
+    reader->count = sizeof reader->fitting; /* more overloads than that nobody wrote by hand */
+  enum jp_status status = drop_denied(reader, tables, judge);
+  return status != JP_OK || reader->name.suffix.data == NULL ? status : choose_by_suffix(reader);
+}
+
+/* JSON-RPC 1.1, 6.3.2: by HTTP GET only what the policy says may be called again and again. */
+static enum jp_status check_safe(struct reader *reader, const struct policy *policy)
+{
+  if (!reader->request->only_safe ||
+      policy_is_idempotent(policy, reader->operation->type, reader->operation->member))
+    return JP_OK;
+  outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_SAFE, NULL,
+               "'%.*s' may change something, so that it is called by POST", TEXT_ARGS(show_name(reader)));
+  return JP_INVALID;
+}
+
+/* ---- what was given ---- */
+
+/* Names the methods that there are, as they could have been called. */
+static enum jp_status fail_params(struct reader *reader, const char *why)
+{
+  struct buffer names;
+  buffer_init(&names);
+  for (size_t i = 0; i < reader->count && i < NAMES_SHOWN; i++) {
+    const struct java_method *method = &reader->methods[i];
+    buffer_append_text(&names, i > 0 ? TEXT(", ") : TEXT(""));
+    buffer_append_text(&names, reader->name.member);
+    buffer_append_text(&names, method->has_receiver ? TEXT("(instance") : TEXT("("));
+    for (unsigned at = 0; at < method->parameter_count; at++) {
+      buffer_append_text(&names, at > 0 || method->has_receiver ? TEXT(", ") : TEXT(""));
+      buffer_append_text(&names, method->parameters[at].name);
+    }
+    buffer_append_char(&names, ')');
+  }
+  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "%s; there is: %.*s%s", why,
+               TEXT_ARGS(buffer_text(&names)), reader->count > NAMES_SHOWN ? ", ..." : "");
+  buffer_fini(&names);
+  return JP_INVALID;
+}
+
+static enum jp_status read_positions(struct reader *reader)
+{
+  struct json_cursor cursor = json_enter(reader->request->params);
+  struct json_value element;
+  reader->given_count = json_count(reader->request->params);
+  if (reader->given_count > RPC_ARGS_MAX)
+    return fail_params(reader, "more params than the limit of 65535");
+  reader->given = arena_alloc(reader->arena, reader->given_count * sizeof *reader->given);
+  if (reader->given == NULL)
+    return fail_memory(reader);
+  for (size_t i = 0; json_next_element(&cursor, &element); i++)
+    reader->given[i] = element;
+  return JP_OK;
+}
+
+/* JSON-RPC 1.1, 6.2.3: names of digits are positions, here where all of them are. */
+static bool read_digits(struct text name, size_t count, size_t *at)
+{
+  *at = 0;
+  for (size_t i = 0; i < name.len; i++) {
+    if (name.data[i] < '0' || name.data[i] > '9' || i > 6)
+      return false;
+    *at = *at * 10 + (size_t)(name.data[i] - '0');
+  }
+  return name.len > 0 && *at < count;
+}
+
+/* False where not every name is a position of its own. */
+static bool read_numbered(struct reader *reader)
+{
+  size_t count = json_count(reader->request->params);
+  struct json_value *given = arena_calloc(reader->arena, count, sizeof *given);
+  struct json_cursor cursor = json_enter(reader->request->params);
+  struct text key;
+  struct json_value value;
+  if (given == NULL || count == 0 || count > RPC_ARGS_MAX)
+    return false;
+  while (json_next_member(&cursor, &key, &value)) {
+    size_t at;
+    if (!read_digits(key, count, &at) || given[at].span.data != NULL)
+      return false;
+    given[at] = value;
+  }
+  reader->given = given;
+  reader->given_count = count;
+  return true;
+}
+
+static bool fits_positions(const struct reader *reader, const struct java_method *method)
+{
+  size_t wanted = (size_t)method->parameter_count + method->has_receiver;
+  return reader->given_count == wanted || (method->is_varargs && reader->given_count + 1 >= wanted);
+}
+
+/* Where objects' and classes' methods take the same number of params, {"ref": N} in front is the receiver. */
+static bool begins_with_ref(const struct reader *reader)
+{
+  struct json_cursor cursor;
+  struct text key;
+  struct json_value value;
+  if (reader->given_count == 0 || reader->given[0].kind != JSON_KIND_OBJECT)
+    return false;
+  cursor = json_enter(reader->given[0]);
+  return json_next_member(&cursor, &key, &value) && json_key_is(key, TEXT("ref"));
+}
+
+static bool takes_near(const struct reader *reader)
+{
+  return reader->request->version == JSONRPC_1_1;
+}
+
+/* JSON-RPC 1.1, 6.6.1: what no method takes is dropped where another could do without it. */
+static void drop_extra(struct reader *reader)
+{
+  size_t most = 0;
+  bool is_taken = false;
+  for (size_t i = 0; i < reader->count; i++) {
+    size_t wanted = (size_t)reader->methods[i].parameter_count + reader->methods[i].has_receiver;
+    if (fits_positions(reader, &reader->methods[i]))
+      return;
+    is_taken = is_taken || wanted < reader->given_count;
+    most = wanted < reader->given_count && wanted > most ? wanted : most;
+  }
+  if (is_taken)
+    reader->given_count = most;
+}
+
+static enum jp_status fit_positions(struct reader *reader)
+{
+  size_t receivers = 0;
+  if (takes_near(reader))
+    drop_extra(reader);
+  for (size_t i = 0; i < reader->count; i++) {
+    reader->fitting[i] = fits_positions(reader, &reader->methods[i]);
+    reader->fits += reader->fitting[i];
+    receivers += reader->fitting[i] && reader->methods[i].has_receiver;
+  }
+  if (reader->fits == 0)
+    return fail_params(reader, "the number of params is wrong");
+  if (receivers == 0 || receivers == reader->fits)
+    return JP_OK;
+  bool wants_receiver = begins_with_ref(reader);
+  for (size_t i = 0; i < reader->count; i++) {
+    reader->fits -= reader->fitting[i] && reader->methods[i].has_receiver != wants_receiver;
+    reader->fitting[i] = reader->fitting[i] && reader->methods[i].has_receiver == wants_receiver;
+  }
+  return JP_OK;
+}
+
+/* The place of a parameter, wanted for none. JSON-RPC 1.1, 6.2.1: a name of digits is a position. */
+static size_t find_place(const struct reader *reader, const struct java_method *method, struct text name)
+{
+  size_t wanted = (size_t)method->parameter_count + method->has_receiver;
+  size_t at = 0;
+  if (takes_near(reader) && read_digits(name, wanted, &at))
+    return at;
+  for (at = 0; at < wanted; at++) {
+    bool is_receiver = method->has_receiver && at == 0;
+    struct text own = is_receiver ? TEXT("instance") : method->parameters[at - method->has_receiver].name;
+    if (text_equal(own, name))
+      break;
+  }
+  return at;
+}
+
+/* Where the params name all of the method's parameters, once: their values in its order. */
+static bool fit_names(struct reader *reader, const struct java_method *method, bool drops_extra,
+                      struct json_value *values)
+{
+  size_t wanted = (size_t)method->parameter_count + method->has_receiver;
+  size_t found = 0;
+  struct json_cursor cursor = json_enter(reader->request->params);
+  struct text key;
+  struct json_value value;
+  for (size_t i = 0; i < wanted; i++)
+    values[i].span = TEXT_ABSENT;
+  while (json_next_member(&cursor, &key, &value)) {
+    struct text name = json_unescape(key, reader->arena);
+    if (name.data == NULL)
+      return false;
+    size_t at = find_place(reader, method, name);
+    if (at == wanted && drops_extra)
+      continue;
+    if (at == wanted || values[at].span.data != NULL)
+      return false;
+    values[at] = value;
+    found++;
+  }
+  return found == wanted;
+}
+
+static bool is_same_order(const struct json_value *a, const struct json_value *b, size_t count)
+{
+  for (size_t i = 0; i < count; i++) {
+    if (a[i].span.data != b[i].span.data)
+      return false;
+  }
+  return true;
+}
+
+/* Of those that fit, the ones that take the most: they differ in number only where extra params are dropped.
+ */
+static bool is_outdone(struct reader *reader, size_t index, size_t wanted)
+{
+  if (reader->fits > 0 && wanted > reader->given_count) {
+    for (size_t i = 0; i < index; i++)
+      reader->fitting[i] = false;
+    reader->fits = 0;
+  }
+  return reader->fits > 0 && wanted < reader->given_count;
+}
+
+static enum jp_status fit_all_names(struct reader *reader, bool drops_extra)
+{
+  bool has_receiver = false;
+  for (size_t i = 0; i < reader->count; i++) {
+    const struct java_method *method = &reader->methods[i];
+    size_t wanted = (size_t)method->parameter_count + method->has_receiver;
+    struct json_value *values = arena_alloc(reader->arena, (wanted + 1) * sizeof *values);
+    if (values == NULL)
+      return fail_memory(reader);
+    reader->fitting[i] = fit_names(reader, method, drops_extra, values) && !is_outdone(reader, i, wanted);
+    if (!reader->fitting[i])
+      continue;
+    if (reader->fits++ > 0 &&
+        (has_receiver != method->has_receiver || !is_same_order(reader->given, values, wanted)))
+      return fail_params(reader, "several overloads have these params in different orders");
+    has_receiver = method->has_receiver;
+    reader->given = values;
+    reader->given_count = wanted;
+  }
+  return JP_OK;
+}
+
+static enum jp_status read_names(struct reader *reader)
+{
+  enum jp_status status = fit_all_names(reader, false);
+  if (status == JP_OK && reader->fits == 0 && takes_near(reader))
+    status = fit_all_names(reader, true);
+  if (status == JP_OK && reader->fits == 0)
+    return fail_params(reader, "these are not the names of the params");
+  return status;
+}
+
+static enum jp_status read_given(struct reader *reader)
+{
+  bool has_names = reader->request->has_params && reader->request->params.kind == JSON_KIND_OBJECT;
+  if (has_names && takes_near(reader) && read_numbered(reader))
+    return fit_positions(reader);
+  if (has_names)
+    return read_names(reader);
+  if (reader->request->has_params) {
+    enum jp_status status = read_positions(reader);
+    if (status != JP_OK)
+      return status;
+  }
+  return fit_positions(reader);
+}
+
+/* ---- the operation ---- */
+
+static enum jp_status read_receiver(struct reader *reader, struct json_value json)
+{
+  uint32_t *ref = &reader->operation->instance;
+  if (takes_near(reader) && rpc_value_approximate(json, RPC_WANTS_NUMBER, reader->arena, &json) != JP_OK)
+    return fail_memory(reader);
+  bool is_read = rpc_ref_decode(json, ref);
+  if (!is_read && json.kind == JSON_KIND_OBJECT) {
+    struct json_cursor cursor = json_enter(json);
+    struct text key;
+    struct json_value value;
+    while (!is_read && json_next_member(&cursor, &key, &value))
+      is_read = json_key_is(key, TEXT("ref")) && rpc_ref_decode(value, ref);
+  }
+  reader->operation->has_instance = is_read;
+  return is_read ? JP_OK : fail_params(reader, "'instance' must be a ref: {\"ref\": N}, or N");
+}
+
+/* JSON-RPC 1.1, 6.6.1. Bytes and chars may be a text, so that those arrays are not made. */
+static enum rpc_wants wanted_by(struct text descriptor)
+{
+  if (descriptor.data[0] == '[')
+    return descriptor.data[1] == 'B' || descriptor.data[1] == 'C' ? RPC_WANTS_OBJECT : RPC_WANTS_LIST;
+  if (descriptor.data[0] == 'Z')
+    return RPC_WANTS_BOOLEAN;
+  return strchr("BSIJFD", descriptor.data[0]) != NULL ? RPC_WANTS_NUMBER : RPC_WANTS_OBJECT;
+}
+
+static enum jp_status bring_near(struct reader *reader, const struct java_method *method, size_t count)
+{
+  struct json_value *given = reader->given + method->has_receiver;
+  struct text rest = text_slice(method->descriptor, 1, method->descriptor.len);
+  for (size_t i = 0; count == method->parameter_count && i < count; i++) {
+    struct op_type type;
+    enum rpc_wants wants = wanted_by(rest);
+    if (op_type_parse_descriptor(&rest, reader->arena, &type) != JP_OK)
+      return fail_memory(reader);
+    bool is_whole = given[i].kind == JSON_KIND_NULL || given[i].kind == JSON_KIND_OBJECT;
+    if (!is_whole && rpc_value_approximate(given[i], wants, reader->arena, &given[i]) != JP_OK)
+      return fail_memory(reader);
+  }
+  return JP_OK;
+}
+
+static enum jp_status read_arguments(struct reader *reader, const struct json_value *given, size_t count)
+{
+  struct operation *operation = reader->operation;
+  struct rpc_value_decoder decoder;
+  rpc_value_decoder_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
+  operation->args = arena_calloc(reader->arena, count, sizeof *operation->args);
+  if (operation->args == NULL)
+    return fail_memory(reader);
+  operation->arg_count = count;
+  for (size_t i = 0; i < count; i++) {
+    decoder.argument = i;
+    enum jp_status status = rpc_value_decode(&decoder, given[i], &operation->args[i]);
+    if (status != JP_OK)
+      return status;
+  }
+  return JP_OK;
+}
+
+/* Where one method is left, its own types are declared, so that it is the one that is called. */
+static enum jp_status declare_types(struct reader *reader, const struct java_method *method)
+{
+  struct operation *operation = reader->operation;
+  bool is_exact = operation->arg_count == method->parameter_count;
+  bool needs_types = method->is_varargs || method->overloaded;
+  struct text rest = text_slice(method->descriptor, 1, method->descriptor.len);
+  for (size_t i = 0; is_exact && i < operation->arg_count; i++) {
+    struct op_type type;
+    enum jp_status status = op_type_parse_descriptor(&rest, reader->arena, &type);
+    struct text name = status == JP_OK ? op_type_source_name(&type, reader->arena) : TEXT_ABSENT;
+    if (name.data == NULL)
+      return fail_memory(reader);
+    if (needs_types && operation->args[i].type.data == NULL) {
+      operation->args[i].type = name;
+      operation->args[i].is_told = true;
+    }
+    if (!java_value_type_elements(method->parameters[i].type, reader->arena, &operation->args[i]))
+      return fail_memory(reader);
+  }
+  return JP_OK;
+}
+
+static enum jp_status make_operation(struct reader *reader)
+{
+  size_t chosen = 0;
+  while (chosen + 1 < reader->count && !reader->fitting[chosen])
+    chosen++;
+  const struct java_method *method = &reader->methods[chosen];
+  size_t receivers = method->has_receiver;
+  enum jp_status status = receivers == 0 ? JP_OK : read_receiver(reader, reader->given[0]);
+  if (status == JP_OK && reader->fits == 1 && takes_near(reader))
+    status = bring_near(reader, method, reader->given_count - receivers);
+  if (status == JP_OK)
+    status = read_arguments(reader, reader->given + receivers, reader->given_count - receivers);
+  return status == JP_OK && reader->fits == 1 ? declare_types(reader, method) : status;
+}
+
+enum jp_status java_method_decode(const struct jsonrpc_request *request, struct catalog *catalog,
+                                  struct java_methods_index *index, const struct rpc_judge *judge,
+                                  size_t digits_max, struct arena *arena, struct operation *operation,
+                                  struct outcome *outcome)
+{
+  struct reader reader = {.request = request,
+                          .digits_max = digits_max,
+                          .arena = arena,
+                          .operation = operation,
+                          .outcome = outcome};
+  const struct catalog_tables *tables;
+  struct jp_error error;
+  *operation = (struct operation){.kind = OP_CALL, .by_value = true};
+  if (catalog == NULL || !java_method_name_parse(request->method, &reader.name) ||
+      reader.name.class_name.len > OP_NAME_MAX || reader.name.member.len > OP_NAME_MAX)
+    return fail_name(&reader, "");
+  bool is_constructor = text_equal(reader.name.member, TEXT("new"));
+  operation->kind = is_constructor ? OP_NEW : OP_CALL;
+  operation->type = reader.name.class_name;
+  operation->member = is_constructor ? TEXT("<init>") : reader.name.member;
+  enum jp_status status = ask_policy(&reader, judge);
+  if (status != JP_OK)
+    return status;
+  if (catalog_load(catalog, &tables, &error) != JP_OK) {
+    outcome_fail(outcome, arena, FAILURE_SERVER, NULL, "%s", error.text);
+    return JP_IO;
+  }
+  status = find_methods(&reader, index, tables, judge);
+  if (status == JP_OK)
+    status = check_safe(&reader, judge->policy);
+  if (status == JP_OK)
+    status = read_given(&reader);
+  return status == JP_OK ? make_operation(&reader) : status;
+}

@@ -1,0 +1,334 @@
+#include "rpc/members/java_methods_schema.h"
+
+#include "classfile/class_file.h"
+#include "classfile/signature.h"
+#include "rpc/members/java_methods_names.h"
+#include "json/writer.h"
+
+#include <stdlib.h>
+
+enum { DEPTH_MAX = 32, LINEAGE_MAX = 64 };
+
+/* Classes whose values have a JSON form of their own. */
+static const struct class_row {
+  struct text name;
+  const char *schema;
+} class_rows[] = {
+    {TEXT("java.lang.String"), "{\"type\":[\"string\",\"null\"]}"},
+    {TEXT("java.lang.CharSequence"), "{}"},
+    {TEXT("java.lang.Boolean"), "{\"type\":[\"boolean\",\"null\"]}"},
+    {TEXT("java.lang.Byte"), "{\"type\":[\"integer\",\"null\"],\"minimum\":-128,\"maximum\":127}"},
+    {TEXT("java.lang.Short"), "{\"type\":[\"integer\",\"null\"],\"minimum\":-32768,\"maximum\":32767}"},
+    {TEXT("java.lang.Integer"),
+     "{\"type\":[\"integer\",\"null\"],\"minimum\":-2147483648,\"maximum\":2147483647}"},
+    {TEXT("java.lang.Long"), "{\"type\":[\"integer\",\"null\"]}"},
+    {TEXT("java.lang.Float"), "{\"type\":[\"number\",\"null\"]}"},
+    {TEXT("java.lang.Double"), "{\"type\":[\"number\",\"null\"]}"},
+    {TEXT("java.lang.Character"), "{\"type\":[\"string\",\"null\"],\"minLength\":1,\"maxLength\":1}"},
+    {TEXT("java.lang.Void"), "{\"type\":\"null\"}"},
+    /* Their objects may be wrappers, Strings, arrays or collections: anything. */
+    {TEXT("java.lang.Object"), "{}"},
+    {TEXT("java.lang.Number"), "{}"},
+    {TEXT("java.lang.Comparable"), "{}"},
+    {TEXT("java.lang.Cloneable"), "{}"},
+    {TEXT("java.lang.Iterable"), "{}"},
+    {TEXT("java.io.Serializable"), "{}"},
+    {TEXT("java.util.RandomAccess"), "{}"},
+    {TEXT("java.lang.constant.Constable"), "{}"},
+    {TEXT("java.lang.constant.ConstantDesc"), "{}"},
+};
+
+static const struct {
+  char letter;
+  const char *schema;
+} primitive_rows[] = {
+    {'Z', "{\"type\":\"boolean\"}"},
+    {'B', "{\"type\":\"integer\",\"minimum\":-128,\"maximum\":127}"},
+    {'C', "{\"type\":\"string\",\"minLength\":1,\"maxLength\":1}"},
+    {'S', "{\"type\":\"integer\",\"minimum\":-32768,\"maximum\":32767}"},
+    {'I', "{\"type\":\"integer\",\"minimum\":-2147483648,\"maximum\":2147483647}"},
+    {'J', "{\"type\":\"integer\"}"},
+    {'F', "{\"type\":\"number\"}"},
+    {'D', "{\"type\":\"number\"}"},
+    {'V', "{\"type\":\"null\"}"},
+};
+
+/* Classes that have a text from which an argument may be made. */
+static const struct text from_text[] = {
+    TEXT("java.math.BigDecimal"),     TEXT("java.math.BigInteger"), TEXT("java.util.UUID"),
+    TEXT("java.lang.Class"),          TEXT("java.time.Instant"),    TEXT("java.time.LocalDate"),
+    TEXT("java.time.LocalDateTime"),  TEXT("java.time.LocalTime"),  TEXT("java.time.Duration"),
+    TEXT("java.time.OffsetDateTime"), TEXT("java.time.Period"),     TEXT("java.time.ZonedDateTime"),
+};
+
+enum jp_status java_schemas_init(struct java_schemas *schemas, const struct catalog_tables *tables)
+{
+  *schemas = (struct java_schemas){.tables = tables};
+  table_init(&schemas->enums, sizeof(uint32_t));
+  schemas->enum_seen = calloc(tables->class_count / 8 + 1, 1);
+  return schemas->enum_seen == NULL ? JP_NO_MEMORY : JP_OK;
+}
+
+void java_schemas_fini(struct java_schemas *schemas)
+{
+  table_fini(&schemas->enums);
+  free(schemas->enum_seen);
+  schemas->enum_seen = NULL;
+}
+
+static void append(struct buffer *out, const char *json)
+{
+  buffer_append_text(out, text_of(json));
+}
+
+static bool note_enum(struct java_schemas *schemas, uint32_t class_index)
+{
+  uint8_t bit = (uint8_t)(1u << class_index % 8);
+  if ((schemas->enum_seen[class_index / 8] & bit) != 0)
+    return true;
+  uint32_t *added = table_add(&schemas->enums, 1);
+  if (added == NULL)
+    return false;
+  *added = class_index;
+  schemas->enum_seen[class_index / 8] |= bit;
+  return true;
+}
+
+/* ---- classes ---- */
+
+enum container { CONTAINER_NONE, CONTAINER_COLLECTION, CONTAINER_MAP };
+
+static enum container container_named(struct text name)
+{
+  if (text_equal(name, TEXT("java.util.Collection")))
+    return CONTAINER_COLLECTION;
+  return text_equal(name, TEXT("java.util.Map")) ? CONTAINER_MAP : CONTAINER_NONE;
+}
+
+/* Whether a class is a Collection or a Map, as far as the catalog knows its ancestors. levels: class files
+ * can inherit in a circle. */
+static enum container container_of(const struct catalog_tables *tables, struct catalog_link link,
+                                   unsigned levels)
+{
+  enum container found = container_named(catalog_text(tables, link.name));
+  if (found != CONTAINER_NONE || link.class_index == CATALOG_NONE || levels == 0)
+    return found;
+  const struct catalog_class *class = &tables->classes[link.class_index];
+  if (class->superclass.name != 0)
+    found = container_of(tables, class->superclass, levels - 1);
+  for (unsigned i = 0; found == CONTAINER_NONE && i < class->interface_count; i++)
+    found = container_of(tables, tables->links[class->first_interface + i], levels - 1);
+  return found;
+}
+
+static bool is_from_text(struct text name)
+{
+  for (size_t i = 0; i < sizeof from_text / sizeof from_text[0]; i++) {
+    if (text_equal(from_text[i], name))
+      return true;
+  }
+  return false;
+}
+
+static void write_enum_ref(struct java_schemas *schemas, uint32_t class_index, struct buffer *out)
+{
+  if (!note_enum(schemas, class_index)) {
+    out->failed = true;
+    return;
+  }
+  append(out, "{\"$ref\":\"#/components/schemas/");
+  java_component_key_write(catalog_text(schemas->tables, schemas->tables->classes[class_index].name), out);
+  append(out, "\"}");
+}
+
+static void write_object(struct text name, bool is_result, struct buffer *out)
+{
+  append(out, "{\"anyOf\":[{\"$ref\":\"#/components/schemas/ObjectRef\"},{\"type\":");
+  append(out, !is_result && is_from_text(name) ? "[\"string\",\"null\"]" : "\"null\"");
+  append(out, "}],\"description\":");
+  json_write_string(out, name);
+  buffer_append_char(out, '}');
+}
+
+/* ---- types ---- */
+
+/* One type argument of a class type, as a type of its own. */
+struct arguments {
+  struct text first; /* data NULL: there are none; "*" and what is behind '-' is no type that is known */
+  struct text last;
+  unsigned count;
+};
+
+static void write_type(struct java_schemas *schemas, struct text type, bool is_result, unsigned depth,
+                       struct buffer *out);
+
+static struct text argument_type(struct text argument)
+{
+  if (argument.len > 1 && argument.data[0] == '+')
+    return text_slice(argument, 1, argument.len);
+  bool is_unknown = argument.len == 0 || argument.data[0] == '*' || argument.data[0] == '-';
+  return is_unknown ? TEXT_ABSENT : argument;
+}
+
+/* The type arguments between the '<' at the start and its '>'. */
+static struct arguments read_arguments(struct text rest)
+{
+  struct arguments arguments = {.first = TEXT_ABSENT, .last = TEXT_ABSENT};
+  rest = text_slice(rest, 1, rest.len);
+  while (rest.len > 0 && rest.data[0] != '>') {
+    struct text from = rest;
+    bool is_marked = rest.data[0] == '+' || rest.data[0] == '-' || rest.data[0] == '*';
+    bool is_any = rest.data[0] == '*';
+    if (is_marked)
+      rest = text_slice(rest, 1, rest.len);
+    if (!is_any && !signature_read_type(&rest, NULL))
+      break;
+    arguments.last = text_slice(from, 0, from.len - rest.len);
+    if (arguments.count == 0)
+      arguments.first = arguments.last;
+    arguments.count++;
+  }
+  return arguments;
+}
+
+static void write_element(struct java_schemas *schemas, struct text type, bool is_result, unsigned depth,
+                          struct buffer *out)
+{
+  if (type.data == NULL)
+    append(out, "{}");
+  else
+    write_type(schemas, type, is_result, depth + 1, out);
+}
+
+/* Keys of any other type make a map a ref, where one of them turns out to be an object. */
+static bool has_text_keys(struct arguments arguments)
+{
+  return arguments.count == 2 && text_starts_with(arguments.first, TEXT("Ljava/lang/")) &&
+         !text_equal(arguments.first, TEXT("Ljava/lang/Object;"));
+}
+
+static void write_container(struct java_schemas *schemas, enum container container,
+                            struct arguments arguments, bool is_result, unsigned depth, struct buffer *out)
+{
+  bool is_map = container == CONTAINER_MAP;
+  bool is_told = arguments.count == (is_map ? 2 : 1);
+  bool may_be_ref = is_map && is_result && !has_text_keys(arguments);
+  if (may_be_ref)
+    append(out, "{\"anyOf\":[{\"$ref\":\"#/components/schemas/ObjectRef\"},");
+  append(out, is_map ? "{\"type\":[\"object\",\"null\"],\"additionalProperties\":"
+                     : "{\"type\":[\"array\",\"null\"],\"items\":");
+  write_element(schemas, is_told ? argument_type(arguments.last) : TEXT_ABSENT, is_result, depth, out);
+  append(out, may_be_ref ? "}]}" : "}");
+}
+
+static const struct class_row *find_row(struct text name)
+{
+  for (size_t i = 0; i < sizeof class_rows / sizeof class_rows[0]; i++) {
+    if (text_equal(class_rows[i].name, name))
+      return &class_rows[i];
+  }
+  return NULL;
+}
+
+/* The binary name of a class type and the type arguments of its innermost class. */
+static struct text read_class(struct text type, struct buffer *name, struct arguments *arguments)
+{
+  *arguments = (struct arguments){.first = TEXT_ABSENT, .last = TEXT_ABSENT};
+  unsigned depth = 0;
+  for (size_t i = 1; i < type.len; i++) {
+    char c = type.data[i];
+    if (c == '<' && depth++ == 0)
+      *arguments = read_arguments(text_slice(type, i, type.len));
+    else if (c == '>')
+      depth--;
+    else if (depth == 0 && c == '.')
+      *arguments = (struct arguments){.first = TEXT_ABSENT, .last = TEXT_ABSENT};
+    if (depth == 0 && c != '>' && c != ';')
+      buffer_append_char(name, c == '/' ? '.' : c == '.' ? '$' : c);
+  }
+  return buffer_text(name);
+}
+
+static void write_class(struct java_schemas *schemas, struct text type, bool is_result, unsigned depth,
+                        struct buffer *out)
+{
+  struct buffer memory;
+  struct arguments arguments;
+  buffer_init(&memory);
+  struct text name = read_class(type, &memory, &arguments);
+  if (name.data == NULL) { /* no memory, or a type without a name */
+    out->failed = out->failed || memory.failed;
+    append(out, "{}");
+    return;
+  }
+  const struct class_row *row = find_row(name);
+  uint32_t class_index = catalog_find(schemas->tables, name);
+  enum container container = container_named(name);
+  bool is_enum = false;
+  if (class_index != CATALOG_NONE) {
+    const struct catalog_class *class = &schemas->tables->classes[class_index];
+    const struct catalog_link link = {class->name, class_index};
+    container = container_of(schemas->tables, link, LINEAGE_MAX);
+    is_enum = (class->access & ACCESS_ENUM) != 0;
+  }
+  if (memory.failed)
+    out->failed = true;
+  else if (row != NULL)
+    append(out, row->schema);
+  else if (container != CONTAINER_NONE)
+    write_container(schemas, container, arguments, is_result, depth, out);
+  else if (is_enum && !is_result)
+    write_enum_ref(schemas, class_index, out);
+  else
+    write_object(name, is_result, out);
+  buffer_fini(&memory);
+}
+
+static void write_type(struct java_schemas *schemas, struct text type, bool is_result, unsigned depth,
+                       struct buffer *out)
+{
+  if (type.len == 0 || type.data[0] == 'T' || depth > DEPTH_MAX) {
+    append(out, "{}");
+  } else if (type.data[0] == 'L') {
+    write_class(schemas, type, is_result, depth, out);
+  } else if (type.data[0] == '[') {
+    append(out, "{\"type\":[\"array\",\"null\"],\"items\":");
+    write_type(schemas, text_slice(type, 1, type.len), is_result, depth + 1, out);
+    buffer_append_char(out, '}');
+  } else {
+    for (size_t i = 0; i < sizeof primitive_rows / sizeof primitive_rows[0]; i++) {
+      if (primitive_rows[i].letter == type.data[0])
+        append(out, primitive_rows[i].schema);
+    }
+  }
+}
+
+void java_schema_write(struct java_schemas *schemas, struct text type, bool is_result, struct buffer *out)
+{
+  write_type(schemas, type, is_result, 0, out);
+}
+
+void java_schema_write_new(struct text class_name, struct buffer *out)
+{
+  const struct class_row *row = find_row(class_name);
+  bool is_value = row != NULL && strcmp(row->schema, "{}") != 0;
+  append(out, is_value ? row->schema : "{\"$ref\":\"#/components/schemas/ObjectRef\"}");
+}
+
+void java_schema_write_enum(const struct catalog_tables *tables, uint32_t class_index, struct buffer *out)
+{
+  const struct catalog_class *class = &tables->classes[class_index];
+  bool any = false;
+  append(out, "{\"title\":");
+  json_write_string(out, catalog_text(tables, class->name));
+  append(out, ",\"anyOf\":[");
+  for (uint32_t i = class->first_field; i < class->first_field + class->field_count; i++) {
+    if ((tables->fields[i].access & ACCESS_ENUM) == 0)
+      continue;
+    append(out, any ? "," : "{\"type\":\"string\",\"enum\":[");
+    any = true;
+    json_write_string(out, catalog_text(tables, tables->fields[i].name));
+  }
+  append(out, any ? "]},{\"$ref\":" : "{\"$ref\":");
+  append(out, "\"#/components/schemas/ObjectRef\"},{\"type\":\"null\"}]}");
+}

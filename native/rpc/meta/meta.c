@@ -1,0 +1,226 @@
+#include "rpc/meta/meta.h"
+
+#include "rpc/meta/meta_cache.h"
+#include "rpc/meta/meta_gzip.h"
+#include "rpc/meta/meta_json.h"
+
+#include <stdlib.h>
+
+/* JSON that is put together before it is compressed. */
+enum { PLAIN_PIECE = 32 * 1024 };
+
+struct rpc_meta {
+  struct catalog *catalog; /* borrowed */
+  struct meta_cache *cache;
+};
+
+/* An answer that is being read. */
+struct answer {
+  struct policy *policy; /* held */
+  struct rpc_meta *meta;
+  struct meta_query query;
+  struct meta_json json;
+  bool compress;
+  struct meta_gzip gzip;
+  struct buffer plain;
+  struct buffer record; /* what was given so far, for the cache; given up when it grows too large */
+  bool recording;
+  struct buffer key;
+  bool done;
+};
+
+/* An answer that was made before. */
+struct repeated {
+  struct meta_cached *cached;
+  size_t given;
+};
+
+enum jp_status rpc_meta_create(struct catalog *catalog, struct rpc_meta **meta, struct jp_error *error)
+{
+  struct rpc_meta *created = calloc(1, sizeof *created);
+  if (created != NULL)
+    created->cache = meta_cache_create();
+  if (created == NULL || created->cache == NULL) {
+    free(created);
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  }
+  created->catalog = catalog;
+  *meta = created;
+  return JP_OK;
+}
+
+void rpc_meta_destroy(struct rpc_meta *meta)
+{
+  if (meta == NULL)
+    return;
+  meta_cache_destroy(meta->cache);
+  free(meta);
+}
+
+static enum jp_status read_repeated(void *state, struct buffer *out, size_t max)
+{
+  struct repeated *repeated = state;
+  struct text whole = meta_cached_text(repeated->cached);
+  size_t step = whole.len - repeated->given;
+  if (step == 0)
+    return JP_CLOSED;
+  if (step > max)
+    step = max;
+  buffer_append(out, whole.data + repeated->given, step);
+  repeated->given += step;
+  return out->failed ? JP_NO_MEMORY : JP_OK;
+}
+
+static void close_repeated(void *state)
+{
+  struct repeated *repeated = state;
+  meta_cached_drop(repeated->cached);
+  free(repeated);
+}
+
+static enum jp_status write_plain(struct answer *answer, struct buffer *out, size_t until)
+{
+  while (out->len < until) {
+    enum jp_status status = meta_json_next(&answer->json, out);
+    if (status == JP_CLOSED)
+      answer->done = true;
+    if (status != JP_OK)
+      return status == JP_CLOSED ? JP_OK : status;
+  }
+  return JP_OK;
+}
+
+static enum jp_status write_compressed(struct answer *answer, struct buffer *out, size_t until)
+{
+  enum jp_status status = JP_OK;
+  while (status == JP_OK && out->len < until && !answer->done) {
+    buffer_clear(&answer->plain);
+    status = write_plain(answer, &answer->plain, PLAIN_PIECE);
+    if (status == JP_OK)
+      status = meta_gzip_write(&answer->gzip, buffer_text(&answer->plain), answer->done, out);
+  }
+  return status;
+}
+
+static void record(struct answer *answer, struct text piece)
+{
+  if (!answer->recording)
+    return;
+  buffer_append_text(&answer->record, piece);
+  answer->recording = answer->record.len <= META_CACHED_BYTES_MAX && !answer->record.failed;
+  if (!answer->recording)
+    buffer_fini(&answer->record);
+  else if (answer->done)
+    meta_cache_store(answer->meta->cache, buffer_text(&answer->key), buffer_text(&answer->record));
+}
+
+static enum jp_status read_answer(void *state, struct buffer *out, size_t max)
+{
+  struct answer *answer = state;
+  size_t before = out->len;
+  if (answer->done)
+    return JP_CLOSED;
+  enum jp_status status =
+      answer->compress ? write_compressed(answer, out, before + max) : write_plain(answer, out, before + max);
+  if (status != JP_OK)
+    return status;
+  record(answer, text_slice(buffer_text(out), before, out->len));
+  return out->len > before ? JP_OK : JP_CLOSED;
+}
+
+static void close_answer(void *state)
+{
+  struct answer *answer = state;
+  meta_json_fini(&answer->json);
+  meta_query_fini(&answer->query);
+  if (answer->compress)
+    meta_gzip_fini(&answer->gzip);
+  buffer_fini(&answer->plain);
+  buffer_fini(&answer->record);
+  buffer_fini(&answer->key);
+  policy_destroy(answer->policy);
+  free(answer);
+}
+
+static void append_key_number(struct buffer *key, uint64_t number)
+{
+  buffer_append(key, &number, sizeof number);
+}
+
+static void append_key_texts(struct buffer *key, const struct text *texts, size_t count)
+{
+  append_key_number(key, count);
+  for (size_t i = 0; i < count; i++) {
+    append_key_number(key, texts[i].len);
+    buffer_append_text(key, texts[i]);
+  }
+}
+
+/* All that a compressed answer depends on; the catalog never changes. */
+static void make_key(struct buffer *key, const struct policy *policy, enum policy_channel channel,
+                     const struct operation *operation)
+{
+  append_key_number(key, policy_generation(policy));
+  append_key_number(key, (uint64_t)channel << 1 | operation->meta.merge_ancestry);
+  append_key_texts(key, operation->meta.exclude_prefixes, operation->meta.exclude_count);
+  append_key_texts(key, operation->meta.include_classes,
+                   operation->meta.include_classes == NULL ? 0 : operation->meta.include_count);
+}
+
+static bool open_repeated(struct rpc_meta *meta, struct text key, struct outcome_body *body)
+{
+  struct meta_cached *cached = meta_cache_find(meta->cache, key);
+  struct repeated *repeated = cached == NULL ? NULL : calloc(1, sizeof *repeated);
+  if (repeated == NULL) {
+    meta_cached_drop(cached);
+    return false;
+  }
+  repeated->cached = cached;
+  *body = (struct outcome_body){repeated, read_repeated, close_repeated};
+  return true;
+}
+
+static enum jp_status open_new(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,
+                               const struct operation *operation, struct buffer *key,
+                               struct outcome_body *body, struct jp_error *error)
+{
+  const struct catalog_tables *tables;
+  enum jp_status status = catalog_load(meta->catalog, &tables, error);
+  if (status != JP_OK)
+    return status;
+  struct answer *answer = calloc(1, sizeof *answer);
+  if (answer == NULL || meta_query_init(&answer->query, tables, policy, channel, operation) != JP_OK) {
+    free(answer);
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  }
+  answer->meta = meta;
+  answer->policy = policy_retain(policy);
+  meta_json_init(&answer->json, &answer->query);
+  answer->compress = operation->meta.compress_encode;
+  answer->recording = answer->compress && !key->failed && key->len <= META_CACHED_KEY_MAX;
+  answer->key = *key;
+  buffer_init(key);
+  if (answer->compress && meta_gzip_init(&answer->gzip) != JP_OK) {
+    close_answer(answer);
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  }
+  *body = (struct outcome_body){answer, read_answer, close_answer};
+  return JP_OK;
+}
+
+enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,
+                             const struct operation *operation, struct outcome_body *body,
+                             struct jp_error *error)
+{
+  struct buffer key;
+  enum jp_status status = JP_OK;
+  buffer_init(&key);
+  if (operation->meta.compress_encode)
+    make_key(&key, policy, channel, operation);
+  bool is_repeated =
+      operation->meta.compress_encode && !key.failed && open_repeated(meta, buffer_text(&key), body);
+  if (!is_repeated)
+    status = open_new(meta, policy, channel, operation, &key, body, error);
+  buffer_fini(&key);
+  return status;
+}

@@ -1,0 +1,364 @@
+#include "rpc/meta/meta_json.h"
+
+#include "classfile/class_file.h"
+#include "classfile/modifiers.h"
+#include "classfile/signature.h"
+#include "json/writer.h"
+
+#include <stdio.h>
+
+void meta_json_init(struct meta_json *json, struct meta_query *query)
+{
+  *json = (struct meta_json){.query = query};
+  meta_members_init(&json->members);
+  buffer_init(&json->type);
+}
+
+void meta_json_fini(struct meta_json *json)
+{
+  meta_members_fini(&json->members);
+  buffer_fini(&json->type);
+}
+
+static const struct catalog_tables *tables_of(const struct meta_json *json)
+{
+  return json->query->tables;
+}
+
+static struct text name_of(const struct meta_json *json, uint32_t class_index)
+{
+  return catalog_text(tables_of(json), tables_of(json)->classes[class_index].name);
+}
+
+static void write_string_or_null(struct buffer *out, struct text t)
+{
+  if (t.len == 0)
+    BUFFER_LITERAL(out, "null");
+  else
+    json_write_string(out, t);
+}
+
+static void write_modifiers(struct buffer *out, unsigned access, enum modifiers_of of)
+{
+  char words[MODIFIERS_TEXT_MAX];
+  modifiers_format((uint16_t)access, of, words);
+  BUFFER_LITERAL(out, ",\"modifiers\":");
+  json_write_string(out, text_of(words));
+}
+
+static void write_boolean(struct buffer *out, bool value)
+{
+  if (value)
+    BUFFER_LITERAL(out, "true");
+  else
+    BUFFER_LITERAL(out, "false");
+}
+
+/* A list's comma and next text. */
+static void write_listed(struct buffer *out, bool *any, struct text t)
+{
+  if (*any)
+    buffer_append_char(out, ',');
+  *any = true;
+  json_write_string(out, t);
+}
+
+/* The chain up to Object, as far as the catalog knows it; the first name that it does not know is in. */
+static void write_superclasses(struct meta_json *json, struct buffer *out)
+{
+  const struct catalog_tables *tables = tables_of(json);
+  struct catalog_link link = tables->classes[json->class_index].superclass;
+  bool any = false;
+  BUFFER_LITERAL(out, ",\"superclasses\":[");
+  /* No more steps than there are classes: class files can inherit in a circle. */
+  for (size_t steps = 0; link.name != 0 && steps < tables->class_count; steps++) {
+    write_listed(out, &any, catalog_text(tables, link.name));
+    if (link.class_index == CATALOG_NONE)
+      break;
+    link = tables->classes[link.class_index].superclass;
+  }
+  buffer_append_char(out, ']');
+}
+
+static void write_interfaces(struct meta_json *json, struct buffer *out)
+{
+  const struct catalog_tables *tables = tables_of(json);
+  const struct catalog_class *class = &tables->classes[json->class_index];
+  bool any = false;
+  BUFFER_LITERAL(out, ",\"interfaces\":[");
+  for (unsigned i = 0; i < class->interface_count; i++)
+    write_listed(out, &any, catalog_text(tables, tables->links[class->first_interface + i].name));
+  buffer_append_char(out, ']');
+}
+
+static void write_subclasses(struct meta_json *json, struct buffer *out)
+{
+  const struct catalog_tables *tables = tables_of(json);
+  const struct catalog_class *class = &tables->classes[json->class_index];
+  bool any = false;
+  BUFFER_LITERAL(out, ",\"subclasses\":[");
+  for (uint32_t i = 0; i < class->subclass_count; i++) {
+    uint32_t subclass = tables->subclasses[class->first_subclass + i];
+    if (meta_query_knows(json->query, subclass))
+      write_listed(out, &any, name_of(json, subclass));
+  }
+  buffer_append_char(out, ']');
+}
+
+static void write_names(struct buffer *out, struct text name, size_t simple_name_at)
+{
+  size_t dot = text_find_last(name, '.');
+  BUFFER_LITERAL(out, "{\"className\":");
+  json_write_string(out, name);
+  BUFFER_LITERAL(out, ",\"simpleName\":");
+  json_write_string(out, text_slice(name, simple_name_at, name.len));
+  BUFFER_LITERAL(out, ",\"package\":");
+  json_write_string(out, text_slice(name, 0, dot == SIZE_MAX ? 0 : dot));
+}
+
+static void write_head(struct meta_json *json, struct buffer *out)
+{
+  const struct catalog_tables *tables = tables_of(json);
+  const struct catalog_class *class = &tables->classes[json->class_index];
+  if (json->any_class)
+    buffer_append_char(out, ',');
+  json->any_class = true;
+  write_names(out, catalog_text(tables, class->name), class->simple_name_at);
+  write_modifiers(out, class->access, MODIFIERS_OF_CLASS);
+  BUFFER_LITERAL(out, ",\"majorVersion\":");
+  json_write_integer(out, class->major_version);
+  BUFFER_LITERAL(out, ",\"minorVersion\":");
+  json_write_integer(out, class->minor_version);
+  BUFFER_LITERAL(out, ",\"sourceFile\":");
+  write_string_or_null(out, catalog_text(tables, class->source_file));
+  BUFFER_LITERAL(out, ",\"isArrayClass\":false,\"superclass\":");
+  write_string_or_null(out, catalog_text(tables, class->superclass.name));
+  write_superclasses(json, out);
+  write_interfaces(json, out);
+  write_subclasses(json, out);
+}
+
+/* Reads one type off *rest into json->type. A broken signature says nothing: the descriptor is read then. */
+static bool read_type(struct meta_json *json, struct text *rest, bool (*read)(struct text *, struct buffer *))
+{
+  buffer_clear(&json->type);
+  return read(rest, &json->type) && !json->type.failed;
+}
+
+static void write_type(struct meta_json *json, struct text signature, struct text descriptor,
+                       struct buffer *out)
+{
+  if (signature.len == 0 || !read_type(json, &signature, signature_read_type) || signature.len > 0) {
+    if (!read_type(json, &descriptor, descriptor_read_type))
+      out->failed = true; /* descriptors are valid: memory is short */
+  }
+  json_write_string(out, buffer_text(&json->type));
+}
+
+/*
+ * The types of a method's parameters, one after the other: from the signature where it tells of them.
+ * javac leaves out of it what it adds to a constructor itself, the outer object of an inner class, which
+ * comes first (JVMS 4.7.9.1: the two need not agree).
+ */
+struct type_reader {
+  struct text descriptor;
+  struct text signature;
+  unsigned without_signature; /* parameters before the first of the signature */
+};
+
+static struct type_reader open_types(struct text descriptor, struct text signature, unsigned count,
+                                     bool is_constructor)
+{
+  struct type_reader types = {text_slice(descriptor, 1, descriptor.len), signature, count};
+  int told = signature.len == 0 ? -1 : signature_count_parameters(signature);
+  if (told == (int)count || (is_constructor && told >= 0 && told < (int)count)) {
+    types.without_signature = count - (unsigned)told;
+    (void)signature_enter_method(&types.signature);
+  }
+  return types;
+}
+
+static bool read_parameter_type(struct meta_json *json, struct type_reader *types, unsigned index)
+{
+  if (index < types->without_signature)
+    return read_type(json, &types->descriptor, descriptor_read_type);
+  return descriptor_read_type(&types->descriptor, NULL) &&
+         read_type(json, &types->signature, signature_read_type);
+}
+
+static void write_parameter_name(struct buffer *out, struct text name, unsigned index)
+{
+  char made_up[16];
+  if (name.len > 0) {
+    json_write_string(out, name);
+    return;
+  }
+  snprintf(made_up, sizeof made_up, "\"arg%u\"", index);
+  buffer_append_text(out, text_of(made_up));
+}
+
+static void write_parameters(struct meta_json *json, const struct catalog_method *method, bool is_constructor,
+                             struct buffer *out)
+{
+  const struct catalog_tables *tables = tables_of(json);
+  struct type_reader types =
+      open_types(catalog_text(tables, method->descriptor), catalog_text(tables, method->signature),
+                 method->parameter_count, is_constructor);
+  BUFFER_LITERAL(out, ",\"parameters\":[");
+  for (unsigned i = 0; i < method->parameter_count; i++) {
+    struct catalog_parameter parameter = {0};
+    if (method->first_parameter != CATALOG_NONE)
+      parameter = tables->parameters[method->first_parameter + i];
+    if (i > 0)
+      buffer_append_char(out, ',');
+    BUFFER_LITERAL(out, "{\"name\":");
+    write_parameter_name(out, catalog_text(tables, parameter.name), i);
+    write_modifiers(out, parameter.access, MODIFIERS_OF_PARAMETER);
+    BUFFER_LITERAL(out, ",\"type\":");
+    if (!read_parameter_type(json, &types, i))
+      out->failed = true;
+    json_write_string(out, buffer_text(&json->type));
+    buffer_append_char(out, '}');
+  }
+  buffer_append_char(out, ']');
+}
+
+static void write_constructor(struct meta_json *json, const struct meta_member *member, struct buffer *out)
+{
+  const struct catalog_method *method = &tables_of(json)->methods[member->index];
+  BUFFER_LITERAL(out, "{\"name\":");
+  json_write_string(out, name_of(json, json->class_index));
+  write_modifiers(out, method->access, MODIFIERS_OF_METHOD);
+  write_parameters(json, method, true, out);
+  buffer_append_char(out, '}');
+}
+
+static void write_ancestry(struct meta_json *json, const struct meta_member *member, struct buffer *out)
+{
+  BUFFER_LITERAL(out, ",\"overridden\":");
+  write_boolean(out, member->overridden);
+  if (member->declaring == json->class_index)
+    return;
+  BUFFER_LITERAL(out, ",\"inheritedFrom\":");
+  json_write_string(out, name_of(json, member->declaring));
+}
+
+static struct text return_part(struct text method_type, bool is_signature)
+{
+  struct text rest = method_type;
+  bool (*read)(struct text *, struct buffer *) = is_signature ? signature_read_type : descriptor_read_type;
+  if (is_signature ? !signature_enter_method(&rest) : rest.len == 0)
+    return TEXT("");
+  if (!is_signature)
+    rest = text_slice(rest, 1, rest.len);
+  while (rest.len > 0 && rest.data[0] != ')') {
+    if (!read(&rest, NULL))
+      return TEXT("");
+  }
+  if (rest.len == 0)
+    return rest;
+  rest = text_slice(rest, 1, rest.len);
+  struct text behind = rest;
+  /* What a method throws stands behind, each with '^'. */
+  return read(&behind, NULL) ? text_slice(rest, 0, rest.len - behind.len) : TEXT("");
+}
+
+static void write_method(struct meta_json *json, const struct meta_member *member, struct buffer *out)
+{
+  const struct catalog_tables *tables = tables_of(json);
+  const struct catalog_method *method = &tables->methods[member->index];
+  BUFFER_LITERAL(out, "{\"name\":");
+  json_write_string(out, catalog_text(tables, method->name));
+  write_modifiers(out, method->access, MODIFIERS_OF_METHOD);
+  BUFFER_LITERAL(out, ",\"isStatic\":");
+  write_boolean(out, (method->access & ACCESS_STATIC) != 0);
+  BUFFER_LITERAL(out, ",\"returnType\":");
+  write_type(json, return_part(catalog_text(tables, method->signature), true),
+             return_part(catalog_text(tables, method->descriptor), false), out);
+  write_ancestry(json, member, out);
+  write_parameters(json, method, false, out);
+  buffer_append_char(out, '}');
+}
+
+static void write_field(struct meta_json *json, const struct meta_member *member, struct buffer *out)
+{
+  const struct catalog_tables *tables = tables_of(json);
+  const struct catalog_field *field = &tables->fields[member->index];
+  BUFFER_LITERAL(out, "{\"name\":");
+  json_write_string(out, catalog_text(tables, field->name));
+  write_modifiers(out, field->access, MODIFIERS_OF_FIELD);
+  BUFFER_LITERAL(out, ",\"type\":");
+  write_type(json, catalog_text(tables, field->signature), catalog_text(tables, field->descriptor), out);
+  BUFFER_LITERAL(out, ",\"isStatic\":");
+  write_boolean(out, (field->access & ACCESS_STATIC) != 0);
+  write_ancestry(json, member, out);
+  buffer_append_char(out, '}');
+}
+
+typedef void member_writer(struct meta_json *json, const struct meta_member *member, struct buffer *out);
+
+/* Writes one member of a list, or its end, with which the next phase begins. */
+static void write_next_member(struct meta_json *json, const struct table *list, member_writer *write,
+                              struct text after, struct buffer *out)
+{
+  const struct meta_member *members = list->items;
+  while (json->next_member < list->count && !members[json->next_member].allowed)
+    json->next_member++;
+  if (json->next_member < list->count) {
+    if (json->any_member)
+      buffer_append_char(out, ',');
+    json->any_member = true;
+    write(json, &members[json->next_member++], out);
+    return;
+  }
+  buffer_append_text(out, after);
+  json->next_member = 0;
+  json->any_member = false;
+  json->phase++;
+}
+
+static enum jp_status write_class(struct meta_json *json, struct buffer *out)
+{
+  do {
+    if (!meta_query_next(json->query, &json->position, &json->class_index)) {
+      buffer_append_char(out, ']');
+      json->phase = META_DONE;
+      return JP_OK;
+    }
+    enum jp_status status = meta_members_collect(&json->members, json->query, json->class_index);
+    if (status != JP_OK)
+      return status;
+  } while (meta_members_none(&json->members));
+  write_head(json, out);
+  BUFFER_LITERAL(out, ",\"constructors\":[");
+  json->phase = META_CONSTRUCTORS;
+  return JP_OK;
+}
+
+enum jp_status meta_json_next(struct meta_json *json, struct buffer *out)
+{
+  enum jp_status status = JP_OK;
+  switch (json->phase) {
+  case META_BEGIN:
+    buffer_append_char(out, '[');
+    json->phase = META_CLASS;
+    break;
+  case META_CLASS:
+    status = write_class(json, out);
+    break;
+  case META_CONSTRUCTORS:
+    write_next_member(json, &json->members.constructors, write_constructor, TEXT("],\"methods\":["), out);
+    break;
+  case META_METHODS:
+    write_next_member(json, &json->members.methods, write_method, TEXT("],\"fields\":["), out);
+    break;
+  case META_FIELDS:
+    write_next_member(json, &json->members.fields, write_field, TEXT("]}"), out);
+    if (json->phase == META_DONE)
+      json->phase = META_CLASS;
+    break;
+  case META_DONE:
+    return JP_CLOSED;
+  }
+  return out->failed ? JP_NO_MEMORY : status;
+}

@@ -1,0 +1,31 @@
+#ifndef JPEER_RPC_META_META_JSON_H
+#define JPEER_RPC_META_META_JSON_H
+/*
+ * Writes the answer of a metadata query as JSON, a member at a time. Elements and their fields: behaviour.md,
+ * "Meta". One owner. Only for meta.c.
+ */
+#include "base/buffer.h"
+#include "rpc/meta/meta_query.h"
+
+enum meta_phase { META_BEGIN, META_CLASS, META_CONSTRUCTORS, META_METHODS, META_FIELDS, META_DONE };
+
+struct meta_json {
+  struct meta_query *query; /* borrowed */
+  enum meta_phase phase;
+  size_t position; /* of meta_query_next */
+  bool any_class;  /* one is written already */
+  uint32_t class_index;
+  struct meta_members members; /* of this class */
+  size_t next_member;
+  bool any_member;    /* one is written in this list already */
+  struct buffer type; /* where a type is put together */
+};
+
+void meta_json_init(struct meta_json *json, struct meta_query *query);
+void meta_json_fini(struct meta_json *json);
+
+/* Appends the next piece: a class's head, one member, an end. JP_CLOSED: all is written, and nothing was
+ * appended. JP_NO_MEMORY. */
+enum jp_status meta_json_next(struct meta_json *json, struct buffer *out) JP_MUST_CHECK;
+
+#endif

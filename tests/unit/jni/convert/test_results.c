@@ -1,0 +1,310 @@
+#include "tests/unit/jni/members_cases.h"
+#include "tests/unit/jni/with_jvm.h"
+
+#include "jni/objects/object_table.h"
+
+static struct members_session session;
+
+#define CALL(type, method, args, wanted)                                                                     \
+  {                                                                                                          \
+    "call", "{'type':'" type "','method':'" method "','args':" args "}", wanted, NULL                        \
+  }
+
+static void scalars_leave_no_ref(void **state)
+{
+  (void)state;
+  size_t before = jvm_objects_count(session.objects);
+  static const struct members_case cases[] = {
+      CALL("java.lang.Integer", "valueOf", "[5]", "java.lang.Integer 5"),
+      CALL("java.lang.Boolean", "valueOf", "[true]", "java.lang.Boolean true"),
+      CALL("java.lang.Character", "valueOf", "[{'type':'char','value':'x'}]", "java.lang.Character x"),
+      CALL("java.lang.Double", "valueOf", "['1e3']", "java.lang.Double 1000.0"),
+      CALL("java.lang.Float", "parseFloat", "['NaN']", "float NaN"),
+      CALL("java.lang.Double", "parseDouble", "['-Infinity']", "double -Infinity"),
+      CALL("java.lang.Long", "parseLong", "['-9223372036854775808']", "long -9223372036854775808"),
+      CALL("java.lang.String", "valueOf", "[1.5f]", "java.lang.String 1.5"),
+      CALL("java.util.Objects", "requireNonNullElse", "['a','b']", "java.lang.String a"),
+      CALL("java.lang.System", "getProperty", "['no.such.property']", "java.lang.String null"),
+      CALL("java.lang.String", "valueOf", "[{'type':'char[]','value':['\xC3\xA9','\\ud83d','\\ude00']}]",
+           "java.lang.String \xC3\xA9\xF0\x9F\x98\x80"),
+  };
+  MEMBERS_CHECK(&session, cases);
+  assert_int_equal(jvm_objects_count(session.objects), before);
+}
+
+static void objects_keep_their_ref(void **state)
+{
+  (void)state;
+  uint32_t first;
+  uint32_t again;
+  static const struct members_case make = {"new", "{'type':'fixtures.User','args':['u',1]}",
+                                           "fixtures.User ref", "user"};
+  members_check(&session, &make);
+  (void)members_run(&session, "call",
+                    "{'type':'java.util.Objects','method':'requireNonNull','args':[{'ref':$user}]}", &first);
+  (void)members_run(&session, "call",
+                    "{'type':'java.util.Objects','method':'requireNonNull','args':[{'ref':$user}]}", &again);
+  assert_int_equal(first, members_ref(&session, "user"));
+  assert_int_equal(again, first);
+}
+
+static void arrays_travel_beside_their_ref(void **state)
+{
+  (void)state;
+  static const struct members_case cases[] = {
+      CALL("fixtures.Arguments", "manyInts", "[3]", "[I [0,1,2] ref"),
+      CALL("fixtures.Arguments", "manyInts", "[0]", "[I [] ref"),
+      CALL("java.lang.String", "valueOf", "[{'type':'Object','value':null}]", "java.lang.String null"),
+      {"call", "{'type':'java.util.List','method':'of','args':[1,2]}",
+       "java.util.ImmutableCollections$List12 ref", "list"},
+      {"call", "{'type':'java.util.List','method':'toArray','instance':$list}", "[Ljava.lang.Object; ref",
+       NULL},
+      CALL("jpeer.members.Deep", "nested", "[]", "[Ljava.lang.Object; ref"),
+  };
+  MEMBERS_CHECK(&session, cases);
+
+  session.limits.inline_array_max = 3;
+  static const struct members_case limited[] = {
+      CALL("fixtures.Arguments", "manyInts", "[3]", "[I [0,1,2] ref"),
+      CALL("fixtures.Arguments", "manyInts", "[4]", "[I ref"),
+      CALL("fixtures.Arguments", "echoStrings", "[['a','b','c']]",
+           "[Ljava.lang.String; [\"a\",\"b\",\"c\"] ref"),
+      CALL("fixtures.Arguments", "echoStrings", "[['a','b','c','d']]", "[Ljava.lang.String; ref"),
+  };
+  MEMBERS_CHECK(&session, limited);
+  session.limits.inline_array_max = 1000;
+}
+
+static void bytes_travel_as_base64_when_asked(void **state)
+{
+  (void)state;
+  static const struct members_case cases[] = {
+      {"call",
+       "{'type':'fixtures.Arguments','method':'echoBytes','encoding':'base64','args':[{'type':'byte[]','"
+       "value':"
+       "[0,1,-1]}]}",
+       "[B AAH/ ref", NULL},
+      {"call", "{'type':'fixtures.Arguments','method':'manyInts','encoding':'base64','args':[2]}",
+       "[I [0,1] ref", NULL},
+  };
+  MEMBERS_CHECK(&session, cases);
+}
+
+#define BY_VALUE(method, args, wanted) CALL("jpeer.members.Containers", method, args, wanted)
+
+static void containers_travel_by_value(void **state)
+{
+  (void)state;
+  static const struct members_case cases[] = {
+      BY_VALUE("keys", "[]", "{\"1\":\"c\",\"2.5\":true,\"null\":[1,2],\"text\":[null,\"x\"]}"),
+      BY_VALUE("shared", "[]", "[[1],[1]]"),
+      BY_VALUE("nested", "[3]", "[[[]]]"),
+      BY_VALUE("nested", "[4]", "-32000 the result is nested deeper than the limit of 3 levels (depth-max)"),
+      BY_VALUE("circle", "[]", "-32000 the result has a cycle"),
+      BY_VALUE("throwing", "[]", "-32000 java.lang.IllegalStateException: get"),
+      BY_VALUE("absent", "[]", "-32000 a collection's toArray gave null"),
+      CALL("jpeer.members.Deep", "nested", "[]", "-32000 the result has a cycle"),
+      CALL("fixtures.Arguments", "manyInts", "[5]", "[0,1,2,3,4]"),
+      CALL("fixtures.Calculator", "add", "[1,2]", "3"),
+      CALL("java.lang.System", "gc", "[]", "null"),
+      CALL("java.lang.System", "getProperty", "['no.such.property']", "null"),
+  };
+  session.by_value = true;
+  session.limits.by_value_depth_max = 3;
+  MEMBERS_CHECK(&session, cases);
+
+  session.limits.inline_array_max = 2;
+  static const struct members_case limited[] = {
+      BY_VALUE("lying", "[]", "-32000 the result has more than the limit of 2 elements (array-value-max)"),
+      BY_VALUE("shared", "[]", "-32000 the result has more than the limit of 2 elements (array-value-max)"),
+      CALL("fixtures.Arguments", "manyInts", "[3]", "-32000 the result has more than the limit of 2"),
+      CALL("fixtures.Arguments", "manyInts", "[2]", "[0,1]"),
+  };
+  MEMBERS_CHECK(&session, limited);
+  session.limits.inline_array_max = 1000;
+  session.limits.by_value_depth_max = 100;
+  session.by_value = false;
+}
+
+static void what_has_no_value_becomes_a_ref(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *method;
+    const char *params;
+  } cases[] = {
+      {"call", "{'type':'jpeer.members.Containers','method':'objectKeys'}"},
+      {"new", "{'type':'java.util.ArrayList'}"},
+      {"new", "{'type':'int[]','args':[2]}"},
+  };
+  session.by_value = true;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    uint32_t ref;
+    struct text got = members_run(&session, cases[i].method, cases[i].params, &ref);
+    assert_true(ref != 0);
+    assert_true(text_starts_with(got, TEXT("{\"ref\":")));
+  }
+  session.by_value = false;
+}
+
+static void throwables_become_errors(void **state)
+{
+  (void)state;
+  static const struct members_case cases[] = {
+      CALL("fixtures.Throwables", "divide", "[1,0]", "-32000 java.lang.ArithmeticException: / by zero"),
+      CALL("fixtures.Throwables", "checked", "[]", "-32000 java.io.IOException: checked"),
+      CALL("fixtures.Throwables", "error", "[]", "-32000 java.lang.AssertionError: an error"),
+      CALL("fixtures.Throwables", "hostileMessage", "[]", "-32000 fixtures.Throwables$HostileException: "),
+      CALL("fixtures.Throwables", "hostileCause", "[]", "-32000 fixtures.Throwables$HostileCauseException: "),
+      CALL("fixtures.Throwables", "outOfMemory", "[]", "-32000 java.lang.OutOfMemoryError: pretended"),
+      CALL("jpeer.members.Deep", "forever", "[1]", "-32000 java.lang.StackOverflowError"),
+      CALL("jpeer.members.Deep", "alwaysThrows", "[]", "-32000 java.lang.Throwable: bare"),
+      CALL("jpeer.members.Deep", "throwsNull", "[]", "-32000 java.lang.NullPointerException"),
+      CALL("jpeer.members.Deep", "tooMuch", "[]", "-32000 java.lang.OutOfMemoryError"),
+      CALL("fixtures.Calculator", "add", "[1,2]", "int 3"),
+  };
+  MEMBERS_CHECK(&session, cases);
+}
+
+static void hostile_objects_are_held_and_called(void **state)
+{
+  (void)state;
+  static const struct members_case cases[] = {
+      {"new", "{'type':'fixtures.Hostile'}", "fixtures.Hostile ref", "hostile"},
+      {"call", "{'type':'fixtures.Hostile','method':'alive','instance':$hostile}", "int 1", NULL},
+      {"call", "{'type':'java.lang.Object','method':'toString','instance':$hostile}",
+       "-32000 java.lang.IllegalStateException: toString", NULL},
+      {"call", "{'type':'java.lang.String','method':'valueOf','args':[{'ref':$hostile}]}",
+       "-32000 java.lang.IllegalStateException: toString", NULL},
+      {"call", "{'type':'java.util.Objects','method':'requireNonNull','args':[{'ref':$hostile}]}",
+       "fixtures.Hostile ref", NULL},
+      {"call",
+       "{'type':'fixtures.Arguments','method':'describe','args':[{'type':'Set','value':[{'ref':$hostile}]}]}",
+       "-32000 java.lang.IllegalStateException: hashCode", NULL},
+  };
+  MEMBERS_CHECK(&session, cases);
+}
+
+static void a_full_session_is_an_error(void **state)
+{
+  (void)state;
+  struct members_session small = {.thread = session.thread, .limits = session.limits};
+  assert_int_equal(jvm_objects_create(1, &small.objects), JP_OK);
+  arena_init(&small.arena);
+  static const struct members_case cases[] = {
+      {"new", "{'type':'java.lang.Object'}", "java.lang.Object ref", "only"},
+      {"new", "{'type':'java.lang.Object'}", "-32000 ", NULL},
+      {"call", "{'type':'java.util.Objects','method':'requireNonNull','args':[{'ref':$only}]}",
+       "java.lang.Object ref", NULL},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    members_check(&small, &cases[i]);
+  members_session_fini(&small);
+}
+
+static void a_deleted_session_drops_the_result(void **state)
+{
+  (void)state;
+  const struct op_value none = {0};
+  struct operation operation = {.kind = OP_NEW,
+                                .type = TEXT("java.lang.Object"),
+                                .member = TEXT("<init>"),
+                                .args = (struct op_value *)&none};
+  struct jvm_request request = {.thread = session.thread,
+                                .objects = session.objects,
+                                .operation = &operation,
+                                .arena = &session.arena,
+                                .limits = &session.limits};
+  struct jvm_target target;
+  struct outcome outcome;
+  assert_int_equal(jvm_request_begin(session.thread), JP_OK);
+  assert_int_equal(jvm_resolve(&request, &target, &outcome), JP_OK);
+  jvm_objects_clear(session.thread, session.objects);
+  jvm_invoke(&request, &target, &outcome);
+  jvm_request_end(session.thread);
+  assert_int_equal(outcome.kind, OUTCOME_ERROR);
+  assert_int_equal(outcome.failure, FAILURE_SERVER);
+  assert_text(outcome.message, "the session was deleted during the call; its result was dropped");
+  assert_int_equal(jvm_objects_count(session.objects), 0);
+}
+
+static void targets_say_what_a_policy_needs(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *type;
+    const char *member;
+    enum op_kind op;
+    enum jvm_member_kind kind;
+    unsigned modifiers; /* of the access and static bits */
+    const char *named;
+    const char *declaring;
+  } cases[] = {
+      {"fixtures.Calculator", "add", OP_CALL, JVM_STATIC_METHOD, 0x9, "fixtures.Calculator",
+       "fixtures.Calculator"},
+      {"jpeer.members.Lookup$Child", "privateStatic", OP_CALL, JVM_STATIC_METHOD, 0xA,
+       "jpeer.members.Lookup$Child", "jpeer.members.Lookup$Base"},
+      {"jpeer.members.Lookup$Child", "shared", OP_GET, JVM_STATIC_FIELD, 0x9, "jpeer.members.Lookup$Child",
+       "jpeer.members.Lookup$Base"},
+      {"int[][]", "<init>", OP_NEW, JVM_CONSTRUCTOR, 0x1, "int", "int"},
+      {"fixtures.User[]", "<init>", OP_NEW, JVM_CONSTRUCTOR, 0x1, "fixtures.User", "fixtures.User"},
+  };
+  struct op_value ints[] = {{.kind = OP_INTEGER, .integer = 1}, {.kind = OP_INTEGER, .integer = 2}};
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct operation operation = {.kind = cases[i].op,
+                                  .type = text_of(cases[i].type),
+                                  .member = text_of(cases[i].member),
+                                  .args = ints,
+                                  .arg_count = i == 0 ? 2 : 0};
+    struct jvm_request request = {.thread = session.thread,
+                                  .objects = session.objects,
+                                  .operation = &operation,
+                                  .arena = &session.arena,
+                                  .limits = &session.limits};
+    struct jvm_target target;
+    struct outcome outcome;
+    assert_int_equal(jvm_request_begin(session.thread), JP_OK);
+    assert_int_equal(jvm_resolve(&request, &target, &outcome), JP_OK);
+    assert_int_equal(target.kind, cases[i].kind);
+    assert_int_equal(target.modifiers & 0xF, cases[i].modifiers);
+    assert_true(text_equal(target.named_class, text_of(cases[i].named)));
+    assert_true(text_equal(target.declaring_class, text_of(cases[i].declaring)));
+    assert_null(target.runtime_class.data);
+    assert_int_equal(target.verdicts[0], 0);
+
+    target.verdicts[0] = 7; /* kept with the record */
+    struct jvm_target again;
+    assert_int_equal(jvm_resolve(&request, &again, &outcome), JP_OK);
+    assert_ptr_equal(again.record, target.record);
+    assert_int_equal(again.verdicts[0], 7);
+    again.verdicts[0] = 0;
+    jvm_request_end(session.thread);
+  }
+}
+
+static int run_all(struct jvm *jvm, struct jvm_thread *thread)
+{
+  (void)jvm;
+  members_session_init(&session, thread);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(scalars_leave_no_ref),
+      cmocka_unit_test(objects_keep_their_ref),
+      cmocka_unit_test(arrays_travel_beside_their_ref),
+      cmocka_unit_test(bytes_travel_as_base64_when_asked),
+      cmocka_unit_test(containers_travel_by_value),
+      cmocka_unit_test(what_has_no_value_becomes_a_ref),
+      cmocka_unit_test(throwables_become_errors),
+      cmocka_unit_test(hostile_objects_are_held_and_called),
+      cmocka_unit_test(a_full_session_is_an_error),
+      cmocka_unit_test(a_deleted_session_drops_the_result),
+      cmocka_unit_test(targets_say_what_a_policy_needs),
+  };
+  int failures = cmocka_run_group_tests(tests, NULL, NULL);
+  members_session_fini(&session);
+  return failures;
+}
+
+int main(void)
+{
+  return with_jvm(run_all);
+}

@@ -1,0 +1,476 @@
+#include "tests/unit/unit.h"
+
+#include "base/clock.h"
+#include "jni/objects/object_table.h"
+#include "jni/runtime/strings.h"
+#include "jni/runtime/throwables.h"
+#include "tests/unit/jni/with_jvm.h"
+
+#include <malloc.h>
+#include <pthread.h>
+
+static struct jvm *the_jvm;
+static struct jvm_thread *the_thread;
+
+static jobject new_object(struct jvm_thread *thread)
+{
+  jobject object = (*thread->env)->AllocObject(thread->env, thread->jvm->known.class_object);
+  assert_false(throwable_take(thread, NULL));
+  return object;
+}
+
+static struct jvm_objects *new_table(size_t max)
+{
+  struct jvm_objects *objects;
+  assert_int_equal(jvm_objects_create(max, &objects), JP_OK);
+  return objects;
+}
+
+/* Puts a new object and drops the local reference. */
+static enum jp_status put_new(struct jvm_objects *objects, uint32_t *ref, struct jp_error *error)
+{
+  jobject object = new_object(the_thread);
+  enum jp_status status =
+      jvm_objects_put(the_thread, objects, object, 0, jvm_objects_epoch(objects), NULL, ref, error);
+  (*the_thread->env)->DeleteLocalRef(the_thread->env, object);
+  return status;
+}
+
+static void unknown_refs_are_not_found(void **state)
+{
+  (void)state;
+  static const uint32_t refs[] = {0, 1, 2, 1024, INT32_MAX, UINT32_MAX};
+  struct jvm_objects *objects = new_table(10);
+  for (size_t i = 0; i < COUNT_OF(refs); i++) {
+    assert_null(jvm_objects_get(the_thread, objects, refs[i], NULL));
+    assert_int_equal(jvm_objects_delete(the_thread, objects, refs[i]), JP_NOT_FOUND);
+  }
+  jvm_objects_destroy(the_thread, objects);
+  jvm_objects_destroy(the_thread, NULL);
+}
+
+static void the_limit_is_named_and_leaves_the_rest(void **state)
+{
+  (void)state;
+  struct jvm_objects *objects = new_table(2);
+  struct jp_error error;
+  uint32_t first;
+  uint32_t ref;
+  assert_int_equal(put_new(objects, &first, &error), JP_OK);
+  assert_int_equal(put_new(objects, &ref, &error), JP_OK);
+  assert_int_equal(put_new(objects, &ref, &error), JP_LIMIT);
+  assert_non_null(strstr(error.text, "session-max-objects"));
+  jobject held = jvm_objects_get(the_thread, objects, first, NULL);
+  assert_non_null(held);
+  /* What is held already needs no more room. */
+  assert_int_equal(
+      jvm_objects_put(the_thread, objects, held, 0, jvm_objects_epoch(objects), NULL, &ref, &error), JP_OK);
+  assert_int_equal(ref, first);
+  assert_int_equal(jvm_objects_delete(the_thread, objects, first), JP_OK);
+  assert_int_equal(put_new(objects, &ref, &error), JP_OK);
+  assert_int_equal(jvm_objects_count(objects), 2);
+  jvm_objects_destroy(the_thread, objects);
+}
+
+static void the_same_object_keeps_its_ref(void **state)
+{
+  (void)state;
+  struct jvm_objects *objects = new_table(100);
+  struct jp_error error;
+  jobject object = new_object(the_thread);
+  uint32_t first;
+  uint32_t again;
+  uint32_t class_id = 0;
+  assert_int_equal(jvm_objects_put(the_thread, objects, object, 77, 0, NULL, &first, &error), JP_OK);
+  assert_int_equal(jvm_objects_put(the_thread, objects, object, 77, 0, NULL, &again, &error), JP_OK);
+  assert_int_equal(first, again);
+  assert_int_equal(jvm_objects_count(objects), 1);
+  jobject held = jvm_objects_get(the_thread, objects, first, &class_id);
+  assert_true((*the_thread->env)->IsSameObject(the_thread->env, held, object));
+  assert_int_equal(class_id, 77);
+  /* A ref that was given back is not given again. */
+  assert_int_equal(jvm_objects_delete(the_thread, objects, first), JP_OK);
+  assert_int_equal(jvm_objects_delete(the_thread, objects, first), JP_NOT_FOUND);
+  assert_int_equal(jvm_objects_put(the_thread, objects, object, 77, 0, NULL, &again, &error), JP_OK);
+  assert_int_not_equal(first, again);
+  jvm_objects_destroy(the_thread, objects);
+}
+
+static void a_call_from_before_a_clear_stores_nothing(void **state)
+{
+  (void)state;
+  struct jvm_objects *objects = new_table(100);
+  uint64_t epoch = jvm_objects_epoch(objects);
+  uint32_t ref;
+  assert_int_equal(put_new(objects, &ref, NULL), JP_OK);
+  jvm_objects_clear(the_thread, objects);
+  assert_null(jvm_objects_get(the_thread, objects, ref, NULL));
+  jobject object = new_object(the_thread);
+  struct jp_error error;
+  assert_int_equal(jvm_objects_put(the_thread, objects, object, 0, epoch, NULL, &ref, &error), JP_CLOSED);
+  assert_int_equal(jvm_objects_count(objects), 0);
+  uint32_t next;
+  assert_int_equal(put_new(objects, &next, NULL), JP_OK);
+  assert_int_equal(next, 2);
+  jvm_objects_destroy(the_thread, objects);
+}
+
+/* Whether its numbers would begin at 1 and nobody could have seen it. */
+static void a_table_is_unused_until_it_has_held_something(void **state)
+{
+  (void)state;
+  struct jvm_objects *objects = new_table(100);
+  uint32_t ref;
+  assert_true(jvm_objects_is_unused(objects));
+  assert_int_equal(put_new(objects, &ref, NULL), JP_OK);
+  assert_false(jvm_objects_is_unused(objects));
+  assert_int_equal(jvm_objects_delete(the_thread, objects, ref), JP_OK);
+  assert_false(jvm_objects_is_unused(objects));
+  jvm_objects_destroy(the_thread, objects);
+  objects = new_table(100);
+  jvm_objects_clear(the_thread, objects);
+  assert_false(jvm_objects_is_unused(objects));
+  jvm_objects_destroy(the_thread, objects);
+}
+
+static void many_come_and_go(void **state)
+{
+  (void)state;
+  enum { MANY = 20000 }; /* more than the small chunks of the table hold */
+  static uint32_t refs[MANY];
+  struct jvm_objects *objects = new_table(MANY);
+  for (int round = 0; round < 3; round++) {
+    for (size_t i = 0; i < MANY; i++) {
+      if (refs[i] == 0)
+        assert_int_equal(put_new(objects, &refs[i], NULL), JP_OK);
+    }
+    for (size_t i = 0; i < MANY; i++) {
+      if (i % (size_t)(round + 2) == 0)
+        continue;
+      assert_int_equal(jvm_objects_delete(the_thread, objects, refs[i]), JP_OK);
+      refs[i] = 0;
+    }
+    for (size_t i = 0; i < MANY; i++) {
+      jobject held = refs[i] == 0 ? NULL : jvm_objects_get(the_thread, objects, refs[i], NULL);
+      assert_int_equal(held != NULL, refs[i] != 0);
+      uint32_t same = refs[i];
+      if (held != NULL)
+        assert_int_equal(jvm_objects_put(the_thread, objects, held, 0, 0, NULL, &same, NULL), JP_OK);
+      assert_int_equal(same, refs[i]);
+      (*the_thread->env)->DeleteLocalRef(the_thread->env, held);
+    }
+  }
+  jvm_objects_destroy(the_thread, objects);
+}
+
+/* Only the table holds the object, then nothing: a weak reference tells. */
+static void objects_live_as_long_as_they_are_held(void **state)
+{
+  (void)state;
+  JNIEnv *env = the_thread->env;
+  struct jvm_objects *objects = new_table(10);
+  jobject object = new_object(the_thread);
+  jweak weak = (*env)->NewWeakGlobalRef(env, object);
+  uint32_t ref;
+  assert_int_equal(jvm_objects_put(the_thread, objects, object, 0, 0, NULL, &ref, NULL), JP_OK);
+  (*env)->DeleteLocalRef(env, object);
+  jvm_gc(the_thread);
+  assert_false((*env)->IsSameObject(env, weak, NULL));
+  assert_int_equal(jvm_objects_delete(the_thread, objects, ref), JP_OK);
+  jvm_gc(the_thread);
+  assert_true((*env)->IsSameObject(env, weak, NULL));
+  (*env)->DeleteWeakGlobalRef(env, weak);
+  jvm_objects_destroy(the_thread, objects);
+}
+
+/* Were the cost of one to grow with their number, ctest's timeout would say so; the figures are for the
+ * reader. */
+static void a_million_can_be_held(void **state)
+{
+  (void)state;
+  enum { MILLION = 1000000, PART = 100000 };
+  struct jvm_objects *objects = new_table(MILLION);
+  int64_t slowest = 0;
+  int64_t first = 0;
+  for (int part = 0; part < MILLION / PART; part++) {
+    int64_t start = clock_now_ns();
+    uint32_t ref;
+    for (int i = 0; i < PART; i++) {
+      if (put_new(objects, &ref, NULL) != JP_OK)
+        fail();
+    }
+    int64_t taken = clock_now_ns() - start;
+    if (part == 0)
+      first = taken;
+    if (taken > slowest)
+      slowest = taken;
+  }
+  print_message("%d objects: first part %lld ns each, slowest part %lld ns each\n", MILLION,
+                (long long)first / PART, (long long)slowest / PART);
+  assert_int_equal(jvm_objects_count(objects), MILLION);
+  jvm_objects_destroy(the_thread, objects);
+}
+
+/* ---- who counts tables that hold something ---- */
+
+struct owner {
+  _Atomic int inside; /* entered and not left */
+  _Atomic int asked;
+  enum jp_status answer;
+};
+
+static enum jp_status enter(void *context, struct jvm_thread *thread, struct jp_error *error)
+{
+  struct owner *owner = context;
+  assert_non_null(thread);
+  owner->asked++;
+  if (owner->answer != JP_OK)
+    return jp_fail(error, owner->answer, "no more tables");
+  owner->inside++;
+  return JP_OK;
+}
+
+static void leave(void *context)
+{
+  struct owner *owner = context;
+  owner->inside--;
+}
+
+static const struct jvm_objects_owner OWNER = {.enter = enter, .leave = leave};
+
+static void the_owner_is_asked_before_the_first_object_alone(void **state)
+{
+  (void)state;
+  struct owner owner = {.answer = JP_OK};
+  struct jvm_objects *objects = new_table(2);
+  struct jp_error error;
+  uint32_t refs[2];
+  uint32_t ref;
+  jvm_objects_set_owner(objects, &OWNER, &owner);
+  for (int round = 1; round <= 3; round++) {
+    assert_int_equal(put_new(objects, &refs[0], NULL), JP_OK);
+    assert_int_equal(put_new(objects, &refs[1], NULL), JP_OK);
+    assert_int_equal(put_new(objects, &ref, &error), JP_LIMIT);
+    assert_int_equal(owner.asked, round);
+    assert_int_equal(jvm_objects_delete(the_thread, objects, refs[0]), JP_OK);
+    assert_int_equal(owner.inside, 1);
+    if (round == 2)
+      jvm_objects_clear(the_thread, objects);
+    else
+      assert_int_equal(jvm_objects_delete(the_thread, objects, refs[1]), JP_OK);
+    assert_int_equal(owner.inside, 0);
+  }
+  owner.answer = JP_LIMIT;
+  assert_int_equal(put_new(objects, &ref, &error), JP_LIMIT);
+  assert_string_equal(error.text, "no more tables");
+  assert_int_equal(jvm_objects_count(objects), 0);
+  owner.answer = JP_OK;
+  assert_int_equal(put_new(objects, &ref, NULL), JP_OK);
+  assert_int_equal(ref, 7);
+  jvm_objects_destroy(the_thread, objects);
+  assert_int_equal(owner.inside, 0);
+}
+
+/* Nothing was stored, so that nothing counts. */
+static void the_owner_hears_of_a_first_object_that_came_too_late(void **state)
+{
+  (void)state;
+  struct owner owner = {.answer = JP_OK};
+  struct jvm_objects *objects = new_table(2);
+  uint64_t epoch = jvm_objects_epoch(objects);
+  jvm_objects_set_owner(objects, &OWNER, &owner);
+  jvm_objects_clear(the_thread, objects);
+  uint32_t ref;
+  assert_int_equal(jvm_objects_put(the_thread, objects, new_object(the_thread), 0, epoch, NULL, &ref, NULL),
+                   JP_CLOSED);
+  assert_int_equal(owner.inside, 0);
+  jvm_objects_destroy(the_thread, objects);
+}
+
+/* ---- refs that nobody heard of ---- */
+
+static uint32_t put_noted(struct jvm_thread *thread, struct jvm_objects *objects, jobject object,
+                          struct jvm_stored *stored)
+{
+  uint32_t ref;
+  assert_int_equal(
+      jvm_objects_put(thread, objects, object, 0, jvm_objects_epoch(objects), stored, &ref, NULL), JP_OK);
+  return ref;
+}
+
+static void new_refs_can_be_taken_back(void **state)
+{
+  (void)state;
+  enum { MANY = 100 };
+  struct jvm_objects *objects = new_table(1000);
+  struct jvm_stored stored = {0};
+  jobject held = new_object(the_thread);
+  uint32_t first = put_noted(the_thread, objects, held, NULL);
+  for (size_t i = 0; i < MANY; i++) {
+    assert_int_equal(put_noted(the_thread, objects, held, &stored), first);
+    jobject object = new_object(the_thread);
+    put_noted(the_thread, objects, object, &stored);
+    put_noted(the_thread, objects, object, &stored); /* twice in one answer: it is still new */
+    (*the_thread->env)->DeleteLocalRef(the_thread->env, object);
+  }
+  assert_int_equal(stored.count, MANY);
+  jvm_objects_take_back(the_thread, objects, &stored, MANY - 10);
+  assert_int_equal(stored.count, MANY - 10);
+  assert_int_equal(jvm_objects_count(objects), 1 + MANY - 10);
+  assert_int_equal(jvm_objects_delete(the_thread, objects, stored.refs[5]), JP_OK);
+  jvm_objects_take_back(the_thread, objects, &stored, 0);
+  assert_int_equal(jvm_objects_count(objects), 1);
+  assert_int_equal(put_noted(the_thread, objects, held, NULL), first);
+  jvm_stored_fini(&stored);
+  jvm_objects_destroy(the_thread, objects);
+}
+
+struct meeting {
+  struct jvm_objects *objects;
+  jobject object; /* global */
+  pthread_barrier_t met;
+};
+
+static void be_given(void *argument, struct jvm_thread *thread)
+{
+  struct meeting *meeting = argument;
+  put_noted(thread, meeting->objects, meeting->object, NULL);
+  pthread_barrier_wait(&meeting->met);
+}
+
+static void what_another_thread_was_given_is_not_taken_back(void **state)
+{
+  (void)state;
+  struct meeting meeting = {.objects = new_table(10)};
+  struct jvm_stored stored = {0};
+  struct jp_error error;
+  meeting.object = (*the_thread->env)->NewGlobalRef(the_thread->env, new_object(the_thread));
+  pthread_barrier_init(&meeting.met, NULL, 2);
+  put_noted(the_thread, meeting.objects, new_object(the_thread), &stored);
+  uint32_t ref = put_noted(the_thread, meeting.objects, meeting.object, &stored);
+  assert_int_equal(jvm_spawn(the_jvm, "other", be_given, &meeting, &error), JP_OK);
+  pthread_barrier_wait(&meeting.met);
+  pthread_barrier_destroy(&meeting.met);
+  jvm_objects_take_back(the_thread, meeting.objects, &stored, 0);
+  assert_int_equal(jvm_objects_count(meeting.objects), 1);
+  assert_int_equal(jvm_objects_delete(the_thread, meeting.objects, ref), JP_OK);
+  (*the_thread->env)->DeleteGlobalRef(the_thread->env, meeting.object);
+  jvm_stored_fini(&stored);
+  jvm_objects_destroy(the_thread, meeting.objects);
+}
+
+/* 100,000 of them are to fit into a small machine: C's part of one with an object is below 1 KiB. */
+static void a_table_with_one_object_is_small(void **state)
+{
+  (void)state;
+  enum { TABLES = 1000 };
+  static struct jvm_objects *tables[TABLES];
+  uint32_t ref;
+  struct mallinfo2 before = mallinfo2();
+  for (size_t i = 0; i < TABLES; i++) {
+    tables[i] = new_table(1000);
+    assert_int_equal(put_new(tables[i], &ref, NULL), JP_OK);
+  }
+  struct mallinfo2 after = mallinfo2();
+  size_t each = (after.uordblks - before.uordblks) / TABLES;
+  print_message("%zu bytes of a table with an object\n", each);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  (void)each; /* their allocators count otherwise */
+#else
+  assert_in_range(each, 1, 1023);
+#endif
+  for (size_t i = 0; i < TABLES; i++)
+    jvm_objects_destroy(the_thread, tables[i]);
+}
+
+/* ---- several threads on one table ---- */
+
+enum { SHARERS = 4, SHARED_ROUNDS = 5000 };
+
+struct sharing {
+  struct jvm_objects *objects;
+  jobject common; /* global */
+  pthread_barrier_t begin;
+  pthread_barrier_t end;
+  int faults[SHARERS];
+};
+
+struct sharer {
+  struct sharing *sharing;
+  int number;
+};
+
+static void share(void *argument, struct jvm_thread *thread)
+{
+  struct sharer *sharer = argument;
+  struct sharing *sharing = sharer->sharing;
+  int *faults = &sharing->faults[sharer->number];
+  pthread_barrier_wait(&sharing->begin);
+  for (int i = 0; i < SHARED_ROUNDS; i++) {
+    jobject object = (*thread->env)->AllocObject(thread->env, thread->jvm->known.class_object);
+    uint32_t ref = 0;
+    uint32_t common = 0;
+    *faults += jvm_objects_put(thread, sharing->objects, object, 0, 0, NULL, &ref, NULL) != JP_OK;
+    *faults += jvm_objects_put(thread, sharing->objects, sharing->common, 0, 0, NULL, &common, NULL) != JP_OK;
+    jobject held = jvm_objects_get(thread, sharing->objects, ref, NULL);
+    *faults += !(*thread->env)->IsSameObject(thread->env, held, object);
+    *faults += jvm_objects_delete(thread, sharing->objects, ref) != JP_OK;
+    (*thread->env)->DeleteLocalRef(thread->env, held);
+    (*thread->env)->DeleteLocalRef(thread->env, object);
+  }
+  pthread_barrier_wait(&sharing->end);
+}
+
+static void threads_share_a_table(void **state)
+{
+  (void)state;
+  struct sharing sharing = {.objects = new_table(100)};
+  struct owner owner = {.answer = JP_OK};
+  struct sharer sharers[SHARERS];
+  jvm_objects_set_owner(sharing.objects, &OWNER, &owner);
+  sharing.common = (*the_thread->env)->NewGlobalRef(the_thread->env, new_object(the_thread));
+  pthread_barrier_init(&sharing.begin, NULL, SHARERS);
+  pthread_barrier_init(&sharing.end, NULL, SHARERS + 1);
+  struct jp_error error;
+  for (int i = 0; i < SHARERS; i++) {
+    sharers[i] = (struct sharer){&sharing, i};
+    assert_int_equal(jvm_spawn(the_jvm, "sharer", share, &sharers[i], &error), JP_OK);
+  }
+  pthread_barrier_wait(&sharing.end);
+  pthread_barrier_destroy(&sharing.begin);
+  pthread_barrier_destroy(&sharing.end);
+  for (int i = 0; i < SHARERS; i++)
+    assert_int_equal(sharing.faults[i], 0);
+  assert_int_equal(jvm_objects_count(sharing.objects), 1);
+  assert_int_equal(owner.inside, 1);
+  (*the_thread->env)->DeleteGlobalRef(the_thread->env, sharing.common);
+  jvm_objects_destroy(the_thread, sharing.objects);
+}
+
+static int run_all(struct jvm *jvm, struct jvm_thread *thread)
+{
+  the_jvm = jvm;
+  the_thread = thread;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(unknown_refs_are_not_found),
+      cmocka_unit_test(the_limit_is_named_and_leaves_the_rest),
+      cmocka_unit_test(the_same_object_keeps_its_ref),
+      cmocka_unit_test(a_call_from_before_a_clear_stores_nothing),
+      cmocka_unit_test(objects_live_as_long_as_they_are_held),
+      cmocka_unit_test(a_table_is_unused_until_it_has_held_something),
+      cmocka_unit_test(many_come_and_go),
+      cmocka_unit_test(the_owner_is_asked_before_the_first_object_alone),
+      cmocka_unit_test(the_owner_hears_of_a_first_object_that_came_too_late),
+      cmocka_unit_test(new_refs_can_be_taken_back),
+      cmocka_unit_test(what_another_thread_was_given_is_not_taken_back),
+      cmocka_unit_test(a_table_with_one_object_is_small),
+      cmocka_unit_test(threads_share_a_table),
+      cmocka_unit_test(a_million_can_be_held),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void)
+{
+  return with_jvm(run_all);
+}

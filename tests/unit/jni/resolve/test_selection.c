@@ -1,0 +1,344 @@
+/*
+ * Which classes a call on an object has to be judged by. What the JVM really runs is asked as well: every
+ * method of the fixtures gives the name of the class that it is written in.
+ */
+#include "base/buffer.h"
+#include "jni/objects/object_table.h"
+#include "jni/resolve/member_cache.h"
+#include "jni/resolve/selection.h"
+#include "tests/unit/jni/members_cases.h"
+#include "tests/unit/jni/with_jvm.h"
+
+#define DISPATCH "fixtures.dispatch.Dispatch$"
+
+static struct members_session session;
+
+struct one_call {
+  const char *object; /* class of the object, by its default constructor */
+  const char *named;
+  const char *member;
+  const char *type; /* of the one argument, null; NULL: none */
+  const char *declaring;
+  const char *holders; /* simple names, with blanks between */
+  const char *runs;    /* simple name of the class whose method runs, as it tells itself; NULL: it does not */
+};
+
+static const struct one_call calls[] = {
+    /* The object's class has the method from the class that it extends. */
+    {DISPATCH "Heir", DISPATCH "Secretive", "read", NULL, "Secretive", "Base", "Base"},
+    {DISPATCH "Heir", DISPATCH "Base", "read", NULL, "Base", "", "Base"},
+    {DISPATCH "Heir", DISPATCH "Heir", "read", NULL, "Base", "", "Base"},
+    /* An interface between declares it again. */
+    {DISPATCH "Near", DISPATCH "Secretive", "read", NULL, "Secretive", "Base Closer", "Base"},
+    {DISPATCH "Near", DISPATCH "Closer", "read", NULL, "Closer", "Base", "Base"},
+    /* A class between does. */
+    {DISPATCH "Low", DISPATCH "Secretive", "read", NULL, "Secretive", "Low Middle", "Low"},
+    {DISPATCH "Low", DISPATCH "Middle", "read", NULL, "Middle", "Low", "Low"},
+    {DISPATCH "Low", DISPATCH "Low", "read", NULL, "Low", "", "Low"},
+    /* Default methods: that of the interface further down. */
+    {DISPATCH "Speaker", DISPATCH "Talks", "talk", NULL, "Talks", "Loud", "Loud"},
+    {DISPATCH "Speaker", DISPATCH "Loud", "talk", NULL, "Loud", "", "Loud"},
+    /* Bridges hand the call on to another class. */
+    {DISPATCH "Covariant", DISPATCH "Source", "give", NULL, "Source", "Covariant TextSource", "TextSource"},
+    {DISPATCH "Covariant", DISPATCH "TextSource", "give", NULL, "TextSource", "", "TextSource"},
+    {DISPATCH "Generic", DISPATCH "Sink", "take", "String", "Sink", "Generic TextSink", "TextSink"},
+    {DISPATCH "Ordered", "java.lang.Comparable", "compareTo", DISPATCH "Ordered", "Comparable", "Ordered",
+     NULL},
+    {"java.lang.StringBuilder", "java.lang.CharSequence", "length", NULL, "CharSequence",
+     "StringBuilder AbstractStringBuilder", NULL},
+    /* Private methods are not overridden, and hide nothing. */
+    {DISPATCH "KeeperHeir", DISPATCH "Keeper", "note", NULL, "Keeper", "", "Keeper"},
+    {DISPATCH "KeeperHeir", DISPATCH "SubKeeper", "note", NULL, "SubKeeper", "", "SubKeeper"},
+    /* Those of a package are overridden in it alone, also behind a class of another package. */
+    {"fixtures.dispatch.far.Away$Heir", DISPATCH "Packaged", "local", NULL, "Packaged", "", "Packaged"},
+    {DISPATCH "Back", DISPATCH "Packaged", "local", NULL, "Packaged", "Back", "Back"},
+    {DISPATCH "Back", "fixtures.dispatch.far.Away", "local", NULL, "Away", "Back", "Back"},
+    {"fixtures.dispatch.far.Away$Heir", DISPATCH "Packaged", "guarded", NULL, "Packaged", "Away", "Away"},
+    /* Object's methods by any name, with the interfaces that declare them again. */
+    {"java.util.ArrayList", "java.lang.Object", "hashCode", NULL, "Object",
+     "AbstractList ArrayList Collection List", NULL},
+};
+
+static struct text simple_name(struct text name)
+{
+  size_t dot = text_find_last(name, '.');
+  size_t dollar = text_find_last(name, '$');
+  size_t at = dollar != SIZE_MAX ? dollar : dot;
+  return at == SIZE_MAX ? name : text_slice(name, at + 1, name.len);
+}
+
+static bool is_listed(const char *list, struct text name)
+{
+  struct text rest = text_of(list);
+  while (rest.len > 0) {
+    const char *blank = memchr(rest.data, ' ', rest.len);
+    size_t len = blank == NULL ? rest.len : (size_t)(blank - rest.data);
+    if (text_equal(text_slice(rest, 0, len), name))
+      return true;
+    rest = text_slice(rest, blank == NULL ? len : len + 1, rest.len);
+  }
+  return false;
+}
+
+static size_t count_words(const char *list)
+{
+  size_t count = *list != '\0';
+  for (; *list != '\0'; list++)
+    count += *list == ' ';
+  return count;
+}
+
+static void check_holders(const struct one_call *call, const struct jvm_target *target)
+{
+  if (!text_equal(simple_name(target->declaring_class), text_of(call->declaring)))
+    fail_msg("%s.%s: declared in %.*s", call->named, call->member, TEXT_ARGS(target->declaring_class));
+  for (size_t i = 0; i < target->holder_count; i++)
+    if (!is_listed(call->holders, simple_name(target->holders[i].class_name)))
+      fail_msg("%s.%s on %s: %.*s is one too many", call->named, call->member, call->object,
+               TEXT_ARGS(target->holders[i].class_name));
+  if (target->holder_count != count_words(call->holders))
+    fail_msg("%s.%s on %s: %zu classes, not %s", call->named, call->member, call->object,
+             target->holder_count, call->holders);
+}
+
+/* Twice: the second time from the thread's cache. */
+static void run(const struct one_call *call, uint32_t instance, bool is_kept)
+{
+  struct op_value argument = {.kind = OP_NULL};
+  const struct operation operation = {.kind = OP_CALL,
+                                      .type = text_of(call->named),
+                                      .member = text_of(call->member),
+                                      .has_instance = true,
+                                      .instance = instance,
+                                      .args = &argument,
+                                      .arg_count = call->type != NULL};
+  if (call->type != NULL)
+    argument.type = text_of(call->type);
+  const struct jvm_request request = {.thread = session.thread,
+                                      .objects = session.objects,
+                                      .operation = &operation,
+                                      .arena = &session.arena,
+                                      .limits = &session.limits};
+  struct jvm_target target;
+  struct outcome outcome = {0};
+  assert_int_equal(jvm_request_begin(session.thread), JP_OK);
+  if (is_kept)
+    assert_true(jvm_find(&request, &target));
+  else if (jvm_resolve(&request, &target, &outcome) != JP_OK)
+    fail_msg("%s.%s: %.*s", call->named, call->member, TEXT_ARGS(outcome.message));
+  check_holders(call, &target);
+  if (call->runs != NULL) {
+    jvm_invoke(&request, &target, &outcome);
+    assert_int_equal(outcome.kind, OUTCOME_VALUE);
+    if (!text_equal(outcome.value.text, text_of(call->runs)))
+      fail_msg("%s.%s on %s: %.*s runs", call->named, call->member, call->object,
+               TEXT_ARGS(outcome.value.text));
+    assert_true(is_listed(call->declaring, text_of(call->runs)) ||
+                is_listed(call->holders, text_of(call->runs)));
+  }
+  jvm_request_end(session.thread);
+}
+
+static void what_runs_is_told(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(calls); i++) {
+    char params[256];
+    uint32_t ref = 0;
+    snprintf(params, sizeof params, "{'type':'%s'}", calls[i].object);
+    struct text made = members_run(&session, "new", params, &ref);
+    if (ref == 0)
+      fail_msg("%s: %.*s", calls[i].object, TEXT_ARGS(made));
+    run(&calls[i], ref, false);
+    run(&calls[i], ref, true);
+    arena_reset(&session.arena);
+  }
+}
+
+/* ---- against the JVM's own look-up ---- */
+
+static size_t compared;
+
+/* Of public methods the JVM's look-up by name and descriptor in the object's class finds what is run. */
+static void compare_method(struct conversion *conversion, struct java_method *method,
+                           struct jvm_class *runtime)
+{
+  JNIEnv *env = conversion->thread->env;
+  jvmtiEnv *jvmti = conversion->thread->jvmti;
+  struct jvm_holder *holders;
+  size_t count;
+  jclass owner = NULL;
+  jmethodID id = (*env)->GetMethodID(env, runtime->ref, method->raw_name, method->raw_descriptor);
+  assert_non_null(id);
+  assert_int_equal((*jvmti)->GetMethodDeclaringClass(jvmti, id, &owner), JVMTI_ERROR_NONE);
+  struct jvm_class *found = jvm_class_of(conversion->thread, owner);
+  (*env)->DeleteLocalRef(env, owner);
+  assert_true(selection_find(conversion, method, runtime, &holders, &count));
+  bool told = found == method->owner;
+  for (size_t i = 0; !told && i < count; i++)
+    told = text_equal(holders[i].class_name, found->name);
+  if (!told)
+    fail_msg("%.*s.%.*s on %.*s: %.*s runs it", TEXT_ARGS(method->owner->name), TEXT_ARGS(method->name),
+             TEXT_ARGS(runtime->name), TEXT_ARGS(found->name));
+  compared++;
+}
+
+static void compare_members(struct conversion *conversion, struct jvm_class *class, struct jvm_class *runtime)
+{
+  enum { ASKED = JVM_ACC_PUBLIC | JVM_ACC_STATIC };
+  const struct member_table *members = member_table_of(conversion->thread, class);
+  assert_non_null(members);
+  for (size_t i = 0; i < members->method_count; i++)
+    if ((members->methods[i].modifiers & ASKED) == JVM_ACC_PUBLIC && members->methods[i].name.data[0] != '<')
+      compare_method(conversion, &members->methods[i], runtime);
+  if (members->super != NULL)
+    compare_members(conversion, members->super, runtime);
+  for (size_t i = 0; i < members->interface_count; i++)
+    compare_members(conversion, members->interfaces[i], runtime);
+}
+
+static void what_the_jvm_finds_is_told(void **state)
+{
+  (void)state;
+  static const char *const objects[] = {
+      "java.util.ArrayList",
+      "java.util.LinkedList",
+      "java.util.LinkedHashMap",
+      "java.util.TreeMap",
+      "java.lang.StringBuilder",
+      "java.util.concurrent.ConcurrentHashMap",
+      "java.util.concurrent.ConcurrentSkipListSet",
+      "java.util.Properties",
+      DISPATCH "Tray",
+      DISPATCH "Speaker",
+      DISPATCH "Generic",
+      DISPATCH "Covariant",
+      DISPATCH "Ordered",
+      DISPATCH "Low",
+  };
+  struct outcome outcome = {0};
+  const struct jvm_request request = {.thread = session.thread,
+                                      .objects = session.objects,
+                                      .arena = &session.arena,
+                                      .limits = &session.limits};
+  struct conversion conversion = {.thread = session.thread, .request = &request, .outcome = &outcome};
+  for (size_t i = 0; i < COUNT_OF(objects); i++) {
+    char params[256];
+    uint32_t ref = 0;
+    snprintf(params, sizeof params, "{'type':'%s'}", objects[i]);
+    (void)members_run(&session, "new", params, &ref);
+    assert_int_not_equal(ref, 0);
+    assert_int_equal(jvm_request_begin(session.thread), JP_OK);
+    jobject object = jvm_objects_get(session.thread, session.objects, ref, NULL);
+    struct jvm_class *runtime = jvm_class_of_object(session.thread, object);
+    compare_members(&conversion, runtime, runtime);
+    jvm_request_end(session.thread);
+    arena_reset(&session.arena);
+  }
+  assert_true(compared > 1000);
+}
+
+/* ---- overloads that the guard denies ---- */
+
+static unsigned asked;
+
+/* Allows public members alone where it is told to. */
+static bool allows(void *context, enum op_kind operation, const struct jvm_target *member)
+{
+  const bool *public_alone = context;
+  (void)operation;
+  asked++;
+  return !*public_alone || (member->modifiers & JVM_ACC_PUBLIC) != 0;
+}
+
+#define PICK(args, wanted)                                                                                   \
+  {                                                                                                          \
+    "call", "{'type':'" DISPATCH "Overloaded','method':'pick','instance':$o,'args':" args "}", wanted, NULL  \
+  }
+
+static enum jp_status let_pass(void *context, enum jvm_member_kind kind, struct text class_name,
+                               struct text member, struct arena *arena, struct outcome *denied)
+{
+  (void)context;
+  (void)kind;
+  (void)class_name;
+  (void)member;
+  (void)arena;
+  (void)denied;
+  return JP_OK;
+}
+
+static void denied_overloads_are_no_candidates(void **state)
+{
+  (void)state;
+  static bool public_alone = true;
+  static const struct members_case made[] = {
+      {"new", "{'type':'" DISPATCH "Overloaded'}", DISPATCH "Overloaded ref", "o"},
+      {"new", "{'type':'java.math.BigDecimal','args':['1']}", "java.math.BigDecimal ref", "d"},
+  };
+  static const struct members_case with[] = {
+      PICK("[{'type':'int','value':5}]", "java.lang.String package int"),
+      PICK("[[1,2]]", "java.lang.String private long[]"),
+      PICK("['x']", "java.lang.String public String"),
+      PICK("[1,2,3]", "-32601 java.lang.NoSuchMethodException: No matching method 'pick' found: " DISPATCH
+                      "Overloaded.pick(int, int, int); candidates: " DISPATCH "Overloaded.pick(int); "),
+  };
+  static const struct members_case without[] = {
+      PICK("['x']", "java.lang.String public String"),
+      PICK("[5]", "java.lang.String public String"),
+      PICK("[1,2,3]",
+           "-32601 java.lang.NoSuchMethodException: No matching method 'pick' found: " DISPATCH
+           "Overloaded.pick(int, int, int); candidates: " DISPATCH "Overloaded.pick(java.lang.String)"),
+      /* Found, so that whoever judges what was found denies it like any other. */
+      PICK("[{'type':'int','value':5}]", "java.lang.String package int"),
+  };
+  MEMBERS_CHECK(&session, made);
+  MEMBERS_CHECK(&session, with);
+  session.guard =
+      (struct jvm_guard){.context = &public_alone, .stamp = 1, .check = let_pass, .allows = allows};
+  MEMBERS_CHECK(&session, without);
+  /* What was kept under one policy is not found under another. */
+  public_alone = false;
+  session.guard.stamp = 2;
+  MEMBERS_CHECK(&session, with);
+  /* One that was found is kept: nothing is asked about its overloads. */
+  asked = 0;
+  members_check(&session, &with[0]);
+  assert_int_equal(asked, 0);
+  session.guard = (struct jvm_guard){0};
+}
+
+static void public_overloads_go_first(void **state)
+{
+  (void)state;
+  static const struct members_case cases[] = {
+      PICK("[5]", "java.lang.String public String"),
+      {"call", "{'type':'java.math.BigDecimal','method':'add','instance':$d,'args':[18,'2.20']}",
+       "-32601 java.lang.NoSuchMethodException: No matching method 'add' found", NULL},
+      {"call", "{'type':'" DISPATCH "Overloaded','method':'add','args':[1,2]}",
+       "java.lang.String private long, long12", NULL},
+      {"call", "{'type':'" DISPATCH "Overloaded','method':'add','args':[18,'2.20']}",
+       "-32601 java.lang.NoSuchMethodException: No matching method 'add' found", NULL},
+  };
+  MEMBERS_CHECK(&session, cases);
+}
+
+static int run_all(struct jvm *jvm, struct jvm_thread *thread)
+{
+  (void)jvm;
+  members_session_init(&session, thread);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_runs_is_told),
+      cmocka_unit_test(what_the_jvm_finds_is_told),
+      cmocka_unit_test(denied_overloads_are_no_candidates),
+      cmocka_unit_test(public_overloads_go_first),
+  };
+  int failures = cmocka_run_group_tests(tests, NULL, NULL);
+  members_session_fini(&session);
+  return failures;
+}
+
+int main(void)
+{
+  return with_jvm(run_all);
+}

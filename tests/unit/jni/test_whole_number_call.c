@@ -1,0 +1,334 @@
+/* A message that comes again is answered as one that never came before, byte for byte
+ * (rpc/fastpath/whole_number_path.h). */
+#include "tests/unit/jni/with_jvm.h"
+#include "tests/unit/unit.h"
+
+#include "rpc/peer_state.h"
+
+#include <stdio.h>
+
+enum { TURNS = 3 };
+
+/* One of two that are asked the same, each with a session of its own. */
+struct side {
+  struct rpc_worker worker;
+  struct rpc_client *client;
+  struct buffer answer;
+};
+
+static struct {
+  struct rpc_peer *peer;
+  const struct rpc_service *service;
+  struct side again; /* is asked in the same words each time */
+  struct side anew;  /* never is */
+} both;
+
+static struct rpc_limits limits = {
+    .max_depth = 128,
+    .max_batch = 10,
+    .session_max_objects = 100,
+    .sessions_max = 10,
+    .sessions_per_address = 10,
+    .session_ttl_ms = 600000,
+    .message_max = 100000,
+    .java = {.inline_array_max = 10,
+             .stack_frames_max = 4,
+             .by_value_depth_max = 8,
+             .number_digits_max = 100},
+};
+
+static void open_side(struct side *side, struct jvm_thread *thread)
+{
+  const struct rpc_client_info info = {.channel = OP_CHANNEL_WEBSOCKET};
+  struct jp_error error;
+  *side = (struct side){.worker = {.peer = both.peer, .thread = thread}};
+  arena_init(&side->worker.arena);
+  buffer_init(&side->worker.scratch);
+  buffer_init(&side->answer);
+  assert_int_equal(both.service->client_open(both.service->context, &info, &side->client, &error), JP_OK);
+}
+
+static void close_side(struct side *side)
+{
+  (void)both.service->client_close(both.service->context, &side->worker, side->client, NULL);
+  policy_destroy(side->worker.policy);
+  arena_fini(&side->worker.arena);
+  buffer_fini(&side->worker.scratch);
+  buffer_fini(&side->answer);
+}
+
+static void ask(struct side *side, struct text message, size_t reply_max)
+{
+  struct rpc_stream stream;
+  buffer_clear(&side->answer);
+  (void)both.service->serve(both.service->context, &side->worker, side->client, message, &side->answer, false,
+                            reply_max, &stream);
+}
+
+/* The shape that fitted last has an answer's form: its next message is answered briefly. */
+static bool is_brief(void)
+{
+  const struct rpc_repeats *repeats = &both.again.worker.repeats;
+  const struct rpc_shape *shape = &repeats->shapes[repeats->last];
+  return shape->length > 0 && shape->answer.found != NULL && shape->answer.found == shape->memo.found;
+}
+
+static void append_quoted(struct buffer *out, const char *text)
+{
+  for (; *text != '\0'; text++)
+    buffer_append_char(out, *text == '\'' ? '"' : *text);
+}
+
+/* Both are asked the same, and must answer the same. requests: each without its first brace, and ' for ". */
+static void check_all(const char *const *requests, size_t count, bool is_batch, size_t reply_max)
+{
+  static unsigned asked;
+  struct buffer again;
+  struct buffer anew;
+  buffer_init(&again);
+  buffer_init(&anew);
+  for (size_t i = 0; i < count; i++) {
+    const char *comma = is_batch ? i == 0 ? "[" : "," : "";
+    buffer_printf(&again, "%s{", comma);
+    buffer_printf(&anew, "%s{\"unheard-of-%u\":0,", comma, asked++);
+    append_quoted(&again, requests[i]);
+    append_quoted(&anew, requests[i]);
+  }
+  buffer_append(&again, "]", is_batch);
+  buffer_append(&anew, "]", is_batch);
+  ask(&both.again, buffer_text(&again), reply_max);
+  ask(&both.anew, buffer_text(&anew), reply_max);
+  unit_assert_text(buffer_text(&both.again.answer), buffer_text(&both.anew.answer), requests[0], (int)count);
+  buffer_fini(&again);
+  buffer_fini(&anew);
+}
+
+static void check(const char *request, size_t reply_max)
+{
+  check_all(&request, 1, false, reply_max);
+}
+
+#define CALL(id, method, params) "'jsonrpc':'2.0','id':" id ",'method':'" method "','params':{" params "}}"
+#define ADD(id, a, b)                                                                                        \
+  CALL(id, "call",                                                                                           \
+       "'type':'fixtures.Calculator','method':'add','args':[{'type':'int','value':" a "},{'type':'int',"     \
+       "'value':" b "}]")
+#define STATIC(id, type, method, args)                                                                       \
+  CALL(id, "call", "'type':'" type "','method':'" method "','args':[" args "]")
+#define ON(instance, type, method, args)                                                                     \
+  CALL("7", "call", "'type':'" type "','method':'" method "','instance':" instance ",'args':[" args "]")
+#define GET(instance, field)                                                                                 \
+  CALL("1", "get", "'type':'fixtures.Fields','field':'" field "','instance':" instance)
+#define PUT(instance, field, value)                                                                          \
+  CALL("1", "put", "'type':'fixtures.Fields','field':'" field "','instance':" instance ",'value':" value)
+
+/* Requests of one shape, one after the other, again and again; the first makes the shape. */
+struct brief_case {
+  const char *requests[8];
+  bool ends_brief;
+};
+
+static const struct brief_case cases[] = {
+    {{ADD("1", "2", "3"), ADD("1", "2", "3"), ADD("20", "-300", "4000"), ADD("5", "2147483647", "1"),
+      ADD("123456789012345678901234567890", "0", "0"), ADD("1.5e3", "1", "-1")},
+     true},
+    {{ADD("1", "3000000000", "3"), ADD("1", "2", "3"), ADD("1", "2d", "3"), ADD("1", "2l", "3"),
+      ADD("1", "2.5", "3"), ADD("1", "1e400", "3"), ADD("3", "4", "5"), ADD("1", "1", "9223372036854775808")},
+     true},
+    {{ADD("'2'", "1", "1"), ADD("'2'", "1", "1"), ADD("'0'", "0", "0"), ADD("''", "10", "-20")}, true},
+    /* what they are without a type depends on how large they are */
+    {{STATIC("1", "fixtures.Calculator", "add", "1,2"), STATIC("1", "fixtures.Calculator", "add", "1,2"),
+      STATIC("1", "fixtures.Calculator", "add", "3000000000,2"),
+      STATIC("1", "fixtures.Calculator", "add", "1l,2"), STATIC("1", "fixtures.Calculator", "add", "1.0,2"),
+      STATIC("1", "fixtures.Calculator", "add", "-2147483648,2")},
+     true},
+    {{STATIC("1", "java.lang.Math", "abs", "-1"), STATIC("1", "java.lang.Math", "abs", "-1"),
+      STATIC("1", "java.lang.Math", "abs", "-3000000000"), STATIC("1", "java.lang.Math", "abs", "-2"),
+      STATIC("1", "java.lang.Math", "abs", "-2.5"), STATIC("1", "java.lang.Math", "abs", "-2147483648"),
+      STATIC("1", "java.lang.Math", "abs", "-7l"), STATIC("1", "java.lang.Math", "abs", "-8")},
+     true},
+    {{STATIC("1", "fixtures.Calculator", "addLong", "1,2"),
+      STATIC("1", "fixtures.Calculator", "addLong", "1,2"),
+      STATIC("1", "fixtures.Calculator", "addLong", "9223372036854775807,1")},
+     false},
+    {{STATIC("1", "fixtures.Calculator", "addLong", "{'type':'long','value':1},{'type':'long','value':1}"),
+      STATIC("1", "fixtures.Calculator", "addLong", "{'type':'long','value':1},{'type':'long','value':1}"),
+      STATIC("1", "fixtures.Calculator", "addLong",
+             "{'type':'long','value':9223372036854775807},{'type':'long','value':1}")},
+     true},
+    {{STATIC("1", "fixtures.Calculator", "addDouble", "1.5,2.5"),
+      STATIC("1", "fixtures.Calculator", "addDouble", "1.5,2.5")},
+     false},
+    /* results of other kinds, and of the smaller ones */
+    {{STATIC("1", "java.lang.String", "valueOf", "{'type':'int','value':1}"),
+      STATIC("1", "java.lang.String", "valueOf", "{'type':'int','value':2}")},
+     false},
+    {{STATIC("1", "jpeer.members.Statics", "plus", "{'type':'byte','value':-2}"),
+      STATIC("1", "jpeer.members.Statics", "plus", "{'type':'byte','value':-2}")},
+     false},
+    /* exceptions, and what comes after them */
+    {{STATIC("1", "com.example.Calculator", "divide", "6,3"),
+      STATIC("2", "com.example.Calculator", "divide", "6,3"),
+      STATIC("3", "com.example.Calculator", "divide", "1,0"),
+      STATIC("4", "com.example.Calculator", "divide", "-9,2")},
+     true},
+    {{STATIC("1", "java.lang.Thread", "sleep", "{'type':'long','value':0}"),
+      STATIC("1", "java.lang.Thread", "sleep", "{'type':'long','value':0}"),
+      STATIC("1", "java.lang.Thread", "sleep", "{'type':'long','value':-1}")},
+     true},
+    /* objects: 1 is a Calculator, 2 a Fields, 3 a Calculator */
+    {{ON("1", "fixtures.Calculator", "accumulate", "5"), ON("1", "fixtures.Calculator", "accumulate", "6"),
+      ON("3", "fixtures.Calculator", "accumulate", "7"), ON("2", "fixtures.Calculator", "accumulate", "8"),
+      ON("99", "fixtures.Calculator", "accumulate", "9"), ON("1", "fixtures.Calculator", "accumulate", "0")},
+     true},
+    {{ON("1", "java.lang.Object", "hashCode", "1"), ON("2", "java.lang.Object", "wait", "1")}, false},
+    {{GET("2", "anInt"), GET("2", "anInt"), GET("1", "anInt"), GET("2", "anInt")}, true},
+    {{GET("2", "aByte"), GET("2", "aByte")}, true},
+    {{GET("2", "aShort"), GET("2", "aShort")}, true},
+    {{GET("2", "aLong"), GET("2", "aLong")}, true},
+    {{GET("2", "aVolatile"), GET("2", "aVolatile")}, true},
+    {{GET("2", "instanceFinal"), GET("2", "instanceFinal")}, true},
+    {{GET("2", "aBoolean"), GET("2", "aBoolean")}, false},
+    {{GET("2", "aChar"), GET("2", "aChar")}, false},
+    {{GET("2", "aDouble"), GET("2", "aDouble")}, false},
+    {{GET("2", "anInteger"), GET("2", "anInteger")}, false},
+    {{PUT("2", "anInt", "1"), PUT("2", "anInt", "2"), PUT("2", "anInt", "3000000000"), PUT("1", "anInt", "3"),
+      PUT("2", "anInt", "4")},
+     true},
+    {{GET("2", "anInt"), GET("2", "anInt")}, true},
+    {{PUT("2", "aByte", "1"), PUT("2", "aByte", "300"), PUT("2", "aByte", "2")}, false},
+    {{PUT("2", "instanceFinal", "1"), PUT("2", "instanceFinal", "2")}, true},
+    {{CALL("1", "put", "'type':'fixtures.Fields','field':'aStatic','value':77"),
+      CALL("1", "put", "'type':'fixtures.Fields','field':'aStatic','value':78")},
+     true},
+    {{CALL("1", "put", "'type':'fixtures.Fields','field':'STATIC_FINAL','value':77"),
+      CALL("1", "put", "'type':'fixtures.Fields','field':'STATIC_FINAL','value':78")},
+     false},
+    {{CALL("1", "get", "'type':'fixtures.Fields','field':'aStatic'"),
+      CALL("1", "get", "'type':'fixtures.Fields','field':'aStatic'")},
+     true},
+};
+
+static void make_objects(void)
+{
+  check(CALL("1", "new", "'type':'fixtures.Calculator'"), 0);
+  check(CALL("1", "new", "'type':'fixtures.Fields'"), 0);
+  check(CALL("1", "new", "'type':'fixtures.Calculator'"), 0);
+}
+
+static void answers_are_the_same(void **state)
+{
+  (void)state;
+  make_objects();
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (int turn = 0; turn < TURNS; turn++)
+      for (size_t j = 0; j < COUNT_OF(cases[i].requests) && cases[i].requests[j] != NULL; j++)
+        check(cases[i].requests[j], 0);
+    if (is_brief() != cases[i].ends_brief)
+      fail_msg("%s: %s", cases[i].requests[0], is_brief() ? "brief" : "not brief");
+  }
+}
+
+static size_t count_requests(const struct brief_case *one)
+{
+  size_t count = 0;
+  while (count < COUNT_OF(one->requests) && one->requests[count] != NULL)
+    count++;
+  return count;
+}
+
+static void batches_are_answered_the_same(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (int turn = 0; turn < TURNS; turn++)
+      check_all(cases[i].requests, count_requests(&cases[i]), true, 0);
+  }
+}
+
+static void add_until_brief(void)
+{
+  for (int i = 0; i < TURNS; i++)
+    check(ADD("1", "2", "3"), 0);
+  assert_true(is_brief());
+}
+
+static void a_verdict_holds_for_its_policy_alone(void **state)
+{
+  (void)state;
+  struct policy_source *allows = both.peer->config.policies;
+  const struct policy_config config = {.default_action = POLICY_DENY};
+  struct policy_source *denies;
+  struct jp_error error;
+  assert_int_equal(policy_source_create(&config, &denies, &error), JP_OK);
+  add_until_brief();
+  both.peer->config.policies = denies;
+  check(ADD("1", "2", "3"), 0);
+  assert_true(memmem(both.again.answer.data, both.again.answer.len, "-32001", 6) != NULL);
+  both.peer->config.policies = allows;
+  check(ADD("1", "2", "3"), 0);
+  policy_source_destroy(denies);
+}
+
+static void limits_hold(void **state)
+{
+  (void)state;
+  add_until_brief();
+  for (size_t max = 1; max < 200; max++)
+    check(ADD("1", "2", "3"), max);
+  const char *const adds[] = {ADD("1", "2", "3"), ADD("2", "4", "5"), ADD("3", "6", "7")};
+  for (size_t max = 1; max < 600; max++)
+    check_all(adds, COUNT_OF(adds), true, max);
+  check(
+      "'jsonrpc':'2.0','method':'call','params':{'type':'fixtures.Calculator','method':'add','args':[1,2]}}",
+      0);
+  check(
+      "'jsonrpc':'2.0','method':'call','params':{'type':'fixtures.Calculator','method':'add','args':[1,3]}}",
+      0);
+  assert_int_equal(both.again.answer.len, 0);
+}
+
+/* A deleted session has none of its objects, whatever was called on them before. */
+static void objects_go_with_their_session(void **state)
+{
+  (void)state;
+  for (int i = 0; i < TURNS; i++)
+    check(ON("1", "fixtures.Calculator", "accumulate", "5"), 0);
+  assert_true(is_brief());
+  check(CALL("1", "control", "'method':'delete_session','args':[]"), 0);
+  check(ON("1", "fixtures.Calculator", "accumulate", "5"), 0);
+  assert_true(memmem(both.again.answer.data, both.again.answer.len, "objRef: 1", 9) != NULL);
+}
+
+static int run_all(struct jvm *jvm, struct jvm_thread *thread)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(answers_are_the_same),
+      cmocka_unit_test(batches_are_answered_the_same),
+      cmocka_unit_test(a_verdict_holds_for_its_policy_alone),
+      cmocka_unit_test(limits_hold),
+      cmocka_unit_test(objects_go_with_their_session),
+  };
+  const struct policy_config policy = {.default_action = POLICY_ALLOW};
+  struct rpc_peer_config config = {.name = "brief", .version = "1", .limits = limits};
+  struct jp_error error;
+  if (policy_source_create(&policy, &config.policies, &error) != JP_OK ||
+      rpc_peer_create(&config, &both.peer, &error) != JP_OK ||
+      rpc_peer_attach(both.peer, jvm, &error) != JP_OK)
+    return 1;
+  both.service = rpc_peer_service(both.peer);
+  open_side(&both.again, thread);
+  open_side(&both.anew, thread);
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  close_side(&both.again);
+  close_side(&both.anew);
+  bool detached = rpc_peer_detach(both.peer);
+  rpc_peer_destroy(both.peer);
+  policy_source_destroy(config.policies);
+  return failed != 0 || !detached;
+}
+
+int main(void)
+{
+  return with_jvm(run_all);
+}

@@ -1,0 +1,294 @@
+/* Classes of several loaders, and of several threads at once. */
+#include "tests/unit/jni/members_cases.h"
+#include "tests/unit/jni/with_jvm.h"
+
+#include "jni/resolve/member_cache.h"
+#include "jni/runtime/strings.h"
+#include "jni/runtime/throwables.h"
+#include "jni/types/member_table.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+
+static struct jvm *the_jvm;
+static struct members_session session;
+
+#define TWIN "'type':'jpeer.members.Twin'"
+
+/* Names are not unique: the receiver's own class is meant where it has the name. */
+static void the_receivers_own_class_is_meant(void **state)
+{
+  (void)state;
+  static const struct members_case cases[] = {
+      {"new", "{" TWIN "}", "jpeer.members.Twin ref", "mine"},
+      {"call", "{'type':'jpeer.members.Loaders','method':'twin'}", "jpeer.members.Twin ref", "one"},
+      {"call", "{'type':'jpeer.members.Loaders','method':'twin'}", "jpeer.members.Twin ref", "two"},
+      {"call", "{" TWIN ",'method':'hello','instance':$one}", "java.lang.String hello 1", NULL},
+      {"call", "{" TWIN ",'method':'hello','instance':$two}", "java.lang.String hello 1", NULL},
+      {"get", "{" TWIN ",'field':'made','instance':$one}", "int 1", NULL},
+      {"call", "{" TWIN ",'method':'sameAs','instance':$one,'args':[{'ref':$one}]}", "boolean true", NULL},
+      {"call", "{" TWIN ",'method':'sameAs','instance':$one,'args':[{" TWIN ",'ref':$one}]}", "boolean true",
+       NULL},
+      {"call", "{" TWIN ",'method':'sameAs','instance':$one,'args':[{'ref':$two}]}",
+       "-32601 java.lang.NoSuchMethodException: No matching method 'sameAs' found", NULL},
+      {"call", "{" TWIN ",'method':'sameAs','instance':$one,'args':[{" TWIN ",'ref':$mine}]}",
+       "-32601 java.lang.NoSuchMethodException: No matching method 'sameAs' found", NULL},
+      {"call",
+       "{'type':'java.lang.Object','method':'equals','instance':$one,'args':[{" TWIN ",'ref':$mine}]}",
+       "boolean false", NULL},
+  };
+  MEMBERS_CHECK(&session, cases);
+}
+
+static void classes_are_found_beside_the_receivers(void **state)
+{
+  (void)state;
+  static const struct members_case cases[] = {
+      {"new", "{'type':'jpeer.members.Only'}", "-32601 java.lang.ClassNotFoundException: jpeer.members.Only",
+       NULL},
+      {"call", "{'type':'jpeer.members.Loaders','method':'only'}", "jpeer.members.Only ref", "only"},
+      {"call", "{'type':'jpeer.members.Only','method':'hello','instance':$only}", "java.lang.String hello 1",
+       NULL},
+      {"call",
+       "{'type':'jpeer.members.Only','method':'sameAs','instance':$only,'args':[{'type':'jpeer.members.Only',"
+       "'value':null}]}",
+       "boolean false", NULL},
+      {"call",
+       "{'type':'java.lang.Object','method':'equals','instance':$only,'args':[{'type':'jpeer.members.Only',"
+       "'value':null}]}",
+       "-32601 java.lang.ClassNotFoundException: jpeer.members.Only", NULL},
+  };
+  MEMBERS_CHECK(&session, cases);
+}
+
+/* What the peer knows of classes does not keep them from being unloaded. */
+static void classes_can_be_unloaded(void **state)
+{
+  (void)state;
+  jvm_objects_clear(session.thread, session.objects);
+  char params[128];
+  static const struct members_case gone = {"call", "{'type':'jpeer.members.Loaders','method':'alive'}",
+                                           "int 0", NULL};
+  /* More than the class table's first buckets, so that it drops what has been unloaded. */
+  for (int i = 0; i < 1200; i++) {
+    if (i % 400 == 0)
+      members_check(&session, &gone);
+    uint32_t ref;
+    uint32_t other;
+    (void)members_run(&session, "call", "{'type':'jpeer.members.Loaders','method':'twin'}", &ref);
+    assert_int_not_equal(ref, 0);
+    snprintf(params, sizeof params, "{" TWIN ",'method':'another','instance':%u}", ref);
+    (void)members_run(&session, "call", params, &other);
+    assert_int_equal(jvm_objects_delete(session.thread, session.objects, ref), JP_OK);
+    assert_int_equal(jvm_objects_delete(session.thread, session.objects, other), JP_OK);
+  }
+  members_check(&session, &gone);
+}
+
+static struct text run_noted(const struct operation *operation, struct jvm_target *target,
+                             struct outcome *outcome)
+{
+  struct jvm_request request = {.thread = session.thread,
+                                .objects = session.objects,
+                                .operation = operation,
+                                .arena = &session.arena,
+                                .limits = &session.limits};
+  arena_reset(&session.arena);
+  assert_int_equal(jvm_request_begin(session.thread), JP_OK);
+  if (!jvm_find(&request, target))
+    assert_int_equal(jvm_resolve(&request, target, outcome), JP_OK);
+  jvm_invoke(&request, target, outcome);
+  jvm_request_end(session.thread);
+  assert_int_equal(outcome->kind, OUTCOME_VALUE);
+  return outcome->type;
+}
+
+/* More members than the cache holds: arguments of five kinds make 5^6 keys of one method. */
+static void the_cache_starts_anew_when_full(void **state)
+{
+  (void)state;
+  static const struct op_value kinds[] = {
+      {.kind = OP_INTEGER, .integer = 1},   {.kind = OP_INTEGER, .integer = INT64_MAX},  {.kind = OP_BOOLEAN},
+      {.kind = OP_TEXT, .text = TEXT("x")}, {.kind = OP_NUMBER, .literal = TEXT("1.5")},
+  };
+  static const struct members_case add = {
+      "call", "{'type':'fixtures.Calculator','method':'add','args':[1,2]}", "int 3", NULL};
+  struct op_memo memo = {0};
+  struct operation noted = {
+      .kind = OP_CALL, .type = TEXT("java.lang.System"), .member = TEXT("nanoTime"), .memo = &memo};
+  struct jvm_target target;
+  struct outcome outcome;
+  members_check(&session, &add);
+  for (unsigned i = 0; i < 2; i++) /* resolved, then noted */
+    (void)run_noted(&noted, &target, &outcome);
+  assert_non_null(memo.found);
+  /* Twice full, so that records of its beginning are gone. */
+  for (unsigned i = 0; i < 10000; i++) {
+    struct op_value args[6];
+    for (unsigned at = 0, rest = i; at < COUNT_OF(args); at++, rest /= COUNT_OF(kinds))
+      args[at] = kinds[rest % COUNT_OF(kinds)];
+    struct operation operation = {.kind = OP_CALL,
+                                  .type = TEXT("java.util.Objects"),
+                                  .member = TEXT("hash"),
+                                  .args = args,
+                                  .arg_count = COUNT_OF(args)};
+    struct jvm_request request = {.thread = session.thread,
+                                  .objects = session.objects,
+                                  .operation = &operation,
+                                  .arena = &session.arena,
+                                  .limits = &session.limits};
+    arena_reset(&session.arena);
+    assert_int_equal(jvm_request_begin(session.thread), JP_OK);
+    assert_int_equal(jvm_resolve(&request, &target, &outcome), JP_OK);
+    jvm_invoke(&request, &target, &outcome);
+    jvm_request_end(session.thread);
+    assert_int_equal(outcome.kind, OUTCOME_VALUE);
+  }
+  assert_non_null(session.thread->records->retired);
+  assert_true(session.thread->records->count < 5000);
+  assert_true(memo.serial + 2 <= session.thread->records->serial);
+  unit_assert_text(run_noted(&noted, &target, &outcome), TEXT("long"), __FILE__, __LINE__);
+  members_check(&session, &add);
+}
+
+struct noted_case {
+  int64_t argument; /* of Math.abs */
+  const char *type;
+};
+
+/* What was noted for an operation that comes again holds for values of the same kind, and as long as the
+ * cache does. */
+static void a_note_holds_for_values_of_its_kind(void **state)
+{
+  (void)state;
+  static const struct noted_case cases[] = {
+      {-5, "int"}, {-6, "int"}, {-5000000000, "long"}, {-7, "int"}, {-6000000000, "long"},
+  };
+  struct op_value argument = {.kind = OP_INTEGER};
+  struct op_memo memo = {0};
+  struct operation operation = {.kind = OP_CALL,
+                                .type = TEXT("java.lang.Math"),
+                                .member = TEXT("abs"),
+                                .args = &argument,
+                                .arg_count = 1,
+                                .memo = &memo};
+  struct jvm_target target;
+  struct outcome outcome;
+  for (unsigned pass = 0; pass < 2; pass++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+      argument.integer = cases[i].argument;
+      unit_assert_text(run_noted(&operation, &target, &outcome), text_of(cases[i].type), __FILE__, __LINE__);
+      assert_true(outcome.value.integer == -cases[i].argument);
+    }
+    (void)run_noted(&operation, &target, &outcome);
+    assert_ptr_equal(memo.found, target.record);
+    assert_true(memo.serial == session.thread->records->serial);
+    session.thread->records->serial++; /* as when the cache is filled anew */
+    memo.found = NULL;
+  }
+}
+
+static void a_note_holds_for_a_receiver_of_its_class(void **state)
+{
+  (void)state;
+  static const char *const classes[] = {"java.util.ArrayList", "java.util.HashMap", "java.util.ArrayList"};
+  struct op_memo memo = {0};
+  struct operation operation = {.kind = OP_CALL,
+                                .type = TEXT("java.lang.Object"),
+                                .member = TEXT("hashCode"),
+                                .has_instance = true,
+                                .memo = &memo};
+  for (size_t i = 0; i < 2 * COUNT_OF(classes); i++) {
+    char params[64];
+    const char *class = classes[i / 2];
+    struct jvm_target target;
+    struct outcome outcome;
+    snprintf(params, sizeof params, "{'type':'%s'}", class);
+    (void)members_run(&session, "new", params, &operation.instance);
+    (void)run_noted(&operation, &target, &outcome);
+    unit_assert_text(target.runtime_class, text_of(class), __FILE__, __LINE__);
+  }
+}
+
+enum { THREADS = 4 };
+
+struct racer {
+  pthread_barrier_t *barrier;
+  sem_t *done;
+  uint32_t id;
+  const struct member_table *members;
+  size_t methods;
+};
+
+static void race(void *argument, struct jvm_thread *thread)
+{
+  struct racer *racer = argument;
+  pthread_barrier_wait(racer->barrier);
+  struct jvm_class *class =
+      jvm_class_load(thread, TEXT("java.util.concurrent.ConcurrentSkipListMap"), thread->jvm->class_loader);
+  if (class != NULL) {
+    racer->id = class->id;
+    racer->members = member_table_of(thread, class);
+    racer->methods = racer->members == NULL ? 0 : racer->members->method_count;
+  }
+  sem_post(racer->done);
+}
+
+static void threads_agree_on_a_class(void **state)
+{
+  (void)state;
+  pthread_barrier_t barrier;
+  sem_t done;
+  pthread_barrier_init(&barrier, NULL, THREADS);
+  sem_init(&done, 0, 0);
+  struct racer racers[THREADS];
+  struct jp_error error;
+  for (size_t i = 0; i < THREADS; i++) {
+    racers[i] = (struct racer){.barrier = &barrier, .done = &done};
+    assert_int_equal(jvm_spawn(the_jvm, "racer", race, &racers[i], &error), JP_OK);
+  }
+  for (size_t i = 0; i < THREADS; i++)
+    sem_wait(&done);
+  assert_int_not_equal(racers[0].id, 0);
+  assert_true(racers[0].methods > 10);
+  for (size_t i = 1; i < THREADS; i++) {
+    assert_int_equal(racers[i].id, racers[0].id);
+    assert_ptr_equal(racers[i].members, racers[0].members);
+  }
+  assert_ptr_equal(member_table_of(session.thread, jvm_class_by_id(session.thread, racers[0].id)),
+                   racers[0].members);
+  sem_destroy(&done);
+}
+
+static void unknown_ids_have_no_class(void **state)
+{
+  (void)state;
+  assert_null(jvm_class_by_id(session.thread, 0));
+  assert_null(jvm_class_by_id(session.thread, 1000000));
+  assert_null(jvm_class_by_id(session.thread, UINT32_MAX));
+}
+
+static int run_all(struct jvm *jvm, struct jvm_thread *thread)
+{
+  the_jvm = jvm;
+  members_session_init(&session, thread);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_receivers_own_class_is_meant),
+      cmocka_unit_test(classes_are_found_beside_the_receivers),
+      cmocka_unit_test(classes_can_be_unloaded),
+      cmocka_unit_test(the_cache_starts_anew_when_full),
+      cmocka_unit_test(a_note_holds_for_values_of_its_kind),
+      cmocka_unit_test(a_note_holds_for_a_receiver_of_its_class),
+      cmocka_unit_test(threads_agree_on_a_class),
+      cmocka_unit_test(unknown_ids_have_no_class),
+  };
+  int failures = cmocka_run_group_tests(tests, NULL, NULL);
+  members_session_fini(&session);
+  return failures;
+}
+
+int main(void)
+{
+  return with_jvm(run_all);
+}

@@ -1,0 +1,201 @@
+/* Heads that came before: what is recognised, and that it means what reading it would. */
+#include "net/http/http_heads.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+enum { HEAD_MAX = 4096, MESSAGE_MAX = 5000 };
+
+#define HOST "Host: localhost\r\n"
+#define JSON "Content-Type: application/json\r\n"
+#define UUID "peer-id: 00112233-4455-6677-8899-aabbccddeeff\r\n"
+
+static const struct http_site SITE = {.is_loopback = true, .host = TEXT("peer.test"), .prefix = TEXT("/rpc")};
+
+/* Reads the head that input is; false where it is refused. */
+static bool read_head(struct text input, struct http_request *request, struct http_wish *wish)
+{
+  struct http_parser parser;
+  size_t scanned = 0;
+  size_t used = 0;
+  http_parser_init(&parser);
+  if (http_read_head(&parser, input, HEAD_MAX, &scanned, &used, request) != HTTP_DONE)
+    return false;
+  assert_int_equal(used, input.len);
+  http_judge(request, &SITE, MESSAGE_MAX, wish);
+  return true;
+}
+
+static void keep(struct http_heads *heads, const char *head)
+{
+  struct http_request request;
+  struct http_wish wish;
+  assert_true(read_head(text_of(head), &request, &wish));
+  http_heads_keep(heads, text_of(head), &request, &wish);
+}
+
+/* The length that the head at the start of input tells of; 0: it is not known. */
+static size_t find(struct http_heads *heads, const char *input)
+{
+  size_t used;
+  size_t length;
+  struct http_request request;
+  struct http_wish wish;
+  const struct http_terms *terms =
+      http_heads_find(heads, text_of(input), HEAD_MAX, MESSAGE_MAX, &used, &length);
+  if (terms == NULL)
+    return 0;
+  assert_true(read_head((struct text){input, used}, &request, &wish));
+  assert_int_equal(wish.action, HTTP_SERVE);
+  assert_false(request.is_chunked || wish.continues);
+  assert_int_equal(request.length, length);
+  assert_int_equal(terms->manner.is_1_1, request.is_1_1);
+  assert_int_equal(terms->manner.keeps_alive, request.keep_alive);
+  assert_false(terms->manner.is_head);
+  assert_ptr_equal(terms->manner.origin, wish.origin);
+  assert_int_equal(terms->refuses_json, wish.refuses_json);
+  assert_int_equal(terms->has_peer_id, wish.has_peer_id);
+  assert_true(!wish.has_peer_id || uuid_equal(&terms->peer_id, &wish.peer_id));
+  return length;
+}
+
+static int set_up(void **state)
+{
+  *state = http_heads_create();
+  return *state == NULL ? 1 : 0;
+}
+
+static int tear_down(void **state)
+{
+  http_heads_destroy(*state);
+  return 0;
+}
+
+#define HEAD(length) "POST /rpc HTTP/1.1\r\n" HOST JSON "Content-Length: " length "\r\nX: 1\r\n\r\n"
+
+static void test_the_length_may_differ(void **state)
+{
+  struct http_heads *heads = *state;
+  assert_int_equal(find(heads, HEAD("17")), 0);
+  keep(heads, HEAD("17"));
+  assert_int_equal(find(heads, HEAD("17")), 17);
+  assert_int_equal(find(heads, HEAD("1") "a body"), 1);
+  assert_int_equal(find(heads, HEAD("05000")), 5000);
+}
+
+static void test_nothing_else_may(void **state)
+{
+  struct http_heads *heads = *state;
+  static const char *const others[] = {
+      "",
+      "P",
+      "POST /rpc HTTP/1.1\r\n" HOST JSON "Content-Length: ",
+      "POST /rpc HTTP/1.1\r\n" HOST JSON "Content-Length: 17",
+      "POST /rpc HTTP/1.1\r\n" HOST JSON "Content-Length: 17\r\nX: 1\r\n\r",
+      "POST /rpc HTTP/1.1\r\n" HOST JSON "Content-Length: 17\r\nX: 2\r\n\r\n",
+      "POST /rpc HTTP/1.0\r\n" HOST JSON "Content-Length: 17\r\nX: 1\r\n\r\n",
+      "post /rpc HTTP/1.1\r\n" HOST JSON "Content-Length: 17\r\nX: 1\r\n\r\n",
+      HEAD("0"),
+      HEAD("00"),
+      HEAD("5001"),
+      HEAD("1000000000"),
+      HEAD("18446744073709551617"),
+      HEAD("1 7"),
+      HEAD("1,7"),
+      HEAD("-1"),
+      HEAD("+1"),
+      HEAD(""),
+      HEAD("0x1"),
+  };
+  keep(heads, HEAD("17"));
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    assert_int_equal(find(heads, others[i]), 0);
+}
+
+static void test_limits_hold(void **state)
+{
+  struct http_heads *heads = *state;
+  static const char head[] = HEAD("17");
+  size_t used;
+  size_t length;
+  keep(heads, head);
+  assert_null(http_heads_find(heads, text_of(head), sizeof head - 2, MESSAGE_MAX, &used, &length));
+  assert_null(http_heads_find(heads, text_of(head), sizeof head - 1, 16, &used, &length));
+  assert_non_null(http_heads_find(heads, text_of(head), sizeof head - 1, 17, &used, &length));
+  assert_int_equal(used, sizeof head - 1);
+}
+
+static void test_what_a_head_says_is_kept(void **state)
+{
+  struct http_heads *heads = *state;
+  static const char *const kinds[] = {
+      "POST / HTTP/1.0\r\n" JSON "Content-Length:3 \r\n\r\n",
+      "POST / HTTP/1.1\r\n" HOST "Connection: close\r\n" JSON "Content-Length: 3\r\n\r\n",
+      "POST / HTTP/1.1\r\n" HOST "Accept: text/html\r\n" JSON "Content-Length: 3\r\n\r\n",
+      "POST / HTTP/1.1\r\n" HOST UUID JSON "Content-Length: 3\r\n\r\n",
+  };
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    keep(heads, kinds[i]);
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    assert_int_equal(find(heads, kinds[i]), 3);
+}
+
+static void test_only_plain_posts_are_kept(void **state)
+{
+  struct http_heads *heads = *state;
+  static const char *const kinds[] = {
+      "GET /help HTTP/1.1\r\n" HOST "\r\n",
+      "POST / HTTP/1.1\r\n" HOST JSON "Content-Length: 0\r\n\r\n",
+      "POST / HTTP/1.1\r\n" HOST JSON "Transfer-Encoding: chunked\r\n\r\n",
+      "POST / HTTP/1.1\r\n" HOST JSON "Expect: 100-continue\r\nContent-Length: 3\r\n\r\n",
+      "POST / HTTP/1.1\r\n" HOST JSON "Content-Length: 5001\r\n\r\n",
+      "POST / HTTP/1.1\r\nHost: evil.test\r\n" JSON "Content-Length: 3\r\n\r\n",
+      "POST / HTTP/1.1\r\n" HOST "peer-id: me\r\n" JSON "Content-Length: 3\r\n\r\n",
+      "POST / HTTP/1.1\r\n" HOST "Content-Length: 3\r\n\r\n",
+  };
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    keep(heads, kinds[i]);
+    assert_int_equal(find(heads, kinds[i]), 0);
+  }
+}
+
+static void test_a_long_head_is_not_kept(void **state)
+{
+  struct http_heads *heads = *state;
+  char head[2048];
+  snprintf(head, sizeof head, "POST / HTTP/1.1\r\n" HOST JSON "X: %01000d\r\nContent-Length: 3\r\n\r\n", 0);
+  keep(heads, head);
+  assert_int_equal(find(heads, head), 0);
+}
+
+static void test_the_newest_stay(void **state)
+{
+  struct http_heads *heads = *state;
+  char head[256];
+  for (int i = 0; i < 100; i++) {
+    snprintf(head, sizeof head, "POST / HTTP/1.1\r\n" HOST JSON "X: %d\r\nContent-Length: 3\r\n\r\n", i);
+    keep(heads, head);
+    assert_int_equal(find(heads, head), 3);
+  }
+  snprintf(head, sizeof head, "POST / HTTP/1.1\r\n" HOST JSON "X: %d\r\nContent-Length: 3\r\n\r\n", 98);
+  assert_int_equal(find(heads, head), 3);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_the_length_may_differ, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_nothing_else_may, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_limits_hold, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_what_a_head_says_is_kept, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_only_plain_posts_are_kept, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_a_long_head_is_not_kept, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_the_newest_stay, set_up, tear_down),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

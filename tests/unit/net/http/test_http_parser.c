@@ -1,0 +1,332 @@
+#include "net/http/http_parser.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { HEAD_MAX = 1024, BODY_MAX = 64 };
+
+/* A request as bytes, and what must come of it: its body, or the status that refuses it. */
+struct sample {
+  const char *name;
+  const char *bytes;
+  size_t length; /* 0: that of the string */
+  int status;    /* 0: it is taken */
+  const char *body;
+};
+
+#define HOST           "Host: localhost\r\n"
+#define POST           "POST /rpc HTTP/1.1\r\n" HOST
+#define CHUNKED        POST "Transfer-Encoding: chunked\r\n\r\n"
+#define BYTES(literal) (literal), sizeof(literal) - 1
+
+static const struct sample SAMPLES[] = {
+    /* Refused: two readers could see two things. */
+    {"two lengths", POST "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab", 0, 400, NULL},
+    {"the same length twice", POST "Content-Length: 1\r\nContent-Length: 1\r\n\r\na", 0, 400, NULL},
+    {"a list of lengths", POST "Content-Length: 1, 1\r\n\r\na", 0, 400, NULL},
+    {"a signed length", POST "Content-Length: +1\r\n\r\na", 0, 400, NULL},
+    {"a negative length", POST "Content-Length: -1\r\n\r\na", 0, 400, NULL},
+    {"a hexadecimal length", POST "Content-Length: 0x1\r\n\r\na", 0, 400, NULL},
+    {"a length with a space in it", POST "Content-Length: 1 1\r\n\r\na", 0, 400, NULL},
+    {"an empty length", POST "Content-Length: \r\n\r\na", 0, 400, NULL},
+    {"a length beyond 64 bits", POST "Content-Length: 18446744073709551617\r\n\r\na", 0, 400, NULL},
+    {"length and chunked", POST "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\na", 0, 400, NULL},
+    {"chunked and length", POST "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\na", 0, 400, NULL},
+    {"chunked twice", POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 0,
+     400, NULL},
+    {"chunked in a list", POST "Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n", 0, 400, NULL},
+    {"chunked, then identity", POST "Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n", 0, 400, NULL},
+    {"gzip, then chunked", POST "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 0, 400, NULL},
+    {"gzip alone", POST "Transfer-Encoding: gzip\r\n\r\n0\r\n\r\n", 0, 400, NULL},
+    {"chunked with a vertical tab", POST "Transfer-Encoding: \vchunked\r\n\r\n0\r\n\r\n", 0, 400, NULL},
+    {"xchunked", POST "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", 0, 400, NULL},
+    {"quoted chunked", POST "Transfer-Encoding: \"chunked\"\r\n\r\n0\r\n\r\n", 0, 400, NULL},
+    {"chunked in 1.0", "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 0, 400, NULL},
+    {"a space before the colon", POST "Content-Length : 1\r\n\r\na", 0, 400, NULL},
+    {"a tab before the colon", POST "Content-Length\t: 1\r\n\r\na", 0, 400, NULL},
+    {"a folded line", POST "X: a\r\n b\r\nContent-Length: 1\r\n\r\na", 0, 400, NULL},
+    {"a line folded by a tab", POST "X: a\r\n\tb\r\nContent-Length: 1\r\n\r\na", 0, 400, NULL},
+    {"a first field that is folded", "POST / HTTP/1.1\r\n Host: a\r\n\r\n", 0, 400, NULL},
+    {"a bare LF", "POST / HTTP/1.1\nHost: a\r\n\r\n", 0, 400, NULL},
+    {"a bare LF after a field", "POST / HTTP/1.1\r\nHost: a\nX: b\r\n\r\n", 0, 400, NULL},
+    {"a bare CR in a value", POST "X: a\rContent-Length: 1\r\n\r\na", 0, 400, NULL},
+    {"a bare CR at the end of a value", POST "X: a\r\r\nContent-Length: 1\r\n\r\na", 0, 400, NULL},
+    {"a bare CR in the request line", "POST /\r HTTP/1.1\r\n" HOST "\r\n", 0, 400, NULL},
+    {"NUL in a value", BYTES(POST "X: a\0b\r\n\r\n"), 400, NULL},
+    {"NUL in a name", BYTES(POST "X\0: ab\r\n\r\n"), 400, NULL},
+    {"NUL in the target", BYTES("POST /\0 HTTP/1.1\r\n" HOST "\r\n"), 400, NULL},
+    {"DEL in a value", POST "X: \x7f\r\n\r\n", 0, 400, NULL},
+    {"a line without a colon", POST "Nonsense\r\n\r\n", 0, 400, NULL},
+    {"a line that begins with a colon", POST ": a\r\n\r\n", 0, 400, NULL},
+    {"a name that is no token", POST "X(y): a\r\n\r\n", 0, 400, NULL},
+    {"two hosts", "POST / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 0, 400, NULL},
+    {"the same host twice", "POST / HTTP/1.1\r\nHost: a\r\nhost: a\r\n\r\n", 0, 400, NULL},
+    {"no host", "POST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n", 0, 400, NULL},
+    {"two peer-ids", POST "peer-id: a\r\npeer-id: a\r\nContent-Length: 0\r\n\r\n", 0, 400, NULL},
+    {"two content types", POST "Content-Type: a\r\nContent-Type: a\r\nContent-Length: 0\r\n\r\n", 0, 400,
+     NULL},
+    {"two origins", POST "Origin: a\r\nOrigin: a\r\nContent-Length: 0\r\n\r\n", 0, 400, NULL},
+
+    /* The request line. */
+    {"no version", "POST /\r\n\r\n", 0, 400, NULL},
+    {"HTTP/0.9", "POST / HTTP/0.9\r\n\r\n", 0, 505, NULL},
+    {"HTTP/1.2", "POST / HTTP/1.2\r\n" HOST "\r\n", 0, 505, NULL},
+    {"HTTP/2.0", "POST / HTTP/2.0\r\n" HOST "\r\n", 0, 505, NULL},
+    {"HTTP/11.1", "POST / HTTP/11.1\r\n" HOST "\r\n", 0, 400, NULL},
+    {"the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 0, 505, NULL},
+    {"another protocol", "POST / RTSP/1.0\r\n\r\n", 0, 400, NULL},
+    {"a method of another protocol", "DESCRIBE / HTTP/1.1\r\n" HOST "\r\n", 0, 400, NULL},
+    {"an unknown method", "BREW / HTTP/1.1\r\n" HOST "\r\n", 0, 501, NULL},
+    {"a method in lower case", "post / HTTP/1.1\r\n" HOST "\r\n", 0, 501, NULL},
+    {"two spaces", "POST  / HTTP/1.1\r\n" HOST "\r\n", 0, 400, NULL},
+    {"a space at the end", "POST / HTTP/1.1 \r\n" HOST "\r\n", 0, 400, NULL},
+    {"a tab for a space", "POST\t/ HTTP/1.1\r\n" HOST "\r\n", 0, 400, NULL},
+    {"TLS", BYTES("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"), 400, NULL},
+    {"bytes beyond ASCII in the target", "POST /\xff HTTP/1.1\r\n" HOST "\r\n", 0, 400, NULL},
+
+    /* Bodies in chunks. */
+    {"a chunk size that is no number", CHUNKED "g\r\na\r\n0\r\n\r\n", 0, 400, NULL},
+    {"a signed chunk size", CHUNKED "+1\r\na\r\n0\r\n\r\n", 0, 400, NULL},
+    {"a chunk size with 0x", CHUNKED "0x1\r\na\r\n0\r\n\r\n", 0, 400, NULL},
+    {"a chunk size that overflows", CHUNKED "10000000000000001\r\na\r\n0\r\n\r\n", 0, 400, NULL},
+    {"a chunk size and a space", CHUNKED "1 \r\na\r\n0\r\n\r\n", 0, 400, NULL},
+    {"a chunk size and a bare LF", CHUNKED "1\na\r\n0\r\n\r\n", 0, 400, NULL},
+    {"a chunk size and a bare CR", CHUNKED "1\ra\r\n0\r\n\r\n", 0, 400, NULL},
+    {"chunk data without its CR LF", CHUNKED "1\r\nab\r\n0\r\n\r\n", 0, 400, NULL},
+    {"chunk data and a bare LF", CHUNKED "1\r\na\n0\r\n\r\n", 0, 400, NULL},
+    {"an end without its CR LF", CHUNKED "0\r\nGET / HTTP/1.1\r\n", 0, 400, NULL},
+    {"an end by a bare LF", CHUNKED "0\r\n\nG", 0, 400, NULL},
+    {"an extension with a bare LF", CHUNKED "1;x\na\r\n0\r\n\r\n", 0, 400, NULL},
+    {"a trailer field with a bare LF", CHUNKED "0\r\nX: a\n\r\n", 0, 400, NULL},
+    {"a trailer field with a bare CR", CHUNKED "0\r\nX: a\rb\r\n\r\n", 0, 400, NULL},
+    {"a trailer field that is folded", CHUNKED "0\r\nX: a\r\n b\r\n\r\n", 0, 400, NULL},
+    {"a first trailer field that is folded", CHUNKED "0\r\n X: a\r\n\r\n", 0, 400, NULL},
+    {"a trailer field and a space before the colon", CHUNKED "0\r\nX : a\r\n\r\n", 0, 400, NULL},
+    {"a trailer field without a name", CHUNKED "0\r\n: a\r\n\r\n", 0, 400, NULL},
+    {"a trailer field without a colon", CHUNKED "0\r\nX\r\n\r\n", 0, 400, NULL},
+    {"NUL in a trailer field", BYTES(CHUNKED "0\r\nX: a\0b\r\n\r\n"), 400, NULL},
+    {"trailer fields that end in a bare LF", CHUNKED "0\r\nX: a\r\n\nG", 0, 400, NULL},
+    {"an end by CR alone", CHUNKED "0\r\nX: a\r\n\rG", 0, 400, NULL},
+    {"a chunk that is too long", CHUNKED "41\r\n", 0, 413, NULL},
+    {"chunks that are too long together",
+     CHUNKED "40\r\n"
+             "0123456789abcdef0123456789abcdef"
+             "0123456789abcdef0123456789abcdef\r\n1\r\nx\r\n0\r\n\r\n",
+     0, 413, NULL},
+
+    /* Taken. */
+    {"a body", POST "Content-Length: 2\r\n\r\nab", 0, 0, "ab"},
+    {"an empty body", POST "Content-Length: 0\r\n\r\n", 0, 0, ""},
+    {"no body", POST "\r\n", 0, 0, ""},
+    {"a length with zeros", POST "Content-Length: 002\r\n\r\nab", 0, 0, "ab"},
+    {"empty lines first", "\r\n\r\nPOST / HTTP/1.1\r\n" HOST "Content-Length: 1\r\n\r\na", 0, 0, "a"},
+    {"chunks", CHUNKED "1\r\na\r\n2\r\nbc\r\n0\r\n\r\n", 0, 0, "abc"},
+    {"Chunked", POST "Transfer-Encoding: Chunked\r\n\r\n1\r\na\r\n0\r\n\r\n", 0, 0, "a"},
+    {"a chunk with an extension", CHUNKED "1;name=value\r\na\r\n0\r\n\r\n", 0, 0, "a"},
+    {"no chunks", CHUNKED "0\r\n\r\n", 0, 0, ""},
+    {"a last chunk with an extension", CHUNKED "1\r\na\r\n0;x=y\r\n\r\n", 0, 0, "a"},
+    {"a last chunk of many zeros", CHUNKED "1\r\na\r\n0000\r\n\r\n", 0, 0, "a"},
+    {"a trailer field", CHUNKED "1\r\na\r\n0\r\nX: b\r\n\r\n", 0, 0, "a"},
+    {"trailer fields", CHUNKED "1\r\na\r\n0\r\nX:\r\nY: \xc3\xa9\t1 \r\nX: b\r\n\r\n", 0, 0, "a"},
+    {"trailer fields that may not be there",
+     CHUNKED "1\r\na\r\n0\r\nContent-Length: 7\r\nTransfer-Encoding: gzip\r\nHost: b\r\nHost: c\r\n"
+             "peer-id: x\r\nConnection: close\r\n\r\n",
+     0, 0, "a"},
+    {"a value of bytes beyond ASCII", POST "X: \xc3\xa9\r\nContent-Length: 1\r\n\r\na", 0, 0, "a"},
+    {"an empty value", POST "X:\r\nContent-Length: 1\r\n\r\na", 0, 0, "a"},
+    {"an empty host", "POST / HTTP/1.1\r\nHost:\r\nContent-Length: 1\r\n\r\na", 0, 0, "a"},
+    {"HTTP/1.0 without a host", "POST / HTTP/1.0\r\nContent-Length: 1\r\n\r\na", 0, 0, "a"},
+    {"an upgrade that is not ours", POST "Upgrade: h2c\r\nConnection: upgrade\r\nContent-Length: 1\r\n\r\na",
+     0, 0, "a"},
+};
+
+struct outcome {
+  int status;
+  bool is_whole;
+  size_t used;
+  struct buffer body;
+};
+
+/* Gives the bytes in pieces of `piece`, as they could come from a socket. */
+static void parse(const char *bytes, size_t length, size_t piece, struct outcome *outcome)
+{
+  struct http_parser parser;
+  struct http_request request;
+  size_t scanned = 0;
+  size_t at = 0;
+  size_t seen = 0;
+  bool has_head = false;
+  *outcome = (struct outcome){0};
+  http_parser_init(&parser);
+  while (!outcome->is_whole && outcome->status == 0 && seen < length) {
+    seen = seen + piece < length ? seen + piece : length;
+    char *copy = malloc(seen - at + 1); /* what lies beyond must not be read */
+    assert_non_null(copy);
+    memcpy(copy, bytes + at, seen - at);
+    struct text input = {copy, seen - at};
+    size_t used = 0;
+    enum http_progress progress = HTTP_DONE;
+    if (!has_head) {
+      progress = http_read_head(&parser, input, HEAD_MAX, &scanned, &used, &request);
+      has_head = progress == HTTP_DONE;
+      at += has_head ? used : 0;
+      input = text_slice(input, has_head ? used : 0, input.len);
+    }
+    if (has_head && !request.is_chunked && request.length == 0) {
+      outcome->is_whole = true;
+    } else if (has_head && input.len > 0 && progress == HTTP_DONE) {
+      progress = http_read_body(&parser, input, BODY_MAX, &used, &outcome->body);
+      at += used;
+      outcome->is_whole = progress == HTTP_DONE;
+    }
+    if (progress == HTTP_FAILED) {
+      outcome->status = parser.status;
+      assert_non_null(parser.reason);
+    }
+    free(copy);
+  }
+  outcome->used = at;
+}
+
+static void check(const struct sample *sample, size_t piece)
+{
+  size_t length = sample->length != 0 ? sample->length : strlen(sample->bytes);
+  struct outcome outcome;
+  parse(sample->bytes, length, piece, &outcome);
+  if (outcome.status != sample->status)
+    fail_msg("%s in pieces of %zu: %d, not %d", sample->name, piece, outcome.status, sample->status);
+  if (sample->body != NULL) {
+    if (!outcome.is_whole || outcome.used != length ||
+        !text_equal(buffer_text(&outcome.body), text_of(sample->body)))
+      fail_msg("%s in pieces of %zu: body \"%.*s\", %zu bytes used", sample->name, piece,
+               TEXT_ARGS(buffer_text(&outcome.body)), outcome.used);
+  }
+  buffer_fini(&outcome.body);
+}
+
+static void samples_are_taken_or_refused(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < sizeof SAMPLES / sizeof SAMPLES[0]; i++) {
+    check(&SAMPLES[i], 1 << 20);
+    check(&SAMPLES[i], 1);
+    check(&SAMPLES[i], 3);
+  }
+}
+
+static void a_head_that_is_too_long_is_431(void **state)
+{
+  (void)state;
+  char bytes[HEAD_MAX * 2];
+  memset(bytes, 'a', sizeof bytes);
+  memcpy(bytes, "POST /", 6);
+  struct outcome outcome;
+  parse(bytes, sizeof bytes, sizeof bytes, &outcome);
+  assert_int_equal(outcome.status, 431);
+  parse(bytes, sizeof bytes, 7, &outcome);
+  assert_int_equal(outcome.status, 431);
+  parse(bytes, HEAD_MAX - 1, HEAD_MAX, &outcome);
+  assert_int_equal(outcome.status, 0);
+}
+
+static void chunk_extensions_have_a_bound(void **state)
+{
+  (void)state;
+  struct buffer bytes;
+  buffer_init(&bytes);
+  BUFFER_LITERAL(&bytes, CHUNKED "1;x=");
+  for (int i = 0; i < 10000; i++)
+    buffer_append_char(&bytes, 'y');
+  BUFFER_LITERAL(&bytes, "\r\na\r\n0\r\n\r\n");
+  struct outcome outcome;
+  parse(bytes.data, bytes.len, 100, &outcome);
+  assert_int_equal(outcome.status, 400);
+  buffer_fini(&outcome.body);
+  buffer_fini(&bytes);
+}
+
+static void trailer_fields_have_the_bound_of_a_head(void **state)
+{
+  (void)state;
+  struct buffer bytes;
+  buffer_init(&bytes);
+  BUFFER_LITERAL(&bytes, CHUNKED "1\r\na\r\n0\r\n");
+  size_t start = bytes.len;
+  while (bytes.len - start < HEAD_MAX - 10)
+    BUFFER_LITERAL(&bytes, "X: a\r\n");
+  size_t most = bytes.len;
+  struct outcome outcome;
+  BUFFER_LITERAL(&bytes, "\r\n");
+  assert_true(bytes.len - start <= HEAD_MAX);
+  parse(bytes.data, bytes.len, 100, &outcome);
+  assert_true(outcome.is_whole);
+  buffer_fini(&outcome.body);
+  buffer_truncate(&bytes, most);
+  for (int i = 0; i < 3; i++)
+    BUFFER_LITERAL(&bytes, "X: a\r\n");
+  BUFFER_LITERAL(&bytes, "\r\n");
+  parse(bytes.data, bytes.len, 100, &outcome);
+  assert_int_equal(outcome.status, 431);
+  buffer_fini(&outcome.body);
+  buffer_fini(&bytes);
+}
+
+static void what_follows_a_request_is_left(void **state)
+{
+  (void)state;
+  static const char *const requests[] = {
+      CHUNKED "1\r\na\r\n0\r\n\r\nPOST /two HTTP/1.1\r\n\r\n",
+      CHUNKED "1\r\na\r\n0\r\nContent-Length: 9\r\n\r\nPOST /two HTTP/1.1\r\n\r\n",
+      POST "Upgrade: h2c\r\nConnection: upgrade\r\nTransfer-Encoding: chunked\r\n\r\n"
+           "0\r\n\r\nPOST /two HTTP/1.1\r\n\r\n",
+  };
+  for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+    struct outcome outcome;
+    parse(requests[i], strlen(requests[i]), strlen(requests[i]), &outcome);
+    assert_true(outcome.is_whole);
+    assert_memory_equal(requests[i] + outcome.used, "POST /two", 9);
+    buffer_fini(&outcome.body);
+  }
+}
+
+static void fields_are_given_trimmed(void **state)
+{
+  (void)state;
+  struct text input =
+      TEXT("GET /rpc HTTP/1.1\r\nHost:\t a \t\r\nUpgrade: websocket\r\nConnection: x, Upgrade\r\n"
+           "Sec-WebSocket-Key:k\r\n\r\n");
+  struct http_parser parser;
+  struct http_request request;
+  size_t scanned = 0;
+  size_t used;
+  http_parser_init(&parser);
+  assert_int_equal(http_read_head(&parser, input, HEAD_MAX, &scanned, &used, &request), HTTP_DONE);
+  assert_int_equal(used, input.len);
+  assert_int_equal(request.method, HTTP_GET);
+  assert_true(request.is_1_1);
+  assert_true(request.keep_alive);
+  assert_true(request.has_upgrade);
+  assert_true(text_equal(request.target, TEXT("/rpc")));
+  assert_true(text_equal(request.fields[HTTP_FIELD_HOST], TEXT("a")));
+  assert_true(text_equal(request.fields[HTTP_FIELD_WS_KEY], TEXT("k")));
+  assert_null(request.fields[HTTP_FIELD_ORIGIN].data);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(samples_are_taken_or_refused),
+      cmocka_unit_test(a_head_that_is_too_long_is_431),
+      cmocka_unit_test(chunk_extensions_have_a_bound),
+      cmocka_unit_test(what_follows_a_request_is_left),
+      cmocka_unit_test(trailer_fields_have_the_bound_of_a_head),
+      cmocka_unit_test(fields_are_given_trimmed),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,517 @@
+#include "net/http/http_request.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MESSAGE_MAX = 1000, SERVE = -1, UPGRADE = -2, CALL = -3, DOCUMENT = -4, HELP = -5 };
+
+struct sample {
+  const char *line;   /* "POST /rpc" */
+  const char *fields; /* beside Host: localhost:80 where has_host is not set */
+  int expected;       /* SERVE, UPGRADE, CALL, DOCUMENT, HELP or a status */
+};
+
+#define JSON       "Content-Type: application/json\r\n"
+#define JSON_ONE   JSON "Content-Length: 1\r\n"
+#define TYPE(type) "Content-Type: " type "\r\nContent-Length: 1\r\n"
+#define WS_KEY     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+#define WS         "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+#define WS_ALL     WS WS_KEY "Sec-WebSocket-Version: 13\r\n"
+#define ID         "11111111-2222-3333-4444-555555555555"
+
+static const struct sample METHODS[] = {
+    {"POST /", JSON_ONE, SERVE},
+    {"POST /rpc", JSON_ONE, SERVE},
+    {"POST /rpc?a=b", JSON_ONE, SERVE},
+    {"POST http://localhost:80/rpc", JSON_ONE, SERVE},
+    {"POST http://localhost:80", JSON_ONE, SERVE},
+    {"POST /", JSON "Transfer-Encoding: chunked\r\n", SERVE},
+    {"POST /", JSON "Content-Length: 0\r\n", SERVE},
+    {"POST /", JSON "Content-Length: 1000\r\n", SERVE},
+    {"POST /", JSON_ONE "peer-id: " ID "\r\n", SERVE},
+    {"POST /", JSON_ONE "Expect: 100-continue\r\n", SERVE},
+    {"POST /", JSON_ONE "Content-Encoding: identity\r\n", SERVE},
+
+    {"POST /", TYPE("Application/JSON ; charset=\"UTF-8\""), SERVE},
+    {"POST /", TYPE("application/json-rpc"), SERVE},
+    {"POST /", TYPE("application/jsonrequest"), SERVE},
+    {"POST /", TYPE("Application/JSON-RPC;charset=utf-8"), SERVE},
+    {"POST /", TYPE("application/jsonrequest; Charset=Utf-8"), SERVE},
+    {"POST /", TYPE("application/json; profile=\"charset=latin1\""), SERVE},
+    {"POST /", TYPE("application/json;"), SERVE},
+    {"POST /", TYPE("application/jsonx"), 415},
+    {"POST /", TYPE("application/json-rpcx"), 415},
+    {"POST /", TYPE("application/json rpc"), 415},
+    {"POST /", TYPE("application/jsonrpc"), 415},
+    {"POST /", TYPE("application/json, text/plain"), 415},
+    {"POST /", TYPE("application/json; charset=latin1"), 415},
+    {"POST /", TYPE("application/json; charset=utf-8x"), 415},
+    {"POST /", TYPE("application/json; charset=\"utf-8x\""), 415},
+    {"POST /", TYPE("application/json; charset="), 415},
+    {"POST /", TYPE("application/json-rpc; q=1; charset=utf-16"), 415},
+    {"POST /", TYPE("application/x-www-form-urlencoded"), 415},
+    {"POST /", TYPE("text/json"), 415},
+
+    {"POST /rpc/", JSON_ONE, 404},
+    {"POST /RPC", JSON_ONE, 404},
+    {"POST /%72pc", JSON_ONE, 404},
+    {"POST //", JSON_ONE, 404},
+    {"POST /rpc#a", JSON_ONE, 400},
+    {"POST *", JSON_ONE, 400},
+    {"POST rpc", JSON_ONE, 400},
+    {"POST https://localhost/rpc", JSON_ONE, 400},
+    {"POST /", JSON, 411},
+    {"POST /", JSON "Content-Length: 1001\r\n", 413},
+    {"POST /", "Content-Length: 1\r\n", 415},
+    {"POST /", "Content-Type: text/plain\r\nContent-Length: 1\r\n", 415},
+    {"POST /", JSON_ONE "Content-Encoding: gzip\r\n", 415},
+    {"POST /", JSON_ONE "Expect: tea\r\n", 417},
+    {"POST /", JSON_ONE "peer-id: nobody\r\n", 400},
+    {"POST /", JSON_ONE "peer-id:\r\n", 400},
+    {"PUT /", JSON_ONE, 405},
+    {"DELETE /", "", 405},
+    {"HEAD /", "", 405},
+    {"GET /", "", 405},
+    {"TRACE /", "", 405},
+    {"CONNECT localhost:80", "", 400},
+    {"OPTIONS /", "", 204},
+    {"OPTIONS *", "", 204},
+    {"OPTIONS /other/path", "", 404},
+};
+
+/* What Allow says of each path that there is, to OPTIONS and to a method that it does not have. */
+static const struct {
+  const char *path;
+  const char *allow; /* NULL: there is no such path */
+} PATHS[] = {
+    {"/", "POST, OPTIONS"},
+    {"/rpc", "POST, OPTIONS"},
+    {"/rpc?a=b", "POST, OPTIONS"},
+    {"/openrpc.json", "GET, HEAD, OPTIONS"},
+    {"/help?x", "GET, HEAD, OPTIONS"},
+    {"/rpc/get", "GET, HEAD, OPTIONS"},
+    {"/rpc/java.lang.Math.max?1=2", "GET, HEAD, OPTIONS"},
+    {"/get", "GET, HEAD, OPTIONS"},
+    {"/rpc/", NULL},
+    {"/rpc/get/", NULL},
+    {"/rpc/a/b", NULL},
+    {"/a/b", NULL},
+    {"//", NULL},
+    {"/metrics", NULL},
+    {"/favicon.ico", NULL},
+};
+
+/* Calls by GET (JSON-RPC 1.1, 6.3). */
+static const struct sample CALLS[] = {
+    {"GET /rpc/meta", "", CALL},
+    {"GET /rpc/meta?method=x&method=y", "", CALL},
+    {"GET /meta?method=x", "", CALL},
+    {"GET /rpc/system.describe", "Accept: text/html, application/xml;q=0.9, */*;q=0.8\r\n", CALL},
+    {"GET /rpc/meta", "Accept: application/json\r\n", CALL},
+    {"GET /rpc/meta", "Accept: Application/*;q=0.1\r\n", CALL},
+    {"GET /rpc/meta", "Accept: */*;q=0, application/json\r\n", CALL},
+    {"GET /rpc/meta", "Accept:\r\n", CALL},
+    {"GET /rpc/meta", "Accept: text/html\r\nAccept: application/json\r\n", CALL},
+    {"GET /rpc/meta", "Sec-Fetch-Site: none\r\n", CALL},
+    {"GET /rpc/meta", "Sec-Fetch-Site: same-origin\r\n", CALL},
+    {"GET /rpc/healthz", "", CALL},
+
+    {"GET /rpc/", "", 400},
+    {"GET //", "", 400},
+    {"GET /rpc/meta/", "", 400},
+    {"GET /meta/?a=b", "", 400},
+    {"GET /rpc/meta#x", "", 400},
+    {"GET /rpc/meta?a#x", "", 400},
+    {"GET /rpc/meta", "Content-Length: 1\r\n", 400},
+    {"GET /rpc/meta", "Sec-Fetch-Site: cross-site\r\n", 403},
+    {"GET /rpc/meta", "Sec-Fetch-Site: same-site\r\n", 403},
+    {"GET /rpc/meta", "Origin: http://evil.test\r\n", 403},
+    {"GET /rpc/a/b", "", 404},
+    {"GET /a/b", "", 404},
+    {"GET /openrpc.json", "", DOCUMENT},
+    {"GET /help", "Accept: text/html\r\n", HELP},
+    {"HEAD /help?x", "", HELP},
+    {"GET /help", "Content-Length: 1\r\n", 400},
+    {"POST /help", JSON_ONE, 405},
+    {"GET /help", WS_ALL, 404},
+    {"HEAD /openrpc.json?x", "", DOCUMENT},
+    {"GET /openrpc.json", "Accept: text/html\r\n", 406},
+    {"GET /openrpc.json", "Sec-Fetch-Site: cross-site\r\n", 403},
+    {"GET /openrpc.json", "Content-Length: 1\r\n", 400},
+    {"GET /openrpc.json", WS_ALL, 404},
+    {"POST /openrpc.json", JSON_ONE, 405},
+    {"GET /rpc/openrpc.json", "", CALL},
+    {"GET /metrics", "", 404},
+    {"GET /rpc/meta", WS_ALL, 404},
+    {"HEAD /rpc/meta?method=x", "", CALL},
+    {"HEAD /meta", "", CALL},
+    {"HEAD /rpc/meta", "Accept: text/html\r\n", 406},
+    {"HEAD /rpc/meta", "Sec-Fetch-Site: cross-site\r\n", 403},
+    {"HEAD /rpc/", "", 400},
+    {"HEAD /rpc/a/b", "", 404},
+    {"POST /rpc/meta", JSON_ONE, 405},
+    {"POST /meta", JSON_ONE, 404},
+    {"POST /rpcs", JSON_ONE, 404},
+    {"GET /rpc/meta", "Accept: text/html\r\n", 406},
+    {"GET /rpc/meta", "Accept: application/jsonx, text/*\r\n", 406},
+    {"GET /rpc/meta", "Accept: application/json;q=0.000\r\n", 406},
+    {"GET /rpc/meta", "Accept: */*, application/json; q=0\r\n", 406},
+};
+
+static const struct sample HANDSHAKES[] = {
+    {"GET /", WS_ALL, UPGRADE},
+    {"GET /rpc?x", WS_ALL, UPGRADE},
+    {"GET /",
+     "Upgrade: h2c, WebSocket\r\nConnection: keep-alive, upgrade\r\n" WS_KEY "Sec-WebSocket-Version: 13\r\n",
+     UPGRADE},
+    {"GET /", WS_ALL "peer-id: " ID "\r\n", UPGRADE},
+    {"GET /", WS_ALL "Sec-WebSocket-Protocol: x\r\nSec-WebSocket-Extensions: permessage-deflate\r\n",
+     UPGRADE},
+
+    {"GET /", WS_ALL "peer-id: 1111\r\n", 400},
+    {"GET /other", WS_ALL, 404},
+    {"POST /", WS_ALL, 415},
+    {"PUT /", WS_ALL, 405},
+    {"GET /", WS WS_KEY, 400},
+    {"GET /", WS WS_KEY "Sec-WebSocket-Version: 8\r\n", 426},
+    {"GET /", WS WS_KEY "Sec-WebSocket-Version: 13, 8\r\n", 426},
+    {"GET /", WS "Sec-WebSocket-Version: 13\r\n", 400},
+    {"GET /", WS "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: short\r\n", 400},
+    {"GET /", WS "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZTEyMw\r\n", 400},
+    {"GET /", WS "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: !GhlIHNhbXBsZSBub25jZQ==\r\n", 400},
+    {"GET /", "Upgrade: websocket\r\n" WS_KEY "Sec-WebSocket-Version: 13\r\n", 400},
+    {"GET /", "Connection: Upgrade\r\n" WS_KEY "Sec-WebSocket-Version: 13\r\n", 405},
+    {"GET /", "Upgrade: h2c\r\nConnection: Upgrade\r\n", 405},
+    {"GET /", WS_ALL "Content-Length: 1\r\n", 400},
+};
+
+static const struct sample SOURCES[] = {
+    {"POST /", "Host: localhost\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host: LOCALHOST:4711\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host: a.localhost\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host: 127.0.0.1:4711\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host: 192.168.1.1\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host: [::1]:4711\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host: peer.test\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host:\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host: localhost\r\nOrigin: http://localhost\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host: localhost:4711\r\nOrigin: http://localhost:4711\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host: localhost\r\nOrigin: http://localhost:80\r\n" JSON_ONE, SERVE},
+    {"POST /", "Host: [::1]:1\r\nOrigin: http://[::1]:1\r\n" JSON_ONE, SERVE},
+    {"GET /", "Host: localhost:1\r\nOrigin: http://localhost:1\r\n" WS_ALL, UPGRADE},
+
+    {"POST /", "Host: evil.test\r\n" JSON_ONE, 403},
+    {"POST /", "Host: localhost.evil.test\r\n" JSON_ONE, 403},
+    {"POST /", "Host: notlocalhost\r\n" JSON_ONE, 403},
+    {"POST /", "Host: 127.0.0.1.evil.test\r\n" JSON_ONE, 403},
+    {"POST http://evil.test/", "Host: localhost\r\n" JSON_ONE, 403},
+    {"POST /", "Host: a b\r\n" JSON_ONE, 400},
+    {"POST /", "Host: a@b\r\n" JSON_ONE, 400},
+    {"POST /", "Host: a/b\r\n" JSON_ONE, 400},
+    {"POST /", "Host: a:x\r\n" JSON_ONE, 400},
+    {"POST /", "Host: [::1\r\n" JSON_ONE, 400},
+    {"POST /", "Host: localhost\r\nOrigin: null\r\n" JSON_ONE, 403},
+    {"POST /", "Host: localhost\r\nOrigin:\r\n" JSON_ONE, 403},
+    {"POST /", "Host: localhost\r\nOrigin: http://evil.test\r\n" JSON_ONE, 403},
+    {"POST /", "Host: localhost\r\nOrigin: http://localhost.evil.test\r\n" JSON_ONE, 403},
+    {"POST /", "Host: localhost\r\nOrigin: http://localhost@evil.test\r\n" JSON_ONE, 403},
+    {"POST /", "Host: localhost:4711\r\nOrigin: http://localhost:3000\r\n" JSON_ONE, 403},
+    {"POST /", "Host: localhost:4711\r\nOrigin: http://127.0.0.1:4711\r\n" JSON_ONE, 403},
+    {"POST /", "Host: localhost\r\nOrigin: https://localhost\r\n" JSON_ONE, 403},
+    {"POST /", "Host: localhost\r\nOrigin: file://\r\n" JSON_ONE, 403},
+    {"POST /", "Host:\r\nOrigin: http://\r\n" JSON_ONE, 403},
+    {"GET /", "Host: localhost\r\nOrigin: http://evil.test\r\n" WS_ALL, 403},
+    {"OPTIONS /", "Host: localhost\r\nOrigin: http://evil.test\r\n", 403},
+};
+
+/* The status of a head that cannot be read; 0: wish is what became of it. */
+static int read_wish(const struct sample *sample, const char *host, const struct http_site *site,
+                     struct http_wish *wish)
+{
+  char bytes[2048];
+  int length = snprintf(bytes, sizeof bytes, "%s HTTP/1.1\r\n%s%s\r\n", sample->line, host, sample->fields);
+  struct http_parser parser;
+  struct http_request request;
+  size_t scanned = 0;
+  size_t used;
+  http_parser_init(&parser);
+  if (http_read_head(&parser, (struct text){bytes, (size_t)length}, sizeof bytes, &scanned, &used,
+                     &request) != HTTP_DONE)
+    return parser.status;
+  http_judge(&request, site, MESSAGE_MAX, wish);
+  return 0;
+}
+
+static int result_of(const struct http_wish *wish)
+{
+  static const int results[] = {[HTTP_DOCUMENT] = DOCUMENT,
+                                [HTTP_HELP] = HELP,
+                                [HTTP_SERVE] = SERVE,
+                                [HTTP_CALL] = CALL,
+                                [HTTP_UPGRADE] = UPGRADE};
+  return wish->action == HTTP_ANSWER ? wish->answer.status : results[wish->action];
+}
+
+static int judge(const struct sample *sample, const char *host, bool is_loopback)
+{
+  struct http_site site = {.is_loopback = is_loopback, .host = TEXT("peer.test"), .prefix = TEXT("/rpc")};
+  struct http_wish wish;
+  int status = read_wish(sample, host, &site, &wish);
+  if (status != 0)
+    return status;
+  bool has_allow = wish.answer.allow != NULL;
+  assert_true(wish.action != HTTP_ANSWER ||
+              has_allow == (wish.answer.status == 405 || wish.answer.status == 204));
+  assert_true(wish.action != HTTP_ANSWER || wish.answer.has_ws_version == (wish.answer.status == 426));
+  assert_null(wish.origin);
+  return result_of(&wish);
+}
+
+static void check(const struct sample *samples, size_t count, const char *host)
+{
+  for (size_t i = 0; i < count; i++) {
+    int result = judge(&samples[i], host, true);
+    if (result != samples[i].expected)
+      fail_msg("%s with %s: %d, not %d", samples[i].line, samples[i].fields, result, samples[i].expected);
+  }
+}
+
+static void methods_and_paths(void **state)
+{
+  (void)state;
+  check(METHODS, sizeof METHODS / sizeof METHODS[0], "Host: localhost:80\r\n");
+}
+
+static void calls_by_get(void **state)
+{
+  (void)state;
+  check(CALLS, sizeof CALLS / sizeof CALLS[0], "Host: localhost:80\r\n");
+}
+
+static void check_allow(const char *method, const char *path, const char *allow)
+{
+  static const struct http_site site = {.is_loopback = true, .prefix = TEXT("/rpc")};
+  char line[128];
+  struct http_wish wish;
+  snprintf(line, sizeof line, "%s %s", method, path);
+  int refused = strcmp(method, "OPTIONS") == 0 ? 204 : 405;
+  assert_int_equal(read_wish(&(struct sample){line, "", 0}, "Host: localhost\r\n", &site, &wish), 0);
+  assert_int_equal(wish.action, HTTP_ANSWER);
+  if (wish.answer.status != (allow == NULL ? 404 : refused))
+    fail_msg("%s: %d", line, wish.answer.status);
+  if (allow == NULL)
+    assert_null(wish.answer.allow);
+  else
+    assert_string_equal(wish.answer.allow, allow);
+}
+
+static void paths_tell_their_methods(void **state)
+{
+  (void)state;
+  static const char *const methods[] = {"OPTIONS", "DELETE", "PUT", "PATCH", "TRACE"};
+  for (size_t i = 0; i < sizeof PATHS / sizeof PATHS[0]; i++) {
+    for (size_t j = 0; j < sizeof methods / sizeof methods[0]; j++)
+      check_allow(methods[j], PATHS[i].path, PATHS[i].allow);
+  }
+  check_allow("OPTIONS", "*", "GET, HEAD, POST, OPTIONS");
+}
+
+static void handshakes(void **state)
+{
+  (void)state;
+  check(HANDSHAKES, sizeof HANDSHAKES / sizeof HANDSHAKES[0], "Host: localhost:80\r\n");
+}
+
+static void hosts_and_origins(void **state)
+{
+  (void)state;
+  check(SOURCES, sizeof SOURCES / sizeof SOURCES[0], "");
+}
+
+static void any_host_will_do_on_another_address(void **state)
+{
+  (void)state;
+  static const struct sample samples[] = {
+      {"POST /", "Host: example.test\r\n" JSON_ONE, SERVE},
+      {"POST /", "Host: example.test\r\nOrigin: http://evil.test\r\n" JSON_ONE, 403},
+  };
+  for (size_t i = 0; i < 2; i++)
+    assert_int_equal(judge(&samples[i], "", false), samples[i].expected);
+}
+
+#define APP       "Origin: https://app.test\r\n"
+#define PREFLIGHT APP "Access-Control-Request-Method: POST\r\n"
+
+/* With https://app.test and http://localhost:3000 let in; the server listens on a loopback address. */
+static const struct {
+  struct sample sample;
+  const char *origin; /* that sees the answer; NULL: none does */
+} PAGES[] = {
+    {{"POST /", "Host: localhost\r\n" APP JSON_ONE, SERVE}, "https://app.test"},
+    {{"POST /", "Host: localhost\r\nOrigin: HTTPS://App.Test:443\r\n" JSON_ONE, SERVE}, "https://app.test"},
+    {{"POST /", "Host: 127.0.0.1:1\r\nOrigin: http://localhost:3000\r\n" JSON_ONE, SERVE},
+     "http://localhost:3000"},
+    {{"GET /", "Host: localhost\r\n" APP WS_ALL, UPGRADE}, "https://app.test"},
+    {{"GET /rpc/get", "Host: localhost\r\n" APP "Sec-Fetch-Site: cross-site\r\n", CALL}, "https://app.test"},
+    {{"GET /openrpc.json", "Host: localhost\r\n" APP "Sec-Fetch-Site: cross-site\r\n", DOCUMENT},
+     "https://app.test"},
+    {{"OPTIONS /rpc", "Host: localhost\r\n" PREFLIGHT, 204}, "https://app.test"},
+    {{"POST /", "Host: localhost\r\n" APP "Content-Length: 1\r\n", 415}, "https://app.test"},
+    {{"POST /none", "Host: localhost\r\n" APP JSON_ONE, 404}, "https://app.test"},
+    {{"POST /", "Host: localhost\r\n" JSON_ONE, SERVE}, NULL},
+    {{"POST /", "Host: localhost\r\nOrigin: http://localhost\r\n" JSON_ONE, SERVE}, NULL},
+
+    {{"POST /", "Host: localhost\r\nOrigin: http://app.test\r\n" JSON_ONE, 403}, NULL},
+    {{"POST /", "Host: localhost\r\nOrigin: https://app.test:8443\r\n" JSON_ONE, 403}, NULL},
+    {{"POST /", "Host: localhost\r\nOrigin: https://app.test.evil.test\r\n" JSON_ONE, 403}, NULL},
+    {{"POST /", "Host: localhost\r\nOrigin: https://app.test https://evil.test\r\n" JSON_ONE, 403}, NULL},
+    {{"POST /", "Host: localhost\r\nOrigin: null\r\n" JSON_ONE, 403}, NULL},
+    {{"POST /", "Host: localhost\r\nOrigin: *\r\n" JSON_ONE, 403}, NULL},
+    {{"POST /", "Host: evil.test\r\n" APP JSON_ONE, 403}, NULL},
+    {{"POST /", "Host: app.test\r\n" APP JSON_ONE, 403}, NULL},
+    {{"GET /", "Host: app.test\r\n" APP WS_ALL, 403}, NULL},
+    {{"OPTIONS /", "Host: app.test\r\n" PREFLIGHT, 403}, NULL},
+    {{"OPTIONS /", "Host: localhost\r\nOrigin: http://evil.test\r\nAccess-Control-Request-Method: POST\r\n",
+      403},
+     NULL},
+    {{"GET /rpc/get", "Host: localhost\r\nSec-Fetch-Site: cross-site\r\n", 403}, NULL},
+};
+
+static int set_up_origins(void **state)
+{
+  struct web_origins *origins = NULL;
+  struct jp_error error;
+  enum jp_status status =
+      web_origins_create(TEXT("https://app.test,http://localhost:3000"), &origins, &error);
+  *state = origins;
+  return status == JP_OK ? 0 : 1;
+}
+
+static int tear_down_origins(void **state)
+{
+  web_origins_destroy(*state);
+  return 0;
+}
+
+static void origins_that_are_let_in(void **state)
+{
+  struct http_site site = {.is_loopback = true, .prefix = TEXT("/rpc"), .origins = *state};
+  for (size_t i = 0; i < sizeof PAGES / sizeof PAGES[0]; i++) {
+    const struct sample *sample = &PAGES[i].sample;
+    struct http_wish wish;
+    assert_int_equal(read_wish(sample, "", &site, &wish), 0);
+    if (result_of(&wish) != sample->expected)
+      fail_msg("%s with %s: %d, not %d", sample->line, sample->fields, result_of(&wish), sample->expected);
+    assert_int_equal(wish.origin == NULL, PAGES[i].origin == NULL);
+    if (wish.origin != NULL)
+      assert_string_equal(wish.origin, PAGES[i].origin);
+  }
+}
+
+static void check_preflight(const struct http_site *site, const char *fields, const char *expected)
+{
+  struct http_wish wish;
+  struct buffer out;
+  assert_int_equal(read_wish(&(struct sample){"OPTIONS /rpc", fields, 0}, "Host: localhost\r\n", site, &wish),
+                   0);
+  buffer_init(&out);
+  struct http_manner manner = {.is_1_1 = true, .keeps_alive = true, .origin = wish.origin};
+  http_write_answer(&out, manner, &wish.answer);
+  buffer_append_char(&out, '\0');
+  assert_string_equal(out.data, expected);
+  buffer_fini(&out);
+}
+
+#define NO_CONTENT "HTTP/1.1 204 No Content\r\nCache-Control: no-store\r\n"
+#define SEEN_BY_APP                                                                                          \
+  "Access-Control-Allow-Origin: https://app.test\r\nAccess-Control-Expose-Headers: peer-id\r\nVary: "        \
+  "Origin\r\n"
+#define GRANTS                                                                                               \
+  "Allow: POST, OPTIONS\r\nAccess-Control-Allow-Methods: POST, OPTIONS\r\n"                                  \
+  "Access-Control-Allow-Headers: content-type, peer-id, accept, user-agent, x-requested-with\r\n"            \
+  "Access-Control-Max-Age: 600\r\n"
+#define PRIVATE "Access-Control-Request-Private-Network: true\r\n"
+
+static void preflights_are_answered(void **state)
+{
+  struct http_site site = {.is_loopback = true, .prefix = TEXT("/rpc"), .origins = *state};
+  check_preflight(&site, PREFLIGHT, NO_CONTENT SEEN_BY_APP GRANTS "\r\n");
+  check_preflight(&site, PREFLIGHT PRIVATE,
+                  NO_CONTENT SEEN_BY_APP GRANTS "Access-Control-Allow-Private-Network: true\r\n\r\n");
+  check_preflight(&site, APP PRIVATE, NO_CONTENT SEEN_BY_APP "Allow: POST, OPTIONS\r\n\r\n");
+  check_preflight(&site, "Access-Control-Request-Method: POST\r\n" PRIVATE,
+                  NO_CONTENT "Allow: POST, OPTIONS\r\n\r\n");
+}
+
+static void answers_to_pages_say_so(void **state)
+{
+  (void)state;
+  struct buffer out;
+  buffer_init(&out);
+  struct http_manner manner = {.is_1_1 = true, .keeps_alive = true, .origin = "https://app.test"};
+  http_write_reply_head(&out, manner, 200, 7, NULL);
+  buffer_append_char(&out, '\0');
+  assert_string_equal(out.data, "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\n" SEEN_BY_APP
+                                "Content-Type: application/json\r\nContent-Length: 7\r\n\r\n");
+  buffer_fini(&out);
+}
+
+static void the_accept_key_is_that_of_the_rfc(void **state)
+{
+  (void)state;
+  struct buffer out;
+  buffer_init(&out);
+  http_write_upgrade(&out, TEXT("dGhlIHNhbXBsZSBub25jZQ=="));
+  assert_non_null(
+      memmem(out.data, out.len, "\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n", 55));
+  buffer_fini(&out);
+}
+
+static void answers_have_what_they_need(void **state)
+{
+  (void)state;
+  struct buffer out;
+  buffer_init(&out);
+  struct http_answer answer = {.status = 405, .reason = "why", .allow = "POST, OPTIONS"};
+  http_write_answer(&out, (struct http_manner){.is_1_1 = true, .is_head = true, .keeps_alive = true},
+                    &answer);
+  buffer_append_char(&out, '\0');
+  assert_string_equal(out.data, "HTTP/1.1 405 Method Not Allowed\r\nCache-Control: no-store\r\n"
+                                "Allow: POST, OPTIONS\r\nContent-Type: text/plain; charset=utf-8\r\n"
+                                "Content-Length: 4\r\n\r\n");
+  buffer_clear(&out);
+  http_write_reply_head(&out, (struct http_manner){.is_1_1 = true, .keeps_alive = true}, 200, 120, NULL);
+  buffer_append_char(&out, '\0');
+  assert_string_equal(out.data, "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\n"
+                                "Content-Type: application/json\r\nContent-Length: 120\r\n\r\n");
+  buffer_clear(&out);
+  http_write_reply_head(&out, (struct http_manner){.is_1_1 = true}, 200, 7, NULL);
+  buffer_append_char(&out, '\0');
+  assert_string_equal(out.data, "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nConnection: close\r\n"
+                                "Content-Type: application/json\r\nContent-Length: 7\r\n\r\n");
+  buffer_fini(&out);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(methods_and_paths),
+      cmocka_unit_test(calls_by_get),
+      cmocka_unit_test(paths_tell_their_methods),
+      cmocka_unit_test(handshakes),
+      cmocka_unit_test(hosts_and_origins),
+      cmocka_unit_test(any_host_will_do_on_another_address),
+      cmocka_unit_test_setup_teardown(origins_that_are_let_in, set_up_origins, tear_down_origins),
+      cmocka_unit_test_setup_teardown(preflights_are_answered, set_up_origins, tear_down_origins),
+      cmocka_unit_test(answers_to_pages_say_so),
+      cmocka_unit_test(the_accept_key_is_that_of_the_rfc),
+      cmocka_unit_test(answers_have_what_they_need),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

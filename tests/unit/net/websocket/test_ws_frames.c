@@ -1,0 +1,531 @@
+#include "net/websocket/ws_frames.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MESSAGE_MAX = 70000 };
+
+/* --- what a client sends --- */
+
+static void put_frame(struct buffer *out, unsigned first_byte, bool masked, const char *payload,
+                      size_t length)
+{
+  static const unsigned char mask[4] = {1, 2, 3, 4};
+  unsigned char head[14] = {(unsigned char)first_byte};
+  size_t at = 2;
+  unsigned mask_bit = masked ? 0x80 : 0;
+  if (length <= 125) {
+    head[1] = (unsigned char)(mask_bit | length);
+  } else if (length <= 0xffff) {
+    head[1] = (unsigned char)(mask_bit | 126);
+    head[at++] = (unsigned char)(length >> 8);
+    head[at++] = (unsigned char)length;
+  } else {
+    head[1] = (unsigned char)(mask_bit | 127);
+    for (int shift = 56; shift >= 0; shift -= 8)
+      head[at++] = (unsigned char)((uint64_t)length >> shift);
+  }
+  if (masked) {
+    memcpy(head + at, mask, sizeof mask);
+    at += sizeof mask;
+  }
+  buffer_append(out, head, at);
+  for (size_t i = 0; i < length; i++)
+    buffer_append_char(out, masked ? (char)(payload[i] ^ mask[i % 4]) : payload[i]);
+}
+
+/* --- what came of it, as a line: "text:abc ping:x close:1000 " --- */
+
+struct reading {
+  struct ws_reader reader;
+  struct ws_decoder *decoder;
+  struct buffer message;
+  struct buffer events;
+  bool is_over;
+};
+
+static void describe(struct reading *reading, enum ws_event event, const struct ws_input *input)
+{
+  struct text control = {(const char *)input->control, input->control_len};
+  switch (event) {
+  case WS_EVENT_MESSAGE:
+    if (reading->message.len > 40)
+      buffer_printf(&reading->events, "text:%zu ", reading->message.len);
+    else
+      buffer_printf(&reading->events, "text:%.*s ", TEXT_ARGS(buffer_text(&reading->message)));
+    buffer_clear(&reading->message);
+    break;
+  case WS_EVENT_PING:
+    buffer_printf(&reading->events, "ping:%.*s ", TEXT_ARGS(control));
+    break;
+  case WS_EVENT_PONG:
+    buffer_printf(&reading->events, "pong:%.*s ", TEXT_ARGS(control));
+    break;
+  case WS_EVENT_CLOSE:
+    buffer_printf(&reading->events, "close:%u ", input->code);
+    break;
+  case WS_EVENT_FAILED:
+    assert_non_null(input->reason);
+    buffer_printf(&reading->events, "failed:%u ", input->code);
+    reading->is_over = true;
+    break;
+  default:
+    break;
+  }
+}
+
+static void feed(struct reading *reading, const char *bytes, size_t length)
+{
+  char *copy = malloc(length + 1);
+  assert_non_null(copy);
+  memcpy(copy, bytes, length);
+  struct ws_input input = {.bytes = {copy, length}};
+  enum ws_event event;
+  do {
+    event = ws_read(&reading->reader, reading->decoder, &input, &reading->message, MESSAGE_MAX);
+    describe(reading, event, &input);
+  } while (event != WS_EVENT_NONE && !reading->is_over);
+  free(copy);
+}
+
+static void read_all(const struct buffer *bytes, size_t piece, struct reading *reading)
+{
+  *reading = (struct reading){.decoder = ws_decoder_create()};
+  assert_non_null(reading->decoder);
+  for (size_t at = 0; at < bytes->len && !reading->is_over; at += piece)
+    feed(reading, bytes->data + at, at + piece < bytes->len ? piece : bytes->len - at);
+  buffer_append_char(&reading->events, '\0');
+}
+
+static void end_reading(struct reading *reading)
+{
+  ws_decoder_destroy(reading->decoder);
+  buffer_fini(&reading->message);
+  buffer_fini(&reading->events);
+}
+
+struct frame {
+  unsigned first_byte; /* FIN is 0x80 */
+  const char *payload; /* NULL: the end of the sample */
+  size_t length;       /* 0: that of the string */
+};
+
+struct sample {
+  const char *name;
+  struct frame frames[6];
+  const char *events;
+};
+
+enum { FIN = 0x80, RSV1 = 0x40, RSV2 = 0x20, RSV3 = 0x10 };
+
+static const struct sample SAMPLES[] = {
+    {"a text", {{FIN | WS_TEXT, "abc", 0}}, "text:abc "},
+    {"an empty text", {{FIN | WS_TEXT, "", 0}}, "text: "},
+    {"two texts", {{FIN | WS_TEXT, "a", 0}, {FIN | WS_TEXT, "b", 0}}, "text:a text:b "},
+    {"fragments",
+     {{WS_TEXT, "a", 0}, {WS_CONTINUATION, "b", 0}, {FIN | WS_CONTINUATION, "c", 0}},
+     "text:abc "},
+    {"empty fragments",
+     {{WS_TEXT, "", 0}, {WS_CONTINUATION, "", 0}, {FIN | WS_CONTINUATION, "", 0}},
+     "text: "},
+    {"control frames between fragments",
+     {{WS_TEXT, "a", 0}, {FIN | WS_PING, "p", 0}, {FIN | WS_PONG, "q", 0}, {FIN | WS_CONTINUATION, "b", 0}},
+     "ping:p pong:q text:ab "},
+    {"a close between fragments", {{WS_TEXT, "a", 0}, {FIN | WS_CLOSE, "\x03\xe8", 2}}, "close:1000 "},
+    {"a character over two fragments",
+     {{WS_TEXT, "\xe2\x82", 0}, {FIN | WS_CONTINUATION, "\xac", 0}},
+     "text:\xe2\x82\xac "},
+
+    {"a binary frame", {{FIN | WS_BINARY, "abc", 0}}, "failed:1003 "},
+    {"a continuation of nothing", {{FIN | WS_CONTINUATION, "a", 0}}, "failed:1002 "},
+    {"a text in a text", {{WS_TEXT, "a", 0}, {FIN | WS_TEXT, "b", 0}}, "failed:1002 "},
+    {"opcode 3", {{FIN | 3, "a", 0}}, "failed:1002 "},
+    {"opcode 7, empty", {{FIN | 7, "", 0}}, "failed:1002 "},
+    {"opcode 11", {{FIN | 11, "a", 0}}, "failed:1002 "},
+    {"opcode 15, empty", {{FIN | 15, "", 0}}, "failed:1002 "},
+    {"RSV1", {{FIN | RSV1 | WS_TEXT, "a", 0}}, "failed:1002 "},
+    {"RSV2 on a ping", {{FIN | RSV2 | WS_PING, "", 0}}, "failed:1002 "},
+    {"RSV3 on a close", {{FIN | RSV3 | WS_CLOSE, "", 0}}, "failed:1002 "},
+    {"a ping in fragments", {{WS_PING, "a", 0}}, "failed:1002 "},
+    {"a close in fragments", {{WS_CLOSE, "", 0}}, "failed:1002 "},
+
+    {"text that is not UTF-8", {{FIN | WS_TEXT, "a\xff", 0}}, "failed:1007 "},
+    {"text that ends in a character", {{FIN | WS_TEXT, "a\xe2\x82", 0}}, "failed:1007 "},
+    {"a surrogate", {{FIN | WS_TEXT, "\xed\xa0\x80", 0}}, "failed:1007 "},
+    {"an overlong form", {{FIN | WS_TEXT, "\xc0\xaf", 0}}, "failed:1007 "},
+    {"beyond Unicode", {{FIN | WS_TEXT, "\xf4\x90\x80\x80", 0}}, "failed:1007 "},
+    {"a fragment that is not UTF-8", {{WS_TEXT, "\xce\xba\xff\xff\xff", 0}}, "failed:1007 "},
+
+    {"a close without a code", {{FIN | WS_CLOSE, "", 0}}, "close:1005 "},
+    {"a close with a reason",
+     {{FIN | WS_CLOSE,
+       "\x03\xe9"
+       "bye",
+       5}},
+     "close:1001 "},
+    {"close 3000", {{FIN | WS_CLOSE, "\x0b\xb8", 2}}, "close:3000 "},
+    {"close 4999", {{FIN | WS_CLOSE, "\x13\x87", 2}}, "close:4999 "},
+    {"a close of one byte", {{FIN | WS_CLOSE, "\x03", 1}}, "failed:1002 "},
+    {"close 0", {{FIN | WS_CLOSE, "\x00\x00", 2}}, "failed:1002 "},
+    {"close 999", {{FIN | WS_CLOSE, "\x03\xe7", 2}}, "failed:1002 "},
+    {"close 1004", {{FIN | WS_CLOSE, "\x03\xec", 2}}, "failed:1002 "},
+    {"close 1005", {{FIN | WS_CLOSE, "\x03\xed", 2}}, "failed:1002 "},
+    {"close 1006", {{FIN | WS_CLOSE, "\x03\xee", 2}}, "failed:1002 "},
+    {"close 1015", {{FIN | WS_CLOSE, "\x03\xf7", 2}}, "failed:1002 "},
+    {"close 2999", {{FIN | WS_CLOSE, "\x0b\xb7", 2}}, "failed:1002 "},
+    {"close 5000", {{FIN | WS_CLOSE, "\x13\x88", 2}}, "failed:1002 "},
+    {"close 65535", {{FIN | WS_CLOSE, "\xff\xff", 2}}, "failed:1002 "},
+    {"a close reason that is not UTF-8", {{FIN | WS_CLOSE, "\x03\xe8\xff", 3}}, "failed:1007 "},
+};
+
+static void put_sample(struct buffer *bytes, const struct sample *sample)
+{
+  for (const struct frame *frame = sample->frames; frame->payload != NULL; frame++)
+    put_frame(bytes, frame->first_byte, true, frame->payload,
+              frame->length != 0 ? frame->length : strlen(frame->payload));
+}
+
+static void check(const char *name, const struct buffer *bytes, size_t piece, const char *events)
+{
+  struct reading reading;
+  read_all(bytes, piece, &reading);
+  if (strcmp(reading.events.data, events) != 0)
+    fail_msg("%s in pieces of %zu: %s, not %s", name, piece, reading.events.data, events);
+  if (strncmp(events, "failed", 6) != 0 && !reading.reader.in_message)
+    assert_true(ws_decoder_is_clean(reading.decoder));
+  end_reading(&reading);
+}
+
+static void samples_give_their_events(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < sizeof SAMPLES / sizeof SAMPLES[0]; i++) {
+    struct buffer bytes;
+    buffer_init(&bytes);
+    put_sample(&bytes, &SAMPLES[i]);
+    check(SAMPLES[i].name, &bytes, bytes.len, SAMPLES[i].events);
+    check(SAMPLES[i].name, &bytes, 1, SAMPLES[i].events);
+    check(SAMPLES[i].name, &bytes, 3, SAMPLES[i].events);
+    buffer_fini(&bytes);
+  }
+}
+
+static void frames_must_be_masked(void **state)
+{
+  (void)state;
+  static const unsigned opcodes[] = {WS_TEXT, WS_PING, WS_CLOSE};
+  for (size_t i = 0; i < 3; i++) {
+    struct buffer bytes;
+    buffer_init(&bytes);
+    put_frame(&bytes, FIN | opcodes[i], false, "ab", 2);
+    check("unmasked", &bytes, 1, "failed:1002 ");
+    buffer_fini(&bytes);
+  }
+}
+
+static void lengths_are_as_short_as_can_be(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *bytes;
+    size_t length;
+  } frames[] = {
+      {"\x81\xfe\x00\x7d\1\2\3\4", 8},              /* 125 in 16 bits */
+      {"\x81\xff\0\0\0\0\0\0\xff\xff\1\2\3\4", 14}, /* 65535 in 64 bits */
+      {"\x81\xff\x80\0\0\0\0\0\0\0\1\2\3\4", 14},   /* the highest bit of 64 */
+      {"\x89\xfe\x00\x7e\1\2\3\4", 8},              /* a ping of 126 */
+  };
+  for (size_t i = 0; i < sizeof frames / sizeof frames[0]; i++) {
+    struct buffer bytes;
+    buffer_init(&bytes);
+    buffer_append(&bytes, frames[i].bytes, frames[i].length);
+    check("length", &bytes, bytes.len, "failed:1002 ");
+    buffer_fini(&bytes);
+  }
+}
+
+/* With all that it announces, it could be taken for a frame. */
+static void a_whole_frame_may_not_be_too_long_in_its_head(void **state)
+{
+  (void)state;
+  char payload[125];
+  memset(payload, 'x', sizeof payload);
+  struct buffer bytes;
+  buffer_init(&bytes);
+  BUFFER_LITERAL(&bytes, "\x81\xfe\x00\x7d\0\0\0\0");
+  buffer_append(&bytes, payload, sizeof payload);
+  check("125 in 16 bits", &bytes, bytes.len, "failed:1002 ");
+  check("125 in 16 bits", &bytes, 1, "failed:1002 ");
+  buffer_fini(&bytes);
+}
+
+static void texts_of_every_length_are_unmasked(void **state)
+{
+  (void)state;
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789ABCD";
+  for (size_t length = 0; length < sizeof letters; length++) {
+    struct buffer bytes;
+    struct buffer events;
+    buffer_init(&bytes);
+    buffer_init(&events);
+    for (int i = 0; i < 2; i++) {
+      put_frame(&bytes, FIN | WS_TEXT, true, letters, length);
+      buffer_printf(&events, "text:%.*s ", (int)length, letters);
+    }
+    buffer_append_char(&events, '\0');
+    check("text", &bytes, bytes.len, events.data);
+    check("text", &bytes, 5, events.data);
+    buffer_fini(&bytes);
+    buffer_fini(&events);
+  }
+}
+
+static void large_messages_are_whole(void **state)
+{
+  (void)state;
+  static const size_t sizes[] = {125, 126, 4095, 4096, 4097, 65535, 65536, MESSAGE_MAX};
+  char *payload = malloc(MESSAGE_MAX);
+  assert_non_null(payload);
+  memset(payload, 'x', MESSAGE_MAX);
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    struct buffer bytes;
+    buffer_init(&bytes);
+    put_frame(&bytes, FIN | WS_TEXT, true, payload, sizes[i]);
+    put_frame(&bytes, FIN | WS_TEXT, true, "end", 3);
+    char events[64];
+    snprintf(events, sizeof events, "text:%zu text:end ", sizes[i]);
+    check("large", &bytes, bytes.len, events);
+    check("large", &bytes, 1000, events);
+    buffer_fini(&bytes);
+  }
+  free(payload);
+}
+
+/* Of one, two, three and four bytes, so that a piece may end in each of them. */
+static void put_characters(struct buffer *out, size_t length)
+{
+  static const struct text some =
+      TEXT("plain text, \xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80 and plain text, a whole line of it; ");
+  while (out->len + some.len <= length)
+    buffer_append_text(out, some);
+  while (out->len < length)
+    buffer_append_char(out, (char)('a' + out->len % 26));
+}
+
+static void check_pieces(const struct buffer *frame, const struct buffer *wanted, size_t piece)
+{
+  struct ws_reader reader = {0};
+  struct ws_decoder *decoder = ws_decoder_create();
+  struct buffer message;
+  enum ws_event event = WS_EVENT_NONE;
+  buffer_init(&message);
+  for (size_t at = 0; at < frame->len; at += piece) {
+    assert_int_equal(event, WS_EVENT_NONE);
+    size_t count = piece < frame->len - at ? piece : frame->len - at;
+    char *copy = test_malloc(count); /* so that a sanitizer sees a read beyond it */
+    memcpy(copy, frame->data + at, count);
+    struct ws_input input = {.bytes = {copy, count}};
+    event = ws_read(&reader, decoder, &input, &message, wanted->len);
+    assert_int_equal(input.used, count);
+    test_free(copy);
+  }
+  assert_int_equal(event, WS_EVENT_MESSAGE);
+  assert_true(text_equal(buffer_text(&message), buffer_text(wanted)));
+  assert_false(reader.in_message);
+  buffer_fini(&message);
+  ws_decoder_destroy(decoder);
+}
+
+static void a_text_is_the_same_in_pieces_of_any_size(void **state)
+{
+  (void)state;
+  static const size_t lengths[] = {1, 100, 125, 126, 1000, 65535, 65536, 700000};
+  static const size_t pieces[] = {1, 2, 3, 5, 6, 13, 14, 31, 64, 1000, 4096, 131072, SIZE_MAX};
+  for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+    struct buffer text;
+    struct buffer frame;
+    buffer_init(&text);
+    buffer_init(&frame);
+    put_characters(&text, lengths[i]);
+    put_frame(&frame, FIN | WS_TEXT, true, text.data, text.len);
+    for (size_t j = lengths[i] > MESSAGE_MAX ? 9 : 0; j < sizeof pieces / sizeof pieces[0]; j++)
+      check_pieces(&frame, &text, pieces[j] < frame.len ? pieces[j] : frame.len);
+    buffer_fini(&text);
+    buffer_fini(&frame);
+  }
+}
+
+/* A byte that is not UTF-8 is found with its piece, not at the end. */
+static void bad_text_is_found_in_its_piece(void **state)
+{
+  (void)state;
+  enum { LENGTH = 1000, PIECE = 100 };
+  for (size_t wrong = 0; wrong < LENGTH; wrong += 7) {
+    struct ws_reader reader = {0};
+    struct ws_decoder *decoder = ws_decoder_create();
+    struct buffer frame;
+    struct buffer message;
+    char payload[LENGTH];
+    buffer_init(&frame);
+    buffer_init(&message);
+    memset(payload, 'x', sizeof payload);
+    payload[wrong] = (char)0xFF;
+    put_frame(&frame, FIN | WS_TEXT, true, payload, LENGTH);
+    size_t head = frame.len - LENGTH;
+    size_t at = 0;
+    enum ws_event event = WS_EVENT_NONE;
+    for (; event == WS_EVENT_NONE; at += PIECE) {
+      struct ws_input input = {.bytes = text_slice(buffer_text(&frame), at, at + PIECE)};
+      event = ws_read(&reader, decoder, &input, &message, LENGTH);
+      if (event == WS_EVENT_FAILED)
+        assert_int_equal(input.code, WS_BAD_TEXT);
+    }
+    assert_int_equal(event, WS_EVENT_FAILED);
+    assert_int_equal(at, (head + wrong) / PIECE * PIECE + PIECE);
+    buffer_fini(&frame);
+    buffer_fini(&message);
+    ws_decoder_destroy(decoder);
+  }
+}
+
+/* What a client announces takes no memory before a good deal of it has come. */
+static void announced_bytes_take_no_room(void **state)
+{
+  (void)state;
+  struct ws_reader reader = {0};
+  struct ws_decoder *decoder = ws_decoder_create();
+  struct buffer message;
+  buffer_init(&message);
+  struct ws_input input = {
+      .bytes = TEXT("\x81\xff\0\0\0\0\x40\0\0\0\1\2\3\4xyz")}; /* 1 GiB, and three bytes of it */
+  assert_int_equal(ws_read(&reader, decoder, &input, &message, (size_t)1 << 30), WS_EVENT_NONE);
+  assert_int_equal(message.len, 3);
+  assert_true(message.cap < 4096);
+  buffer_fini(&message);
+  ws_decoder_destroy(decoder);
+}
+
+static void a_message_that_is_too_long_fails_before_it_is_whole(void **state)
+{
+  (void)state;
+  struct buffer bytes;
+  buffer_init(&bytes);
+  BUFFER_LITERAL(&bytes, "\x81\xff\0\0\0\0\0\1\x11\x71\1\2\3\4x"); /* MESSAGE_MAX + 1, and one byte of it */
+  check("too long", &bytes, bytes.len, "failed:1009 ");
+  buffer_clear(&bytes);
+  char *payload = calloc(1, MESSAGE_MAX);
+  assert_non_null(payload);
+  put_frame(&bytes, WS_TEXT, true, payload, MESSAGE_MAX);
+  put_frame(&bytes, WS_CONTINUATION, true, "", 0);
+  put_frame(&bytes, WS_CONTINUATION, true, "x", 1);
+  check("too long together", &bytes, bytes.len, "failed:1009 ");
+  free(payload);
+  buffer_fini(&bytes);
+}
+
+static void a_decoder_is_clean_between_frames_only(void **state)
+{
+  (void)state;
+  struct buffer bytes;
+  buffer_init(&bytes);
+  put_frame(&bytes, WS_TEXT, true, "ab", 2);
+  struct reading reading = {.decoder = ws_decoder_create()};
+  for (size_t i = 0; i < bytes.len; i++) {
+    assert_true(ws_decoder_is_clean(reading.decoder) == (i == 0));
+    feed(&reading, bytes.data + i, 1);
+  }
+  assert_true(ws_decoder_is_clean(reading.decoder));
+  assert_true(reading.reader.in_message);
+  end_reading(&reading);
+  buffer_fini(&bytes);
+}
+
+static void frames_are_written_whole(void **state)
+{
+  (void)state;
+  struct buffer out;
+  buffer_init(&out);
+  ws_write(&out, WS_TEXT, true, TEXT("abc"));
+  assert_int_equal(out.len, 5);
+  assert_memory_equal(out.data,
+                      "\x81\x03"
+                      "abc",
+                      5);
+  buffer_clear(&out);
+  ws_write(&out, WS_TEXT, false, TEXT(""));
+  ws_write(&out, WS_CONTINUATION, true, TEXT(""));
+  assert_int_equal(out.len, 4);
+  assert_memory_equal(out.data, "\x01\x00\x80\x00", 4);
+  buffer_clear(&out);
+  ws_write_close(&out, 1001, "bye");
+  assert_int_equal(out.len, 7);
+  assert_memory_equal(out.data,
+                      "\x88\x05\x03\xe9"
+                      "bye",
+                      7);
+  buffer_clear(&out);
+  ws_write_close(&out, WS_NO_CODE, "");
+  assert_int_equal(out.len, 2);
+  assert_memory_equal(out.data, "\x88\x00", 2);
+  char payload[300];
+  memset(payload, 'y', sizeof payload);
+  buffer_clear(&out);
+  ws_write(&out, WS_TEXT, true, (struct text){payload, sizeof payload});
+  assert_int_equal(out.len, 304);
+  assert_memory_equal(out.data, "\x81\x7e\x01\x2c", 4);
+  assert_memory_equal(out.data + 4, payload, sizeof payload);
+  buffer_fini(&out);
+}
+
+static void headers_are_as_short_as_can_be(void **state)
+{
+  (void)state;
+  static const struct {
+    size_t length;
+    size_t header_length;
+    const char *header;
+  } cases[] = {
+      {125, 2, "\x81\x7d"},
+      {126, 4, "\x81\x7e\x00\x7e"},
+      {65535, 4, "\x81\x7e\xff\xff"},
+      {65536, 10, "\x81\x7f\x00\x00\x00\x00\x00\x01\x00\x00"},
+      {0x123456, 10, "\x81\x7f\x00\x00\x00\x00\x00\x12\x34\x56"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct buffer out;
+    char *payload = test_calloc(1, cases[i].length);
+    buffer_init(&out);
+    ws_write(&out, WS_TEXT, true, (struct text){payload, cases[i].length});
+    assert_int_equal(out.len, cases[i].header_length + cases[i].length);
+    assert_memory_equal(out.data, cases[i].header, cases[i].header_length);
+    test_free(payload);
+    buffer_fini(&out);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(samples_give_their_events),
+      cmocka_unit_test(frames_must_be_masked),
+      cmocka_unit_test(lengths_are_as_short_as_can_be),
+      cmocka_unit_test(a_whole_frame_may_not_be_too_long_in_its_head),
+      cmocka_unit_test(texts_of_every_length_are_unmasked),
+      cmocka_unit_test(large_messages_are_whole),
+      cmocka_unit_test(a_text_is_the_same_in_pieces_of_any_size),
+      cmocka_unit_test(bad_text_is_found_in_its_piece),
+      cmocka_unit_test(announced_bytes_take_no_room),
+      cmocka_unit_test(a_message_that_is_too_long_fails_before_it_is_whole),
+      cmocka_unit_test(a_decoder_is_clean_between_frames_only),
+      cmocka_unit_test(frames_are_written_whole),
+      cmocka_unit_test(headers_are_as_short_as_can_be),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,334 @@
+/* A message that repeats another one's shape means what it would mean if it were read in full. */
+#include "tests/unit/rpc/fastpath/read_twice.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+
+#define CALL(id, rest) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"call\",\"params\":{" rest "}}"
+#define ADD(id, a, b)                                                                                        \
+  CALL(id,                                                                                                   \
+       "\"type\":\"C\",\"method\":\"add\",\"args\":[{\"type\":\"int\",\"value\":" a "},{\"type\":\"int\","   \
+       "\"value\":" b "}]")
+#define BARE(args)         CALL("1", "\"type\":\"C\",\"method\":\"m\",\"args\":[" args "]")
+#define TYPED(type, value) "{\"type\":\"" type "\",\"value\":" value "}"
+#define ON(instance)       CALL("1", "\"type\":\"C\",\"method\":\"m\",\"instance\":" instance)
+
+struct repeat_case {
+  const char *first;
+  const char *second;
+  bool fits;
+};
+
+static const struct repeat_case cases[] = {
+    /* the same with other values */
+    {ADD("1", "2", "3"), ADD("1", "2", "3"), true},
+    {ADD("1", "2", "3"), ADD("123456", "-20", "3000000000"), true},
+    {ADD("1", "2", "3"), ADD("-1.5e3", "2.5", "3d"), true},
+    {ADD("1", "2", "3"), ADD("1", "123456789012345678901234567890", "0"), true},
+    /* whose digits are to be counted */
+    {ADD("1", "2", "3"), ADD("1", "123456789012345678901234567890123", "0"), false},
+    {ADD("1", "2", "3"), ADD("1", "0.1234567890123456789012345678901", "0"), false},
+    {BARE("[1,2]"), BARE("[3,123456789012345678901234567890123]"), false},
+    {ADD("\"a\"", "2", "3"), ADD("\"\"", "2", "3"), true},
+    {ADD("\"a\"", "2", "3"), ADD("\"b]},{\"", "2", "3"), true},
+    {ADD("null", "2", "3"), ADD("null", "4", "5"), true},
+    {BARE("1,\"x\",null,true"), BARE("2,\"yy\",null,true"), true},
+    {BARE("\"x\""), BARE("\"\xC3\xA9\xF0\x9F\x98\x80\""), true},
+    {BARE("\"\xE2\x82\xAC\",\"y\""), BARE("\"x\",\"\xE2\x82\xAC\""), true},
+    {BARE("{\"ref\":1}"), BARE("{\"ref\":2147483647}"), true},
+    {BARE("{\"type\":\"T\",\"ref\":1}"), BARE("{\"type\":\"T\",\"ref\":7}"), true},
+    {BARE("{\"ignored\":5,\"value\":1}"), BARE("{\"ignored\":5,\"value\":2}"), true},
+    {ON("1"), ON("2"), true},
+    {CALL("1", "\"args\":[1],\"instance\":2,\"method\":\"m\",\"type\":\"C\""),
+     CALL("3", "\"args\":[4],\"instance\":5,\"method\":\"m\",\"type\":\"C\""), true},
+    {"{ \"params\" : {\"type\":\"C\"} , \"method\":\"new\", \"jsonrpc\":\"2.0\"}\n",
+     "{ \"params\" : {\"type\":\"C\"} , \"method\":\"new\", \"jsonrpc\":\"2.0\"}\n", true},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"put\",\"params\":{\"type\":\"C\",\"field\":\"f\",\"value\":1},\"id\":"
+     "9}",
+     "{\"jsonrpc\":\"2.0\",\"method\":\"put\",\"params\":{\"type\":\"C\",\"field\":\"f\",\"value\":2},\"id\":"
+     "8}",
+     true},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":"
+     "[{"
+     "\"ref\":1}]}}",
+     "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":"
+     "[{"
+     "\"ref\":3}]}}",
+     true},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"peer-id\":\"p\",\"method\":\"new\",\"params\":{\"type\":\"C\"}}",
+     "{\"jsonrpc\":\"2.0\",\"id\":2,\"peer-id\":\"p\",\"method\":\"new\",\"params\":{\"type\":\"C\"}}", true},
+
+    /* lists, of any length but where only one element was seen */
+    {BARE("[1,2]"), BARE("[1,2]"), true},
+    {BARE("[1,2]"), BARE("[3]"), true},
+    {BARE("[1,2]"), BARE("[-1,2.5,3d,4l,1e3,123456789012345678901234567890]"), true},
+    {BARE("[1, 2]"), BARE("[1, 2, 3]"), true},
+    {BARE("[ 1 , 2 ]"), BARE("[ 4 , 5 , 6 ]"), true},
+    {BARE("[1]"), BARE("[2]"), true},
+    {BARE("[1]"), BARE("[1,2]"), false},
+    {BARE("[\"a\",\"b\"]"), BARE("[\"\",\"],[\",\"c\"]"), true},
+    {BARE("[1,2],[\"a\",\"b\"]"), BARE("[3],[\"c\",\"d\",\"e\"]"), true},
+    {BARE("{\"type\":\"List\",\"value\":[1,2]}"), BARE("{\"type\":\"List\",\"value\":[1,2,3]}"), true},
+    {BARE("[" TYPED("int", "1") "," TYPED("int", "2") "]"),
+     BARE("[" TYPED("int", "5") "," TYPED("int", "6") "," TYPED("int", "7") "]"), true},
+    {BARE("[{\"ref\":1},{\"ref\":2}]"), BARE("[{\"ref\":3},{\"ref\":1},{\"ref\":9}]"), true},
+    {BARE("[{\"value\":1,\"type\":\"T\"},{\"value\":2,\"type\":\"T\"}]"),
+     BARE("[{\"value\":3,\"type\":\"T\"},{\"value\":2,\"type\":\"T\"},{\"value\":1,\"type\":\"T\"}]"), true},
+    {BARE("1,[1,2],\"x\""), BARE("2,[1,2,3],\"y\""), true},
+    {BARE("[1,2]"), BARE("[]"), false},
+    {BARE("[1,2]"), BARE("[1,2,]"), false},
+    {BARE("[1,2]"), BARE("[1,,2]"), false},
+    {BARE("[1,2]"), BARE("[1,02]"), false},
+    {BARE("[1,2]"), BARE("[1,2"), false},
+    {BARE("[1,2]"), BARE("[1,\"x\"]"), false},
+    {BARE("[1,2]"), BARE("[1,null]"), false},
+    {BARE("[1,2]"), BARE("[1,2]]"), false},
+    {BARE("[\"a\",\"b\"]"), BARE("[\"a\",\"\\n\"]"), false},
+    {BARE("[{\"ref\":1},{\"ref\":2}]"), BARE("[{\"ref\":3},{\"ref\":0}]"), false},
+    {BARE("[" TYPED("int", "1") "," TYPED("int", "2") "]"),
+     BARE("[" TYPED("int", "1") "," TYPED("long", "2") "]"), false},
+
+    /* another shape */
+    {ADD("1", "2", "3"), ADD("\"1\"", "2", "3"), false},
+    {ADD("1", "2", "3"), ADD("1", "\"2\"", "3"), false},
+    {ADD("1", "2", "3"), ADD("1", "2", "null"), false},
+    {ADD("1", "2", "3"), ADD("1", "2", "[3]"), false},
+    {ADD("1", "2", "3"), BARE("2,3"), false},
+    {ON("1"), BARE("1"), false},
+    {BARE("null,1"), BARE("true,1"), false},
+    {"{\"jsonrpc\":\"2.0\",\"method\":\"new\",\"params\":{\"type\":\"C\"}}",
+     "{\"jsonrpc\":\"2.0\",\"method\":\"new\",\"params\":{\"type\":\"D\"}}", false},
+
+    /* what fits but for what is in a hole */
+    {ADD("1", "2", "3"), ADD("1l", "2", "3"), false},
+    {ADD("1", "2", "3"), ADD("1", "02", "3"), false},
+    {ADD("1", "2", "3"), ADD("1", "2.", "3"), false},
+    {ADD("1", "2", "3"), ADD("1", "-", "3"), false},
+    {ADD("1", "2", "3"), ADD("1", "+2", "3"), false},
+    {ADD("1", "2", "3"), ADD("1", "2", ""), false},
+    {ADD("1", "2", "3"), ADD("1", "2", "3 "), false},
+    {BARE("\"x\""), BARE("\"\\n\""), false},
+    {BARE("\"x\""), BARE("\"\t\""), false},
+    {BARE("\"x\""), BARE("\"\xFF\""), false},
+    {BARE("\"x\""), BARE("\"\xC3\""), false},
+    {BARE("\"x\""), BARE("\"\xED\xA0\x80\""), false},
+    {BARE("\"x\""), BARE("\"\xC3\xA9\\n\""), false},
+    {BARE("\"x\""), BARE("\"\xC3\xA9\t\""), false},
+    {BARE("\"x\""), BARE("\"x"), false},
+    {ON("1"), ON("0"), false},
+    {ON("1"), ON("1l"), false},
+    {ON("1"), ON("2147483648"), false},
+    {BARE("{\"ref\":1}"), BARE("{\"ref\":0}"), false},
+    {BARE("{\"ref\":1}"), BARE("{\"ref\":1.0}"), false},
+
+    /* what is never kept */
+    {BARE("[]"), BARE("[]"), false},
+    {BARE("[1,null]"), BARE("[1,null]"), false},
+    {BARE("[1,\"x\"]"), BARE("[1,\"x\"]"), false},
+    {BARE("[[1],[2]]"), BARE("[[1],[2]]"), false},
+    {BARE("[{\"a\":1},{\"a\":2}]"), BARE("[{\"a\":1},{\"a\":2}]"), false},
+    {BARE("[1,2, 3]"), BARE("[1,2, 3]"), false},
+    {BARE("[\"a\",\"\\n\"]"), BARE("[\"a\",\"b\"]"), false},
+    {BARE("[" TYPED("int", "1") "," TYPED("long", "2") "]"),
+     BARE("[" TYPED("int", "1") "," TYPED("long", "2") "]"), false},
+    {BARE("[" TYPED("int", "1") ",2," TYPED("int", "3") "]"),
+     BARE("[" TYPED("int", "1") ",2," TYPED("int", "3") "]"), false},
+    {BARE("[" TYPED("\\u0041", "1") "]"), BARE("[" TYPED("\\u0041", "1") "]"), false},
+    {BARE("[1],[2],[3]"), BARE("[1],[2],[3]"), false},
+    {BARE("{\"a\":1}"), BARE("{\"a\":1}"), false},
+    {BARE("{\"type\":\"int[]\",\"value\":[1]}"), BARE("{\"type\":\"int[]\",\"value\":[1]}"), false},
+    {BARE("\"\\u0041\""), BARE("\"\\u0041\""), false},
+    {CALL("1", "\"type\":\"\\u0043\",\"method\":\"m\""), CALL("1", "\"type\":\"\\u0043\",\"method\":\"m\""),
+     false},
+    {"[" ON("1") "]", "[" ON("1") "]", false},
+    {BARE("1,2,3,4,5,6,7,8,9"), BARE("1,2,3,4,5,6,7,8,9"), false},
+    {"{\"version\":\"1.1\",\"id\":1,\"method\":\"new\",\"params\":{\"type\":\"C\"}}",
+     "{\"version\":\"1.1\",\"id\":1,\"method\":\"new\",\"params\":{\"type\":\"C\"}}", false},
+};
+
+static void means_the_same(void **state)
+{
+  (void)state;
+  struct buffer shown;
+  buffer_init(&shown);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct rpc_repeats *repeats = test_calloc(1, sizeof *repeats);
+    assert_int_equal(read_twice(repeats, text_of(cases[i].first), &shown), READ_IN_FULL);
+    enum read_twice second = read_twice(repeats, text_of(cases[i].second), &shown);
+    if (second != (cases[i].fits ? READ_AS_REPEAT : READ_IN_FULL))
+      fail_msg("%d for %s\nafter %s", second, cases[i].second, cases[i].first);
+    test_free(repeats);
+  }
+  buffer_fini(&shown);
+}
+
+static void keeps_as_many_as_it_has_room_for(void **state)
+{
+  (void)state;
+  struct rpc_repeats *repeats = test_calloc(1, sizeof *repeats);
+  struct buffer shown;
+  buffer_init(&shown);
+  for (unsigned round = 0; round < 3; round++) {
+    for (unsigned i = 0; i < RPC_SHAPES + (round == 2); i++) {
+      char message[200];
+      snprintf(message, sizeof message, CALL("%u", "\"type\":\"C\",\"method\":\"m%u\""), round, i);
+      enum read_twice wanted = round == 0 || i == RPC_SHAPES ? READ_IN_FULL : READ_AS_REPEAT;
+      assert_int_equal(read_twice(repeats, text_of(message), &shown), wanted);
+    }
+  }
+  /* The one that came last has taken the place of the first. */
+  assert_int_equal(read_twice(repeats, text_of(CALL("1", "\"type\":\"C\",\"method\":\"m1\"")), &shown),
+                   READ_AS_REPEAT);
+  assert_int_equal(read_twice(repeats, text_of(CALL("1", "\"type\":\"C\",\"method\":\"m0\"")), &shown),
+                   READ_IN_FULL);
+  buffer_fini(&shown);
+  test_free(repeats);
+}
+
+static void passes_over_long_texts(void **state)
+{
+  (void)state;
+  struct rpc_repeats *repeats = test_calloc(1, sizeof *repeats);
+  struct buffer shown;
+  struct buffer message;
+  buffer_init(&shown);
+  buffer_init(&message);
+  for (unsigned space = 0; space < 2; space++) {
+    buffer_clear(&message);
+    for (unsigned i = 0; i < space * RPC_SHAPE_TEXT_MAX; i++)
+      buffer_append_char(&message, ' ');
+    buffer_append_text(&message, text_of(BARE("\"")));
+    buffer_truncate(&message, message.len - 3);
+    for (unsigned i = 0; i < 2 * RPC_SHAPE_TEXT_MAX; i++)
+      buffer_append_char(&message, 'x');
+    BUFFER_LITERAL(&message, "\"]}");
+    for (unsigned i = 0; i < space * RPC_SHAPE_TEXT_MAX; i++)
+      buffer_append_char(&message, ' ');
+    buffer_append_char(&message, '}');
+    /* What is in a hole may be long; the rest may not. */
+    assert_int_equal(read_twice(repeats, buffer_text(&message), &shown), READ_IN_FULL);
+    assert_true(shown.len > 0);
+    assert_int_equal(read_twice(repeats, buffer_text(&message), &shown),
+                     space == 0 ? READ_AS_REPEAT : READ_IN_FULL);
+  }
+  buffer_fini(&message);
+  buffer_fini(&shown);
+  test_free(repeats);
+}
+
+static void write_list(struct buffer *message, size_t count)
+{
+  static const char end[] = "]]}}";
+  buffer_clear(message);
+  buffer_append_text(message, text_of(BARE("[1,1")));
+  buffer_truncate(message, message->len - strlen("]}}"));
+  for (size_t i = 2; i < count; i++)
+    BUFFER_LITERAL(message, ",1");
+  buffer_append(message, end, strlen(end));
+}
+
+static void reads_very_long_lists_in_full(void **state)
+{
+  (void)state;
+  struct rpc_repeats *repeats = test_calloc(1, sizeof *repeats);
+  struct buffer shown;
+  struct buffer message;
+  buffer_init(&shown);
+  buffer_init(&message);
+  write_list(&message, 2);
+  assert_int_equal(read_twice(repeats, buffer_text(&message), &shown), READ_IN_FULL);
+  write_list(&message, RPC_LIST_ITEMS_MAX);
+  assert_int_equal(read_twice(repeats, buffer_text(&message), &shown), READ_AS_REPEAT);
+  write_list(&message, RPC_LIST_ITEMS_MAX + 1);
+  assert_int_equal(read_twice(repeats, buffer_text(&message), &shown), READ_IN_FULL);
+  buffer_fini(&message);
+  buffer_fini(&shown);
+  test_free(repeats);
+}
+
+/* Items that were made before a list turned out not to fit are given back. */
+static void leaves_the_arena_as_it_was_where_nothing_fits(void **state)
+{
+  (void)state;
+  enum { COUNT = 1000 };
+  struct rpc_repeats *repeats = test_calloc(1, sizeof *repeats);
+  struct buffer shown;
+  struct buffer message;
+  struct arena arena;
+  buffer_init(&shown);
+  buffer_init(&message);
+  arena_init(&arena);
+  write_list(&message, COUNT);
+  assert_int_equal(read_twice(repeats, buffer_text(&message), &shown), READ_IN_FULL);
+  assert_non_null(rpc_repeats_find(repeats, buffer_text(&message), &arena));
+  arena_reset(&arena);
+  struct arena_mark before = arena_mark(&arena);
+  message.data[message.len - 1] = ']'; /* the last of it is looked at first */
+  assert_null(rpc_repeats_find(repeats, buffer_text(&message), &arena));
+  message.data[message.len - 1] = '}';
+  message.data[message.len / 2] = ' '; /* in the midst of the list */
+  assert_null(rpc_repeats_find(repeats, buffer_text(&message), &arena));
+  struct arena_mark after = arena_mark(&arena);
+  assert_ptr_equal(after.chunk, before.chunk);
+  assert_ptr_equal(after.next, before.next);
+  arena_fini(&arena);
+  buffer_fini(&message);
+  buffer_fini(&shown);
+  test_free(repeats);
+}
+
+/* Where nothing ever fits, most messages are not even looked at; one that comes again is found again soon. */
+static void recovers_after_many_misses(void **state)
+{
+  (void)state;
+  struct rpc_repeats *repeats = test_calloc(1, sizeof *repeats);
+  struct buffer shown;
+  buffer_init(&shown);
+  for (unsigned i = 0; i < 1000; i++) {
+    char message[200];
+    snprintf(message, sizeof message, CALL("1", "\"type\":\"C\",\"method\":\"m%u\""), i);
+    assert_int_equal(read_twice(repeats, text_of(message), &shown), READ_IN_FULL);
+  }
+  unsigned until_found = 0;
+  while (read_twice(repeats, text_of(ON("1")), &shown) != READ_AS_REPEAT && until_found < 100)
+    until_found++;
+  assert_in_range(until_found, 1, 50);
+  assert_int_equal(read_twice(repeats, text_of(ON("2")), &shown), READ_AS_REPEAT);
+  buffer_fini(&shown);
+  test_free(repeats);
+}
+
+/* What could not be kept leaves a hole far behind the text's end; nothing is compared up to there. */
+static void forgets_what_it_could_not_keep(void **state)
+{
+  (void)state;
+  static const char rest[] = ON("1");
+  struct rpc_repeats *repeats = test_calloc(1, sizeof *repeats);
+  struct buffer shown;
+  struct buffer message;
+  buffer_init(&shown);
+  buffer_init(&message);
+  buffer_append_char(&message, '{');
+  for (size_t i = 0; i < 2 * sizeof *repeats; i++)
+    buffer_append_char(&message, ' ');
+  buffer_append(&message, rest + 1, sizeof rest - 2);
+  for (unsigned i = 0; i < 2 * RPC_SHAPES; i++)
+    assert_int_equal(read_twice(repeats, buffer_text(&message), &shown), READ_IN_FULL);
+  buffer_fini(&message);
+  buffer_fini(&shown);
+  test_free(repeats);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(means_the_same),
+      cmocka_unit_test(keeps_as_many_as_it_has_room_for),
+      cmocka_unit_test(passes_over_long_texts),
+      cmocka_unit_test(reads_very_long_lists_in_full),
+      cmocka_unit_test(leaves_the_arena_as_it_was_where_nothing_fits),
+      cmocka_unit_test(recovers_after_many_misses),
+      cmocka_unit_test(forgets_what_it_could_not_keep),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+/* The table of procedures: what the contract says of names, order of parameters and safety. */
+#include "rpc/jsonrpc/procedures.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+
+/* The ordered parameters, required ones with a star; those that have no position behind a bar. */
+static const struct expected {
+  const char *name;
+  const char *params;
+  enum rpc_safety safety;
+} expected[] = {
+    {"new", "type:str* args:arr |encoding:str", RPC_SAFE_NEVER},
+    {"call", "type:str* method:str* instance:num args:arr |encoding:str", RPC_SAFE_NEVER},
+    {"get", "type:str* field:str* instance:num |encoding:str", RPC_SAFE_ALWAYS},
+    {"put", "type:str* field:str* value:any* instance:num", RPC_SAFE_NEVER},
+    {"control", "method:str* args:arr", RPC_SAFE_PING},
+    {"meta", "method:str* args:arr", RPC_SAFE_ALWAYS},
+    {"system.describe", "", RPC_SAFE_ALWAYS},
+};
+
+static void show_params(const struct rpc_procedure *procedure, char *out)
+{
+  out[0] = '\0';
+  for (size_t i = 0; i < procedure->param_count; i++) {
+    const struct rpc_procedure_param *param = &procedure->params[i];
+    out += sprintf(out, "%s%s%.*s:%.*s%s", i > 0 ? " " : "", param->by_name_only ? "|" : "",
+                   TEXT_ARGS(rpc_param_names[param->param]), TEXT_ARGS(rpc_wants_word(param->wants)),
+                   param->required ? "*" : "");
+  }
+}
+
+static void has_the_procedures_of_the_contract(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(expected); i++) {
+    const struct rpc_procedure *procedure = rpc_procedure_find(text_of(expected[i].name));
+    assert_non_null(procedure);
+    char shown[256];
+    show_params(procedure, shown);
+    assert_string_equal(shown, expected[i].params);
+    assert_int_equal(procedure->safety, expected[i].safety);
+  }
+}
+
+static void says_something_of_everything(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < rpc_procedure_count; i++) {
+    assert_non_null(rpc_procedures[i].summary);
+    for (size_t j = 0; j < rpc_procedures[i].param_count; j++)
+      assert_non_null(rpc_procedures[i].params[j].summary);
+  }
+}
+
+static void knows_no_other_names(void **state)
+{
+  (void)state;
+  static const char *const names[] = {"", "Call", "call ", "cal", "system.Describe", "system.", "calls"};
+  for (size_t i = 0; i < COUNT_OF(names); i++)
+    assert_null(rpc_procedure_find(text_of(names[i])));
+}
+
+static bool has_only(struct text name, const char *characters)
+{
+  for (size_t i = 0; i < name.len; i++) {
+    if (name.data[i] == '\0' || strchr(characters, name.data[i]) == NULL)
+      return false;
+  }
+  return name.len > 0;
+}
+
+/* JSON-RPC 1.1, 11; jsonrpc-1.1-decisions, 11. A name of digits would be a position (6.2.1). */
+static void keeps_names_to_their_characters(void **state)
+{
+  (void)state;
+  static const char parameters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  static const char procedures[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-";
+  for (size_t i = 0; i < rpc_procedure_count; i++)
+    assert_true(has_only(rpc_procedures[i].name, procedures));
+  for (size_t i = 0; i < RPC_PARAMS; i++) {
+    assert_true(has_only(rpc_param_names[i], parameters));
+    assert_false(has_only(rpc_param_names[i], "0123456789"));
+  }
+}
+
+/* JSON-RPC 1.1, 10.2.1 */
+static void types_are_those_of_the_draft_and_never_nil(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < rpc_procedure_count; i++) {
+    for (size_t j = 0; j < rpc_procedures[i].param_count; j++) {
+      struct text word = rpc_wants_word(rpc_procedures[i].params[j].wants);
+      assert_int_equal(word.len, 3);
+      assert_non_null(strstr("bit num str arr obj any", word.data));
+    }
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(has_the_procedures_of_the_contract),
+      cmocka_unit_test(says_something_of_everything),
+      cmocka_unit_test(knows_no_other_names),
+      cmocka_unit_test(keeps_names_to_their_characters),
+      cmocka_unit_test(types_are_those_of_the_draft_and_never_nil),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,125 @@
+/* JSON Schemas of Java types, over a catalog with no JDK in it. */
+#include "rpc/members/java_methods_schema.h"
+#include "rpc/members/java_methods_typing.h"
+#include "tests/unit/unit.h"
+
+#define INT                "{\"type\":\"integer\",\"minimum\":-2147483648,\"maximum\":2147483647}"
+#define STRING             "{\"type\":[\"string\",\"null\"]}"
+#define LONG               "{\"type\":[\"integer\",\"null\"]}"
+#define ARRAY              "{\"type\":[\"array\",\"null\"],\"items\":"
+#define MAP                "{\"type\":[\"object\",\"null\"],\"additionalProperties\":"
+#define REF                "{\"$ref\":\"#/components/schemas/ObjectRef\"}"
+#define OBJECT(name, more) "{\"anyOf\":[" REF ",{\"type\":" more "}],\"description\":\"" name "\"}"
+
+static int open_catalog(void **state)
+{
+  static struct catalog *catalog;
+  const struct catalog_config config = {TEST_CLASSES, NULL};
+  static const struct catalog_tables *tables;
+  struct jp_error error;
+  if (catalog_create(&config, &catalog, &error) != JP_OK || catalog_load(catalog, &tables, &error) != JP_OK) {
+    print_error("%s\n", error.text);
+    return 1;
+  }
+  *state = (void *)(uintptr_t)tables;
+  return 0;
+}
+
+static void types_have_schemas(void **state)
+{
+  static const struct {
+    const char *type;
+    bool is_result;
+    const char *schema;
+  } cases[] = {
+      {"I", false, INT},
+      {"J", true, "{\"type\":\"integer\"}"},
+      {"Z", false, "{\"type\":\"boolean\"}"},
+      {"D", true, "{\"type\":\"number\"}"},
+      {"C", false, "{\"type\":\"string\",\"minLength\":1,\"maxLength\":1}"},
+      {"V", true, "{\"type\":\"null\"}"},
+      {"Ljava/lang/String;", false, STRING},
+      {"Ljava/lang/Long;", true, LONG},
+      {"Ljava/lang/Object;", true, "{}"},
+      {"[I", false, ARRAY INT "}"},
+      {"[[Ljava/lang/String;", true, ARRAY ARRAY STRING "}}"},
+      {"TT;", false, "{}"},
+      {"Ljava/util/Collection;", false, ARRAY "{}}"},
+      {"Ljava/util/Collection<Ljava/lang/String;>;", false, ARRAY STRING "}"},
+      {"Ljava/util/Collection<+Ljava/lang/Long;>;", true, ARRAY LONG "}"},
+      {"Ljava/util/Collection<-Ljava/lang/Long;>;", true, ARRAY "{}}"},
+      {"Ljava/util/Collection<*>;", true, ARRAY "{}}"},
+      {"Ljava/util/Map<Ljava/lang/String;Ljava/util/Collection<[I>;>;", true, MAP ARRAY ARRAY INT "}}}"},
+      {"Ljava/util/Map<TK;Ljava/lang/Long;>;", false, MAP LONG "}"},
+      {"Ljava/util/Map<TK;Ljava/lang/Long;>;", true, "{\"anyOf\":[" REF "," MAP LONG "}]}"},
+      {"Ljava/util/UUID;", false, OBJECT("java.util.UUID", "[\"string\",\"null\"]")},
+      {"Ljava/util/UUID;", true, OBJECT("java.util.UUID", "\"null\"")},
+      {"La/Outer<TT;>.Inner;", true, OBJECT("a.Outer$Inner", "\"null\"")},
+      {"La/Outer$Inner;", true, OBJECT("a.Outer$Inner", "\"null\"")},
+  };
+  struct java_schemas schemas;
+  struct buffer out;
+  buffer_init(&out);
+  assert_int_equal(java_schemas_init(&schemas, *state), JP_OK);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    buffer_clear(&out);
+    java_schema_write(&schemas, text_of(cases[i].type), cases[i].is_result, &out);
+    assert_false(out.failed);
+    unit_assert_text(buffer_text(&out), text_of(cases[i].schema), cases[i].type, (int)i);
+  }
+  assert_int_equal(schemas.enums.count, 0);
+  java_schemas_fini(&schemas);
+  buffer_fini(&out);
+}
+
+static void constructors_give_refs(void **state)
+{
+  (void)state;
+  struct buffer out;
+  buffer_init(&out);
+  java_schema_write_new(TEXT("java.util.ArrayList"), &out);
+  java_schema_write_new(TEXT("java.lang.Object"), &out);
+  java_schema_write_new(TEXT("java.lang.String"), &out);
+  assert_text(buffer_text(&out), REF REF STRING);
+  buffer_fini(&out);
+}
+
+static void elements_get_the_types_of_a_signature(void **state)
+{
+  (void)state;
+  struct op_value items[] = {{.kind = OP_INTEGER, .integer = 5},
+                             {.kind = OP_INTEGER, .type = TEXT("int")},
+                             {.kind = OP_REF, .ref = 1},
+                             {.kind = OP_NULL}};
+  struct op_value list = {.kind = OP_LIST, .list = {.items = items, .count = COUNT_OF(items)}};
+  struct op_entry entry = {.key = TEXT("k"), .value = list};
+  struct op_value map = {.kind = OP_MAP, .map = {.entries = &entry, .count = 1}};
+  struct arena arena;
+  arena_init(&arena);
+  assert_true(java_value_type_elements(
+      TEXT("Ljava/util/Map<Ljava/lang/String;Ljava/util/List<Ljava/lang/Long;>;>;"), &arena, &map));
+  assert_text(entry.value.type, "java.util.List");
+  assert_text(items[0].type, "java.lang.Long");
+  assert_text(items[1].type, "int");
+  assert_null(items[2].type.data);
+  assert_null(items[3].type.data);
+
+  items[0].type = TEXT_ABSENT;
+  assert_true(java_value_type_elements(TEXT("Ljava/util/List<TT;>;"), &arena, &list));
+  assert_true(java_value_type_elements(TEXT("Ljava/util/List<*>;"), &arena, &list));
+  assert_true(java_value_type_elements(TEXT("[I"), &arena, &list));
+  assert_null(items[0].type.data);
+  assert_true(java_value_type_elements(TEXT("Ljava/util/List<[Ljava/util/Set<TT;>;>;"), &arena, &list));
+  assert_text(items[0].type, "java.util.Set[]");
+  arena_fini(&arena);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(types_have_schemas),
+      cmocka_unit_test(constructors_give_refs),
+      cmocka_unit_test(elements_get_the_types_of_a_signature),
+  };
+  return cmocka_run_group_tests(tests, open_catalog, NULL);
+}

@@ -1,0 +1,571 @@
+#include "rpc/meta/meta.h"
+
+#include "base/base64.h"
+#include "base/log.h"
+#include "classfile/catalog.h"
+#include "tests/unit/classfile/jars.h"
+
+#include <jansson.h>
+#include <zlib.h>
+
+/* What a query is asked with, and the answer as a tree. */
+struct query {
+  const char *rules; /* a policy file's text; NULL: everything is allowed */
+  bool merge_ancestry;
+  const char *includes[4];
+  const char *excludes[4];
+};
+
+static struct catalog *catalog;
+static struct rpc_meta *meta;
+
+static int open_meta(void **state)
+{
+  (void)state;
+  struct jp_error error;
+  const struct catalog_config config = {TEST_CLASSES, NULL};
+  log_set_level(LOG_LEVEL_ERROR);
+  if (catalog_create(&config, &catalog, &error) == JP_OK && rpc_meta_create(catalog, &meta, &error) == JP_OK)
+    return 0;
+  print_error("%s\n", error.text);
+  return 1;
+}
+
+static int close_meta(void **state)
+{
+  (void)state;
+  rpc_meta_destroy(meta);
+  catalog_destroy(catalog);
+  return 0;
+}
+
+static struct policy *make_policy(const char *rules)
+{
+  struct policy *policy;
+  struct jp_error error;
+  struct policy_config config = {.default_action = POLICY_ALLOW};
+  char path[] = "/tmp/jpeer-meta-XXXXXX";
+  if (rules != NULL) {
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, rules, strlen(rules)), strlen(rules));
+    close(fd);
+    config.file = path;
+    config.default_action = POLICY_UNSET;
+  }
+  enum jp_status status = policy_create(&config, &policy, &error);
+  if (rules != NULL)
+    unlink(path);
+  if (status != JP_OK)
+    fail_msg("%s", error.text);
+  return policy;
+}
+
+static size_t make_texts(const char *const *strings, struct text *texts)
+{
+  size_t count = 0;
+  for (; count < 4 && strings[count] != NULL; count++)
+    texts[count] = text_of(strings[count]);
+  return count;
+}
+
+/* Reads an answer to its end in pieces of at most `piece` bytes or so. */
+static void read_body(struct outcome_body *body, size_t piece, struct buffer *out)
+{
+  enum jp_status status;
+  do {
+    size_t before = out->len;
+    status = body->read(body->state, out, piece);
+    assert_true(status == JP_OK ? out->len > before : out->len == before);
+  } while (status == JP_OK);
+  assert_int_equal(status, JP_CLOSED);
+  body->close(body->state);
+}
+
+static void ask(const struct query *query, struct policy *policy, bool compress, size_t piece,
+                struct buffer *out)
+{
+  struct text includes[4];
+  struct text excludes[4];
+  struct outcome_body body;
+  struct jp_error error;
+  struct operation operation = {.kind = OP_META};
+  operation.meta.compress_encode = compress;
+  operation.meta.merge_ancestry = query->merge_ancestry;
+  operation.meta.include_count = make_texts(query->includes, includes);
+  operation.meta.include_classes = operation.meta.include_count == 0 ? NULL : includes;
+  operation.meta.exclude_count = make_texts(query->excludes, excludes);
+  operation.meta.exclude_prefixes = excludes;
+  if (rpc_meta_open(meta, policy, POLICY_WEBSOCKET, &operation, &body, &error) != JP_OK)
+    fail_msg("%s", error.text);
+  memset(includes, 0xAA, sizeof includes); /* the operation is copied */
+  memset(excludes, 0xAA, sizeof excludes);
+  read_body(&body, piece, out);
+}
+
+static json_t *answer_of(const struct query *query)
+{
+  struct buffer out;
+  json_error_t why;
+  struct policy *policy = make_policy(query->rules);
+  buffer_init(&out);
+  ask(query, policy, false, 1024, &out);
+  json_t *answer = json_loadb(out.data, out.len, JSON_REJECT_DUPLICATES, &why);
+  if (answer == NULL)
+    fail_msg("%s at %d: %.*s", why.text, why.position, TEXT_ARGS(buffer_text(&out)));
+  assert_true(json_is_array(answer));
+  buffer_fini(&out);
+  policy_destroy(policy);
+  return answer;
+}
+
+static json_t *find(json_t *list, const char *key, const char *value)
+{
+  size_t index;
+  json_t *element;
+  json_array_foreach(list, index, element)
+  {
+    if (strcmp(json_string_value(json_object_get(element, key)), value) == 0)
+      return element;
+  }
+  return NULL;
+}
+
+static json_t *class_of(json_t *answer, const char *name)
+{
+  json_t *class = find(answer, "className", name);
+  if (class == NULL)
+    fail_msg("no class %s", name);
+  return class;
+}
+
+static json_t *member_of(json_t *class, const char *list, const char *name)
+{
+  json_t *member = find(json_object_get(class, list), "name", name);
+  if (member == NULL)
+    fail_msg("no %s in %s", name, list);
+  return member;
+}
+
+static const char *string_in(json_t *object, const char *key)
+{
+  return json_string_value(json_object_get(object, key));
+}
+
+/* The whole element as it is sent, where the order of members counts. */
+static void assert_json(json_t *value, const char *wanted)
+{
+  char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_PRESERVE_ORDER);
+  assert_string_equal(text, wanted);
+  free(text);
+}
+
+static void test_default_scope(void **state)
+{
+  (void)state;
+  static const char *const shown[] = {"NoPackage",
+                                      "meta.fixtures.Base",
+                                      "meta.fixtures.Shapes",
+                                      "meta.fixtures.Shapes$Callback",
+                                      "meta.fixtures.Shapes$Colour",
+                                      "meta.fixtures.Shapes$Inner",
+                                      "meta.fixtures.Shapes$Nested",
+                                      "meta.fixtures.Shapes$Nested$Deeper",
+                                      "meta.fixtures.Shapes$Point",
+                                      "meta.fixtures.Shapes$Secret",
+                                      "meta.fixtures.Shapes$Wider"};
+  json_t *answer = answer_of(&(struct query){0});
+  /* No anonymous, local or synthetic class, and no Marker, which has nothing to use. */
+  assert_int_equal(json_array_size(answer), COUNT_OF(shown));
+  for (size_t i = 0; i < COUNT_OF(shown); i++)
+    assert_string_equal(string_in(json_array_get(answer, i), "className"), shown[i]);
+  json_decref(answer);
+}
+
+static void test_an_element(void **state)
+{
+  (void)state;
+  json_t *answer = answer_of(&(struct query){.includes = {"meta.fixtures.Shapes$Wider"}});
+  assert_json(
+      answer,
+      "[{\"className\":\"meta.fixtures.Shapes$Wider\",\"simpleName\":\"Wider\","
+      "\"package\":\"meta.fixtures\",\"modifiers\":\"public abstract static interface\","
+      "\"majorVersion\":61,\"minorVersion\":0,\"sourceFile\":\"Shapes.java\",\"isArrayClass\":false,"
+      "\"superclass\":null,\"superclasses\":[],\"interfaces\":[\"meta.fixtures.Shapes$Callback\"],"
+      "\"subclasses\":[],\"constructors\":[],\"methods\":[{\"name\":\"twice\",\"modifiers\":\"public\","
+      "\"isStatic\":false,\"returnType\":\"void\",\"overridden\":false,\"parameters\":[{\"name\":\"a\","
+      "\"modifiers\":\"\",\"type\":\"A\"}]}],\"fields\":[]}]");
+  json_decref(answer);
+}
+
+static void test_types_and_names(void **state)
+{
+  (void)state;
+  json_t *answer = answer_of(&(struct query){0});
+  json_t *shapes = class_of(answer, "meta.fixtures.Shapes");
+  assert_json(json_object_get(shapes, "superclasses"), "[\"meta.fixtures.Base\",\"java.lang.Object\"]");
+  assert_json(json_object_get(shapes, "constructors"), "[]"); /* abstract: `new` cannot use them */
+  assert_string_equal(string_in(member_of(shapes, "fields", "maps"), "type"),
+                      "java.util.Map<java.lang.String, ? super java.lang.Integer>[]");
+  assert_string_equal(string_in(member_of(shapes, "fields", "LIMIT"), "modifiers"), "public static final");
+  json_t *pick = member_of(shapes, "methods", "pick");
+  assert_string_equal(string_in(pick, "returnType"), "V");
+  assert_string_equal(string_in(pick, "modifiers"), "public static synchronized");
+  assert_true(json_is_true(json_object_get(pick, "isStatic")));
+  assert_json(json_object_get(pick, "parameters"),
+              "[{\"name\":\"from\",\"modifiers\":\"\",\"type\":\"java.util.Map<K, V>\"},"
+              "{\"name\":\"key\",\"modifiers\":\"\",\"type\":\"K\"}]");
+  assert_json(json_object_get(member_of(class_of(answer, "NoPackage"), "methods", "run"), "parameters"),
+              "[{\"name\":\"name\",\"modifiers\":\"final\",\"type\":\"java.lang.String\"},"
+              "{\"name\":\"count\",\"modifiers\":\"\",\"type\":\"long\"},"
+              "{\"name\":\"last\",\"modifiers\":\"\",\"type\":\"int\"}]");
+  json_t *call = member_of(class_of(answer, "meta.fixtures.Shapes$Callback"), "methods", "call");
+  assert_json(json_object_get(call, "parameters"), "[{\"name\":\"arg0\",\"modifiers\":\"\",\"type\":\"A\"}]");
+  json_decref(answer);
+}
+
+static void test_constructors(void **state)
+{
+  (void)state;
+  json_t *answer = answer_of(&(struct query){0});
+  /* The outer object, which the signature does not tell of, comes first. */
+  assert_json(json_object_get(class_of(answer, "meta.fixtures.Shapes$Inner"), "constructors"),
+              "[{\"name\":\"meta.fixtures.Shapes$Inner\",\"modifiers\":\"public\",\"parameters\":["
+              "{\"name\":\"this$0\",\"modifiers\":\"\",\"type\":\"meta.fixtures.Shapes\"},"
+              "{\"name\":\"list\",\"modifiers\":\"\",\"type\":\"java.util.List<T>\"}]}]");
+  assert_json(json_object_get(class_of(answer, "meta.fixtures.Shapes$Colour"), "constructors"), "[]");
+  assert_json(json_object_get(class_of(answer, "meta.fixtures.Shapes$Callback"), "constructors"), "[]");
+  json_decref(answer);
+}
+
+static size_t count_named(json_t *list, const char *name)
+{
+  size_t count = 0;
+  size_t index;
+  json_t *element;
+  json_array_foreach(list, index, element) count += strcmp(string_in(element, "name"), name) == 0;
+  return count;
+}
+
+static void test_no_bridges(void **state)
+{
+  (void)state;
+  json_t *answer = answer_of(&(struct query){0});
+  json_t *methods = json_object_get(class_of(answer, "meta.fixtures.Shapes"), "methods");
+  assert_int_equal(count_named(methods, "compareTo"), 1);
+  methods = json_object_get(class_of(answer, "meta.fixtures.Shapes$Nested"), "methods");
+  assert_int_equal(count_named(methods, "covariant"), 1);
+  json_decref(answer);
+}
+
+static void test_merged_ancestry(void **state)
+{
+  (void)state;
+  json_t *answer = answer_of(&(struct query){.merge_ancestry = true});
+  json_t *shapes = class_of(answer, "meta.fixtures.Shapes");
+  json_t *describe = member_of(shapes, "methods", "describe");
+  assert_true(json_is_true(json_object_get(describe, "overridden")));
+  assert_null(json_object_get(describe, "inheritedFrom"));
+  assert_int_equal(count_named(json_object_get(shapes, "methods"), "describe"), 1);
+  json_t *secret = member_of(shapes, "methods", "secret"); /* every visibility can be used */
+  assert_string_equal(string_in(secret, "inheritedFrom"), "meta.fixtures.Base");
+  assert_true(json_is_false(json_object_get(secret, "overridden")));
+  member_of(shapes, "methods", "shared");
+
+  json_t *nested = class_of(answer, "meta.fixtures.Shapes$Nested");
+  assert_int_equal(count_named(json_object_get(nested, "methods"), "covariant"), 1);
+  assert_true(json_is_true(json_object_get(member_of(nested, "methods", "covariant"), "overridden")));
+  assert_true(json_is_true(json_object_get(member_of(nested, "fields", "shadowed"), "overridden")));
+  assert_string_equal(string_in(member_of(nested, "fields", "mine"), "inheritedFrom"), "meta.fixtures.Base");
+
+  json_t *wider = class_of(answer, "meta.fixtures.Shapes$Wider");
+  assert_true(json_is_true(json_object_get(member_of(wider, "methods", "twice"), "overridden")));
+  assert_string_equal(string_in(member_of(wider, "methods", "call"), "inheritedFrom"),
+                      "meta.fixtures.Shapes$Callback");
+  member_of(wider, "fields", "CONSTANT");
+  assert_int_equal(count_named(json_object_get(wider, "methods"), "helper"), 0); /* an interface's static */
+  json_decref(answer);
+}
+
+static void test_nothing_inherited_unless_asked(void **state)
+{
+  (void)state;
+  json_t *answer = answer_of(&(struct query){0});
+  json_t *nested = class_of(answer, "meta.fixtures.Shapes$Nested");
+  assert_int_equal(json_array_size(json_object_get(nested, "methods")), 1);
+  assert_true(json_is_false(json_object_get(member_of(nested, "methods", "covariant"), "overridden")));
+  json_decref(answer);
+}
+
+static void test_include_and_exclude(void **state)
+{
+  (void)state;
+  json_t *answer = answer_of(&(struct query){
+      .includes = {"meta.fixtures.Base", "no.such.Class", "meta.fixtures.Base", "NoPackage"}});
+  assert_int_equal(json_array_size(answer), 2);
+  json_decref(answer);
+  answer = answer_of(
+      &(struct query){.includes = {"meta.fixtures.Base", "NoPackage"}, .excludes = {"meta.fixtures.B"}});
+  assert_int_equal(json_array_size(answer), 1);
+  class_of(answer, "NoPackage");
+  json_decref(answer);
+  answer = answer_of(&(struct query){.excludes = {"meta.fixtures.Shapes", "No"}});
+  assert_int_equal(json_array_size(answer), 1);
+  assert_json(json_object_get(class_of(answer, "meta.fixtures.Base"), "subclasses"), "[]");
+  json_decref(answer);
+}
+
+/* A name alone does not make a hidden class visible. */
+static void test_hidden_classes_cannot_be_named(void **state)
+{
+  (void)state;
+  json_t *answer = answer_of(&(struct query){
+      .includes = {"meta.fixtures.Shapes$1", "meta.fixtures.Shapes$1Local", "meta.fixtures.package-info"}});
+  assert_json(answer, "[]");
+  json_decref(answer);
+}
+
+static void test_policy_member_by_member(void **state)
+{
+  (void)state;
+  json_t *answer = answer_of(&(struct query){.rules = "version: 1\n"
+                                                      "defaultAction: DENY\n"
+                                                      "rules:\n"
+                                                      "  - class: meta.fixtures.Base\n"
+                                                      "    method: describe\n"
+                                                      "    action: ALLOW\n"
+                                                      "  - class: meta.fixtures.Shapes$Nested\n"
+                                                      "    action: ALLOW\n"
+                                                      "    visibility: [PUBLIC]\n"
+                                                      "  - class: NoPackage\n"
+                                                      "    action: ALLOW\n"
+                                                      "    channel: HTTP_RPC\n"});
+  assert_int_equal(json_array_size(answer), 2);
+  json_t *base = class_of(answer, "meta.fixtures.Base");
+  assert_json(json_object_get(base, "constructors"), "[]");
+  assert_int_equal(json_array_size(json_object_get(base, "methods")), 1);
+  member_of(base, "methods", "describe");
+  assert_json(json_object_get(base, "fields"), "[]");
+  assert_json(json_object_get(base, "subclasses"), "[\"meta.fixtures.Shapes$Nested\"]"); /* not Shapes */
+  json_t *nested = class_of(answer, "meta.fixtures.Shapes$Nested");
+  assert_int_equal(json_array_size(json_object_get(nested, "constructors")), 1);
+  json_decref(answer);
+}
+
+/* A denial follows the member to the class that inherits it. */
+static void test_policy_of_the_declaring_class(void **state)
+{
+  (void)state;
+  json_t *answer = answer_of(&(struct query){.merge_ancestry = true,
+                                             .rules = "version: 1\n"
+                                                      "defaultAction: DENY\n"
+                                                      "rules:\n"
+                                                      "  - class: meta.fixtures.Base\n"
+                                                      "    method: secret\n"
+                                                      "    action: DENY\n"
+                                                      "  - class: meta.fixtures.Shapes$Nested\n"
+                                                      "    action: ALLOW\n"});
+  assert_int_equal(json_array_size(answer), 1);
+  json_t *nested = class_of(answer, "meta.fixtures.Shapes$Nested");
+  member_of(nested, "methods", "describe");
+  assert_int_equal(count_named(json_object_get(nested, "methods"), "secret"), 0);
+  json_decref(answer);
+}
+
+static void test_policy_that_shows_nothing(void **state)
+{
+  (void)state;
+  json_t *answer = answer_of(&(struct query){.rules = "version: 1\ndefaultAction: DENY\n"});
+  assert_json(answer, "[]");
+  json_decref(answer);
+}
+
+static void test_only_writable_fields_are_shown(void **state)
+{
+  (void)state;
+  json_t *answer = answer_of(&(struct query){.rules = "version: 1\n"
+                                                      "defaultAction: DENY\n"
+                                                      "rules:\n"
+                                                      "  - class: meta.fixtures.**\n"
+                                                      "    action: ALLOW\n"
+                                                      "    members: [FIELD_SET]\n"});
+  json_t *fields = json_object_get(class_of(answer, "meta.fixtures.Shapes"), "fields");
+  assert_int_equal(count_named(fields, "numbers"), 1);
+  assert_int_equal(count_named(fields, "LIMIT"), 0); /* no one can write a static final field */
+  json_decref(answer);
+}
+
+/* Undoes base64 and gzip. */
+static void unpack(struct text encoded, struct buffer *out)
+{
+  size_t count;
+  uint8_t *packed = test_malloc(base64_decoded_max(encoded) + 1);
+  assert_int_equal(base64_decode(encoded, packed, &count), JP_OK);
+  z_stream stream = {.next_in = packed, .avail_in = (uInt)count};
+  assert_int_equal(inflateInit2(&stream, 15 + 16), Z_OK);
+  int code = Z_OK;
+  while (code == Z_OK) {
+    char *room = buffer_reserve(out, 4096);
+    stream.next_out = (Bytef *)room;
+    stream.avail_out = 4096;
+    code = inflate(&stream, Z_NO_FLUSH);
+    out->len += 4096 - stream.avail_out;
+  }
+  assert_int_equal(code, Z_STREAM_END);
+  assert_int_equal(stream.avail_in, 0);
+  inflateEnd(&stream);
+  test_free(packed);
+}
+
+static void test_compressed_is_the_same(void **state)
+{
+  (void)state;
+  static const size_t pieces[] = {1, 1000, 1000000};
+  struct policy *policy = make_policy(NULL);
+  const struct query query = {.merge_ancestry = true};
+  struct buffer plain;
+  buffer_init(&plain);
+  ask(&query, policy, false, 512, &plain);
+  for (size_t i = 0; i < COUNT_OF(pieces); i++) {
+    struct buffer encoded;
+    struct buffer unpacked;
+    buffer_init(&encoded);
+    buffer_init(&unpacked);
+    ask(&query, policy, true, pieces[i], &encoded); /* the second and third come from the cache */
+    assert_true(encoded.len < plain.len);
+    unpack(buffer_text(&encoded), &unpacked);
+    unit_assert_text(buffer_text(&unpacked), buffer_text(&plain), __FILE__, __LINE__);
+    buffer_fini(&encoded);
+    buffer_fini(&unpacked);
+  }
+  buffer_fini(&plain);
+  policy_destroy(policy);
+}
+
+/* Another policy, argument or list of names is another question. */
+static void test_cache_tells_questions_apart(void **state)
+{
+  (void)state;
+  static const struct query queries[] = {
+      {0},
+      {.merge_ancestry = true},
+      {.includes = {"NoPackage"}},
+      {.excludes = {"NoPackage"}},
+      {.rules = "version: 1\ndefaultAction: DENY\n"},
+  };
+  struct buffer answers[COUNT_OF(queries)];
+  struct policy *all = make_policy(NULL);
+  for (size_t i = 0; i < COUNT_OF(queries); i++) {
+    struct policy *policy = queries[i].rules == NULL ? all : make_policy(queries[i].rules);
+    buffer_init(&answers[i]);
+    ask(&queries[i], policy, true, 1000, &answers[i]);
+    for (size_t k = 0; k < i; k++)
+      assert_false(text_equal(buffer_text(&answers[i]), buffer_text(&answers[k])));
+    if (policy != all)
+      policy_destroy(policy);
+  }
+  for (size_t i = 0; i < COUNT_OF(queries); i++)
+    buffer_fini(&answers[i]);
+  policy_destroy(all);
+}
+
+static void test_closed_before_its_end(void **state)
+{
+  (void)state;
+  struct policy *policy = make_policy(NULL);
+  for (int compress = 0; compress < 2; compress++) {
+    struct operation operation = {.kind = OP_META};
+    struct outcome_body body;
+    struct buffer out;
+    buffer_init(&out);
+    operation.meta.compress_encode = compress != 0;
+    operation.meta.merge_ancestry = true;
+    assert_int_equal(rpc_meta_open(meta, policy, POLICY_HTTP, &operation, &body, NULL), JP_OK);
+    assert_int_equal(body.read(body.state, &out, 1), JP_OK);
+    body.close(body.state);
+    buffer_fini(&out);
+  }
+  policy_destroy(policy);
+}
+
+static void test_failed_scan(void **state)
+{
+  (void)state;
+  struct catalog *broken;
+  struct rpc_meta *asked;
+  struct outcome_body body;
+  struct jp_error error;
+  struct policy *policy = make_policy(NULL);
+  const struct catalog_config config = {TEST_CLASSES, "/nowhere"};
+  const struct operation operation = {.kind = OP_META};
+  assert_int_equal(catalog_create(&config, &broken, &error), JP_OK);
+  assert_int_equal(rpc_meta_create(broken, &asked, &error), JP_OK);
+  assert_int_equal(rpc_meta_open(asked, policy, POLICY_ZMQ, &operation, &body, &error), JP_NOT_FOUND);
+  assert_non_null(strstr(error.text, "/nowhere/lib/libjimage.so"));
+  rpc_meta_destroy(asked);
+  catalog_destroy(broken);
+  policy_destroy(policy);
+}
+
+/* No compiler makes such files; a query over them ends all the same. */
+static void test_inheritance_in_a_circle(void **state)
+{
+  (void)state;
+  static const char *const heirs[][2] = {{"A", "B"}, {"B", "C"}, {"C", "A"}, {"D", "D"}, {"E", "A"}};
+  char folder[64];
+  struct catalog *circle;
+  struct outcome_body body;
+  struct buffer out;
+  struct rpc_meta *kept = meta;
+  files_open_scratch(folder);
+  for (size_t i = 0; i < COUNT_OF(heirs); i++) {
+    char name[16];
+    struct buffer class = jars_make_heir(heirs[i][0], heirs[i][1], 61);
+    snprintf(name, sizeof name, "%s.class", heirs[i][0]);
+    files_write(folder, name, class.data, class.len);
+    buffer_fini(&class);
+  }
+  assert_int_equal(catalog_create(&(struct catalog_config){folder, NULL}, &circle, NULL), JP_OK);
+  assert_int_equal(rpc_meta_create(circle, &meta, NULL), JP_OK);
+  struct policy *policy = make_policy(NULL);
+  struct operation operation = {.kind = OP_META};
+  operation.meta.merge_ancestry = true;
+  assert_int_equal(rpc_meta_open(meta, policy, POLICY_HTTP, &operation, &body, NULL), JP_OK);
+  buffer_init(&out);
+  read_body(&body, 1000, &out);
+  json_t *answer = json_loadb(out.data, out.len, 0, NULL);
+  assert_int_equal(json_array_size(answer), COUNT_OF(heirs));
+  assert_int_equal(json_array_size(json_object_get(class_of(answer, "E"), "fields")), 1);
+  json_decref(answer);
+  buffer_fini(&out);
+  policy_destroy(policy);
+  rpc_meta_destroy(meta);
+  catalog_destroy(circle);
+  files_drop_scratch(folder);
+  meta = kept;
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_default_scope),
+      cmocka_unit_test(test_an_element),
+      cmocka_unit_test(test_types_and_names),
+      cmocka_unit_test(test_constructors),
+      cmocka_unit_test(test_no_bridges),
+      cmocka_unit_test(test_merged_ancestry),
+      cmocka_unit_test(test_nothing_inherited_unless_asked),
+      cmocka_unit_test(test_include_and_exclude),
+      cmocka_unit_test(test_hidden_classes_cannot_be_named),
+      cmocka_unit_test(test_policy_member_by_member),
+      cmocka_unit_test(test_policy_of_the_declaring_class),
+      cmocka_unit_test(test_policy_that_shows_nothing),
+      cmocka_unit_test(test_only_writable_fields_are_shown),
+      cmocka_unit_test(test_compressed_is_the_same),
+      cmocka_unit_test(test_cache_tells_questions_apart),
+      cmocka_unit_test(test_closed_before_its_end),
+      cmocka_unit_test(test_failed_scan),
+      cmocka_unit_test(test_inheritance_in_a_circle),
+  };
+  return cmocka_run_group_tests(tests, open_meta, close_meta);
+}

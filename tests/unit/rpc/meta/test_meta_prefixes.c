@@ -1,0 +1,101 @@
+#include "rpc/meta/meta_prefixes.h"
+
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool is_covered(const struct text *texts, size_t count, struct text name)
+{
+  for (size_t i = 0; i < count; i++) {
+    if (text_starts_with(name, texts[i]))
+      return true;
+  }
+  return false;
+}
+
+/* A text of a few letters, so that many begin with one another. */
+static struct text make_text(struct arena *arena, size_t length)
+{
+  char *text = arena_alloc(arena, length);
+  for (size_t i = 0; i < length; i++)
+    text[i] = "ab.\xC3"[rand() % 4];
+  return (struct text){text, length};
+}
+
+static void covers_what_begins_with_one_of_them(void **state)
+{
+  (void)state;
+  enum { ROUNDS = 2000, PREFIXES = 20, NAMES = 50, LENGTH = 7 };
+  struct arena arena;
+  arena_init(&arena);
+  srand(7);
+  for (size_t round = 0; round < ROUNDS; round++) {
+    struct text texts[PREFIXES];
+    struct meta_prefixes prefixes;
+    size_t count = (size_t)rand() % PREFIXES;
+    arena_reset(&arena);
+    for (size_t i = 0; i < count; i++)
+      texts[i] = make_text(&arena, (size_t)(rand() % LENGTH) + (round % 8 != 0));
+    assert_int_equal(meta_prefixes_init(&prefixes, texts, count, &arena), JP_OK);
+    for (size_t i = 0; i < NAMES; i++) {
+      struct text name = make_text(&arena, (size_t)rand() % (2 * LENGTH));
+      assert_int_equal(meta_prefixes_cover(&prefixes, name), is_covered(texts, count, name));
+    }
+  }
+  arena_fini(&arena);
+}
+
+static void keeps_those_that_matter(void **state)
+{
+  (void)state;
+  struct arena arena;
+  struct meta_prefixes prefixes;
+  arena_init(&arena);
+  const struct text texts[] = {TEXT("java.util."), TEXT("java.util"), TEXT("a"), TEXT("java.util"),
+                               TEXT("java.")};
+  assert_int_equal(meta_prefixes_init(&prefixes, texts, COUNT_OF(texts), &arena), JP_OK);
+  assert_int_equal(prefixes.count, 2);
+  assert_int_equal(meta_prefixes_init(&prefixes, texts, 0, &arena), JP_OK);
+  assert_false(meta_prefixes_cover(&prefixes, TEXT("")));
+  const struct text all[] = {TEXT("x"), TEXT("")};
+  assert_int_equal(meta_prefixes_init(&prefixes, all, COUNT_OF(all), &arena), JP_OK);
+  assert_int_equal(prefixes.count, 1);
+  assert_true(meta_prefixes_cover(&prefixes, TEXT("")));
+  assert_true(meta_prefixes_cover(&prefixes, TEXT("java.lang.String")));
+  arena_fini(&arena);
+}
+
+/* At sizes where a look at each prefix for each name would take many minutes. */
+static void many_of_both_take_no_product(void **state)
+{
+  (void)state;
+  enum { PREFIXES = 1000000, NAMES = 100000, LENGTH = 16 };
+  struct arena arena;
+  struct meta_prefixes prefixes;
+  arena_init(&arena);
+  struct text *texts = arena_alloc(&arena, PREFIXES * sizeof *texts);
+  for (size_t i = 0; i < PREFIXES; i++)
+    texts[i] = arena_printf(&arena, "java.x%07zu", i);
+  assert_int_equal(meta_prefixes_init(&prefixes, texts, PREFIXES, &arena), JP_OK);
+  assert_int_equal(prefixes.count, PREFIXES);
+  size_t covered = 0;
+  for (size_t i = 0; i < NAMES; i++) {
+    char name[LENGTH];
+    struct text text = {name,
+                        (size_t)snprintf(name, sizeof name, "java.%c%07zu%c", "xy"[i % 2], i * 10, 'C')};
+    covered += meta_prefixes_cover(&prefixes, text);
+  }
+  assert_int_equal(covered, NAMES / 2);
+  arena_fini(&arena);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(covers_what_begins_with_one_of_them),
+      cmocka_unit_test(keeps_those_that_matter),
+      cmocka_unit_test(many_of_both_take_no_product),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
