@@ -39,24 +39,24 @@ static struct rpc_names_entry *slot_of(struct rpc_names *names, uint64_t hash)
   return &names->entries[hash % RPC_NAMES_KEPT];
 }
 
-static bool is_known(const struct rpc_judge *judge, struct text class_name, struct text member,
+static bool is_known(const struct rpc_authorizer *authorizer, struct text class_name, struct text member,
                      unsigned question, uint64_t hash)
 {
-  const struct rpc_names_entry *entry = slot_of(judge->names, hash);
+  const struct rpc_names_entry *entry = slot_of(authorizer->names, hash);
   return entry->used && entry->hash == hash && entry->question == question &&
-         entry->generation == policy_generation(judge->policy) &&
+         entry->generation == policy_generation(authorizer->policy) &&
          text_equal((struct text){entry->text, entry->class_length}, class_name) &&
          text_equal((struct text){entry->text + entry->class_length, entry->member_length}, member);
 }
 
-static void remember(const struct rpc_judge *judge, struct text class_name, struct text member,
+static void remember(const struct rpc_authorizer *authorizer, struct text class_name, struct text member,
                      unsigned question, uint64_t hash)
 {
   if (class_name.len > RPC_NAMES_TEXT || member.len > RPC_NAMES_TEXT - class_name.len)
     return;
-  struct rpc_names_entry *entry = slot_of(judge->names, hash);
+  struct rpc_names_entry *entry = slot_of(authorizer->names, hash);
   entry->hash = hash;
-  entry->generation = policy_generation(judge->policy);
+  entry->generation = policy_generation(authorizer->policy);
   entry->question = (uint16_t)question;
   entry->class_length = (uint16_t)class_name.len;
   entry->member_length = (uint16_t)member.len;
@@ -65,19 +65,19 @@ static void remember(const struct rpc_judge *judge, struct text class_name, stru
   memcpy(entry->text + class_name.len, member.data, member.len);
 }
 
-static void log_verdict(const struct rpc_judge *judge, const char *operation, struct text class_name,
-                        struct text member, struct policy_verdict verdict)
+static void log_verdict(const struct rpc_authorizer *authorizer, const char *operation,
+                        struct text class_name, struct text member, struct policy_verdict verdict)
 {
   char session[RPC_SESSION_NAME_MAX];
-  rpc_session_key_describe(judge->session, session);
+  rpc_session_key_describe(authorizer->session, session);
   log_info("policy channel=%s session=%s operation=%s class=%.*s member=%.*s verdict=%s rule=\"%s\"",
-           policy_channel_name(channels[judge->channel]), session[0] == '\0' ? "-" : session, operation,
+           policy_channel_name(channels[authorizer->channel]), session[0] == '\0' ? "-" : session, operation,
            TEXT_ARGS(text_cut(class_name, NAME_LOGGED)), TEXT_ARGS(text_cut(member, NAME_LOGGED)),
-           verdict.allow ? "ALLOW" : "DENY", policy_reason(judge->policy, verdict.reason));
+           verdict.allow ? "ALLOW" : "DENY", policy_reason(authorizer->policy, verdict.reason));
 }
 
-enum jp_status rpc_judge_deny(const struct rpc_judge *judge, struct text class_name, struct text member,
-                              struct arena *arena, struct outcome *outcome)
+enum jp_status rpc_authorize_deny(const struct rpc_authorizer *authorizer, struct text class_name,
+                                  struct text member, struct arena *arena, struct outcome *outcome)
 {
   static const char denial[] = "RPC access denied: %.*s%s%.*s via %s";
   static const char denial_for_lack[] =
@@ -85,10 +85,10 @@ enum jp_status rpc_judge_deny(const struct rpc_judge *judge, struct text class_n
       "everything; "
       "its operator allows the public members of classes with --rpc-allow, such as --rpc-allow '%.*s'";
   const char *dot = member.data == NULL ? "" : ".";
-  const char *channel = policy_channel_name(channels[judge->channel]);
+  const char *channel = policy_channel_name(channels[authorizer->channel]);
   struct text shown_class = arena_shorten(arena, class_name, OUTCOME_NAME_SHOWN);
   struct text shown_member = arena_shorten(arena, member, OUTCOME_NAME_SHOWN);
-  if (policy_lacks_rules_for(judge->policy, class_name))
+  if (policy_lacks_rules_for(authorizer->policy, class_name))
     outcome_fail(outcome, arena, FAILURE_DENIED, NULL, denial_for_lack, TEXT_ARGS(shown_class), dot,
                  TEXT_ARGS(shown_member), channel, TEXT_ARGS(shown_class));
   else
@@ -97,17 +97,17 @@ enum jp_status rpc_judge_deny(const struct rpc_judge *judge, struct text class_n
   return JP_DENIED;
 }
 
-enum policy_channel rpc_judge_channel(const struct rpc_judge *judge)
+enum policy_channel rpc_authorizer_channel(const struct rpc_authorizer *authorizer)
 {
-  return channels[judge->channel];
+  return channels[authorizer->channel];
 }
 
-enum jp_status rpc_judge_names(const struct rpc_judge *judge, const struct operation *operation,
-                               struct arena *arena, struct outcome *outcome)
+enum jp_status rpc_authorize_names(const struct rpc_authorizer *authorizer, const struct operation *operation,
+                                   struct arena *arena, struct outcome *outcome)
 {
-  unsigned question = (unsigned)operation->kind << 4 | (unsigned)judge->channel;
+  unsigned question = (unsigned)operation->kind << 4 | (unsigned)authorizer->channel;
   uint64_t hash = hash_names(operation->type, operation->member, question);
-  if (is_known(judge, operation->type, operation->member, question, hash))
+  if (is_known(authorizer, operation->type, operation->member, question, hash))
     return JP_OK;
   struct op_type type;
   struct jp_error error;
@@ -119,15 +119,15 @@ enum jp_status rpc_judge_names(const struct rpc_judge *judge, const struct opera
   if (type.base == 'L') {
     struct policy_verdict verdict;
     enum policy_early early =
-        policy_check_names(judge->policy, channels[judge->channel], possible_members[operation->kind],
-                           type.name, operation->member, &verdict);
+        policy_check_names(authorizer->policy, channels[authorizer->channel],
+                           possible_members[operation->kind], type.name, operation->member, &verdict);
     if (early == POLICY_EARLY_DENY) {
       if (verdict.log)
-        log_verdict(judge, operation_names[operation->kind], type.name, operation->member, verdict);
-      return rpc_judge_deny(judge, type.name, operation->member, arena, outcome);
+        log_verdict(authorizer, operation_names[operation->kind], type.name, operation->member, verdict);
+      return rpc_authorize_deny(authorizer, type.name, operation->member, arena, outcome);
     }
   }
-  remember(judge, operation->type, operation->member, question, hash);
+  remember(authorizer, operation->type, operation->member, question, hash);
   return JP_OK;
 }
 
@@ -156,8 +156,8 @@ static enum policy_visibility visibility_of(unsigned modifiers)
   return (modifiers & JVM_ACC_PRIVATE) != 0 ? POLICY_PRIVATE : POLICY_PACKAGE_PRIVATE;
 }
 
-/* Arrays of primitives have no class of their own to judge. */
-static bool is_judged(struct text class_name)
+/* Arrays of primitives have no class of their own to authorizer. */
+static bool has_class(struct text class_name)
 {
   static const struct text primitives[] = {TEXT("int"),     TEXT("long"),  TEXT("byte"),
                                            TEXT("boolean"), TEXT("char"),  TEXT("double"),
@@ -172,39 +172,40 @@ static bool is_judged(struct text class_name)
 }
 
 /* A class that the object brings in. */
-static struct policy_verdict check_object(const struct rpc_judge *judge, struct policy_query query,
+static struct policy_verdict check_object(const struct rpc_authorizer *authorizer, struct policy_query query,
                                           struct text class_name, unsigned modifiers)
 {
-  if (!is_judged(class_name))
+  if (!has_class(class_name))
     return (struct policy_verdict){.allow = true};
   query.class_name = class_name;
   query.visibility = visibility_of(modifiers);
-  return policy_check_object(judge->policy, &query);
+  return policy_check_object(authorizer->policy, &query);
 }
 
 /* The named class decides (of a value type only a denial of its own does); all others can only take away. */
-static struct policy_verdict evaluate(const struct rpc_judge *judge, enum op_kind operation,
+static struct policy_verdict evaluate(const struct rpc_authorizer *authorizer, enum op_kind operation,
                                       const struct jvm_target *target, bool is_value)
 {
-  struct policy_query query = {.channel = channels[judge->channel],
+  struct policy_query query = {.channel = channels[authorizer->channel],
                                .member = member_of(operation, target->kind),
                                .visibility = visibility_of(target->modifiers),
                                .class_name = target->named_class,
                                .member_name = target->member};
   struct policy_verdict verdict = {.allow = true};
-  if (is_judged(target->named_class))
-    verdict = is_value ? policy_check_other(judge->policy, &query) : policy_check(judge->policy, &query);
+  if (has_class(target->named_class))
+    verdict =
+        is_value ? policy_check_other(authorizer->policy, &query) : policy_check(authorizer->policy, &query);
   if (!verdict.allow)
     return verdict;
   struct policy_verdict other = {.allow = true};
-  if (is_judged(target->declaring_class) && !text_equal(target->declaring_class, target->named_class)) {
+  if (has_class(target->declaring_class) && !text_equal(target->declaring_class, target->named_class)) {
     query.class_name = target->declaring_class;
-    other = policy_check_other(judge->policy, &query);
+    other = policy_check_other(authorizer->policy, &query);
   }
   if (other.allow && !text_equal(target->runtime_class, target->named_class))
-    other = check_object(judge, query, target->runtime_class, target->modifiers);
+    other = check_object(authorizer, query, target->runtime_class, target->modifiers);
   for (size_t i = 0; other.allow && i < target->holder_count; i++)
-    other = check_object(judge, query, target->holders[i].class_name, target->holders[i].modifiers);
+    other = check_object(authorizer, query, target->holders[i].class_name, target->holders[i].modifiers);
   return other.allow ? verdict : other;
 }
 
@@ -217,89 +218,91 @@ static unsigned shift_of(enum op_kind operation)
   return operation == OP_PUT ? KEPT_BITS : 0;
 }
 
-bool rpc_judge_has_allowed(const struct rpc_judge *judge, const struct operation *operation,
-                           const uint64_t *verdicts)
+bool rpc_authorizer_has_allowed(const struct rpc_authorizer *authorizer, const struct operation *operation,
+                                const uint64_t *verdicts)
 {
-  uint64_t kept = verdicts[judge->channel];
+  uint64_t kept = verdicts[authorizer->channel];
   unsigned bits = (unsigned)(kept >> shift_of(operation->kind));
-  return kept >> KEPT_SHIFT == policy_generation(judge->policy) && (bits & KEPT_ALLOW) != 0 &&
+  return kept >> KEPT_SHIFT == policy_generation(authorizer->policy) && (bits & KEPT_ALLOW) != 0 &&
          (bits & KEPT_LOG) == 0;
 }
 
 /* wants_log: the operation is not to be taken for one that nobody asks a line for. */
-static enum jp_status judge_kept(const struct rpc_judge *judge, enum op_kind operation,
-                                 const struct jvm_target *target, bool is_value, bool wants_log,
-                                 struct arena *arena, struct outcome *outcome)
+static enum jp_status authorize_kept(const struct rpc_authorizer *authorizer, enum op_kind operation,
+                                     const struct jvm_target *target, bool is_value, bool wants_log,
+                                     struct arena *arena, struct outcome *outcome)
 {
-  uint64_t *kept = &target->verdicts[judge->channel];
-  uint64_t generation = policy_generation(judge->policy);
+  uint64_t *kept = &target->verdicts[authorizer->channel];
+  uint64_t generation = policy_generation(authorizer->policy);
   unsigned shift = shift_of(operation);
   if (*kept >> KEPT_SHIFT != generation)
     *kept = generation << KEPT_SHIFT;
   unsigned bits = (unsigned)(*kept >> shift);
   bool allow = (bits & KEPT_ALLOW) != 0;
   if ((bits & KEPT_KNOWN) == 0 || (bits & KEPT_LOG) != 0) {
-    struct policy_verdict verdict = evaluate(judge, operation, target, is_value);
+    struct policy_verdict verdict = evaluate(authorizer, operation, target, is_value);
     allow = verdict.allow;
     bool log = verdict.log || wants_log;
     *kept |= (uint64_t)(KEPT_KNOWN | (allow ? KEPT_ALLOW : 0) | (log ? KEPT_LOG : 0)) << shift;
     if (verdict.log)
-      log_verdict(judge, operation_names[operation], target->named_class, target->member, verdict);
+      log_verdict(authorizer, operation_names[operation], target->named_class, target->member, verdict);
   }
-  return allow ? JP_OK : rpc_judge_deny(judge, target->named_class, target->member, arena, outcome);
+  return allow ? JP_OK : rpc_authorize_deny(authorizer, target->named_class, target->member, arena, outcome);
 }
 
-enum jp_status rpc_judge_target(const struct rpc_judge *judge, const struct operation *operation,
-                                const struct jvm_target *target, struct arena *arena, struct outcome *outcome)
+enum jp_status rpc_authorize_target(const struct rpc_authorizer *authorizer,
+                                    const struct operation *operation, const struct jvm_target *target,
+                                    struct arena *arena, struct outcome *outcome)
 {
-  return judge_kept(judge, operation->kind, target, false, judge->types_are_logged, arena, outcome);
+  return authorize_kept(authorizer, operation->kind, target, false, authorizer->types_are_logged, arena,
+                        outcome);
 }
 
 /* ---- what arguments name ---- */
 
 /* A question of names alone about a public member. Sets *logged where it wrote a line. */
-static enum jp_status judge_public(const struct rpc_judge *judge, enum policy_member member,
-                                   struct text class_name, struct text name, bool is_value, bool *logged,
-                                   struct arena *arena, struct outcome *denied)
+static enum jp_status authorize_public(const struct rpc_authorizer *authorizer, enum policy_member member,
+                                       struct text class_name, struct text name, bool is_value, bool *logged,
+                                       struct arena *arena, struct outcome *denied)
 {
   unsigned question =
-      (is_value ? QUESTION_TYPE : QUESTION_ARGUMENT) | (unsigned)member << 4 | (unsigned)judge->channel;
+      (is_value ? QUESTION_TYPE : QUESTION_ARGUMENT) | (unsigned)member << 4 | (unsigned)authorizer->channel;
   uint64_t hash = hash_names(class_name, name, question);
-  if (!is_judged(class_name) || is_known(judge, class_name, name, question, hash))
+  if (!has_class(class_name) || is_known(authorizer, class_name, name, question, hash))
     return JP_OK;
-  struct policy_query query = {.channel = channels[judge->channel],
+  struct policy_query query = {.channel = channels[authorizer->channel],
                                .member = member,
                                .visibility = POLICY_PUBLIC,
                                .class_name = class_name,
                                .member_name = name};
   struct policy_verdict verdict =
-      is_value ? policy_check_other(judge->policy, &query) : policy_check(judge->policy, &query);
+      is_value ? policy_check_other(authorizer->policy, &query) : policy_check(authorizer->policy, &query);
   if (verdict.log) {
-    log_verdict(judge, member == POLICY_CONSTRUCTOR ? "new" : "get", class_name, name, verdict);
+    log_verdict(authorizer, member == POLICY_CONSTRUCTOR ? "new" : "get", class_name, name, verdict);
     *logged = true;
   } else if (verdict.allow) {
-    remember(judge, class_name, name, question, hash);
+    remember(authorizer, class_name, name, question, hash);
   }
-  return verdict.allow ? JP_OK : rpc_judge_deny(judge, class_name, name, arena, denied);
+  return verdict.allow ? JP_OK : rpc_authorize_deny(authorizer, class_name, name, arena, denied);
 }
 
-static enum jp_status judge_type(const struct rpc_judge *judge, struct text class_name, bool *logged,
-                                 struct arena *arena, struct outcome *denied)
+static enum jp_status authorize_type(const struct rpc_authorizer *authorizer, struct text class_name,
+                                     bool *logged, struct arena *arena, struct outcome *denied)
 {
-  return judge_public(judge, POLICY_FIELD_GET, class_name, TEXT("class"), rpc_is_value_type(class_name),
-                      logged, arena, denied);
+  return authorize_public(authorizer, POLICY_FIELD_GET, class_name, TEXT("class"),
+                          rpc_is_value_type(class_name), logged, arena, denied);
 }
 
 /* A walk over arguments and what is in them. */
 struct type_walk {
-  struct rpc_judge *judge;
+  struct rpc_authorizer *authorizer;
   struct arena *arena;
   struct outcome *outcome;
   struct text last; /* the elements of a list mostly declare one type */
 };
 
 /* Texts that are no types are left to those who read them. */
-static enum jp_status judge_declared(struct type_walk *walk, const struct op_value *value)
+static enum jp_status authorize_declared(struct type_walk *walk, const struct op_value *value)
 {
   struct op_type type;
   if (value->type.data == NULL || value->is_told || text_equal(value->type, walk->last))
@@ -307,30 +310,31 @@ static enum jp_status judge_declared(struct type_walk *walk, const struct op_val
   walk->last = value->type;
   if (op_type_parse_argument(value->type, &type, NULL) != JP_OK || type.base != 'L')
     return JP_OK;
-  return judge_type(walk->judge, type.name, &walk->judge->types_are_logged, walk->arena, walk->outcome);
+  return authorize_type(walk->authorizer, type.name, &walk->authorizer->types_are_logged, walk->arena,
+                        walk->outcome);
 }
 
-static enum jp_status judge_value(struct type_walk *walk, const struct op_value *value)
+static enum jp_status authorize_value(struct type_walk *walk, const struct op_value *value)
 {
-  enum jp_status status = judge_declared(walk, value);
+  enum jp_status status = authorize_declared(walk, value);
   if (value->kind == OP_LIST) {
     for (size_t i = 0; status == JP_OK && i < value->list.count; i++)
-      status = judge_value(walk, &value->list.items[i]);
+      status = authorize_value(walk, &value->list.items[i]);
   } else if (value->kind == OP_MAP) {
     for (size_t i = 0; status == JP_OK && i < value->map.count; i++)
-      status = judge_value(walk, &value->map.entries[i].value);
+      status = authorize_value(walk, &value->map.entries[i].value);
   }
   return status;
 }
 
-enum jp_status rpc_judge_types(struct rpc_judge *judge, const struct operation *operation,
-                               struct arena *arena, struct outcome *outcome)
+enum jp_status rpc_authorize_types(struct rpc_authorizer *authorizer, const struct operation *operation,
+                                   struct arena *arena, struct outcome *outcome)
 {
-  struct type_walk walk = {.judge = judge, .arena = arena, .outcome = outcome};
+  struct type_walk walk = {.authorizer = authorizer, .arena = arena, .outcome = outcome};
   enum jp_status status = JP_OK;
   for (size_t i = 0; status == JP_OK && i < operation->arg_count; i++)
-    status = judge_value(&walk, &operation->args[i]);
-  judge->types_are_judged = status == JP_OK;
+    status = authorize_value(&walk, &operation->args[i]);
+  authorizer->types_are_allowed = status == JP_OK;
   return status;
 }
 
@@ -339,52 +343,57 @@ static enum jp_status check_argument(void *context, enum jvm_member_kind kind, s
 {
   bool is_new = kind == JVM_CONSTRUCTOR;
   bool logged = false;
-  return judge_public(context, is_new ? POLICY_CONSTRUCTOR : POLICY_FIELD_GET, class_name, member,
-                      is_new && rpc_is_value_container(class_name), &logged, arena, denied);
+  return authorize_public(context, is_new ? POLICY_CONSTRUCTOR : POLICY_FIELD_GET, class_name, member,
+                          is_new && rpc_is_value_container(class_name), &logged, arena, denied);
 }
 
 /* Of an operation that goes the short way, whose elements are others each time. */
 static enum jp_status check_type(void *context, struct text class_name, struct arena *arena,
                                  struct outcome *denied)
 {
-  const struct rpc_judge *judge = context;
+  const struct rpc_authorizer *authorizer = context;
   bool logged = false;
-  return judge->types_are_judged ? JP_OK : judge_type(judge, class_name, &logged, arena, denied);
+  return authorizer->types_are_allowed ? JP_OK
+                                       : authorize_type(authorizer, class_name, &logged, arena, denied);
 }
 
 static enum jp_status check_filling(void *context, const struct jvm_target *target, struct arena *arena,
                                     struct outcome *denied)
 {
-  return judge_kept(context, OP_CALL, target, rpc_is_value_container(target->named_class), false, arena,
-                    denied);
+  return authorize_kept(context, OP_CALL, target, rpc_is_value_container(target->named_class), false, arena,
+                        denied);
 }
 
-bool rpc_judge_allows(const struct rpc_judge *judge, enum op_kind operation, const struct jvm_target *member)
+bool rpc_authorizer_allows(const struct rpc_authorizer *authorizer, enum op_kind operation,
+                           const struct jvm_target *member)
 {
-  return evaluate(judge, operation, member, false).allow;
+  return evaluate(authorizer, operation, member, false).allow;
 }
 
 static bool allows(void *context, enum op_kind operation, const struct jvm_target *member)
 {
-  return rpc_judge_allows(context, operation, member);
+  return rpc_authorizer_allows(context, operation, member);
 }
 
-bool rpc_judge_knows_overloads(const struct rpc_judge *judge, struct text class_name, struct text member)
+bool rpc_authorizer_knows_overloads(const struct rpc_authorizer *authorizer, struct text class_name,
+                                    struct text member)
 {
-  unsigned question = QUESTION_OVERLOADS | (unsigned)judge->channel;
-  return is_known(judge, class_name, member, question, hash_names(class_name, member, question));
+  unsigned question = QUESTION_OVERLOADS | (unsigned)authorizer->channel;
+  return is_known(authorizer, class_name, member, question, hash_names(class_name, member, question));
 }
 
-void rpc_judge_note_overloads(const struct rpc_judge *judge, struct text class_name, struct text member)
+void rpc_authorizer_note_overloads(const struct rpc_authorizer *authorizer, struct text class_name,
+                                   struct text member)
 {
-  unsigned question = QUESTION_OVERLOADS | (unsigned)judge->channel;
-  remember(judge, class_name, member, question, hash_names(class_name, member, question));
+  unsigned question = QUESTION_OVERLOADS | (unsigned)authorizer->channel;
+  remember(authorizer, class_name, member, question, hash_names(class_name, member, question));
 }
 
-struct jvm_guard rpc_judge_guard(struct rpc_judge *judge)
+struct jvm_guard rpc_authorizer_guard(struct rpc_authorizer *authorizer)
 {
-  return (struct jvm_guard){.context = judge,
-                            .stamp = policy_generation(judge->policy) << 3 | (uint64_t)judge->channel,
+  return (struct jvm_guard){.context = authorizer,
+                            .stamp =
+                                policy_generation(authorizer->policy) << 3 | (uint64_t)authorizer->channel,
                             .check = check_argument,
                             .check_type = check_type,
                             .check_filling = check_filling,

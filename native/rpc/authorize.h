@@ -24,56 +24,60 @@ struct rpc_names {
   } entries[RPC_NAMES_KEPT];
 };
 
-struct rpc_judge {
+struct rpc_authorizer {
   const struct policy *policy;
   struct rpc_names *names;
   enum op_channel channel;
   const struct rpc_session_key *session; /* for the log */
 
   /* Of the operation in hand: */
-  bool types_are_judged; /* those that its arguments name, all of them */
-  bool types_are_logged; /* the policy wants a line for one */
+  bool types_are_allowed; /* those that its arguments name, all of them */
+  bool types_are_logged;  /* the policy wants a line for one */
 };
 
 /* The channel as the policy knows it. */
-enum policy_channel rpc_judge_channel(const struct rpc_judge *judge);
+enum policy_channel rpc_authorizer_channel(const struct rpc_authorizer *authorizer);
 
 /* Checks the type of an OP_NEW, OP_CALL, OP_GET or OP_PUT as text, and asks what its names alone decide.
  * Anything but JP_OK leaves an OUTCOME_ERROR. */
-enum jp_status rpc_judge_names(const struct rpc_judge *judge, const struct operation *operation,
-                               struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
+enum jp_status rpc_authorize_names(const struct rpc_authorizer *authorizer, const struct operation *operation,
+                                   struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
 
 /* The types that the arguments and what is in them declare, each as a FIELD_GET of CLASS.class, before any
  * class is looked up. In one walk over the arguments. */
-enum jp_status rpc_judge_types(struct rpc_judge *judge, const struct operation *operation,
-                               struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
+enum jp_status rpc_authorize_types(struct rpc_authorizer *authorizer, const struct operation *operation,
+                                   struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
 
-/* The verdict on the member that was found, kept in target->verdicts; after rpc_judge_types, whose verdicts
- * on the arguments themselves are kept with it. */
-enum jp_status rpc_judge_target(const struct rpc_judge *judge, const struct operation *operation,
-                                const struct jvm_target *target, struct arena *arena,
-                                struct outcome *outcome) JP_MUST_CHECK;
+/* The verdict on the member that was found, kept in target->verdicts; after rpc_authorize_types, whose
+ * verdicts on the arguments themselves are kept with it. */
+enum jp_status rpc_authorize_target(const struct rpc_authorizer *authorizer,
+                                    const struct operation *operation, const struct jvm_target *target,
+                                    struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
 
 /*
  * What jvm_guard's `allows` asks, about such a target: by the member's named and declaring class, with no
  * line for the log.
  */
-bool rpc_judge_allows(const struct rpc_judge *judge, enum op_kind operation, const struct jvm_target *member);
+bool rpc_authorizer_allows(const struct rpc_authorizer *authorizer, enum op_kind operation,
+                           const struct jvm_target *member);
 
 /* Remembers for a while that the policy has nothing against any overload of the name. */
-bool rpc_judge_knows_overloads(const struct rpc_judge *judge, struct text class_name, struct text member);
-void rpc_judge_note_overloads(const struct rpc_judge *judge, struct text class_name, struct text member);
+bool rpc_authorizer_knows_overloads(const struct rpc_authorizer *authorizer, struct text class_name,
+                                    struct text member);
+void rpc_authorizer_note_overloads(const struct rpc_authorizer *authorizer, struct text class_name,
+                                   struct text member);
 
 /* The outcome of a denial; member may be absent. */
-enum jp_status rpc_judge_deny(const struct rpc_judge *judge, struct text class_name, struct text member,
-                              struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
+enum jp_status rpc_authorize_deny(const struct rpc_authorizer *authorizer, struct text class_name,
+                                  struct text member, struct arena *arena,
+                                  struct outcome *outcome) JP_MUST_CHECK;
 
 /* True where the policy has allowed such an operation on the member of these verdicts before, its names too,
  * and wants no line in the log for it. */
-bool rpc_judge_has_allowed(const struct rpc_judge *judge, const struct operation *operation,
-                           const uint64_t *verdicts);
+bool rpc_authorizer_has_allowed(const struct rpc_authorizer *authorizer, const struct operation *operation,
+                                const uint64_t *verdicts);
 
-/* What is asked while the operation is resolved and run. Valid as long as the judge. */
-struct jvm_guard rpc_judge_guard(struct rpc_judge *judge);
+/* What is asked while the operation is resolved and run. Valid as long as the authorizer. */
+struct jvm_guard rpc_authorizer_guard(struct rpc_authorizer *authorizer);
 
 #endif

@@ -4,21 +4,23 @@
 static enum jp_status find_out(struct rpc_execution *execution, const struct jvm_request *request,
                                struct jvm_target *target, struct outcome *outcome)
 {
-  enum jp_status status = rpc_judge_names(&execution->judge, request->operation, execution->arena, outcome);
+  enum jp_status status =
+      rpc_authorize_names(&execution->authorizer, request->operation, execution->arena, outcome);
   if (status == JP_OK)
-    status = rpc_judge_types(&execution->judge, request->operation, execution->arena, outcome);
+    status = rpc_authorize_types(&execution->authorizer, request->operation, execution->arena, outcome);
   if (status == JP_OK)
     status = jvm_resolve(request, target, outcome);
   if (status == JP_OK)
-    status = rpc_judge_target(&execution->judge, request->operation, target, execution->arena, outcome);
+    status =
+        rpc_authorize_target(&execution->authorizer, request->operation, target, execution->arena, outcome);
   return status;
 }
 
-void rpc_execute(struct rpc_execution *execution, const struct operation *operation, struct rpc_from *from,
-                 struct outcome *outcome)
+void rpc_execute(struct rpc_execution *execution, const struct operation *operation,
+                 struct rpc_reached_member *from, struct outcome *outcome)
 {
-  *from = (struct rpc_from){0};
-  const struct jvm_guard guard = rpc_judge_guard(&execution->judge);
+  *from = (struct rpc_reached_member){0};
+  const struct jvm_guard guard = rpc_authorizer_guard(&execution->authorizer);
   const struct jvm_request request = {.thread = execution->thread,
                                       .objects = execution->objects,
                                       .operation = operation,
@@ -28,8 +30,8 @@ void rpc_execute(struct rpc_execution *execution, const struct operation *operat
                                       .stored = execution->stored,
                                       .drops_result = execution->drops_result};
   struct jvm_target target;
-  bool is_settled =
-      jvm_find(&request, &target) && rpc_judge_has_allowed(&execution->judge, operation, target.verdicts);
+  bool is_settled = jvm_find(&request, &target) &&
+                    rpc_authorizer_has_allowed(&execution->authorizer, operation, target.verdicts);
   if (!is_settled && find_out(execution, &request, &target, outcome) != JP_OK)
     return;
   from->class_name = target.declaring_class;

@@ -14,11 +14,11 @@ struct rpc_execution {
   bool drops_result;         /* nobody will read it */
   struct arena *arena;
   const struct jvm_limits *limits;
-  struct rpc_judge judge;
+  struct rpc_authorizer authorizer;
 };
 
 /* Runs an OP_NEW, OP_CALL, OP_GET or OP_PUT. *from becomes the member that was reached. */
-void rpc_execute(struct rpc_execution *execution, const struct operation *operation, struct rpc_from *from,
-                 struct outcome *outcome);
+void rpc_execute(struct rpc_execution *execution, const struct operation *operation,
+                 struct rpc_reached_member *from, struct outcome *outcome);
 
 #endif

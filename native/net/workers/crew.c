@@ -466,9 +466,9 @@ bool crew_stay(struct crew_member *member, struct crew_source *source,
   struct crew *crew = member->crew;
   if (member->worker == NULL || member->last != source || !can_be_spared(crew))
     return false;
-  if (!patience_takes_chance(&member->patience) || atomic_flag_test_and_set(&crew->stays))
+  if (!spin_policy_takes_chance(&member->spin) || atomic_flag_test_and_set(&crew->stays))
     return false;
-  const int64_t limit_ns = patience_limit_ns(&member->patience);
+  const int64_t limit_ns = spin_policy_limit_ns(&member->spin);
   const int64_t began_ns = clock_now_ns();
   int64_t took_ns = 0;
   int64_t longest_pause_ns = 0;
@@ -481,7 +481,7 @@ bool crew_stay(struct crew_member *member, struct crew_source *source,
     longest_pause_ns = pause_ns > longest_pause_ns ? pause_ns : longest_pause_ns;
   } while (!found && took_ns < limit_ns && can_be_spared(crew));
   atomic_flag_clear(&crew->stays);
-  patience_learn(&member->patience, found, took_ns, longest_pause_ns);
+  spin_policy_learn(&member->spin, found, took_ns, longest_pause_ns);
   return found;
 }
 

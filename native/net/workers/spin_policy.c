@@ -2,35 +2,35 @@
 
 enum { IN_VAIN_MAX = 8, LATE_MAX = 8 };
 
-static bool is_at_its_end(const struct patience *patience)
+static bool is_at_its_end(const struct spin_policy *spin)
 {
-  return patience->in_vain == IN_VAIN_MAX;
+  return spin->in_vain == IN_VAIN_MAX;
 }
 
-bool patience_takes_chance(struct patience *patience)
+bool spin_policy_takes_chance(struct spin_policy *spin)
 {
-  if (patience->to_skip == 0)
+  if (spin->to_skip == 0)
     return true;
-  patience->to_skip--;
+  spin->to_skip--;
   return false;
 }
 
-int64_t patience_limit_ns(const struct patience *patience)
+int64_t spin_policy_limit_ns(const struct spin_policy *spin)
 {
-  return is_at_its_end(patience) ? PATIENCE_LONG_NS : PATIENCE_NS;
+  return is_at_its_end(spin) ? SPIN_LONG_NS : SPIN_NS;
 }
 
-void patience_learn(struct patience *patience, bool found, int64_t took_ns, int64_t longest_pause_ns)
+void spin_policy_learn(struct spin_policy *spin, bool found, int64_t took_ns, int64_t longest_pause_ns)
 {
-  bool is_good = found && longest_pause_ns < PATIENCE_NS;
-  if (is_good && took_ns < PATIENCE_NS) {
-    *patience = (struct patience){0};
+  bool is_good = found && longest_pause_ns < SPIN_NS;
+  if (is_good && took_ns < SPIN_NS) {
+    *spin = (struct spin_policy){0};
     return;
   }
-  if (is_at_its_end(patience) && is_good && ++patience->late < LATE_MAX)
+  if (is_at_its_end(spin) && is_good && ++spin->late < LATE_MAX)
     return;
-  patience->late = 0;
-  if (!is_at_its_end(patience))
-    patience->in_vain++;
-  patience->to_skip = (1u << (patience->in_vain - 1)) - 1;
+  spin->late = 0;
+  if (!is_at_its_end(spin))
+    spin->in_vain++;
+  spin->to_skip = (1u << (spin->in_vain - 1)) - 1;
 }

@@ -2,7 +2,7 @@
 #define JPEER_NET_WORKERS_SPIN_POLICY_H
 /*
  * How often, and for how long, a thread waits for a client that it has just answered (crew_stay): what it has
- * learned from the times before. Where the client sends at once, always, for PATIENCE_NS at most; where
+ * learned from the times before. Where the client sends at once, always, for SPIN_NS at most; where
  * nothing comes, ever more rarely.
  *
  * A client may be late only because its core slept for long, on a machine that takes long to wake one, and it
@@ -15,21 +15,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PATIENCE_NS = 100000, PATIENCE_LONG_NS = 4 * PATIENCE_NS };
+enum { SPIN_NS = 100000, SPIN_LONG_NS = 4 * SPIN_NS };
 
-struct patience {
+struct spin_policy {
   unsigned in_vain; /* waits, one after the other, as far as it is counted */
   unsigned to_skip; /* chances */
   unsigned late;    /* clients found by long waits, one after the other */
 };
 
 /* Asked once a chance: whether to wait. */
-bool patience_takes_chance(struct patience *patience);
+bool spin_policy_takes_chance(struct spin_policy *spin);
 /* How long at most. */
-int64_t patience_limit_ns(const struct patience *patience);
+int64_t spin_policy_limit_ns(const struct spin_policy *spin);
 /* What came of it: in how long, and how long the longest pause between two looks was. Where that was long,
  * others want the processor, and a thread that sleeps gets it sooner than one that has yielded: then it was
  * in vain, whatever was found. */
-void patience_learn(struct patience *patience, bool found, int64_t took_ns, int64_t longest_pause_ns);
+void spin_policy_learn(struct spin_policy *spin, bool found, int64_t took_ns, int64_t longest_pause_ns);
 
 #endif

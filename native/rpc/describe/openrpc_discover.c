@@ -75,7 +75,7 @@ static enum jp_status collect(struct question *question, const struct jsonrpc_re
 {
   const struct rpc_procedure *procedure = rpc_procedure_find(request->method);
   if (request->version == JSONRPC_1_1)
-    return rpc_params_approximate(procedure, request->params, question->arena, members, question->outcome);
+    return rpc_params_coerce(procedure, request->params, question->arena, members, question->outcome);
   if (request->params.kind == JSON_KIND_OBJECT) {
     rpc_members_collect(request->params, rpc_param_names, RPC_PARAMS, members);
     if (members->repeated < 0)

@@ -110,9 +110,9 @@ static bool may_be_brief(const struct rpc_worker *worker, const struct rpc_clien
 static bool is_allowed(struct rpc_worker *worker, const struct rpc_client *client,
                        const struct operation *operation, const uint64_t *verdicts)
 {
-  const struct rpc_judge judge = {
+  const struct rpc_authorizer authorizer = {
       .policy = worker->policy, .names = &worker->names, .channel = client->channel, .session = &client->key};
-  return rpc_judge_has_allowed(&judge, operation, verdicts);
+  return rpc_authorizer_has_allowed(&authorizer, operation, verdicts);
 }
 
 enum rpc_brief rpc_brief_serve(struct rpc_worker *worker, const struct rpc_client *client,

@@ -65,8 +65,8 @@ static enum jp_status make_list(struct json_value value, struct arena *arena, st
   return value.kind == JSON_KIND_ARRAY ? JP_OK : enclose(value, "[%.*s]", JSON_KIND_ARRAY, arena, near);
 }
 
-enum jp_status rpc_value_approximate(struct json_value value, enum rpc_wants wants, struct arena *arena,
-                                     struct json_value *near)
+enum jp_status rpc_value_coerce(struct json_value value, enum rpc_wants wants, struct arena *arena,
+                                struct json_value *near)
 {
   static enum jp_status (*const makers[])(struct json_value value, struct arena * arena,
                                           struct json_value * near) = {
@@ -105,7 +105,7 @@ static enum jp_status place(struct placing *placing, int index, struct json_valu
   }
   placing->members->has[param->param] = true;
   enum jp_status status =
-      rpc_value_approximate(value, param->wants, placing->arena, &placing->members->value[param->param]);
+      rpc_value_coerce(value, param->wants, placing->arena, &placing->members->value[param->param]);
   return status == JP_OK ? JP_OK : no_memory(placing);
 }
 
@@ -168,9 +168,8 @@ static enum jp_status place_members(struct placing *placing, struct json_value p
   return status;
 }
 
-enum jp_status rpc_params_approximate(const struct rpc_procedure *procedure, struct json_value params,
-                                      struct arena *arena, struct rpc_members *members,
-                                      struct outcome *outcome)
+enum jp_status rpc_params_coerce(const struct rpc_procedure *procedure, struct json_value params,
+                                 struct arena *arena, struct rpc_members *members, struct outcome *outcome)
 {
   struct placing placing = {procedure, arena, members, outcome};
   return params.kind == JSON_KIND_ARRAY ? place_elements(&placing, params) : place_members(&placing, params);

@@ -17,15 +17,15 @@
  * back, one value becomes an array of one. What fits already, and what cannot be made to fit, stays as it is.
  * JP_NO_MEMORY.
  */
-enum jp_status rpc_value_approximate(struct json_value value, enum rpc_wants wants, struct arena *arena,
-                                     struct json_value *near) JP_MUST_CHECK;
+enum jp_status rpc_value_coerce(struct json_value value, enum rpc_wants wants, struct arena *arena,
+                                struct json_value *near) JP_MUST_CHECK;
 
 /*
  * Puts the params of a request (an array or an object) into the places of enum rpc_param. A parameter that is
  * given twice, by name or by position, is an error. Anything but JP_OK leaves an OUTCOME_ERROR in *outcome.
  */
-enum jp_status rpc_params_approximate(const struct rpc_procedure *procedure, struct json_value params,
-                                      struct arena *arena, struct rpc_members *members,
-                                      struct outcome *outcome) JP_MUST_CHECK;
+enum jp_status rpc_params_coerce(const struct rpc_procedure *procedure, struct json_value params,
+                                 struct arena *arena, struct rpc_members *members,
+                                 struct outcome *outcome) JP_MUST_CHECK;
 
 #endif

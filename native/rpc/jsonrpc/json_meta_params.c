@@ -13,7 +13,7 @@ static const struct text member_names[META_MEMBERS] = {
 enum meta_argument { META_COMPRESS_ENCODE, META_MERGE_ANCESTRY, META_EXCLUDE_PREFIXES, META_INCLUDE_CLASSES };
 
 struct meta_reader {
-  bool approximates;
+  bool coerces;
   struct arena *arena;
   struct operation *operation;
   struct outcome *outcome;
@@ -67,10 +67,9 @@ static bool is_type(struct json_value json, const struct meta_rule *rule)
   return false;
 }
 
-static enum jp_status approximate(const struct meta_reader *reader, enum rpc_wants wants,
-                                  struct json_value *json)
+static enum jp_status coerce(const struct meta_reader *reader, enum rpc_wants wants, struct json_value *json)
 {
-  return reader->approximates ? rpc_value_approximate(*json, wants, reader->arena, json) : JP_OK;
+  return reader->coerces ? rpc_value_coerce(*json, wants, reader->arena, json) : JP_OK;
 }
 
 static enum jp_status read_list(struct meta_reader *reader, const struct meta_rule *rule,
@@ -78,7 +77,7 @@ static enum jp_status read_list(struct meta_reader *reader, const struct meta_ru
 {
   if (json.kind == JSON_KIND_NULL)
     return JP_OK;
-  if (approximate(reader, RPC_WANTS_LIST, &json) != JP_OK)
+  if (coerce(reader, RPC_WANTS_LIST, &json) != JP_OK)
     return no_memory(reader);
   if (json.kind != JSON_KIND_ARRAY)
     return fail(reader, rule, "must be an array of strings or null");
@@ -89,7 +88,7 @@ static enum jp_status read_list(struct meta_reader *reader, const struct meta_ru
   struct json_cursor cursor = json_enter(json);
   struct json_value element;
   for (size_t i = 0; i < length && json_next_element(&cursor, &element); i++) {
-    if (approximate(reader, RPC_WANTS_TEXT, &element) != JP_OK)
+    if (coerce(reader, RPC_WANTS_TEXT, &element) != JP_OK)
       return no_memory(reader);
     if (element.kind != JSON_KIND_STRING)
       return fail(reader, rule, "must be an array of strings or null");
@@ -112,7 +111,7 @@ static enum jp_status read_value(struct meta_reader *reader, enum meta_argument 
   if (argument == META_INCLUDE_CLASSES)
     return read_list(reader, &rules[argument], json, &operation->meta.include_classes,
                      &operation->meta.include_count);
-  if (approximate(reader, RPC_WANTS_BOOLEAN, &json) != JP_OK)
+  if (coerce(reader, RPC_WANTS_BOOLEAN, &json) != JP_OK)
     return no_memory(reader);
   if (json.kind != JSON_KIND_TRUE && json.kind != JSON_KIND_FALSE)
     return fail(reader, &rules[argument], "must be true or false");
@@ -165,10 +164,10 @@ static enum jp_status read_argument(struct meta_reader *reader, struct json_valu
   return read_value(reader, (enum meta_argument)found, members.value[META_VALUE]);
 }
 
-enum jp_status rpc_meta_args_decode(struct json_value args, bool approximates, struct arena *arena,
+enum jp_status rpc_meta_args_decode(struct json_value args, bool coerces, struct arena *arena,
                                     struct operation *operation, struct outcome *outcome)
 {
-  struct meta_reader reader = {approximates, arena, operation, outcome};
+  struct meta_reader reader = {coerces, arena, operation, outcome};
   bool seen[META_RULES] = {false};
   struct json_cursor cursor = json_enter(args);
   struct json_value element;

@@ -226,7 +226,7 @@ static void write_value_text(struct buffer *out, const struct outcome *outcome,
 
 static void write_from(struct buffer *out, const struct rpc_answer *answer)
 {
-  const struct rpc_from *from = answer->from;
+  const struct rpc_reached_member *from = answer->from;
   if (!answer->compat_pal || from == NULL || from->class_name.data == NULL)
     return;
   BUFFER_LITERAL(out, ",\"from\":{\"class\":");

@@ -8,7 +8,7 @@
 #include "op/outcome.h"
 
 /* The member that an operation reached: `from` in --compat pal. */
-struct rpc_from {
+struct rpc_reached_member {
   struct text class_name; /* data NULL: none was reached */
   struct text member;
   bool is_field;
@@ -18,8 +18,8 @@ struct rpc_from {
 struct rpc_answer {
   struct text request_id; /* the id as it came, JSON and all; data NULL: null */
   bool compat_pal;
-  const struct rpc_from *from; /* NULL: not known */
-  struct buffer *scratch;      /* for values that are text within text; cleared by the writer */
+  const struct rpc_reached_member *from; /* NULL: not known */
+  struct buffer *scratch;                /* for values that are text within text; cleared by the writer */
 };
 
 /* The code of a failure (object-rpc-reference, "Error codes"). */

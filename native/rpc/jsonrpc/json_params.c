@@ -10,7 +10,7 @@
 enum { NAME_MAX_TAKEN = OP_NAME_MAX + 1024 };
 
 struct params_reader {
-  bool approximates; /* JSON-RPC 1.1, 6.6.1 */
+  bool coerces;      /* JSON-RPC 1.1, 6.6.1 */
   size_t digits_max; /* of a number */
   bool is_compat;
   struct arena *arena;
@@ -233,7 +233,7 @@ static enum jp_status read_meta(struct params_reader *reader)
     return JP_OK;
   if (reader->members.value[RPC_PARAM_ARGS].kind != JSON_KIND_ARRAY)
     return fail_kind(reader, RPC_PARAM_ARGS, "an array");
-  return rpc_meta_args_decode(reader->members.value[RPC_PARAM_ARGS], reader->approximates, reader->arena,
+  return rpc_meta_args_decode(reader->members.value[RPC_PARAM_ARGS], reader->coerces, reader->arena,
                               reader->operation, reader->outcome);
 }
 
@@ -287,12 +287,11 @@ static enum jp_status decode_1_1(struct params_reader *reader, const struct rpc_
                                  const struct jsonrpc_request *request)
 {
   enum jp_status status = JP_OK;
-  reader->approximates = true;
+  reader->coerces = true;
   if (request->only_safe && procedure->safety == RPC_SAFE_NEVER)
     return fail_unsafe(reader, procedure->name);
   if (request->has_params)
-    status =
-        rpc_params_approximate(procedure, request->params, reader->arena, &reader->members, reader->outcome);
+    status = rpc_params_coerce(procedure, request->params, reader->arena, &reader->members, reader->outcome);
   if (status == JP_OK && request->only_safe && procedure->safety == RPC_SAFE_PING)
     status = check_safe_command(reader);
   if (status != JP_OK)

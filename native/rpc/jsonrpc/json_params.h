@@ -3,7 +3,7 @@
 /*
  * From a JSON-RPC request to a struct operation: the six methods, what each must have, and every text that
  * callers match (behaviour.md, "Errors"; object-rpc-reference, "Params Reference", "Input Validation").
- * JSON-RPC 1.1 and HTTP GET: by position too, and approximated (rpc/jsonrpc/coerce.h). Any thread; the
+ * JSON-RPC 1.1 and HTTP GET: by position too, and coerced (rpc/jsonrpc/coerce.h). Any thread; the
  * operation lives in the message and in the arena.
  */
 #include "base/arena.h"
@@ -22,9 +22,9 @@ enum jp_status rpc_params_decode_compat(const struct jsonrpc_request *request, s
                                         struct arena *arena, struct operation *operation,
                                         struct outcome *outcome) JP_MUST_CHECK;
 
-/* The arguments of fetch_classes_info (json_meta_params.c). args is an array. approximates: values are
+/* The arguments of fetch_classes_info (json_meta_params.c). args is an array. coerces: values are
  * brought near to what is wanted (rpc/jsonrpc/coerce.h). */
-enum jp_status rpc_meta_args_decode(struct json_value args, bool approximates, struct arena *arena,
+enum jp_status rpc_meta_args_decode(struct json_value args, bool coerces, struct arena *arena,
                                     struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;
 /* The same arguments as members of params, in JSON-RPC 1.1; other members are passed over. */
 enum jp_status rpc_meta_params_decode(struct json_value params, struct arena *arena,

@@ -30,7 +30,7 @@ struct serving {
   struct uuid guest_id;      /* of a session that the request alone named */
   struct rpc_session *guest; /* that session, held until the request is answered; NULL: not held */
   size_t stored_before;      /* of the worker's stored refs: those of the message's earlier requests */
-  struct rpc_from from;
+  struct rpc_reached_member from;
   bool by_value; /* its result is plain JSON */
 };
 
@@ -107,13 +107,13 @@ static void let_guest_go(struct serving *serving)
 
 /* ---- the six methods ---- */
 
-static struct rpc_judge judge_of(struct serving *serving)
+static struct rpc_authorizer authorizer_of(struct serving *serving)
 {
-  return (struct rpc_judge){.policy = serving->worker->policy,
-                            .names = &serving->worker->names,
-                            .channel = serving->client->channel,
-                            .session =
-                                serving->guest == NULL ? &serving->client->key : &serving->worker->guest_key};
+  return (struct rpc_authorizer){.policy = serving->worker->policy,
+                                 .names = &serving->worker->names,
+                                 .channel = serving->client->channel,
+                                 .session = serving->guest == NULL ? &serving->client->key
+                                                                   : &serving->worker->guest_key};
 }
 
 static void run_member(struct serving *serving, const struct operation *operation, struct outcome *outcome)
@@ -127,7 +127,7 @@ static void run_member(struct serving *serving, const struct operation *operatio
                                     .limits = &serving->peer->config.limits.java,
                                     .stored = &serving->worker->stored,
                                     .drops_result = serving->request->is_notification,
-                                    .judge = judge_of(serving)};
+                                    .authorizer = authorizer_of(serving)};
   rpc_execute(&execution, operation, &serving->from, outcome);
   if (outcome->kind == OUTCOME_ERROR)
     take_back_result(serving);
@@ -315,8 +315,8 @@ static void describe(const struct rpc_peer *peer, struct jsonrpc_response *respo
 
 static void discover(struct serving *serving, struct jsonrpc_response *response)
 {
-  const struct rpc_judge judge = judge_of(serving);
-  const struct openrpc_view view = {judge.policy, rpc_judge_channel(&judge)};
+  const struct rpc_authorizer authorizer = authorizer_of(serving);
+  const struct openrpc_view view = {authorizer.policy, rpc_authorizer_channel(&authorizer)};
   size_t max = serving->reply_max > 0 ? serving->reply_max : serving->peer->config.limits.message_max;
   struct outcome outcome;
   if (openrpc_discover(serving->peer->openrpc, serving->request, &view, max, &serving->worker->arena,
@@ -335,8 +335,8 @@ static enum jp_status decode_procedure(struct serving *serving, struct operation
   struct text class_name;
   if (!rpc_compat_withholds(operation, &class_name))
     return status;
-  const struct rpc_judge judge = judge_of(serving);
-  return rpc_judge_deny(&judge, class_name, operation->member, arena, outcome);
+  const struct rpc_authorizer authorizer = authorizer_of(serving);
+  return rpc_authorize_deny(&authorizer, class_name, operation->member, arena, outcome);
 }
 
 /* One of the peer's own procedures by a bare name, or a Java member by its own. */
@@ -347,10 +347,10 @@ static enum jp_status decode(struct serving *serving, struct operation *operatio
   size_t digits_max = serving->peer->config.limits.java.number_digits_max;
   if (method.len == 0 || memchr(method.data, '.', method.len) == NULL)
     return decode_procedure(serving, operation, outcome);
-  const struct rpc_judge judge = judge_of(serving);
+  const struct rpc_authorizer authorizer = authorizer_of(serving);
   serving->by_value = true;
-  return java_method_decode(serving->request, serving->peer->config.catalog, serving->peer->methods, &judge,
-                            digits_max, arena, operation, outcome);
+  return java_method_decode(serving->request, serving->peer->config.catalog, serving->peer->methods,
+                            &authorizer, digits_max, arena, operation, outcome);
 }
 
 static bool begins_with(struct text message, char bracket)
@@ -418,7 +418,7 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
 {
   struct serving *serving = context;
   serving->request = request;
-  serving->from = (struct rpc_from){0};
+  serving->from = (struct rpc_reached_member){0};
   serving->by_value = false;
   serving->stored_before = serving->worker->stored.count;
   if (!read_session_name(serving, response))

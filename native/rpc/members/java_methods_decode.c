@@ -50,11 +50,11 @@ static enum jp_status fail_memory(struct reader *reader)
 /* ---- the member ---- */
 
 /* A class without a package looks like any other dotted name: that one is said not to be there. */
-static enum jp_status ask_policy(struct reader *reader, const struct rpc_judge *judge)
+static enum jp_status ask_policy(struct reader *reader, const struct rpc_authorizer *authorizer)
 {
   const struct operation asked = {
       .kind = reader->operation->kind, .type = reader->operation->type, .member = reader->operation->member};
-  enum jp_status status = rpc_judge_names(judge, &asked, reader->arena, reader->outcome);
+  enum jp_status status = rpc_authorize_names(authorizer, &asked, reader->arena, reader->outcome);
   bool has_package = text_find_last(reader->name.class_name, '.') != SIZE_MAX;
   if (status == JP_OK || (status == JP_DENIED && has_package))
     return status;
@@ -82,7 +82,7 @@ static enum jp_status choose_by_suffix(struct reader *reader)
 }
 
 static bool is_allowed(const struct reader *reader, const struct catalog_tables *tables,
-                       const struct rpc_judge *judge, const struct java_method *method)
+                       const struct rpc_authorizer *authorizer, const struct java_method *method)
 {
   bool is_constructor = method->result.data == NULL;
   const struct jvm_target overload = {
@@ -95,47 +95,48 @@ static bool is_allowed(const struct reader *reader, const struct catalog_tables 
       .runtime_class = TEXT_ABSENT,
       .member = reader->operation->member,
   };
-  return rpc_judge_allows(judge, reader->operation->kind, &overload);
+  return rpc_authorizer_allows(authorizer, reader->operation->kind, &overload);
 }
 
 /* Those that the policy denies are no candidates, and no error shows them. */
 static enum jp_status drop_denied(struct reader *reader, const struct catalog_tables *tables,
-                                  const struct rpc_judge *judge)
+                                  const struct rpc_authorizer *authorizer)
 {
   struct text type = reader->operation->type;
   struct text member = reader->operation->member;
-  if (rpc_judge_knows_overloads(judge, type, member))
+  if (rpc_authorizer_knows_overloads(authorizer, type, member))
     return JP_OK;
   struct java_method *allowed = arena_alloc(reader->arena, reader->count * sizeof *allowed);
   size_t count = 0;
   if (allowed == NULL)
     return fail_memory(reader);
   for (size_t i = 0; i < reader->count; i++)
-    if (is_allowed(reader, tables, judge, &reader->methods[i]))
+    if (is_allowed(reader, tables, authorizer, &reader->methods[i]))
       allowed[count++] = reader->methods[i];
   if (count == 0)
-    return rpc_judge_deny(judge, type, member, reader->arena, reader->outcome);
+    return rpc_authorize_deny(authorizer, type, member, reader->arena, reader->outcome);
   if (count == reader->count)
-    rpc_judge_note_overloads(judge, type, member);
+    rpc_authorizer_note_overloads(authorizer, type, member);
   reader->methods = allowed;
   reader->count = count;
   return JP_OK;
 }
 
 static enum jp_status find_methods(struct reader *reader, struct java_methods_index *index,
-                                   const struct catalog_tables *tables, const struct rpc_judge *judge)
+                                   const struct catalog_tables *tables,
+                                   const struct rpc_authorizer *authorizer)
 {
   uint32_t class_index = catalog_find(tables, reader->name.class_name);
   if (class_index == CATALOG_NONE)
     return fail_name(reader, " (no such class)");
-  if (java_methods_index_find(index, tables, judge->policy, class_index, reader->name.member, reader->arena,
-                              &reader->methods, &reader->count) != JP_OK)
+  if (java_methods_index_find(index, tables, authorizer->policy, class_index, reader->name.member,
+                              reader->arena, &reader->methods, &reader->count) != JP_OK)
     return fail_memory(reader);
   if (reader->count == 0)
     return fail_name(reader, " (no such member)");
   if (reader->count > sizeof reader->fitting)
     reader->count = sizeof reader->fitting; /* more overloads than that nobody wrote by hand */
-  enum jp_status status = drop_denied(reader, tables, judge);
+  enum jp_status status = drop_denied(reader, tables, authorizer);
   return status != JP_OK || reader->name.suffix.data == NULL ? status : choose_by_suffix(reader);
 }
 
@@ -398,7 +399,7 @@ static enum jp_status read_given(struct reader *reader)
 static enum jp_status read_receiver(struct reader *reader, struct json_value json)
 {
   uint32_t *ref = &reader->operation->instance;
-  if (takes_near(reader) && rpc_value_approximate(json, RPC_WANTS_NUMBER, reader->arena, &json) != JP_OK)
+  if (takes_near(reader) && rpc_value_coerce(json, RPC_WANTS_NUMBER, reader->arena, &json) != JP_OK)
     return fail_memory(reader);
   bool is_read = rpc_ref_decode(json, ref);
   if (!is_read && json.kind == JSON_KIND_OBJECT) {
@@ -432,7 +433,7 @@ static enum jp_status bring_near(struct reader *reader, const struct java_method
     if (op_type_parse_descriptor(&rest, reader->arena, &type) != JP_OK)
       return fail_memory(reader);
     bool is_whole = given[i].kind == JSON_KIND_NULL || given[i].kind == JSON_KIND_OBJECT;
-    if (!is_whole && rpc_value_approximate(given[i], wants, reader->arena, &given[i]) != JP_OK)
+    if (!is_whole && rpc_value_coerce(given[i], wants, reader->arena, &given[i]) != JP_OK)
       return fail_memory(reader);
   }
   return JP_OK;
@@ -495,7 +496,7 @@ static enum jp_status make_operation(struct reader *reader)
 }
 
 enum jp_status java_method_decode(const struct jsonrpc_request *request, struct catalog *catalog,
-                                  struct java_methods_index *index, const struct rpc_judge *judge,
+                                  struct java_methods_index *index, const struct rpc_authorizer *authorizer,
                                   size_t digits_max, struct arena *arena, struct operation *operation,
                                   struct outcome *outcome)
 {
@@ -514,16 +515,16 @@ enum jp_status java_method_decode(const struct jsonrpc_request *request, struct 
   operation->kind = is_constructor ? OP_NEW : OP_CALL;
   operation->type = reader.name.class_name;
   operation->member = is_constructor ? TEXT("<init>") : reader.name.member;
-  enum jp_status status = ask_policy(&reader, judge);
+  enum jp_status status = ask_policy(&reader, authorizer);
   if (status != JP_OK)
     return status;
   if (catalog_load(catalog, &tables, &error) != JP_OK) {
     outcome_fail(outcome, arena, FAILURE_SERVER, NULL, "%s", error.text);
     return JP_IO;
   }
-  status = find_methods(&reader, index, tables, judge);
+  status = find_methods(&reader, index, tables, authorizer);
   if (status == JP_OK)
-    status = check_safe(&reader, judge->policy);
+    status = check_safe(&reader, authorizer->policy);
   if (status == JP_OK)
     status = read_given(&reader);
   return status == JP_OK ? make_operation(&reader) : status;

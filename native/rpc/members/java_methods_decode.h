@@ -20,7 +20,7 @@ struct java_methods_index;
  * NULL: no name is a member's. digits_max: of one number, as it is written.
  */
 enum jp_status java_method_decode(const struct jsonrpc_request *request, struct catalog *catalog,
-                                  struct java_methods_index *index, const struct rpc_judge *judge,
+                                  struct java_methods_index *index, const struct rpc_authorizer *authorizer,
                                   size_t digits_max, struct arena *arena, struct operation *operation,
                                   struct outcome *outcome) JP_MUST_CHECK;
 

@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 20000, SPARE_DESCRIPTORS = 32 };
+enum { SPIN_MS = 20000, SPARE_DESCRIPTORS = 32 };
 
 struct counter {
   struct link_listener listener;
@@ -52,7 +52,7 @@ static enum jp_status await_answer(const struct link_kind *kind, struct link *li
   unsigned before = counter->answers;
   enum jp_status status = JP_OK;
   while (status == JP_OK && counter->answers == before) {
-    if (poll(&readable, 1, PATIENCE_MS) != 1)
+    if (poll(&readable, 1, SPIN_MS) != 1)
       return jp_fail(error, JP_IO, "no answer");
     status = kind->receive(link, &counter->listener, error);
   }

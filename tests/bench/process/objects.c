@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { IN_FLIGHT = 64, PATIENCE_MS = 20000 };
+enum { IN_FLIGHT = 64, SPIN_MS = 20000 };
 
 struct client {
   struct link_listener listener; /* first: a listener is its client */
@@ -74,7 +74,7 @@ static enum jp_status ask(struct client *client, const char *request, unsigned l
     for (; count > 0 && client->open < IN_FLIGHT; count--, client->open++)
       client->kind->send(client->link, text_of(request));
     status = client->kind->flush(client->link, &blocked, &again, error);
-    if (status == JP_OK && poll(&readable, 1, PATIENCE_MS) != 1)
+    if (status == JP_OK && poll(&readable, 1, SPIN_MS) != 1)
       status = jp_fail(error, JP_IO, "no answer");
     if (status == JP_OK)
       status = client->kind->receive(client->link, &client->listener, error);

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 60000 };
+enum { SPIN_MS = 60000 };
 
 struct child {
   pid_t pid;
@@ -109,7 +109,7 @@ static enum jp_status ping(const char *address, struct jp_error *error)
   status = kind->flush(link, &blocked, &again, error);
   struct pollfd readable = {.fd = kind->fd(link), .events = POLLIN};
   while (status == JP_OK && !pinger.is_answered) {
-    if (poll(&readable, 1, PATIENCE_MS) != 1)
+    if (poll(&readable, 1, SPIN_MS) != 1)
       status = jp_fail(error, JP_IO, "the ping was not answered");
     else
       status = kind->receive(link, &pinger.listener, error);

@@ -22,16 +22,16 @@ static void write_nothing(struct jsonrpc_response *response)
 }
 
 /* Java's part, as rpc_execute has it. */
-static void run_member(const struct cut_call *call, const struct operation *operation, struct rpc_from *from,
-                       struct outcome *outcome)
+static void run_member(const struct cut_call *call, const struct operation *operation,
+                       struct rpc_reached_member *from, struct outcome *outcome)
 {
   struct calls *calls = call->calls;
   struct rpc_worker *worker = &calls->worker;
-  struct rpc_judge judge = {.policy = worker->policy,
-                            .names = &worker->names,
-                            .channel = calls->client->channel,
-                            .session = &calls->client->key};
-  const struct jvm_guard guard = rpc_judge_guard(&judge);
+  struct rpc_authorizer authorizer = {.policy = worker->policy,
+                                      .names = &worker->names,
+                                      .channel = calls->client->channel,
+                                      .session = &calls->client->key};
+  const struct jvm_guard guard = rpc_authorizer_guard(&authorizer);
   const struct jvm_request request = {.thread = worker->thread,
                                       .objects = calls->objects,
                                       .operation = operation,
@@ -41,7 +41,7 @@ static void run_member(const struct cut_call *call, const struct operation *oper
   struct jvm_target target;
   if (call->cut < CUT_RESOLVE || !jvm_find(&request, &target))
     return;
-  if (call->cut < CUT_VERDICT || !rpc_judge_has_allowed(&judge, operation, target.verdicts))
+  if (call->cut < CUT_VERDICT || !rpc_authorizer_has_allowed(&authorizer, operation, target.verdicts))
     return;
   from->class_name = target.declaring_class;
   from->member = target.member;
@@ -57,7 +57,7 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
   struct rpc_worker *worker = &call->calls->worker;
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
-  struct rpc_from from = {0};
+  struct rpc_reached_member from = {0};
   if (call->cut >= CUT_DECODE &&
       rpc_params_decode(request, worker->peer->config.limits.java.number_digits_max, &worker->arena,
                         &operation, &outcome) != JP_OK)

@@ -149,7 +149,7 @@ static bool read_number(const struct jsonrpc_request *request, struct json_value
 {
   struct json_number number;
   if (request->version == JSONRPC_1_1 &&
-      rpc_value_approximate(value, RPC_WANTS_NUMBER, request->arena, &value) != JP_OK)
+      rpc_value_coerce(value, RPC_WANTS_NUMBER, request->arena, &value) != JP_OK)
     return false;
   if (value.kind != JSON_KIND_NUMBER)
     return false;

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-enum { PATIENCE_MS = 60000, NEVER_MS = 86400000 };
+enum { SPIN_MS = 60000, NEVER_MS = 86400000 };
 
 static char folder[] = "/tmp/jpeer-watch-XXXXXX";
 static char path[64];
@@ -51,7 +51,7 @@ static void stop(struct watched *watched)
 
 static void await_another(const struct watched *watched)
 {
-  int64_t end = clock_now_ms() + PATIENCE_MS;
+  int64_t end = clock_now_ms() + SPIN_MS;
   while (policy_source_is_current(watched->source, watched->first)) {
     assert_true(clock_now_ms() < end);
     usleep(1000);

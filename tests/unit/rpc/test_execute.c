@@ -13,7 +13,7 @@ struct bench {
   struct rpc_names names;
   struct rpc_session_key key;
   struct jvm_objects *objects;
-  struct rpc_from from;
+  struct rpc_reached_member from;
   struct outcome outcome;
   enum op_channel channel;
 };
@@ -126,10 +126,10 @@ static void run_with(struct bench *bench, enum op_kind kind, const char *type, c
                                     .objects = bench->objects,
                                     .arena = &bench->arena,
                                     .limits = &limits,
-                                    .judge = {.policy = bench->policy,
-                                              .names = &bench->names,
-                                              .channel = bench->channel,
-                                              .session = &bench->key}};
+                                    .authorizer = {.policy = bench->policy,
+                                                   .names = &bench->names,
+                                                   .channel = bench->channel,
+                                                   .session = &bench->key}};
   const struct operation operation = {
       .kind = kind, .type = text_of(type), .member = text_of(member), .args = args, .arg_count = arg_count};
   bench->outcome = (struct outcome){0};

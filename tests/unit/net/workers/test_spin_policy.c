@@ -10,14 +10,15 @@
 enum { US = 1000, QUICK_NS = 20 * US, LATE_NS = 200 * US, PAUSE_NS = US };
 
 /* Of so many chances, those that are taken, where each ends like this. */
-static int count_taken(struct patience *patience, int chances, bool found, int64_t took_ns, int64_t pause_ns)
+static int count_taken(struct spin_policy *spin, int chances, bool found, int64_t took_ns,
+                       int64_t pause_ns)
 {
   int taken = 0;
   for (int i = 0; i < chances; i++) {
-    if (!patience_takes_chance(patience))
+    if (!spin_policy_takes_chance(spin))
       continue;
     taken++;
-    patience_learn(patience, found, took_ns, pause_ns);
+    spin_policy_learn(spin, found, took_ns, pause_ns);
   }
   return taken;
 }
@@ -25,67 +26,67 @@ static int count_taken(struct patience *patience, int chances, bool found, int64
 static void test_a_quick_client_is_always_waited_for(void **state)
 {
   (void)state;
-  struct patience patience = {0};
-  assert_int_equal(count_taken(&patience, 1000, true, QUICK_NS, PAUSE_NS), 1000);
-  assert_int_equal(patience_limit_ns(&patience), PATIENCE_NS);
+  struct spin_policy spin = {0};
+  assert_int_equal(count_taken(&spin, 1000, true, QUICK_NS, PAUSE_NS), 1000);
+  assert_int_equal(spin_policy_limit_ns(&spin), SPIN_NS);
 }
 
 static void test_waiting_in_vain_becomes_rare(void **state)
 {
   (void)state;
-  struct patience patience = {0};
+  struct spin_policy spin = {0};
   /* The first two, then one of 2, 4, 8, 16, 32, 64, and of 128 for good. */
-  assert_int_equal(count_taken(&patience, 128, false, PATIENCE_LONG_NS, PAUSE_NS), 8);
-  assert_int_equal(count_taken(&patience, 128 * 10, false, PATIENCE_LONG_NS, PAUSE_NS), 10);
+  assert_int_equal(count_taken(&spin, 128, false, SPIN_LONG_NS, PAUSE_NS), 8);
+  assert_int_equal(count_taken(&spin, 128 * 10, false, SPIN_LONG_NS, PAUSE_NS), 10);
 }
 
 /* Not even where something was found. */
 static void test_those_who_want_the_processor_get_it(void **state)
 {
   (void)state;
-  struct patience patience = {0};
-  assert_int_equal(count_taken(&patience, 128, true, LATE_NS, PATIENCE_NS), 8);
-  assert_int_equal(count_taken(&patience, 128 * 10, true, LATE_NS, PATIENCE_NS), 10);
+  struct spin_policy spin = {0};
+  assert_int_equal(count_taken(&spin, 128, true, LATE_NS, SPIN_NS), 8);
+  assert_int_equal(count_taken(&spin, 128 * 10, true, LATE_NS, SPIN_NS), 10);
 }
 
 /* One that thinks between its calls would otherwise cost a core. */
 static void test_only_the_rarest_waits_are_long(void **state)
 {
   (void)state;
-  struct patience patience = {0};
+  struct spin_policy spin = {0};
   for (int i = 0; i < 8; i++) {
-    while (!patience_takes_chance(&patience))
+    while (!spin_policy_takes_chance(&spin))
       ;
-    assert_int_equal(patience_limit_ns(&patience), PATIENCE_NS);
-    patience_learn(&patience, true, LATE_NS, PAUSE_NS);
+    assert_int_equal(spin_policy_limit_ns(&spin), SPIN_NS);
+    spin_policy_learn(&spin, true, LATE_NS, PAUSE_NS);
   }
-  assert_int_equal(patience_limit_ns(&patience), PATIENCE_LONG_NS);
+  assert_int_equal(spin_policy_limit_ns(&spin), SPIN_LONG_NS);
 }
 
 static void test_a_late_client_gets_several_chances_then(void **state)
 {
   (void)state;
-  struct patience patience = {0};
-  (void)count_taken(&patience, 128, true, LATE_NS, PAUSE_NS);
+  struct spin_policy spin = {0};
+  (void)count_taken(&spin, 128, true, LATE_NS, PAUSE_NS);
   for (int i = 0; i < 3; i++) {
-    assert_int_equal(count_taken(&patience, 127, true, LATE_NS, PAUSE_NS), 0);
-    assert_int_equal(count_taken(&patience, 8, true, LATE_NS, PAUSE_NS), 8);
+    assert_int_equal(count_taken(&spin, 127, true, LATE_NS, PAUSE_NS), 0);
+    assert_int_equal(count_taken(&spin, 8, true, LATE_NS, PAUSE_NS), 8);
   }
 }
 
 static void test_one_that_became_quick_is_always_waited_for(void **state)
 {
   (void)state;
-  struct patience patience = {0};
-  (void)count_taken(&patience, 128 * 10, false, PATIENCE_LONG_NS, PAUSE_NS);
-  while (!patience_takes_chance(&patience))
+  struct spin_policy spin = {0};
+  (void)count_taken(&spin, 128 * 10, false, SPIN_LONG_NS, PAUSE_NS);
+  while (!spin_policy_takes_chance(&spin))
     ;
-  patience_learn(&patience, true, LATE_NS, PAUSE_NS);
-  assert_true(patience_takes_chance(&patience));
-  assert_int_equal(patience_limit_ns(&patience), PATIENCE_LONG_NS);
-  patience_learn(&patience, true, QUICK_NS, PAUSE_NS);
-  assert_int_equal(count_taken(&patience, 1000, true, QUICK_NS, PAUSE_NS), 1000);
-  assert_int_equal(patience_limit_ns(&patience), PATIENCE_NS);
+  spin_policy_learn(&spin, true, LATE_NS, PAUSE_NS);
+  assert_true(spin_policy_takes_chance(&spin));
+  assert_int_equal(spin_policy_limit_ns(&spin), SPIN_LONG_NS);
+  spin_policy_learn(&spin, true, QUICK_NS, PAUSE_NS);
+  assert_int_equal(count_taken(&spin, 1000, true, QUICK_NS, PAUSE_NS), 1000);
+  assert_int_equal(spin_policy_limit_ns(&spin), SPIN_NS);
 }
 
 int main(void)

@@ -66,7 +66,7 @@ static void brings_values_near(void **state)
   (void)state;
   for (size_t i = 0; i < COUNT_OF(values); i++) {
     struct json_value near;
-    assert_int_equal(rpc_value_approximate(parse(values[i].json), values[i].wants, &arena, &near), JP_OK);
+    assert_int_equal(rpc_value_coerce(parse(values[i].json), values[i].wants, &arena, &near), JP_OK);
     unit_assert_text(near.span, text_of(values[i].near), __FILE__, __LINE__);
     assert_int_equal(near.kind, parse(values[i].near).kind);
   }
@@ -114,7 +114,7 @@ static void puts_params_in_their_places(void **state)
     struct buffer shown;
     buffer_init(&shown);
     const struct rpc_procedure *procedure = rpc_procedure_find(text_of(calls[i].procedure));
-    if (rpc_params_approximate(procedure, parse(calls[i].params), &arena, &members, &outcome) == JP_OK)
+    if (rpc_params_coerce(procedure, parse(calls[i].params), &arena, &members, &outcome) == JP_OK)
       show(&members, &shown);
     else
       buffer_append_text(&shown, outcome.message);

@@ -31,12 +31,12 @@ static int tear_down(void **state)
   return 0;
 }
 
-static const struct rpc_from from_method = {TEXT("com.example.A"), TEXT("add"), false, 9};
-static const struct rpc_from from_field = {TEXT("com.example.A"), TEXT("count"), true, 2};
-static const struct rpc_from from_nowhere = {{NULL, 0}, {NULL, 0}, false, 0};
+static const struct rpc_reached_member from_method = {TEXT("com.example.A"), TEXT("add"), false, 9};
+static const struct rpc_reached_member from_field = {TEXT("com.example.A"), TEXT("count"), true, 2};
+static const struct rpc_reached_member from_nowhere = {{NULL, 0}, {NULL, 0}, false, 0};
 
 static void check_result(struct bench *bench, const struct outcome *outcome, bool compat_pal,
-                         const struct rpc_from *from, const char *wanted)
+                         const struct rpc_reached_member *from, const char *wanted)
 {
   struct rpc_answer answer = {
       .request_id = TEXT("1"), .compat_pal = compat_pal, .from = from, .scratch = &bench->scratch};
