@@ -9,13 +9,14 @@
  *   1. strict invocation (JLS 15.12.2.2): subtyping, primitive widening
  *   2. loose invocation (15.12.2.3): boxing and unboxing as well
  *   3. variable arity (15.12.2.4)
- *   4. by cost, where at least one argument is bare (its type was inferred from the value): every candidate
- * of the right length gets the sum of its arguments' costs, and the least sum wins; variable arity only where
+ *   4. by cost, where at least one argument is bare (its type was inferred from the value): every candidate of
+ *      the right length gets the sum of its arguments' costs, and the least sum wins; variable arity only where
  *      no fixed form fits. An argument that steps 1 or 2 would take costs OVERLOAD_COST_STRICT or
- *      OVERLOAD_COST_LOOSE; for the rest the caller's table is asked (jni/convert/arguments.h). A value of
- * the right kind that does not fit (300 for a byte) costs OVERLOAD_COST_MISFIT more: it is chosen only where
- * nothing else is left, so that the conversion can tell what is wrong with it. Within a step the most
- * specific candidate wins (15.12.2.5); several are an ambiguity.
+ *      OVERLOAD_COST_LOOSE; for the rest the caller's table is asked (jni/convert/arguments.h). A value of the
+ *      right kind that does not fit (300 for a byte) costs OVERLOAD_COST_MISFIT more: it is chosen only where
+ *      nothing else is left, so that the conversion can tell what is wrong with it.
+ *
+ * Within a step the most specific candidate wins (15.12.2.5); several are an ambiguity.
  */
 #include "base/arena.h"
 

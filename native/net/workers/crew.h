@@ -61,9 +61,9 @@ struct crew_member {
   bool has_served;           /* the message in hand was given to the service */
 
   /* The crew's own. */
-  struct crew_source *held;    /* an event that crew_is_wanted came upon: served next */
-  struct crew_source *last;    /* what had the turn before; only compared */
-  struct spin_policy spin; /* of crew_stay */
+  struct crew_source *held; /* an event that crew_is_wanted came upon: served next */
+  struct crew_source *last; /* what had the turn before; only compared */
+  struct spin_policy spin;  /* of crew_stay */
   _Atomic uint64_t steps;
   bool alternate;
   bool taken;

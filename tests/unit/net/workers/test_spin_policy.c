@@ -10,8 +10,7 @@
 enum { US = 1000, QUICK_NS = 20 * US, LATE_NS = 200 * US, PAUSE_NS = US };
 
 /* Of so many chances, those that are taken, where each ends like this. */
-static int count_taken(struct spin_policy *spin, int chances, bool found, int64_t took_ns,
-                       int64_t pause_ns)
+static int count_taken(struct spin_policy *spin, int chances, bool found, int64_t took_ns, int64_t pause_ns)
 {
   int taken = 0;
   for (int i = 0; i < chances; i++) {
