@@ -149,7 +149,7 @@ static enum jp_status make_client(const struct rpc_peer *peer, const struct rpc_
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   made->channel = info->channel;
-  made->maker.is_request = info->channel == OP_CHANNEL_HTTP;
+  made->maker.is_passing = info->channel == OP_CHANNEL_HTTP;
   enum jp_status status = read_key(info, &made->key, error);
   if (status == JP_OK)
     status = hold_session(peer, made, error);

@@ -21,6 +21,7 @@ struct rpc_peer {
   struct java_methods_index *methods; /* of the application, that were called by their own names */
   struct rpc_service service;
   _Atomic uint64_t clients;     /* so far, those whose session has no key */
+  _Atomic uint64_t messages;    /* so far, those that have named a session themselves */
   const char *const *addresses; /* borrowed, NULL-terminated; NULL: none were said */
 };
 

@@ -240,15 +240,16 @@ static struct rpc_session *make_session(struct rpc_sessions *sessions, const str
   jvm_objects_set_owner(session->objects, &OWNER, session);
   session->sessions = sessions;
   session->maker = *maker;
-  session->is_passing = maker->is_request;
+  session->is_passing = maker->is_passing;
   session->holders = 1;
   return session;
 }
 
-static struct rpc_session *hold(struct rpc_sessions *sessions, struct rpc_session *found)
+/* message: as in rpc_session_maker. */
+static struct rpc_session *hold(struct rpc_sessions *sessions, struct rpc_session *found, uint64_t message)
 {
   leave_idle(sessions, found);
-  found->is_passing = false;
+  found->is_passing = found->is_passing && message != 0 && message == found->maker.message;
   found->holders++;
   return found;
 }
@@ -265,7 +266,7 @@ enum jp_status rpc_session_acquire(struct rpc_sessions *sessions, const struct r
   pthread_mutex_lock(&sessions->lock);
   struct rpc_session *found = session_index_find(sessions, key, hash);
   if (found != NULL) {
-    *session = hold(sessions, found);
+    *session = hold(sessions, found, maker->message);
   } else if ((*session = make_session(sessions, maker, key->length)) != NULL) {
     jvm_objects_begin_after((*session)->objects, session_index_last_ref(sessions, hash));
     session_index_add(sessions, *session, key, hash);
@@ -282,7 +283,7 @@ struct rpc_session *rpc_session_find(struct rpc_sessions *sessions, const struct
   pthread_mutex_lock(&sessions->lock);
   struct rpc_session *found = session_index_find(sessions, key, hash);
   if (found != NULL)
-    hold(sessions, found);
+    hold(sessions, found, 0);
   pthread_mutex_unlock(&sessions->lock);
   return found;
 }
@@ -333,7 +334,7 @@ void rpc_session_resume(struct rpc_session *session, const struct rpc_session_ma
 {
   assert(session->key_length == 0 && session->holders == 1);
   session->maker = *maker;
-  session->is_passing = maker->is_request;
+  session->is_passing = maker->is_passing;
 }
 
 void rpc_session_discard(struct rpc_sessions *sessions, struct rpc_session *session,

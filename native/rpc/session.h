@@ -11,8 +11,8 @@
  *
  * A session counts while it has objects: holding one that has none is free, and fails for nothing but memory.
  * The first object of one fails where its maker's address has sessions-per-address already, or where there
- * are sessions-max, and none of these can end for it. Those that can are the ones that one HTTP request has
- * used and nobody since; the oldest goes first.
+ * are sessions-max, and none of these can end for it. Those that can are the passing ones, which one message
+ * alone has used: an HTTP request, or a ZeroMQ message that names a session itself. The oldest goes first.
  *
  * A new session of a key goes on with refs where the last one of that key ended, so that no ref of an ended
  * session names an object of a later one.
@@ -62,7 +62,8 @@ struct rpc_session_limits {
 /* Who makes a session. */
 struct rpc_session_maker {
   struct rpc_address address; /* the session counts for it */
-  bool is_request;            /* one HTTP request: not a connection, and maybe nobody who comes back */
+  bool is_passing;            /* one message: no connection and no socket, and maybe nobody who comes back */
+  uint64_t message; /* tells that message from others where it may acquire the session again; or 0 */
 };
 
 enum jp_status rpc_sessions_create(const struct rpc_session_limits *limits,
@@ -71,12 +72,12 @@ enum jp_status rpc_sessions_create(const struct rpc_session_limits *limits,
 void rpc_sessions_destroy(struct rpc_sessions *sessions);
 size_t rpc_sessions_count(struct rpc_sessions *sessions); /* those that have objects */
 
-/* Holds the session of the key, made where there is none; key NULL or empty: a new one. JP_NO_MEMORY.
- * Released with rpc_session_release. */
+/* Holds the session of the key, made where there is none; key NULL or empty: a new one. One that is there is
+ * passing no more, but for the same message of its maker. JP_NO_MEMORY. Released with rpc_session_release. */
 enum jp_status rpc_session_acquire(struct rpc_sessions *sessions, const struct rpc_session_key *key,
                                    const struct rpc_session_maker *maker, struct rpc_session **session,
                                    struct jp_error *error) JP_MUST_CHECK;
-/* Holds the session of the key where there is one; else NULL. */
+/* Holds the session of the key where there is one, which is passing no more; else NULL. */
 struct rpc_session *rpc_session_find(struct rpc_sessions *sessions, const struct rpc_session_key *key);
 /* thread NULL: from a thread that may not use Java. now_ms: clock_now_ms(). */
 void rpc_session_release(struct rpc_sessions *sessions, struct rpc_session *session,

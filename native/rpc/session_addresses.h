@@ -38,7 +38,7 @@ struct session_address *session_address_hold(struct session_addresses *addresses
                                              const struct rpc_address *address, uint64_t hash);
 void session_address_release(struct session_addresses *addresses, struct session_address *address);
 
-/* The address's sessions that one HTTP request has used, and nobody since: used under the caller's lock. */
+/* The address's passing sessions (rpc/session.h): used under the caller's lock. */
 struct session_queue *session_address_passing(struct session_address *address);
 
 /* Counts one more; false where there are `most` already. Any thread. */

@@ -26,7 +26,7 @@ struct rpc_session {
   struct jvm_objects *objects;
   _Atomic(struct session_address *) address; /* held; NULL before the first object */
   struct rpc_session_maker maker;
-  bool is_passing; /* one HTTP request has used it, and nobody since */
+  bool is_passing; /* its maker is, and no other message has used it since */
   bool is_idle;
   unsigned holders;
   int64_t idle_since;

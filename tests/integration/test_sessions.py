@@ -177,6 +177,29 @@ class Limits(SessionCase):
                 self.assertEqual(regular.call(LIST, "size", on=kept), "0")
             self.assertEqual(holder.call(LIST, "size", on=number), "0")
 
+    def test_a_flood_of_zeromq_messages_ends_its_own_sessions(self):
+        def fresh():
+            return {"peer-id": str(uuid.uuid4())}
+
+        with Peer("--sessions-per-address", "5") as peer, contextlib.ExitStack() as opened:
+            ws, zmq, flood = (opened.enter_context(kind(peer)) for kind in (WebSocketClient, ZmqClient, ZmqClient))
+            held = [(client, client.new(LIST)) for client in (ws, zmq)]
+            named = fresh()
+            kept = flood.request("new", {"type": LIST}, **named)["result"]["value"]["ref"]
+            on_kept = {"type": LIST, "method": "size", "instance": kept}
+            zmq.request("call", on_kept, **named)  # it is no passer-by's from here on
+            for _ in range(50):
+                self.assertIn("result", flood.request("new", {"type": LIST}, **fresh()))
+            for _ in range(10):  # a batch is one message, however often it names a session
+                name = fresh()
+                batch = [{"jsonrpc": "2.0", "id": i, "method": "new", "params": {"type": LIST}, **name} for i in (1, 2)]
+                self.assertNotIn("error", flood.exchange(json.dumps(batch)))
+            self.assertEqual(flood.request("call", on_kept, **named)["result"]["value"]["value"], "0")
+            for client, number in held:
+                self.assertEqual(client.call(LIST, "size", on=number), "0")
+            with HttpClient(peer) as late:
+                late.new(LIST)
+
     def test_sessions_of_one_address(self):
         with Peer("--sessions-per-address", "3") as peer, ZmqClient(peer) as zmq, WebSocketClient(peer) as ws:
             zmq.new(LIST)

@@ -27,6 +27,7 @@ struct serving {
   struct rpc_shape *shape;   /* that it repeats; NULL: none */
   bool has_failed;           /* on the brief way: the outcome tells how, and its request is not ended */
   struct outcome outcome;    /* of an operation that was run */
+  uint64_t number;           /* of a message whose requests have named sessions; 0: none has yet */
   struct uuid guest_id;      /* of a session that the request alone named */
   struct rpc_session *guest; /* that session, held until the request is answered; NULL: not held */
   size_t stored_before;      /* of the worker's stored refs: those of the message's earlier requests */
@@ -49,30 +50,30 @@ static bool names_session(const struct serving *serving)
   return serving->client->channel == OP_CHANNEL_ZMQ && serving->request->peer_id.data != NULL;
 }
 
-static enum jp_status find_guest(struct serving *serving, bool make, struct rpc_session **session,
+/* Made where it is not there: a passing one, for all requests of this message. */
+static enum jp_status find_guest(struct serving *serving, struct rpc_session **session,
                                  struct outcome *outcome)
 {
-  rpc_session_key_peer_id(&serving->worker->guest_key, &serving->guest_id);
+  struct rpc_session_key *key = &serving->worker->guest_key;
+  rpc_session_key_peer_id(key, &serving->guest_id);
+  if (serving->number == 0)
+    serving->number = atomic_fetch_add(&serving->peer->messages, 1) + 1;
+  const struct rpc_session_maker maker = {serving->client->maker.address, true, serving->number};
   struct jp_error error;
-  enum jp_status status = JP_OK;
-  if (make)
-    status = rpc_session_acquire(serving->peer->sessions, &serving->worker->guest_key,
-                                 &serving->client->maker, &serving->guest, &error);
-  else
-    serving->guest = rpc_session_find(serving->peer->sessions, &serving->worker->guest_key);
+  enum jp_status status = rpc_session_acquire(serving->peer->sessions, key, &maker, &serving->guest, &error);
   if (status != JP_OK)
     fail_to_hold(serving, status, &error, outcome);
   *session = serving->guest;
   return status;
 }
 
-/* The session of the request; where none is there: made, or NULL. */
+/* The session of the request; where none is there: made, or NULL but for a guest. */
 static enum jp_status find_session(struct serving *serving, bool make, struct rpc_session **session,
                                    struct outcome *outcome)
 {
   struct rpc_client *client = serving->client;
   if (names_session(serving))
-    return find_guest(serving, make, session, outcome);
+    return find_guest(serving, session, outcome);
   struct jp_error error;
   enum jp_status status = JP_OK;
   if (client->session == NULL && make)

@@ -1,9 +1,11 @@
-/* HTTP requests without a session of their own: a worker keeps the memory of one for the next, and nothing
- * else. */
+/* Clients of one message: HTTP requests without a session of their own, whose memory a worker keeps for the
+ * next, and nothing else; and the sessions that one message alone has used. */
 #include "lent_worker.h"
 #include "rpc/peer_state.h"
 #include "stub_jni.h"
 #include "tests/unit/unit.h"
+
+#include <stdio.h>
 
 enum { SESSIONS_MAX = 3 };
 
@@ -14,6 +16,14 @@ enum { SESSIONS_MAX = 3 };
 #define LET_GO     REQUEST("control", "\"method\":\"delete_object\",\"args\":[{\"ref\":1}]")
 #define LET_ALL_GO REQUEST("control", "\"method\":\"delete_session\",\"args\":[]")
 #define PING       REQUEST("control", "\"method\":\"ping\",\"args\":[]")
+
+/* With a `peer-id` of its own, as ZeroMQ takes it; digits: its last two. */
+#define OF(digits, method, params)                                                                           \
+  "{\"jsonrpc\":\"2.0\",\"id\":1,\"peer-id\":\"11111111-2222-3333-4444-5555555555" digits                    \
+  "\",\"method\":\"" method "\",\"params\":{" params "}}"
+#define MAKE_OF(digits)       OF(digits, "new", "\"type\":\"C\"")
+#define LET_GO_OF(digits)     OF(digits, "control", "\"method\":\"delete_object\",\"args\":[{\"ref\":1}]")
+#define LET_ALL_GO_OF(digits) OF(digits, "control", "\"method\":\"delete_session\",\"args\":[]")
 
 static struct stub_member members[] = {
     {.type = "C",
@@ -113,6 +123,30 @@ static void check(struct bench *bench, struct rpc_client *client, const char *me
                    RPC_REPLY);
   if (memmem(bench->out.data, bench->out.len, part, strlen(part)) == NULL)
     fail_msg("%.*s has no %s", (int)bench->out.len, bench->out.data, part);
+}
+
+/* Each message of a socket opens the client of its routing id. */
+static void check_routed(struct bench *bench, const char *routing_id, const char *message, const char *part)
+{
+  const struct rpc_client_info info = {.channel = OP_CHANNEL_ZMQ,
+                                       .peer_id = TEXT_ABSENT,
+                                       .routing_id = text_of(routing_id),
+                                       .worker = bench->lent.worker};
+  struct rpc_client *client;
+  struct jp_error error;
+  assert_int_equal(bench->service->client_open(bench->service->context, &info, &client, &error), JP_OK);
+  check(bench, client, message, part);
+  assert_false(close_client(bench, client));
+}
+
+/* As many messages that each name a session of their own as leave no other passing one. */
+static void flood(struct bench *bench)
+{
+  for (unsigned i = 0; i < 5 * SESSIONS_MAX; i++) {
+    char message[sizeof MAKE_OF("%02u")];
+    snprintf(message, sizeof message, MAKE_OF("%02u"), 50 + i);
+    check_routed(bench, "flood", message, "\"ref\":1}");
+  }
 }
 
 static void check_alone(struct bench *bench, const char *message, const char *part)
@@ -228,6 +262,49 @@ static void test_requests_can_go_on_making_sessions(void **state)
   assert_int_equal(atomic_load(&stub.tables), SESSIONS_MAX);
 }
 
+static void test_zeromq_messages_can_go_on_naming_sessions(void **state)
+{
+  struct bench *bench = *state;
+  check_routed(bench, "a", MAKE, "\"ref\":1}"); /* the socket's own: a client that comes back */
+  check_routed(bench, "b", MAKE_OF("01"), "\"ref\":1}");
+  check_routed(bench, "a", MAKE_OF("01"), "\"ref\":2}");
+  flood(bench);
+  assert_int_equal(rpc_sessions_count(bench->peer->sessions), SESSIONS_MAX);
+  assert_int_equal(atomic_load(&stub.tables), SESSIONS_MAX);
+  check_routed(bench, "a", MAKE, "\"ref\":2}");
+  check_routed(bench, "a", LET_GO_OF("01"), "\"void\":true");
+  check_routed(bench, "c", MAKE, "\"ref\":1}"); /* the place of the last one that passed by */
+  check_routed(bench, "flood", MAKE_OF("02"), "sessions-max");
+}
+
+/* However often its requests name a session, and whatever they do there: it makes room for those who stay. */
+static void test_a_batch_is_one_message(void **state)
+{
+  struct bench *bench = *state;
+  static const char batch[] = "[" MAKE_OF("01") "," MAKE_OF("02") "," MAKE_OF("01") "," LET_GO_OF(
+      "01") "," LET_ALL_GO_OF("02") "," MAKE_OF("02") "," MAKE_OF("01") "]";
+  static const char *const staying[SESSIONS_MAX] = {"a", "b", "c"};
+  for (unsigned i = 0; i < 3; i++) { /* read in full, and known by then */
+    check_routed(bench, "flood", batch, "\"result\"");
+    assert_int_equal(rpc_sessions_count(bench->peer->sessions), 2);
+    for (size_t k = 0; k < SESSIONS_MAX; k++)
+      check_routed(bench, staying[k], MAKE, "\"ref\":");
+    check_routed(bench, "flood", MAKE_OF("01"), "sessions-max");
+    for (size_t k = 0; k < SESSIONS_MAX; k++)
+      check_routed(bench, staying[k], LET_ALL_GO, "\"void\":true");
+  }
+}
+
+/* Another message makes it one that is kept, be it one that only lets go of something. */
+static void test_the_second_message_makes_a_session_an_ordinary_one(void **state)
+{
+  struct bench *bench = *state;
+  check_routed(bench, "a", "[" MAKE_OF("01") "," MAKE_OF("01") "]", "\"ref\":2}");
+  check_routed(bench, "a", LET_GO_OF("01"), "\"void\":true");
+  flood(bench);
+  check_routed(bench, "a", MAKE_OF("01"), "\"ref\":3}");
+}
+
 /* A transport that cannot send the answer cannot tell the name of the session either. */
 static void test_a_session_that_nobody_hears_of_ends(void **state)
 {
@@ -265,6 +342,10 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_numbers_begin_again, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_requests_without_objects_need_no_session, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_requests_can_go_on_making_sessions, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_zeromq_messages_can_go_on_naming_sessions, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_a_batch_is_one_message, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_the_second_message_makes_a_session_an_ordinary_one, set_up,
+                                      tear_down),
       cmocka_unit_test_setup_teardown(test_a_session_that_nobody_hears_of_ends, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_client_may_end_without_java, set_up, tear_down),
   };

@@ -12,7 +12,7 @@ enum { TTL_MS = 1000, SESSIONS_MAX = 8, PER_ADDRESS_MAX = 6 };
 
 static const struct rpc_session_maker connection = {.address = {4, {127, 0, 0, 1}}};
 static const struct rpc_session_maker other_connection = {.address = {4, {127, 0, 0, 2}}};
-static const struct rpc_session_maker request = {.address = {4, {127, 0, 0, 3}}, .is_request = true};
+static const struct rpc_session_maker request = {.address = {4, {127, 0, 0, 3}}, .is_passing = true};
 static const struct rpc_session_maker request_neighbour = {.address = {4, {127, 0, 0, 3}}};
 
 static int set_up(void **state)
@@ -78,7 +78,7 @@ static void check_full(struct rpc_session *session, const char *flag)
   assert_int_equal(jvm_objects_count(rpc_session_objects(session)), 0);
 }
 
-/* What one HTTP request leaves: a session with an object. */
+/* What one message leaves: a session with an object. */
 static void pass_by(struct rpc_sessions *sessions, uint8_t number, int64_t now_ms)
 {
   struct rpc_session_key key = key_of(number);
@@ -248,7 +248,7 @@ static void test_what_one_request_left_ends_for_its_address(void **state)
 {
   struct rpc_sessions *sessions = *state;
   struct rpc_session_key key_elsewhere = key_of(100);
-  struct rpc_session_maker request_elsewhere = {.address = other_connection.address, .is_request = true};
+  struct rpc_session_maker request_elsewhere = {.address = other_connection.address, .is_passing = true};
   struct rpc_session *elsewhere = acquire_as(sessions, &key_elsewhere, &request_elsewhere);
   put(elsewhere);
   release(sessions, elsewhere, 0); /* the oldest of all, but of another address */
@@ -271,7 +271,7 @@ static void test_what_one_request_left_ends_for_its_address(void **state)
   release(sessions, held, 0);
 }
 
-/* Those of ZeroMQ, and of connections that have gone, wait for their clients: no newcomer ends them. */
+/* Those of sockets, and of connections that have gone, wait for their clients: no newcomer ends them. */
 static void test_what_a_connection_left_stays(void **state)
 {
   struct rpc_sessions *sessions = *state;
@@ -514,7 +514,7 @@ struct flood {
 static void *make_requests(void *argument)
 {
   struct flood *flood = argument;
-  struct rpc_session_maker maker = {.address = {1, {flood->number}}, .is_request = true};
+  struct rpc_session_maker maker = {.address = {1, {flood->number}}, .is_passing = true};
   for (int i = 0; i < 2000; i++) {
     char name[32];
     struct rpc_session_key key;
