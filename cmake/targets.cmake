@@ -55,8 +55,17 @@ function(jpeer_optimise_whole name)
   set_target_properties(${name} PROPERTIES JPEER_OPTIMISE_WHOLE ON)
 endfunction()
 
+# jpeer_check_test_name(NAME FILE): `ctest -R test_FILE` finds the tests of test_FILE.c.
+function(jpeer_check_test_name name source)
+  cmake_path(GET source STEM stem)
+  if(NOT name MATCHES "^${stem}(_|$)")
+    message(FATAL_ERROR "The test ${name} of ${source} has to be named ${stem}, or ${stem}_VARIANT")
+  endif()
+endfunction()
+
 # jpeer_unit_test(NAME FILE LINKS...): one cmocka executable a file, labelled "unit".
 function(jpeer_unit_test name source)
+  jpeer_check_test_name(${name} ${source})
   add_executable(${name} ${source})
   target_link_libraries(${name} PRIVATE jpeer_flags PkgConfig::CMOCKA ${ARGN})
   add_test(NAME ${name} COMMAND ${name})
@@ -90,6 +99,7 @@ list(REMOVE_DUPLICATES JPEER_TEST_JAVA_HOMES)
 # jpeer_jvm_test(NAME FILE LINKS...): a cmocka executable that starts a JVM (tests/unit/jni/with_jvm.h); run with each
 # JVM, once as it is and once under -Xcheck:jni, which only prints. Labelled "jvm".
 function(jpeer_jvm_test name source)
+  jpeer_check_test_name(${name} ${source})
   add_executable(${name} ${source})
   target_link_libraries(${name} PRIVATE jpeer_flags PkgConfig::CMOCKA jpeer_with_jvm ${ARGN})
   target_include_directories(${name} PRIVATE ${JPEER_JNI_DIR} ${JPEER_JNI_DIR}/linux)
