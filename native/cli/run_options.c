@@ -528,7 +528,7 @@ static const char *standard_name(const struct run_options *options)
 /* Some of the longest messages fit into the quarter that is kept for those that may go on. */
 static size_t standard_input_max(size_t message_max)
 {
-  enum { MESSAGES = 4 }; /* a quarter is one: see net/input_budget.h */
+  enum { MESSAGES = 4 }; /* a quarter is one: see net/admission/input_budget.h */
   size_t standard = (size_t)256 << 20;
   return message_max > standard / MESSAGES ? message_max * MESSAGES : standard;
 }

@@ -1,7 +1,7 @@
 #include "net/listener.h"
 
 #include "base/log.h"
-#include "net/address.h"
+#include "net/admission/address.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 /*
  * The listening socket of WebSocket and HTTP. Bound before there is a crew; a source of the crew afterwards.
  */
-#include "net/connection_table.h"
+#include "net/connection/connection_table.h"
 #include "net/server.h"
 
 #include <pthread.h>

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "net/connection_table.h"
+#include "net/connection/connection_table.h"
 #include "net/listener.h"
 #include "net/workers/crew.h"
 #include "net/zeromq/zeromq.h"

@@ -1,5 +1,5 @@
-#include "net/connection.h"
-#include "net/connection_table.h"
+#include "net/connection/connection.h"
+#include "net/connection/connection_table.h"
 #include "net/http/http_heads.h"
 #include "net/http/http_query.h"
 

@@ -1,5 +1,5 @@
-#include "net/connection.h"
-#include "net/connection_table.h"
+#include "net/connection/connection.h"
+#include "net/connection/connection_table.h"
 
 void websocket_begin(struct connection *connection)
 {

@@ -37,7 +37,7 @@
  * ends with messages left. crew_submit wakes an idle member through an eventfd.
  */
 #include "base/status.h"
-#include "net/scratch.h"
+#include "net/workers/scratch.h"
 #include "net/workers/spin_policy.h"
 #include "rpc/service.h"
 

@@ -1,7 +1,7 @@
 #include "net/zeromq/zeromq.h"
 
 #include "base/log.h"
-#include "net/address.h"
+#include "net/admission/address.h"
 #include "net/zeromq/zeromq_state.h"
 
 #include <errno.h>

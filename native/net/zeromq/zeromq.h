@@ -16,7 +16,7 @@
  * message may lie there unseen.
  */
 #include "base/status.h"
-#include "net/input_budget.h"
+#include "net/admission/input_budget.h"
 #include "net/workers/crew.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-#ifndef JPEER_NET_CONNECTION_H
-#define JPEER_NET_CONNECTION_H
+#ifndef JPEER_NET_CONNECTION_CONNECTION_H
+#define JPEER_NET_CONNECTION_CONNECTION_H
 /*
  * A TCP connection that speaks HTTP or, after a handshake, WebSocket.
  *
@@ -10,15 +10,15 @@
  * answer and ends it.
  *
  * Input: what a connection has collected and not yet served counts against one bound for all
- * (net/input_budget.h). Above three quarters of it, one that has no licence pauses: it is armed for no input,
- * and the watcher submits it when it may go on. Its deadlines hold all the while.
+ * (net/admission/input_budget.h). Above three quarters of it, one that has no licence pauses: it is armed for
+ * no input, and the watcher submits it when it may go on. Its deadlines hold all the while.
  *
  * Memory: a connection is a place in its table's chunks, which stay until the table goes, so that a late
  * event finds a valid source. It owns buffers only while there is something in them.
  */
+#include "net/admission/input_budget.h"
 #include "net/http/http_parser.h"
 #include "net/http/http_request.h"
-#include "net/input_budget.h"
 #include "net/websocket/ws_frames.h"
 #include "net/workers/crew.h"
 

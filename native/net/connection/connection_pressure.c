@@ -1,6 +1,6 @@
-/* The watcher's part of the bound on input (net/input_budget.h): licences to go on, and cuts. */
+/* The watcher's part of the bound on input (net/admission/input_budget.h): licences to go on, and cuts. */
 #include "base/log.h"
-#include "net/connection_table.h"
+#include "net/connection/connection_table.h"
 
 #include <stdlib.h>
 

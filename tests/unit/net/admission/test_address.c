@@ -1,5 +1,5 @@
 /* Whose clients count together. */
-#include "net/address.h"
+#include "net/admission/address.h"
 #include "tests/unit/unit.h"
 
 #include <netdb.h>

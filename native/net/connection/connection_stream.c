@@ -1,4 +1,4 @@
-#include "net/connection.h"
+#include "net/connection/connection.h"
 
 #include <stdlib.h>
 

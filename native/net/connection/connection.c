@@ -1,7 +1,7 @@
-#include "net/connection.h"
+#include "net/connection/connection.h"
 
 #include "base/clock.h"
-#include "net/connection_table.h"
+#include "net/connection/connection_table.h"
 
 #include <errno.h>
 #include <sys/epoll.h>

@@ -1,5 +1,5 @@
-#ifndef JPEER_NET_ADDRESS_H
-#define JPEER_NET_ADDRESS_H
+#ifndef JPEER_NET_ADMISSION_ADDRESS_H
+#define JPEER_NET_ADMISSION_ADDRESS_H
 /* Client addresses as the service wants them (rpc/address.h): no bytes where there is none that it knows. Any
  * thread. */
 #include "rpc/address.h"

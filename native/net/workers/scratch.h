@@ -1,5 +1,5 @@
-#ifndef JPEER_NET_SCRATCH_H
-#define JPEER_NET_SCRATCH_H
+#ifndef JPEER_NET_WORKERS_SCRATCH_H
+#define JPEER_NET_WORKERS_SCRATCH_H
 /*
  * Memory that a thread lends to what it serves, for a turn: a connection that is idle owns no buffer.
  *

@@ -1,12 +1,12 @@
-#ifndef JPEER_NET_CONNECTION_TABLE_H
-#define JPEER_NET_CONNECTION_TABLE_H
+#ifndef JPEER_NET_CONNECTION_CONNECTION_TABLE_H
+#define JPEER_NET_CONNECTION_CONNECTION_TABLE_H
 /*
  * All connections of a server: where they live, how many there may be, their deadlines, and their end.
  *
  * Places come in chunks that are kept until connection_table_destroy, so that a source in the crew's hands
  * stays valid (net/workers/crew.h). Accepting and releasing: any thread. The tick: the watcher's thread.
  */
-#include "net/connection.h"
+#include "net/connection/connection.h"
 
 struct connection_chunk;
 
@@ -52,8 +52,8 @@ int64_t connection_table_tick(struct connection_table *table, struct crew_member
 
 /* --- connection_pressure.c: the bound on input; the watcher's thread --- */
 
-/* The first place_count places: pauses, resumes and cuts as net/input_budget.h says. True where it is to be
- * called again soon. */
+/* The first place_count places: pauses, resumes and cuts as net/admission/input_budget.h says. True where it
+ * is to be called again soon. */
 bool connection_table_share_input(struct connection_table *table, struct crew_member *watcher,
                                   size_t place_count, int64_t now_ms);
 struct connection *connection_table_place(struct connection_table *table, size_t index);

@@ -1,4 +1,4 @@
-#include "net/input_budget.h"
+#include "net/admission/input_budget.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

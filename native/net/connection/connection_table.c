@@ -1,4 +1,4 @@
-#include "net/connection_table.h"
+#include "net/connection/connection_table.h"
 
 #include "base/clock.h"
 #include "base/log.h"

@@ -1,5 +1,5 @@
-#ifndef JPEER_NET_INPUT_BUDGET_H
-#define JPEER_NET_INPUT_BUDGET_H
+#ifndef JPEER_NET_ADMISSION_INPUT_BUDGET_H
+#define JPEER_NET_ADMISSION_INPUT_BUDGET_H
 /*
  * One bound over all input that is being collected: messages, and beginnings of them, that lie in memory
  * until they have been served, of all connections and transports.

@@ -1,4 +1,4 @@
-#include "net/scratch.h"
+#include "net/workers/scratch.h"
 
 #include "net/http/http_heads.h"
 #include "net/websocket/ws_frames.h"
