@@ -103,7 +103,7 @@ void http_write_answer(struct buffer *out, struct http_manner manner, const stru
   if (answer->is_preflight)
     write_preflight(out, answer);
   if (answer->has_ws_version)
-    BUFFER_LITERAL(out, "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n");
+    BUFFER_LITERAL(out, "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n");
   if (answer->reason != NULL)
     buffer_printf(out, "Content-Type: text/plain; charset=utf-8\r\nContent-Length: %zu\r\n\r\n%s%s",
                   strlen(answer->reason) + 1, manner.is_head ? "" : answer->reason,

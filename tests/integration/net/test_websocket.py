@@ -124,7 +124,9 @@ class Handshakes(StubTest):
                 self.assertEqual(status, self.answer(**arguments)[0])
 
     def test_426_names_the_version(self):
-        self.assertEqual("13", self.answer(Sec_WebSocket_Version="8")[1]["sec-websocket-version"])
+        fields = self.answer(Sec_WebSocket_Version="8")[1]
+        self.assertEqual(("13", "websocket", "Upgrade"),
+                         tuple(fields[name] for name in ("sec-websocket-version", "upgrade", "connection")))
 
     def test_frames_may_come_with_the_handshake(self):
         with self.stub.connect() as connection:

@@ -486,6 +486,13 @@ static void answers_have_what_they_need(void **state)
                                 "Allow: POST, OPTIONS\r\nContent-Type: text/plain; charset=utf-8\r\n"
                                 "Content-Length: 4\r\n\r\n");
   buffer_clear(&out);
+  answer = (struct http_answer){.status = 426, .reason = "why", .has_ws_version = true};
+  http_write_answer(&out, (struct http_manner){.is_1_1 = true, .keeps_alive = true}, &answer);
+  buffer_append_char(&out, '\0');
+  assert_string_equal(out.data, "HTTP/1.1 426 Upgrade Required\r\nCache-Control: no-store\r\n"
+                                "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                                "Content-Type: text/plain; charset=utf-8\r\nContent-Length: 4\r\n\r\nwhy\n");
+  buffer_clear(&out);
   http_write_reply_head(&out, (struct http_manner){.is_1_1 = true, .keeps_alive = true}, 200, 120, NULL);
   buffer_append_char(&out, '\0');
   assert_string_equal(out.data, "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\n"
