@@ -205,13 +205,27 @@ static struct text trim(struct text t)
   return t;
 }
 
+/* Where the first separator stands that is in no quoted string (RFC 9110, 5.6.4); the length: nowhere. */
+static size_t find_separator(struct text t, char separator)
+{
+  bool is_quoted = false;
+  for (size_t i = 0; i < t.len; i++) {
+    if (t.data[i] == '"')
+      is_quoted = !is_quoted;
+    else if (t.data[i] == '\\' && is_quoted)
+      i++;
+    else if (t.data[i] == separator && !is_quoted)
+      return i;
+  }
+  return t.len;
+}
+
 /* Takes what stands before the separator off the front of *rest. */
 static struct text take_until(struct text *rest, char separator)
 {
-  const char *found = rest->len == 0 ? NULL : memchr(rest->data, separator, rest->len);
-  size_t length = found == NULL ? rest->len : (size_t)(found - rest->data);
+  size_t length = find_separator(*rest, separator);
   struct text piece = trim(text_slice(*rest, 0, length));
-  *rest = text_slice(*rest, found == NULL ? length : length + 1, rest->len);
+  *rest = text_slice(*rest, length == rest->len ? length : length + 1, rest->len);
   return piece;
 }
 

@@ -44,6 +44,8 @@ static const struct sample METHODS[] = {
     {"POST /", TYPE("Application/JSON-RPC;charset=utf-8"), SERVE},
     {"POST /", TYPE("application/jsonrequest; Charset=Utf-8"), SERVE},
     {"POST /", TYPE("application/json; profile=\"charset=latin1\""), SERVE},
+    {"POST /", TYPE("application/json; profile=\"a;charset=latin1\""), SERVE},
+    {"POST /", TYPE("application/json; profile=\"a\\\";charset=latin1\"; charset=utf-8"), SERVE},
     {"POST /", TYPE("application/json;"), SERVE},
     {"POST /", TYPE("application/jsonx"), 415},
     {"POST /", TYPE("application/json-rpcx"), 415},
@@ -51,6 +53,7 @@ static const struct sample METHODS[] = {
     {"POST /", TYPE("application/jsonrpc"), 415},
     {"POST /", TYPE("application/json, text/plain"), 415},
     {"POST /", TYPE("application/json; charset=latin1"), 415},
+    {"POST /", TYPE("application/json; profile=\"a;b\"; charset=latin1"), 415},
     {"POST /", TYPE("application/json; charset=utf-8x"), 415},
     {"POST /", TYPE("application/json; charset=\"utf-8x\""), 415},
     {"POST /", TYPE("application/json; charset="), 415},
@@ -162,6 +165,7 @@ static const struct sample CALLS[] = {
     {"GET /rpc/meta", "Accept: application/jsonx, text/*\r\n", 406},
     {"GET /rpc/meta", "Accept: application/json;q=0.000\r\n", 406},
     {"GET /rpc/meta", "Accept: */*, application/json; q=0\r\n", 406},
+    {"GET /rpc/meta", "Accept: text/html; profile=\", application/json ,\"\r\n", 406},
 };
 
 static const struct sample HANDSHAKES[] = {
