@@ -69,6 +69,8 @@ RELEASE_STEPS = [
       for home in jdks.homes()),
     ("applications", "real applications, started by java and by jpeer run", "release",
      [[PYTHON, "tests/applications/run.py"]], on("release")),
+    ("browser", "pages of allowed and of other origins in Chromium", "release", [[PYTHON, "tests/release/browser.py"]],
+     on("release")),
     ("soak", "memory after millions of calls", "release", [["tools/soak"]], {}),
     ("bare-root", "the README's two commands on a Debian 12 with its base system alone, as root", None,
      [["tests/release/bare_root.sh"]], {}),
