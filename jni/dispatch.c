@@ -1,21 +1,14 @@
 #include "jni/dispatch.h"
 
-/* X(letter, member of jvalue, word in JNI's function names) */
-#define PRIMITIVES(X)                                                                                        \
-  X('Z', z, Boolean)                                                                                         \
-  X('B', b, Byte)                                                                                            \
-  X('C', c, Char)                                                                                            \
-  X('S', s, Short)                                                                                           \
-  X('I', i, Int)                                                                                             \
-  X('J', j, Long)                                                                                            \
-  X('F', f, Float)                                                                                           \
-  X('D', d, Double)
-#define TYPES(X) PRIMITIVES(X) X('L', l, Object)
+#include "base/primitives.h"
+
+/* The object's columns as far as they are used here. */
+#define TYPES(X) PRIMITIVES(X) X('L', l, , , Object, )
 
 void dispatch_call(JNIEnv *env, char result, jobject on, jmethodID id, const jvalue *arguments, jvalue *out)
 {
   switch (result) {
-#define CASE(letter, member, Word)                                                                           \
+#define CASE(letter, member, keyword, type, Word, ...)                                                       \
   case letter:                                                                                               \
     out->member = (*env)->Call##Word##MethodA(env, on, id, arguments);                                       \
     break;
@@ -31,7 +24,7 @@ void dispatch_call_static(JNIEnv *env, char result, jclass on, jmethodID id, con
                           jvalue *out)
 {
   switch (result) {
-#define CASE(letter, member, Word)                                                                           \
+#define CASE(letter, member, keyword, type, Word, ...)                                                       \
   case letter:                                                                                               \
     out->member = (*env)->CallStatic##Word##MethodA(env, on, id, arguments);                                 \
     break;
@@ -46,7 +39,7 @@ void dispatch_call_static(JNIEnv *env, char result, jclass on, jmethodID id, con
 void dispatch_get(JNIEnv *env, char type, jobject on, jfieldID id, jvalue *out)
 {
   switch (type) {
-#define CASE(letter, member, Word)                                                                           \
+#define CASE(letter, member, keyword, type, Word, ...)                                                       \
   case letter:                                                                                               \
     out->member = (*env)->Get##Word##Field(env, on, id);                                                     \
     break;
@@ -58,7 +51,7 @@ void dispatch_get(JNIEnv *env, char type, jobject on, jfieldID id, jvalue *out)
 void dispatch_get_static(JNIEnv *env, char type, jclass on, jfieldID id, jvalue *out)
 {
   switch (type) {
-#define CASE(letter, member, Word)                                                                           \
+#define CASE(letter, member, keyword, type, Word, ...)                                                       \
   case letter:                                                                                               \
     out->member = (*env)->GetStatic##Word##Field(env, on, id);                                               \
     break;
@@ -70,7 +63,7 @@ void dispatch_get_static(JNIEnv *env, char type, jclass on, jfieldID id, jvalue 
 void dispatch_put(JNIEnv *env, char type, jobject on, jfieldID id, const jvalue *value)
 {
   switch (type) {
-#define CASE(letter, member, Word)                                                                           \
+#define CASE(letter, member, keyword, type, Word, ...)                                                       \
   case letter:                                                                                               \
     (*env)->Set##Word##Field(env, on, id, value->member);                                                    \
     break;
@@ -82,7 +75,7 @@ void dispatch_put(JNIEnv *env, char type, jobject on, jfieldID id, const jvalue 
 void dispatch_put_static(JNIEnv *env, char type, jclass on, jfieldID id, const jvalue *value)
 {
   switch (type) {
-#define CASE(letter, member, Word)                                                                           \
+#define CASE(letter, member, keyword, type, Word, ...)                                                       \
   case letter:                                                                                               \
     (*env)->SetStatic##Word##Field(env, on, id, value->member);                                              \
     break;
@@ -94,7 +87,7 @@ void dispatch_put_static(JNIEnv *env, char type, jclass on, jfieldID id, const j
 jobject dispatch_new_array(JNIEnv *env, char element, jsize count)
 {
   switch (element) {
-#define CASE(letter, member, Word)                                                                           \
+#define CASE(letter, member, keyword, type, Word, ...)                                                       \
   case letter:                                                                                               \
     return (*env)->New##Word##Array(env, count);
     PRIMITIVES(CASE)
@@ -107,7 +100,7 @@ jobject dispatch_new_array(JNIEnv *env, char element, jsize count)
 void dispatch_set_region(JNIEnv *env, char element, jobject array, jsize count, const void *data)
 {
   switch (element) {
-#define CASE(letter, member, Word)                                                                           \
+#define CASE(letter, member, keyword, type, Word, ...)                                                       \
   case letter:                                                                                               \
     (*env)->Set##Word##ArrayRegion(env, array, 0, count, data);                                              \
     break;
@@ -119,7 +112,7 @@ void dispatch_set_region(JNIEnv *env, char element, jobject array, jsize count, 
 void dispatch_get_region(JNIEnv *env, char element, jobject array, jsize count, void *data)
 {
   switch (element) {
-#define CASE(letter, member, Word)                                                                           \
+#define CASE(letter, member, keyword, type, Word, ...)                                                       \
   case letter:                                                                                               \
     (*env)->Get##Word##ArrayRegion(env, array, 0, count, data);                                              \
     break;

@@ -1,3 +1,4 @@
+#include "base/primitives.h"
 #include "jni/convert/results.h"
 #include "jni/dispatch.h"
 #include "jni/runtime/throwables.h"
@@ -29,7 +30,7 @@ static bool set_rest(struct invocation *invocation, jobject array, size_t argume
                         &invocation->request->operation->args[argument], given, &element))
     return false;
   if (packed != NULL) {
-    size_t size = op_packed_size(record->method->element.kind);
+    size_t size = primitive_size(record->method->element.kind);
     memcpy(packed + at * size, &element, size);
     return true;
   }
@@ -66,7 +67,7 @@ static bool gather_rest(struct invocation *invocation)
   if (array == NULL)
     return false;
   char *packed =
-      letter == 'L' ? NULL : arena_alloc(conversion->request->arena, count * op_packed_size(letter));
+      letter == 'L' ? NULL : arena_alloc(conversion->request->arena, count * primitive_size(letter));
   if (letter != 'L' && packed == NULL)
     return argument_fail_memory(conversion);
   if (!fill_rest(invocation, array, first, packed))

@@ -1,17 +1,6 @@
 #include "policy/state.h"
 
-static bool is_primitive(struct text name)
-{
-  static const char *const primitives[] = {"boolean", "byte",  "char",   "short", "int",
-                                           "long",    "float", "double", "void"};
-  enum { LONGEST = sizeof "boolean" - 1 };
-  if (name.len > LONGEST)
-    return false;
-  for (size_t i = 0; i < sizeof primitives / sizeof primitives[0]; i++)
-    if (text_equal(name, text_of(primitives[i])))
-      return true;
-  return false;
-}
+#include "base/primitives.h"
 
 /* What no rule has a say in. */
 static bool decided_before_rules(const struct policy *policy, enum policy_channel channel,
@@ -29,7 +18,7 @@ static bool decided_before_rules(const struct policy *policy, enum policy_channe
     *verdict = (struct policy_verdict){.allow = true, .reason = POLICY_REASON_EXEMPT};
     return true;
   }
-  if (is_primitive(class_name)) {
+  if (primitive_is_keyword(class_name)) {
     *verdict = (struct policy_verdict){.allow = true, .reason = POLICY_REASON_PRIMITIVE};
     return true;
   }

@@ -1,4 +1,6 @@
 #include "jni/convert/arguments.h"
+
+#include "base/primitives.h"
 #include "jni/dispatch.h"
 
 #include <string.h>
@@ -30,17 +32,17 @@ static bool read_element(struct conversion *conversion, char letter, const struc
     struct op_type type;
     if (!argument_parse_type(conversion, value->type, &type) || !argument_ask_type(conversion, &type, value))
       return false;
-    from = type.dimensions > 0 ? 0 : type.base == 'L' ? java_wrapper_letter(type.name) : type.base;
-    if (from == 0 || !overload_widens(from, letter))
+    from = type.dimensions > 0 ? 0 : type.base == 'L' ? primitive_unboxed(type.name) : type.base;
+    if (from == 0 || !primitive_widens(from, letter))
       return argument_fail(conversion, value, "%.*s does not become %s", TEXT_ARGS(value->type),
-                           scalar_keyword(letter));
+                           primitive_keyword(letter).data);
   }
   if (!argument_check_text(conversion, value))
     return false;
   enum scalar_fit fit = scalar_read(value, from, out);
   if (fit != SCALAR_FITS)
     return argument_fail_fit(conversion, value, from, fit);
-  scalar_widen(from, letter, out);
+  primitive_widen(from, letter, out);
   return true;
 }
 
@@ -49,7 +51,7 @@ static bool make_primitives(struct conversion *conversion, struct jvm_class *cla
 {
   JNIEnv *env = conversion->thread->env;
   char letter = class->component;
-  size_t size = op_packed_size(letter);
+  size_t size = primitive_size(letter);
   size_t count = value->list.count;
   char *data = arena_alloc(conversion->request->arena, count * size);
   if (data == NULL)

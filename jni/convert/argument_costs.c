@@ -1,5 +1,6 @@
 #include "jni/convert/arguments.h"
 
+#include "base/primitives.h"
 #include "jni/objects/object_table.h"
 #include "jni/runtime/throwables.h"
 
@@ -89,7 +90,7 @@ static unsigned element_cost(struct conversion *conversion, const struct op_valu
     atomic_store_explicit(&type.class, component, memory_order_relaxed);
   }
   char inferred = scalar_infer(value);
-  if (letter != 'L' && inferred != 0 && overload_widens(inferred, letter))
+  if (letter != 'L' && inferred != 0 && primitive_widens(inferred, letter))
     return 0;
   return argument_cost(conversion, value, &type);
 }
@@ -137,22 +138,13 @@ static unsigned natural_cost(struct conversion *conversion, struct jvm_class *cl
 {
   JNIEnv *env = conversion->thread->env;
   const struct jvm_known *known = &conversion->thread->jvm->known;
-  const struct {
-    char letter;
-    jclass class;
-  } naturals[] = {{'Z', known->class_boolean},
-                  {'I', known->class_integer},
-                  {'J', known->class_long},
-                  {'F', known->class_float},
-                  {'D', known->class_double}};
   jclass natural = value->kind == OP_TEXT   ? known->class_string
                    : value->kind == OP_LIST ? known->class_array_list
                    : value->kind == OP_MAP  ? known->class_hash_map
                                             : known->class_big_integer;
   char letter = scalar_infer(value);
-  for (size_t i = 0; i < sizeof naturals / sizeof *naturals; i++)
-    if (letter == naturals[i].letter)
-      natural = naturals[i].class;
+  if (letter != 0)
+    natural = jvm_known_wrapper(known, letter);
   return (*env)->IsAssignableFrom(env, natural, class->ref) ? OVERLOAD_COST_LOOSE : OVERLOAD_NEVER;
 }
 

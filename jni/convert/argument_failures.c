@@ -1,4 +1,6 @@
 #include "jni/convert/arguments.h"
+
+#include "base/primitives.h"
 #include "jni/runtime/throwables.h"
 #include "json/number.h"
 
@@ -100,8 +102,9 @@ bool argument_fail_fit(struct conversion *conversion, const struct op_value *val
       [SCALAR_SUFFIX] = "its suffix is of another type",
       [SCALAR_KIND] = "of another kind",
   };
-  return argument_fail(conversion, value, "%s for %s (%s)", reasons[fit], scalar_keyword(letter),
-                       scalar_range(letter));
+  const struct primitive *wanted = primitive_find_letter(letter);
+  return argument_fail(conversion, value, "%s for %s (%s)", reasons[fit], wanted->keyword.data,
+                       wanted->range);
 }
 
 bool argument_check_digits(struct conversion *conversion, const struct op_value *value, struct text number)

@@ -1,5 +1,6 @@
 #include "jni/convert/arguments.h"
 
+#include "base/primitives.h"
 #include "jni/objects/object_table.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
@@ -47,30 +48,20 @@ static bool get_ref(struct conversion *conversion, const struct op_value *value,
   return false;
 }
 
-static const struct {
-  char letter;
-  size_t class;
-  size_t method;
-} boxes[] = {
-#define ROW(letter, name)                                                                                    \
-  {                                                                                                          \
-    letter, offsetof(struct jvm_known, class_##name), offsetof(struct jvm_known, static_##name##_value_of)   \
-  }
-    ROW('Z', boolean), ROW('B', byte), ROW('C', character), ROW('S', short),
-    ROW('I', integer), ROW('J', long), ROW('F', float),     ROW('D', double),
-#undef ROW
-};
-
 jobject argument_box(struct conversion *conversion, char letter, const jvalue *value)
 {
   JNIEnv *env = conversion->thread->env;
-  const char *known = (const char *)&conversion->thread->jvm->known;
-  size_t at = 0;
-  while (boxes[at].letter != letter)
-    at++;
-  jobject object =
-      (*env)->CallStaticObjectMethodA(env, *(const jclass *)(const void *)(known + boxes[at].class),
-                                      *(const jmethodID *)(const void *)(known + boxes[at].method), value);
+  const struct jvm_known *known = &conversion->thread->jvm->known;
+  jobject object = NULL;
+  switch (letter) {
+#define CASE(letter, member, keyword, type, Word, box, ...)                                                  \
+  case letter:                                                                                               \
+    object =                                                                                                 \
+        (*env)->CallStaticObjectMethodA(env, known->class_##box, known->static_##box##_value_of, value);     \
+    break;
+    PRIMITIVES(CASE)
+#undef CASE
+  }
   return argument_take(conversion) ? NULL : object;
 }
 
@@ -79,30 +70,12 @@ void argument_unbox(struct jvm_thread *thread, jobject object, char letter, jval
   JNIEnv *env = thread->env;
   const struct jvm_known *known = &thread->jvm->known;
   switch (letter) {
-  case 'Z':
-    out->z = (*env)->GetBooleanField(env, object, known->field_boolean_value);
+#define CASE(letter, member, keyword, type, Word, box, ...)                                                  \
+  case letter:                                                                                               \
+    out->member = (*env)->Get##Word##Field(env, object, known->field_##box##_value);                         \
     break;
-  case 'B':
-    out->b = (*env)->GetByteField(env, object, known->field_byte_value);
-    break;
-  case 'C':
-    out->c = (*env)->GetCharField(env, object, known->field_character_value);
-    break;
-  case 'S':
-    out->s = (*env)->GetShortField(env, object, known->field_short_value);
-    break;
-  case 'I':
-    out->i = (*env)->GetIntField(env, object, known->field_integer_value);
-    break;
-  case 'J':
-    out->j = (*env)->GetLongField(env, object, known->field_long_value);
-    break;
-  case 'F':
-    out->f = (*env)->GetFloatField(env, object, known->field_float_value);
-    break;
-  default:
-    out->d = (*env)->GetDoubleField(env, object, known->field_double_value);
-    break;
+    PRIMITIVES(CASE)
+#undef CASE
   }
 }
 
@@ -213,7 +186,7 @@ static char letter_of(const struct op_type *type)
     return 0;
   if (type->base != 'L')
     return type->base;
-  return text_equal(type->name, TEXT("java.lang.String")) ? ARGUMENT_TEXT : java_wrapper_letter(type->name);
+  return text_equal(type->name, TEXT("java.lang.String")) ? ARGUMENT_TEXT : primitive_unboxed(type->name);
 }
 
 /* Reads the type that an element declares, unless the one before it declared the same. */
@@ -337,7 +310,7 @@ static bool convert_to_primitive(struct conversion *conversion, const struct arg
   } else if (!read_scalar(conversion, value, from, out)) {
     return false;
   }
-  scalar_widen(from, to, out);
+  primitive_widen(from, to, out);
   return true;
 }
 

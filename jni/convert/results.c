@@ -1,5 +1,6 @@
 #include "jni/convert/results.h"
 
+#include "base/primitives.h"
 #include "jni/dispatch.h"
 #include "jni/objects/object_table.h"
 #include "jni/runtime/strings.h"
@@ -62,7 +63,7 @@ bool result_fill_plain(const struct jvm_request *request, const struct jvm_class
 bool result_fill_primitives(const struct jvm_request *request, const struct jvm_class *class, jobject array,
                             jsize count, struct op_value *out, struct outcome *outcome)
 {
-  void *data = arena_alloc(request->arena, (size_t)count * op_packed_size(class->component));
+  void *data = arena_alloc(request->arena, (size_t)count * primitive_size(class->component));
   if (data == NULL)
     return fail_memory(request, outcome);
   dispatch_get_region(request->thread->env, class->component, array, count, data);

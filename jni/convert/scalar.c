@@ -4,37 +4,6 @@
 
 #include <math.h>
 
-static const struct {
-  char letter;
-  const char *keyword;
-  const char *range;
-} rows[] = {
-    {'Z', "boolean", "true or false"},         {'B', "byte", "-128 to 127"},
-    {'C', "char", "one UTF-16 unit"},          {'S', "short", "-32768 to 32767"},
-    {'I', "int", "-2147483648 to 2147483647"}, {'J', "long", "-9223372036854775808 to 9223372036854775807"},
-    {'F', "float", "up to 3.4028235E38"},      {'D', "double", "up to 1.7976931348623157E308"},
-};
-
-enum { ROWS = sizeof rows / sizeof *rows };
-
-static size_t row_of(char letter)
-{
-  size_t at = 0;
-  while (at + 1 < ROWS && rows[at].letter != letter)
-    at++;
-  return at;
-}
-
-const char *scalar_keyword(char letter)
-{
-  return rows[row_of(letter)].keyword;
-}
-
-const char *scalar_range(char letter)
-{
-  return rows[row_of(letter)].range;
-}
-
 static enum scalar_fit set_integer(int64_t integer, char letter, jvalue *out)
 {
   switch (letter) {
@@ -171,50 +140,6 @@ enum scalar_fit scalar_read(const struct op_value *value, char letter, jvalue *o
     return SCALAR_NULL;
   default:
     return SCALAR_KIND;
-  }
-}
-
-static int64_t integer_of(char letter, const jvalue *value)
-{
-  switch (letter) {
-  case 'B':
-    return value->b;
-  case 'S':
-    return value->s;
-  case 'C':
-    return value->c;
-  case 'I':
-    return value->i;
-  default:
-    return value->j;
-  }
-}
-
-void scalar_widen(char from, char to, jvalue *value)
-{
-  if (from == to)
-    return;
-  if (from == 'F') {
-    value->d = value->f;
-    return;
-  }
-  int64_t integer = integer_of(from, value);
-  switch (to) {
-  case 'S':
-    value->s = (jshort)integer;
-    break;
-  case 'I':
-    value->i = (jint)integer;
-    break;
-  case 'J':
-    value->j = integer;
-    break;
-  case 'F':
-    value->f = (float)integer;
-    break;
-  default:
-    value->d = (double)integer;
-    break;
   }
 }
 

@@ -26,14 +26,8 @@ enum scalar_fit {
 
 enum scalar_fit scalar_read(const struct op_value *value, char letter, jvalue *out);
 
-/* JLS 5.1.2. overload_widens(from, to) must hold. */
-void scalar_widen(char from, char to, jvalue *value);
-
 /* The primitive type of a value that came without one; 0: it has none (text, null, an integer beyond 64 bits,
  * what is no scalar). */
 char scalar_infer(const struct op_value *value);
-
-const char *scalar_keyword(char letter); /* "int" */
-const char *scalar_range(char letter);   /* "-128 to 127" */
 
 #endif

@@ -1,5 +1,7 @@
 #include "jni/resolve/overload.h"
 
+#include "base/primitives.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -15,21 +17,6 @@ struct search {
   size_t applicable_count;
 };
 
-/* Each letter's own place, and all that it widens to. */
-static const struct {
-  char from;
-  char to[7];
-} widenings[] = {{'Z', "Z"},    {'B', "BSIJFD"}, {'S', "SIJFD"}, {'C', "CIJFD"},
-                 {'I', "IJFD"}, {'J', "JFD"},    {'F', "FD"},    {'D', "D"}};
-
-bool overload_widens(char from, char to)
-{
-  for (size_t i = 0; i < sizeof widenings / sizeof *widenings; i++)
-    if (widenings[i].from == from)
-      return to != '\0' && strchr(widenings[i].to, to) != NULL;
-  return false;
-}
-
 static bool is_primitive(const struct overload_type *type)
 {
   return type->kind != 'L' && type->kind != 'N';
@@ -39,7 +26,7 @@ static bool is_subtype(const struct search *search, const struct overload_type *
                        const struct overload_type *super)
 {
   if (is_primitive(sub) || is_primitive(super))
-    return is_primitive(sub) && is_primitive(super) && overload_widens(sub->kind, super->kind);
+    return is_primitive(sub) && is_primitive(super) && primitive_widens(sub->kind, super->kind);
   return sub->kind == 'N' || search->hooks->is_subtype(search->hooks->context, sub, super);
 }
 
@@ -51,7 +38,7 @@ static bool is_loose(const struct search *search, const struct overload_type *fr
     return search->hooks->is_subtype(search->hooks->context, &boxed, to);
   }
   return !is_primitive(from) && is_primitive(to) && from->unboxed != 0 &&
-         overload_widens(from->unboxed, to->kind);
+         primitive_widens(from->unboxed, to->kind);
 }
 
 /* The type of parameter `at`, where a variable arity repeats the last one. */

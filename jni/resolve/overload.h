@@ -70,7 +70,4 @@ enum overload_result overload_choose(const struct overload_hooks *hooks,
                                      const struct overload_candidate *candidates, size_t candidate_count,
                                      struct arena *arena, struct overload_choice *choice);
 
-/* JLS 5.1.2: identity included ("short" to "int"). */
-bool overload_widens(char from, char to);
-
 #endif

@@ -1,5 +1,6 @@
 #include "jni/resolve/resolution.h"
 
+#include "base/primitives.h"
 #include "jni/runtime/throwables.h"
 
 /* Of what a message lists: the number of its elements, and their bytes. */
@@ -147,27 +148,22 @@ static bool is_subtype(void *context, const struct overload_type *sub, const str
 
 static struct overload_type boxed(void *context, char primitive)
 {
-  static const char letters[] = "ZBCSIJFD";
   static struct java_type types[] = {
-      {.kind = 'L', .unboxed = 'Z', .name = TEXT("java.lang.Boolean")},
-      {.kind = 'L', .unboxed = 'B', .name = TEXT("java.lang.Byte")},
-      {.kind = 'L', .unboxed = 'C', .name = TEXT("java.lang.Character")},
-      {.kind = 'L', .unboxed = 'S', .name = TEXT("java.lang.Short")},
-      {.kind = 'L', .unboxed = 'I', .name = TEXT("java.lang.Integer")},
-      {.kind = 'L', .unboxed = 'J', .name = TEXT("java.lang.Long")},
-      {.kind = 'L', .unboxed = 'F', .name = TEXT("java.lang.Float")},
-      {.kind = 'L', .unboxed = 'D', .name = TEXT("java.lang.Double")},
+#define ROW(letter, member, keyword, type, Word, box, Wrapper, ...)                                          \
+  {.kind = 'L', .unboxed = letter, .name = TEXT("java.lang." #Wrapper)},
+      PRIMITIVES(ROW)
+#undef ROW
   };
   struct resolution *resolution = context;
   struct jvm_thread *thread = resolution->conversion.thread;
-  const struct jvm_known *known = &thread->jvm->known;
-  const jclass classes[] = {known->class_boolean, known->class_byte,    known->class_character,
-                            known->class_short,   known->class_integer, known->class_long,
-                            known->class_float,   known->class_double};
-  size_t at = (size_t)(strchr(letters, primitive) - letters);
-  if (atomic_load_explicit(&types[at].class, memory_order_acquire) == NULL)
-    atomic_store_explicit(&types[at].class, jvm_class_of(thread, classes[at]), memory_order_release);
-  return (struct overload_type){.kind = 'L', .unboxed = primitive, .handle = &types[at]};
+  struct java_type *wrapper = types;
+  while (wrapper->unboxed != primitive)
+    wrapper++;
+  if (atomic_load_explicit(&wrapper->class, memory_order_acquire) == NULL) {
+    jclass class = jvm_known_wrapper(&thread->jvm->known, primitive);
+    atomic_store_explicit(&wrapper->class, jvm_class_of(thread, class), memory_order_release);
+  }
+  return (struct overload_type){.kind = 'L', .unboxed = primitive, .handle = wrapper};
 }
 
 static unsigned cost(void *context, size_t argument, const struct overload_type *type)
@@ -254,7 +250,7 @@ static void set_choice(struct resolution *resolution, struct java_method *method
 
 static struct text describe_type(struct resolution *resolution, const struct java_type *type)
 {
-  struct text name = type->kind == 'L' ? type->name : text_of(scalar_keyword(type->kind));
+  struct text name = type->kind == 'L' ? type->name : primitive_keyword(type->kind);
   struct op_type parsed;
   if (name.data[0] == '[' && op_type_parse_argument(name, &parsed, NULL) == JP_OK)
     name = op_type_source_name(&parsed, resolution->arena);
@@ -310,7 +306,7 @@ struct text resolution_describe_arguments(struct resolution *resolution)
     list(&types, ", ",
          type->kind == 'N'   ? TEXT("null")
          : type->kind == 'L' ? describe_type(resolution, type->handle)
-                             : text_of(scalar_keyword(type->kind)));
+                             : primitive_keyword(type->kind));
   }
   return end_list(&types, ", ", count);
 }

@@ -1,5 +1,7 @@
 #include "jni/runtime/known.h"
 
+#include "base/primitives.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -93,6 +95,19 @@ static enum jp_status load_field(JNIEnv *env, struct jvm_known *known, const str
   }
   *(jfieldID *)field_at(known, row->offset) = id;
   return JP_OK;
+}
+
+jclass jvm_known_wrapper(const struct jvm_known *known, char letter)
+{
+  switch (letter) {
+#define CASE(letter, member, keyword, type, Word, box, ...)                                                  \
+  case letter:                                                                                               \
+    return known->class_##box;
+    PRIMITIVES(CASE)
+#undef CASE
+  default:
+    return NULL;
+  }
 }
 
 enum jp_status jvm_known_load(JNIEnv *env, struct jvm_known *known, struct jp_error *error)

@@ -111,6 +111,9 @@ struct jvm_known {
 #undef JVM_FIELD
 };
 
+/* The class of a primitive's wrapper, borrowed; NULL where no primitive has this letter. */
+jclass jvm_known_wrapper(const struct jvm_known *known, char letter);
+
 /* JP_INTERNAL: the text names the class or member that this JVM lacks. */
 enum jp_status jvm_known_load(JNIEnv *env, struct jvm_known *known, struct jp_error *error) JP_MUST_CHECK;
 

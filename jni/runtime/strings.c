@@ -1,5 +1,7 @@
 #include "jni/runtime/strings.h"
 
+#include "base/primitives.h"
+
 #include <limits.h>
 
 enum { ELLIPSIS = 3, UNIT_BYTES_MAX = 3, SMALL = 4096, LONG_ASCII = 128 };
@@ -81,21 +83,6 @@ struct text jvm_text_of_modified(struct jvm_thread *thread, const char *modified
   return jvm_text_of_units(units, count, arena);
 }
 
-static struct text primitive_name(char letter)
-{
-  static const struct {
-    char letter;
-    struct text name;
-  } rows[] = {{'Z', {"boolean", 7}}, {'B', {"byte", 4}},   {'C', {"char", 4}},
-              {'S', {"short", 5}},   {'I', {"int", 3}},    {'J', {"long", 4}},
-              {'F', {"float", 5}},   {'D', {"double", 6}}, {'V', {"void", 4}}};
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    if (rows[i].letter == letter)
-      return rows[i].name;
-  }
-  return TEXT_ABSENT;
-}
-
 struct text jvm_class_name(struct jvm_thread *thread, jclass class, struct arena *arena)
 {
   jvmtiEnv *jvmti = thread->jvmti;
@@ -105,7 +92,7 @@ struct text jvm_class_name(struct jvm_thread *thread, jclass class, struct arena
 
   struct text name;
   if (signature[0] != '[' && signature[0] != 'L') {
-    name = primitive_name(signature[0]);
+    name = primitive_keyword(signature[0]);
   } else {
     name = jvm_text_of_modified(thread, signature, arena);
     char *bytes = (char *)name.data;

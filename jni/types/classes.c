@@ -1,5 +1,6 @@
 #include "jni/types/classes.h"
 
+#include "base/primitives.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
 #include "jni/types/member_table.h"
@@ -72,29 +73,9 @@ static struct jvm_classes *table_of(struct jvm_thread *thread)
   return table;
 }
 
-static const struct {
-  const char *name;
-  char letter;
-} wrappers[] = {{"java.lang.Boolean", 'Z'}, {"java.lang.Byte", 'B'},    {"java.lang.Character", 'C'},
-                {"java.lang.Short", 'S'},   {"java.lang.Integer", 'I'}, {"java.lang.Long", 'J'},
-                {"java.lang.Float", 'F'},   {"java.lang.Double", 'D'}};
-
-char java_wrapper_letter(struct text name)
-{
-  for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
-    if (text_equal(name, text_of(wrappers[i].name)))
-      return wrappers[i].letter;
-  return 0;
-}
-
 /* The element class of an array's name, or its primitive's keyword. */
 static struct text element_name(struct text name)
 {
-  static const struct {
-    char letter;
-    struct text keyword;
-  } primitives[] = {{'Z', {"boolean", 7}}, {'B', {"byte", 4}}, {'C', {"char", 4}},  {'S', {"short", 5}},
-                    {'I', {"int", 3}},     {'J', {"long", 4}}, {'F', {"float", 5}}, {'D', {"double", 6}}};
   size_t at = 0;
   while (at < name.len && name.data[at] == '[')
     at++;
@@ -102,10 +83,7 @@ static struct text element_name(struct text name)
     return name;
   if (name.data[at] == 'L')
     return text_slice(name, at + 1, name.len - 1);
-  for (size_t i = 0; i < sizeof primitives / sizeof *primitives; i++)
-    if (primitives[i].letter == name.data[at])
-      return primitives[i].keyword;
-  return name;
+  return primitive_keyword(name.data[at]);
 }
 
 /* True where the class lives as long as the process: names of such classes need no care about unloading. */
@@ -156,7 +134,7 @@ static void describe(struct jvm_thread *thread, struct jvm_class *entry, jclass 
   entry->element_name = element_name(name);
   bool is_array = name.data[0] == '[';
   entry->component = is_array ? name.data[1] : 0;
-  entry->unboxed = java_wrapper_letter(name);
+  entry->unboxed = primitive_unboxed(name);
   entry->is_hidden = !is_array && memchr(name.data, '/', name.len) != NULL;
   entry->row = class_maker_find(name);
   entry->maker = is_array ? MAKER_ARRAY : entry->row == NULL ? MAKER_OTHER : entry->row->maker;

@@ -76,9 +76,6 @@ struct jvm_class *jvm_class_component(struct jvm_thread *thread, struct jvm_clas
  */
 struct jvm_class *jvm_class_load(struct jvm_thread *thread, struct text name, jobject loader);
 
-/* The primitive that the wrapper class of this name unboxes to; 0: it is none. */
-char java_wrapper_letter(struct text class_name);
-
 /* The row for a class name; NULL: none. */
 const struct class_maker_row *class_maker_find(struct text name);
 

@@ -1,5 +1,6 @@
 #include "jni/types/member_table.h"
 
+#include "base/primitives.h"
 #include "jni/members.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
@@ -56,7 +57,7 @@ static bool read_type(struct builder *builder, struct text *descriptor, struct j
     return false;
   type->kind = parsed.dimensions > 0 ? 'L' : parsed.base;
   type->name = op_type_binary_name(&parsed, &builder->arena);
-  type->unboxed = type->kind == 'L' ? java_wrapper_letter(type->name) : 0;
+  type->unboxed = type->kind == 'L' ? primitive_unboxed(type->name) : 0;
   type->context = builder->class;
   return type->name.data != NULL;
 }
@@ -68,7 +69,7 @@ static struct java_type component_of(const struct java_type *array)
   type.name = text_slice(array->name, 1, array->name.len);
   if (type.kind == 'L')
     type.name = text_slice(type.name, 1, type.name.len - 1);
-  type.unboxed = type.kind == 'L' ? java_wrapper_letter(type.name) : 0;
+  type.unboxed = type.kind == 'L' ? primitive_unboxed(type.name) : 0;
   if (type.kind == '[')
     type.kind = 'L';
   return type;

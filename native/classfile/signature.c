@@ -1,5 +1,7 @@
 #include "classfile/signature.h"
 
+#include "base/primitives.h"
+
 enum { DEPTH_MAX = 64, DIMENSIONS_MAX = 255, PARAMETERS_MAX = 255 };
 
 static bool peek(struct text rest, char c)
@@ -19,20 +21,6 @@ static void append(struct buffer *out, struct text t)
 {
   if (out != NULL)
     buffer_append_text(out, t);
-}
-
-static const char *primitive_name(char letter)
-{
-  static const struct {
-    char letter;
-    const char *name;
-  } primitives[] = {{'I', "int"},  {'V', "void"},  {'Z', "boolean"}, {'J', "long"}, {'B', "byte"},
-                    {'C', "char"}, {'S', "short"}, {'D', "double"},  {'F', "float"}};
-  for (size_t i = 0; i < sizeof primitives / sizeof primitives[0]; i++) {
-    if (primitives[i].letter == letter)
-      return primitives[i].name;
-  }
-  return NULL;
 }
 
 /* What ends an identifier: of a descriptor (JVMS 4.2.2), and of a signature (JVMS 4.7.9.1), which takes less.
@@ -137,9 +125,9 @@ static bool read_type(struct text *rest, unsigned depth, struct buffer *out)
     return false;
   char letter = rest->data[0];
   *rest = text_slice(*rest, 1, rest->len);
-  const char *primitive = primitive_name(letter);
-  if (primitive != NULL)
-    append(out, text_of(primitive));
+  struct text primitive = primitive_keyword(letter);
+  if (primitive.data != NULL)
+    append(out, primitive);
   else if (letter == 'L' ? !read_class_type(rest, depth, out)
                          : letter != 'T' || !read_identifier(rest, out) || !take(rest, ';'))
     return false;
@@ -198,9 +186,9 @@ bool descriptor_read_type(struct text *rest, struct buffer *out)
     dimensions++;
   if (dimensions > DIMENSIONS_MAX || rest->len == 0)
     return false;
-  const char *primitive = primitive_name(rest->data[0]);
-  if (primitive != NULL) {
-    append(out, text_of(primitive));
+  struct text primitive = primitive_keyword(rest->data[0]);
+  if (primitive.data != NULL) {
+    append(out, primitive);
     if (take(rest, 'V'))
       return dimensions == 0;
     *rest = text_slice(*rest, 1, rest->len);

@@ -1,22 +1,12 @@
 #include "op/type.h"
 
+#include "base/primitives.h"
+
 #include <stdlib.h>
 
 enum { DIMENSIONS_MAX = 255 }; /* JVMS 4.3.2 */
 
-struct primitive {
-  struct text keyword;
-  char letter;
-};
-
-static const struct primitive primitives[] = {
-    {TEXT("boolean"), 'Z'}, {TEXT("byte"), 'B'},   {TEXT("char"), 'C'},
-    {TEXT("short"), 'S'},   {TEXT("int"), 'I'},    {TEXT("long"), 'J'},
-    {TEXT("float"), 'F'},   {TEXT("double"), 'D'}, {TEXT("void"), 'V'},
-};
-enum { PRIMITIVES = sizeof primitives / sizeof primitives[0] };
-
-/* JLS 3.9 and the literals of 3.10, but for the primitives above. Sorted. */
+/* JLS 3.9 and the literals of 3.10, without the primitives and void. Sorted. */
 static const char *const reserved_words[] = {
     "_",         "abstract", "assert", "break",    "case",         "catch",     "class",      "const",
     "continue",  "default",  "do",     "else",     "enum",         "extends",   "false",      "final",
@@ -132,24 +122,6 @@ static int compare_short(const void *name, const void *entry)
   return compare_text(*(const struct text *)name, ((const struct short_name *)entry)->name);
 }
 
-static const struct primitive *primitive_by_keyword(struct text name)
-{
-  for (size_t i = 0; i < PRIMITIVES; i++) {
-    if (text_equal(primitives[i].keyword, name))
-      return &primitives[i];
-  }
-  return NULL;
-}
-
-static const struct primitive *primitive_by_letter(char letter)
-{
-  for (size_t i = 0; i < PRIMITIVES; i++) {
-    if (primitives[i].letter == letter)
-      return &primitives[i];
-  }
-  return NULL;
-}
-
 static bool is_reserved(struct text name)
 {
   return bsearch(&name, reserved_words, RESERVED_WORDS, sizeof reserved_words[0], compare_reserved) != NULL;
@@ -208,8 +180,8 @@ static bool take_binary_array(struct text *name, size_t *count, const struct pri
     ++*count;
   struct text element = text_slice(*name, *count, name->len);
   if (element.len == 1) {
-    *primitive = primitive_by_letter(element.data[0]);
-    return *primitive != NULL && (*primitive)->letter != 'V';
+    *primitive = primitive_find_letter(element.data[0]);
+    return *primitive != NULL;
   }
   if (element.len < 3 || element.data[0] != 'L' || !text_ends_with(element, TEXT(";")))
     return false;
@@ -228,13 +200,13 @@ static enum jp_status parse(struct text written, struct op_type *type, struct jp
       return fail_characters(written, error);
   } else {
     dimensions = take_brackets(&name);
-    primitive = primitive_by_keyword(name);
+    primitive = primitive_find_keyword(name);
   }
   if (name.len > OP_NAME_MAX)
     return jp_fail(error, JP_INVALID, "Type name is longer than the limit of %d bytes", OP_NAME_MAX);
   if (primitive == NULL && !is_class_name(name))
     return fail_characters(written, error);
-  if (primitive == NULL ? is_reserved(name) || primitive_by_keyword(name) != NULL : primitive->letter == 'V')
+  if (primitive == NULL && (is_reserved(name) || primitive_is_keyword(name)))
     return fail_reserved(written, error);
   if (dimensions > DIMENSIONS_MAX)
     return jp_fail(error, JP_INVALID, "Type has more than %d dimensions", DIMENSIONS_MAX);
@@ -353,10 +325,9 @@ enum jp_status op_type_parse_descriptor(struct text *descriptor, struct arena *a
     swap_separators((char *)type->name.data, type->name.len);
     used = name.len + 2;
   } else {
-    const struct primitive *primitive = primitive_by_letter(type->base);
-    if (primitive == NULL || (type->base == 'V' && dimensions > 0))
+    type->name = primitive_keyword(type->base);
+    if (type->name.data == NULL || (type->base == 'V' && dimensions > 0))
       return JP_INVALID;
-    type->name = primitive->keyword;
   }
   *descriptor = text_slice(rest, used, rest.len);
   return JP_OK;

@@ -67,25 +67,4 @@ struct op_entry {
   struct op_value value;
 };
 
-/* Bytes of one packed element; 0 for a letter that is no primitive's. */
-static inline size_t op_packed_size(char element)
-{
-  switch (element) {
-  case 'Z':
-  case 'B':
-    return 1;
-  case 'C':
-  case 'S':
-    return 2;
-  case 'I':
-  case 'F':
-    return 4;
-  case 'J':
-  case 'D':
-    return 8;
-  default:
-    return 0;
-  }
-}
-
 #endif

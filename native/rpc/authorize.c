@@ -1,6 +1,7 @@
 #include "rpc/authorize.h"
 
 #include "base/log.h"
+#include "base/primitives.h"
 #include "op/type.h"
 #include "rpc/value_types.h"
 
@@ -159,16 +160,7 @@ static enum policy_visibility visibility_of(unsigned modifiers)
 /* Arrays of primitives have no class of their own to authorizer. */
 static bool has_class(struct text class_name)
 {
-  static const struct text primitives[] = {TEXT("int"),     TEXT("long"),  TEXT("byte"),
-                                           TEXT("boolean"), TEXT("char"),  TEXT("double"),
-                                           TEXT("float"),   TEXT("short"), TEXT("void")};
-  if (class_name.data == NULL)
-    return false;
-  for (size_t i = 0; i < sizeof primitives / sizeof primitives[0]; i++) {
-    if (text_equal(class_name, primitives[i]))
-      return false;
-  }
-  return true;
+  return class_name.data != NULL && !primitive_is_keyword(class_name);
 }
 
 /* A class that the object brings in. */

@@ -2,6 +2,7 @@
  * The params of the six methods: the input is a JSON-RPC message. What was read is walked to its last byte;
  * what was refused must say so as JSON.
  */
+#include "base/primitives.h"
 #include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/jsonrpc/json_params.h"
 
@@ -55,8 +56,8 @@ static void touch_value(struct reading *reading, const struct op_value *value)
     }
     break;
   case OP_PACKED:
-    require(op_packed_size(value->packed.element) > 0);
-    touch(reading, value->packed.data, value->packed.count * op_packed_size(value->packed.element));
+    require(primitive_size(value->packed.element) > 0);
+    touch(reading, value->packed.data, value->packed.count * primitive_size(value->packed.element));
     break;
   default:
     require(value->kind != OP_FLOAT && value->kind != OP_DOUBLE && value->kind != OP_CHAR);

@@ -1,4 +1,5 @@
 #include "base/base64.h"
+#include "base/primitives.h"
 #include "rpc/values/json_members.h"
 #include "rpc/values/json_value.h"
 #include "json/integers.h"
@@ -33,13 +34,9 @@ static const char *const fit_words[] = {
 };
 
 struct element_rule {
-  char element; /* JVM letter */
-  const char *keyword;
-  const char *range;
+  char element;         /* JVM letter */
   const char *suffixes; /* that a number may carry */
   enum fit (*read)(struct array_reader *reader, struct json_value json, void *slot);
-  int64_t min;
-  int64_t max;
 };
 
 /* The number that an element holds, written as one or as a text of one (behaviour.md: `"5"` for int). */
@@ -69,7 +66,10 @@ static enum fit read_integer(struct array_reader *reader, struct json_value json
   if (!number.integral)
     return FIT_FRACTION;
   *integer = number.integer;
-  bool in_range = number.fits && number.integer >= reader->rule->min && number.integer <= reader->rule->max;
+  int64_t min = 0;
+  int64_t max = 0;
+  (void)primitive_integer_range(reader->rule->element, &min, &max);
+  bool in_range = number.fits && number.integer >= min && number.integer <= max;
   return in_range ? FIT_GOOD : FIT_RANGE;
 }
 
@@ -181,14 +181,8 @@ static enum fit read_float(struct array_reader *reader, struct json_value json, 
 }
 
 static const struct element_rule rules[] = {
-    {'Z', "boolean", "true or false", "", read_boolean, 0, 0},
-    {'B', "byte", "-128 to 127", "", read_byte, INT8_MIN, INT8_MAX},
-    {'C', "char", "one UTF-16 unit", "", read_char, 0, 0},
-    {'S', "short", "-32768 to 32767", "", read_short, INT16_MIN, INT16_MAX},
-    {'I', "int", "-2147483648 to 2147483647", "", read_int, INT32_MIN, INT32_MAX},
-    {'J', "long", "-9223372036854775808 to 9223372036854775807", "l", read_long, INT64_MIN, INT64_MAX},
-    {'F', "float", "up to 3.4028235E38", "lf", read_float, 0, 0},
-    {'D', "double", "up to 1.7976931348623157E308", "lfd", read_double, 0, 0},
+    {'Z', "", read_boolean}, {'B', "", read_byte},  {'C', "", read_char},    {'S', "", read_short},
+    {'I', "", read_int},     {'J', "l", read_long}, {'F', "lf", read_float}, {'D', "lfd", read_double},
 };
 
 static const struct element_rule *find_rule(char element)
@@ -220,12 +214,13 @@ static enum jp_status fail_at_path(struct array_reader *reader, struct json_valu
 
 static enum jp_status fail_element(struct array_reader *reader, struct json_value json, enum fit fit)
 {
+  const struct primitive *wanted = primitive_find_letter(reader->rule->element);
   char why[128];
   if (fit == FIT_DIGITS)
     snprintf(why, sizeof why, "more digits than the limit of %zu (number-digits-max)",
              reader->decoder->digits_max);
   else
-    snprintf(why, sizeof why, "%s for %s (%s)", fit_words[fit], reader->rule->keyword, reader->rule->range);
+    snprintf(why, sizeof why, "%s for %s (%s)", fit_words[fit], wanted->keyword.data, wanted->range);
   return fail_at_path(reader, json, why);
 }
 
@@ -247,18 +242,17 @@ static void fill_packed(struct op_value *value, char element, const void *data, 
  * False: each element has to be looked at by itself, also where one is wrong. */
 static bool read_integers(struct array_reader *reader, struct json_value json, struct op_value *value)
 {
-  const struct element_rule *rule = reader->rule;
-  bool is_integral = rule->min < rule->max;
-  if (!is_integral || json.span.data[1] == ']')
+  const size_t size = primitive_size(reader->rule->element);
+  struct json_integers_form form = {.size = size};
+  if (!primitive_integer_range(reader->rule->element, &form.min, &form.max) || json.span.data[1] == ']')
     return false;
   size_t most = json_integers_most(json.span);
   if (most > json.span.len / 2) /* a number and its comma take two bytes: these are commas of a text */
     return false;
-  void *data = arena_alloc(reader->decoder->arena, most * op_packed_size(rule->element));
-  const struct json_integers_form form = {op_packed_size(rule->element), rule->min, rule->max};
+  void *data = arena_alloc(reader->decoder->arena, most * size);
   if (data == NULL || !json_integers_read(json.span, &form, data))
     return false;
-  fill_packed(value, rule->element, data, most);
+  fill_packed(value, reader->rule->element, data, most);
   return true;
 }
 
@@ -268,73 +262,12 @@ enum element_member { ELEMENT_TYPE, ELEMENT_VALUE, ELEMENT_REF, ELEMENT_MEMBERS 
 
 static const struct text element_names[ELEMENT_MEMBERS] = {TEXT("type"), TEXT("value"), TEXT("ref")};
 
-/* Primitives, their wrappers, and what each widens to without a cast (JLS 5.1.2). */
-static const struct primitive {
-  char letter;
-  const char *widens_to;
-  struct text wrapper;
-} primitives[] = {
-    {'Z', "Z", TEXT("java.lang.Boolean")},       {'B', "BSIJFD", TEXT("java.lang.Byte")},
-    {'C', "CIJFD", TEXT("java.lang.Character")}, {'S', "SIJFD", TEXT("java.lang.Short")},
-    {'I', "IJFD", TEXT("java.lang.Integer")},    {'J', "JFD", TEXT("java.lang.Long")},
-    {'F', "FD", TEXT("java.lang.Float")},        {'D', "D", TEXT("java.lang.Double")},
-};
-
-/* NULL: another type. */
-static const struct primitive *find_primitive(const struct op_type *type)
+/* 0: neither a primitive nor its wrapper. */
+static char find_primitive(const struct op_type *type)
 {
-  for (size_t i = 0; type->dimensions == 0 && i < sizeof primitives / sizeof primitives[0]; i++) {
-    bool is_wrapper = type->base == 'L' && text_equal(type->name, primitives[i].wrapper);
-    if (is_wrapper || type->base == primitives[i].letter)
-      return &primitives[i];
-  }
-  return NULL;
-}
-
-union primitive_value {
-  uint8_t z;
-  int8_t b;
-  uint16_t c;
-  int16_t s;
-  int32_t i;
-  int64_t j;
-  float f;
-  double d;
-};
-
-static int64_t integer_of(char letter, const union primitive_value *value)
-{
-  switch (letter) {
-  case 'B':
-    return value->b;
-  case 'C':
-    return value->c;
-  case 'S':
-    return value->s;
-  case 'I':
-    return value->i;
-  default:
-    return value->j;
-  }
-}
-
-static void widen(char from, const union primitive_value *value, char to, void *slot)
-{
-  union primitive_value wide = *value;
-  int64_t integer = from == 'F' || from == 'D' || from == 'Z' ? 0 : integer_of(from, value);
-  if (from == 'F' && to == 'D')
-    wide.d = value->f;
-  else if (from != to && to == 'D')
-    wide.d = (double)integer;
-  else if (from != to && to == 'F')
-    wide.f = (float)integer;
-  else if (from != to && to == 'J')
-    wide.j = integer;
-  else if (from != to && to == 'I')
-    wide.i = (int32_t)integer;
-  else if (from != to && to == 'S')
-    wide.s = (int16_t)integer;
-  memcpy(slot, &wide, op_packed_size(to));
+  if (type->dimensions > 0)
+    return 0;
+  return type->base == 'L' ? primitive_unboxed(type->name) : type->base;
 }
 
 /* The type that the element declares, or the array's own. */
@@ -353,13 +286,12 @@ static enum jp_status read_element_type(struct array_reader *reader, struct json
     return rpc_value_no_memory(reader->decoder);
   if (op_type_parse_argument(written, &type, &error) != JP_OK)
     return fail_at_path(reader, json, error.text);
-  const struct primitive *primitive = find_primitive(&type);
-  if (primitive == NULL || strchr(primitive->widens_to, reader->rule->element) == NULL) {
-    struct text why =
-        arena_printf(reader->decoder->arena, "its type does not become %s", reader->rule->keyword);
+  *letter = find_primitive(&type);
+  if (!primitive_widens(*letter, reader->rule->element)) {
+    struct text why = arena_printf(reader->decoder->arena, "its type does not become %s",
+                                   primitive_keyword(reader->rule->element).data);
     return why.data == NULL ? rpc_value_no_memory(reader->decoder) : fail_at_path(reader, json, why.data);
   }
-  *letter = primitive->letter;
   return JP_OK;
 }
 
@@ -395,7 +327,8 @@ static enum jp_status read_typed_element(struct array_reader *reader, struct jso
   if (fit != FIT_GOOD)
     return fail_element(reader, members.value[ELEMENT_VALUE], fit);
   reader->rule = of_array;
-  widen(letter, &value, of_array->element, slot);
+  primitive_widen(letter, of_array->element, &value);
+  memcpy(slot, &value, primitive_size(of_array->element));
   return JP_OK;
 }
 
@@ -412,7 +345,7 @@ static enum jp_status read_packed(struct array_reader *reader, struct json_value
   if (read_integers(reader, json, value))
     return JP_OK;
   size_t count = json_count(json);
-  size_t size = op_packed_size(reader->type->base);
+  size_t size = primitive_size(reader->type->base);
   char *data = arena_alloc(reader->decoder->arena, count * size);
   if (data == NULL)
     return rpc_value_no_memory(reader->decoder);

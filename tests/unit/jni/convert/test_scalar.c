@@ -137,37 +137,6 @@ static void values_arrive_whole(void **state)
   assert_true(out.d == 3.0);
 }
 
-static void values_widen_whole(void **state)
-{
-  (void)state;
-  static const struct {
-    char from;
-    char to;
-    jvalue value;
-    double wanted;
-  } cases[] = {
-      {'B', 'S', {.b = -1}, -1},
-      {'B', 'J', {.b = -1}, -1},
-      {'C', 'I', {.c = 65535}, 65535},
-      {'S', 'I', {.s = -2}, -2},
-      {'I', 'J', {.i = INT32_MIN}, INT32_MIN},
-      {'I', 'F', {.i = 3}, 3},
-      {'J', 'D', {.j = -5}, -5},
-      {'F', 'D', {.f = 1.5F}, 1.5},
-      {'D', 'D', {.d = 2.5}, 2.5},
-  };
-  for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    jvalue value = cases[i].value;
-    scalar_widen(cases[i].from, cases[i].to, &value);
-    double got = cases[i].to == 'S'   ? value.s
-                 : cases[i].to == 'I' ? value.i
-                 : cases[i].to == 'J' ? (double)value.j
-                 : cases[i].to == 'F' ? (double)value.f
-                                      : value.d;
-    assert_true(got == cases[i].wanted);
-  }
-}
-
 /* The table is searched by halves: every row must be where the search looks. */
 static void makers_are_found_by_name(void **state)
 {
@@ -237,7 +206,6 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_value_for_every_type),
       cmocka_unit_test(values_arrive_whole),
-      cmocka_unit_test(values_widen_whole),
       cmocka_unit_test(makers_are_found_by_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -235,34 +235,11 @@ static void bare_values_choose_by_cost_at_last(void **state)
     run(&cases[i]);
 }
 
-/* JLS 5.1.2, all 64 pairs. */
-static void primitives_widen_as_in_java(void **state)
-{
-  (void)state;
-  static const char *const wanted[] = {"ZZ", "BB", "BS", "BI", "BJ", "BF", "BD", "SS", "SI",
-                                       "SJ", "SF", "SD", "CC", "CI", "CJ", "CF", "CD", "II",
-                                       "IJ", "IF", "ID", "JJ", "JF", "JD", "FF", "FD", "DD"};
-  static const char letters[] = "ZBSCIJFD";
-  size_t widening = 0;
-  for (const char *from = letters; *from != '\0'; from++)
-    for (const char *to = letters; *to != '\0'; to++) {
-      bool listed = false;
-      for (size_t i = 0; i < COUNT_OF(wanted); i++)
-        listed = listed || (wanted[i][0] == *from && wanted[i][1] == *to);
-      assert_int_equal(overload_widens(*from, *to), listed);
-      widening += listed;
-    }
-  assert_int_equal(widening, COUNT_OF(wanted));
-  assert_false(overload_widens('I', '\0'));
-  assert_false(overload_widens('L', 'I'));
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(java_would_choose_the_same),
       cmocka_unit_test(bare_values_choose_by_cost_at_last),
-      cmocka_unit_test(primitives_widen_as_in_java),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

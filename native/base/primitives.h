@@ -1,0 +1,68 @@
+#ifndef JPEER_BASE_PRIMITIVES_H
+#define JPEER_BASE_PRIMITIVES_H
+/*
+ * Java's primitive types, in one table: a type is known by its letter in a descriptor (JVMS 4.3.2), which is
+ * 'L' for a class and 'V' for the void of a method without a result. Pure, any thread; what is returned lives
+ * as long as the program.
+ */
+#include "base/text.h"
+
+/*
+ * X(letter, member, keyword, type, Word, box, Wrapper, widens_to, range)
+ *
+ *   member     of a jvalue and of union primitive_value
+ *   type       of an element in packed memory
+ *   Word       in the names of JNI's functions (CallIntMethodA)
+ *   box        the wrapper in names of our own (struct jvm_known)
+ *   Wrapper    its class in java.lang
+ *   widens_to  the letters that it becomes without a cast, its own first (JLS 5.1.2)
+ *   range      for messages
+ */
+#define PRIMITIVES(X)                                                                                        \
+  X('Z', z, boolean, uint8_t, Boolean, boolean, Boolean, "Z", "true or false")                               \
+  X('B', b, byte, int8_t, Byte, byte, Byte, "BSIJFD", "-128 to 127")                                         \
+  X('C', c, char, uint16_t, Char, character, Character, "CIJFD", "one UTF-16 unit")                          \
+  X('S', s, short, int16_t, Short, short, Short, "SIJFD", "-32768 to 32767")                                 \
+  X('I', i, int, int32_t, Int, integer, Integer, "IJFD", "-2147483648 to 2147483647")                        \
+  X('J', j, long, int64_t, Long, long, Long, "JFD", "-9223372036854775808 to 9223372036854775807")           \
+  X('F', f, float, float, Float, float, Float, "FD", "up to 3.4028235E38")                                   \
+  X('D', d, double, double, Double, double, Double, "D", "up to 1.7976931348623157E308")
+
+/* Laid out as the primitives of a jvalue are. */
+union primitive_value {
+#define PRIMITIVE_MEMBER(letter, member, keyword, type, ...) type member;
+  PRIMITIVES(PRIMITIVE_MEMBER)
+#undef PRIMITIVE_MEMBER
+};
+
+struct primitive {
+  char letter;
+  struct text keyword; /* "int" */
+  struct text wrapper; /* "java.lang.Integer" */
+  size_t size;         /* bytes of an element in packed memory */
+  const char *widens_to;
+  const char *range;
+};
+
+/* NULL where no primitive has this letter; void is none. */
+const struct primitive *primitive_find_letter(char letter);
+const struct primitive *primitive_find_keyword(struct text keyword);
+/* The letter of what a wrapper holds ("java.lang.Integer": 'I'); 0 for any other class. */
+char primitive_unboxed(struct text class_name);
+
+/* Of every primitive and of void; absent for another letter. */
+struct text primitive_keyword(char letter);
+/* Whether the word is a primitive's, or "void": what names a type and no class. */
+bool primitive_is_keyword(struct text word);
+
+/* Bytes of one packed element; 0 where no primitive has this letter. */
+size_t primitive_size(char letter);
+/* The least and the greatest of byte, short, int and long; false for the others. */
+bool primitive_integer_range(char letter, int64_t *min, int64_t *max);
+
+/* Identity included. */
+bool primitive_widens(char from, char to);
+/* Changes the value, a union primitive_value or a jvalue, from one type to another that it widens to. */
+void primitive_widen(char from, char to, void *value);
+
+#endif
