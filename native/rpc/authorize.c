@@ -3,13 +3,8 @@
 #include "base/log.h"
 #include "base/primitives.h"
 #include "op/type.h"
+#include "rpc/channel.h"
 #include "rpc/value_types.h"
-
-static const enum policy_channel channels[OP_CHANNELS] = {
-    [OP_CHANNEL_WEBSOCKET] = POLICY_WEBSOCKET,
-    [OP_CHANNEL_HTTP] = POLICY_HTTP,
-    [OP_CHANNEL_ZMQ] = POLICY_ZMQ,
-};
 
 static const char *const operation_names[] = {
     [OP_NEW] = "new", [OP_CALL] = "call",       [OP_GET] = "get",
@@ -72,8 +67,8 @@ static void log_verdict(const struct rpc_authorizer *authorizer, const char *ope
   char session[RPC_SESSION_NAME_MAX];
   rpc_session_key_describe(authorizer->session, session);
   log_info("policy channel=%s session=%s operation=%s class=%.*s member=%.*s verdict=%s rule=\"%s\"",
-           policy_channel_name(channels[authorizer->channel]), session[0] == '\0' ? "-" : session, operation,
-           TEXT_ARGS(text_cut(class_name, NAME_LOGGED)), TEXT_ARGS(text_cut(member, NAME_LOGGED)),
+           policy_channel_name(rpc_authorizer_channel(authorizer)), session[0] == '\0' ? "-" : session,
+           operation, TEXT_ARGS(text_cut(class_name, NAME_LOGGED)), TEXT_ARGS(text_cut(member, NAME_LOGGED)),
            verdict.allow ? "ALLOW" : "DENY", policy_reason(authorizer->policy, verdict.reason));
 }
 
@@ -86,7 +81,7 @@ enum jp_status rpc_authorize_deny(const struct rpc_authorizer *authorizer, struc
       "everything; "
       "its operator allows the public members of classes with --rpc-allow, such as --rpc-allow '%.*s'";
   const char *dot = member.data == NULL ? "" : ".";
-  const char *channel = policy_channel_name(channels[authorizer->channel]);
+  const char *channel = policy_channel_name(rpc_authorizer_channel(authorizer));
   struct text shown_class = arena_shorten(arena, class_name, OUTCOME_NAME_SHOWN);
   struct text shown_member = arena_shorten(arena, member, OUTCOME_NAME_SHOWN);
   if (policy_lacks_rules_for(authorizer->policy, class_name))
@@ -100,7 +95,7 @@ enum jp_status rpc_authorize_deny(const struct rpc_authorizer *authorizer, struc
 
 enum policy_channel rpc_authorizer_channel(const struct rpc_authorizer *authorizer)
 {
-  return channels[authorizer->channel];
+  return rpc_channels[authorizer->channel].policy;
 }
 
 enum jp_status rpc_authorize_names(const struct rpc_authorizer *authorizer, const struct operation *operation,
@@ -120,7 +115,7 @@ enum jp_status rpc_authorize_names(const struct rpc_authorizer *authorizer, cons
   if (type.base == 'L') {
     struct policy_verdict verdict;
     enum policy_early early =
-        policy_check_names(authorizer->policy, channels[authorizer->channel],
+        policy_check_names(authorizer->policy, rpc_authorizer_channel(authorizer),
                            possible_members[operation->kind], type.name, operation->member, &verdict);
     if (early == POLICY_EARLY_DENY) {
       if (verdict.log)
@@ -178,7 +173,7 @@ static struct policy_verdict check_object(const struct rpc_authorizer *authorize
 static struct policy_verdict evaluate(const struct rpc_authorizer *authorizer, enum op_kind operation,
                                       const struct jvm_target *target, bool is_value)
 {
-  struct policy_query query = {.channel = channels[authorizer->channel],
+  struct policy_query query = {.channel = rpc_authorizer_channel(authorizer),
                                .member = member_of(operation, target->kind),
                                .visibility = visibility_of(target->modifiers),
                                .class_name = target->named_class,
@@ -262,7 +257,7 @@ static enum jp_status authorize_public(const struct rpc_authorizer *authorizer, 
   uint64_t hash = hash_names(class_name, name, question);
   if (!has_class(class_name) || is_known(authorizer, class_name, name, question, hash))
     return JP_OK;
-  struct policy_query query = {.channel = channels[authorizer->channel],
+  struct policy_query query = {.channel = rpc_authorizer_channel(authorizer),
                                .member = member,
                                .visibility = POLICY_PUBLIC,
                                .class_name = class_name,

@@ -17,9 +17,9 @@ static enum jp_status find_out(struct rpc_execution *execution, const struct jvm
 }
 
 void rpc_execute(struct rpc_execution *execution, const struct operation *operation,
-                 struct rpc_reached_member *from, struct outcome *outcome)
+                 struct rpc_reached_member *reached, struct outcome *outcome)
 {
-  *from = (struct rpc_reached_member){0};
+  *reached = (struct rpc_reached_member){0};
   const struct jvm_guard guard = rpc_authorizer_guard(&execution->authorizer);
   const struct jvm_request request = {.thread = execution->thread,
                                       .objects = execution->objects,
@@ -34,9 +34,9 @@ void rpc_execute(struct rpc_execution *execution, const struct operation *operat
                     rpc_authorizer_has_allowed(&execution->authorizer, operation, target.verdicts);
   if (!is_settled && find_out(execution, &request, &target, outcome) != JP_OK)
     return;
-  from->class_name = target.declaring_class;
-  from->member = target.member;
-  from->is_field = target.kind == JVM_FIELD || target.kind == JVM_STATIC_FIELD;
-  from->modifiers = target.modifiers;
+  reached->class_name = target.declaring_class;
+  reached->member = target.member;
+  reached->is_field = target.kind == JVM_FIELD || target.kind == JVM_STATIC_FIELD;
+  reached->modifiers = target.modifiers;
   jvm_invoke(&request, &target, outcome);
 }

@@ -5,7 +5,14 @@
  * between jvm_request_begin and jvm_request_end; what the outcome points to is valid until then.
  */
 #include "rpc/authorize.h"
-#include "rpc/jsonrpc/json_outcome.h"
+
+/* The member that an operation reached. */
+struct rpc_reached_member {
+  struct text class_name; /* data NULL: none was reached */
+  struct text member;
+  bool is_field;
+  unsigned modifiers;
+};
 
 struct rpc_execution {
   struct jvm_thread *thread;
@@ -17,8 +24,8 @@ struct rpc_execution {
   struct rpc_authorizer authorizer;
 };
 
-/* Runs an OP_NEW, OP_CALL, OP_GET or OP_PUT. *from becomes the member that was reached. */
+/* Runs an OP_NEW, OP_CALL, OP_GET or OP_PUT. *reached becomes the member that was reached. */
 void rpc_execute(struct rpc_execution *execution, const struct operation *operation,
-                 struct rpc_reached_member *from, struct outcome *outcome);
+                 struct rpc_reached_member *reached, struct outcome *outcome);
 
 #endif

@@ -1,6 +1,7 @@
 #include "rpc/peer_state.h"
 
 #include "base/clock.h"
+#include "rpc/channel.h"
 
 #include <stdlib.h>
 
@@ -20,20 +21,31 @@ static void destroy_client(struct rpc_sessions *sessions, struct rpc_client *cli
 struct worker_start {
   void (*run)(void *argument, struct rpc_worker *worker);
   void *argument;
+  struct rpc_peer *peer;
   struct rpc_worker *worker;
 };
+
+void rpc_worker_init(struct rpc_worker *worker, struct rpc_peer *peer, struct jvm_thread *thread)
+{
+  rpc_runner_init(&worker->runner, peer, thread);
+  buffer_init(&worker->scratch);
+}
+
+void rpc_worker_fini(struct rpc_worker *worker)
+{
+  /* The peer does not wait for what is done here, so that its sessions may be gone. */
+  destroy_client(NULL, worker->spare, worker->runner.thread);
+  rpc_runner_fini(&worker->runner);
+  buffer_fini(&worker->scratch);
+}
 
 static void run_worker(void *argument, struct jvm_thread *thread)
 {
   struct worker_start *start = argument;
   struct rpc_worker *worker = start->worker;
-  worker->thread = thread;
+  rpc_worker_init(worker, start->peer, thread);
   start->run(start->argument, worker);
-  destroy_client(NULL, worker->spare, thread); /* the peer does not wait for what is done here */
-  policy_destroy(worker->policy);
-  arena_fini(&worker->arena);
-  buffer_fini(&worker->scratch);
-  jvm_stored_fini(&worker->stored);
+  rpc_worker_fini(worker);
   free(worker);
   free(start);
 }
@@ -52,10 +64,7 @@ static enum jp_status spawn(void *context, const char *name,
     jp_fail(error, JP_NO_MEMORY, "out of memory");
     goto out;
   }
-  worker->peer = peer;
-  arena_init(&worker->arena);
-  buffer_init(&worker->scratch);
-  *start = (struct worker_start){.run = run, .argument = argument, .worker = worker};
+  *start = (struct worker_start){.run = run, .argument = argument, .peer = peer, .worker = worker};
   status = jvm_spawn(peer->jvm, name, run_worker, start, error);
   if (status == JP_OK) {
     start = NULL;
@@ -70,7 +79,7 @@ out:
 static bool is_exiting(void *context, struct rpc_worker *worker)
 {
   const struct rpc_peer *peer = context;
-  return jvm_thread_is_exiting(peer->jvm, worker->thread);
+  return jvm_thread_is_exiting(peer->jvm, worker->runner.thread);
 }
 
 /* ---- clients ---- */
@@ -94,7 +103,7 @@ static enum jp_status read_key(const struct rpc_client_info *info, struct rpc_se
 static enum jp_status hold_session(const struct rpc_peer *peer, struct rpc_client *client,
                                    struct jp_error *error)
 {
-  if (client->channel == OP_CHANNEL_WEBSOCKET && client->key.length > 0)
+  if (rpc_channels[client->channel].span == RPC_SPAN_CONNECTION && client->key.length > 0)
     return rpc_session_acquire(peer->sessions, &client->key, &client->maker, &client->session, error);
   client->session = rpc_session_find(peer->sessions, &client->key);
   return JP_OK;
@@ -115,13 +124,13 @@ enum jp_status rpc_client_hold_session(struct rpc_peer *peer, struct rpc_client 
  * them leave as it was, the worker keeps for the next. */
 static bool is_passing(const struct rpc_client *client)
 {
-  return client->channel == OP_CHANNEL_HTTP && client->key.length == 0;
+  return rpc_channels[client->channel].span == RPC_SPAN_MESSAGE && client->key.length == 0;
 }
 
 static bool take_spare(const struct rpc_client_info *info, struct rpc_client **client)
 {
-  if (info->channel != OP_CHANNEL_HTTP || info->peer_id.data != NULL || info->worker == NULL ||
-      info->worker->spare == NULL)
+  if (rpc_channels[info->channel].span != RPC_SPAN_MESSAGE || info->peer_id.data != NULL ||
+      info->worker == NULL || info->worker->spare == NULL)
     return false;
   *client = info->worker->spare;
   info->worker->spare = NULL;
@@ -149,7 +158,7 @@ static enum jp_status make_client(const struct rpc_peer *peer, const struct rpc_
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   made->channel = info->channel;
-  made->maker.is_passing = info->channel == OP_CHANNEL_HTTP;
+  made->maker.is_passing = rpc_channels[info->channel].span == RPC_SPAN_MESSAGE;
   enum jp_status status = read_key(info, &made->key, error);
   if (status == JP_OK)
     status = hold_session(peer, made, error);
@@ -189,7 +198,7 @@ static bool client_close(void *context, struct rpc_worker *worker, struct rpc_cl
                          struct uuid *kept)
 {
   struct rpc_peer *peer = context;
-  struct jvm_thread *thread = worker == NULL ? NULL : worker->thread;
+  struct jvm_thread *thread = worker == NULL ? NULL : worker->runner.thread;
   bool is_kept = keep_objects(peer, client, kept);
   if (become_spare(worker, client))
     return is_kept;

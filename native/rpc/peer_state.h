@@ -4,11 +4,11 @@
 #include "jsonrpc/jsonrpc.h"
 #include "rpc/describe/describe.h"
 #include "rpc/describe/openrpc.h"
-#include "rpc/execute.h"
 #include "rpc/fastpath/shape_cache.h"
 #include "rpc/members/java_methods_index.h"
 #include "rpc/meta/meta.h"
 #include "rpc/peer.h"
+#include "rpc/run.h"
 
 #include <stdatomic.h>
 
@@ -27,17 +27,15 @@ struct rpc_peer {
 
 /* One a crew member, on its own thread. */
 struct rpc_worker {
-  struct rpc_peer *peer;
-  struct jvm_thread *thread;
-  struct arena arena;               /* of the message that is served */
-  struct buffer scratch;            /* for text within text */
-  struct rpc_session_key guest_key; /* of the session that a request itself has named */
-  struct policy *policy;            /* held: the one in force when the message came; NULL: none came yet */
-  struct rpc_names names;
+  struct rpc_runner runner;
+  struct buffer scratch; /* for text within text */
   struct rpc_repeats repeats;
-  struct jvm_stored stored; /* by the results of the message that is served */
   struct rpc_client *spare; /* closed, for the next HTTP request that opens one; NULL: none */
 };
+
+/* peer.c: a worker on the thread that it is for. rpc_worker_fini is called there, too. */
+void rpc_worker_init(struct rpc_worker *worker, struct rpc_peer *peer, struct jvm_thread *thread);
+void rpc_worker_fini(struct rpc_worker *worker);
 
 struct rpc_client {
   enum op_channel channel;

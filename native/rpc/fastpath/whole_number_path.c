@@ -1,5 +1,6 @@
 #include "rpc/fastpath/whole_number_path.h"
 
+#include "rpc/channel.h"
 #include "rpc/peer_state.h"
 #include "json/number.h"
 
@@ -53,7 +54,7 @@ void rpc_brief_learn(struct rpc_worker *worker, struct rpc_shape *shape, const s
   const struct text head = TEXT(JSONRPC_ANSWER_HEAD);
   struct text id = shape->request.id;
   struct rpc_answer_form *form = &shape->answer;
-  if (!is_plain(outcome) || jvm_brief_verdicts(worker->thread, &shape->operation) == NULL ||
+  if (!is_plain(outcome) || jvm_brief_verdicts(worker->runner.thread, &shape->operation) == NULL ||
       id.data == NULL || answer.len < head.len + id.len)
     return;
   struct text rest = text_slice(answer, head.len + id.len, answer.len);
@@ -101,17 +102,20 @@ static void write_answer(const struct rpc_answer_form *form, struct text id, enu
 static bool may_be_brief(const struct rpc_worker *worker, const struct rpc_client *client,
                          const struct rpc_shape *shape, size_t reply_max)
 {
-  bool names_session = client->channel == OP_CHANNEL_ZMQ && shape->request.peer_id.data != NULL;
+  bool names_session =
+      rpc_channels[client->channel].names_session_in_message && shape->request.peer_id.data != NULL;
   return client->session != NULL && !names_session && !shape->request.is_notification &&
-         is_form_of(&shape->answer, &shape->memo) && !worker->peer->config.compat_pal &&
+         is_form_of(&shape->answer, &shape->memo) && !worker->runner.peer->config.compat_pal &&
          (reply_max == 0 || longest_answer(&shape->answer, shape->request.id) <= reply_max);
 }
 
 static bool is_allowed(struct rpc_worker *worker, const struct rpc_client *client,
                        const struct operation *operation, const uint64_t *verdicts)
 {
-  const struct rpc_authorizer authorizer = {
-      .policy = worker->policy, .names = &worker->names, .channel = client->channel, .session = &client->key};
+  const struct rpc_authorizer authorizer = {.policy = worker->runner.policy,
+                                            .names = &worker->runner.names,
+                                            .channel = client->channel,
+                                            .session = &client->key};
   return rpc_authorizer_has_allowed(&authorizer, operation, verdicts);
 }
 
@@ -120,21 +124,21 @@ enum rpc_brief rpc_brief_serve(struct rpc_worker *worker, const struct rpc_clien
                                struct outcome *failed)
 {
   const struct operation *operation = &shape->operation;
-  const uint64_t *verdicts = jvm_brief_verdicts(worker->thread, operation);
+  const uint64_t *verdicts = jvm_brief_verdicts(worker->runner.thread, operation);
   if (verdicts == NULL || !may_be_brief(worker, client, shape, reply_max) ||
-      !is_allowed(worker, client, operation, verdicts) || jvm_request_begin(worker->thread) != JP_OK)
+      !is_allowed(worker, client, operation, verdicts) || jvm_request_begin(worker->runner.thread) != JP_OK)
     return RPC_BRIEF_UNFIT;
-  const struct jvm_request request = {.thread = worker->thread,
+  const struct jvm_request request = {.thread = worker->runner.thread,
                                       .objects = rpc_session_objects(client->session),
                                       .operation = operation,
-                                      .arena = &worker->arena,
-                                      .limits = &worker->peer->config.limits.java};
+                                      .arena = &worker->runner.arena,
+                                      .limits = &worker->runner.peer->config.limits.java};
   int64_t integer = 0;
   enum jvm_brief told = jvm_brief_run(&request, &integer, failed);
   if (told == JVM_BRIEF_FAILED)
     return RPC_BRIEF_FAILED;
   if (told != JVM_BRIEF_UNFIT)
     write_answer(&shape->answer, shape->request.id, told, integer, out);
-  jvm_request_end(worker->thread);
+  jvm_request_end(worker->runner.thread);
   return told == JVM_BRIEF_UNFIT ? RPC_BRIEF_UNFIT : RPC_BRIEF_ANSWERED;
 }

@@ -6,19 +6,12 @@
  */
 #include "base/buffer.h"
 #include "op/outcome.h"
-
-/* The member that an operation reached: `from` in --compat pal. */
-struct rpc_reached_member {
-  struct text class_name; /* data NULL: none was reached */
-  struct text member;
-  bool is_field;
-  unsigned modifiers;
-};
+#include "rpc/execute.h"
 
 struct rpc_answer {
   struct text request_id; /* the id as it came, JSON and all; data NULL: null */
   bool compat_pal;
-  const struct rpc_reached_member *from; /* NULL: not known */
+  const struct rpc_reached_member *from; /* `from` in --compat pal; NULL: not known */
   struct buffer *scratch;                /* for values that are text within text; cleared by the writer */
 };
 

@@ -1,3 +1,4 @@
+#include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/jsonrpc/json_params.h"
 #include "rpc/peer_state.h"
 

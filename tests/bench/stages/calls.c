@@ -27,15 +27,15 @@ static void run_member(const struct cut_call *call, const struct operation *oper
 {
   struct calls *calls = call->calls;
   struct rpc_worker *worker = &calls->worker;
-  struct rpc_authorizer authorizer = {.policy = worker->policy,
-                                      .names = &worker->names,
+  struct rpc_authorizer authorizer = {.policy = worker->runner.policy,
+                                      .names = &worker->runner.names,
                                       .channel = calls->client->channel,
                                       .session = &calls->client->key};
   const struct jvm_guard guard = rpc_authorizer_guard(&authorizer);
-  const struct jvm_request request = {.thread = worker->thread,
+  const struct jvm_request request = {.thread = worker->runner.thread,
                                       .objects = calls->objects,
                                       .operation = operation,
-                                      .arena = &worker->arena,
+                                      .arena = &worker->runner.arena,
                                       .limits = &calls->peer->config.limits.java,
                                       .guard = &guard};
   struct jvm_target target;
@@ -47,7 +47,7 @@ static void run_member(const struct cut_call *call, const struct operation *oper
   from->member = target.member;
   if (call->cut >= CUT_INVOKE)
     jvm_invoke(&request, &target, outcome);
-  if (outcome->ref != 0 && jvm_objects_delete(worker->thread, calls->objects, outcome->ref) != JP_OK)
+  if (outcome->ref != 0 && jvm_objects_delete(worker->runner.thread, calls->objects, outcome->ref) != JP_OK)
     abort();
 }
 
@@ -59,10 +59,10 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
   struct outcome outcome = {.kind = OUTCOME_VOID};
   struct rpc_reached_member from = {0};
   if (call->cut >= CUT_DECODE &&
-      rpc_params_decode(request, worker->peer->config.limits.java.number_digits_max, &worker->arena,
-                        &operation, &outcome) != JP_OK)
+      rpc_params_decode(request, worker->runner.peer->config.limits.java.number_digits_max,
+                        &worker->runner.arena, &operation, &outcome) != JP_OK)
     abort();
-  if (call->cut >= CUT_FRAME && jvm_request_begin(worker->thread) != JP_OK)
+  if (call->cut >= CUT_FRAME && jvm_request_begin(worker->runner.thread) != JP_OK)
     abort();
   if (call->cut >= CUT_FRAME && operation.kind != OP_CONTROL)
     run_member(call, &operation, &from, &outcome);
@@ -72,19 +72,19 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
   else
     write_nothing(response);
   if (call->cut >= CUT_FRAME)
-    jvm_request_end(worker->thread);
+    jvm_request_end(worker->runner.thread);
 }
 
 static void run_cut(struct calls *calls, enum cut cut)
 {
   struct cut_call call = {calls, cut};
   const struct jsonrpc_service service = {.context = &call,
-                                          .arena = &calls->worker.arena,
+                                          .arena = &calls->worker.runner.arena,
                                           .handle = handle,
                                           .limits = rpc_peer_json_limits(calls->peer),
                                           .max_batch = calls->peer->config.limits.max_batch};
   struct jsonrpc_stream rest;
-  arena_reset(&calls->worker.arena);
+  arena_reset(&calls->worker.runner.arena);
   buffer_clear(&calls->worker.scratch);
   buffer_clear(&calls->answer);
   if (jsonrpc_handle(&service, buffer_text(&calls->request), &calls->answer, &rest) != JSONRPC_REPLY)
@@ -185,10 +185,8 @@ enum jp_status calls_init(struct calls *calls, struct rpc_peer *peer, struct jvm
                           struct jp_error *error)
 {
   const struct rpc_client_info info = {.channel = OP_CHANNEL_WEBSOCKET};
-  *calls = (struct calls){
-      .peer = peer, .service = rpc_peer_service(peer), .worker = {.peer = peer, .thread = thread}};
-  arena_init(&calls->worker.arena);
-  buffer_init(&calls->worker.scratch);
+  *calls = (struct calls){.peer = peer, .service = rpc_peer_service(peer)};
+  rpc_worker_init(&calls->worker, peer, thread);
   buffer_init(&calls->request);
   buffer_init(&calls->second);
   buffer_init(&calls->answer);
@@ -200,9 +198,7 @@ void calls_fini(struct calls *calls)
 {
   if (calls->client != NULL)
     (void)calls->service->client_close(calls->service->context, &calls->worker, calls->client, NULL);
-  policy_destroy(calls->worker.policy);
-  arena_fini(&calls->worker.arena);
-  buffer_fini(&calls->worker.scratch);
+  rpc_worker_fini(&calls->worker);
   buffer_fini(&calls->request);
   buffer_fini(&calls->second);
   buffer_fini(&calls->answer);

@@ -41,9 +41,8 @@ static void open_side(struct side *side, struct jvm_thread *thread)
 {
   const struct rpc_client_info info = {.channel = OP_CHANNEL_WEBSOCKET};
   struct jp_error error;
-  *side = (struct side){.worker = {.peer = both.peer, .thread = thread}};
-  arena_init(&side->worker.arena);
-  buffer_init(&side->worker.scratch);
+  *side = (struct side){0};
+  rpc_worker_init(&side->worker, both.peer, thread);
   buffer_init(&side->answer);
   assert_int_equal(both.service->client_open(both.service->context, &info, &side->client, &error), JP_OK);
 }
@@ -51,9 +50,7 @@ static void open_side(struct side *side, struct jvm_thread *thread)
 static void close_side(struct side *side)
 {
   (void)both.service->client_close(both.service->context, &side->worker, side->client, NULL);
-  policy_destroy(side->worker.policy);
-  arena_fini(&side->worker.arena);
-  buffer_fini(&side->worker.scratch);
+  rpc_worker_fini(&side->worker);
   buffer_fini(&side->answer);
 }
 

@@ -1,0 +1,30 @@
+#ifndef JPEER_RPC_CHANNEL_H
+#define JPEER_RPC_CHANNEL_H
+/*
+ * The table of channels: what the core has to know of each way that messages come. A new transport adds a
+ * constant to enum op_channel and a row here, and compares no channel anywhere else. Constant data; any
+ * thread.
+ */
+#include "op/operation.h"
+#include "policy/policy.h"
+
+#include <stdbool.h>
+
+/* How long a client of the channel lives. */
+enum rpc_client_span {
+  RPC_SPAN_CONNECTION, /* a connection: it holds its session from the start, so that no TTL ends it */
+  RPC_SPAN_MESSAGE,    /* one message: without a session's name, its session is for this message alone */
+  RPC_SPAN_TURN        /* some messages of one sender, whose name is the session's */
+};
+
+struct rpc_channel {
+  enum policy_channel policy; /* as the policy's rules name it */
+  enum rpc_client_span span;
+  bool names_session_in_message; /* a message may name the session of its request itself (`peer-id`) */
+  bool may_stream;               /* an answer may be sent whose length is not known */
+  bool may_call_back;            /* the peer can send a client what answers no request */
+};
+
+extern const struct rpc_channel rpc_channels[OP_CHANNELS];
+
+#endif

@@ -1,0 +1,98 @@
+/* From the outcome of a request to its answer. */
+#include "rpc/compat.h"
+#include "rpc/jsonrpc/escaped_body.h"
+#include "rpc/jsonrpc/serving.h"
+
+enum { BODY_STEP = 64 * 1024 };
+
+static bool is_too_long(const struct serving *serving)
+{
+  return serving->reply_max > 0 && serving->out->len - serving->start > serving->reply_max;
+}
+
+static void write_error(struct jsonrpc_response *response, const struct outcome *outcome,
+                        const struct rpc_answer *answer)
+{
+  struct outcome told = *outcome;
+  if (answer->compat_pal)
+    rpc_compat_reword(&told);
+  int code = rpc_failure_code(told.failure);
+  rpc_error_data_write(jsonrpc_error(response, code, jsonrpc_code_message(code)), &told, answer);
+}
+
+static void write_too_long(struct serving *serving, struct jsonrpc_response *response,
+                           const struct rpc_answer *answer)
+{
+  struct outcome outcome;
+  rpc_run_take_back(&serving->run);
+  outcome_fail(&outcome, &serving->run.runner->arena, FAILURE_SERVER, NULL,
+               "the answer is longer than the %zu bytes that may be held for it (send-buffer-max; on ZeroMQ "
+               "message-max)",
+               serving->reply_max);
+  write_error(response, &outcome, answer);
+}
+
+static void fail_body(struct serving *serving, struct jsonrpc_response *response,
+                      const struct rpc_answer *answer)
+{
+  struct outcome outcome;
+  outcome_fail(&outcome, &serving->run.runner->arena, FAILURE_SERVER, NULL, "the metadata could not be read");
+  outcome.status = TEXT("ERROR");
+  write_error(response, &outcome, answer);
+}
+
+/* Where the transport needs the whole answer at once. */
+static void write_whole_body(struct serving *serving, struct jsonrpc_response *response,
+                             struct outcome_body *body, const struct rpc_answer *answer)
+{
+  struct buffer *out = jsonrpc_result(response);
+  buffer_append_text(out, rpc_body_head(answer));
+  enum jp_status status;
+  do
+    status = body->read(body->state, out, BODY_STEP);
+  while (status == JP_OK && !is_too_long(serving));
+  body->close(body->state);
+  buffer_append_text(out, rpc_body_tail());
+  if (is_too_long(serving))
+    write_too_long(serving, response, answer);
+  else if (status != JP_CLOSED)
+    fail_body(serving, response, answer);
+}
+
+static void write_body(struct serving *serving, struct jsonrpc_response *response,
+                       const struct outcome *outcome, const struct rpc_answer *answer)
+{
+  struct outcome_body escaped;
+  if (rpc_body_escape(&outcome->body, &escaped) != JP_OK) {
+    fail_body(serving, response, answer);
+    return;
+  }
+  if (!serving->request->may_stream) {
+    write_whole_body(serving, response, &escaped, answer);
+    return;
+  }
+  buffer_append_text(jsonrpc_result(response), rpc_body_head(answer));
+  serving->stream = escaped;
+  jsonrpc_result_stream(response, &serving->stream, rpc_body_tail());
+}
+
+void serving_write_answer(struct serving *serving, struct jsonrpc_response *response,
+                          const struct outcome *outcome)
+{
+  const struct rpc_answer answer = {.request_id = serving->request->id,
+                                    .compat_pal = serving->peer->config.compat_pal,
+                                    .from = &serving->run.reached,
+                                    .scratch = &serving->worker->scratch};
+  if (outcome->kind == OUTCOME_BODY) {
+    write_body(serving, response, outcome, &answer);
+    return;
+  }
+  if (outcome->kind == OUTCOME_ERROR)
+    write_error(response, outcome, &answer);
+  else if (serving->by_value)
+    rpc_plain_result_write(jsonrpc_result(response), outcome);
+  else
+    rpc_result_write(jsonrpc_result(response), outcome, &answer);
+  if (is_too_long(serving))
+    write_too_long(serving, response, &answer);
+}

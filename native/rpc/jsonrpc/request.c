@@ -1,0 +1,126 @@
+/* One request: whose session it means, what it asks for, and that it is run. */
+#include "rpc/channel.h"
+#include "rpc/compat.h"
+#include "rpc/jsonrpc/json_params.h"
+#include "rpc/jsonrpc/procedures.h"
+#include "rpc/jsonrpc/serving.h"
+#include "rpc/members/java_methods_decode.h"
+
+static bool is_description(const struct jsonrpc_request *request)
+{
+  if (request->version != JSONRPC_1_1)
+    return false;
+  const struct rpc_procedure *procedure = rpc_procedure_find(request->method);
+  return procedure != NULL && procedure->kind == RPC_PROCEDURE_DESCRIBE;
+}
+
+static void describe(const struct rpc_peer *peer, struct jsonrpc_response *response)
+{
+  const struct rpc_service_facts facts = {peer->config.uuid, text_of(peer->config.name), peer->addresses};
+  rpc_description_write(jsonrpc_result(response), &facts);
+}
+
+static void discover(struct serving *serving, struct jsonrpc_response *response)
+{
+  const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
+  const struct openrpc_view view = {authorizer.policy, rpc_authorizer_channel(&authorizer)};
+  size_t max = serving->reply_max > 0 ? serving->reply_max : serving->peer->config.limits.message_max;
+  struct outcome outcome;
+  if (openrpc_discover(serving->peer->openrpc, serving->request, &view, max, &serving->run.runner->arena,
+                       jsonrpc_result(response), &outcome) != JP_OK)
+    serving_write_answer(serving, response, &outcome);
+}
+
+static enum jp_status decode_procedure(struct serving *serving, struct operation *operation,
+                                       struct outcome *outcome)
+{
+  struct arena *arena = &serving->run.runner->arena;
+  size_t digits_max = serving->peer->config.limits.java.number_digits_max;
+  if (!serving->peer->config.compat_pal)
+    return rpc_params_decode(serving->request, digits_max, arena, operation, outcome);
+  enum jp_status status = rpc_params_decode_compat(serving->request, digits_max, arena, operation, outcome);
+  struct text class_name;
+  if (!rpc_compat_withholds(operation, &class_name))
+    return status;
+  const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
+  return rpc_authorize_deny(&authorizer, class_name, operation->member, arena, outcome);
+}
+
+/* One of the peer's own procedures by a bare name, or a Java member by its own. */
+static enum jp_status decode(struct serving *serving, struct operation *operation, struct outcome *outcome)
+{
+  struct text method = serving->request->method;
+  struct arena *arena = &serving->run.runner->arena;
+  size_t digits_max = serving->peer->config.limits.java.number_digits_max;
+  if (method.len == 0 || memchr(method.data, '.', method.len) == NULL)
+    return decode_procedure(serving, operation, outcome);
+  const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
+  serving->by_value = true;
+  return java_method_decode(serving->request, serving->peer->config.catalog, serving->peer->methods,
+                            &authorizer, digits_max, arena, operation, outcome);
+}
+
+static void run_operation(struct serving *serving, const struct operation *operation,
+                          struct jsonrpc_response *response)
+{
+  rpc_run_operation(&serving->run, operation, &serving->outcome);
+  serving_write_answer(serving, response, &serving->outcome);
+  rpc_run_end(&serving->run);
+}
+
+static void handle_in_full(struct serving *serving, struct jsonrpc_response *response)
+{
+  struct operation operation;
+  struct outcome outcome = {.kind = OUTCOME_VOID};
+  if (decode(serving, &operation, &outcome) != JP_OK) {
+    serving_write_answer(serving, response, &outcome);
+    return;
+  }
+  if (serving_may_repeat(serving) && !serving->by_value)
+    rpc_repeats_keep(&serving->worker->repeats,
+                     *serving->message.data == '{' ? serving->message : serving->request->text,
+                     serving->request, &operation);
+  run_operation(serving, &operation, response);
+}
+
+/* What the brief way has left. */
+static void end_failed(struct serving *serving, struct jsonrpc_response *response)
+{
+  serving->run.is_framed = true;
+  serving_write_answer(serving, response, &serving->outcome);
+  rpc_run_end(&serving->run);
+}
+
+/* Also where the method needs no session: a client that errs in its name learns it at once. */
+static void fail_session_name(struct serving *serving, struct jsonrpc_response *response)
+{
+  struct outcome outcome;
+  outcome_fail(&outcome, &serving->run.runner->arena, FAILURE_INVALID_REQUEST, NULL,
+               "'peer-id' must be a UUID");
+  serving_write_answer(serving, response, &outcome);
+}
+
+void serving_handle_request(void *context, const struct jsonrpc_request *request,
+                            struct jsonrpc_response *response)
+{
+  struct serving *serving = context;
+  struct uuid session;
+  bool names_session =
+      request->peer_id.data != NULL && rpc_channels[serving->run.client->channel].names_session_in_message;
+  bool is_good = !names_session || uuid_parse(request->peer_id, &session);
+  serving->request = request;
+  serving->by_value = false;
+  rpc_run_begin(&serving->run, names_session && is_good ? &session : NULL, request->is_notification);
+  if (!is_good)
+    fail_session_name(serving, response);
+  else if (serving->has_failed)
+    end_failed(serving, response);
+  else if (serving->shape != NULL)
+    run_operation(serving, &serving->shape->operation, response);
+  else if (is_description(request))
+    describe(serving->peer, response);
+  else if (text_equal(request->method, TEXT("rpc.discover")))
+    discover(serving, response);
+  else
+    handle_in_full(serving, response);
+}

@@ -1,0 +1,234 @@
+#include "rpc/run.h"
+
+#include "base/clock.h"
+#include "rpc/channel.h"
+#include "rpc/peer_state.h"
+
+enum { REFS_KEPT = 1024 };
+
+/* ---- runners ---- */
+
+void rpc_runner_init(struct rpc_runner *runner, struct rpc_peer *peer, struct jvm_thread *thread)
+{
+  *runner = (struct rpc_runner){.peer = peer, .thread = thread};
+  arena_init(&runner->arena);
+}
+
+void rpc_runner_fini(struct rpc_runner *runner)
+{
+  policy_destroy(runner->policy);
+  arena_fini(&runner->arena);
+  jvm_stored_fini(&runner->stored);
+}
+
+static void forget_stored(struct jvm_stored *stored)
+{
+  stored->count = 0;
+  if (stored->capacity > REFS_KEPT)
+    jvm_stored_fini(stored);
+}
+
+/* A message, be it a batch, is served under one policy, also where another comes meanwhile. */
+static void renew_policy(struct rpc_runner *runner)
+{
+  struct policy_source *policies = runner->peer->config.policies;
+  if (policy_source_is_current(policies, runner->policy))
+    return;
+  policy_destroy(runner->policy);
+  runner->policy = policy_source_take(policies);
+}
+
+void rpc_runner_begin_message(struct rpc_runner *runner)
+{
+  renew_policy(runner);
+  arena_reset(&runner->arena);
+  if (runner->stored.count > 0)
+    forget_stored(&runner->stored);
+}
+
+/* ---- sessions ---- */
+
+static void fail_to_hold(struct rpc_run *run, enum jp_status status, const struct jp_error *error,
+                         struct outcome *outcome)
+{
+  outcome_fail(outcome, &run->runner->arena, status == JP_LIMIT ? FAILURE_SERVER : FAILURE_INTERNAL, NULL,
+               "%s", error->text);
+}
+
+/* Made where it is not there: a passing one, for all requests of this message. */
+static enum jp_status find_guest(struct rpc_run *run, struct rpc_session **session, struct outcome *outcome)
+{
+  struct rpc_peer *peer = run->runner->peer;
+  struct rpc_session_key *key = &run->runner->guest_key;
+  rpc_session_key_peer_id(key, &run->guest_id);
+  if (run->number == 0)
+    run->number = atomic_fetch_add(&peer->messages, 1) + 1;
+  const struct rpc_session_maker maker = {run->client->maker.address, true, run->number};
+  struct jp_error error;
+  enum jp_status status = rpc_session_acquire(peer->sessions, key, &maker, &run->guest, &error);
+  if (status != JP_OK)
+    fail_to_hold(run, status, &error, outcome);
+  *session = run->guest;
+  return status;
+}
+
+/* The session of the request; where none is there: made, or NULL but for a guest. */
+static enum jp_status find_session(struct rpc_run *run, bool make, struct rpc_session **session,
+                                   struct outcome *outcome)
+{
+  struct rpc_client *client = run->client;
+  struct rpc_peer *peer = run->runner->peer;
+  if (run->names_session)
+    return find_guest(run, session, outcome);
+  struct jp_error error;
+  enum jp_status status = JP_OK;
+  if (client->session == NULL && make)
+    status = rpc_client_hold_session(peer, client, &error);
+  else if (client->session == NULL)
+    client->session = rpc_session_find(peer->sessions, &client->key);
+  if (status != JP_OK)
+    fail_to_hold(run, status, &error, outcome);
+  *session = client->session;
+  return status;
+}
+
+void rpc_run_take_back(struct rpc_run *run)
+{
+  struct rpc_runner *runner = run->runner;
+  struct rpc_session *session = run->guest != NULL ? run->guest : run->client->session;
+  if (runner->stored.count > run->stored_before)
+    jvm_objects_take_back(runner->thread, rpc_session_objects(session), &runner->stored, run->stored_before);
+}
+
+/* What a guest has been told can be taken back no more, as its session may be another's by then. */
+static void let_guest_go(struct rpc_run *run)
+{
+  struct rpc_runner *runner = run->runner;
+  if (run->guest == NULL)
+    return;
+  runner->stored.count = run->stored_before;
+  rpc_session_release(runner->peer->sessions, run->guest, runner->thread, clock_now_ms());
+  run->guest = NULL;
+}
+
+struct rpc_authorizer rpc_run_authorizer(const struct rpc_run *run)
+{
+  return (struct rpc_authorizer){.policy = run->runner->policy,
+                                 .names = &run->runner->names,
+                                 .channel = run->client->channel,
+                                 .session = run->guest == NULL ? &run->client->key : &run->runner->guest_key};
+}
+
+/* ---- operations ---- */
+
+static void run_member(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
+{
+  struct rpc_runner *runner = run->runner;
+  struct rpc_session *session;
+  if (find_session(run, true, &session, outcome) != JP_OK)
+    return;
+  struct rpc_execution execution = {.thread = runner->thread,
+                                    .objects = rpc_session_objects(session),
+                                    .arena = &runner->arena,
+                                    .limits = &runner->peer->config.limits.java,
+                                    .stored = &runner->stored,
+                                    .drops_result = run->drops_result,
+                                    .authorizer = rpc_run_authorizer(run)};
+  rpc_execute(&execution, operation, &run->reached, outcome);
+  if (outcome->kind == OUTCOME_ERROR)
+    rpc_run_take_back(run);
+}
+
+static void delete_objects(struct rpc_run *run, struct rpc_session *session,
+                           const struct operation *operation, struct outcome *outcome)
+{
+  struct rpc_runner *runner = run->runner;
+  for (size_t i = 0; i < operation->arg_count; i++) {
+    uint32_t ref = operation->args[i].ref;
+    enum jp_status status = session == NULL
+                                ? JP_NOT_FOUND
+                                : jvm_objects_delete(runner->thread, rpc_session_objects(session), ref);
+    if (status == JP_OK)
+      continue;
+    outcome_fail(outcome, &runner->arena, status == JP_NOT_FOUND ? FAILURE_SERVER : FAILURE_INTERNAL, NULL,
+                 "No such object: %u", ref);
+    return;
+  }
+}
+
+static void run_control(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
+{
+  struct jvm_thread *thread = run->runner->thread;
+  struct rpc_session *session = NULL;
+  *outcome = (struct outcome){.kind = OUTCOME_VOID};
+  switch (operation->command) {
+  case OP_PING:
+    return;
+  case OP_GC:
+    jvm_gc(thread);
+    return;
+  case OP_DELETE_OBJECT:
+    if (find_session(run, false, &session, outcome) == JP_OK)
+      delete_objects(run, session, operation, outcome);
+    return;
+  case OP_DELETE_SESSION:
+    if (find_session(run, false, &session, outcome) == JP_OK && session != NULL)
+      rpc_session_clear(session, thread);
+    return;
+  }
+}
+
+static void run_meta(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
+{
+  struct rpc_runner *runner = run->runner;
+  struct rpc_meta *meta = runner->peer->meta;
+  struct jp_error error;
+  if (run->drops_result)
+    return; /* a query changes nothing, and nobody reads its answer */
+  if (meta == NULL) {
+    outcome_fail(outcome, &runner->arena, FAILURE_SERVER, NULL, "this peer serves no metadata");
+  } else if (rpc_meta_open(meta, runner->policy, rpc_channels[run->client->channel].policy, operation,
+                           &outcome->body, &error) == JP_OK) {
+    outcome->kind = OUTCOME_BODY;
+    return;
+  } else {
+    outcome_fail(outcome, &runner->arena, FAILURE_SERVER, NULL, "%s", error.text);
+  }
+  outcome->status = TEXT("ERROR");
+}
+
+/* ---- requests ---- */
+
+void rpc_run_begin(struct rpc_run *run, const struct uuid *session, bool drops_result)
+{
+  run->drops_result = drops_result;
+  run->names_session = session != NULL;
+  if (session != NULL)
+    run->guest_id = *session;
+  run->stored_before = run->runner->stored.count;
+  run->reached = (struct rpc_reached_member){0};
+}
+
+void rpc_run_operation(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
+{
+  *outcome = (struct outcome){.kind = OUTCOME_VOID};
+  if (jvm_request_begin(run->runner->thread) != JP_OK) {
+    outcome_fail(outcome, &run->runner->arena, FAILURE_INTERNAL, NULL, "out of memory");
+    return;
+  }
+  run->is_framed = true;
+  if (operation->kind == OP_META)
+    run_meta(run, operation, outcome);
+  else if (operation->kind == OP_CONTROL)
+    run_control(run, operation, outcome);
+  else
+    run_member(run, operation, outcome);
+}
+
+void rpc_run_end(struct rpc_run *run)
+{
+  if (run->is_framed)
+    jvm_request_end(run->runner->thread);
+  run->is_framed = false;
+  let_guest_go(run);
+}

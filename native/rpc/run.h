@@ -1,0 +1,73 @@
+#ifndef JPEER_RPC_RUN_H
+#define JPEER_RPC_RUN_H
+/*
+ * The core: an operation in, an outcome out, with the client's session, the control methods, metadata and the
+ * members of Java behind it. It knows no codec: whoever reads requests makes the operations, and writes
+ * answers from the outcomes.
+ *
+ * A runner is what a thread needs for that. A crew member's worker has one; so may any other thread that
+ * jvm_spawn has started. It is used on that thread alone.
+ */
+#include "base/arena.h"
+#include "base/uuid.h"
+#include "jni/members.h"
+#include "op/operation.h"
+#include "op/outcome.h"
+#include "rpc/authorize.h"
+#include "rpc/execute.h"
+#include "rpc/session.h"
+
+struct rpc_peer;
+struct rpc_client;
+
+struct rpc_runner {
+  struct rpc_peer *peer;
+  struct jvm_thread *thread;
+  struct arena arena;    /* of the message that is served: operations and outcomes live in it */
+  struct policy *policy; /* held: the one in force when the message came; NULL: none came yet */
+  struct rpc_names names;
+  struct jvm_stored stored;         /* by the results of the message that is served */
+  struct rpc_session_key guest_key; /* of the session that a request itself has named */
+};
+
+void rpc_runner_init(struct rpc_runner *runner, struct rpc_peer *peer, struct jvm_thread *thread);
+void rpc_runner_fini(struct rpc_runner *runner);
+
+/* Before each message: takes the policy that is in force, under which all of the message is served, and
+ * forgets what the message before has left. */
+void rpc_runner_begin_message(struct rpc_runner *runner);
+
+/* The requests of one message, one after the other. Begins with runner and client alone, all else zero. */
+struct rpc_run {
+  struct rpc_runner *runner;
+  struct rpc_client *client;
+  uint64_t number; /* of a message whose requests have named sessions; 0: none has yet */
+
+  /* Of the request in hand: */
+  bool drops_result; /* nobody will read it */
+  bool names_session;
+  bool is_framed;            /* jvm_request_end is due */
+  struct uuid guest_id;      /* of the session that it names */
+  struct rpc_session *guest; /* that session, held until the request ends; NULL: not held */
+  size_t stored_before;      /* of the runner's stored refs: those of the message's earlier requests */
+  struct rpc_reached_member reached;
+};
+
+/* Begins the next request. session: the one that the request itself names, in place of the client's; NULL:
+ * none. drops_result: nobody will read what comes of it. */
+void rpc_run_begin(struct rpc_run *run, const struct uuid *session, bool drops_result);
+
+/* Runs an operation of any kind. The outcome is valid until rpc_run_end; a body is the caller's to close. */
+void rpc_run_operation(struct rpc_run *run, const struct operation *operation, struct outcome *outcome);
+
+/* The answer to the request becomes an error: its client never hears of what the result has stored, which is
+ * dropped. */
+void rpc_run_take_back(struct rpc_run *run);
+
+/* Ends the request when its answer is written; harmless where no operation was run. */
+void rpc_run_end(struct rpc_run *run);
+
+/* Who asks the policy for the request in hand. Valid as long as the run. */
+struct rpc_authorizer rpc_run_authorizer(const struct rpc_run *run);
+
+#endif
