@@ -1,21 +1,16 @@
 /* Clients of one message: HTTP requests without a session of their own, whose memory a worker keeps for the
  * next, and nothing else; and the sessions that one message alone has used. */
-#include "lent_worker.h"
 #include "rpc/peer_state.h"
-#include "stub_jni.h"
+#include "service_bench.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
 
 enum { SESSIONS_MAX = 3 };
 
-#define REQUEST(method, params)                                                                              \
-  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"" method "\",\"params\":{" params "}}"
-#define MAKE       REQUEST("new", "\"type\":\"C\"")
-#define ADD        REQUEST("call", "\"type\":\"C\",\"method\":\"add\",\"args\":[5,3]")
-#define LET_GO     REQUEST("control", "\"method\":\"delete_object\",\"args\":[{\"ref\":1}]")
-#define LET_ALL_GO REQUEST("control", "\"method\":\"delete_session\",\"args\":[]")
-#define PING       REQUEST("control", "\"method\":\"ping\",\"args\":[]")
+#define LET_GO     CONTROL("delete_object", "{\"ref\":1}")
+#define LET_ALL_GO CONTROL("delete_session", "")
+#define PING       CONTROL("ping", "")
 
 /* With a `peer-id` of its own, as ZeroMQ takes it; digits: its last two. */
 #define OF(digits, method, params)                                                                           \
@@ -25,122 +20,51 @@ enum { SESSIONS_MAX = 3 };
 #define LET_GO_OF(digits)     OF(digits, "control", "\"method\":\"delete_object\",\"args\":[{\"ref\":1}]")
 #define LET_ALL_GO_OF(digits) OF(digits, "control", "\"method\":\"delete_session\",\"args\":[]")
 
-static struct stub_member members[] = {
-    {.type = "C",
-     .member = "add",
-     .kind = JVM_STATIC_METHOD,
-     .modifiers = JVM_ACC_PUBLIC | JVM_ACC_STATIC,
-     .outcome = {.kind = OUTCOME_VALUE,
-                 .type = TEXT("int"),
-                 .has_value = true,
-                 .value = {.kind = OP_INTEGER, .integer = 8}}},
-    {.type = "C",
-     .member = "<init>",
-     .kind = JVM_CONSTRUCTOR,
-     .modifiers = JVM_ACC_PUBLIC,
-     .outcome = {.kind = OUTCOME_VALUE, .type = TEXT("C"), .ref = 1}},
-};
-
-struct bench {
-  struct policy_source *policies;
-  struct rpc_peer *peer;
-  const struct rpc_service *service;
-  struct lent_worker lent;
-  struct buffer out;
-};
+static struct stub_member members[] = {STUB_MEMBER_ADD, STUB_MEMBER_CONSTRUCTOR};
 
 static int set_up(void **state)
 {
-  struct bench *bench = test_calloc(1, sizeof *bench);
-  struct policy_config policy = {.default_action = POLICY_ALLOW};
-  struct jp_error error;
-  stub_reset(members, sizeof members / sizeof members[0]);
-  assert_int_equal(policy_source_create(&policy, &bench->policies, &error), JP_OK);
-  struct rpc_peer_config config = {.policies = bench->policies,
-                                   .limits = {.max_depth = 20,
-                                              .max_batch = 10,
-                                              .session_max_objects = 5,
-                                              .sessions_max = SESSIONS_MAX,
-                                              .sessions_per_address = 100,
-                                              .session_ttl_ms = 1000000,
-                                              .message_max = 100000}};
-  assert_int_equal(rpc_peer_create(&config, &bench->peer, &error), JP_OK);
-  bench->service = rpc_peer_service(bench->peer);
-  bench->peer->jvm = stub_jvm(); /* no sweeper: what is left to it stays to be counted */
-  lent_worker_take(&bench->lent, bench->service);
-  buffer_init(&bench->out);
-  *state = bench;
+  *state = service_bench_create(&(struct service_bench_options){.members = members,
+                                                                .member_count = COUNT_OF(members),
+                                                                .sessions_max = SESSIONS_MAX,
+                                                                .sessions_per_address = 100,
+                                                                .without_sweeper = true});
   return 0;
 }
 
 static int tear_down(void **state)
 {
-  struct bench *bench = *state;
-  lent_worker_return(&bench->lent);
-  stub_join_threads();
-  lent_worker_fini(&bench->lent);
-  if (bench->lent.ends == NULL) {
-    rpc_sessions_sweep(bench->peer->sessions, stub_thread(), INT64_MAX);
-    rpc_peer_destroy(bench->peer);
-  }
-  policy_source_destroy(bench->policies);
-  buffer_fini(&bench->out);
-  test_free(bench);
-  return atomic_load(&stub.tables) == 0 && stub.frames == 0 ? 0 : 1;
+  return service_bench_destroy(*state) ? 0 : 1;
 }
 
-static struct rpc_client *open_client_as(const struct bench *bench, bool only_safe)
+static struct rpc_client *open_client_as(const struct service_bench *bench, bool only_safe)
 {
-  const struct rpc_client_info info = {.channel = OP_CHANNEL_HTTP,
-                                       .peer_id = TEXT_ABSENT,
-                                       .routing_id = TEXT_ABSENT,
-                                       .only_safe = only_safe,
-                                       .worker = bench->lent.worker};
-  struct rpc_client *client;
-  struct jp_error error;
-  assert_int_equal(bench->service->client_open(bench->service->context, &info, &client, &error), JP_OK);
-  return client;
+  return bench_open(bench, &(struct rpc_client_info){.channel = OP_CHANNEL_HTTP,
+                                                     .peer_id = TEXT_ABSENT,
+                                                     .routing_id = TEXT_ABSENT,
+                                                     .only_safe = only_safe,
+                                                     .worker = bench->lent.worker});
 }
 
-static struct rpc_client *open_client(const struct bench *bench)
+static struct rpc_client *open_client(const struct service_bench *bench)
 {
   return open_client_as(bench, false);
 }
 
-/* True: the session stays. */
-static bool close_client(const struct bench *bench, struct rpc_client *client)
-{
-  struct uuid kept;
-  return bench->service->client_close(bench->service->context, bench->lent.worker, client, &kept);
-}
-
-static void check(struct bench *bench, struct rpc_client *client, const char *message, const char *part)
-{
-  struct rpc_stream stream;
-  buffer_clear(&bench->out);
-  assert_int_equal(bench->service->serve(bench->service->context, bench->lent.worker, client,
-                                         text_of(message), &bench->out, false, 0, &stream),
-                   RPC_REPLY);
-  if (memmem(bench->out.data, bench->out.len, part, strlen(part)) == NULL)
-    fail_msg("%.*s has no %s", (int)bench->out.len, bench->out.data, part);
-}
-
 /* Each message of a socket opens the client of its routing id. */
-static void check_routed(struct bench *bench, const char *routing_id, const char *message, const char *part)
+static void check_routed(struct service_bench *bench, const char *routing_id, const char *message,
+                         const char *part)
 {
-  const struct rpc_client_info info = {.channel = OP_CHANNEL_ZMQ,
-                                       .peer_id = TEXT_ABSENT,
-                                       .routing_id = text_of(routing_id),
-                                       .worker = bench->lent.worker};
-  struct rpc_client *client;
-  struct jp_error error;
-  assert_int_equal(bench->service->client_open(bench->service->context, &info, &client, &error), JP_OK);
-  check(bench, client, message, part);
-  assert_false(close_client(bench, client));
+  struct rpc_client *client = bench_open(bench, &(struct rpc_client_info){.channel = OP_CHANNEL_ZMQ,
+                                                                          .peer_id = TEXT_ABSENT,
+                                                                          .routing_id = text_of(routing_id),
+                                                                          .worker = bench->lent.worker});
+  check_part(bench, client, message, part);
+  assert_false(bench_close(bench, client, NULL));
 }
 
 /* As many messages that each name a session of their own as leave no other passing one. */
-static void flood(struct bench *bench)
+static void flood(struct service_bench *bench)
 {
   for (unsigned i = 0; i < 5 * SESSIONS_MAX; i++) {
     char message[sizeof MAKE_OF("%02u")];
@@ -149,36 +73,36 @@ static void flood(struct bench *bench)
   }
 }
 
-static void check_alone(struct bench *bench, const char *message, const char *part)
+static void check_alone(struct service_bench *bench, const char *message, const char *part)
 {
   struct rpc_client *client = open_client(bench);
-  check(bench, client, message, part);
-  assert_false(close_client(bench, client));
+  check_part(bench, client, message, part);
+  assert_false(bench_close(bench, client, NULL));
 }
 
 static void test_memory_is_used_again(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   struct rpc_client *first = open_client(bench);
-  check(bench, first, ADD, "\"8\"");
+  check_part(bench, first, ADD, "\"8\"");
   uint64_t serial = first->key.serial;
-  assert_false(close_client(bench, first));
+  assert_false(bench_close(bench, first, NULL));
   struct rpc_client *second = open_client(bench);
   assert_ptr_equal(second, first);
   assert_null(second->session);
   assert_int_equal(second->key.serial, serial + 1);
-  check(bench, second, ADD, "\"8\"");
-  assert_false(close_client(bench, second));
+  check_part(bench, second, ADD, "\"8\"");
+  assert_false(bench_close(bench, second, NULL));
   assert_int_equal(atomic_load(&stub.tables), 1);
 }
 
 static void test_objects_are_not_seen_by_the_next(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   check_alone(bench, ADD, "\"8\"");
   struct rpc_client *maker = open_client(bench);
-  check(bench, maker, MAKE, "\"ref\":1}");
-  assert_true(close_client(bench, maker));
+  check_part(bench, maker, MAKE, "\"ref\":1}");
+  assert_true(bench_close(bench, maker, NULL));
   check_alone(bench, LET_GO, "No such object: 1");
   check_alone(bench, ADD, "\"8\"");
 }
@@ -186,19 +110,16 @@ static void test_objects_are_not_seen_by_the_next(void **state)
 /* An HTTP GET, which any web page can send, and a POST, one after the other. */
 static void test_what_a_request_may_do_is_its_own(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   static const char call[] = "{\"version\":\"1.1\",\"id\":1,\"method\":\"call\",\"params\":"
                              "{\"type\":\"C\",\"method\":\"add\",\"args\":[5,3]}}";
   struct rpc_client *first = NULL;
   for (unsigned i = 0; i < 6; i++) {
     bool only_safe = i % 2 == 1;
-    struct rpc_stream stream;
     struct rpc_client *client = open_client_as(bench, only_safe);
-    buffer_clear(&bench->out);
-    enum rpc_served served = bench->service->serve(bench->service->context, bench->lent.worker, client,
-                                                   text_of(call), &bench->out, false, 0, &stream);
+    enum rpc_served served = bench_serve(bench, client, TEXT(call), 0);
     assert_int_equal(served, only_safe ? RPC_NOT_SAFE : RPC_REPLY);
-    assert_false(close_client(bench, client));
+    assert_false(bench_close(bench, client, NULL));
     assert_true(first == NULL || client == first);
     first = client;
   }
@@ -207,20 +128,20 @@ static void test_what_a_request_may_do_is_its_own(void **state)
 /* Its memory is freed when nobody waits for it any more. */
 static void test_a_member_may_outlive_the_peer(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   check_alone(bench, ADD, "\"8\"");
   bench->lent.ends = bench->peer;
 }
 
 static void test_numbers_begin_again(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   static const char *const ends[] = {LET_GO, LET_ALL_GO};
-  for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+  for (size_t i = 0; i < COUNT_OF(ends); i++) {
     struct rpc_client *client = open_client(bench);
-    check(bench, client, MAKE, "\"ref\":1}");
-    check(bench, client, ends[i], "\"void\":true");
-    assert_false(close_client(bench, client));
+    check_part(bench, client, MAKE, "\"ref\":1}");
+    check_part(bench, client, ends[i], "\"void\":true");
+    assert_false(bench_close(bench, client, NULL));
   }
   assert_int_equal(atomic_load(&stub.tables), 0);
 }
@@ -228,7 +149,7 @@ static void test_numbers_begin_again(void **state)
 /* One that makes no object counts for nothing, whoever holds what. */
 static void test_requests_without_objects_need_no_session(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   static const struct rpc_session_maker maker = {0};
   struct rpc_session *others[SESSIONS_MAX];
   struct jp_error error;
@@ -242,8 +163,8 @@ static void test_requests_without_objects_need_no_session(void **state)
   check_alone(bench, ADD, "\"8\"");
   rpc_session_release(bench->peer->sessions, others[0], stub_thread(), 0);
   struct rpc_client *maker_of_one = open_client(bench);
-  check(bench, maker_of_one, MAKE, "\"ref\":1}");
-  assert_true(close_client(bench, maker_of_one));
+  check_part(bench, maker_of_one, MAKE, "\"ref\":1}");
+  assert_true(bench_close(bench, maker_of_one, NULL));
   assert_int_equal(rpc_sessions_count(bench->peer->sessions), SESSIONS_MAX);
   for (size_t i = 1; i < SESSIONS_MAX; i++)
     rpc_session_release(bench->peer->sessions, others[i], stub_thread(), 0);
@@ -252,11 +173,11 @@ static void test_requests_without_objects_need_no_session(void **state)
 /* What nobody came back to ends, the oldest first, when another is to be made. */
 static void test_requests_can_go_on_making_sessions(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   for (size_t i = 0; i < 5 * (size_t)SESSIONS_MAX; i++) {
     struct rpc_client *client = open_client(bench);
-    check(bench, client, MAKE, "\"ref\":1}");
-    assert_true(close_client(bench, client));
+    check_part(bench, client, MAKE, "\"ref\":1}");
+    assert_true(bench_close(bench, client, NULL));
   }
   assert_int_equal(rpc_sessions_count(bench->peer->sessions), SESSIONS_MAX);
   assert_int_equal(atomic_load(&stub.tables), SESSIONS_MAX);
@@ -264,7 +185,7 @@ static void test_requests_can_go_on_making_sessions(void **state)
 
 static void test_zeromq_messages_can_go_on_naming_sessions(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   check_routed(bench, "a", MAKE, "\"ref\":1}"); /* the socket's own: a client that comes back */
   check_routed(bench, "b", MAKE_OF("01"), "\"ref\":1}");
   check_routed(bench, "a", MAKE_OF("01"), "\"ref\":2}");
@@ -280,7 +201,7 @@ static void test_zeromq_messages_can_go_on_naming_sessions(void **state)
 /* However often its requests name a session, and whatever they do there: it makes room for those who stay. */
 static void test_a_batch_is_one_message(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   static const char batch[] = "[" MAKE_OF("01") "," MAKE_OF("02") "," MAKE_OF("01") "," LET_GO_OF(
       "01") "," LET_ALL_GO_OF("02") "," MAKE_OF("02") "," MAKE_OF("01") "]";
   static const char *const staying[SESSIONS_MAX] = {"a", "b", "c"};
@@ -298,7 +219,7 @@ static void test_a_batch_is_one_message(void **state)
 /* Another message makes it one that is kept, be it one that only lets go of something. */
 static void test_the_second_message_makes_a_session_an_ordinary_one(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   check_routed(bench, "a", "[" MAKE_OF("01") "," MAKE_OF("01") "]", "\"ref\":2}");
   check_routed(bench, "a", LET_GO_OF("01"), "\"void\":true");
   flood(bench);
@@ -308,11 +229,11 @@ static void test_the_second_message_makes_a_session_an_ordinary_one(void **state
 /* A transport that cannot send the answer cannot tell the name of the session either. */
 static void test_a_session_that_nobody_hears_of_ends(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   struct rpc_client *client = open_client(bench);
-  check(bench, client, MAKE, "\"ref\":1}");
+  check_part(bench, client, MAKE, "\"ref\":1}");
   bench->service->take_back(bench->service->context, bench->lent.worker, client);
-  assert_false(close_client(bench, client));
+  assert_false(bench_close(bench, client, NULL));
   assert_int_equal(rpc_sessions_count(bench->peer->sessions), 0);
   assert_int_equal(atomic_load(&stub.tables), 0);
 }
@@ -320,13 +241,13 @@ static void test_a_session_that_nobody_hears_of_ends(void **state)
 /* With what was set aside and not used, and with what was. */
 static void test_a_client_may_end_without_java(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   static const char *const messages[] = {PING, ADD};
-  for (size_t i = 0; i < sizeof messages / sizeof messages[0]; i++) {
-    struct uuid kept;
+  for (size_t i = 0; i < COUNT_OF(messages); i++) {
     check_alone(bench, ADD, "\"8\"");
     struct rpc_client *client = open_client(bench);
-    check(bench, client, messages[i], "\"result\"");
+    struct uuid kept;
+    check_part(bench, client, messages[i], "\"result\"");
     assert_false(bench->service->client_close(bench->service->context, NULL, client, &kept));
   }
   assert_int_equal(rpc_sessions_count(bench->peer->sessions), 0);

@@ -1,33 +1,14 @@
 /* Messages in, answers out: the peer's whole service over a stub of jni. */
-#include "lent_worker.h"
-#include "rpc/peer.h"
-#include "stub_jni.h"
+#include "service_bench.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-
-#define OBJECT(name)                                                                                         \
-  {                                                                                                          \
-    .kind = OUTCOME_VALUE, .type = TEXT(name), .ref = 1                                                      \
-  }
 
 static char long_text[5000];
 
 static struct stub_member members[] = {
-    {.type = "C",
-     .member = "add",
-     .kind = JVM_STATIC_METHOD,
-     .modifiers = JVM_ACC_PUBLIC | JVM_ACC_STATIC,
-     .outcome = {.kind = OUTCOME_VALUE,
-                 .type = TEXT("int"),
-                 .has_value = true,
-                 .value = {.kind = OP_INTEGER, .integer = 8}}},
-    {.type = "C",
-     .member = "<init>",
-     .kind = JVM_CONSTRUCTOR,
-     .modifiers = JVM_ACC_PUBLIC,
-     .outcome = OBJECT("C")},
+    STUB_MEMBER_ADD,
+    STUB_MEMBER_CONSTRUCTOR,
     {.type = "C",
      .member = "long",
      .kind = JVM_STATIC_METHOD,
@@ -38,125 +19,51 @@ static struct stub_member members[] = {
                  .value = {.kind = OP_TEXT, .text = {long_text, sizeof long_text}}}},
 };
 
-struct bench {
-  struct policy_source *policies;
-  struct rpc_peer *peer;
-  const struct rpc_service *service;
-  struct lent_worker lent;
-  struct buffer out;
-  struct rpc_stream stream;
-};
-
-static struct bench *create_bench(bool compat_pal)
+static int set_up_with(void **state, bool compat_pal)
 {
-  struct bench *bench = test_calloc(1, sizeof *bench);
-  struct policy_config policy = {.default_action = POLICY_ALLOW};
-  struct jp_error error;
-  stub_reset(members, COUNT_OF(members));
   memset(long_text, 'x', sizeof long_text);
-  assert_int_equal(policy_source_create(&policy, &bench->policies, &error), JP_OK);
-  struct rpc_peer_config config = {.policies = bench->policies,
-                                   .catalog =
-                                       (struct catalog *)(void *)bench, /* the stub's meta never looks */
-                                   .limits = {.max_depth = 20,
-                                              .max_batch = 10,
-                                              .session_max_objects = 5,
-                                              .sessions_max = 4,
-                                              .sessions_per_address = 5,
-                                              .session_ttl_ms = 1000000,
-                                              .message_max = 100000},
-                                   .compat_pal = compat_pal};
-  assert_int_equal(rpc_peer_create(&config, &bench->peer, &error), JP_OK);
-  bench->service = rpc_peer_service(bench->peer);
-  assert_int_equal(rpc_peer_attach(bench->peer, stub_jvm(), &error), JP_OK);
-  lent_worker_take(&bench->lent, bench->service);
-  buffer_init(&bench->out);
-  return bench;
+  *state = service_bench_create(&(struct service_bench_options){.members = members,
+                                                                .member_count = COUNT_OF(members),
+                                                                .sessions_per_address = 5,
+                                                                .compat_pal = compat_pal});
+  return 0;
 }
 
 static int set_up(void **state)
 {
-  *state = create_bench(false);
-  return 0;
+  return set_up_with(state, false);
 }
 
 static int set_up_compat(void **state)
 {
-  *state = create_bench(true);
-  return 0;
+  return set_up_with(state, true);
 }
 
 static int tear_down(void **state)
 {
-  struct bench *bench = *state;
-  lent_worker_return(&bench->lent);
-  bool detached = rpc_peer_detach(bench->peer);
-  stub_join_threads();
-  lent_worker_fini(&bench->lent);
-  rpc_peer_destroy(bench->peer);
-  policy_source_destroy(bench->policies);
-  buffer_fini(&bench->out);
-  test_free(bench);
-  return detached && atomic_load(&stub.tables) == 0 && stub.frames == 0 && stub.bodies == 0 ? 0 : 1;
+  return service_bench_destroy(*state) ? 0 : 1;
 }
 
-static struct rpc_client *open_client(struct bench *bench, enum op_channel channel, const char *peer_id)
+static struct rpc_client *open_client(struct service_bench *bench, enum op_channel channel,
+                                      const char *peer_id)
 {
-  struct rpc_client_info info = {.channel = channel,
-                                 .peer_id = peer_id == NULL ? TEXT_ABSENT : text_of(peer_id)};
-  struct rpc_client *client;
-  struct jp_error error;
-  assert_int_equal(bench->service->client_open(bench->service->context, &info, &client, &error), JP_OK);
-  return client;
+  return bench_open(bench,
+                    &(struct rpc_client_info){.channel = channel,
+                                              .peer_id = peer_id == NULL ? TEXT_ABSENT : text_of(peer_id)});
 }
 
-static struct rpc_client *open_routed(struct bench *bench, const char *routing_id)
+static struct rpc_client *open_routed(struct service_bench *bench, const char *routing_id)
 {
-  struct rpc_client_info info = {.channel = OP_CHANNEL_ZMQ, .routing_id = text_of(routing_id)};
-  struct rpc_client *client;
-  struct jp_error error;
-  assert_int_equal(bench->service->client_open(bench->service->context, &info, &client, &error), JP_OK);
-  return client;
+  return bench_open(bench,
+                    &(struct rpc_client_info){.channel = OP_CHANNEL_ZMQ, .routing_id = text_of(routing_id)});
 }
 
-static bool close_client(struct bench *bench, struct rpc_client *client, struct uuid *kept)
-{
-  return bench->service->client_close(bench->service->context, bench->lent.worker, client, kept);
-}
-
-static enum rpc_served serve(struct bench *bench, struct rpc_client *client, const char *message,
+static enum rpc_served serve(struct service_bench *bench, struct rpc_client *client, const char *message,
                              size_t reply_max)
 {
-  buffer_clear(&bench->out);
-  return bench->service->serve(bench->service->context, bench->lent.worker, client, text_of(message),
-                               &bench->out, false, reply_max, &bench->stream);
+  return bench_serve(bench, client, text_of(message), reply_max);
 }
 
-static void check(struct bench *bench, struct rpc_client *client, const char *message, const char *wanted)
-{
-  assert_int_equal(serve(bench, client, message, 0), RPC_REPLY);
-  unit_assert_text(buffer_text(&bench->out), text_of(wanted), __FILE__, __LINE__);
-}
-
-static bool answer_has(struct bench *bench, const char *part)
-{
-  bool found = memmem(bench->out.data, bench->out.len, part, strlen(part)) != NULL;
-  if (!found)
-    print_error("%.*s\n", (int)bench->out.len, bench->out.data);
-  return found;
-}
-
-static const char add[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":{\"type\":\"C\","
-                          "\"method\":\"add\",\"args\":[5,3]}}";
-static const char make[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"new\",\"params\":{\"type\":\"C\"}}";
-
-#define CONTROL(method, args)                                                                                \
-  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"" method                    \
-  "\",\"args\":[" args "]}}"
-#define MADE(ref)                                                                                            \
-  "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":false,\"value\":{\"type\":\"C\",\"null\":false,"       \
-  "\"ref\":" ref "}}}"
-#define VOID_ANSWER "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":true}}"
 #define DATA(message)                                                                                        \
   "\"data\":{\"message\":\"" message "\",\"request_id\":1,\"stack_trace\":[],\"cause\":null}"
 #define NO_OBJECT(ref)                                                                                       \
@@ -165,38 +72,38 @@ static const char make[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"new\",\"p
 
 static void test_what_is_no_request(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   struct rpc_client *client = open_client(bench, OP_CHANNEL_WEBSOCKET, NULL);
-  check(
+  check_answer(
       bench, client, "{\"x\":42}",
       "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"Invalid Request\",\"data\":"
       "{\"message\":\"The member jsonrpc is "
       "missing\",\"request_id\":null,\"stack_trace\":[],\"cause\":null}}}");
-  assert_int_equal(serve(bench, client, "{\"id\":", 0), RPC_REPLY);
-  assert_true(answer_has(bench, "\"id\":null,\"error\":{\"code\":-32700,\"message\":\"Parse error\""));
-  check(bench, client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"new\"}",
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"Invalid params\"," DATA(
-            "Params are missing") "}}");
-  close_client(bench, client, NULL);
+  check_part(bench, client, "{\"id\":", "\"id\":null,\"error\":{\"code\":-32700,\"message\":\"Parse error\"");
+  check_answer(
+      bench, client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"new\"}",
+      "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"Invalid params\"," DATA(
+          "Params are missing") "}}");
+  bench_close(bench, client, NULL);
 }
 
 static void test_calls_batches_and_notifications(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   struct rpc_client *client = open_client(bench, OP_CHANNEL_WEBSOCKET, NULL);
   static const char sum[] =
       "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":false,\"value\":{\"type\":\"int\","
       "\"null\":false,\"value\":\"8\"}}}";
-  check(bench, client, add, sum);
+  check_answer(bench, client, ADD, sum);
   struct buffer batch;
   buffer_init(&batch);
-  buffer_printf(&batch, "[%s,%s]", add, CONTROL("ping", ""));
+  buffer_printf(&batch, "[%s,%s]", ADD, CONTROL("ping", ""));
   buffer_append_char(&batch, '\0');
   struct buffer wanted;
   buffer_init(&wanted);
   buffer_printf(&wanted, "[%s,%s]", sum, VOID_ANSWER);
   buffer_append_char(&wanted, '\0');
-  check(bench, client, batch.data, wanted.data);
+  check_answer(bench, client, batch.data, wanted.data);
   assert_int_equal(
       serve(bench, client,
             "{\"jsonrpc\":\"2.0\",\"method\":\"call\",\"params\":{\"type\":\"C\",\"method\":\"add\"}}", 0),
@@ -205,109 +112,109 @@ static void test_calls_batches_and_notifications(void **state)
   assert_int_equal(stub.invoked, 3);
   buffer_fini(&batch);
   buffer_fini(&wanted);
-  close_client(bench, client, NULL);
+  bench_close(bench, client, NULL);
 }
 
 static void test_control(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   struct rpc_client *client = open_client(bench, OP_CHANNEL_WEBSOCKET, NULL);
-  check(bench, client, CONTROL("delete_object", "{\"ref\":1}"), NO_OBJECT("1"));
-  check(bench, client, CONTROL("delete_session", ""), VOID_ANSWER);
-  check(bench, client, make, MADE("1"));
-  check(bench, client, make, MADE("2"));
-  check(bench, client, make, MADE("3"));
-  check(bench, client, CONTROL("delete_object", "{\"ref\":1},{\"ref\":9},{\"ref\":2}"), NO_OBJECT("9"));
-  check(bench, client, CONTROL("delete_object", "{\"ref\":1}"), NO_OBJECT("1"));
-  check(bench, client, CONTROL("delete_object", "{\"ref\":2}"), VOID_ANSWER);
-  check(bench, client, CONTROL("delete_session", ""), VOID_ANSWER);
-  check(bench, client, CONTROL("delete_object", "{\"ref\":3}"), NO_OBJECT("3"));
-  check(bench, client, CONTROL("GC", ""), VOID_ANSWER);
+  check_answer(bench, client, CONTROL("delete_object", "{\"ref\":1}"), NO_OBJECT("1"));
+  check_answer(bench, client, CONTROL("delete_session", ""), VOID_ANSWER);
+  check_answer(bench, client, MAKE, MADE("1"));
+  check_answer(bench, client, MAKE, MADE("2"));
+  check_answer(bench, client, MAKE, MADE("3"));
+  check_answer(bench, client, CONTROL("delete_object", "{\"ref\":1},{\"ref\":9},{\"ref\":2}"),
+               NO_OBJECT("9"));
+  check_answer(bench, client, CONTROL("delete_object", "{\"ref\":1}"), NO_OBJECT("1"));
+  check_answer(bench, client, CONTROL("delete_object", "{\"ref\":2}"), VOID_ANSWER);
+  check_answer(bench, client, CONTROL("delete_session", ""), VOID_ANSWER);
+  check_answer(bench, client, CONTROL("delete_object", "{\"ref\":3}"), NO_OBJECT("3"));
+  check_answer(bench, client, CONTROL("GC", ""), VOID_ANSWER);
   assert_int_equal(stub.collected, 1);
-  close_client(bench, client, NULL);
+  bench_close(bench, client, NULL);
 }
 
 static void test_sessions_belong_to_connections_and_peer_ids(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   static const char peer_id[] = "11111111-2222-3333-4444-555555555555";
   struct rpc_client *one = open_client(bench, OP_CHANNEL_WEBSOCKET, NULL);
   struct rpc_client *two = open_client(bench, OP_CHANNEL_WEBSOCKET, NULL);
-  check(bench, one, make, MADE("1"));
-  check(bench, two, make, MADE("1"));
-  check(bench, one, CONTROL("delete_object", "{\"ref\":1}"), VOID_ANSWER);
-  check(bench, two, CONTROL("delete_object", "{\"ref\":1}"), VOID_ANSWER);
-  close_client(bench, one, NULL);
-  close_client(bench, two, NULL);
+  check_answer(bench, one, MAKE, MADE("1"));
+  check_answer(bench, two, MAKE, MADE("1"));
+  check_answer(bench, one, CONTROL("delete_object", "{\"ref\":1}"), VOID_ANSWER);
+  check_answer(bench, two, CONTROL("delete_object", "{\"ref\":1}"), VOID_ANSWER);
+  bench_close(bench, one, NULL);
+  bench_close(bench, two, NULL);
   assert_int_equal(atomic_load(&stub.tables), 0);
 
   one = open_client(bench, OP_CHANNEL_WEBSOCKET, peer_id);
   two = open_client(bench, OP_CHANNEL_HTTP, "11111111-2222-3333-4444-555555555555");
-  check(bench, one, make, MADE("1"));
-  close_client(bench, one, NULL);
-  check(bench, two, make, MADE("2"));
+  check_answer(bench, one, MAKE, MADE("1"));
+  bench_close(bench, one, NULL);
+  check_answer(bench, two, MAKE, MADE("2"));
   struct uuid kept;
-  assert_false(close_client(bench, two, &kept));
+  assert_false(bench_close(bench, two, &kept));
   one = open_client(bench, OP_CHANNEL_WEBSOCKET, peer_id);
-  check(bench, one, CONTROL("delete_object", "{\"ref\":1},{\"ref\":2}"), VOID_ANSWER);
-  close_client(bench, one, NULL);
+  check_answer(bench, one, CONTROL("delete_object", "{\"ref\":1},{\"ref\":2}"), VOID_ANSWER);
+  bench_close(bench, one, NULL);
 }
 
 /* Two connections of one peer-id: the one that has asked for nothing yet holds the session, too. */
 static void test_an_idle_connection_holds_its_session(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   static const char peer_id[] = "11111111-2222-3333-4444-555555555555";
   struct rpc_client *idle = open_client(bench, OP_CHANNEL_WEBSOCKET, peer_id);
   struct rpc_client *busy = open_client(bench, OP_CHANNEL_WEBSOCKET, peer_id);
-  check(bench, busy, make, MADE("1"));
-  check(bench, busy, CONTROL("delete_session", ""), VOID_ANSWER);
-  check(bench, busy, make, MADE("2"));
-  check(bench, busy, CONTROL("delete_session", ""), VOID_ANSWER);
-  close_client(bench, busy, NULL);
+  check_answer(bench, busy, MAKE, MADE("1"));
+  check_answer(bench, busy, CONTROL("delete_session", ""), VOID_ANSWER);
+  check_answer(bench, busy, MAKE, MADE("2"));
+  check_answer(bench, busy, CONTROL("delete_session", ""), VOID_ANSWER);
+  bench_close(bench, busy, NULL);
   /* It has one counter of refs with the other connection, which is gone. */
-  check(bench, idle, make, MADE("3"));
-  close_client(bench, idle, NULL);
+  check_answer(bench, idle, MAKE, MADE("3"));
+  bench_close(bench, idle, NULL);
 }
 
 /* A connection with a name takes nobody's place until it makes an object. */
 static void test_keyed_connections_count_from_their_first_object(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   struct rpc_client *clients[6];
   char peer_id[] = "00000000-0000-0000-0000-000000000000";
   for (size_t i = 0; i < COUNT_OF(clients); i++) {
     peer_id[0] = (char)('1' + i);
     clients[i] = open_client(bench, OP_CHANNEL_WEBSOCKET, peer_id);
-    assert_int_equal(serve(bench, clients[i], add, 0), RPC_REPLY);
+    assert_int_equal(serve(bench, clients[i], ADD, 0), RPC_REPLY);
   }
   for (size_t i = 0; i < 4; i++)
-    check(bench, clients[i], make, MADE("1"));
-  assert_int_equal(serve(bench, clients[4], make, 0), RPC_REPLY);
-  assert_true(answer_has(bench, "sessions-max"));
-  check(bench, clients[0], CONTROL("delete_session", ""), VOID_ANSWER);
-  check(bench, clients[4], make, MADE("1"));
-  check(bench, clients[1], CONTROL("delete_object", "{\"ref\":1}"), VOID_ANSWER);
-  check(bench, clients[0], make, MADE("2"));
+    check_answer(bench, clients[i], MAKE, MADE("1"));
+  check_part(bench, clients[4], MAKE, "sessions-max");
+  check_answer(bench, clients[0], CONTROL("delete_session", ""), VOID_ANSWER);
+  check_answer(bench, clients[4], MAKE, MADE("1"));
+  check_answer(bench, clients[1], CONTROL("delete_object", "{\"ref\":1}"), VOID_ANSWER);
+  check_answer(bench, clients[0], MAKE, MADE("2"));
   for (size_t i = 0; i < COUNT_OF(clients); i++)
-    close_client(bench, clients[i], NULL);
+    bench_close(bench, clients[i], NULL);
 }
 
 static void test_http_names_a_session_that_holds_objects(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   struct uuid kept;
   char name[UUID_TEXT_LENGTH + 1];
   struct rpc_client *client = open_client(bench, OP_CHANNEL_HTTP, NULL);
-  assert_int_equal(serve(bench, client, add, 0), RPC_REPLY);
-  assert_false(close_client(bench, client, &kept));
+  assert_int_equal(serve(bench, client, ADD, 0), RPC_REPLY);
+  assert_false(bench_close(bench, client, &kept));
   client = open_client(bench, OP_CHANNEL_HTTP, NULL);
-  check(bench, client, make, MADE("1"));
-  assert_true(close_client(bench, client, &kept));
+  check_answer(bench, client, MAKE, MADE("1"));
+  assert_true(bench_close(bench, client, &kept));
   uuid_format(&kept, name);
   client = open_client(bench, OP_CHANNEL_HTTP, name);
-  check(bench, client, CONTROL("delete_object", "{\"ref\":1}"), VOID_ANSWER);
-  assert_false(close_client(bench, client, &kept));
+  check_answer(bench, client, CONTROL("delete_object", "{\"ref\":1}"), VOID_ANSWER);
+  assert_false(bench_close(bench, client, &kept));
 }
 
 #define NOT_MINE(peer_id, method, params)                                                                    \
@@ -315,7 +222,7 @@ static void test_http_names_a_session_that_holds_objects(void **state)
 
 static void test_zeromq_sessions(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   static const char claimed[] =
       "{\"jsonrpc\":\"2.0\",\"id\":1,\"peer-id\":\"11111111-2222-3333-4444-555555555555\",\"method\":\"new\","
       "\"params\":{\"type\":\"C\"}}";
@@ -332,30 +239,31 @@ static void test_zeromq_sessions(void **state)
       NOT_MINE("null", "control", "{\"method\":\"ping\"}"),
   };
   struct rpc_client *client = open_routed(bench, "a");
-  check(bench, client, make, MADE("1"));
-  close_client(bench, client, NULL);
+  check_answer(bench, client, MAKE, MADE("1"));
+  bench_close(bench, client, NULL);
   client = open_routed(bench, "a");
-  check(bench, client, make, MADE("2"));
-  check(bench, client, claimed, MADE("1"));
-  check(bench, client, CONTROL("delete_session", ""), VOID_ANSWER);
-  close_client(bench, client, NULL);
+  check_answer(bench, client, MAKE, MADE("2"));
+  check_answer(bench, client, claimed, MADE("1"));
+  check_answer(bench, client, CONTROL("delete_session", ""), VOID_ANSWER);
+  bench_close(bench, client, NULL);
   client = open_routed(bench, "b");
-  check(bench, client, claimed, MADE("2"));
-  check(bench, client, make, MADE("1"));
+  check_answer(bench, client, claimed, MADE("2"));
+  check_answer(bench, client, MAKE, MADE("1"));
   for (size_t i = 0; i < COUNT_OF(wrong); i++)
-    check(bench, client, wrong[i],
-          "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32600,\"message\":\"Invalid Request\"," DATA(
-              "'peer-id' must be a UUID") "}}");
-  close_client(bench, client, NULL);
+    check_answer(
+        bench, client, wrong[i],
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32600,\"message\":\"Invalid Request\"," DATA(
+            "'peer-id' must be a UUID") "}}");
+  bench_close(bench, client, NULL);
   /* On a WebSocket the member means nothing. */
   client = open_client(bench, OP_CHANNEL_WEBSOCKET, NULL);
-  check(bench, client, claimed, MADE("1"));
-  close_client(bench, client, NULL);
+  check_answer(bench, client, claimed, MADE("1"));
+  bench_close(bench, client, NULL);
 }
 
 static void test_bad_clients_are_refused(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   struct rpc_client_info info = {.channel = OP_CHANNEL_HTTP, .peer_id = TEXT("me")};
   struct rpc_client *client;
   struct jp_error error;
@@ -366,36 +274,36 @@ static void test_bad_clients_are_refused(void **state)
 
 static void test_limits_are_named(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   struct rpc_client *clients[5];
   for (size_t i = 0; i < COUNT_OF(clients); i++)
     clients[i] = open_client(bench, OP_CHANNEL_WEBSOCKET, NULL);
   for (size_t i = 0; i < 4; i++)
-    check(bench, clients[i], make, MADE("1"));
-  assert_int_equal(serve(bench, clients[4], make, 0), RPC_REPLY);
-  assert_true(answer_has(bench, "\"code\":-32000"));
-  assert_true(answer_has(bench, "sessions-max"));
+    check_answer(bench, clients[i], MAKE, MADE("1"));
+  assert_int_equal(serve(bench, clients[4], MAKE, 0), RPC_REPLY);
+  assert_part(bench, "\"code\":-32000");
+  assert_part(bench, "sessions-max");
   for (size_t i = 0; i < COUNT_OF(clients); i++)
-    close_client(bench, clients[i], NULL);
+    bench_close(bench, clients[i], NULL);
 }
 
 static void test_long_answers_are_errors(void **state)
 {
   static const char call[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":{\"type\":\"C\","
                              "\"method\":\"long\"}}";
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   struct rpc_client *client = open_client(bench, OP_CHANNEL_WEBSOCKET, NULL);
   assert_int_equal(serve(bench, client, call, 0), RPC_REPLY);
   assert_true(bench->out.len > 5000);
   assert_int_equal(serve(bench, client, call, 1000), RPC_REPLY);
-  assert_true(answer_has(bench, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32000,"));
-  assert_true(answer_has(bench, "longer than the 1000 bytes"));
+  assert_part(bench, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32000,");
+  assert_part(bench, "longer than the 1000 bytes");
   char batch[1024];
-  snprintf(batch, sizeof batch, "[%s,%s,%s]", add, call, add);
+  snprintf(batch, sizeof batch, "[%s,%s,%s]", ADD, call, ADD);
   assert_int_equal(serve(bench, client, batch, 1000), RPC_REPLY);
   assert_true(bench->out.len < 1000);
-  assert_true(answer_has(bench, "longer than the"));
-  close_client(bench, client, NULL);
+  assert_part(bench, "longer than the");
+  bench_close(bench, client, NULL);
 }
 
 static const char query[] =
@@ -407,29 +315,29 @@ static const char query[] =
 
 static void test_metadata_whole(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   struct rpc_client *client = open_client(bench, OP_CHANNEL_ZMQ, NULL);
   assert_int_equal(serve(bench, client, query, 0), RPC_REPLY);
-  assert_true(answer_has(bench, "\"status\":\"ERROR\""));
-  assert_true(answer_has(bench, "the image cannot be read"));
+  assert_part(bench, "\"status\":\"ERROR\"");
+  assert_part(bench, "the image cannot be read");
   stub.meta = "[{\"a\":\"\xC3\xA9\"}]";
   for (stub.meta_step = 0; stub.meta_step < 4; stub.meta_step++)
-    check(bench, client, query, META_ANSWER("[{\\\"a\\\":\\\"\xC3\xA9\\\"}]"));
+    check_answer(bench, client, query, META_ANSWER("[{\\\"a\\\":\\\"\xC3\xA9\\\"}]"));
   assert_int_equal(serve(bench, client, query, 100), RPC_REPLY);
-  assert_true(answer_has(bench, "\"code\":-32000"));
-  assert_true(answer_has(bench, "longer than the 100 bytes"));
+  assert_part(bench, "\"code\":-32000");
+  assert_part(bench, "longer than the 100 bytes");
   stub.meta_breaks = true;
   stub.meta_step = 2;
   assert_int_equal(serve(bench, client, query, 0), RPC_REPLY);
-  assert_true(answer_has(bench, "\"code\":-32000"));
-  assert_true(answer_has(bench, "\"status\":\"ERROR\""));
+  assert_part(bench, "\"code\":-32000");
+  assert_part(bench, "\"status\":\"ERROR\"");
   assert_int_equal(stub.bodies, 0);
-  close_client(bench, client, NULL);
+  bench_close(bench, client, NULL);
 }
 
 static void test_metadata_streamed(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   struct rpc_client *client = open_client(bench, OP_CHANNEL_HTTP, NULL);
   stub.meta = "[\"\xF0\x9F\x98\x80\"]";
   stub.meta_step = 3;
@@ -449,10 +357,10 @@ static void test_metadata_streamed(void **state)
   body->close(body->state);
   buffer_append_text(&bench->out, bench->stream.tail);
   assert_text(buffer_text(&bench->out), META_ANSWER("[\\\"\xF0\x9F\x98\x80\\\"]"));
-  close_client(bench, client, NULL);
+  bench_close(bench, client, NULL);
 }
 
-static bool ping(struct bench *bench, const char *message, enum rpc_served *served)
+static bool ping(struct service_bench *bench, const char *message, enum rpc_served *served)
 {
   buffer_clear(&bench->out);
   BUFFER_LITERAL(&bench->out, "before");
@@ -464,9 +372,9 @@ static bool ping(struct bench *bench, const char *message, enum rpc_served *serv
 
 static void test_ping_without_a_worker(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   enum rpc_served served;
-  assert_false(ping(bench, add, &served));
+  assert_false(ping(bench, ADD, &served));
   assert_false(ping(bench, CONTROL("gc", ""), &served));
   assert_false(ping(bench, "{\"jsonrpc\":\"2.0\",", &served));
   assert_false(ping(bench, "[" CONTROL("ping", "") "]", &served));
@@ -487,10 +395,9 @@ static void test_ping_without_a_worker(void **state)
 
 static void test_refuse_and_reject(void **state)
 {
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   const struct rpc_service *service = bench->service;
-  assert_int_equal(service->refuse(service->context, text_of(add), "busy: no thread", &bench->out),
-                   RPC_REPLY);
+  assert_int_equal(service->refuse(service->context, TEXT(ADD), "busy: no thread", &bench->out), RPC_REPLY);
   assert_text(buffer_text(&bench->out),
               "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32000,\"message\":\"Server error\"," DATA(
                   "busy: no thread") "}}");
@@ -543,7 +450,7 @@ static void test_compat_echoes_ids_of_malformed_messages(void **state)
       {"{", "null"},
       {"", "null"},
   };
-  struct bench *bench = *state;
+  struct service_bench *bench = *state;
   struct rpc_client *client = open_client(bench, OP_CHANNEL_ZMQ, NULL);
   char wanted[512];
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -552,14 +459,15 @@ static void test_compat_echoes_ids_of_malformed_messages(void **state)
              "{\"message\":\"Failed to deserialize JSON-RPC message\",\"request_id\":%s,\"requestId\":%s,"
              "\"stack_trace\":[],\"cause\":null}}}",
              cases[i].id, cases[i].id, cases[i].id);
-    check(bench, client, cases[i].message, wanted);
+    check_answer(bench, client, cases[i].message, wanted);
   }
-  assert_int_equal(serve(bench, client, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":7}", 0), RPC_REPLY);
-  assert_true(answer_has(bench, "\"id\":5,\"error\":{\"code\":-32600,"));
-  check(bench, client, add,
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":false,\"value\":{\"type\":\"int\",\"null\":false,"
-        "\"value\":\"8\"},\"from\":{\"class\":\"C\",\"method\":\"add\",\"modifiers\":9}}}");
-  close_client(bench, client, NULL);
+  check_part(bench, client, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":7}",
+             "\"id\":5,\"error\":{\"code\":-32600,");
+  check_answer(
+      bench, client, ADD,
+      "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":false,\"value\":{\"type\":\"int\",\"null\":false,"
+      "\"value\":\"8\"},\"from\":{\"class\":\"C\",\"method\":\"add\",\"modifiers\":9}}}");
+  bench_close(bench, client, NULL);
 }
 
 int main(void)

@@ -1,0 +1,105 @@
+#include "service_bench.h"
+
+#include "rpc/peer_state.h"
+#include "tests/unit/unit.h"
+
+enum { BATCH_MAX = 10, OBJECTS_MAX = 5, SESSIONS_MAX = 4 };
+
+static struct rpc_limits make_limits(const struct service_bench_options *options)
+{
+  return (struct rpc_limits){
+      .max_depth = 20,
+      .max_batch = options->batch_max == 0 ? BATCH_MAX : options->batch_max,
+      .session_max_objects = OBJECTS_MAX,
+      .sessions_max = options->sessions_max == 0 ? SESSIONS_MAX : options->sessions_max,
+      .sessions_per_address = options->sessions_per_address,
+      .session_ttl_ms = 1000000,
+      .message_max = 100000,
+  };
+}
+
+struct service_bench *service_bench_create(const struct service_bench_options *options)
+{
+  struct service_bench *bench = test_calloc(1, sizeof *bench);
+  const struct policy_config policy = {.default_action = POLICY_ALLOW};
+  struct jp_error error;
+  stub_reset(options->members, options->member_count);
+  assert_int_equal(policy_source_create(&policy, &bench->policies, &error), JP_OK);
+  struct rpc_peer_config config = {.policies = bench->policies,
+                                   /* The stub of metadata never looks into it. */
+                                   .catalog = (struct catalog *)(void *)bench,
+                                   .limits = make_limits(options),
+                                   .compat_pal = options->compat_pal};
+  assert_int_equal(rpc_peer_create(&config, &bench->peer, &error), JP_OK);
+  bench->service = rpc_peer_service(bench->peer);
+  bench->has_sweeper = !options->without_sweeper;
+  if (bench->has_sweeper)
+    assert_int_equal(rpc_peer_attach(bench->peer, stub_jvm(), &error), JP_OK);
+  else
+    bench->peer->jvm = stub_jvm();
+  lent_worker_take(&bench->lent, bench->service);
+  buffer_init(&bench->out);
+  return bench;
+}
+
+bool service_bench_destroy(struct service_bench *bench)
+{
+  if (bench->client != NULL)
+    bench_close(bench, bench->client, NULL);
+  lent_worker_return(&bench->lent);
+  bool detached = !bench->has_sweeper || rpc_peer_detach(bench->peer);
+  stub_join_threads();
+  lent_worker_fini(&bench->lent);
+  if (bench->lent.ends == NULL) {
+    if (!bench->has_sweeper)
+      rpc_sessions_sweep(bench->peer->sessions, stub_thread(), INT64_MAX);
+    rpc_peer_destroy(bench->peer);
+  }
+  policy_source_destroy(bench->policies);
+  buffer_fini(&bench->out);
+  test_free(bench);
+  return detached && atomic_load(&stub.tables) == 0 && stub.frames == 0 && stub.bodies == 0 &&
+         stub.missed == 0;
+}
+
+struct rpc_client *bench_open(const struct service_bench *bench, const struct rpc_client_info *info)
+{
+  struct rpc_client *client;
+  struct jp_error error;
+  assert_int_equal(bench->service->client_open(bench->service->context, info, &client, &error), JP_OK);
+  return client;
+}
+
+bool bench_close(const struct service_bench *bench, struct rpc_client *client, struct uuid *kept)
+{
+  struct uuid unused;
+  return bench->service->client_close(bench->service->context, bench->lent.worker, client,
+                                      kept == NULL ? &unused : kept);
+}
+
+enum rpc_served bench_serve(struct service_bench *bench, struct rpc_client *client, struct text message,
+                            size_t reply_max)
+{
+  buffer_clear(&bench->out);
+  return bench->service->serve(bench->service->context, bench->lent.worker, client, message, &bench->out,
+                               false, reply_max, &bench->stream);
+}
+
+void check_answer(struct service_bench *bench, struct rpc_client *client, const char *message,
+                  const char *wanted)
+{
+  assert_int_equal(bench_serve(bench, client, text_of(message), 0), RPC_REPLY);
+  unit_assert_text(buffer_text(&bench->out), text_of(wanted), __FILE__, __LINE__);
+}
+
+void check_part(struct service_bench *bench, struct rpc_client *client, const char *message, const char *part)
+{
+  assert_int_equal(bench_serve(bench, client, text_of(message), 0), RPC_REPLY);
+  assert_part(bench, part);
+}
+
+void assert_part(const struct service_bench *bench, const char *part)
+{
+  if (memmem(bench->out.data, bench->out.len, part, strlen(part)) == NULL)
+    fail_msg("%.*s has no %s", (int)bench->out.len, bench->out.data, part);
+}

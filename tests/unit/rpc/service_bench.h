@@ -1,0 +1,85 @@
+#ifndef JPEER_TESTS_UNIT_RPC_SERVICE_BENCH_H
+#define JPEER_TESTS_UNIT_RPC_SERVICE_BENCH_H
+/*
+ * The peer's whole service over the stub of jni, with one worker, which the test's own thread uses; and the requests
+ * that most of its tests send.
+ */
+#include "lent_worker.h"
+#include "rpc/peer.h"
+#include "stub_jni.h"
+
+/* `params` without its braces. */
+#define REQUEST(method, params)                                                                              \
+  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"" method "\",\"params\":{" params "}}"
+#define ADD                   REQUEST("call", "\"type\":\"C\",\"method\":\"add\",\"args\":[5,3]")
+#define MAKE                  REQUEST("new", "\"type\":\"C\"")
+#define CONTROL(method, args) REQUEST("control", "\"method\":\"" method "\",\"args\":[" args "]")
+
+/* The answer to MAKE, and to a control method. */
+#define MADE(ref)                                                                                            \
+  "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":false,\"value\":{\"type\":\"C\",\"null\":false,"       \
+  "\"ref\":" ref "}}}"
+#define VOID_ANSWER "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":true}}"
+
+/* Members for the table of stub_jni: a sum that is always 8, and a constructor. */
+#define STUB_MEMBER_ADD                                                                                      \
+  {                                                                                                          \
+    .type = "C", .member = "add", .kind = JVM_STATIC_METHOD, .modifiers = JVM_ACC_PUBLIC | JVM_ACC_STATIC,   \
+    .outcome = {                                                                                             \
+      .kind = OUTCOME_VALUE,                                                                                 \
+      .type = TEXT("int"),                                                                                   \
+      .has_value = true,                                                                                     \
+      .value = {.kind = OP_INTEGER, .integer = 8}                                                            \
+    }                                                                                                        \
+  }
+#define STUB_MEMBER_CONSTRUCTOR                                                                              \
+  {                                                                                                          \
+    .type = "C", .member = "<init>", .kind = JVM_CONSTRUCTOR, .modifiers = JVM_ACC_PUBLIC, .outcome = {      \
+      .kind = OUTCOME_VALUE,                                                                                 \
+      .type = TEXT("C"),                                                                                     \
+      .ref = 1                                                                                               \
+    }                                                                                                        \
+  }
+
+struct service_bench {
+  struct policy_source *policies; /* everything is allowed */
+  struct rpc_peer *peer;
+  const struct rpc_service *service;
+  struct lent_worker lent;
+  struct rpc_client *client; /* the test's own, where it has one */
+  struct buffer out;         /* the last answer */
+  struct rpc_stream stream;
+  bool has_sweeper;
+};
+
+struct service_bench_options {
+  struct stub_member *members;
+  size_t member_count;
+  size_t batch_max;            /* 0: 10 */
+  size_t sessions_max;         /* 0: 4 */
+  size_t sessions_per_address; /* 0: all of them */
+  bool compat_pal;
+  bool without_sweeper; /* sessions that are left to it stay to be counted */
+};
+
+/* A session may have five objects. */
+struct service_bench *service_bench_create(const struct service_bench_options *options);
+/* False where something is left of what the tests made: tables of objects, frames, bodies of metadata. */
+bool service_bench_destroy(struct service_bench *bench) JP_MUST_CHECK;
+
+struct rpc_client *bench_open(const struct service_bench *bench, const struct rpc_client_info *info);
+/* As rpc_service.client_close; kept may be NULL. */
+bool bench_close(const struct service_bench *bench, struct rpc_client *client, struct uuid *kept);
+
+/* Leaves the answer in out. */
+enum rpc_served bench_serve(struct service_bench *bench, struct rpc_client *client, struct text message,
+                            size_t reply_max);
+/* Serves the message and fails where its answer is not, or does not contain, what is wanted. */
+void check_answer(struct service_bench *bench, struct rpc_client *client, const char *message,
+                  const char *wanted);
+void check_part(struct service_bench *bench, struct rpc_client *client, const char *message,
+                const char *part);
+/* Fails where the last answer does not contain the part. */
+void assert_part(const struct service_bench *bench, const char *part);
+
+#endif
