@@ -1,3 +1,3 @@
 foreach(parser policy_yaml policy_pattern)
-  jpeer_fuzz_target(${parser}_fuzz ${parser}_fuzz.c ${CMAKE_CURRENT_SOURCE_DIR}/${parser}_corpus jpeer_policy)
+  jpeer_fuzz_target(${parser}_fuzz ${parser}_fuzz.c ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${parser} jpeer_policy)
 endforeach()
