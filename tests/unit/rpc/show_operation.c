@@ -115,8 +115,12 @@ static void show_texts(struct buffer *out, const char *name, const struct text *
 
 void show_operation(struct buffer *out, const struct operation *operation)
 {
-  static const char *const kinds[] = {"new", "call", "get", "put", "control", "meta"};
-  static const char *const commands[] = {"delete_object", "delete_session", "gc", "ping"};
+  static const char *const kinds[] = {[OP_NEW] = "new", [OP_CALL] = "call",       [OP_GET] = "get",
+                                      [OP_PUT] = "put", [OP_CONTROL] = "control", [OP_META] = "meta"};
+  static const char *const commands[] = {[OP_DELETE_OBJECT] = "delete_object",
+                                         [OP_DELETE_SESSION] = "delete_session",
+                                         [OP_GC] = "gc",
+                                         [OP_PING] = "ping"};
   buffer_clear(out);
   buffer_printf(out, "%s", kinds[operation->kind]);
   if (operation->kind == OP_META) {
