@@ -3,7 +3,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/connection/connection_table.h"
+#include "net/http/http.h"
 #include "net/listener.h"
+#include "net/websocket/websocket.h"
 #include "net/workers/crew.h"
 #include "net/zeromq/zeromq.h"
 
@@ -24,6 +26,7 @@ struct net_server {
   struct net_config config;
   char *host; /* of the JSON endpoint */
   struct web_origins *origins;
+  struct http_protocol http;
   struct listener listener;
   struct crew *crew;
   struct input_budget input;
@@ -120,7 +123,9 @@ static enum jp_status bind_json(struct net_server *server, struct jp_error *erro
                            .host = server->host != NULL ? text_of(server->host) : TEXT_ABSENT,
                            .prefix = text_of(config->http_prefix),
                            .origins = server->origins};
-  status = connection_table_init(&server->table, server->crew, &limits, &site, &server->input, error);
+  http_protocol_init(&server->http, &site, &websocket_protocol);
+  status = connection_table_init(&server->table, server->crew, &limits, &server->http.protocol,
+                                 &server->input, error);
   server->has_table = true;
   return status;
 }

@@ -4,6 +4,7 @@
 #include "net/connection/connection_table.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,16 +16,25 @@ enum {
   FLUSH_SOON = 1 /* a deadline that has always passed: the next tick sends what lies in the output */
 };
 
-static const struct connection_limits *limits_of(const struct connection *connection)
+const struct rpc_service *connection_service(const struct connection *connection)
 {
-  return &connection->table->limits;
+  return crew_service(connection->table->crew);
+}
+
+void connection_speak(struct connection *connection, const struct connection_protocol *protocol)
+{
+  connection->protocol = protocol;
+  connection->is_midway = false;
+  connection->held = 0;
+  memset(connection->protocol_state, 0, sizeof connection->protocol_state);
+  protocol->begin(connection);
 }
 
 /* Above it nothing more is read from a client that does not take its answers. */
 static size_t unsent_mark(const struct connection *connection)
 {
   enum { MARK = 1024 * 1024 };
-  size_t quarter = limits_of(connection)->send_buffer_max / 4;
+  size_t quarter = connection->limits->send_buffer_max / 4;
   return quarter < MARK ? quarter : MARK;
 }
 
@@ -53,7 +63,8 @@ static void borrow(struct connection *connection, struct crew_member *member)
   scratch_lend(&member->scratch, SCRATCH_INPUT, &connection->in);
   scratch_lend(&member->scratch, SCRATCH_MESSAGE, &connection->message);
   scratch_lend(&member->scratch, SCRATCH_OUTPUT, &connection->out);
-  if (connection->protocol == PROTOCOL_WEBSOCKET && !websocket_borrow(connection, member))
+  const struct connection_protocol *protocol = connection->protocol;
+  if (!connection->is_lingering && protocol->borrow != NULL && !protocol->borrow(connection, member))
     connection->is_broken = true;
   connection->is_drained = false;
   connection->has_sent = false;
@@ -76,13 +87,11 @@ static size_t size_of(const struct buffer *buffer)
 
 static void count_input(struct connection *connection)
 {
-  size_t held = 0;
+  size_t held = connection->held;
   if (connection->in.len > connection->in_used)
     held += size_of(&connection->in);
   if (connection->message.len > 0)
     held += size_of(&connection->message);
-  if (connection->decoder != NULL && !ws_decoder_is_clean(connection->decoder))
-    held += WS_DECODER_SIZE;
   input_budget_count(connection->table->input, &connection->counted, held);
 }
 
@@ -96,6 +105,15 @@ static bool must_pause(struct connection *connection)
   return input_budget_is_full(input) ||
          (input_budget_is_short(input) &&
           !atomic_load_explicit(&connection->licence.is_valid, memory_order_relaxed));
+}
+
+static void discard_input(struct connection *connection)
+{
+  connection->in_used = connection->in.len;
+  buffer_clear(&connection->message);
+  if (connection->protocol->discard != NULL)
+    connection->protocol->discard(connection);
+  connection->held = 0;
 }
 
 static void give_back(struct connection *connection, struct crew_member *member)
@@ -114,7 +132,8 @@ static void give_back(struct connection *connection, struct crew_member *member)
   trim_kept(&connection->in);
   trim_kept(&connection->message);
   trim_kept(&connection->out);
-  websocket_give_back(connection, member);
+  if (connection->protocol->give_back != NULL)
+    connection->protocol->give_back(connection, member);
   count_input(connection);
 }
 
@@ -122,11 +141,8 @@ static void close_now(struct connection *connection, struct crew_member *member)
 {
   connection_end_stream(connection);
   connection_close_client(connection, member, NULL);
-  connection->in_used = connection->in.len = 0;
+  discard_input(connection);
   connection->out_sent = connection->out.len = 0;
-  buffer_clear(&connection->message);
-  ws_decoder_destroy(connection->decoder);
-  connection->decoder = NULL;
   give_back(connection, member);
 
   pthread_mutex_lock(&connection->lock);
@@ -197,32 +213,12 @@ static bool receive(struct connection *connection)
 
 /* --- the service --- */
 
-enum jp_status connection_open_client(struct connection *connection, struct rpc_worker *worker,
-                                      enum op_channel channel, struct jp_error *error)
-{
-  if (connection->client != NULL)
-    return JP_OK;
-  char text[UUID_TEXT_LENGTH + 1];
-  struct rpc_client_info info = {.channel = channel,
-                                 .peer_id = TEXT_ABSENT,
-                                 .routing_id = TEXT_ABSENT,
-                                 .address = connection->address,
-                                 .only_safe = connection->is_get,
-                                 .worker = worker};
-  if (connection->has_peer_id) {
-    uuid_format(&connection->peer_id, text);
-    info.peer_id = text_of(text);
-  }
-  const struct rpc_service *service = crew_service(connection->table->crew);
-  return service->client_open(service->context, &info, &connection->client, error);
-}
-
 bool connection_close_client(struct connection *connection, struct crew_member *member, struct uuid *kept)
 {
   if (connection->client == NULL)
     return false;
   struct uuid unused;
-  const struct rpc_service *service = crew_service(connection->table->crew);
+  const struct rpc_service *service = connection_service(connection);
   struct rpc_client *client = connection->client;
   connection->client = NULL;
   return service->client_close(service->context, member->worker, client, kept != NULL ? kept : &unused);
@@ -232,7 +228,7 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
                       enum crew_served *served, struct rpc_stream *stream)
 {
   size_t unsent = connection_unsent(connection);
-  size_t max = limits_of(connection)->send_buffer_max;
+  size_t max = connection->limits->send_buffer_max;
   struct crew_message message = {.client = connection->client,
                                  .text = buffer_text(&connection->message),
                                  .may_stream = true,
@@ -289,14 +285,9 @@ static enum step next_step(struct connection *connection, struct crew_member *me
     return STEP_BLOCKED;
   if (connection->stream != NULL)
     return connection_pump(connection, member);
-  switch (connection->protocol) {
-  case PROTOCOL_HTTP:
-    return http_step(connection, member);
-  case PROTOCOL_WEBSOCKET:
-    return websocket_step(connection, member);
-  default:
+  if (connection->is_lingering)
     return linger(connection);
-  }
+  return connection->protocol->step(connection, member);
 }
 
 /* A turn is over: true where it must end. Where nobody else waits, the next one begins: what was answered is
@@ -314,24 +305,13 @@ static bool must_end(struct connection *connection, struct crew_member *member, 
   return connection_unsent(connection) > 0 || connection->is_broken;
 }
 
-/* How a turn that must end leaves the connection: one with nothing at hand need not come by again for it.
- * wslay takes input that it does not need yet: whole frames may lie in the decoder. */
+/* How a turn that must end leaves the connection: one with nothing at hand need not come by again for it. What
+ * the protocol holds may be whole messages. */
 static enum step rest(const struct connection *connection)
 {
   bool has_more = !connection->is_drained || connection->at_end || connection->has_message ||
-                  connection->stream != NULL || connection_input(connection).len > 0 ||
-                  (connection->decoder != NULL && !ws_decoder_is_clean(connection->decoder));
+                  connection->stream != NULL || connection_input(connection).len > 0 || connection->held > 0;
   return has_more ? STEP_SERVED : STEP_NEEDS_INPUT;
-}
-
-/* A message, or a part of one, is on its way in. */
-static bool has_begun(const struct connection *connection)
-{
-  bool partial = connection->in.len > connection->in_used;
-  if (connection->protocol == PROTOCOL_HTTP)
-    return partial || connection->http_stage == HTTP_STAGE_BODY;
-  return partial || connection->reader.in_message ||
-         (connection->decoder != NULL && !ws_decoder_is_clean(connection->decoder));
 }
 
 static bool look_for_more(struct crew_source *source)
@@ -342,18 +322,17 @@ static bool look_for_more(struct crew_source *source)
 }
 
 /* True where the client that was just answered has sent more. Deadlines are seen to between turns only, so
- * that one which sends a message in small pieces is not waited for again and again: over WebSocket not at
- * all, over HTTP once, for a body that comes behind its header. */
+ * that one which sends a message in small pieces is not waited for again and again: at most once, and only
+ * where the protocol says that the rest of a message comes at once. */
 static bool stay(struct connection *connection, struct crew_member *member)
 {
-  bool is_midway = has_begun(connection);
-  if (connection->protocol == PROTOCOL_LINGER || connection->at_end ||
-      (is_midway && connection->protocol == PROTOCOL_WEBSOCKET))
+  bool has_begun = connection_has_begun(connection);
+  if (connection->is_lingering || connection->at_end || (has_begun && !connection->protocol->waits_for_rest))
     return false;
   connection_flush(connection);
   bool found = connection->has_sent && connection_unsent(connection) == 0 && !connection->is_broken &&
                crew_stay(member, &connection->source, look_for_more);
-  if (found && is_midway)
+  if (found && has_begun)
     connection->has_sent = false;
   return found;
 }
@@ -378,7 +357,7 @@ static enum step run(struct connection *connection, struct crew_member *member)
         if (crew_turn_is_late(&turn) && must_end(connection, member, &turn))
           return STEP_SERVED;
       } else if (!connection->is_broken) {
-        return connection->at_end && connection->protocol != PROTOCOL_LINGER ? STEP_ENDS : STEP_NEEDS_INPUT;
+        return connection->at_end && !connection->is_lingering ? STEP_ENDS : STEP_NEEDS_INPUT;
       }
       break;
     default:
@@ -400,20 +379,12 @@ void connection_turn(struct crew_source *source, struct crew_member *member)
 
 static int64_t reading_deadline(struct connection *connection, int64_t now)
 {
-  const struct connection_limits *limits = limits_of(connection);
-  if (connection->protocol == PROTOCOL_LINGER)
+  if (connection->is_lingering)
     return connection->linger_end_ms;
-  bool begun = has_begun(connection);
-  if (begun && connection->began_ms == 0)
+  bool has_begun = connection_has_begun(connection);
+  if (has_begun && connection->began_ms == 0)
     connection->began_ms = now;
-  if (!begun && connection->protocol == PROTOCOL_WEBSOCKET)
-    connection->began_ms = 0; /* a control frame in two pieces has come to its end, too */
-  if (connection->protocol == PROTOCOL_WEBSOCKET)
-    return connection->began_ms == 0 ? INT64_MAX : connection->began_ms + limits->body_timeout_ms;
-  if (connection->began_ms == 0)
-    return now + limits->idle_timeout_ms;
-  return connection->began_ms +
-         (connection->http_stage == HTTP_STAGE_BODY ? limits->body_timeout_ms : limits->header_timeout_ms);
+  return connection->protocol->deadline(connection, has_begun, now);
 }
 
 /* Level-triggered: what is ready already is delivered again, behind the others. So input that lies here and
@@ -437,15 +408,15 @@ static int64_t next_deadline(struct connection *connection, enum step last)
     connection->stalled_ms = 0;
   else if (connection->stalled_ms == 0 || connection->has_sent || last == STEP_SERVED)
     connection->stalled_ms = now;
-  int64_t stall = writes ? connection->stalled_ms + limits_of(connection)->body_timeout_ms : INT64_MAX;
+  int64_t stall = writes ? connection->stalled_ms + connection->limits->body_timeout_ms : INT64_MAX;
   int64_t deadline = reads ? reading_deadline(connection, now) : INT64_MAX;
   return deadline < stall ? deadline : stall;
 }
 
 static void begin_linger(struct connection *connection)
 {
-  if (connection->protocol != PROTOCOL_LINGER) {
-    connection->protocol = PROTOCOL_LINGER;
+  if (!connection->is_lingering) {
+    connection->is_lingering = true;
     connection->linger_end_ms = clock_now_ms() + LINGER_MS;
   }
   if (connection_unsent(connection) == 0 && !connection->has_said_all) {
@@ -459,10 +430,9 @@ void connection_finish(struct connection *connection, struct crew_member *member
   connection_flush(connection);
   if (connection->out.failed)
     connection->is_broken = true;
-  if (last == STEP_ENDS || connection->protocol == PROTOCOL_LINGER)
+  if (last == STEP_ENDS || connection->is_lingering)
     begin_linger(connection);
-  bool over =
-      connection->at_end && connection->protocol == PROTOCOL_LINGER && connection_unsent(connection) == 0;
+  bool over = connection->at_end && connection->is_lingering && connection_unsent(connection) == 0;
   if (last == STEP_DROPS || connection->is_broken || over) {
     close_now(connection, member);
     return;
@@ -497,13 +467,11 @@ void connection_expire(struct connection *connection, struct crew_member *watche
   int64_t now = clock_now_ms();
   enum step step = STEP_ENDS;
   bool stalled =
-      connection->stalled_ms != 0 && now >= connection->stalled_ms + limits_of(connection)->body_timeout_ms;
-  if (stalled || connection->stream != NULL || connection->protocol == PROTOCOL_LINGER)
+      connection->stalled_ms != 0 && now >= connection->stalled_ms + connection->limits->body_timeout_ms;
+  if (stalled || connection->stream != NULL || connection->is_lingering)
     step = STEP_DROPS;
-  else if (connection->protocol == PROTOCOL_WEBSOCKET)
-    websocket_close(connection, WS_POLICY, "the message took too long");
   else
-    http_expire(connection);
+    connection->protocol->expire(connection);
   connection_finish(connection, watcher, step);
 }
 
@@ -513,14 +481,9 @@ void connection_cut(struct connection *connection, struct crew_member *watcher)
   enum step step = STEP_ENDS;
   if (connection->stream != NULL)
     step = STEP_DROPS;
-  else if (connection->protocol == PROTOCOL_WEBSOCKET)
-    websocket_close(connection, WS_TRY_AGAIN_LATER, reason);
   else
-    http_cut(connection, reason, &watcher->scratch.buffers[SCRATCH_ANSWER]);
-  connection->in_used = connection->in.len;
-  buffer_clear(&connection->message);
-  ws_decoder_destroy(connection->decoder);
-  connection->decoder = NULL;
+    connection->protocol->cut(connection, reason, &watcher->scratch.buffers[SCRATCH_ANSWER]);
+  discard_input(connection);
   connection_finish(connection, watcher, step);
 }
 
@@ -529,35 +492,24 @@ void connection_cut(struct connection *connection, struct crew_member *watcher)
 void connection_say_goodbye(struct connection *connection, struct crew_member *watcher)
 {
   borrow(connection, watcher);
-  enum step step = connection->protocol == PROTOCOL_LINGER ? STEP_NEEDS_INPUT : run(connection, watcher);
+  enum step step = connection->is_lingering ? STEP_NEEDS_INPUT : run(connection, watcher);
   if (step == STEP_PAUSES)
     step = STEP_NEEDS_INPUT; /* the rest of its message would not be served */
   bool is_quiet = !connection->has_sent && connection_unsent(connection) == 0;
-  if (step == STEP_NEEDS_INPUT && connection->protocol == PROTOCOL_WEBSOCKET) {
-    websocket_close(connection, WS_GOING_AWAY, CREW_SHUTTING_DOWN);
-    step = STEP_ENDS;
-  } else if (step == STEP_NEEDS_INPUT && connection->protocol == PROTOCOL_HTTP) {
-    step = is_quiet ? STEP_DROPS : STEP_ENDS;
-  }
+  if (step == STEP_NEEDS_INPUT && !connection->is_lingering)
+    step = connection->protocol->say_goodbye(connection, is_quiet);
   connection_finish(connection, watcher, step);
 }
 
 void connection_seize(struct connection *connection, struct crew_member *watcher)
 {
-  const struct rpc_service *service = crew_service(connection->table->crew);
+  const struct rpc_service *service = connection_service(connection);
   struct buffer *answer = &watcher->scratch.buffers[SCRATCH_ANSWER];
   buffer_clear(answer);
   connection->seized = true;
   enum rpc_served served =
       service->refuse(service->context, buffer_text(&connection->message), CREW_SHUTTING_DOWN, answer);
-  if (connection->protocol == PROTOCOL_WEBSOCKET) {
-    if (served != RPC_NO_REPLY)
-      websocket_write_text(connection, buffer_text(answer));
-    websocket_close(connection, WS_GOING_AWAY, CREW_SHUTTING_DOWN);
-  } else if (served != RPC_NO_REPLY) {
-    connection->manner.keeps_alive = false;
-    http_write_reply(connection, crew_served_as(served), buffer_text(answer), NULL);
-  }
+  connection->protocol->write_last_reply(connection, served, buffer_text(answer));
   connection_flush(connection);
   if (connection_unsent(connection) == 0)
     shutdown(connection->fd, SHUT_WR);

@@ -1,7 +1,7 @@
 #ifndef JPEER_NET_CONNECTION_CONNECTION_H
 #define JPEER_NET_CONNECTION_CONNECTION_H
 /*
- * A TCP connection that speaks HTTP or, after a handshake, WebSocket.
+ * A TCP connection, whose bytes a protocol reads and writes (net/connection/protocol.h).
  *
  * Owner: a turn owns the connection from connection_acquire to the end of the turn; between turns nobody does
  * and it is armed in the crew's set, or stands in the ready queue. All of it but what is marked otherwise
@@ -17,12 +17,11 @@
  * event finds a valid source. It owns buffers only while there is something in them.
  */
 #include "net/admission/input_budget.h"
-#include "net/http/http_parser.h"
-#include "net/http/http_request.h"
-#include "net/websocket/ws_frames.h"
+#include "net/connection/protocol.h"
 #include "net/workers/crew.h"
 
 #include <pthread.h>
+#include <stdalign.h>
 
 struct connection_table;
 
@@ -42,18 +41,13 @@ enum connection_state {
   CONNECTION_OWNED
 };
 
-enum connection_protocol {
-  PROTOCOL_HTTP,
-  PROTOCOL_WEBSOCKET,
-  PROTOCOL_LINGER /* all is said: input is dropped until the client closes, or for a short while */
-};
-
-enum http_stage { HTTP_STAGE_HEAD, HTTP_STAGE_BODY };
+enum { CONNECTION_PROTOCOL_STATE = 320 }; /* bytes */
 
 struct connection {
   struct crew_source source; /* first: a source is its connection */
   struct connection_table *table;
-  struct connection *next_free; /* the table's */
+  const struct connection_limits *limits; /* the table's */
+  struct connection *next_free;           /* likewise */
 
   pthread_mutex_t lock; /* guards state, in_call, seized; and fd and out during in_call */
   enum connection_state state;
@@ -65,7 +59,7 @@ struct connection {
   _Atomic int64_t *deadline_ms; /* when the watcher looks at it, in the table; INT64_MAX: never */
 
   int fd;
-  uint8_t protocol;      /* enum connection_protocol */
+  bool is_lingering;     /* all is said: input is dropped until the client closes, or for a short while */
   bool at_end;           /* the client sends no more */
   bool is_broken;        /* the connection failed: nothing can be sent or read */
   bool is_drained;       /* the last read took all that was there */
@@ -75,7 +69,7 @@ struct connection {
   int64_t since_ms;      /* see crew_message */
   int64_t began_ms;      /* when the head, the body or the message under way began; 0: none */
   int64_t stalled_ms;    /* since when the client takes nothing; 0: nothing waits for it */
-  int64_t linger_end_ms; /* PROTOCOL_LINGER */
+  int64_t linger_end_ms; /* while it is lingering */
 
   struct buffer in;
   size_t in_used; /* of the input: what was taken */
@@ -84,34 +78,14 @@ struct connection {
   size_t out_sent;
 
   struct rpc_client *client;
+  struct rpc_address address;       /* the client's */
   struct connection_stream *stream; /* an answer that is still being made */
 
-  /* HTTP */
-  uint8_t http_stage; /* enum http_stage */
-  struct http_manner manner;
-  struct http_parser parser;
-  size_t scanned;
-  bool is_get;       /* the message in hand came by GET */
-  bool refuses_json; /* its Accept leaves application/json out */
-  bool has_peer_id;
-  struct uuid peer_id;
-  struct rpc_address address; /* the client's */
-
-  /* WebSocket */
-  struct ws_reader reader;
-  struct ws_decoder *decoder;
-};
-
-/* What a step of a protocol came to. */
-enum step {
-  STEP_AGAIN,       /* something was done: go on */
-  STEP_SERVED,      /* a message was served: it counts for the turn */
-  STEP_NEEDS_INPUT, /* nothing can be done with the bytes that are there */
-  STEP_WAITS,       /* no member for the message */
-  STEP_PAUSES,      /* it must not be read from now */
-  STEP_BLOCKED,     /* the client must take what is there first */
-  STEP_ENDS,        /* all is said: send what is left, then linger and close */
-  STEP_DROPS        /* close at once */
+  /* The protocol's, which keeps them right. */
+  const struct connection_protocol *protocol;
+  bool is_midway; /* it has taken the beginning of a message, but not the end */
+  size_t held;    /* bytes of input that lie in what it has borrowed */
+  alignas(max_align_t) unsigned char protocol_state[CONNECTION_PROTOCOL_STATE];
 };
 
 /* --- connection.c: the owner's side --- */
@@ -140,18 +114,26 @@ static inline size_t connection_unsent(const struct connection *connection)
 {
   return connection->out.len - connection->out_sent;
 }
+
+/* --- for protocols --- */
+
+/* The connection speaks this protocol from now on. */
+void connection_speak(struct connection *connection, const struct connection_protocol *protocol);
 static inline struct text connection_input(const struct connection *connection)
 {
   if (connection->in.len == connection->in_used)
     return TEXT("");
   return text_slice(buffer_text(&connection->in), connection->in_used, connection->in.len);
 }
+/* True where a message, or a part of one, is on its way in. */
+static inline bool connection_has_begun(const struct connection *connection)
+{
+  return connection->is_midway || connection->in.len > connection->in_used;
+}
+const struct rpc_service *connection_service(const struct connection *connection);
 /* Serves the message in hand; *answer is the member's. False: the connection was seized meanwhile. */
 bool connection_serve(struct connection *connection, struct crew_member *member, struct buffer *answer,
                       enum crew_served *served, struct rpc_stream *stream);
-/* Opens the client where there is none yet; what is wrong goes to error. worker may be NULL. */
-enum jp_status connection_open_client(struct connection *connection, struct rpc_worker *worker,
-                                      enum op_channel channel, struct jp_error *error) JP_MUST_CHECK;
 /* True: *kept names the session that stays (rpc/service.h). */
 bool connection_close_client(struct connection *connection, struct crew_member *member, struct uuid *kept);
 
@@ -164,32 +146,8 @@ struct connection_stream {
 
 /* Takes the stream, whose head was written; false when memory is short (it is closed then). */
 bool connection_begin_stream(struct connection *connection, const struct rpc_stream *stream);
-/* Makes and sends more of it until it ends or the client is slow. STEP_AGAIN at the end. */
+/* Makes and sends more of it until it ends or the client is slow. STEP_SERVED or STEP_ENDS at the end. */
 enum step connection_pump(struct connection *connection, struct crew_member *member);
 void connection_end_stream(struct connection *connection);
-
-/* --- http.c --- */
-
-void http_begin(struct connection *connection);
-enum step http_step(struct connection *connection, struct crew_member *member);
-void http_write_part(struct connection *connection, struct text part, bool is_last);
-/* 408, where a request has begun. */
-void http_expire(struct connection *connection);
-/* 503, with an error of JSON-RPC where a body has begun. answer is used for it. */
-void http_cut(struct connection *connection, const char *reason, struct buffer *answer);
-/* A whole answer to the message in hand; served says which status it gets. */
-void http_write_reply(struct connection *connection, enum crew_served served, struct text reply,
-                      const struct uuid *kept);
-
-/* --- websocket.c --- */
-
-void websocket_begin(struct connection *connection);
-/* False: no memory for a decoder. */
-bool websocket_borrow(struct connection *connection, struct crew_member *member);
-void websocket_give_back(struct connection *connection, struct crew_member *member);
-enum step websocket_step(struct connection *connection, struct crew_member *member);
-void websocket_write_text(struct connection *connection, struct text reply);
-void websocket_write_part(struct connection *connection, struct text part, bool is_last);
-void websocket_close(struct connection *connection, uint16_t code, const char *reason);
 
 #endif

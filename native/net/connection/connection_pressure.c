@@ -24,14 +24,12 @@ static bool add_claim(struct connection_table *table, const struct input_claim *
 /* Bytes that its message still needs, as far as that is known. Under its lock. */
 static size_t bytes_left(const struct connection *connection, size_t held)
 {
-  size_t max = connection->table->limits.message_max;
+  size_t max = connection->limits->message_max;
   size_t most = held < max ? max - held : 0;
   if (connection->state != CONNECTION_ARMED)
     return most;
-  if (connection->protocol == PROTOCOL_WEBSOCKET)
-    return connection->reader.left > 0 ? connection->reader.left : most;
-  bool is_known = connection->http_stage == HTTP_STAGE_BODY && !connection->parser.is_chunked;
-  return is_known ? (size_t)connection->parser.length_left : most;
+  size_t left = connection->protocol->bytes_left(connection);
+  return left == SIZE_MAX ? most : left;
 }
 
 /* Whether it collects a message: one that is whole is not cut, and needs no licence. Under its lock. */
@@ -39,8 +37,7 @@ static bool is_collecting(const struct connection *connection)
 {
   if (connection->state == CONNECTION_FREE || connection->in_call != NULL)
     return false;
-  return connection->state == CONNECTION_OWNED ||
-         (!connection->has_message && connection->protocol != PROTOCOL_LINGER);
+  return connection->state == CONNECTION_OWNED || (!connection->has_message && !connection->is_lingering);
 }
 
 /* Whether it keeps the licence that it has; what shows that it is slow is remembered until it is quick again.

@@ -31,22 +31,11 @@ void connection_end_stream(struct connection *connection)
   free(stream);
 }
 
-static void write_part(struct connection *connection, struct text part, bool is_last)
-{
-  if (connection->protocol == PROTOCOL_WEBSOCKET)
-    websocket_write_part(connection, part, is_last);
-  else
-    http_write_part(connection, part, is_last);
-}
-
-/* The answer cannot be finished, and its beginning is out: the client must not take it for whole. */
-static enum step abandon(struct connection *connection)
+/* The answer cannot be finished, and its beginning is out. */
+static enum step abandon_answer(struct connection *connection)
 {
   connection_end_stream(connection);
-  if (connection->protocol != PROTOCOL_WEBSOCKET)
-    return STEP_DROPS;
-  websocket_close(connection, WS_INTERNAL, "the answer could not be finished");
-  return STEP_ENDS;
+  return connection->protocol->abandon_answer(connection);
 }
 
 enum step connection_pump(struct connection *connection, struct crew_member *member)
@@ -61,14 +50,13 @@ enum step connection_pump(struct connection *connection, struct crew_member *mem
   buffer_clear(part);
   enum jp_status status = stream->rpc.body.read(stream->rpc.body.state, part, PART_SIZE);
   if (part->failed || (status != JP_OK && status != JP_CLOSED))
-    return abandon(connection);
+    return abandon_answer(connection);
   if (status == JP_OK) {
     if (part->len > 0)
-      write_part(connection, buffer_text(part), false);
+      connection->protocol->write_part(connection, buffer_text(part), false);
     return STEP_SERVED;
   }
-  write_part(connection, buffer_text(&stream->tail), true);
+  enum step step = connection->protocol->write_part(connection, buffer_text(&stream->tail), true);
   connection_end_stream(connection);
-  bool ends = connection->protocol == PROTOCOL_HTTP && !connection->manner.keeps_alive;
-  return ends ? STEP_ENDS : STEP_SERVED;
+  return step;
 }

@@ -23,10 +23,12 @@ struct connection_chunk {
 };
 
 enum jp_status connection_table_init(struct connection_table *table, struct crew *crew,
-                                     const struct connection_limits *limits, const struct http_site *site,
+                                     const struct connection_limits *limits,
+                                     const struct connection_protocol *first_protocol,
                                      struct input_budget *input, struct jp_error *error)
 {
-  *table = (struct connection_table){.crew = crew, .limits = *limits, .site = *site, .input = input};
+  *table = (struct connection_table){
+      .crew = crew, .limits = *limits, .first_protocol = first_protocol, .input = input};
   pthread_mutex_init(&table->lock, NULL);
   table->chunks = calloc(limits->connections_max / CHUNK_PLACES + 1, sizeof(struct connection_chunk *));
   return table->chunks != NULL ? JP_OK : jp_fail(error, JP_NO_MEMORY, "no memory for the connections");
@@ -36,7 +38,8 @@ static void discard(struct connection *connection)
 {
   if (connection->state != CONNECTION_FREE) {
     connection_end_stream(connection);
-    ws_decoder_destroy(connection->decoder);
+    if (connection->protocol->discard != NULL)
+      connection->protocol->discard(connection);
     buffer_fini(&connection->in);
     buffer_fini(&connection->message);
     buffer_fini(&connection->out);
@@ -68,6 +71,7 @@ static bool add_chunk(struct connection_table *table)
     struct connection *place = &chunk->places[i];
     place->source.turn = connection_turn;
     place->table = table;
+    place->limits = &table->limits;
     place->fd = -1;
     place->deadline_ms = &chunk->deadlines_ms[i % CHUNK_LINES][i / CHUNK_LINES];
     atomic_store(place->deadline_ms, INT64_MAX);
@@ -117,21 +121,20 @@ static void reset(struct connection *connection, int fd, const struct rpc_addres
   atomic_store_explicit(&connection->licence.is_valid, false, memory_order_relaxed);
   connection->licence.is_slow = false;
   connection->fd = fd;
-  connection->at_end = connection->is_broken = connection->is_drained = false;
+  connection->is_lingering = connection->at_end = connection->is_broken = connection->is_drained = false;
   connection->has_said_all = connection->has_message = connection->has_sent = false;
   connection->since_ms = connection->stalled_ms = connection->linger_end_ms = 0;
   connection->began_ms = clock_now_ms();
-  connection->manner = (struct http_manner){.is_1_1 = true};
-  http_begin(connection);
+  connection_speak(connection, connection->table->first_protocol);
 }
 
 /* What a client gets that is one too many. */
-static void turn_away(int fd)
+static void turn_away(const struct connection_protocol *protocol, int fd)
 {
   struct buffer out;
   buffer_init(&out);
-  struct http_answer answer = {.status = 503, .reason = "too many connections (connections-max)"};
-  http_write_answer(&out, (struct http_manner){.is_1_1 = true}, &answer);
+  if (protocol->turn_away != NULL)
+    protocol->turn_away(&out, "too many connections (connections-max)");
   ssize_t sent = send(fd, out.data, out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
   (void)sent;
   buffer_fini(&out);
@@ -143,7 +146,7 @@ void connection_table_accept(struct connection_table *table, int fd, const struc
 {
   struct connection *connection = take_place(table);
   if (connection == NULL) {
-    turn_away(fd);
+    turn_away(table->first_protocol, fd);
     return;
   }
   pthread_mutex_lock(&connection->lock);

@@ -13,9 +13,9 @@ struct connection_chunk;
 struct connection_table {
   struct crew *crew;
   struct connection_limits limits;
-  struct http_site site;
-  struct input_budget *input; /* borrowed */
-  _Atomic size_t paused;      /* connections */
+  const struct connection_protocol *first_protocol; /* what a new connection speaks; borrowed */
+  struct input_budget *input;                       /* borrowed */
+  _Atomic size_t paused;                            /* connections */
   _Atomic bool is_draining;
   _Atomic int64_t grace_end_ms;
 
@@ -32,9 +32,10 @@ struct connection_table {
   size_t claim_room;
 };
 
-/* The crew and the budget are borrowed. */
+/* The crew, the protocol and the budget are borrowed. */
 enum jp_status connection_table_init(struct connection_table *table, struct crew *crew,
-                                     const struct connection_limits *limits, const struct http_site *site,
+                                     const struct connection_limits *limits,
+                                     const struct connection_protocol *first_protocol,
                                      struct input_budget *input, struct jp_error *error) JP_MUST_CHECK;
 /* After the crew has ended. Closes what is left. */
 void connection_table_fini(struct connection_table *table);

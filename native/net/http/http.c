@@ -1,17 +1,47 @@
+#include "net/http/http.h"
+
 #include "net/connection/connection.h"
-#include "net/connection/connection_table.h"
 #include "net/http/http_heads.h"
 #include "net/http/http_query.h"
 
-void http_begin(struct connection *connection)
+/* Of a connection. is_midway says that the head was read and the body was not, or is not served yet. */
+struct http_state {
+  struct http_manner manner;
+  struct http_parser parser;
+  size_t scanned;
+  bool is_get;       /* the message in hand came by GET */
+  bool refuses_json; /* its Accept leaves application/json out */
+  bool has_peer_id;
+  struct uuid peer_id;
+};
+
+_Static_assert(sizeof(struct http_state) <= CONNECTION_PROTOCOL_STATE, "a connection has no room for HTTP");
+
+static struct http_state *state_of(struct connection *connection)
 {
-  connection->protocol = PROTOCOL_HTTP;
-  connection->http_stage = HTTP_STAGE_HEAD;
-  connection->scanned = 0;
-  connection->has_peer_id = false;
-  connection->is_get = false;
-  connection->refuses_json = false;
-  http_parser_init(&connection->parser);
+  return (struct http_state *)(void *)connection->protocol_state;
+}
+
+static const struct http_protocol *http_of(const struct connection *connection)
+{
+  return (const struct http_protocol *)(const void *)connection->protocol;
+}
+
+static void begin_request(struct connection *connection)
+{
+  struct http_state *state = state_of(connection);
+  connection->is_midway = false;
+  state->scanned = 0;
+  state->has_peer_id = false;
+  state->is_get = false;
+  state->refuses_json = false;
+  http_parser_init(&state->parser);
+}
+
+static void begin(struct connection *connection)
+{
+  state_of(connection)->manner = (struct http_manner){.is_1_1 = true};
+  begin_request(connection);
 }
 
 /* The request is answered: what follows is the next, or nothing. */
@@ -19,54 +49,79 @@ static enum step end_request(struct connection *connection)
 {
   connection->began_ms = 0;
   buffer_clear(&connection->message);
-  http_begin(connection);
-  return connection->manner.keeps_alive ? STEP_SERVED : STEP_ENDS;
+  begin_request(connection);
+  return state_of(connection)->manner.keeps_alive ? STEP_SERVED : STEP_ENDS;
 }
 
 static enum step answer_and_close(struct connection *connection, int status, const char *reason)
 {
   struct http_answer answer = {.status = status, .reason = reason};
-  connection->manner.keeps_alive = false;
-  http_write_answer(&connection->out, connection->manner, &answer);
+  state_of(connection)->manner.keeps_alive = false;
+  http_write_answer(&connection->out, state_of(connection)->manner, &answer);
   return STEP_ENDS;
 }
 
-void http_expire(struct connection *connection)
+/* 408, where a request has begun. */
+static void expire(struct connection *connection)
 {
-  bool has_begun = connection->in.len > connection->in_used || connection->http_stage == HTTP_STAGE_BODY;
-  if (has_begun)
+  if (connection_has_begun(connection))
     answer_and_close(connection, 408, "the request took too long");
 }
 
 /* With the head that a GET would get, and its body where it is one. */
 static void write_reply(struct connection *connection, int status, struct text reply, const struct uuid *kept)
 {
-  http_write_reply_head(&connection->out, connection->manner, status, reply.len, kept);
-  if (!connection->manner.is_head)
+  struct http_manner manner = state_of(connection)->manner;
+  http_write_reply_head(&connection->out, manner, status, reply.len, kept);
+  if (!manner.is_head)
     buffer_append_text(&connection->out, reply);
 }
 
-void http_cut(struct connection *connection, const char *reason, struct buffer *answer)
+/* 503, with an error of JSON-RPC where a body has begun. */
+static void cut(struct connection *connection, const char *reason, struct buffer *answer)
 {
-  if (connection->http_stage == HTTP_STAGE_HEAD) {
+  if (!connection->is_midway) {
     answer_and_close(connection, 503, reason);
     return;
   }
-  const struct rpc_service *service = crew_service(connection->table->crew);
+  const struct rpc_service *service = connection_service(connection);
   buffer_clear(answer);
   service->reject(service->context, RPC_OVERLOADED, TEXT_ABSENT, reason, answer);
-  connection->manner.keeps_alive = false;
+  state_of(connection)->manner.keeps_alive = false;
   write_reply(connection, 503, buffer_text(answer), NULL);
+}
+
+/* Where there is none yet. worker may be NULL. */
+static enum jp_status open_client(struct connection *connection, struct rpc_worker *worker,
+                                  enum op_channel channel, struct jp_error *error)
+{
+  if (connection->client != NULL)
+    return JP_OK;
+  const struct http_state *state = state_of(connection);
+  char text[UUID_TEXT_LENGTH + 1];
+  struct rpc_client_info info = {.channel = channel,
+                                 .peer_id = TEXT_ABSENT,
+                                 .routing_id = TEXT_ABSENT,
+                                 .address = connection->address,
+                                 .only_safe = state->is_get,
+                                 .worker = worker};
+  if (state->has_peer_id) {
+    uuid_format(&state->peer_id, text);
+    info.peer_id = text_of(text);
+  }
+  const struct rpc_service *service = connection_service(connection);
+  return service->client_open(service->context, &info, &connection->client, error);
 }
 
 static enum step upgrade(struct connection *connection, struct text key)
 {
+  const struct connection_protocol *websocket = http_of(connection)->websocket;
   struct jp_error error = {0};
-  enum jp_status status = connection_open_client(connection, NULL, OP_CHANNEL_WEBSOCKET, &error);
+  enum jp_status status = open_client(connection, NULL, websocket->channel, &error);
   if (status != JP_OK)
     return answer_and_close(connection, status == JP_INVALID ? 400 : 503, error.text);
   http_write_upgrade(&connection->out, key);
-  websocket_begin(connection);
+  connection_speak(connection, websocket);
   return STEP_AGAIN;
 }
 
@@ -79,22 +134,22 @@ static enum step begin_call(struct connection *connection, const struct http_wis
     return STEP_DROPS;
   if (fault != NULL) {
     struct http_answer answer = {.status = 400, .reason = fault};
-    http_write_answer(&connection->out, connection->manner, &answer);
+    http_write_answer(&connection->out, state_of(connection)->manner, &answer);
     return end_request(connection);
   }
-  connection->is_get = true;
+  state_of(connection)->is_get = true;
   connection->has_message = true;
-  connection->http_stage = HTTP_STAGE_BODY;
+  connection->is_midway = true;
   connection->began_ms = 0;
   return STEP_AGAIN;
 }
 
 static enum step send_document(struct connection *connection)
 {
-  const struct rpc_service *service = crew_service(connection->table->crew);
+  const struct rpc_service *service = connection_service(connection);
   if (service->document == NULL) {
     struct http_answer answer = {.status = 404, .reason = "there is nothing at this path"};
-    http_write_answer(&connection->out, connection->manner, &answer);
+    http_write_answer(&connection->out, state_of(connection)->manner, &answer);
     return end_request(connection);
   }
   struct text document = service->document(service->context);
@@ -104,12 +159,12 @@ static enum step send_document(struct connection *connection)
 
 static enum step send_help(struct connection *connection)
 {
-  const struct rpc_service *service = crew_service(connection->table->crew);
+  const struct rpc_service *service = connection_service(connection);
   struct buffer words;
   buffer_init(&words);
   if (service->write_help != NULL)
     service->write_help(service->context, &words);
-  http_write_text(&connection->out, connection->manner, buffer_text(&words));
+  http_write_text(&connection->out, state_of(connection)->manner, buffer_text(&words));
   buffer_fini(&words);
   return end_request(connection);
 }
@@ -134,15 +189,15 @@ static enum step act(struct connection *connection, const struct http_request *r
   case HTTP_ANSWER:
     connection->in_used += head_length;
     if (has_body)
-      connection->manner.keeps_alive = false;
-    http_write_answer(&connection->out, connection->manner, &wish->answer);
+      state_of(connection)->manner.keeps_alive = false;
+    http_write_answer(&connection->out, state_of(connection)->manner, &wish->answer);
     return end_request(connection);
   default:
     break;
   }
   connection->in_used += head_length;
   connection->has_message = !has_body;
-  connection->http_stage = HTTP_STAGE_BODY;
+  connection->is_midway = true;
   connection->began_ms = 0;
   if (wish->continues && has_body && connection_input(connection).len == 0)
     BUFFER_LITERAL(&connection->out, "HTTP/1.1 100 Continue\r\n\r\n");
@@ -152,7 +207,8 @@ static enum step act(struct connection *connection, const struct http_request *r
 /* True where the input begins with a head that came before: then all is done that reading it would do. */
 static bool recognize_head(struct connection *connection, struct http_heads *heads)
 {
-  const struct connection_limits *limits = &connection->table->limits;
+  struct http_state *state = state_of(connection);
+  const struct connection_limits *limits = connection->limits;
   size_t used;
   size_t length;
   const struct http_terms *terms =
@@ -161,24 +217,33 @@ static bool recognize_head(struct connection *connection, struct http_heads *hea
                                       limits->message_max, &used, &length);
   if (terms == NULL)
     return false;
-  connection->manner = terms->manner;
-  connection->refuses_json = terms->refuses_json;
-  connection->has_peer_id = terms->has_peer_id;
-  connection->peer_id = terms->peer_id;
+  state->manner = terms->manner;
+  state->refuses_json = terms->refuses_json;
+  state->has_peer_id = terms->has_peer_id;
+  state->peer_id = terms->peer_id;
   connection->in_used += used;
-  http_expect_body(&connection->parser, length);
-  connection->http_stage = HTTP_STAGE_BODY;
+  http_expect_body(&state->parser, length);
+  connection->is_midway = true;
   connection->began_ms = 0;
   return true;
+}
+
+static void destroy_heads(void *heads)
+{
+  http_heads_destroy(heads);
 }
 
 static void remember_head(struct scratch *scratch, struct text head, const struct http_request *request,
                           const struct http_wish *wish)
 {
-  if (scratch->heads == NULL)
-    scratch->heads = http_heads_create();
-  if (scratch->heads != NULL)
-    http_heads_keep(scratch->heads, head, request, wish);
+  struct http_heads *heads = scratch_object(scratch, SCRATCH_HTTP_HEADS);
+  if (heads == NULL) {
+    heads = http_heads_create();
+    if (heads == NULL)
+      return;
+    scratch_keep_object(scratch, SCRATCH_HTTP_HEADS, heads, destroy_heads);
+  }
+  http_heads_keep(heads, head, request, wish);
 }
 
 /* A head that cannot be read may still say that no body is wanted. */
@@ -189,47 +254,49 @@ static bool begins_with_head(const struct connection *connection)
 
 static enum step read_head(struct connection *connection, struct scratch *scratch)
 {
-  struct connection_table *table = connection->table;
-  if (recognize_head(connection, scratch->heads))
+  struct http_state *state = state_of(connection);
+  const struct connection_limits *limits = connection->limits;
+  if (recognize_head(connection, scratch_object(scratch, SCRATCH_HTTP_HEADS)))
     return STEP_AGAIN;
   struct http_request request;
   size_t used;
-  connection->manner = (struct http_manner){.is_1_1 = true, .is_head = begins_with_head(connection)};
-  switch (http_read_head(&connection->parser, connection_input(connection), table->limits.header_max,
-                         &connection->scanned, &used, &request)) {
+  state->manner = (struct http_manner){.is_1_1 = true, .is_head = begins_with_head(connection)};
+  switch (http_read_head(&state->parser, connection_input(connection), limits->header_max, &state->scanned,
+                         &used, &request)) {
   case HTTP_NEEDS_INPUT:
     return STEP_NEEDS_INPUT;
   case HTTP_FAILED:
-    return answer_and_close(connection, connection->parser.status, connection->parser.reason);
+    return answer_and_close(connection, state->parser.status, state->parser.reason);
   case HTTP_DONE:
     break;
   }
-  connection->manner = (struct http_manner){
+  state->manner = (struct http_manner){
       .is_1_1 = request.is_1_1, .is_head = request.method == HTTP_HEAD, .keeps_alive = request.keep_alive};
   struct http_wish wish;
-  http_judge(&request, &table->site, table->limits.message_max, &wish);
-  connection->manner.origin = wish.origin;
-  connection->has_peer_id = wish.has_peer_id;
-  connection->peer_id = wish.peer_id;
-  connection->refuses_json = wish.refuses_json;
+  http_judge(&request, &http_of(connection)->site, limits->message_max, &wish);
+  state->manner.origin = wish.origin;
+  state->has_peer_id = wish.has_peer_id;
+  state->peer_id = wish.peer_id;
+  state->refuses_json = wish.refuses_json;
   remember_head(scratch, text_slice(connection_input(connection), 0, used), &request, &wish);
   return act(connection, &request, &wish, used);
 }
 
 static enum step read_body(struct connection *connection)
 {
+  struct http_state *state = state_of(connection);
   struct text input = connection_input(connection);
   if (input.len == 0)
     return STEP_NEEDS_INPUT;
   size_t used;
-  enum http_progress progress = http_read_body(
-      &connection->parser, input, connection->table->limits.message_max, &used, &connection->message);
+  enum http_progress progress =
+      http_read_body(&state->parser, input, connection->limits->message_max, &used, &connection->message);
   connection->in_used += used;
   switch (progress) {
   case HTTP_NEEDS_INPUT:
     return STEP_NEEDS_INPUT;
   case HTTP_FAILED:
-    return answer_and_close(connection, connection->parser.status, connection->parser.reason);
+    return answer_and_close(connection, state->parser.status, state->parser.reason);
   default:
     connection->has_message = true;
     return STEP_AGAIN;
@@ -242,47 +309,49 @@ static int status_of(enum crew_served served)
   return served == CREW_FAILED ? 500 : served == CREW_NOT_SAFE ? 405 : 200;
 }
 
-void http_write_reply(struct connection *connection, enum crew_served served, struct text reply,
-                      const struct uuid *kept)
+static void write_served(struct connection *connection, enum crew_served served, struct text reply,
+                         const struct uuid *kept)
 {
   write_reply(connection, status_of(served), reply, kept);
 }
 
-void http_write_part(struct connection *connection, struct text part, bool is_last)
+static enum step write_part(struct connection *connection, struct text part, bool is_last)
 {
-  bool chunked = connection->manner.is_1_1;
-  if (chunked && part.len > 0)
+  struct http_manner manner = state_of(connection)->manner;
+  if (manner.is_1_1 && part.len > 0)
     buffer_printf(&connection->out, "%zx\r\n", part.len);
   buffer_append_text(&connection->out, part);
-  if (chunked && part.len > 0)
+  if (manner.is_1_1 && part.len > 0)
     BUFFER_LITERAL(&connection->out, "\r\n");
-  if (chunked && is_last)
+  if (manner.is_1_1 && is_last)
     BUFFER_LITERAL(&connection->out, "0\r\n\r\n");
+  return is_last && !manner.keeps_alive ? STEP_ENDS : STEP_SERVED;
 }
 
 static enum step refuse_message(struct connection *connection, struct buffer *answer, const char *reason)
 {
-  const struct rpc_service *service = crew_service(connection->table->crew);
+  const struct rpc_service *service = connection_service(connection);
   connection->has_message = false;
   buffer_clear(answer);
   enum rpc_served served =
       service->refuse(service->context, buffer_text(&connection->message), reason, answer);
   if (served != RPC_NO_REPLY)
-    http_write_reply(connection, crew_served_as(served), buffer_text(answer), NULL);
+    write_served(connection, crew_served_as(served), buffer_text(answer), NULL);
   else
-    http_write_no_content(&connection->out, connection->manner, NULL);
+    http_write_no_content(&connection->out, state_of(connection)->manner, NULL);
   return end_request(connection);
 }
 
 static enum step begin_stream(struct connection *connection, const struct buffer *head,
                               const struct rpc_stream *stream, const struct uuid *kept)
 {
-  http_write_stream_head(&connection->out, connection->manner, kept);
-  if (connection->manner.is_head) {
+  struct http_manner manner = state_of(connection)->manner;
+  http_write_stream_head(&connection->out, manner, kept);
+  if (manner.is_head) {
     stream->body.close(stream->body.state);
     return end_request(connection);
   }
-  http_write_part(connection, buffer_text(head), false);
+  write_part(connection, buffer_text(head), false);
   if (!connection_begin_stream(connection, stream))
     return STEP_DROPS;
   end_request(connection);
@@ -291,7 +360,7 @@ static enum step begin_stream(struct connection *connection, const struct buffer
 
 static bool is_1_1(const struct connection *connection)
 {
-  const struct rpc_service *service = crew_service(connection->table->crew);
+  const struct rpc_service *service = connection_service(connection);
   return service->is_1_1 != NULL && service->is_1_1(service->context, buffer_text(&connection->message));
 }
 
@@ -300,7 +369,7 @@ static enum step refuse_to_answer(struct connection *connection)
 {
   struct http_answer answer = {.status = 406, .reason = "answers are application/json"};
   connection->has_message = false;
-  http_write_answer(&connection->out, connection->manner, &answer);
+  http_write_answer(&connection->out, state_of(connection)->manner, &answer);
   return end_request(connection);
 }
 
@@ -308,9 +377,9 @@ static enum step serve_message(struct connection *connection, struct crew_member
 {
   struct buffer *answer = &member->scratch.buffers[SCRATCH_ANSWER];
   struct jp_error error = {0};
-  if (connection->refuses_json && is_1_1(connection))
+  if (state_of(connection)->refuses_json && is_1_1(connection))
     return refuse_to_answer(connection);
-  if (connection_open_client(connection, member->worker, OP_CHANNEL_HTTP, &error) != JP_OK)
+  if (open_client(connection, member->worker, connection->protocol->channel, &error) != JP_OK)
     return refuse_message(connection, answer, error.text);
 
   enum crew_served served;
@@ -327,22 +396,86 @@ static enum step serve_message(struct connection *connection, struct crew_member
   case CREW_REPLY:
   case CREW_FAILED:
   case CREW_NOT_SAFE:
-    http_write_reply(connection, served, buffer_text(answer), kept);
+    write_served(connection, served, buffer_text(answer), kept);
     break;
   default:
-    http_write_no_content(&connection->out, connection->manner, kept);
+    http_write_no_content(&connection->out, state_of(connection)->manner, kept);
     break;
   }
   return end_request(connection);
 }
 
-enum step http_step(struct connection *connection, struct crew_member *member)
+static enum step step(struct connection *connection, struct crew_member *member)
 {
   if (connection->has_message)
     return serve_message(connection, member);
-  if (connection->http_stage == HTTP_STAGE_BODY)
+  if (connection->is_midway)
     return read_body(connection);
   if (connection_input(connection).len == 0)
     return STEP_NEEDS_INPUT;
   return read_head(connection, &member->scratch);
+}
+
+/* --- what the connection asks for --- */
+
+static int64_t deadline(struct connection *connection, bool has_begun, int64_t now_ms)
+{
+  const struct connection_limits *limits = connection->limits;
+  (void)has_begun; /* a new connection has to send a head in time, too */
+  if (connection->began_ms == 0)
+    return now_ms + limits->idle_timeout_ms;
+  return connection->began_ms + (connection->is_midway ? limits->body_timeout_ms : limits->header_timeout_ms);
+}
+
+static size_t bytes_left(const struct connection *connection)
+{
+  const struct http_state *state = (const struct http_state *)(const void *)connection->protocol_state;
+  bool is_known = connection->is_midway && !state->parser.is_chunked;
+  return is_known ? (size_t)state->parser.length_left : SIZE_MAX;
+}
+
+/* A connection that is closed before the last chunk has not sent all of the answer (RFC 9112, 8). */
+static enum step abandon_answer(struct connection *connection)
+{
+  (void)connection;
+  return STEP_DROPS;
+}
+
+static enum step say_goodbye(struct connection *connection, bool is_quiet)
+{
+  (void)connection;
+  return is_quiet ? STEP_DROPS : STEP_ENDS;
+}
+
+static void write_last_reply(struct connection *connection, enum rpc_served served, struct text reply)
+{
+  if (served == RPC_NO_REPLY)
+    return;
+  state_of(connection)->manner.keeps_alive = false;
+  write_served(connection, crew_served_as(served), reply, NULL);
+}
+
+static void turn_away(struct buffer *out, const char *reason)
+{
+  struct http_answer answer = {.status = 503, .reason = reason};
+  http_write_answer(out, (struct http_manner){.is_1_1 = true}, &answer);
+}
+
+void http_protocol_init(struct http_protocol *http, const struct http_site *site,
+                        const struct connection_protocol *websocket)
+{
+  static const struct connection_protocol protocol = {.channel = OP_CHANNEL_HTTP,
+                                                      .waits_for_rest = true, /* a body behind its head */
+                                                      .begin = begin,
+                                                      .step = step,
+                                                      .deadline = deadline,
+                                                      .bytes_left = bytes_left,
+                                                      .write_part = write_part,
+                                                      .abandon_answer = abandon_answer,
+                                                      .expire = expire,
+                                                      .cut = cut,
+                                                      .say_goodbye = say_goodbye,
+                                                      .write_last_reply = write_last_reply,
+                                                      .turn_away = turn_away};
+  *http = (struct http_protocol){.protocol = protocol, .site = *site, .websocket = websocket};
 }

@@ -1,49 +1,82 @@
+#include "net/websocket/websocket.h"
+
 #include "net/connection/connection.h"
-#include "net/connection/connection_table.h"
+#include "net/websocket/ws_frames.h"
 
-void websocket_begin(struct connection *connection)
+/* Of a connection. */
+struct websocket_state {
+  struct ws_reader reader;
+  struct ws_decoder *decoder; /* NULL between turns, unless it is in the middle of a frame */
+};
+
+_Static_assert(sizeof(struct websocket_state) <= CONNECTION_PROTOCOL_STATE,
+               "a connection has no room for WebSocket");
+
+static struct websocket_state *state_of(struct connection *connection)
 {
-  connection->protocol = PROTOCOL_WEBSOCKET;
+  return (struct websocket_state *)(void *)connection->protocol_state;
+}
+
+static void begin(struct connection *connection)
+{
   connection->began_ms = 0;
-  connection->reader = (struct ws_reader){0};
 }
 
-bool websocket_borrow(struct connection *connection, struct crew_member *member)
+/* wslay takes input that it does not need yet: whole frames may lie in the decoder. */
+static void note_progress(struct connection *connection)
 {
-  if (connection->decoder == NULL) {
-    connection->decoder = member->scratch.decoder;
-    member->scratch.decoder = NULL;
-  }
-  if (connection->decoder == NULL)
-    connection->decoder = ws_decoder_create();
-  return connection->decoder != NULL;
+  const struct websocket_state *state = state_of(connection);
+  bool is_clean = state->decoder == NULL || ws_decoder_is_clean(state->decoder);
+  connection->held = is_clean ? 0 : WS_DECODER_SIZE;
+  connection->is_midway = state->reader.in_message || !is_clean;
 }
 
-void websocket_give_back(struct connection *connection, struct crew_member *member)
+static bool borrow(struct connection *connection, struct crew_member *member)
 {
-  struct ws_decoder *decoder = connection->decoder;
-  if (decoder == NULL || !ws_decoder_is_clean(decoder))
+  struct websocket_state *state = state_of(connection);
+  if (state->decoder == NULL)
+    state->decoder = scratch_take_object(&member->scratch, SCRATCH_WS_DECODER);
+  if (state->decoder == NULL)
+    state->decoder = ws_decoder_create();
+  return state->decoder != NULL;
+}
+
+static void destroy_decoder(void *decoder)
+{
+  ws_decoder_destroy(decoder);
+}
+
+static void give_back(struct connection *connection, struct crew_member *member)
+{
+  struct websocket_state *state = state_of(connection);
+  if (state->decoder == NULL || !ws_decoder_is_clean(state->decoder))
     return;
-  connection->decoder = NULL;
-  if (member->scratch.decoder == NULL)
-    member->scratch.decoder = decoder;
-  else
-    ws_decoder_destroy(decoder);
+  scratch_keep_object(&member->scratch, SCRATCH_WS_DECODER, state->decoder, destroy_decoder);
+  state->decoder = NULL;
 }
 
-void websocket_write_text(struct connection *connection, struct text reply)
+static void discard(struct connection *connection)
+{
+  struct websocket_state *state = state_of(connection);
+  ws_decoder_destroy(state->decoder);
+  state->decoder = NULL;
+}
+
+static void write_text(struct connection *connection, struct text reply)
 {
   ws_write(&connection->out, WS_TEXT, true, reply);
 }
 
-void websocket_write_part(struct connection *connection, struct text part, bool is_last)
+static enum step write_part(struct connection *connection, struct text part, bool is_last)
 {
   ws_write(&connection->out, WS_CONTINUATION, is_last, part);
+  return STEP_SERVED;
 }
 
-void websocket_close(struct connection *connection, uint16_t code, const char *reason)
+static enum step write_close(struct connection *connection, uint16_t code, const char *reason)
 {
   ws_write_close(&connection->out, code, reason);
+  return STEP_ENDS;
 }
 
 static enum step serve_message(struct connection *connection, struct crew_member *member)
@@ -58,7 +91,7 @@ static enum step serve_message(struct connection *connection, struct crew_member
   buffer_clear(&connection->message);
   connection->began_ms = 0;
   if (crew_has_replied(served))
-    websocket_write_text(connection, buffer_text(answer));
+    write_text(connection, buffer_text(answer));
   if (served == CREW_STREAM) {
     ws_write(&connection->out, WS_TEXT, false, buffer_text(answer));
     if (!connection_begin_stream(connection, &stream))
@@ -70,22 +103,23 @@ static enum step serve_message(struct connection *connection, struct crew_member
 /* The decoder may be in the middle of what was wrong. */
 static enum step fail(struct connection *connection, const struct ws_input *input)
 {
-  ws_decoder_destroy(connection->decoder);
-  connection->decoder = NULL;
-  websocket_close(connection, input->code, input->reason);
-  return STEP_ENDS;
+  discard(connection);
+  note_progress(connection);
+  return write_close(connection, input->code, input->reason);
 }
 
-enum step websocket_step(struct connection *connection, struct crew_member *member)
+static enum step step(struct connection *connection, struct crew_member *member)
 {
+  struct websocket_state *state = state_of(connection);
   if (connection->has_message)
     return serve_message(connection, member);
-  if (connection->decoder == NULL && !websocket_borrow(connection, member))
+  if (state->decoder == NULL && !borrow(connection, member))
     return STEP_DROPS;
   struct ws_input input = {.bytes = connection_input(connection)};
-  enum ws_event event = ws_read(&connection->reader, connection->decoder, &input, &connection->message,
-                                connection->table->limits.message_max);
+  enum ws_event event =
+      ws_read(&state->reader, state->decoder, &input, &connection->message, connection->limits->message_max);
   connection->in_used += input.used;
+  note_progress(connection);
   switch (event) {
   case WS_EVENT_NONE:
     return STEP_NEEDS_INPUT;
@@ -98,9 +132,72 @@ enum step websocket_step(struct connection *connection, struct crew_member *memb
   case WS_EVENT_PONG:
     return STEP_SERVED;
   case WS_EVENT_CLOSE:
-    websocket_close(connection, input.code, "");
-    return STEP_ENDS;
+    return write_close(connection, input.code, "");
   default:
     return fail(connection, &input);
   }
 }
+
+/* --- what the connection asks for --- */
+
+/* A control frame in two pieces has come to its end, too. */
+static int64_t deadline(struct connection *connection, bool has_begun, int64_t now_ms)
+{
+  (void)now_ms;
+  if (!has_begun)
+    connection->began_ms = 0;
+  if (connection->began_ms == 0)
+    return INT64_MAX;
+  return connection->began_ms + connection->limits->body_timeout_ms;
+}
+
+static size_t bytes_left(const struct connection *connection)
+{
+  const struct websocket_state *state =
+      (const struct websocket_state *)(const void *)connection->protocol_state;
+  return state->reader.left > 0 ? state->reader.left : SIZE_MAX;
+}
+
+static enum step abandon_answer(struct connection *connection)
+{
+  return write_close(connection, WS_INTERNAL, "the answer could not be finished");
+}
+
+static void expire(struct connection *connection)
+{
+  write_close(connection, WS_POLICY, "the message took too long");
+}
+
+static void cut(struct connection *connection, const char *reason, struct buffer *answer)
+{
+  (void)answer;
+  write_close(connection, WS_TRY_AGAIN_LATER, reason);
+}
+
+static enum step say_goodbye(struct connection *connection, bool is_quiet)
+{
+  (void)is_quiet;
+  return write_close(connection, WS_GOING_AWAY, CREW_SHUTTING_DOWN);
+}
+
+static void write_last_reply(struct connection *connection, enum rpc_served served, struct text reply)
+{
+  if (served != RPC_NO_REPLY)
+    write_text(connection, reply);
+  write_close(connection, WS_GOING_AWAY, CREW_SHUTTING_DOWN);
+}
+
+const struct connection_protocol websocket_protocol = {.channel = OP_CHANNEL_WEBSOCKET,
+                                                       .begin = begin,
+                                                       .borrow = borrow,
+                                                       .give_back = give_back,
+                                                       .discard = discard,
+                                                       .step = step,
+                                                       .deadline = deadline,
+                                                       .bytes_left = bytes_left,
+                                                       .write_part = write_part,
+                                                       .abandon_answer = abandon_answer,
+                                                       .expire = expire,
+                                                       .cut = cut,
+                                                       .say_goodbye = say_goodbye,
+                                                       .write_last_reply = write_last_reply};

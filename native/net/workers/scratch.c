@@ -1,8 +1,5 @@
 #include "net/workers/scratch.h"
 
-#include "net/http/http_heads.h"
-#include "net/websocket/ws_frames.h"
-
 void scratch_init(struct scratch *scratch)
 {
   *scratch = (struct scratch){0};
@@ -12,8 +9,10 @@ void scratch_fini(struct scratch *scratch)
 {
   for (int use = 0; use < SCRATCH_USES; use++)
     buffer_fini(&scratch->buffers[use]);
-  http_heads_destroy(scratch->heads);
-  ws_decoder_destroy(scratch->decoder);
+  for (int kind = 0; kind < SCRATCH_OBJECTS; kind++) {
+    if (scratch->kept[kind].object != NULL)
+      scratch->kept[kind].destroy(scratch->kept[kind].object);
+  }
   *scratch = (struct scratch){0};
 }
 
@@ -35,4 +34,15 @@ void scratch_return(struct scratch *scratch, enum scratch_use use, struct buffer
   else
     scratch->buffers[use] = *buffer;
   *buffer = (struct buffer){0};
+}
+
+void scratch_keep_object(struct scratch *scratch, enum scratch_object kind, void *object,
+                         void (*destroy)(void *object))
+{
+  if (scratch->kept[kind].object != NULL) {
+    destroy(object);
+    return;
+  }
+  scratch->kept[kind].object = object;
+  scratch->kept[kind].destroy = destroy;
 }

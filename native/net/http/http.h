@@ -1,0 +1,20 @@
+#ifndef JPEER_NET_HTTP_HTTP_H
+#define JPEER_NET_HTTP_HTTP_H
+/*
+ * HTTP as the protocol of a connection (net/connection/protocol.h): reads requests, has them served, and
+ * writes what they are answered. A handshake of WebSocket makes the connection speak that from then on.
+ */
+#include "net/connection/protocol.h"
+#include "net/http/http_request.h"
+
+struct http_protocol {
+  struct connection_protocol protocol; /* first: the protocol of a connection that speaks HTTP */
+  struct http_site site;
+  const struct connection_protocol *websocket;
+};
+
+/* What lies behind site and websocket is borrowed, as long as there are connections. */
+void http_protocol_init(struct http_protocol *http, const struct http_site *site,
+                        const struct connection_protocol *websocket);
+
+#endif
