@@ -7,7 +7,7 @@
  *
  * Nobody is asked for a password yet, and any web page can reach a loopback port: requests of web pages of
  * other origins than those that are let in, and Hosts that only a lying name server could have brought here,
- * are refused (net/http/http_request.h).
+ * are refused (net/http/http_route.h).
  */
 #include "base/status.h"
 #include "rpc/service.h"

@@ -5,7 +5,7 @@
  * writes what they are answered. A handshake of WebSocket makes the connection speak that from then on.
  */
 #include "net/connection/protocol.h"
-#include "net/http/http_request.h"
+#include "net/http/http_route.h"
 
 struct http_protocol {
   struct connection_protocol protocol; /* first: the protocol of a connection that speaks HTTP */

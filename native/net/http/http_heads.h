@@ -7,7 +7,7 @@
  *
  * One owner, one thread; all that is asked of one set has to be of one site and its limits.
  */
-#include "net/http/http_request.h"
+#include "net/http/http_route.h"
 
 struct http_heads; /* a few of them: the newest take the places of others */
 

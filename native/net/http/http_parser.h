@@ -3,7 +3,7 @@
 /*
  * HTTP/1.0 and HTTP/1.1 requests (RFC 9112): bytes in, a request and its body out. llhttp reads the heads and
  * the bodies in chunks; of another body there is nothing to read but its length. No sockets, no
- * clock, no answers here; what a request asks for is judged in net/http/http_request.h.
+ * clock, no answers here; what a request asks for is judged in net/http/http_route.h.
  *
  * llhttp 8.1 takes some things that another parser on the way may read differently, so a head is looked over
  * before llhttp sees it: the request line has one space in each place, each line ends in CR LF and in nothing

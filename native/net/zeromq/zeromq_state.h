@@ -1,7 +1,7 @@
 #ifndef JPEER_NET_ZEROMQ_ZEROMQ_STATE_H
 #define JPEER_NET_ZEROMQ_ZEROMQ_STATE_H
 /*
- * What zeromq.c (the socket and the turns), zeromq_send.c (answers on their way out) and zeromq_peer.c
+ * What zeromq.c (the socket and the turns), zeromq_send.c (answers on their way out) and zeromq_identity.c
  * (identities and their queues) share. All of it
  * is used under zeromq->lock, but for what a comment says.
  */
@@ -115,7 +115,7 @@ void zeromq_resume_held(struct zeromq *zeromq, size_t most);
  */
 bool zeromq_has_input(struct zeromq *zeromq, bool is_dry);
 
-/* --- zeromq_peer.c --- */
+/* --- zeromq_identity.c --- */
 
 /* The peer of an identity, made where there is none; NULL: no memory. */
 struct zeromq_peer *zeromq_peer_get(struct zeromq *zeromq, const void *identity, size_t length);

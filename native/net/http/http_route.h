@@ -1,8 +1,8 @@
-#ifndef JPEER_NET_HTTP_HTTP_REQUEST_H
-#define JPEER_NET_HTTP_HTTP_REQUEST_H
+#ifndef JPEER_NET_HTTP_HTTP_ROUTE_H
+#define JPEER_NET_HTTP_HTTP_ROUTE_H
 /*
- * What a request's head asks for, and whether it may: a JSON-RPC message by POST, a WebSocket, or neither;
- * and the answers that are no JSON-RPC. Pure functions, any thread.
+ * What a request's head asks for, and whether it may: a JSON-RPC message by POST, a WebSocket, or neither.
+ * Pure functions, any thread.
  *
  * Paths: "/" and the prefix ("/rpc"), with or without a query, for POST and WebSocket; one more component
  * names a procedure that GET calls (JSON-RPC 1.1, 6.3), but for the reserved ones, of which /openrpc.json is
@@ -18,10 +18,10 @@
  * makes carries no Origin, but browsers mark it (Sec-Fetch-Site): it is refused too. Programs send neither
  * and notice nothing.
  */
-#include "base/buffer.h"
 #include "base/uuid.h"
 #include "base/web_origin.h"
 #include "net/http/http_parser.h"
+#include "net/http/http_response.h"
 
 struct http_site {
   bool is_loopback;                  /* the server listens on loopback addresses only */
@@ -37,15 +37,6 @@ enum http_action {
   HTTP_DOCUMENT, /* a GET of /openrpc.json: the description of the service */
   HTTP_UPGRADE,  /* a WebSocket handshake that is right */
   HTTP_ANSWER    /* answer with the status */
-};
-
-struct http_answer {
-  int status;
-  const char *reason;          /* one line of ASCII, the body; NULL: none */
-  const char *allow;           /* the value of Allow; NULL: none */
-  bool has_ws_version;         /* send Sec-WebSocket-Version */
-  bool is_preflight;           /* a browser asks what a page may send; allow says it */
-  bool grants_private_network; /* to a page of a public address, too */
 };
 
 struct http_wish {
@@ -68,26 +59,5 @@ static inline bool http_has_body(const struct http_request *request)
 {
   return request->is_chunked || request->length > 0;
 }
-
-/* How the answer to one request is written. */
-struct http_manner {
-  bool is_1_1;
-  bool is_head;
-  bool keeps_alive;   /* false: "Connection: close" */
-  const char *origin; /* of http_wish: the page that may see the answer */
-};
-
-/* An answer that is no JSON-RPC, with its reason as text/plain. */
-void http_write_answer(struct buffer *out, struct http_manner manner, const struct http_answer *answer);
-/* 200 with a text for people. */
-void http_write_text(struct buffer *out, struct http_manner manner, struct text words);
-/* The head before a JSON-RPC answer of that length; kept may be NULL. 405 says that POST is allowed. */
-void http_write_reply_head(struct buffer *out, struct http_manner manner, int status, size_t length,
-                           const struct uuid *kept);
-/* The head before an answer whose length is not known: in chunks, or to the end of the connection in 1.0. */
-void http_write_stream_head(struct buffer *out, struct http_manner manner, const struct uuid *kept);
-void http_write_no_content(struct buffer *out, struct http_manner manner, const struct uuid *kept);
-/* 101; key is the request's Sec-WebSocket-Key (RFC 6455, 4.2.2). */
-void http_write_upgrade(struct buffer *out, struct text key);
 
 #endif

@@ -1,4 +1,4 @@
-#include "net/http/http_request.h"
+#include "net/http/http_response.h"
 
 #include "base/base64.h"
 
