@@ -12,7 +12,7 @@ enum { HEAD_MAX = 4096, BODY_MAX = 4096, REQUESTS_MAX = 16 };
 struct reading {
   struct http_parser parser;
   struct http_request request;
-  struct http_wish wish;
+  struct http_route_result route;
   struct http_heads *heads;
   struct buffer body;
   size_t at; /* of the bytes that were used */
@@ -34,18 +34,18 @@ static void begin(struct reading *reading)
 static void recognize(struct reading *reading, struct text input, size_t used)
 {
   const struct http_request *request = &reading->request;
-  const struct http_wish *wish = &reading->wish;
+  const struct http_route_result *route = &reading->route;
   size_t known;
   size_t length;
   const struct http_terms *terms =
       http_heads_find(reading->heads, input, HEAD_MAX, BODY_MAX, &known, &length);
   if (terms == NULL)
     return;
-  if (known != used || wish->action != HTTP_SERVE || wish->continues || request->is_chunked ||
-      length != request->length || terms->manner.is_1_1 != request->is_1_1 ||
-      terms->manner.keeps_alive != request->keep_alive || terms->refuses_json != wish->refuses_json ||
-      terms->manner.origin != wish->origin || terms->has_peer_id != wish->has_peer_id ||
-      !uuid_equal(&terms->peer_id, &wish->peer_id))
+  if (known != used || route->action != HTTP_SERVE || route->continues || request->is_chunked ||
+      length != request->length || terms->mode.is_1_1 != request->is_1_1 ||
+      terms->mode.keeps_alive != request->keep_alive || terms->refuses_json != route->refuses_json ||
+      terms->mode.origin != route->origin || terms->has_peer_id != route->has_peer_id ||
+      !uuid_equal(&terms->peer_id, &route->peer_id))
     abort();
 }
 
@@ -66,11 +66,11 @@ static enum http_progress read_head(struct reading *reading, struct text input)
   }
   if (used == 0 || used > input.len)
     abort();
-  http_judge(&reading->request, &site, BODY_MAX, &reading->wish);
-  if (reading->wish.action == HTTP_ANSWER && reading->wish.answer.status < 200)
+  http_route(&reading->request, &site, BODY_MAX, &reading->route);
+  if (reading->route.action == HTTP_RESPOND && reading->route.response.status < 200)
     abort();
   recognize(reading, input, used);
-  http_heads_keep(reading->heads, text_slice(input, 0, used), &reading->request, &reading->wish);
+  http_heads_keep(reading->heads, text_slice(input, 0, used), &reading->request, &reading->route);
   recognize(reading, input, used);
   reading->at += used;
   reading->has_head = true;

@@ -6,7 +6,7 @@
 
 /* Of a connection. is_midway says that the head was read and the body was not, or is not served yet. */
 struct http_state {
-  struct http_manner manner;
+  struct http_response_mode mode;
   struct http_parser parser;
   size_t scanned;
   bool is_get;       /* the message in hand came by GET */
@@ -38,9 +38,9 @@ static void begin_request(struct connection *connection)
   http_parser_init(&state->parser);
 }
 
-static void begin(struct connection *connection)
+static void begin_connection(struct connection *connection)
 {
-  state_of(connection)->manner = (struct http_manner){.is_1_1 = true};
+  state_of(connection)->mode = (struct http_response_mode){.is_1_1 = true};
   begin_request(connection);
 }
 
@@ -50,44 +50,44 @@ static enum step end_request(struct connection *connection)
   connection->began_ms = 0;
   buffer_clear(&connection->message);
   begin_request(connection);
-  return state_of(connection)->manner.keeps_alive ? STEP_SERVED : STEP_ENDS;
+  return state_of(connection)->mode.keeps_alive ? STEP_SERVED : STEP_ENDS;
 }
 
-static enum step answer_and_close(struct connection *connection, int status, const char *reason)
+static enum step respond_and_close(struct connection *connection, int status, const char *reason)
 {
-  struct http_answer answer = {.status = status, .reason = reason};
-  state_of(connection)->manner.keeps_alive = false;
-  http_write_answer(&connection->out, state_of(connection)->manner, &answer);
+  struct http_status_response response = {.status = status, .reason = reason};
+  state_of(connection)->mode.keeps_alive = false;
+  http_write_status(&connection->out, state_of(connection)->mode, &response);
   return STEP_ENDS;
 }
 
 /* 408, where a request has begun. */
-static void expire(struct connection *connection)
+static void time_out_request(struct connection *connection)
 {
   if (connection_has_begun(connection))
-    answer_and_close(connection, 408, "the request took too long");
+    respond_and_close(connection, 408, "the request took too long");
 }
 
 /* With the head that a GET would get, and its body where it is one. */
 static void write_reply(struct connection *connection, int status, struct text reply, const struct uuid *kept)
 {
-  struct http_manner manner = state_of(connection)->manner;
-  http_write_reply_head(&connection->out, manner, status, reply.len, kept);
-  if (!manner.is_head)
+  struct http_response_mode mode = state_of(connection)->mode;
+  http_write_reply_head(&connection->out, mode, status, reply.len, kept);
+  if (!mode.is_head)
     buffer_append_text(&connection->out, reply);
 }
 
 /* 503, with an error of JSON-RPC where a body has begun. */
-static void cut(struct connection *connection, const char *reason, struct buffer *answer)
+static void cut_request(struct connection *connection, const char *reason, struct buffer *answer)
 {
   if (!connection->is_midway) {
-    answer_and_close(connection, 503, reason);
+    respond_and_close(connection, 503, reason);
     return;
   }
   const struct rpc_service *service = connection_service(connection);
   buffer_clear(answer);
   service->reject(service->context, RPC_OVERLOADED, TEXT_ABSENT, reason, answer);
-  state_of(connection)->manner.keeps_alive = false;
+  state_of(connection)->mode.keeps_alive = false;
   write_reply(connection, 503, buffer_text(answer), NULL);
 }
 
@@ -113,28 +113,28 @@ static enum jp_status open_client(struct connection *connection, struct rpc_work
   return service->client_open(service->context, &info, &connection->client, error);
 }
 
-static enum step upgrade(struct connection *connection, struct text key)
+static enum step upgrade_to_websocket(struct connection *connection, struct text key)
 {
   const struct connection_protocol *websocket = http_of(connection)->websocket;
   struct jp_error error = {0};
   enum jp_status status = open_client(connection, NULL, websocket->channel, &error);
   if (status != JP_OK)
-    return answer_and_close(connection, status == JP_INVALID ? 400 : 503, error.text);
+    return respond_and_close(connection, status == JP_INVALID ? 400 : 503, error.text);
   http_write_upgrade(&connection->out, key);
   connection_speak(connection, websocket);
   return STEP_AGAIN;
 }
 
 /* The message that the target stands for. */
-static enum step begin_call(struct connection *connection, const struct http_wish *wish)
+static enum step begin_call(struct connection *connection, const struct http_route_result *route)
 {
   buffer_clear(&connection->message);
-  const char *fault = http_query_to_call(wish->procedure, wish->query, &connection->message);
+  const char *fault = http_query_to_call(route->procedure, route->query, &connection->message);
   if (connection->message.failed)
     return STEP_DROPS;
   if (fault != NULL) {
-    struct http_answer answer = {.status = 400, .reason = fault};
-    http_write_answer(&connection->out, state_of(connection)->manner, &answer);
+    struct http_status_response response = {.status = 400, .reason = fault};
+    http_write_status(&connection->out, state_of(connection)->mode, &response);
     return end_request(connection);
   }
   state_of(connection)->is_get = true;
@@ -148,8 +148,8 @@ static enum step send_document(struct connection *connection)
 {
   const struct rpc_service *service = connection_service(connection);
   if (service->document == NULL) {
-    struct http_answer answer = {.status = 404, .reason = "there is nothing at this path"};
-    http_write_answer(&connection->out, state_of(connection)->manner, &answer);
+    struct http_status_response response = {.status = 404, .reason = "there is nothing at this path"};
+    http_write_status(&connection->out, state_of(connection)->mode, &response);
     return end_request(connection);
   }
   struct text document = service->document(service->context);
@@ -164,19 +164,19 @@ static enum step send_help(struct connection *connection)
   buffer_init(&words);
   if (service->write_help != NULL)
     service->write_help(service->context, &words);
-  http_write_text(&connection->out, state_of(connection)->manner, buffer_text(&words));
+  http_write_text(&connection->out, state_of(connection)->mode, buffer_text(&words));
   buffer_fini(&words);
   return end_request(connection);
 }
 
-static enum step act(struct connection *connection, const struct http_request *request,
-                     const struct http_wish *wish, size_t head_length)
+static enum step act_on_route(struct connection *connection, const struct http_request *request,
+                              const struct http_route_result *route, size_t head_length)
 {
   bool has_body = http_has_body(request);
-  switch (wish->action) {
+  switch (route->action) {
   case HTTP_UPGRADE:
     connection->in_used += head_length;
-    return upgrade(connection, request->fields[HTTP_FIELD_WS_KEY]);
+    return upgrade_to_websocket(connection, request->fields[HTTP_FIELD_WS_KEY]);
   case HTTP_HELP:
     connection->in_used += head_length;
     return send_help(connection);
@@ -185,12 +185,12 @@ static enum step act(struct connection *connection, const struct http_request *r
     return send_document(connection);
   case HTTP_CALL:
     connection->in_used += head_length;
-    return begin_call(connection, wish);
-  case HTTP_ANSWER:
+    return begin_call(connection, route);
+  case HTTP_RESPOND:
     connection->in_used += head_length;
     if (has_body)
-      state_of(connection)->manner.keeps_alive = false;
-    http_write_answer(&connection->out, state_of(connection)->manner, &wish->answer);
+      state_of(connection)->mode.keeps_alive = false;
+    http_write_status(&connection->out, state_of(connection)->mode, &route->response);
     return end_request(connection);
   default:
     break;
@@ -199,7 +199,7 @@ static enum step act(struct connection *connection, const struct http_request *r
   connection->has_message = !has_body;
   connection->is_midway = true;
   connection->began_ms = 0;
-  if (wish->continues && has_body && connection_input(connection).len == 0)
+  if (route->continues && has_body && connection_input(connection).len == 0)
     BUFFER_LITERAL(&connection->out, "HTTP/1.1 100 Continue\r\n\r\n");
   return STEP_AGAIN;
 }
@@ -217,7 +217,7 @@ static bool recognize_head(struct connection *connection, struct http_heads *hea
                                       limits->message_max, &used, &length);
   if (terms == NULL)
     return false;
-  state->manner = terms->manner;
+  state->mode = terms->mode;
   state->refuses_json = terms->refuses_json;
   state->has_peer_id = terms->has_peer_id;
   state->peer_id = terms->peer_id;
@@ -234,7 +234,7 @@ static void destroy_heads(void *heads)
 }
 
 static void remember_head(struct scratch *scratch, struct text head, const struct http_request *request,
-                          const struct http_wish *wish)
+                          const struct http_route_result *route)
 {
   struct http_heads *heads = scratch_object(scratch, SCRATCH_HTTP_HEADS);
   if (heads == NULL) {
@@ -243,7 +243,7 @@ static void remember_head(struct scratch *scratch, struct text head, const struc
       return;
     scratch_keep_object(scratch, SCRATCH_HTTP_HEADS, heads, destroy_heads);
   }
-  http_heads_keep(heads, head, request, wish);
+  http_heads_keep(heads, head, request, route);
 }
 
 /* A head that cannot be read may still say that no body is wanted. */
@@ -260,26 +260,26 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
     return STEP_AGAIN;
   struct http_request request;
   size_t used;
-  state->manner = (struct http_manner){.is_1_1 = true, .is_head = begins_with_head(connection)};
+  state->mode = (struct http_response_mode){.is_1_1 = true, .is_head = begins_with_head(connection)};
   switch (http_read_head(&state->parser, connection_input(connection), limits->header_max, &state->scanned,
                          &used, &request)) {
   case HTTP_NEEDS_INPUT:
     return STEP_NEEDS_INPUT;
   case HTTP_FAILED:
-    return answer_and_close(connection, state->parser.status, state->parser.reason);
+    return respond_and_close(connection, state->parser.status, state->parser.reason);
   case HTTP_DONE:
     break;
   }
-  state->manner = (struct http_manner){
+  state->mode = (struct http_response_mode){
       .is_1_1 = request.is_1_1, .is_head = request.method == HTTP_HEAD, .keeps_alive = request.keep_alive};
-  struct http_wish wish;
-  http_judge(&request, &http_of(connection)->site, limits->message_max, &wish);
-  state->manner.origin = wish.origin;
-  state->has_peer_id = wish.has_peer_id;
-  state->peer_id = wish.peer_id;
-  state->refuses_json = wish.refuses_json;
-  remember_head(scratch, text_slice(connection_input(connection), 0, used), &request, &wish);
-  return act(connection, &request, &wish, used);
+  struct http_route_result route;
+  http_route(&request, &http_of(connection)->site, limits->message_max, &route);
+  state->mode.origin = route.origin;
+  state->has_peer_id = route.has_peer_id;
+  state->peer_id = route.peer_id;
+  state->refuses_json = route.refuses_json;
+  remember_head(scratch, text_slice(connection_input(connection), 0, used), &request, &route);
+  return act_on_route(connection, &request, &route, used);
 }
 
 static enum step read_body(struct connection *connection)
@@ -296,7 +296,7 @@ static enum step read_body(struct connection *connection)
   case HTTP_NEEDS_INPUT:
     return STEP_NEEDS_INPUT;
   case HTTP_FAILED:
-    return answer_and_close(connection, state->parser.status, state->parser.reason);
+    return respond_and_close(connection, state->parser.status, state->parser.reason);
   default:
     connection->has_message = true;
     return STEP_AGAIN;
@@ -317,15 +317,15 @@ static void write_served(struct connection *connection, enum crew_served served,
 
 static enum step write_part(struct connection *connection, struct text part, bool is_last)
 {
-  struct http_manner manner = state_of(connection)->manner;
-  if (manner.is_1_1 && part.len > 0)
+  struct http_response_mode mode = state_of(connection)->mode;
+  if (mode.is_1_1 && part.len > 0)
     buffer_printf(&connection->out, "%zx\r\n", part.len);
   buffer_append_text(&connection->out, part);
-  if (manner.is_1_1 && part.len > 0)
+  if (mode.is_1_1 && part.len > 0)
     BUFFER_LITERAL(&connection->out, "\r\n");
-  if (manner.is_1_1 && is_last)
+  if (mode.is_1_1 && is_last)
     BUFFER_LITERAL(&connection->out, "0\r\n\r\n");
-  return is_last && !manner.keeps_alive ? STEP_ENDS : STEP_SERVED;
+  return is_last && !mode.keeps_alive ? STEP_ENDS : STEP_SERVED;
 }
 
 static enum step refuse_message(struct connection *connection, struct buffer *answer, const char *reason)
@@ -338,16 +338,16 @@ static enum step refuse_message(struct connection *connection, struct buffer *an
   if (served != RPC_NO_REPLY)
     write_served(connection, crew_served_as(served), buffer_text(answer), NULL);
   else
-    http_write_no_content(&connection->out, state_of(connection)->manner, NULL);
+    http_write_no_content(&connection->out, state_of(connection)->mode, NULL);
   return end_request(connection);
 }
 
 static enum step begin_stream(struct connection *connection, const struct buffer *head,
                               const struct rpc_stream *stream, const struct uuid *kept)
 {
-  struct http_manner manner = state_of(connection)->manner;
-  http_write_stream_head(&connection->out, manner, kept);
-  if (manner.is_head) {
+  struct http_response_mode mode = state_of(connection)->mode;
+  http_write_stream_head(&connection->out, mode, kept);
+  if (mode.is_head) {
     stream->body.close(stream->body.state);
     return end_request(connection);
   }
@@ -365,11 +365,11 @@ static bool is_1_1(const struct connection *connection)
 }
 
 /* Only now is it known that the client speaks JSON-RPC 1.1 and means its Accept (6.1). */
-static enum step refuse_to_answer(struct connection *connection)
+static enum step refuse_accept(struct connection *connection)
 {
-  struct http_answer answer = {.status = 406, .reason = "answers are application/json"};
+  struct http_status_response response = {.status = 406, .reason = "answers are application/json"};
   connection->has_message = false;
-  http_write_answer(&connection->out, state_of(connection)->manner, &answer);
+  http_write_status(&connection->out, state_of(connection)->mode, &response);
   return end_request(connection);
 }
 
@@ -378,7 +378,7 @@ static enum step serve_message(struct connection *connection, struct crew_member
   struct buffer *answer = &member->scratch.buffers[SCRATCH_ANSWER];
   struct jp_error error = {0};
   if (state_of(connection)->refuses_json && is_1_1(connection))
-    return refuse_to_answer(connection);
+    return refuse_accept(connection);
   if (open_client(connection, member->worker, connection->protocol->channel, &error) != JP_OK)
     return refuse_message(connection, answer, error.text);
 
@@ -399,13 +399,13 @@ static enum step serve_message(struct connection *connection, struct crew_member
     write_served(connection, served, buffer_text(answer), kept);
     break;
   default:
-    http_write_no_content(&connection->out, state_of(connection)->manner, kept);
+    http_write_no_content(&connection->out, state_of(connection)->mode, kept);
     break;
   }
   return end_request(connection);
 }
 
-static enum step step(struct connection *connection, struct crew_member *member)
+static enum step take_step(struct connection *connection, struct crew_member *member)
 {
   if (connection->has_message)
     return serve_message(connection, member);
@@ -418,7 +418,7 @@ static enum step step(struct connection *connection, struct crew_member *member)
 
 /* --- what the connection asks for --- */
 
-static int64_t deadline(struct connection *connection, bool has_begun, int64_t now_ms)
+static int64_t find_deadline(struct connection *connection, bool has_begun, int64_t now_ms)
 {
   const struct connection_limits *limits = connection->limits;
   (void)has_begun; /* a new connection has to send a head in time, too */
@@ -427,7 +427,7 @@ static int64_t deadline(struct connection *connection, bool has_begun, int64_t n
   return connection->began_ms + (connection->is_midway ? limits->body_timeout_ms : limits->header_timeout_ms);
 }
 
-static size_t bytes_left(const struct connection *connection)
+static size_t count_bytes_left(const struct connection *connection)
 {
   const struct http_state *state = (const struct http_state *)(const void *)connection->protocol_state;
   bool is_known = connection->is_midway && !state->parser.is_chunked;
@@ -451,14 +451,14 @@ static void write_last_reply(struct connection *connection, enum rpc_served serv
 {
   if (served == RPC_NO_REPLY)
     return;
-  state_of(connection)->manner.keeps_alive = false;
+  state_of(connection)->mode.keeps_alive = false;
   write_served(connection, crew_served_as(served), reply, NULL);
 }
 
 static void turn_away(struct buffer *out, const char *reason)
 {
-  struct http_answer answer = {.status = 503, .reason = reason};
-  http_write_answer(out, (struct http_manner){.is_1_1 = true}, &answer);
+  struct http_status_response response = {.status = 503, .reason = reason};
+  http_write_status(out, (struct http_response_mode){.is_1_1 = true}, &response);
 }
 
 void http_protocol_init(struct http_protocol *http, const struct http_site *site,
@@ -466,14 +466,14 @@ void http_protocol_init(struct http_protocol *http, const struct http_site *site
 {
   static const struct connection_protocol protocol = {.channel = OP_CHANNEL_HTTP,
                                                       .waits_for_rest = true, /* a body behind its head */
-                                                      .begin = begin,
-                                                      .step = step,
-                                                      .deadline = deadline,
-                                                      .bytes_left = bytes_left,
+                                                      .begin = begin_connection,
+                                                      .step = take_step,
+                                                      .deadline = find_deadline,
+                                                      .bytes_left = count_bytes_left,
                                                       .write_part = write_part,
                                                       .abandon_answer = abandon_answer,
-                                                      .expire = expire,
-                                                      .cut = cut,
+                                                      .expire = time_out_request,
+                                                      .cut = cut_request,
                                                       .say_goodbye = say_goodbye,
                                                       .write_last_reply = write_last_reply,
                                                       .turn_away = turn_away};

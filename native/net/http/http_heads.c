@@ -27,16 +27,16 @@ void http_heads_destroy(struct http_heads *heads)
   free(heads);
 }
 
-static bool may_be_kept(const struct http_request *request, const struct http_wish *wish)
+static bool may_be_kept(const struct http_request *request, const struct http_route_result *route)
 {
-  return wish->action == HTTP_SERVE && !wish->continues && !request->is_chunked && request->length > 0;
+  return route->action == HTTP_SERVE && !route->continues && !request->is_chunked && request->length > 0;
 }
 
 void http_heads_keep(struct http_heads *heads, struct text head, const struct http_request *request,
-                     const struct http_wish *wish)
+                     const struct http_route_result *route)
 {
   struct text digits = request->fields[HTTP_FIELD_CONTENT_LENGTH];
-  if (!may_be_kept(request, wish) || head.len - digits.len > HEAD_SIZE)
+  if (!may_be_kept(request, route) || head.len - digits.len > HEAD_SIZE)
     return;
   heads->replaced = (heads->replaced + 1) % HEADS;
   struct known *known = &heads->known[heads->replaced];
@@ -45,10 +45,10 @@ void http_heads_keep(struct http_heads *heads, struct text head, const struct ht
   memcpy(known->bytes, head.data, known->before);
   memcpy(known->bytes + known->before, digits.data + digits.len, known->behind);
   known->terms = (struct http_terms){
-      .manner = {.is_1_1 = request->is_1_1, .keeps_alive = request->keep_alive, .origin = wish->origin},
-      .refuses_json = wish->refuses_json,
-      .has_peer_id = wish->has_peer_id,
-      .peer_id = wish->peer_id,
+      .mode = {.is_1_1 = request->is_1_1, .keeps_alive = request->keep_alive, .origin = route->origin},
+      .refuses_json = route->refuses_json,
+      .has_peer_id = route->has_peer_id,
+      .peer_id = route->peer_id,
   };
 }
 
@@ -66,7 +66,7 @@ static size_t read_digits(struct text t, size_t *number)
 }
 
 /* What is behind the digits begins with no digit, or the head that was kept had had one more. */
-static size_t match(const struct known *known, struct text input, size_t *length)
+static size_t match_head(const struct known *known, struct text input, size_t *length)
 {
   if (known->before == 0 || input.len < known->before || memcmp(input.data, known->bytes, known->before) != 0)
     return 0;
@@ -83,7 +83,7 @@ const struct http_terms *http_heads_find(struct http_heads *heads, struct text i
 {
   for (unsigned i = 0; i < HEADS; i++) {
     unsigned at = (heads->last + i) % HEADS;
-    *used = match(&heads->known[at], input, length);
+    *used = match_head(&heads->known[at], input, length);
     if (*used == 0)
       continue;
     heads->last = at;

@@ -3,7 +3,7 @@
 /*
  * Heads of POSTs that came before, with what became of them. A client sends one head with all its requests,
  * but for the digits of its Content-Length; a head that is such a one byte for byte need not be read again,
- * because what a head means depends on its bytes alone (http_read_head, http_judge).
+ * because what a head means depends on its bytes alone (http_read_head, http_route).
  *
  * One owner, one thread; all that is asked of one set has to be of one site and its limits.
  */
@@ -13,7 +13,7 @@ struct http_heads; /* a few of them: the newest take the places of others */
 
 /* What a head says beside the length of its body. */
 struct http_terms {
-  struct http_manner manner;
+  struct http_response_mode mode;
   bool refuses_json;
   bool has_peer_id;
   struct uuid peer_id;
@@ -23,9 +23,9 @@ struct http_terms {
 struct http_heads *http_heads_create(void);
 void http_heads_destroy(struct http_heads *heads);
 
-/* Keeps the head, if it is one of those: wish is what http_judge made of request, whose texts lie in head. */
+/* Keeps the head, if it is one of those: route is what http_route made of request, whose texts lie in head. */
 void http_heads_keep(struct http_heads *heads, struct text head, const struct http_request *request,
-                     const struct http_wish *wish);
+                     const struct http_route_result *route);
 
 /*
  * Looks for the head that input begins with. Not NULL: the first *used bytes are a head that asks for a

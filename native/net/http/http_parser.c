@@ -34,16 +34,25 @@ static int refuse(struct http_parser *parser, int status, const char *reason)
   return HPE_USER;
 }
 
-static enum http_progress failed(struct http_parser *parser, int status, const char *reason)
+static enum http_progress fail_with(struct http_parser *parser, int status, const char *reason)
 {
   refuse(parser, status, reason);
   return HTTP_FAILED;
 }
 
+struct text http_trim(struct text t)
+{
+  while (t.len > 0 && (t.data[0] == ' ' || t.data[0] == '\t'))
+    t = text_slice(t, 1, t.len);
+  while (t.len > 0 && (t.data[t.len - 1] == ' ' || t.data[t.len - 1] == '\t'))
+    t.len--;
+  return t;
+}
+
 /* --- callbacks of llhttp --- */
 
 /* llhttp may give one text in pieces, which lie side by side. */
-static void extend(struct text *text, const char *at, size_t length)
+static void extend_text(struct text *text, const char *at, size_t length)
 {
   if (text->data != NULL && text->data + text->len == at)
     text->len += length;
@@ -54,31 +63,22 @@ static void extend(struct text *text, const char *at, size_t length)
 static int on_url(llhttp_t *llhttp, const char *at, size_t length)
 {
   struct http_parser *parser = llhttp->data;
-  extend(&parser->request->target, at, length);
+  extend_text(&parser->request->target, at, length);
   return 0;
 }
 
 static int on_field(llhttp_t *llhttp, const char *at, size_t length)
 {
   struct http_parser *parser = llhttp->data;
-  extend(&parser->name, at, length);
+  extend_text(&parser->name, at, length);
   return 0;
 }
 
 static int on_value(llhttp_t *llhttp, const char *at, size_t length)
 {
   struct http_parser *parser = llhttp->data;
-  extend(&parser->value, at, length);
+  extend_text(&parser->value, at, length);
   return 0;
-}
-
-static struct text trim(struct text t)
-{
-  while (t.len > 0 && (t.data[0] == ' ' || t.data[0] == '\t'))
-    t = text_slice(t, 1, t.len);
-  while (t.len > 0 && (t.data[t.len - 1] == ' ' || t.data[t.len - 1] == '\t'))
-    t.len--;
-  return t;
 }
 
 static int on_value_complete(llhttp_t *llhttp)
@@ -86,7 +86,7 @@ static int on_value_complete(llhttp_t *llhttp)
   struct http_parser *parser = llhttp->data;
   struct http_request *request = parser->request;
   struct text name = parser->name;
-  struct text value = parser->value.data == NULL ? TEXT("") : trim(parser->value);
+  struct text value = parser->value.data == NULL ? TEXT("") : http_trim(parser->value);
   parser->name = parser->value = TEXT_ABSENT;
   for (size_t i = 0; i < sizeof FIELDS / sizeof FIELDS[0]; i++) {
     if (name.len != FIELDS[i].name.len || !text_equal_ignore_case(name, FIELDS[i].name))
@@ -249,9 +249,9 @@ static enum http_progress check_line(struct http_parser *parser, struct text lin
   if (problem == NULL)
     problem = is_first ? check_request_line(line) : check_field_line(line);
   if (problem != NULL)
-    return failed(parser, 400, problem);
+    return fail_with(parser, 400, problem);
   if (is_first && !text_ends_with(line, TEXT("HTTP/1.1")) && !text_ends_with(line, TEXT("HTTP/1.0")))
-    return failed(parser, 505, "HTTP/1.0 and HTTP/1.1 are spoken here");
+    return fail_with(parser, 505, "HTTP/1.0 and HTTP/1.1 are spoken here");
   return HTTP_DONE;
 }
 
@@ -264,7 +264,7 @@ static enum http_progress check_head(struct http_parser *parser, struct text hea
     const char *lf = memchr(head.data + at, '\n', head.len - at);
     size_t end = (size_t)(lf - head.data);
     if (end == at || head.data[end - 1] != '\r')
-      return failed(parser, 400, "a line does not end in CR LF");
+      return fail_with(parser, 400, "a line does not end in CR LF");
     progress = check_line(parser, text_slice(head, at, end - 1), at == 0);
     at = end + 1;
   }
@@ -275,21 +275,21 @@ static enum http_progress check_head(struct http_parser *parser, struct text hea
 static enum http_progress explain_llhttp(struct http_parser *parser)
 {
   if (llhttp_get_errno(&parser->llhttp) == HPE_INVALID_METHOD)
-    return failed(parser, 501, "an unknown method");
-  return failed(parser, 400, "the request cannot be read");
+    return fail_with(parser, 501, "an unknown method");
+  return fail_with(parser, 400, "the request cannot be read");
 }
 
 /* Digits alone (RFC 9110, 8.6). */
 static enum http_progress parse_length(struct http_parser *parser, struct text digits, uint64_t *length)
 {
   if (digits.len == 0)
-    return failed(parser, 400, "a length that is no number");
+    return fail_with(parser, 400, "a length that is no number");
   for (size_t i = 0; i < digits.len; i++) {
     unsigned digit = (unsigned char)digits.data[i] - (unsigned)'0';
     if (digit > 9)
-      return failed(parser, 400, "a length that is no number");
+      return fail_with(parser, 400, "a length that is no number");
     if (__builtin_mul_overflow(*length, 10, length) || __builtin_add_overflow(*length, digit, length))
-      return failed(parser, 413, "a length that is too large");
+      return fail_with(parser, 413, "a length that is too large");
   }
   return HTTP_DONE;
 }
@@ -303,13 +303,13 @@ static enum http_progress check_framing(struct http_parser *parser, struct http_
   request->has_length = length.data != NULL;
   parser->is_chunked = request->is_chunked;
   if (request->is_1_1 && request->fields[HTTP_FIELD_HOST].data == NULL)
-    return failed(parser, 400, "no Host");
+    return fail_with(parser, 400, "no Host");
   if (request->is_chunked && request->has_length)
-    return failed(parser, 400, "both a length and a transfer coding");
+    return fail_with(parser, 400, "both a length and a transfer coding");
   if (request->is_chunked && !request->is_1_1)
-    return failed(parser, 400, "a transfer coding in HTTP/1.0");
+    return fail_with(parser, 400, "a transfer coding in HTTP/1.0");
   if (request->is_chunked && !text_equal_ignore_case(coding, TEXT("chunked")))
-    return failed(parser, 400, "a transfer coding other than chunked");
+    return fail_with(parser, 400, "a transfer coding other than chunked");
   return length.data != NULL ? parse_length(parser, length, &request->length) : HTTP_DONE;
 }
 
@@ -323,7 +323,7 @@ enum http_progress http_read_head(struct http_parser *parser, struct text input,
   size_t length = from_line.len == 0 ? 0 : find_head_end(from_line, &unscanned);
   *scanned = input.len;
   if (length > head_max || (length == 0 && from_line.len >= head_max))
-    return failed(parser, 431, "the request's head is too long");
+    return fail_with(parser, 431, "the request's head is too long");
   if (length == 0)
     return HTTP_NEEDS_INPUT;
 
@@ -358,11 +358,11 @@ static enum http_progress read_piece(struct http_parser *parser, struct text inp
                                      size_t *used, struct buffer *body)
 {
   if (body->len > body_max || parser->length_left > body_max - body->len)
-    return failed(parser, 413, "the message is longer than message-max");
+    return fail_with(parser, 413, "the message is longer than message-max");
   *used = input.len < parser->length_left ? input.len : (size_t)parser->length_left;
   buffer_append(body, input.data, *used);
   if (body->failed)
-    return failed(parser, 503, "no memory for the message");
+    return fail_with(parser, 503, "no memory for the message");
   parser->length_left -= *used;
   return parser->length_left == 0 ? HTTP_DONE : HTTP_NEEDS_INPUT;
 }
@@ -393,10 +393,10 @@ static enum http_progress read_trailer(struct http_parser *parser, struct text i
 {
   for (size_t i = 0; i < input.len; i++) {
     if (parser->trailer_left-- == 0)
-      return failed(parser, 431, "the trailer fields are too long");
+      return fail_with(parser, 431, "the trailer fields are too long");
     parser->trailer = step_trailer(parser->trailer, (unsigned char)input.data[i]);
     if (parser->trailer == TRAILER_NONE)
-      return failed(parser, 400, "the trailer fields cannot be read");
+      return fail_with(parser, 400, "the trailer fields cannot be read");
     if (parser->trailer == TRAILER_END) {
       *used += i + 1;
       return HTTP_DONE;
@@ -425,7 +425,7 @@ enum http_progress http_read_body(struct http_parser *parser, struct text input,
     return HTTP_NEEDS_INPUT;
   }
   if (code != HPE_PAUSED)
-    return failed(parser, 400, "the request's body cannot be read");
+    return fail_with(parser, 400, "the request's body cannot be read");
   *used = (size_t)(llhttp_get_error_pos(&parser->llhttp) - input.data);
   parser->trailer = TRAILER_LINE;
   return read_trailer(parser, text_slice(input, *used, input.len), used);

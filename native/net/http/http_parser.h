@@ -91,6 +91,9 @@ struct http_parser {
   const char *reason;
 };
 
+/* Without the spaces and tabs around it: the white space of a field's value (RFC 9110, 5.6.3). */
+struct text http_trim(struct text t);
+
 /* Before each request. */
 void http_parser_init(struct http_parser *parser);
 /*

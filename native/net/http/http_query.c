@@ -25,7 +25,7 @@ static int hex_digit(char c)
 }
 
 /* RFC 3986, 2.1; in a query + is a space. */
-static struct text decode(struct decoder *decoder, struct text raw, bool is_query)
+static struct text decode_escapes(struct decoder *decoder, struct text raw, bool is_query)
 {
   char *start = decoder->next;
   for (size_t i = 0; i < raw.len; i++) {
@@ -66,9 +66,10 @@ static void read_pair(struct decoder *decoder, struct text piece, struct pair *p
 {
   const char *sign = memchr(piece.data, '=', piece.len);
   size_t length = sign == NULL ? piece.len : (size_t)(sign - piece.data);
-  *pair = (struct pair){.name = decode(decoder, text_slice(piece, 0, length), true), .value = TEXT("")};
+  *pair =
+      (struct pair){.name = decode_escapes(decoder, text_slice(piece, 0, length), true), .value = TEXT("")};
   if (sign != NULL)
-    pair->value = decode(decoder, text_slice(piece, length + 1, piece.len), true);
+    pair->value = decode_escapes(decoder, text_slice(piece, length + 1, piece.len), true);
   if (pair->name.len == 0 && decoder->fault == NULL)
     decoder->fault = "a parameter without a name";
 }
@@ -147,7 +148,7 @@ const char *http_query_to_call(struct text procedure, struct text query, struct 
     goto out;
   }
   struct decoder decoder = {.next = bytes};
-  struct text name = decode(&decoder, procedure, false);
+  struct text name = decode_escapes(&decoder, procedure, false);
   size_t count = decoder.fault == NULL ? read_pairs(&decoder, query, pairs) : 0;
   fault = decoder.fault;
   if (fault != NULL)

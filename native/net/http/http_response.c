@@ -61,29 +61,29 @@ static void write_origin(struct buffer *out, const char *origin)
 }
 
 /* What clients send, or have their libraries send, beyond what every page may. */
-static void write_preflight(struct buffer *out, const struct http_answer *answer)
+static void write_preflight(struct buffer *out, const struct http_status_response *response)
 {
   buffer_printf(
       out,
       "Access-Control-Allow-Methods: %s\r\n"
       "Access-Control-Allow-Headers: content-type, peer-id, accept, user-agent, x-requested-with\r\n"
       "Access-Control-Max-Age: 600\r\n",
-      answer->allow);
-  if (answer->grants_private_network)
+      response->allow);
+  if (response->grants_private_network)
     BUFFER_LITERAL(out, "Access-Control-Allow-Private-Network: true\r\n");
 }
 
-static void write_status_line(struct buffer *out, struct http_manner manner, int status)
+static void write_status_line(struct buffer *out, struct http_response_mode mode, int status)
 {
   BUFFER_LITERAL(out, HTTP_VERSION);
   write_number(out, (size_t)status);
   buffer_append_char(out, ' ');
   buffer_append_text(out, text_of(status_words(status)));
   BUFFER_LITERAL(out, "\r\n" HTTP_NO_STORE);
-  if (!manner.keeps_alive)
+  if (!mode.keeps_alive)
     BUFFER_LITERAL(out, "Connection: close\r\n");
-  if (manner.origin != NULL)
-    write_origin(out, manner.origin);
+  if (mode.origin != NULL)
+    write_origin(out, mode.origin);
 }
 
 static void write_kept(struct buffer *out, const struct uuid *kept)
@@ -95,41 +95,42 @@ static void write_kept(struct buffer *out, const struct uuid *kept)
   buffer_printf(out, "peer-id: %s\r\n", text);
 }
 
-void http_write_answer(struct buffer *out, struct http_manner manner, const struct http_answer *answer)
+void http_write_status(struct buffer *out, struct http_response_mode mode,
+                       const struct http_status_response *response)
 {
-  write_status_line(out, manner, answer->status);
-  if (answer->allow != NULL)
-    buffer_printf(out, "Allow: %s\r\n", answer->allow);
-  if (answer->is_preflight)
-    write_preflight(out, answer);
-  if (answer->has_ws_version)
+  write_status_line(out, mode, response->status);
+  if (response->allow != NULL)
+    buffer_printf(out, "Allow: %s\r\n", response->allow);
+  if (response->is_preflight)
+    write_preflight(out, response);
+  if (response->has_ws_version)
     BUFFER_LITERAL(out, "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n");
-  if (answer->reason != NULL)
+  if (response->reason != NULL)
     buffer_printf(out, "Content-Type: text/plain; charset=utf-8\r\nContent-Length: %zu\r\n\r\n%s%s",
-                  strlen(answer->reason) + 1, manner.is_head ? "" : answer->reason,
-                  manner.is_head ? "" : "\n");
+                  strlen(response->reason) + 1, mode.is_head ? "" : response->reason,
+                  mode.is_head ? "" : "\n");
   else
     BUFFER_LITERAL(out, "\r\n");
 }
 
-void http_write_text(struct buffer *out, struct http_manner manner, struct text words)
+void http_write_text(struct buffer *out, struct http_response_mode mode, struct text words)
 {
-  write_status_line(out, manner, 200);
+  write_status_line(out, mode, 200);
   BUFFER_LITERAL(out, "Content-Type: text/plain; charset=utf-8\r\nContent-Length: ");
   write_number(out, words.len);
   BUFFER_LITERAL(out, "\r\n\r\n");
-  if (!manner.is_head)
+  if (!mode.is_head)
     buffer_append_text(out, words);
 }
 
-void http_write_reply_head(struct buffer *out, struct http_manner manner, int status, size_t length,
+void http_write_reply_head(struct buffer *out, struct http_response_mode mode, int status, size_t length,
                            const struct uuid *kept)
 {
-  if (status == 200 && manner.keeps_alive && manner.origin == NULL && kept == NULL) {
+  if (status == 200 && mode.keeps_alive && mode.origin == NULL && kept == NULL) {
     BUFFER_LITERAL(out, HTTP_VERSION
                    "200 OK\r\n" HTTP_NO_STORE HTTP_JSON_OF_LENGTH); /* what nearly all answers begin with */
   } else {
-    write_status_line(out, manner, status);
+    write_status_line(out, mode, status);
     write_kept(out, kept);
     if (status == 405)
       BUFFER_LITERAL(out, "Allow: POST\r\n");
@@ -139,18 +140,18 @@ void http_write_reply_head(struct buffer *out, struct http_manner manner, int st
   BUFFER_LITERAL(out, "\r\n\r\n");
 }
 
-void http_write_stream_head(struct buffer *out, struct http_manner manner, const struct uuid *kept)
+void http_write_stream_head(struct buffer *out, struct http_response_mode mode, const struct uuid *kept)
 {
-  write_status_line(out, manner, 200);
+  write_status_line(out, mode, 200);
   write_kept(out, kept);
-  if (manner.is_1_1)
+  if (mode.is_1_1)
     BUFFER_LITERAL(out, "Transfer-Encoding: chunked\r\n");
   BUFFER_LITERAL(out, "Content-Type: application/json\r\n\r\n");
 }
 
-void http_write_no_content(struct buffer *out, struct http_manner manner, const struct uuid *kept)
+void http_write_no_content(struct buffer *out, struct http_response_mode mode, const struct uuid *kept)
 {
-  write_status_line(out, manner, 204);
+  write_status_line(out, mode, 204);
   write_kept(out, kept);
   BUFFER_LITERAL(out, "\r\n");
 }

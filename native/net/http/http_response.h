@@ -9,14 +9,14 @@
 #include "base/uuid.h"
 
 /* How the answer to one request is written. */
-struct http_manner {
+struct http_response_mode {
   bool is_1_1;
   bool is_head;
   bool keeps_alive;   /* false: "Connection: close" */
-  const char *origin; /* of http_wish: the page that may see the answer */
+  const char *origin; /* of http_route_result: the page that may see the answer */
 };
 
-struct http_answer {
+struct http_status_response {
   int status;
   const char *reason;          /* one line of ASCII, the body; NULL: none */
   const char *allow;           /* the value of Allow; NULL: none */
@@ -26,15 +26,16 @@ struct http_answer {
 };
 
 /* An answer that is no JSON-RPC, with its reason as text/plain. */
-void http_write_answer(struct buffer *out, struct http_manner manner, const struct http_answer *answer);
+void http_write_status(struct buffer *out, struct http_response_mode mode,
+                       const struct http_status_response *response);
 /* 200 with a text for people. */
-void http_write_text(struct buffer *out, struct http_manner manner, struct text words);
+void http_write_text(struct buffer *out, struct http_response_mode mode, struct text words);
 /* The head before a JSON-RPC answer of that length; kept may be NULL. 405 says that POST is allowed. */
-void http_write_reply_head(struct buffer *out, struct http_manner manner, int status, size_t length,
+void http_write_reply_head(struct buffer *out, struct http_response_mode mode, int status, size_t length,
                            const struct uuid *kept);
 /* The head before an answer whose length is not known: in chunks, or to the end of the connection in 1.0. */
-void http_write_stream_head(struct buffer *out, struct http_manner manner, const struct uuid *kept);
-void http_write_no_content(struct buffer *out, struct http_manner manner, const struct uuid *kept);
+void http_write_stream_head(struct buffer *out, struct http_response_mode mode, const struct uuid *kept);
+void http_write_no_content(struct buffer *out, struct http_response_mode mode, const struct uuid *kept);
 /* 101; key is the request's Sec-WebSocket-Key (RFC 6455, 4.2.2). */
 void http_write_upgrade(struct buffer *out, struct text key);
 

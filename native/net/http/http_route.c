@@ -14,27 +14,28 @@ static bool is_absent(struct text t)
   return t.data == NULL;
 }
 
-static void answer(struct http_wish *wish, int status, const char *reason)
+static void respond_with(struct http_route_result *route, int status, const char *reason)
 {
-  wish->action = HTTP_ANSWER;
-  wish->answer = (struct http_answer){.status = status, .reason = reason};
+  route->action = HTTP_RESPOND;
+  route->response = (struct http_status_response){.status = status, .reason = reason};
 }
 
-static void refuse_method(struct http_wish *wish, const char *allow, const char *reason)
+static void refuse_method(struct http_route_result *route, const char *allow, const char *reason)
 {
-  answer(wish, 405, reason);
-  wish->answer.allow = allow;
+  respond_with(route, 405, reason);
+  route->response.allow = allow;
 }
 
 /* OPTIONS, and the question that a browser asks before a page's request (Fetch standard, 3.2.2). */
-static void tell_methods(const struct http_request *request, struct http_wish *wish, const char *allow)
+static void tell_methods(const struct http_request *request, struct http_route_result *route,
+                         const char *allow)
 {
   struct text network = request->fields[HTTP_FIELD_CORS_PRIVATE_NETWORK];
-  answer(wish, 204, NULL);
-  wish->answer.allow = allow;
-  wish->answer.is_preflight = wish->origin != NULL && !is_absent(request->fields[HTTP_FIELD_CORS_METHOD]);
-  wish->answer.grants_private_network =
-      wish->answer.is_preflight && !is_absent(network) && text_equal_ignore_case(network, TEXT("true"));
+  respond_with(route, 204, NULL);
+  route->response.allow = allow;
+  route->response.is_preflight = route->origin != NULL && !is_absent(request->fields[HTTP_FIELD_CORS_METHOD]);
+  route->response.grants_private_network =
+      route->response.is_preflight && !is_absent(network) && text_equal_ignore_case(network, TEXT("true"));
 }
 
 /* --- names of hosts --- */
@@ -196,15 +197,6 @@ static int fit_of(struct text range)
   return 0;
 }
 
-static struct text trim(struct text t)
-{
-  while (t.len > 0 && (t.data[0] == ' ' || t.data[0] == '\t'))
-    t = text_slice(t, 1, t.len);
-  while (t.len > 0 && (t.data[t.len - 1] == ' ' || t.data[t.len - 1] == '\t'))
-    t.len--;
-  return t;
-}
-
 /* Where the first separator stands that is in no quoted string (RFC 9110, 5.6.4); the length: nowhere. */
 static size_t find_separator(struct text t, char separator)
 {
@@ -224,7 +216,7 @@ static size_t find_separator(struct text t, char separator)
 static struct text take_until(struct text *rest, char separator)
 {
   size_t length = find_separator(*rest, separator);
-  struct text piece = trim(text_slice(*rest, 0, length));
+  struct text piece = http_trim(text_slice(*rest, 0, length));
   *rest = text_slice(*rest, length == rest->len ? length : length + 1, rest->len);
   return piece;
 }
@@ -299,7 +291,7 @@ static bool has_token(struct text list, struct text token)
     size_t end = at;
     while (end < list.len && list.data[end] != ',')
       end++;
-    if (text_equal_ignore_case(trim(text_slice(list, at, end)), token))
+    if (text_equal_ignore_case(http_trim(text_slice(list, at, end)), token))
       return true;
     at = end + 1;
   }
@@ -314,67 +306,70 @@ static bool is_ws_key(struct text key)
 }
 
 /* RFC 6455, 4.2.1 */
-static void judge_handshake(const struct http_request *request, struct http_wish *wish)
+static void route_handshake(const struct http_request *request, struct http_route_result *route)
 {
   struct text version = request->fields[HTTP_FIELD_WS_VERSION];
   if (!request->is_1_1 || !request->has_upgrade)
-    answer(wish, 400, "a WebSocket handshake needs HTTP/1.1 and \"Connection: Upgrade\"");
+    respond_with(route, 400, "a WebSocket handshake needs HTTP/1.1 and \"Connection: Upgrade\"");
   else if (is_absent(version))
-    answer(wish, 400, "a WebSocket handshake needs Sec-WebSocket-Version");
+    respond_with(route, 400, "a WebSocket handshake needs Sec-WebSocket-Version");
   else if (!text_equal(version, TEXT("13")))
-    answer(wish, 426, "the WebSocket version is 13");
+    respond_with(route, 426, "the WebSocket version is 13");
   else if (!is_ws_key(request->fields[HTTP_FIELD_WS_KEY]))
-    answer(wish, 400, "a WebSocket handshake needs a Sec-WebSocket-Key of 16 bytes");
+    respond_with(route, 400, "a WebSocket handshake needs a Sec-WebSocket-Key of 16 bytes");
   else if (http_has_body(request))
-    answer(wish, 400, "a WebSocket handshake has no body");
+    respond_with(route, 400, "a WebSocket handshake has no body");
   else
-    wish->action = HTTP_UPGRADE;
-  wish->answer.has_ws_version = wish->action == HTTP_ANSWER && wish->answer.status == 426;
+    route->action = HTTP_UPGRADE;
+  route->response.has_ws_version = route->action == HTTP_RESPOND && route->response.status == 426;
 }
 
-static void judge_post(const struct http_request *request, size_t message_max, struct http_wish *wish)
+static void route_post(const struct http_request *request, size_t message_max,
+                       struct http_route_result *route)
 {
   struct text expect = request->fields[HTTP_FIELD_EXPECT];
   struct text encoding = request->fields[HTTP_FIELD_CONTENT_ENCODING];
   if (!is_absent(expect) && !text_equal_ignore_case(expect, TEXT("100-continue")))
-    answer(wish, 417, "the only expectation that is met is 100-continue");
+    respond_with(route, 417, "the only expectation that is met is 100-continue");
   else if (!is_json(request->fields[HTTP_FIELD_CONTENT_TYPE]))
-    answer(wish, 415,
-           "the content type must be application/json, application/json-rpc or application/jsonrequest, in "
-           "UTF-8");
+    respond_with(
+        route, 415,
+        "the content type must be application/json, application/json-rpc or application/jsonrequest, in "
+        "UTF-8");
   else if (!is_absent(encoding) && !text_equal_ignore_case(encoding, TEXT("identity")))
-    answer(wish, 415, "no content encoding is taken");
+    respond_with(route, 415, "no content encoding is taken");
   else if (!request->is_chunked && !request->has_length)
-    answer(wish, 411, "the request needs a Content-Length");
+    respond_with(route, 411, "the request needs a Content-Length");
   else if (request->length > message_max)
-    answer(wish, 413, "the message is longer than message-max");
+    respond_with(route, 413, "the message is longer than message-max");
   else
-    wish->action = HTTP_SERVE;
-  wish->continues = wish->action == HTTP_SERVE && !is_absent(expect) && request->is_1_1;
+    route->action = HTTP_SERVE;
+  route->continues = route->action == HTTP_SERVE && !is_absent(expect) && request->is_1_1;
 }
 
 /* True where the request may come from here: the rules on browsers above. */
-static bool judge_source(const struct http_request *request, const struct http_site *site,
-                         struct text authority, struct http_wish *wish)
+static bool check_source(const struct http_request *request, const struct http_site *site,
+                         struct text authority, struct http_route_result *route)
 {
   struct authority host;
   if (is_absent(authority))
     authority = request->fields[HTTP_FIELD_HOST];
   bool has_host = !is_absent(authority) && authority.len > 0;
   if (has_host && !parse_authority(authority, &host)) {
-    answer(wish, 400, "a Host that is no host");
+    respond_with(route, 400, "a Host that is no host");
     return false;
   }
   if (has_host && site->is_loopback && !is_trusted_name(&host, site)) {
-    answer(wish, 403, "this server listens on a loopback address and is not the Host that was asked for");
+    respond_with(route, 403,
+                 "this server listens on a loopback address and is not the Host that was asked for");
     return false;
   }
   struct text origin = request->fields[HTTP_FIELD_ORIGIN];
   if (is_absent(origin) || (has_host && is_same_origin(origin, &host)))
     return true;
-  wish->origin = web_origins_find(site->origins, origin);
-  if (wish->origin == NULL) {
-    answer(wish, 403, "web pages of other origins are not served");
+  route->origin = web_origins_find(site->origins, origin);
+  if (route->origin == NULL) {
+    respond_with(route, 403, "web pages of other origins are not served");
     return false;
   }
   return true;
@@ -382,43 +377,44 @@ static bool judge_source(const struct http_request *request, const struct http_s
 
 /* A page of another site may send a browser here; the browser then says so (Fetch Metadata). One that was let
  * in has told its origin. */
-static bool is_of_another_site(const struct http_request *request, const struct http_wish *wish)
+static bool is_of_another_site(const struct http_request *request, const struct http_route_result *route)
 {
   struct text site = request->fields[HTTP_FIELD_SEC_FETCH_SITE];
-  return wish->origin == NULL && !is_absent(site) && !text_equal_ignore_case(site, TEXT("none")) &&
+  return route->origin == NULL && !is_absent(site) && !text_equal_ignore_case(site, TEXT("none")) &&
          !text_equal_ignore_case(site, TEXT("same-origin"));
 }
 
 /* JSON-RPC 1.1, 6.3 */
-static void judge_call(const struct http_request *request, struct text procedure, struct http_wish *wish)
+static void route_call(const struct http_request *request, struct text procedure,
+                       struct http_route_result *route)
 {
   if (procedure.len == 0)
-    answer(wish, 400, "a call by GET names its procedure");
+    respond_with(route, 400, "a call by GET names its procedure");
   else if (procedure.data[procedure.len - 1] == '/')
-    answer(wish, 400, "the name of a procedure does not end in a slash");
+    respond_with(route, 400, "the name of a procedure does not end in a slash");
   else if (memchr(procedure.data, '/', procedure.len) != NULL)
-    answer(wish, 404, "there is nothing at this path");
-  else if (is_of_another_site(request, wish))
-    answer(wish, 403, "web pages of other origins are not served");
+    respond_with(route, 404, "there is nothing at this path");
+  else if (is_of_another_site(request, route))
+    respond_with(route, 403, "web pages of other origins are not served");
   else if (http_has_body(request))
-    answer(wish, 400, "a call by GET has no body");
-  else if (wish->refuses_json)
-    answer(wish, 406, "answers are application/json");
+    respond_with(route, 400, "a call by GET has no body");
+  else if (route->refuses_json)
+    respond_with(route, 406, "answers are application/json");
   else
-    wish->action = HTTP_CALL;
+    route->action = HTTP_CALL;
 }
 
 /* The document that OpenRPC's tools look for at this path. */
-static void judge_document(const struct http_request *request, struct http_wish *wish)
+static void route_document(const struct http_request *request, struct http_route_result *route)
 {
-  if (is_of_another_site(request, wish))
-    answer(wish, 403, "web pages of other origins are not served");
+  if (is_of_another_site(request, route))
+    respond_with(route, 403, "web pages of other origins are not served");
   else if (http_has_body(request))
-    answer(wish, 400, "a GET of the description has no body");
-  else if (wish->refuses_json)
-    answer(wish, 406, "answers are application/json");
+    respond_with(route, 400, "a GET of the description has no body");
+  else if (route->refuses_json)
+    respond_with(route, 406, "answers are application/json");
   else
-    wish->action = HTTP_DOCUMENT;
+    route->action = HTTP_DOCUMENT;
 }
 
 static bool asks_for_websocket(const struct http_request *request)
@@ -427,34 +423,35 @@ static bool asks_for_websocket(const struct http_request *request)
          has_token(request->fields[HTTP_FIELD_UPGRADE], TEXT("websocket"));
 }
 
-static void judge_method(const struct http_request *request, size_t message_max, struct http_wish *wish)
+static void route_method(const struct http_request *request, size_t message_max,
+                         struct http_route_result *route)
 {
   switch (request->method) {
   case HTTP_POST:
-    judge_post(request, message_max, wish);
+    route_post(request, message_max, route);
     break;
   case HTTP_GET:
     if (asks_for_websocket(request))
-      judge_handshake(request, wish);
+      route_handshake(request, route);
     else
-      refuse_method(wish, ALLOW_POST, "JSON-RPC comes by POST, or over a WebSocket");
+      refuse_method(route, ALLOW_POST, "JSON-RPC comes by POST, or over a WebSocket");
     break;
   case HTTP_OPTIONS:
-    tell_methods(request, wish, ALLOW_POST);
+    tell_methods(request, route, ALLOW_POST);
     break;
   default:
-    refuse_method(wish, ALLOW_POST, "JSON-RPC comes by POST, or over a WebSocket");
+    refuse_method(route, ALLOW_POST, "JSON-RPC comes by POST, or over a WebSocket");
     break;
   }
 }
 
 /* People read it, so it is there for every Accept. */
-static void judge_help(const struct http_request *request, struct http_wish *wish)
+static void route_help(const struct http_request *request, struct http_route_result *route)
 {
   if (http_has_body(request))
-    answer(wish, 400, "a GET of the help has no body");
+    respond_with(route, 400, "a GET of the help has no body");
   else
-    wish->action = HTTP_HELP;
+    route->action = HTTP_HELP;
 }
 
 /* True for what can be a procedure's name, whether there is such a procedure or not. */
@@ -465,58 +462,58 @@ static bool is_name(struct text procedure)
 
 /* Paths beside the service's: they are read. A POST to "/name" is taken for one to a path of the service that
  * is not there, since "/" is a path of it. */
-static void judge_other_path(const struct http_request *request, const struct http_site *site,
-                             struct text path, struct http_wish *wish)
+static void route_other_path(const struct http_request *request, const struct http_site *site,
+                             struct text path, struct http_route_result *route)
 {
   bool is_document = text_equal(path, TEXT("/openrpc.json"));
   bool is_help = text_equal(path, TEXT("/help"));
   bool is_read = request->method == HTTP_GET || request->method == HTTP_HEAD;
-  bool is_below = site->prefix.len == 1 || wish->procedure.data != path.data + 1;
+  bool is_below = site->prefix.len == 1 || route->procedure.data != path.data + 1;
   bool has_name =
-      !is_absent(wish->procedure) && is_name(wish->procedure) && (request->method != HTTP_POST || is_below);
+      !is_absent(route->procedure) && is_name(route->procedure) && (request->method != HTTP_POST || is_below);
   bool is_handshake = request->method == HTTP_GET && asks_for_websocket(request);
-  bool is_call = is_read && !is_absent(wish->procedure);
+  bool is_call = is_read && !is_absent(route->procedure);
   if (is_handshake || (!is_document && !is_help && !has_name && !is_call))
-    answer(wish, 404, "there is nothing at this path");
+    respond_with(route, 404, "there is nothing at this path");
   else if (request->method == HTTP_OPTIONS)
-    tell_methods(request, wish, ALLOW_GET);
+    tell_methods(request, route, ALLOW_GET);
   else if (!is_read)
-    refuse_method(wish, ALLOW_GET, "this path is read by GET");
+    refuse_method(route, ALLOW_GET, "this path is read by GET");
   else if (is_document)
-    judge_document(request, wish);
+    route_document(request, route);
   else if (is_help)
-    judge_help(request, wish);
+    route_help(request, route);
   else
-    judge_call(request, wish->procedure, wish);
+    route_call(request, route->procedure, route);
 }
 
-void http_judge(const struct http_request *request, const struct http_site *site, size_t message_max,
-                struct http_wish *wish)
+void http_route(const struct http_request *request, const struct http_site *site, size_t message_max,
+                struct http_route_result *route)
 {
-  *wish = (struct http_wish){.action = HTTP_ANSWER};
+  *route = (struct http_route_result){.action = HTTP_RESPOND};
   struct text authority = TEXT_ABSENT;
   bool is_asterisk = request->method == HTTP_OPTIONS && text_equal(request->target, TEXT("*"));
   struct text query = TEXT_ABSENT;
   struct text path = is_asterisk ? TEXT("/") : target_path(request->target, &authority, &query);
   if (is_absent(path)) {
-    answer(wish, 400, "a target that is no path");
+    respond_with(route, 400, "a target that is no path");
     return;
   }
-  if (!judge_source(request, site, authority, wish))
+  if (!check_source(request, site, authority, route))
     return;
-  wish->refuses_json = leaves_json_out(request->fields[HTTP_FIELD_ACCEPT]);
-  wish->procedure = procedure_of(path, site);
-  wish->query = query;
+  route->refuses_json = leaves_json_out(request->fields[HTTP_FIELD_ACCEPT]);
+  route->procedure = procedure_of(path, site);
+  route->query = query;
   if (is_asterisk)
-    tell_methods(request, wish, ALLOW_ALL);
+    tell_methods(request, route, ALLOW_ALL);
   else if (is_service_path(path, site))
-    judge_method(request, message_max, wish);
+    route_method(request, message_max, route);
   else
-    judge_other_path(request, site, path, wish);
+    route_other_path(request, site, path, route);
   struct text peer_id = request->fields[HTTP_FIELD_PEER_ID];
-  if (wish->action == HTTP_ANSWER || is_absent(peer_id))
+  if (route->action == HTTP_RESPOND || is_absent(peer_id))
     return;
-  wish->has_peer_id = uuid_parse(peer_id, &wish->peer_id);
-  if (!wish->has_peer_id)
-    answer(wish, 400, "peer-id must be a UUID");
+  route->has_peer_id = uuid_parse(peer_id, &route->peer_id);
+  if (!route->has_peer_id)
+    respond_with(route, 400, "peer-id must be a UUID");
 }

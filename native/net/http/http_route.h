@@ -36,23 +36,23 @@ enum http_action {
   HTTP_HELP,     /* a GET of /help: words for people */
   HTTP_DOCUMENT, /* a GET of /openrpc.json: the description of the service */
   HTTP_UPGRADE,  /* a WebSocket handshake that is right */
-  HTTP_ANSWER    /* answer with the status */
+  HTTP_RESPOND   /* answer with the status */
 };
 
-struct http_wish {
+struct http_route_result {
   enum http_action action;
-  struct http_answer answer; /* HTTP_ANSWER */
-  const char *origin;        /* of the page that was let in, borrowed from the site; NULL: none asks */
-  bool continues;            /* the client waits for 100 Continue */
-  bool refuses_json;         /* Accept leaves application/json out: JSON-RPC 1.1 answers 406 */
-  struct text procedure;     /* HTTP_CALL: as it stands in the path */
-  struct text query;         /* HTTP_CALL: as it stands in the target; data NULL: none */
+  struct http_status_response response; /* HTTP_RESPOND */
+  const char *origin;    /* of the page that was let in, borrowed from the site; NULL: none asks */
+  bool continues;        /* the client waits for 100 Continue */
+  bool refuses_json;     /* Accept leaves application/json out: JSON-RPC 1.1 answers 406 */
+  struct text procedure; /* HTTP_CALL: as it stands in the path */
+  struct text query;     /* HTTP_CALL: as it stands in the target; data NULL: none */
   bool has_peer_id;
   struct uuid peer_id;
 };
 
-void http_judge(const struct http_request *request, const struct http_site *site, size_t message_max,
-                struct http_wish *wish);
+void http_route(const struct http_request *request, const struct http_site *site, size_t message_max,
+                struct http_route_result *route);
 
 /* True for what begins a body. */
 static inline bool http_has_body(const struct http_request *request)

@@ -17,7 +17,7 @@ static struct websocket_state *state_of(struct connection *connection)
   return (struct websocket_state *)(void *)connection->protocol_state;
 }
 
-static void begin(struct connection *connection)
+static void begin_frames(struct connection *connection)
 {
   connection->began_ms = 0;
 }
@@ -31,7 +31,7 @@ static void note_progress(struct connection *connection)
   connection->is_midway = state->reader.in_message || !is_clean;
 }
 
-static bool borrow(struct connection *connection, struct crew_member *member)
+static bool borrow_decoder(struct connection *connection, struct crew_member *member)
 {
   struct websocket_state *state = state_of(connection);
   if (state->decoder == NULL)
@@ -46,7 +46,7 @@ static void destroy_decoder(void *decoder)
   ws_decoder_destroy(decoder);
 }
 
-static void give_back(struct connection *connection, struct crew_member *member)
+static void return_decoder(struct connection *connection, struct crew_member *member)
 {
   struct websocket_state *state = state_of(connection);
   if (state->decoder == NULL || !ws_decoder_is_clean(state->decoder))
@@ -55,7 +55,7 @@ static void give_back(struct connection *connection, struct crew_member *member)
   state->decoder = NULL;
 }
 
-static void discard(struct connection *connection)
+static void discard_decoder(struct connection *connection)
 {
   struct websocket_state *state = state_of(connection);
   ws_decoder_destroy(state->decoder);
@@ -101,19 +101,19 @@ static enum step serve_message(struct connection *connection, struct crew_member
 }
 
 /* The decoder may be in the middle of what was wrong. */
-static enum step fail(struct connection *connection, const struct ws_input *input)
+static enum step close_with_error(struct connection *connection, const struct ws_input *input)
 {
-  discard(connection);
+  discard_decoder(connection);
   note_progress(connection);
   return write_close(connection, input->code, input->reason);
 }
 
-static enum step step(struct connection *connection, struct crew_member *member)
+static enum step take_step(struct connection *connection, struct crew_member *member)
 {
   struct websocket_state *state = state_of(connection);
   if (connection->has_message)
     return serve_message(connection, member);
-  if (state->decoder == NULL && !borrow(connection, member))
+  if (state->decoder == NULL && !borrow_decoder(connection, member))
     return STEP_DROPS;
   struct ws_input input = {.bytes = connection_input(connection)};
   enum ws_event event =
@@ -134,14 +134,14 @@ static enum step step(struct connection *connection, struct crew_member *member)
   case WS_EVENT_CLOSE:
     return write_close(connection, input.code, "");
   default:
-    return fail(connection, &input);
+    return close_with_error(connection, &input);
   }
 }
 
 /* --- what the connection asks for --- */
 
 /* A control frame in two pieces has come to its end, too. */
-static int64_t deadline(struct connection *connection, bool has_begun, int64_t now_ms)
+static int64_t find_deadline(struct connection *connection, bool has_begun, int64_t now_ms)
 {
   (void)now_ms;
   if (!has_begun)
@@ -151,7 +151,7 @@ static int64_t deadline(struct connection *connection, bool has_begun, int64_t n
   return connection->began_ms + connection->limits->body_timeout_ms;
 }
 
-static size_t bytes_left(const struct connection *connection)
+static size_t count_bytes_left(const struct connection *connection)
 {
   const struct websocket_state *state =
       (const struct websocket_state *)(const void *)connection->protocol_state;
@@ -163,12 +163,12 @@ static enum step abandon_answer(struct connection *connection)
   return write_close(connection, WS_INTERNAL, "the answer could not be finished");
 }
 
-static void expire(struct connection *connection)
+static void time_out_message(struct connection *connection)
 {
   write_close(connection, WS_POLICY, "the message took too long");
 }
 
-static void cut(struct connection *connection, const char *reason, struct buffer *answer)
+static void cut_message(struct connection *connection, const char *reason, struct buffer *answer)
 {
   (void)answer;
   write_close(connection, WS_TRY_AGAIN_LATER, reason);
@@ -188,16 +188,16 @@ static void write_last_reply(struct connection *connection, enum rpc_served serv
 }
 
 const struct connection_protocol websocket_protocol = {.channel = OP_CHANNEL_WEBSOCKET,
-                                                       .begin = begin,
-                                                       .borrow = borrow,
-                                                       .give_back = give_back,
-                                                       .discard = discard,
-                                                       .step = step,
-                                                       .deadline = deadline,
-                                                       .bytes_left = bytes_left,
+                                                       .begin = begin_frames,
+                                                       .borrow = borrow_decoder,
+                                                       .give_back = return_decoder,
+                                                       .discard = discard_decoder,
+                                                       .step = take_step,
+                                                       .deadline = find_deadline,
+                                                       .bytes_left = count_bytes_left,
                                                        .write_part = write_part,
                                                        .abandon_answer = abandon_answer,
-                                                       .expire = expire,
-                                                       .cut = cut,
+                                                       .expire = time_out_message,
+                                                       .cut = cut_message,
                                                        .say_goodbye = say_goodbye,
                                                        .write_last_reply = write_last_reply};

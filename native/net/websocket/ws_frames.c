@@ -63,7 +63,7 @@ bool ws_decoder_is_clean(const struct ws_decoder *decoder)
 
 /* --- reading --- */
 
-static enum ws_event fail(struct ws_input *input, enum ws_close_code code, const char *reason)
+static enum ws_event fail_with(struct ws_input *input, enum ws_close_code code, const char *reason)
 {
   input->code = (uint16_t)code;
   input->reason = reason;
@@ -81,29 +81,29 @@ static enum ws_event check_header(const struct ws_reader *reader, const struct w
                                   struct ws_input *input, size_t held, size_t message_max)
 {
   if (!frame->mask)
-    return fail(input, WS_PROTOCOL_ERROR, "a client's frame must be masked");
+    return fail_with(input, WS_PROTOCOL_ERROR, "a client's frame must be masked");
   if (frame->rsv != WSLAY_RSV_NONE)
-    return fail(input, WS_PROTOCOL_ERROR, "a reserved bit is set");
+    return fail_with(input, WS_PROTOCOL_ERROR, "a reserved bit is set");
   switch (frame->opcode) {
   case WSLAY_CONTINUATION_FRAME:
     if (!reader->in_message)
-      return fail(input, WS_PROTOCOL_ERROR, "a continuation of nothing");
+      return fail_with(input, WS_PROTOCOL_ERROR, "a continuation of nothing");
     break;
   case WSLAY_TEXT_FRAME:
     if (reader->in_message)
-      return fail(input, WS_PROTOCOL_ERROR, "a new message inside a fragmented one");
+      return fail_with(input, WS_PROTOCOL_ERROR, "a new message inside a fragmented one");
     break;
   case WSLAY_BINARY_FRAME:
-    return fail(input, WS_UNSUPPORTED, "binary frames are not taken");
+    return fail_with(input, WS_UNSUPPORTED, "binary frames are not taken");
   case WSLAY_CONNECTION_CLOSE:
   case WSLAY_PING:
   case WSLAY_PONG:
     return WS_EVENT_NONE; /* wslay has checked length and FIN */
   default:
-    return fail(input, WS_PROTOCOL_ERROR, "an unknown opcode");
+    return fail_with(input, WS_PROTOCOL_ERROR, "an unknown opcode");
   }
   if (frame->payload_length > message_max || held > message_max - frame->payload_length)
-    return fail(input, WS_TOO_BIG, "the message is longer than message-max");
+    return fail_with(input, WS_TOO_BIG, "the message is longer than message-max");
   return WS_EVENT_NONE;
 }
 
@@ -151,10 +151,10 @@ static enum ws_event take_text(struct ws_reader *reader, struct ws_decoder *deco
 {
   buffer_append(message, frame->data, frame->data_length);
   if (message->failed)
-    return fail(input, WS_INTERNAL, "no memory for the message");
+    return fail_with(input, WS_INTERNAL, "no memory for the message");
   bool whole = decoder->fin && decoder->left == 0;
   if (!is_valid_so_far(reader, message, whole))
-    return fail(input, WS_BAD_TEXT, "the text is not UTF-8");
+    return fail_with(input, WS_BAD_TEXT, "the text is not UTF-8");
   if (!whole)
     return WS_EVENT_NONE;
   reader->in_message = false;
@@ -174,13 +174,13 @@ static enum ws_event end_close(struct ws_input *input)
   if (input->control_len == 0)
     return WS_EVENT_CLOSE;
   if (input->control_len == 1)
-    return fail(input, WS_PROTOCOL_ERROR, "a close frame of one byte");
+    return fail_with(input, WS_PROTOCOL_ERROR, "a close frame of one byte");
   unsigned code = (unsigned)input->control[0] << 8 | input->control[1];
   if (!is_sendable_code(code))
-    return fail(input, WS_PROTOCOL_ERROR, "a close code that may not be sent");
+    return fail_with(input, WS_PROTOCOL_ERROR, "a close code that may not be sent");
   struct text reason = {(const char *)input->control + 2, input->control_len - 2};
   if (text_valid_utf8(reason) != reason.len)
-    return fail(input, WS_BAD_TEXT, "the close reason is not UTF-8");
+    return fail_with(input, WS_BAD_TEXT, "the close reason is not UTF-8");
   input->code = (uint16_t)code;
   return WS_EVENT_CLOSE;
 }
@@ -259,7 +259,7 @@ static bool begin_text(struct ws_reader *reader, const struct ws_decoder *decode
 }
 
 /* True where all that it was is ASCII. */
-static bool unmask(char *to, const char *payload, size_t length, const uint8_t mask[WS_MASK_LENGTH])
+static bool unmask_bytes(char *to, const char *payload, size_t length, const uint8_t mask[WS_MASK_LENGTH])
 {
   enum { WORDS = 4 };
   uint64_t word;
@@ -307,8 +307,8 @@ static enum ws_event take_text_bytes(struct ws_reader *reader, struct ws_input *
     count = reader->left;
   char *room = make_room(message, count, reader->left);
   if (room == NULL)
-    return fail(input, WS_INTERNAL, "no memory for the message");
-  bool is_ascii = unmask(room, input->bytes.data + input->used, count, reader->mask);
+    return fail_with(input, WS_INTERNAL, "no memory for the message");
+  bool is_ascii = unmask_bytes(room, input->bytes.data + input->used, count, reader->mask);
   if (is_ascii && reader->valid == message->len)
     reader->valid += count;
   message->len += count;
@@ -316,7 +316,7 @@ static enum ws_event take_text_bytes(struct ws_reader *reader, struct ws_input *
   reader->left -= count;
   bool whole = reader->left == 0;
   if (!is_valid_so_far(reader, message, whole))
-    return fail(input, WS_BAD_TEXT, "the text is not UTF-8");
+    return fail_with(input, WS_BAD_TEXT, "the text is not UTF-8");
   if (!whole) {
     turn_mask(reader, count);
     return WS_EVENT_NONE;
@@ -338,7 +338,7 @@ enum ws_event ws_read(struct ws_reader *reader, struct ws_decoder *decoder, stru
     if (got == WSLAY_ERR_WANT_READ)
       break;
     if (got < 0)
-      return fail(input, WS_PROTOCOL_ERROR, "a frame header that is not allowed");
+      return fail_with(input, WS_PROTOCOL_ERROR, "a frame header that is not allowed");
     if (!decoder->in_frame)
       event = begin_frame(reader, decoder, &frame, input, message->len, message_max);
     if (event != WS_EVENT_NONE)

@@ -18,7 +18,7 @@ enum { HEAD_MAX = 4096, MESSAGE_MAX = 5000 };
 static const struct http_site SITE = {.is_loopback = true, .host = TEXT("peer.test"), .prefix = TEXT("/rpc")};
 
 /* Reads the head that input is; false where it is refused. */
-static bool read_head(struct text input, struct http_request *request, struct http_wish *wish)
+static bool read_head(struct text input, struct http_request *request, struct http_route_result *route)
 {
   struct http_parser parser;
   size_t scanned = 0;
@@ -27,16 +27,16 @@ static bool read_head(struct text input, struct http_request *request, struct ht
   if (http_read_head(&parser, input, HEAD_MAX, &scanned, &used, request) != HTTP_DONE)
     return false;
   assert_int_equal(used, input.len);
-  http_judge(request, &SITE, MESSAGE_MAX, wish);
+  http_route(request, &SITE, MESSAGE_MAX, route);
   return true;
 }
 
 static void keep(struct http_heads *heads, const char *head)
 {
   struct http_request request;
-  struct http_wish wish;
-  assert_true(read_head(text_of(head), &request, &wish));
-  http_heads_keep(heads, text_of(head), &request, &wish);
+  struct http_route_result route;
+  assert_true(read_head(text_of(head), &request, &route));
+  http_heads_keep(heads, text_of(head), &request, &route);
 }
 
 /* The length that the head at the start of input tells of; 0: it is not known. */
@@ -45,22 +45,22 @@ static size_t find(struct http_heads *heads, const char *input)
   size_t used;
   size_t length;
   struct http_request request;
-  struct http_wish wish;
+  struct http_route_result route;
   const struct http_terms *terms =
       http_heads_find(heads, text_of(input), HEAD_MAX, MESSAGE_MAX, &used, &length);
   if (terms == NULL)
     return 0;
-  assert_true(read_head((struct text){input, used}, &request, &wish));
-  assert_int_equal(wish.action, HTTP_SERVE);
-  assert_false(request.is_chunked || wish.continues);
+  assert_true(read_head((struct text){input, used}, &request, &route));
+  assert_int_equal(route.action, HTTP_SERVE);
+  assert_false(request.is_chunked || route.continues);
   assert_int_equal(request.length, length);
-  assert_int_equal(terms->manner.is_1_1, request.is_1_1);
-  assert_int_equal(terms->manner.keeps_alive, request.keep_alive);
-  assert_false(terms->manner.is_head);
-  assert_ptr_equal(terms->manner.origin, wish.origin);
-  assert_int_equal(terms->refuses_json, wish.refuses_json);
-  assert_int_equal(terms->has_peer_id, wish.has_peer_id);
-  assert_true(!wish.has_peer_id || uuid_equal(&terms->peer_id, &wish.peer_id));
+  assert_int_equal(terms->mode.is_1_1, request.is_1_1);
+  assert_int_equal(terms->mode.keeps_alive, request.keep_alive);
+  assert_false(terms->mode.is_head);
+  assert_ptr_equal(terms->mode.origin, route.origin);
+  assert_int_equal(terms->refuses_json, route.refuses_json);
+  assert_int_equal(terms->has_peer_id, route.has_peer_id);
+  assert_true(!route.has_peer_id || uuid_equal(&terms->peer_id, &route.peer_id));
   return length;
 }
 

@@ -13,8 +13,8 @@ static void answers_to_pages_say_so(void **state)
   (void)state;
   struct buffer out;
   buffer_init(&out);
-  struct http_manner manner = {.is_1_1 = true, .keeps_alive = true, .origin = "https://app.test"};
-  http_write_reply_head(&out, manner, 200, 7, NULL);
+  struct http_response_mode mode = {.is_1_1 = true, .keeps_alive = true, .origin = "https://app.test"};
+  http_write_reply_head(&out, mode, 200, 7, NULL);
   buffer_append_char(&out, '\0');
   assert_string_equal(out.data, "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\n"
                                 "Access-Control-Allow-Origin: https://app.test\r\n"
@@ -39,27 +39,28 @@ static void answers_have_what_they_need(void **state)
   (void)state;
   struct buffer out;
   buffer_init(&out);
-  struct http_answer answer = {.status = 405, .reason = "why", .allow = "POST, OPTIONS"};
-  http_write_answer(&out, (struct http_manner){.is_1_1 = true, .is_head = true, .keeps_alive = true},
-                    &answer);
+  struct http_status_response response = {.status = 405, .reason = "why", .allow = "POST, OPTIONS"};
+  http_write_status(&out, (struct http_response_mode){.is_1_1 = true, .is_head = true, .keeps_alive = true},
+                    &response);
   buffer_append_char(&out, '\0');
   assert_string_equal(out.data, "HTTP/1.1 405 Method Not Allowed\r\nCache-Control: no-store\r\n"
                                 "Allow: POST, OPTIONS\r\nContent-Type: text/plain; charset=utf-8\r\n"
                                 "Content-Length: 4\r\n\r\n");
   buffer_clear(&out);
-  answer = (struct http_answer){.status = 426, .reason = "why", .has_ws_version = true};
-  http_write_answer(&out, (struct http_manner){.is_1_1 = true, .keeps_alive = true}, &answer);
+  response = (struct http_status_response){.status = 426, .reason = "why", .has_ws_version = true};
+  http_write_status(&out, (struct http_response_mode){.is_1_1 = true, .keeps_alive = true}, &response);
   buffer_append_char(&out, '\0');
   assert_string_equal(out.data, "HTTP/1.1 426 Upgrade Required\r\nCache-Control: no-store\r\n"
                                 "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
                                 "Content-Type: text/plain; charset=utf-8\r\nContent-Length: 4\r\n\r\nwhy\n");
   buffer_clear(&out);
-  http_write_reply_head(&out, (struct http_manner){.is_1_1 = true, .keeps_alive = true}, 200, 120, NULL);
+  http_write_reply_head(&out, (struct http_response_mode){.is_1_1 = true, .keeps_alive = true}, 200, 120,
+                        NULL);
   buffer_append_char(&out, '\0');
   assert_string_equal(out.data, "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\n"
                                 "Content-Type: application/json\r\nContent-Length: 120\r\n\r\n");
   buffer_clear(&out);
-  http_write_reply_head(&out, (struct http_manner){.is_1_1 = true}, 200, 7, NULL);
+  http_write_reply_head(&out, (struct http_response_mode){.is_1_1 = true}, 200, 7, NULL);
   buffer_append_char(&out, '\0');
   assert_string_equal(out.data, "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nConnection: close\r\n"
                                 "Content-Type: application/json\r\nContent-Length: 7\r\n\r\n");

@@ -234,9 +234,9 @@ static const struct sample SOURCES[] = {
     {"OPTIONS /", "Host: localhost\r\nOrigin: http://evil.test\r\n", 403},
 };
 
-/* The status of a head that cannot be read; 0: wish is what became of it. */
-static int read_wish(const struct sample *sample, const char *host, const struct http_site *site,
-                     struct http_wish *wish)
+/* The status of a head that cannot be read; 0: route is what became of it. */
+static int read_route(const struct sample *sample, const char *host, const struct http_site *site,
+                      struct http_route_result *route)
 {
   char bytes[2048];
   int length = snprintf(bytes, sizeof bytes, "%s HTTP/1.1\r\n%s%s\r\n", sample->line, host, sample->fields);
@@ -248,33 +248,34 @@ static int read_wish(const struct sample *sample, const char *host, const struct
   if (http_read_head(&parser, (struct text){bytes, (size_t)length}, sizeof bytes, &scanned, &used,
                      &request) != HTTP_DONE)
     return parser.status;
-  http_judge(&request, site, MESSAGE_MAX, wish);
+  http_route(&request, site, MESSAGE_MAX, route);
   return 0;
 }
 
-static int result_of(const struct http_wish *wish)
+static int result_of(const struct http_route_result *route)
 {
   static const int results[] = {[HTTP_DOCUMENT] = DOCUMENT,
                                 [HTTP_HELP] = HELP,
                                 [HTTP_SERVE] = SERVE,
                                 [HTTP_CALL] = CALL,
                                 [HTTP_UPGRADE] = UPGRADE};
-  return wish->action == HTTP_ANSWER ? wish->answer.status : results[wish->action];
+  return route->action == HTTP_RESPOND ? route->response.status : results[route->action];
 }
 
 static int judge(const struct sample *sample, const char *host, bool is_loopback)
 {
   struct http_site site = {.is_loopback = is_loopback, .host = TEXT("peer.test"), .prefix = TEXT("/rpc")};
-  struct http_wish wish;
-  int status = read_wish(sample, host, &site, &wish);
+  struct http_route_result route;
+  int status = read_route(sample, host, &site, &route);
   if (status != 0)
     return status;
-  bool has_allow = wish.answer.allow != NULL;
-  assert_true(wish.action != HTTP_ANSWER ||
-              has_allow == (wish.answer.status == 405 || wish.answer.status == 204));
-  assert_true(wish.action != HTTP_ANSWER || wish.answer.has_ws_version == (wish.answer.status == 426));
-  assert_null(wish.origin);
-  return result_of(&wish);
+  bool has_allow = route.response.allow != NULL;
+  assert_true(route.action != HTTP_RESPOND ||
+              has_allow == (route.response.status == 405 || route.response.status == 204));
+  assert_true(route.action != HTTP_RESPOND ||
+              route.response.has_ws_version == (route.response.status == 426));
+  assert_null(route.origin);
+  return result_of(&route);
 }
 
 static void check(const struct sample *samples, size_t count, const char *host)
@@ -302,17 +303,17 @@ static void check_allow(const char *method, const char *path, const char *allow)
 {
   static const struct http_site site = {.is_loopback = true, .prefix = TEXT("/rpc")};
   char line[128];
-  struct http_wish wish;
+  struct http_route_result route;
   snprintf(line, sizeof line, "%s %s", method, path);
   int refused = strcmp(method, "OPTIONS") == 0 ? 204 : 405;
-  assert_int_equal(read_wish(&(struct sample){line, "", 0}, "Host: localhost\r\n", &site, &wish), 0);
-  assert_int_equal(wish.action, HTTP_ANSWER);
-  if (wish.answer.status != (allow == NULL ? 404 : refused))
-    fail_msg("%s: %d", line, wish.answer.status);
+  assert_int_equal(read_route(&(struct sample){line, "", 0}, "Host: localhost\r\n", &site, &route), 0);
+  assert_int_equal(route.action, HTTP_RESPOND);
+  if (route.response.status != (allow == NULL ? 404 : refused))
+    fail_msg("%s: %d", line, route.response.status);
   if (allow == NULL)
-    assert_null(wish.answer.allow);
+    assert_null(route.response.allow);
   else
-    assert_string_equal(wish.answer.allow, allow);
+    assert_string_equal(route.response.allow, allow);
 }
 
 static void paths_tell_their_methods(void **state)
@@ -408,25 +409,25 @@ static void origins_that_are_let_in(void **state)
   struct http_site site = {.is_loopback = true, .prefix = TEXT("/rpc"), .origins = *state};
   for (size_t i = 0; i < sizeof PAGES / sizeof PAGES[0]; i++) {
     const struct sample *sample = &PAGES[i].sample;
-    struct http_wish wish;
-    assert_int_equal(read_wish(sample, "", &site, &wish), 0);
-    if (result_of(&wish) != sample->expected)
-      fail_msg("%s with %s: %d, not %d", sample->line, sample->fields, result_of(&wish), sample->expected);
-    assert_int_equal(wish.origin == NULL, PAGES[i].origin == NULL);
-    if (wish.origin != NULL)
-      assert_string_equal(wish.origin, PAGES[i].origin);
+    struct http_route_result route;
+    assert_int_equal(read_route(sample, "", &site, &route), 0);
+    if (result_of(&route) != sample->expected)
+      fail_msg("%s with %s: %d, not %d", sample->line, sample->fields, result_of(&route), sample->expected);
+    assert_int_equal(route.origin == NULL, PAGES[i].origin == NULL);
+    if (route.origin != NULL)
+      assert_string_equal(route.origin, PAGES[i].origin);
   }
 }
 
 static void check_preflight(const struct http_site *site, const char *fields, const char *expected)
 {
-  struct http_wish wish;
+  struct http_route_result route;
   struct buffer out;
-  assert_int_equal(read_wish(&(struct sample){"OPTIONS /rpc", fields, 0}, "Host: localhost\r\n", site, &wish),
-                   0);
+  assert_int_equal(
+      read_route(&(struct sample){"OPTIONS /rpc", fields, 0}, "Host: localhost\r\n", site, &route), 0);
   buffer_init(&out);
-  struct http_manner manner = {.is_1_1 = true, .keeps_alive = true, .origin = wish.origin};
-  http_write_answer(&out, manner, &wish.answer);
+  struct http_response_mode mode = {.is_1_1 = true, .keeps_alive = true, .origin = route.origin};
+  http_write_status(&out, mode, &route.response);
   buffer_append_char(&out, '\0');
   assert_string_equal(out.data, expected);
   buffer_fini(&out);
