@@ -25,7 +25,7 @@ static bool is_loopback(const struct sockaddr *address)
   return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
 }
 
-static void describe(struct listener *listener)
+static void describe_address(struct listener *listener)
 {
   struct sockaddr_storage address = {0};
   socklen_t length = sizeof address;
@@ -73,12 +73,12 @@ enum jp_status listener_bind(struct listener *listener, const struct net_endpoin
   freeaddrinfo(found);
   if (listener->fd < 0)
     return jp_fail(error, JP_IO, "cannot listen on %s:%s: %s", host, port, strerror(reason));
-  describe(listener);
+  describe_address(listener);
   return JP_OK;
 }
 
 /* Where that fails, the tick tries it again. */
-static void watch(struct listener *listener)
+static void watch_socket(struct listener *listener)
 {
   struct crew *crew = listener->table->crew;
   struct jp_error error;
@@ -116,7 +116,7 @@ static void listener_turn(struct crew_source *source, struct crew_member *member
     connection_table_accept(listener->table, fd, &address);
   }
   if (listener->fd >= 0 && !listener->is_paused)
-    watch(listener);
+    watch_socket(listener);
   pthread_mutex_unlock(&listener->lock);
 }
 
@@ -132,7 +132,7 @@ bool listener_tick(struct listener *listener)
 {
   pthread_mutex_lock(&listener->lock);
   if (listener->fd >= 0 && listener->is_paused)
-    watch(listener);
+    watch_socket(listener);
   bool is_paused = listener->fd >= 0 && listener->is_paused;
   pthread_mutex_unlock(&listener->lock);
   return is_paused;

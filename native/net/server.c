@@ -65,7 +65,7 @@ static void add_address(struct net_server *server, const char *scheme, const cha
 }
 
 /* A second is what something costs at most that should have woken the watcher, and has not. */
-static int64_t tick(void *context, struct crew_member *watcher, int64_t now_ms)
+static int64_t tick_server(void *context, struct crew_member *watcher, int64_t now_ms)
 {
   struct net_server *server = context;
   bool is_wanted_soon = listener_tick(&server->listener);
@@ -91,7 +91,7 @@ static enum jp_status make_crew(struct net_server *server, struct jp_error *erro
                              .threads_max = config->threads_max > threads ? config->threads_max : threads,
                              .linger_ms = config->linger_ms,
                              .busy_timeout_ms = config->busy_timeout_ms,
-                             .tick = tick,
+                             .tick = tick_server,
                              .context = server,
                              .tick_ms = TICK_MS};
   return crew_create(&crew, &server->crew, error);

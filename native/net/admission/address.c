@@ -15,7 +15,7 @@ static struct rpc_address make_address(const void *bytes, uint8_t length)
   return address;
 }
 
-static struct rpc_address of_v6(const struct in6_addr *v6)
+static struct rpc_address make_v6_address(const struct in6_addr *v6)
 {
   if (IN6_IS_ADDR_V4MAPPED(v6))
     return make_address(v6->s6_addr + MAPPED_PREFIX, sizeof(struct in_addr));
@@ -32,7 +32,7 @@ struct rpc_address address_of_socket(const struct sockaddr_storage *socket)
     return make_address(&v4.sin_addr, sizeof v4.sin_addr);
   case AF_INET6:
     memcpy(&v6, socket, sizeof v6);
-    return of_v6(&v6.sin6_addr);
+    return make_v6_address(&v6.sin6_addr);
   default:
     return (struct rpc_address){0};
   }
@@ -50,6 +50,6 @@ struct rpc_address address_of_text(const char *text)
   if (inet_pton(AF_INET, number, &v4) == 1)
     return make_address(&v4, sizeof v4);
   if (inet_pton(AF_INET6, number, &v6) == 1)
-    return of_v6(&v6);
+    return make_v6_address(&v6);
   return (struct rpc_address){0};
 }

@@ -58,7 +58,7 @@ bool connection_acquire(struct connection *connection)
   return taken;
 }
 
-static void borrow(struct connection *connection, struct crew_member *member)
+static void borrow_buffers(struct connection *connection, struct crew_member *member)
 {
   scratch_lend(&member->scratch, SCRATCH_INPUT, &connection->in);
   scratch_lend(&member->scratch, SCRATCH_MESSAGE, &connection->message);
@@ -80,7 +80,7 @@ static void trim_kept(struct buffer *buffer)
 
 /* What a buffer takes of the memory: a large one may have been reserved ahead, but nothing was written there.
  */
-static size_t size_of(const struct buffer *buffer)
+static size_t memory_of(const struct buffer *buffer)
 {
   return buffer->cap <= SCRATCH_KEPT_SIZE ? buffer->cap : buffer->len;
 }
@@ -89,9 +89,9 @@ static void count_input(struct connection *connection)
 {
   size_t held = connection->held;
   if (connection->in.len > connection->in_used)
-    held += size_of(&connection->in);
+    held += memory_of(&connection->in);
   if (connection->message.len > 0)
-    held += size_of(&connection->message);
+    held += memory_of(&connection->message);
   input_budget_count(connection->table->input, &connection->counted, held);
 }
 
@@ -116,7 +116,7 @@ static void discard_input(struct connection *connection)
   connection->held = 0;
 }
 
-static void give_back(struct connection *connection, struct crew_member *member)
+static void return_buffers(struct connection *connection, struct crew_member *member)
 {
   if (connection->in_used == connection->in.len) {
     buffer_clear(&connection->in);
@@ -143,7 +143,7 @@ static void close_now(struct connection *connection, struct crew_member *member)
   connection_close_client(connection, member, NULL);
   discard_input(connection);
   connection->out_sent = connection->out.len = 0;
-  give_back(connection, member);
+  return_buffers(connection, member);
 
   pthread_mutex_lock(&connection->lock);
   close(connection->fd);
@@ -180,7 +180,7 @@ void connection_flush(struct connection *connection)
 }
 
 /* True where something new is there: bytes, or the end. */
-static bool receive(struct connection *connection)
+static bool receive_bytes(struct connection *connection)
 {
   if (connection->is_drained || connection->at_end)
     return false;
@@ -267,7 +267,7 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
 
 /* After the end of our side: what still comes is dropped, so that the client reads our last words before a
  * reset could take them away (RFC 9112, 9.6). */
-static enum step linger(struct connection *connection)
+static enum step drop_input(struct connection *connection)
 {
   connection->in_used = connection->in.len;
   if (connection->at_end && connection_unsent(connection) == 0)
@@ -286,14 +286,14 @@ static enum step next_step(struct connection *connection, struct crew_member *me
   if (connection->stream != NULL)
     return connection_pump(connection, member);
   if (connection->is_lingering)
-    return linger(connection);
+    return drop_input(connection);
   return connection->protocol->step(connection, member);
 }
 
 /* A turn is over: true where it must end. Where nobody else waits, the next one begins: what was answered is
  * sent first if there is more to do, so that the client has something to do meanwhile, or if it has waited
  * long enough. */
-static bool must_end(struct connection *connection, struct crew_member *member, struct crew_turn *turn)
+static bool must_end_turn(struct connection *connection, struct crew_member *member, struct crew_turn *turn)
 {
   if (crew_is_wanted(member))
     return true;
@@ -307,7 +307,7 @@ static bool must_end(struct connection *connection, struct crew_member *member, 
 
 /* How a turn that must end leaves the connection: one with nothing at hand need not come by again for it. What
  * the protocol holds may be whole messages. */
-static enum step rest(const struct connection *connection)
+static enum step step_after_turn(const struct connection *connection)
 {
   bool has_more = !connection->is_drained || connection->at_end || connection->has_message ||
                   connection->stream != NULL || connection_input(connection).len > 0 || connection->held > 0;
@@ -318,13 +318,13 @@ static bool look_for_more(struct crew_source *source)
 {
   struct connection *connection = (struct connection *)(void *)source;
   connection->is_drained = false;
-  return receive(connection) || connection->at_end || connection->is_broken;
+  return receive_bytes(connection) || connection->at_end || connection->is_broken;
 }
 
 /* True where the client that was just answered has sent more. Deadlines are seen to between turns only, so
  * that one which sends a message in small pieces is not waited for again and again: at most once, and only
  * where the protocol says that the rest of a message comes at once. */
-static bool stay(struct connection *connection, struct crew_member *member)
+static bool stay_for_more(struct connection *connection, struct crew_member *member)
 {
   bool has_begun = connection_has_begun(connection);
   if (connection->is_lingering || connection->at_end || (has_begun && !connection->protocol->waits_for_rest))
@@ -337,7 +337,7 @@ static bool stay(struct connection *connection, struct crew_member *member)
   return found;
 }
 
-static enum step run(struct connection *connection, struct crew_member *member)
+static enum step run_turn(struct connection *connection, struct crew_member *member)
 {
   struct crew_turn turn;
   crew_turn_begin(&turn);
@@ -347,14 +347,14 @@ static enum step run(struct connection *connection, struct crew_member *member)
     case STEP_AGAIN:
       break;
     case STEP_SERVED:
-      if (crew_turn_is_over(&turn) && must_end(connection, member, &turn))
-        return rest(connection);
+      if (crew_turn_is_over(&turn) && must_end_turn(connection, member, &turn))
+        return step_after_turn(connection);
       break;
     case STEP_NEEDS_INPUT:
       if (must_pause(connection))
         return STEP_PAUSES;
-      if (receive(connection) || stay(connection, member)) {
-        if (crew_turn_is_late(&turn) && must_end(connection, member, &turn))
+      if (receive_bytes(connection) || stay_for_more(connection, member)) {
+        if (crew_turn_is_late(&turn) && must_end_turn(connection, member, &turn))
           return STEP_SERVED;
       } else if (!connection->is_broken) {
         return connection->at_end && !connection->is_lingering ? STEP_ENDS : STEP_NEEDS_INPUT;
@@ -371,8 +371,8 @@ void connection_turn(struct crew_source *source, struct crew_member *member)
   struct connection *connection = (struct connection *)(void *)source;
   if (!connection_acquire(connection))
     return;
-  borrow(connection, member);
-  connection_finish(connection, member, run(connection, member));
+  borrow_buffers(connection, member);
+  connection_finish(connection, member, run_turn(connection, member));
 }
 
 /* --- the end of a turn --- */
@@ -437,7 +437,7 @@ void connection_finish(struct connection *connection, struct crew_member *member
     close_now(connection, member);
     return;
   }
-  give_back(connection, member);
+  return_buffers(connection, member);
   int64_t deadline = next_deadline(connection, last);
 
   struct crew *crew = connection->table->crew;
@@ -491,8 +491,8 @@ void connection_cut(struct connection *connection, struct crew_member *watcher)
 
 void connection_say_goodbye(struct connection *connection, struct crew_member *watcher)
 {
-  borrow(connection, watcher);
-  enum step step = connection->is_lingering ? STEP_NEEDS_INPUT : run(connection, watcher);
+  borrow_buffers(connection, watcher);
+  enum step step = connection->is_lingering ? STEP_NEEDS_INPUT : run_turn(connection, watcher);
   if (step == STEP_PAUSES)
     step = STEP_NEEDS_INPUT; /* the rest of its message would not be served */
   bool is_quiet = !connection->has_sent && connection_unsent(connection) == 0;

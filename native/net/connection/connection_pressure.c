@@ -42,7 +42,7 @@ static bool is_collecting(const struct connection *connection)
 
 /* Whether it keeps the licence that it has; what shows that it is slow is remembered until it is quick again.
  * Under its lock. */
-static bool goes_on(struct connection *connection, size_t held, int64_t now_ms)
+static bool keeps_licence(struct connection *connection, size_t held, int64_t now_ms)
 {
   struct input_licence *licence = &connection->licence;
   if (!atomic_load_explicit(&licence->is_valid, memory_order_relaxed))
@@ -66,7 +66,7 @@ static bool claim_for(struct connection_table *table, struct connection *connect
   struct input_claim claim = {.owner = connection,
                               .held = held,
                               .left = is_claim ? bytes_left(connection, held) : 0,
-                              .goes_on = is_claim && goes_on(connection, held, now_ms)};
+                              .goes_on = is_claim && keeps_licence(connection, held, now_ms)};
   pthread_mutex_unlock(&connection->lock);
   return !is_claim || add_claim(table, &claim);
 }

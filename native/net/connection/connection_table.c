@@ -34,7 +34,7 @@ enum jp_status connection_table_init(struct connection_table *table, struct crew
   return table->chunks != NULL ? JP_OK : jp_fail(error, JP_NO_MEMORY, "no memory for the connections");
 }
 
-static void discard(struct connection *connection)
+static void discard_connection(struct connection *connection)
 {
   if (connection->state != CONNECTION_FREE) {
     connection_end_stream(connection);
@@ -52,7 +52,7 @@ void connection_table_fini(struct connection_table *table)
 {
   for (size_t i = 0; i < table->chunk_count; i++) {
     for (size_t j = 0; j < CHUNK_PLACES; j++)
-      discard(&table->chunks[i]->places[j]);
+      discard_connection(&table->chunks[i]->places[j]);
     free(table->chunks[i]);
   }
   free(table->chunks);
@@ -114,7 +114,7 @@ void connection_table_release(struct connection_table *table, struct connection 
 }
 
 /* All but what belongs to the place itself is as new. */
-static void reset(struct connection *connection, int fd, const struct rpc_address *address)
+static void reset_connection(struct connection *connection, int fd, const struct rpc_address *address)
 {
   connection->seized = false;
   connection->address = *address;
@@ -129,7 +129,7 @@ static void reset(struct connection *connection, int fd, const struct rpc_addres
 }
 
 /* What a client gets that is one too many. */
-static void turn_away(const struct connection_protocol *protocol, int fd)
+static void turn_client_away(const struct connection_protocol *protocol, int fd)
 {
   struct buffer out;
   buffer_init(&out);
@@ -146,11 +146,11 @@ void connection_table_accept(struct connection_table *table, int fd, const struc
 {
   struct connection *connection = take_place(table);
   if (connection == NULL) {
-    turn_away(table->first_protocol, fd);
+    turn_client_away(table->first_protocol, fd);
     return;
   }
   pthread_mutex_lock(&connection->lock);
-  reset(connection, fd, address);
+  reset_connection(connection, fd, address);
   struct jp_error error;
   enum jp_status status = crew_watch(table->crew, &connection->source, fd, EPOLLIN, &error);
   if (status == JP_OK) {
@@ -183,8 +183,8 @@ static void count_seized(struct connection_table *table)
   pthread_mutex_unlock(&table->lock);
 }
 
-static void look_at(struct connection_table *table, struct connection *connection,
-                    struct crew_member *watcher, int64_t now_ms)
+static void look_at_connection(struct connection_table *table, struct connection *connection,
+                               struct crew_member *watcher, int64_t now_ms)
 {
   bool taken = false;
   bool draining = atomic_load(&table->is_draining);
@@ -218,7 +218,7 @@ static int64_t look_at_chunk(struct connection_table *table, struct connection_c
     for (size_t i = 0; i < LINE_DEADLINES; i++) {
       _Atomic int64_t *deadline = &chunk->deadlines_ms[line][i];
       if (atomic_load_explicit(deadline, memory_order_relaxed) <= until_ms)
-        look_at(table, &chunk->places[i * CHUNK_LINES + line], watcher, now_ms);
+        look_at_connection(table, &chunk->places[i * CHUNK_LINES + line], watcher, now_ms);
       int64_t next_ms = atomic_load_explicit(deadline, memory_order_relaxed);
       first_ms = next_ms < first_ms ? next_ms : first_ms;
     }

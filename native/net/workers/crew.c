@@ -19,8 +19,8 @@ static void ignore_turn(struct crew_source *source, struct crew_member *member)
   (void)member;
 }
 
-static enum jp_status control(struct crew *crew, int operation, struct crew_source *source, int fd,
-                              uint32_t events, struct jp_error *error)
+static enum jp_status control_epoll(struct crew *crew, int operation, struct crew_source *source, int fd,
+                                    uint32_t events, struct jp_error *error)
 {
   struct epoll_event event = {.events = events, .data.ptr = source};
   if (epoll_ctl(crew->epoll_fd, operation, fd, &event) != 0)
@@ -37,9 +37,10 @@ static enum jp_status open_descriptors(struct crew *crew, struct jp_error *error
     return jp_fail(error, JP_IO, "no descriptor for the crew: %s", strerror(errno));
   crew->wake.turn = ignore_turn;
   crew->stop.turn = ignore_turn;
-  enum jp_status status = control(crew, EPOLL_CTL_ADD, &crew->wake, crew->wake_fd, EPOLLIN | EPOLLET, error);
+  enum jp_status status =
+      control_epoll(crew, EPOLL_CTL_ADD, &crew->wake, crew->wake_fd, EPOLLIN | EPOLLET, error);
   if (status == JP_OK)
-    status = control(crew, EPOLL_CTL_ADD, &crew->stop, crew->stop_fd, EPOLLIN, error);
+    status = control_epoll(crew, EPOLL_CTL_ADD, &crew->stop, crew->stop_fd, EPOLLIN, error);
   return status;
 }
 
@@ -135,13 +136,13 @@ unsigned crew_size(struct crew *crew)
 enum jp_status crew_watch(struct crew *crew, struct crew_source *source, int fd, uint32_t events,
                           struct jp_error *error)
 {
-  return control(crew, EPOLL_CTL_ADD, source, fd, events | EPOLLONESHOT, error);
+  return control_epoll(crew, EPOLL_CTL_ADD, source, fd, events | EPOLLONESHOT, error);
 }
 
 enum jp_status crew_watch_again(struct crew *crew, struct crew_source *source, int fd, uint32_t events,
                                 struct jp_error *error)
 {
-  return control(crew, EPOLL_CTL_MOD, source, fd, events | EPOLLONESHOT, error);
+  return control_epoll(crew, EPOLL_CTL_MOD, source, fd, events | EPOLLONESHOT, error);
 }
 
 void crew_wake_one(struct crew *crew)
@@ -293,7 +294,7 @@ static void count_step(struct crew_member *member)
   atomic_store_explicit(&member->steps, steps + 1, memory_order_relaxed);
 }
 
-static void run_member(void *argument, struct rpc_worker *worker)
+static void run_loop(void *argument, struct rpc_worker *worker)
 {
   struct crew_member *member = argument;
   struct crew *crew = member->crew;
@@ -340,7 +341,7 @@ bool crew_add_member(struct crew *crew)
   snprintf(name, sizeof name, "rpc-%u", (unsigned)(member - crew->members));
   struct jp_error error = {0};
   atomic_fetch_add(&crew->idle, 1);
-  bool started = crew->service->spawn(crew->service->context, name, run_member, member, &error) == JP_OK;
+  bool started = crew->service->spawn(crew->service->context, name, run_loop, member, &error) == JP_OK;
   if (!started) {
     atomic_fetch_sub(&crew->idle, 1);
     release_member(member, false);

@@ -23,7 +23,7 @@ static uint64_t count_steps(struct crew *crew)
 }
 
 /* 1 + n/4 more; false when there was none. */
-static bool grow(struct crew *crew)
+static bool add_members(struct crew *crew)
 {
   unsigned wanted = 1 + crew_size(crew) / 4;
   unsigned added = 0;
@@ -52,7 +52,7 @@ static void look_at_members(struct crew *crew, struct watch *watch)
   bool has_ready = atomic_load(&crew->ready) > 0;
   bool quiet = idle && !moved && !has_ready && atomic_load(&crew->phase) == CREW_SERVING;
   note_quiet(crew, watch, quiet);
-  watch->stuck = !idle && !moved && (atomic_load(&crew->phase) != CREW_SERVING || !grow(crew));
+  watch->stuck = !idle && !moved && (atomic_load(&crew->phase) != CREW_SERVING || !add_members(crew));
   if (idle && has_ready)
     crew_wake_one(crew);
 }

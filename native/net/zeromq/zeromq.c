@@ -20,14 +20,14 @@ enum {
 /* --- receiving --- */
 
 /* What one locked section found. */
-struct harvest {
-  bool more;                                     /* there may be more to receive */
-  struct zeromq_peer *ready[RECEIVES_A_SECTION]; /* had nothing before, and now have something to run */
+struct receive_batch {
+  bool more;                                         /* there may be more to receive */
+  struct zeromq_identity *ready[RECEIVES_A_SECTION]; /* had nothing before, and now have something to run */
   size_t ready_count;
   struct {
     struct zeromq_pending *pending;
-    size_t identity_length;
-    unsigned char identity[IDENTITY_MAX];
+    size_t routing_id_length;
+    unsigned char routing_id[ROUTING_ID_MAX];
   } refused[RECEIVES_A_SECTION];
   size_t refused_count;
   size_t refused_bytes; /* held until the section's end, beside what is pending */
@@ -90,78 +90,78 @@ static size_t least_of(size_t a, size_t b)
   return a < b ? a : b;
 }
 
-static bool passes_limit(const struct zeromq *zeromq, const struct zeromq_peer *peer,
+static bool passes_limit(const struct zeromq *zeromq, const struct zeromq_identity *identity,
                          struct zeromq_pending *pending)
 {
   const struct input_budget *input = zeromq->config.input;
   pending->passes_input = pending->size > INPUT_SMALL && pending->size > input_budget_room(input);
   if (pending->passes_input)
     return true;
-  if (peer->first == NULL)
+  if (identity->first == NULL)
     return false; /* the first request of an identity gets its turn, where there is room for it at all */
-  return peer->pending >= zeromq->config.pending_max ||
+  return identity->pending >= zeromq->config.pending_max ||
          zeromq->pending_bytes + pending->size >
              least_of(PENDING_MESSAGES_MAX * zeromq->config.message_max, input->max);
 }
 
-static void file_request(struct zeromq *zeromq, struct text identity, struct zeromq_pending *pending,
-                         struct harvest *harvest)
+static void file_request(struct zeromq *zeromq, struct text routing_id, struct zeromq_pending *pending,
+                         struct receive_batch *batch)
 {
-  struct zeromq_peer *peer = zeromq_peer_get(zeromq, identity.data, identity.len);
-  if (peer == NULL) {
+  struct zeromq_identity *identity = zeromq_identity_get(zeromq, routing_id.data, routing_id.len);
+  if (identity == NULL) {
     log_error_rarely("no memory for a ZeroMQ client: a request was dropped");
     zeromq_pending_give_back(zeromq, pending);
     return;
   }
-  if (passes_limit(zeromq, peer, pending)) {
-    size_t i = harvest->refused_count++;
-    harvest->refused[i].pending = pending;
-    harvest->refused_bytes += pending->size;
-    harvest->refused[i].identity_length = peer->identity_length;
-    memcpy(harvest->refused[i].identity, peer->identity, peer->identity_length);
+  if (passes_limit(zeromq, identity, pending)) {
+    size_t i = batch->refused_count++;
+    batch->refused[i].pending = pending;
+    batch->refused_bytes += pending->size;
+    batch->refused[i].routing_id_length = identity->routing_id_length;
+    memcpy(batch->refused[i].routing_id, identity->routing_id, identity->routing_id_length);
     return;
   }
-  if (peer->first == NULL && peer->first_held == NULL && !peer->owned)
-    harvest->ready[harvest->ready_count++] = peer;
-  zeromq_peer_push(peer, pending);
+  if (identity->first == NULL && identity->first_held == NULL && !identity->owned)
+    batch->ready[batch->ready_count++] = identity;
+  zeromq_identity_push(identity, pending);
 }
 
 /* False: nothing was there. */
-static bool receive_request(struct zeromq *zeromq, zmq_msg_t *identity, struct zeromq_pending *pending,
-                            struct harvest *harvest)
+static bool receive_request(struct zeromq *zeromq, zmq_msg_t *routing_id, struct zeromq_pending *pending,
+                            struct receive_batch *batch)
 {
-  int length = receive_frame(zeromq->socket, identity);
+  int length = receive_frame(zeromq->socket, routing_id);
   if (length < 0) {
     zeromq_pending_give_back(zeromq, pending);
     return false;
   }
   receive_payload(zeromq, pending);
-  file_request(zeromq, (struct text){zmq_msg_data(identity), (size_t)length}, pending, harvest);
+  file_request(zeromq, (struct text){zmq_msg_data(routing_id), (size_t)length}, pending, batch);
   return true;
 }
 
 /* Ends a locked section. */
-static void receive(struct zeromq *zeromq, struct harvest *harvest)
+static void receive_batch(struct zeromq *zeromq, struct receive_batch *batch)
 {
   bool is_dry = false;
-  harvest->ready_count = 0;
-  harvest->refused_count = 0;
-  harvest->refused_bytes = 0;
-  zmq_msg_t identity;
-  zmq_msg_init(&identity);
+  batch->ready_count = 0;
+  batch->refused_count = 0;
+  batch->refused_bytes = 0;
+  zmq_msg_t routing_id;
+  zmq_msg_init(&routing_id);
   for (int i = 0; !is_dry && i < RECEIVES_A_SECTION && zeromq->socket != NULL &&
-                  harvest->refused_bytes <= zeromq->config.message_max;
+                  batch->refused_bytes <= zeromq->config.message_max;
        i++) {
     struct zeromq_pending *pending = zeromq_pending_take(zeromq);
     if (pending == NULL) {
-      zmq_msg_close(&identity);
-      harvest->more = true; /* memory is short: what lies in the socket stays there */
+      zmq_msg_close(&routing_id);
+      batch->more = true; /* memory is short: what lies in the socket stays there */
       return;
     }
-    is_dry = !receive_request(zeromq, &identity, pending, harvest);
+    is_dry = !receive_request(zeromq, &routing_id, pending, batch);
   }
-  zmq_msg_close(&identity);
-  harvest->more = zeromq_has_input(zeromq, is_dry);
+  zmq_msg_close(&routing_id);
+  batch->more = zeromq_has_input(zeromq, is_dry);
 }
 
 /* --- an identity's turn --- */
@@ -200,15 +200,16 @@ static void describe_fault(const struct rpc_service *service, const struct zerom
 }
 
 /* Opens the client where the turn has none yet; false with an answer where that is refused. */
-static bool open_client(struct zeromq_peer *peer, struct zeromq_pending *pending, struct rpc_client **client,
-                        struct buffer *out, enum crew_served *served)
+static bool open_client(struct zeromq_identity *identity, struct zeromq_pending *pending,
+                        struct rpc_client **client, struct buffer *out, enum crew_served *served)
 {
   if (*client != NULL)
     return true;
-  const struct rpc_service *service = crew_service(peer->zeromq->crew);
-  struct rpc_client_info info = {.channel = OP_CHANNEL_ZMQ,
-                                 .routing_id = {(const char *)peer->identity, peer->identity_length},
-                                 .address = address_of_text(zmq_msg_gets(&pending->payload, "Peer-Address"))};
+  const struct rpc_service *service = crew_service(identity->zeromq->crew);
+  struct rpc_client_info info = {
+      .channel = OP_CHANNEL_ZMQ,
+      .routing_id = {(const char *)identity->routing_id, identity->routing_id_length},
+      .address = address_of_text(zmq_msg_gets(&pending->payload, "Peer-Address"))};
   struct jp_error error = {0};
   if (service->client_open(service->context, &info, client, &error) == JP_OK)
     return true;
@@ -218,18 +219,18 @@ static bool open_client(struct zeromq_peer *peer, struct zeromq_pending *pending
   return false;
 }
 
-static enum crew_served serve_pending(struct crew_member *member, struct zeromq_peer *peer,
+static enum crew_served serve_pending(struct crew_member *member, struct zeromq_identity *identity,
                                       struct zeromq_pending *pending, struct rpc_client **client,
                                       struct buffer *out)
 {
-  struct zeromq *zeromq = peer->zeromq;
+  struct zeromq *zeromq = identity->zeromq;
   member->has_served = false;
   if (pending->fault != ZEROMQ_FINE) {
     describe_fault(crew_service(zeromq->crew), zeromq, pending, out);
     return CREW_REPLY;
   }
   enum crew_served served;
-  if (!open_client(peer, pending, client, out, &served))
+  if (!open_client(identity, pending, client, out, &served))
     return served;
   struct crew_message message = {.client = *client,
                                  .text = payload_text(pending),
@@ -240,10 +241,10 @@ static enum crew_served serve_pending(struct crew_member *member, struct zeromq_
   return crew_serve(member, &message, out, &stream);
 }
 
-static void answer_refused(struct zeromq *zeromq, const struct harvest *harvest, size_t i)
+static void answer_refused(struct zeromq *zeromq, const struct receive_batch *batch, size_t i)
 {
   const struct rpc_service *service = crew_service(zeromq->crew);
-  struct zeromq_pending *pending = harvest->refused[i].pending;
+  struct zeromq_pending *pending = batch->refused[i].pending;
   struct buffer bytes = {0};
   bool replied = true;
   if (pending->fault != ZEROMQ_FINE) {
@@ -264,14 +265,14 @@ static void answer_refused(struct zeromq *zeromq, const struct harvest *harvest,
   buffer_fini(&bytes);
 
   pthread_mutex_lock(&zeromq->lock);
-  struct zeromq_peer *peer =
-      zeromq_peer_get(zeromq, harvest->refused[i].identity, harvest->refused[i].identity_length);
-  if (peer != NULL && (replied || pending->delimiter))
-    zeromq_deliver(peer, &pending->answer);
+  struct zeromq_identity *identity =
+      zeromq_identity_get(zeromq, batch->refused[i].routing_id, batch->refused[i].routing_id_length);
+  if (identity != NULL && (replied || pending->delimiter))
+    zeromq_deliver(identity, &pending->answer);
   else
     zmq_msg_close(&pending->answer.message);
-  if (peer != NULL)
-    zeromq_peer_release(peer);
+  if (identity != NULL)
+    zeromq_identity_release(identity);
   zeromq_pending_give_back(zeromq, pending);
   bool input = zeromq_has_input(zeromq, false);
   pthread_mutex_unlock(&zeromq->lock);
@@ -280,66 +281,66 @@ static void answer_refused(struct zeromq *zeromq, const struct harvest *harvest,
 }
 
 /* Leaves to others what this thread does not do itself: the first `kept` of the identities. */
-static void hand_out(struct zeromq *zeromq, const struct harvest *harvest, size_t kept)
+static void hand_out(struct zeromq *zeromq, const struct receive_batch *batch, size_t kept)
 {
-  for (size_t i = kept; i < harvest->ready_count; i++)
-    crew_submit(zeromq->crew, &harvest->ready[i]->source);
-  if (harvest->more)
+  for (size_t i = kept; i < batch->ready_count; i++)
+    crew_submit(zeromq->crew, &batch->ready[i]->source);
+  if (batch->more)
     crew_submit(zeromq->crew, &zeromq->source);
-  for (size_t i = 0; i < harvest->refused_count; i++)
-    answer_refused(zeromq, harvest, i);
+  for (size_t i = 0; i < batch->refused_count; i++)
+    answer_refused(zeromq, batch, i);
 }
 
-/* Keeps the answer to pending, the peer's first request, and takes that off the queue; sends what is kept
+/* Keeps the answer to pending, the identity's first request, and takes that off the queue; sends what is kept
  * where the turn ends, or would have to wait. *is_lost: the client never gets the answer. The next request,
  * or NULL at the end. */
-static struct zeromq_pending *finish_first(struct zeromq_peer *peer, struct zeromq_pending *pending,
+static struct zeromq_pending *finish_first(struct zeromq_identity *identity, struct zeromq_pending *pending,
                                            enum crew_served served, const struct buffer *bytes,
                                            enum pause pause, bool *is_lost)
 {
-  struct zeromq *zeromq = peer->zeromq;
-  struct harvest harvest;
-  harvest.more = false;
-  harvest.ready_count = harvest.refused_count = 0;
+  struct zeromq *zeromq = identity->zeromq;
+  struct receive_batch batch;
+  batch.more = false;
+  batch.ready_count = batch.refused_count = 0;
   zeromq_make_answer(&pending->answer, bytes, pending->delimiter);
 
   pthread_mutex_lock(&zeromq->lock);
-  zeromq_peer_pop(peer);
-  if (!peer->abandoned && (crew_has_replied(served) || pending->delimiter)) {
-    zeromq_peer_push_answer(peer, pending);
+  zeromq_identity_pop(identity);
+  if (!identity->abandoned && (crew_has_replied(served) || pending->delimiter)) {
+    zeromq_identity_push_answer(identity, pending);
   } else {
     zmq_msg_close(&pending->answer.message);
     zeromq_pending_give_back(zeromq, pending);
   }
-  *is_lost = peer->abandoned || bytes->failed;
-  peer->abandoned = false;
-  if (pause != PAUSE_NONE || peer->first == NULL || peer->answer_bytes > ANSWERS_SIZE) {
-    zeromq_send_answers(peer);
-    receive(zeromq, &harvest);
+  *is_lost = identity->abandoned || bytes->failed;
+  identity->abandoned = false;
+  if (pause != PAUSE_NONE || identity->first == NULL || identity->answer_bytes > ANSWERS_SIZE) {
+    zeromq_send_answers(identity);
+    receive_batch(zeromq, &batch);
   }
-  bool ends = pause == PAUSE_END || peer->first_held != NULL || zeromq->socket == NULL;
-  struct zeromq_pending *next = ends ? NULL : peer->first;
+  bool ends = pause == PAUSE_END || identity->first_held != NULL || zeromq->socket == NULL;
+  struct zeromq_pending *next = ends ? NULL : identity->first;
   pthread_mutex_unlock(&zeromq->lock);
 
-  hand_out(zeromq, &harvest, 0);
+  hand_out(zeromq, &batch, 0);
   return next;
 }
 
 /* Where a turn ended without an answer, there may still be some. */
-static void end_peer_turn(struct zeromq_peer *peer)
+static void end_identity_turn(struct zeromq_identity *identity)
 {
-  struct zeromq *zeromq = peer->zeromq;
+  struct zeromq *zeromq = identity->zeromq;
   pthread_mutex_lock(&zeromq->lock);
-  bool used = peer->first_answer != NULL;
-  zeromq_send_answers(peer);
-  peer->owned = false;
-  bool more = peer->first != NULL && peer->first_held == NULL && zeromq->socket != NULL;
+  bool used = identity->first_answer != NULL;
+  zeromq_send_answers(identity);
+  identity->owned = false;
+  bool more = identity->first != NULL && identity->first_held == NULL && zeromq->socket != NULL;
   if (!more)
-    zeromq_peer_release(peer);
+    zeromq_identity_release(identity);
   bool input = used && zeromq_has_input(zeromq, false);
   pthread_mutex_unlock(&zeromq->lock);
   if (more)
-    crew_submit(zeromq->crew, &peer->source);
+    crew_submit(zeromq->crew, &identity->source);
   if (input)
     crew_submit(zeromq->crew, &zeromq->source);
 }
@@ -353,7 +354,8 @@ static enum pause look_at_turn(struct crew_turn *turn, struct crew_member *membe
   return crew_turn_renew(turn) ? PAUSE_SEND : PAUSE_NONE;
 }
 
-static void serve_queue(struct zeromq_peer *peer, struct zeromq_pending *pending, struct crew_member *member)
+static void serve_queue(struct zeromq_identity *identity, struct zeromq_pending *pending,
+                        struct crew_member *member)
 {
   struct crew_turn turn;
   crew_turn_begin(&turn);
@@ -362,38 +364,39 @@ static void serve_queue(struct zeromq_peer *peer, struct zeromq_pending *pending
   struct rpc_client *client = NULL;
   while (pending != NULL) {
     buffer_clear(&answer);
-    enum crew_served served = serve_pending(member, peer, pending, &client, &answer);
+    enum crew_served served = serve_pending(member, identity, pending, &client, &answer);
     if (served == CREW_WAIT)
       break;
     bool is_lost;
-    pending = finish_first(peer, pending, served, &answer, look_at_turn(&turn, member), &is_lost);
+    pending = finish_first(identity, pending, served, &answer, look_at_turn(&turn, member), &is_lost);
     if (is_lost)
       crew_take_back(member, client);
   }
   if (client != NULL) {
-    const struct rpc_service *service = crew_service(peer->zeromq->crew);
+    const struct rpc_service *service = crew_service(identity->zeromq->crew);
     struct uuid kept;
     service->client_close(service->context, member->worker, client, &kept);
   }
   buffer_clear(&answer);
   scratch_return(&member->scratch, SCRATCH_ANSWER, &answer);
-  end_peer_turn(peer);
+  end_identity_turn(identity);
 }
 
-void zeromq_peer_turn(struct crew_source *source, struct crew_member *member)
+void zeromq_identity_turn(struct crew_source *source, struct crew_member *member)
 {
-  struct zeromq_peer *peer = (struct zeromq_peer *)source;
-  struct zeromq *zeromq = peer->zeromq;
+  struct zeromq_identity *identity = (struct zeromq_identity *)source;
+  struct zeromq *zeromq = identity->zeromq;
   pthread_mutex_lock(&zeromq->lock);
-  bool wanted = !peer->owned && peer->first != NULL && peer->first_held == NULL && zeromq->socket != NULL;
+  bool wanted =
+      !identity->owned && identity->first != NULL && identity->first_held == NULL && zeromq->socket != NULL;
   if (wanted) {
-    peer->owned = true;
-    peer->worker = member->worker;
+    identity->owned = true;
+    identity->worker = member->worker;
   }
-  struct zeromq_pending *pending = peer->first;
+  struct zeromq_pending *pending = identity->first;
   pthread_mutex_unlock(&zeromq->lock);
   if (wanted)
-    serve_queue(peer, pending, member);
+    serve_queue(identity, pending, member);
 }
 
 /* Receives, leaves all but one of the identities to others, and runs that one: no hand-over for a lone
@@ -401,22 +404,22 @@ void zeromq_peer_turn(struct crew_source *source, struct crew_member *member)
 void zeromq_socket_turn(struct crew_source *source, struct crew_member *member)
 {
   struct zeromq *zeromq = (struct zeromq *)source;
-  struct harvest harvest;
+  struct receive_batch batch;
   pthread_mutex_lock(&zeromq->lock);
-  receive(zeromq, &harvest);
+  receive_batch(zeromq, &batch);
   struct jp_error error = {0};
   enum jp_status armed = JP_OK;
   if (zeromq->socket == NULL)
-    harvest.more = false;
-  else if (!harvest.more)
+    batch.more = false;
+  else if (!batch.more)
     armed = crew_watch_again(zeromq->crew, source, zeromq->fd, EPOLLIN, &error);
   pthread_mutex_unlock(&zeromq->lock);
 
   if (armed != JP_OK)
     log_error_rarely("the ZeroMQ socket cannot be watched: %s", error.text);
-  hand_out(zeromq, &harvest, 1);
-  if (harvest.ready_count > 0)
-    zeromq_peer_turn(&harvest.ready[0]->source, member);
+  hand_out(zeromq, &batch, 1);
+  if (batch.ready_count > 0)
+    zeromq_identity_turn(&batch.ready[0]->source, member);
 }
 
 /* --- from outside --- */
@@ -438,53 +441,56 @@ bool zeromq_tick(struct zeromq *zeromq, int64_t now_ms)
   return is_holding;
 }
 
-static void refuse_pending(struct zeromq_peer *peer, struct zeromq_pending *pending, const char *reason)
+static void refuse_pending(struct zeromq_identity *identity, struct zeromq_pending *pending,
+                           const char *reason)
 {
-  const struct rpc_service *service = crew_service(peer->zeromq->crew);
+  const struct rpc_service *service = crew_service(identity->zeromq->crew);
   struct buffer bytes = {0};
   bool replied = service->refuse(service->context, payload_text(pending), reason, &bytes) != RPC_NO_REPLY;
   if (replied || pending->delimiter) {
     struct zeromq_answer answer; /* not the request's own: its thread may be making that */
     zeromq_make_answer(&answer, &bytes, pending->delimiter);
-    zeromq_deliver(peer, &answer);
+    zeromq_deliver(identity, &answer);
   }
   buffer_fini(&bytes);
 }
 
-static void refuse_peer(struct zeromq_peer *peer, const char *reason)
+static void refuse_identity(struct zeromq_identity *identity, const char *reason)
 {
   struct zeromq_pending *running = NULL;
-  zeromq_send_answers(peer);
-  if (peer->owned && peer->first != NULL) {
-    running = zeromq_peer_pop(peer);
-    if (!peer->abandoned)
-      refuse_pending(peer, running, reason);
-    peer->abandoned = true;
+  zeromq_send_answers(identity);
+  if (identity->owned && identity->first != NULL) {
+    running = zeromq_identity_pop(identity);
+    if (!identity->abandoned)
+      refuse_pending(identity, running, reason);
+    identity->abandoned = true;
   }
-  while (peer->first != NULL) {
-    struct zeromq_pending *pending = zeromq_peer_pop(peer);
-    refuse_pending(peer, pending, reason);
-    zeromq_pending_give_back(peer->zeromq, pending);
+  while (identity->first != NULL) {
+    struct zeromq_pending *pending = zeromq_identity_pop(identity);
+    refuse_pending(identity, pending, reason);
+    zeromq_pending_give_back(identity->zeromq, pending);
   }
   if (running != NULL)
-    zeromq_peer_push(peer, running); /* its owner still reads it, and takes it off the queue */
+    zeromq_identity_push(identity, running); /* its owner still reads it, and takes it off the queue */
 }
 
-static bool may_still_answer(const struct zeromq_peer *peer)
+static bool may_still_answer(const struct zeromq_identity *identity)
 {
-  const struct rpc_service *service = crew_service(peer->zeromq->crew);
-  bool exits = peer->owned && peer->worker != NULL && service->is_exiting(service->context, peer->worker);
-  bool is_answered = peer->owned && peer->abandoned;
-  return peer->first != NULL && !exits && !is_answered;
+  const struct rpc_service *service = crew_service(identity->zeromq->crew);
+  bool exits =
+      identity->owned && identity->worker != NULL && service->is_exiting(service->context, identity->worker);
+  bool is_answered = identity->owned && identity->abandoned;
+  return identity->first != NULL && !exits && !is_answered;
 }
 
 bool zeromq_is_idle(struct zeromq *zeromq)
 {
   pthread_mutex_lock(&zeromq->lock);
   bool idle = zeromq->socket == NULL || zeromq->holding == 0;
-  for (size_t i = 0; idle && zeromq->socket != NULL && i < PEER_BUCKETS; i++) {
-    for (struct zeromq_peer *peer = zeromq->buckets[i]; idle && peer != NULL; peer = peer->next)
-      idle = !may_still_answer(peer);
+  for (size_t i = 0; idle && zeromq->socket != NULL && i < IDENTITY_BUCKETS; i++) {
+    for (struct zeromq_identity *identity = zeromq->buckets[i]; idle && identity != NULL;
+         identity = identity->next)
+      idle = !may_still_answer(identity);
   }
   pthread_mutex_unlock(&zeromq->lock);
   return idle;
@@ -493,9 +499,9 @@ bool zeromq_is_idle(struct zeromq *zeromq)
 void zeromq_refuse_rest(struct zeromq *zeromq, const char *reason)
 {
   pthread_mutex_lock(&zeromq->lock);
-  for (size_t i = 0; zeromq->socket != NULL && i < PEER_BUCKETS; i++) {
-    for (struct zeromq_peer *peer = zeromq->buckets[i]; peer != NULL; peer = peer->next)
-      refuse_peer(peer, reason);
+  for (size_t i = 0; zeromq->socket != NULL && i < IDENTITY_BUCKETS; i++) {
+    for (struct zeromq_identity *identity = zeromq->buckets[i]; identity != NULL; identity = identity->next)
+      refuse_identity(identity, reason);
   }
   pthread_mutex_unlock(&zeromq->lock);
 }
@@ -521,7 +527,7 @@ void zeromq_destroy(struct zeromq *zeromq)
   zeromq_close(zeromq, 0);
   if (zeromq->context != NULL)
     zmq_ctx_term(zeromq->context);
-  zeromq_peers_fini(zeromq);
+  zeromq_identities_fini(zeromq);
   pthread_mutex_destroy(&zeromq->lock);
   free(zeromq);
 }

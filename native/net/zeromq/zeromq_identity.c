@@ -6,62 +6,63 @@
 
 enum { FREE_PENDING_MAX = 1024 };
 
-static size_t bucket_of(const void *identity, size_t length)
+static size_t bucket_of(const void *routing_id, size_t length)
 {
-  return text_hash((struct text){identity, length}) % PEER_BUCKETS;
+  return text_hash((struct text){routing_id, length}) % IDENTITY_BUCKETS;
 }
 
-static struct zeromq_peer *make_peer(struct zeromq *zeromq)
+static struct zeromq_identity *make_identity(struct zeromq *zeromq)
 {
-  struct zeromq_peer *peer = zeromq->free_peers;
-  if (peer != NULL) {
-    zeromq->free_peers = peer->next;
-    return peer;
+  struct zeromq_identity *identity = zeromq->free_identities;
+  if (identity != NULL) {
+    zeromq->free_identities = identity->next;
+    return identity;
   }
-  peer = calloc(1, sizeof *peer);
-  if (peer == NULL)
+  identity = calloc(1, sizeof *identity);
+  if (identity == NULL)
     return NULL;
-  /* Once: a late turn may read both, before it takes the lock, while the peer is used again. */
-  peer->source.turn = zeromq_peer_turn;
-  peer->zeromq = zeromq;
-  return peer;
+  /* Once: a late turn may read both, before it takes the lock, while the identity is used again. */
+  identity->source.turn = zeromq_identity_turn;
+  identity->zeromq = zeromq;
+  return identity;
 }
 
-struct zeromq_peer *zeromq_peer_get(struct zeromq *zeromq, const void *identity, size_t length)
+struct zeromq_identity *zeromq_identity_get(struct zeromq *zeromq, const void *routing_id, size_t length)
 {
-  struct zeromq_peer **bucket = &zeromq->buckets[bucket_of(identity, length)];
-  for (struct zeromq_peer *peer = *bucket; peer != NULL; peer = peer->next) {
-    if (peer->identity_length == length && memcmp(peer->identity, identity, length) == 0)
-      return peer;
+  struct zeromq_identity **bucket = &zeromq->buckets[bucket_of(routing_id, length)];
+  for (struct zeromq_identity *identity = *bucket; identity != NULL; identity = identity->next) {
+    if (identity->routing_id_length == length && memcmp(identity->routing_id, routing_id, length) == 0)
+      return identity;
   }
-  assert(length <= IDENTITY_MAX); /* libzmq's own bound */
-  struct zeromq_peer *peer = make_peer(zeromq);
-  if (peer == NULL)
+  assert(length <= ROUTING_ID_MAX); /* libzmq's own bound */
+  struct zeromq_identity *identity = make_identity(zeromq);
+  if (identity == NULL)
     return NULL;
-  peer->identity_length = length;
-  memcpy(peer->identity, identity, length);
-  peer->is_filed = true;
-  peer->next = *bucket;
-  *bucket = peer;
-  return peer;
+  identity->routing_id_length = length;
+  memcpy(identity->routing_id, routing_id, length);
+  identity->is_filed = true;
+  identity->next = *bucket;
+  *bucket = identity;
+  return identity;
 }
 
-void zeromq_peer_release(struct zeromq_peer *peer)
+void zeromq_identity_release(struct zeromq_identity *identity)
 {
-  if (!peer->is_filed || peer->owned || peer->first != NULL || peer->first_held != NULL)
+  if (!identity->is_filed || identity->owned || identity->first != NULL || identity->first_held != NULL)
     return;
-  if (atomic_load(&peer->lent_bytes) > 0) {
-    zeromq_full_push(peer);
+  if (atomic_load(&identity->lent_bytes) > 0) {
+    zeromq_full_push(identity);
     return;
   }
-  struct zeromq *zeromq = peer->zeromq;
-  struct zeromq_peer **link = &zeromq->buckets[bucket_of(peer->identity, peer->identity_length)];
-  while (*link != peer)
+  struct zeromq *zeromq = identity->zeromq;
+  struct zeromq_identity **link =
+      &zeromq->buckets[bucket_of(identity->routing_id, identity->routing_id_length)];
+  while (*link != identity)
     link = &(*link)->next;
-  *link = peer->next;
-  peer->is_filed = false;
-  peer->next = zeromq->free_peers;
-  zeromq->free_peers = peer;
+  *link = identity->next;
+  identity->is_filed = false;
+  identity->next = zeromq->free_identities;
+  zeromq->free_identities = identity;
 }
 
 struct zeromq_pending *zeromq_pending_take(struct zeromq *zeromq)
@@ -101,57 +102,57 @@ void zeromq_pending_give_back_answered(struct zeromq *zeromq, struct zeromq_pend
   zeromq->free_pending_count++;
 }
 
-void zeromq_peer_push(struct zeromq_peer *peer, struct zeromq_pending *pending)
+void zeromq_identity_push(struct zeromq_identity *identity, struct zeromq_pending *pending)
 {
   pending->next = NULL;
-  if (peer->last == NULL)
-    peer->first = pending;
+  if (identity->last == NULL)
+    identity->first = pending;
   else
-    peer->last->next = pending;
-  peer->last = pending;
-  peer->pending++;
-  peer->zeromq->pending_bytes += pending->size;
+    identity->last->next = pending;
+  identity->last = pending;
+  identity->pending++;
+  identity->zeromq->pending_bytes += pending->size;
   if (pending->size > INPUT_SMALL)
-    atomic_fetch_add(&peer->zeromq->config.input->total, pending->size);
+    atomic_fetch_add(&identity->zeromq->config.input->total, pending->size);
 }
 
-struct zeromq_pending *zeromq_peer_pop(struct zeromq_peer *peer)
+struct zeromq_pending *zeromq_identity_pop(struct zeromq_identity *identity)
 {
-  struct zeromq_pending *pending = peer->first;
-  peer->first = pending->next;
-  if (peer->first == NULL)
-    peer->last = NULL;
-  peer->pending--;
-  peer->zeromq->pending_bytes -= pending->size;
+  struct zeromq_pending *pending = identity->first;
+  identity->first = pending->next;
+  if (identity->first == NULL)
+    identity->last = NULL;
+  identity->pending--;
+  identity->zeromq->pending_bytes -= pending->size;
   if (pending->size > INPUT_SMALL)
-    atomic_fetch_sub(&peer->zeromq->config.input->total, pending->size);
+    atomic_fetch_sub(&identity->zeromq->config.input->total, pending->size);
   return pending;
 }
 
-void zeromq_peer_push_answer(struct zeromq_peer *peer, struct zeromq_pending *pending)
+void zeromq_identity_push_answer(struct zeromq_identity *identity, struct zeromq_pending *pending)
 {
   zmq_msg_close(&pending->payload);
   pending->next = NULL;
-  if (peer->last_answer == NULL) {
-    peer->first_answer = pending;
-    peer->zeromq->answering++;
+  if (identity->last_answer == NULL) {
+    identity->first_answer = pending;
+    identity->zeromq->answering++;
   } else {
-    peer->last_answer->next = pending;
+    identity->last_answer->next = pending;
   }
-  peer->last_answer = pending;
-  peer->answer_bytes += pending->answer.size;
+  identity->last_answer = pending;
+  identity->answer_bytes += pending->answer.size;
 }
 
-struct zeromq_pending *zeromq_peer_pop_answer(struct zeromq_peer *peer)
+struct zeromq_pending *zeromq_identity_pop_answer(struct zeromq_identity *identity)
 {
-  struct zeromq_pending *answered = peer->first_answer;
+  struct zeromq_pending *answered = identity->first_answer;
   if (answered == NULL)
     return NULL;
-  peer->first_answer = answered->next;
-  peer->answer_bytes -= answered->answer.size;
-  if (peer->first_answer == NULL) {
-    peer->last_answer = NULL;
-    peer->zeromq->answering--;
+  identity->first_answer = answered->next;
+  identity->answer_bytes -= answered->answer.size;
+  if (identity->first_answer == NULL) {
+    identity->last_answer = NULL;
+    identity->zeromq->answering--;
   }
   return answered;
 }
@@ -159,16 +160,16 @@ struct zeromq_pending *zeromq_peer_pop_answer(struct zeromq_peer *peer)
 /* Whether what is there before an answer leaves no room for any. The answer itself does not count, so that
  * one of any size reaches a client that reads, only not as fast; nor does what one such answer has lent above
  * what may be. Calls cannot come to much here, since none runs while something is held; refusals can. */
-static bool holds_too_much(struct zeromq_peer *peer)
+static bool holds_too_much(struct zeromq_identity *identity)
 {
-  size_t limit = peer->zeromq->config.send_buffer_max;
-  size_t lent = atomic_load(&peer->lent_bytes);
-  return peer->held_bytes + (lent < limit / 2 ? lent : limit / 2) > limit;
+  size_t limit = identity->zeromq->config.send_buffer_max;
+  size_t lent = atomic_load(&identity->lent_bytes);
+  return identity->held_bytes + (lent < limit / 2 ? lent : limit / 2) > limit;
 }
 
-bool zeromq_peer_hold(struct zeromq_peer *peer, struct zeromq_answer *answer)
+bool zeromq_identity_hold(struct zeromq_identity *identity, struct zeromq_answer *answer)
 {
-  if (holds_too_much(peer))
+  if (holds_too_much(identity))
     return false;
   struct zeromq_held *held = malloc(sizeof *held);
   if (held == NULL)
@@ -178,93 +179,93 @@ bool zeromq_peer_hold(struct zeromq_peer *peer, struct zeromq_answer *answer)
   held->answer.delimiter = answer->delimiter;
   zmq_msg_init(&held->answer.message);
   zmq_msg_move(&held->answer.message, &answer->message);
-  if (peer->last_held == NULL) {
-    peer->first_held = held;
-    peer->zeromq->holding++;
-    zeromq_full_push(peer);
+  if (identity->last_held == NULL) {
+    identity->first_held = held;
+    identity->zeromq->holding++;
+    zeromq_full_push(identity);
   } else {
-    peer->last_held->next = held;
+    identity->last_held->next = held;
   }
-  peer->last_held = held;
-  peer->held_bytes += answer->size;
+  identity->last_held = held;
+  identity->held_bytes += answer->size;
   return true;
 }
 
-void zeromq_full_push(struct zeromq_peer *peer)
+void zeromq_full_push(struct zeromq_identity *identity)
 {
-  struct zeromq *zeromq = peer->zeromq;
-  if (peer->in_full)
+  struct zeromq *zeromq = identity->zeromq;
+  if (identity->in_full)
     return;
-  peer->in_full = true;
-  peer->next_full = NULL;
+  identity->in_full = true;
+  identity->next_full = NULL;
   if (zeromq->last_full == NULL)
-    zeromq->first_full = peer;
+    zeromq->first_full = identity;
   else
-    zeromq->last_full->next_full = peer;
-  zeromq->last_full = peer;
+    zeromq->last_full->next_full = identity;
+  zeromq->last_full = identity;
   zeromq->full_count++;
 }
 
-struct zeromq_peer *zeromq_full_pop(struct zeromq *zeromq)
+struct zeromq_identity *zeromq_full_pop(struct zeromq *zeromq)
 {
-  struct zeromq_peer *peer = zeromq->first_full;
-  if (peer == NULL)
+  struct zeromq_identity *identity = zeromq->first_full;
+  if (identity == NULL)
     return NULL;
-  zeromq->first_full = peer->next_full;
+  zeromq->first_full = identity->next_full;
   if (zeromq->first_full == NULL)
     zeromq->last_full = NULL;
   zeromq->full_count--;
-  peer->in_full = false;
-  return peer;
+  identity->in_full = false;
+  return identity;
 }
 
-void zeromq_peer_drop_first_held(struct zeromq_peer *peer)
+void zeromq_identity_drop_first_held(struct zeromq_identity *identity)
 {
-  struct zeromq_held *held = peer->first_held;
-  peer->first_held = held->next;
-  peer->held_bytes -= held->answer.size;
-  if (peer->first_held == NULL) {
-    peer->last_held = NULL;
-    peer->zeromq->holding--;
+  struct zeromq_held *held = identity->first_held;
+  identity->first_held = held->next;
+  identity->held_bytes -= held->answer.size;
+  if (identity->first_held == NULL) {
+    identity->last_held = NULL;
+    identity->zeromq->holding--;
   }
   zmq_msg_close(&held->answer.message);
   free(held);
 }
 
-void zeromq_peer_drop_held(struct zeromq_peer *peer)
+void zeromq_identity_drop_held(struct zeromq_identity *identity)
 {
-  while (peer->first_held != NULL)
-    zeromq_peer_drop_first_held(peer);
+  while (identity->first_held != NULL)
+    zeromq_identity_drop_first_held(identity);
 }
 
-static void free_peer(struct zeromq_peer *peer)
+static void free_identity(struct zeromq_identity *identity)
 {
-  while (peer->first != NULL)
-    zeromq_pending_give_back(peer->zeromq, zeromq_peer_pop(peer));
+  while (identity->first != NULL)
+    zeromq_pending_give_back(identity->zeromq, zeromq_identity_pop(identity));
   struct zeromq_pending *answered;
-  while ((answered = zeromq_peer_pop_answer(peer)) != NULL) {
+  while ((answered = zeromq_identity_pop_answer(identity)) != NULL) {
     zmq_msg_close(&answered->answer.message);
-    zeromq_pending_give_back_answered(peer->zeromq, answered);
+    zeromq_pending_give_back_answered(identity->zeromq, answered);
   }
-  zeromq_peer_drop_held(peer);
-  assert(atomic_load(&peer->lent_bytes) == 0); /* the context has ended */
-  free(peer);
+  zeromq_identity_drop_held(identity);
+  assert(atomic_load(&identity->lent_bytes) == 0); /* the context has ended */
+  free(identity);
 }
 
-static void free_peers(struct zeromq_peer *peer)
+static void free_identities(struct zeromq_identity *identity)
 {
-  while (peer != NULL) {
-    struct zeromq_peer *next = peer->next;
-    free_peer(peer);
-    peer = next;
+  while (identity != NULL) {
+    struct zeromq_identity *next = identity->next;
+    free_identity(identity);
+    identity = next;
   }
 }
 
-void zeromq_peers_fini(struct zeromq *zeromq)
+void zeromq_identities_fini(struct zeromq *zeromq)
 {
-  for (size_t i = 0; i < PEER_BUCKETS; i++)
-    free_peers(zeromq->buckets[i]);
-  free_peers(zeromq->free_peers);
+  for (size_t i = 0; i < IDENTITY_BUCKETS; i++)
+    free_identities(zeromq->buckets[i]);
+  free_identities(zeromq->free_identities);
   while (zeromq->free_pending != NULL) {
     struct zeromq_pending *next = zeromq->free_pending->next;
     free(zeromq->free_pending);

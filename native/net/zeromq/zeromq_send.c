@@ -11,7 +11,7 @@ enum { RESUMES_A_SECTION = 16 };
 
 /* What an answer above COUNTED_ABOVE lies in. */
 struct counted {
-  _Atomic(struct zeromq_peer *) peer; /* to whom libzmq has it; NULL while it is ours */
+  _Atomic(struct zeromq_identity *) identity; /* to whom libzmq has it; NULL while it is ours */
   size_t size;
   char bytes[];
 };
@@ -21,88 +21,88 @@ static size_t lent_max(const struct zeromq *zeromq)
   return zeromq->config.send_buffer_max / 2;
 }
 
-/* Called by libzmq, from its own threads too, maybe under our lock. The peer is there: its memory is kept
+/* Called by libzmq, from its own threads too, maybe under our lock. The identity is there: its memory is kept
  * until the context has ended. */
 static void free_counted(void *data, void *hint)
 {
   (void)data;
   struct counted *counted = hint;
-  struct zeromq_peer *peer = atomic_load(&counted->peer);
-  if (peer != NULL) {
-    struct zeromq *zeromq = peer->zeromq;
-    size_t left = atomic_fetch_sub(&peer->lent_bytes, counted->size) - counted->size;
-    if (left <= lent_max(zeromq) / 2 && atomic_exchange(&peer->wants_bytes, false))
+  struct zeromq_identity *identity = atomic_load(&counted->identity);
+  if (identity != NULL) {
+    struct zeromq *zeromq = identity->zeromq;
+    size_t left = atomic_fetch_sub(&identity->lent_bytes, counted->size) - counted->size;
+    if (left <= lent_max(zeromq) / 2 && atomic_exchange(&identity->wants_bytes, false))
       crew_submit(zeromq->crew, &zeromq->source);
   }
   free(counted);
 }
 
-static bool fits(const struct zeromq_peer *peer, const struct zeromq_answer *answer)
+static bool fits_in_pipe(const struct zeromq_identity *identity, const struct zeromq_answer *answer)
 {
-  size_t lent = answer->size > COUNTED_ABOVE ? atomic_load(&peer->lent_bytes) : 0;
-  return lent == 0 || lent + answer->size <= lent_max(peer->zeromq);
+  size_t lent = answer->size > COUNTED_ABOVE ? atomic_load(&identity->lent_bytes) : 0;
+  return lent == 0 || lent + answer->size <= lent_max(identity->zeromq);
 }
 
-static bool may_lend(struct zeromq_peer *peer, const struct zeromq_answer *answer)
+static bool may_lend(struct zeromq_identity *identity, const struct zeromq_answer *answer)
 {
-  if (fits(peer, answer))
+  if (fits_in_pipe(identity, answer))
     return true;
-  atomic_store(&peer->wants_bytes, true);
-  return fits(peer, answer); /* what came back before that could be seen */
+  atomic_store(&identity->wants_bytes, true);
+  return fits_in_pipe(identity, answer); /* what came back before that could be seen */
 }
 
-static void lend(struct zeromq_peer *peer, struct zeromq_answer *answer)
+static void lend_answer(struct zeromq_identity *identity, struct zeromq_answer *answer)
 {
   struct counted *counted =
       (struct counted *)((char *)zmq_msg_data(&answer->message) - offsetof(struct counted, bytes));
-  atomic_fetch_add(&peer->lent_bytes, counted->size);
-  atomic_store(&counted->peer, peer);
+  atomic_fetch_add(&identity->lent_bytes, counted->size);
+  atomic_store(&counted->identity, identity);
 }
 
 /* 0, or the error number. Only the identity's frame can be refused: behind it, the pipe takes the whole
  * message. */
-static int send_envelope(struct zeromq_peer *peer, struct zeromq_answer *answer)
+static int send_envelope(struct zeromq_identity *identity, struct zeromq_answer *answer)
 {
-  void *socket = peer->zeromq->socket;
-  if (!may_lend(peer, answer))
+  void *socket = identity->zeromq->socket;
+  if (!may_lend(identity, answer))
     return EAGAIN;
-  if (zmq_send(socket, peer->identity, peer->identity_length, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
+  if (zmq_send(socket, identity->routing_id, identity->routing_id_length, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
     return errno;
   if (answer->delimiter && zmq_send(socket, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
     return errno;
   if (answer->size > COUNTED_ABOVE)
-    lend(peer, answer);
+    lend_answer(identity, answer);
   return zmq_msg_send(&answer->message, socket, ZMQ_DONTWAIT) < 0 ? errno : 0;
 }
 
-void zeromq_deliver(struct zeromq_peer *peer, struct zeromq_answer *answer)
+void zeromq_deliver(struct zeromq_identity *identity, struct zeromq_answer *answer)
 {
-  struct zeromq *zeromq = peer->zeromq;
+  struct zeromq *zeromq = identity->zeromq;
   int failure = EAGAIN; /* behind one that is held, every answer is */
   if (zeromq->socket == NULL)
     failure = ENOTSOCK;
-  else if (peer->first_held == NULL)
-    failure = send_envelope(peer, answer);
-  if (failure == EAGAIN && !zeromq_peer_hold(peer, answer)) {
+  else if (identity->first_held == NULL)
+    failure = send_envelope(identity, answer);
+  if (failure == EAGAIN && !zeromq_identity_hold(identity, answer)) {
     log_warn_rarely("a ZeroMQ client does not read: %zu bytes of answers dropped (send-buffer-max)",
-                    peer->held_bytes + answer->size);
-    zeromq_peer_drop_held(peer);
-    if (peer->first != NULL && !peer->owned)
-      crew_submit(zeromq->crew, &peer->source); /* it waited for what is dropped now */
+                    identity->held_bytes + answer->size);
+    zeromq_identity_drop_held(identity);
+    if (identity->first != NULL && !identity->owned)
+      crew_submit(zeromq->crew, &identity->source); /* it waited for what is dropped now */
   }
   if (failure != 0)
     zmq_msg_close(&answer->message);
 }
 
 /* Sends what was held, as far as the pipe takes it; false where it is still full. */
-static bool send_held(struct zeromq_peer *peer)
+static bool send_held(struct zeromq_identity *identity)
 {
-  while (peer->first_held != NULL) {
-    struct zeromq_held *held = peer->first_held;
-    int failure = send_envelope(peer, &held->answer);
+  while (identity->first_held != NULL) {
+    struct zeromq_held *held = identity->first_held;
+    int failure = send_envelope(identity, &held->answer);
     if (failure == EAGAIN)
       return false;
-    zeromq_peer_drop_first_held(peer);
+    zeromq_identity_drop_first_held(identity);
   }
   return true;
 }
@@ -110,14 +110,14 @@ static bool send_held(struct zeromq_peer *peer)
 void zeromq_resume_held(struct zeromq *zeromq, size_t most)
 {
   for (size_t left = most < zeromq->full_count ? most : zeromq->full_count; left > 0; left--) {
-    struct zeromq_peer *peer = zeromq_full_pop(zeromq);
-    bool holds = peer->first_held != NULL;
-    if (holds && !send_held(peer))
-      zeromq_full_push(peer);
-    else if (holds && peer->first != NULL)
-      crew_submit(zeromq->crew, &peer->source);
+    struct zeromq_identity *identity = zeromq_full_pop(zeromq);
+    bool holds = identity->first_held != NULL;
+    if (holds && !send_held(identity))
+      zeromq_full_push(identity);
+    else if (holds && identity->first != NULL)
+      crew_submit(zeromq->crew, &identity->source);
     else
-      zeromq_peer_release(peer);
+      zeromq_identity_release(identity);
   }
 }
 
@@ -144,7 +144,7 @@ static bool init_counted(zmq_msg_t *message, size_t size)
   struct counted *counted = malloc(sizeof *counted + size);
   if (counted == NULL)
     return false;
-  atomic_init(&counted->peer, NULL);
+  atomic_init(&counted->identity, NULL);
   counted->size = size;
   if (zmq_msg_init_data(message, counted->bytes, size, free_counted, counted) == 0)
     return true;
@@ -167,19 +167,19 @@ void zeromq_make_answer(struct zeromq_answer *answer, const struct buffer *bytes
   answer->delimiter = delimiter;
 }
 
-void zeromq_send_answers(struct zeromq_peer *peer)
+void zeromq_send_answers(struct zeromq_identity *identity)
 {
   struct zeromq_pending *answered;
-  while ((answered = zeromq_peer_pop_answer(peer)) != NULL) {
-    zeromq_deliver(peer, &answered->answer);
-    zeromq_pending_give_back_answered(peer->zeromq, answered);
+  while ((answered = zeromq_identity_pop_answer(identity)) != NULL) {
+    zeromq_deliver(identity, &answered->answer);
+    zeromq_pending_give_back_answered(identity->zeromq, answered);
   }
 }
 
 void zeromq_send_all_answers(struct zeromq *zeromq)
 {
-  for (size_t i = 0; zeromq->answering > 0 && i < PEER_BUCKETS; i++) {
-    for (struct zeromq_peer *peer = zeromq->buckets[i]; peer != NULL; peer = peer->next)
-      zeromq_send_answers(peer);
+  for (size_t i = 0; zeromq->answering > 0 && i < IDENTITY_BUCKETS; i++) {
+    for (struct zeromq_identity *identity = zeromq->buckets[i]; identity != NULL; identity = identity->next)
+      zeromq_send_answers(identity);
   }
 }

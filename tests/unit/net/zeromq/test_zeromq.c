@@ -362,9 +362,9 @@ static struct backlog backlog_of(const struct deaf *deaf)
 {
   struct zeromq *zeromq = deaf->f->zeromq;
   pthread_mutex_lock(&zeromq->lock);
-  struct zeromq_peer *peer = zeromq_peer_get(zeromq, "deaf", 4);
-  struct backlog backlog = {peer->pending, peer->held_bytes, atomic_load(&peer->lent_bytes)};
-  zeromq_peer_release(peer);
+  struct zeromq_identity *identity = zeromq_identity_get(zeromq, "deaf", 4);
+  struct backlog backlog = {identity->pending, identity->held_bytes, atomic_load(&identity->lent_bytes)};
+  zeromq_identity_release(identity);
   pthread_mutex_unlock(&zeromq->lock);
   /* Or one answer alone; and one more than there is room for. */
   size_t limit = zeromq->config.send_buffer_max;
@@ -556,28 +556,28 @@ enum { LATE_TURNS = 2000 };
 
 static void *take_late_turns(void *argument)
 {
-  struct zeromq_peer *peer = argument;
+  struct zeromq_identity *identity = argument;
   struct crew_member member = {0};
   for (int i = 0; i < LATE_TURNS; i++)
-    peer->source.turn(&peer->source, &member);
+    identity->source.turn(&identity->source, &member);
   return NULL;
 }
 
-/* TSan is what can fail here: a turn of a peer that has nothing any more looks at it before the lock. */
-static void a_late_turn_may_meet_a_peer_that_is_used_again(void **state)
+/* TSan is what can fail here: a turn of a identity that has nothing any more looks at it before the lock. */
+static void a_late_turn_may_meet_an_identity_that_is_used_again(void **state)
 {
   struct fixture *f = *state;
   pthread_mutex_lock(&f->zeromq->lock);
-  struct zeromq_peer *peer = zeromq_peer_get(f->zeromq, "first", 5);
-  zeromq_peer_release(peer);
+  struct zeromq_identity *identity = zeromq_identity_get(f->zeromq, "first", 5);
+  zeromq_identity_release(identity);
   pthread_mutex_unlock(&f->zeromq->lock);
 
   pthread_t late;
-  assert_int_equal(pthread_create(&late, NULL, take_late_turns, peer), 0);
+  assert_int_equal(pthread_create(&late, NULL, take_late_turns, identity), 0);
   for (int i = 0; i < LATE_TURNS; i++) {
     pthread_mutex_lock(&f->zeromq->lock);
-    assert_ptr_equal(zeromq_peer_get(f->zeromq, &i, sizeof i), peer);
-    zeromq_peer_release(peer);
+    assert_ptr_equal(zeromq_identity_get(f->zeromq, &i, sizeof i), identity);
+    zeromq_identity_release(identity);
     pthread_mutex_unlock(&f->zeromq->lock);
   }
   pthread_join(late, NULL);
@@ -644,7 +644,7 @@ int main(void)
       CASE_WITH(open_narrow_fixture, answers_above_the_limit_wait_for_a_slow_client),
       CASE_WITH(open_narrow_fixture, a_client_goes_on_whose_held_answers_were_dropped),
       CASE(held_answers_seldom_need_a_tick),
-      CASE(a_late_turn_may_meet_a_peer_that_is_used_again),
+      CASE(a_late_turn_may_meet_an_identity_that_is_used_again),
       CASE(answers_do_not_wait_for_a_slow_call_behind_them),
       CASE(answers_come_before_the_error_at_the_end),
       CASE(what_is_running_at_the_end_gets_an_error),
