@@ -1,8 +1,8 @@
 #include "jni/convert/arguments.h"
 
+#include "base/decimal.h"
 #include "base/primitives.h"
 #include "jni/runtime/throwables.h"
-#include "json/number.h"
 
 enum { SHOWN_TEXT = 64, SHOWN_LEVELS = 8 };
 
@@ -110,7 +110,7 @@ bool argument_fail_fit(struct conversion *conversion, const struct op_value *val
 bool argument_check_digits(struct conversion *conversion, const struct op_value *value, struct text number)
 {
   size_t digits_max = conversion->request->limits->number_digits_max;
-  return json_number_is_within(number, digits_max) ||
+  return decimal_is_within(number, digits_max) ||
          argument_fail(conversion, value, "more digits than the limit of %zu (number-digits-max)",
                        digits_max);
 }

@@ -1,6 +1,6 @@
+#include "base/number_format.h"
 #include "jni/convert/results.h"
 #include "jni/runtime/throwables.h"
-#include "json/number.h"
 
 enum { LEVEL_REFERENCES = 16 };
 
@@ -125,9 +125,9 @@ static bool fill_collection(struct walk *walk, const struct level *level, struct
 
 static struct text format_decimal(struct walk *walk, const struct op_value *value)
 {
-  char digits[JSON_NUMBER_TEXT_MAX];
-  size_t length = value->kind == OP_FLOAT ? json_format_float((float)value->decimal, digits)
-                                          : json_format_double(value->decimal, digits);
+  char digits[NUMBER_TEXT_MAX];
+  size_t length = value->kind == OP_FLOAT ? number_format_float((float)value->decimal, digits)
+                                          : number_format_double(value->decimal, digits);
   return arena_text(walk->request->arena, (struct text){digits, length});
 }
 

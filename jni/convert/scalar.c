@@ -1,6 +1,7 @@
 #include "jni/convert/scalar.h"
 
-#include "json/number.h"
+#include "base/decimal.h"
+#include "base/number.h"
 
 #include <math.h>
 
@@ -40,7 +41,7 @@ static bool suffix_allows(char suffix, char letter)
 static enum scalar_fit set_decimal(struct text literal, char suffix, char letter, jvalue *out)
 {
   if (letter == 'F' || suffix == 'f') {
-    float value = json_number_to_float(literal);
+    float value = decimal_to_float(literal);
     if (!isfinite(value))
       return SCALAR_RANGE;
     if (letter == 'F')
@@ -49,11 +50,11 @@ static enum scalar_fit set_decimal(struct text literal, char suffix, char letter
       out->d = value;
     return SCALAR_FITS;
   }
-  out->d = json_number_to_double(literal);
+  out->d = decimal_to_double(literal);
   return isfinite(out->d) ? SCALAR_FITS : SCALAR_RANGE;
 }
 
-static enum scalar_fit read_number(const struct json_number *number, char letter, jvalue *out)
+static enum scalar_fit read_number(const struct number *number, char letter, jvalue *out)
 {
   if (letter == 'Z' || letter == 'C')
     return SCALAR_KIND;
@@ -113,8 +114,8 @@ static enum scalar_fit read_text(struct text text, char letter, jvalue *out)
     out->z = text_equal(text, TEXT("true"));
     return out->z || text_equal(text, TEXT("false")) ? SCALAR_FITS : SCALAR_KIND;
   }
-  struct json_number number;
-  if (json_number_parse(text, &number))
+  struct number number;
+  if (number_parse(text, &number))
     return read_number(&number, letter, out);
   return letter == 'F' || letter == 'D' ? read_special(text, letter, out) : SCALAR_KIND;
 }
@@ -125,8 +126,8 @@ enum scalar_fit scalar_read(const struct op_value *value, char letter, jvalue *o
   case OP_INTEGER:
     return read_integer(value, letter, out);
   case OP_NUMBER: {
-    struct json_number number;
-    if (!json_number_parse(value->literal, &number))
+    struct number number;
+    if (!number_parse(value->literal, &number))
       return SCALAR_KIND;
     number.suffix = value->suffix;
     return read_number(&number, letter, out);
@@ -154,6 +155,6 @@ char scalar_infer(const struct op_value *value)
     return by_suffix[value->suffix - 'a'];
   if (value->kind == OP_INTEGER)
     return value->integer >= INT32_MIN && value->integer <= INT32_MAX ? 'I' : 'J';
-  struct json_number number;
-  return json_number_parse(value->literal, &number) && !number.integral ? 'D' : 0;
+  struct number number;
+  return number_parse(value->literal, &number) && !number.integral ? 'D' : 0;
 }

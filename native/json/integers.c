@@ -80,7 +80,7 @@ static inline bool is_list(const struct block *block, uint64_t upto, struct carr
 /* What is short is better noted by the element. */
 static inline bool may_be_long(const char *p, const char *end)
 {
-  if (end - p < BLOCK || (*p != '-' && !scan_is_digit(*p)))
+  if (end - p < BLOCK || (*p != '-' && !number_is_digit(*p)))
     return false;
   const uint64_t all = ((uint64_t)1 << VECTOR_SIZE) - 1;
   return vector_marks(find_listed(vector_load(p + BLOCK - VECTOR_SIZE))) == all;
@@ -239,7 +239,7 @@ static inline bool read_any(struct reading *reading, struct numbers *numbers, co
   for (uint64_t ends = numbers->ends; ends != 0; ends &= ends - 1) {
     const char *end = p + first_bit(ends);
     const char *digits = numbers->behind;
-    while (!scan_is_digit(*digits))
+    while (!number_is_digit(*digits))
       digits++;
     if (end - digits > DIGITS_MAX || !write_integer(reading, join_all(digits, end)))
       return false;
@@ -263,4 +263,62 @@ bool json_integers_read(struct text span, const struct json_integers_form *form,
     if (end - p < BLOCK)
       return true;
   }
+}
+
+/* ---- one integer ---- */
+
+/* The first eight bytes, the first one lowest; zeros where there are fewer. */
+static uint64_t load_upto(const char *p, size_t left)
+{
+  enum { WORD = sizeof(uint64_t), HALF = sizeof(uint32_t) };
+  if (left >= WORD)
+    return scan_load(p);
+  uint64_t word = 0;
+  if (left < HALF) {
+    for (size_t i = 0; i < left; i++)
+      word |= (uint64_t)(unsigned char)p[i] << 8 * i;
+    return word;
+  }
+  /* Two halves that may overlap. */
+  uint32_t first;
+  uint32_t last;
+  memcpy(&first, p, HALF);
+  memcpy(&last, p + left - HALF, HALF);
+  return le32toh(first) | (uint64_t)le32toh(last) << 8 * (left - HALF);
+}
+
+/* 0x80 in each byte that is no digit, exact in every byte. */
+static uint64_t mark_no_digit(uint64_t word)
+{
+  uint64_t x = word ^ SCAN_REPEAT('0');
+  return (((x & SCAN_REPEAT(0x7F)) + SCAN_REPEAT(0x80 - 10)) | x) & SCAN_REPEAT(0x80);
+}
+
+static bool ends_value(char c)
+{
+  return c == ',' || c == '}' || c == ']';
+}
+
+/* By eights, and what is left in one go: how many digits there are can mostly not be foretold. */
+size_t json_plain_integer_at(struct text t, int64_t *integer)
+{
+  enum { WORD = sizeof(uint64_t), TEN_TO_EIGHT = 100000000 };
+  static const uint32_t powers[WORD] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
+  size_t sign = t.len > 0 && *t.data == '-';
+  struct text rest = text_slice(t, sign, t.len);
+  uint64_t value = 0;
+  uint64_t word = load_upto(rest.data, rest.len);
+  while (mark_no_digit(word) == 0) { /* what overflows has too many digits, and is not taken */
+    value = value * TEN_TO_EIGHT + vector_join_eight(word);
+    rest = text_slice(rest, WORD, rest.len);
+    word = load_upto(rest.data, rest.len);
+  }
+  size_t last = scan_first(mark_no_digit(word));
+  size_t digits = (size_t)(rest.data - t.data) - sign + last;
+  bool has_leading_zero = digits > 1 && t.data[sign] == '0';
+  if (digits == 0 || digits > DIGITS_MAX || has_leading_zero || !ends_value((char)(word >> 8 * last)))
+    return 0;
+  value = value * powers[last] + vector_join_eight(word << 8 * (WORD - 1 - last) << 8);
+  *integer = sign > 0 ? -(int64_t)value : (int64_t)value;
+  return sign + digits;
 }

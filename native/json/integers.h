@@ -33,4 +33,11 @@ size_t json_integers_most(struct text span);
  * order. */
 bool json_integers_read(struct text span, const struct json_integers_form *form, void *out);
 
+/*
+ * Bytes of the whole number that a text begins with, where it is as most are: no more than 18 digits, without
+ * fraction, exponent and suffix, and followed by a comma or a closing bracket; 0: it is not, or another
+ * value.
+ */
+size_t json_plain_integer_at(struct text t, int64_t *integer);
+
 #endif

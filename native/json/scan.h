@@ -4,6 +4,7 @@
  * What the files of this folder share when they look at text byte by byte. Pure functions, any thread; not
  * for other folders.
  */
+#include "base/number.h"
 #include "json/reader.h"
 
 #include <endian.h>
@@ -42,11 +43,6 @@ static inline uint64_t scan_mark_control(uint64_t word)
 static inline unsigned scan_first(uint64_t marks) /* marks must not be 0 */
 {
   return (unsigned)__builtin_ctzll(marks) / 8;
-}
-
-static inline bool scan_is_digit(char c)
-{
-  return c >= '0' && c <= '9';
 }
 
 static inline bool scan_is_space(char c)
@@ -114,23 +110,10 @@ static inline enum json_kind scan_kind(char c)
 /* The value of a hexadecimal digit, or -1. */
 static inline int scan_hex(char c)
 {
-  if (scan_is_digit(c))
+  if (number_is_digit(c))
     return c - '0';
   char lower = (char)(c | 0x20);
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-/*
- * Reads a number without suffix at p (RFC 8259, section 6). Returns its end, or NULL; *stop is then where the
- * grammar was broken, which may be end.
- */
-const char *scan_number(const char *p, const char *end, const char **stop);
-
-/* d, f or l for a suffix letter in either case, else 0. */
-static inline char scan_suffix(char c)
-{
-  char lower = (char)(c | 0x20);
-  return lower == 'd' || lower == 'f' || lower == 'l' ? lower : 0;
 }
 
 #endif

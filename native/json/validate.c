@@ -103,10 +103,10 @@ static inline const char *check_string(struct validator *v, const char *p, bool 
 static const char *check_number(struct validator *v, const char *p)
 {
   const char *stop = v->end;
-  p = scan_number(p, v->end, &stop);
+  p = number_scan(p, v->end, &stop);
   if (p == NULL)
     return fail(v, stop, "malformed number");
-  if (p == v->end || scan_suffix(*p) == 0)
+  if (p == v->end || number_suffix(*p) == 0)
     return p;
   return v->suffixes ? p + 1 : fail(v, p, "number suffix outside params");
 }
@@ -213,7 +213,7 @@ static inline const char *check_literal(struct validator *v, enum json_kind kind
   case JSON_KIND_NULL:
     return check_word(v, p, "null");
   default:
-    if (*p == '-' || scan_is_digit(*p))
+    if (*p == '-' || number_is_digit(*p))
       return check_number(v, p);
     return fail(v, p, "unexpected character");
   }
@@ -284,7 +284,7 @@ static inline const char *quick_integer(const char *p, const char *end)
     p++;
   if (p == end || *p < '1' || *p > '9')
     return NULL;
-  while (p < end && scan_is_digit(*p))
+  while (p < end && number_is_digit(*p))
     p++;
   return p < end && *p == ',' ? p : NULL;
 }

@@ -1,6 +1,6 @@
 #include "json/writer.h"
 
-#include "json/number.h"
+#include "base/number_format.h"
 #include "json/vector.h"
 
 enum { ESCAPE_MAX = 6, NAME_MAX_LENGTH = 128 };
@@ -132,7 +132,7 @@ void json_write_string(struct buffer *out, struct text t)
 
 void json_write_integer(struct buffer *out, int64_t value)
 {
-  char *room = buffer_reserve(out, JSON_NUMBER_TEXT_MAX);
+  char *room = buffer_reserve(out, NUMBER_TEXT_MAX);
   if (room != NULL)
-    out->len += json_format_integer(value, room);
+    out->len += number_format_integer(value, room);
 }

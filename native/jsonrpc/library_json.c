@@ -1,6 +1,8 @@
 #include "jsonrpc/library.h"
 
-#include "json/number.h"
+#include "base/decimal.h"
+#include "base/number.h"
+#include "base/number_format.h"
 #include "json/writer.h"
 
 #include <math.h>
@@ -60,8 +62,8 @@ bool jp_json_integer(struct jp_json value, int64_t *out)
 {
   if (value.kind != JP_JSON_NUMBER)
     return false;
-  struct json_number number;
-  json_number_read(library_text(value.text), &number);
+  struct number number;
+  number_read(library_text(value.text), &number);
   if (number.fits)
     *out = number.integer;
   return number.fits;
@@ -71,9 +73,9 @@ bool jp_json_number(struct jp_json value, double *out)
 {
   if (value.kind != JP_JSON_NUMBER)
     return false;
-  struct json_number number;
-  json_number_read(library_text(value.text), &number);
-  double read = json_number_to_double(number.literal);
+  struct number number;
+  number_read(library_text(value.text), &number);
+  double read = decimal_to_double(number.literal);
   if (isfinite(read))
     *out = read;
   return isfinite(read);
@@ -212,12 +214,12 @@ void jp_json_write_integer(struct jp_json_writer *writer, int64_t value)
 
 void jp_json_write_number(struct jp_json_writer *writer, double value)
 {
-  char digits[JSON_NUMBER_TEXT_MAX];
+  char digits[NUMBER_TEXT_MAX];
   if (!isfinite(value)) {
     jp_json_write_null(writer);
     return;
   }
-  buffer_append(next_value(writer), digits, json_format_double(value, digits));
+  buffer_append(next_value(writer), digits, number_format_double(value, digits));
 }
 
 void jp_json_write_text(struct jp_json_writer *writer, struct jp_text utf8)

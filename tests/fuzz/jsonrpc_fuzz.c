@@ -4,7 +4,7 @@
  */
 #include "jsonrpc/jsonrpc.h"
 
-#include "json/number.h"
+#include "base/number.h"
 #include "json/writer.h"
 
 #include <stdlib.h>
@@ -44,8 +44,8 @@ static void copy_elements(struct json_value array, struct arena *arena, struct b
 
 static void copy_number(struct json_value value, struct buffer *out)
 {
-  struct json_number number;
-  require(json_number_parse(value.span, &number));
+  struct number number;
+  require(number_parse(value.span, &number));
   buffer_append_text(out, number.literal);
 }
 

@@ -1,6 +1,8 @@
 /* Suffixed numbers: the input is the text. What is taken is rounded as the C library rounds it, and what is
  * written of it reads back as the same value. */
-#include "json/number.h"
+#include "base/decimal.h"
+#include "base/number.h"
+#include "base/number_format.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,30 +20,30 @@ static void require_same(double value, double wanted)
 
 static void check_double(double value)
 {
-  char text[JSON_NUMBER_TEXT_MAX];
-  struct text written = {text, json_format_double(value, text)};
+  char text[NUMBER_TEXT_MAX];
+  struct text written = {text, number_format_double(value, text)};
   if (!isfinite(value))
     return;
-  require_same(json_number_to_double(written), value);
+  require_same(decimal_to_double(written), value);
 }
 
 static void check_float(float value)
 {
-  char text[JSON_NUMBER_TEXT_MAX];
-  struct text written = {text, json_format_float(value, text)};
+  char text[NUMBER_TEXT_MAX];
+  struct text written = {text, number_format_float(value, text)};
   if (!isfinite(value))
     return;
-  require_same((double)json_number_to_float(written), (double)value);
+  require_same((double)decimal_to_float(written), (double)value);
 }
 
-static void check_number(const struct json_number *number)
+static void check_number(const struct number *number)
 {
   char *copy = malloc(number->literal.len + 1);
   require(copy != NULL);
   memcpy(copy, number->literal.data, number->literal.len);
   copy[number->literal.len] = '\0';
-  double value = json_number_to_double(number->literal);
-  float single = json_number_to_float(number->literal);
+  double value = decimal_to_double(number->literal);
+  float single = decimal_to_float(number->literal);
   require_same(value, strtod(copy, NULL));
   require_same((double)single, (double)strtof(copy, NULL));
   if (number->fits)
@@ -55,8 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  struct json_number number;
-  if (json_number_parse((struct text){(const char *)data, size}, &number))
+  struct number number;
+  if (number_parse((struct text){(const char *)data, size}, &number))
     check_number(&number);
   /* Any eight bytes are a double, any four a float. */
   double value;

@@ -1,9 +1,10 @@
 #include "rpc/fastpath/shape_cache.h"
 
+#include "base/number.h"
 #include "rpc/jsonrpc/procedures.h"
 #include "rpc/values/json_members.h"
 #include "rpc/values/json_value.h"
-#include "json/number.h"
+#include "json/integers.h"
 
 /* After so many messages that fitted nothing, one in so many is looked at: others pay next to nothing. */
 enum { MISSES_MAX = 64, MISSES_STEP = 16 };
@@ -20,7 +21,7 @@ static bool take_text(struct text *rest, const char *wanted, size_t length)
 
 static size_t hole_length(const struct rpc_hole *hole, struct text rest)
 {
-  return hole->is_string ? json_plain_string_at(rest) : json_number_at(rest);
+  return hole->is_string ? json_plain_string_at(rest) : number_at(rest);
 }
 
 static bool fill(struct rpc_shape *shape, const struct rpc_hole *hole, struct text span)
@@ -29,7 +30,7 @@ static bool fill(struct rpc_shape *shape, const struct rpc_hole *hole, struct te
   switch (hole->kind) {
   case RPC_HOLE_ID:
     shape->request.id = span;
-    return hole->is_string || !json_number_has_suffix(span);
+    return hole->is_string || !number_has_suffix(span);
   case RPC_HOLE_INSTANCE:
     return rpc_ref_decode(value, &shape->operation.instance);
   default:

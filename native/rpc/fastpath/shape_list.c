@@ -1,8 +1,9 @@
 #include "rpc/fastpath/shape_list.h"
 
+#include "base/number.h"
 #include "rpc/values/json_members.h"
 #include "rpc/values/json_value.h"
-#include "json/number.h"
+#include "json/integers.h"
 
 enum { FIRST_ROOM = 16 };
 
@@ -114,7 +115,7 @@ static bool take_scalar(struct text *rest, bool is_string, struct op_value *valu
   if (length > 0) {
     rpc_scalar_fill_integer(value, text_slice(*rest, 0, length), integer);
   } else {
-    length = is_string ? json_plain_string_at(*rest) : json_number_at(*rest);
+    length = is_string ? json_plain_string_at(*rest) : number_at(*rest);
     struct json_value scalar = {.kind = is_string ? JSON_KIND_STRING : JSON_KIND_NUMBER,
                                 .span = text_slice(*rest, 0, length)};
     if (length == 0 || !rpc_scalar_fill(value, scalar))

@@ -1,8 +1,8 @@
 #include "rpc/fastpath/whole_number_path.h"
 
+#include "base/number_format.h"
 #include "rpc/channel.h"
 #include "rpc/peer_state.h"
-#include "json/number.h"
 
 /* ---- the text of an answer ---- */
 
@@ -27,8 +27,8 @@ static bool cut(struct text rest, const struct outcome *outcome, struct rpc_answ
   size_t at = rest.len;
   size_t behind = rest.len;
   if (outcome->kind == OUTCOME_VALUE) {
-    char digits[JSON_NUMBER_TEXT_MAX];
-    struct text number = {digits, json_format_integer(outcome->value.integer, digits)};
+    char digits[NUMBER_TEXT_MAX];
+    struct text number = {digits, number_format_integer(outcome->value.integer, digits)};
     if (!find_only(rest, number, &at))
       return false;
     behind = at + number.len;
@@ -66,7 +66,7 @@ void rpc_brief_learn(struct rpc_worker *worker, struct rpc_shape *shape, const s
 
 static size_t longest_answer(const struct rpc_answer_form *form, struct text id)
 {
-  return sizeof JSONRPC_ANSWER_HEAD + id.len + form->middle_length + JSON_NUMBER_TEXT_MAX + form->tail_length;
+  return sizeof JSONRPC_ANSWER_HEAD + id.len + form->middle_length + NUMBER_TEXT_MAX + form->tail_length;
 }
 
 /* In steps of a size that the compiler knows, which is quicker than a call; there is room for whole ones. */
@@ -81,8 +81,7 @@ static void write_answer(const struct rpc_answer_form *form, struct text id, enu
                          int64_t integer, struct buffer *out)
 {
   enum { HEAD = sizeof JSONRPC_ANSWER_HEAD - 1 };
-  char *room =
-      buffer_reserve(out, HEAD + id.len + sizeof form->middle + JSON_NUMBER_TEXT_MAX + sizeof form->tail);
+  char *room = buffer_reserve(out, HEAD + id.len + sizeof form->middle + NUMBER_TEXT_MAX + sizeof form->tail);
   if (room == NULL)
     return;
   char *at = room;
@@ -91,7 +90,7 @@ static void write_answer(const struct rpc_answer_form *form, struct text id, enu
   at += HEAD + id.len;
   at = put_steps(at, form->middle, form->middle_length);
   if (told == JVM_BRIEF_INTEGER)
-    at += json_format_integer(integer, at);
+    at += number_format_integer(integer, at);
   at = put_steps(at, form->tail, form->tail_length);
   out->len += (size_t)(at - room);
 }

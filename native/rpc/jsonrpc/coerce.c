@@ -1,6 +1,6 @@
 #include "rpc/jsonrpc/coerce.h"
 
-#include "json/number.h"
+#include "base/number.h"
 
 enum { NO_PARAM = -1 };
 
@@ -35,10 +35,10 @@ static enum jp_status make_number(struct json_value value, struct arena *arena, 
                                 .span = value.kind == JSON_KIND_TRUE ? TEXT("1") : TEXT("0")};
   } else if (value.kind == JSON_KIND_STRING) {
     struct text content = json_read_string(value, arena);
-    struct json_number number;
+    struct number number;
     if (content.data == NULL)
       return JP_NO_MEMORY;
-    if (json_number_parse(content, &number) && number.suffix == 0)
+    if (number_parse(content, &number) && number.suffix == 0)
       *near = (struct json_value){.kind = JSON_KIND_NUMBER, .span = content};
   }
   return JP_OK;

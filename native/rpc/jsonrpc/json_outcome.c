@@ -1,8 +1,8 @@
 #include "rpc/jsonrpc/json_outcome.h"
 
 #include "base/base64.h"
+#include "base/number_format.h"
 #include "jsonrpc/jsonrpc.h"
-#include "json/number.h"
 #include "json/writer.h"
 
 int rpc_failure_code(enum outcome_failure failure)
@@ -21,8 +21,8 @@ int rpc_failure_code(enum outcome_failure failure)
 
 static void write_decimal(struct buffer *out, double value, bool is_float)
 {
-  char digits[JSON_NUMBER_TEXT_MAX];
-  size_t length = is_float ? json_format_float((float)value, digits) : json_format_double(value, digits);
+  char digits[NUMBER_TEXT_MAX];
+  size_t length = is_float ? number_format_float((float)value, digits) : number_format_double(value, digits);
   buffer_append(out, digits, length);
 }
 
@@ -256,12 +256,11 @@ static void write_plain_integer(struct buffer *out, const struct outcome *outcom
   const struct text head = TEXT("{\"void\":false,\"value\":{\"type\":\"");
   const struct text middle = TEXT("\",\"null\":false,\"value\":\"");
   const struct text tail = TEXT("\"}}");
-  char *room =
-      buffer_reserve(out, head.len + outcome->type.len + middle.len + JSON_NUMBER_TEXT_MAX + tail.len);
+  char *room = buffer_reserve(out, head.len + outcome->type.len + middle.len + NUMBER_TEXT_MAX + tail.len);
   if (room == NULL)
     return;
   char *at = put(put(put(room, head), outcome->type), middle);
-  at += json_format_integer(outcome->value.integer, at);
+  at += number_format_integer(outcome->value.integer, at);
   out->len += (size_t)(put(at, tail) - room);
 }
 

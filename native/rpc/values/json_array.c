@@ -1,9 +1,10 @@
 #include "base/base64.h"
+#include "base/decimal.h"
+#include "base/number.h"
 #include "base/primitives.h"
 #include "rpc/values/json_members.h"
 #include "rpc/values/json_value.h"
 #include "json/integers.h"
-#include "json/number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -40,13 +41,13 @@ struct element_rule {
 };
 
 /* The number that an element holds, written as one or as a text of one (behaviour.md: `"5"` for int). */
-static enum fit read_number(struct array_reader *reader, struct json_value json, struct json_number *number)
+static enum fit read_number(struct array_reader *reader, struct json_value json, struct number *number)
 {
   if (json.kind == JSON_KIND_NUMBER) {
-    json_number_read(json.span, number);
+    number_read(json.span, number);
   } else if (json.kind == JSON_KIND_STRING) {
     struct text t = json_read_string(json, reader->decoder->arena);
-    if (t.data == NULL || !json_number_parse(t, number))
+    if (t.data == NULL || !number_parse(t, number))
       return FIT_KIND;
   } else {
     return FIT_KIND;
@@ -59,7 +60,7 @@ static enum fit read_number(struct array_reader *reader, struct json_value json,
 
 static enum fit read_integer(struct array_reader *reader, struct json_value json, int64_t *integer)
 {
-  struct json_number number;
+  struct number number;
   enum fit fit = read_number(reader, json, &number);
   if (fit != FIT_GOOD)
     return fit;
@@ -146,7 +147,7 @@ static bool read_special(struct array_reader *reader, struct json_value json, do
 }
 
 /* A number behind which stands `l` is an integer, whatever it becomes. */
-static enum fit fit_of_decimal(const struct json_number *number, bool is_finite)
+static enum fit fit_of_decimal(const struct number *number, bool is_finite)
 {
   if (number->suffix == 'l' && !number->integral)
     return FIT_FRACTION;
@@ -155,19 +156,19 @@ static enum fit fit_of_decimal(const struct json_number *number, bool is_finite)
 
 static enum fit read_double(struct array_reader *reader, struct json_value json, void *slot)
 {
-  struct json_number number;
+  struct number number;
   enum fit fit = read_number(reader, json, &number);
   if (fit != FIT_GOOD)
     return read_special(reader, json, slot) ? FIT_GOOD : fit;
-  double value = number.suffix == 'f' ? (double)json_number_to_float(number.literal)
-                                      : json_number_to_double(number.literal);
+  double value =
+      number.suffix == 'f' ? (double)decimal_to_float(number.literal) : decimal_to_double(number.literal);
   *(double *)slot = value;
   return fit_of_decimal(&number, isfinite(value));
 }
 
 static enum fit read_float(struct array_reader *reader, struct json_value json, void *slot)
 {
-  struct json_number number;
+  struct number number;
   double special = 0;
   enum fit fit = read_number(reader, json, &number);
   if (fit != FIT_GOOD) {
@@ -175,7 +176,7 @@ static enum fit read_float(struct array_reader *reader, struct json_value json, 
     *(float *)slot = (float)special;
     return is_special ? FIT_GOOD : fit;
   }
-  float value = json_number_to_float(number.literal);
+  float value = decimal_to_float(number.literal);
   *(float *)slot = value;
   return fit_of_decimal(&number, isfinite(value));
 }

@@ -1,7 +1,8 @@
 #include "rpc/values/json_value.h"
 
+#include "base/decimal.h"
+#include "base/number.h"
 #include "rpc/values/json_members.h"
-#include "json/number.h"
 
 #include <stdlib.h>
 
@@ -62,8 +63,8 @@ bool rpc_ref_decode(struct json_value json, uint32_t *ref)
 {
   if (json.kind != JSON_KIND_NUMBER)
     return false;
-  struct json_number number;
-  json_number_read(json.span, &number);
+  struct number number;
+  number_read(json.span, &number);
   if (!number.fits || number.suffix != 0 || number.integer < 1 || number.integer > RPC_REF_MAX)
     return false;
   *ref = (uint32_t)number.integer;
@@ -80,8 +81,8 @@ static enum jp_status decode_text(struct rpc_value_decoder *decoder, struct json
 
 void rpc_number_decode(struct json_value json, struct op_value *value)
 {
-  struct json_number number;
-  json_number_read(json.span, &number);
+  struct number number;
+  number_read(json.span, &number);
   value->suffix = number.suffix;
   value->literal = number.literal;
   value->kind = number.fits ? OP_INTEGER : OP_NUMBER;
@@ -96,7 +97,7 @@ bool rpc_literal_is_long(const struct rpc_value_decoder *decoder, struct text li
     return false;
   while (mantissa < literal.len && literal.data[mantissa] != 'e' && literal.data[mantissa] != 'E')
     mantissa++;
-  return !json_number_is_within(text_slice(literal, 0, mantissa), decoder->digits_max);
+  return !decimal_is_within(text_slice(literal, 0, mantissa), decoder->digits_max);
 }
 
 static enum jp_status decode_number(struct rpc_value_decoder *decoder, struct json_value json,

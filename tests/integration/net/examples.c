@@ -1,8 +1,8 @@
 #include "examples.h"
 
+#include "base/number.h"
 #include "jsonrpc/jsonrpc.h"
 #include "rpc/jsonrpc/coerce.h"
-#include "json/number.h"
 #include "json/writer.h"
 
 #include <stdio.h>
@@ -147,13 +147,13 @@ static bool find_param(const struct jsonrpc_request *request, size_t position, c
 
 static bool read_number(const struct jsonrpc_request *request, struct json_value value, int64_t *out)
 {
-  struct json_number number;
+  struct number number;
   if (request->version == JSONRPC_1_1 &&
       rpc_value_coerce(value, RPC_WANTS_NUMBER, request->arena, &value) != JP_OK)
     return false;
   if (value.kind != JSON_KIND_NUMBER)
     return false;
-  json_number_read(value.span, &number);
+  number_read(value.span, &number);
   *out = number.integer;
   return number.fits;
 }

@@ -1,6 +1,7 @@
 #include "tests/unit/json/oracle.h"
 
-#include "json/number.h"
+#include "base/decimal.h"
+#include "base/number.h"
 #include "json/reader.h"
 
 #include <ctype.h>
@@ -40,9 +41,9 @@ static void note_name(struct comparison *comparison, struct text name)
 
 static void note_number(struct comparison *comparison, struct json_value value)
 {
-  struct json_number number;
-  json_number_read(value.span, &number);
-  comparison->listed |= number.integral ? !number.fits : isinf(json_number_to_double(number.literal));
+  struct number number;
+  number_read(value.span, &number);
+  comparison->listed |= number.integral ? !number.fits : isinf(decimal_to_double(number.literal));
 }
 
 /* Looks for what is on the list, everywhere in the value. */
@@ -79,13 +80,13 @@ static bool compare_value(struct comparison *comparison, struct json_value ours,
 
 static bool compare_number(struct comparison *comparison, struct json_value ours, const json_t *theirs)
 {
-  struct json_number number;
-  json_number_read(ours.span, &number);
+  struct number number;
+  number_read(ours.span, &number);
   if (number.integral != json_is_integer(theirs))
     return differ(comparison, "integer or not");
   if (number.integral)
     return number.integer == json_integer_value(theirs) || differ(comparison, "integer");
-  double value = json_number_to_double(number.literal);
+  double value = decimal_to_double(number.literal);
   double their_value = json_real_value(theirs);
   bool same = value == their_value && signbit(value) == signbit(their_value);
   return same || differ(comparison, "real");

@@ -3,7 +3,6 @@
 #include "base/buffer.h"
 #include "tests/unit/unit.h"
 #include "json/integers.h"
-#include "json/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -291,9 +290,72 @@ static void test_one_element_decides_wherever_it_is(void **state)
   buffer_fini(&list);
 }
 
+static void takes_plain_integers_alone(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *text;
+    size_t length; /* 0: it is not plain */
+    int64_t integer;
+  } cases[] = {
+      {"0,", 1, 0},
+      {"-0]", 2, 0},
+      {"7}", 1, 7},
+      {"-120,5", 4, -120},
+      {"12,", 2, 12},
+      {"123}", 3, 123},
+      {"12}]}", 2, 12},
+      {"123}]}", 3, 123},
+      {"123456}}", 6, 123456},
+      {"-1234567,", 8, -1234567},
+      {"1234567,89", 7, 1234567},
+      {"12345678,", 8, 12345678},
+      {"123456789}", 9, 123456789},
+      {"1234567890123456]", 16, 1234567890123456},
+      {"12345678901234567,", 17, 12345678901234567},
+      {"1234567890123456", 0, 0},
+      {"1234567890123456.5,", 0, 0},
+      {"0123456789012345,", 0, 0},
+      {"01234567,", 0, 0},
+      {"012345678,", 0, 0},
+      {"1234567", 0, 0},
+      {"12345678", 0, 0},
+      {"12/45,", 0, 0},
+      {"12:45,", 0, 0},
+      {"12\xB9,", 0, 0},
+      {"1234567.,", 0, 0},
+      {"123456789012345678]", 18, 123456789012345678},
+      {"-999999999999999999}", 19, -999999999999999999},
+      {"1234567890123456789,", 0, 0},
+      {"100000000000000000000000000000000000000,", 0, 0},
+      {"1", 0, 0},
+      {"1 ,", 0, 0},
+      {"1.0,", 0, 0},
+      {"1e3,", 0, 0},
+      {"1l,", 0, 0},
+      {"01,", 0, 0},
+      {"-01,", 0, 0},
+      {"-,", 0, 0},
+      {"--1,", 0, 0},
+      {"+1,", 0, 0},
+      {",", 0, 0},
+      {"", 0, 0},
+      {"x", 0, 0},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    char *copy = unit_exact_copy(cases[i].text, strlen(cases[i].text));
+    int64_t integer = 0;
+    size_t length = json_plain_integer_at((struct text){copy, strlen(cases[i].text)}, &integer);
+    test_free(copy);
+    if (length != cases[i].length || integer != cases[i].integer)
+      fail_msg("%s: %zu bytes, %lld", cases[i].text, length, (long long)integer);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(takes_plain_integers_alone),
       cmocka_unit_test(test_every_length_and_sign_is_read),
       cmocka_unit_test(test_long_arrays_are_counted_and_read),
       cmocka_unit_test(test_elements_have_their_size),

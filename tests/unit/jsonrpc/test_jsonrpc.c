@@ -1,6 +1,6 @@
 #include "jsonrpc/jsonrpc.h"
 
-#include "json/number.h"
+#include "base/number.h"
 #include "json/writer.h"
 
 #include "tests/unit/unit.h"
@@ -12,8 +12,8 @@ static int stream_token;
 
 static int64_t integer_of(struct json_value value)
 {
-  struct json_number number;
-  json_number_read(value.span, &number);
+  struct number number;
+  number_read(value.span, &number);
   return number.integer;
 }
 

@@ -1,7 +1,7 @@
 /* The envelope of JSON-RPC 1.1: the draft's examples, and what its sections 6.2, 7.3 and 7.4 say. */
 #include "jsonrpc/jsonrpc.h"
 
-#include "json/number.h"
+#include "base/number.h"
 #include "json/writer.h"
 
 #include "tests/unit/unit.h"
@@ -10,8 +10,8 @@
 
 static int64_t integer_of(struct json_value value)
 {
-  struct json_number number;
-  json_number_read(value.span, &number);
+  struct number number;
+  number_read(value.span, &number);
   return number.integer;
 }
 
@@ -39,8 +39,8 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
   assert_false(request->is_notification && request->version == JSONRPC_1_1);
   struct text prefix = TEXT("error:");
   if (text_starts_with(request->method, prefix)) {
-    struct json_number number;
-    assert_true(json_number_parse(text_slice(request->method, prefix.len, request->method.len), &number));
+    struct number number;
+    assert_true(number_parse(text_slice(request->method, prefix.len, request->method.len), &number));
     jsonrpc_error(response, (int)number.integer, jsonrpc_code_message((int)number.integer));
   } else if (text_equal(request->method, TEXT("own words"))) {
     BUFFER_LITERAL(jsonrpc_error(response, JSONRPC_SERVER_ERROR, "Out of paper"), "{\"tray\":2}");

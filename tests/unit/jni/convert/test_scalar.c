@@ -1,8 +1,8 @@
 #include "tests/unit/unit.h"
 
+#include "base/number.h"
 #include "jni/convert/scalar.h"
 #include "jni/types/classes.h"
-#include "json/number.h"
 
 #include <math.h>
 
@@ -10,7 +10,7 @@
 static struct op_value value_of(const char *written)
 {
   struct op_value value = {0};
-  struct json_number number;
+  struct number number;
   if (strcmp(written, "null") == 0) {
     value.kind = OP_NULL;
   } else if (strcmp(written, "true") == 0) {
@@ -18,7 +18,7 @@ static struct op_value value_of(const char *written)
     value.boolean = true;
   } else if (strcmp(written, "[]") == 0) {
     value.kind = OP_LIST;
-  } else if (json_number_parse(text_of(written), &number)) {
+  } else if (number_parse(text_of(written), &number)) {
     value.kind = number.fits ? OP_INTEGER : OP_NUMBER;
     value.suffix = number.suffix;
     value.literal = number.literal;

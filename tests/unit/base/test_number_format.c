@@ -1,4 +1,4 @@
-#include "json/number.h"
+#include "base/number_format.h"
 
 #include "tests/unit/unit.h"
 
@@ -59,8 +59,8 @@ static void writes_doubles_as_java_does(void **state)
 {
   (void)state;
   for (size_t i = 0; i < COUNT_OF(doubles); i++) {
-    char text[JSON_NUMBER_TEXT_MAX];
-    size_t length = json_format_double(doubles[i].value, text);
+    char text[NUMBER_TEXT_MAX];
+    size_t length = number_format_double(doubles[i].value, text);
     assert_string_equal(text, doubles[i].text);
     assert_int_equal(length, strlen(text));
   }
@@ -95,8 +95,8 @@ static void writes_floats_as_java_does(void **state)
 {
   (void)state;
   for (size_t i = 0; i < COUNT_OF(floats); i++) {
-    char text[JSON_NUMBER_TEXT_MAX];
-    size_t length = json_format_float(floats[i].value, text);
+    char text[NUMBER_TEXT_MAX];
+    size_t length = number_format_float(floats[i].value, text);
     assert_string_equal(text, floats[i].text);
     assert_int_equal(length, strlen(text));
   }
@@ -118,8 +118,8 @@ static size_t count_digits(const char *text)
 
 static void check_double(double value)
 {
-  char text[JSON_NUMBER_TEXT_MAX];
-  json_format_double(value, text);
+  char text[NUMBER_TEXT_MAX];
+  number_format_double(value, text);
   if (strtod(text, NULL) != value)
     fail_msg("%a is written as %s", value, text);
   /* No decimal of fewer digits reads back: the C library's nearest ones are the measure. */
@@ -160,8 +160,8 @@ static void writes_floats_that_read_back(void **state)
   for (uint32_t bits = 1; bits < 0x7F800000; bits += 9973) {
     float value;
     memcpy(&value, &bits, sizeof value);
-    char text[JSON_NUMBER_TEXT_MAX];
-    json_format_float(value, text);
+    char text[NUMBER_TEXT_MAX];
+    number_format_float(value, text);
     if (strtof(text, NULL) != value)
       fail_msg("%a is written as %s", (double)value, text);
     if (count_digits(text) > 9)
@@ -194,8 +194,8 @@ static void writes_integers(void **state)
       {INT64_MIN, "-9223372036854775808"},
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    char text[JSON_NUMBER_TEXT_MAX];
-    assert_int_equal(json_format_integer(cases[i].value, text), strlen(cases[i].text));
+    char text[NUMBER_TEXT_MAX];
+    assert_int_equal(number_format_integer(cases[i].value, text), strlen(cases[i].text));
     assert_string_equal(text, cases[i].text);
   }
 }
@@ -207,10 +207,10 @@ static void writes_all_small_integers(void **state)
   static const int64_t from[] = {0, 9990000, 99990000};
   for (size_t i = 0; i < COUNT_OF(from); i++)
     for (int64_t value = from[i]; value < from[i] + 20000; value++) {
-      char text[JSON_NUMBER_TEXT_MAX];
-      char wanted[JSON_NUMBER_TEXT_MAX];
+      char text[NUMBER_TEXT_MAX];
+      char wanted[NUMBER_TEXT_MAX];
       snprintf(wanted, sizeof wanted, "%lld", (long long)value);
-      size_t length = json_format_integer(value, text);
+      size_t length = number_format_integer(value, text);
       if (length != strlen(wanted) || strcmp(text, wanted) != 0)
         fail_msg("%s is written as %s", wanted, text);
     }

@@ -1,8 +1,9 @@
-#include "json/number.h"
+#include "base/number_format.h"
 
 #include <assert.h>
 #include <endian.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,7 +147,7 @@ static size_t put_exponent(const struct digits *digits, char *out)
     out[n++] = '0';
   n += put_bytes(out + n, digits->text + 1, digits->count - 1);
   out[n++] = 'E';
-  return n + json_format_integer(digits->point - 1, out + n);
+  return n + number_format_integer(digits->point - 1, out + n);
 }
 
 static size_t put_digits(struct digits *digits, char *out)
@@ -176,8 +177,8 @@ static size_t put_special(double value, char *out)
 
 static void digits_of_integer(uint64_t integer, int fraction_digits, struct digits *digits)
 {
-  char text[JSON_NUMBER_TEXT_MAX];
-  digits->count = (int)json_format_integer((int64_t)integer, text);
+  char text[NUMBER_TEXT_MAX];
+  digits->count = (int)number_format_integer((int64_t)integer, text);
   memcpy(digits->text, text, (size_t)digits->count);
   digits->point = digits->count - fraction_digits;
 }
@@ -223,7 +224,7 @@ static bool quick_float(float value, struct digits *digits)
   return false;
 }
 
-size_t json_format_double(double value, char out[JSON_NUMBER_TEXT_MAX])
+size_t number_format_double(double value, char out[NUMBER_TEXT_MAX])
 {
   size_t n = put_special(value, out);
   if (n > 0)
@@ -239,7 +240,7 @@ size_t json_format_double(double value, char out[JSON_NUMBER_TEXT_MAX])
   return n;
 }
 
-size_t json_format_float(float value, char out[JSON_NUMBER_TEXT_MAX])
+size_t number_format_float(float value, char out[NUMBER_TEXT_MAX])
 {
   size_t n = put_special((double)value, out);
   if (n > 0)
@@ -289,7 +290,7 @@ static size_t put_large(char *out, uint64_t value)
   return count;
 }
 
-size_t json_format_integer(int64_t value, char out[JSON_NUMBER_TEXT_MAX])
+size_t number_format_integer(int64_t value, char out[NUMBER_TEXT_MAX])
 {
   size_t n = value < 0;
   uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;

@@ -1,0 +1,53 @@
+#ifndef JPEER_BASE_NUMBER_H
+#define JPEER_BASE_NUMBER_H
+/*
+ * Numbers as requests write them: those of JSON (RFC 8259, section 6), and with Java's suffixes d, f and l
+ * behind them. Pure, any thread; what is read is borrowed from the text.
+ */
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct number {
+  struct text literal; /* without the suffix */
+  char suffix;         /* d, f, l in lower case, or 0 */
+  bool integral;       /* no fraction and no exponent */
+  bool fits;           /* integral, and integer holds it */
+  int64_t integer;
+};
+
+static inline bool number_is_digit(char c)
+{
+  return c >= '0' && c <= '9';
+}
+
+/* d, f or l for a suffix letter in either case, else 0. */
+static inline char number_suffix(char c)
+{
+  char lower = (char)(c | 0x20);
+  return lower == 'd' || lower == 'f' || lower == 'l' ? lower : 0;
+}
+
+/*
+ * Reads a number without suffix at p (RFC 8259, section 6). Returns its end, or NULL; *stop is then where the
+ * grammar was broken, which may be end.
+ */
+const char *number_scan(const char *p, const char *end, const char **stop);
+
+/* Reads a number of validated text. */
+void number_read(struct text span, struct number *number);
+
+/* Reads a whole text ("42", "-1.5e3", "100l") as a number of the same grammar: false where it is none. */
+bool number_parse(struct text t, struct number *number);
+
+/* Bytes of the number, with its suffix where it has one, that a text of any kind begins with; 0: with none.
+ */
+size_t number_at(struct text t);
+
+static inline bool number_has_suffix(struct text span)
+{
+  return span.data[span.len - 1] > '9';
+}
+
+#endif
