@@ -10,14 +10,15 @@ import json
 import os
 import platform
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
 
-from bench import chart, loadtable, process, rivals, stages, targets
+from bench import chart, document, loadtable, process, rivals, stages, targets
 from bench.load import TRANSPORTS
 from bench.report import print_head, print_line
-from support.peer import BUILD
+from support.peer import BINARY, BUILD, ROOT
 
 PARTS = {part.NAME: part for part in (loadtable, rivals, stages, process)}
 PLACEMENTS = ("apart", "together")
@@ -28,6 +29,18 @@ def machine():
         models = {line.split(":", 1)[1].strip() for line in file if line.startswith("model name")}
     return {"cores": os.cpu_count(), "processor": sorted(models), "kernel": platform.release(),
             "load_average": os.getloadavg()}
+
+
+def output_of(*command):
+    """The last line that a command prints, "unknown" where there is none."""
+    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False)
+    return done.stdout.strip().rpartition("\n")[2] or "unknown"
+
+
+def measured():
+    """What is measured: the commit, with "-dirty" where files differ from it, the system and the JVM."""
+    return {"commit": output_of("git", "describe", "--always", "--dirty", "--exclude", "*"),
+            "system": platform.freedesktop_os_release()["PRETTY_NAME"], "java": output_of(BINARY, "run", "--version")}
 
 
 def tell(title, module, rows, told):
@@ -55,7 +68,8 @@ def write(facts, folder):
 
 def bench(options):
     """What was measured is written even where something later fails."""
-    facts = {"machine": machine(), "seconds": options.seconds, "runs": options.runs, "parts": {}, "targets": []}
+    facts = {**measured(), "machine": machine(), "seconds": options.seconds, "runs": options.runs, "parts": {},
+             "targets": []}
     began = time.monotonic()
     try:
         for name in options.only:
@@ -113,7 +127,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     options = read_options()
     if options.smoke:
-        for part in (*PARTS.values(), targets, chart):
+        for part in (*PARTS.values(), targets, chart, document):
             part.smoke()
     else:
         bench(options)
