@@ -1,0 +1,109 @@
+"""The documents' links lead somewhere, the files and names that they mention exist, and so do the headings that code cites."""
+
+import re
+import subprocess
+import unittest
+
+from support.peer import ROOT
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+HISTORY = ROOT / "docs/performance-history.md"  # has the names of its time
+SOURCES = ("native", "jni", "policy", "tests", "tools", "cmake", "java-fixtures", "demo")
+# A mentioned path begins at one of these.
+BASES = [ROOT, *(ROOT / base for base in ("native", "native/include", "docs", "tests", "tests/unit", "tests/bench"))]
+PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)+/?")
+FILE = re.compile(r"[\w.-]+\.(?:c|h|py|md|json|yaml|txt|mjs|svg)")
+PLACEHOLDER = re.compile(r"(?:^|/)[A-Z_]+(?:[./]|$)|_FILE|_fuzz\.c$|^(?:build|sys|arpa|netinet)/")
+CITATION = re.compile(r'(docs/)?([\w.-]+\.md)((?:,? "[^"\n]+")*)')
+
+
+def without_code(text):
+    return re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
+
+
+def headings(page):
+    return re.findall(r"^#+ (.+?)\s*$", without_code(page.read_text(encoding="utf-8")), re.M)
+
+
+def anchor(heading):
+    """As GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def find(path):
+    """The file or folder that a document means by a path; None if there is none."""
+    return next((base / path for base in BASES if (base / path).exists()), None)
+
+
+def is_path(token):
+    """True for what looks like a path of the project: its first folder is one, or it ends as a source does."""
+    if PLACEHOLDER.search(token) or not PATH.fullmatch(token):
+        return False
+    return find(token.split("/")[0]) is not None or FILE.fullmatch(token.rsplit("/", maxsplit=1)[-1]) is not None
+
+
+def tracked(*folders):
+    listed = subprocess.run(["git", "ls-files", "-z", *folders], cwd=ROOT, capture_output=True, text=True, check=False)
+    files = [ROOT / name for name in listed.stdout.split("\0") if name]
+    return files or [path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()]
+
+
+class DocsLinks(unittest.TestCase):
+    def test_links_lead_to_files_and_headings(self):
+        for page in PAGES:
+            for target in re.findall(r"\]\(([^)\s]+)\)", without_code(page.read_text(encoding="utf-8"))):
+                if re.match(r"[a-z]+:", target):
+                    continue
+                name, _, fragment = target.partition("#")
+                file = (page.parent / name).resolve() if name else page
+                with self.subTest(page=page.name, target=target):
+                    self.assertTrue(file.exists())
+                    if fragment:
+                        self.assertIn(fragment, [anchor(heading) for heading in headings(file)])
+
+    def test_mentioned_paths_exist(self):
+        for page in PAGES:
+            if page == HISTORY:
+                continue
+            for token in re.findall(r"`([^`\n]+)`", without_code(page.read_text(encoding="utf-8"))):
+                if is_path(token):
+                    with self.subTest(page=page.name, path=token):
+                        self.assertIsNotNone(find(token))
+
+    def test_mentioned_names_are_in_their_files(self):
+        """`folder/file.c` `name`, and `name` in `folder/file.c`."""
+        found = 0
+        for page in PAGES:
+            if page == HISTORY:
+                continue
+            text = page.read_text(encoding="utf-8")
+            pairs = [(path, name) for path, names in re.findall(r"`([\w./-]+\.[ch])`((?:,? `\w+`)+)", text)
+                     for name in re.findall(r"`(\w+)`", names)]
+            pairs += [(path, name) for name, path in re.findall(r"`(\w+)` in\s`([\w./-]+\.[ch])`", text)]
+            pairs += [(path, name) for path, name in re.findall(r"`([\w./-]+\.[ch])` \(`(\w+)`\)", text)]
+            for path, name in pairs:
+                found += 1
+                with self.subTest(page=page.name, path=path, name=name):
+                    self.assertRegex(find(path).read_text(encoding="utf-8"), rf"\b{name}\b")
+        self.assertGreater(found, 10)
+
+    def test_code_cites_headings_that_exist(self):
+        """A comment cites docs/PAGE.md, "Heading"."""
+        found = 0
+        for file in tracked(*SOURCES):
+            if file.suffix not in (".c", ".h", ".py", ".cmake", ".txt", ".yaml"):
+                continue
+            text = re.sub(r"\n\s*(?:\*(?!/)|//|#)? ?\s*", " ", file.read_text(encoding="utf-8", errors="replace"))
+            for folder, page, cited in CITATION.findall(text):
+                if not folder:
+                    continue
+                found += 1
+                with self.subTest(file=str(file.relative_to(ROOT)), page=page, cited=cited):
+                    self.assertTrue((ROOT / "docs" / page).exists())
+                    for heading in re.findall(r'"([^"]+)"', cited):
+                        self.assertIn(heading, headings(ROOT / "docs" / page))
+        self.assertGreater(found, 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
