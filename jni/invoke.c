@@ -3,12 +3,12 @@
 #include "jni/dispatch.h"
 #include "jni/runtime/throwables.h"
 
-/* One operation, from its record to its outcome. */
+/* One operation, from its member to its outcome. */
 struct invocation {
   JNIEnv *env;
   const struct jvm_request *request;
   struct jvm_records *records;
-  struct jvm_record *record;
+  struct resolved_member *member;
   struct conversion conversion;
   jvalue *arguments;
 };
@@ -23,14 +23,14 @@ static bool take(struct invocation *invocation)
 static bool set_rest(struct invocation *invocation, jobject array, size_t argument, size_t at, char *packed)
 {
   JNIEnv *env = invocation->env;
-  const struct jvm_record *record = invocation->record;
+  const struct resolved_member *member = invocation->member;
   jobject given = invocation->records->objects[argument];
   jvalue element;
-  if (!argument_convert(&invocation->conversion, &record->plans[argument],
+  if (!argument_convert(&invocation->conversion, &member->plans[argument],
                         &invocation->request->operation->args[argument], given, &element))
     return false;
   if (packed != NULL) {
-    size_t size = primitive_size(record->method->element.kind);
+    size_t size = primitive_size(member->method->element.kind);
     memcpy(packed + at * size, &element, size);
     return true;
   }
@@ -45,7 +45,7 @@ static bool fill_rest(struct invocation *invocation, jobject array, size_t first
   struct argument_path path = {.index = first};
   bool filled = true;
   invocation->conversion.path = &path;
-  for (; filled && path.index < invocation->record->plan_count; path.index++)
+  for (; filled && path.index < invocation->member->plan_count; path.index++)
     filled = set_rest(invocation, array, path.index, path.index - first, packed);
   invocation->conversion.path = NULL;
   return filled;
@@ -55,12 +55,12 @@ static bool fill_rest(struct invocation *invocation, jobject array, size_t first
 static bool gather_rest(struct invocation *invocation)
 {
   struct conversion *conversion = &invocation->conversion;
-  const struct jvm_record *record = invocation->record;
-  struct java_method *method = record->method;
+  const struct resolved_member *member = invocation->member;
+  struct jvm_method *method = member->method;
   size_t first = method->param_count - 1;
-  size_t count = record->plan_count - first;
+  size_t count = member->plan_count - first;
   char letter = method->element.kind;
-  struct jvm_class *class = java_type_class(conversion->thread, &method->params[first]);
+  struct jvm_class *class = jvm_type_class(conversion->thread, &method->params[first]);
   if (class == NULL)
     return argument_fail_memory(conversion);
   jobject array = argument_new_array(conversion, class, (jint)count);
@@ -81,36 +81,36 @@ static bool gather_rest(struct invocation *invocation)
 static bool convert_arguments(struct invocation *invocation)
 {
   struct conversion *conversion = &invocation->conversion;
-  const struct jvm_record *record = invocation->record;
-  size_t count = record->variable ? record->method->param_count : record->plan_count;
+  const struct resolved_member *member = invocation->member;
+  size_t count = member->variable ? member->method->param_count : member->plan_count;
   invocation->arguments = count <= FEW_ARGUMENTS
                               ? invocation->records->few.values
                               : arena_alloc(conversion->request->arena, count * sizeof(jvalue));
   if (invocation->arguments == NULL)
     return argument_fail_memory(conversion);
-  size_t fixed = record->variable ? record->method->param_count - 1 : record->plan_count;
+  size_t fixed = member->variable ? member->method->param_count - 1 : member->plan_count;
   struct argument_path path = {0};
   conversion->path = &path;
   for (; path.index < fixed; path.index++)
-    if (!argument_convert(conversion, &record->plans[path.index],
+    if (!argument_convert(conversion, &member->plans[path.index],
                           &conversion->request->operation->args[path.index],
                           invocation->records->objects[path.index], &invocation->arguments[path.index]))
       return false;
-  return !record->variable || gather_rest(invocation);
+  return !member->variable || gather_rest(invocation);
 }
 
 /* The cache's key holds the receiver's class, but JNI believes whatever it is given: asked each time. */
 static bool check_receiver(struct invocation *invocation)
 {
   JNIEnv *env = invocation->env;
-  const struct jvm_record *record = invocation->record;
+  const struct resolved_member *member = invocation->member;
   jobject receiver = invocation->records->receiver;
-  if (receiver != NULL && (*env)->IsInstanceOf(env, receiver, record->named->ref) &&
-      (record->named == record->declaring || (*env)->IsInstanceOf(env, receiver, record->declaring->ref)))
+  if (receiver != NULL && (*env)->IsInstanceOf(env, receiver, member->named->ref) &&
+      (member->named == member->declaring || (*env)->IsInstanceOf(env, receiver, member->declaring->ref)))
     return true;
   outcome_fail(invocation->conversion.outcome, invocation->request->arena, FAILURE_INVALID_PARAMS, NULL,
                "The object with objRef %u is not of %.*s", invocation->request->operation->instance,
-               TEXT_ARGS(record->named->name));
+               TEXT_ARGS(member->named->name));
   return false;
 }
 
@@ -118,32 +118,32 @@ static bool check_receiver(struct invocation *invocation)
 static bool take_static_method(struct invocation *invocation)
 {
   JNIEnv *env = invocation->env;
-  struct jvm_record *record = invocation->record;
-  if (record->method_id != NULL)
+  struct resolved_member *member = invocation->member;
+  if (member->method_id != NULL)
     return true;
-  struct java_method *method = record->method;
+  struct jvm_method *method = member->method;
   jmethodID id = (*env)->GetStaticMethodID(env, method->owner->ref, method->raw_name, method->raw_descriptor);
   if (take(invocation))
     return false;
-  record->method_id = id;
+  member->method_id = id;
   return true;
 }
 
 static bool take_static_field(struct invocation *invocation)
 {
   JNIEnv *env = invocation->env;
-  struct jvm_record *record = invocation->record;
-  if (record->field_id != NULL)
+  struct resolved_member *member = invocation->member;
+  if (member->field_id != NULL)
     return true;
-  struct java_field *field = record->field;
+  struct jvm_field *field = member->field;
   jfieldID id = (*env)->GetStaticFieldID(env, field->owner->ref, field->raw_name, field->raw_descriptor);
   if (take(invocation))
     return false;
-  record->field_id = id;
+  member->field_id = id;
   return true;
 }
 
-static void finish(struct invocation *invocation, struct java_type *type, const jvalue *value)
+static void finish(struct invocation *invocation, struct jvm_type *type, const jvalue *value)
 {
   if (!take(invocation))
     result_fill(invocation->request, invocation->records, type, value, invocation->conversion.outcome);
@@ -153,27 +153,27 @@ static void run_call(struct invocation *invocation)
 {
   if (!check_receiver(invocation) || !convert_arguments(invocation))
     return;
-  const struct jvm_record *record = invocation->record;
+  const struct resolved_member *member = invocation->member;
   jvalue value = {0};
-  dispatch_call(invocation->env, record->method->result.kind, invocation->records->receiver,
-                record->method_id, invocation->arguments, &value);
-  finish(invocation, &record->method->result, &value);
+  dispatch_call(invocation->env, member->method->result.kind, invocation->records->receiver,
+                member->method_id, invocation->arguments, &value);
+  finish(invocation, &member->method->result, &value);
 }
 
 static void run_static_call(struct invocation *invocation)
 {
   if (!convert_arguments(invocation) || !take_static_method(invocation))
     return;
-  const struct jvm_record *record = invocation->record;
+  const struct resolved_member *member = invocation->member;
   jvalue value = {0};
-  dispatch_call_static(invocation->env, record->method->result.kind, record->declaring->ref,
-                       record->method_id, invocation->arguments, &value);
-  finish(invocation, &record->method->result, &value);
+  dispatch_call_static(invocation->env, member->method->result.kind, member->declaring->ref,
+                       member->method_id, invocation->arguments, &value);
+  finish(invocation, &member->method->result, &value);
 }
 
 static void finish_new(struct invocation *invocation, jobject object)
 {
-  struct java_type type = {.kind = 'L', .name = invocation->record->named->name};
+  struct jvm_type type = {.kind = 'L', .name = invocation->member->named->name};
   const jvalue value = {.l = object};
   finish(invocation, &type, &value);
 }
@@ -181,10 +181,10 @@ static void finish_new(struct invocation *invocation, jobject object)
 static void run_new(struct invocation *invocation)
 {
   JNIEnv *env = invocation->env;
-  const struct jvm_record *record = invocation->record;
+  const struct resolved_member *member = invocation->member;
   if (convert_arguments(invocation))
     finish_new(invocation,
-               (*env)->NewObjectA(env, record->named->ref, record->method_id, invocation->arguments));
+               (*env)->NewObjectA(env, member->named->ref, member->method_id, invocation->arguments));
 }
 
 static bool is_length(const struct op_value *value)
@@ -212,7 +212,7 @@ static void run_new_array(struct invocation *invocation)
 {
   struct conversion *conversion = &invocation->conversion;
   const struct operation *operation = invocation->request->operation;
-  struct jvm_class *class = invocation->record->named;
+  struct jvm_class *class = invocation->member->named;
   const struct op_value *only = operation->arg_count == 1 ? &operation->args[0] : NULL;
   struct op_value elements = {.kind = OP_LIST,
                               .list = {.items = operation->args, .count = operation->arg_count}};
@@ -234,9 +234,9 @@ static void run_get(struct invocation *invocation)
 {
   if (!check_receiver(invocation))
     return;
-  struct java_field *field = invocation->record->field;
+  struct jvm_field *field = invocation->member->field;
   jvalue value = {0};
-  dispatch_get(invocation->env, field->type.kind, invocation->records->receiver, invocation->record->field_id,
+  dispatch_get(invocation->env, field->type.kind, invocation->records->receiver, invocation->member->field_id,
                &value);
   finish(invocation, &field->type, &value);
 }
@@ -245,16 +245,16 @@ static void run_static_get(struct invocation *invocation)
 {
   if (!take_static_field(invocation))
     return;
-  struct java_field *field = invocation->record->field;
+  struct jvm_field *field = invocation->member->field;
   jvalue value = {0};
-  dispatch_get_static(invocation->env, field->type.kind, field->owner->ref, invocation->record->field_id,
+  dispatch_get_static(invocation->env, field->type.kind, field->owner->ref, invocation->member->field_id,
                       &value);
   finish(invocation, &field->type, &value);
 }
 
 static void run_length(struct invocation *invocation)
 {
-  struct java_type type = {.kind = 'I', .name = TEXT("int")};
+  struct jvm_type type = {.kind = 'I', .name = TEXT("int")};
   if (!check_receiver(invocation))
     return;
   const jvalue value = {
@@ -267,7 +267,7 @@ static bool convert_put(struct invocation *invocation, jvalue *value)
   struct argument_path path = {0};
   invocation->conversion.path = &path;
   bool converted =
-      argument_convert(&invocation->conversion, &invocation->record->plans[0],
+      argument_convert(&invocation->conversion, &invocation->member->plans[0],
                        &invocation->request->operation->args[0], invocation->records->objects[0], value);
   invocation->conversion.path = NULL;
   return converted;
@@ -284,8 +284,8 @@ static void run_put(struct invocation *invocation)
   jvalue value = {0};
   if (!check_receiver(invocation) || !convert_put(invocation, &value))
     return;
-  dispatch_put(invocation->env, invocation->record->field->type.kind, invocation->records->receiver,
-               invocation->record->field_id, &value);
+  dispatch_put(invocation->env, invocation->member->field->type.kind, invocation->records->receiver,
+               invocation->member->field_id, &value);
   finish_put(invocation);
 }
 
@@ -294,48 +294,47 @@ static void run_static_put(struct invocation *invocation)
   jvalue value = {0};
   if (!convert_put(invocation, &value) || !take_static_field(invocation))
     return;
-  struct java_field *field = invocation->record->field;
-  dispatch_put_static(invocation->env, field->type.kind, field->owner->ref, invocation->record->field_id,
+  struct jvm_field *field = invocation->member->field;
+  dispatch_put_static(invocation->env, field->type.kind, field->owner->ref, invocation->member->field_id,
                       &value);
   finish_put(invocation);
 }
 
 static void run_refusal(struct invocation *invocation)
 {
-  const struct jvm_record *record = invocation->record;
-  bool of_class = record->kind == JVM_CONSTRUCTOR;
+  const struct resolved_member *member = invocation->member;
+  bool of_class = member->kind == JVM_CONSTRUCTOR;
   outcome_fail(invocation->conversion.outcome, invocation->request->arena, FAILURE_SERVER,
-               record->refusal_type, "%.*s%s%.*s: %s", TEXT_ARGS(record->declaring->name),
-               of_class ? "" : ".", of_class ? 0 : (int)record->member.len, record->member.data,
-               record->refusal);
+               member->refusal_type, "%.*s%s%.*s: %s", TEXT_ARGS(member->declaring->name),
+               of_class ? "" : ".", of_class ? 0 : (int)member->name.len, member->name.data, member->refusal);
 }
 
 void jvm_invoke(const struct jvm_request *request, const struct jvm_target *target, struct outcome *outcome)
 {
   static void (*const actions[])(struct invocation *) = {
-      [RECORD_CALL] = run_call,
-      [RECORD_CALL_STATIC] = run_static_call,
-      [RECORD_NEW] = run_new,
-      [RECORD_NEW_ARRAY] = run_new_array,
-      [RECORD_GET] = run_get,
-      [RECORD_GET_STATIC] = run_static_get,
-      [RECORD_GET_LENGTH] = run_length,
-      [RECORD_PUT] = run_put,
-      [RECORD_PUT_STATIC] = run_static_put,
-      [RECORD_REFUSE] = run_refusal,
+      [MEMBER_CALL] = run_call,
+      [MEMBER_CALL_STATIC] = run_static_call,
+      [MEMBER_NEW] = run_new,
+      [MEMBER_NEW_ARRAY] = run_new_array,
+      [MEMBER_GET] = run_get,
+      [MEMBER_GET_STATIC] = run_static_get,
+      [MEMBER_GET_LENGTH] = run_length,
+      [MEMBER_PUT] = run_put,
+      [MEMBER_PUT_STATIC] = run_static_put,
+      [MEMBER_REFUSE] = run_refusal,
   };
   struct invocation invocation = {
       .env = request->thread->env,
       .request = request,
       .records = request->thread->records,
-      .record = target->record,
+      .member = target->resolved,
       .conversion = {.thread = request->thread,
                      .request = request,
                      .outcome = outcome,
                      .is_put = request->operation->kind == OP_PUT,
-                     .beside = target->record->named},
+                     .beside = target->resolved->named},
   };
-  actions[target->record->action](&invocation);
+  actions[target->resolved->action](&invocation);
   request->thread->frame_is_empty =
-      target->record->is_plain && !invocation.records->has_references && outcome->kind != OUTCOME_ERROR;
+      target->resolved->is_plain && !invocation.records->has_references && outcome->kind != OUTCOME_ERROR;
 }

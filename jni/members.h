@@ -27,7 +27,7 @@ enum { /* JVMS 4.5, 4.6 */
        JVM_ACC_VARARGS = 0x0080
 };
 
-struct jvm_record; /* a resolved member, kept in the thread's cache */
+struct resolved_member; /* kept in the thread's cache */
 
 /* A class that declares a member under the name by which another was called. */
 struct jvm_holder {
@@ -36,7 +36,7 @@ struct jvm_holder {
 };
 
 struct jvm_target {
-  struct jvm_record *record;
+  struct resolved_member *resolved;
   enum jvm_member_kind kind;
   unsigned modifiers;          /* JVM_ACC_* */
   struct text named_class;     /* what the caller named; of an array its element class or primitive keyword */

@@ -29,7 +29,7 @@ static jmethodID find_constructor(struct conversion *conversion, jclass made, st
 }
 
 /* The interface's add or put, which is what fills an object from here. */
-static struct java_method *find_filler(struct conversion *conversion, bool is_list)
+static struct jvm_method *find_filler(struct conversion *conversion, bool is_list)
 {
   struct jvm_thread *thread = conversion->thread;
   const struct jvm_known *known = &thread->jvm->known;
@@ -43,31 +43,31 @@ static struct java_method *find_filler(struct conversion *conversion, bool is_li
   return NULL;
 }
 
-/* A call of add or put on an object of the class, as a record of the thread's. NULL: the outcome tells why.
+/* A call of add or put on an object of the class, as a member of the thread's. NULL: the outcome tells why.
  */
-static struct jvm_record *find_filling(struct conversion *conversion, struct jvm_class *named,
-                                       struct jvm_class *runtime, bool is_list)
+static struct resolved_member *find_filling(struct conversion *conversion, struct jvm_class *named,
+                                            struct jvm_class *runtime, bool is_list)
 {
   struct jvm_records *records = records_of(conversion->thread);
-  struct jvm_record *record = records == NULL ? NULL : records_find_filling(records, named, runtime);
-  if (record != NULL)
-    return record;
-  record = arena_calloc(conversion->request->arena, 1, sizeof *record);
-  if (records == NULL || record == NULL) {
+  struct resolved_member *member = records == NULL ? NULL : records_find_filling(records, named, runtime);
+  if (member != NULL)
+    return member;
+  member = arena_calloc(conversion->request->arena, 1, sizeof *member);
+  if (records == NULL || member == NULL) {
     argument_fail_memory(conversion);
     return NULL;
   }
-  struct java_method *method = find_filler(conversion, is_list);
-  if (method == NULL || !selection_find(conversion, method, runtime, &record->holders, &record->holder_count))
+  struct jvm_method *method = find_filler(conversion, is_list);
+  if (method == NULL || !selection_find(conversion, method, runtime, &member->holders, &member->holder_count))
     return NULL;
-  record->kind = JVM_METHOD;
-  record->action = RECORD_CALL;
-  record->modifiers = method->modifiers;
-  record->named = named;
-  record->declaring = method->owner;
-  record->runtime = runtime;
-  record->member = method->name;
-  return records_keep_filling(records, record);
+  member->kind = JVM_METHOD;
+  member->action = MEMBER_CALL;
+  member->modifiers = method->modifiers;
+  member->named = named;
+  member->declaring = method->owner;
+  member->runtime = runtime;
+  member->name = method->name;
+  return records_keep_filling(records, member);
 }
 
 /* Filling calls add or put of whatever class the object is of. */
@@ -81,11 +81,11 @@ static bool ask_to_fill(struct conversion *conversion, struct jvm_class *named, 
   if (runtime == NULL)
     return argument_fail_memory(conversion);
   bool is_list = (*env)->IsAssignableFrom(env, made, conversion->thread->jvm->known.class_collection);
-  struct jvm_record *record = find_filling(conversion, named, runtime, is_list);
-  if (record == NULL)
+  struct resolved_member *member = find_filling(conversion, named, runtime, is_list);
+  if (member == NULL)
     return false;
   struct jvm_target target;
-  record_fill_target(record, &target);
+  resolved_member_fill_target(member, &target);
   return guard->check_filling(guard->context, &target, conversion->request->arena, conversion->outcome) ==
          JP_OK;
 }

@@ -83,7 +83,7 @@ static unsigned element_cost(struct conversion *conversion, const struct op_valu
 {
   if (value->type.data != NULL || (value->kind == OP_NULL && letter == 'L'))
     return 0;
-  struct java_type type = {.kind = letter};
+  struct jvm_type type = {.kind = letter};
   if (letter == 'L') {
     type.name = component->name;
     type.unboxed = component->unboxed;
@@ -174,11 +174,11 @@ static unsigned object_cost(struct conversion *conversion, struct jvm_class *cla
                                                   : OVERLOAD_NEVER;
 }
 
-unsigned argument_cost(struct conversion *conversion, const struct op_value *value, struct java_type *to)
+unsigned argument_cost(struct conversion *conversion, const struct op_value *value, struct jvm_type *to)
 {
   if (to->kind != 'L')
     return scalar_cost(value, to->kind);
-  struct jvm_class *class = java_type_class(conversion->thread, to);
+  struct jvm_class *class = jvm_type_class(conversion->thread, to);
   if (class == NULL)
     return OVERLOAD_NEVER;
   if (value->kind == OP_REF) { /* an element */

@@ -154,8 +154,8 @@ static bool make_class(struct conversion *conversion, const struct op_value *val
   return !argument_take(conversion);
 }
 
-static struct java_field *find_constant(struct conversion *conversion, struct jvm_class *class,
-                                        struct text name)
+static struct jvm_field *find_constant(struct conversion *conversion, struct jvm_class *class,
+                                       struct text name)
 {
   const struct member_table *members = member_table_of(conversion->thread, class);
   if (members == NULL) {
@@ -176,7 +176,7 @@ static bool make_constant(struct conversion *conversion, struct jvm_class *class
   JNIEnv *env = conversion->thread->env;
   if (!ask_guard(conversion, JVM_STATIC_FIELD, class->name, value->text))
     return false;
-  struct java_field *field = find_constant(conversion, class, value->text);
+  struct jvm_field *field = find_constant(conversion, class, value->text);
   if (field == NULL)
     return argument_fail(conversion, value, "%.*s has no such constant", TEXT_ARGS(class->name));
   jfieldID id = (*env)->GetStaticFieldID(env, class->ref, field->raw_name, field->raw_descriptor);

@@ -317,7 +317,7 @@ static bool convert_to_primitive(struct conversion *conversion, const struct arg
 static bool convert_to_object(struct conversion *conversion, const struct argument_plan *plan,
                               const struct op_value *value, jobject object, jvalue *out)
 {
-  struct jvm_class *to = java_type_class(conversion->thread, plan->to);
+  struct jvm_class *to = jvm_type_class(conversion->thread, plan->to);
   out->l = NULL;
   if (value->kind == OP_REF) {
     out->l = object;

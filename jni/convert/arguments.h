@@ -59,7 +59,7 @@ struct argument_plan {
    * type. */
   char from;
   struct jvm_class *from_class; /* where from is 'L' */
-  struct java_type *to;         /* the parameter, or the element of a variable arity; borrowed */
+  struct jvm_type *to;          /* the parameter, or the element of a variable arity; borrowed */
   bool is_plain;                /* from is 'I' or 'J', and so is the parameter */
 };
 
@@ -147,7 +147,7 @@ bool argument_ask_type(struct conversion *conversion, const struct op_type *type
 bool argument_ask_to_make(struct conversion *conversion, struct text class_name);
 bool argument_parse_type(struct conversion *conversion, struct text written, struct op_type *type);
 
-unsigned argument_cost(struct conversion *conversion, const struct op_value *value, struct java_type *to);
+unsigned argument_cost(struct conversion *conversion, const struct op_value *value, struct jvm_type *to);
 
 /* Failures. All return false. */
 bool argument_fail(struct conversion *conversion, const struct op_value *value, const char *what, ...)

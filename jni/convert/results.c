@@ -171,7 +171,7 @@ bool result_store(const struct jvm_request *request, const struct jvm_records *r
 }
 
 /* The object's class; a String's or wrapper's, which is final, is known from the declaration. */
-static struct jvm_class *class_of(const struct jvm_request *request, struct java_type *declared,
+static struct jvm_class *class_of(const struct jvm_request *request, struct jvm_type *declared,
                                   jobject object)
 {
   struct jvm_class *known = atomic_load_explicit(&declared->class, memory_order_acquire);
@@ -183,7 +183,7 @@ static struct jvm_class *class_of(const struct jvm_request *request, struct java
 }
 
 static void fill_object(const struct jvm_request *request, const struct jvm_records *records,
-                        struct java_type *declared, jobject object, struct outcome *outcome)
+                        struct jvm_type *declared, jobject object, struct outcome *outcome)
 {
   struct jvm_class *class = class_of(request, declared, object);
   if (class == NULL) {
@@ -204,7 +204,7 @@ static void fill_object(const struct jvm_request *request, const struct jvm_reco
 }
 
 void result_fill(const struct jvm_request *request, const struct jvm_records *records,
-                 struct java_type *declared, const jvalue *value, struct outcome *outcome)
+                 struct jvm_type *declared, const jvalue *value, struct outcome *outcome)
 {
   *outcome = (struct outcome){.kind = OUTCOME_VALUE, .type = declared->name};
   if (declared->kind == 'V') {

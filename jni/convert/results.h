@@ -12,7 +12,7 @@
  * is deleted.
  */
 void result_fill(const struct jvm_request *request, const struct jvm_records *records,
-                 struct java_type *declared, const jvalue *value, struct outcome *outcome);
+                 struct jvm_type *declared, const jvalue *value, struct outcome *outcome);
 
 /* The parts of it. Those that fail leave an OUTCOME_ERROR. */
 

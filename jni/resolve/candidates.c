@@ -8,7 +8,7 @@ enum { ACC_NATIVE = 0x0100, ACC_ABSTRACT = 0x0400 };
 /* Methods of one name, as they come; none hides another of the list. */
 struct candidates {
   struct resolution *resolution;
-  struct java_method **methods;
+  struct jvm_method **methods;
   size_t count;
   size_t capacity;
   bool private_too; /* private methods of superclasses */
@@ -19,7 +19,7 @@ struct candidates {
   size_t seen_capacity;
 };
 
-static bool same_params(struct java_method *a, struct java_method *b)
+static bool same_params(struct jvm_method *a, struct jvm_method *b)
 {
   if (a->param_count != b->param_count)
     return false;
@@ -29,7 +29,7 @@ static bool same_params(struct java_method *a, struct java_method *b)
   return true;
 }
 
-static bool is_hidden(const struct candidates *candidates, struct java_method *method)
+static bool is_hidden(const struct candidates *candidates, struct jvm_method *method)
 {
   for (size_t i = 0; i < candidates->count; i++)
     if (same_params(candidates->methods[i], method))
@@ -69,7 +69,7 @@ static bool is_allowed(const struct resolution *resolution, enum jvm_member_kind
   return guard->allows(guard->context, resolution->operation->kind, &member);
 }
 
-static bool is_allowed_method(const struct resolution *resolution, const struct java_method *method)
+static bool is_allowed_method(const struct resolution *resolution, const struct jvm_method *method)
 {
   bool is_static = (method->modifiers & JVM_ACC_STATIC) != 0;
   enum jvm_member_kind kind = resolution->operation->kind == OP_NEW ? JVM_CONSTRUCTOR
@@ -78,7 +78,7 @@ static bool is_allowed_method(const struct resolution *resolution, const struct 
   return is_allowed(resolution, kind, method->modifiers, method->owner);
 }
 
-static bool add(struct candidates *candidates, struct java_method *method)
+static bool add(struct candidates *candidates, struct jvm_method *method)
 {
   if (is_hidden(candidates, method)) {
     candidates->has_hidden = true;
@@ -98,7 +98,7 @@ static bool add(struct candidates *candidates, struct java_method *method)
 /* A superclass's private methods are no members of the class, nor are an interface's static and private
  * ones (JLS 8.4.8). */
 static bool is_member(const struct candidates *candidates, const struct jvm_class *named,
-                      struct java_method *method)
+                      struct jvm_method *method)
 {
   if (method->owner == named)
     return true;
@@ -111,7 +111,7 @@ static bool add_declared(struct candidates *candidates, const struct member_tabl
 {
   const struct resolution *resolution = candidates->resolution;
   for (size_t i = 0; i < members->method_count; i++) {
-    struct java_method *method = &members->methods[i];
+    struct jvm_method *method = &members->methods[i];
     if (text_equal(method->name, resolution->operation->member) &&
         is_member(candidates, resolution->named, method) && !add(candidates, method))
       return false;
@@ -176,14 +176,14 @@ static bool add_all(struct candidates *candidates)
 
 static bool refuse(struct resolution *resolution, const char *type, const char *why)
 {
-  resolution->record->action = RECORD_REFUSE;
-  resolution->record->refusal_type = type;
-  resolution->record->refusal = why;
+  resolution->member->action = MEMBER_REFUSE;
+  resolution->member->refusal_type = type;
+  resolution->member->refusal = why;
   return true;
 }
 
 /* JVMS 2.9.3: the method's bytecode is made at each place that calls it, and JNI has none. */
-static bool is_signature_polymorphic(struct java_method *method)
+static bool is_signature_polymorphic(struct jvm_method *method)
 {
   return (method->modifiers & (ACC_NATIVE | JVM_ACC_VARARGS)) == (ACC_NATIVE | JVM_ACC_VARARGS) &&
          method->param_count == 1 && text_equal(method->params[0].name, TEXT("[Ljava.lang.Object;")) &&
@@ -218,7 +218,7 @@ static bool check_receiver(struct resolution *resolution)
   if (receiver == NULL ||
       !jvm_class_is_assignable(resolution->conversion.thread, receiver, resolution->named))
     return fail_receiver(resolution);
-  resolution->record->runtime = receiver;
+  resolution->member->runtime = receiver;
   return true;
 }
 
@@ -226,8 +226,8 @@ static bool check_receiver(struct resolution *resolution)
  * where the policy denies it, and will say so. */
 static bool is_denied(struct resolution *resolution)
 {
-  const struct jvm_record *record = resolution->record;
-  if (is_allowed(resolution, record->kind, record->modifiers, record->declaring))
+  const struct resolved_member *member = resolution->member;
+  if (is_allowed(resolution, member->kind, member->modifiers, member->declaring))
     return false;
   resolution->cacheable = false;
   return refuse(resolution, "java.lang.IllegalAccessException", "the policy denies it");
@@ -235,17 +235,17 @@ static bool is_denied(struct resolution *resolution)
 
 static bool set_method(struct resolution *resolution)
 {
-  struct jvm_record *record = resolution->record;
-  struct java_method *method = record->method;
+  struct resolved_member *member = resolution->member;
+  struct jvm_method *method = member->method;
   bool is_static = (method->modifiers & JVM_ACC_STATIC) != 0;
-  record->kind = is_static ? JVM_STATIC_METHOD : JVM_METHOD;
-  record->action = is_static ? RECORD_CALL_STATIC : RECORD_CALL;
+  member->kind = is_static ? JVM_STATIC_METHOD : JVM_METHOD;
+  member->action = is_static ? MEMBER_CALL_STATIC : MEMBER_CALL;
   if (!is_static) {
-    record->method_id = method->id;
+    member->method_id = method->id;
     if (!check_receiver(resolution))
       return is_denied(resolution);
-    if (!selection_find(&resolution->conversion, method, record->runtime, &record->holders,
-                        &record->holder_count))
+    if (!selection_find(&resolution->conversion, method, member->runtime, &member->holders,
+                        &member->holder_count))
       return false;
   }
   if (is_signature_polymorphic(method))
@@ -276,7 +276,7 @@ struct overloads {
   struct candidates open;    /* of those the public ones */
 };
 
-static bool keep(struct candidates *to, struct java_method *method)
+static bool keep(struct candidates *to, struct jvm_method *method)
 {
   to->methods = grow(to->resolution->arena, to->methods, to->count, &to->capacity);
   if (to->methods == NULL)
@@ -295,7 +295,7 @@ static bool drop_denied(struct overloads *overloads)
   overloads->allowed = *all;
   if (guard == NULL || guard->allows == NULL || (all->count <= 1 && !all->has_hidden))
     return true;
-  resolution->record->stamp = guard->stamp;
+  resolution->member->stamp = guard->stamp;
   struct candidates judged = {.resolution = resolution, .private_too = all->private_too, .is_judged = true};
   if (!walk(&judged))
     return false;
@@ -385,7 +385,7 @@ static bool fail_no_match(struct resolution *resolution, const struct overloads 
 {
   struct candidates shown = {.resolution = resolution};
   for (size_t i = 0; i < overloads->allowed.count; i++) {
-    struct java_method *method = overloads->allowed.methods[i];
+    struct jvm_method *method = overloads->allowed.methods[i];
     if (is_allowed_method(resolution, method) && !keep(&shown, method))
       return false;
   }
@@ -411,14 +411,14 @@ static bool fail_constructor(struct resolution *resolution, const char *what)
 
 bool resolution_find_constructor(struct resolution *resolution)
 {
-  struct jvm_record *record = resolution->record;
+  struct resolved_member *member = resolution->member;
   struct jvm_class *named = resolution->named;
-  record->kind = JVM_CONSTRUCTOR;
-  record->action = RECORD_NEW;
-  record->declaring = named;
+  member->kind = JVM_CONSTRUCTOR;
+  member->action = MEMBER_NEW;
+  member->declaring = named;
   if (named->component != 0) {
-    record->action = RECORD_NEW_ARRAY;
-    record->modifiers = JVM_ACC_PUBLIC;
+    member->action = MEMBER_NEW_ARRAY;
+    member->modifiers = JVM_ACC_PUBLIC;
     return true;
   }
   if (named->is_interface)
@@ -432,13 +432,13 @@ bool resolution_find_constructor(struct resolution *resolution)
     return fail_no_match(resolution, &overloads);
   if (status != JP_OK)
     return false;
-  record->method_id = record->method->id;
+  member->method_id = member->method->id;
   return (named->modifiers & ACC_ABSTRACT) == 0 ||
          refuse(resolution, "java.lang.InstantiationException", "the class is abstract");
 }
 
 /* JVMS 5.4.3.2: the class, its interfaces, then its superclass. */
-static bool find_field(struct resolution *resolution, struct jvm_class *class, struct java_field **found)
+static bool find_field(struct resolution *resolution, struct jvm_class *class, struct jvm_field **found)
 {
   const struct member_table *members = resolution_members(resolution, class);
   if (members == NULL)
@@ -456,11 +456,11 @@ static bool find_field(struct resolution *resolution, struct jvm_class *class, s
 
 static bool set_length(struct resolution *resolution)
 {
-  struct jvm_record *record = resolution->record;
-  record->kind = JVM_FIELD;
-  record->action = RECORD_GET_LENGTH;
-  record->declaring = resolution->named;
-  record->modifiers = JVM_ACC_PUBLIC | JVM_ACC_FINAL;
+  struct resolved_member *member = resolution->member;
+  member->kind = JVM_FIELD;
+  member->action = MEMBER_GET_LENGTH;
+  member->declaring = resolution->named;
+  member->modifiers = JVM_ACC_PUBLIC | JVM_ACC_FINAL;
   if (!check_receiver(resolution))
     return false;
   return resolution->operation->kind == OP_GET ||
@@ -468,7 +468,7 @@ static bool set_length(struct resolution *resolution)
 }
 
 /* JNI writes every final field without a word, while compiled code keeps the old value. */
-static bool refuse_final(struct resolution *resolution, struct java_field *field)
+static bool refuse_final(struct resolution *resolution, struct jvm_field *field)
 {
   if ((field->modifiers & JVM_ACC_FINAL) == 0)
     return false;
@@ -486,10 +486,10 @@ static bool refuse_final(struct resolution *resolution, struct java_field *field
 bool resolution_find_field(struct resolution *resolution)
 {
   const struct operation *operation = resolution->operation;
-  struct jvm_record *record = resolution->record;
+  struct resolved_member *member = resolution->member;
   if (resolution->named->component != 0 && text_equal(operation->member, TEXT("length")))
     return set_length(resolution);
-  struct java_field *field = NULL;
+  struct jvm_field *field = NULL;
   if (!find_field(resolution, resolution->named, &field))
     return false;
   if (field == NULL) {
@@ -501,13 +501,13 @@ bool resolution_find_field(struct resolution *resolution)
   }
   bool is_static = (field->modifiers & JVM_ACC_STATIC) != 0;
   bool is_put = operation->kind == OP_PUT;
-  record->field = field;
-  record->declaring = field->owner;
-  record->modifiers = field->modifiers;
-  record->kind = is_static ? JVM_STATIC_FIELD : JVM_FIELD;
-  record->action =
-      is_put ? (is_static ? RECORD_PUT_STATIC : RECORD_PUT) : (is_static ? RECORD_GET_STATIC : RECORD_GET);
-  record->field_id = is_static ? NULL : field->id;
+  member->field = field;
+  member->declaring = field->owner;
+  member->modifiers = field->modifiers;
+  member->kind = is_static ? JVM_STATIC_FIELD : JVM_FIELD;
+  member->action =
+      is_put ? (is_static ? MEMBER_PUT_STATIC : MEMBER_PUT) : (is_static ? MEMBER_GET_STATIC : MEMBER_GET);
+  member->field_id = is_static ? NULL : field->id;
   if (!is_static && !check_receiver(resolution))
     return is_denied(resolution);
   if (!is_put || refuse_final(resolution, field))

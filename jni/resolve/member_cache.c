@@ -2,16 +2,16 @@
 
 #include <stdlib.h>
 
-enum { BUCKETS = 2048, RECORDS_MAX = 4096 };
+enum { BUCKETS = 2048, MEMBERS_MAX = 4096 };
 
-static void free_buckets(struct jvm_record **buckets)
+static void free_buckets(struct resolved_member **buckets)
 {
   if (buckets == NULL)
     return;
   for (size_t i = 0; i < BUCKETS; i++)
-    for (struct jvm_record *record = buckets[i], *next; record != NULL; record = next) {
-      next = record->next;
-      free(record);
+    for (struct resolved_member *member = buckets[i], *next; member != NULL; member = next) {
+      next = member->next;
+      free(member);
     }
   free(buckets);
 }
@@ -35,7 +35,7 @@ struct jvm_records *records_of(struct jvm_thread *thread)
   if (records == NULL)
     return NULL;
   records->serial = 1;
-  records->buckets = calloc(BUCKETS, sizeof(struct jvm_record *));
+  records->buckets = calloc(BUCKETS, sizeof(struct resolved_member *));
   if (records->buckets == NULL) {
     free(records);
     return NULL;
@@ -92,13 +92,13 @@ static uint64_t hash_of(const struct jvm_records *records, const struct operatio
 }
 
 /* What the values of an operation have to do with its key. */
-static bool fits_values(const struct record_key *key, const struct jvm_records *records,
+static bool fits_values(const struct member_key *key, const struct jvm_records *records,
                         const struct operation *operation)
 {
   if (key->receiver_class != records->receiver_class)
     return false;
   for (size_t i = 0; i < key->argument_count; i++) {
-    const struct record_argument *argument = &key->arguments[i];
+    const struct member_key_argument *argument = &key->arguments[i];
     if (argument->form != form_of(&operation->args[i]) || argument->class_id != records->classes[i])
       return false;
   }
@@ -106,7 +106,7 @@ static bool fits_values(const struct record_key *key, const struct jvm_records *
 }
 
 /* Compared where the request has it: a copy would cost as much as all the rest. */
-static bool is_key_of(const struct record_key *key, const struct jvm_records *records,
+static bool is_key_of(const struct member_key *key, const struct jvm_records *records,
                       const struct operation *operation)
 {
   if (key->hash != records->hash || key->kind != operation->kind ||
@@ -120,39 +120,40 @@ static bool is_key_of(const struct record_key *key, const struct jvm_records *re
   return true;
 }
 
-static bool has_stamp(const struct jvm_record *record, const struct jvm_records *records)
+static bool has_stamp(const struct resolved_member *member, const struct jvm_records *records)
 {
-  return record->stamp == 0 || record->stamp == records->stamp;
+  return member->stamp == 0 || member->stamp == records->stamp;
 }
 
 /* The names of an operation that comes again are what they were when its memo was written. */
-static struct jvm_record *find_noted(const struct jvm_records *records, const struct operation *operation)
+static struct resolved_member *find_noted(const struct jvm_records *records,
+                                          const struct operation *operation)
 {
   const struct op_memo *memo = operation->memo;
   if (memo == NULL || memo->serial != records->serial)
     return NULL;
-  struct jvm_record *record = memo->found;
-  return has_stamp(record, records) && fits_values(&record->key, records, operation) ? record : NULL;
+  struct resolved_member *member = memo->found;
+  return has_stamp(member, records) && fits_values(&member->key, records, operation) ? member : NULL;
 }
 
-struct jvm_record *records_find(struct jvm_records *records, const struct operation *operation)
+struct resolved_member *records_find(struct jvm_records *records, const struct operation *operation)
 {
-  struct jvm_record *record = find_noted(records, operation);
-  if (record != NULL)
-    return record;
+  struct resolved_member *member = find_noted(records, operation);
+  if (member != NULL)
+    return member;
   records->hash = hash_of(records, operation);
-  record = records->buckets[records->hash % BUCKETS];
-  while (record != NULL && !(is_key_of(&record->key, records, operation) && has_stamp(record, records)))
-    record = record->next;
+  member = records->buckets[records->hash % BUCKETS];
+  while (member != NULL && !(is_key_of(&member->key, records, operation) && has_stamp(member, records)))
+    member = member->next;
   if (operation->memo != NULL)
-    *operation->memo = (struct op_memo){.found = record, .serial = record == NULL ? 0 : records->serial};
-  return record;
+    *operation->memo = (struct op_memo){.found = member, .serial = member == NULL ? 0 : records->serial};
+  return member;
 }
 
 /* Starts the cache anew; records of the request in hand stay until this happens again. */
 static bool retire(struct jvm_records *records)
 {
-  struct jvm_record **buckets = calloc(BUCKETS, sizeof(struct jvm_record *));
+  struct resolved_member **buckets = calloc(BUCKETS, sizeof(struct resolved_member *));
   if (buckets == NULL)
     return false;
   free_buckets(records->retired);
@@ -175,7 +176,7 @@ static size_t length_of_texts(const struct operation *operation)
 /* What is kept must not grow with what a caller may send. */
 static bool is_short(const struct operation *operation)
 {
-  return operation->arg_count <= RECORD_ARGUMENTS_MAX && length_of_texts(operation) <= RECORD_TEXTS_MAX;
+  return operation->arg_count <= KEY_ARGUMENTS_MAX && length_of_texts(operation) <= KEY_TEXTS_MAX;
 }
 
 static struct text copy_text(char **at, struct text t)
@@ -190,11 +191,11 @@ static struct text copy_text(char **at, struct text t)
 
 /* The key's arguments, then its texts, from `memory` on. */
 static void fill_key(const struct jvm_records *records, const struct operation *operation, void *memory,
-                     struct record_key *key)
+                     struct member_key *key)
 {
-  struct record_argument *arguments = memory;
+  struct member_key_argument *arguments = memory;
   char *at = (char *)(arguments + operation->arg_count);
-  *key = (struct record_key){.hash = records->hash,
+  *key = (struct member_key){.hash = records->hash,
                              .receiver_class = records->receiver_class,
                              .kind = operation->kind,
                              .argument_count = operation->arg_count,
@@ -209,39 +210,39 @@ static void fill_key(const struct jvm_records *records, const struct operation *
 }
 
 /* The actions that have no object on either side, where neither a parameter nor the result is one. */
-static bool is_plain(const struct jvm_record *record)
+static bool is_plain(const struct resolved_member *member)
 {
   char result = 'V';
-  switch (record->action) {
-  case RECORD_CALL_STATIC:
-    result = record->method->result.kind;
+  switch (member->action) {
+  case MEMBER_CALL_STATIC:
+    result = member->method->result.kind;
     break;
-  case RECORD_GET_STATIC:
-    result = record->field->type.kind;
+  case MEMBER_GET_STATIC:
+    result = member->field->type.kind;
     break;
-  case RECORD_PUT_STATIC:
+  case MEMBER_PUT_STATIC:
     break;
   default:
     return false;
   }
-  bool plain = result != 'L' && !record->variable;
-  for (size_t i = 0; plain && i < record->plan_count; i++)
-    plain = record->plans[i].to->kind != 'L';
+  bool plain = result != 'L' && !member->variable;
+  for (size_t i = 0; plain && i < member->plan_count; i++)
+    plain = member->plans[i].to->kind != 'L';
   return plain;
 }
 
 /* Of the actions that jvm_brief_run knows, what comes back; 0: it does not know this one. */
-static char brief_result(const struct jvm_record *record)
+static char brief_result(const struct resolved_member *member)
 {
-  switch (record->action) {
-  case RECORD_CALL:
-  case RECORD_CALL_STATIC:
-    return record->method->result.kind;
-  case RECORD_GET:
-  case RECORD_GET_STATIC:
-    return record->field->type.kind;
-  case RECORD_PUT:
-  case RECORD_PUT_STATIC:
+  switch (member->action) {
+  case MEMBER_CALL:
+  case MEMBER_CALL_STATIC:
+    return member->method->result.kind;
+  case MEMBER_GET:
+  case MEMBER_GET_STATIC:
+    return member->field->type.kind;
+  case MEMBER_PUT:
+  case MEMBER_PUT_STATIC:
     return 'V';
   default:
     return 0;
@@ -255,88 +256,88 @@ static bool is_brief_argument(const struct argument_plan *plan, const struct op_
   return plan->is_plain && (value->type.data != NULL || (value->kind == OP_INTEGER && plan->from == 'I'));
 }
 
-static bool is_brief(const struct jvm_record *record, const struct operation *operation)
+static bool is_brief(const struct resolved_member *member, const struct operation *operation)
 {
-  char result = brief_result(record);
-  bool brief = result != 0 && strchr("BSIJV", result) != NULL && !record->variable &&
-               operation->arg_count == record->plan_count && record->plan_count <= FEW_ARGUMENTS;
-  for (size_t i = 0; brief && i < record->plan_count; i++)
-    brief = is_brief_argument(&record->plans[i], &operation->args[i]);
+  char result = brief_result(member);
+  bool brief = result != 0 && strchr("BSIJV", result) != NULL && !member->variable &&
+               operation->arg_count == member->plan_count && member->plan_count <= FEW_ARGUMENTS;
+  for (size_t i = 0; brief && i < member->plan_count; i++)
+    brief = is_brief_argument(&member->plans[i], &operation->args[i]);
   return brief;
 }
 
-struct jvm_record *records_keep(struct jvm_records *records, const struct operation *operation,
-                                struct jvm_record *record)
+struct resolved_member *records_keep(struct jvm_records *records, const struct operation *operation,
+                                     struct resolved_member *member)
 {
-  size_t plans_size = record->plan_count * sizeof *record->plans;
-  size_t holders_size = record->holder_count * sizeof *record->holders;
-  if (!is_short(operation) || (records->count >= RECORDS_MAX && !retire(records)))
-    return record;
-  struct jvm_record *kept =
+  size_t plans_size = member->plan_count * sizeof *member->plans;
+  size_t holders_size = member->holder_count * sizeof *member->holders;
+  if (!is_short(operation) || (records->count >= MEMBERS_MAX && !retire(records)))
+    return member;
+  struct resolved_member *kept =
       malloc(sizeof *kept + plans_size + holders_size +
-             operation->arg_count * sizeof(struct record_argument) + length_of_texts(operation));
+             operation->arg_count * sizeof(struct member_key_argument) + length_of_texts(operation));
   if (kept == NULL)
-    return record;
-  *kept = *record;
+    return member;
+  *kept = *member;
   kept->plans = (struct argument_plan *)(void *)(kept + 1);
   if (plans_size > 0)
-    memcpy(kept->plans, record->plans, plans_size);
+    memcpy(kept->plans, member->plans, plans_size);
   kept->holders = (struct jvm_holder *)(void *)((char *)kept->plans + plans_size);
   if (holders_size > 0)
-    memcpy(kept->holders, record->holders, holders_size);
+    memcpy(kept->holders, member->holders, holders_size);
   fill_key(records, operation, (char *)kept->holders + holders_size, &kept->key);
-  kept->member = kept->key.member;
+  kept->name = kept->key.member;
   kept->is_plain = is_plain(kept);
   kept->is_brief = is_brief(kept, operation);
   kept->brief_result = brief_result(kept);
-  struct jvm_record **bucket = &records->buckets[kept->key.hash % BUCKETS];
+  struct resolved_member **bucket = &records->buckets[kept->key.hash % BUCKETS];
   kept->next = *bucket;
   *bucket = kept;
   records->count++;
   return kept;
 }
 
-static struct jvm_record **filling_slot(struct jvm_records *records, const struct jvm_class *named,
-                                        const struct jvm_class *runtime)
+static struct resolved_member **filling_slot(struct jvm_records *records, const struct jvm_class *named,
+                                             const struct jvm_class *runtime)
 {
   return &records->fillings[(named->id * 31 + runtime->id) % FILLINGS_KEPT];
 }
 
-struct jvm_record *records_find_filling(struct jvm_records *records, const struct jvm_class *named,
-                                        const struct jvm_class *runtime)
+struct resolved_member *records_find_filling(struct jvm_records *records, const struct jvm_class *named,
+                                             const struct jvm_class *runtime)
 {
-  struct jvm_record *record = *filling_slot(records, named, runtime);
-  return record != NULL && record->named == named && record->runtime == runtime ? record : NULL;
+  struct resolved_member *member = *filling_slot(records, named, runtime);
+  return member != NULL && member->named == named && member->runtime == runtime ? member : NULL;
 }
 
-struct jvm_record *records_keep_filling(struct jvm_records *records, struct jvm_record *record)
+struct resolved_member *records_keep_filling(struct jvm_records *records, struct resolved_member *member)
 {
-  size_t holders_size = record->holder_count * sizeof *record->holders;
-  struct jvm_record *kept = malloc(sizeof *kept + holders_size);
+  size_t holders_size = member->holder_count * sizeof *member->holders;
+  struct resolved_member *kept = malloc(sizeof *kept + holders_size);
   if (kept == NULL)
-    return record;
-  *kept = *record;
+    return member;
+  *kept = *member;
   kept->holders = (struct jvm_holder *)(void *)(kept + 1);
   if (holders_size > 0)
-    memcpy(kept->holders, record->holders, holders_size);
-  struct jvm_record **slot = filling_slot(records, record->named, record->runtime);
+    memcpy(kept->holders, member->holders, holders_size);
+  struct resolved_member **slot = filling_slot(records, member->named, member->runtime);
   free(*slot);
   *slot = kept;
   return kept;
 }
 
-void record_fill_target(struct jvm_record *record, struct jvm_target *target)
+void resolved_member_fill_target(struct resolved_member *member, struct jvm_target *target)
 {
   *target = (struct jvm_target){
-      .record = record,
-      .kind = record->kind,
-      .modifiers = record->modifiers,
-      .named_class = record->named->element_name,
-      .declaring_class = record->declaring->element_name,
-      .runtime_class = record->runtime == NULL ? TEXT_ABSENT : record->runtime->element_name,
-      .holders = record->holders,
-      .holder_count = record->holder_count,
-      .member = record->member,
-      .verdicts = record->verdicts,
+      .resolved = member,
+      .kind = member->kind,
+      .modifiers = member->modifiers,
+      .named_class = member->named->element_name,
+      .declaring_class = member->declaring->element_name,
+      .runtime_class = member->runtime == NULL ? TEXT_ABSENT : member->runtime->element_name,
+      .holders = member->holders,
+      .holder_count = member->holder_count,
+      .member = member->name,
+      .verdicts = member->verdicts,
   };
 }

@@ -1,62 +1,62 @@
 #ifndef JPEER_JNI_RESOLVE_MEMBER_CACHE_H
 #define JPEER_JNI_RESOLVE_MEMBER_CACHE_H
 /*
- * Resolved members, and a thread's cache of them (design.md, "Resolve once"). A record says all that a
+ * Resolved members, and a thread's cache of them (design.md, "Resolve once"). A member says all that a
  * repeated call needs; its key is the operation's kind, names and declared types, and the class ids of the
  * receiver and of refs among the arguments. Used on the thread's own thread, without a lock.
  *
- * A record lives until the cache has been filled anew twice: longer than the request that resolved it.
+ * A member lives until the cache has been filled anew twice: longer than the request that resolved it.
  */
 #include "jni/convert/arguments.h"
 
 /* What is kept must not grow with what a caller may send: a call with more is resolved each time. */
-enum { RECORD_TEXTS_MAX = 1024, RECORD_ARGUMENTS_MAX = 32, FEW_ARGUMENTS = 8, FILLINGS_KEPT = 64 };
+enum { KEY_TEXTS_MAX = 1024, KEY_ARGUMENTS_MAX = 32, FEW_ARGUMENTS = 8, FILLINGS_KEPT = 64 };
 
 /* What overload resolution may look at of an argument: the declared type, or else the kind of the value; a
  * ref's class. */
-struct record_argument {
+struct member_key_argument {
   uint32_t form;     /* says too whether there is a type or a class_id */
   uint32_t class_id; /* of an OP_REF; else 0 */
   struct text type;  /* as declared; data NULL: none was */
 };
 
-/* What a record is found by. */
-struct record_key {
+/* What a member is found by. */
+struct member_key {
   uint64_t hash;
   uint32_t receiver_class; /* 0: there is no receiver */
   enum op_kind kind;
   struct text type;
   struct text member;
   size_t argument_count;
-  struct record_argument *arguments;
+  struct member_key_argument *arguments;
 };
 
-enum record_action {
-  RECORD_CALL,
-  RECORD_CALL_STATIC,
-  RECORD_NEW,
-  RECORD_NEW_ARRAY, /* plans: none */
-  RECORD_GET,
-  RECORD_GET_STATIC,
-  RECORD_GET_LENGTH, /* of an array */
-  RECORD_PUT,
-  RECORD_PUT_STATIC,
-  RECORD_REFUSE /* refusal and refusal_type say why; nothing is run */
+enum member_action {
+  MEMBER_CALL,
+  MEMBER_CALL_STATIC,
+  MEMBER_NEW,
+  MEMBER_NEW_ARRAY, /* plans: none */
+  MEMBER_GET,
+  MEMBER_GET_STATIC,
+  MEMBER_GET_LENGTH, /* of an array */
+  MEMBER_PUT,
+  MEMBER_PUT_STATIC,
+  MEMBER_REFUSE /* refusal and refusal_type say why; nothing is run */
 };
 
-struct jvm_record {
-  struct record_key key;
-  struct jvm_record *next; /* of the same bucket */
+struct resolved_member {
+  struct member_key key;
+  struct resolved_member *next; /* of the same bucket */
 
   enum jvm_member_kind kind;
-  enum record_action action;
+  enum member_action action;
   unsigned modifiers;
   struct jvm_class *named;
   struct jvm_class *declaring;
   struct jvm_class *runtime; /* of the receiver; NULL: there is none */
-  struct text member;
-  struct java_method *method; /* RECORD_CALL*, RECORD_NEW */
-  struct java_field *field;   /* RECORD_GET, RECORD_PUT and their static forms */
+  struct text name;
+  struct jvm_method *method; /* MEMBER_CALL*, MEMBER_NEW */
+  struct jvm_field *field;   /* MEMBER_GET, MEMBER_PUT and their static forms */
   /* What JNI is called with. Of a static member NULL until the class was initialised through it. */
   jmethodID method_id;
   jfieldID field_id;
@@ -67,9 +67,9 @@ struct jvm_record {
   struct jvm_holder *holders; /* of jvm_target */
   size_t holder_count;
 
-  bool is_plain;     /* of a record that is kept: running it makes no local reference, but for a ref's and an
+  bool is_plain;     /* of a member that is kept: running it makes no local reference, but for a ref's and an
                         exception's */
-  bool is_brief;     /* of a record that is kept: jvm_brief_run can run it, once it has an id */
+  bool is_brief;     /* of a member that is kept: jvm_brief_run can run it, once it has an id */
   char brief_result; /* of is_brief: the letter of a whole number, or V */
   bool variable;     /* the arguments from the method's last parameter on are gathered into an array */
   size_t plan_count;
@@ -96,10 +96,10 @@ struct jvm_records {
   } few;
 
   uint64_t serial; /* of what the cache holds now, from 1 */
-  struct jvm_record **buckets;
+  struct resolved_member **buckets;
   size_t count;
-  struct jvm_record **retired;                /* what the cache held before it was filled anew */
-  struct jvm_record *fillings[FILLINGS_KEPT]; /* by class id: the add or put of a collection or map */
+  struct resolved_member **retired;                /* what the cache held before it was filled anew */
+  struct resolved_member *fillings[FILLINGS_KEPT]; /* by class id: the add or put of a collection or map */
 };
 
 /* The thread's cache, made on first use. NULL: memory is short. */
@@ -107,23 +107,23 @@ struct jvm_records *records_of(struct jvm_thread *thread);
 
 /* Makes room for what is known of each of the operation's arguments; false: memory is short. */
 bool records_open(struct jvm_records *records, const struct operation *operation, struct arena *arena);
-/* The operation's record; receiver_class and classes are set. NULL: there is none. Of an operation that comes
+/* The operation's member; receiver_class and classes are set. NULL: there is none. Of an operation that comes
  * again, what is found (or that nothing is) is noted in its memo, and names need not be looked at another
  * time. */
-struct jvm_record *records_find(struct jvm_records *records, const struct operation *operation);
+struct resolved_member *records_find(struct jvm_records *records, const struct operation *operation);
 /*
- * Keeps a copy of the record for the operation, which records_find has looked for, and gives the copy. Where
- * the key would be too large (RECORD_TEXTS_MAX, RECORD_ARGUMENTS_MAX) or memory is short, gives the record
+ * Keeps a copy of the member for the operation, which records_find has looked for, and gives the copy. Where
+ * the key would be too large (KEY_TEXTS_MAX, KEY_ARGUMENTS_MAX) or memory is short, gives the member
  * itself.
  */
-struct jvm_record *records_keep(struct jvm_records *records, const struct operation *operation,
-                                struct jvm_record *record);
-/* The same of a class's add or put, found by the record's named and runtime class. NULL: there is none.
- * Another class's record may be dropped for it, so that what is found is not to be held. */
-struct jvm_record *records_find_filling(struct jvm_records *records, const struct jvm_class *named,
-                                        const struct jvm_class *runtime);
-struct jvm_record *records_keep_filling(struct jvm_records *records, struct jvm_record *record);
+struct resolved_member *records_keep(struct jvm_records *records, const struct operation *operation,
+                                     struct resolved_member *member);
+/* The same of a class's add or put, found by the member's named and runtime class. NULL: there is none.
+ * Another class's member may be dropped for it, so that what is found is not to be held. */
+struct resolved_member *records_find_filling(struct jvm_records *records, const struct jvm_class *named,
+                                             const struct jvm_class *runtime);
+struct resolved_member *records_keep_filling(struct jvm_records *records, struct resolved_member *member);
 
-void record_fill_target(struct jvm_record *record, struct jvm_target *target);
+void resolved_member_fill_target(struct resolved_member *member, struct jvm_target *target);
 
 #endif

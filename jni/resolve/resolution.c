@@ -18,10 +18,10 @@ static bool type_reference(struct resolution *resolution, struct jvm_class *clas
 {
   if (class == NULL)
     return argument_take(&resolution->conversion) ? false : argument_fail_memory(&resolution->conversion);
-  struct java_type *type = arena_calloc(resolution->arena, 1, sizeof *type);
+  struct jvm_type *type = arena_calloc(resolution->arena, 1, sizeof *type);
   if (type == NULL)
     return argument_fail_memory(&resolution->conversion);
-  *type = (struct java_type){.kind = 'L', .unboxed = class->unboxed, .name = class->name};
+  *type = (struct jvm_type){.kind = 'L', .unboxed = class->unboxed, .name = class->name};
   atomic_store_explicit(&type->class, class, memory_order_relaxed);
   resolution->arguments[at].type =
       (struct overload_type){.kind = 'L', .unboxed = class->unboxed, .handle = type};
@@ -138,17 +138,17 @@ static bool is_subtype(void *context, const struct overload_type *sub, const str
 {
   struct resolution *resolution = context;
   struct jvm_thread *thread = resolution->conversion.thread;
-  struct java_type *to = super->handle;
+  struct jvm_type *to = super->handle;
   if (text_equal(to->name, TEXT("java.lang.Object")))
     return true;
-  struct jvm_class *sub_class = java_type_class(thread, sub->handle);
-  struct jvm_class *super_class = java_type_class(thread, to);
+  struct jvm_class *sub_class = jvm_type_class(thread, sub->handle);
+  struct jvm_class *super_class = jvm_type_class(thread, to);
   return sub_class != NULL && super_class != NULL && jvm_class_is_assignable(thread, sub_class, super_class);
 }
 
 static struct overload_type boxed(void *context, char primitive)
 {
-  static struct java_type types[] = {
+  static struct jvm_type types[] = {
 #define ROW(letter, member, keyword, type, Word, box, Wrapper, ...)                                          \
   {.kind = 'L', .unboxed = letter, .name = TEXT("java.lang." #Wrapper)},
       PRIMITIVES(ROW)
@@ -156,7 +156,7 @@ static struct overload_type boxed(void *context, char primitive)
   };
   struct resolution *resolution = context;
   struct jvm_thread *thread = resolution->conversion.thread;
-  struct java_type *wrapper = types;
+  struct jvm_type *wrapper = types;
   while (wrapper->unboxed != primitive)
     wrapper++;
   if (atomic_load_explicit(&wrapper->class, memory_order_acquire) == NULL) {
@@ -169,7 +169,7 @@ static struct overload_type boxed(void *context, char primitive)
 static unsigned cost(void *context, size_t argument, const struct overload_type *type)
 {
   struct resolution *resolution = context;
-  struct java_type primitive = {.kind = type->kind};
+  struct jvm_type primitive = {.kind = type->kind};
   return argument_cost(&resolution->conversion, &resolution->operation->args[argument],
                        type->kind == 'L' ? type->handle : &primitive);
 }
@@ -180,12 +180,12 @@ static struct overload_hooks hooks_of(struct resolution *resolution)
       .context = resolution, .is_subtype = is_subtype, .boxed = boxed, .cost = cost};
 }
 
-static struct overload_type type_of(struct java_type *type)
+static struct overload_type type_of(struct jvm_type *type)
 {
   return (struct overload_type){.kind = type->kind, .unboxed = type->unboxed, .handle = type};
 }
 
-static bool fill_candidate(struct resolution *resolution, struct java_method *method,
+static bool fill_candidate(struct resolution *resolution, struct jvm_method *method,
                            struct overload_candidate *candidate)
 {
   struct overload_type *params = arena_calloc(resolution->arena, method->param_count, sizeof *params);
@@ -201,7 +201,7 @@ static bool fill_candidate(struct resolution *resolution, struct java_method *me
 }
 
 /* A bare value that no rule of Java's lets be the parameter is read straight as the parameter's type. */
-static void plan_argument(struct resolution *resolution, size_t at, struct java_type *to)
+static void plan_argument(struct resolution *resolution, size_t at, struct jvm_type *to)
 {
   struct overload_hooks hooks = hooks_of(resolution);
   struct overload_type type = type_of(to);
@@ -233,22 +233,22 @@ static bool is_cacheable(const struct resolution *resolution, const struct overl
   return true;
 }
 
-static void set_choice(struct resolution *resolution, struct java_method *method, bool variable)
+static void set_choice(struct resolution *resolution, struct jvm_method *method, bool variable)
 {
-  struct jvm_record *record = resolution->record;
-  record->method = method;
-  record->declaring = method->owner;
-  record->modifiers = method->modifiers;
-  record->variable = variable;
-  record->plans = resolution->plans;
-  record->plan_count = resolution->operation->arg_count;
-  for (size_t i = 0; i < record->plan_count; i++) {
+  struct resolved_member *member = resolution->member;
+  member->method = method;
+  member->declaring = method->owner;
+  member->modifiers = method->modifiers;
+  member->variable = variable;
+  member->plans = resolution->plans;
+  member->plan_count = resolution->operation->arg_count;
+  for (size_t i = 0; i < member->plan_count; i++) {
     bool gathered = variable && i + 1 >= method->param_count;
     plan_argument(resolution, i, gathered ? &method->element : &method->params[i]);
   }
 }
 
-static struct text describe_type(struct resolution *resolution, const struct java_type *type)
+static struct text describe_type(struct resolution *resolution, const struct jvm_type *type)
 {
   struct text name = type->kind == 'L' ? type->name : primitive_keyword(type->kind);
   struct op_type parsed;
@@ -284,7 +284,7 @@ static struct text end_list(struct listing *listing, const char *separator, size
                       count - listing->shown);
 }
 
-static struct text describe_method(struct resolution *resolution, struct java_method *method)
+static struct text describe_method(struct resolution *resolution, struct jvm_method *method)
 {
   struct listing params = {.arena = resolution->arena, .text = TEXT("")};
   for (size_t i = 0; i < method->param_count && !is_full(&params); i++)
@@ -311,7 +311,7 @@ struct text resolution_describe_arguments(struct resolution *resolution)
   return end_list(&types, ", ", count);
 }
 
-static struct text describe_candidates(struct resolution *resolution, struct java_method *const *methods,
+static struct text describe_candidates(struct resolution *resolution, struct jvm_method *const *methods,
                                        const size_t *indexes, size_t count)
 {
   struct listing candidates = {.arena = resolution->arena, .text = TEXT("")};
@@ -335,7 +335,7 @@ static struct text describe_failure(struct resolution *resolution)
                       TEXT_ARGS(describe_member(resolution)));
 }
 
-bool resolution_fail_no_match(struct resolution *resolution, struct java_method *const *methods, size_t count)
+bool resolution_fail_no_match(struct resolution *resolution, struct jvm_method *const *methods, size_t count)
 {
   const struct operation *operation = resolution->operation;
   struct text of = arena_shorten(resolution->arena, resolution->named->name, OUTCOME_NAME_SHOWN);
@@ -350,7 +350,7 @@ bool resolution_fail_no_match(struct resolution *resolution, struct java_method 
   return false;
 }
 
-static void fail_ambiguous(struct resolution *resolution, struct java_method *const *methods,
+static void fail_ambiguous(struct resolution *resolution, struct jvm_method *const *methods,
                            const struct overload_choice *choice)
 {
   struct text candidates = describe_candidates(resolution, methods, choice->tied, choice->tied_count);
@@ -368,7 +368,7 @@ bool resolution_has_bare_argument(const struct resolution *resolution)
   return false;
 }
 
-static enum jp_status take_choice(struct resolution *resolution, struct java_method *const *methods,
+static enum jp_status take_choice(struct resolution *resolution, struct jvm_method *const *methods,
                                   const struct overload_candidate *candidates, size_t count,
                                   const struct overload_choice *choice)
 {
@@ -378,7 +378,7 @@ static enum jp_status take_choice(struct resolution *resolution, struct java_met
   return JP_OK;
 }
 
-enum jp_status resolution_choose(struct resolution *resolution, struct java_method *const *methods,
+enum jp_status resolution_choose(struct resolution *resolution, struct jvm_method *const *methods,
                                  size_t count, enum resolution_choice how)
 {
   struct overload_candidate *candidates = arena_calloc(resolution->arena, count, sizeof *candidates);
@@ -415,7 +415,7 @@ enum jp_status resolution_choose(struct resolution *resolution, struct java_meth
   return JP_NOT_FOUND;
 }
 
-bool resolution_plan_put(struct resolution *resolution, struct java_type *type)
+bool resolution_plan_put(struct resolution *resolution, struct jvm_type *type)
 {
   struct overload_hooks hooks = hooks_of(resolution);
   struct overload_type param = type_of(type);
@@ -429,8 +429,8 @@ bool resolution_plan_put(struct resolution *resolution, struct java_type *type)
                          "%.*s does not become %.*s", TEXT_ARGS(resolution_describe_arguments(resolution)),
                          TEXT_ARGS(describe_type(resolution, type)));
   resolution->cacheable = is_cacheable(resolution, &choice, &candidate, 1);
-  resolution->record->plans = resolution->plans;
-  resolution->record->plan_count = 1;
+  resolution->member->plans = resolution->plans;
+  resolution->member->plan_count = 1;
   plan_argument(resolution, 0, type);
   return true;
 }

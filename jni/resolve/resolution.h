@@ -2,7 +2,7 @@
 #define JPEER_JNI_RESOLVE_RESOLUTION_H
 /*
  * The work behind jvm_resolve for an operation that the cache does not know: one function for each kind of
- * operation. All fill *record, or fail with the conversion's outcome.
+ * operation. All fill *member, or fail with the conversion's outcome.
  */
 #include "jni/resolve/member_cache.h"
 
@@ -15,7 +15,7 @@ struct resolution {
   struct jvm_class *named;
   struct overload_argument *arguments; /* static types, one for each of the operation's args */
   struct argument_plan *plans;         /* `from` is set with the static types */
-  struct jvm_record *record;
+  struct resolved_member *member;
   bool cacheable;
   bool is_by_cost; /* the last choice: it depends on the arguments' values */
 };
@@ -29,18 +29,17 @@ enum resolution_choice {
   CHOOSE_ANY     /* of several that fit alike the first: nobody is told which one it is */
 };
 
-/* Chooses among methods for the operation's arguments and sets the record's method and plans. JP_NOT_FOUND:
+/* Chooses among methods for the operation's arguments and sets the member's method and plans. JP_NOT_FOUND:
  * none fits, no outcome made; JP_INVALID: an outcome tells why. */
-enum jp_status resolution_choose(struct resolution *resolution, struct java_method *const *methods,
+enum jp_status resolution_choose(struct resolution *resolution, struct jvm_method *const *methods,
                                  size_t count, enum resolution_choice how);
 /* Whether an argument came without a declared type, so that its value counts. */
 bool resolution_has_bare_argument(const struct resolution *resolution);
 /* Sets the plan of a put's one value for a field of the type. */
-bool resolution_plan_put(struct resolution *resolution, struct java_type *type);
+bool resolution_plan_put(struct resolution *resolution, struct jvm_type *type);
 
 /* The failure where no method fits: what was asked for, and the methods of the name. Returns false. */
-bool resolution_fail_no_match(struct resolution *resolution, struct java_method *const *methods,
-                              size_t count);
+bool resolution_fail_no_match(struct resolution *resolution, struct jvm_method *const *methods, size_t count);
 /* The class of the name among class and its ancestors; NULL. */
 struct jvm_class *resolution_find_ancestor(struct resolution *resolution, struct jvm_class *class,
                                            struct text name);

@@ -130,13 +130,13 @@ static bool resolve_member(struct resolution *resolution)
   }
 }
 
-static struct jvm_record *resolve_anew(const struct jvm_request *request, struct jvm_records *records,
-                                       struct outcome *outcome)
+static struct resolved_member *resolve_anew(const struct jvm_request *request, struct jvm_records *records,
+                                            struct outcome *outcome)
 {
   uint32_t receiver_class = records->receiver_class;
   records->has_references = true;
-  struct jvm_record *record = arena_calloc(request->arena, 1, sizeof *record);
-  if (record == NULL) {
+  struct resolved_member *member = arena_calloc(request->arena, 1, sizeof *member);
+  if (member == NULL) {
     (void)fail_memory(request, outcome);
     return NULL;
   }
@@ -149,20 +149,20 @@ static struct jvm_record *resolve_anew(const struct jvm_request *request, struct
       .operation = request->operation,
       .arena = request->arena,
       .receiver_class = receiver_class == 0 ? NULL : jvm_class_by_id(request->thread, receiver_class),
-      .record = record,
+      .member = member,
       .cacheable = true,
   };
   if (!find_class(&resolution))
     return NULL;
   resolution.conversion.beside = resolution.named;
-  record->named = resolution.named;
-  record->member = request->operation->member;
+  member->named = resolution.named;
+  member->name = request->operation->member;
   bool is_array = request->operation->kind == OP_NEW && resolution.named->component != 0;
   if (!is_array && !resolution_type_arguments(&resolution))
     return NULL;
   if (!resolve_member(&resolution))
     return NULL;
-  return resolution.cacheable ? records_keep(records, request->operation, record) : record;
+  return resolution.cacheable ? records_keep(records, request->operation, member) : member;
 }
 
 bool jvm_find(const struct jvm_request *request, struct jvm_target *target)
@@ -171,10 +171,10 @@ bool jvm_find(const struct jvm_request *request, struct jvm_target *target)
   struct jvm_records *records = records_of(request->thread);
   if (records == NULL || take_objects(request, records, &ignored) != JP_OK)
     return false;
-  struct jvm_record *record = records_find(records, request->operation);
-  if (record == NULL)
+  struct resolved_member *member = records_find(records, request->operation);
+  if (member == NULL)
     return false;
-  record_fill_target(record, target);
+  resolved_member_fill_target(member, target);
   return true;
 }
 
@@ -187,11 +187,11 @@ enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target 
   enum jp_status status = take_objects(request, records, outcome);
   if (status != JP_OK)
     return status;
-  struct jvm_record *record = records_find(records, request->operation);
-  if (record == NULL)
-    record = resolve_anew(request, records, outcome);
-  if (record == NULL)
+  struct resolved_member *member = records_find(records, request->operation);
+  if (member == NULL)
+    member = resolve_anew(request, records, outcome);
+  if (member == NULL)
     return outcome->kind == OUTCOME_ERROR && outcome->failure == FAILURE_DENIED ? JP_DENIED : JP_NOT_FOUND;
-  record_fill_target(record, target);
+  resolved_member_fill_target(member, target);
   return JP_OK;
 }

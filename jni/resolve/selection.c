@@ -13,11 +13,11 @@ struct list {
 
 struct selection {
   struct conversion *conversion;
-  struct java_method *method;
-  struct list classes;          /* the runtime class and its superclasses, from the bottom up */
-  struct list interfaces;       /* all that these have */
-  struct java_method *selected; /* NULL: the call fails, and nothing runs */
-  struct list holders;          /* struct java_method, of different owners */
+  struct jvm_method *method;
+  struct list classes;         /* the runtime class and its superclasses, from the bottom up */
+  struct list interfaces;      /* all that these have */
+  struct jvm_method *selected; /* NULL: the call fails, and nothing runs */
+  struct list holders;         /* struct jvm_method, of different owners */
 };
 
 static bool append(struct selection *selection, struct list *list, void *item)
@@ -100,12 +100,12 @@ static const struct member_table *table_at(const struct selection *selection, si
 
 /* ---- what overrides what ---- */
 
-static bool is_inheritable(const struct java_method *method)
+static bool is_inheritable(const struct jvm_method *method)
 {
   return (method->modifiers & (JVM_ACC_PRIVATE | JVM_ACC_STATIC)) == 0;
 }
 
-static struct java_method *find_in(struct java_method *methods, size_t count, const struct java_method *like)
+static struct jvm_method *find_in(struct jvm_method *methods, size_t count, const struct jvm_method *like)
 {
   for (size_t i = 0; i < count; i++)
     if (text_equal(methods[i].name, like->name) && is_inheritable(&methods[i]) &&
@@ -115,9 +115,9 @@ static struct java_method *find_in(struct java_method *methods, size_t count, co
 }
 
 /* The method of the same name and descriptor that a class of the lineage declares; NULL. */
-static struct java_method *find_same(const struct member_table *members, const struct java_method *like)
+static struct jvm_method *find_same(const struct member_table *members, const struct jvm_method *like)
 {
-  struct java_method *found = find_in(members->methods, members->method_count, like);
+  struct jvm_method *found = find_in(members->methods, members->method_count, like);
   return found != NULL ? found : find_in(members->hidden, members->hidden_count, like);
 }
 
@@ -141,8 +141,8 @@ static bool has_same_loader(struct jvm_thread *thread, const struct jvm_class *a
 
 /* JVMS 5.4.5, without the methods between: those that are visible to nobody outside a package are overridden
  * in it alone. */
-static bool overrides(const struct selection *selection, const struct java_method *nearer,
-                      const struct java_method *method)
+static bool overrides(const struct selection *selection, const struct jvm_method *nearer,
+                      const struct jvm_method *method)
 {
   if (nearer == method || (method->modifiers & (JVM_ACC_PUBLIC | JVM_ACC_PROTECTED)) != 0)
     return true;
@@ -164,12 +164,12 @@ static void keep_overriding(struct selection *selection, struct list *found)
   }
 }
 
-static bool add_holder(struct selection *selection, struct java_method *method)
+static bool add_holder(struct selection *selection, struct jvm_method *method)
 {
   if (method->owner == selection->method->owner)
     return true;
   for (size_t i = 0; i < selection->holders.count; i++)
-    if (((struct java_method *)selection->holders.items[i])->owner == method->owner)
+    if (((struct jvm_method *)selection->holders.items[i])->owner == method->owner)
       return true;
   return append(selection, &selection->holders, method);
 }
@@ -183,7 +183,7 @@ static bool select_of_class(struct selection *selection)
   for (size_t i = 0; i < selection->classes.count; i++) {
     if (selection->classes.items[i] == selection->method->owner)
       break;
-    struct java_method *same = find_same(table_at(selection, i), selection->method);
+    struct jvm_method *same = find_same(table_at(selection, i), selection->method);
     if (same != NULL && !append(selection, &found, same))
       return false;
   }
@@ -202,10 +202,10 @@ static bool select_of_class(struct selection *selection)
 
 /* Whether the interface has one below it among the owners of the methods. */
 static bool is_outdone(const struct selection *selection, const struct list *methods,
-                       const struct java_method *method)
+                       const struct jvm_method *method)
 {
   for (size_t i = 0; i < methods->count; i++) {
-    const struct java_method *other = methods->items[i];
+    const struct jvm_method *other = methods->items[i];
     if (other != method &&
         jvm_class_is_assignable(selection->conversion->thread, other->owner, method->owner))
       return true;
@@ -218,13 +218,13 @@ static bool select_default(struct selection *selection)
 {
   struct list found = {0};
   for (size_t i = selection->classes.count; i < lineage_count(selection); i++) {
-    struct java_method *same = find_same(table_at(selection, i), selection->method);
+    struct jvm_method *same = find_same(table_at(selection, i), selection->method);
     if (same != NULL && !append(selection, &found, same))
       return false;
   }
   size_t defaults = 0;
   for (size_t i = 0; i < found.count; i++) {
-    struct java_method *method = found.items[i];
+    struct jvm_method *method = found.items[i];
     if ((method->modifiers & ACC_ABSTRACT) != 0 || is_outdone(selection, &found, method))
       continue;
     selection->selected = method;
@@ -251,7 +251,7 @@ static bool add_between(struct selection *selection)
   struct jvm_thread *thread = selection->conversion->thread;
   size_t first = selection->method->owner->is_interface ? 0 : selection->classes.count;
   for (size_t i = first; i < lineage_count(selection); i++) {
-    struct java_method *same = find_same(table_at(selection, i), selection->method);
+    struct jvm_method *same = find_same(table_at(selection, i), selection->method);
     if (same != NULL && jvm_class_is_assignable(thread, same->owner, selection->method->owner) &&
         !add_holder(selection, same))
       return false;
@@ -262,16 +262,16 @@ static bool add_between(struct selection *selection)
 /* ---- bridges ---- */
 
 /* Could a value of the one type be passed on as one of the other? */
-static bool could_become(struct jvm_thread *thread, struct java_type *from, struct java_type *to)
+static bool could_become(struct jvm_thread *thread, struct jvm_type *from, struct jvm_type *to)
 {
   if (from->kind != 'L' || to->kind != 'L' || text_equal(from->name, to->name))
     return from->kind == to->kind;
-  struct jvm_class *wide = java_type_class(thread, from);
-  struct jvm_class *narrow = java_type_class(thread, to);
+  struct jvm_class *wide = jvm_type_class(thread, from);
+  struct jvm_class *narrow = jvm_type_class(thread, to);
   return wide == NULL || narrow == NULL || jvm_class_is_assignable(thread, narrow, wide);
 }
 
-static bool is_target(struct jvm_thread *thread, struct java_method *bridge, struct java_method *method)
+static bool is_target(struct jvm_thread *thread, struct jvm_method *bridge, struct jvm_method *method)
 {
   if (!text_equal(method->name, bridge->name) || method->param_count != bridge->param_count ||
       !is_inheritable(method) || (method->modifiers & ACC_ABSTRACT) != 0)
@@ -282,10 +282,10 @@ static bool is_target(struct jvm_thread *thread, struct java_method *bridge, str
   return could_become(thread, &bridge->result, &method->result);
 }
 
-static bool is_descriptor_known(const struct list *methods, const struct java_method *method)
+static bool is_descriptor_known(const struct list *methods, const struct jvm_method *method)
 {
   for (size_t i = 0; i < methods->count; i++)
-    if (strcmp(((struct java_method *)methods->items[i])->raw_descriptor, method->raw_descriptor) == 0)
+    if (strcmp(((struct jvm_method *)methods->items[i])->raw_descriptor, method->raw_descriptor) == 0)
       return true;
   return false;
 }
@@ -294,13 +294,13 @@ static bool is_descriptor_known(const struct list *methods, const struct java_me
  * A bridge calls the method that it stands for, which may be a superclass's. Its code cannot be read without
  * a capability of JVMTI's, so every method that it could stand for counts: rather a denial too many.
  */
-static bool add_targets(struct selection *selection, struct java_method *bridge)
+static bool add_targets(struct selection *selection, struct jvm_method *bridge)
 {
   struct list targets = {0};
   for (size_t i = 0; i < lineage_count(selection); i++) {
     const struct member_table *members = table_at(selection, i);
     for (size_t j = 0; j < members->method_count; j++) {
-      struct java_method *method = &members->methods[j];
+      struct jvm_method *method = &members->methods[j];
       if (is_target(selection->conversion->thread, bridge, method) &&
           !is_descriptor_known(&targets, method) &&
           (!append(selection, &targets, method) || !add_holder(selection, method)))
@@ -310,7 +310,7 @@ static bool add_targets(struct selection *selection, struct java_method *bridge)
   return true;
 }
 
-static bool is_hidden(const struct java_method *method)
+static bool is_hidden(const struct jvm_method *method)
 {
   const struct member_table *members = atomic_load_explicit(&method->owner->members, memory_order_acquire);
   return method >= members->hidden && method < members->hidden + members->hidden_count;
@@ -325,13 +325,13 @@ static bool copy_holders(struct selection *selection, struct jvm_holder **holder
   if (*holders == NULL)
     return argument_fail_memory(selection->conversion);
   for (size_t i = 0; i < *count; i++) {
-    const struct java_method *method = selection->holders.items[i];
+    const struct jvm_method *method = selection->holders.items[i];
     (*holders)[i] = (struct jvm_holder){method->owner->element_name, method->modifiers};
   }
   return true;
 }
 
-bool selection_find(struct conversion *conversion, struct java_method *method, struct jvm_class *runtime,
+bool selection_find(struct conversion *conversion, struct jvm_method *method, struct jvm_class *runtime,
                     struct jvm_holder **holders, size_t *count)
 {
   *holders = NULL;

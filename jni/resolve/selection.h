@@ -14,7 +14,7 @@
  * declares the same member; each once, the owner itself left out. The method is an instance method, and
  * runtime (of an object that is at hand) has its owner. False: the conversion's outcome tells why.
  */
-bool selection_find(struct conversion *conversion, struct java_method *method, struct jvm_class *runtime,
+bool selection_find(struct conversion *conversion, struct jvm_method *method, struct jvm_class *runtime,
                     struct jvm_holder **holders, size_t *count);
 
 #endif

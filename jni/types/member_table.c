@@ -50,7 +50,7 @@ static const char *copy_string(struct arena *arena, const char *string)
 }
 
 /* Reads one type and moves *descriptor past it. */
-static bool read_type(struct builder *builder, struct text *descriptor, struct java_type *type)
+static bool read_type(struct builder *builder, struct text *descriptor, struct jvm_type *type)
 {
   struct op_type parsed;
   if (op_type_parse_descriptor(descriptor, &builder->arena, &parsed) != JP_OK)
@@ -63,9 +63,9 @@ static bool read_type(struct builder *builder, struct text *descriptor, struct j
 }
 
 /* The component of an array's type; its name is a slice of the array's. */
-static struct java_type component_of(const struct java_type *array)
+static struct jvm_type component_of(const struct jvm_type *array)
 {
-  struct java_type type = {.kind = array->name.data[1], .context = array->context};
+  struct jvm_type type = {.kind = array->name.data[1], .context = array->context};
   type.name = text_slice(array->name, 1, array->name.len);
   if (type.kind == 'L')
     type.name = text_slice(type.name, 1, type.name.len - 1);
@@ -75,9 +75,9 @@ static struct java_type component_of(const struct java_type *array)
   return type;
 }
 
-static bool read_descriptor(struct builder *builder, struct text descriptor, struct java_method *method)
+static bool read_descriptor(struct builder *builder, struct text descriptor, struct jvm_method *method)
 {
-  struct java_type params[PARAMETERS_MAX] = {0};
+  struct jvm_type params[PARAMETERS_MAX] = {0};
   descriptor = text_slice(descriptor, 1, descriptor.len);
   while (descriptor.len > 0 && descriptor.data[0] != ')') {
     if (method->param_count == PARAMETERS_MAX ||
@@ -91,11 +91,11 @@ static bool read_descriptor(struct builder *builder, struct text descriptor, str
   memcpy(method->params, params, method->param_count * sizeof *params);
   descriptor = text_slice(descriptor, 1, descriptor.len);
   if (descriptor.len > 0 && descriptor.data[0] == 'V')
-    method->result = (struct java_type){.kind = 'V', .name = TEXT("void")};
+    method->result = (struct jvm_type){.kind = 'V', .name = TEXT("void")};
   else if (!read_type(builder, &descriptor, &method->result))
     return false;
 
-  struct java_type *last = method->param_count == 0 ? NULL : &method->params[method->param_count - 1];
+  struct jvm_type *last = method->param_count == 0 ? NULL : &method->params[method->param_count - 1];
   if ((method->modifiers & JVM_ACC_VARARGS) == 0 || last == NULL || last->name.data[0] != '[')
     method->modifiers &= ~(unsigned)JVM_ACC_VARARGS;
   else
@@ -103,7 +103,7 @@ static bool read_descriptor(struct builder *builder, struct text descriptor, str
   return true;
 }
 
-static struct java_method *next_method(struct builder *builder, bool is_hidden)
+static struct jvm_method *next_method(struct builder *builder, bool is_hidden)
 {
   struct member_table *table = builder->table;
   return is_hidden ? &table->methods[builder->room - 1 - table->hidden_count]
@@ -125,8 +125,8 @@ static bool read_method(struct builder *builder, jmethodID id)
   if (strcmp(name, "<clinit>") == 0 || (is_hidden && (modifiers & (JVM_ACC_PRIVATE | JVM_ACC_STATIC)) != 0))
     goto out;
 
-  struct java_method *method = next_method(builder, is_hidden);
-  *method = (struct java_method){.id = id, .modifiers = (unsigned)modifiers, .owner = builder->class};
+  struct jvm_method *method = next_method(builder, is_hidden);
+  *method = (struct jvm_method){.id = id, .modifiers = (unsigned)modifiers, .owner = builder->class};
   method->raw_name = copy_string(&builder->arena, name);
   method->raw_descriptor = copy_string(&builder->arena, descriptor);
   method->name = jvm_text_of_modified(builder->thread, name, &builder->arena);
@@ -175,8 +175,8 @@ static bool read_field(struct builder *builder, jfieldID id)
   if ((modifiers & ACC_SYNTHETIC) != 0)
     goto out;
 
-  struct java_field *field = &builder->table->fields[builder->table->field_count];
-  *field = (struct java_field){.id = id, .modifiers = (unsigned)modifiers, .owner = builder->class};
+  struct jvm_field *field = &builder->table->fields[builder->table->field_count];
+  *field = (struct jvm_field){.id = id, .modifiers = (unsigned)modifiers, .owner = builder->class};
   field->raw_name = copy_string(&builder->arena, name);
   field->raw_descriptor = copy_string(&builder->arena, descriptor);
   field->name = jvm_text_of_modified(builder->thread, name, &builder->arena);
@@ -264,7 +264,7 @@ void member_table_free(struct member_table *table)
   arena_fini(&memory);
 }
 
-struct jvm_class *java_type_class(struct jvm_thread *thread, struct java_type *type)
+struct jvm_class *jvm_type_class(struct jvm_thread *thread, struct jvm_type *type)
 {
   struct jvm_class *class = atomic_load_explicit(&type->class, memory_order_acquire);
   if (class != NULL || type->kind != 'L' || type->context == NULL)

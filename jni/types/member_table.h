@@ -11,7 +11,7 @@
 #include "jni/types/classes.h"
 
 /* A type of a descriptor, or of an argument. */
-struct java_type {
+struct jvm_type {
   char kind;                         /* Z B C S I J F D, V, or 'L' for every reference type */
   char unboxed;                      /* of a wrapper class its primitive's letter; else 0 */
   struct text name;                  /* Class.getName() */
@@ -19,37 +19,37 @@ struct java_type {
   _Atomic(struct jvm_class *) class; /* of a reference type; NULL until asked for */
 };
 
-struct java_method {
+struct jvm_method {
   struct text name;     /* "<init>" for a constructor */
   const char *raw_name; /* modified UTF-8, as JNI takes it */
   const char *raw_descriptor;
   unsigned modifiers;
   jmethodID id;
   struct jvm_class *owner;
-  struct java_type *params;
+  struct jvm_type *params;
   size_t param_count;
-  struct java_type element; /* component of the last parameter, where JVM_ACC_VARARGS */
-  struct java_type result;
+  struct jvm_type element; /* component of the last parameter, where JVM_ACC_VARARGS */
+  struct jvm_type result;
 };
 
-struct java_field {
+struct jvm_field {
   struct text name;
   const char *raw_name;
   const char *raw_descriptor;
   unsigned modifiers;
   jfieldID id;
   struct jvm_class *owner;
-  struct java_type type;
+  struct jvm_type type;
 };
 
 struct member_table {
-  struct java_method *methods; /* without <clinit>, synthetic and bridge methods */
+  struct jvm_method *methods; /* without <clinit>, synthetic and bridge methods */
   size_t method_count;
   /* Bridge and synthetic instance methods that are not private: nobody calls them by name, but they override.
    */
-  struct java_method *hidden;
+  struct jvm_method *hidden;
   size_t hidden_count;
-  struct java_field *fields; /* without synthetic ones */
+  struct jvm_field *fields; /* without synthetic ones */
   size_t field_count;
   struct jvm_class *super; /* NULL: none (Object, interfaces) */
   struct jvm_class **interfaces;
@@ -67,6 +67,6 @@ const struct member_table *member_table_of(struct jvm_thread *thread, struct jvm
 void member_table_free(struct member_table *table);
 
 /* The class of a reference type, loaded where needed. NULL, and no exception pending: there is none. */
-struct jvm_class *java_type_class(struct jvm_thread *thread, struct java_type *type);
+struct jvm_class *jvm_type_class(struct jvm_thread *thread, struct jvm_type *type);
 
 #endif

@@ -244,7 +244,7 @@ static void fill_target(struct stub_member *member, const struct operation *oper
 {
   struct text named = text_or(member->named, operation->type);
   member->holders[0] = (struct jvm_holder){text_or(member->holder, TEXT_ABSENT), member->modifiers};
-  *target = (struct jvm_target){.record = (struct jvm_record *)(void *)member,
+  *target = (struct jvm_target){.resolved = (struct resolved_member *)(void *)member,
                                 .kind = member->kind,
                                 .modifiers = member->modifiers,
                                 .named_class = named,
@@ -285,7 +285,7 @@ enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target 
 
 void jvm_invoke(const struct jvm_request *request, const struct jvm_target *target, struct outcome *outcome)
 {
-  const struct stub_member *member = (const struct stub_member *)(void *)target->record;
+  const struct stub_member *member = (const struct stub_member *)(void *)target->resolved;
   struct jvm_objects *objects = request->objects;
   stub.invoked++;
   *outcome = member->outcome;

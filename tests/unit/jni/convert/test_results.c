@@ -275,7 +275,7 @@ static void targets_say_what_a_policy_needs(void **state)
     target.verdicts[0] = 7; /* kept with the record */
     struct jvm_target again;
     assert_int_equal(jvm_resolve(&request, &again, &outcome), JP_OK);
-    assert_ptr_equal(again.record, target.record);
+    assert_ptr_equal(again.resolved, target.resolved);
     assert_int_equal(again.verdicts[0], 7);
     again.verdicts[0] = 0;
     jvm_request_end(session.thread);

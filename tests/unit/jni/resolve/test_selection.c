@@ -160,7 +160,7 @@ static void what_runs_is_told(void **state)
 static size_t compared;
 
 /* Of public methods the JVM's look-up by name and descriptor in the object's class finds what is run. */
-static void compare_method(struct conversion *conversion, struct java_method *method,
+static void compare_method(struct conversion *conversion, struct jvm_method *method,
                            struct jvm_class *runtime)
 {
   JNIEnv *env = conversion->thread->env;

@@ -182,7 +182,7 @@ static void a_note_holds_for_values_of_its_kind(void **state)
       assert_true(outcome.value.integer == -cases[i].argument);
     }
     (void)run_noted(&operation, &target, &outcome);
-    assert_ptr_equal(memo.found, target.record);
+    assert_ptr_equal(memo.found, target.resolved);
     assert_true(memo.serial == session.thread->records->serial);
     session.thread->records->serial++; /* as when the cache is filled anew */
     memo.found = NULL;
