@@ -1,13 +1,14 @@
 #include "base/primitives.h"
 #include "jni/convert/results.h"
 #include "jni/dispatch.h"
+#include "jni/resolve/member_cache.h"
 #include "jni/runtime/throwables.h"
 
 /* One operation, from its member to its outcome. */
 struct invocation {
   JNIEnv *env;
   const struct jvm_request *request;
-  struct jvm_records *records;
+  struct call_frame *frame;
   struct resolved_member *member;
   struct conversion conversion;
   jvalue *arguments;
@@ -24,7 +25,7 @@ static bool set_rest(struct invocation *invocation, jobject array, size_t argume
 {
   JNIEnv *env = invocation->env;
   const struct resolved_member *member = invocation->member;
-  jobject given = invocation->records->objects[argument];
+  jobject given = invocation->frame->objects[argument];
   jvalue element;
   if (!argument_convert(&invocation->conversion, &member->plans[argument],
                         &invocation->request->operation->args[argument], given, &element))
@@ -84,7 +85,7 @@ static bool convert_arguments(struct invocation *invocation)
   const struct resolved_member *member = invocation->member;
   size_t count = member->variable ? member->method->param_count : member->plan_count;
   invocation->arguments = count <= FEW_ARGUMENTS
-                              ? invocation->records->few.values
+                              ? invocation->frame->few.values
                               : arena_alloc(conversion->request->arena, count * sizeof(jvalue));
   if (invocation->arguments == NULL)
     return argument_fail_memory(conversion);
@@ -94,7 +95,7 @@ static bool convert_arguments(struct invocation *invocation)
   for (; path.index < fixed; path.index++)
     if (!argument_convert(conversion, &member->plans[path.index],
                           &conversion->request->operation->args[path.index],
-                          invocation->records->objects[path.index], &invocation->arguments[path.index]))
+                          invocation->frame->objects[path.index], &invocation->arguments[path.index]))
       return false;
   return !member->variable || gather_rest(invocation);
 }
@@ -104,7 +105,7 @@ static bool check_receiver(struct invocation *invocation)
 {
   JNIEnv *env = invocation->env;
   const struct resolved_member *member = invocation->member;
-  jobject receiver = invocation->records->receiver;
+  jobject receiver = invocation->frame->receiver;
   if (receiver != NULL && (*env)->IsInstanceOf(env, receiver, member->named->ref) &&
       (member->named == member->declaring || (*env)->IsInstanceOf(env, receiver, member->declaring->ref)))
     return true;
@@ -146,7 +147,7 @@ static bool take_static_field(struct invocation *invocation)
 static void finish(struct invocation *invocation, struct jvm_type *type, const jvalue *value)
 {
   if (!take(invocation))
-    result_fill(invocation->request, invocation->records, type, value, invocation->conversion.outcome);
+    result_fill(invocation->request, invocation->frame->epoch, type, value, invocation->conversion.outcome);
 }
 
 static void run_call(struct invocation *invocation)
@@ -155,7 +156,7 @@ static void run_call(struct invocation *invocation)
     return;
   const struct resolved_member *member = invocation->member;
   jvalue value = {0};
-  dispatch_call(invocation->env, member->method->result.kind, invocation->records->receiver,
+  dispatch_call(invocation->env, member->method->result.kind, invocation->frame->receiver,
                 member->method_id, invocation->arguments, &value);
   finish(invocation, &member->method->result, &value);
 }
@@ -236,7 +237,7 @@ static void run_get(struct invocation *invocation)
     return;
   struct jvm_field *field = invocation->member->field;
   jvalue value = {0};
-  dispatch_get(invocation->env, field->type.kind, invocation->records->receiver, invocation->member->field_id,
+  dispatch_get(invocation->env, field->type.kind, invocation->frame->receiver, invocation->member->field_id,
                &value);
   finish(invocation, &field->type, &value);
 }
@@ -258,7 +259,7 @@ static void run_length(struct invocation *invocation)
   if (!check_receiver(invocation))
     return;
   const jvalue value = {
-      .i = (*invocation->env)->GetArrayLength(invocation->env, invocation->records->receiver)};
+      .i = (*invocation->env)->GetArrayLength(invocation->env, invocation->frame->receiver)};
   finish(invocation, &type, &value);
 }
 
@@ -268,7 +269,7 @@ static bool convert_put(struct invocation *invocation, jvalue *value)
   invocation->conversion.path = &path;
   bool converted =
       argument_convert(&invocation->conversion, &invocation->member->plans[0],
-                       &invocation->request->operation->args[0], invocation->records->objects[0], value);
+                       &invocation->request->operation->args[0], invocation->frame->objects[0], value);
   invocation->conversion.path = NULL;
   return converted;
 }
@@ -284,7 +285,7 @@ static void run_put(struct invocation *invocation)
   jvalue value = {0};
   if (!check_receiver(invocation) || !convert_put(invocation, &value))
     return;
-  dispatch_put(invocation->env, invocation->member->field->type.kind, invocation->records->receiver,
+  dispatch_put(invocation->env, invocation->member->field->type.kind, invocation->frame->receiver,
                invocation->member->field_id, &value);
   finish_put(invocation);
 }
@@ -326,7 +327,7 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
   struct invocation invocation = {
       .env = request->thread->env,
       .request = request,
-      .records = request->thread->records,
+      .frame = target->frame,
       .member = target->resolved,
       .conversion = {.thread = request->thread,
                      .request = request,
@@ -336,5 +337,5 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
   };
   actions[target->resolved->action](&invocation);
   request->thread->frame_is_empty =
-      target->resolved->is_plain && !invocation.records->has_references && outcome->kind != OUTCOME_ERROR;
+      target->resolved->is_plain && !invocation.frame->has_references && outcome->kind != OUTCOME_ERROR;
 }

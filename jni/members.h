@@ -1,9 +1,8 @@
 #ifndef JPEER_JNI_MEMBERS_H
 #define JPEER_JNI_MEMBERS_H
 /*
- * From an operation to a Java member, and across. Resolution and invocation are two steps, because the
- * policy is asked in between: jvm_resolve finds the member and initialises nothing; jvm_invoke runs it.
- * jvm_find is the short way to a member that was resolved before.
+ * From an operation to a Java member, and across. jvm_resolve finds the member, asks the guard about it, and
+ * initialises nothing; jvm_invoke runs it.
  *
  * All are used on the thread's own thread, between jvm_request_begin and jvm_request_end. Everything that an
  * outcome or a target points to lives in the request's arena or in the thread's caches, at least until
@@ -28,6 +27,7 @@ enum { /* JVMS 4.5, 4.6 */
 };
 
 struct resolved_member; /* kept in the thread's cache */
+struct call_frame;      /* the objects that a request has opened */
 
 /* A class that declares a member under the name by which another was called. */
 struct jvm_holder {
@@ -37,6 +37,7 @@ struct jvm_holder {
 
 struct jvm_target {
   struct resolved_member *resolved;
+  struct call_frame *frame;
   enum jvm_member_kind kind;
   unsigned modifiers;          /* JVM_ACC_* */
   struct text named_class;     /* what the caller named; of an array its element class or primitive keyword */
@@ -49,9 +50,9 @@ struct jvm_target {
   const struct jvm_holder *holders;
   size_t holder_count;
   struct text member; /* "<init>" for a constructor */
-  /* OP_CHANNELS words that belong to the record and start as 0: whoever judges the target keeps its verdicts
-   * there. They are dropped with the record, and no other combination of named class, member, kind and
-   * runtime class shares them. */
+  /* OP_CHANNELS words that belong to the resolved member and start as 0: the guard keeps its verdicts there.
+   * They are dropped with the member, and no other combination of named class, member, kind and runtime class
+   * shares them. */
   uint64_t *verdicts;
 };
 
@@ -67,11 +68,23 @@ struct jvm_limits {
 /*
  * Who says what a caller may use. Every function may be NULL: then all is allowed. Those that return a status
  * return JP_OK, or anything else with an OUTCOME_ERROR in *denied.
+ *
+ * jvm_resolve asks, in this order: has_allowed, of a member that the thread has resolved before; where that is
+ * false, check_names, what the arguments and overloads need, and check_target.
  */
 struct jvm_guard {
   void *context;
   uint64_t
       stamp; /* tells the answers of `allows` apart: the same ones for as long as it is the same; not 0 */
+  /* Whether such an operation was allowed on the member of these verdicts before, its names too. */
+  bool (*has_allowed)(void *context, const struct operation *operation, const uint64_t *verdicts);
+  /* Asked about the names in the operation and in its arguments, before a class is looked up by them. */
+  enum jp_status (*check_names)(void *context, const struct operation *operation, struct arena *arena,
+                                struct outcome *denied);
+  /* Asked about the member that was found, before its class is initialised. */
+  enum jp_status (*check_target)(void *context, const struct operation *operation,
+                                 const struct jvm_target *target, struct arena *arena,
+                                 struct outcome *denied);
   /*
    * Asked where an argument means a member that the operation's own names do not show: a class
    * ("java.lang.Class" by name: a read of CLASS.class), an enum constant by name (a read of the constant), a
@@ -89,8 +102,8 @@ struct jvm_guard {
   enum jp_status (*check_filling)(void *context, const struct jvm_target *target, struct arena *arena,
                                   struct outcome *denied);
   /* Asked about each of several overloads: one that is not allowed is no candidate. And about a member before
-   * the caller is told what else is wrong with its use. The target has no record, no runtime class, no
-   * holders and no verdicts. */
+   * the caller is told what else is wrong with its use. The target has no resolved member, no frame, no
+   * runtime class, no holders and no verdicts. */
   bool (*allows)(void *context, enum op_kind operation, const struct jvm_target *member);
 };
 
@@ -112,16 +125,11 @@ enum jp_status jvm_request_begin(struct jvm_thread *thread) JP_MUST_CHECK;
 void jvm_request_end(struct jvm_thread *thread);
 
 /*
- * Finds the member where this thread has resolved an operation of the same names and types before. False
- * where it has not, and where jvm_resolve has something to say against the operation.
- */
-bool jvm_find(const struct jvm_request *request, struct jvm_target *target) JP_MUST_CHECK;
-
-/*
- * Resolves OP_NEW, OP_CALL, OP_GET, OP_PUT. Anything but JP_OK leaves an OUTCOME_ERROR in *outcome
- * (behaviour.md, "Members" and "Arguments": class, constructor, method or field not found, ambiguous, unknown
- * ref, a receiver that is not of the type). Loads the named class and the classes of declared argument types
- * through the application's class loader, without initialising any.
+ * Resolves OP_NEW, OP_CALL, OP_GET, OP_PUT: looks in the thread's cache for an operation of the same names and
+ * types, and else among the class's members. Anything but JP_OK leaves an OUTCOME_ERROR in *outcome: denied by
+ * the guard; class, constructor, method or field not found, ambiguous; unknown ref; a receiver that is not of
+ * the type. Loads the named class and the classes of declared argument types through the application's class
+ * loader, without initialising any.
  */
 enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
                            struct outcome *outcome) JP_MUST_CHECK;
@@ -136,7 +144,7 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
 /*
  * The brief way of an operation that comes again with other values (op/operation.h, the memo), where nothing
  * but whole numbers go in and a whole number or nothing comes out, as of most calls that are made in a loop.
- * It does what jvm_find and jvm_invoke would, less what such a member has no use for; it was resolved and its
+ * It does what jvm_resolve and jvm_invoke would, less what such a member has no use for; it was resolved and its
  * arguments' conversions were chosen by them. Whatever is out of the ordinary is left to them.
  */
 
@@ -145,7 +153,7 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
 const uint64_t *jvm_brief_verdicts(const struct jvm_thread *thread, const struct operation *operation);
 
 enum jvm_brief {
-  JVM_BRIEF_UNFIT, /* nothing was run: it has to go by jvm_find or jvm_resolve */
+  JVM_BRIEF_UNFIT, /* nothing was run: it has to go by jvm_resolve */
   JVM_BRIEF_VOID,
   JVM_BRIEF_INTEGER, /* *integer */
   JVM_BRIEF_FAILED   /* *outcome is an OUTCOME_ERROR */

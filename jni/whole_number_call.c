@@ -6,9 +6,9 @@
 static struct resolved_member *noted_member(const struct jvm_thread *thread,
                                             const struct operation *operation)
 {
-  const struct jvm_records *records = thread->records;
+  const struct member_cache *cache = thread->member_cache;
   const struct op_memo *memo = operation->memo;
-  if (records == NULL || memo == NULL || memo->serial != records->serial)
+  if (cache == NULL || memo == NULL || memo->serial != cache->serial)
     return NULL;
   struct resolved_member *member = memo->found;
   return member->is_brief ? member : NULL;
@@ -35,7 +35,7 @@ static bool is_of(JNIEnv *env, const struct resolved_member *member, jobject rec
          (member->named == member->declaring || (*env)->IsInstanceOf(env, receiver, member->declaring->ref));
 }
 
-/* As the key and the general way want it (records_find, jvm_invoke); false: they shall say what is wrong. */
+/* As the key and the general way want it (member_cache_find, jvm_invoke); false: they shall say what is wrong. */
 static bool take_receiver(const struct jvm_request *request, const struct resolved_member *member,
                           jobject *receiver)
 {

@@ -145,6 +145,9 @@ bool argument_ask_type(struct conversion *conversion, const struct op_type *type
                        const struct op_value *value);
 /* Asks the guard about making an object of the class for a list or map: the constructor runs its code. */
 bool argument_ask_to_make(struct conversion *conversion, struct text class_name);
+/* Asks the guard about filling an object of the class `made`, whose add or put then runs. named: the class that
+ * the caller has named. */
+bool argument_ask_to_fill(struct conversion *conversion, struct jvm_class *named, jclass made);
 bool argument_parse_type(struct conversion *conversion, struct text written, struct op_type *type);
 
 unsigned argument_cost(struct conversion *conversion, const struct op_value *value, struct jvm_type *to);

@@ -8,7 +8,7 @@ enum { LEVEL_REFERENCES = 16 };
 struct walk {
   JNIEnv *env;
   const struct jvm_request *request;
-  const struct jvm_records *records;
+  uint64_t epoch;
   struct outcome *outcome;
   size_t elements_left;
 };
@@ -60,7 +60,7 @@ static struct op_value *make_items(struct walk *walk, size_t count)
 static bool fill_ref(struct walk *walk, const struct jvm_class *class, jobject object, struct op_value *out)
 {
   *out = (struct op_value){.kind = OP_REF};
-  if (!result_store(walk->request, walk->records, class, object, &out->ref, walk->outcome))
+  if (!result_store(walk->request, walk->epoch, class, object, &out->ref, walk->outcome))
     return false;
   walk->outcome->ref = out->ref;
   return true;
@@ -320,12 +320,12 @@ static bool fill_new(struct walk *walk, jobject object, struct op_value *out)
                                 : fill_ref(walk, class, object, out);
 }
 
-void result_fill_by_value(const struct jvm_request *request, const struct jvm_records *records,
+void result_fill_by_value(const struct jvm_request *request, uint64_t epoch,
                           jobject object, struct outcome *outcome)
 {
   struct walk walk = {.env = request->thread->env,
                       .request = request,
-                      .records = records,
+                      .epoch = epoch,
                       .outcome = outcome,
                       .elements_left = request->limits->inline_array_max};
   struct op_value value;

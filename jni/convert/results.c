@@ -99,7 +99,7 @@ static bool is_array_of_objects(const struct jvm_class *class)
 }
 
 /* The refs of the elements of an array that is small enough: with --compat pal they are its value. */
-static bool fill_element_refs(const struct jvm_request *request, const struct jvm_records *records,
+static bool fill_element_refs(const struct jvm_request *request, uint64_t epoch,
                               jobject array, struct outcome *outcome)
 {
   JNIEnv *env = request->thread->env;
@@ -116,7 +116,7 @@ static bool fill_element_refs(const struct jvm_request *request, const struct jv
     uint32_t ref = 0;
     const struct jvm_class *class = jvm_class_of_object(request->thread, element);
     bool stored = class == NULL ? fail_memory(request, outcome)
-                                : result_store(request, records, class, element, &ref, outcome);
+                                : result_store(request, epoch, class, element, &ref, outcome);
     (*env)->DeleteLocalRef(env, element);
     if (!stored)
       return false;
@@ -152,11 +152,11 @@ static bool fill_array(const struct jvm_request *request, struct jvm_class *clas
   return !result_is_plain(component) || fill_objects(request, component, array, count, outcome);
 }
 
-bool result_store(const struct jvm_request *request, const struct jvm_records *records,
+bool result_store(const struct jvm_request *request, uint64_t epoch,
                   const struct jvm_class *class, jobject object, uint32_t *ref, struct outcome *outcome)
 {
   struct jp_error error = {0};
-  switch (jvm_objects_put(request->thread, request->objects, object, class->id, records->epoch,
+  switch (jvm_objects_put(request->thread, request->objects, object, class->id, epoch,
                           request->stored, ref, &error)) {
   case JP_OK:
     return true;
@@ -182,7 +182,7 @@ static struct jvm_class *class_of(const struct jvm_request *request, struct jvm_
   return known;
 }
 
-static void fill_object(const struct jvm_request *request, const struct jvm_records *records,
+static void fill_object(const struct jvm_request *request, uint64_t epoch,
                         struct jvm_type *declared, jobject object, struct outcome *outcome)
 {
   struct jvm_class *class = class_of(request, declared, object);
@@ -198,12 +198,12 @@ static void fill_object(const struct jvm_request *request, const struct jvm_reco
   }
   if (class->component != 0 && !fill_array(request, class, object, outcome))
     return;
-  if (result_store(request, records, class, object, &outcome->ref, outcome) &&
+  if (result_store(request, epoch, class, object, &outcome->ref, outcome) &&
       request->operation->element_refs && !outcome->has_value && is_array_of_objects(class))
-    (void)fill_element_refs(request, records, object, outcome);
+    (void)fill_element_refs(request, epoch, object, outcome);
 }
 
-void result_fill(const struct jvm_request *request, const struct jvm_records *records,
+void result_fill(const struct jvm_request *request, uint64_t epoch,
                  struct jvm_type *declared, const jvalue *value, struct outcome *outcome)
 {
   *outcome = (struct outcome){.kind = OUTCOME_VALUE, .type = declared->name};
@@ -218,10 +218,10 @@ void result_fill(const struct jvm_request *request, const struct jvm_records *re
     outcome->kind = OUTCOME_VOID;
     (*request->thread->env)->DeleteLocalRef(request->thread->env, value->l);
   } else if (request->operation->by_value) {
-    result_fill_by_value(request, records, value->l, outcome);
+    result_fill_by_value(request, epoch, value->l, outcome);
     (*request->thread->env)->DeleteLocalRef(request->thread->env, value->l);
   } else {
-    fill_object(request, records, declared, value->l, outcome);
+    fill_object(request, epoch, declared, value->l, outcome);
     (*request->thread->env)->DeleteLocalRef(request->thread->env, value->l);
   }
 }

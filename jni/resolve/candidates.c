@@ -1,5 +1,5 @@
 #include "jni/resolve/resolution.h"
-#include "jni/resolve/selection.h"
+#include "jni/types/selection.h"
 
 #include <stdlib.h>
 
@@ -244,9 +244,9 @@ static bool set_method(struct resolution *resolution)
     member->method_id = method->id;
     if (!check_receiver(resolution))
       return is_denied(resolution);
-    if (!selection_find(&resolution->conversion, method, member->runtime, &member->holders,
-                        &member->holder_count))
-      return false;
+    if (!selection_find(resolution->conversion.thread, resolution->arena, method, member->runtime,
+                        &member->holders, &member->holder_count))
+      return argument_take(&resolution->conversion) ? false : argument_fail_memory(&resolution->conversion);
   }
   if (is_signature_polymorphic(method))
     return refuse(resolution, "java.lang.UnsupportedOperationException",

@@ -18,43 +18,29 @@ static void free_buckets(struct resolved_member **buckets)
 
 static void destroy(struct jvm_thread *thread)
 {
-  struct jvm_records *records = thread->records;
-  thread->records = NULL;
-  free_buckets(records->buckets);
-  free_buckets(records->retired);
-  for (size_t i = 0; i < FILLINGS_KEPT; i++)
-    free(records->fillings[i]);
-  free(records);
+  struct member_cache *cache = thread->member_cache;
+  thread->member_cache = NULL;
+  free_buckets(cache->buckets);
+  free_buckets(cache->retired);
+  free(cache);
 }
 
-struct jvm_records *records_of(struct jvm_thread *thread)
+struct member_cache *member_cache_of(struct jvm_thread *thread)
 {
-  if (thread->records != NULL)
-    return thread->records;
-  struct jvm_records *records = calloc(1, sizeof *records);
-  if (records == NULL)
+  if (thread->member_cache != NULL)
+    return thread->member_cache;
+  struct member_cache *cache = calloc(1, sizeof *cache);
+  if (cache == NULL)
     return NULL;
-  records->serial = 1;
-  records->buckets = calloc(BUCKETS, sizeof(struct resolved_member *));
-  if (records->buckets == NULL) {
-    free(records);
+  cache->serial = 1;
+  cache->buckets = calloc(BUCKETS, sizeof(struct resolved_member *));
+  if (cache->buckets == NULL) {
+    free(cache);
     return NULL;
   }
-  thread->records = records;
-  thread->records_destroy = destroy;
-  return records;
-}
-
-bool records_open(struct jvm_records *records, const struct operation *operation, struct arena *arena)
-{
-  size_t count = operation->arg_count;
-  records->objects = records->few.objects;
-  records->classes = records->few.classes;
-  if (count > FEW_ARGUMENTS) {
-    records->objects = arena_calloc(arena, count, sizeof(jobject));
-    records->classes = arena_calloc(arena, count, sizeof *records->classes);
-  }
-  return records->objects != NULL && records->classes != NULL;
+  thread->member_cache = cache;
+  thread->member_cache_destroy = destroy;
+  return cache;
 }
 
 /* A declared type says all that the value's own form could, but for a ref; kinds are told apart from it. */
@@ -78,13 +64,13 @@ static uint64_t mix(uint64_t hash, uint64_t word)
   return hash ^ hash >> 32;
 }
 
-static uint64_t hash_of(const struct jvm_records *records, const struct operation *operation)
+static uint64_t hash_of(const struct call_frame *frame, const struct operation *operation)
 {
   uint64_t hash = mix(text_hash(operation->type), text_hash(operation->member));
-  hash = mix(hash, (uint64_t)records->receiver_class << 8 | (uint64_t)operation->kind);
+  hash = mix(hash, (uint64_t)frame->receiver_class << 8 | (uint64_t)operation->kind);
   for (size_t i = 0; i < operation->arg_count; i++) {
     const struct op_value *value = &operation->args[i];
-    hash = mix(hash, (uint64_t)records->classes[i] << 32 | form_of(value));
+    hash = mix(hash, (uint64_t)frame->classes[i] << 32 | form_of(value));
     if (value->type.data != NULL)
       hash = mix(hash, text_hash(value->type));
   }
@@ -92,26 +78,26 @@ static uint64_t hash_of(const struct jvm_records *records, const struct operatio
 }
 
 /* What the values of an operation have to do with its key. */
-static bool fits_values(const struct member_key *key, const struct jvm_records *records,
+static bool fits_values(const struct member_key *key, const struct call_frame *frame,
                         const struct operation *operation)
 {
-  if (key->receiver_class != records->receiver_class)
+  if (key->receiver_class != frame->receiver_class)
     return false;
   for (size_t i = 0; i < key->argument_count; i++) {
     const struct member_key_argument *argument = &key->arguments[i];
-    if (argument->form != form_of(&operation->args[i]) || argument->class_id != records->classes[i])
+    if (argument->form != form_of(&operation->args[i]) || argument->class_id != frame->classes[i])
       return false;
   }
   return true;
 }
 
 /* Compared where the request has it: a copy would cost as much as all the rest. */
-static bool is_key_of(const struct member_key *key, const struct jvm_records *records,
+static bool is_key_of(const struct member_key *key, const struct call_frame *frame,
                       const struct operation *operation)
 {
-  if (key->hash != records->hash || key->kind != operation->kind ||
+  if (key->hash != frame->hash || key->kind != operation->kind ||
       key->argument_count != operation->arg_count || !text_equal(key->type, operation->type) ||
-      !text_equal(key->member, operation->member) || !fits_values(key, records, operation))
+      !text_equal(key->member, operation->member) || !fits_values(key, frame, operation))
     return false;
   for (size_t i = 0; i < key->argument_count; i++) {
     if (!text_equal(key->arguments[i].type, operation->args[i].type))
@@ -120,47 +106,49 @@ static bool is_key_of(const struct member_key *key, const struct jvm_records *re
   return true;
 }
 
-static bool has_stamp(const struct resolved_member *member, const struct jvm_records *records)
+static bool has_stamp(const struct resolved_member *member, const struct call_frame *frame)
 {
-  return member->stamp == 0 || member->stamp == records->stamp;
+  return member->stamp == 0 || member->stamp == frame->stamp;
 }
 
 /* The names of an operation that comes again are what they were when its memo was written. */
-static struct resolved_member *find_noted(const struct jvm_records *records,
-                                          const struct operation *operation)
+static struct resolved_member *find_noted(const struct member_cache *cache,
+                                          const struct operation *operation,
+                                          const struct call_frame *frame)
 {
   const struct op_memo *memo = operation->memo;
-  if (memo == NULL || memo->serial != records->serial)
+  if (memo == NULL || memo->serial != cache->serial)
     return NULL;
   struct resolved_member *member = memo->found;
-  return has_stamp(member, records) && fits_values(&member->key, records, operation) ? member : NULL;
+  return has_stamp(member, frame) && fits_values(&member->key, frame, operation) ? member : NULL;
 }
 
-struct resolved_member *records_find(struct jvm_records *records, const struct operation *operation)
+struct resolved_member *member_cache_find(struct member_cache *cache, const struct operation *operation,
+                                          struct call_frame *frame)
 {
-  struct resolved_member *member = find_noted(records, operation);
+  struct resolved_member *member = find_noted(cache, operation, frame);
   if (member != NULL)
     return member;
-  records->hash = hash_of(records, operation);
-  member = records->buckets[records->hash % BUCKETS];
-  while (member != NULL && !(is_key_of(&member->key, records, operation) && has_stamp(member, records)))
+  frame->hash = hash_of(frame, operation);
+  member = cache->buckets[frame->hash % BUCKETS];
+  while (member != NULL && !(is_key_of(&member->key, frame, operation) && has_stamp(member, frame)))
     member = member->next;
   if (operation->memo != NULL)
-    *operation->memo = (struct op_memo){.found = member, .serial = member == NULL ? 0 : records->serial};
+    *operation->memo = (struct op_memo){.found = member, .serial = member == NULL ? 0 : cache->serial};
   return member;
 }
 
-/* Starts the cache anew; records of the request in hand stay until this happens again. */
-static bool retire(struct jvm_records *records)
+/* Empties the cache. What it held stays until this happens again: the request in hand may use it. */
+static bool retire(struct member_cache *cache)
 {
   struct resolved_member **buckets = calloc(BUCKETS, sizeof(struct resolved_member *));
   if (buckets == NULL)
     return false;
-  free_buckets(records->retired);
-  records->retired = records->buckets;
-  records->buckets = buckets;
-  records->count = 0;
-  records->serial++;
+  free_buckets(cache->retired);
+  cache->retired = cache->buckets;
+  cache->buckets = buckets;
+  cache->count = 0;
+  cache->serial++;
   return true;
 }
 
@@ -190,13 +178,13 @@ static struct text copy_text(char **at, struct text t)
 }
 
 /* The key's arguments, then its texts, from `memory` on. */
-static void fill_key(const struct jvm_records *records, const struct operation *operation, void *memory,
+static void fill_key(const struct call_frame *frame, const struct operation *operation, void *memory,
                      struct member_key *key)
 {
   struct member_key_argument *arguments = memory;
   char *at = (char *)(arguments + operation->arg_count);
-  *key = (struct member_key){.hash = records->hash,
-                             .receiver_class = records->receiver_class,
+  *key = (struct member_key){.hash = frame->hash,
+                             .receiver_class = frame->receiver_class,
                              .kind = operation->kind,
                              .argument_count = operation->arg_count,
                              .arguments = arguments};
@@ -204,7 +192,7 @@ static void fill_key(const struct jvm_records *records, const struct operation *
   key->member = copy_text(&at, operation->member);
   for (size_t i = 0; i < operation->arg_count; i++) {
     arguments[i].form = form_of(&operation->args[i]);
-    arguments[i].class_id = records->classes[i];
+    arguments[i].class_id = frame->classes[i];
     arguments[i].type = copy_text(&at, operation->args[i].type);
   }
 }
@@ -266,12 +254,12 @@ static bool is_brief(const struct resolved_member *member, const struct operatio
   return brief;
 }
 
-struct resolved_member *records_keep(struct jvm_records *records, const struct operation *operation,
-                                     struct resolved_member *member)
+struct resolved_member *member_cache_keep(struct member_cache *cache, const struct operation *operation,
+                                          const struct call_frame *frame, struct resolved_member *member)
 {
   size_t plans_size = member->plan_count * sizeof *member->plans;
   size_t holders_size = member->holder_count * sizeof *member->holders;
-  if (!is_short(operation) || (records->count >= MEMBERS_MAX && !retire(records)))
+  if (!is_short(operation) || (cache->count >= MEMBERS_MAX && !retire(cache)))
     return member;
   struct resolved_member *kept =
       malloc(sizeof *kept + plans_size + holders_size +
@@ -285,51 +273,24 @@ struct resolved_member *records_keep(struct jvm_records *records, const struct o
   kept->holders = (struct jvm_holder *)(void *)((char *)kept->plans + plans_size);
   if (holders_size > 0)
     memcpy(kept->holders, member->holders, holders_size);
-  fill_key(records, operation, (char *)kept->holders + holders_size, &kept->key);
+  fill_key(frame, operation, (char *)kept->holders + holders_size, &kept->key);
   kept->name = kept->key.member;
   kept->is_plain = is_plain(kept);
   kept->is_brief = is_brief(kept, operation);
   kept->brief_result = brief_result(kept);
-  struct resolved_member **bucket = &records->buckets[kept->key.hash % BUCKETS];
+  struct resolved_member **bucket = &cache->buckets[kept->key.hash % BUCKETS];
   kept->next = *bucket;
   *bucket = kept;
-  records->count++;
+  cache->count++;
   return kept;
 }
 
-static struct resolved_member **filling_slot(struct jvm_records *records, const struct jvm_class *named,
-                                             const struct jvm_class *runtime)
-{
-  return &records->fillings[(named->id * 31 + runtime->id) % FILLINGS_KEPT];
-}
-
-struct resolved_member *records_find_filling(struct jvm_records *records, const struct jvm_class *named,
-                                             const struct jvm_class *runtime)
-{
-  struct resolved_member *member = *filling_slot(records, named, runtime);
-  return member != NULL && member->named == named && member->runtime == runtime ? member : NULL;
-}
-
-struct resolved_member *records_keep_filling(struct jvm_records *records, struct resolved_member *member)
-{
-  size_t holders_size = member->holder_count * sizeof *member->holders;
-  struct resolved_member *kept = malloc(sizeof *kept + holders_size);
-  if (kept == NULL)
-    return member;
-  *kept = *member;
-  kept->holders = (struct jvm_holder *)(void *)(kept + 1);
-  if (holders_size > 0)
-    memcpy(kept->holders, member->holders, holders_size);
-  struct resolved_member **slot = filling_slot(records, member->named, member->runtime);
-  free(*slot);
-  *slot = kept;
-  return kept;
-}
-
-void resolved_member_fill_target(struct resolved_member *member, struct jvm_target *target)
+void resolved_member_fill_target(struct resolved_member *member, struct call_frame *frame,
+                                 struct jvm_target *target)
 {
   *target = (struct jvm_target){
       .resolved = member,
+      .frame = frame,
       .kind = member->kind,
       .modifiers = member->modifiers,
       .named_class = member->named->element_name,

@@ -8,9 +8,10 @@
  * A member lives until the cache has been filled anew twice: longer than the request that resolved it.
  */
 #include "jni/convert/arguments.h"
+#include "jni/resolve/call_frame.h"
 
 /* What is kept must not grow with what a caller may send: a call with more is resolved each time. */
-enum { KEY_TEXTS_MAX = 1024, KEY_ARGUMENTS_MAX = 32, FEW_ARGUMENTS = 8, FILLINGS_KEPT = 64 };
+enum { KEY_TEXTS_MAX = 1024, KEY_ARGUMENTS_MAX = 32 };
 
 /* What overload resolution may look at of an argument: the declared type, or else the kind of the value; a
  * ref's class. */
@@ -77,53 +78,30 @@ struct resolved_member {
   uint64_t verdicts[OP_CHANNELS];
 };
 
-/* The operation in hand, on its way from jvm_resolve to jvm_invoke; what it points to is in the arena, or in
- * `few` where there are few arguments. */
-struct jvm_records {
-  uint64_t epoch;          /* of the session's objects, when the operation began */
-  jobject receiver;        /* local; NULL: there is none */
-  uint32_t receiver_class; /* its class id; 0: there is none */
-  jobject *objects;        /* local: of each argument that is an OP_REF; NULL for the others */
-  uint32_t *classes;       /* their class ids; 0 for the others */
-  uint64_t hash;           /* of the key, when it was looked for */
-  uint64_t stamp;          /* of the request's guard */
-  bool has_references;     /* resolving made local ones */
-
-  struct {
-    jobject objects[FEW_ARGUMENTS];
-    uint32_t classes[FEW_ARGUMENTS];
-    jvalue values[FEW_ARGUMENTS];
-  } few;
-
+/* A thread's cache. */
+struct member_cache {
   uint64_t serial; /* of what the cache holds now, from 1 */
   struct resolved_member **buckets;
   size_t count;
-  struct resolved_member **retired;                /* what the cache held before it was filled anew */
-  struct resolved_member *fillings[FILLINGS_KEPT]; /* by class id: the add or put of a collection or map */
+  struct resolved_member **retired; /* what the cache held before it was emptied */
 };
 
 /* The thread's cache, made on first use. NULL: memory is short. */
-struct jvm_records *records_of(struct jvm_thread *thread);
+struct member_cache *member_cache_of(struct jvm_thread *thread);
 
-/* Makes room for what is known of each of the operation's arguments; false: memory is short. */
-bool records_open(struct jvm_records *records, const struct operation *operation, struct arena *arena);
-/* The operation's member; receiver_class and classes are set. NULL: there is none. Of an operation that comes
- * again, what is found (or that nothing is) is noted in its memo, and names need not be looked at another
- * time. */
-struct resolved_member *records_find(struct jvm_records *records, const struct operation *operation);
+/* The operation's member; NULL: there is none. Sets the frame's hash. The memo of an operation that comes again
+ * gets what was found, or that nothing was: the names need not be compared another time. */
+struct resolved_member *member_cache_find(struct member_cache *cache, const struct operation *operation,
+                                          struct call_frame *frame);
 /*
- * Keeps a copy of the member for the operation, which records_find has looked for, and gives the copy. Where
- * the key would be too large (KEY_TEXTS_MAX, KEY_ARGUMENTS_MAX) or memory is short, gives the member
+ * Keeps a copy of the member for the operation, which member_cache_find has looked for, and gives the copy.
+ * Where the key would be too large (KEY_TEXTS_MAX, KEY_ARGUMENTS_MAX) or memory is short, gives the member
  * itself.
  */
-struct resolved_member *records_keep(struct jvm_records *records, const struct operation *operation,
-                                     struct resolved_member *member);
-/* The same of a class's add or put, found by the member's named and runtime class. NULL: there is none.
- * Another class's member may be dropped for it, so that what is found is not to be held. */
-struct resolved_member *records_find_filling(struct jvm_records *records, const struct jvm_class *named,
-                                             const struct jvm_class *runtime);
-struct resolved_member *records_keep_filling(struct jvm_records *records, struct resolved_member *member);
+struct resolved_member *member_cache_keep(struct member_cache *cache, const struct operation *operation,
+                                          const struct call_frame *frame, struct resolved_member *member);
 
-void resolved_member_fill_target(struct resolved_member *member, struct jvm_target *target);
+void resolved_member_fill_target(struct resolved_member *member, struct call_frame *frame,
+                                 struct jvm_target *target);
 
 #endif

@@ -69,7 +69,7 @@ static bool type_declared(struct resolution *resolution, const struct op_value *
   if (is_primitive)
     return type_primitive(resolution, type.base, at);
   if (value->kind == OP_REF) {
-    struct jvm_class *given = jvm_class_by_id(conversion->thread, resolution->records->classes[at]);
+    struct jvm_class *given = jvm_class_by_id(conversion->thread, resolution->frame->classes[at]);
     struct text name = op_type_binary_name(&type, resolution->arena);
     struct jvm_class *found =
         given == NULL || name.data == NULL ? NULL : resolution_find_ancestor(resolution, given, name);
@@ -125,7 +125,7 @@ bool resolution_type_arguments(struct resolution *resolution)
     else if (value->kind == OP_REF)
       typed = type_reference(
           resolution,
-          jvm_class_by_id(resolution->conversion.thread, resolution->records->classes[path.index]),
+          jvm_class_by_id(resolution->conversion.thread, resolution->frame->classes[path.index]),
           path.index);
     else
       typed = type_inferred(resolution, value, path.index);

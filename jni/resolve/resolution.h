@@ -8,7 +8,7 @@
 
 struct resolution {
   struct conversion conversion;
-  struct jvm_records *records;
+  struct call_frame *frame;
   const struct operation *operation;
   struct arena *arena;
   struct jvm_class *receiver_class; /* NULL: no receiver */

@@ -1,100 +1,9 @@
-#include "jni/objects/object_table.h"
 #include "jni/resolve/resolution.h"
-#include "jni/runtime/throwables.h"
-
-enum {
-  FRAMED_ARGUMENTS = 16, /* the request's frame has room for their references */
-  /* What the arguments of one call become: JVMS 4.3.3 allows 255, and each may need another on its way. What
-   * is gathered into an array leaves none. */
-  MADE_REFERENCES = 2 * 255 + 64
-};
-
-static enum jp_status fail_unknown_ref(const struct jvm_request *request, uint32_t ref,
-                                       struct outcome *outcome)
-{
-  outcome_fail(outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
-               "No object found with objRef: %u", ref);
-  return JP_NOT_FOUND;
-}
 
 static enum jp_status fail_memory(const struct jvm_request *request, struct outcome *outcome)
 {
   outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "out of memory");
   return JP_NO_MEMORY;
-}
-
-static enum jp_status take_receiver(const struct jvm_request *request, struct jvm_records *records,
-                                    struct outcome *outcome)
-{
-  const struct operation *operation = request->operation;
-  records->receiver = NULL;
-  records->has_references = operation->has_instance;
-  records->receiver_class = 0;
-  if (!operation->has_instance)
-    return JP_OK;
-  records->receiver =
-      jvm_objects_get(request->thread, request->objects, operation->instance, &records->receiver_class);
-  return records->receiver == NULL ? fail_unknown_ref(request, operation->instance, outcome) : JP_OK;
-}
-
-/* Of the arguments that are refs. */
-static enum jp_status take_arguments(const struct jvm_request *request, struct jvm_records *records,
-                                     struct outcome *outcome)
-{
-  const struct operation *operation = request->operation;
-  enum jp_status status = JP_OK;
-  for (size_t i = 0; status == JP_OK && i < operation->arg_count; i++) {
-    const struct op_value *value = &operation->args[i];
-    records->objects[i] = NULL;
-    records->classes[i] = 0;
-    if (value->kind != OP_REF)
-      continue;
-    records->has_references = true;
-    records->objects[i] =
-        jvm_objects_get(request->thread, request->objects, value->ref, &records->classes[i]);
-    if (records->objects[i] == NULL)
-      status = fail_unknown_ref(request, value->ref, outcome);
-  }
-  return status;
-}
-
-static size_t count_refs(const struct operation *operation)
-{
-  size_t count = 0;
-  for (size_t i = 0; i < operation->arg_count; i++)
-    count += operation->args[i].kind == OP_REF;
-  return count;
-}
-
-/* A frame for the refs, and inside it one for what the arguments become: together they may be more than a
- * frame can have. What an earlier look at the same operation has opened is dropped. */
-static enum jp_status take_many_arguments(const struct jvm_request *request, struct jvm_records *records,
-                                          struct outcome *outcome)
-{
-  records->has_references = true;
-  jvm_thread_close_frames(request->thread);
-  if (!jvm_thread_open_frame(request->thread, count_refs(request->operation)))
-    return fail_memory(request, outcome);
-  enum jp_status status = take_arguments(request, records, outcome);
-  if (status != JP_OK)
-    return status;
-  return jvm_thread_open_frame(request->thread, MADE_REFERENCES) ? JP_OK : fail_memory(request, outcome);
-}
-
-/* Local references to the receiver and to the arguments that are refs: they stay alive for the call. */
-static enum jp_status take_objects(const struct jvm_request *request, struct jvm_records *records,
-                                   struct outcome *outcome)
-{
-  const struct operation *operation = request->operation;
-  records->epoch = jvm_objects_epoch(request->objects);
-  records->stamp = request->guard == NULL ? 0 : request->guard->stamp;
-  if (!records_open(records, operation, request->arena))
-    return fail_memory(request, outcome);
-  enum jp_status status = take_receiver(request, records, outcome);
-  if (status != JP_OK)
-    return status;
-  return operation->arg_count <= FRAMED_ARGUMENTS ? take_arguments(request, records, outcome)
-                                                  : take_many_arguments(request, records, outcome);
 }
 
 static bool find_class(struct resolution *resolution)
@@ -118,7 +27,7 @@ static bool find_class(struct resolution *resolution)
   return resolution->named != NULL;
 }
 
-static bool resolve_member(struct resolution *resolution)
+static bool find_member(struct resolution *resolution)
 {
   switch (resolution->operation->kind) {
   case OP_NEW:
@@ -130,11 +39,11 @@ static bool resolve_member(struct resolution *resolution)
   }
 }
 
-static struct resolved_member *resolve_anew(const struct jvm_request *request, struct jvm_records *records,
-                                            struct outcome *outcome)
+static struct resolved_member *resolve_member(const struct jvm_request *request, struct member_cache *cache,
+                                              struct call_frame *frame, struct outcome *outcome)
 {
-  uint32_t receiver_class = records->receiver_class;
-  records->has_references = true;
+  uint32_t receiver_class = frame->receiver_class;
+  frame->has_references = true;
   struct resolved_member *member = arena_calloc(request->arena, 1, sizeof *member);
   if (member == NULL) {
     (void)fail_memory(request, outcome);
@@ -145,7 +54,7 @@ static struct resolved_member *resolve_anew(const struct jvm_request *request, s
                      .request = request,
                      .outcome = outcome,
                      .is_put = request->operation->kind == OP_PUT},
-      .records = records,
+      .frame = frame,
       .operation = request->operation,
       .arena = request->arena,
       .receiver_class = receiver_class == 0 ? NULL : jvm_class_by_id(request->thread, receiver_class),
@@ -160,38 +69,70 @@ static struct resolved_member *resolve_anew(const struct jvm_request *request, s
   bool is_array = request->operation->kind == OP_NEW && resolution.named->component != 0;
   if (!is_array && !resolution_type_arguments(&resolution))
     return NULL;
-  if (!resolve_member(&resolution))
+  if (!find_member(&resolution))
     return NULL;
-  return resolution.cacheable ? records_keep(records, request->operation, member) : member;
+  return resolution.cacheable ? member_cache_keep(cache, request->operation, frame, member) : member;
 }
 
-bool jvm_find(const struct jvm_request *request, struct jvm_target *target)
+static bool has_allowed(const struct jvm_request *request, const struct jvm_target *target)
 {
-  struct outcome ignored;
-  struct jvm_records *records = records_of(request->thread);
-  if (records == NULL || take_objects(request, records, &ignored) != JP_OK)
-    return false;
-  struct resolved_member *member = records_find(records, request->operation);
-  if (member == NULL)
-    return false;
-  resolved_member_fill_target(member, target);
-  return true;
+  const struct jvm_guard *guard = request->guard;
+  return guard == NULL || (guard->has_allowed != NULL &&
+                           guard->has_allowed(guard->context, request->operation, target->verdicts));
+}
+
+static enum jp_status check_names(const struct jvm_request *request, struct outcome *outcome)
+{
+  const struct jvm_guard *guard = request->guard;
+  return guard == NULL || guard->check_names == NULL
+             ? JP_OK
+             : guard->check_names(guard->context, request->operation, request->arena, outcome);
+}
+
+static enum jp_status check_target(const struct jvm_request *request, const struct jvm_target *target,
+                                   struct outcome *outcome)
+{
+  const struct jvm_guard *guard = request->guard;
+  return guard == NULL || guard->check_target == NULL
+             ? JP_OK
+             : guard->check_target(guard->context, request->operation, target, request->arena, outcome);
+}
+
+static enum jp_status fail_to_open(const struct jvm_request *request, enum jp_status status,
+                                   const struct call_frame *frame, struct outcome *outcome)
+{
+  if (status != JP_NOT_FOUND)
+    return fail_memory(request, outcome);
+  outcome_fail(outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
+               "No object found with objRef: %u", frame->unknown_ref);
+  return JP_NOT_FOUND;
 }
 
 enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
                            struct outcome *outcome)
 {
-  struct jvm_records *records = records_of(request->thread);
-  if (records == NULL)
-    return fail_memory(request, outcome);
-  enum jp_status status = take_objects(request, records, outcome);
+  struct member_cache *cache = member_cache_of(request->thread);
+  struct call_frame *frame = NULL;
+  struct resolved_member *member = NULL;
+  enum jp_status opened = cache == NULL ? JP_NO_MEMORY : call_frame_open(request, &frame);
+  if (opened == JP_OK)
+    member = member_cache_find(cache, request->operation, frame);
+  if (member != NULL) {
+    resolved_member_fill_target(member, frame, target);
+    if (has_allowed(request, target))
+      return JP_OK;
+  }
+  /* Who may not name it is not told what is wrong with it. */
+  enum jp_status status = check_names(request, outcome);
   if (status != JP_OK)
     return status;
-  struct resolved_member *member = records_find(records, request->operation);
-  if (member == NULL)
-    member = resolve_anew(request, records, outcome);
-  if (member == NULL)
-    return outcome->kind == OUTCOME_ERROR && outcome->failure == FAILURE_DENIED ? JP_DENIED : JP_NOT_FOUND;
-  resolved_member_fill_target(member, target);
-  return JP_OK;
+  if (opened != JP_OK)
+    return fail_to_open(request, opened, frame, outcome);
+  if (member == NULL) {
+    member = resolve_member(request, cache, frame, outcome);
+    if (member == NULL)
+      return outcome->kind == OUTCOME_ERROR && outcome->failure == FAILURE_DENIED ? JP_DENIED : JP_NOT_FOUND;
+    resolved_member_fill_target(member, frame, target);
+  }
+  return check_target(request, target, outcome);
 }

@@ -14,7 +14,8 @@
 
 struct jvm_class;
 struct jvm_classes; /* process-wide table of class ids: of the member look-up */
-struct jvm_records; /* a thread's resolved members: of the member look-up */
+struct member_cache; /* of jni/resolve */
+struct fill_cache;   /* of jni/convert */
 
 /* One a process, written before hooks.started and not after, but for `classes` and `has_stopped`. */
 struct jvm {
@@ -64,10 +65,12 @@ struct jvm_thread {
 
   struct jvm_class *last_class; /* a permanent one that was asked for last; NULL: none yet */
 
-  /* Owned by the member look-up, which makes it on first use and sets records_destroy; called on this
-   * thread, with Java still usable, when the thread ends. */
-  struct jvm_records *records;
-  void (*records_destroy)(struct jvm_thread *thread);
+  /* What rooms above keep for the thread. Each makes its own on first use and sets the function that frees
+   * it, which is called on this thread, with Java still usable, when the thread ends. */
+  struct member_cache *member_cache;
+  void (*member_cache_destroy)(struct jvm_thread *thread);
+  struct fill_cache *fill_cache;
+  void (*fill_cache_destroy)(struct jvm_thread *thread);
 };
 
 /* Fills *thread for the calling thread, which is attached with env. Takes java_thread, a global reference. */
@@ -79,9 +82,7 @@ void jvm_thread_fini(struct jvm_thread *thread);
  * Another frame for this request, with room for count local references (at most 65,536, HotSpot's limit of
  * a frame); jvm_request_end drops it. False: the JVM has no room, and no exception is pending.
  */
-bool jvm_thread_open_frame(struct jvm_thread *thread, size_t count);
-/* Drops what jvm_thread_open_frame has opened. */
-void jvm_thread_close_frames(struct jvm_thread *thread);
+bool jvm_request_add_frame(struct jvm_thread *thread, size_t count);
 
 /* Room for count UTF-16 units, valid until the next call or jvm_request_end; NULL when memory is short. */
 uint16_t *jvm_thread_units(struct jvm_thread *thread, size_t count);

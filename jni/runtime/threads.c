@@ -41,7 +41,7 @@ void jvm_thread_init(struct jvm_thread *thread, struct jvm *jvm, JNIEnv *env, jo
                                 .number = atomic_fetch_add(&numbers, 1) + 1};
 }
 
-bool jvm_thread_open_frame(struct jvm_thread *thread, size_t count)
+bool jvm_request_add_frame(struct jvm_thread *thread, size_t count)
 {
   if ((*thread->env)->PushLocalFrame(thread->env, (jint)count) != 0) {
     (*thread->env)->ExceptionClear(thread->env);
@@ -51,15 +51,10 @@ bool jvm_thread_open_frame(struct jvm_thread *thread, size_t count)
   return true;
 }
 
-void jvm_thread_close_frames(struct jvm_thread *thread)
+static void drop_frame(struct jvm_thread *thread)
 {
   for (; thread->more_frames > 0; thread->more_frames--)
     (*thread->env)->PopLocalFrame(thread->env, NULL);
-}
-
-static void drop_frame(struct jvm_thread *thread)
-{
-  jvm_thread_close_frames(thread);
   if (thread->has_frame)
     (*thread->env)->PopLocalFrame(thread->env, NULL);
   thread->has_frame = false;
@@ -68,8 +63,10 @@ static void drop_frame(struct jvm_thread *thread)
 void jvm_thread_fini(struct jvm_thread *thread)
 {
   drop_frame(thread);
-  if (thread->records_destroy != NULL)
-    thread->records_destroy(thread);
+  if (thread->member_cache_destroy != NULL)
+    thread->member_cache_destroy(thread);
+  if (thread->fill_cache_destroy != NULL)
+    thread->fill_cache_destroy(thread);
   (*thread->env)->DeleteGlobalRef(thread->env, thread->java_thread);
   free(thread->units);
   *thread = (struct jvm_thread){0};

@@ -237,10 +237,12 @@ static enum jp_status authorize_kept(const struct rpc_authorizer *authorizer, en
   return allow ? JP_OK : rpc_authorize_deny(authorizer, target->named_class, target->member, arena, outcome);
 }
 
-enum jp_status rpc_authorize_target(const struct rpc_authorizer *authorizer,
-                                    const struct operation *operation, const struct jvm_target *target,
-                                    struct arena *arena, struct outcome *outcome)
+/* After authorize_types, whose verdicts on the arguments themselves are kept with this one. */
+static enum jp_status check_target(void *context, const struct operation *operation,
+                                   const struct jvm_target *target, struct arena *arena,
+                                   struct outcome *outcome)
 {
+  const struct rpc_authorizer *authorizer = context;
   return authorize_kept(authorizer, operation->kind, target, false, authorizer->types_are_logged, arena,
                         outcome);
 }
@@ -314,8 +316,9 @@ static enum jp_status authorize_value(struct type_walk *walk, const struct op_va
   return status;
 }
 
-enum jp_status rpc_authorize_types(struct rpc_authorizer *authorizer, const struct operation *operation,
-                                   struct arena *arena, struct outcome *outcome)
+/* The types that the arguments and what is in them declare, each as a FIELD_GET of CLASS.class. In one walk. */
+static enum jp_status authorize_types(struct rpc_authorizer *authorizer, const struct operation *operation,
+                                      struct arena *arena, struct outcome *outcome)
 {
   struct type_walk walk = {.authorizer = authorizer, .arena = arena, .outcome = outcome};
   enum jp_status status = JP_OK;
@@ -376,11 +379,26 @@ void rpc_authorizer_note_overloads(const struct rpc_authorizer *authorizer, stru
   remember(authorizer, class_name, member, question, hash_names(class_name, member, question));
 }
 
+static bool has_allowed(void *context, const struct operation *operation, const uint64_t *verdicts)
+{
+  return rpc_authorizer_has_allowed(context, operation, verdicts);
+}
+
+static enum jp_status check_names(void *context, const struct operation *operation, struct arena *arena,
+                                  struct outcome *denied)
+{
+  enum jp_status status = rpc_authorize_names(context, operation, arena, denied);
+  return status == JP_OK ? authorize_types(context, operation, arena, denied) : status;
+}
+
 struct jvm_guard rpc_authorizer_guard(struct rpc_authorizer *authorizer)
 {
   return (struct jvm_guard){.context = authorizer,
                             .stamp =
                                 policy_generation(authorizer->policy) << 3 | (uint64_t)authorizer->channel,
+                            .has_allowed = has_allowed,
+                            .check_names = check_names,
+                            .check_target = check_target,
                             .check = check_argument,
                             .check_type = check_type,
                             .check_filling = check_filling,

@@ -43,17 +43,6 @@ enum policy_channel rpc_authorizer_channel(const struct rpc_authorizer *authoriz
 enum jp_status rpc_authorize_names(const struct rpc_authorizer *authorizer, const struct operation *operation,
                                    struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
 
-/* The types that the arguments and what is in them declare, each as a FIELD_GET of CLASS.class, before any
- * class is looked up. In one walk over the arguments. */
-enum jp_status rpc_authorize_types(struct rpc_authorizer *authorizer, const struct operation *operation,
-                                   struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
-
-/* The verdict on the member that was found, kept in target->verdicts; after rpc_authorize_types, whose
- * verdicts on the arguments themselves are kept with it. */
-enum jp_status rpc_authorize_target(const struct rpc_authorizer *authorizer,
-                                    const struct operation *operation, const struct jvm_target *target,
-                                    struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
-
 /*
  * What jvm_guard's `allows` asks, about such a target: by the member's named and declaring class, with no
  * line for the log.

@@ -37,11 +37,9 @@ static void run_member(const struct cut_call *call, const struct operation *oper
                                       .operation = operation,
                                       .arena = &worker->runner.arena,
                                       .limits = &calls->peer->config.limits.java,
-                                      .guard = &guard};
+                                      .guard = call->cut < CUT_VERDICT ? NULL : &guard};
   struct jvm_target target;
-  if (call->cut < CUT_RESOLVE || !jvm_find(&request, &target))
-    return;
-  if (call->cut < CUT_VERDICT || !rpc_authorizer_has_allowed(&authorizer, operation, target.verdicts))
+  if (call->cut < CUT_RESOLVE || jvm_resolve(&request, &target, outcome) != JP_OK)
     return;
   from->class_name = target.declaring_class;
   from->member = target.member;

@@ -256,31 +256,32 @@ static void fill_target(struct stub_member *member, const struct operation *oper
                                 .verdicts = member->verdicts};
 }
 
-bool jvm_find(const struct jvm_request *request, struct jvm_target *target)
-{
-  struct stub_member *member = member_of(request->operation);
-  if (member == NULL || !member->was_resolved)
-    return false;
-  fill_target(member, request->operation, target);
-  return true;
-}
-
 enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
                            struct outcome *outcome)
 {
+  const struct jvm_guard *guard = request->guard;
   struct stub_member *member = member_of(request->operation);
+  if (member != NULL)
+    fill_target(member, request->operation, target);
+  if (member != NULL && member->was_resolved &&
+      guard->has_allowed(guard->context, request->operation, target->verdicts))
+    return JP_OK;
+  enum jp_status status = guard->check_names(guard->context, request->operation, request->arena, outcome);
+  if (status != JP_OK)
+    return status;
   stub.resolved++;
   if (member == NULL) {
     outcome_fail(outcome, request->arena, FAILURE_NOT_FOUND, "java.lang.ClassNotFoundException", "%.*s",
                  TEXT_ARGS(request->operation->type));
     return JP_NOT_FOUND;
   }
-  fill_target(member, request->operation, target);
   member->was_resolved = member->argument == NULL;
-  if (member->argument == NULL)
-    return JP_OK;
-  return request->guard->check(request->guard->context, JVM_STATIC_FIELD, text_of(member->argument),
-                               TEXT("class"), request->arena, outcome);
+  if (member->argument != NULL)
+    status = guard->check(guard->context, JVM_STATIC_FIELD, text_of(member->argument), TEXT("class"),
+                          request->arena, outcome);
+  return status == JP_OK
+             ? guard->check_target(guard->context, request->operation, target, request->arena, outcome)
+             : status;
 }
 
 void jvm_invoke(const struct jvm_request *request, const struct jvm_target *target, struct outcome *outcome)

@@ -24,13 +24,13 @@ struct stub_member {
   struct outcome outcome; /* what it comes to; a ref of 1 stands for a new object, of an error too */
   uint64_t verdicts[OP_CHANNELS];
   struct jvm_holder holders[1];
-  bool was_resolved; /* so that jvm_find finds it; never where there is an argument */
+  bool was_resolved; /* as though the thread had cached it; never where there is an argument */
 };
 
 struct stub_jni {
   struct stub_member *members;
   size_t member_count;
-  unsigned resolved;
+  unsigned resolved; /* not from the cache, or with a verdict that was not kept */
   unsigned invoked;
   unsigned collected;       /* calls of jvm_gc */
   int frames;               /* begun and not ended */

@@ -91,13 +91,13 @@ static void an_interrupt_of_all_groups_does_not_reach_the_thread(void **state)
 struct spawned {
   sem_t done;
   enum jp_status status;
-  bool had_records;
+  bool had_cache;
   bool dropped;
 };
 
-static void drop_records(struct jvm_thread *thread)
+static void drop_cache(struct jvm_thread *thread)
 {
-  struct spawned *spawned = (struct spawned *)thread->records;
+  struct spawned *spawned = (struct spawned *)thread->member_cache;
   spawned->dropped = true;
   sem_post(&spawned->done);
 }
@@ -105,9 +105,9 @@ static void drop_records(struct jvm_thread *thread)
 static void run_spawned(void *argument, struct jvm_thread *thread)
 {
   struct spawned *spawned = argument;
-  spawned->had_records = thread->records != NULL;
-  thread->records = argument;
-  thread->records_destroy = drop_records;
+  spawned->had_cache = thread->member_cache != NULL;
+  thread->member_cache = argument;
+  thread->member_cache_destroy = drop_cache;
 }
 
 static void *spawn_unattached(void *argument)
@@ -120,14 +120,14 @@ static void *spawn_unattached(void *argument)
 static void any_thread_can_spawn(void **state)
 {
   (void)state;
-  struct spawned spawned = {.had_records = true};
+  struct spawned spawned = {.had_cache = true};
   sem_init(&spawned.done, 0, 0);
   pthread_t outside;
   assert_int_equal(pthread_create(&outside, NULL, spawn_unattached, &spawned), 0);
   assert_int_equal(pthread_join(outside, NULL), 0);
   assert_int_equal(spawned.status, JP_OK);
   sem_wait(&spawned.done);
-  assert_false(spawned.had_records);
+  assert_false(spawned.had_cache);
   assert_true(spawned.dropped);
   sem_destroy(&spawned.done);
 }
@@ -136,7 +136,7 @@ static void many_come_and_go(void **state)
 {
   (void)state;
   for (int i = 0; i < 200; i++) {
-    struct spawned spawned = {.had_records = true};
+    struct spawned spawned = {.had_cache = true};
     sem_init(&spawned.done, 0, 0);
     assert_int_equal(jvm_spawn(the_jvm, "spawned", run_spawned, &spawned, NULL), JP_OK);
     sem_wait(&spawned.done);

@@ -96,8 +96,7 @@ static struct text run_noted(const struct operation *operation, struct jvm_targe
                                 .limits = &session.limits};
   arena_reset(&session.arena);
   assert_int_equal(jvm_request_begin(session.thread), JP_OK);
-  if (!jvm_find(&request, target))
-    assert_int_equal(jvm_resolve(&request, target, outcome), JP_OK);
+  assert_int_equal(jvm_resolve(&request, target, outcome), JP_OK);
   jvm_invoke(&request, target, outcome);
   jvm_request_end(session.thread);
   assert_int_equal(outcome->kind, OUTCOME_VALUE);
@@ -123,7 +122,7 @@ static void the_cache_starts_anew_when_full(void **state)
   for (unsigned i = 0; i < 2; i++) /* resolved, then noted */
     (void)run_noted(&noted, &target, &outcome);
   assert_non_null(memo.found);
-  /* Twice full, so that records of its beginning are gone. */
+  /* Twice full, so that the members of its beginning are gone. */
   for (unsigned i = 0; i < 10000; i++) {
     struct op_value args[6];
     for (unsigned at = 0, rest = i; at < COUNT_OF(args); at++, rest /= COUNT_OF(kinds))
@@ -145,9 +144,9 @@ static void the_cache_starts_anew_when_full(void **state)
     jvm_request_end(session.thread);
     assert_int_equal(outcome.kind, OUTCOME_VALUE);
   }
-  assert_non_null(session.thread->records->retired);
-  assert_true(session.thread->records->count < 5000);
-  assert_true(memo.serial + 2 <= session.thread->records->serial);
+  assert_non_null(session.thread->member_cache->retired);
+  assert_true(session.thread->member_cache->count < 5000);
+  assert_true(memo.serial + 2 <= session.thread->member_cache->serial);
   unit_assert_text(run_noted(&noted, &target, &outcome), TEXT("long"), __FILE__, __LINE__);
   members_check(&session, &add);
 }
@@ -183,8 +182,8 @@ static void a_note_holds_for_values_of_its_kind(void **state)
     }
     (void)run_noted(&operation, &target, &outcome);
     assert_ptr_equal(memo.found, target.resolved);
-    assert_true(memo.serial == session.thread->records->serial);
-    session.thread->records->serial++; /* as when the cache is filled anew */
+    assert_true(memo.serial == session.thread->member_cache->serial);
+    session.thread->member_cache->serial++; /* as when the cache is filled anew */
     memo.found = NULL;
   }
 }

@@ -1,6 +1,4 @@
-#include "jni/resolve/selection.h"
-
-#include "jni/runtime/throwables.h"
+#include "jni/types/selection.h"
 
 enum { ACC_ABSTRACT = 0x0400 };
 
@@ -12,7 +10,8 @@ struct list {
 };
 
 struct selection {
-  struct conversion *conversion;
+  struct jvm_thread *thread;
+  struct arena *arena;
   struct jvm_method *method;
   struct list classes;         /* the runtime class and its superclasses, from the bottom up */
   struct list interfaces;      /* all that these have */
@@ -24,11 +23,9 @@ static bool append(struct selection *selection, struct list *list, void *item)
 {
   if (list->count == list->capacity) {
     size_t wanted = list->capacity == 0 ? 16 : list->capacity * 2;
-    void **grown = arena_calloc(selection->conversion->request->arena, wanted, sizeof *grown);
-    if (grown == NULL) {
-      argument_fail_memory(selection->conversion);
+    void **grown = arena_calloc(selection->arena, wanted, sizeof *grown);
+    if (grown == NULL)
       return false;
-    }
     if (list->count > 0)
       memcpy(grown, list->items, list->count * sizeof *grown);
     list->items = grown;
@@ -48,15 +45,6 @@ static bool contains(const struct list *list, const void *item)
 
 /* ---- the lineage of the object's class ---- */
 
-static const struct member_table *members_of(struct selection *selection, struct jvm_class *class)
-{
-  struct conversion *conversion = selection->conversion;
-  const struct member_table *members = member_table_of(conversion->thread, class);
-  if (members == NULL && !argument_take(conversion))
-    argument_fail_memory(conversion);
-  return members;
-}
-
 /* Walks without recursion: what stands in the list is where the walk goes on. */
 static bool add_interfaces(struct selection *selection, const struct member_table *members)
 {
@@ -70,14 +58,14 @@ static bool add_interfaces(struct selection *selection, const struct member_tabl
 static bool walk_lineage(struct selection *selection, struct jvm_class *runtime)
 {
   for (struct jvm_class *class = runtime; class != NULL;) {
-    const struct member_table *members = members_of(selection, class);
+    const struct member_table *members = member_table_of(selection->thread, class);
     if (members == NULL || !append(selection, &selection->classes, class) ||
         !add_interfaces(selection, members))
       return false;
     class = members->super;
   }
   for (size_t i = 0; i < selection->interfaces.count; i++) {
-    const struct member_table *members = members_of(selection, selection->interfaces.items[i]);
+    const struct member_table *members = member_table_of(selection->thread, selection->interfaces.items[i]);
     if (members == NULL || !add_interfaces(selection, members))
       return false;
   }
@@ -147,7 +135,7 @@ static bool overrides(const struct selection *selection, const struct jvm_method
   if (nearer == method || (method->modifiers & (JVM_ACC_PUBLIC | JVM_ACC_PROTECTED)) != 0)
     return true;
   return text_equal(package_of(nearer->owner), package_of(method->owner)) &&
-         has_same_loader(selection->conversion->thread, nearer->owner, method->owner);
+         has_same_loader(selection->thread, nearer->owner, method->owner);
 }
 
 /* Of methods of one name and descriptor along the classes, the called one last, keeps those that override it,
@@ -207,7 +195,7 @@ static bool is_outdone(const struct selection *selection, const struct list *met
   for (size_t i = 0; i < methods->count; i++) {
     const struct jvm_method *other = methods->items[i];
     if (other != method &&
-        jvm_class_is_assignable(selection->conversion->thread, other->owner, method->owner))
+        jvm_class_is_assignable(selection->thread, other->owner, method->owner))
       return true;
   }
   return false;
@@ -248,7 +236,7 @@ static bool select_of_interface(struct selection *selection)
  * class. */
 static bool add_between(struct selection *selection)
 {
-  struct jvm_thread *thread = selection->conversion->thread;
+  struct jvm_thread *thread = selection->thread;
   size_t first = selection->method->owner->is_interface ? 0 : selection->classes.count;
   for (size_t i = first; i < lineage_count(selection); i++) {
     struct jvm_method *same = find_same(table_at(selection, i), selection->method);
@@ -301,7 +289,7 @@ static bool add_targets(struct selection *selection, struct jvm_method *bridge)
     const struct member_table *members = table_at(selection, i);
     for (size_t j = 0; j < members->method_count; j++) {
       struct jvm_method *method = &members->methods[j];
-      if (is_target(selection->conversion->thread, bridge, method) &&
+      if (is_target(selection->thread, bridge, method) &&
           !is_descriptor_known(&targets, method) &&
           (!append(selection, &targets, method) || !add_holder(selection, method)))
         return false;
@@ -321,9 +309,9 @@ static bool is_hidden(const struct jvm_method *method)
 static bool copy_holders(struct selection *selection, struct jvm_holder **holders, size_t *count)
 {
   *count = selection->holders.count;
-  *holders = arena_calloc(selection->conversion->request->arena, *count, sizeof **holders);
+  *holders = arena_calloc(selection->arena, *count, sizeof **holders);
   if (*holders == NULL)
-    return argument_fail_memory(selection->conversion);
+    return false;
   for (size_t i = 0; i < *count; i++) {
     const struct jvm_method *method = selection->holders.items[i];
     (*holders)[i] = (struct jvm_holder){method->owner->element_name, method->modifiers};
@@ -331,15 +319,15 @@ static bool copy_holders(struct selection *selection, struct jvm_holder **holder
   return true;
 }
 
-bool selection_find(struct conversion *conversion, struct jvm_method *method, struct jvm_class *runtime,
-                    struct jvm_holder **holders, size_t *count)
+bool selection_find(struct jvm_thread *thread, struct arena *arena, struct jvm_method *method,
+                    struct jvm_class *runtime, struct jvm_holder **holders, size_t *count)
 {
   *holders = NULL;
   *count = 0;
   /* Neither a private nor a final method is overridden. */
   if (runtime == method->owner || (method->modifiers & (JVM_ACC_PRIVATE | JVM_ACC_FINAL)) != 0)
     return true;
-  struct selection selection = {.conversion = conversion, .method = method};
+  struct selection selection = {.thread = thread, .arena = arena, .method = method};
   if (!walk_lineage(&selection, runtime))
     return false;
   bool found = method->owner->is_interface ? select_of_interface(&selection) : select_of_class(&selection);

@@ -4,8 +4,7 @@
  */
 #include "base/buffer.h"
 #include "jni/objects/object_table.h"
-#include "jni/resolve/member_cache.h"
-#include "jni/resolve/selection.h"
+#include "jni/types/selection.h"
 #include "tests/unit/jni/members_cases.h"
 #include "tests/unit/jni/with_jvm.h"
 
@@ -101,8 +100,8 @@ static void check_holders(const struct one_call *call, const struct jvm_target *
              target->holder_count, call->holders);
 }
 
-/* Twice: the second time from the thread's cache. */
-static void run(const struct one_call *call, uint32_t instance, bool is_kept)
+/* What was resolved. */
+static const struct resolved_member *run(const struct one_call *call, uint32_t instance)
 {
   struct op_value argument = {.kind = OP_NULL};
   const struct operation operation = {.kind = OP_CALL,
@@ -122,9 +121,7 @@ static void run(const struct one_call *call, uint32_t instance, bool is_kept)
   struct jvm_target target;
   struct outcome outcome = {0};
   assert_int_equal(jvm_request_begin(session.thread), JP_OK);
-  if (is_kept)
-    assert_true(jvm_find(&request, &target));
-  else if (jvm_resolve(&request, &target, &outcome) != JP_OK)
+  if (jvm_resolve(&request, &target, &outcome) != JP_OK)
     fail_msg("%s.%s: %.*s", call->named, call->member, TEXT_ARGS(outcome.message));
   check_holders(call, &target);
   if (call->runs != NULL) {
@@ -137,6 +134,7 @@ static void run(const struct one_call *call, uint32_t instance, bool is_kept)
                 is_listed(call->holders, text_of(call->runs)));
   }
   jvm_request_end(session.thread);
+  return target.resolved;
 }
 
 static void what_runs_is_told(void **state)
@@ -149,8 +147,8 @@ static void what_runs_is_told(void **state)
     struct text made = members_run(&session, "new", params, &ref);
     if (ref == 0)
       fail_msg("%s: %.*s", calls[i].object, TEXT_ARGS(made));
-    run(&calls[i], ref, false);
-    run(&calls[i], ref, true);
+    const struct resolved_member *first = run(&calls[i], ref);
+    assert_ptr_equal(run(&calls[i], ref), first); /* from the thread's cache */
     arena_reset(&session.arena);
   }
 }
@@ -160,20 +158,20 @@ static void what_runs_is_told(void **state)
 static size_t compared;
 
 /* Of public methods the JVM's look-up by name and descriptor in the object's class finds what is run. */
-static void compare_method(struct conversion *conversion, struct jvm_method *method,
+static void compare_method(struct jvm_method *method,
                            struct jvm_class *runtime)
 {
-  JNIEnv *env = conversion->thread->env;
-  jvmtiEnv *jvmti = conversion->thread->jvmti;
+  JNIEnv *env = session.thread->env;
+  jvmtiEnv *jvmti = session.thread->jvmti;
   struct jvm_holder *holders;
   size_t count;
   jclass owner = NULL;
   jmethodID id = (*env)->GetMethodID(env, runtime->ref, method->raw_name, method->raw_descriptor);
   assert_non_null(id);
   assert_int_equal((*jvmti)->GetMethodDeclaringClass(jvmti, id, &owner), JVMTI_ERROR_NONE);
-  struct jvm_class *found = jvm_class_of(conversion->thread, owner);
+  struct jvm_class *found = jvm_class_of(session.thread, owner);
   (*env)->DeleteLocalRef(env, owner);
-  assert_true(selection_find(conversion, method, runtime, &holders, &count));
+  assert_true(selection_find(session.thread, &session.arena, method, runtime, &holders, &count));
   bool told = found == method->owner;
   for (size_t i = 0; !told && i < count; i++)
     told = text_equal(holders[i].class_name, found->name);
@@ -183,18 +181,18 @@ static void compare_method(struct conversion *conversion, struct jvm_method *met
   compared++;
 }
 
-static void compare_members(struct conversion *conversion, struct jvm_class *class, struct jvm_class *runtime)
+static void compare_members(struct jvm_class *class, struct jvm_class *runtime)
 {
   enum { ASKED = JVM_ACC_PUBLIC | JVM_ACC_STATIC };
-  const struct member_table *members = member_table_of(conversion->thread, class);
+  const struct member_table *members = member_table_of(session.thread, class);
   assert_non_null(members);
   for (size_t i = 0; i < members->method_count; i++)
     if ((members->methods[i].modifiers & ASKED) == JVM_ACC_PUBLIC && members->methods[i].name.data[0] != '<')
-      compare_method(conversion, &members->methods[i], runtime);
+      compare_method(&members->methods[i], runtime);
   if (members->super != NULL)
-    compare_members(conversion, members->super, runtime);
+    compare_members(members->super, runtime);
   for (size_t i = 0; i < members->interface_count; i++)
-    compare_members(conversion, members->interfaces[i], runtime);
+    compare_members(members->interfaces[i], runtime);
 }
 
 static void what_the_jvm_finds_is_told(void **state)
@@ -216,12 +214,6 @@ static void what_the_jvm_finds_is_told(void **state)
       DISPATCH "Ordered",
       DISPATCH "Low",
   };
-  struct outcome outcome = {0};
-  const struct jvm_request request = {.thread = session.thread,
-                                      .objects = session.objects,
-                                      .arena = &session.arena,
-                                      .limits = &session.limits};
-  struct conversion conversion = {.thread = session.thread, .request = &request, .outcome = &outcome};
   for (size_t i = 0; i < COUNT_OF(objects); i++) {
     char params[256];
     uint32_t ref = 0;
@@ -231,7 +223,7 @@ static void what_the_jvm_finds_is_told(void **state)
     assert_int_equal(jvm_request_begin(session.thread), JP_OK);
     jobject object = jvm_objects_get(session.thread, session.objects, ref, NULL);
     struct jvm_class *runtime = jvm_class_of_object(session.thread, object);
-    compare_members(&conversion, runtime, runtime);
+    compare_members(runtime, runtime);
     jvm_request_end(session.thread);
     arena_reset(&session.arena);
   }

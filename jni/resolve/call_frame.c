@@ -1,0 +1,89 @@
+#include "jni/resolve/call_frame.h"
+
+#include "jni/objects/object_table.h"
+
+enum {
+  FRAMED_ARGUMENTS = 16, /* the request's frame has room for their references */
+  /* What the arguments of one call become: JVMS 4.3.3 allows 255, and each may need another on its way. What
+   * is gathered into an array leaves none. */
+  MADE_REFERENCES = 2 * 255 + 64
+};
+
+static enum jp_status open_receiver(const struct jvm_request *request, struct call_frame *frame)
+{
+  const struct operation *operation = request->operation;
+  frame->receiver = NULL;
+  frame->has_references = operation->has_instance;
+  frame->receiver_class = 0;
+  if (!operation->has_instance)
+    return JP_OK;
+  frame->unknown_ref = operation->instance;
+  frame->receiver =
+      jvm_objects_get(request->thread, request->objects, operation->instance, &frame->receiver_class);
+  return frame->receiver == NULL ? JP_NOT_FOUND : JP_OK;
+}
+
+static enum jp_status open_arguments(const struct jvm_request *request, struct call_frame *frame)
+{
+  const struct operation *operation = request->operation;
+  for (size_t i = 0; i < operation->arg_count; i++) {
+    const struct op_value *value = &operation->args[i];
+    frame->objects[i] = NULL;
+    frame->classes[i] = 0;
+    if (value->kind != OP_REF)
+      continue;
+    frame->has_references = true;
+    frame->unknown_ref = value->ref;
+    frame->objects[i] = jvm_objects_get(request->thread, request->objects, value->ref, &frame->classes[i]);
+    if (frame->objects[i] == NULL)
+      return JP_NOT_FOUND;
+  }
+  return JP_OK;
+}
+
+static size_t count_refs(const struct operation *operation)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < operation->arg_count; i++)
+    count += operation->args[i].kind == OP_REF;
+  return count;
+}
+
+/* A frame of references for the refs, and inside it one for what the arguments become: together they may be
+ * more than a frame can have. */
+static enum jp_status open_many_arguments(const struct jvm_request *request, struct call_frame *frame)
+{
+  frame->has_references = true;
+  if (!jvm_request_add_frame(request->thread, count_refs(request->operation)))
+    return JP_NO_MEMORY;
+  enum jp_status status = open_arguments(request, frame);
+  if (status != JP_OK)
+    return status;
+  return jvm_request_add_frame(request->thread, MADE_REFERENCES) ? JP_OK : JP_NO_MEMORY;
+}
+
+static bool make_room(struct call_frame *frame, size_t count, struct arena *arena)
+{
+  frame->objects = frame->few.objects;
+  frame->classes = frame->few.classes;
+  if (count > FEW_ARGUMENTS) {
+    frame->objects = arena_calloc(arena, count, sizeof(jobject));
+    frame->classes = arena_calloc(arena, count, sizeof *frame->classes);
+  }
+  return frame->objects != NULL && frame->classes != NULL;
+}
+
+enum jp_status call_frame_open(const struct jvm_request *request, struct call_frame **frame)
+{
+  size_t count = request->operation->arg_count;
+  struct call_frame *opened = arena_alloc(request->arena, sizeof *opened);
+  *frame = opened;
+  if (opened == NULL || !make_room(opened, count, request->arena))
+    return JP_NO_MEMORY;
+  opened->epoch = jvm_objects_epoch(request->objects);
+  opened->stamp = request->guard == NULL ? 0 : request->guard->stamp;
+  enum jp_status status = open_receiver(request, opened);
+  if (status != JP_OK)
+    return status;
+  return count <= FRAMED_ARGUMENTS ? open_arguments(request, opened) : open_many_arguments(request, opened);
+}
