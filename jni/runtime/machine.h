@@ -78,13 +78,18 @@ void jvm_thread_init(struct jvm_thread *thread, struct jvm *jvm, JNIEnv *env, jo
 /* With Java still usable on this thread. */
 void jvm_thread_fini(struct jvm_thread *thread);
 
+/* Drops every frame of local references that requests have opened. */
+void jvm_thread_drop_frames(struct jvm_thread *thread);
+
 /*
- * Another frame for this request, with room for count local references (at most 65,536, HotSpot's limit of
- * a frame); jvm_request_end drops it. False: the JVM has no room, and no exception is pending.
+ * Another frame for the request in hand, with room for count local references (at most 65,536, HotSpot's limit
+ * of a frame); jvm_request_end drops it. False: the JVM has no room, and no exception is pending.
  */
 bool jvm_request_add_frame(struct jvm_thread *thread, size_t count);
 
 /* Room for count UTF-16 units, valid until the next call or jvm_request_end; NULL when memory is short. */
 uint16_t *jvm_thread_units(struct jvm_thread *thread, size_t count);
+/* Gives back a large room. */
+void jvm_thread_trim_units(struct jvm_thread *thread);
 
 #endif

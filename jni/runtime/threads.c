@@ -1,4 +1,3 @@
-#include "jni/members.h"
 #include "jni/runtime/peer_threads.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/thread_groups.h"
@@ -8,11 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum {
-  REQUEST_REFERENCES = 64,
-  UNITS_KEPT = 32 * 1024, /* scratch that survives a request */
-  EXIT_DEPTH = 64         /* how far up from its innermost frame a thread's Runtime.exit is looked for */
-};
+enum { EXIT_DEPTH = 64 /* how far up from its innermost frame a thread's Runtime.exit is looked for */ };
 
 /* What a thread of the peer is to do. */
 struct jvm_work {
@@ -30,101 +25,6 @@ static struct {
   pthread_mutex_t lock;
   struct jvm_work *first;
 } waiting = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-void jvm_thread_init(struct jvm_thread *thread, struct jvm *jvm, JNIEnv *env, jobject java_thread)
-{
-  static _Atomic uint32_t numbers;
-  *thread = (struct jvm_thread){.env = env,
-                                .jvm = jvm,
-                                .jvmti = jvm->jvmti,
-                                .java_thread = java_thread,
-                                .number = atomic_fetch_add(&numbers, 1) + 1};
-}
-
-bool jvm_request_add_frame(struct jvm_thread *thread, size_t count)
-{
-  if ((*thread->env)->PushLocalFrame(thread->env, (jint)count) != 0) {
-    (*thread->env)->ExceptionClear(thread->env);
-    return false;
-  }
-  thread->more_frames++;
-  return true;
-}
-
-static void drop_frame(struct jvm_thread *thread)
-{
-  for (; thread->more_frames > 0; thread->more_frames--)
-    (*thread->env)->PopLocalFrame(thread->env, NULL);
-  if (thread->has_frame)
-    (*thread->env)->PopLocalFrame(thread->env, NULL);
-  thread->has_frame = false;
-}
-
-void jvm_thread_fini(struct jvm_thread *thread)
-{
-  drop_frame(thread);
-  if (thread->member_cache_destroy != NULL)
-    thread->member_cache_destroy(thread);
-  if (thread->fill_cache_destroy != NULL)
-    thread->fill_cache_destroy(thread);
-  (*thread->env)->DeleteGlobalRef(thread->env, thread->java_thread);
-  free(thread->units);
-  *thread = (struct jvm_thread){0};
-}
-
-uint16_t *jvm_thread_units(struct jvm_thread *thread, size_t count)
-{
-  if (count <= thread->unit_capacity && thread->units != NULL)
-    return thread->units;
-  size_t capacity = count < 256 ? 256 : count + count / 2;
-  uint16_t *units = reallocarray(NULL, capacity, sizeof *units);
-  if (units == NULL)
-    return NULL;
-  free(thread->units);
-  thread->units = units;
-  thread->unit_capacity = capacity;
-  return units;
-}
-
-/* An interrupt or a context class loader that an earlier call left here is not for this request. */
-static void restore_thread(struct jvm_thread *thread)
-{
-  JNIEnv *env = thread->env;
-  const struct jvm *jvm = thread->jvm;
-  const struct jvm_known *known = &jvm->known;
-  if (thread->java_thread == NULL ||
-      !(*env)->GetBooleanField(env, thread->java_thread, jvm->thread_is_changed))
-    return;
-  (*env)->SetBooleanField(env, thread->java_thread, jvm->thread_is_changed, JNI_FALSE);
-  (*env)->CallStaticBooleanMethod(env, known->class_thread, known->static_thread_interrupted);
-  (void)throwable_take(thread, NULL);
-  (*env)->CallNonvirtualVoidMethod(env, thread->java_thread, known->class_thread,
-                                   known->method_thread_set_context_class_loader, jvm->class_loader);
-  (void)throwable_take(thread, NULL);
-}
-
-enum jp_status jvm_request_begin(struct jvm_thread *thread)
-{
-  if (!thread->has_frame && (*thread->env)->PushLocalFrame(thread->env, REQUEST_REFERENCES) != 0) {
-    (*thread->env)->ExceptionClear(thread->env);
-    return JP_NO_MEMORY;
-  }
-  thread->has_frame = true;
-  thread->frame_is_empty = false;
-  restore_thread(thread);
-  return JP_OK;
-}
-
-void jvm_request_end(struct jvm_thread *thread)
-{
-  if (!thread->frame_is_empty)
-    drop_frame(thread);
-  if (thread->unit_capacity > UNITS_KEPT) {
-    free(thread->units);
-    thread->units = NULL;
-    thread->unit_capacity = 0;
-  }
-}
 
 void jvm_gc(struct jvm_thread *thread)
 {

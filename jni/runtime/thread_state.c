@@ -1,0 +1,59 @@
+#include "jni/runtime/machine.h"
+
+#include <stdlib.h>
+
+enum { UNITS_KEPT = 32 * 1024 };
+
+void jvm_thread_init(struct jvm_thread *thread, struct jvm *jvm, JNIEnv *env, jobject java_thread)
+{
+  static _Atomic uint32_t numbers;
+  *thread = (struct jvm_thread){.env = env,
+                                .jvm = jvm,
+                                .jvmti = jvm->jvmti,
+                                .java_thread = java_thread,
+                                .number = atomic_fetch_add(&numbers, 1) + 1};
+}
+
+void jvm_thread_drop_frames(struct jvm_thread *thread)
+{
+  for (; thread->more_frames > 0; thread->more_frames--)
+    (*thread->env)->PopLocalFrame(thread->env, NULL);
+  if (thread->has_frame)
+    (*thread->env)->PopLocalFrame(thread->env, NULL);
+  thread->has_frame = false;
+}
+
+void jvm_thread_fini(struct jvm_thread *thread)
+{
+  jvm_thread_drop_frames(thread);
+  if (thread->member_cache_destroy != NULL)
+    thread->member_cache_destroy(thread);
+  if (thread->fill_cache_destroy != NULL)
+    thread->fill_cache_destroy(thread);
+  (*thread->env)->DeleteGlobalRef(thread->env, thread->java_thread);
+  free(thread->units);
+  *thread = (struct jvm_thread){0};
+}
+
+uint16_t *jvm_thread_units(struct jvm_thread *thread, size_t count)
+{
+  if (count <= thread->unit_capacity && thread->units != NULL)
+    return thread->units;
+  size_t capacity = count < 256 ? 256 : count + count / 2;
+  uint16_t *units = reallocarray(NULL, capacity, sizeof *units);
+  if (units == NULL)
+    return NULL;
+  free(thread->units);
+  thread->units = units;
+  thread->unit_capacity = capacity;
+  return units;
+}
+
+void jvm_thread_trim_units(struct jvm_thread *thread)
+{
+  if (thread->unit_capacity <= UNITS_KEPT)
+    return;
+  free(thread->units);
+  thread->units = NULL;
+  thread->unit_capacity = 0;
+}
