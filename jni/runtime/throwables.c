@@ -2,7 +2,6 @@
 
 #include "base/descriptors.h"
 #include "jni/runtime/strings.h"
-#include "jni/types/classes.h"
 
 #include <limits.h>
 
@@ -39,9 +38,6 @@ static jobject ask(JNIEnv *env, jobject object, jmethodID method)
 static struct text describe_type(const struct description *d, jthrowable throwable)
 {
   JNIEnv *env = d->thread->env;
-  const struct jvm_class *known = jvm_class_of_object(d->thread, throwable);
-  if (known != NULL)
-    return known->name;
   jclass class = (*env)->GetObjectClass(env, throwable);
   struct text name = jvm_class_name(d->thread, class, d->arena);
   (*env)->DeleteLocalRef(env, class);
