@@ -1,6 +1,6 @@
 #include "base/primitives.h"
 #include "jni/convert/results.h"
-#include "jni/dispatch.h"
+#include "jni/runtime/dispatch.h"
 #include "jni/resolve/member_cache.h"
 #include "jni/runtime/throwables.h"
 

@@ -1,4 +1,4 @@
-#include "jni/dispatch.h"
+#include "jni/runtime/dispatch.h"
 #include "jni/objects/object_table.h"
 #include "jni/resolve/member_cache.h"
 #include "jni/runtime/throwables.h"

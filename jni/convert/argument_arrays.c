@@ -1,7 +1,7 @@
 #include "jni/convert/arguments.h"
 
 #include "base/primitives.h"
-#include "jni/dispatch.h"
+#include "jni/runtime/dispatch.h"
 
 #include <string.h>
 

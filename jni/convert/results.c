@@ -1,7 +1,7 @@
 #include "jni/convert/results.h"
 
 #include "base/primitives.h"
-#include "jni/dispatch.h"
+#include "jni/runtime/dispatch.h"
 #include "jni/objects/object_table.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"

@@ -1,5 +1,5 @@
-#ifndef JPEER_JNI_DISPATCH_H
-#define JPEER_JNI_DISPATCH_H
+#ifndef JPEER_JNI_RUNTIME_DISPATCH_H
+#define JPEER_JNI_RUNTIME_DISPATCH_H
 /*
  * JNI's functions that come once a type, chosen by the type's letter: Z B C S I J F D, 'L' for a reference,
  * and for calls 'V'. Thin: the caller looks for exceptions. Of a reference, out->l is a local one.

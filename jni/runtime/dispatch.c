@@ -1,4 +1,4 @@
-#include "jni/dispatch.h"
+#include "jni/runtime/dispatch.h"
 
 #include "base/primitives.h"
 
