@@ -31,25 +31,25 @@ static unsigned scalar_cost(const struct op_value *value, char letter)
                    : value->kind == OP_TEXT   ? FORM_TEXT
                                               : FORMS;
   if (value->kind == OP_NULL)
-    return OVERLOAD_COST_MISFIT;
+    return ARGUMENT_COST_MISFIT;
   if (form == FORMS || value->suffix != 0)
-    return OVERLOAD_NEVER;
+    return ARGUMENT_COST_NEVER;
   unsigned cost = 0;
   for (size_t i = 0; i < sizeof scalar_costs / sizeof *scalar_costs; i++)
     if (scalar_costs[i].letter == letter)
       cost = scalar_costs[i].cost[form];
   if (cost == 0)
-    return OVERLOAD_NEVER;
+    return ARGUMENT_COST_NEVER;
   jvalue ignored;
-  return scalar_read(value, letter, &ignored) == SCALAR_FITS ? cost : cost + OVERLOAD_COST_MISFIT;
+  return scalar_read(value, letter, &ignored) == SCALAR_FITS ? cost : cost + ARGUMENT_COST_MISFIT;
 }
 
 static unsigned wrapper_cost(const struct op_value *value, char letter)
 {
   if (scalar_infer(value) == letter)
-    return OVERLOAD_COST_LOOSE;
+    return ARGUMENT_COST_LOOSE;
   unsigned cost = scalar_cost(value, letter);
-  return cost == OVERLOAD_NEVER ? cost : cost + 1;
+  return cost == ARGUMENT_COST_NEVER ? cost : cost + 1;
 }
 
 static unsigned constant_cost(struct conversion *conversion, struct jvm_class *class, struct text name)
@@ -57,12 +57,12 @@ static unsigned constant_cost(struct conversion *conversion, struct jvm_class *c
   const struct member_table *members = member_table_of(conversion->thread, class);
   if (members == NULL) {
     (void)throwable_take(conversion->thread, NULL);
-    return OVERLOAD_NEVER;
+    return ARGUMENT_COST_NEVER;
   }
   for (size_t i = 0; i < members->field_count; i++)
     if ((members->fields[i].modifiers & 0x4000) != 0 && text_equal(members->fields[i].name, name))
       return COST_CONSTANT;
-  return COST_CONSTANT + OVERLOAD_COST_MISFIT;
+  return COST_CONSTANT + ARGUMENT_COST_MISFIT;
 }
 
 static unsigned parse_cost(const struct jvm_class *class, const struct op_value *value)
@@ -70,12 +70,12 @@ static unsigned parse_cost(const struct jvm_class *class, const struct op_value 
   if (value->kind == OP_TEXT)
     return class->row->method == NULL ? COST_CLASS : COST_PARSE;
   if (value->kind != OP_INTEGER && value->kind != OP_NUMBER)
-    return OVERLOAD_NEVER;
+    return ARGUMENT_COST_NEVER;
   if (text_equal(class->name, TEXT("java.math.BigDecimal")))
     return value->kind == OP_INTEGER ? COST_PARSE + 1 : COST_PARSE;
   if (text_equal(class->name, TEXT("java.math.BigInteger")) && scalar_infer(value) != 'D')
     return COST_PARSE;
-  return OVERLOAD_NEVER;
+  return ARGUMENT_COST_NEVER;
 }
 
 static unsigned element_cost(struct conversion *conversion, const struct op_value *value,
@@ -99,18 +99,18 @@ static unsigned array_cost(struct conversion *conversion, struct jvm_class *clas
                            const struct op_value *value)
 {
   if (value->kind == OP_PACKED)
-    return value->packed.element == class->component ? COST_ARRAY : OVERLOAD_NEVER;
+    return value->packed.element == class->component ? COST_ARRAY : ARGUMENT_COST_NEVER;
   if (value->kind != OP_LIST)
-    return OVERLOAD_NEVER;
+    return ARGUMENT_COST_NEVER;
   char letter = class->component == '[' ? 'L' : class->component;
   struct jvm_class *component = letter == 'L' ? jvm_class_component(conversion->thread, class) : NULL;
   if (letter == 'L' && component == NULL)
-    return OVERLOAD_NEVER;
+    return ARGUMENT_COST_NEVER;
   unsigned dearest = 0;
   for (size_t i = 0; i < value->list.count; i++) {
     unsigned cost = element_cost(conversion, &value->list.items[i], component, letter);
-    if (cost == OVERLOAD_NEVER)
-      return OVERLOAD_NEVER;
+    if (cost == ARGUMENT_COST_NEVER)
+      return ARGUMENT_COST_NEVER;
     if (cost > dearest)
       dearest = cost;
   }
@@ -125,9 +125,9 @@ static unsigned collection_cost(struct conversion *conversion, struct jvm_class 
   jclass kind = value->kind == OP_LIST ? known->class_collection : known->class_map;
   bool is_made = class->row != NULL && class->row->made != NULL;
   if (!(*env)->IsAssignableFrom(env, class->ref, kind) && !is_made)
-    return OVERLOAD_NEVER;
+    return ARGUMENT_COST_NEVER;
   if (!is_made && (class->modifiers & 0x0400) != 0)
-    return OVERLOAD_NEVER;
+    return ARGUMENT_COST_NEVER;
   bool is_list = value->kind == OP_MAP || (*env)->IsAssignableFrom(env, class->ref, known->class_list);
   return is_list ? COST_LIST : COST_COLLECTION;
 }
@@ -145,7 +145,7 @@ static unsigned natural_cost(struct conversion *conversion, struct jvm_class *cl
   char letter = scalar_infer(value);
   if (letter != 0)
     natural = jvm_known_wrapper(known, letter);
-  return (*env)->IsAssignableFrom(env, natural, class->ref) ? OVERLOAD_COST_LOOSE : OVERLOAD_NEVER;
+  return (*env)->IsAssignableFrom(env, natural, class->ref) ? ARGUMENT_COST_LOOSE : ARGUMENT_COST_NEVER;
 }
 
 static unsigned object_cost(struct conversion *conversion, struct jvm_class *class,
@@ -155,8 +155,8 @@ static unsigned object_cost(struct conversion *conversion, struct jvm_class *cla
   switch (class->maker) {
   case MAKER_STRING:
     if (value->kind == OP_TEXT)
-      return OVERLOAD_COST_STRICT;
-    return is_scalar ? COST_STRING : OVERLOAD_NEVER;
+      return ARGUMENT_COST_STRICT;
+    return is_scalar ? COST_STRING : ARGUMENT_COST_NEVER;
   case MAKER_WRAPPER:
     return wrapper_cost(value, class->unboxed);
   case MAKER_ARRAY:
@@ -171,7 +171,7 @@ static unsigned object_cost(struct conversion *conversion, struct jvm_class *cla
   if (value->kind == OP_LIST || value->kind == OP_MAP)
     return collection_cost(conversion, class, value);
   return value->kind == OP_TEXT && class->is_enum ? constant_cost(conversion, class, value->text)
-                                                  : OVERLOAD_NEVER;
+                                                  : ARGUMENT_COST_NEVER;
 }
 
 unsigned argument_cost(struct conversion *conversion, const struct op_value *value, struct jvm_type *to)
@@ -180,13 +180,13 @@ unsigned argument_cost(struct conversion *conversion, const struct op_value *val
     return scalar_cost(value, to->kind);
   struct jvm_class *class = jvm_type_class(conversion->thread, to);
   if (class == NULL)
-    return OVERLOAD_NEVER;
+    return ARGUMENT_COST_NEVER;
   if (value->kind == OP_REF) { /* an element */
     jobject object = jvm_objects_get(conversion->thread, conversion->request->objects, value->ref, NULL);
     bool fits = object != NULL &&
                 (*conversion->thread->env)->IsInstanceOf(conversion->thread->env, object, class->ref);
     (*conversion->thread->env)->DeleteLocalRef(conversion->thread->env, object);
-    return fits ? 0 : OVERLOAD_NEVER;
+    return fits ? 0 : ARGUMENT_COST_NEVER;
   }
   return object_cost(conversion, class, value);
 }

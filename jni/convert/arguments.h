@@ -7,23 +7,10 @@
  * Every function that fails leaves an OUTCOME_ERROR in the conversion's outcome: -32602 naming the argument,
  * the value, the type and its range where the value does not fit; what Java threw where a collection, a
  * constant or a class was to blame. Objects are local references of the request's frame.
- *
- * What a bare value costs where overloads are chosen by cost (jni/resolve/overload.h, step 4). A value that
- * is of the right kind but does not fit costs OVERLOAD_COST_MISFIT more; what is not listed is impossible.
- *
- *   integer   short 3, byte 4, float and double 3, their wrappers 1 more than the primitive, Integer and Long 4;
- *             BigInteger 5, BigDecimal 6; String 9
- *   number    float 3, Float 4; BigDecimal 5; String 9; integer types: misfit
- *   boolean   String 9
- *   text      char 3, Character 4; an enum's constant 4; UUID, java.time, BigInteger, BigDecimal 5; Class 6;
- *             other primitives 8 and their wrappers 9, by the number or boolean that the text is
- *   array     ArrayList and other lists 3, other collections 4; an array 5 and its dearest element
- *   object    HashMap and other maps 3
- *   null      a primitive: misfit
  */
+#include "jni/convert/costs.h"
 #include "jni/convert/scalar.h"
 #include "jni/members.h"
-#include "jni/resolve/overload.h"
 #include "jni/types/member_table.h"
 
 /* Where a nested value stands: argument 1, element 3 of it, ... */

@@ -120,34 +120,34 @@ static unsigned argument_cost(const struct search *search, size_t at, const stru
 {
   const struct overload_argument *argument = &search->arguments[at];
   if (is_subtype(search, &argument->type, to))
-    return OVERLOAD_COST_STRICT;
+    return ARGUMENT_COST_STRICT;
   if (is_loose(search, &argument->type, to))
-    return OVERLOAD_COST_LOOSE;
-  return argument->bare ? search->hooks->cost(search->hooks->context, at, to) : OVERLOAD_NEVER;
+    return ARGUMENT_COST_LOOSE;
+  return argument->bare ? search->hooks->cost(search->hooks->context, at, to) : ARGUMENT_COST_NEVER;
 }
 
 static unsigned candidate_cost(const struct search *search, const struct overload_candidate *candidate,
                                bool variable)
 {
   if (!has_length(search, candidate, variable))
-    return OVERLOAD_NEVER;
+    return ARGUMENT_COST_NEVER;
   unsigned sum = 0;
   for (size_t i = 0; i < search->argument_count; i++) {
     unsigned cost = argument_cost(search, i, parameter(candidate, i, variable));
-    if (cost == OVERLOAD_NEVER)
-      return OVERLOAD_NEVER;
+    if (cost == ARGUMENT_COST_NEVER)
+      return ARGUMENT_COST_NEVER;
     sum += cost;
   }
   return sum;
 }
 
-/* Leaves the cheapest candidates in search->applicable; OVERLOAD_NEVER where there is none. */
+/* Leaves the cheapest candidates in search->applicable; ARGUMENT_COST_NEVER where there is none. */
 static unsigned find_cheapest(struct search *search, bool variable)
 {
-  unsigned least = OVERLOAD_NEVER;
+  unsigned least = ARGUMENT_COST_NEVER;
   for (size_t i = 0; i < search->candidate_count; i++) {
     unsigned cost = candidate_cost(search, &search->candidates[i], variable);
-    if (cost == OVERLOAD_NEVER || cost > least)
+    if (cost == ARGUMENT_COST_NEVER || cost > least)
       continue;
     if (cost < least)
       search->applicable_count = 0;
@@ -162,10 +162,10 @@ static enum overload_result choose_by_cost(struct search *search, struct arena *
 {
   choice->by_cost = true;
   for (int variable = 0; variable <= 1; variable++)
-    if (find_cheapest(search, variable) < OVERLOAD_COST_MISFIT)
+    if (find_cheapest(search, variable) < ARGUMENT_COST_MISFIT)
       return choose_most_specific(search, variable, arena, choice);
   for (int variable = 0; variable <= 1; variable++) {
-    if (find_cheapest(search, variable) == OVERLOAD_NEVER)
+    if (find_cheapest(search, variable) == ARGUMENT_COST_NEVER)
       continue;
     if (search->applicable_count != 1)
       return OVERLOAD_NONE;

@@ -11,20 +11,18 @@
  *   3. variable arity (15.12.2.4)
  *   4. by cost, where at least one argument is bare (its type was inferred from the value): every candidate of
  *      the right length gets the sum of its arguments' costs, and the least sum wins; variable arity only where
- *      no fixed form fits. An argument that steps 1 or 2 would take costs OVERLOAD_COST_STRICT or
- *      OVERLOAD_COST_LOOSE; for the rest the caller's table is asked (jni/convert/arguments.h). A value of the
- *      right kind that does not fit (300 for a byte) costs OVERLOAD_COST_MISFIT more: it is chosen only where
+ *      no fixed form fits. An argument that steps 1 or 2 would take costs ARGUMENT_COST_STRICT or
+ *      ARGUMENT_COST_LOOSE; for the rest the caller's table is asked (jni/convert/costs.h). A value of the
+ *      right kind that does not fit (300 for a byte) costs ARGUMENT_COST_MISFIT more: it is chosen only where
  *      nothing else is left, so that the conversion can tell what is wrong with it.
  *
  * Within a step the most specific candidate wins (15.12.2.5); several are an ambiguity.
  */
 #include "base/arena.h"
+#include "jni/convert/costs.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-
-enum { OVERLOAD_COST_STRICT = 0, OVERLOAD_COST_LOOSE = 2, OVERLOAD_COST_MISFIT = 1000 };
-#define OVERLOAD_NEVER (~0U)
 
 struct overload_type {
   char kind;    /* Z B C S I J F D; 'L' for every reference type; 'N' for the type of a bare null */
@@ -50,7 +48,7 @@ struct overload_hooks {
   bool (*is_subtype)(void *context, const struct overload_type *sub, const struct overload_type *super);
   /* The wrapper class of a primitive. */
   struct overload_type (*boxed)(void *context, char primitive);
-  /* What it costs to make the bare argument a value of type: above OVERLOAD_COST_LOOSE, or OVERLOAD_NEVER. */
+  /* What it costs to make the bare argument a value of type: above ARGUMENT_COST_LOOSE, or ARGUMENT_COST_NEVER. */
   unsigned (*cost)(void *context, size_t argument, const struct overload_type *type);
 };
 

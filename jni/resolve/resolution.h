@@ -5,6 +5,7 @@
  * operation. All fill *member, or fail with the conversion's outcome.
  */
 #include "jni/resolve/member_cache.h"
+#include "jni/resolve/overload.h"
 
 struct resolution {
   struct conversion conversion;

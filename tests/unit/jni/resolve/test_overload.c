@@ -81,8 +81,8 @@ static unsigned cost(void *context, size_t argument, const struct overload_type 
   if (type->kind == 'S')
     return 3;
   if (type->kind == 'B')
-    return *byte_fits ? 4 : 4 + OVERLOAD_COST_MISFIT;
-  return type->kind == 'L' && strcmp(name_of(type), "String") == 0 ? 9 : OVERLOAD_NEVER;
+    return *byte_fits ? 4 : 4 + ARGUMENT_COST_MISFIT;
+  return type->kind == 'L' && strcmp(name_of(type), "String") == 0 ? 9 : ARGUMENT_COST_NEVER;
 }
 
 enum { PARAMS = 4, CANDIDATES = 6 };

@@ -1,0 +1,24 @@
+#ifndef JPEER_JNI_CONVERT_COSTS_H
+#define JPEER_JNI_CONVERT_COSTS_H
+/*
+ * What a bare value costs where overloads are chosen by cost (jni/resolve/overload.h, step 4). Plain C.
+ *
+ * What strict and loose invocation would take costs ARGUMENT_COST_STRICT and ARGUMENT_COST_LOOSE. A value that
+ * is of the right kind but does not fit costs ARGUMENT_COST_MISFIT more than the table says; what is not
+ * listed is impossible.
+ *
+ *   integer   short 3, byte 4, float and double 3, their wrappers 1 more than the primitive, Integer and Long 4;
+ *             BigInteger 5, BigDecimal 6; String 9
+ *   number    float 3, Float 4; BigDecimal 5; String 9; integer types: misfit
+ *   boolean   String 9
+ *   text      char 3, Character 4; an enum's constant 4; UUID, java.time, BigInteger, BigDecimal 5; Class 6;
+ *             other primitives 8 and their wrappers 9, by the number or boolean that the text is
+ *   array     ArrayList and other lists 3, other collections 4; an array 5 and its dearest element
+ *   object    HashMap and other maps 3
+ *   null      a primitive: misfit
+ */
+
+enum { ARGUMENT_COST_STRICT = 0, ARGUMENT_COST_LOOSE = 2, ARGUMENT_COST_MISFIT = 1000 };
+#define ARGUMENT_COST_NEVER (~0U)
+
+#endif
