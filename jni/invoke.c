@@ -1,7 +1,7 @@
 #include "base/primitives.h"
 #include "jni/convert/results.h"
-#include "jni/runtime/dispatch.h"
 #include "jni/resolve/member_cache.h"
+#include "jni/runtime/dispatch.h"
 #include "jni/runtime/throwables.h"
 
 /* One operation, from its member to its outcome. */
@@ -156,8 +156,8 @@ static void run_call(struct invocation *invocation)
     return;
   const struct resolved_member *member = invocation->member;
   jvalue value = {0};
-  dispatch_call(invocation->env, member->method->result.kind, invocation->frame->receiver,
-                member->method_id, invocation->arguments, &value);
+  dispatch_call(invocation->env, member->method->result.kind, invocation->frame->receiver, member->method_id,
+                invocation->arguments, &value);
   finish(invocation, &member->method->result, &value);
 }
 
@@ -258,8 +258,8 @@ static void run_length(struct invocation *invocation)
   struct jvm_type type = {.kind = 'I', .name = TEXT("int")};
   if (!check_receiver(invocation))
     return;
-  const jvalue value = {
-      .i = (*invocation->env)->GetArrayLength(invocation->env, invocation->frame->receiver)};
+  const jvalue value = {.i =
+                            (*invocation->env)->GetArrayLength(invocation->env, invocation->frame->receiver)};
   finish(invocation, &type, &value);
 }
 

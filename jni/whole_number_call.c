@@ -1,6 +1,6 @@
-#include "jni/runtime/dispatch.h"
 #include "jni/objects/object_table.h"
 #include "jni/resolve/member_cache.h"
+#include "jni/runtime/dispatch.h"
 #include "jni/runtime/throwables.h"
 
 static struct resolved_member *noted_member(const struct jvm_thread *thread,

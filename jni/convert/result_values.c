@@ -320,8 +320,8 @@ static bool fill_new(struct walk *walk, jobject object, struct op_value *out)
                                 : fill_ref(walk, class, object, out);
 }
 
-void result_fill_by_value(const struct jvm_request *request, uint64_t epoch,
-                          jobject object, struct outcome *outcome)
+void result_fill_by_value(const struct jvm_request *request, uint64_t epoch, jobject object,
+                          struct outcome *outcome)
 {
   struct walk walk = {.env = request->thread->env,
                       .request = request,

@@ -1,8 +1,8 @@
 #include "jni/convert/results.h"
 
 #include "base/primitives.h"
-#include "jni/runtime/dispatch.h"
 #include "jni/objects/object_table.h"
+#include "jni/runtime/dispatch.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
 
@@ -99,8 +99,8 @@ static bool is_array_of_objects(const struct jvm_class *class)
 }
 
 /* The refs of the elements of an array that is small enough: with --compat pal they are its value. */
-static bool fill_element_refs(const struct jvm_request *request, uint64_t epoch,
-                              jobject array, struct outcome *outcome)
+static bool fill_element_refs(const struct jvm_request *request, uint64_t epoch, jobject array,
+                              struct outcome *outcome)
 {
   JNIEnv *env = request->thread->env;
   jsize count = (*env)->GetArrayLength(env, array);
@@ -152,12 +152,12 @@ static bool fill_array(const struct jvm_request *request, struct jvm_class *clas
   return !result_is_plain(component) || fill_objects(request, component, array, count, outcome);
 }
 
-bool result_store(const struct jvm_request *request, uint64_t epoch,
-                  const struct jvm_class *class, jobject object, uint32_t *ref, struct outcome *outcome)
+bool result_store(const struct jvm_request *request, uint64_t epoch, const struct jvm_class *class,
+                  jobject object, uint32_t *ref, struct outcome *outcome)
 {
   struct jp_error error = {0};
-  switch (jvm_objects_put(request->thread, request->objects, object, class->id, epoch,
-                          request->stored, ref, &error)) {
+  switch (jvm_objects_put(request->thread, request->objects, object, class->id, epoch, request->stored, ref,
+                          &error)) {
   case JP_OK:
     return true;
   case JP_CLOSED:
@@ -182,8 +182,8 @@ static struct jvm_class *class_of(const struct jvm_request *request, struct jvm_
   return known;
 }
 
-static void fill_object(const struct jvm_request *request, uint64_t epoch,
-                        struct jvm_type *declared, jobject object, struct outcome *outcome)
+static void fill_object(const struct jvm_request *request, uint64_t epoch, struct jvm_type *declared,
+                        jobject object, struct outcome *outcome)
 {
   struct jvm_class *class = class_of(request, declared, object);
   if (class == NULL) {
@@ -203,8 +203,8 @@ static void fill_object(const struct jvm_request *request, uint64_t epoch,
     (void)fill_element_refs(request, epoch, object, outcome);
 }
 
-void result_fill(const struct jvm_request *request, uint64_t epoch,
-                 struct jvm_type *declared, const jvalue *value, struct outcome *outcome)
+void result_fill(const struct jvm_request *request, uint64_t epoch, struct jvm_type *declared,
+                 const jvalue *value, struct outcome *outcome)
 {
   *outcome = (struct outcome){.kind = OUTCOME_VALUE, .type = declared->name};
   if (declared->kind == 'V') {

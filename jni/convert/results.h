@@ -11,8 +11,8 @@
  * a ref, and a small array of primitives, wrappers or Strings its elements too. The object's local reference
  * is deleted.
  */
-void result_fill(const struct jvm_request *request, uint64_t epoch,
-                 struct jvm_type *declared, const jvalue *value, struct outcome *outcome);
+void result_fill(const struct jvm_request *request, uint64_t epoch, struct jvm_type *declared,
+                 const jvalue *value, struct outcome *outcome);
 
 /* The parts of it. Those that fail leave an OUTCOME_ERROR. */
 
@@ -23,8 +23,8 @@ bool result_fill_plain(const struct jvm_request *request, const struct jvm_class
 /* An array of primitives whose length is count. */
 bool result_fill_primitives(const struct jvm_request *request, const struct jvm_class *class, jobject array,
                             jsize count, struct op_value *out, struct outcome *outcome);
-bool result_store(const struct jvm_request *request, uint64_t epoch,
-                  const struct jvm_class *class, jobject object, uint32_t *ref, struct outcome *outcome);
+bool result_store(const struct jvm_request *request, uint64_t epoch, const struct jvm_class *class,
+                  jobject object, uint32_t *ref, struct outcome *outcome);
 
 /*
  * An object of an operation that wants values (by_value): arrays, collections and maps whole, with what is in
@@ -34,7 +34,7 @@ bool result_store(const struct jvm_request *request, uint64_t epoch,
  * (jsonrpc-1.1-decisions.md, 13). Runs size, toArray, entrySet, getKey and getValue of the application's own
  * collections.
  */
-void result_fill_by_value(const struct jvm_request *request, uint64_t epoch,
-                          jobject object, struct outcome *outcome);
+void result_fill_by_value(const struct jvm_request *request, uint64_t epoch, jobject object,
+                          struct outcome *outcome);
 
 #endif

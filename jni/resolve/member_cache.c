@@ -112,8 +112,7 @@ static bool has_stamp(const struct resolved_member *member, const struct call_fr
 }
 
 /* The names of an operation that comes again are what they were when its memo was written. */
-static struct resolved_member *find_noted(const struct member_cache *cache,
-                                          const struct operation *operation,
+static struct resolved_member *find_noted(const struct member_cache *cache, const struct operation *operation,
                                           const struct call_frame *frame)
 {
   const struct op_memo *memo = operation->memo;

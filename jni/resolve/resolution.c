@@ -124,8 +124,7 @@ bool resolution_type_arguments(struct resolution *resolution)
       typed = type_declared(resolution, value, path.index);
     else if (value->kind == OP_REF)
       typed = type_reference(
-          resolution,
-          jvm_class_by_id(resolution->conversion.thread, resolution->frame->classes[path.index]),
+          resolution, jvm_class_by_id(resolution->conversion.thread, resolution->frame->classes[path.index]),
           path.index);
     else
       typed = type_inferred(resolution, value, path.index);

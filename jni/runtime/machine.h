@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct jvm_class;
-struct jvm_classes; /* process-wide table of class ids: of the member look-up */
+struct jvm_classes;  /* process-wide table of class ids: of the member look-up */
 struct member_cache; /* of jni/resolve */
 struct fill_cache;   /* of jni/convert */
 
@@ -29,10 +29,10 @@ struct jvm {
   /* global: classes of jpeer.peer */
   jclass thread_class;
   jclass start_class;
-  jclass filling_class;
-  jmethodID filling_add;
-  jmethodID filling_put;
-  jmethodID filling_set;
+  jclass bulk_copy_class;
+  jmethodID bulk_copy_add;
+  jmethodID bulk_copy_put;
+  jmethodID bulk_copy_set;
   jclass traces_class;
   jmethodID traces_tell;
   jmethodID thread_new;

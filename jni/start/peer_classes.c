@@ -40,9 +40,10 @@ static bool bind_helpers(JNIEnv *env, struct jvm *jvm)
     const char *name;
     const char *descriptor;
   } rows[] = {
-      {jvm->filling_class, &jvm->filling_add, "add", "(Ljava/util/Collection;I[B[J[C[Ljava/lang/Object;)V"},
-      {jvm->filling_class, &jvm->filling_put, "put", "(Ljava/util/Map;I[J[B[J[C[Ljava/lang/Object;)V"},
-      {jvm->filling_class, &jvm->filling_set, "set", "([Ljava/lang/Object;II[B[J[C[Ljava/lang/Object;)V"},
+      {jvm->bulk_copy_class, &jvm->bulk_copy_add, "add",
+       "(Ljava/util/Collection;I[B[J[C[Ljava/lang/Object;)V"},
+      {jvm->bulk_copy_class, &jvm->bulk_copy_put, "put", "(Ljava/util/Map;I[J[B[J[C[Ljava/lang/Object;)V"},
+      {jvm->bulk_copy_class, &jvm->bulk_copy_set, "set", "([Ljava/lang/Object;II[B[J[C[Ljava/lang/Object;)V"},
       {jvm->traces_class, &jvm->traces_tell, "tell", "(Ljava/lang/Throwable;I)Ljava/lang/String;"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -61,7 +62,7 @@ static bool define_all(JNIEnv *env, struct jvm *jvm)
   } rows[] = {
       {"jpeer/peer/PeerThread", &jvm->thread_class},
       {"jpeer/peer/Start", &jvm->start_class},
-      {"jpeer/peer/Filling", &jvm->filling_class},
+      {"jpeer/peer/BulkCopy", &jvm->bulk_copy_class},
       {"jpeer/peer/Traces", &jvm->traces_class},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

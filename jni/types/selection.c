@@ -194,8 +194,7 @@ static bool is_outdone(const struct selection *selection, const struct list *met
 {
   for (size_t i = 0; i < methods->count; i++) {
     const struct jvm_method *other = methods->items[i];
-    if (other != method &&
-        jvm_class_is_assignable(selection->thread, other->owner, method->owner))
+    if (other != method && jvm_class_is_assignable(selection->thread, other->owner, method->owner))
       return true;
   }
   return false;
@@ -289,8 +288,7 @@ static bool add_targets(struct selection *selection, struct jvm_method *bridge)
     const struct member_table *members = table_at(selection, i);
     for (size_t j = 0; j < members->method_count; j++) {
       struct jvm_method *method = &members->methods[j];
-      if (is_target(selection->thread, bridge, method) &&
-          !is_descriptor_known(&targets, method) &&
+      if (is_target(selection->thread, bridge, method) && !is_descriptor_known(&targets, method) &&
           (!append(selection, &targets, method) || !add_holder(selection, method)))
         return false;
     }

@@ -158,8 +158,7 @@ static void what_runs_is_told(void **state)
 static size_t compared;
 
 /* Of public methods the JVM's look-up by name and descriptor in the object's class finds what is run. */
-static void compare_method(struct jvm_method *method,
-                           struct jvm_class *runtime)
+static void compare_method(struct jvm_method *method, struct jvm_class *runtime)
 {
   JNIEnv *env = session.thread->env;
   jvmtiEnv *jvmti = session.thread->jvmti;

@@ -9,8 +9,8 @@ import java.util.Map;
  * a text in units, its beginning in the upper half and its length in the lower; and 0 where it stands in objects. units
  * and objects may be null where there is nothing in them.
  */
-final class Filling {
-  private Filling() {
+final class BulkCopy {
+  private BulkCopy() {
   }
 
   static void add(Collection<Object> collection, int count, byte[] kinds, long[] bits, char[] units, Object[] objects) {
