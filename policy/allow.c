@@ -1,6 +1,7 @@
 #include "policy/allow.h"
 
 #include "policy/tree.h"
+#include "policy/vocabulary.h"
 
 #define OPTION "--rpc-allow"
 
@@ -47,7 +48,7 @@ static enum jp_status compile_rule(struct text pattern, struct arena *arena, str
   rule->reason = reason.data;
   rule->allow = true;
   rule->channels = POLICY_ALL_CHANNELS;
-  rule->combinations = policy_combinations(POLICY_ALL_MEMBERS, 1u << POLICY_PUBLIC);
+  rule->combinations = policy_combinations(POLICY_ALL_CATEGORIES, 1u << POLICY_PUBLIC);
   return JP_OK;
 }
 

@@ -1,4 +1,5 @@
 #include "policy/state.h"
+#include "policy/vocabulary.h"
 
 #include "base/primitives.h"
 
@@ -14,7 +15,7 @@ static bool decided_before_rules(const struct policy *policy, enum policy_channe
     *verdict = (struct policy_verdict){.allow = false, .reason = POLICY_REASON_WITHHELD};
     return true;
   }
-  if (channel == POLICY_CLI || channel == POLICY_REPLAY) {
+  if ((POLICY_EXEMPT_CHANNELS & 1u << channel) != 0) {
     *verdict = (struct policy_verdict){.allow = true, .reason = POLICY_REASON_EXEMPT};
     return true;
   }
@@ -34,7 +35,7 @@ static struct policy_verdict verdict_of_rule(const struct policy *policy, size_t
 
 static uint32_t combination_of(const struct policy_query *query)
 {
-  return policy_combinations(1u << query->member, 1u << query->visibility);
+  return policy_combinations(1u << query->category, 1u << query->visibility);
 }
 
 struct policy_verdict policy_check(const struct policy *policy, const struct policy_query *query)
@@ -90,12 +91,12 @@ static void add_denial(struct policy_verdict *sum, bool *any, struct policy_verd
 }
 
 enum policy_early policy_check_names(const struct policy *policy, enum policy_channel channel,
-                                     unsigned members, struct text class_name, struct text member_name,
+                                     unsigned categories, struct text class_name, struct text member_name,
                                      struct policy_verdict *verdict)
 {
   if (decided_before_rules(policy, channel, class_name, verdict))
     return verdict->allow ? POLICY_EARLY_ASK : POLICY_EARLY_DENY;
-  uint32_t open = policy_combinations(members, POLICY_ALL_VISIBILITIES);
+  uint32_t open = policy_combinations(categories, POLICY_ALL_VISIBILITIES);
   bool any = false;
   *verdict = policy->default_verdict;
   for (size_t i = 0; i < policy->rule_count && open != 0; i++) {
@@ -125,7 +126,7 @@ bool policy_shows_class(const struct policy *policy, enum policy_channel channel
   struct policy_verdict verdict;
   if (decided_before_rules(policy, channel, class_name, &verdict))
     return verdict.allow;
-  uint32_t open = policy_combinations(POLICY_ALL_MEMBERS, POLICY_ALL_VISIBILITIES);
+  uint32_t open = policy_combinations(POLICY_ALL_CATEGORIES, POLICY_ALL_VISIBILITIES);
   for (size_t i = 0; i < policy->rule_count && open != 0; i++) {
     const struct policy_rule *rule = &policy->rules[i];
     if ((rule->channels & 1u << channel) == 0 || (rule->combinations & open) == 0 ||

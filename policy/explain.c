@@ -1,8 +1,8 @@
 #include "policy/explain.h"
 
-#include "policy/rules.h"
+#include "policy/vocabulary.h"
 
-enum { CASES = POLICY_MEMBERS * POLICY_VISIBILITIES, ACTION_WIDTH = 14 };
+enum { CASES = POLICY_CATEGORIES * POLICY_VISIBILITIES, ACTION_WIDTH = 14 };
 
 /* What is decided for one category and visibility. */
 struct ruling {
@@ -11,7 +11,7 @@ struct ruling {
 };
 
 struct table {
-  struct ruling rulings[POLICY_MEMBERS][POLICY_VISIBILITIES];
+  struct ruling rulings[POLICY_CATEGORIES][POLICY_VISIBILITIES];
 };
 
 /* ---- what is decided ---- */
@@ -20,7 +20,7 @@ static struct ruling rule_on(const struct policy *policy, const struct policy_qu
                              struct policy_query query)
 {
   struct ruling ruling = {.verdict = policy_check(policy, &query)};
-  bool has_object = query.member != POLICY_STATIC_METHOD && query.member != POLICY_CONSTRUCTOR;
+  bool has_object = (POLICY_RECEIVER_CATEGORIES & 1u << query.category) != 0;
   for (size_t i = 0; has_object && ruling.verdict.allow && i < question->object_class_count; i++) {
     query.class_name = question->object_classes[i];
     struct policy_verdict other = policy_check_object(policy, &query);
@@ -33,22 +33,22 @@ static struct ruling rule_on(const struct policy *policy, const struct policy_qu
 static void fill_table(const struct policy *policy, const struct policy_question *question,
                        enum policy_channel channel, struct table *table)
 {
-  for (int member = 0; member < POLICY_MEMBERS; member++) {
+  for (int category = 0; category < POLICY_CATEGORIES; category++) {
     for (int visibility = 0; visibility < POLICY_VISIBILITIES; visibility++) {
       const struct policy_query query = {.channel = channel,
-                                         .member = (enum policy_member)member,
+                                         .category = (enum policy_category)category,
                                          .visibility = (enum policy_visibility)visibility,
                                          .class_name = question->class_name,
                                          .member_name = question->member_name};
-      table->rulings[member][visibility] = rule_on(policy, question, query);
+      table->rulings[category][visibility] = rule_on(policy, question, query);
     }
   }
 }
 
 /* A constructor has a name of its own, which nothing else can have. */
-static bool is_possible(const struct policy_question *question, int member)
+static bool is_possible(const struct policy_question *question, int category)
 {
-  return (member == POLICY_CONSTRUCTOR) == text_equal(question->member_name, TEXT("<init>"));
+  return (category == POLICY_CONSTRUCTOR) == text_equal(question->member_name, TEXT("<init>"));
 }
 
 static bool is_same_ruling(const struct ruling *a, const struct ruling *b)
@@ -60,10 +60,10 @@ static bool is_same_ruling(const struct ruling *a, const struct ruling *b)
 static bool is_same_table(const struct policy_question *question, const struct table *a,
                           const struct table *b)
 {
-  for (int member = 0; member < POLICY_MEMBERS; member++) {
+  for (int category = 0; category < POLICY_CATEGORIES; category++) {
     for (int visibility = 0; visibility < POLICY_VISIBILITIES; visibility++) {
-      if (is_possible(question, member) &&
-          !is_same_ruling(&a->rulings[member][visibility], &b->rulings[member][visibility]))
+      if (is_possible(question, category) &&
+          !is_same_ruling(&a->rulings[category][visibility], &b->rulings[category][visibility]))
         return false;
     }
   }
@@ -93,11 +93,11 @@ static void append_words(struct buffer *out, const struct policy_vocabulary *voc
   }
 }
 
-static unsigned visibilities_of(const struct table *table, int member, const struct ruling *ruling)
+static unsigned visibilities_of(const struct table *table, int category, const struct ruling *ruling)
 {
   unsigned set = 0;
   for (int visibility = 0; visibility < POLICY_VISIBILITIES; visibility++) {
-    if (is_same_ruling(&table->rulings[member][visibility], ruling))
+    if (is_same_ruling(&table->rulings[category][visibility], ruling))
       set |= 1u << visibility;
   }
   return set;
@@ -110,18 +110,18 @@ static void append_cases(struct buffer *out, const struct policy_question *quest
 {
   const char *separator = "";
   unsigned told = 0;
-  for (int member = 0; member < POLICY_MEMBERS; member++) {
-    unsigned visibilities = visibilities_of(table, member, ruling);
-    if (!is_possible(question, member) || visibilities == 0 || (told & 1u << member) != 0)
+  for (int category = 0; category < POLICY_CATEGORIES; category++) {
+    unsigned visibilities = visibilities_of(table, category, ruling);
+    if (!is_possible(question, category) || visibilities == 0 || (told & 1u << category) != 0)
       continue;
-    unsigned members = 0;
-    for (int other = member; other < POLICY_MEMBERS; other++) {
+    unsigned categories = 0;
+    for (int other = category; other < POLICY_CATEGORIES; other++) {
       if (is_possible(question, other) && visibilities_of(table, other, ruling) == visibilities)
-        members |= 1u << other;
+        categories |= 1u << other;
     }
-    told |= members;
+    told |= categories;
     buffer_append_text(out, text_of(separator));
-    append_words(out, &policy_member_words, members);
+    append_words(out, &policy_category_words, categories);
     buffer_append_text(out, TEXT(": "));
     append_words(out, &policy_visibility_words, visibilities);
     separator = "; ";
@@ -155,10 +155,10 @@ static void append_table(struct buffer *out, const struct policy *policy,
 {
   const struct ruling *told[CASES];
   size_t count = 0;
-  for (int member = 0; member < POLICY_MEMBERS; member++) {
-    for (int visibility = 0; is_possible(question, member) && visibility < POLICY_VISIBILITIES;
+  for (int category = 0; category < POLICY_CATEGORIES; category++) {
+    for (int visibility = 0; is_possible(question, category) && visibility < POLICY_VISIBILITIES;
          visibility++) {
-      const struct ruling *ruling = &table->rulings[member][visibility];
+      const struct ruling *ruling = &table->rulings[category][visibility];
       if (was_told(told, count, ruling))
         continue;
       told[count++] = ruling;

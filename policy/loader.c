@@ -3,6 +3,7 @@
 #include "base/buffer.h"
 #include "policy/presets.h"
 #include "policy/tree.h"
+#include "policy/vocabulary.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ struct rule_draft {
   const struct policy_node *method;
   unsigned action; /* POLICY_UNSET until given */
   unsigned channels;
-  unsigned members;
+  unsigned categories;
   unsigned visibilities;
 };
 
@@ -54,8 +55,8 @@ static enum jp_status out_of_memory(struct loader *loader)
   return JP_NO_MEMORY;
 }
 
-/* Adds "A, B, C" to the end of advice. */
-static void list_words(char advice[ADVICE_MAX], const char *word)
+/* Makes "A, B" of "A". */
+static void append_key(char advice[ADVICE_MAX], const char *word)
 {
   size_t used = strlen(advice);
   snprintf(advice + used, ADVICE_MAX - used, "%s%s", used == 0 ? "" : ", ", word);
@@ -84,7 +85,7 @@ static enum jp_status unknown_key(struct loader *loader, const struct policy_ite
 {
   char known[ADVICE_MAX] = "";
   for (size_t i = 0; i < count; i++)
-    list_words(known, readers[i].key);
+    append_key(known, readers[i].key);
   return unknown_word(loader, item->key_line, "key", item->key, known);
 }
 
@@ -113,9 +114,8 @@ static enum jp_status read_word(struct loader *loader, const struct policy_node 
   enum jp_status status = want_kind(loader, node, POLICY_SCALAR, vocabulary->what);
   if (status != JP_OK || policy_word_find(vocabulary, node->text, value))
     return status;
-  char known[ADVICE_MAX] = "";
-  for (size_t i = 0; i < vocabulary->count; i++)
-    list_words(known, vocabulary->words[i].word);
+  char known[ADVICE_MAX];
+  policy_words_list(vocabulary, ", ", known, sizeof known);
   return unknown_word(loader, node->line, vocabulary->what, node->text, known);
 }
 
@@ -169,9 +169,9 @@ static enum jp_status read_channel(struct loader *loader, const struct policy_no
   return read_words(loader, value, &policy_channel_words, &((struct rule_draft *)target)->channels);
 }
 
-static enum jp_status read_members(struct loader *loader, const struct policy_node *value, void *target)
+static enum jp_status read_categories(struct loader *loader, const struct policy_node *value, void *target)
 {
-  return read_words(loader, value, &policy_member_words, &((struct rule_draft *)target)->members);
+  return read_words(loader, value, &policy_category_words, &((struct rule_draft *)target)->categories);
 }
 
 static enum jp_status read_visibility(struct loader *loader, const struct policy_node *value, void *target)
@@ -244,11 +244,11 @@ static enum jp_status read_rule(struct loader *loader, const struct policy_node 
 {
   static const struct key_reader readers[] = {
       {"class", read_class},           {"pattern", read_pattern}, {"method", read_method},
-      {"action", read_action},         {"channel", read_channel}, {"members", read_members},
+      {"action", read_action},         {"channel", read_channel}, {"members", read_categories},
       {"visibility", read_visibility},
   };
   struct rule_draft draft = {.channels = POLICY_ALL_CHANNELS,
-                             .members = POLICY_ALL_MEMBERS,
+                             .categories = POLICY_ALL_CATEGORIES,
                              .visibilities = POLICY_ALL_VISIBILITIES};
   enum jp_status status =
       read_map(loader, node, "a rule", readers, sizeof readers / sizeof readers[0], &draft);
@@ -258,7 +258,7 @@ static enum jp_status read_rule(struct loader *loader, const struct policy_node 
     return status;
   rule->line = node->line;
   rule->channels = draft.channels;
-  rule->combinations = policy_combinations(draft.members, draft.visibilities);
+  rule->combinations = policy_combinations(draft.categories, draft.visibilities);
   rule->allow = draft.action == POLICY_ALLOW || draft.action == POLICY_LOG_AND_ALLOW;
   rule->log = draft.action == POLICY_LOG_AND_ALLOW || draft.action == POLICY_LOG_AND_DENY;
   return compile_draft(loader, &draft, rule);

@@ -14,22 +14,39 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum policy_channel { POLICY_WEBSOCKET, POLICY_HTTP, POLICY_ZMQ, POLICY_LOG, POLICY_CLI, POLICY_REPLAY };
-enum policy_member {
+/* Each constant of these three has a row in policy/vocabulary.c. */
+enum policy_channel {
+  POLICY_WEBSOCKET,
+  POLICY_HTTP,
+  POLICY_ZMQ,
+  POLICY_LOG,
+  POLICY_CLI,
+  POLICY_REPLAY,
+  POLICY_CHANNELS
+};
+/* What is done with a member, and of which kind the member is. */
+enum policy_category {
   POLICY_METHOD,
   POLICY_STATIC_METHOD,
   POLICY_CONSTRUCTOR,
   POLICY_FIELD_GET,
-  POLICY_FIELD_SET
+  POLICY_FIELD_SET,
+  POLICY_CATEGORIES
 };
-enum policy_visibility { POLICY_PUBLIC, POLICY_PROTECTED, POLICY_PACKAGE_PRIVATE, POLICY_PRIVATE };
+enum policy_visibility {
+  POLICY_PUBLIC,
+  POLICY_PROTECTED,
+  POLICY_PACKAGE_PRIVATE,
+  POLICY_PRIVATE,
+  POLICY_VISIBILITIES
+};
 enum policy_action { POLICY_UNSET, POLICY_ALLOW, POLICY_DENY, POLICY_LOG_AND_ALLOW, POLICY_LOG_AND_DENY };
 
 /* What an operation is about. class_name is binary with dots ("java.util.Map$Entry"); of an array its element
  * class; member is the method's or field's name, "<init>" for a constructor. */
 struct policy_query {
   enum policy_channel channel;
-  enum policy_member member;
+  enum policy_category category;
   enum policy_visibility visibility;
   struct text class_name;
   struct text member_name;
@@ -99,13 +116,13 @@ struct policy_verdict policy_check_object(const struct policy *policy, const str
 enum policy_early { POLICY_EARLY_DENY, POLICY_EARLY_ASK };
 
 /*
- * What the names alone decide, before the class is looked up: DENY where every combination of `members` (a
- * set of 1 << enum policy_member) and of visibility would be denied, ASK otherwise. With DENY *verdict says
+ * What the names alone decide, before the class is looked up: DENY where every combination of `categories` (a
+ * set of 1 << enum policy_category) and of visibility would be denied, ASK otherwise. With DENY *verdict says
  * why (the first rule that denies any of them; one that logs comes before one that does not) and whether to
- * log. An empty set of members is ASK: nothing is decided about it.
+ * log. An empty set of categories is ASK: nothing is decided about it.
  */
 enum policy_early policy_check_names(const struct policy *policy, enum policy_channel channel,
-                                     unsigned members, struct text class_name, struct text member_name,
+                                     unsigned categories, struct text class_name, struct text member_name,
                                      struct policy_verdict *verdict);
 
 /* False where no member of the class can be allowed on this channel, whatever its name: lets a metadata query

@@ -1,7 +1,7 @@
 #ifndef JPEER_POLICY_RULES_H
 #define JPEER_POLICY_RULES_H
 /*
- * One compiled rule, the words that a policy file may use, and which rules apply to what.
+ * One compiled rule, and what it applies to.
  *
  * Categories and visibilities are held together: a combination is one bit of a set, so that a rule says in
  * one number what it is about, and what a list of rules leaves open is plain set arithmetic. Rules are
@@ -10,10 +10,9 @@
 #include "policy/match.h"
 #include "policy/policy.h"
 
-enum { POLICY_CHANNELS = 6, POLICY_MEMBERS = 5, POLICY_VISIBILITIES = 4 };
-#define POLICY_ALL_CHANNELS     ((1u << POLICY_CHANNELS) - 1)
-#define POLICY_ALL_MEMBERS      ((1u << POLICY_MEMBERS) - 1)
-#define POLICY_ALL_VISIBILITIES ((1u << POLICY_VISIBILITIES) - 1)
+#include <assert.h>
+
+static_assert(POLICY_CATEGORIES * POLICY_VISIBILITIES <= 32, "a set of combinations is 32 bits");
 
 struct policy_rule {
   uint32_t channels;     /* set of 1 << enum policy_channel */
@@ -27,9 +26,9 @@ struct policy_rule {
   const char *reason; /* for policy_reason */
 };
 
-/* The set of every pair of a member in `members` (set of 1 << enum policy_member) and a visibility in
+/* The set of every pair of a category in `categories` (set of 1 << enum policy_category) and a visibility in
  * `visibilities` (set of 1 << enum policy_visibility). */
-uint32_t policy_combinations(unsigned members, unsigned visibilities);
+uint32_t policy_combinations(unsigned categories, unsigned visibilities);
 
 /* Does the rule say anything about this member of this class, on this channel, for any of the combinations?
  */
@@ -41,26 +40,5 @@ static inline bool policy_rule_applies(const struct policy_rule *rule, enum poli
          policy_pattern_matches(&rule->member_pattern, member_name) &&
          policy_pattern_matches(&rule->class_pattern, class_name);
 }
-
-/* What a word of a policy file stands for. */
-struct policy_word {
-  const char *word;
-  unsigned value;
-};
-
-struct policy_vocabulary {
-  const char *what; /* "channel", for an error message */
-  const struct policy_word *words;
-  size_t count;
-};
-
-extern const struct policy_vocabulary policy_channel_words; /* values: 1 << enum policy_channel */
-extern const struct policy_vocabulary policy_member_words;  /* values: 1 << enum policy_member */
-extern const struct policy_vocabulary
-    policy_visibility_words;                               /* values: sets of 1 << enum policy_visibility */
-extern const struct policy_vocabulary policy_action_words; /* values: enum policy_action */
-
-/* Words are spelt exactly as policy.md has them. False for a word that is not in the vocabulary. */
-bool policy_word_find(const struct policy_vocabulary *vocabulary, struct text word, unsigned *value);
 
 #endif

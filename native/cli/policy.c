@@ -1,15 +1,15 @@
 /* `jpeer policy`: checks a policy file, and explains what it decides; no JVM is started for it. */
 #include "base/buffer.h"
 #include "cli/options.h"
+#include "cli/policy_options.h"
 #include "cli/subcommands.h"
 #include "policy/explain.h"
-#include "policy/rules.h"
+#include "policy/vocabulary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { OBJECT_CLASSES_MAX = 32 };
-static const unsigned served_channels = 1u << POLICY_WEBSOCKET | 1u << POLICY_HTTP | 1u << POLICY_ZMQ;
 
 struct explain_options {
   struct option_list object_classes;
@@ -20,36 +20,13 @@ struct explain_options {
   bool help;
 };
 
-static enum jp_status read_channel(const struct option *option, const char *text, void *value,
-                                   struct jp_error *error)
-{
-  (void)option;
-  if (policy_word_find(&policy_channel_words, text_of(text), value))
-    return JP_OK;
-  return jp_fail(error, JP_INVALID,
-                 "takes WEBSOCKET_RPC, HTTP_RPC, ZMQ_SOCKET_RPC, LOG_RPC, CLI_RPC or REPLAY_INJECTION");
-}
-
-static enum jp_status read_action(const struct option *option, const char *text, void *value,
-                                  struct jp_error *error)
-{
-  static const int actions[] = {POLICY_ALLOW, POLICY_DENY};
-  int index;
-  enum jp_status status = option_read_word(option, text, &index, error);
-  if (status == JP_OK)
-    *(int *)value = actions[index];
-  return status;
-}
-
-static const char *const actions[] = {"ALLOW", "DENY", NULL};
-
 #define AT(member) .offset = offsetof(struct explain_options, member)
 
 static const struct option explain_rows[] = {
     {.names = {"--channel"},
      .takes = "CHANNEL",
      .help = "of the request; without it, WEBSOCKET_RPC, HTTP_RPC and ZMQ_SOCKET_RPC",
-     .read = read_channel,
+     .read = policy_option_read_channel,
      AT(channels)},
     {.names = {"--class"},
      .takes = "CLASS",
@@ -70,9 +47,9 @@ static const struct option explain_rows[] = {
     {.names = {"--rpc-default-action"},
      .takes = "ALLOW|DENY",
      .help = "as jpeer run takes it",
-     .read = read_action,
+     .read = policy_option_read_action,
      AT(default_action),
-     .words = actions},
+     .words = policy_option_actions},
     {.names = {"--help", "-h"}, .help = "shows this", .read = option_read_switch, AT(help)},
 };
 enum { EXPLAIN_ROWS = sizeof explain_rows / sizeof explain_rows[0] };
@@ -132,8 +109,8 @@ static int print_explanation(const char *file, struct text member, const struct 
   for (size_t i = 0; i < options->object_classes.count; i++)
     object_classes[i] = text_of(options->object_classes.items[i]);
   size_t dot = text_find_last(member, '.');
-  const struct policy_question question = {.channels =
-                                               options->channels != 0 ? options->channels : served_channels,
+  const struct policy_question question = {.channels = options->channels != 0 ? options->channels
+                                                                              : POLICY_SERVED_CHANNELS,
                                            .class_name = text_slice(member, 0, dot),
                                            .member_name = text_slice(member, dot + 1, member.len),
                                            .object_classes = object_classes,

@@ -1,6 +1,7 @@
 #include "cli/run_options.h"
 
 #include "base/web_origin.h"
+#include "cli/policy_options.h"
 #include "cli/run_rules.h"
 #include "policy/policy.h"
 
@@ -102,17 +103,6 @@ static enum jp_status read_origins(const struct option *option, const char *text
   return status;
 }
 
-static enum jp_status read_action(const struct option *option, const char *text, void *value,
-                                  struct jp_error *error)
-{
-  static const int actions[] = {POLICY_ALLOW, POLICY_DENY};
-  int index;
-  enum jp_status status = option_read_word(option, text, &index, error);
-  if (status == JP_OK)
-    *(int *)value = actions[index];
-  return status;
-}
-
 static enum jp_status read_compat(const struct option *option, const char *text, void *value,
                                   struct jp_error *error)
 {
@@ -126,7 +116,6 @@ static enum jp_status read_compat(const struct option *option, const char *text,
 /* ---- the table ---- */
 
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
-static const char *const actions[] = {"ALLOW", "DENY", NULL};
 static const char *const compat_words[] = {"pal", NULL};
 
 #define AT(member) .offset = offsetof(struct run_options, member)
@@ -229,9 +218,9 @@ const struct option run_option_rows[] = {
      .variable = "JPEER_RPC_DEFAULT_ACTION",
      .takes = "ALLOW|DENY",
      .help = "for what no rule and no preset decides; wins over the file's",
-     .read = read_action,
+     .read = policy_option_read_action,
      AT(default_action),
-     .words = actions},
+     .words = policy_option_actions},
 
     {.group = "The peer:",
      .names = {"-n", "--name"},

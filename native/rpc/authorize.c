@@ -127,7 +127,7 @@ enum jp_status rpc_authorize_names(const struct rpc_authorizer *authorizer, cons
   return JP_OK;
 }
 
-static enum policy_member member_of(enum op_kind operation, enum jvm_member_kind kind)
+static enum policy_category category_of(enum op_kind operation, enum jvm_member_kind kind)
 {
   switch (kind) {
   case JVM_METHOD:
@@ -174,7 +174,7 @@ static struct policy_verdict evaluate(const struct rpc_authorizer *authorizer, e
                                       const struct jvm_target *target, bool is_value)
 {
   struct policy_query query = {.channel = rpc_authorizer_channel(authorizer),
-                               .member = member_of(operation, target->kind),
+                               .category = category_of(operation, target->kind),
                                .visibility = visibility_of(target->modifiers),
                                .class_name = target->named_class,
                                .member_name = target->member};
@@ -250,24 +250,24 @@ static enum jp_status check_target(void *context, const struct operation *operat
 /* ---- what arguments name ---- */
 
 /* A question of names alone about a public member. Sets *logged where it wrote a line. */
-static enum jp_status authorize_public(const struct rpc_authorizer *authorizer, enum policy_member member,
+static enum jp_status authorize_public(const struct rpc_authorizer *authorizer, enum policy_category category,
                                        struct text class_name, struct text name, bool is_value, bool *logged,
                                        struct arena *arena, struct outcome *denied)
 {
-  unsigned question =
-      (is_value ? QUESTION_TYPE : QUESTION_ARGUMENT) | (unsigned)member << 4 | (unsigned)authorizer->channel;
+  unsigned question = (is_value ? QUESTION_TYPE : QUESTION_ARGUMENT) | (unsigned)category << 4 |
+                      (unsigned)authorizer->channel;
   uint64_t hash = hash_names(class_name, name, question);
   if (!has_class(class_name) || is_known(authorizer, class_name, name, question, hash))
     return JP_OK;
   struct policy_query query = {.channel = rpc_authorizer_channel(authorizer),
-                               .member = member,
+                               .category = category,
                                .visibility = POLICY_PUBLIC,
                                .class_name = class_name,
                                .member_name = name};
   struct policy_verdict verdict =
       is_value ? policy_check_other(authorizer->policy, &query) : policy_check(authorizer->policy, &query);
   if (verdict.log) {
-    log_verdict(authorizer, member == POLICY_CONSTRUCTOR ? "new" : "get", class_name, name, verdict);
+    log_verdict(authorizer, category == POLICY_CONSTRUCTOR ? "new" : "get", class_name, name, verdict);
     *logged = true;
   } else if (verdict.allow) {
     remember(authorizer, class_name, name, question, hash);

@@ -150,11 +150,11 @@ static enum policy_visibility visibility_of(unsigned access)
 
 /* As for an operation: the class that is named, then the one that declares (policy.md, "Presets"). */
 static bool allows(const struct meta_query *query, uint32_t class_index, uint32_t declaring,
-                   enum policy_member member, unsigned access, uint32_t name)
+                   enum policy_category category, unsigned access, uint32_t name)
 {
   struct policy_query asked = {
       .channel = query->channel,
-      .member = member,
+      .category = category,
       .visibility = visibility_of(access),
       .class_name = class_name(query, class_index),
       .member_name = catalog_text(query->tables, name),
@@ -171,10 +171,10 @@ bool meta_query_allows_method(const struct meta_query *query, uint32_t class_ind
                               const struct catalog_method *method)
 {
   bool is_constructor = text_equal(catalog_text(query->tables, method->name), TEXT("<init>"));
-  enum policy_member member = is_constructor                          ? POLICY_CONSTRUCTOR
-                              : (method->access & ACCESS_STATIC) != 0 ? POLICY_STATIC_METHOD
-                                                                      : POLICY_METHOD;
-  return allows(query, class_index, declaring, member, method->access, method->name);
+  enum policy_category category = is_constructor                          ? POLICY_CONSTRUCTOR
+                                  : (method->access & ACCESS_STATIC) != 0 ? POLICY_STATIC_METHOD
+                                                                          : POLICY_METHOD;
+  return allows(query, class_index, declaring, category, method->access, method->name);
 }
 
 bool meta_query_allows_field(const struct meta_query *query, uint32_t class_index, uint32_t declaring,

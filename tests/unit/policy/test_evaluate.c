@@ -19,6 +19,7 @@
  * two early answers never contradict the full one.
  */
 #include "policy/rules.h"
+#include "policy/vocabulary.h"
 
 #include <dirent.h>
 #include <setjmp.h>
@@ -107,7 +108,7 @@ static void ask(struct case_file *file, check_function *function)
 {
   struct policy_query query = {
       .channel = bit(file, &policy_channel_words, file->tokens[1]),
-      .member = bit(file, &policy_member_words, file->tokens[2]),
+      .category = bit(file, &policy_category_words, file->tokens[2]),
       .visibility = bit(file, &policy_visibility_words, file->tokens[3]),
       .class_name = text_of(file->tokens[4]),
       .member_name = text_of(file->tokens[5]),
@@ -138,7 +139,7 @@ static void ask_names(struct case_file *file)
   unsigned members = 0;
   char *rest = file->tokens[2];
   for (char *token; (token = strsep(&rest, ",")) != NULL;)
-    members |= word(file, &policy_member_words, token);
+    members |= word(file, &policy_category_words, token);
   struct policy_verdict verdict;
   enum policy_early early =
       policy_check_names(file->policy, bit(file, &policy_channel_words, file->tokens[1]), members,
@@ -198,15 +199,15 @@ static void run_question(struct case_file *file, char *line)
 }
 
 /* The categories for which some visibility is allowed, as a set. */
-static unsigned allowed_members(const struct case_file *file, struct policy_query query)
+static unsigned allowed_categories(const struct case_file *file, struct policy_query query)
 {
   unsigned allowed = 0;
-  for (unsigned member = 0; member < POLICY_MEMBERS; member++) {
+  for (unsigned category = 0; category < POLICY_CATEGORIES; category++) {
     for (unsigned visibility = 0; visibility < POLICY_VISIBILITIES; visibility++) {
-      query.member = member;
+      query.category = category;
       query.visibility = visibility;
       if (policy_check(file->policy, &query).allow)
-        allowed |= 1u << member;
+        allowed |= 1u << category;
     }
   }
   return allowed;
@@ -214,12 +215,12 @@ static unsigned allowed_members(const struct case_file *file, struct policy_quer
 
 static void check_early_answers(const struct case_file *file, const struct policy_query *query)
 {
-  unsigned allowed = allowed_members(file, *query);
-  for (unsigned members = 1; members <= POLICY_ALL_MEMBERS; members++) {
+  unsigned allowed = allowed_categories(file, *query);
+  for (unsigned categories = 1; categories <= POLICY_ALL_CATEGORIES; categories++) {
     struct policy_verdict verdict = {.allow = true};
-    enum policy_early early = policy_check_names(file->policy, query->channel, members, query->class_name,
+    enum policy_early early = policy_check_names(file->policy, query->channel, categories, query->class_name,
                                                  query->member_name, &verdict);
-    if ((early == POLICY_EARLY_ASK) != ((allowed & members) != 0) ||
+    if ((early == POLICY_EARLY_ASK) != ((allowed & categories) != 0) ||
         (early == POLICY_EARLY_DENY && verdict.allow))
       stop(file, "policy_check_names is wrong about", query->class_name.data);
   }

@@ -3,6 +3,7 @@
 #include "base/buffer.h"
 #include "policy/presets.h"
 #include "policy/tree.h"
+#include "policy/vocabulary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -275,7 +276,7 @@ static void test_whole_file(void **state)
   assert_true(rule->allow);
   assert_true(rule->log);
   assert_int_equal(rule->channels, POLICY_ALL_CHANNELS);
-  assert_int_equal(rule->combinations, policy_combinations(POLICY_ALL_MEMBERS, POLICY_ALL_VISIBILITIES));
+  assert_int_equal(rule->combinations, policy_combinations(POLICY_ALL_CATEGORIES, POLICY_ALL_VISIBILITIES));
   assert_int_equal(document.idempotent_count, 2);
   arena_fini(&arena);
 }

@@ -121,13 +121,13 @@ static bool allows(const struct policy *policy, const struct catalog_class *clas
                    const struct catalog_method *method)
 {
   struct policy_query query = {.channel = POLICY_WEBSOCKET,
-                               .member =
+                               .category =
                                    (method->access & ACC_STATIC) != 0 ? POLICY_STATIC_METHOD : POLICY_METHOD,
                                .visibility = visibility_of(method->access),
                                .class_name = name_of(class),
                                .member_name = catalog_text(tables, method->name)};
   if (is_constructor(method))
-    query.member = POLICY_CONSTRUCTOR;
+    query.category = POLICY_CONSTRUCTOR;
   return policy_check(policy, &query).allow;
 }
 

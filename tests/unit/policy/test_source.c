@@ -23,7 +23,7 @@ static void write_policy(const char *yaml)
 static bool allows(const struct policy *policy, struct text class_name)
 {
   const struct policy_query query = {.channel = POLICY_WEBSOCKET,
-                                     .member = POLICY_METHOD,
+                                     .category = POLICY_METHOD,
                                      .visibility = POLICY_PUBLIC,
                                      .class_name = class_name,
                                      .member_name = TEXT("m")};
