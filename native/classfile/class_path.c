@@ -24,6 +24,14 @@ bool class_path_next(struct text *rest, struct text *element)
   return true;
 }
 
+bool class_path_is_wildcard(struct text element, struct text *folder)
+{
+  if (!text_equal(element, TEXT("*")) && !text_ends_with(element, TEXT("/*")))
+    return false;
+  *folder = text_slice(element, 0, element.len - 1);
+  return true;
+}
+
 static int is_jar_name(const struct dirent *entry)
 {
   struct text name = text_of(entry->d_name);
@@ -59,8 +67,8 @@ void class_path_expand(struct text class_path, struct buffer *out)
   for (bool first = true; class_path_next(&class_path, &element); first = false) {
     if (!first)
       buffer_append_char(out, ':');
-    bool wild = text_equal(element, TEXT("*")) || text_ends_with(element, TEXT("/*"));
-    if (!wild || append_jars(text_slice(element, 0, element.len - 1), out) <= 0)
+    struct text folder;
+    if (!class_path_is_wildcard(element, &folder) || append_jars(folder, out) <= 0)
       buffer_append_text(out, element);
   }
 }

@@ -15,4 +15,8 @@ void module_path_expand(struct text module_path, struct buffer *out);
 /* Takes the first element off *rest; false: there is none left. An empty element is the current folder. */
 bool class_path_next(struct text *rest, struct text *element);
 
+/* True where the element is a wildcard: a star, alone or behind a '/'. *folder is then the text before the star
+ * ("lib/", or empty for the current folder). */
+bool class_path_is_wildcard(struct text element, struct text *folder);
+
 #endif

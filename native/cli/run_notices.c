@@ -55,20 +55,15 @@ static void log_unknown_variables(char *const *environment)
 
 /* ---- paths ---- */
 
-static bool is_wildcard(struct text entry)
-{
-  return text_equal(entry, TEXT("*")) || text_ends_with(entry, TEXT("/*"));
-}
-
 static void log_missing_entries(const char *path, const char *what)
 {
   struct text rest = text_of(path);
   struct text entry;
   while (class_path_next(&rest, &entry)) {
-    /* Of "lib/" and a star, the folder is what has to be there. */
-    size_t length = is_wildcard(entry) ? entry.len - 1 : entry.len;
-    char *name = strndup(entry.data, length);
-    if (name != NULL && length > 0 && access(name, F_OK) != 0)
+    struct text path_name = entry;
+    (void)class_path_is_wildcard(entry, &path_name); /* only its folder has to be there */
+    char *name = strndup(path_name.data, path_name.len);
+    if (name != NULL && path_name.len > 0 && access(name, F_OK) != 0)
       log_warn("the %s names %.*s, which is not there", what, TEXT_ARGS(entry));
     free(name);
   }

@@ -25,6 +25,23 @@ static void test_elements(void **state)
   }
 }
 
+static void test_what_a_wildcard_is(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *element;
+    const char *folder; /* NULL: the element is no wildcard */
+  } elements[] = {{"*", ""},        {"lib/*", "lib/"}, {"/*", "/"},     {"a*", NULL},
+                  {"lib/a*", NULL}, {"lib/", NULL},    {"*.jar", NULL}, {"", NULL}};
+  for (size_t i = 0; i < COUNT_OF(elements); i++) {
+    struct text folder;
+    bool is_wildcard = class_path_is_wildcard(text_of(elements[i].element), &folder);
+    assert_int_equal(is_wildcard, elements[i].folder != NULL);
+    if (is_wildcard)
+      unit_assert_text(folder, text_of(elements[i].folder), __FILE__, __LINE__);
+  }
+}
+
 static void expand(const char *format, const char *folder, struct buffer *out)
 {
   char class_path[512];
@@ -89,7 +106,8 @@ static void test_module_paths(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_elements), cmocka_unit_test(test_wildcards),
-                                     cmocka_unit_test(test_module_paths)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_elements),
+                                     cmocka_unit_test(test_what_a_wildcard_is),
+                                     cmocka_unit_test(test_wildcards), cmocka_unit_test(test_module_paths)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
