@@ -2,7 +2,7 @@
 #include "rpc/describe/openrpc_parts.h"
 #include "rpc/describe/openrpc_state.h"
 #include "rpc/jsonrpc/procedures.h"
-#include "rpc/meta/meta_cache.h"
+#include "rpc/meta/document_cache.h"
 #include "json/writer.h"
 
 #include <jansson.h>
@@ -202,7 +202,7 @@ enum jp_status openrpc_create(const struct openrpc_config *config, struct openrp
   if (made == NULL)
     goto out;
   made->config = *config;
-  made->cache = meta_cache_create();
+  made->cache = document_cache_create();
   if (parts == NULL || made->cache == NULL)
     goto out;
   write_head(config, parts, &made->head);
@@ -224,7 +224,7 @@ void openrpc_destroy(struct openrpc *openrpc)
 {
   if (openrpc == NULL)
     return;
-  meta_cache_destroy(openrpc->cache);
+  document_cache_destroy(openrpc->cache);
   buffer_fini(&openrpc->head);
   buffer_fini(&openrpc->errors);
   buffer_fini(&openrpc->ref_schemas);

@@ -1,6 +1,6 @@
 #include "rpc/describe/openrpc_state.h"
 #include "rpc/jsonrpc/coerce.h"
-#include "rpc/meta/meta_cache.h"
+#include "rpc/meta/document_cache.h"
 
 /* Each class is held against each pattern. One with a star before its end takes more than a comparison. */
 enum { PATTERNS_MAX = 1000, STARRED_MAX = 100, PATTERN_LENGTH_MAX = 1024 };
@@ -125,14 +125,14 @@ static void make_key(const struct question *question, const struct openrpc_view 
 
 static bool repeat(const struct openrpc *openrpc, struct text key, size_t max, struct buffer *out)
 {
-  struct meta_cached *cached = meta_cache_find(openrpc->cache, key);
+  struct kept_document *cached = document_cache_find(openrpc->cache, key);
   if (cached == NULL)
     return false;
-  struct text document = meta_cached_text(cached);
+  struct text document = kept_document_text(cached);
   bool is_short_enough = document.len <= max;
   if (is_short_enough)
     buffer_append_text(out, document);
-  meta_cached_drop(cached);
+  kept_document_drop(cached);
   return is_short_enough;
 }
 
@@ -152,8 +152,8 @@ static enum jp_status describe_java(struct openrpc *openrpc, struct question *qu
   if (key.failed || !repeat(openrpc, buffer_text(&key), max, out)) {
     status = openrpc_java_write(openrpc, question->patterns, question->count, view, max, out, &error);
     struct text document = text_slice(buffer_text(out), start, out->len);
-    if (status == JP_OK && !key.failed && document.len <= META_CACHED_BYTES_MAX)
-      meta_cache_store(openrpc->cache, buffer_text(&key), document);
+    if (status == JP_OK && !key.failed && document.len <= DOCUMENT_CACHE_BYTES_MAX)
+      document_cache_store(openrpc->cache, buffer_text(&key), document);
   }
   buffer_fini(&key);
   if (status == JP_OK)

@@ -5,15 +5,15 @@
 #include "base/buffer.h"
 #include "rpc/describe/openrpc.h"
 
-struct meta_cache;
+struct document_cache;
 
 struct openrpc {
   struct openrpc_config config;
-  struct meta_cache *cache;  /* documents of the application */
-  struct buffer head;        /* {"openrpc":...,"info":{...},"servers":[...] */
-  struct buffer errors;      /* {"InvalidRequest":{...},...} */
-  struct buffer ref_schemas; /* "ObjectRef":{...},"Ref":{...} */
-  struct buffer own;         /* the document of the peer's own procedures */
+  struct document_cache *cache; /* documents of the application */
+  struct buffer head;           /* {"openrpc":...,"info":{...},"servers":[...] */
+  struct buffer errors;         /* {"InvalidRequest":{...},...} */
+  struct buffer ref_schemas;    /* "ObjectRef":{...},"Ref":{...} */
+  struct buffer own;            /* the document of the peer's own procedures */
 };
 
 /* The errors that a method of either document refers to: ,"errors":[{"$ref":...},...] */

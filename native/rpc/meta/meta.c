@@ -1,6 +1,6 @@
 #include "rpc/meta/meta.h"
 
-#include "rpc/meta/meta_cache.h"
+#include "rpc/meta/document_cache.h"
 #include "rpc/meta/meta_gzip.h"
 #include "rpc/meta/meta_json.h"
 
@@ -11,7 +11,7 @@ enum { PLAIN_PIECE = 32 * 1024 };
 
 struct rpc_meta {
   struct catalog *catalog; /* borrowed */
-  struct meta_cache *cache;
+  struct document_cache *cache;
 };
 
 /* An answer that is being read. */
@@ -31,7 +31,7 @@ struct answer {
 
 /* An answer that was made before. */
 struct repeated {
-  struct meta_cached *cached;
+  struct kept_document *cached;
   size_t given;
 };
 
@@ -39,7 +39,7 @@ enum jp_status rpc_meta_create(struct catalog *catalog, struct rpc_meta **meta, 
 {
   struct rpc_meta *created = calloc(1, sizeof *created);
   if (created != NULL)
-    created->cache = meta_cache_create();
+    created->cache = document_cache_create();
   if (created == NULL || created->cache == NULL) {
     free(created);
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
@@ -53,14 +53,14 @@ void rpc_meta_destroy(struct rpc_meta *meta)
 {
   if (meta == NULL)
     return;
-  meta_cache_destroy(meta->cache);
+  document_cache_destroy(meta->cache);
   free(meta);
 }
 
 static enum jp_status read_repeated(void *state, struct buffer *out, size_t max)
 {
   struct repeated *repeated = state;
-  struct text whole = meta_cached_text(repeated->cached);
+  struct text whole = kept_document_text(repeated->cached);
   size_t step = whole.len - repeated->given;
   if (step == 0)
     return JP_CLOSED;
@@ -74,7 +74,7 @@ static enum jp_status read_repeated(void *state, struct buffer *out, size_t max)
 static void close_repeated(void *state)
 {
   struct repeated *repeated = state;
-  meta_cached_drop(repeated->cached);
+  kept_document_drop(repeated->cached);
   free(repeated);
 }
 
@@ -107,11 +107,11 @@ static void record(struct answer *answer, struct text piece)
   if (!answer->recording)
     return;
   buffer_append_text(&answer->record, piece);
-  answer->recording = answer->record.len <= META_CACHED_BYTES_MAX && !answer->record.failed;
+  answer->recording = answer->record.len <= DOCUMENT_CACHE_BYTES_MAX && !answer->record.failed;
   if (!answer->recording)
     buffer_fini(&answer->record);
   else if (answer->done)
-    meta_cache_store(answer->meta->cache, buffer_text(&answer->key), buffer_text(&answer->record));
+    document_cache_store(answer->meta->cache, buffer_text(&answer->key), buffer_text(&answer->record));
 }
 
 static enum jp_status read_answer(void *state, struct buffer *out, size_t max)
@@ -169,10 +169,10 @@ static void make_key(struct buffer *key, const struct policy *policy, enum polic
 
 static bool open_repeated(struct rpc_meta *meta, struct text key, struct outcome_body *body)
 {
-  struct meta_cached *cached = meta_cache_find(meta->cache, key);
+  struct kept_document *cached = document_cache_find(meta->cache, key);
   struct repeated *repeated = cached == NULL ? NULL : calloc(1, sizeof *repeated);
   if (repeated == NULL) {
-    meta_cached_drop(cached);
+    kept_document_drop(cached);
     return false;
   }
   repeated->cached = cached;
@@ -197,7 +197,7 @@ static enum jp_status open_new(struct rpc_meta *meta, struct policy *policy, enu
   answer->policy = policy_retain(policy);
   meta_json_init(&answer->json, &answer->query);
   answer->compress = operation->meta.compress_encode;
-  answer->recording = answer->compress && !key->failed && key->len <= META_CACHED_KEY_MAX;
+  answer->recording = answer->compress && !key->failed && key->len <= DOCUMENT_CACHE_KEY_MAX;
   answer->key = *key;
   buffer_init(key);
   if (answer->compress && meta_gzip_init(&answer->gzip) != JP_OK) {

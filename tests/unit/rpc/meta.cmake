@@ -2,7 +2,7 @@
 jpeer_unit_test(test_meta meta/test_meta.c jpeer_rpc PkgConfig::JANSSON PkgConfig::ZIP ZLIB::ZLIB)
 target_compile_definitions(test_meta PRIVATE TEST_CLASSES="${CMAKE_BINARY_DIR}/tests/classfile-classes")
 add_dependencies(test_meta classfile_test_classes)
-jpeer_unit_test(test_meta_cache meta/test_meta_cache.c jpeer_rpc)
+jpeer_unit_test(test_document_cache meta/test_document_cache.c jpeer_rpc)
 jpeer_unit_test(test_meta_prefixes meta/test_meta_prefixes.c jpeer_rpc)
 
 add_executable(test_meta_jdk meta/test_meta_jdk.c)

@@ -1,0 +1,81 @@
+#include "rpc/meta/document_cache.h"
+
+#include "tests/unit/unit.h"
+
+static bool holds(struct document_cache *cache, const char *key)
+{
+  struct kept_document *found = document_cache_find(cache, text_of(key));
+  kept_document_drop(found);
+  return found != NULL;
+}
+
+static void test_find_what_was_stored(void **state)
+{
+  (void)state;
+  struct document_cache *cache = document_cache_create();
+  assert_false(holds(cache, ""));
+  document_cache_store(cache, TEXT("a\0key"), TEXT("answer"));
+  document_cache_store(cache, TEXT(""), TEXT(""));
+  assert_false(holds(cache, "a"));
+  struct kept_document *found = document_cache_find(cache, TEXT("a\0key"));
+  assert_text(kept_document_text(found), "answer");
+  kept_document_drop(found);
+  assert_true(holds(cache, ""));
+  document_cache_destroy(cache);
+}
+
+static void test_the_least_asked_goes(void **state)
+{
+  (void)state;
+  struct document_cache *cache = document_cache_create();
+  document_cache_store(cache, TEXT("1"), TEXT("one"));
+  document_cache_store(cache, TEXT("2"), TEXT("two"));
+  assert_true(holds(cache, "1"));
+  document_cache_store(cache, TEXT("3"), TEXT("three"));
+  assert_true(holds(cache, "1"));
+  assert_false(holds(cache, "2"));
+  assert_true(holds(cache, "3"));
+  document_cache_destroy(cache);
+}
+
+/* An answer that is being read outlives its place, and the cache. */
+static void test_in_use(void **state)
+{
+  (void)state;
+  struct document_cache *cache = document_cache_create();
+  document_cache_store(cache, TEXT("1"), TEXT("one"));
+  struct kept_document *found = document_cache_find(cache, TEXT("1"));
+  document_cache_store(cache, TEXT("2"), TEXT("two"));
+  document_cache_store(cache, TEXT("3"), TEXT("three"));
+  assert_false(holds(cache, "1"));
+  document_cache_destroy(cache);
+  assert_text(kept_document_text(found), "one");
+  kept_document_drop(found);
+  kept_document_drop(NULL);
+}
+
+/* A client chooses what a key is made of. */
+static void test_a_long_key_is_not_kept(void **state)
+{
+  (void)state;
+  struct document_cache *cache = document_cache_create();
+  char *key = test_calloc(1, DOCUMENT_CACHE_KEY_MAX + 1);
+  const struct text longest = {key, DOCUMENT_CACHE_KEY_MAX};
+  const struct text too_long = {key, DOCUMENT_CACHE_KEY_MAX + 1};
+  document_cache_store(cache, longest, TEXT("answer"));
+  document_cache_store(cache, too_long, TEXT("answer"));
+  struct kept_document *found = document_cache_find(cache, longest);
+  assert_non_null(found);
+  assert_null(document_cache_find(cache, too_long));
+  kept_document_drop(found);
+  document_cache_destroy(cache);
+  test_free(key);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_find_what_was_stored), cmocka_unit_test(test_the_least_asked_goes),
+      cmocka_unit_test(test_a_long_key_is_not_kept), cmocka_unit_test(test_in_use)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
