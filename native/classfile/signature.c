@@ -232,3 +232,29 @@ struct text descriptor_parameters(struct text descriptor)
   struct text rest = descriptor;
   return read_parameters(&rest) < 0 ? descriptor : text_slice(descriptor, 0, descriptor.len - rest.len);
 }
+
+void method_types_open(struct method_types *types, struct text descriptor, struct text signature,
+                       unsigned count, bool is_constructor)
+{
+  int told = signature.len == 0 ? -1 : signature_count_parameters(signature);
+  *types = (struct method_types){.descriptor = text_slice(descriptor, 1, descriptor.len),
+                                 .signature = signature,
+                                 .without_signature = count};
+  if (told != (int)count && !(is_constructor && told >= 0 && told < (int)count))
+    return;
+  types->without_signature = count - (unsigned)told;
+  types->has_signature = signature_enter_method(&types->signature);
+}
+
+struct text method_types_next(struct method_types *types, struct buffer *out)
+{
+  bool is_described = types->without_signature > 0 || !types->has_signature;
+  struct text *read = is_described ? &types->descriptor : &types->signature;
+  struct text from = *read;
+  if (types->without_signature > 0)
+    types->without_signature--;
+  bool is_read = descriptor_read_type(&types->descriptor, is_described ? out : NULL);
+  if (!is_described)
+    is_read = is_read && signature_read_type(&types->signature, out);
+  return is_read ? text_slice(from, 0, from.len - read->len) : TEXT_ABSENT;
+}

@@ -23,4 +23,23 @@ bool signature_enter_method(struct text *rest);
 /* The number of parameter types of a method signature, or -1: malformed. */
 int signature_count_parameters(struct text signature);
 
+/*
+ * Reads the types of a method's parameters in their order: from the signature where it has them, else from the
+ * descriptor. javac leaves the parameters that it adds to a constructor itself, which come first, out of the
+ * signature (JVMS 4.7.9.1: the two need not agree).
+ */
+struct method_types {
+  struct text descriptor; /* what is left of each; behind the last parameter both begin with ')' */
+  struct text signature;
+  unsigned without_signature; /* parameters before the first of the signature */
+  bool has_signature;
+};
+
+/* descriptor must be valid and have `count` parameters; signature may be empty or malformed. */
+void method_types_open(struct method_types *types, struct text descriptor, struct text signature,
+                       unsigned count, bool is_constructor);
+/* The next parameter's type, as written; its source form is appended where out is not NULL. data NULL: there is
+ * none left. */
+struct text method_types_next(struct method_types *types, struct buffer *out);
+
 #endif

@@ -20,35 +20,27 @@ void java_methods_fini(struct java_methods *methods)
   meta_query_fini(&methods->query);
 }
 
-static struct text take_type(struct text *rest, bool (*read)(struct text *, struct buffer *))
+static struct text take_type(struct text *rest)
 {
   struct text from = *rest;
-  return read(rest, NULL) ? text_slice(from, 0, from.len - rest->len) : TEXT_ABSENT;
+  return signature_read_type(rest, NULL) ? text_slice(from, 0, from.len - rest->len) : TEXT_ABSENT;
 }
 
-/* Types from the signature where it tells of every parameter but those that come first in the descriptor:
- * javac leaves out of it what it adds to constructors itself (JVMS 4.7.9.1). */
 static void read_types(struct java_method *method, struct text signature)
 {
-  struct text descriptor = text_slice(method->descriptor, 1, method->descriptor.len);
-  int told = signature.len == 0 ? -1 : signature_count_parameters(signature);
-  unsigned count = method->parameter_count;
-  bool is_told = told == (int)count || (method->result.data == NULL && told >= 0 && told < (int)count);
-  unsigned untold = is_told ? count - (unsigned)told : count;
-  if (is_told)
-    (void)signature_enter_method(&signature);
-  for (unsigned i = 0; i < count; i++) {
-    struct text plain = take_type(&descriptor, descriptor_read_type);
-    method->parameters[i].type = i < untold ? plain : take_type(&signature, signature_read_type);
-  }
-  if (method->result.data == NULL)
+  bool is_constructor = method->result.data == NULL;
+  struct method_types types;
+  method_types_open(&types, method->descriptor, signature, method->parameter_count, is_constructor);
+  for (unsigned i = 0; i < method->parameter_count; i++)
+    method->parameters[i].type = method_types_next(&types, NULL);
+  if (is_constructor)
     return;
-  struct text told_result = TEXT_ABSENT;
-  if (is_told) {
-    signature = text_slice(signature, 1, signature.len);
-    told_result = take_type(&signature, signature_read_type);
+  struct text result = TEXT_ABSENT;
+  if (types.has_signature) {
+    struct text rest = text_slice(types.signature, 1, types.signature.len);
+    result = take_type(&rest);
   }
-  method->result = told_result.data != NULL ? told_result : text_slice(descriptor, 1, descriptor.len);
+  method->result = result.data != NULL ? result : text_slice(types.descriptor, 1, types.descriptor.len);
 }
 
 static bool is_taken(const struct java_method *method, unsigned before, struct text name)

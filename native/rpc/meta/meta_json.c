@@ -155,35 +155,12 @@ static void write_type(struct meta_json *json, struct text signature, struct tex
   json_write_string(out, buffer_text(&json->type));
 }
 
-/*
- * The types of a method's parameters, one after the other: from the signature where it tells of them.
- * javac leaves out of it what it adds to a constructor itself, the outer object of an inner class, which
- * comes first (JVMS 4.7.9.1: the two need not agree).
- */
-struct type_reader {
-  struct text descriptor;
-  struct text signature;
-  unsigned without_signature; /* parameters before the first of the signature */
-};
-
-static struct type_reader open_types(struct text descriptor, struct text signature, unsigned count,
-                                     bool is_constructor)
+static void write_parameter_type(struct meta_json *json, struct method_types *types, struct buffer *out)
 {
-  struct type_reader types = {text_slice(descriptor, 1, descriptor.len), signature, count};
-  int told = signature.len == 0 ? -1 : signature_count_parameters(signature);
-  if (told == (int)count || (is_constructor && told >= 0 && told < (int)count)) {
-    types.without_signature = count - (unsigned)told;
-    (void)signature_enter_method(&types.signature);
-  }
-  return types;
-}
-
-static bool read_parameter_type(struct meta_json *json, struct type_reader *types, unsigned index)
-{
-  if (index < types->without_signature)
-    return read_type(json, &types->descriptor, descriptor_read_type);
-  return descriptor_read_type(&types->descriptor, NULL) &&
-         read_type(json, &types->signature, signature_read_type);
+  buffer_clear(&json->type);
+  if (method_types_next(types, &json->type).data == NULL || json->type.failed)
+    out->failed = true;
+  json_write_string(out, buffer_text(&json->type));
 }
 
 static void write_parameter_name(struct buffer *out, struct text name, unsigned index)
@@ -201,9 +178,9 @@ static void write_parameters(struct meta_json *json, const struct catalog_method
                              struct buffer *out)
 {
   const struct catalog_tables *tables = tables_of(json);
-  struct type_reader types =
-      open_types(catalog_text(tables, method->descriptor), catalog_text(tables, method->signature),
-                 method->parameter_count, is_constructor);
+  struct method_types types;
+  method_types_open(&types, catalog_text(tables, method->descriptor), catalog_text(tables, method->signature),
+                    method->parameter_count, is_constructor);
   BUFFER_LITERAL(out, ",\"parameters\":[");
   for (unsigned i = 0; i < method->parameter_count; i++) {
     struct catalog_parameter parameter = {0};
@@ -215,9 +192,7 @@ static void write_parameters(struct meta_json *json, const struct catalog_method
     write_parameter_name(out, catalog_text(tables, parameter.name), i);
     write_modifiers(out, parameter.access, MODIFIERS_OF_PARAMETER);
     BUFFER_LITERAL(out, ",\"type\":");
-    if (!read_parameter_type(json, &types, i))
-      out->failed = true;
-    json_write_string(out, buffer_text(&json->type));
+    write_parameter_type(json, &types, out);
     buffer_append_char(out, '}');
   }
   buffer_append_char(out, ']');

@@ -138,6 +138,68 @@ static void test_method_signatures(void **state)
   assert_int_equal(signature_count_parameters(TEXT("")), -1);
 }
 
+/* Parameters in source form between blanks, then where the signature is left, "-" where it is not used. */
+static const struct {
+  const char *descriptor;
+  const char *signature;
+  unsigned count;
+  bool is_constructor;
+  const char *parameters;
+  const char *rest;
+} typed_methods[] = {
+    {"()V", "", 0, false, "", "-"},
+    {"(I[J)V", "", 2, false, "int long[]", "-"},
+    {"(Ljava/util/List;I)V", "(Ljava/util/List<TT;>;I)V", 2, false, "java.util.List<T> int", ")V"},
+    {"(Ljava/util/List;)Ljava/util/List;", "<T:Ljava/lang/Object;>(Ljava/util/List<TT;>;)TT;", 1, false,
+     "java.util.List<T>", ")TT;"},
+    /* the outer object and an enum's name and number are the compiler's own */
+    {"(La/Outer;Ljava/util/List;)V", "(Ljava/util/List<TT;>;)V", 2, true, "a.Outer java.util.List<T>", ")V"},
+    {"(Ljava/lang/String;I)V", "()V", 2, true, "java.lang.String int", ")V"},
+    /* no method but a constructor leaves parameters out */
+    {"(La/Outer;Ljava/util/List;)V", "(Ljava/util/List<TT;>;)V", 2, false, "a.Outer java.util.List", "-"},
+    {"(I)V", "(II)V", 1, true, "int", "-"},
+    {"(I)V", "(broken", 1, false, "int", "-"},
+    {"(I)V", "I", 1, false, "int", "-"},
+};
+
+static void test_types_of_methods(void **state)
+{
+  (void)state;
+  struct buffer out;
+  buffer_init(&out);
+  for (size_t i = 0; i < COUNT_OF(typed_methods); i++) {
+    struct method_types types;
+    struct text taken = TEXT_ABSENT;
+    buffer_clear(&out);
+    method_types_open(&types, text_of(typed_methods[i].descriptor), text_of(typed_methods[i].signature),
+                      typed_methods[i].count, typed_methods[i].is_constructor);
+    for (unsigned at = 0; at < typed_methods[i].count; at++) {
+      buffer_append_text(&out, at > 0 ? TEXT(" ") : TEXT(""));
+      taken = method_types_next(&types, &out);
+      assert_non_null(taken.data);
+    }
+    unit_assert_text(buffer_text(&out), text_of(typed_methods[i].parameters), __FILE__, __LINE__);
+    assert_int_equal(types.descriptor.data[0], ')');
+    assert_int_equal(types.has_signature, strcmp(typed_methods[i].rest, "-") != 0);
+    if (types.has_signature)
+      unit_assert_text(types.signature, text_of(typed_methods[i].rest), __FILE__, __LINE__);
+    taken = method_types_next(&types, NULL);
+    assert_null(taken.data);
+  }
+  buffer_fini(&out);
+}
+
+static void test_types_as_written(void **state)
+{
+  (void)state;
+  struct method_types types;
+  method_types_open(&types, TEXT("(La/Outer;Ljava/util/List;[I)V"), TEXT("(Ljava/util/List<TT;>;[I)V"), 3,
+                    true);
+  assert_text(method_types_next(&types, NULL), "La/Outer;");
+  assert_text(method_types_next(&types, NULL), "Ljava/util/List<TT;>;");
+  assert_text(method_types_next(&types, NULL), "[I");
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -147,6 +209,8 @@ int main(void)
       cmocka_unit_test(test_method_descriptors),
       cmocka_unit_test(test_at_most_255_parameters),
       cmocka_unit_test(test_method_signatures),
+      cmocka_unit_test(test_types_of_methods),
+      cmocka_unit_test(test_types_as_written),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
