@@ -1,8 +1,8 @@
 #include "rpc/members/java_methods_schema.h"
 
 #include "classfile/class_file.h"
-#include "classfile/signature.h"
 #include "rpc/members/java_methods_names.h"
+#include "rpc/members/java_type_arguments.h"
 #include "json/writer.h"
 
 #include <stdlib.h>
@@ -152,44 +152,8 @@ static void write_object(struct text name, bool is_result, struct buffer *out)
 
 /* ---- types ---- */
 
-/* One type argument of a class type, as a type of its own. */
-struct arguments {
-  struct text first; /* data NULL: there are none; "*" and what is behind '-' is no type that is known */
-  struct text last;
-  unsigned count;
-};
-
 static void write_type(struct java_schemas *schemas, struct text type, bool is_result, unsigned depth,
                        struct buffer *out);
-
-static struct text argument_type(struct text argument)
-{
-  if (argument.len > 1 && argument.data[0] == '+')
-    return text_slice(argument, 1, argument.len);
-  bool is_unknown = argument.len == 0 || argument.data[0] == '*' || argument.data[0] == '-';
-  return is_unknown ? TEXT_ABSENT : argument;
-}
-
-/* The type arguments between the '<' at the start and its '>'. */
-static struct arguments read_arguments(struct text rest)
-{
-  struct arguments arguments = {.first = TEXT_ABSENT, .last = TEXT_ABSENT};
-  rest = text_slice(rest, 1, rest.len);
-  while (rest.len > 0 && rest.data[0] != '>') {
-    struct text from = rest;
-    bool is_marked = rest.data[0] == '+' || rest.data[0] == '-' || rest.data[0] == '*';
-    bool is_any = rest.data[0] == '*';
-    if (is_marked)
-      rest = text_slice(rest, 1, rest.len);
-    if (!is_any && !signature_read_type(&rest, NULL))
-      break;
-    arguments.last = text_slice(from, 0, from.len - rest.len);
-    if (arguments.count == 0)
-      arguments.first = arguments.last;
-    arguments.count++;
-  }
-  return arguments;
-}
 
 static void write_element(struct java_schemas *schemas, struct text type, bool is_result, unsigned depth,
                           struct buffer *out)
@@ -201,14 +165,15 @@ static void write_element(struct java_schemas *schemas, struct text type, bool i
 }
 
 /* Keys of any other type make a map a ref, where one of them turns out to be an object. */
-static bool has_text_keys(struct arguments arguments)
+static bool has_text_keys(struct java_type_arguments arguments)
 {
   return arguments.count == 2 && text_starts_with(arguments.first, TEXT("Ljava/lang/")) &&
          !text_equal(arguments.first, TEXT("Ljava/lang/Object;"));
 }
 
 static void write_container(struct java_schemas *schemas, enum container container,
-                            struct arguments arguments, bool is_result, unsigned depth, struct buffer *out)
+                            struct java_type_arguments arguments, bool is_result, unsigned depth,
+                            struct buffer *out)
 {
   bool is_map = container == CONTAINER_MAP;
   bool is_told = arguments.count == (is_map ? 2 : 1);
@@ -217,7 +182,8 @@ static void write_container(struct java_schemas *schemas, enum container contain
     append(out, "{\"anyOf\":[{\"$ref\":\"#/components/schemas/ObjectRef\"},");
   append(out, is_map ? "{\"type\":[\"object\",\"null\"],\"additionalProperties\":"
                      : "{\"type\":[\"array\",\"null\"],\"items\":");
-  write_element(schemas, is_told ? argument_type(arguments.last) : TEXT_ABSENT, is_result, depth, out);
+  write_element(schemas, is_told ? java_type_argument_type(arguments.last) : TEXT_ABSENT, is_result, depth,
+                out);
   append(out, may_be_ref ? "}]}" : "}");
 }
 
@@ -231,18 +197,18 @@ static const struct class_row *find_row(struct text name)
 }
 
 /* The binary name of a class type and the type arguments of its innermost class. */
-static struct text read_class(struct text type, struct buffer *name, struct arguments *arguments)
+static struct text read_class(struct text type, struct buffer *name, struct java_type_arguments *arguments)
 {
-  *arguments = (struct arguments){.first = TEXT_ABSENT, .last = TEXT_ABSENT};
+  *arguments = (struct java_type_arguments){.first = TEXT_ABSENT, .last = TEXT_ABSENT};
   unsigned depth = 0;
   for (size_t i = 1; i < type.len; i++) {
     char c = type.data[i];
     if (c == '<' && depth++ == 0)
-      *arguments = read_arguments(text_slice(type, i, type.len));
+      *arguments = java_type_arguments_read(text_slice(type, i, type.len));
     else if (c == '>')
       depth--;
     else if (depth == 0 && c == '.')
-      *arguments = (struct arguments){.first = TEXT_ABSENT, .last = TEXT_ABSENT};
+      *arguments = (struct java_type_arguments){.first = TEXT_ABSENT, .last = TEXT_ABSENT};
     if (depth == 0 && c != '>' && c != ';')
       buffer_append_char(name, c == '/' ? '.' : c == '.' ? '$' : c);
   }
@@ -253,7 +219,7 @@ static void write_class(struct java_schemas *schemas, struct text type, bool is_
                         struct buffer *out)
 {
   struct buffer memory;
-  struct arguments arguments;
+  struct java_type_arguments arguments;
   buffer_init(&memory);
   struct text name = read_class(type, &memory, &arguments);
   if (name.data == NULL) { /* no memory, or a type without a name */

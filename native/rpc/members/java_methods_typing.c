@@ -1,6 +1,7 @@
 #include "rpc/members/java_methods_typing.h"
 
 #include "classfile/signature.h"
+#include "rpc/members/java_type_arguments.h"
 
 enum { DEPTH_MAX = 32 };
 
@@ -13,19 +14,9 @@ static struct text element_type(struct text type, unsigned wanted)
   const char *open = memchr(type.data, '<', type.len);
   if (open == NULL)
     return TEXT_ABSENT;
-  struct text rest = text_slice(type, (size_t)(open - type.data) + 1, type.len);
-  struct text last = TEXT_ABSENT;
-  unsigned count = 0;
-  for (; rest.len > 0 && rest.data[0] != '>'; count++) {
-    char mark = rest.data[0];
-    if (mark == '+' || mark == '-' || mark == '*')
-      rest = text_slice(rest, 1, rest.len);
-    struct text from = rest;
-    if (mark != '*' && !signature_read_type(&rest, NULL))
-      return TEXT_ABSENT;
-    last = mark == '*' || mark == '-' ? TEXT_ABSENT : text_slice(from, 0, from.len - rest.len);
-  }
-  return count == wanted ? last : TEXT_ABSENT;
+  struct java_type_arguments arguments =
+      java_type_arguments_read(text_slice(type, (size_t)(open - type.data), type.len));
+  return arguments.count == wanted ? java_type_argument_type(arguments.last) : TEXT_ABSENT;
 }
 
 /* The source form of a type without its type arguments: "java.util.List". */
