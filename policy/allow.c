@@ -18,7 +18,7 @@ static size_t count_patterns(struct text patterns)
   return count;
 }
 
-/* Lists are easily written with blanks behind their commas, and such a pattern would match nothing. */
+/* People write a blank behind a comma, and a pattern with a blank would match nothing. */
 static bool has_blank(struct text pattern)
 {
   for (size_t i = 0; i < pattern.len; i++)

@@ -3,8 +3,8 @@
 
 #include "base/primitives.h"
 
-/* What no rule has a say in. */
-static bool decided_before_rules(const struct policy *policy, enum policy_channel channel,
+/* True where the class or the channel decides, and no rule is asked. */
+static bool decide_without_rules(const struct policy *policy, enum policy_channel channel,
                                  struct text class_name, struct policy_verdict *verdict)
 {
   if (policy_pattern_matches(&policy->internals, class_name)) {
@@ -41,7 +41,7 @@ static uint32_t combination_of(const struct policy_query *query)
 struct policy_verdict policy_check(const struct policy *policy, const struct policy_query *query)
 {
   struct policy_verdict verdict;
-  if (decided_before_rules(policy, query->channel, query->class_name, &verdict))
+  if (decide_without_rules(policy, query->channel, query->class_name, &verdict))
     return verdict;
   uint32_t combination = combination_of(query);
   for (size_t i = 0; i < policy->rule_count; i++)
@@ -55,7 +55,7 @@ static struct policy_verdict check_denials(const struct policy *policy, const st
                                            bool of_object)
 {
   struct policy_verdict verdict;
-  if (decided_before_rules(policy, query->channel, query->class_name, &verdict))
+  if (decide_without_rules(policy, query->channel, query->class_name, &verdict))
     return verdict;
   uint32_t combination = combination_of(query);
   for (size_t i = 0; i < policy->rule_count; i++) {
@@ -64,7 +64,7 @@ static struct policy_verdict check_denials(const struct policy *policy, const st
         !policy_rule_applies(rule, query->channel, combination, query->class_name, query->member_name))
       continue;
     verdict = verdict_of_rule(policy, i);
-    /* The operation is logged for the class that the caller named; only a denial is news here. */
+    /* policy_check asks for the operation's line in the log; only a denial adds one. */
     if (verdict.allow)
       verdict.log = false;
     return verdict;
@@ -82,7 +82,7 @@ struct policy_verdict policy_check_object(const struct policy *policy, const str
   return check_denials(policy, query, true);
 }
 
-/* The first denial gives the reason, unless a later one is the first that has to be logged. */
+/* Keeps the first denial, or the first that logs. */
 static void add_denial(struct policy_verdict *sum, bool *any, struct policy_verdict denial)
 {
   if (!*any || (denial.log && !sum->log))
@@ -94,7 +94,7 @@ enum policy_early policy_check_names(const struct policy *policy, enum policy_ch
                                      unsigned categories, struct text class_name, struct text member_name,
                                      struct policy_verdict *verdict)
 {
-  if (decided_before_rules(policy, channel, class_name, verdict))
+  if (decide_without_rules(policy, channel, class_name, verdict))
     return verdict->allow ? POLICY_EARLY_ASK : POLICY_EARLY_DENY;
   uint32_t open = policy_combinations(categories, POLICY_ALL_VISIBILITIES);
   bool any = false;
@@ -124,7 +124,7 @@ enum policy_early policy_check_names(const struct policy *policy, enum policy_ch
 bool policy_shows_class(const struct policy *policy, enum policy_channel channel, struct text class_name)
 {
   struct policy_verdict verdict;
-  if (decided_before_rules(policy, channel, class_name, &verdict))
+  if (decide_without_rules(policy, channel, class_name, &verdict))
     return verdict.allow;
   uint32_t open = policy_combinations(POLICY_ALL_CATEGORIES, POLICY_ALL_VISIBILITIES);
   for (size_t i = 0; i < policy->rule_count && open != 0; i++) {
@@ -134,7 +134,7 @@ bool policy_shows_class(const struct policy *policy, enum policy_channel channel
       continue;
     if (rule->allow)
       return true;
-    /* A denial of some names leaves others open. */
+    /* A rule for some members leaves the others open. */
     if (rule->member_pattern.every_name)
       open &= ~rule->combinations;
   }

@@ -4,17 +4,17 @@
 
 enum { CASES = POLICY_CATEGORIES * POLICY_VISIBILITIES, ACTION_WIDTH = 14 };
 
-/* What is decided for one category and visibility. */
+/* The decision for one category and visibility. */
 struct ruling {
   struct policy_verdict verdict;
-  struct text object_class; /* that the denial is about; data NULL: the class that was named */
+  struct text object_class; /* the class of the object that is denied; data NULL: the named class decided */
 };
 
 struct table {
   struct ruling rulings[POLICY_CATEGORIES][POLICY_VISIBILITIES];
 };
 
-/* ---- what is decided ---- */
+/* ---- decisions ---- */
 
 static struct ruling rule_on(const struct policy *policy, const struct policy_question *question,
                              struct policy_query query)
@@ -45,7 +45,7 @@ static void fill_table(const struct policy *policy, const struct policy_question
   }
 }
 
-/* A constructor has a name of its own, which nothing else can have. */
+/* Constructors alone are named "<init>". */
 static bool is_possible(const struct policy_question *question, int category)
 {
   return (category == POLICY_CONSTRUCTOR) == text_equal(question->member_name, TEXT("<init>"));
@@ -79,7 +79,7 @@ static const char *action_of(struct policy_verdict verdict)
   return verdict.allow ? "ALLOW" : "DENY";
 }
 
-/* The words of a set, of which the first that means a member of it alone is taken. */
+/* One word for each member of the set: the first that means this member alone, so neither DEFAULT nor ALL. */
 static void append_words(struct buffer *out, const struct policy_vocabulary *vocabulary, unsigned set)
 {
   const char *separator = "";
@@ -103,8 +103,8 @@ static unsigned visibilities_of(const struct table *table, int category, const s
   return set;
 }
 
-/* "METHOD, STATIC_METHOD: PUBLIC; FIELD_GET: PUBLIC, PRIVATE": categories of the same visibilities together.
- */
+/* "METHOD, STATIC_METHOD: PUBLIC; FIELD_GET: PUBLIC, PRIVATE": categories that share their visibilities stand
+ * together. */
 static void append_cases(struct buffer *out, const struct policy_question *question,
                          const struct table *table, const struct ruling *ruling)
 {

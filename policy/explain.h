@@ -1,8 +1,8 @@
 #ifndef JPEER_POLICY_EXPLAIN_H
 #define JPEER_POLICY_EXPLAIN_H
 /*
- * Says in words what a policy decides about a member, and which rule or preset does: for `jpeer policy
- * explain`. Any thread.
+ * Says in words what a policy decides about a member, and which rule or preset decides it. `jpeer policy
+ * explain` prints it. Any thread.
  */
 #include "policy/policy.h"
 
@@ -12,7 +12,7 @@ struct policy_question {
   unsigned channels; /* set of 1 << enum policy_channel; not empty */
   struct text class_name;
   struct text member_name; /* "<init>" for a constructor */
-  /* Classes that an object would bring in: its own, those between it and the one that declares the member. */
+  /* The classes of an object: its own, and those between it and the class that declares the member. */
   const struct text *object_classes;
   size_t object_class_count;
 };
@@ -26,8 +26,8 @@ struct policy_question {
  *     DENY          default action
  *                     for METHOD, STATIC_METHOD: PROTECTED, PACKAGE_PRIVATE, PRIVATE
  *
- * Two lines for each verdict and reason: the second has the categories and visibilities that it holds for, in
- * the words of a policy file. A denial of a class of the object names that class.
+ * Each verdict and reason has two lines. The second lists the categories and visibilities that the verdict
+ * holds for, in the words of a policy file. A denial for a class of the object names that class.
  */
 void policy_explain(const struct policy *policy, const struct policy_question *question, struct buffer *out);
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 enum {
-  WORDS_MAX = 32, /* of one list: with aliases, a long list in many rules would take long to read */
+  WORDS_MAX = 32, /* in one list: an alias can repeat a long list in each of many rules */
   ADVICE_MAX = 400
 };
 
@@ -20,13 +20,13 @@ struct loader {
   struct jp_error *error;
 };
 
-/* A key of a map, and what reads its value into `target`. */
+/* A key of a map, and the function that reads its value into `target`. */
 struct key_reader {
   const char *key;
   enum jp_status (*read)(struct loader *loader, const struct policy_node *value, void *target);
 };
 
-/* A rule as it stands in the file. */
+/* A rule as the file has it. */
 struct rule_draft {
   const struct policy_node *class_pattern;
   const struct policy_node *pattern;
@@ -182,9 +182,9 @@ static enum jp_status read_visibility(struct loader *loader, const struct policy
 typedef enum jp_status compile_function(struct text source, struct arena *arena,
                                         struct policy_pattern *pattern, struct jp_error *error);
 
-/* Puts the place and the pattern before what the compiler of patterns says. */
-static enum jp_status compile(struct loader *loader, int line, struct text source, compile_function *function,
-                              struct policy_pattern *pattern)
+/* Adds the place and the pattern to an error. */
+static enum jp_status compile_pattern(struct loader *loader, int line, struct text source,
+                                      compile_function *function, struct policy_pattern *pattern)
 {
   struct text shown = policy_shortened(source);
   enum jp_status status = function(source, loader->arena, pattern, loader->error);
@@ -197,10 +197,10 @@ static enum jp_status compile_pair(struct loader *loader, int line, struct text 
                                    struct text member_source, struct policy_pattern *class_pattern,
                                    struct policy_pattern *member_pattern)
 {
-  enum jp_status status = compile(loader, line, class_source, policy_pattern_compile, class_pattern);
+  enum jp_status status = compile_pattern(loader, line, class_source, policy_pattern_compile, class_pattern);
   if (status != JP_OK)
     return status;
-  return compile(loader, line, member_source, policy_pattern_compile_member, member_pattern);
+  return compile_pattern(loader, line, member_source, policy_pattern_compile_member, member_pattern);
 }
 
 static enum jp_status check_draft(struct loader *loader, int line, const struct rule_draft *draft)
@@ -329,7 +329,7 @@ static enum jp_status read_presets(struct loader *loader, const struct policy_no
   return status;
 }
 
-/* Checks the list and makes room for its elements; *elements stays NULL where there is nothing to read. */
+/* Checks the list and allocates its elements. *elements stays NULL where there is nothing to read. */
 static enum jp_status begin_list(struct loader *loader, const struct policy_node *value, const char *what,
                                  size_t element_size, void **elements)
 {
@@ -407,7 +407,7 @@ enum jp_status policy_load_text(struct text yaml, const char *name, struct arena
   return status;
 }
 
-/* One byte above the limit is enough to see that a file is too large, be it endless. */
+/* Reads at most one byte more than the limit, which shows that a file is too large, even an endless one. */
 static enum jp_status read_whole(const char *path, struct buffer *bytes, struct jp_error *error)
 {
   FILE *file = fopen(path, "rb");

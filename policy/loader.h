@@ -1,12 +1,12 @@
 #ifndef JPEER_POLICY_LOADER_H
 #define JPEER_POLICY_LOADER_H
 /*
- * Reads a policy's YAML into compiled rules (policy.md, "File"). The files of the presets are read by the
- * same functions. One thread; what they give lives as long as the arena.
+ * Reads a policy's YAML into compiled rules (docs/policy.md, "The file"). The presets are read by the same
+ * functions. One thread; the rules live as long as the arena.
  *
- * Errors are JP_INVALID, and the text begins with "name:line: " and quotes the word. What a file may not
- * have: unknown or repeated keys, unknown words, patterns that can match nothing, more than POLICY_RULES_MAX
- * rules.
+ * A file is refused for unknown or repeated keys, unknown words, patterns that can match nothing, and more
+ * than POLICY_RULES_MAX rules. Such an error is JP_INVALID; its text begins with "name:line: " and quotes the
+ * word.
  */
 #include "policy/rules.h"
 
@@ -27,7 +27,7 @@ struct policy_document {
   size_t idempotent_count;
 };
 
-/* name stands before the line in an error. */
+/* name is the file's name in errors. */
 enum jp_status policy_load_text(struct text yaml, const char *name, struct arena *arena,
                                 struct policy_document *document, struct jp_error *error) JP_MUST_CHECK;
 /* JP_IO: the file cannot be read. */

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <wctype.h>
 
-enum { NO_CHARACTER = 0x110000 }; /* the first number behind Unicode's */
+enum { NO_CHARACTER = 0x110000 }; /* one more than Unicode's last code point */
 
 enum segment_kind {
   SEGMENT_ANY_DEPTH, /* "**" */
@@ -16,7 +16,7 @@ struct policy_segment {
   struct text glob;
 };
 
-/* A place in a text; a character is read where it stands, and moves the place on. */
+/* The rest of a text that is read character by character. */
 struct cursor {
   const unsigned char *at;
   const unsigned char *end;
@@ -27,7 +27,8 @@ static locale_t folding_locale;
 
 static void open_folding_locale(void)
 {
-  /* Built into glibc, so that the result depends neither on the user's locale nor on installed files. */
+  /* glibc has this locale built in: the result depends neither on the user's locale nor on installed
+   * files. */
   folding_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
@@ -51,8 +52,8 @@ static size_t sequence_length(unsigned char lead)
   return lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
 }
 
-/* Names come from callers: a byte of a broken or overlong sequence is read alone, above the range of real
- * characters, so that it equals none of them. */
+/* Callers choose the names: a byte of a broken or overlong sequence counts as one character above Unicode's
+ * range, so that it equals no real one. */
 static uint32_t read_wide(struct cursor *cursor)
 {
   static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -82,8 +83,8 @@ static struct cursor cursor_over(struct text t)
   return (struct cursor){start, start + t.len};
 }
 
-/* One segment against "?" and "*". Going back to the latest "*" alone is enough: whatever an earlier one
- * could take in addition, the latest can take as well. */
+/* Matches one segment against "?" and "*". Only the latest "*" has to be tried again: it can take whatever an
+ * earlier one could. */
 static bool glob_matches(struct text glob, struct cursor name)
 {
   struct cursor pattern = cursor_over(glob);
@@ -123,7 +124,7 @@ static bool next_segment(struct cursor *rest, struct cursor *segment)
   return true;
 }
 
-/* As glob_matches, one level up: segments in place of characters, "**" in place of "*". */
+/* Works as glob_matches does, with segments for characters and "**" for "*". */
 static bool segments_match(const struct policy_segment *pattern, const struct policy_segment *end,
                            struct cursor rest)
 {
@@ -153,11 +154,11 @@ static bool segments_match(const struct policy_segment *pattern, const struct po
 }
 
 /*
- * Eight bytes at a time, as far as that decides: packages are mostly the same and in lower case. Upper and
- * lower case differ in one bit; bytes that differ in another are different for good, for only ASCII equals
- * ASCII.
+ * Skips equal bytes by eights, because packages mostly begin alike and are in lower case. False: the two
+ * differ in another bit than the one that tells upper case from lower. That is final, since an ASCII letter
+ * equals ASCII letters alone.
  */
-static bool skip_same(struct cursor *pattern, struct cursor *name)
+static bool skip_equal_words(struct cursor *pattern, struct cursor *name)
 {
   const uint64_t case_bits = 0x2020202020202020u;
   uint64_t pattern_word;
@@ -174,11 +175,11 @@ static bool skip_same(struct cursor *pattern, struct cursor *name)
   return true;
 }
 
-/* Moves *name behind the prefix. */
+/* Moves *name behind the prefix; false where it does not begin with it. */
 static bool skip_prefix(struct text prefix, bool ascii, struct cursor *name)
 {
   struct cursor pattern = cursor_over(prefix);
-  if (ascii && !skip_same(&pattern, name))
+  if (ascii && !skip_equal_words(&pattern, name))
     return false;
   while (pattern.at < pattern.end) {
     if (name->at == name->end)
@@ -203,7 +204,7 @@ bool policy_pattern_matches(const struct policy_pattern *pattern, struct text na
   const struct policy_segment *end = pattern->segments + pattern->segment_count;
   if (pattern->prefix.len == 0)
     return segments_match(pattern->segments, end, rest);
-  /* What folds keeps its length in ASCII, and only ASCII equals ASCII. */
+  /* Folding keeps the length of ASCII letters, and they equal ASCII letters alone. */
   if (pattern->segment_count == 0 && pattern->ascii && pattern->prefix.len != name.len)
     return false;
   if (!skip_prefix(pattern->prefix, pattern->ascii, &rest))
@@ -228,7 +229,7 @@ static bool is_ascii(struct text t)
   return true;
 }
 
-/* "*", "?*", "*?", "***": any segment that is not empty. */
+/* "*", "?*", "*?" and "***" match any segment that is not empty. */
 static bool is_any_segment(struct text glob)
 {
   size_t stars = 0;
@@ -293,7 +294,7 @@ static size_t count_segments(struct text source)
 }
 
 /* False where a segment is empty. */
-static bool split(struct text source, struct policy_segment *segments)
+static bool split_segments(struct text source, struct policy_segment *segments)
 {
   size_t start = 0;
   for (size_t i = 0; i <= source.len; i++) {
@@ -320,7 +321,7 @@ enum jp_status policy_pattern_compile(struct text source, struct arena *arena, s
   struct policy_segment *segments = arena_calloc(arena, count, sizeof *segments);
   if (lower.data == NULL || segments == NULL)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
-  if (!split(lower, segments))
+  if (!split_segments(lower, segments))
     return jp_fail(error, JP_INVALID, "has an empty segment");
 
   size_t literal = 0;

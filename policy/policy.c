@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* How a user opens a policy that allows nothing; the end of a line that says so. */
+/* The end of a line that says that nothing is allowed. */
 #define HOW_TO_ALLOW                                                                                         \
   "allow classes with --rpc-allow 'com.example.**', with rules in a file (--rpc-policy), or everything "     \
   "that "                                                                                                    \
@@ -28,7 +28,7 @@ static enum jp_status unknown_preset(struct text name, struct jp_error *error)
                  TEXT_ARGS(shown), policy_preset_names);
 }
 
-/* "A,B" from the command line, added to *presets. */
+/* Adds "A,B" from the command line to *presets. */
 static enum jp_status parse_preset_names(const char *names, uint32_t *presets, struct jp_error *error)
 {
   struct text rest = text_of(names);
@@ -92,7 +92,7 @@ static enum jp_status add_preset(struct policy *policy, const struct policy_pres
   enum jp_status status = policy_load_text(yaml, reason.data, &policy->arena, &document, error);
   if (status != JP_OK)
     return status;
-  /* Most objects behind the JDK's public types are of internal classes. */
+  /* Most objects behind the JDK's public types have internal classes. */
   bool spares_objects = strcmp(preset->name, "deny-jdk-internals") == 0;
   for (size_t i = 0; i < document.rule_count; i++) {
     document.rules[i].reason = reason.data;
@@ -119,20 +119,19 @@ static enum jp_status add_allowed(struct policy *policy, const char *patterns, s
   return status == JP_OK ? add_rules(policy, &document, error) : status;
 }
 
-static bool presets_alone(const struct policy_config *config)
+static bool has_presets_alone(const struct policy_config *config)
 {
   return config->file == NULL && config->allow == NULL && config->presets != NULL;
 }
 
-static bool nothing_given(const struct policy_config *config)
+static bool has_nothing(const struct policy_config *config)
 {
   return config->file == NULL && config->presets == NULL && config->allow == NULL &&
          config->default_action == POLICY_UNSET;
 }
 
-/* Who says something decides; a file that says nothing means DENY; presets alone only take away. What
- * --rpc-allow does not name is denied, whatever a file says; the file still decides whether that is logged.
- */
+/* docs/policy.md, "The default action". With --rpc-allow the file decides only whether the denial is
+ * logged. */
 static enum policy_action choose_default(const struct policy_config *config,
                                          const struct policy_document *file)
 {
@@ -144,7 +143,7 @@ static enum policy_action choose_default(const struct policy_config *config,
                : POLICY_DENY;
   if (file->default_action != POLICY_UNSET)
     return file->default_action;
-  return presets_alone(config) ? POLICY_ALLOW : POLICY_DENY;
+  return has_presets_alone(config) ? POLICY_ALLOW : POLICY_DENY;
 }
 
 static bool has_allowing_rule(const struct policy *policy)
@@ -157,14 +156,14 @@ static bool has_allowing_rule(const struct policy *policy)
 
 static const char *choose_notice(const struct policy *policy, const struct policy_config *config)
 {
-  if (config->default_action == POLICY_UNSET && presets_alone(config))
+  if (config->default_action == POLICY_UNSET && has_presets_alone(config))
     return "RPC policy: presets only deny; what the given ones leave is allowed "
            "(--rpc-default-action DENY denies it)";
   if (config->allow != NULL && policy->default_verdict.allow)
     return "RPC policy: --rpc-default-action ALLOW allows more than what --rpc-allow names";
   if (policy->default_verdict.allow || has_allowing_rule(policy))
     return NULL;
-  if (nothing_given(config))
+  if (has_nothing(config))
     return "RPC policy: none is given, so every operation is denied; " HOW_TO_ALLOW;
   return "RPC policy: no rule allows anything and the default action is to deny, so every operation is "
          "denied; " HOW_TO_ALLOW;
@@ -184,7 +183,7 @@ static enum jp_status compile_member(struct text shown, struct arena *arena,
   return status;
 }
 
-/* The file's list, and behind it what the command line names. */
+/* Puts the command line's members behind those of the file. */
 static enum jp_status add_idempotent(struct policy *policy, const struct policy_document *file,
                                      const char *words, struct jp_error *error)
 {
@@ -206,10 +205,11 @@ static enum jp_status add_idempotent(struct policy *policy, const struct policy_
   return status;
 }
 
-static enum jp_status build(struct policy *policy, const struct policy_config *config, struct jp_error *error)
+static enum jp_status build_policy(struct policy *policy, const struct policy_config *config,
+                                   struct jp_error *error)
 {
   struct policy_document file = {0};
-  /* The peer's own Java classes: whoever can call them is behind every check. */
+  /* Whoever can call the peer's own Java classes passes by every check. */
   enum jp_status status =
       policy_pattern_compile(TEXT("jpeer.peer.**"), &policy->arena, &policy->internals, error);
   policy->has_withheld = config->withheld != NULL;
@@ -239,7 +239,7 @@ static enum jp_status build(struct policy *policy, const struct policy_config *c
   policy->default_verdict.log = action == POLICY_LOG_AND_ALLOW || action == POLICY_LOG_AND_DENY;
   policy->default_verdict.reason = POLICY_REASON_DEFAULT;
   policy->notice = choose_notice(policy, config);
-  policy->absent = nothing_given(config);
+  policy->absent = has_nothing(config);
   policy->generation = atomic_fetch_add(&last_generation, 1) + 1;
   return JP_OK;
 }
@@ -253,7 +253,7 @@ enum jp_status policy_create(const struct policy_config *config, struct policy *
     return out_of_memory(error);
   arena_init(&made->arena);
   atomic_init(&made->holders, 1);
-  enum jp_status status = build(made, config, error);
+  enum jp_status status = build_policy(made, config, error);
   if (status == JP_OK)
     *policy = made;
   else

@@ -1,11 +1,12 @@
 #ifndef JPEER_POLICY_POLICY_H
 #define JPEER_POLICY_POLICY_H
 /*
- * The policy engine: decides what a caller may do, from names and facts alone. Pure C: no JNI, no sockets.
- * Facts and order of evaluation: policy.md ("Evaluation", "Presets").
+ * The policy engine decides from names and facts alone what a caller may do. It knows neither JNI nor
+ * sockets. docs/policy.md, "How an operation is judged", has the order of evaluation.
  *
- * A struct policy is built once, then constant: any number of threads may ask it. Each has a generation
- * number of its own, never used twice in a process, so that a cached verdict can be told from a stale one.
+ * A struct policy is constant once it is built: any number of threads may ask it. Each has a generation
+ * number that no other policy of the process has, so that a verdict kept from an older policy is known to be
+ * stale.
  */
 #include "base/arena.h"
 #include "base/status.h"
@@ -42,8 +43,8 @@ enum policy_visibility {
 };
 enum policy_action { POLICY_UNSET, POLICY_ALLOW, POLICY_DENY, POLICY_LOG_AND_ALLOW, POLICY_LOG_AND_DENY };
 
-/* What an operation is about. class_name is binary with dots ("java.util.Map$Entry"); of an array its element
- * class; member is the method's or field's name, "<init>" for a constructor. */
+/* The member that an operation is about. class_name is a binary name with dots ("java.util.Map$Entry"), the
+ * element class's for an array. member_name is "<init>" for a constructor. */
 struct policy_query {
   enum policy_channel channel;
   enum policy_category category;
@@ -54,86 +55,86 @@ struct policy_query {
 
 struct policy_verdict {
   bool allow;
-  bool log;        /* write one line an operation */
-  uint32_t reason; /* for policy_reason: which rule, preset or default decided */
+  bool log;        /* write one line for each operation */
+  uint32_t reason; /* for policy_reason: the rule, preset or default that decided */
 };
 
 struct policy;
 
-/* The default action is default_action; else a denial where there is `allow`; else the file's (DENY where it
- * has none); else ALLOW where there are only presets; else DENY. */
+/* The default action is default_action; else a denial where `allow` is given; else the file's (DENY where it
+ * names none); else ALLOW where only presets are given; else DENY. */
 struct policy_config {
   const char *file;    /* path of the YAML file; NULL: none */
   const char *presets; /* "deny-unsafe,deny-nonpublic" from the command line; NULL: none */
   const char *allow; /* "com.example.**,java.util.*": classes whose public members are allowed; NULL: none */
   enum policy_action default_action; /* from the command line; POLICY_UNSET: not given */
-  const char *idempotent; /* "com.example.Calculator.add,..." beside the file's list; borrowed as long as the
-                             policy; NULL: none */
-  const char *withheld;   /* a pattern of classes that nobody may use, beside the peer's own; NULL: none */
+  const char *idempotent; /* "com.example.Calculator.add,...", added to the file's list; NULL: none. It must
+                             outlive the policy */
+  const char *withheld;   /* a pattern of further classes that nobody may use; NULL: none */
 };
 
-/* Loads and compiles. JP_INVALID: the text names file, line and word (or the preset). JP_IO: the file cannot
- * be read. Caller frees with policy_destroy. */
+/* Loads and compiles a policy. JP_INVALID: the text names file, line and word (or the preset). JP_IO: the
+ * file cannot be read. Caller frees with policy_destroy. */
 enum jp_status policy_create(const struct policy_config *config, struct policy **policy,
                              struct jp_error *error) JP_MUST_CHECK;
-/* Lets go of a policy; who does it last frees it. NULL is fine. Any thread. */
+/* Removes one holder; the last one frees the policy. NULL is fine. Any thread. */
 void policy_destroy(struct policy *policy);
-/* One more holder, who lets go with policy_destroy. Gives the policy. Any thread that holds it already. */
+/* Adds a holder, which ends with policy_destroy, and returns the policy. Any thread that holds it already. */
 struct policy *policy_retain(struct policy *policy);
 uint64_t policy_generation(const struct policy *policy);
-/* One line for the log at start: what the default is and why, how to allow something; NULL: nothing to say.
- */
+/* A line for the log at start: what the default is and why, or how to allow something. NULL: none is
+ * needed. */
 const char *policy_notice(const struct policy *policy);
-/* True where the class is denied because nobody gave the peer any policy, so that the operator of the peer
- * can allow it; the peer's own classes and withheld ones nobody can allow. */
+/* True where the class is denied only because the peer was given no policy at all, so that its operator could
+ * allow it. Nobody can allow the peer's own classes and withheld ones. */
 bool policy_lacks_rules_for(const struct policy *policy, struct text class_name);
 
 /*
- * The whole evaluation for the class that the caller named: the peer's own classes (package jpeer.peer) and
- * those of config.withheld are denied; the channels POLICY_CLI and POLICY_REPLAY are exempt; a primitive
- * keyword as class_name (the element class of an int[]) is allowed; then the file's rules in order, the
- * presets, what --rpc-allow names, the default action.
+ * Judges the class that the caller named. The peer's own classes (package jpeer.peer) and those of
+ * config.withheld are denied, exempt channels (policy/vocabulary.h) and primitive types (the element type of
+ * an int[]) are allowed. Then decide, in this order, the file's rules, the presets, the rules of --rpc-allow
+ * and the default action.
  */
 struct policy_verdict policy_check(const struct policy *policy, const struct policy_query *query);
 /*
- * The second half of an operation whose member is declared in another class: denies only where the first rule
- * or preset that matches that class denies; rules for every class and the default action are not asked. Such
- * a verdict asks for a log line only where it denies.
+ * Judges another class of the same operation: the one that declares the member. It denies only where the
+ * first rule or preset that matches that class denies; it asks neither rules for every class nor the default
+ * action, and asks for a log line only where it denies.
  *
- * A rule for every class is one whose class pattern matches every name there can be: "**", and what says the
- * same, such as "**.*" or "*.**" ("*" alone does not: it means the default package). What such a rule narrows
- * by member, channel, category or visibility is the same for both classes, so the named class's evaluation
- * has decided it: deny-nonpublic is such a rule, and the member's visibility is what it is under either name.
+ * A rule for every class has a class pattern that matches every name: "**" or a longer spelling of it ("*"
+ * alone is none: it means the default package). Such a rule decides the same for both classes, for the
+ * member, channel, category and visibility are the same; policy_check has asked it for the named class.
  */
 struct policy_verdict policy_check_other(const struct policy *policy, const struct policy_query *query);
 /*
- * The same for the classes that the object brings in: its own, the one whose method runs, and those between.
- * The preset deny-jdk-internals is not asked about them: Path.of(..) gives a sun.nio.fs.UnixPath, whose
- * public members are the JDK's interface.
+ * Judges the classes of the object in the same way: its own, the one whose method runs, and those between. It
+ * does not ask the preset deny-jdk-internals: Path.of(..) gives a sun.nio.fs.UnixPath, whose public members
+ * are the platform's interface.
  */
 struct policy_verdict policy_check_object(const struct policy *policy, const struct policy_query *query);
 
 enum policy_early { POLICY_EARLY_DENY, POLICY_EARLY_ASK };
 
 /*
- * What the names alone decide, before the class is looked up: DENY where every combination of `categories` (a
- * set of 1 << enum policy_category) and of visibility would be denied, ASK otherwise. With DENY *verdict says
- * why (the first rule that denies any of them; one that logs comes before one that does not) and whether to
- * log. An empty set of categories is ASK: nothing is decided about it.
+ * Decides by the names alone, before the class is looked up: DENY where every combination of a category in
+ * `categories` (a set of 1 << enum policy_category) and a visibility would be denied, ASK otherwise. With
+ * DENY, *verdict is that of the first rule that denies one of them and logs, or else of the first that
+ * denies. An empty set of categories is ASK.
  */
 enum policy_early policy_check_names(const struct policy *policy, enum policy_channel channel,
                                      unsigned categories, struct text class_name, struct text member_name,
                                      struct policy_verdict *verdict);
 
-/* False where no member of the class can be allowed on this channel, whatever its name: lets a metadata query
- * leave the class out without looking at it. */
+/* False where no member of the class can be allowed on this channel, whatever its name. A metadata query then
+ * leaves the class out without a look at its members. */
 bool policy_shows_class(const struct policy *policy, enum policy_channel channel, struct text class_name);
 
-/* Is the member in the file's `idempotent` list? Whether it may be called at all is another question. */
+/* True where the list of idempotent members has the member. Whether it may be called is up to
+ * policy_check. */
 bool policy_is_idempotent(const struct policy *policy, struct text class_name, struct text member_name);
 
-/* "rule 3 (policy.yaml:12)", "preset deny-unsafe", "--rpc-allow 'com.example.**'", "default action":
- * borrowed, as long as the policy. */
+/* "rule 3 (policy.yaml:12)", "preset deny-unsafe", "--rpc-allow 'com.example.**'", "default action".
+ * Borrowed: valid as long as the policy. */
 const char *policy_reason(const struct policy *policy, uint32_t reason);
 const char *policy_channel_name(enum policy_channel channel); /* "WEBSOCKET_RPC" */
 

@@ -1,8 +1,8 @@
 #ifndef JPEER_POLICY_PRESETS_H
 #define JPEER_POLICY_PRESETS_H
 /*
- * The presets: the files of presets/, carried in the binary (policy.md, "Presets"). The table is made at
- * build time from policy/CMakeLists.txt's list, whose order it keeps. Constant: any thread.
+ * The presets (docs/policy.md, "Presets"): the files of presets/, embedded in the binary. The build makes the
+ * table from the list in policy/CMakeLists.txt and keeps its order. Constant: any thread.
  */
 #include "base/text.h"
 
@@ -14,9 +14,9 @@ struct policy_preset {
   size_t size;
 };
 
-extern const struct policy_preset policy_presets[]; /* at most 32, for sets of them are 32 bits */
+extern const struct policy_preset policy_presets[]; /* at most 32: a set of them has 32 bits */
 extern const size_t policy_preset_count;
-extern const char policy_preset_names[]; /* all of them, for error messages: "deny-unsafe, ..." */
+extern const char policy_preset_names[]; /* "deny-unsafe, ...", for error messages */
 
 /* The preset's index, or SIZE_MAX. */
 size_t policy_preset_find(struct text name);

@@ -3,9 +3,9 @@
 /*
  * One compiled rule, and what it applies to.
  *
- * Categories and visibilities are held together: a combination is one bit of a set, so that a rule says in
- * one number what it is about, and what a list of rules leaves open is plain set arithmetic. Rules are
- * constant once loaded: any thread may ask. They live as long as their arena.
+ * A combination of a category and a visibility is one bit, so a rule holds all of its combinations in one
+ * number, and set arithmetic tells what a list of rules leaves undecided. Rules are constant once loaded: any
+ * thread may ask. They live as long as their arena.
  */
 #include "policy/match.h"
 #include "policy/policy.h"
@@ -19,19 +19,19 @@ struct policy_rule {
   uint32_t combinations; /* set as policy_combinations makes it */
   bool allow;
   bool log;
-  bool spares_objects; /* says nothing about the class that an object happens to have (deny-jdk-internals) */
+  bool spares_objects; /* not asked about an object's own class (deny-jdk-internals) */
   struct policy_pattern class_pattern;
   struct policy_pattern member_pattern;
-  int line;           /* where the rule begins in its file, from 1 */
+  int line;           /* of its file, from 1 */
   const char *reason; /* for policy_reason */
 };
 
-/* The set of every pair of a category in `categories` (set of 1 << enum policy_category) and a visibility in
+/* The set of all pairs of a category in `categories` (set of 1 << enum policy_category) and a visibility in
  * `visibilities` (set of 1 << enum policy_visibility). */
 uint32_t policy_combinations(unsigned categories, unsigned visibilities);
 
-/* Does the rule say anything about this member of this class, on this channel, for any of the combinations?
- */
+/* True where the rule decides about this member of this class, on this channel, for any of the
+ * combinations. */
 static inline bool policy_rule_applies(const struct policy_rule *rule, enum policy_channel channel,
                                        uint32_t combinations, struct text class_name, struct text member_name)
 {

@@ -7,7 +7,7 @@
 struct policy_source {
   struct policy_config config;
   pthread_mutex_t swap_lock;
-  pthread_mutex_t reload_lock; /* so that the file that was read last is the one that stays */
+  pthread_mutex_t reload_lock; /* keeps reloads in order: the file that was read last stays */
   _Atomic(struct policy *) current;
 };
 
@@ -44,7 +44,7 @@ void policy_source_destroy(struct policy_source *source)
 
 struct policy *policy_source_take(struct policy_source *source)
 {
-  /* Between the load and the retain nobody may let go of what was loaded. */
+  /* The last holder must not destroy the policy between the load and the retain. */
   pthread_mutex_lock(&source->swap_lock);
   struct policy *policy = policy_retain(atomic_load_explicit(&source->current, memory_order_relaxed));
   pthread_mutex_unlock(&source->swap_lock);

@@ -1,8 +1,8 @@
 #ifndef JPEER_POLICY_STATE_H
 #define JPEER_POLICY_STATE_H
 /*
- * What a policy is made of: built by policy.c, asked by evaluate.c, seen by nobody else. Constant once built,
- * but for who holds it.
+ * The inside of a policy, for policy.c, which builds it, and evaluate.c, which asks it. Constant once built,
+ * except for the number of holders.
  */
 #include "policy/loader.h"
 
@@ -20,7 +20,7 @@ enum policy_fixed_reason {
 
 struct policy {
   atomic_uint holders;
-  struct arena arena; /* holds all that the rest points to */
+  struct arena arena; /* owns what the members below point to */
   uint64_t generation;
   struct policy_pattern internals;
   struct policy_pattern withheld;
@@ -31,7 +31,7 @@ struct policy {
   const struct policy_member_pattern *idempotent;
   size_t idempotent_count;
   const char *notice;
-  bool absent; /* nothing was given that a policy is made of */
+  bool absent; /* the peer was given no policy at all */
 };
 
 #endif

@@ -13,7 +13,7 @@ struct builder {
   struct text yaml;
   const char *name;
   struct arena *arena;
-  struct anchor *anchors; /* the latest first: a name may be given again */
+  struct anchor *anchors; /* latest first: the latest of a name counts */
   int anchor_count;
   struct jp_error *error;
 };
@@ -50,7 +50,7 @@ static int line_at(struct text yaml, size_t offset)
   return line;
 }
 
-/* The text of a line without white space around it, shortened; *tabbed: a tab stands before it. */
+/* The text of a line, shortened, without the white space before it. *tabbed: that white space has a tab. */
 static struct text line_text(struct text yaml, int line, bool *tabbed)
 {
   size_t start = 0;
@@ -71,7 +71,7 @@ static enum jp_status libyaml_failure(struct builder *builder)
   if (parser->error == YAML_MEMORY_ERROR)
     return out_of_memory(builder);
   const char *problem = parser->problem == NULL ? "cannot be read" : parser->problem;
-  /* The reader below the scanner keeps no line, only a place. */
+  /* libyaml's reader knows the offset alone, not the line. */
   if (parser->error == YAML_READER_ERROR)
     return jp_fail(builder->error, JP_INVALID, "%s:%d: not YAML: %s", builder->name,
                    line_at(builder->yaml, parser->problem_offset), problem);
@@ -163,7 +163,7 @@ static enum jp_status read_scalar(struct builder *builder, const yaml_event_t *e
   return add_anchor(builder, event, event->data.scalar.anchor, scalar);
 }
 
-/* Reads the key that `event` begins into item. */
+/* Reads a key, whose first event is *event, into item. */
 static enum jp_status read_key(struct builder *builder, const yaml_event_t *event, struct policy_item *item)
 {
   if (event->type != YAML_SCALAR_EVENT)
@@ -177,7 +177,7 @@ static enum jp_status read_key(struct builder *builder, const yaml_event_t *even
   return JP_OK;
 }
 
-/* One entry of a list or map whose first event is *event; leaves *event released. */
+/* Reads one entry of a list or map, whose first event is *event, and deletes the event. */
 static enum jp_status read_item(struct builder *builder, yaml_event_t *event, int depth, bool keyed,
                                 struct policy_item **item)
 {
@@ -238,7 +238,7 @@ static enum jp_status read_collection(struct builder *builder, const yaml_event_
   if (status != JP_OK)
     return status;
   *node = collection;
-  /* Only now, so that no node can be reached from inside itself. */
+  /* The anchor comes last, so that no node can contain itself. */
   return add_anchor(builder, event, anchor, collection);
 }
 
@@ -288,7 +288,7 @@ static enum jp_status read_stream(struct builder *builder, const struct policy_n
   return status;
 }
 
-/* Wherever they stand: none has any use here. */
+/* Counts them in the bytes, comments and texts included: a policy has no use for any. */
 static enum jp_status check_tag_names(const struct builder *builder)
 {
   static const char directive[] = "%TAG";

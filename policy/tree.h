@@ -1,11 +1,11 @@
 #ifndef JPEER_POLICY_TREE_H
 #define JPEER_POLICY_TREE_H
 /*
- * A YAML document as a small tree with line numbers, from libyaml's events: what the policy loader reads.
+ * Makes a small tree with line numbers from libyaml's events, for the policy loader.
  *
- * Takes one document of strict UTF-8, at most POLICY_TREE_BYTES long, POLICY_TREE_DEPTH levels deep. An alias
- * stands for the node that its anchor marks: the node is shared, not copied, and can never contain itself.
- * Tags and keys that are not plain words are refused. One thread; nodes live as long as the arena.
+ * Takes one document of strict UTF-8, at most POLICY_TREE_BYTES long and POLICY_TREE_DEPTH levels deep. An
+ * alias means the node that its anchor marks: the node is shared, not copied, and can never contain itself.
+ * Tags are refused, and so are keys other than scalars. One thread; nodes live as long as the arena.
  */
 #include "base/arena.h"
 #include "base/status.h"
@@ -36,11 +36,11 @@ struct policy_node {
   size_t count; /* items of a list or map */
 };
 
-/* *root is NULL where the input holds no document at all. JP_INVALID: the text begins with "name:line: ". */
+/* *root is NULL where the input has no document. JP_INVALID: the text begins with "name:line: ". */
 enum jp_status policy_tree_parse(struct text yaml, const char *name, struct arena *arena,
                                  const struct policy_node **root, struct jp_error *error) JP_MUST_CHECK;
 
-/* The first bytes of a word, in whole characters: as much as an error message quotes. */
+/* The part of a word that an error message quotes: its first bytes, in whole characters. */
 struct text policy_shortened(struct text word);
 
 #endif

@@ -16,10 +16,10 @@
 
 enum { REST_MS = 100, EVENTS_BYTES = 4096 };
 
-/* Tells one state of a file from another. */
+/* Identifies one state of the file. */
 struct stamp {
   bool exists;
-  bool is_stream; /* a pipe or the like, which is read once and may block */
+  bool is_stream; /* a pipe or the like, which can be read only once and may block */
   dev_t device;
   ino_t inode;
   off_t size;
@@ -37,8 +37,8 @@ struct policy_watch {
   pthread_t thread;
 
   /* the thread's own */
-  struct stamp loaded; /* of what was loaded last, or failed to */
-  struct stamp seen;   /* another one, which has to rest before it is loaded */
+  struct stamp loaded; /* of the last load, also of one that failed */
+  struct stamp seen;   /* of a change that has to rest before it is loaded; else the same */
   int64_t seen_ms;
 };
 
@@ -81,8 +81,9 @@ static void log_policy(struct policy_source *source)
   policy_destroy(policy);
 }
 
-/* now: the file's stamp before it is read, so that a change meanwhile is another stamp. */
-static void reload(struct policy_watch *watch, struct stamp now)
+/* now is the stamp from before the file is read, so that a change during the reading shows in the next
+ * one. */
+static void load_again(struct policy_watch *watch, struct stamp now)
 {
   struct jp_error error = {0};
   watch->loaded = now;
@@ -101,7 +102,7 @@ static bool is_resting(const struct policy_watch *watch)
   return !is_same(&watch->seen, &watch->loaded);
 }
 
-static void look(struct policy_watch *watch)
+static void look_at_file(struct policy_watch *watch)
 {
   struct stamp now = read_stamp(watch);
   bool is_still_stream = now.is_stream && watch->loaded.is_stream;
@@ -111,7 +112,7 @@ static void look(struct policy_watch *watch)
     watch->seen = now;
     watch->seen_ms = clock_now_ms();
   } else if (clock_now_ms() - watch->seen_ms >= REST_MS) {
-    reload(watch, now);
+    load_again(watch, now);
   }
 }
 
@@ -133,15 +134,15 @@ static void wait_for_news(const struct policy_watch *watch)
     return;
   char bytes[EVENTS_BYTES];
   for (size_t i = 0; i < 2; i++) {
-    /* What they say in particular does not matter: all is looked at. */
+    /* Their contents do not matter: the thread looks at the file and at its flags in any case. */
     while ((sources[i].revents & POLLIN) != 0 && read(sources[i].fd, bytes, sizeof bytes) > 0)
       continue;
   }
 }
 
-/* Asks to be told of the file that has the name now, links followed. Of another file that took its place the
- * old one's end tells; where there is none, the next look by time finds it. The folder would tell of both,
- * and of all that happens beside them. */
+/* Watches the file that has the name now, with links followed. When another file takes its place, the old
+ * one's end tells; where the name is free, the next look by time finds a new file. A watch on the folder
+ * would tell of both, and of everything else in it. */
 static void follow_file(const struct policy_watch *watch)
 {
   const uint32_t events = IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
@@ -154,11 +155,11 @@ static void *watch_file(void *argument)
   struct policy_watch *watch = argument;
   pthread_setname_np(pthread_self(), "policy-watch");
   while (!atomic_load(&watch->stop_asked)) {
-    follow_file(watch); /* first, so that no change comes between the look and the wait */
+    follow_file(watch); /* before the look, so that no change between the look and the wait is lost */
     if (atomic_exchange(&watch->reload_asked, false))
-      reload(watch, read_stamp(watch));
+      load_again(watch, read_stamp(watch));
     else if (watch->interval_ms > 0)
-      look(watch);
+      look_at_file(watch);
     wait_for_news(watch);
   }
   return NULL;
@@ -203,7 +204,7 @@ enum jp_status policy_watch_start(struct policy_source *source, int64_t interval
 static void wake_thread(const struct policy_watch *watch)
 {
   uint64_t one = 1;
-  /* Only a full counter can refuse it, and that wakes, too. */
+  /* It fails only while the counter is full, and a full counter wakes the thread, too. */
   ssize_t wrote = write(watch->wake, &one, sizeof one);
   (void)wrote;
 }
