@@ -9,13 +9,13 @@ enum { ENTRIES = 2 };
 struct kept_document {
   atomic_uint users; /* the cache itself is one */
   size_t key_length;
-  size_t answer_length;
-  char bytes[]; /* key, then answer */
+  size_t text_length;
+  char bytes[]; /* key, then text */
 };
 
 struct document_cache {
   pthread_mutex_t lock;
-  struct kept_document *entries[ENTRIES]; /* the last that was asked for first; NULL: free */
+  struct kept_document *entries[ENTRIES]; /* the most recently used first; NULL: free */
 };
 
 struct document_cache *document_cache_create(void)
@@ -36,20 +36,20 @@ void document_cache_destroy(struct document_cache *cache)
   free(cache);
 }
 
-static struct text key_of(const struct kept_document *cached)
+static struct text key_of(const struct kept_document *kept)
 {
-  return (struct text){cached->bytes, cached->key_length};
+  return (struct text){kept->bytes, kept->key_length};
 }
 
-struct text kept_document_text(const struct kept_document *cached)
+struct text kept_document_text(const struct kept_document *kept)
 {
-  return (struct text){cached->bytes + cached->key_length, cached->answer_length};
+  return (struct text){kept->bytes + kept->key_length, kept->text_length};
 }
 
-void kept_document_drop(struct kept_document *cached)
+void kept_document_drop(struct kept_document *kept)
 {
-  if (cached != NULL && atomic_fetch_sub(&cached->users, 1) == 1)
-    free(cached);
+  if (kept != NULL && atomic_fetch_sub(&kept->users, 1) == 1)
+    free(kept);
 }
 
 static void move_to_front(struct document_cache *cache, size_t index)
@@ -74,18 +74,18 @@ struct kept_document *document_cache_find(struct document_cache *cache, struct t
   return found;
 }
 
-void document_cache_store(struct document_cache *cache, struct text key, struct text answer)
+void document_cache_store(struct document_cache *cache, struct text key, struct text document)
 {
-  if (key.len > DOCUMENT_CACHE_KEY_MAX || answer.len > DOCUMENT_CACHE_BYTES_MAX)
+  if (key.len > DOCUMENT_CACHE_KEY_MAX || document.len > DOCUMENT_CACHE_BYTES_MAX)
     return;
-  struct kept_document *added = malloc(sizeof *added + key.len + answer.len);
+  struct kept_document *added = malloc(sizeof *added + key.len + document.len);
   if (added == NULL)
     return;
   atomic_init(&added->users, 1);
   added->key_length = key.len;
-  added->answer_length = answer.len;
+  added->text_length = document.len;
   memcpy(added->bytes, key.data, key.len);
-  memcpy(added->bytes + key.len, answer.data, answer.len);
+  memcpy(added->bytes + key.len, document.data, document.len);
   pthread_mutex_lock(&cache->lock);
   struct kept_document *out = cache->entries[ENTRIES - 1];
   cache->entries[ENTRIES - 1] = added;

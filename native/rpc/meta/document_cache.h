@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_META_DOCUMENT_CACHE_H
 #define JPEER_RPC_META_DOCUMENT_CACHE_H
 /*
- * The last few compressed answers, whole, by what they depend on: a question that is asked again is answered
- * from here. Bounded in number and size. Any thread. Only for meta.c.
+ * Keeps the last two documents of one kind under a key of all that they depend on, so that a question that is
+ * asked again is answered at once: compressed answers to metadata queries, and OpenRPC documents. Any thread.
  */
 #include "base/buffer.h"
 #include "base/status.h"
@@ -10,20 +10,20 @@
 struct document_cache;
 struct kept_document;
 
-/* Of one answer, and of what it depends on; there are two at the most. What is longer is not kept. */
+/* Longer documents and keys are not kept. */
 enum { DOCUMENT_CACHE_BYTES_MAX = 4 * 1024 * 1024, DOCUMENT_CACHE_KEY_MAX = 64 * 1024 };
 
 struct document_cache *
 document_cache_create(void); /* NULL: no memory. Caller frees with document_cache_destroy */
 void document_cache_destroy(struct document_cache *cache);
 
-/* The answer under this key, or NULL. It stays valid until the caller gives it back with kept_document_drop. */
+/* The document with this key, or NULL. Valid until the caller gives it back with kept_document_drop. */
 struct kept_document *document_cache_find(struct document_cache *cache, struct text key);
-struct text kept_document_text(const struct kept_document *cached);
-void kept_document_drop(struct kept_document *cached);
+struct text kept_document_text(const struct kept_document *kept);
+void kept_document_drop(struct kept_document *kept);
 
-/* Keeps a copy of an answer, in the place of the one that was not asked for the longest. Where memory is
- * short, or one of them is too long, nothing is kept. */
-void document_cache_store(struct document_cache *cache, struct text key, struct text answer);
+/* Keeps a copy of a document in place of the least recently used one. Keeps nothing where memory is short or
+ * document or key is too long. */
+void document_cache_store(struct document_cache *cache, struct text key, struct text document);
 
 #endif

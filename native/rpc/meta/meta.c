@@ -6,32 +6,32 @@
 
 #include <stdlib.h>
 
-/* JSON that is put together before it is compressed. */
-enum { PLAIN_PIECE = 32 * 1024 };
+/* Bytes of text that are collected before they are compressed. */
+enum { TEXT_PIECE = 32 * 1024 };
 
 struct rpc_meta {
   struct catalog *catalog; /* borrowed */
   struct document_cache *cache;
 };
 
-/* An answer that is being read. */
-struct answer {
+/* An answer that is made while it is read. */
+struct new_answer {
   struct policy *policy; /* held */
   struct rpc_meta *meta;
   struct meta_query query;
   struct meta_json json;
   bool compress;
   struct meta_gzip gzip;
-  struct buffer plain;
-  struct buffer record; /* what was given so far, for the cache; given up when it grows too large */
-  bool recording;
+  struct buffer text;   /* before it is compressed */
+  struct buffer record; /* the body so far, for the cache; dropped when it grows too large */
+  bool is_recorded;
   struct buffer key;
   bool done;
 };
 
-/* An answer that was made before. */
-struct repeated {
-  struct kept_document *cached;
+/* An answer out of the cache. */
+struct kept_answer {
+  struct kept_document *document;
   size_t given;
 };
 
@@ -57,28 +57,28 @@ void rpc_meta_destroy(struct rpc_meta *meta)
   free(meta);
 }
 
-static enum jp_status read_repeated(void *state, struct buffer *out, size_t max)
+static enum jp_status read_kept(void *state, struct buffer *out, size_t max)
 {
-  struct repeated *repeated = state;
-  struct text whole = kept_document_text(repeated->cached);
-  size_t step = whole.len - repeated->given;
+  struct kept_answer *answer = state;
+  struct text whole = kept_document_text(answer->document);
+  size_t step = whole.len - answer->given;
   if (step == 0)
     return JP_CLOSED;
   if (step > max)
     step = max;
-  buffer_append(out, whole.data + repeated->given, step);
-  repeated->given += step;
+  buffer_append(out, whole.data + answer->given, step);
+  answer->given += step;
   return out->failed ? JP_NO_MEMORY : JP_OK;
 }
 
-static void close_repeated(void *state)
+static void close_kept(void *state)
 {
-  struct repeated *repeated = state;
-  kept_document_drop(repeated->cached);
-  free(repeated);
+  struct kept_answer *answer = state;
+  kept_document_drop(answer->document);
+  free(answer);
 }
 
-static enum jp_status write_plain(struct answer *answer, struct buffer *out, size_t until)
+static enum jp_status write_text(struct new_answer *answer, struct buffer *out, size_t until)
 {
   while (out->len < until) {
     enum jp_status status = meta_json_next(&answer->json, out);
@@ -90,52 +90,52 @@ static enum jp_status write_plain(struct answer *answer, struct buffer *out, siz
   return JP_OK;
 }
 
-static enum jp_status write_compressed(struct answer *answer, struct buffer *out, size_t until)
+static enum jp_status write_compressed(struct new_answer *answer, struct buffer *out, size_t until)
 {
   enum jp_status status = JP_OK;
   while (status == JP_OK && out->len < until && !answer->done) {
-    buffer_clear(&answer->plain);
-    status = write_plain(answer, &answer->plain, PLAIN_PIECE);
+    buffer_clear(&answer->text);
+    status = write_text(answer, &answer->text, TEXT_PIECE);
     if (status == JP_OK)
-      status = meta_gzip_write(&answer->gzip, buffer_text(&answer->plain), answer->done, out);
+      status = meta_gzip_write(&answer->gzip, buffer_text(&answer->text), answer->done, out);
   }
   return status;
 }
 
-static void record(struct answer *answer, struct text piece)
+static void record_piece(struct new_answer *answer, struct text piece)
 {
-  if (!answer->recording)
+  if (!answer->is_recorded)
     return;
   buffer_append_text(&answer->record, piece);
-  answer->recording = answer->record.len <= DOCUMENT_CACHE_BYTES_MAX && !answer->record.failed;
-  if (!answer->recording)
+  answer->is_recorded = answer->record.len <= DOCUMENT_CACHE_BYTES_MAX && !answer->record.failed;
+  if (!answer->is_recorded)
     buffer_fini(&answer->record);
   else if (answer->done)
     document_cache_store(answer->meta->cache, buffer_text(&answer->key), buffer_text(&answer->record));
 }
 
-static enum jp_status read_answer(void *state, struct buffer *out, size_t max)
+static enum jp_status read_new(void *state, struct buffer *out, size_t max)
 {
-  struct answer *answer = state;
+  struct new_answer *answer = state;
   size_t before = out->len;
   if (answer->done)
     return JP_CLOSED;
   enum jp_status status =
-      answer->compress ? write_compressed(answer, out, before + max) : write_plain(answer, out, before + max);
+      answer->compress ? write_compressed(answer, out, before + max) : write_text(answer, out, before + max);
   if (status != JP_OK)
     return status;
-  record(answer, text_slice(buffer_text(out), before, out->len));
+  record_piece(answer, text_slice(buffer_text(out), before, out->len));
   return out->len > before ? JP_OK : JP_CLOSED;
 }
 
-static void close_answer(void *state)
+static void close_new(void *state)
 {
-  struct answer *answer = state;
+  struct new_answer *answer = state;
   meta_json_fini(&answer->json);
   meta_query_fini(&answer->query);
   if (answer->compress)
     meta_gzip_fini(&answer->gzip);
-  buffer_fini(&answer->plain);
+  buffer_fini(&answer->text);
   buffer_fini(&answer->record);
   buffer_fini(&answer->key);
   policy_destroy(answer->policy);
@@ -156,7 +156,7 @@ static void append_key_texts(struct buffer *key, const struct text *texts, size_
   }
 }
 
-/* All that a compressed answer depends on; the catalog never changes. */
+/* Names all that a compressed answer depends on; the catalog never changes. */
 static void make_key(struct buffer *key, const struct policy *policy, enum policy_channel channel,
                      const struct operation *operation)
 {
@@ -167,16 +167,16 @@ static void make_key(struct buffer *key, const struct policy *policy, enum polic
                    operation->meta.include_classes == NULL ? 0 : operation->meta.include_count);
 }
 
-static bool open_repeated(struct rpc_meta *meta, struct text key, struct outcome_body *body)
+static bool open_kept(struct rpc_meta *meta, struct text key, struct outcome_body *body)
 {
-  struct kept_document *cached = document_cache_find(meta->cache, key);
-  struct repeated *repeated = cached == NULL ? NULL : calloc(1, sizeof *repeated);
-  if (repeated == NULL) {
-    kept_document_drop(cached);
+  struct kept_document *document = document_cache_find(meta->cache, key);
+  struct kept_answer *answer = document == NULL ? NULL : calloc(1, sizeof *answer);
+  if (answer == NULL) {
+    kept_document_drop(document);
     return false;
   }
-  repeated->cached = cached;
-  *body = (struct outcome_body){repeated, read_repeated, close_repeated};
+  answer->document = document;
+  *body = (struct outcome_body){answer, read_kept, close_kept};
   return true;
 }
 
@@ -188,7 +188,7 @@ static enum jp_status open_new(struct rpc_meta *meta, struct policy *policy, enu
   enum jp_status status = catalog_load(meta->catalog, &tables, error);
   if (status != JP_OK)
     return status;
-  struct answer *answer = calloc(1, sizeof *answer);
+  struct new_answer *answer = calloc(1, sizeof *answer);
   if (answer == NULL || meta_query_init(&answer->query, tables, policy, channel, operation) != JP_OK) {
     free(answer);
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
@@ -197,14 +197,14 @@ static enum jp_status open_new(struct rpc_meta *meta, struct policy *policy, enu
   answer->policy = policy_retain(policy);
   meta_json_init(&answer->json, &answer->query);
   answer->compress = operation->meta.compress_encode;
-  answer->recording = answer->compress && !key->failed && key->len <= DOCUMENT_CACHE_KEY_MAX;
+  answer->is_recorded = answer->compress && !key->failed && key->len <= DOCUMENT_CACHE_KEY_MAX;
   answer->key = *key;
   buffer_init(key);
   if (answer->compress && meta_gzip_init(&answer->gzip) != JP_OK) {
-    close_answer(answer);
+    close_new(answer);
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   }
-  *body = (struct outcome_body){answer, read_answer, close_answer};
+  *body = (struct outcome_body){answer, read_new, close_new};
   return JP_OK;
 }
 
@@ -217,9 +217,8 @@ enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum 
   buffer_init(&key);
   if (operation->meta.compress_encode)
     make_key(&key, policy, channel, operation);
-  bool is_repeated =
-      operation->meta.compress_encode && !key.failed && open_repeated(meta, buffer_text(&key), body);
-  if (!is_repeated)
+  bool is_kept = operation->meta.compress_encode && !key.failed && open_kept(meta, buffer_text(&key), body);
+  if (!is_kept)
     status = open_new(meta, policy, channel, operation, &key, body, error);
   buffer_fini(&key);
   return status;

@@ -1,11 +1,12 @@
 #ifndef JPEER_RPC_META_META_H
 #define JPEER_RPC_META_META_H
 /*
- * fetch_classes_info: what a caller may use, as JSON made from the catalog and filtered by the policy member
- * by member (behaviour.md, "Meta").
+ * Answers fetch_classes_info (docs/metadata.md): the catalog's classes, with the members that the policy lets
+ * the caller use. The core needs this header alone. The body is JSON in every codec; meta_json.c writes it,
+ * and no other file here knows JSON.
  *
- * One struct rpc_meta serves all threads. An answer is a body that is made while it is read: the text of the
- * JSON array, or with compress_encode the base64 of its gzip.
+ * One struct rpc_meta serves all threads. An answer's body is made while it is read: the JSON text, or with
+ * compress_encode the base64 of its gzip.
  */
 #include "base/status.h"
 #include "op/operation.h"
@@ -21,9 +22,9 @@ enum jp_status rpc_meta_create(struct catalog *catalog, struct rpc_meta **meta,
 void rpc_meta_destroy(struct rpc_meta *meta);
 
 /*
- * Begins the answer to an OP_META operation. The first call of all reads the catalog, and fails as
- * catalog_load does: that is the status ERROR of a failed scan. The operation is copied; the policy is
- * held until body->close.
+ * Begins the answer to an OP_META operation. The first call of the process reads the catalog and fails as
+ * catalog_load does (docs/metadata.md, "When it fails"). The operation is copied; the policy is held until
+ * body->close.
  */
 enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,
                              const struct operation *operation, struct outcome_body *body,

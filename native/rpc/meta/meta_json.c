@@ -54,7 +54,7 @@ static void write_boolean(struct buffer *out, bool value)
     BUFFER_LITERAL(out, "false");
 }
 
-/* A list's comma and next text. */
+/* Writes the next text of a list. */
 static void write_listed(struct buffer *out, bool *any, struct text t)
 {
   if (*any)
@@ -63,14 +63,14 @@ static void write_listed(struct buffer *out, bool *any, struct text t)
   json_write_string(out, t);
 }
 
-/* The chain up to Object, as far as the catalog knows it; the first name that it does not know is in. */
+/* Writes the chain up to Object, or up to the first class that the catalog does not know. */
 static void write_superclasses(struct meta_json *json, struct buffer *out)
 {
   const struct catalog_tables *tables = tables_of(json);
   struct catalog_link link = tables->classes[json->class_index].superclass;
   bool any = false;
   BUFFER_LITERAL(out, ",\"superclasses\":[");
-  /* No more steps than there are classes: class files can inherit in a circle. */
+  /* The steps are bounded because class files can inherit in a circle. */
   for (size_t steps = 0; link.name != 0 && steps < tables->class_count; steps++) {
     write_listed(out, &any, catalog_text(tables, link.name));
     if (link.class_index == CATALOG_NONE)
@@ -138,13 +138,14 @@ static void write_head(struct meta_json *json, struct buffer *out)
   write_subclasses(json, out);
 }
 
-/* Reads one type off *rest into json->type. A broken signature says nothing: the descriptor is read then. */
+/* Reads one type off *rest into json->type. */
 static bool read_type(struct meta_json *json, struct text *rest, bool (*read)(struct text *, struct buffer *))
 {
   buffer_clear(&json->type);
   return read(rest, &json->type) && !json->type.failed;
 }
 
+/* Writes the type of the signature, or of the descriptor where there is no signature or a malformed one. */
 static void write_type(struct meta_json *json, struct text signature, struct text descriptor,
                        struct buffer *out)
 {
@@ -218,7 +219,7 @@ static void write_ancestry(struct meta_json *json, const struct meta_member *mem
   json_write_string(out, name_of(json, member->declaring));
 }
 
-static struct text return_part(struct text method_type, bool is_signature)
+static struct text find_return_type(struct text method_type, bool is_signature)
 {
   struct text rest = method_type;
   bool (*read)(struct text *, struct buffer *) = is_signature ? signature_read_type : descriptor_read_type;
@@ -234,7 +235,7 @@ static struct text return_part(struct text method_type, bool is_signature)
     return rest;
   rest = text_slice(rest, 1, rest.len);
   struct text behind = rest;
-  /* What a method throws stands behind, each with '^'. */
+  /* The exceptions follow, each behind a '^'. */
   return read(&behind, NULL) ? text_slice(rest, 0, rest.len - behind.len) : TEXT("");
 }
 
@@ -248,8 +249,8 @@ static void write_method(struct meta_json *json, const struct meta_member *membe
   BUFFER_LITERAL(out, ",\"isStatic\":");
   write_boolean(out, (method->access & ACCESS_STATIC) != 0);
   BUFFER_LITERAL(out, ",\"returnType\":");
-  write_type(json, return_part(catalog_text(tables, method->signature), true),
-             return_part(catalog_text(tables, method->descriptor), false), out);
+  write_type(json, find_return_type(catalog_text(tables, method->signature), true),
+             find_return_type(catalog_text(tables, method->descriptor), false), out);
   write_ancestry(json, member, out);
   write_parameters(json, method, false, out);
   buffer_append_char(out, '}');
@@ -272,7 +273,7 @@ static void write_field(struct meta_json *json, const struct meta_member *member
 
 typedef void member_writer(struct meta_json *json, const struct meta_member *member, struct buffer *out);
 
-/* Writes one member of a list, or its end, with which the next phase begins. */
+/* Writes one member of a list, or the list's end, and then goes on to the next phase. */
 static void write_next_member(struct meta_json *json, const struct table *list, member_writer *write,
                               struct text after, struct buffer *out)
 {
@@ -303,7 +304,7 @@ static enum jp_status write_class(struct meta_json *json, struct buffer *out)
     enum jp_status status = meta_members_collect(&json->members, json->query, json->class_index);
     if (status != JP_OK)
       return status;
-  } while (meta_members_none(&json->members));
+  } while (meta_members_are_denied(&json->members));
   write_head(json, out);
   BUFFER_LITERAL(out, ",\"constructors\":[");
   json->phase = META_CONSTRUCTORS;

@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_META_META_JSON_H
 #define JPEER_RPC_META_META_JSON_H
 /*
- * Writes the answer of a metadata query as JSON, a member at a time. Elements and their fields: behaviour.md,
- * "Meta". One owner. Only for meta.c.
+ * Writes the answer of a metadata query as JSON, a member at a time (docs/metadata.md, "One element"). The
+ * one file of this folder that knows JSON. One owner. Only for meta.c.
  */
 #include "base/buffer.h"
 #include "rpc/meta/meta_query.h"
@@ -13,19 +13,19 @@ struct meta_json {
   struct meta_query *query; /* borrowed */
   enum meta_phase phase;
   size_t position; /* of meta_query_next */
-  bool any_class;  /* one is written already */
+  bool any_class;  /* one has been written */
   uint32_t class_index;
-  struct meta_members members; /* of this class */
+  struct meta_members members; /* of the class */
   size_t next_member;
-  bool any_member;    /* one is written in this list already */
-  struct buffer type; /* where a type is put together */
+  bool any_member;    /* one of this list has been written */
+  struct buffer type; /* the source form of a type */
 };
 
 void meta_json_init(struct meta_json *json, struct meta_query *query);
 void meta_json_fini(struct meta_json *json);
 
-/* Appends the next piece: a class's head, one member, an end. JP_CLOSED: all is written, and nothing was
- * appended. JP_NO_MEMORY. */
+/* Appends the next piece: a class's head, one member, or the end of a list. JP_CLOSED: the answer is
+ * complete, and nothing was appended. JP_NO_MEMORY. */
 enum jp_status meta_json_next(struct meta_json *json, struct buffer *out) JP_MUST_CHECK;
 
 #endif

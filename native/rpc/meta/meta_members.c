@@ -9,13 +9,14 @@
 
 enum { FIRST_SEEN = 256, NO_MEMBER = UINT32_MAX };
 
-/* A method by name and parameter types, or a field by name, that is nearer than what comes later. */
+/* A method by name and parameter types, or a field by name: it hides the same signature of farther
+ * classes. */
 struct meta_signature {
   struct meta_signature *next;
   uint64_t hash;
   uint32_t name;
   struct text parameters; /* "(...)" of a method's descriptor; empty for a field */
-  uint32_t member;        /* index in methods or fields of the members; NO_MEMBER: one that is not shown */
+  uint32_t member;        /* index in methods or fields of the members; NO_MEMBER: it is not shown */
 };
 
 void meta_members_init(struct meta_members *members)
@@ -44,7 +45,7 @@ static bool is_constructor(const struct catalog_tables *tables, const struct cat
   return text_equal(catalog_text(tables, method->name), TEXT("<init>"));
 }
 
-bool meta_members_takes(const struct catalog_tables *tables, const struct catalog_class *class,
+bool meta_members_shows(const struct catalog_tables *tables, const struct catalog_class *class,
                         const struct catalog_method *method)
 {
   if (method->hidden)
@@ -53,7 +54,7 @@ bool meta_members_takes(const struct catalog_tables *tables, const struct catalo
          !is_constructor(tables, method);
 }
 
-static bool add(struct meta_members *members, struct table *table, struct meta_member member)
+static bool add_member(struct meta_members *members, struct table *table, struct meta_member member)
 {
   struct meta_member *added = table_add(table, 1);
   if (added == NULL)
@@ -70,18 +71,19 @@ static enum jp_status collect_declared(struct meta_members *members, const struc
   const struct catalog_class *class = &tables->classes[class_index];
   for (uint32_t i = class->first_method; i < class->first_method + class->method_count; i++) {
     const struct catalog_method *method = &tables->methods[i];
-    if (!meta_members_takes(tables, class, method))
+    if (!meta_members_shows(tables, class, method))
       continue;
     struct meta_member member = {i, class_index,
                                  meta_query_allows_method(query, class_index, class_index, method), false};
-    if (!add(members, is_constructor(tables, method) ? &members->constructors : &members->methods, member))
+    if (!add_member(members, is_constructor(tables, method) ? &members->constructors : &members->methods,
+                    member))
       return JP_NO_MEMORY;
   }
   for (uint32_t i = class->first_field; i < class->first_field + class->field_count; i++) {
     const struct catalog_field *field = &tables->fields[i];
     struct meta_member member = {i, class_index,
                                  meta_query_allows_field(query, class_index, class_index, field), false};
-    if (!field->hidden && !add(members, &members->fields, member))
+    if (!field->hidden && !add_member(members, &members->fields, member))
       return JP_NO_MEMORY;
   }
   return JP_OK;
@@ -114,7 +116,7 @@ static bool add_seen(struct meta_members *members, uint32_t name, struct text pa
   return true;
 }
 
-/* Buckets for all that the lineage declares, so that no list grows long. */
+/* Makes a bucket for each member that the lineage declares, so that lists stay short. */
 static bool open_seen(struct meta_members *members, const struct catalog_tables *tables)
 {
   size_t total = 0;
@@ -135,7 +137,7 @@ static struct text package_of(const struct catalog_tables *tables, uint32_t clas
   return text_slice(name, 0, dot == SIZE_MAX ? 0 : dot);
 }
 
-/* Whether a nearer method of the same signature overrides this one rather than only standing before it (JLS
+/* True where a nearer method of the same signature overrides this one, and does not merely hide it (JLS
  * 8.4.8.1). */
 static bool can_be_overridden(const struct catalog_tables *tables, const struct catalog_method *method,
                               uint32_t declaring, uint32_t by)
@@ -159,8 +161,8 @@ static void mark_overriding(struct meta_members *members, const struct catalog_t
     member->overridden = true;
 }
 
-/* Every visibility is inherited here, as operations reach every one; but interfaces keep their private and
- * static methods to themselves (JLS 8.4.8). */
+/* Operations reach every visibility, so private methods count as inherited. An interface's private and static
+ * methods do not (JLS 8.4.8). */
 static bool is_inherited(const struct catalog_method *method, bool from_interface)
 {
   return !from_interface || (method->access & (ACCESS_PRIVATE | ACCESS_STATIC)) == 0;
@@ -181,7 +183,7 @@ static enum jp_status inherit_method(struct meta_members *members, const struct 
   struct meta_member member = {index, declaring,
                                meta_query_allows_method(query, lineage[0], declaring, method), false};
   bool kept =
-      add(members, &members->methods, member) && add_seen(members, method->name, parameters, position);
+      add_member(members, &members->methods, member) && add_seen(members, method->name, parameters, position);
   return kept ? JP_OK : JP_NO_MEMORY;
 }
 
@@ -190,8 +192,8 @@ static struct text parameters_of(const struct catalog_tables *tables, const stru
   return descriptor_parameters(catalog_text(tables, method->descriptor));
 }
 
-/* Whether a bridge with these parameter types could lead to a method with those: primitives are the same,
- * classes may differ. */
+/* True where a bridge with these parameter types could call a method with those: primitive types have to be
+ * equal, classes may differ. */
 static bool could_bridge(struct text bridge, struct text target)
 {
   bridge = text_slice(bridge, 1, bridge.len);
@@ -208,8 +210,8 @@ static bool could_bridge(struct text bridge, struct text target)
   return bridge.data[0] == target.data[0];
 }
 
-/* A bridge method stands for one that overrides with other parameter types (JLS 15.12.4.5): it keeps the
- * inherited one out, and it is the other that overrides. */
+/* A bridge method overrides on behalf of a method with other parameter types (JLS 15.12.4.5): it hides the
+ * inherited method, and the method that it calls counts as the one that overrides. */
 static enum jp_status note_bridge(struct meta_members *members, const struct catalog_tables *tables,
                                   const struct catalog_method *bridge, size_t first_of_class)
 {
@@ -268,7 +270,7 @@ static enum jp_status inherit_fields(struct meta_members *members, const struct 
     uint32_t position = (uint32_t)members->fields.count;
     struct meta_member member = {i, declaring, meta_query_allows_field(query, named, declaring, field),
                                  false};
-    if (!add(members, &members->fields, member) || !add_seen(members, field->name, TEXT(""), position))
+    if (!add_member(members, &members->fields, member) || !add_seen(members, field->name, TEXT(""), position))
       return JP_NO_MEMORY;
   }
   return JP_OK;

@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_META_META_MEMBERS_H
 #define JPEER_RPC_META_META_MEMBERS_H
 /*
- * The members of a class that the caller of a metadata query may use: declared ones and, with merge_ancestry,
- * inherited ones. Only for the meta_*.c files.
+ * The members of a class, each marked with whether the caller of a metadata query may use it: the declared
+ * ones and, with merge_ancestry, the inherited ones. For the meta_*.c files and rpc/members.
  */
 #include "base/arena.h"
 #include "base/status.h"
@@ -16,23 +16,24 @@ struct meta_member {
   uint32_t index; /* in the catalog's methods or fields */
   uint32_t declaring;
   bool allowed;
-  bool overridden; /* it overrides or hides one that the class would inherit */
+  bool overridden; /* it overrides or hides a member that the class would inherit else */
 };
 
-/* Kept from class to class, so that memory is reused. */
+/* Used for one class after the other, so that its memory is reused. */
 struct meta_members {
-  struct table
-      constructors;     /* struct meta_member, in the order of the class file, nearest class first; those */
-  struct table methods; /* that are not allowed are in, marked so */
+  /* struct meta_member, nearest class first, each class in the order of its file; denied members are in,
+   * too */
+  struct table constructors;
+  struct table methods;
   struct table fields;
   size_t allowed_count;
 
-  /* for the inherited ones */
+  /* for inherited members */
   struct table lineage; /* uint32_t: the class, its superclasses, then interfaces, subtypes first */
-  size_t chain_length;  /* of the class and its superclasses in lineage */
-  uint32_t *visited;    /* by class index: the number of the last walk that came there */
+  size_t chain_length;  /* the class and its superclasses in lineage */
+  uint32_t *visited;    /* by class index: the number of the last walk that visited the class */
   uint32_t walk;
-  struct meta_signature **seen; /* hash table of what is taken; in the arena */
+  struct meta_signature **seen; /* hash table of the members that are in, or hidden; in the arena */
   size_t seen_size;             /* a power of two */
   struct arena arena;
 };
@@ -40,18 +41,18 @@ struct meta_members {
 void meta_members_init(struct meta_members *members);
 void meta_members_fini(struct meta_members *members);
 
-/* Replaces what is there by the members of this class. JP_NO_MEMORY. */
+/* Replaces the members by those of this class. JP_NO_MEMORY. */
 enum jp_status meta_members_collect(struct meta_members *members, const struct meta_query *query,
                                     uint32_t class_index) JP_MUST_CHECK;
 
-static inline bool meta_members_none(const struct meta_members *members)
+static inline bool meta_members_are_denied(const struct meta_members *members)
 {
   return members->allowed_count == 0;
 }
 
-/* Whether a declared method is one to be shown at all: none that the compiler made, no constructor that `new`
- * cannot use (of an abstract class, an interface or an enum). */
-bool meta_members_takes(const struct catalog_tables *tables, const struct catalog_class *class,
+/* False for methods that the compiler made, and for constructors that `new` cannot use (of abstract classes,
+ * interfaces and enums): they are never shown. */
+bool meta_members_shows(const struct catalog_tables *tables, const struct catalog_class *class,
                         const struct catalog_method *method);
 
 #endif

@@ -4,13 +4,13 @@
 
 #include <stdlib.h>
 
-static int compare(const void *left, const void *right)
+static int compare_texts(const void *left, const void *right)
 {
   return text_order(*(const struct text *)left, *(const struct text *)right);
 }
 
-/* What begins with another prefix says nothing that the other does not; sorted, those follow it at once. The
- * number of those that are left, at the front. */
+/* Drops prefixes that begin with another one, since the shorter one covers them; in sorted order they follow
+ * it. Returns the number of those that stay, at the front. */
 static size_t drop_covered(struct text *sorted, size_t count)
 {
   size_t kept = 0;
@@ -21,7 +21,8 @@ static size_t drop_covered(struct text *sorted, size_t count)
   return kept;
 }
 
-static bool copy(struct meta_prefixes *prefixes, const struct text *texts, size_t count, struct arena *arena)
+static bool copy_texts(struct meta_prefixes *prefixes, const struct text *texts, size_t count,
+                       struct arena *arena)
 {
   prefixes->items = arena_alloc(arena, count * sizeof *prefixes->items);
   if (prefixes->items == NULL)
@@ -45,13 +46,13 @@ enum jp_status meta_prefixes_init(struct meta_prefixes *prefixes, const struct t
   if (sorted == NULL)
     return JP_NO_MEMORY;
   memcpy(sorted, texts, count * sizeof *sorted);
-  qsort(sorted, count, sizeof *sorted, compare);
-  bool copied = copy(prefixes, sorted, drop_covered(sorted, count), arena);
+  qsort(sorted, count, sizeof *sorted, compare_texts);
+  bool copied = copy_texts(prefixes, sorted, drop_covered(sorted, count), arena);
   free(sorted);
   return copied ? JP_OK : JP_NO_MEMORY;
 }
 
-/* The only one that name can begin with is the last that is not behind it. */
+/* The name can begin only with the last prefix that does not come after it in the order. */
 bool meta_prefixes_cover(const struct meta_prefixes *prefixes, struct text name)
 {
   size_t from = 0;

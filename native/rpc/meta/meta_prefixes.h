@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_META_META_PREFIXES_H
 #define JPEER_RPC_META_META_PREFIXES_H
 /*
- * A set of prefixes, as many as a message has room for: whether a name begins with one of them is found by
- * halves. One owner; constant once made. Only for the meta_*.c files.
+ * A set of prefixes, as many as fit into a message; a binary search finds whether a name begins with one of
+ * them. One owner; constant once made. Only for the meta_*.c files.
  */
 #include "base/arena.h"
 #include "base/status.h"
@@ -12,7 +12,7 @@ struct meta_prefixes {
   size_t count;
 };
 
-/* Copies those of the texts that matter into the arena. JP_NO_MEMORY. */
+/* Copies the texts into the arena, but for those that begin with another one. JP_NO_MEMORY. */
 enum jp_status meta_prefixes_init(struct meta_prefixes *prefixes, const struct text *texts, size_t count,
                                   struct arena *arena) JP_MUST_CHECK;
 

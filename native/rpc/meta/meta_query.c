@@ -78,8 +78,8 @@ static bool is_named(const struct meta_query *query, uint32_t class_index)
                                             sizeof *query->included, compare_indexes) != NULL;
 }
 
-/* behaviour.md, "Meta": the class path and the JDK's exported packages, but for these. */
-static bool in_default_scope(const struct meta_query *query, uint32_t class_index)
+/* docs/metadata.md, "Which classes" */
+static bool is_in_default_scope(const struct meta_query *query, uint32_t class_index)
 {
   static const struct text left_out[] = {TEXT("com.sun."), TEXT("sun."), TEXT("jdk.")};
   return query->tables->classes[class_index].origin != CATALOG_JDK_INTERNAL &&
@@ -100,7 +100,7 @@ bool meta_query_next(struct meta_query *query, size_t *position, uint32_t *class
     size_t at = (*position)++;
     uint32_t candidate = query->included != NULL ? query->included[at] : (uint32_t)at;
     bool again = query->included != NULL && at > 0 && query->included[at - 1] == candidate;
-    bool wanted = query->included != NULL || in_default_scope(query, candidate);
+    bool wanted = query->included != NULL || is_in_default_scope(query, candidate);
     if (again || !wanted || query->shown[candidate] == SHOWN_NO || !may_be_shown(query, candidate))
       continue;
     *class_index = candidate;
@@ -111,11 +111,11 @@ bool meta_query_next(struct meta_query *query, size_t *position, uint32_t *class
 
 static bool has_allowed_member(struct meta_query *query, uint32_t class_index)
 {
-  /* Nearly every class shows by its first members, without its ancestors. */
+  /* Nearly every class has an allowed member among its first, and then its ancestors do not matter. */
   const struct catalog_class *class = &query->tables->classes[class_index];
   const struct catalog_method *methods = query->tables->methods + class->first_method;
   for (unsigned i = 0; i < class->method_count; i++) {
-    if (meta_members_takes(query->tables, class, &methods[i]) &&
+    if (meta_members_shows(query->tables, class, &methods[i]) &&
         meta_query_allows_method(query, class_index, class_index, &methods[i]))
       return true;
   }
@@ -125,14 +125,14 @@ static bool has_allowed_member(struct meta_query *query, uint32_t class_index)
       return true;
   }
   return query->merge_ancestry && meta_members_collect(&query->first_look, query, class_index) == JP_OK &&
-         !meta_members_none(&query->first_look);
+         !meta_members_are_denied(&query->first_look);
 }
 
 bool meta_query_knows(struct meta_query *query, uint32_t class_index)
 {
   uint8_t *shown = &query->shown[class_index];
   if (*shown == SHOWN_UNKNOWN) {
-    bool yes = (in_default_scope(query, class_index) || is_named(query, class_index)) &&
+    bool yes = (is_in_default_scope(query, class_index) || is_named(query, class_index)) &&
                may_be_shown(query, class_index) && has_allowed_member(query, class_index);
     *shown = yes ? SHOWN_YES : SHOWN_NO;
   }
@@ -148,7 +148,8 @@ static enum policy_visibility visibility_of(unsigned access)
   return (access & ACCESS_PRIVATE) != 0 ? POLICY_PRIVATE : POLICY_PACKAGE_PRIVATE;
 }
 
-/* As for an operation: the class that is named, then the one that declares (policy.md, "Presets"). */
+/* Judges the named class and then the declaring one, as for an operation (docs/policy.md, "Whose class is
+ * judged"). */
 static bool allows(const struct meta_query *query, uint32_t class_index, uint32_t declaring,
                    enum policy_category category, unsigned access, uint32_t name)
 {
@@ -182,7 +183,7 @@ bool meta_query_allows_field(const struct meta_query *query, uint32_t class_inde
 {
   if (allows(query, class_index, declaring, POLICY_FIELD_GET, field->access, field->name))
     return true;
-  /* What can only be written can be used too; a static final field never is (behaviour.md, "Members"). */
+  /* A field that may only be written is shown, too; static final fields cannot be written. */
   bool constant = (field->access & (ACCESS_STATIC | ACCESS_FINAL)) == (ACCESS_STATIC | ACCESS_FINAL);
   return !constant && allows(query, class_index, declaring, POLICY_FIELD_SET, field->access, field->name);
 }

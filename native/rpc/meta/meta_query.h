@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_META_META_QUERY_H
 #define JPEER_RPC_META_META_QUERY_H
 /*
- * One fetch_classes_info: its arguments, which classes it is about, and which members of a class its caller
- * may use. One owner, one thread at a time. Only for the meta_*.c files.
+ * One fetch_classes_info: its arguments, the classes that it asks for, and the members of a class that its
+ * caller may use. One owner, one thread at a time. For the meta_*.c files and rpc/members.
  */
 #include "base/arena.h"
 #include "classfile/catalog.h"
@@ -20,8 +20,8 @@ struct meta_query {
   uint32_t *included; /* class indexes, sorted; NULL: the default scope */
   size_t included_count;
   uint8_t *shown;                 /* by class index, enum meta_shown */
-  struct meta_members first_look; /* of classes that are only looked at */
-  struct arena arena;             /* of the copies */
+  struct meta_members first_look; /* of classes that are looked at and not described */
+  struct arena arena;             /* owns the copies */
 };
 
 /* Copies the arguments. JP_NO_MEMORY. */
@@ -30,14 +30,15 @@ enum jp_status meta_query_init(struct meta_query *query, const struct catalog_ta
                                const struct operation *operation) JP_MUST_CHECK;
 void meta_query_fini(struct meta_query *query);
 
-/* The next class to describe, at or after *position, which moves behind it; false: none is left. */
+/* Finds the next class to describe, at or after *position, and moves *position behind it. False: none is
+ * left. */
 bool meta_query_next(struct meta_query *query, size_t *position, uint32_t *class_index);
 
-/* Whether this class would be described if it were asked for by its name or by no name at all: for the
- * subclasses of another. */
+/* True where this class may be listed among the subclasses of another: the query would describe it, or would
+ * do so without include_classes. */
 bool meta_query_knows(struct meta_query *query, uint32_t class_index);
 
-/* Whether the caller may use this member of a class that inherits it from `declaring` or is the same. */
+/* True where the caller may use this member of a class, which inherits it from `declaring` or declares it. */
 bool meta_query_allows_method(const struct meta_query *query, uint32_t class_index, uint32_t declaring,
                               const struct catalog_method *method);
 bool meta_query_allows_field(const struct meta_query *query, uint32_t class_index, uint32_t declaring,
