@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_DESCRIBE_DESCRIBE_H
 #define JPEER_RPC_DESCRIBE_DESCRIBE_H
 /*
- * What the peer says of itself: the service description of JSON-RPC 1.1 (draft, 10), made from the table of
- * procedures. Any thread.
+ * Writes the service description of JSON-RPC 1.1 (section 10 of its draft; docs/jsonrpc-1.1.md) from the
+ * table of procedures. Any thread.
  */
 #include "base/buffer.h"
 #include "base/text.h"
@@ -11,16 +11,16 @@
 struct rpc_service_facts {
   struct uuid uuid;
   struct text name;
-  const char *const *addresses; /* NULL-terminated; NULL: none are known */
+  const char *const *addresses; /* NULL-terminated; NULL: not known */
 };
 
-/* The JSON object that system.describe gives. */
+/* Writes the JSON object that system.describe returns. */
 void rpc_description_write(struct buffer *out, const struct rpc_service_facts *facts);
 
-/* The same for people, as plain text: what GET /help shows, which the description's `help` names. */
+/* Writes the same as text for people: GET /help shows it, and the description's `help` names that address. */
 void rpc_help_write(struct buffer *out, const struct rpc_service_facts *facts);
 
-/* The address that HTTP has among them; data NULL: none. */
+/* The HTTP address among them; data NULL: there is none. */
 struct text rpc_http_address(const char *const *addresses);
 
 #endif

@@ -96,7 +96,7 @@ static void write_param(const struct rpc_procedure_param *param, const json_t *s
   buffer_append_char(out, '}');
 }
 
-/* The params of an example, in the procedure's order. */
+/* Writes the params of an example in the procedure's order. */
 static void write_example_params(const struct rpc_procedure *procedure, const json_t *params,
                                  struct buffer *out)
 {
@@ -137,7 +137,7 @@ static void write_procedure(const struct rpc_procedure *procedure, const json_t 
   json_write_string(out, procedure->name);
   BUFFER_LITERAL(out, ",\"summary\":");
   json_write_string(out, text_of(procedure->summary));
-  /* behaviour.md, "Envelope": the six methods take no params by position. */
+  /* JSON-RPC 2.0 takes params by position for rpc.discover alone (docs/protocol.md, "Messages"). */
   bool by_position = procedure->kind == RPC_PROCEDURE_DISCOVER;
   BUFFER_LITERAL(out, ",\"paramStructure\":");
   json_write_string(out, by_position ? TEXT("either") : TEXT("by-name"));

@@ -1,11 +1,11 @@
 #ifndef JPEER_RPC_DESCRIBE_OPENRPC_H
 #define JPEER_RPC_DESCRIBE_OPENRPC_H
 /*
- * rpc.discover: what can be called, as documents of OpenRPC 1.3.2. The peer's own procedures come from the
- * table of procedures, so that what is described is what is served; the application's members from the
- * catalog and the policy, so that no class is loaded to describe it.
+ * Answers rpc.discover with documents of OpenRPC 1.3.2 (docs/descriptions.md). The table of procedures
+ * describes the peer's own procedures, as it serves them. The catalog and the policy describe the
+ * application's members: no class is loaded for it.
  *
- * Made once, then constant but for its cache; any thread.
+ * Constant once made, except for its cache; any thread.
  */
 #include "base/uuid.h"
 #include "jsonrpc/jsonrpc.h"
@@ -19,7 +19,7 @@ struct openrpc_config {
   struct uuid uuid;
   const char *name;             /* of the peer; NULL: "jpeer" */
   const char *version;          /* of the peer; NULL: "0" */
-  const char *const *addresses; /* where it is served, NULL-terminated; NULL: nowhere that is known */
+  const char *const *addresses; /* of the service, NULL-terminated; NULL: not known */
   struct catalog *catalog;      /* borrowed; NULL: the application is not described */
 };
 
@@ -28,10 +28,10 @@ enum jp_status openrpc_create(const struct openrpc_config *config, struct openrp
                               struct jp_error *error) JP_MUST_CHECK;
 void openrpc_destroy(struct openrpc *openrpc);
 
-/* The document of the peer's own procedures: borrowed, as long as the struct openrpc. */
+/* The document of the peer's own procedures. Borrowed: valid as long as the struct openrpc. */
 struct text openrpc_own_document(const struct openrpc *openrpc);
 
-/* To whom the application is described: what the policy shows on the channel. */
+/* The policy and the channel that decide which members a caller sees. */
 struct openrpc_view {
   const struct policy *policy; /* borrowed */
   enum policy_channel channel;

@@ -2,10 +2,10 @@
 #include "rpc/jsonrpc/coerce.h"
 #include "rpc/meta/document_cache.h"
 
-/* Each class is held against each pattern. One with a star before its end takes more than a comparison. */
+/* Each class is compared with each pattern, and a star before a pattern's end makes that dearer. */
 enum { PATTERNS_MAX = 1000, STARRED_MAX = 100, PATTERN_LENGTH_MAX = 1024 };
 
-/* What is asked for. */
+/* The arguments of rpc.discover. */
 struct question {
   struct arena *arena;
   struct outcome *outcome;
@@ -70,8 +70,8 @@ static enum jp_status read_classes(struct question *question, struct json_value 
   return status;
 }
 
-static enum jp_status collect(struct question *question, const struct jsonrpc_request *request,
-                              struct rpc_members *members)
+static enum jp_status collect_params(struct question *question, const struct jsonrpc_request *request,
+                                     struct rpc_members *members)
 {
   const struct rpc_procedure *procedure = rpc_procedure_find(request->method);
   if (request->version == JSONRPC_1_1)
@@ -101,7 +101,7 @@ static enum jp_status read_question(struct question *question, const struct json
   struct rpc_members members = {0};
   if (!request->has_params)
     return JP_OK;
-  enum jp_status status = collect(question, request, &members);
+  enum jp_status status = collect_params(question, request, &members);
   if (status != JP_OK)
     return status;
   if (members.has[RPC_PARAM_OPENRPC] && members.value[RPC_PARAM_OPENRPC].kind != JSON_KIND_TRUE)
@@ -112,7 +112,7 @@ static enum jp_status read_question(struct question *question, const struct json
 
 /* ---- the application ---- */
 
-/* All that a document depends on; the catalog never changes. */
+/* Names all that a document depends on; the catalog never changes. */
 static void make_key(const struct question *question, const struct openrpc_view *view, struct buffer *key)
 {
   const uint64_t facts[] = {policy_generation(view->policy), view->channel};
@@ -123,7 +123,7 @@ static void make_key(const struct question *question, const struct openrpc_view 
   }
 }
 
-static bool repeat(const struct openrpc *openrpc, struct text key, size_t max, struct buffer *out)
+static bool append_kept(const struct openrpc *openrpc, struct text key, size_t max, struct buffer *out)
 {
   struct kept_document *cached = document_cache_find(openrpc->cache, key);
   if (cached == NULL)
@@ -149,7 +149,7 @@ static enum jp_status describe_java(struct openrpc *openrpc, struct question *qu
   }
   buffer_init(&key);
   make_key(question, view, &key);
-  if (key.failed || !repeat(openrpc, buffer_text(&key), max, out)) {
+  if (key.failed || !append_kept(openrpc, buffer_text(&key), max, out)) {
     status = openrpc_java_write(openrpc, question->patterns, question->count, view, max, out, &error);
     struct text document = text_slice(buffer_text(out), start, out->len);
     if (status == JP_OK && !key.failed && document.len <= DOCUMENT_CACHE_BYTES_MAX)

@@ -5,7 +5,7 @@
 #include "rpc/members/java_methods_schema.h"
 #include "json/writer.h"
 
-/* One document on its way. */
+/* A document that is being written. */
 struct document {
   const struct openrpc *openrpc;
   const struct catalog_tables *tables;
@@ -84,7 +84,7 @@ static void write_method(struct document *document, struct text class_name, cons
   buffer_append_char(out, '}');
 }
 
-/* What every object has is described with java.lang.Object alone. */
+/* Members that every object inherits are described with java.lang.Object alone. */
 static bool is_of_object(const struct document *document, uint32_t class_index,
                          const struct java_method *method)
 {

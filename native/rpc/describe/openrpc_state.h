@@ -1,6 +1,6 @@
 #ifndef JPEER_RPC_DESCRIBE_OPENRPC_STATE_H
 #define JPEER_RPC_DESCRIBE_OPENRPC_STATE_H
-/* What the files of rpc.discover share. Not for others. */
+/* Shared by the openrpc*.c files alone. */
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "rpc/describe/openrpc.h"
@@ -16,11 +16,11 @@ struct openrpc {
   struct buffer own;            /* the document of the peer's own procedures */
 };
 
-/* The errors that a method of either document refers to: ,"errors":[{"$ref":...},...] */
+/* Writes the errors of a method: ,"errors":[{"$ref":...},...] */
 void openrpc_write_error_refs(struct buffer *out);
 
-/* openrpc_java.c: the document of the classes that the patterns cover, as it stands. JP_LIMIT: longer than
- * max. JP_NO_MEMORY, and what catalog_load gives. */
+/* Writes the document of the classes that the patterns cover (openrpc_java.c). JP_LIMIT: it is longer than
+ * max. JP_NO_MEMORY, and the errors of catalog_load. */
 enum jp_status openrpc_java_write(const struct openrpc *openrpc, const struct text *patterns, size_t count,
                                   const struct openrpc_view *view, size_t max, struct buffer *out,
                                   struct jp_error *error) JP_MUST_CHECK;

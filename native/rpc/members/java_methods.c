@@ -72,8 +72,8 @@ static bool name_parameters(const struct catalog_tables *tables, struct java_met
   return true;
 }
 
-static bool describe(const struct catalog_tables *tables, const struct meta_member *member,
-                     bool is_constructor, struct arena *arena, struct java_method *out)
+static bool describe_method(const struct catalog_tables *tables, const struct meta_member *member,
+                            bool is_constructor, struct arena *arena, struct java_method *out)
 {
   const struct catalog_method *method = &tables->methods[member->index];
   bool is_static = (method->access & ACCESS_STATIC) != 0;
@@ -129,7 +129,7 @@ enum jp_status java_methods_collect(struct java_methods *methods, uint32_t class
     struct text name = is_constructor ? TEXT("new") : catalog_text(tables, tables->methods[at->index].name);
     if (member.data != NULL && !text_equal(name, member))
       continue;
-    if (!describe(tables, at, is_constructor, arena, &out[*count]))
+    if (!describe_method(tables, at, is_constructor, arena, &out[*count]))
       return JP_NO_MEMORY;
     ++*count;
   }

@@ -1,15 +1,17 @@
 #ifndef JPEER_RPC_MEMBERS_JAVA_METHODS_H
 #define JPEER_RPC_MEMBERS_JAVA_METHODS_H
 /*
- * The methods and constructors of a class as procedures of their own: from the catalog, so that no class is
- * loaded to describe or to find one, with what the policy says about each. One owner, one thread at a time.
+ * Lists the methods and constructors of a class as procedures of their own, each with the policy's verdict.
+ * They come from the catalog: no class is loaded to describe or to find them. One owner, one thread at a
+ * time.
  */
 #include "rpc/meta/meta_members.h"
 #include "rpc/meta/meta_query.h"
 
 struct java_parameter {
-  struct text name; /* as the class file tells it, else "arg0"; never twice in one method, and not "instance"
-                       where there is a receiver: '_' is put behind one that would be */
+  /* The class file's, else "arg0". Unique in the method, and not "instance" where there is a receiver: such a
+   * name has a '_' added. */
+  struct text name;
   struct text type; /* its signature where the class file has one (JVMS 4.7.9.1), else its descriptor */
 };
 
@@ -18,7 +20,7 @@ struct java_method {
   struct text member; /* "new" for a constructor */
   struct text descriptor;
   struct java_parameter *parameters;
-  struct text result; /* type, as of a parameter; data NULL: a constructor, whose result is the object */
+  struct text result; /* the type, as for a parameter; data NULL: a constructor, whose result is the object */
   uint32_t declaring; /* class index */
   uint8_t parameter_count;
   bool has_receiver;
@@ -32,14 +34,14 @@ struct java_methods {
   struct meta_members members;
 };
 
-/* tables and policy are borrowed. Caller ends it with java_methods_fini, also after a failure. */
+/* tables and policy are borrowed. Caller calls java_methods_fini, also after a failure. */
 enum jp_status java_methods_init(struct java_methods *methods, const struct catalog_tables *tables,
                                  const struct policy *policy, enum policy_channel channel) JP_MUST_CHECK;
 void java_methods_fini(struct java_methods *methods);
 
 /*
- * The constructors and then the methods of a class, inherited ones included; only those of one member name
- * where member.data is not NULL. *found is in the arena; strings are the catalog's or in the arena.
+ * Finds the constructors and then the methods of a class, inherited ones included; only those with this name
+ * where member.data is not NULL. *found is in the arena; texts belong to the catalog or the arena.
  * JP_NO_MEMORY.
  */
 enum jp_status java_methods_collect(struct java_methods *methods, uint32_t class_index, struct text member,

@@ -12,7 +12,7 @@
 
 enum { NAMES_SHOWN = 16 };
 
-/* One request, from its names to its operation. */
+/* A request on its way from its names to its operation. */
 struct reader {
   const struct jsonrpc_request *request;
   size_t digits_max;
@@ -20,16 +20,16 @@ struct reader {
   struct operation *operation;
   struct outcome *outcome;
   struct java_method_name name;
-  const struct java_method *methods; /* those that have the name, or the one that its suffix chooses */
+  const struct java_method *methods; /* the overloads of the name, or the one that its suffix chooses */
   size_t count;
-  bool fitting[UINT8_MAX + 1]; /* by index in methods: takes what was given */
+  bool fitting[UINT8_MAX + 1]; /* by index in methods: it takes the given params */
   size_t fits;
-  struct json_value *given; /* by position, the receiver first; or in the order of the parameters */
+  struct json_value *given; /* the params in the order of the method's parameters, the receiver first */
   size_t given_count;
 };
 
-/* For messages. */
-static struct text show_name(const struct reader *reader)
+/* The part of the name that a message shows. */
+static struct text shorten_name(const struct reader *reader)
 {
   return arena_shorten(reader->arena, reader->request->method, OUTCOME_NAME_SHOWN);
 }
@@ -37,7 +37,7 @@ static struct text show_name(const struct reader *reader)
 static enum jp_status fail_name(struct reader *reader, const char *why)
 {
   outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_FOUND, NULL, "Invalid method: %.*s%s",
-               TEXT_ARGS(show_name(reader)), why);
+               TEXT_ARGS(shorten_name(reader)), why);
   return JP_NOT_FOUND;
 }
 
@@ -49,7 +49,8 @@ static enum jp_status fail_memory(struct reader *reader)
 
 /* ---- the member ---- */
 
-/* A class without a package looks like any other dotted name: that one is said not to be there. */
+/* A class without a package looks like any other dotted name, so its denial says that there is no such
+ * method. */
 static enum jp_status ask_policy(struct reader *reader, const struct rpc_authorizer *authorizer)
 {
   const struct operation asked = {
@@ -61,7 +62,7 @@ static enum jp_status ask_policy(struct reader *reader, const struct rpc_authori
   return fail_name(reader, "");
 }
 
-/* Only the method that the suffix names is left, or none. */
+/* Leaves the method that the suffix names, or fails. */
 static enum jp_status choose_by_suffix(struct reader *reader)
 {
   struct buffer suffix;
@@ -98,7 +99,7 @@ static bool is_allowed(const struct reader *reader, const struct catalog_tables 
   return rpc_authorizer_allows(authorizer, reader->operation->kind, &overload);
 }
 
-/* Those that the policy denies are no candidates, and no error shows them. */
+/* Overloads that the policy denies are no candidates, and no error shows them. */
 static enum jp_status drop_denied(struct reader *reader, const struct catalog_tables *tables,
                                   const struct rpc_authorizer *authorizer)
 {
@@ -135,25 +136,25 @@ static enum jp_status find_methods(struct reader *reader, struct java_methods_in
   if (reader->count == 0)
     return fail_name(reader, " (no such member)");
   if (reader->count > sizeof reader->fitting)
-    reader->count = sizeof reader->fitting; /* more overloads than that nobody wrote by hand */
+    reader->count = sizeof reader->fitting; /* no class written by hand has more overloads */
   enum jp_status status = drop_denied(reader, tables, authorizer);
   return status != JP_OK || reader->name.suffix.data == NULL ? status : choose_by_suffix(reader);
 }
 
-/* JSON-RPC 1.1, 6.3.2: by HTTP GET only what the policy says may be called again and again. */
+/* JSON-RPC 1.1, 6.3.2: HTTP GET may only call members that the policy lists as idempotent. */
 static enum jp_status check_safe(struct reader *reader, const struct policy *policy)
 {
   if (!reader->request->only_safe ||
       policy_is_idempotent(policy, reader->operation->type, reader->operation->member))
     return JP_OK;
   outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_SAFE, NULL,
-               "'%.*s' may change something, so that it is called by POST", TEXT_ARGS(show_name(reader)));
+               "'%.*s' may change something, so that it is called by POST", TEXT_ARGS(shorten_name(reader)));
   return JP_INVALID;
 }
 
-/* ---- what was given ---- */
+/* ---- params ---- */
 
-/* Names the methods that there are, as they could have been called. */
+/* The message lists the overloads as they could be called. */
 static enum jp_status fail_params(struct reader *reader, const char *why)
 {
   struct buffer names;
@@ -190,8 +191,9 @@ static enum jp_status read_positions(struct reader *reader)
   return JP_OK;
 }
 
-/* JSON-RPC 1.1, 6.2.3: names of digits are positions, here where all of them are. */
-static bool read_digits(struct text name, size_t count, size_t *at)
+/* JSON-RPC 1.1, 6.2.3: a name of digits is a position. False for other names and positions from `count`
+ * on. */
+static bool read_position(struct text name, size_t count, size_t *at)
 {
   *at = 0;
   for (size_t i = 0; i < name.len; i++) {
@@ -202,7 +204,7 @@ static bool read_digits(struct text name, size_t count, size_t *at)
   return name.len > 0 && *at < count;
 }
 
-/* False where not every name is a position of its own. */
+/* Reads params by name whose names are all positions. False where one is not, or is repeated. */
 static bool read_numbered(struct reader *reader)
 {
   size_t count = json_count(reader->request->params);
@@ -214,7 +216,7 @@ static bool read_numbered(struct reader *reader)
     return false;
   while (json_next_member(&cursor, &key, &value)) {
     size_t at;
-    if (!read_digits(key, count, &at) || given[at].span.data != NULL)
+    if (!read_position(key, count, &at) || given[at].span.data != NULL)
       return false;
     given[at] = value;
   }
@@ -229,7 +231,8 @@ static bool fits_positions(const struct reader *reader, const struct java_method
   return reader->given_count == wanted || (method->is_varargs && reader->given_count + 1 >= wanted);
 }
 
-/* Where objects' and classes' methods take the same number of params, {"ref": N} in front is the receiver. */
+/* Where instance and static methods take the same number of params, a first param {"ref": N} is the
+ * receiver. */
 static bool begins_with_ref(const struct reader *reader)
 {
   struct json_cursor cursor;
@@ -241,13 +244,15 @@ static bool begins_with_ref(const struct reader *reader)
   return json_next_member(&cursor, &key, &value) && json_key_is(key, TEXT("ref"));
 }
 
-static bool takes_near(const struct reader *reader)
+/* JSON-RPC 1.1 asks for it (6.6.1); 2.0 is strict. */
+static bool is_coerced(const struct reader *reader)
 {
   return reader->request->version == JSONRPC_1_1;
 }
 
-/* JSON-RPC 1.1, 6.6.1: what no method takes is dropped where another could do without it. */
-static void drop_extra(struct reader *reader)
+/* JSON-RPC 1.1, 6.6.1: where no overload takes that many params, those that the longest one does not take are
+ * dropped. */
+static void drop_extra_params(struct reader *reader)
 {
   size_t most = 0;
   bool is_taken = false;
@@ -265,8 +270,8 @@ static void drop_extra(struct reader *reader)
 static enum jp_status fit_positions(struct reader *reader)
 {
   size_t receivers = 0;
-  if (takes_near(reader))
-    drop_extra(reader);
+  if (is_coerced(reader))
+    drop_extra_params(reader);
   for (size_t i = 0; i < reader->count; i++) {
     reader->fitting[i] = fits_positions(reader, &reader->methods[i]);
     reader->fits += reader->fitting[i];
@@ -284,12 +289,12 @@ static enum jp_status fit_positions(struct reader *reader)
   return JP_OK;
 }
 
-/* The place of a parameter, wanted for none. JSON-RPC 1.1, 6.2.1: a name of digits is a position. */
-static size_t find_place(const struct reader *reader, const struct java_method *method, struct text name)
+/* The position of a parameter, or the number of parameters where none has the name. */
+static size_t find_position(const struct reader *reader, const struct java_method *method, struct text name)
 {
   size_t wanted = (size_t)method->parameter_count + method->has_receiver;
   size_t at = 0;
-  if (takes_near(reader) && read_digits(name, wanted, &at))
+  if (is_coerced(reader) && read_position(name, wanted, &at))
     return at;
   for (at = 0; at < wanted; at++) {
     bool is_receiver = method->has_receiver && at == 0;
@@ -300,7 +305,8 @@ static size_t find_place(const struct reader *reader, const struct java_method *
   return at;
 }
 
-/* Where the params name all of the method's parameters, once: their values in its order. */
+/* Puts the values in the order of the method's parameters. False where the params do not name each of them
+ * once. */
 static bool fit_names(struct reader *reader, const struct java_method *method, bool drops_extra,
                       struct json_value *values)
 {
@@ -315,7 +321,7 @@ static bool fit_names(struct reader *reader, const struct java_method *method, b
     struct text name = json_unescape(key, reader->arena);
     if (name.data == NULL)
       return false;
-    size_t at = find_place(reader, method, name);
+    size_t at = find_position(reader, method, name);
     if (at == wanted && drops_extra)
       continue;
     if (at == wanted || values[at].span.data != NULL)
@@ -335,8 +341,9 @@ static bool is_same_order(const struct json_value *a, const struct json_value *b
   return true;
 }
 
-/* Of those that fit, the ones that take the most: they differ in number only where extra params are dropped.
- */
+/* Of overloads that fit with params dropped, those that take the most params count. True where one before
+ * takes more than this one, which takes `wanted`. Where this one takes more, those before are no longer
+ * fitting. */
 static bool is_outdone(struct reader *reader, size_t index, size_t wanted)
 {
   if (reader->fits > 0 && wanted > reader->given_count) {
@@ -372,7 +379,7 @@ static enum jp_status fit_all_names(struct reader *reader, bool drops_extra)
 static enum jp_status read_names(struct reader *reader)
 {
   enum jp_status status = fit_all_names(reader, false);
-  if (status == JP_OK && reader->fits == 0 && takes_near(reader))
+  if (status == JP_OK && reader->fits == 0 && is_coerced(reader))
     status = fit_all_names(reader, true);
   if (status == JP_OK && reader->fits == 0)
     return fail_params(reader, "these are not the names of the params");
@@ -382,7 +389,7 @@ static enum jp_status read_names(struct reader *reader)
 static enum jp_status read_given(struct reader *reader)
 {
   bool has_names = reader->request->has_params && reader->request->params.kind == JSON_KIND_OBJECT;
-  if (has_names && takes_near(reader) && read_numbered(reader))
+  if (has_names && is_coerced(reader) && read_numbered(reader))
     return fit_positions(reader);
   if (has_names)
     return read_names(reader);
@@ -399,7 +406,7 @@ static enum jp_status read_given(struct reader *reader)
 static enum jp_status read_receiver(struct reader *reader, struct json_value json)
 {
   uint32_t *ref = &reader->operation->instance;
-  if (takes_near(reader) && rpc_value_coerce(json, RPC_WANTS_NUMBER, reader->arena, &json) != JP_OK)
+  if (is_coerced(reader) && rpc_value_coerce(json, RPC_WANTS_NUMBER, reader->arena, &json) != JP_OK)
     return fail_memory(reader);
   bool is_read = rpc_ref_decode(json, ref);
   if (!is_read && json.kind == JSON_KIND_OBJECT) {
@@ -413,8 +420,9 @@ static enum jp_status read_receiver(struct reader *reader, struct json_value jso
   return is_read ? JP_OK : fail_params(reader, "'instance' must be a ref: {\"ref\": N}, or N");
 }
 
-/* JSON-RPC 1.1, 6.6.1. Bytes and chars may be a text, so that those arrays are not made. */
-static enum rpc_wants wanted_by(struct text descriptor)
+/* What JSON-RPC 1.1, 6.6.1 turns an argument into. A byte[] or char[] may be given as a text, so that one is
+ * not put into an array. */
+static enum rpc_wants wants_of(struct text descriptor)
 {
   if (descriptor.data[0] == '[')
     return descriptor.data[1] == 'B' || descriptor.data[1] == 'C' ? RPC_WANTS_OBJECT : RPC_WANTS_LIST;
@@ -423,13 +431,13 @@ static enum rpc_wants wanted_by(struct text descriptor)
   return strchr("BSIJFD", descriptor.data[0]) != NULL ? RPC_WANTS_NUMBER : RPC_WANTS_OBJECT;
 }
 
-static enum jp_status bring_near(struct reader *reader, const struct java_method *method, size_t count)
+static enum jp_status coerce_arguments(struct reader *reader, const struct java_method *method, size_t count)
 {
   struct json_value *given = reader->given + method->has_receiver;
   struct text rest = text_slice(method->descriptor, 1, method->descriptor.len);
   for (size_t i = 0; count == method->parameter_count && i < count; i++) {
     struct op_type type;
-    enum rpc_wants wants = wanted_by(rest);
+    enum rpc_wants wants = wants_of(rest);
     if (op_type_parse_descriptor(&rest, reader->arena, &type) != JP_OK)
       return fail_memory(reader);
     bool is_whole = given[i].kind == JSON_KIND_NULL || given[i].kind == JSON_KIND_OBJECT;
@@ -457,7 +465,7 @@ static enum jp_status read_arguments(struct reader *reader, const struct json_va
   return JP_OK;
 }
 
-/* Where one method is left, its own types are declared, so that it is the one that is called. */
+/* Declares the types of the one method that is left, so that resolution chooses it. */
 static enum jp_status declare_types(struct reader *reader, const struct java_method *method)
 {
   struct operation *operation = reader->operation;
@@ -488,8 +496,8 @@ static enum jp_status make_operation(struct reader *reader)
   const struct java_method *method = &reader->methods[chosen];
   size_t receivers = method->has_receiver;
   enum jp_status status = receivers == 0 ? JP_OK : read_receiver(reader, reader->given[0]);
-  if (status == JP_OK && reader->fits == 1 && takes_near(reader))
-    status = bring_near(reader, method, reader->given_count - receivers);
+  if (status == JP_OK && reader->fits == 1 && is_coerced(reader))
+    status = coerce_arguments(reader, method, reader->given_count - receivers);
   if (status == JP_OK)
     status = read_arguments(reader, reader->given + receivers, reader->given_count - receivers);
   return status == JP_OK && reader->fits == 1 ? declare_types(reader, method) : status;

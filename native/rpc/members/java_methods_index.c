@@ -7,7 +7,7 @@ enum { BUCKETS = 512 };
 
 struct entry {
   struct entry *next;
-  struct arena arena; /* of everything below */
+  struct arena arena; /* owns all below */
   uint32_t class_index;
   struct text member;
   struct java_method *methods;
@@ -64,9 +64,9 @@ static struct entry *find_locked(struct entry *entry, uint32_t class_index, stru
   return entry;
 }
 
-static enum jp_status gather(const struct catalog_tables *tables, const struct policy *policy,
-                             uint32_t class_index, struct text member, struct arena *arena,
-                             struct java_method **found, size_t *count)
+static enum jp_status collect_methods(const struct catalog_tables *tables, const struct policy *policy,
+                                      uint32_t class_index, struct text member, struct arena *arena,
+                                      struct java_method **found, size_t *count)
 {
   struct java_methods methods;
   enum jp_status status = java_methods_init(&methods, tables, policy, POLICY_CLI);
@@ -76,8 +76,8 @@ static enum jp_status gather(const struct catalog_tables *tables, const struct p
   return status;
 }
 
-/* Takes the entry where there is room for it and no other thread was faster. */
-static bool keep(struct java_methods_index *index, struct entry *entry)
+/* Takes the entry where there is room and no other thread has stored the same. */
+static bool keep_entry(struct java_methods_index *index, struct entry *entry)
 {
   struct entry **bucket = bucket_of(index, entry->class_index, entry->member);
   pthread_mutex_lock(&index->lock);
@@ -101,8 +101,8 @@ static struct entry *make_entry(const struct catalog_tables *tables, const struc
   arena_init(&entry->arena);
   entry->class_index = class_index;
   entry->member = arena_text(&entry->arena, member);
-  if (entry->member.data != NULL &&
-      gather(tables, policy, class_index, member, &entry->arena, &entry->methods, &entry->count) == JP_OK)
+  if (entry->member.data != NULL && collect_methods(tables, policy, class_index, member, &entry->arena,
+                                                    &entry->methods, &entry->count) == JP_OK)
     return entry;
   destroy_entry(entry);
   return NULL;
@@ -118,7 +118,7 @@ enum jp_status java_methods_index_find(struct java_methods_index *index, const s
   pthread_mutex_unlock(&index->lock);
   if (entry == NULL && has_room) {
     entry = make_entry(tables, policy, class_index, member);
-    if (entry != NULL && (entry->count == 0 || !keep(index, entry))) {
+    if (entry != NULL && (entry->count == 0 || !keep_entry(index, entry))) {
       destroy_entry(entry);
       entry = NULL;
     }
@@ -128,8 +128,8 @@ enum jp_status java_methods_index_find(struct java_methods_index *index, const s
     *count = entry->count;
     return JP_OK;
   }
-  struct java_method *gathered = NULL;
-  enum jp_status status = gather(tables, policy, class_index, member, arena, &gathered, count);
-  *found = gathered;
+  struct java_method *collected = NULL;
+  enum jp_status status = collect_methods(tables, policy, class_index, member, arena, &collected, count);
+  *found = collected;
   return status;
 }

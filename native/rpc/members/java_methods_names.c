@@ -24,7 +24,7 @@ bool java_method_name_parse(struct text written, struct java_method_name *name)
   return true;
 }
 
-/* "int[][]" at the end of the buffer, from `from` on, becomes "int.array.array". */
+/* Turns "int[][]", from `from` to the end of the buffer, into "int.array.array". */
 static void rewrite_array(struct buffer *out, size_t from)
 {
   unsigned dimensions = 0;
@@ -58,7 +58,7 @@ static bool is_key_char(char c)
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_';
 }
 
-/* One character beyond ASCII of well-formed WTF-8; moves past it. */
+/* Reads a character of well-formed WTF-8 and moves past it. */
 static unsigned read_code_point(struct text t, size_t *at)
 {
   unsigned char first = (unsigned char)t.data[(*at)++];
@@ -86,8 +86,8 @@ void java_component_key_write(struct text class_name, struct buffer *out)
 
 bool java_class_matches(struct text pattern, struct text class_name)
 {
-  /* The last star that was met and where its match ends: only that one has to be tried again, but a single
-   * star must not run over a dot, which an earlier double one may. */
+  /* The latest star of each kind and the end of its match. Only the latest has to be tried again; where a
+   * single star meets a dot, which it does not match, the double star before it goes on. */
   size_t star = SIZE_MAX;
   size_t star_end = 0;
   size_t wide = SIZE_MAX;

@@ -26,7 +26,7 @@ static const struct class_row {
     {TEXT("java.lang.Double"), "{\"type\":[\"number\",\"null\"]}"},
     {TEXT("java.lang.Character"), "{\"type\":[\"string\",\"null\"],\"minLength\":1,\"maxLength\":1}"},
     {TEXT("java.lang.Void"), "{\"type\":\"null\"}"},
-    /* Their objects may be wrappers, Strings, arrays or collections: anything. */
+    /* Their objects may be wrappers, Strings, arrays or collections: any JSON. */
     {TEXT("java.lang.Object"), "{}"},
     {TEXT("java.lang.Number"), "{}"},
     {TEXT("java.lang.Comparable"), "{}"},
@@ -53,7 +53,7 @@ static const struct {
     {'V', "{\"type\":\"null\"}"},
 };
 
-/* Classes that have a text from which an argument may be made. */
+/* Classes whose arguments may be given as text. */
 static const struct text from_text[] = {
     TEXT("java.math.BigDecimal"),     TEXT("java.math.BigInteger"), TEXT("java.util.UUID"),
     TEXT("java.lang.Class"),          TEXT("java.time.Instant"),    TEXT("java.time.LocalDate"),
@@ -76,7 +76,7 @@ void java_schemas_fini(struct java_schemas *schemas)
   schemas->enum_seen = NULL;
 }
 
-static void append(struct buffer *out, const char *json)
+static void append_json(struct buffer *out, const char *json)
 {
   buffer_append_text(out, text_of(json));
 }
@@ -105,8 +105,8 @@ static enum container container_named(struct text name)
   return text_equal(name, TEXT("java.util.Map")) ? CONTAINER_MAP : CONTAINER_NONE;
 }
 
-/* Whether a class is a Collection or a Map, as far as the catalog knows its ancestors. levels: class files
- * can inherit in a circle. */
+/* Finds whether a class is a Collection or a Map, as far as the catalog knows its ancestors. levels bounds
+ * the walk: class files can inherit in a circle. */
 static enum container container_of(const struct catalog_tables *tables, struct catalog_link link,
                                    unsigned levels)
 {
@@ -136,16 +136,16 @@ static void write_enum_ref(struct java_schemas *schemas, uint32_t class_index, s
     out->failed = true;
     return;
   }
-  append(out, "{\"$ref\":\"#/components/schemas/");
+  append_json(out, "{\"$ref\":\"#/components/schemas/");
   java_component_key_write(catalog_text(schemas->tables, schemas->tables->classes[class_index].name), out);
-  append(out, "\"}");
+  append_json(out, "\"}");
 }
 
 static void write_object(struct text name, bool is_result, struct buffer *out)
 {
-  append(out, "{\"anyOf\":[{\"$ref\":\"#/components/schemas/ObjectRef\"},{\"type\":");
-  append(out, !is_result && is_from_text(name) ? "[\"string\",\"null\"]" : "\"null\"");
-  append(out, "}],\"description\":");
+  append_json(out, "{\"anyOf\":[{\"$ref\":\"#/components/schemas/ObjectRef\"},{\"type\":");
+  append_json(out, !is_result && is_from_text(name) ? "[\"string\",\"null\"]" : "\"null\"");
+  append_json(out, "}],\"description\":");
   json_write_string(out, name);
   buffer_append_char(out, '}');
 }
@@ -159,12 +159,12 @@ static void write_element(struct java_schemas *schemas, struct text type, bool i
                           struct buffer *out)
 {
   if (type.data == NULL)
-    append(out, "{}");
+    append_json(out, "{}");
   else
     write_type(schemas, type, is_result, depth + 1, out);
 }
 
-/* Keys of any other type make a map a ref, where one of them turns out to be an object. */
+/* False where a key may turn out to be an object, for then the result is a ref to the map. */
 static bool has_text_keys(struct java_type_arguments arguments)
 {
   return arguments.count == 2 && text_starts_with(arguments.first, TEXT("Ljava/lang/")) &&
@@ -179,12 +179,12 @@ static void write_container(struct java_schemas *schemas, enum container contain
   bool is_told = arguments.count == (is_map ? 2 : 1);
   bool may_be_ref = is_map && is_result && !has_text_keys(arguments);
   if (may_be_ref)
-    append(out, "{\"anyOf\":[{\"$ref\":\"#/components/schemas/ObjectRef\"},");
-  append(out, is_map ? "{\"type\":[\"object\",\"null\"],\"additionalProperties\":"
-                     : "{\"type\":[\"array\",\"null\"],\"items\":");
+    append_json(out, "{\"anyOf\":[{\"$ref\":\"#/components/schemas/ObjectRef\"},");
+  append_json(out, is_map ? "{\"type\":[\"object\",\"null\"],\"additionalProperties\":"
+                          : "{\"type\":[\"array\",\"null\"],\"items\":");
   write_element(schemas, is_told ? java_type_argument_type(arguments.last) : TEXT_ABSENT, is_result, depth,
                 out);
-  append(out, may_be_ref ? "}]}" : "}");
+  append_json(out, may_be_ref ? "}]}" : "}");
 }
 
 static const struct class_row *find_row(struct text name)
@@ -224,7 +224,7 @@ static void write_class(struct java_schemas *schemas, struct text type, bool is_
   struct text name = read_class(type, &memory, &arguments);
   if (name.data == NULL) { /* no memory, or a type without a name */
     out->failed = out->failed || memory.failed;
-    append(out, "{}");
+    append_json(out, "{}");
     return;
   }
   const struct class_row *row = find_row(name);
@@ -240,7 +240,7 @@ static void write_class(struct java_schemas *schemas, struct text type, bool is_
   if (memory.failed)
     out->failed = true;
   else if (row != NULL)
-    append(out, row->schema);
+    append_json(out, row->schema);
   else if (container != CONTAINER_NONE)
     write_container(schemas, container, arguments, is_result, depth, out);
   else if (is_enum && !is_result)
@@ -254,17 +254,17 @@ static void write_type(struct java_schemas *schemas, struct text type, bool is_r
                        struct buffer *out)
 {
   if (type.len == 0 || type.data[0] == 'T' || depth > DEPTH_MAX) {
-    append(out, "{}");
+    append_json(out, "{}");
   } else if (type.data[0] == 'L') {
     write_class(schemas, type, is_result, depth, out);
   } else if (type.data[0] == '[') {
-    append(out, "{\"type\":[\"array\",\"null\"],\"items\":");
+    append_json(out, "{\"type\":[\"array\",\"null\"],\"items\":");
     write_type(schemas, text_slice(type, 1, type.len), is_result, depth + 1, out);
     buffer_append_char(out, '}');
   } else {
     for (size_t i = 0; i < sizeof primitive_rows / sizeof primitive_rows[0]; i++) {
       if (primitive_rows[i].letter == type.data[0])
-        append(out, primitive_rows[i].schema);
+        append_json(out, primitive_rows[i].schema);
     }
   }
 }
@@ -278,23 +278,23 @@ void java_schema_write_new(struct text class_name, struct buffer *out)
 {
   const struct class_row *row = find_row(class_name);
   bool is_value = row != NULL && strcmp(row->schema, "{}") != 0;
-  append(out, is_value ? row->schema : "{\"$ref\":\"#/components/schemas/ObjectRef\"}");
+  append_json(out, is_value ? row->schema : "{\"$ref\":\"#/components/schemas/ObjectRef\"}");
 }
 
 void java_schema_write_enum(const struct catalog_tables *tables, uint32_t class_index, struct buffer *out)
 {
   const struct catalog_class *class = &tables->classes[class_index];
   bool any = false;
-  append(out, "{\"title\":");
+  append_json(out, "{\"title\":");
   json_write_string(out, catalog_text(tables, class->name));
-  append(out, ",\"anyOf\":[");
+  append_json(out, ",\"anyOf\":[");
   for (uint32_t i = class->first_field; i < class->first_field + class->field_count; i++) {
     if ((tables->fields[i].access & ACCESS_ENUM) == 0)
       continue;
-    append(out, any ? "," : "{\"type\":\"string\",\"enum\":[");
+    append_json(out, any ? "," : "{\"type\":\"string\",\"enum\":[");
     any = true;
     json_write_string(out, catalog_text(tables, tables->fields[i].name));
   }
-  append(out, any ? "]},{\"$ref\":" : "{\"$ref\":");
-  append(out, "\"#/components/schemas/ObjectRef\"},{\"type\":\"null\"}]}");
+  append_json(out, any ? "]},{\"$ref\":" : "{\"$ref\":");
+  append_json(out, "\"#/components/schemas/ObjectRef\"},{\"type\":\"null\"}]}");
 }

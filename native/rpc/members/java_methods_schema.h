@@ -1,7 +1,7 @@
 #ifndef JPEER_RPC_MEMBERS_JAVA_METHODS_SCHEMA_H
 #define JPEER_RPC_MEMBERS_JAVA_METHODS_SCHEMA_H
 /*
- * JSON Schemas (draft 7) for Java types: what a member that is called by its own name takes and gives
+ * Writes JSON Schemas (draft 7) for the arguments and results of members that are called by their own names
  * (docs/descriptions.md, "Types"). One owner, one thread at a time.
  */
 #include "base/buffer.h"
@@ -11,27 +11,26 @@
 
 struct java_schemas {
   const struct catalog_tables *tables;
-  struct table enums; /* uint32_t: class indexes of the enums that were referred to, each once */
-  uint8_t *enum_seen; /* a bit a class */
+  struct table enums; /* uint32_t: class indexes of the enums that schemas refer to, each once */
+  uint8_t *enum_seen; /* one bit for each class */
 };
 
-/* JP_NO_MEMORY. Caller ends it with java_schemas_fini, also after a failure. */
+/* JP_NO_MEMORY. Caller calls java_schemas_fini, also after a failure. */
 enum jp_status java_schemas_init(struct java_schemas *schemas,
                                  const struct catalog_tables *tables) JP_MUST_CHECK;
 void java_schemas_fini(struct java_schemas *schemas);
 
 /*
- * The schema of one type: a descriptor's ("[I", "V") or a signature's ("Ljava/util/List<TT;>;"). An enum is
- * its constants' names or a ref where it is an argument, a ref where it is a result. Component schemas that
- * it refers to: ObjectRef, and java_component_key_write(name) of each class in `enums`. A failed allocation
- * leaves out->failed.
+ * Writes the schema of one type, given as a descriptor ("[I", "V") or a signature ("Ljava/util/List<TT;>;").
+ * It may refer to the component schema ObjectRef and, for arguments, to those of the classes in `enums`,
+ * whose keys java_component_key_write makes. A failed allocation sets out->failed.
  */
 void java_schema_write(struct java_schemas *schemas, struct text type, bool is_result, struct buffer *out);
 
-/* The schema of what a constructor of the class gives: a ref, but for classes whose objects are values. */
+/* Writes the schema of a constructor's result: a ref, or a value for wrappers and Strings. */
 void java_schema_write_new(struct text class_name, struct buffer *out);
 
-/* The component schema of an enum. */
+/* Writes the component schema of an enum. */
 void java_schema_write_enum(const struct catalog_tables *tables, uint32_t class_index, struct buffer *out);
 
 #endif

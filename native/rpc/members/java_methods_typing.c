@@ -7,8 +7,8 @@ enum { DEPTH_MAX = 32 };
 
 static bool type_elements(struct text type, struct arena *arena, unsigned depth, struct op_value *value);
 
-/* The type argument of a class type that its elements have: the only one of a collection, the second of a
- * map. data NULL: it has another number of them, or that one is no known type. */
+/* The type argument for a class type's elements: the only one of a collection, the second of a map. data
+ * NULL: the type has another number of arguments, or that one is unknown. */
 static struct text element_type(struct text type, unsigned wanted)
 {
   const char *open = memchr(type.data, '<', type.len);
@@ -61,7 +61,7 @@ static bool type_elements(struct text type, struct arena *arena, unsigned depth,
   if (type.data[0] == 'L')
     element = element_type(type, value->kind == OP_MAP ? 2 : 1);
   if (value->kind == OP_LIST && type.data[0] == '[') {
-    /* The array's own component type is what its elements are made as; only what is inside them is told. */
+    /* The array's component type decides what its elements become; only the values inside them need types. */
     for (size_t i = 0; i < value->list.count; i++) {
       if (!type_elements(text_slice(type, 1, type.len), arena, depth + 1, &value->list.items[i]))
         return false;
