@@ -20,7 +20,7 @@ struct builder {
   struct table links;         /* struct catalog_link */
   struct table subclasses;    /* uint32_t */
   struct table class_of_name; /* uint32_t by string id: index in classes or CATALOG_NONE */
-  struct arena arena;         /* of the class that is being added */
+  struct arena arena;         /* for the class that is being added */
   uint64_t bytes;
   unsigned warnings;
 };
@@ -89,14 +89,14 @@ static enum jp_status intern(struct builder *builder, struct text t, uint32_t *i
 {
   *id = 0;
   if (t.len == 0)
-    return JP_OK; /* nearly every signature */
+    return JP_OK; /* as for nearly every signature */
   enum jp_status status = string_pool_intern(builder->strings, t, id);
   if (status == JP_LIMIT)
     return jp_fail(error, status, "the names on the class path are longer than 4 GiB");
   return status == JP_OK ? JP_OK : no_memory(error);
 }
 
-/* The place of a name in class_of_name, which grows with the strings. */
+/* The entry of a name in class_of_name, which grows with the strings. */
 static uint32_t *class_slot(struct builder *builder, uint32_t name)
 {
   struct table *table = &builder->class_of_name;
@@ -114,11 +114,11 @@ static uint32_t *class_slot(struct builder *builder, uint32_t name)
 static enum jp_status add_parameters(struct builder *builder, const struct class_member *method,
                                      uint32_t *first, struct jp_error *error)
 {
-  bool telling = false;
+  bool has_content = false;
   for (unsigned i = 0; method->parameters != NULL && i < method->parameter_count; i++)
-    telling = telling || method->parameters[i].name.len > 0 || method->parameters[i].access != 0;
+    has_content = has_content || method->parameters[i].name.len > 0 || method->parameters[i].access != 0;
   *first = CATALOG_NONE;
-  if (!telling)
+  if (!has_content)
     return JP_OK;
   if (builder->parameters.count > RECORD_COUNT_MAX)
     return jp_fail(error, JP_LIMIT, "more parameters than a catalog takes");
@@ -177,8 +177,8 @@ static enum jp_status add_field(struct builder *builder, const struct class_memb
   return JP_OK;
 }
 
-/* The names of a JDK are more than the caches hold: a miss is waited for while members before it are added.
- */
+/* A JDK has more names than the caches hold. Fetching a later member's name now lets the wait overlap with
+ * the work on those before it. */
 static void expect_member(const struct builder *builder, const struct class_member *members, size_t count,
                           size_t index)
 {
@@ -219,7 +219,8 @@ static enum jp_status add_members(struct builder *builder, const struct class_fi
 static enum jp_status add_links(struct builder *builder, const struct class_file *file,
                                 struct catalog_class *class, struct jp_error *error)
 {
-  bool is_interface = (file->access & ACCESS_INTERFACE) != 0; /* its superclass is Object by form alone */
+  /* An interface's file names Object as its superclass (JVMS 4.1), but it has none. */
+  bool is_interface = (file->access & ACCESS_INTERFACE) != 0;
   class->superclass.class_index = CATALOG_NONE;
   enum jp_status status =
       intern(builder, is_interface ? TEXT("") : file->superclass, &class->superclass.name, error);
@@ -240,7 +241,7 @@ static size_t simple_name_start(const struct class_file *file)
   size_t dot = text_find_last(file->name, '.');
   size_t start = dot == SIZE_MAX ? 0 : dot + 1;
   size_t outer = file->outer.len;
-  /* The name after the outer class and a '$': what is written in the source (JLS 13.1). */
+  /* The source has the part behind the outer class and the '$' (JLS 13.1). */
   if (outer > start && outer + 1 < file->name.len && text_starts_with(file->name, file->outer) &&
       file->name.data[outer] == '$')
     start = outer + 1;
@@ -289,7 +290,7 @@ static enum jp_status add_parsed(struct builder *builder, const struct class_fil
   return JP_OK;
 }
 
-/* Whether path ("com/example/A") is where a class of that name ("com.example.A") belongs. */
+/* True where path ("com/example/A") fits the class's name ("com.example.A"). */
 static bool is_at_its_place(struct text path, struct text name)
 {
   if (path.len != name.len)
@@ -330,7 +331,7 @@ static int compare_classes(const void *left, const void *right, void *context)
                     string_pool_text(builder->strings, ((const struct catalog_class *)right)->name));
 }
 
-static void resolve(const struct builder *builder, struct catalog_link *link)
+static void resolve_link(const struct builder *builder, struct catalog_link *link)
 {
   const struct table *known = &builder->class_of_name;
   link->class_index = link->name != 0 && link->name < known->count
@@ -345,10 +346,10 @@ static void link_classes(struct builder *builder)
   for (size_t i = 0; i < builder->classes.count; i++)
     class_of_name[classes[i].name] = (uint32_t)i;
   for (size_t i = 0; i < builder->classes.count; i++)
-    resolve(builder, &classes[i].superclass);
+    resolve_link(builder, &classes[i].superclass);
   struct catalog_link *links = builder->links.items;
   for (size_t i = 0; i < builder->links.count; i++)
-    resolve(builder, &links[i]);
+    resolve_link(builder, &links[i]);
 }
 
 static bool counts_as_subclass(const struct catalog_class *class)
@@ -373,7 +374,7 @@ static bool list_subclasses(struct builder *builder)
   for (size_t i = 0; i < builder->classes.count; i++) {
     classes[i].first_subclass = next;
     next += classes[i].subclass_count;
-    classes[i].subclass_count = 0; /* counted again as they are put in, in the order of their names */
+    classes[i].subclass_count = 0; /* counted again below, as they are put in by name */
   }
   for (size_t i = 0; i < builder->classes.count; i++) {
     if (counts_as_subclass(&classes[i])) {

@@ -1,8 +1,8 @@
 #ifndef JPEER_CLASSFILE_BUILDER_H
 #define JPEER_CLASSFILE_BUILDER_H
 /*
- * Gathers classes into the tables of a catalog. One thread, until builder_finish; the tables are then
- * constant and live until builder_destroy.
+ * Collects classes into the tables of a catalog. One thread until builder_finish; from then on the tables are
+ * constant. They live until builder_destroy.
  */
 #include "base/arena.h"
 #include "classfile/catalog.h"
@@ -24,23 +24,23 @@ struct class_place {
 struct builder *builder_create(void); /* NULL: no memory */
 void builder_destroy(struct builder *builder);
 
-/* Says in the log that something is left out, and why; after a number of lines it stays quiet. */
+/* Logs that a file is left out, and why. The number of such lines is bounded. */
 void builder_warn(struct builder *builder, const struct class_place *place, const struct jp_error *why);
 
-/* Counts bytes that were unpacked or read. JP_LIMIT: more than any real class path has. */
+/* Counts bytes that were read or unpacked. JP_LIMIT: there are more than any real class path has. */
 enum jp_status builder_count_bytes(struct builder *builder, uint64_t bytes,
                                    struct jp_error *error) JP_MUST_CHECK;
 
 /*
- * Adds the class, unless there is one of its name already. path is where it stands below the root of its
- * folder or jar, with '/' and without ".class": a class of another name is left out, as no class loader would
- * find it. A broken file is left out with a warning. JP_NO_MEMORY, JP_LIMIT.
+ * Adds the class, unless one of its name is there. path is its path below the root of its folder or jar, with
+ * '/' and without ".class": a class with another name is left out, as no class loader would find it. A broken
+ * file is left out with a warning. JP_NO_MEMORY, JP_LIMIT.
  */
 enum jp_status builder_add_class(struct builder *builder, const uint8_t *bytes, size_t size, struct text path,
                                  enum catalog_origin origin, const struct class_place *place,
                                  struct jp_error *error) JP_MUST_CHECK;
 
-/* Sorts, links and seals. The tables are borrowed from the builder. */
+/* Sorts and links the classes. The tables are borrowed from the builder. */
 enum jp_status builder_finish(struct builder *builder, struct catalog_tables *tables,
                               struct jp_error *error) JP_MUST_CHECK;
 

@@ -20,7 +20,7 @@ struct catalog {
   char *class_path;
   char *java_home; /* NULL: none */
   pthread_mutex_t lock;
-  /* under the lock until loaded, then constant */
+  /* guarded by the lock until they are loaded, then constant */
   struct builder *builder; /* owns the tables */
   struct catalog_tables tables;
 };
@@ -53,8 +53,8 @@ void catalog_destroy(struct catalog *catalog)
   free(catalog);
 }
 
-/* The elements of a class path that are still to be read, and all that were: a jar's Class-Path may name
- * others, and itself. */
+/* A walk over a class path. It remembers what it has read, because a jar's Class-Path may name other
+ * elements, and the jar itself. */
 struct walk {
   struct builder *builder;
   unsigned feature_version;
@@ -68,12 +68,12 @@ struct file_id {
   ino_t inode;
 };
 
-/* Whether this is the first time. *is_new is false for a file that does not exist, too. */
+/* *is_new: the file exists and was not noted before. */
 static enum jp_status note_file(struct walk *walk, const char *path, struct stat *facts, bool *is_new)
 {
   *is_new = false;
   if (stat(path, facts) != 0)
-    return JP_OK; /* java says nothing either about what is not there */
+    return JP_OK; /* java is silent about missing elements, too */
   const struct file_id *seen = walk->seen.items;
   for (size_t i = 0; i < walk->seen.count; i++) {
     if (seen[i].device == facts->st_dev && seen[i].inode == facts->st_ino)
@@ -91,7 +91,8 @@ static enum jp_status note_file(struct walk *walk, const char *path, struct stat
 
 enum { CLASS_PATH_DEPTH_MAX = 256 };
 
-/* A jar's own Class-Path is read right after it, before the next element (JAR File Specification). */
+/* Reads an element and then, before the next one, what a jar names as its Class-Path (JAR File
+ * Specification). */
 static enum jp_status read_element(struct walk *walk, const char *path, unsigned depth)
 {
   struct stat facts;
@@ -141,7 +142,7 @@ static enum jp_status read_all(struct catalog *catalog, struct builder *builder,
 {
   unsigned feature_version = 0;
   enum jp_status status = JP_OK;
-  /* The JDK first: its loaders are asked before the application's. */
+  /* The JDK comes first, because Java asks its loaders before the application's. */
   if (catalog->java_home != NULL) {
     feature_version = jimage_feature_version(catalog->java_home);
     status = jimage_read(builder, catalog->java_home, error);
@@ -153,7 +154,7 @@ static enum jp_status read_all(struct catalog *catalog, struct builder *builder,
   return status == JP_OK ? builder_finish(builder, &catalog->tables, error) : status;
 }
 
-static enum jp_status load(struct catalog *catalog, struct jp_error *error)
+static enum jp_status load_tables(struct catalog *catalog, struct jp_error *error)
 {
   struct builder *builder = builder_create();
   if (builder == NULL)
@@ -170,7 +171,7 @@ enum jp_status catalog_load(struct catalog *catalog, const struct catalog_tables
                             struct jp_error *error)
 {
   pthread_mutex_lock(&catalog->lock);
-  enum jp_status status = catalog->builder == NULL ? load(catalog, error) : JP_OK;
+  enum jp_status status = catalog->builder == NULL ? load_tables(catalog, error) : JP_OK;
   pthread_mutex_unlock(&catalog->lock);
   *tables = status == JP_OK ? &catalog->tables : NULL;
   return status;

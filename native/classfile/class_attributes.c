@@ -70,7 +70,7 @@ static enum jp_status allocate_parameters(struct class_reader *reader, struct cl
   return method->parameters == NULL ? jp_fail(reader->error, JP_NO_MEMORY, "out of memory") : JP_OK;
 }
 
-/* JVMS 4.7.24. A count that is not the descriptor's tells nothing about which is which: left alone. */
+/* JVMS 4.7.24. Where the count is not the descriptor's, the entries cannot be assigned to parameters. */
 static enum jp_status read_method_parameters(struct class_reader *reader, void *target)
 {
   struct class_member *method = target;
@@ -100,7 +100,7 @@ static int parameter_at(const struct class_member *method, unsigned slot)
     at += *p == 'J' || *p == 'D' ? 2 : 1;
     while (*p == '[')
       p++;
-    /* A descriptor that was found valid: the ';' is there. */
+    /* The descriptor is valid, so it has the ';'. */
     p = *p == 'L' ? (const char *)memchr(p, ';', (size_t)(end - p)) + 1 : p + 1;
   }
   return -1;
@@ -155,8 +155,8 @@ enum jp_status class_attributes_read_method(struct class_reader *reader, struct 
   return read_attributes(reader, known, sizeof known / sizeof known[0], method);
 }
 
-/* JVMS 4.7.6: the entry of this very class has the modifiers as written; one without an outer class is local
- * or anonymous. */
+/* JVMS 4.7.6: the entry for the class itself has its modifiers as the source has them. Without an outer class
+ * it is local or anonymous. */
 static enum jp_status read_inner_classes(struct class_reader *reader, void *target)
 {
   enum { VISIBLE_FLAGS = 0xFFFF & ~0x0020 };
@@ -165,7 +165,7 @@ static enum jp_status read_inner_classes(struct class_reader *reader, void *targ
   for (unsigned i = 0; i < count && !reader->cursor.failed; i++) {
     unsigned inner = cursor_u2(&reader->cursor);
     unsigned outer = cursor_u2(&reader->cursor);
-    (void)cursor_u2(&reader->cursor); /* the simple name is told from the two others */
+    (void)cursor_u2(&reader->cursor); /* the simple name, which follows from the other two */
     unsigned access = cursor_u2(&reader->cursor);
     struct text name;
     enum jp_status status = constant_pool_class(&reader->pool, inner, "an inner class", &name, reader->error);

@@ -4,7 +4,7 @@
 #include "classfile/constant_pool.h"
 #include "classfile/signature.h"
 
-/* The second is a limit of ours: a small file can name one long descriptor in each of its methods. */
+/* NAMED_PARAMETERS_MAX is the peer's own limit: a small file can name one long descriptor in each method. */
 enum { ACCESS_SUPER = 0x0020, NAMED_PARAMETERS_MAX = 256 * 1024 };
 static const uint32_t magic = 0xCAFEBABEu;
 

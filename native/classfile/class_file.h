@@ -1,10 +1,10 @@
 #ifndef JPEER_CLASSFILE_CLASS_FILE_H
 #define JPEER_CLASSFILE_CLASS_FILE_H
 /*
- * One class file, read into plain structs (JVMS 4). The code is not looked at, nor is what the catalog does
- * not show; every length, index and text that is read is checked. Any thread.
+ * Reads a class file into structs (JVMS 4). It skips code and whatever the catalog does not need, and checks
+ * every length, index and text that it reads. Any thread.
  *
- * All is borrowed from the bytes and from the arena.
+ * The structs borrow from the bytes and from the arena.
  */
 #include "base/arena.h"
 #include "base/status.h"
@@ -28,15 +28,15 @@ enum {
 };
 
 struct class_parameter {
-  struct text name; /* empty: not known */
+  struct text name; /* empty: unknown */
   uint16_t access;
 };
 
 struct class_member {
   struct text name;
   struct text descriptor; /* valid */
-  struct text signature;  /* empty: none; its form is not checked */
-  uint16_t access;        /* with ACCESS_SYNTHETIC where the attribute of old compilers says so */
+  struct text signature;  /* empty: none; may be malformed */
+  uint16_t access;        /* a Synthetic attribute (JVMS 4.7.8) counts as ACCESS_SYNTHETIC */
   uint8_t parameter_count;
   struct class_parameter *parameters; /* parameter_count of them; NULL: no names */
 };
@@ -55,7 +55,7 @@ struct class_file {
   size_t field_count;
   struct class_member *methods;
   size_t method_count;
-  struct text source_file; /* empty: not known */
+  struct text source_file; /* empty: unknown */
   struct text *exports;    /* of a module: packages with dots that are exported to everyone */
   size_t export_count;
 };

@@ -43,7 +43,7 @@ static int compare_names(const struct dirent **a, const struct dirent **b)
   return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* prefix is the element without the star: "" or "lib/". Returns the number of jars. */
+/* prefix is the wildcard without its star: "" or "lib/". Returns the number of jars. */
 static int append_jars(struct text prefix, struct buffer *out)
 {
   struct dirent **names = NULL;
@@ -87,7 +87,7 @@ static void append_entry(const char *path, struct buffer *out)
   buffer_append_text(out, text_of(path));
 }
 
-static int is_no_dot(const struct dirent *entry)
+static int is_visible_name(const struct dirent *entry)
 {
   return entry->d_name[0] != '.';
 }
@@ -95,7 +95,7 @@ static int is_no_dot(const struct dirent *entry)
 static void append_modules(const char *folder, struct buffer *out)
 {
   struct dirent **names = NULL;
-  int count = scandir(folder, &names, is_no_dot, compare_names);
+  int count = scandir(folder, &names, is_visible_name, compare_names);
   for (int i = 0; i < count; i++) {
     char path[PATH_MAX];
     int length = snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);

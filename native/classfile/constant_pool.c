@@ -4,7 +4,7 @@
 
 enum { TAG_UTF8 = 1, TAG_LONG = 5, TAG_DOUBLE = 6, TAG_CLASS = 7, TAG_PACKAGE = 20 };
 
-/* Bytes behind the tag (JVMS table 4.4-A); 0: no such tag. Utf8 has its length in front. */
+/* Bytes behind the tag (JVMS table 4.4-A); 0: no such tag. A Utf8 has its length there. */
 static const uint8_t entry_sizes[] = {
     [3] = 4,  [4] = 4,  [TAG_LONG] = 8, [TAG_DOUBLE] = 8, [TAG_CLASS] = 2, [8] = 2,
     [9] = 4,  [10] = 4, [11] = 4,       [12] = 4,         [15] = 3,        [16] = 2,
@@ -43,7 +43,7 @@ enum jp_status constant_pool_read(struct constant_pool *pool, const uint8_t *byt
   return JP_OK;
 }
 
-static const uint8_t *find(const struct constant_pool *pool, unsigned index, uint8_t tag)
+static const uint8_t *find_entry(const struct constant_pool *pool, unsigned index, uint8_t tag)
 {
   if (index == 0 || index >= pool->count || pool->offsets[index] == 0)
     return NULL;
@@ -59,7 +59,7 @@ static unsigned u2_at(const uint8_t *bytes)
 enum jp_status constant_pool_utf8(const struct constant_pool *pool, unsigned index, const char *wanted,
                                   struct text *text, struct jp_error *error)
 {
-  const uint8_t *entry = find(pool, index, TAG_UTF8);
+  const uint8_t *entry = find_entry(pool, index, TAG_UTF8);
   if (entry == NULL)
     return jp_fail(error, JP_INVALID, "constant %u is no text, but %s stands there", index, wanted);
   struct text *decoded = &pool->decoded[index];
@@ -86,10 +86,10 @@ static bool replace_slashes(struct arena *arena, struct text internal, struct te
   return true;
 }
 
-static enum jp_status named_entry(const struct constant_pool *pool, unsigned index, uint8_t tag,
-                                  const char *wanted, struct text *name, struct jp_error *error)
+static enum jp_status read_name(const struct constant_pool *pool, unsigned index, uint8_t tag,
+                                const char *wanted, struct text *name, struct jp_error *error)
 {
-  const uint8_t *entry = find(pool, index, tag);
+  const uint8_t *entry = find_entry(pool, index, tag);
   if (entry == NULL)
     return jp_fail(error, JP_INVALID, "constant %u is not of the right kind for %s", index, wanted);
   struct text internal = TEXT("");
@@ -108,17 +108,17 @@ static enum jp_status named_entry(const struct constant_pool *pool, unsigned ind
 enum jp_status constant_pool_class(const struct constant_pool *pool, unsigned index, const char *wanted,
                                    struct text *name, struct jp_error *error)
 {
-  return named_entry(pool, index, TAG_CLASS, wanted, name, error);
+  return read_name(pool, index, TAG_CLASS, wanted, name, error);
 }
 
 enum jp_status constant_pool_package(const struct constant_pool *pool, unsigned index, const char *wanted,
                                      struct text *name, struct jp_error *error)
 {
-  return named_entry(pool, index, TAG_PACKAGE, wanted, name, error);
+  return read_name(pool, index, TAG_PACKAGE, wanted, name, error);
 }
 
 bool constant_pool_is(const struct constant_pool *pool, unsigned index, struct text letters)
 {
-  const uint8_t *entry = find(pool, index, TAG_UTF8);
+  const uint8_t *entry = find_entry(pool, index, TAG_UTF8);
   return entry != NULL && text_equal((struct text){(const char *)entry + 2, u2_at(entry)}, letters);
 }

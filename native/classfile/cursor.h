@@ -1,8 +1,8 @@
 #ifndef JPEER_CLASSFILE_CURSOR_H
 #define JPEER_CLASSFILE_CURSOR_H
 /*
- * Reads big-endian numbers from bytes that nobody vouches for. Reading past the end gives 0 and makes the
- * cursor `failed`; the owner looks once, at the end of what it reads. Any thread, one owner.
+ * Reads big-endian numbers from untrusted bytes. A read past the end gives 0 and sets `failed`, so that the
+ * owner can check once, after all that it reads. Any thread, one owner.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static inline size_t cursor_left(const struct cursor *cursor)
   return (size_t)(cursor->end - cursor->at);
 }
 
-/* The next count bytes, or NULL where there are not so many. */
+/* Takes the next count bytes; NULL where there are fewer. */
 static inline const uint8_t *cursor_take(struct cursor *cursor, size_t count)
 {
   if (cursor->failed || cursor_left(cursor) < count) {
@@ -51,7 +51,7 @@ static inline uint32_t cursor_u4(struct cursor *cursor)
              : (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* A cursor over the next count bytes alone, which this one passes. */
+/* Makes a cursor over the next count bytes, which this one skips. */
 static inline struct cursor cursor_slice(struct cursor *cursor, size_t count)
 {
   const uint8_t *bytes = cursor_take(cursor, count);

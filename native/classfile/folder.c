@@ -16,7 +16,7 @@ enum { DEPTH_MAX = 64, FILES_MAX = 4 * 1024 * 1024 };
 struct folder {
   struct builder *builder;
   const char *root;
-  char path[4096]; /* of the file or folder that is being read, below the root */
+  char path[4096]; /* of the current file or folder, below the root */
   uint8_t *bytes;
   size_t capacity;
   unsigned files;
@@ -24,24 +24,25 @@ struct folder {
   struct {
     dev_t device;
     ino_t inode;
-  } above[DEPTH_MAX]; /* a symbolic link to one of these would be a way round in circles */
+  } above[DEPTH_MAX]; /* the folders around this one: a symbolic link to one of them closes a circle */
   struct jp_error *error;
 };
 
-static void warn(struct folder *folder, const char *why)
+static void warn_of_entry(struct folder *folder, const char *why)
 {
   struct jp_error reason;
   (void)jp_fail(&reason, JP_INVALID, "%s", why);
   builder_warn(folder->builder, &(struct class_place){folder->root, folder->path}, &reason);
 }
 
-/* What cannot be opened is left out, but for where nothing could be: then all is to be read another time. */
+/* Leaves out a file that cannot be opened, unless no file could be: then the whole reading fails and is tried
+ * again later. */
 static enum jp_status fail_to_open(struct folder *folder)
 {
   const char *why = strerror(errno);
   if (descriptors_are_used_up())
     return jp_fail(folder->error, JP_IO, "cannot read %s: " DESCRIPTORS_NONE_LEFT, folder->root);
-  warn(folder, why);
+  warn_of_entry(folder, why);
   return JP_OK;
 }
 
@@ -74,13 +75,13 @@ static bool reserve(struct folder *folder, size_t size)
 static enum jp_status add_class(struct folder *folder, int fd, size_t size)
 {
   if (size > CLASS_BYTES_MAX) {
-    warn(folder, "it is larger than the limit");
+    warn_of_entry(folder, "it is larger than the limit");
     return JP_OK;
   }
   if (!reserve(folder, size))
     return jp_fail(folder->error, JP_NO_MEMORY, "out of memory while reading %s", folder->root);
   if (!read_whole(fd, folder->bytes, size)) {
-    warn(folder, "it cannot be read");
+    warn_of_entry(folder, "it cannot be read");
     return JP_OK;
   }
   struct text path = {folder->path, strlen(folder->path) - (sizeof ".class" - 1)};
@@ -148,7 +149,7 @@ static enum jp_status read_entry(struct folder *folder, int parent, const struct
 {
   struct text name = text_of(entry->d_name);
   bool is_class = text_ends_with(name, TEXT(".class"));
-  /* No package's name has a dot in it: hidden folders and the like hold no classes. */
+  /* The name of a package's folder has no dot, so that hidden folders and the like hold no classes. */
   if (!is_class && memchr(name.data, '.', name.len) != NULL)
     return JP_OK;
   size_t length = strlen(folder->path);
@@ -156,7 +157,7 @@ static enum jp_status read_entry(struct folder *folder, int parent, const struct
                        entry->d_name);
   enum jp_status status = JP_OK;
   if (added < 0 || (size_t)added >= sizeof folder->path - length)
-    warn(folder, "its path is too long");
+    warn_of_entry(folder, "its path is too long");
   else if (is_class)
     status = enter_file(folder, parent, entry->d_name);
   else if (is_folder(parent, entry))

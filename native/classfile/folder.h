@@ -3,7 +3,8 @@
 /* Reads the classes below a folder of the class path into a builder. One thread. */
 #include "classfile/builder.h"
 
-/* What cannot be read is left out with a warning; only JP_NO_MEMORY and JP_LIMIT come back. */
+/* Files that cannot be read are left out with a warning. JP_NO_MEMORY, JP_LIMIT; JP_IO: no file descriptor is
+ * left. */
 enum jp_status folder_read(struct builder *builder, const char *path, struct jp_error *error) JP_MUST_CHECK;
 
 #endif

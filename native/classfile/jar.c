@@ -29,12 +29,12 @@ struct jar {
   struct manifest manifest;
   struct arena arena;
   struct table entries; /* struct jar_entry */
-  uint8_t *bytes;       /* of the entry that is being read */
+  uint8_t *bytes;       /* of the current entry */
   size_t capacity;
   struct jp_error *error;
 };
 
-static void warn(struct jar *jar, const char *entry, const char *why)
+static void warn_of_entry(struct jar *jar, const char *entry, const char *why)
 {
   struct jp_error reason;
   (void)jp_fail(&reason, JP_INVALID, "%s", why);
@@ -58,8 +58,8 @@ static bool reserve(struct jar *jar, size_t size)
   return true;
 }
 
-/* Whether the entry unpacks to just `size` bytes, which are then in jar->bytes. One byte more is asked for:
- * at the end libzip compares the checksum. */
+/* True where the entry unpacks to exactly `size` bytes, which are then in jar->bytes. It asks for one byte
+ * more, since libzip compares the checksum at the end of the entry. */
 static bool read_whole(struct jar *jar, zip_file_t *file, size_t size)
 {
   size_t done = 0;
@@ -72,18 +72,18 @@ static bool read_whole(struct jar *jar, zip_file_t *file, size_t size)
   return got == 0 && done == size;
 }
 
-/* Unpacks an entry into jar->bytes. JP_INVALID: said in the log, to be left out. The size that the directory
- * tells is not believed, but bounds what is read. */
+/* Unpacks an entry into jar->bytes. JP_INVALID: the entry is to be left out; the log says why. The
+ * directory's size is not trusted, but bounds what is read. */
 static enum jp_status unpack(struct jar *jar, uint64_t index, size_t size_max, size_t *size)
 {
   const char *name = zip_get_name(jar->archive, index, ZIP_FL_ENC_RAW);
   zip_stat_t facts;
   if (zip_stat_index(jar->archive, index, 0, &facts) != 0 || (facts.valid & ZIP_STAT_SIZE) == 0) {
-    warn(jar, name, "its directory entry cannot be read");
+    warn_of_entry(jar, name, "its directory entry cannot be read");
     return JP_INVALID;
   }
   if (facts.size > size_max) {
-    warn(jar, name, "it is larger than the limit");
+    warn_of_entry(jar, name, "it is larger than the limit");
     return JP_INVALID;
   }
   *size = (size_t)facts.size;
@@ -91,13 +91,13 @@ static enum jp_status unpack(struct jar *jar, uint64_t index, size_t size_max, s
     return no_memory(jar);
   zip_file_t *file = zip_fopen_index(jar->archive, index, 0);
   if (file == NULL) {
-    warn(jar, name, zip_strerror(jar->archive));
+    warn_of_entry(jar, name, zip_strerror(jar->archive));
     return JP_INVALID;
   }
   bool whole = read_whole(jar, file, *size);
   zip_fclose(file);
   if (!whole)
-    warn(jar, name, "it cannot be unpacked");
+    warn_of_entry(jar, name, "it cannot be unpacked");
   return whole ? JP_OK : JP_INVALID;
 }
 
@@ -131,8 +131,8 @@ static bool take_version(struct text *path, unsigned *version)
   return true;
 }
 
-/* Where the class of this entry stands below its root; false: it is of no use to this Java. */
-static bool locate(const struct jar *jar, struct text *path, unsigned *version)
+/* Reduces *path to the class's path below its root. False: the entry is not for this Java. */
+static bool reduce_path(const struct jar *jar, struct text *path, unsigned *version)
 {
   static const struct text roots[] = {TEXT("BOOT-INF/classes/"), TEXT("WEB-INF/classes/")};
   *version = 0;
@@ -157,7 +157,7 @@ static enum jp_status list_entries(struct jar *jar)
     if (!text_ends_with(path, suffix))
       continue;
     struct jar_entry entry = {.index = (uint64_t)i, .path = text_slice(path, 0, path.len - suffix.len)};
-    if (!locate(jar, &entry.path, &entry.version))
+    if (!reduce_path(jar, &entry.path, &entry.version))
       continue;
     struct jar_entry *added = table_add(&jar->entries, 1);
     if (added == NULL)
@@ -167,7 +167,7 @@ static enum jp_status list_entries(struct jar *jar)
   return JP_OK;
 }
 
-/* By path, then the highest version first, then in the order of the jar. */
+/* Orders by path, then the highest version first, then as the jar does. */
 static int compare_entries(const void *left, const void *right)
 {
   const struct jar_entry *a = left;

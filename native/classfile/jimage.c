@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The library's C interface, as its exported functions take and give it. */
+/* The types of the library's exported functions. */
 struct jimage_file;
 typedef bool jimage_visitor(struct jimage_file *image, const char *module, const char *version,
                             const char *package, const char *name, const char *extension, void *context);
@@ -34,7 +34,7 @@ struct jimage {
   char path[4096];
   struct arena arena;
   struct table classes; /* struct jimage_class */
-  struct table exports; /* struct text: packages with dots, sorted once all are there */
+  struct table exports; /* struct text: packages with dots; sorted at the end */
   const char *last_module;
   uint8_t *bytes;
   size_t capacity;
@@ -42,11 +42,11 @@ struct jimage {
   struct jp_error *error;
 };
 
-/* The version that the image's interface wants to be named; nothing depends on it. */
+/* The image's functions take a version, and ignore it. */
 static const char any_version[] = "9";
 
-/* libjimage.so is linked to libjvm.so without saying where that is: it must be in the process first, as it is
- * in the peer. Loading it elsewhere starts no JVM; it cannot be unloaded again. */
+/* libjimage.so needs libjvm.so and does not say where it is, so that libjvm.so has to be loaded first; in the
+ * peer it is. Loading it elsewhere starts no JVM; it cannot be unloaded. */
 static void load_jvm_library(struct jimage *jimage, const char *java_home)
 {
   void *present = dlopen("libjvm.so", RTLD_NOW | RTLD_NOLOAD);
@@ -55,7 +55,8 @@ static void load_jvm_library(struct jimage *jimage, const char *java_home)
     return;
   }
   snprintf(jimage->path, sizeof jimage->path, "%s/lib/server/libjvm.so", java_home);
-  (void)dlopen(jimage->path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE); /* a failure shows in the next one */
+  /* Where this fails, libjimage.so does not load either. */
+  (void)dlopen(jimage->path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
 }
 
 static enum jp_status load_library(struct jimage *jimage, const char *java_home)
@@ -71,7 +72,7 @@ static enum jp_status load_library(struct jimage *jimage, const char *java_home)
                    {"JIMAGE_ResourceIterator", (void **)&library->visit}};
   load_jvm_library(jimage, java_home);
   snprintf(jimage->path, sizeof jimage->path, "%s/lib/libjimage.so", java_home);
-  /* Never unloaded: it keeps tables of its own, and a JVM in this process needs it anyway. */
+  /* It is never unloaded: it has tables of its own, and a JVM in this process needs it in any case. */
   void *handle = dlopen(jimage->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == NULL)
     return jp_fail(jimage->error, JP_NOT_FOUND, "cannot read the JDK's classes: cannot load %s: %s",
@@ -103,8 +104,8 @@ static const char *keep_module(struct jimage *jimage, const char *module)
   return jimage->last_module;
 }
 
-/* "package/name.class", NUL-terminated; data NULL: no memory. Without printf, which shows: there are 27,000.
- */
+/* "package/name.class", NUL-terminated; data NULL: no memory. A JDK has 27,000 of them, for which printf
+ * would take too long. */
 static struct text join_path(struct arena *arena, struct text package, struct text name)
 {
   static const char end[] = ".class";
@@ -141,7 +142,7 @@ static bool note_class(struct jimage_file *image, const char *module, const char
   return true;
 }
 
-/* The order of the image itself, near enough: by module, then by path. What is read is then read forwards. */
+/* Orders by module, then by path: nearly as the image does, so that it is read forwards. */
 static int compare_places(const void *left, const void *right)
 {
   const struct jimage_class *a = left;
@@ -205,7 +206,7 @@ static enum jp_status add_exports(struct jimage *jimage, size_t size)
   return status;
 }
 
-/* With '/' as good as '.'. */
+/* '/' and '.' compare equal. */
 static int compare_packages(const void *left, const void *right)
 {
   const struct text *a = left;
@@ -245,7 +246,7 @@ static enum jp_status add_classes(struct jimage *jimage)
     const struct jimage_class *class = &classes[i];
     size_t size = 0;
     if (class->package.len == 0)
-      continue; /* module-info alone has no package */
+      continue; /* it is a module-info */
     enum jp_status status = read_bytes(jimage, class, &size);
     if (status != JP_OK)
       return status;

@@ -14,7 +14,7 @@ static bool take_line(struct text *rest, struct text *line)
   return true;
 }
 
-/* The value that began on a line, with the lines that continue it (they begin with one space). */
+/* Joins a value with the lines that continue it, which begin with a space. */
 static bool join_value(struct text first, struct text *rest, struct arena *arena, struct text *value)
 {
   *value = first;
@@ -85,8 +85,8 @@ static int hex_value(char c)
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Writes url to out without its percent signs (RFC 3986, 2.1) and returns the length; 0 where one is broken
- * or stands for NUL. */
+/* Writes url to out with its percent encoding (RFC 3986, 2.1) decoded and returns the length; 0 where an
+ * escape is broken or means NUL. */
 static size_t decode_url(struct text url, char *out)
 {
   size_t length = 0;

@@ -1,6 +1,6 @@
 #include "classfile/modified_utf8.h"
 
-static bool is_plain(const uint8_t *bytes, size_t count)
+static bool is_ascii_without_nul(const uint8_t *bytes, size_t count)
 {
   /* Eight bytes a step: nearly every name in a class file is ASCII. */
   size_t i = 0;
@@ -29,7 +29,7 @@ static size_t read_unit(const uint8_t *p, size_t n, uint16_t *unit)
     if (n < 2 || (p[1] & 0xC0) != 0x80)
       return 0;
     *unit = (uint16_t)((p[0] & 0x1F) << 6 | (p[1] & 0x3F));
-    return *unit == 0 || *unit >= 0x80 ? 2 : 0; /* NUL is the one long form that is right here */
+    return *unit == 0 || *unit >= 0x80 ? 2 : 0; /* of the overlong forms only that of NUL is valid */
   }
   if ((p[0] & 0xF0) == 0xE0) {
     if (n < 3 || (p[1] & 0xC0) != 0x80 || (p[2] & 0xC0) != 0x80)
@@ -43,12 +43,12 @@ static size_t read_unit(const uint8_t *p, size_t n, uint16_t *unit)
 enum jp_status modified_utf8_decode(const uint8_t *bytes, size_t count, struct arena *arena,
                                     struct text *text)
 {
-  if (is_plain(bytes, count)) {
+  if (is_ascii_without_nul(bytes, count)) {
     *text = (struct text){(const char *)bytes, count};
     return JP_OK;
   }
   uint16_t *units = arena_alloc(arena, count * sizeof *units);
-  char *out = arena_alloc(arena, count); /* no form is longer than the one in the file */
+  char *out = arena_alloc(arena, count); /* WTF-8 is never longer than modified UTF-8 */
   if (units == NULL || out == NULL)
     return JP_NO_MEMORY;
   size_t unit_count = 0;

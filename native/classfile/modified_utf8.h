@@ -1,11 +1,11 @@
 #ifndef JPEER_CLASSFILE_MODIFIED_UTF8_H
 #define JPEER_CLASSFILE_MODIFIED_UTF8_H
-/* The text of class files (JVMS 4.4.7) as the peer's own (base/text.h). Any thread. */
+/* Converts the text of class files (JVMS 4.4.7) into the peer's own (base/text.h). Any thread. */
 #include "base/arena.h"
 #include "base/status.h"
 
-/* *text borrows bytes where the two forms are the same, and is made in the arena where not. JP_INVALID: no
- * modified UTF-8; JP_NO_MEMORY. */
+/* *text borrows the bytes where both forms are the same, and is in the arena where they differ. JP_INVALID:
+ * the bytes are not modified UTF-8. JP_NO_MEMORY. */
 enum jp_status modified_utf8_decode(const uint8_t *bytes, size_t count, struct arena *arena,
                                     struct text *text) JP_MUST_CHECK;
 

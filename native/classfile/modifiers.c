@@ -11,7 +11,7 @@ static const struct {
              {0x0008, "static"},       {0x0010, "final"},     {0x0080, "transient"}, {0x0040, "volatile"},
              {0x0020, "synchronized"}, {0x0100, "native"},    {0x0800, "strictfp"},  {0x0200, "interface"}};
 
-/* One bit has several meanings (0x0080: a transient field, a method of variable arity). */
+/* A bit's meaning depends on the kind (0x0080: a transient field, a method of variable arity). */
 static const uint16_t masks[] = {
     [MODIFIERS_OF_CLASS] = 0x0E1F,
     [MODIFIERS_OF_FIELD] = 0x00DF,

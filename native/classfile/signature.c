@@ -17,14 +17,14 @@ static bool take(struct text *rest, char c)
   return true;
 }
 
-static void append(struct buffer *out, struct text t)
+static void append_if_wanted(struct buffer *out, struct text t)
 {
   if (out != NULL)
     buffer_append_text(out, t);
 }
 
-/* What ends an identifier: of a descriptor (JVMS 4.2.2), and of a signature (JVMS 4.7.9.1), which takes less.
- * '/' is looked at apart. */
+/* The characters that end an identifier in a descriptor (JVMS 4.2.2) and in a signature (JVMS 4.7.9.1). '/'
+ * is handled apart. */
 enum stops { DESCRIPTOR_STOPS = 1, SIGNATURE_STOPS = 2 };
 
 static const uint8_t stops_at[UINT8_MAX + 1] = {
@@ -36,7 +36,7 @@ static const uint8_t stops_at[UINT8_MAX + 1] = {
     [':'] = SIGNATURE_STOPS,
 };
 
-/* A class name up to one of the stops; its '/' leave as '.'. */
+/* Reads a class name up to one of the stops and writes '.' for '/'. */
 static bool read_class_name(struct text *rest, enum stops stops, struct buffer *out)
 {
   size_t length = 0;
@@ -61,7 +61,7 @@ static bool read_class_name(struct text *rest, enum stops stops, struct buffer *
   return true;
 }
 
-/* A simple name of a nested class or of a type variable. */
+/* Reads the simple name of a nested class, or a type variable. */
 static bool read_identifier(struct text *rest, struct buffer *out)
 {
   struct text before = *rest;
@@ -75,30 +75,30 @@ static bool read_type(struct text *rest, unsigned depth, struct buffer *out);
 static bool read_type_argument(struct text *rest, unsigned depth, struct buffer *out)
 {
   if (take(rest, '*')) {
-    append(out, TEXT("?"));
+    append_if_wanted(out, TEXT("?"));
     return true;
   }
   if (take(rest, '+'))
-    append(out, TEXT("? extends "));
+    append_if_wanted(out, TEXT("? extends "));
   else if (take(rest, '-'))
-    append(out, TEXT("? super "));
+    append_if_wanted(out, TEXT("? super "));
   return read_type(rest, depth, out);
 }
 
 static bool read_type_arguments(struct text *rest, unsigned depth, struct buffer *out)
 {
-  append(out, TEXT("<"));
+  append_if_wanted(out, TEXT("<"));
   for (bool first = true; first || !peek(*rest, '>'); first = false) {
     if (!first)
-      append(out, TEXT(", "));
+      append_if_wanted(out, TEXT(", "));
     if (!read_type_argument(rest, depth, out))
       return false;
   }
-  append(out, TEXT(">"));
+  append_if_wanted(out, TEXT(">"));
   return take(rest, '>');
 }
 
-/* After the 'L'. */
+/* Reads a class type behind its 'L'. */
 static bool read_class_type(struct text *rest, unsigned depth, struct buffer *out)
 {
   if (!read_class_name(rest, SIGNATURE_STOPS, out))
@@ -110,7 +110,7 @@ static bool read_class_type(struct text *rest, unsigned depth, struct buffer *ou
       return true;
     if (!take(rest, '.'))
       return false;
-    append(out, TEXT("$"));
+    append_if_wanted(out, TEXT("$"));
     if (!read_identifier(rest, out))
       return false;
   }
@@ -127,14 +127,14 @@ static bool read_type(struct text *rest, unsigned depth, struct buffer *out)
   *rest = text_slice(*rest, 1, rest->len);
   struct text primitive = primitive_keyword(letter);
   if (primitive.data != NULL)
-    append(out, primitive);
+    append_if_wanted(out, primitive);
   else if (letter == 'L' ? !read_class_type(rest, depth, out)
                          : letter != 'T' || !read_identifier(rest, out) || !take(rest, ';'))
     return false;
   if (letter == 'V' && dimensions > 0)
     return false;
   for (unsigned i = 0; i < dimensions; i++)
-    append(out, TEXT("[]"));
+    append_if_wanted(out, TEXT("[]"));
   return true;
 }
 
@@ -143,7 +143,7 @@ bool signature_read_type(struct text *rest, struct buffer *out)
   return read_type(rest, 0, out);
 }
 
-/* `<T:bound:bound U:...>`, of which nothing is kept. */
+/* Skips `<T:bound:bound U:...>` behind its '<'. */
 static bool skip_type_parameters(struct text *rest)
 {
   while (!take(rest, '>')) {
@@ -188,7 +188,7 @@ bool descriptor_read_type(struct text *rest, struct buffer *out)
     return false;
   struct text primitive = primitive_keyword(rest->data[0]);
   if (primitive.data != NULL) {
-    append(out, primitive);
+    append_if_wanted(out, primitive);
     if (take(rest, 'V'))
       return dimensions == 0;
     *rest = text_slice(*rest, 1, rest->len);
@@ -196,7 +196,7 @@ bool descriptor_read_type(struct text *rest, struct buffer *out)
     return false;
   }
   for (unsigned i = 0; i < dimensions; i++)
-    append(out, TEXT("[]"));
+    append_if_wanted(out, TEXT("[]"));
   return true;
 }
 
@@ -205,7 +205,7 @@ bool descriptor_check_field(struct text descriptor)
   return !peek(descriptor, 'V') && descriptor_read_type(&descriptor, NULL) && descriptor.len == 0;
 }
 
-/* Reads from '(' to ')'. Returns the number of types, or -1. */
+/* Reads from '(' to ')' and returns the number of types, or -1. */
 static int read_parameters(struct text *rest)
 {
   int count = 0;

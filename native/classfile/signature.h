@@ -1,32 +1,32 @@
 #ifndef JPEER_CLASSFILE_SIGNATURE_H
 #define JPEER_CLASSFILE_SIGNATURE_H
 /*
- * Descriptors (JVMS 4.3) and generic signatures (JVMS 4.7.9.1) as types in Java source form:
- * "int[]", "java.util.Map$Entry<K, ? extends java.lang.Number>". Pure text; any thread.
+ * Reads descriptors (JVMS 4.3) and generic signatures (JVMS 4.7.9.1) and writes their types as Java source
+ * does: "int[]", "java.util.Map$Entry<K, ? extends java.lang.Number>". Pure text; any thread.
  */
 #include "base/buffer.h"
 #include "base/text.h"
 
-/* A field's descriptor, whole. */
+/* True for a valid field descriptor. */
 bool descriptor_check_field(struct text descriptor);
-/* A method's descriptor, whole; at most 255 parameters. */
+/* True for a valid method descriptor with at most 255 parameters. */
 bool descriptor_check_method(struct text descriptor, uint8_t *parameter_count);
-/* From '(' to ')': what overriding looks at. The descriptor must be valid. */
+/* The part from '(' to ')', which decides about overriding. The descriptor must be valid. */
 struct text descriptor_parameters(struct text descriptor);
 
-/* Both read one type ('V' too) from the start of *rest, move past it, and append its source form where out is
- * not NULL. False: malformed; what was appended is to be cut off. */
+/* Both read one type ('V' too) off *rest and append its source form where out is not NULL. False: it is
+ * malformed, and the caller cuts off what was appended. */
 bool descriptor_read_type(struct text *rest, struct buffer *out);
 bool signature_read_type(struct text *rest, struct buffer *out);
-/* Moves past a method's own type parameters and the '('. False: malformed. */
+/* Moves past the method's type parameters and the '('. False: malformed. */
 bool signature_enter_method(struct text *rest);
 /* The number of parameter types of a method signature, or -1: malformed. */
 int signature_count_parameters(struct text signature);
 
 /*
- * Reads the types of a method's parameters in their order: from the signature where it has them, else from the
- * descriptor. javac leaves the parameters that it adds to a constructor itself, which come first, out of the
- * signature (JVMS 4.7.9.1: the two need not agree).
+ * Reads the types of a method's parameters in their order: from the signature where it has them, else from
+ * the descriptor. javac leaves the parameters that it adds to a constructor itself, which come first, out of
+ * the signature (JVMS 4.7.9.1: the two need not agree).
  */
 struct method_types {
   struct text descriptor; /* what is left of each; behind the last parameter both begin with ')' */
@@ -38,8 +38,8 @@ struct method_types {
 /* descriptor must be valid and have `count` parameters; signature may be empty or malformed. */
 void method_types_open(struct method_types *types, struct text descriptor, struct text signature,
                        unsigned count, bool is_constructor);
-/* The next parameter's type, as written; its source form is appended where out is not NULL. data NULL: there is
- * none left. */
+/* The next parameter's type, as written; its source form is appended where out is not NULL. data NULL: there
+ * is none left. */
 struct text method_types_next(struct method_types *types, struct buffer *out);
 
 #endif

@@ -41,7 +41,7 @@ void table_shrink(struct table *table)
     return;
   void *items = reallocarray(table->items, table->count, table->item_size);
   if (items == NULL)
-    return; /* it stays as large as it was */
+    return; /* the array keeps its size */
   table->items = items;
   table->capacity = table->count;
 }

@@ -1,6 +1,6 @@
 #ifndef JPEER_CLASSFILE_TABLE_H
 #define JPEER_CLASSFILE_TABLE_H
-/* A growable array of plain items of one size. One owner, one thread while it grows. */
+/* A growable array of items of one size. One owner, one thread while it grows. */
 #include <stddef.h>
 
 struct table {
@@ -12,10 +12,10 @@ struct table {
 
 void table_init(struct table *table, size_t item_size);
 void table_fini(struct table *table);
-/* Room for `more` items at the end, counted in and not cleared; NULL when memory is short. Valid until the
- * next call. */
+/* Adds `more` items, which are not cleared, and returns the first of them; NULL where memory is short. Valid
+ * until the next call. */
 void *table_add(struct table *table, size_t more);
-/* Gives back what is not in use. */
+/* Frees the memory beyond the last item. */
 void table_shrink(struct table *table);
 
 #endif

@@ -1,9 +1,9 @@
 #ifndef JPEER_CLASSFILE_TEXT_ORDER_H
 #define JPEER_CLASSFILE_TEXT_ORDER_H
-/* The order of texts as bytes, in which the catalog's tables are sorted. Pure, any thread. */
+/* The order of texts by their bytes, as the catalog's tables are sorted. Pure, any thread. */
 #include "base/text.h"
 
-/* Below, at or above 0, as memcmp; the shorter first. */
+/* Negative, 0 or positive, as memcmp; a text comes before those that begin with it. */
 static inline int text_order(struct text a, struct text b)
 {
   size_t shorter = a.len < b.len ? a.len : b.len;
