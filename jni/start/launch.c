@@ -36,7 +36,7 @@ static struct {
          .lock = PTHREAD_MUTEX_INITIALIZER,
          .changed = PTHREAD_COND_INITIALIZER};
 
-static void finish(int status, bool ended)
+static void finish_run(int status, bool ended)
 {
   pthread_mutex_lock(&run.lock);
   run.is_over = true;
@@ -46,7 +46,7 @@ static void finish(int status, bool ended)
   pthread_mutex_unlock(&run.lock);
 }
 
-__attribute__((noreturn)) static void park(void)
+__attribute__((noreturn)) static void park_thread(void)
 {
   for (;;)
     pause();
@@ -61,8 +61,8 @@ static void JNICALL on_exit_of_jvm(jint status)
     /* jvm_run is to return with the reason. The JVM stays stopped, so that nothing of it can disturb the end
      * of the process. */
     atomic_store(&run.jvm.has_stopped, true);
-    finish(1, false);
-    park();
+    finish_run(1, false);
+    park_thread();
   }
   jvm_create_pass_on_words();
   run.hooks->exiting(run.hooks->context, status);
@@ -78,7 +78,7 @@ static void on_death_of_jvm(const struct jp_error *error)
 }
 
 /* The shutdown hook's thread. */
-static void drain(void *argument, struct jvm_thread *thread)
+static void drain_peer(void *argument, struct jvm_thread *thread)
 {
   (void)argument;
   (void)thread;
@@ -120,13 +120,13 @@ static void exit_on_signal(void *argument, struct jvm_thread *thread)
   struct jp_error error;
   if (throwable_take(thread, &error))
     log_error("System.exit: %s", error.text);
-  drain(NULL, thread);
+  drain_peer(NULL, thread);
   run.hooks->exiting(run.hooks->context, 0);
   _exit(0);
 }
 
 /* Ends a JVM that is up, so that its threads stop and its files go, and lets jvm_run return 1. */
-__attribute__((noreturn)) static void fail(struct jvm_thread *thread, const struct jp_error *error)
+__attribute__((noreturn)) static void fail_start(struct jvm_thread *thread, const struct jp_error *error)
 {
   run.error = *error;
   atomic_store(&run.is_failing, true);
@@ -138,8 +138,8 @@ __attribute__((noreturn)) static void fail(struct jvm_thread *thread, const stru
           : (*env)->CallStaticObjectMethod(env, known->class_runtime, known->static_runtime_get);
   if (runtime != NULL && !throwable_take(thread, NULL))
     (*env)->CallVoidMethod(env, runtime, known->method_runtime_halt, 1);
-  finish(1, false); /* it did not even halt */
-  park();
+  finish_run(1, false); /* it did not even halt */
+  park_thread();
 }
 
 /* ---- the start, on the thread "main" ---- */
@@ -198,7 +198,7 @@ static enum jp_status add_shutdown_hook(struct jvm_thread *thread, struct jp_err
   JNIEnv *env = thread->env;
   const struct jvm_known *known = &thread->jvm->known;
   struct jvm_work *work;
-  jobject hook = jvm_thread_make(thread, "jpeer-drain", drain, NULL, &work, error);
+  jobject hook = jvm_thread_make(thread, "jpeer-drain", drain_peer, NULL, &work, error);
   if (hook == NULL)
     return JP_JAVA;
   jobject runtime = (*env)->CallStaticObjectMethod(env, known->class_runtime, known->static_runtime_get);
@@ -230,16 +230,16 @@ static enum jp_status call_started(struct jp_error *error)
   return status;
 }
 
-static enum jp_status start(struct jvm_thread *thread, jclass *main_class, jobjectArray *args,
-                            struct jp_error *error)
+static enum jp_status start_application(struct jvm_thread *thread, struct jvm_main *found, jobjectArray *args,
+                                        struct jp_error *error)
 {
   /* First: a signal that comes from here on is remembered. */
   enum jp_status status = jvm_signals_catch(run.hooks->hangup != NULL, &run.signal_descriptor, error);
   if (status == JP_OK)
     status = open_machine(thread, error);
   if (status == JP_OK)
-    status = jvm_main_find(thread, run.launch, main_class, error);
-  if (status == JP_OK && *main_class != NULL)
+    status = jvm_main_find(thread, run.launch, found, error);
+  if (status == JP_OK && found->class != NULL)
     status = jvm_main_args(thread, run.launch, args, error);
   if (status == JP_OK)
     status = add_shutdown_hook(thread, error);
@@ -264,16 +264,16 @@ __attribute__((noreturn)) static void wait_as_main(JNIEnv *env)
     (*env)->ExceptionClear(env); /* somebody has interrupted or stopped it */
     usleep(PAUSE_US);
   }
-  park();
+  park_thread();
 }
 
 /* Runs the application on the calling thread and waits for the last of its threads. */
-static int run_application(JNIEnv *env, jclass main_class, jobjectArray args)
+static int run_application(JNIEnv *env, const struct jvm_main *found, jobjectArray args)
 {
   JavaVM *vm = run.jvm.vm;
-  if (main_class == NULL)
+  if (found->class == NULL)
     wait_as_main(env);
-  bool ended_well = jvm_main_run(env, main_class, args);
+  bool ended_well = jvm_main_run(env, found, args);
   /* Detaching hands an exception to the thread's handler for uncaught ones, as in any Java thread. */
   (*vm)->DetachCurrentThread(vm);
   (*vm)->DestroyJavaVM(vm);
@@ -286,7 +286,7 @@ static void *be_main_thread(void *unused)
   JNIEnv *env;
   struct jvm_thread thread;
   struct jp_error error;
-  jclass main_class = NULL;
+  struct jvm_main found = {0};
   jobjectArray args = NULL;
 
   const struct jvm_create_events events = {on_exit_of_jvm, on_death_of_jvm};
@@ -294,14 +294,14 @@ static void *be_main_thread(void *unused)
   if (jvm_create(run.launch, &events, &run.jvm.vm, &env, &error) != JP_OK) {
     jvm_signals_restore();
     run.error = error;
-    finish(1, true);
+    finish_run(1, true);
     return NULL;
   }
   jvm_thread_init(&thread, &run.jvm, env, NULL);
-  if (start(&thread, &main_class, &args, &error) != JP_OK)
-    fail(&thread, &error);
+  if (start_application(&thread, &found, &args, &error) != JP_OK)
+    fail_start(&thread, &error);
   jvm_thread_fini(&thread);
-  finish(run_application(env, main_class, args), true);
+  finish_run(run_application(env, &found, args), true);
   return NULL;
 }
 

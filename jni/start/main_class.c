@@ -8,9 +8,6 @@
 /* What Start.mainKind gives. */
 enum { HAS_ARGUMENTS = 1, IS_STATIC = 2 };
 
-/* The main of the one application of the process: from jvm_main_find to jvm_main_run, on one thread. */
-static jint main_kind;
-
 /* Start says what the user did wrong in one of two types, the second for a class that is not there; anything
  * else is told with its type. */
 static enum jp_status take_failure(struct jvm_thread *thread, struct jp_error *error)
@@ -18,14 +15,14 @@ static enum jp_status take_failure(struct jvm_thread *thread, struct jp_error *e
   static const struct {
     const char *prefix;
     enum jp_status status;
-  } plain[] = {{"java.lang.Exception: ", JP_INVALID}, {"java.lang.ClassNotFoundException: ", JP_NOT_FOUND}};
+  } known[] = {{"java.lang.Exception: ", JP_INVALID}, {"java.lang.ClassNotFoundException: ", JP_NOT_FOUND}};
   struct jp_error told;
   if (!throwable_take(thread, &told))
     return JP_OK;
-  for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
-    size_t length = strlen(plain[i].prefix);
-    if (strncmp(told.text, plain[i].prefix, length) == 0)
-      return jp_fail(error, plain[i].status, "%s", told.text + length);
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    size_t length = strlen(known[i].prefix);
+    if (strncmp(told.text, known[i].prefix, length) == 0)
+      return jp_fail(error, known[i].status, "%s", told.text + length);
   }
   return jp_fail(error, JP_INVALID, "%s", told.text);
 }
@@ -44,8 +41,8 @@ static enum jp_status ask_start(struct jvm_thread *thread, const char *name, con
 }
 
 /* Bytes of the command line as a String. */
-static enum jp_status decode(struct jvm_thread *thread, const char *bytes, jobject *string,
-                             struct jp_error *error)
+static enum jp_status decode_bytes(struct jvm_thread *thread, const char *bytes, jobject *string,
+                                   struct jp_error *error)
 {
   JNIEnv *env = thread->env;
   jsize length = (jsize)strlen(bytes);
@@ -119,34 +116,36 @@ static enum jp_status read_jar(struct jvm_thread *thread, jobject *name, struct 
   return status == JP_OK ? open_packages(thread, jar, error) : status;
 }
 
-static enum jp_status find_kind(struct jvm_thread *thread, jclass main_class, struct jp_error *error)
+static enum jp_status find_kind(struct jvm_thread *thread, struct jvm_main *found, struct jp_error *error)
 {
   JNIEnv *env = thread->env;
   jclass start = thread->jvm->start_class;
   jmethodID method = (*env)->GetStaticMethodID(env, start, "mainKind", "(Ljava/lang/Class;)I");
   if (throwable_take(thread, error))
     return JP_INTERNAL;
-  main_kind = (*env)->CallStaticIntMethod(env, start, method, main_class);
+  jint kind = (*env)->CallStaticIntMethod(env, start, method, found->class);
+  found->takes_arguments = (kind & HAS_ARGUMENTS) != 0;
+  found->is_static = (kind & IS_STATIC) != 0;
   return take_failure(thread, error);
 }
 
-enum jp_status jvm_main_find(struct jvm_thread *thread, const struct jvm_launch *launch, jclass *main_class,
-                             struct jp_error *error)
+enum jp_status jvm_main_find(struct jvm_thread *thread, const struct jvm_launch *launch,
+                             struct jvm_main *found, struct jp_error *error)
 {
-  *main_class = NULL;
+  *found = (struct jvm_main){0};
   const char *what = launch->jar != NULL ? launch->jar : launch->main_class;
   if (launch->main_module != NULL)
     what = launch->main_module;
   if (what == NULL)
     return JP_OK;
   jobject name = NULL;
-  enum jp_status status = decode(thread, what, &name, error);
+  enum jp_status status = decode_bytes(thread, what, &name, error);
   if (status == JP_OK && launch->jar != NULL)
     status = read_jar(thread, &name, error);
   if (status == JP_OK)
     status = ask_start(thread, launch->main_module != NULL ? "mainClassOfModule" : "mainClass",
-                       "(Ljava/lang/String;)Ljava/lang/Class;", name, (jobject *)main_class, error);
-  return status == JP_OK ? find_kind(thread, *main_class, error) : status;
+                       "(Ljava/lang/String;)Ljava/lang/Class;", name, (jobject *)&found->class, error);
+  return status == JP_OK ? find_kind(thread, found, error) : status;
 }
 
 enum jp_status jvm_main_args(struct jvm_thread *thread, const struct jvm_launch *launch, jobjectArray *args,
@@ -158,7 +157,7 @@ enum jp_status jvm_main_args(struct jvm_thread *thread, const struct jvm_launch 
     return JP_NO_MEMORY;
   for (size_t i = 0; i < launch->arg_count; i++) {
     jobject string = NULL;
-    enum jp_status status = decode(thread, launch->args[i], &string, error);
+    enum jp_status status = decode_bytes(thread, launch->args[i], &string, error);
     if (status != JP_OK)
       return status;
     (*env)->SetObjectArrayElement(env, *args, (jsize)i, string);
@@ -178,17 +177,17 @@ static void run_on_object(JNIEnv *env, jclass main_class, jmethodID main_method,
     (*env)->CallVoidMethodA(env, object, main_method, args);
 }
 
-bool jvm_main_run(JNIEnv *env, jclass main_class, jobjectArray args)
+bool jvm_main_run(JNIEnv *env, const struct jvm_main *found, jobjectArray args)
 {
-  const char *descriptor = (main_kind & HAS_ARGUMENTS) != 0 ? "([Ljava/lang/String;)V" : "()V";
-  bool is_static = (main_kind & IS_STATIC) != 0;
+  const char *descriptor = found->takes_arguments ? "([Ljava/lang/String;)V" : "()V";
+  jclass main_class = found->class;
   /* Both initialise the class and raise what its initialiser raises. */
-  jmethodID main_method = is_static ? (*env)->GetStaticMethodID(env, main_class, "main", descriptor)
-                                    : (*env)->GetMethodID(env, main_class, "main", descriptor);
+  jmethodID main_method = found->is_static ? (*env)->GetStaticMethodID(env, main_class, "main", descriptor)
+                                           : (*env)->GetMethodID(env, main_class, "main", descriptor);
   if (main_method == NULL)
     return false;
   const jvalue values[] = {{.l = args}}; /* a main without arguments does not look at it */
-  if (is_static)
+  if (found->is_static)
     (*env)->CallStaticVoidMethodA(env, main_class, main_method, values);
   else
     run_on_object(env, main_class, main_method, values);

@@ -5,12 +5,19 @@
 
 #include <stdbool.h>
 
+/* The method main, of a class that has one that java would run. */
+struct jvm_main {
+  jclass class; /* local; NULL as_service */
+  bool takes_arguments;
+  bool is_static;
+};
+
 /*
- * Loads it without initialising it: *main_class is a local reference, NULL as_service. JP_NOT_FOUND or
- * JP_INVALID: one line says what is wrong with the class or the jar.
+ * Loads the class without initialising it. JP_NOT_FOUND or JP_INVALID: one line says what is wrong with the
+ * class or the jar.
  */
-enum jp_status jvm_main_find(struct jvm_thread *thread, const struct jvm_launch *launch, jclass *main_class,
-                             struct jp_error *error) JP_MUST_CHECK;
+enum jp_status jvm_main_find(struct jvm_thread *thread, const struct jvm_launch *launch,
+                             struct jvm_main *found, struct jp_error *error) JP_MUST_CHECK;
 
 /* main's arguments as String[]: a local reference. */
 enum jp_status jvm_main_args(struct jvm_thread *thread, const struct jvm_launch *launch, jobjectArray *args,
@@ -18,6 +25,6 @@ enum jp_status jvm_main_args(struct jvm_thread *thread, const struct jvm_launch 
 
 /* Initialises the class and runs main. True where it ended without an exception; otherwise that is left
  * pending. */
-bool jvm_main_run(JNIEnv *env, jclass main_class, jobjectArray args);
+bool jvm_main_run(JNIEnv *env, const struct jvm_main *found, jobjectArray args);
 
 #endif
