@@ -14,14 +14,15 @@ struct invocation {
   jvalue *arguments;
 };
 
-static bool take(struct invocation *invocation)
+static bool take_exception(struct invocation *invocation)
 {
   return argument_take(&invocation->conversion);
 }
 
 /* One element of the array that the method's last parameter takes, into packed where it is a primitive. No
  * reference that it has needed is left: there may be many elements. */
-static bool set_rest(struct invocation *invocation, jobject array, size_t argument, size_t at, char *packed)
+static bool set_gathered(struct invocation *invocation, jobject array, size_t argument, size_t at,
+                         char *packed)
 {
   JNIEnv *env = invocation->env;
   const struct resolved_member *member = invocation->member;
@@ -38,22 +39,22 @@ static bool set_rest(struct invocation *invocation, jobject array, size_t argume
   (*env)->SetObjectArrayElement(env, array, (jsize)at, element.l);
   if (element.l != given)
     (*env)->DeleteLocalRef(env, element.l);
-  return !take(invocation);
+  return !take_exception(invocation);
 }
 
-static bool fill_rest(struct invocation *invocation, jobject array, size_t first, char *packed)
+static bool fill_gathered(struct invocation *invocation, jobject array, size_t first, char *packed)
 {
   struct argument_path path = {.index = first};
   bool filled = true;
   invocation->conversion.path = &path;
   for (; filled && path.index < invocation->member->plan_count; path.index++)
-    filled = set_rest(invocation, array, path.index, path.index - first, packed);
+    filled = set_gathered(invocation, array, path.index, path.index - first, packed);
   invocation->conversion.path = NULL;
   return filled;
 }
 
 /* From the method's last parameter on, into a new array. */
-static bool gather_rest(struct invocation *invocation)
+static bool gather_arguments(struct invocation *invocation)
 {
   struct conversion *conversion = &invocation->conversion;
   const struct resolved_member *member = invocation->member;
@@ -71,12 +72,12 @@ static bool gather_rest(struct invocation *invocation)
       letter == 'L' ? NULL : arena_alloc(conversion->request->arena, count * primitive_size(letter));
   if (letter != 'L' && packed == NULL)
     return argument_fail_memory(conversion);
-  if (!fill_rest(invocation, array, first, packed))
+  if (!fill_gathered(invocation, array, first, packed))
     return false;
   if (packed != NULL)
     dispatch_set_region(invocation->env, letter, array, (jsize)count, packed);
   invocation->arguments[first].l = array;
-  return !take(invocation);
+  return !take_exception(invocation);
 }
 
 static bool convert_arguments(struct invocation *invocation)
@@ -97,7 +98,7 @@ static bool convert_arguments(struct invocation *invocation)
                           &conversion->request->operation->args[path.index],
                           invocation->frame->objects[path.index], &invocation->arguments[path.index]))
       return false;
-  return !member->variable || gather_rest(invocation);
+  return !member->variable || gather_arguments(invocation);
 }
 
 /* The cache's key holds the receiver's class, but JNI believes whatever it is given: asked each time. */
@@ -124,7 +125,7 @@ static bool take_static_method(struct invocation *invocation)
     return true;
   struct jvm_method *method = member->method;
   jmethodID id = (*env)->GetStaticMethodID(env, method->owner->ref, method->raw_name, method->raw_descriptor);
-  if (take(invocation))
+  if (take_exception(invocation))
     return false;
   member->method_id = id;
   return true;
@@ -138,15 +139,15 @@ static bool take_static_field(struct invocation *invocation)
     return true;
   struct jvm_field *field = member->field;
   jfieldID id = (*env)->GetStaticFieldID(env, field->owner->ref, field->raw_name, field->raw_descriptor);
-  if (take(invocation))
+  if (take_exception(invocation))
     return false;
   member->field_id = id;
   return true;
 }
 
-static void finish(struct invocation *invocation, struct jvm_type *type, const jvalue *value)
+static void finish_result(struct invocation *invocation, struct jvm_type *type, const jvalue *value)
 {
-  if (!take(invocation))
+  if (!take_exception(invocation))
     result_fill(invocation->request, invocation->frame->epoch, type, value, invocation->conversion.outcome);
 }
 
@@ -158,7 +159,7 @@ static void run_call(struct invocation *invocation)
   jvalue value = {0};
   dispatch_call(invocation->env, member->method->result.kind, invocation->frame->receiver, member->method_id,
                 invocation->arguments, &value);
-  finish(invocation, &member->method->result, &value);
+  finish_result(invocation, &member->method->result, &value);
 }
 
 static void run_static_call(struct invocation *invocation)
@@ -169,14 +170,14 @@ static void run_static_call(struct invocation *invocation)
   jvalue value = {0};
   dispatch_call_static(invocation->env, member->method->result.kind, member->declaring->ref,
                        member->method_id, invocation->arguments, &value);
-  finish(invocation, &member->method->result, &value);
+  finish_result(invocation, &member->method->result, &value);
 }
 
 static void finish_new(struct invocation *invocation, jobject object)
 {
   struct jvm_type type = {.kind = 'L', .name = invocation->member->named->name};
   const jvalue value = {.l = object};
-  finish(invocation, &type, &value);
+  finish_result(invocation, &type, &value);
 }
 
 static void run_new(struct invocation *invocation)
@@ -239,7 +240,7 @@ static void run_get(struct invocation *invocation)
   jvalue value = {0};
   dispatch_get(invocation->env, field->type.kind, invocation->frame->receiver, invocation->member->field_id,
                &value);
-  finish(invocation, &field->type, &value);
+  finish_result(invocation, &field->type, &value);
 }
 
 static void run_static_get(struct invocation *invocation)
@@ -250,7 +251,7 @@ static void run_static_get(struct invocation *invocation)
   jvalue value = {0};
   dispatch_get_static(invocation->env, field->type.kind, field->owner->ref, invocation->member->field_id,
                       &value);
-  finish(invocation, &field->type, &value);
+  finish_result(invocation, &field->type, &value);
 }
 
 static void run_length(struct invocation *invocation)
@@ -260,7 +261,7 @@ static void run_length(struct invocation *invocation)
     return;
   const jvalue value = {.i =
                             (*invocation->env)->GetArrayLength(invocation->env, invocation->frame->receiver)};
-  finish(invocation, &type, &value);
+  finish_result(invocation, &type, &value);
 }
 
 static bool convert_put(struct invocation *invocation, jvalue *value)
@@ -276,7 +277,7 @@ static bool convert_put(struct invocation *invocation, jvalue *value)
 
 static void finish_put(struct invocation *invocation)
 {
-  if (!take(invocation))
+  if (!take_exception(invocation))
     *invocation->conversion.outcome = (struct outcome){.kind = OUTCOME_VOID};
 }
 

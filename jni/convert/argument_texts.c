@@ -92,7 +92,7 @@ static void fail_to_load(struct conversion *conversion, struct text name, jthrow
                  "%.*s", TEXT_ARGS(shown));
 }
 
-static struct jvm_class *load(struct conversion *conversion, struct text name)
+static struct jvm_class *load_class(struct conversion *conversion, struct text name)
 {
   JNIEnv *env = conversion->thread->env;
   if (conversion->loaded.class != NULL && text_equal(conversion->loaded.name, name))
@@ -127,7 +127,7 @@ struct jvm_class *argument_declared_class(struct conversion *conversion, const s
     argument_fail_memory(conversion);
     return NULL;
   }
-  return load(conversion, name);
+  return load_class(conversion, name);
 }
 
 static bool make_class(struct conversion *conversion, const struct op_value *value, jobject *out)
@@ -213,8 +213,8 @@ static bool takes_numbers(const struct jvm_class *class)
   return class->row->descriptor != NULL && text_starts_with(class->name, TEXT("java.math."));
 }
 
-static bool parse(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
-                  struct text text, jobject *out)
+static bool parse_text(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
+                       struct text text, jobject *out)
 {
   JNIEnv *env = conversion->thread->env;
   const struct class_maker_row *row = class->row;
@@ -239,10 +239,10 @@ bool argument_make_from_text(struct conversion *conversion, struct jvm_class *cl
 {
   if (class->maker == MAKER_PARSE && takes_numbers(class) && value->literal.data != NULL &&
       (value->kind == OP_INTEGER || value->kind == OP_NUMBER))
-    return parse(conversion, class, value, value->literal, out);
+    return parse_text(conversion, class, value, value->literal, out);
   if (value->kind == OP_TEXT && class->maker == MAKER_PARSE)
     return class->row->method == NULL ? make_class(conversion, value, out)
-                                      : parse(conversion, class, value, value->text, out);
+                                      : parse_text(conversion, class, value, value->text, out);
   if (value->kind == OP_TEXT && class->is_enum)
     return make_constant(conversion, class, value, out);
   return argument_fail(conversion, value, "cannot become %.*s; pass a ref", TEXT_ARGS(class->name));

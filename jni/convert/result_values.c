@@ -20,15 +20,15 @@ struct level {
   size_t depth;
 };
 
-static bool fill(struct walk *walk, const struct level *outer, jobject object, struct op_value *out);
+static bool fill_value(struct walk *walk, const struct level *outer, jobject object, struct op_value *out);
 
-static bool fail(struct walk *walk, const char *what)
+static bool fail_result(struct walk *walk, const char *what)
 {
   outcome_fail(walk->outcome, walk->request->arena, FAILURE_SERVER, NULL, "%s", what);
   return false;
 }
 
-static bool take(struct walk *walk)
+static bool take_exception(struct walk *walk)
 {
   return throwable_take_outcome(walk->request->thread, walk->request->arena,
                                 walk->request->limits->stack_frames_max, walk->outcome);
@@ -53,7 +53,7 @@ static struct op_value *make_items(struct walk *walk, size_t count)
     return NULL;
   struct op_value *items = arena_calloc(walk->request->arena, count, sizeof *items);
   if (items == NULL)
-    (void)fail(walk, "out of memory");
+    (void)fail_result(walk, "out of memory");
   return items;
 }
 
@@ -75,7 +75,7 @@ static bool fill_list(struct walk *walk, const struct level *level, jobjectArray
     return false;
   for (size_t i = 0; i < count; i++) {
     jobject element = (*walk->env)->GetObjectArrayElement(walk->env, elements, (jsize)i);
-    bool filled = fill(walk, level, element, &items[i]);
+    bool filled = fill_value(walk, level, element, &items[i]);
     (*walk->env)->DeleteLocalRef(walk->env, element);
     if (!filled)
       return false;
@@ -100,7 +100,7 @@ static jobjectArray copy_collection(struct walk *walk, jobject collection)
 {
   const struct jvm_known *known = &walk->request->thread->jvm->known;
   jint size = (*walk->env)->CallIntMethod(walk->env, collection, known->method_collection_size);
-  if (take(walk))
+  if (take_exception(walk))
     return NULL;
   size_t left = walk->elements_left;
   if (size > 0 && !count_elements(walk, (size_t)size))
@@ -108,10 +108,10 @@ static jobjectArray copy_collection(struct walk *walk, jobject collection)
   walk->elements_left = left;
   jobjectArray elements =
       (*walk->env)->CallObjectMethod(walk->env, collection, known->method_collection_to_array);
-  if (take(walk))
+  if (take_exception(walk))
     return NULL;
   if (elements == NULL)
-    (void)fail(walk, "a collection's toArray gave null");
+    (void)fail_result(walk, "a collection's toArray gave null");
   return elements;
 }
 
@@ -159,7 +159,7 @@ enum key { KEY_TEXT, KEY_OBJECT, KEY_FAILED };
 
 static enum key fail_key(struct walk *walk, const char *what)
 {
-  (void)fail(walk, what);
+  (void)fail_result(walk, what);
   return KEY_FAILED;
 }
 
@@ -168,7 +168,7 @@ static enum key read_key(struct walk *walk, jobject entry, struct text *text)
   jobject key =
       (*walk->env)
           ->CallObjectMethod(walk->env, entry, walk->request->thread->jvm->known.method_map_entry_get_key);
-  if (take(walk))
+  if (take_exception(walk))
     return KEY_FAILED;
   struct op_value value = {.kind = OP_NULL};
   enum key kind = KEY_TEXT;
@@ -176,9 +176,9 @@ static enum key read_key(struct walk *walk, jobject entry, struct text *text)
     const struct jvm_class *class = jvm_class_of_object(walk->request->thread, key);
     if (class == NULL)
       kind = fail_key(walk, "out of memory");
-    else if (!result_is_plain(class))
+    else if (!result_is_value_class(class))
       kind = KEY_OBJECT;
-    else if (!result_fill_plain(walk->request, class, key, &value, walk->outcome))
+    else if (!result_read_value_object(walk->request, class, key, &value, walk->outcome))
       kind = KEY_FAILED;
   }
   if (kind == KEY_TEXT) {
@@ -196,9 +196,9 @@ static bool fill_entry_value(struct walk *walk, const struct level *level, jobje
   jobject value =
       (*walk->env)
           ->CallObjectMethod(walk->env, entry, walk->request->thread->jvm->known.method_map_entry_get_value);
-  if (take(walk))
+  if (take_exception(walk))
     return false;
-  bool filled = fill(walk, level, value, out);
+  bool filled = fill_value(walk, level, value, out);
   (*walk->env)->DeleteLocalRef(walk->env, value);
   return filled;
 }
@@ -223,10 +223,10 @@ static bool fill_map(struct walk *walk, const struct level *level, const struct 
 {
   const struct jvm_known *known = &walk->request->thread->jvm->known;
   jobject set = (*walk->env)->CallObjectMethod(walk->env, level->object, known->method_map_entry_set);
-  if (take(walk))
+  if (take_exception(walk))
     return false;
   if (set == NULL)
-    return fail(walk, "a map's entrySet gave null");
+    return fail_result(walk, "a map's entrySet gave null");
   jobjectArray pairs = copy_collection(walk, set);
   if (pairs == NULL)
     return false;
@@ -235,7 +235,7 @@ static bool fill_map(struct walk *walk, const struct level *level, const struct 
     return false;
   struct op_entry *entries = arena_calloc(walk->request->arena, count, sizeof *entries);
   if (entries == NULL)
-    return fail(walk, "out of memory");
+    return fail_result(walk, "out of memory");
   enum key keys = read_keys(walk, pairs, count, entries);
   if (keys != KEY_TEXT)
     return keys == KEY_OBJECT && fill_ref(walk, class, level->object, out);
@@ -256,7 +256,7 @@ static bool check_level(struct walk *walk, const struct level *level)
 {
   for (const struct level *around = level->outer; around != NULL; around = around->outer)
     if ((*walk->env)->IsSameObject(walk->env, around->object, level->object))
-      return fail(walk, "the result has a cycle, so that it has no JSON text");
+      return fail_result(walk, "the result has a cycle, so that it has no JSON text");
   if (level->depth <= walk->request->limits->by_value_depth_max)
     return true;
   outcome_fail(walk->outcome, walk->request->arena, FAILURE_SERVER, NULL,
@@ -272,7 +272,7 @@ static bool fill_container(struct walk *walk, const struct level *level, const s
   if (!check_level(walk, level))
     return false;
   if ((*walk->env)->PushLocalFrame(walk->env, LEVEL_REFERENCES) != 0) {
-    (void)take(walk);
+    (void)take_exception(walk);
     return false;
   }
   bool filled;
@@ -293,7 +293,7 @@ static bool is_container(struct walk *walk, const struct jvm_class *class, jobje
          (*walk->env)->IsInstanceOf(walk->env, object, known->class_map);
 }
 
-static bool fill(struct walk *walk, const struct level *outer, jobject object, struct op_value *out)
+static bool fill_value(struct walk *walk, const struct level *outer, jobject object, struct op_value *out)
 {
   if (object == NULL) {
     *out = (struct op_value){.kind = OP_NULL};
@@ -301,9 +301,9 @@ static bool fill(struct walk *walk, const struct level *outer, jobject object, s
   }
   const struct jvm_class *class = jvm_class_of_object(walk->request->thread, object);
   if (class == NULL)
-    return fail(walk, "out of memory");
-  if (result_is_plain(class))
-    return result_fill_plain(walk->request, class, object, out, walk->outcome);
+    return fail_result(walk, "out of memory");
+  if (result_is_value_class(class))
+    return result_read_value_object(walk->request, class, object, out, walk->outcome);
   if (!is_container(walk, class, object))
     return fill_ref(walk, class, object, out);
   const struct level level = {outer, object, outer == NULL ? 1 : outer->depth + 1};
@@ -315,9 +315,10 @@ static bool fill_new(struct walk *walk, jobject object, struct op_value *out)
 {
   const struct jvm_class *class = jvm_class_of_object(walk->request->thread, object);
   if (class == NULL)
-    return fail(walk, "out of memory");
-  return result_is_plain(class) ? result_fill_plain(walk->request, class, object, out, walk->outcome)
-                                : fill_ref(walk, class, object, out);
+    return fail_result(walk, "out of memory");
+  return result_is_value_class(class)
+             ? result_read_value_object(walk->request, class, object, out, walk->outcome)
+             : fill_ref(walk, class, object, out);
 }
 
 void result_fill_by_value(const struct jvm_request *request, uint64_t epoch, jobject object,
@@ -330,7 +331,7 @@ void result_fill_by_value(const struct jvm_request *request, uint64_t epoch, job
                       .elements_left = request->limits->inline_array_max};
   struct op_value value;
   bool is_new = request->operation->kind == OP_NEW;
-  if (is_new ? !fill_new(&walk, object, &value) : !fill(&walk, NULL, object, &value))
+  if (is_new ? !fill_new(&walk, object, &value) : !fill_value(&walk, NULL, object, &value))
     return;
   outcome->has_value = true;
   outcome->value = value;

@@ -47,8 +47,8 @@ static bool fail_memory(const struct jvm_request *request, struct outcome *outco
   return false;
 }
 
-bool result_fill_plain(const struct jvm_request *request, const struct jvm_class *class, jobject object,
-                       struct op_value *out, struct outcome *outcome)
+bool result_read_value_object(const struct jvm_request *request, const struct jvm_class *class,
+                              jobject object, struct op_value *out, struct outcome *outcome)
 {
   if (class->unboxed != 0) {
     jvalue scalar;
@@ -83,7 +83,7 @@ static bool fill_objects(const struct jvm_request *request, const struct jvm_cla
     jobject element = (*env)->GetObjectArrayElement(env, array, i);
     if (element == NULL)
       continue;
-    bool filled = result_fill_plain(request, component, element, &items[i], outcome);
+    bool filled = result_read_value_object(request, component, element, &items[i], outcome);
     (*env)->DeleteLocalRef(env, element);
     if (!filled)
       return false;
@@ -127,7 +127,7 @@ static bool fill_element_refs(const struct jvm_request *request, uint64_t epoch,
   return true;
 }
 
-bool result_is_plain(const struct jvm_class *class)
+bool result_is_value_class(const struct jvm_class *class)
 {
   return class->unboxed != 0 || class->maker == MAKER_STRING;
 }
@@ -149,7 +149,7 @@ static bool fill_array(const struct jvm_request *request, struct jvm_class *clas
   struct jvm_class *component = jvm_class_component(request->thread, class);
   if (component == NULL)
     return fail_memory(request, outcome);
-  return !result_is_plain(component) || fill_objects(request, component, array, count, outcome);
+  return !result_is_value_class(component) || fill_objects(request, component, array, count, outcome);
 }
 
 bool result_store(const struct jvm_request *request, uint64_t epoch, const struct jvm_class *class,
@@ -175,9 +175,9 @@ static struct jvm_class *class_of(const struct jvm_request *request, struct jvm_
                                   jobject object)
 {
   struct jvm_class *known = atomic_load_explicit(&declared->class, memory_order_acquire);
-  if (known == NULL || !result_is_plain(known))
+  if (known == NULL || !result_is_value_class(known))
     known = jvm_class_of_object(request->thread, object);
-  if (known != NULL && result_is_plain(known) && text_equal(known->name, declared->name))
+  if (known != NULL && result_is_value_class(known) && text_equal(known->name, declared->name))
     atomic_store_explicit(&declared->class, known, memory_order_release);
   return known;
 }
@@ -191,9 +191,9 @@ static void fill_object(const struct jvm_request *request, uint64_t epoch, struc
     return;
   }
   outcome->type = class->name;
-  if (result_is_plain(class)) {
+  if (result_is_value_class(class)) {
     outcome->has_value = true;
-    (void)result_fill_plain(request, class, object, &outcome->value, outcome);
+    (void)result_read_value_object(request, class, object, &outcome->value, outcome);
     return;
   }
   if (class->component != 0 && !fill_array(request, class, object, outcome))

@@ -17,9 +17,9 @@ void result_fill(const struct jvm_request *request, uint64_t epoch, struct jvm_t
 /* The parts of it. Those that fail leave an OUTCOME_ERROR. */
 
 /* A wrapper or a String. */
-bool result_is_plain(const struct jvm_class *class);
-bool result_fill_plain(const struct jvm_request *request, const struct jvm_class *class, jobject object,
-                       struct op_value *out, struct outcome *outcome);
+bool result_is_value_class(const struct jvm_class *class);
+bool result_read_value_object(const struct jvm_request *request, const struct jvm_class *class,
+                              jobject object, struct op_value *out, struct outcome *outcome);
 /* An array of primitives whose length is count. */
 bool result_fill_primitives(const struct jvm_request *request, const struct jvm_class *class, jobject array,
                             jsize count, struct op_value *out, struct outcome *outcome);

@@ -224,8 +224,8 @@ static uint32_t next_ref(struct jvm_objects *objects)
 }
 
 /* Fills the first free slot; there is a chunk with room. */
-static enum jp_status store(JNIEnv *env, struct jvm_objects *objects, jobject object, struct slot filled,
-                            uint32_t *ref)
+static enum jp_status store_object(JNIEnv *env, struct jvm_objects *objects, jobject object,
+                                   struct slot filled, uint32_t *ref)
 {
   struct chunk *chunk = objects->with_room;
   uint32_t place = chunk->first_free;
@@ -298,7 +298,7 @@ static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum ne
   *need = needs_entry(putting) ? NEED_ENTRY : objects->with_room == NULL ? NEED_CHUNK : NEED_NOTHING;
   if (*need != NEED_NOTHING)
     return JP_NOT_FOUND;
-  if (store(env, objects, putting->object, putting->filled, ref) != JP_OK)
+  if (store_object(env, objects, putting->object, putting->filled, ref) != JP_OK)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   if (count_of(objects) == 1)
     putting->has_entered = false; /* it is the object's now */
@@ -306,7 +306,7 @@ static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum ne
   return JP_OK;
 }
 
-static enum jp_status enter(struct putting *putting, struct jp_error *error)
+static enum jp_status enter_owner(struct putting *putting, struct jp_error *error)
 {
   const struct jvm_objects *objects = putting->objects;
   enum jp_status status = objects->owner->enter(objects->owner_context, putting->thread, error);
@@ -329,11 +329,11 @@ static enum jp_status try_to_put(struct putting *putting, uint32_t *ref, enum ne
   return status;
 }
 
-static enum jp_status put(struct putting *putting, uint32_t *ref, struct jp_error *error)
+static enum jp_status put_object(struct putting *putting, uint32_t *ref, struct jp_error *error)
 {
   enum need need;
   uint32_t slot_count;
-  enum jp_status status = needs_entry(putting) ? enter(putting, error) : JP_OK;
+  enum jp_status status = needs_entry(putting) ? enter_owner(putting, error) : JP_OK;
   while (status == JP_OK) {
     bool had_chunk = putting->chunk != NULL;
     status = try_to_put(putting, ref, &need, &slot_count, error);
@@ -341,7 +341,7 @@ static enum jp_status put(struct putting *putting, uint32_t *ref, struct jp_erro
       return status;
     status = JP_OK;
     if (need == NEED_ENTRY)
-      status = enter(putting, error);
+      status = enter_owner(putting, error);
     else if (had_chunk || (putting->chunk = chunk_create(putting->thread, slot_count)) == NULL)
       status = jp_fail(error, JP_NO_MEMORY, "out of memory");
   }
@@ -381,7 +381,7 @@ enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *ob
     return jp_fail(error, JP_INTERNAL, "this object has no identity hash");
   if (!make_room(stored))
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
-  enum jp_status status = put(&putting, ref, error);
+  enum jp_status status = put_object(&putting, ref, error);
   chunk_destroy(thread->env, putting.chunk); /* another thread's was there first */
   if (putting.has_entered)
     tell_owner(objects);

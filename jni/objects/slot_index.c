@@ -24,7 +24,7 @@ void slot_index_expect(const struct slot_index *index, uint32_t key)
     __builtin_prefetch(&index->entries[home_of(index, key)], 1);
 }
 
-static void place(struct slot_index *index, struct slot_entry entry)
+static void place_entry(struct slot_index *index, struct slot_entry entry)
 {
   size_t at = home_of(index, entry.key);
   while (index->entries[at].slot_plus_one != 0)
@@ -32,7 +32,7 @@ static void place(struct slot_index *index, struct slot_entry entry)
   index->entries[at] = entry;
 }
 
-static enum jp_status resize(struct slot_index *index, size_t capacity)
+static enum jp_status resize_index(struct slot_index *index, size_t capacity)
 {
   struct slot_index wider = {.capacity = capacity, .count = index->count};
   wider.entries = calloc(capacity, sizeof *wider.entries);
@@ -40,7 +40,7 @@ static enum jp_status resize(struct slot_index *index, size_t capacity)
     return JP_NO_MEMORY;
   for (size_t i = 0; i < index->capacity; i++) {
     if (index->entries[i].slot_plus_one != 0)
-      place(&wider, index->entries[i]);
+      place_entry(&wider, index->entries[i]);
   }
   free(index->entries);
   *index = wider;
@@ -50,11 +50,11 @@ static enum jp_status resize(struct slot_index *index, size_t capacity)
 enum jp_status slot_index_add(struct slot_index *index, uint32_t key, uint32_t slot)
 {
   if ((index->count + 1) * 3 > index->capacity * 2) {
-    enum jp_status status = resize(index, index->capacity == 0 ? SMALLEST : index->capacity * 2);
+    enum jp_status status = resize_index(index, index->capacity == 0 ? SMALLEST : index->capacity * 2);
     if (status != JP_OK)
       return status;
   }
-  place(index, (struct slot_entry){key, slot + 1});
+  place_entry(index, (struct slot_entry){key, slot + 1});
   index->count++;
   return JP_OK;
 }
@@ -73,11 +73,11 @@ static void close_gap(struct slot_index *index, size_t gap)
   index->entries[gap] = (struct slot_entry){0};
 }
 
-static void shrink(struct slot_index *index)
+static void shrink_index(struct slot_index *index)
 {
   /* Where there is no memory for the smaller one, the larger one serves as well. */
   if (index->capacity > SMALLEST && index->count * 8 < index->capacity)
-    (void)resize(index, index->capacity / 4 < SMALLEST ? SMALLEST : index->capacity / 4);
+    (void)resize_index(index, index->capacity / 4 < SMALLEST ? SMALLEST : index->capacity / 4);
 }
 
 void slot_index_remove(struct slot_index *index, uint32_t key, uint32_t slot)
@@ -89,7 +89,7 @@ void slot_index_remove(struct slot_index *index, uint32_t key, uint32_t slot)
   }
   close_gap(index, at);
   index->count--;
-  shrink(index);
+  shrink_index(index);
 }
 
 uint32_t slot_index_next(const struct slot_index *index, uint32_t key, size_t *cursor)

@@ -38,7 +38,7 @@ static bool is_hidden(const struct candidates *candidates, struct jvm_method *me
 }
 
 /* Room for one more pointer. */
-static void *grow(struct arena *arena, void *items, size_t count, size_t *capacity)
+static void *grow_list(struct arena *arena, void *items, size_t count, size_t *capacity)
 {
   if (count < *capacity)
     return items;
@@ -78,7 +78,7 @@ static bool is_allowed_method(const struct resolution *resolution, const struct 
   return is_allowed(resolution, kind, method->modifiers, method->owner);
 }
 
-static bool add(struct candidates *candidates, struct jvm_method *method)
+static bool add_method(struct candidates *candidates, struct jvm_method *method)
 {
   if (is_hidden(candidates, method)) {
     candidates->has_hidden = true;
@@ -88,7 +88,7 @@ static bool add(struct candidates *candidates, struct jvm_method *method)
       !is_allowed_method(candidates->resolution, method))
     return true;
   candidates->methods =
-      grow(candidates->resolution->arena, candidates->methods, candidates->count, &candidates->capacity);
+      grow_list(candidates->resolution->arena, candidates->methods, candidates->count, &candidates->capacity);
   if (candidates->methods == NULL)
     return argument_fail_memory(&candidates->resolution->conversion);
   candidates->methods[candidates->count++] = method;
@@ -113,7 +113,7 @@ static bool add_declared(struct candidates *candidates, const struct member_tabl
   for (size_t i = 0; i < members->method_count; i++) {
     struct jvm_method *method = &members->methods[i];
     if (text_equal(method->name, resolution->operation->member) &&
-        is_member(candidates, resolution->named, method) && !add(candidates, method))
+        is_member(candidates, resolution->named, method) && !add_method(candidates, method))
       return false;
   }
   return true;
@@ -124,8 +124,8 @@ static bool is_seen(struct candidates *candidates, struct jvm_class *interface)
   for (size_t i = 0; i < candidates->seen_count; i++)
     if (candidates->seen[i] == interface)
       return true;
-  candidates->seen = grow(candidates->resolution->arena, candidates->seen, candidates->seen_count,
-                          &candidates->seen_capacity);
+  candidates->seen = grow_list(candidates->resolution->arena, candidates->seen, candidates->seen_count,
+                               &candidates->seen_capacity);
   if (candidates->seen != NULL)
     candidates->seen[candidates->seen_count++] = interface;
   return candidates->seen == NULL;
@@ -174,7 +174,7 @@ static bool add_all(struct candidates *candidates)
   return members != NULL && add_declared(candidates, members); /* JLS 9.2 */
 }
 
-static bool refuse(struct resolution *resolution, const char *type, const char *why)
+static bool set_refusal(struct resolution *resolution, const char *type, const char *why)
 {
   resolution->member->action = MEMBER_REFUSE;
   resolution->member->refusal_type = type;
@@ -191,7 +191,7 @@ static bool is_signature_polymorphic(struct jvm_method *method)
           text_equal(method->owner->name, TEXT("java.lang.invoke.VarHandle")));
 }
 
-static struct text shorten(struct resolution *resolution, struct text name)
+static struct text shorten_name(struct resolution *resolution, struct text name)
 {
   return arena_shorten(resolution->arena, name, OUTCOME_NAME_SHOWN);
 }
@@ -202,13 +202,13 @@ static bool fail_receiver(struct resolution *resolution)
   if (resolution->receiver_class == NULL)
     outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_INVALID_PARAMS, NULL,
                  "'%.*s' is an instance member of %.*s: an instance is needed",
-                 TEXT_ARGS(shorten(resolution, operation->member)),
-                 TEXT_ARGS(shorten(resolution, resolution->named->name)));
+                 TEXT_ARGS(shorten_name(resolution, operation->member)),
+                 TEXT_ARGS(shorten_name(resolution, resolution->named->name)));
   else
     outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_INVALID_PARAMS, NULL,
                  "The object with objRef %u is of %.*s, not of %.*s", operation->instance,
-                 TEXT_ARGS(shorten(resolution, resolution->receiver_class->name)),
-                 TEXT_ARGS(shorten(resolution, resolution->named->name)));
+                 TEXT_ARGS(shorten_name(resolution, resolution->receiver_class->name)),
+                 TEXT_ARGS(shorten_name(resolution, resolution->named->name)));
   return false;
 }
 
@@ -230,7 +230,7 @@ static bool is_denied(struct resolution *resolution)
   if (is_allowed(resolution, member->kind, member->modifiers, member->declaring))
     return false;
   resolution->cacheable = false;
-  return refuse(resolution, "java.lang.IllegalAccessException", "the policy denies it");
+  return set_refusal(resolution, "java.lang.IllegalAccessException", "the policy denies it");
 }
 
 static bool set_method(struct resolution *resolution)
@@ -249,12 +249,12 @@ static bool set_method(struct resolution *resolution)
       return argument_take(&resolution->conversion) ? false : argument_fail_memory(&resolution->conversion);
   }
   if (is_signature_polymorphic(method))
-    return refuse(resolution, "java.lang.UnsupportedOperationException",
-                  "a signature-polymorphic method can be called from Java code alone");
+    return set_refusal(resolution, "java.lang.UnsupportedOperationException",
+                       "a signature-polymorphic method can be called from Java code alone");
   return true;
 }
 
-static bool walk(struct candidates *candidates)
+static bool walk_methods(struct candidates *candidates)
 {
   const struct operation *operation = candidates->resolution->operation;
   if (operation->kind == OP_NEW) {
@@ -276,9 +276,9 @@ struct overloads {
   struct candidates open;    /* of those the public ones */
 };
 
-static bool keep(struct candidates *to, struct jvm_method *method)
+static bool append_method(struct candidates *to, struct jvm_method *method)
 {
-  to->methods = grow(to->resolution->arena, to->methods, to->count, &to->capacity);
+  to->methods = grow_list(to->resolution->arena, to->methods, to->count, &to->capacity);
   if (to->methods == NULL)
     return argument_fail_memory(&to->resolution->conversion);
   to->methods[to->count++] = method;
@@ -297,31 +297,32 @@ static bool drop_denied(struct overloads *overloads)
     return true;
   resolution->member->stamp = guard->stamp;
   struct candidates judged = {.resolution = resolution, .private_too = all->private_too, .is_judged = true};
-  if (!walk(&judged))
+  if (!walk_methods(&judged))
     return false;
   overloads->allowed = (struct candidates){.resolution = resolution};
   for (size_t i = 0; i < judged.count; i++)
-    if (is_allowed_method(resolution, judged.methods[i]) && !keep(&overloads->allowed, judged.methods[i]))
+    if (is_allowed_method(resolution, judged.methods[i]) &&
+        !append_method(&overloads->allowed, judged.methods[i]))
       return false;
   return true;
 }
 
-static bool gather(struct resolution *resolution, bool private_too, struct overloads *overloads)
+static bool gather_overloads(struct resolution *resolution, bool private_too, struct overloads *overloads)
 {
   *overloads = (struct overloads){.all = {.resolution = resolution, .private_too = private_too},
                                   .open = {.resolution = resolution}};
-  if (!walk(&overloads->all) || !drop_denied(overloads))
+  if (!walk_methods(&overloads->all) || !drop_denied(overloads))
     return false;
   const struct candidates *allowed = &overloads->allowed;
   for (size_t i = 0; i < allowed->count; i++)
     if ((allowed->methods[i]->modifiers & JVM_ACC_PUBLIC) != 0 &&
-        !keep(&overloads->open, allowed->methods[i]))
+        !append_method(&overloads->open, allowed->methods[i]))
       return false;
   return true;
 }
 
-static enum jp_status choose(struct resolution *resolution, const struct candidates *among,
-                             enum resolution_choice how)
+static enum jp_status choose_among(struct resolution *resolution, const struct candidates *among,
+                                   enum resolution_choice how)
 {
   return among->count == 0 ? JP_NOT_FOUND : resolution_choose(resolution, among->methods, among->count, how);
 }
@@ -332,12 +333,12 @@ static enum jp_status choose_allowed(struct resolution *resolution, const struct
 {
   size_t all = overloads->allowed.count;
   size_t open = overloads->open.count;
-  enum jp_status status = choose(resolution, &overloads->open, CHOOSE_FITTING);
+  enum jp_status status = choose_among(resolution, &overloads->open, CHOOSE_FITTING);
   if (status == JP_OK && resolution->is_by_cost && open < all)
     resolution->cacheable = false;
   if (status != JP_NOT_FOUND || open == all)
     return status;
-  status = choose(resolution, &overloads->allowed, CHOOSE_FITTING);
+  status = choose_among(resolution, &overloads->allowed, CHOOSE_FITTING);
   if (status == JP_OK && open > 0 && resolution_has_bare_argument(resolution))
     resolution->cacheable = false;
   return status;
@@ -348,15 +349,15 @@ static enum jp_status choose_denied(struct resolution *resolution, const struct 
 {
   if (overloads->allowed.count == overloads->all.count)
     return JP_NOT_FOUND;
-  enum jp_status status = choose(resolution, &overloads->all, CHOOSE_ANY);
+  enum jp_status status = choose_among(resolution, &overloads->all, CHOOSE_ANY);
   resolution->cacheable = false;
   return status;
 }
 
 static enum jp_status choose_misfit(struct resolution *resolution, const struct overloads *overloads)
 {
-  return choose(resolution, overloads->open.count > 0 ? &overloads->open : &overloads->allowed,
-                CHOOSE_MISFIT);
+  return choose_among(resolution, overloads->open.count > 0 ? &overloads->open : &overloads->allowed,
+                      CHOOSE_MISFIT);
 }
 
 static enum jp_status choose_overload(struct resolution *resolution, struct overloads *overloads)
@@ -364,7 +365,7 @@ static enum jp_status choose_overload(struct resolution *resolution, struct over
   bool is_method = resolution->operation->kind != OP_NEW;
   size_t members = 0;
   for (int private_too = 0; private_too <= is_method; private_too++) {
-    if (!gather(resolution, private_too != 0, overloads))
+    if (!gather_overloads(resolution, private_too != 0, overloads))
       return JP_INVALID;
     enum jp_status status = choose_allowed(resolution, overloads);
     if (status == JP_NOT_FOUND)
@@ -386,7 +387,7 @@ static bool fail_no_match(struct resolution *resolution, const struct overloads 
   struct candidates shown = {.resolution = resolution};
   for (size_t i = 0; i < overloads->allowed.count; i++) {
     struct jvm_method *method = overloads->allowed.methods[i];
-    if (is_allowed_method(resolution, method) && !keep(&shown, method))
+    if (is_allowed_method(resolution, method) && !append_method(&shown, method))
       return false;
   }
   return resolution_fail_no_match(resolution, shown.methods, shown.count);
@@ -405,7 +406,7 @@ static bool fail_constructor(struct resolution *resolution, const char *what)
 {
   outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_NOT_FOUND,
                "java.lang.NoSuchMethodException", "No matching constructor found: %.*s is an %s",
-               TEXT_ARGS(shorten(resolution, resolution->named->name)), what);
+               TEXT_ARGS(shorten_name(resolution, resolution->named->name)), what);
   return false;
 }
 
@@ -434,7 +435,7 @@ bool resolution_find_constructor(struct resolution *resolution)
     return false;
   member->method_id = member->method->id;
   return (named->modifiers & ACC_ABSTRACT) == 0 ||
-         refuse(resolution, "java.lang.InstantiationException", "the class is abstract");
+         set_refusal(resolution, "java.lang.InstantiationException", "the class is abstract");
 }
 
 /* JVMS 5.4.3.2: the class, its interfaces, then its superclass. */
@@ -464,7 +465,7 @@ static bool set_length(struct resolution *resolution)
   if (!check_receiver(resolution))
     return false;
   return resolution->operation->kind == OP_GET ||
-         refuse(resolution, "java.lang.IllegalAccessException", "the length of an array is final");
+         set_refusal(resolution, "java.lang.IllegalAccessException", "the length of an array is final");
 }
 
 /* JNI writes every final field without a word, while compiled code keeps the old value. */
@@ -473,13 +474,14 @@ static bool refuse_final(struct resolution *resolution, struct jvm_field *field)
   if ((field->modifiers & JVM_ACC_FINAL) == 0)
     return false;
   if ((field->modifiers & JVM_ACC_STATIC) != 0)
-    return refuse(resolution, "java.lang.IllegalAccessException", "a static final field cannot be written");
+    return set_refusal(resolution, "java.lang.IllegalAccessException",
+                       "a static final field cannot be written");
   if (field->owner->is_record)
-    return refuse(resolution, "java.lang.IllegalAccessException",
-                  "a final field of a record cannot be written");
+    return set_refusal(resolution, "java.lang.IllegalAccessException",
+                       "a final field of a record cannot be written");
   if (field->owner->is_hidden)
-    return refuse(resolution, "java.lang.IllegalAccessException",
-                  "a final field of a hidden class cannot be written");
+    return set_refusal(resolution, "java.lang.IllegalAccessException",
+                       "a final field of a hidden class cannot be written");
   return false;
 }
 
@@ -495,8 +497,8 @@ bool resolution_find_field(struct resolution *resolution)
   if (field == NULL) {
     outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_NOT_FOUND,
                  "java.lang.NoSuchFieldException", "No field '%.*s' found in %.*s",
-                 TEXT_ARGS(shorten(resolution, operation->member)),
-                 TEXT_ARGS(shorten(resolution, resolution->named->name)));
+                 TEXT_ARGS(shorten_name(resolution, operation->member)),
+                 TEXT_ARGS(shorten_name(resolution, resolution->named->name)));
     return false;
   }
   bool is_static = (field->modifiers & JVM_ACC_STATIC) != 0;

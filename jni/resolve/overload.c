@@ -42,8 +42,8 @@ static bool is_loose(const struct search *search, const struct overload_type *fr
 }
 
 /* The type of parameter `at`, where a variable arity repeats the last one. */
-static const struct overload_type *parameter(const struct overload_candidate *candidate, size_t at,
-                                             bool variable)
+static const struct overload_type *parameter_at(const struct overload_candidate *candidate, size_t at,
+                                                bool variable)
 {
   return variable && at + 1 >= candidate->count ? &candidate->element : &candidate->params[at];
 }
@@ -62,7 +62,7 @@ static bool is_applicable(const struct search *search, const struct overload_can
     return false;
   for (size_t i = 0; i < search->argument_count; i++) {
     const struct overload_type *from = &search->arguments[i].type;
-    const struct overload_type *to = parameter(candidate, i, variable);
+    const struct overload_type *to = parameter_at(candidate, i, variable);
     if (!is_subtype(search, from, to) && (step == STEP_STRICT || !is_loose(search, from, to)))
       return false;
   }
@@ -74,11 +74,11 @@ static bool is_more_specific(const struct search *search, const struct overload_
                              const struct overload_candidate *other, bool variable)
 {
   for (size_t i = 0; i < search->argument_count; i++)
-    if (!is_subtype(search, parameter(one, i, variable), parameter(other, i, variable)))
+    if (!is_subtype(search, parameter_at(one, i, variable), parameter_at(other, i, variable)))
       return false;
   if (variable && other->count == search->argument_count + 1)
-    return is_subtype(search, parameter(one, search->argument_count, true),
-                      parameter(other, search->argument_count, true));
+    return is_subtype(search, parameter_at(one, search->argument_count, true),
+                      parameter_at(other, search->argument_count, true));
   return true;
 }
 
@@ -133,7 +133,7 @@ static unsigned candidate_cost(const struct search *search, const struct overloa
     return ARGUMENT_COST_NEVER;
   unsigned sum = 0;
   for (size_t i = 0; i < search->argument_count; i++) {
-    unsigned cost = argument_cost(search, i, parameter(candidate, i, variable));
+    unsigned cost = argument_cost(search, i, parameter_at(candidate, i, variable));
     if (cost == ARGUMENT_COST_NEVER)
       return ARGUMENT_COST_NEVER;
     sum += cost;

@@ -145,7 +145,7 @@ static bool is_subtype(void *context, const struct overload_type *sub, const str
   return sub_class != NULL && super_class != NULL && jvm_class_is_assignable(thread, sub_class, super_class);
 }
 
-static struct overload_type boxed(void *context, char primitive)
+static struct overload_type box_type(void *context, char primitive)
 {
   static struct jvm_type types[] = {
 #define ROW(letter, member, keyword, type, Word, box, Wrapper, ...)                                          \
@@ -165,7 +165,7 @@ static struct overload_type boxed(void *context, char primitive)
   return (struct overload_type){.kind = 'L', .unboxed = primitive, .handle = wrapper};
 }
 
-static unsigned cost(void *context, size_t argument, const struct overload_type *type)
+static unsigned ask_cost(void *context, size_t argument, const struct overload_type *type)
 {
   struct resolution *resolution = context;
   struct jvm_type primitive = {.kind = type->kind};
@@ -176,7 +176,7 @@ static unsigned cost(void *context, size_t argument, const struct overload_type 
 static struct overload_hooks hooks_of(struct resolution *resolution)
 {
   return (struct overload_hooks){
-      .context = resolution, .is_subtype = is_subtype, .boxed = boxed, .cost = cost};
+      .context = resolution, .is_subtype = is_subtype, .boxed = box_type, .cost = ask_cost};
 }
 
 static struct overload_type type_of(struct jvm_type *type)
@@ -268,7 +268,7 @@ static bool is_full(const struct listing *listing)
   return listing->shown == LISTED || listing->text.len > LISTED_BYTES;
 }
 
-static void list(struct listing *listing, const char *separator, struct text element)
+static void append_element(struct listing *listing, const char *separator, struct text element)
 {
   listing->text = arena_printf(listing->arena, "%.*s%s%.*s", TEXT_ARGS(listing->text),
                                listing->shown == 0 ? "" : separator, TEXT_ARGS(element));
@@ -287,7 +287,7 @@ static struct text describe_method(struct resolution *resolution, struct jvm_met
 {
   struct listing params = {.arena = resolution->arena, .text = TEXT("")};
   for (size_t i = 0; i < method->param_count && !is_full(&params); i++)
-    list(&params, ", ", describe_type(resolution, &method->params[i]));
+    append_element(&params, ", ", describe_type(resolution, &method->params[i]));
   struct text listed = end_list(&params, ", ", method->param_count);
   struct text owner = arena_shorten(resolution->arena, method->owner->name, OUTCOME_NAME_SHOWN);
   struct text name = arena_shorten(resolution->arena, method->name, OUTCOME_NAME_SHOWN);
@@ -302,10 +302,10 @@ struct text resolution_describe_arguments(struct resolution *resolution)
   size_t count = resolution->operation->arg_count;
   for (size_t i = 0; i < count && !is_full(&types); i++) {
     const struct overload_type *type = &resolution->arguments[i].type;
-    list(&types, ", ",
-         type->kind == 'N'   ? TEXT("null")
-         : type->kind == 'L' ? describe_type(resolution, type->handle)
-                             : primitive_keyword(type->kind));
+    append_element(&types, ", ",
+                   type->kind == 'N'   ? TEXT("null")
+                   : type->kind == 'L' ? describe_type(resolution, type->handle)
+                                       : primitive_keyword(type->kind));
   }
   return end_list(&types, ", ", count);
 }
@@ -315,7 +315,7 @@ static struct text describe_candidates(struct resolution *resolution, struct jvm
 {
   struct listing candidates = {.arena = resolution->arena, .text = TEXT("")};
   for (size_t i = 0; i < count && !is_full(&candidates); i++)
-    list(&candidates, "; ", describe_method(resolution, methods[indexes == NULL ? i : indexes[i]]));
+    append_element(&candidates, "; ", describe_method(resolution, methods[indexes == NULL ? i : indexes[i]]));
   return end_list(&candidates, "; ", count);
 }
 

@@ -168,9 +168,9 @@ jobject jvm_thread_make(struct jvm_thread *thread, const char *name,
   return java_thread;
 }
 
-static enum jp_status spawn(struct jvm_thread *thread, const char *name,
-                            void (*run)(void *argument, struct jvm_thread *thread), void *argument,
-                            struct jp_error *error)
+static enum jp_status start_thread(struct jvm_thread *thread, const char *name,
+                                   void (*run)(void *argument, struct jvm_thread *thread), void *argument,
+                                   struct jp_error *error)
 {
   JNIEnv *env = thread->env;
   struct jvm_work *work;
@@ -215,7 +215,7 @@ enum jp_status jvm_spawn(struct jvm *jvm, const char *name,
     return jp_fail(error, JP_LIMIT, "no thread can be made: the JVM does not take this one");
   struct jvm_thread caller;
   jvm_thread_init(&caller, jvm, attachment.env, NULL);
-  enum jp_status status = spawn(&caller, name, run, argument, error);
+  enum jp_status status = start_thread(&caller, name, run, argument, error);
   jvm_thread_fini(&caller);
   jvm_detach(jvm, &attachment);
   return status;

@@ -25,7 +25,7 @@ jthrowable throwable_catch(JNIEnv *env)
 }
 
 /* What a method of the throwable gives; NULL where it gives null or throws, whatever that is. */
-static jobject ask(JNIEnv *env, jobject object, jmethodID method)
+static jobject call_getter(JNIEnv *env, jobject object, jmethodID method)
 {
   jobject answer = (*env)->CallObjectMethod(env, object, method);
   if ((*env)->ExceptionCheck(env)) {
@@ -47,7 +47,7 @@ static struct text describe_type(const struct description *d, jthrowable throwab
 static struct text describe_message(const struct description *d, jthrowable throwable)
 {
   JNIEnv *env = d->thread->env;
-  jstring message = ask(env, throwable, d->thread->jvm->known.method_throwable_get_message);
+  jstring message = call_getter(env, throwable, d->thread->jvm->known.method_throwable_get_message);
   if (message == NULL)
     return TEXT_ABSENT;
   struct text t = jvm_string_get_cut(d->thread, message, d->arena, MESSAGE_UNITS_MAX);
@@ -126,7 +126,8 @@ static struct outcome_throwable *describe_chain(struct description *d, jthrowabl
   struct outcome_throwable *first = describe_one(d, throwable);
   struct outcome_throwable *last = first;
   while (last != NULL && d->seen_count < CAUSES_MAX) {
-    jthrowable cause = ask(d->thread->env, throwable, d->thread->jvm->known.method_throwable_get_cause);
+    jthrowable cause =
+        call_getter(d->thread->env, throwable, d->thread->jvm->known.method_throwable_get_cause);
     if (cause == NULL || was_seen(d, cause))
       break;
     last->cause = describe_one(d, cause);

@@ -29,7 +29,7 @@ struct options {
   char *owned[3]; /* texts that were made for rows */
 };
 
-static jint JNICALL JP_PRINTF(2, 0) hear(FILE *stream, const char *format, va_list args)
+static jint JNICALL JP_PRINTF(2, 0) hear_words(FILE *stream, const char *format, va_list args)
 {
   if (!atomic_load(&hearing.collecting)) {
     jint written = vfprintf(stream, format, args);
@@ -151,7 +151,7 @@ static enum jp_status make_options(const struct jvm_launch *launch, const struct
       (launch->main_module != NULL && options->owned[2] == NULL))
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   /* The JVM reads them in order: its words about an option are heard only after this one. */
-  add_option(options, (char *)hook_names[0], (void *)hear);
+  add_option(options, (char *)hook_names[0], (void *)hear_words);
   add_option(options, (char *)hook_names[1], (void *)events->exits);
   add_option(options, (char *)hook_names[2], (void *)on_abort);
   add_option(options, options->owned[0], NULL);
@@ -200,7 +200,7 @@ static const char *reason_of(jint code)
   }
 }
 
-static enum jp_status say_why(jint code, struct jp_error *error)
+static enum jp_status tell_why(jint code, struct jp_error *error)
 {
   enum jp_status status = code == JNI_EINVAL ? JP_INVALID : JP_INTERNAL;
   struct buffer line;
@@ -218,7 +218,7 @@ static enum jp_status say_why(jint code, struct jp_error *error)
 static void die_while_created(void)
 {
   struct jp_error error;
-  (void)say_why(JNI_ERR, &error);
+  (void)tell_why(JNI_ERR, &error);
   hearing.on_death(&error);
 }
 
@@ -264,7 +264,7 @@ enum jp_status jvm_create(const struct jvm_launch *launch, const struct jvm_crea
   if (code == JNI_OK)
     jvm_hide_hook_names(hook_names);
   else
-    status = say_why(code, error);
+    status = tell_why(code, error);
   end_hearing(code == JNI_OK);
 out:
   free_options(&options);

@@ -26,7 +26,7 @@ struct search {
   struct buffer looked; /* every place, with what was wrong with it */
 };
 
-static void note(struct search *search, const char *label, const char *place, const char *fault)
+static void note_place(struct search *search, const char *label, const char *place, const char *fault)
 {
   if (search->looked.len > 0)
     BUFFER_LITERAL(&search->looked, ", ");
@@ -82,7 +82,7 @@ static bool take_library(struct search *search, const char *label, const char *p
 {
   struct jvm_home found;
   if (realpath(library, found.libjvm) == NULL) {
-    note(search, label, place, " (nothing there)");
+    note_place(search, label, place, " (nothing there)");
     return false;
   }
   memcpy(found.java_home, found.libjvm, sizeof found.java_home);
@@ -91,7 +91,7 @@ static bool take_library(struct search *search, const char *label, const char *p
   if (found.feature_version != 0 && found.feature_version < OLDEST_FEATURE_VERSION) {
     char fault[64];
     snprintf(fault, sizeof fault, " (Java %d)", found.feature_version);
-    note(search, label, place, fault);
+    note_place(search, label, place, fault);
     return false;
   }
   *search->home = found;
@@ -103,7 +103,7 @@ static bool take_home(struct search *search, const char *label, const char *plac
   char library[PATH_MAX];
   int length = snprintf(library, sizeof library, "%s/%s", place, library_in_home);
   if ((size_t)length >= sizeof library || !is_readable_file(library)) {
-    note(search, label, place, " (no lib/server/libjvm.so)");
+    note_place(search, label, place, " (no lib/server/libjvm.so)");
     return false;
   }
   return take_library(search, label, place, library);
@@ -121,7 +121,7 @@ static bool take_java_home(struct search *search)
 {
   const char *place = getenv("JAVA_HOME");
   if (place == NULL || place[0] == '\0') {
-    note(search, "JAVA_HOME", "", " (not set)");
+    note_place(search, "JAVA_HOME", "", " (not set)");
     return false;
   }
   return take_home(search, "JAVA_HOME ", place);
@@ -145,7 +145,7 @@ static bool take_path(struct search *search)
 {
   char java[PATH_MAX];
   if (!find_on_path(java)) {
-    note(search, "java on PATH", "", " (none)");
+    note_place(search, "java on PATH", "", " (none)");
     return false;
   }
   cut_names(java, 2); /* HOME/bin/java */
@@ -187,7 +187,7 @@ static bool take_usual(struct search *search)
     char pattern[PATH_MAX];
     if (expand_home(usual_folders[i], pattern))
       look_in(pattern, &best, &has_best);
-    note(search, "", usual_folders[i], "");
+    note_place(search, "", usual_folders[i], "");
   }
   if (has_best)
     *search->home = best;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static jclass define(JNIEnv *env, jobject loader, const char *name)
+static jclass define_class(JNIEnv *env, jobject loader, const char *name)
 {
   const struct jvm_peer_class *row = jvm_peer_classes;
   while (row->name != NULL && strcmp(row->name, name) != 0)
@@ -66,7 +66,7 @@ static bool define_all(JNIEnv *env, struct jvm *jvm)
       {"jpeer/peer/Traces", &jvm->traces_class},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    *rows[i].class = define(env, jvm->class_loader, rows[i].name);
+    *rows[i].class = define_class(env, jvm->class_loader, rows[i].name);
     if (*rows[i].class == NULL)
       return false;
   }

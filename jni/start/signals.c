@@ -31,7 +31,7 @@ void jvm_signals_restore(void)
     sigaction(numbers[i], &before[i], NULL);
 }
 
-static void wake(int number)
+static void wake_reader(int number)
 {
   int saved = errno;
   atomic_fetch_or(&asked_for, number == SIGHUP && hangup_is_own ? JVM_SIGNALS_HANGUP : JVM_SIGNALS_STOP);
@@ -54,7 +54,7 @@ enum jp_status jvm_signals_catch(bool own_hangup, int *descriptor, struct jp_err
     return jp_fail(error, JP_IO, "eventfd: %s", strerror(errno));
   descriptor_to_wake = *descriptor;
   hangup_is_own = own_hangup;
-  struct sigaction action = {.sa_handler = wake, .sa_flags = SA_RESTART | SA_ONSTACK};
+  struct sigaction action = {.sa_handler = wake_reader, .sa_flags = SA_RESTART | SA_ONSTACK};
   for (size_t i = 0; i < SIGNALS; i++) {
     if (before[i].sa_handler != SIG_IGN || (numbers[i] == SIGHUP && own_hangup))
       sigaction(numbers[i], &action, NULL);

@@ -62,7 +62,7 @@ static const struct class_maker_row rows[] = {
     {"java.util.concurrent.ConcurrentMap", MAKER_MAP, "java/util/concurrent/ConcurrentHashMap", NULL, NULL},
 };
 
-static int compare(const void *key, const void *row)
+static int compare_names(const void *key, const void *row)
 {
   const struct text *name = key;
   const char *other = ((const struct class_maker_row *)row)->name;
@@ -73,5 +73,5 @@ static int compare(const void *key, const void *row)
 
 const struct class_maker_row *class_maker_find(struct text name)
 {
-  return bsearch(&name, rows, sizeof rows / sizeof *rows, sizeof *rows, compare);
+  return bsearch(&name, rows, sizeof rows / sizeof *rows, sizeof *rows, compare_names);
 }

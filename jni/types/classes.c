@@ -101,7 +101,7 @@ static bool is_permanent(struct jvm_thread *thread, struct jvm_classes *table, j
   return permanent;
 }
 
-static bool extends(struct jvm_thread *thread, jclass class, struct text ancestor)
+static bool is_direct_subclass(struct jvm_thread *thread, jclass class, struct text ancestor)
 {
   JNIEnv *env = thread->env;
   jclass super = (*env)->GetSuperclass(env, class);
@@ -128,7 +128,7 @@ static struct text copy_name(struct jvm_thread *thread, jclass class)
   return copy;
 }
 
-static void describe(struct jvm_thread *thread, struct jvm_class *entry, jclass class)
+static void describe_class(struct jvm_thread *thread, struct jvm_class *entry, jclass class)
 {
   struct text name = entry->name;
   entry->element_name = element_name(name);
@@ -144,7 +144,7 @@ static void describe(struct jvm_thread *thread, struct jvm_class *entry, jclass 
   entry->is_interface = (entry->modifiers & 0x0200) != 0; /* ACC_INTERFACE */
   if (is_array || entry->is_interface)
     return;
-  entry->is_record = extends(thread, class, TEXT("java.lang.Record"));
+  entry->is_record = is_direct_subclass(thread, class, TEXT("java.lang.Record"));
   entry->is_enum = (*thread->env)->IsAssignableFrom(thread->env, class, thread->jvm->known.class_enum) &&
                    !text_equal(name, TEXT("java.lang.Enum"));
 }
@@ -172,7 +172,7 @@ static struct jvm_class *make_entry(struct jvm_thread *thread, struct jvm_classe
   entry->name = copy_name(thread, class);
   if (entry->name.data == NULL)
     goto out;
-  describe(thread, entry, class);
+  describe_class(thread, entry, class);
   entry->permanent = is_permanent(thread, table, class, entry->is_hidden);
   entry->ref = entry->permanent ? (*env)->NewGlobalRef(env, class) : (*env)->NewWeakGlobalRef(env, class);
   (void)throwable_take(thread, NULL);

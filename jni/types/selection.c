@@ -19,7 +19,7 @@ struct selection {
   struct list holders;         /* struct jvm_method, of different owners */
 };
 
-static bool append(struct selection *selection, struct list *list, void *item)
+static bool append_item(struct selection *selection, struct list *list, void *item)
 {
   if (list->count == list->capacity) {
     size_t wanted = list->capacity == 0 ? 16 : list->capacity * 2;
@@ -35,7 +35,7 @@ static bool append(struct selection *selection, struct list *list, void *item)
   return true;
 }
 
-static bool contains(const struct list *list, const void *item)
+static bool list_contains(const struct list *list, const void *item)
 {
   for (size_t i = 0; i < list->count; i++)
     if (list->items[i] == item)
@@ -49,8 +49,8 @@ static bool contains(const struct list *list, const void *item)
 static bool add_interfaces(struct selection *selection, const struct member_table *members)
 {
   for (size_t i = 0; i < members->interface_count; i++)
-    if (!contains(&selection->interfaces, members->interfaces[i]) &&
-        !append(selection, &selection->interfaces, members->interfaces[i]))
+    if (!list_contains(&selection->interfaces, members->interfaces[i]) &&
+        !append_item(selection, &selection->interfaces, members->interfaces[i]))
       return false;
   return true;
 }
@@ -59,7 +59,7 @@ static bool walk_lineage(struct selection *selection, struct jvm_class *runtime)
 {
   for (struct jvm_class *class = runtime; class != NULL;) {
     const struct member_table *members = member_table_of(selection->thread, class);
-    if (members == NULL || !append(selection, &selection->classes, class) ||
+    if (members == NULL || !append_item(selection, &selection->classes, class) ||
         !add_interfaces(selection, members))
       return false;
     class = members->super;
@@ -159,7 +159,7 @@ static bool add_holder(struct selection *selection, struct jvm_method *method)
   for (size_t i = 0; i < selection->holders.count; i++)
     if (((struct jvm_method *)selection->holders.items[i])->owner == method->owner)
       return true;
-  return append(selection, &selection->holders, method);
+  return append_item(selection, &selection->holders, method);
 }
 
 /* ---- selection ---- */
@@ -172,10 +172,10 @@ static bool select_of_class(struct selection *selection)
     if (selection->classes.items[i] == selection->method->owner)
       break;
     struct jvm_method *same = find_same(table_at(selection, i), selection->method);
-    if (same != NULL && !append(selection, &found, same))
+    if (same != NULL && !append_item(selection, &found, same))
       return false;
   }
-  if (!append(selection, &found, selection->method))
+  if (!append_item(selection, &found, selection->method))
     return false;
   keep_overriding(selection, &found);
   for (size_t i = found.count; i-- > 0;) {
@@ -206,7 +206,7 @@ static bool select_default(struct selection *selection)
   struct list found = {0};
   for (size_t i = selection->classes.count; i < lineage_count(selection); i++) {
     struct jvm_method *same = find_same(table_at(selection, i), selection->method);
-    if (same != NULL && !append(selection, &found, same))
+    if (same != NULL && !append_item(selection, &found, same))
       return false;
   }
   size_t defaults = 0;
@@ -289,7 +289,7 @@ static bool add_targets(struct selection *selection, struct jvm_method *bridge)
     for (size_t j = 0; j < members->method_count; j++) {
       struct jvm_method *method = &members->methods[j];
       if (is_target(selection->thread, bridge, method) && !is_descriptor_known(&targets, method) &&
-          (!append(selection, &targets, method) || !add_holder(selection, method)))
+          (!append_item(selection, &targets, method) || !add_holder(selection, method)))
         return false;
     }
   }
