@@ -88,7 +88,7 @@ class DocsLinks(unittest.TestCase):
         self.assertGreater(found, 10)
 
     def test_code_cites_headings_that_exist(self):
-        """A comment cites docs/PAGE.md, "Heading"."""
+        """Comments name a page of docs/ and, in quotes behind it, headings."""
         found = 0
         for file in tracked(*SOURCES):
             if file.suffix not in (".c", ".h", ".py", ".cmake", ".txt", ".yaml"):
