@@ -191,7 +191,7 @@ static void run_new(struct invocation *invocation)
 
 static bool is_length(const struct op_value *value)
 {
-  return scalar_infer(value) == 'I' && (value->type.data == NULL || text_equal(value->type, TEXT("int")));
+  return op_scalar_infer(value) == 'I' && (value->type.data == NULL || text_equal(value->type, TEXT("int")));
 }
 
 /* One array that is all the elements, rather than one element. */

@@ -39,8 +39,8 @@ static bool read_element(struct conversion *conversion, char letter, const struc
   }
   if (!argument_check_text(conversion, value))
     return false;
-  enum scalar_fit fit = scalar_read(value, from, out);
-  if (fit != SCALAR_FITS)
+  enum op_scalar_fit fit = op_scalar_read(value, from, out);
+  if (fit != OP_SCALAR_FITS)
     return argument_fail_fit(conversion, value, from, fit);
   primitive_widen(from, letter, out);
   return true;

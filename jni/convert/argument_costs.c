@@ -26,10 +26,10 @@ static const struct {
 
 static unsigned scalar_cost(const struct op_value *value, char letter)
 {
-  enum form form = value->kind == OP_INTEGER  ? FORM_INTEGER
-                   : value->kind == OP_NUMBER ? FORM_NUMBER
-                   : value->kind == OP_TEXT   ? FORM_TEXT
-                                              : FORMS;
+  enum form form = value->kind == OP_INTEGER   ? FORM_INTEGER
+                   : op_value_is_number(value) ? FORM_NUMBER
+                   : value->kind == OP_TEXT    ? FORM_TEXT
+                                               : FORMS;
   if (value->kind == OP_NULL)
     return ARGUMENT_COST_MISFIT;
   if (form == FORMS || value->suffix != 0)
@@ -41,12 +41,12 @@ static unsigned scalar_cost(const struct op_value *value, char letter)
   if (cost == 0)
     return ARGUMENT_COST_NEVER;
   jvalue ignored;
-  return scalar_read(value, letter, &ignored) == SCALAR_FITS ? cost : cost + ARGUMENT_COST_MISFIT;
+  return op_scalar_read(value, letter, &ignored) == OP_SCALAR_FITS ? cost : cost + ARGUMENT_COST_MISFIT;
 }
 
 static unsigned wrapper_cost(const struct op_value *value, char letter)
 {
-  if (scalar_infer(value) == letter)
+  if (op_scalar_infer(value) == letter)
     return ARGUMENT_COST_LOOSE;
   unsigned cost = scalar_cost(value, letter);
   return cost == ARGUMENT_COST_NEVER ? cost : cost + 1;
@@ -69,11 +69,11 @@ static unsigned parse_cost(const struct jvm_class *class, const struct op_value 
 {
   if (value->kind == OP_TEXT)
     return class->row->method == NULL ? COST_CLASS : COST_PARSE;
-  if (value->kind != OP_INTEGER && value->kind != OP_NUMBER)
+  if (!op_value_is_number(value))
     return ARGUMENT_COST_NEVER;
   if (text_equal(class->name, TEXT("java.math.BigDecimal")))
     return value->kind == OP_INTEGER ? COST_PARSE + 1 : COST_PARSE;
-  if (text_equal(class->name, TEXT("java.math.BigInteger")) && scalar_infer(value) != 'D')
+  if (text_equal(class->name, TEXT("java.math.BigInteger")) && op_scalar_infer(value) != 'D')
     return COST_PARSE;
   return ARGUMENT_COST_NEVER;
 }
@@ -89,7 +89,7 @@ static unsigned element_cost(struct conversion *conversion, const struct op_valu
     type.unboxed = component->unboxed;
     atomic_store_explicit(&type.class, component, memory_order_relaxed);
   }
-  char inferred = scalar_infer(value);
+  char inferred = op_scalar_infer(value);
   if (letter != 'L' && inferred != 0 && primitive_widens(inferred, letter))
     return 0;
   return argument_cost(conversion, value, &type);
@@ -142,7 +142,7 @@ static unsigned natural_cost(struct conversion *conversion, struct jvm_class *cl
                    : value->kind == OP_LIST ? known->class_array_list
                    : value->kind == OP_MAP  ? known->class_hash_map
                                             : known->class_big_integer;
-  char letter = scalar_infer(value);
+  char letter = op_scalar_infer(value);
   if (letter != 0)
     natural = jvm_known_wrapper(known, letter);
   return (*env)->IsAssignableFrom(env, natural, class->ref) ? ARGUMENT_COST_LOOSE : ARGUMENT_COST_NEVER;
@@ -151,7 +151,7 @@ static unsigned natural_cost(struct conversion *conversion, struct jvm_class *cl
 static unsigned object_cost(struct conversion *conversion, struct jvm_class *class,
                             const struct op_value *value)
 {
-  bool is_scalar = value->kind == OP_INTEGER || value->kind == OP_NUMBER || value->kind == OP_BOOLEAN;
+  bool is_scalar = op_value_is_number(value) || value->kind == OP_BOOLEAN;
   switch (class->maker) {
   case MAKER_STRING:
     if (value->kind == OP_TEXT)

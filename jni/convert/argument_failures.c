@@ -48,7 +48,6 @@ static struct text describe_place(const struct conversion *conversion)
 
 static struct text describe_value(struct arena *arena, const struct op_value *value)
 {
-  struct text literal = arena_shorten(arena, value->literal, SHOWN_TEXT);
   struct text cut;
   switch (value->kind) {
   case OP_NULL:
@@ -56,11 +55,11 @@ static struct text describe_value(struct arena *arena, const struct op_value *va
   case OP_BOOLEAN:
     return value->boolean ? TEXT("true") : TEXT("false");
   case OP_INTEGER:
-    if (literal.data == NULL)
-      return arena_printf(arena, "%lld", (long long)value->integer);
-    /* fall through */
-  case OP_NUMBER:
-    return arena_printf(arena, "%.*s%.*s", TEXT_ARGS(literal), value->suffix != 0, &value->suffix);
+  case OP_BIG_INTEGER:
+  case OP_FLOAT:
+  case OP_DOUBLE:
+    cut = arena_shorten(arena, op_value_digits(value, arena), SHOWN_TEXT);
+    return arena_printf(arena, "%.*s%.*s", TEXT_ARGS(cut), value->suffix != 0, &value->suffix);
   case OP_TEXT:
     cut = text_cut(value->text, SHOWN_TEXT);
     return arena_printf(arena, "\"%.*s\"%s", TEXT_ARGS(cut), cut.len < value->text.len ? "..." : "");
@@ -92,18 +91,10 @@ bool argument_fail(struct conversion *conversion, const struct op_value *value, 
 }
 
 bool argument_fail_fit(struct conversion *conversion, const struct op_value *value, char letter,
-                       enum scalar_fit fit)
+                       enum op_scalar_fit fit)
 {
-  static const char *const reasons[] = {
-      [SCALAR_FITS] = "",
-      [SCALAR_NULL] = "a primitive cannot be null",
-      [SCALAR_RANGE] = "out of range",
-      [SCALAR_FRACTION] = "not an integer",
-      [SCALAR_SUFFIX] = "its suffix is of another type",
-      [SCALAR_KIND] = "of another kind",
-  };
   const struct primitive *wanted = primitive_find_letter(letter);
-  return argument_fail(conversion, value, "%s for %s (%s)", reasons[fit], wanted->keyword.data,
+  return argument_fail(conversion, value, "%s for %s (%s)", op_scalar_reason(fit), wanted->keyword.data,
                        wanted->range);
 }
 

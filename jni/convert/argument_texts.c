@@ -218,6 +218,8 @@ static bool parse_text(struct conversion *conversion, struct jvm_class *class, c
 {
   JNIEnv *env = conversion->thread->env;
   const struct class_maker_row *row = class->row;
+  if (text.data == NULL)
+    return argument_fail_memory(conversion);
   if (takes_numbers(class) && !argument_check_digits(conversion, value, text))
     return false;
   jstring string = jvm_string_new(conversion->thread, text);
@@ -237,9 +239,8 @@ static bool parse_text(struct conversion *conversion, struct jvm_class *class, c
 bool argument_make_from_text(struct conversion *conversion, struct jvm_class *class,
                              const struct op_value *value, jobject *out)
 {
-  if (class->maker == MAKER_PARSE && takes_numbers(class) && value->literal.data != NULL &&
-      (value->kind == OP_INTEGER || value->kind == OP_NUMBER))
-    return parse_text(conversion, class, value, value->literal, out);
+  if (class->maker == MAKER_PARSE && takes_numbers(class) && op_value_is_number(value))
+    return parse_text(conversion, class, value, op_value_digits(value, conversion->request->arena), out);
   if (value->kind == OP_TEXT && class->maker == MAKER_PARSE)
     return class->row->method == NULL ? make_class(conversion, value, out)
                                       : parse_text(conversion, class, value, value->text, out);

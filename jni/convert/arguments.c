@@ -83,19 +83,23 @@ static bool read_scalar(struct conversion *conversion, const struct op_value *va
 {
   if (!argument_check_text(conversion, value))
     return false;
-  enum scalar_fit fit = scalar_read(value, letter, out);
-  return fit == SCALAR_FITS || argument_fail_fit(conversion, value, letter, fit);
+  enum op_scalar_fit fit = op_scalar_read(value, letter, out);
+  return fit == OP_SCALAR_FITS || argument_fail_fit(conversion, value, letter, fit);
 }
 
 static bool make_string(struct conversion *conversion, const struct op_value *value, jobject *out)
 {
-  struct text text = value->literal;
+  struct text text;
   if (value->kind == OP_TEXT)
     text = value->text;
   else if (value->kind == OP_BOOLEAN)
     text = value->boolean ? TEXT("true") : TEXT("false");
-  else if ((value->kind != OP_INTEGER && value->kind != OP_NUMBER) || text.data == NULL)
+  else if (op_value_is_number(value))
+    text = op_value_digits(value, conversion->request->arena);
+  else
     return argument_fail(conversion, value, "cannot become a java.lang.String");
+  if (text.data == NULL)
+    return argument_fail_memory(conversion);
   *out = jvm_string_new(conversion->thread, text);
   if (*out != NULL)
     return true;
@@ -136,7 +140,7 @@ static struct jvm_class *natural_class(struct conversion *conversion, const stru
 static bool make_natural(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
                          jobject *out)
 {
-  char letter = scalar_infer(value);
+  char letter = op_scalar_infer(value);
   if (letter != 0) {
     if (!make_wrapper(conversion, letter, value, out))
       return false;
@@ -264,7 +268,7 @@ static bool find_letter(struct conversion *conversion, const struct op_value *va
 {
   *letter = 0;
   if (value->type.data == NULL) {
-    *letter = value->kind == OP_TEXT ? ARGUMENT_TEXT : scalar_infer(value);
+    *letter = value->kind == OP_TEXT ? ARGUMENT_TEXT : op_scalar_infer(value);
     return true;
   }
   if (!read_declared(conversion, value))

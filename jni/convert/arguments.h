@@ -9,9 +9,9 @@
  * constant or a class was to blame. Objects are local references of the request's frame.
  */
 #include "jni/convert/costs.h"
-#include "jni/convert/scalar.h"
 #include "jni/members.h"
 #include "jni/types/member_table.h"
+#include "op/scalar.h"
 
 /* Where a nested value stands: argument 1, element 3 of it, ... */
 struct argument_path {
@@ -143,7 +143,7 @@ unsigned argument_cost(struct conversion *conversion, const struct op_value *val
 bool argument_fail(struct conversion *conversion, const struct op_value *value, const char *what, ...)
     __attribute__((format(printf, 3, 4)));
 bool argument_fail_fit(struct conversion *conversion, const struct op_value *value, char letter,
-                       enum scalar_fit fit);
+                       enum op_scalar_fit fit);
 /* Holds the text of a number against its limit: Java takes time by the square of its digits. */
 bool argument_check_digits(struct conversion *conversion, const struct op_value *value, struct text number);
 /* The same of a text that is to become a primitive; another value passes. */

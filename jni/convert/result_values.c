@@ -1,4 +1,3 @@
-#include "base/number_format.h"
 #include "jni/convert/results.h"
 #include "jni/runtime/throwables.h"
 
@@ -123,14 +122,6 @@ static bool fill_collection(struct walk *walk, const struct level *level, struct
 
 /* ---- maps ---- */
 
-static struct text format_decimal(struct walk *walk, const struct op_value *value)
-{
-  char digits[NUMBER_TEXT_MAX];
-  size_t length = value->kind == OP_FLOAT ? number_format_float((float)value->decimal, digits)
-                                          : number_format_double(value->decimal, digits);
-  return arena_text(walk->request->arena, (struct text){digits, length});
-}
-
 /* What String.valueOf would give. */
 static struct text key_text(struct walk *walk, const struct op_value *value)
 {
@@ -141,15 +132,14 @@ static struct text key_text(struct walk *walk, const struct op_value *value)
     return value->text;
   case OP_BOOLEAN:
     return value->boolean ? TEXT("true") : TEXT("false");
-  case OP_INTEGER:
-    return arena_printf(walk->request->arena, "%lld", (long long)value->integer);
   case OP_CHAR:
     unit = (uint16_t)value->integer;
     text_from_utf16(&unit, 1, bytes);
     return arena_text(walk->request->arena, (struct text){bytes, text_wtf8_length(&unit, 1)});
+  case OP_INTEGER:
   case OP_FLOAT:
   case OP_DOUBLE:
-    return format_decimal(walk, value);
+    return op_value_digits(value, walk->request->arena);
   default:
     return TEXT("null");
   }

@@ -52,8 +52,8 @@ static uint32_t form_of(const struct op_value *value)
     return value->type.data != NULL ? IS_REF | IS_DECLARED | told : IS_REF;
   if (value->type.data != NULL)
     return IS_DECLARED | told;
-  char letter = value->kind == OP_PACKED ? value->packed.element : scalar_infer(value);
-  bool is_number = value->kind == OP_INTEGER || value->kind == OP_NUMBER;
+  char letter = value->kind == OP_PACKED ? value->packed.element : op_scalar_infer(value);
+  bool is_number = op_value_is_number(value);
   uint32_t suffix = is_number ? (unsigned char)value->suffix : 0;
   return (uint32_t)value->kind | (uint32_t)(unsigned char)letter << LETTER_SHIFT | suffix << SUFFIX_SHIFT;
 }

@@ -84,7 +84,7 @@ static bool type_inferred(struct resolution *resolution, const struct op_value *
 {
   struct jvm_thread *thread = resolution->conversion.thread;
   const struct jvm_known *known = &thread->jvm->known;
-  char letter = scalar_infer(value);
+  char letter = op_scalar_infer(value);
   resolution->arguments[at].bare = true;
   if (letter != 0)
     return type_primitive(resolution, letter, at);

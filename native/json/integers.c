@@ -315,7 +315,7 @@ size_t json_plain_integer_at(struct text t, int64_t *integer)
   }
   size_t last = scan_first(mark_no_digit(word));
   size_t digits = (size_t)(rest.data - t.data) - sign + last;
-  bool has_leading_zero = digits > 1 && t.data[sign] == '0';
+  bool has_leading_zero = digits + sign > 1 && t.data[sign] == '0'; /* -0, too, is no plain integer */
   if (digits == 0 || digits > DIGITS_MAX || has_leading_zero || !ends_value((char)(word >> 8 * last)))
     return 0;
   value = value * powers[last] + vector_join_eight(word << 8 * (WORD - 1 - last) << 8);

@@ -3,9 +3,13 @@
 /*
  * A value on its way between a codec and Java: an argument, an element of one, or a result.
  *
- * It knows neither JSON nor Colfer nor JNI. All that it points to is borrowed from the request's bytes or
- * from the request's arena, and is valid until that arena is reset. Plain data, one thread.
+ * It knows neither JSON nor Colfer nor JNI. A value is typed: its kind says which member of the union holds
+ * it, and whoever converts it reads that member. Where a codec read digits that the member cannot hold
+ * exactly, the literal keeps them beside it, for Java to read itself; a codec whose numbers are no text leaves
+ * it absent. All that a value points to is borrowed from the request's bytes or from the request's arena, and
+ * is valid until that arena is reset. Plain data, one thread.
  */
+#include "base/arena.h"
 #include "base/text.h"
 
 #include <stdbool.h>
@@ -14,17 +18,17 @@
 
 enum op_value_kind {
   OP_NULL,
-  OP_BOOLEAN, /* boolean */
-  OP_INTEGER, /* integer; the literal too where it came from a request */
-  OP_NUMBER,  /* literal: a fraction, an exponent, or an integer beyond 64 bits. Requests only */
-  OP_FLOAT,   /* decimal holds a float. Results only */
-  OP_DOUBLE,  /* decimal. Results only */
-  OP_CHAR,    /* integer holds one UTF-16 unit. Results only */
-  OP_TEXT,    /* text */
-  OP_REF,     /* ref: an object of the session */
-  OP_LIST,    /* list */
-  OP_MAP,     /* map: keys as text, in the order they came, a repeated key's last value only */
-  OP_PACKED   /* packed: a one-dimensional array of primitives */
+  OP_BOOLEAN,     /* boolean */
+  OP_INTEGER,     /* integer; literal: of -0 alone, which is another double than 0 */
+  OP_BIG_INTEGER, /* literal: a whole number beyond 64 bits; decimal: the nearest double. Requests only */
+  OP_FLOAT,       /* decimal, which a float holds exactly; literal as for OP_DOUBLE */
+  OP_DOUBLE,      /* decimal; literal: what was written, of a number that was read from text */
+  OP_CHAR,        /* integer holds one UTF-16 unit. Results only */
+  OP_TEXT,        /* text */
+  OP_REF,         /* ref: an object of the session */
+  OP_LIST,        /* list */
+  OP_MAP,         /* map: keys as text, in the order they came, a repeated key's last value only */
+  OP_PACKED       /* packed: a one-dimensional array of primitives */
 };
 
 struct op_value;
@@ -32,13 +36,14 @@ struct op_entry;
 
 struct op_value {
   enum op_value_kind kind;
-  /* A number's suffix in lower case (d, f or l), or 0. */
+  /* The suffix that a number carried in its request, in lower case (d, f or l), or 0. */
   char suffix;
   bool is_told; /* the type is the member's own, which the codec has looked up, and not the caller's word */
   /* The Java type that the caller declared, as written ("int", "String[]", "[I", "com.example.Foo"); data is
    * NULL where none was declared. For a result: unused. */
   struct text type;
-  struct text literal; /* OP_INTEGER, OP_NUMBER: the digits as written, without suffix; data may be NULL */
+  /* A number's digits as written, without its suffix; data is NULL where the kind needs none. */
+  struct text literal;
   union {
     bool boolean;
     int64_t integer;
@@ -54,7 +59,7 @@ struct op_value {
       size_t count;
     } map;
     struct {
-      /* count elements in the machine's order: Z and B one byte, C and S two, I and F four, J and D eight. */
+      /* count elements in the machine's order, of the sizes that base/primitives.h lists */
       const void *data;
       size_t count;
       char element; /* JVM letter of the element: Z B C S I J F D */
@@ -66,5 +71,22 @@ struct op_entry {
   struct text key;
   struct op_value value;
 };
+
+static inline bool op_value_is_number(const struct op_value *value)
+{
+  switch (value->kind) {
+  case OP_INTEGER:
+  case OP_BIG_INTEGER:
+  case OP_FLOAT:
+  case OP_DOUBLE:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/* The digits of a number, without suffix: as they were written, or as Java's toString writes the value. Borrowed
+ * from the value, or in the arena; data NULL: no memory. */
+struct text op_value_digits(const struct op_value *number, struct arena *arena);
 
 #endif

@@ -59,8 +59,13 @@ static void touch_value(struct reading *reading, const struct op_value *value)
     require(primitive_size(value->packed.element) > 0);
     touch(reading, value->packed.data, value->packed.count * primitive_size(value->packed.element));
     break;
+  case OP_BIG_INTEGER:
+  case OP_FLOAT:
+  case OP_DOUBLE:
+    require(value->literal.data != NULL);
+    break;
   default:
-    require(value->kind != OP_FLOAT && value->kind != OP_DOUBLE && value->kind != OP_CHAR);
+    require(value->kind != OP_CHAR);
     break;
   }
 }

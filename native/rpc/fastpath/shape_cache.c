@@ -60,7 +60,7 @@ static bool fill_integer(struct rpc_shape *shape, const struct rpc_hole *hole, s
   }
   if (arg->kind == OP_REF)
     return set_ref(&arg->ref, integer);
-  rpc_scalar_fill_integer(arg, span, integer);
+  rpc_scalar_fill_integer(arg, integer);
   return true;
 }
 
@@ -222,7 +222,9 @@ static bool note_argument(struct keeping *keeping, size_t i, struct json_value a
   case OP_BOOLEAN:
     return true; /* part of the text */
   case OP_INTEGER:
-  case OP_NUMBER:
+  case OP_BIG_INTEGER:
+  case OP_FLOAT:
+  case OP_DOUBLE:
   case OP_TEXT:
   case OP_REF:
     break;

@@ -58,7 +58,7 @@ static const char *end_of(struct text t)
 
 static bool is_scalar(const struct op_value *item)
 {
-  return item->kind == OP_INTEGER || item->kind == OP_NUMBER || item->kind == OP_TEXT || item->kind == OP_REF;
+  return op_value_is_number(item) || item->kind == OP_TEXT || item->kind == OP_REF;
 }
 
 static bool cut(struct json_value json, const struct op_value *item, struct element *element)
@@ -113,7 +113,7 @@ static bool take_scalar(struct text *rest, bool is_string, struct op_value *valu
   int64_t integer;
   size_t length = is_string || value->kind == OP_REF ? 0 : json_plain_integer_at(*rest, &integer);
   if (length > 0) {
-    rpc_scalar_fill_integer(value, text_slice(*rest, 0, length), integer);
+    rpc_scalar_fill_integer(value, integer);
   } else {
     length = is_string ? json_plain_string_at(*rest) : number_at(*rest);
     struct json_value scalar = {.kind = is_string ? JSON_KIND_STRING : JSON_KIND_NUMBER,

@@ -33,11 +33,11 @@ bool rpc_scalar_is_plain(struct json_value scalar);
  * a long number. */
 bool rpc_scalar_fill(struct op_value *value, struct json_value scalar);
 /* The same for a plain whole number that has been read already; value is no OP_REF. */
-static inline void rpc_scalar_fill_integer(struct op_value *value, struct text literal, int64_t integer)
+static inline void rpc_scalar_fill_integer(struct op_value *value, int64_t integer)
 {
   value->kind = OP_INTEGER;
   value->suffix = 0;
-  value->literal = literal;
+  value->literal = TEXT_ABSENT;
   value->integer = integer;
 }
 

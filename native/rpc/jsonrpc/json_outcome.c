@@ -133,7 +133,7 @@ static void write_json_value(struct buffer *out, const struct op_value *value)
   case OP_INTEGER:
     json_write_integer(out, value->integer);
     break;
-  case OP_NUMBER:
+  case OP_BIG_INTEGER:
     buffer_append_text(out, value->literal);
     break;
   case OP_FLOAT:

@@ -2,6 +2,7 @@
 
 #include "base/decimal.h"
 #include "base/number.h"
+#include "op/scalar.h"
 #include "rpc/values/json_members.h"
 
 #include <stdlib.h>
@@ -83,11 +84,7 @@ void rpc_number_decode(struct json_value json, struct op_value *value)
 {
   struct number number;
   number_read(json.span, &number);
-  value->suffix = number.suffix;
-  value->literal = number.literal;
-  value->kind = number.fits ? OP_INTEGER : OP_NUMBER;
-  if (number.fits)
-    value->integer = number.integer;
+  op_scalar_set_number(value, &number);
 }
 
 bool rpc_literal_is_long(const struct rpc_value_decoder *decoder, struct text literal)

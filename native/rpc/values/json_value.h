@@ -46,7 +46,7 @@ enum jp_status rpc_args_decode(struct rpc_value_decoder *decoder, struct json_va
 /* Reads a ref: an integer from 1 to RPC_REF_MAX, without a suffix. False where it is none. */
 bool rpc_ref_decode(struct json_value json, uint32_t *ref);
 
-/* A number: an OP_INTEGER, or an OP_NUMBER where 64 bits do not hold it. */
+/* A number of validated text. */
 void rpc_number_decode(struct json_value json, struct op_value *value);
 
 /* Whether a number has more digits than it may, an exponent left aside: what the number becomes decides

@@ -83,7 +83,9 @@ static void show_value(struct buffer *out, const struct op_value *value)
     buffer_printf(out, "%s", value->boolean ? "true" : "false");
     break;
   case OP_INTEGER:
-  case OP_NUMBER:
+  case OP_BIG_INTEGER:
+  case OP_FLOAT:
+  case OP_DOUBLE:
     show_number(out, value);
     break;
   case OP_TEXT:

@@ -108,8 +108,8 @@ static void the_cache_starts_anew_when_full(void **state)
 {
   (void)state;
   static const struct op_value kinds[] = {
-      {.kind = OP_INTEGER, .integer = 1},   {.kind = OP_INTEGER, .integer = INT64_MAX},  {.kind = OP_BOOLEAN},
-      {.kind = OP_TEXT, .text = TEXT("x")}, {.kind = OP_NUMBER, .literal = TEXT("1.5")},
+      {.kind = OP_INTEGER, .integer = 1},   {.kind = OP_INTEGER, .integer = INT64_MAX}, {.kind = OP_BOOLEAN},
+      {.kind = OP_TEXT, .text = TEXT("x")}, {.kind = OP_DOUBLE, .decimal = 1.5},
   };
   static const struct members_case add = {
       "call", "{'type':'fixtures.Calculator','method':'add','args':[1,2]}", "int 3", NULL};

@@ -1,0 +1,238 @@
+#include "op/scalar.h"
+
+#include "base/decimal.h"
+#include "base/primitives.h"
+
+#include <math.h>
+
+const char *op_scalar_reason(enum op_scalar_fit fit)
+{
+  static const char *const reasons[] = {
+      [OP_SCALAR_FITS] = "",
+      [OP_SCALAR_NULL] = "a primitive cannot be null",
+      [OP_SCALAR_RANGE] = "out of range",
+      [OP_SCALAR_FRACTION] = "not an integer",
+      [OP_SCALAR_SUFFIX] = "its suffix is of another type",
+      [OP_SCALAR_KIND] = "of another kind",
+  };
+  return reasons[fit];
+}
+
+/* ---- from digits ---- */
+
+/* An integer that is written with a minus is 0 only as -0. */
+static struct text literal_of_integer(const struct number *number)
+{
+  return number->integer == 0 && number->literal.data[0] == '-' ? number->literal : TEXT_ABSENT;
+}
+
+static void set_kind(struct op_value *value, const struct number *number, enum op_value_kind fraction)
+{
+  value->suffix = number->suffix;
+  if (number->fits) {
+    value->kind = OP_INTEGER;
+    value->literal = literal_of_integer(number);
+    value->integer = number->integer;
+  } else {
+    value->kind = number->integral ? OP_BIG_INTEGER : fraction;
+    value->literal = number->literal;
+  }
+}
+
+void op_scalar_set_float(struct op_value *value, const struct number *number)
+{
+  set_kind(value, number, OP_FLOAT);
+  if (!number->fits)
+    value->decimal = decimal_to_float(number->literal);
+}
+
+void op_scalar_set_number(struct op_value *value, const struct number *number)
+{
+  if (number->suffix == 'f') {
+    op_scalar_set_float(value, number);
+    return;
+  }
+  set_kind(value, number, OP_DOUBLE);
+  if (!number->fits)
+    value->decimal = decimal_to_double(number->literal);
+}
+
+/* ---- to primitives ---- */
+
+static bool suffix_allows(char suffix, char letter)
+{
+  switch (suffix) {
+  case 'l':
+    return letter == 'J' || letter == 'F' || letter == 'D';
+  case 'f':
+    return letter == 'F' || letter == 'D';
+  case 'd':
+    return letter == 'D';
+  default:
+    return true;
+  }
+}
+
+static enum op_scalar_fit store_integer(int64_t integer, char letter, void *out)
+{
+  switch (letter) {
+  case 'B':
+    *(int8_t *)out = (int8_t)integer;
+    return integer == (int8_t)integer ? OP_SCALAR_FITS : OP_SCALAR_RANGE;
+  case 'S':
+    *(int16_t *)out = (int16_t)integer;
+    return integer == (int16_t)integer ? OP_SCALAR_FITS : OP_SCALAR_RANGE;
+  case 'I':
+    *(int32_t *)out = (int32_t)integer;
+    return integer == (int32_t)integer ? OP_SCALAR_FITS : OP_SCALAR_RANGE;
+  default:
+    *(int64_t *)out = integer;
+    return OP_SCALAR_FITS;
+  }
+}
+
+static void store_float(float decimal, char letter, void *out)
+{
+  if (letter == 'F')
+    *(float *)out = decimal;
+  else
+    *(double *)out = decimal;
+}
+
+static void store_integer_as_decimal(const struct op_value *value, char letter, void *out)
+{
+  bool is_negative_zero = value->literal.data != NULL && value->integer == 0;
+  if (letter == 'F' || value->suffix == 'f')
+    store_float(is_negative_zero ? -0.0F : (float)value->integer, letter, out);
+  else
+    *(double *)out = is_negative_zero ? -0.0 : (double)value->integer;
+}
+
+/* A double that was rounded before must not be rounded again. */
+static float round_to_float(const struct op_value *value)
+{
+  bool is_rounded = value->kind == OP_FLOAT || value->suffix == 'f';
+  return is_rounded || value->literal.data == NULL ? (float)value->decimal : decimal_to_float(value->literal);
+}
+
+/* Digits that are beyond the type become infinite; an infinity that no digits stand behind was meant. */
+static enum op_scalar_fit store_decimal(const struct op_value *value, char letter, void *out)
+{
+  double stored = value->decimal;
+  if (letter == 'F') {
+    float rounded = round_to_float(value);
+    *(float *)out = rounded;
+    stored = rounded;
+  } else {
+    *(double *)out = stored;
+  }
+  bool is_meant = value->literal.data == NULL && !isfinite(value->decimal);
+  return isfinite(stored) || is_meant ? OP_SCALAR_FITS : OP_SCALAR_RANGE;
+}
+
+static enum op_scalar_fit read_number(const struct op_value *value, char letter, void *out)
+{
+  bool is_integer = value->kind == OP_INTEGER;
+  if (letter == 'Z' || letter == 'C')
+    return OP_SCALAR_KIND;
+  if (!suffix_allows(value->suffix, letter))
+    return OP_SCALAR_SUFFIX;
+  if (letter == 'F' || letter == 'D') {
+    if (!is_integer)
+      return store_decimal(value, letter, out);
+    store_integer_as_decimal(value, letter, out);
+    return OP_SCALAR_FITS;
+  }
+  if (is_integer)
+    return store_integer(value->integer, letter, out);
+  return value->kind == OP_BIG_INTEGER ? OP_SCALAR_RANGE : OP_SCALAR_FRACTION;
+}
+
+/* JSON has no numbers for these three; Java's words are taken. */
+static enum op_scalar_fit read_special(struct text text, char letter, void *out)
+{
+  static const struct {
+    struct text text;
+    float value;
+  } specials[] = {{TEXT("NaN"), NAN}, {TEXT("Infinity"), INFINITY}, {TEXT("-Infinity"), -INFINITY}};
+  for (size_t i = 0; i < sizeof specials / sizeof *specials; i++) {
+    if (text_equal(text, specials[i].text)) {
+      store_float(specials[i].value, letter, out);
+      return OP_SCALAR_FITS;
+    }
+  }
+  return OP_SCALAR_KIND;
+}
+
+static enum op_scalar_fit read_char(struct text text, void *out)
+{
+  enum { LONGEST = 3 }; /* bytes of one unit */
+  if (text.len > LONGEST || text_utf16_length(text) != 1)
+    return OP_SCALAR_RANGE;
+  text_to_utf16(text, out);
+  return OP_SCALAR_FITS;
+}
+
+static enum op_scalar_fit store_boolean(bool boolean, void *out)
+{
+  *(uint8_t *)out = boolean;
+  return OP_SCALAR_FITS;
+}
+
+static enum op_scalar_fit read_text(struct text text, char letter, void *out)
+{
+  if (letter == 'C')
+    return read_char(text, out);
+  if (letter == 'Z') {
+    bool is_true = text_equal(text, TEXT("true"));
+    return is_true || text_equal(text, TEXT("false")) ? store_boolean(is_true, out) : OP_SCALAR_KIND;
+  }
+  struct number number;
+  if (!number_parse(text, &number))
+    return letter == 'F' || letter == 'D' ? read_special(text, letter, out) : OP_SCALAR_KIND;
+  struct op_value value;
+  op_scalar_set_number(&value, &number);
+  return read_number(&value, letter, out);
+}
+
+enum op_scalar_fit op_scalar_read(const struct op_value *value, char letter, void *out)
+{
+  switch (value->kind) {
+  case OP_INTEGER:
+  case OP_BIG_INTEGER:
+  case OP_FLOAT:
+  case OP_DOUBLE:
+    return read_number(value, letter, out);
+  case OP_TEXT:
+    return read_text(value->text, letter, out);
+  case OP_BOOLEAN:
+    return letter == 'Z' ? store_boolean(value->boolean, out) : OP_SCALAR_KIND;
+  case OP_NULL:
+    return OP_SCALAR_NULL;
+  default:
+    return OP_SCALAR_KIND;
+  }
+}
+
+/* ---- without a declared type ---- */
+
+char op_scalar_infer(const struct op_value *value)
+{
+  static const char by_suffix[] = {['l' - 'a'] = 'J', ['f' - 'a'] = 'F', ['d' - 'a'] = 'D'};
+  if (value->kind == OP_BOOLEAN)
+    return 'Z';
+  if (!op_value_is_number(value))
+    return 0;
+  if (value->suffix >= 'a' && value->suffix <= 'l')
+    return by_suffix[value->suffix - 'a'];
+  switch (value->kind) {
+  case OP_INTEGER:
+    return value->integer >= INT32_MIN && value->integer <= INT32_MAX ? 'I' : 'J';
+  case OP_FLOAT:
+    return 'F';
+  case OP_DOUBLE:
+    return 'D';
+  default:
+    return 0;
+  }
+}

@@ -1,0 +1,43 @@
+#ifndef JPEER_OP_SCALAR_H
+#define JPEER_OP_SCALAR_H
+/*
+ * A value as a Java primitive. Pure, any thread. Primitives are named by their JVM letters: Z B C S I J F D.
+ *
+ *   value                becomes
+ *   integer              B S I J where it is in range; F D
+ *   with suffix l        J F D
+ *   big integer          F D
+ *   fraction, exponent   F D; with suffix d D alone, with suffix f F D
+ *   boolean              Z
+ *   text                 C: one UTF-16 unit; Z: "true", "false"; the others: the same number written as text,
+ *                        for F and D also NaN, Infinity, -Infinity
+ */
+#include "base/number.h"
+#include "op/value.h"
+
+enum op_scalar_fit {
+  OP_SCALAR_FITS,
+  OP_SCALAR_NULL,     /* null for a primitive */
+  OP_SCALAR_RANGE,    /* the right kind, out of range; for a char: not one UTF-16 unit */
+  OP_SCALAR_FRACTION, /* a fraction or an exponent for an integer type */
+  OP_SCALAR_SUFFIX,   /* the number's suffix is of a type that does not fit */
+  OP_SCALAR_KIND      /* a value of another kind */
+};
+
+/* Writes the value to out, which is a jvalue, a union primitive_value, or an element of that type; what is
+ * there after anything but OP_SCALAR_FITS means nothing. */
+enum op_scalar_fit op_scalar_read(const struct op_value *value, char letter, void *out);
+
+/* Why a value does not fit, for messages: "out of range"; "" where it does. */
+const char *op_scalar_reason(enum op_scalar_fit fit);
+
+/* The primitive type of a value that came without one; 0: it has none (text, null, an integer beyond 64 bits,
+ * a value that is no scalar). */
+char op_scalar_infer(const struct op_value *value);
+
+/* Makes the value the number, with its suffix; the type stays. The literal is borrowed. */
+void op_scalar_set_number(struct op_value *value, const struct number *number);
+/* The same for a number that is wanted as a float: its decimal is rounded to one, and to nothing else. */
+void op_scalar_set_float(struct op_value *value, const struct number *number);
+
+#endif
