@@ -3,13 +3,12 @@
 /*
  * What a request asks for, after its codec and before Java. Plain data; all borrowed (see op/value.h).
  */
+#include "op/control.h"
 #include "op/value.h"
 
 enum op_kind { OP_NEW, OP_CALL, OP_GET, OP_PUT, OP_CONTROL, OP_META };
 
 enum op_channel { OP_CHANNEL_WEBSOCKET, OP_CHANNEL_HTTP, OP_CHANNEL_ZMQ, OP_CHANNELS };
-
-enum op_command { OP_DELETE_OBJECT, OP_DELETE_SESSION, OP_GC, OP_PING };
 
 /*
  * Room for what has been found out about an operation that comes again with other values. It belongs to

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "rpc/channel.h"
+#include "rpc/control.h"
 #include "rpc/peer_state.h"
 
 enum { REFS_KEPT = 1024 };
@@ -72,9 +73,8 @@ static enum jp_status find_guest(struct rpc_run *run, struct rpc_session **sessi
   return status;
 }
 
-/* The session of the request; where none is there: made, or NULL but for a guest. */
-static enum jp_status find_session(struct rpc_run *run, bool make, struct rpc_session **session,
-                                   struct outcome *outcome)
+enum jp_status rpc_run_find_session(struct rpc_run *run, bool make, struct rpc_session **session,
+                                    struct outcome *outcome)
 {
   struct rpc_client *client = run->client;
   struct rpc_peer *peer = run->runner->peer;
@@ -125,7 +125,7 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
 {
   struct rpc_runner *runner = run->runner;
   struct rpc_session *session;
-  if (find_session(run, true, &session, outcome) != JP_OK)
+  if (rpc_run_find_session(run, true, &session, outcome) != JP_OK)
     return;
   struct rpc_execution execution = {.thread = runner->thread,
                                     .objects = rpc_session_objects(session),
@@ -137,45 +137,6 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
   rpc_execute(&execution, operation, &run->reached, outcome);
   if (outcome->kind == OUTCOME_ERROR)
     rpc_run_take_back(run);
-}
-
-static void delete_objects(struct rpc_run *run, struct rpc_session *session,
-                           const struct operation *operation, struct outcome *outcome)
-{
-  struct rpc_runner *runner = run->runner;
-  for (size_t i = 0; i < operation->arg_count; i++) {
-    uint32_t ref = operation->args[i].ref;
-    enum jp_status status = session == NULL
-                                ? JP_NOT_FOUND
-                                : jvm_objects_delete(runner->thread, rpc_session_objects(session), ref);
-    if (status == JP_OK)
-      continue;
-    outcome_fail(outcome, &runner->arena, status == JP_NOT_FOUND ? FAILURE_SERVER : FAILURE_INTERNAL, NULL,
-                 "No such object: %u", ref);
-    return;
-  }
-}
-
-static void run_control(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
-{
-  struct jvm_thread *thread = run->runner->thread;
-  struct rpc_session *session = NULL;
-  *outcome = (struct outcome){.kind = OUTCOME_VOID};
-  switch (operation->command) {
-  case OP_PING:
-    return;
-  case OP_GC:
-    jvm_gc(thread);
-    return;
-  case OP_DELETE_OBJECT:
-    if (find_session(run, false, &session, outcome) == JP_OK)
-      delete_objects(run, session, operation, outcome);
-    return;
-  case OP_DELETE_SESSION:
-    if (find_session(run, false, &session, outcome) == JP_OK && session != NULL)
-      rpc_session_clear(session, thread);
-    return;
-  }
 }
 
 static void run_meta(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
@@ -220,7 +181,7 @@ void rpc_run_operation(struct rpc_run *run, const struct operation *operation, s
   if (operation->kind == OP_META)
     run_meta(run, operation, outcome);
   else if (operation->kind == OP_CONTROL)
-    run_control(run, operation, outcome);
+    rpc_control_run(run, operation, outcome);
   else
     run_member(run, operation, outcome);
 }

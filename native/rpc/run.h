@@ -60,6 +60,14 @@ void rpc_run_begin(struct rpc_run *run, const struct uuid *session, bool drops_r
 /* Runs an operation of any kind. The outcome is valid until rpc_run_end; a body is the caller's to close. */
 void rpc_run_operation(struct rpc_run *run, const struct operation *operation, struct outcome *outcome);
 
+/*
+ * The session of the request in hand, for what runs in it. Where there is none yet: it is made, or without
+ * `make` NULL; one that the request itself names is made in any case. Anything but JP_OK leaves an
+ * OUTCOME_ERROR.
+ */
+enum jp_status rpc_run_find_session(struct rpc_run *run, bool make, struct rpc_session **session,
+                                    struct outcome *outcome) JP_MUST_CHECK;
+
 /* The answer to the request becomes an error: its client never hears of what the result has stored, which is
  * dropped. */
 void rpc_run_take_back(struct rpc_run *run);

@@ -1,4 +1,5 @@
 #include "jsonrpc/jsonrpc.h"
+#include "op/control.h"
 #include "rpc/describe/openrpc_parts.h"
 #include "rpc/describe/openrpc_state.h"
 #include "rpc/jsonrpc/procedures.h"
@@ -155,6 +156,20 @@ static void write_procedure(const struct rpc_procedure *procedure, const json_t 
   buffer_append_char(out, '}');
 }
 
+/* The schema of `method` of control has an empty "enum" in the parts: its names come from the table. */
+static bool name_control_methods(json_t *parts)
+{
+  json_t *control = json_object_get(json_object_get(parts, "methods"), "control");
+  json_t *method = json_object_get(json_object_get(control, "params"), "method");
+  json_t *names = json_object_get(method, "enum");
+  for (size_t i = 0; i < OP_COMMANDS; i++) {
+    struct text name = op_control_methods[i].name;
+    if (json_array_append_new(names, json_stringn(name.data, name.len)) != 0)
+      return false;
+  }
+  return true;
+}
+
 static void write_own(const struct openrpc *openrpc, const json_t *parts, struct buffer *out)
 {
   const json_t *methods = json_object_get(parts, "methods");
@@ -203,7 +218,7 @@ enum jp_status openrpc_create(const struct openrpc_config *config, struct openrp
     goto out;
   made->config = *config;
   made->cache = document_cache_create();
-  if (parts == NULL || made->cache == NULL)
+  if (parts == NULL || made->cache == NULL || !name_control_methods(parts))
     goto out;
   write_head(config, parts, &made->head);
   write_errors(&made->errors);

@@ -156,38 +156,22 @@ static enum jp_status read_put(struct params_reader *reader)
   return status == JP_OK ? read_put_value(reader) : status;
 }
 
-static enum jp_status check_delete_object(struct params_reader *reader)
+static enum jp_status check_refs(struct params_reader *reader, const struct op_control_method *control)
 {
   const struct operation *operation = reader->operation;
-  if (operation->arg_count == 0)
-    return fail(reader, "Missing object ref for delete_object request");
+  if (operation->arg_count == 0) {
+    outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "Missing object ref for %s request", control->name.data);
+    return JP_INVALID;
+  }
   for (size_t i = 0; i < operation->arg_count; i++) {
     if (operation->args[i].kind == OP_REF)
       continue;
     outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
-                 "Missing object ref for delete_object request: argument %zu is no {\"ref\": N}", i);
+                 "Missing object ref for %s request: argument %zu is no {\"ref\": N}", control->name.data, i);
     return JP_INVALID;
   }
   return JP_OK;
-}
-
-static const struct command {
-  struct text name;
-  enum op_command command;
-} commands[] = {
-    {TEXT("ping"), OP_PING},
-    {TEXT("delete_object"), OP_DELETE_OBJECT},
-    {TEXT("delete_session"), OP_DELETE_SESSION},
-    {TEXT("gc"), OP_GC},
-};
-
-static const struct command *find_command(struct text name)
-{
-  for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-    if (text_equal_ignore_case(commands[i].name, name))
-      return &commands[i];
-  }
-  return NULL;
 }
 
 static enum jp_status read_control(struct params_reader *reader)
@@ -197,22 +181,22 @@ static enum jp_status read_control(struct params_reader *reader)
       read_text(reader, RPC_PARAM_METHOD, "Method is missing in 'control' request", &name);
   if (status != JP_OK)
     return status;
-  const struct command *command = find_command(name);
-  if (command == NULL) {
+  const struct op_control_method *control = op_control_find(name);
+  if (control == NULL) {
     outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_FOUND, NULL, "Invalid control method: %.*s",
                  TEXT_ARGS(arena_shorten(reader->arena, name, OUTCOME_NAME_SHOWN)));
     return JP_INVALID;
   }
-  reader->operation->command = command->command;
+  reader->operation->command = control->command;
   status = read_args(reader);
   if (status != JP_OK)
     return status;
-  if (command->command == OP_DELETE_OBJECT)
-    return check_delete_object(reader);
+  if (control->takes_refs)
+    return check_refs(reader, control);
   if (reader->operation->arg_count == 0)
     return JP_OK;
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "'%s' takes no arguments",
-               command->name.data);
+               control->name.data);
   return JP_INVALID;
 }
 
@@ -271,15 +255,15 @@ static enum jp_status fail_unsafe(struct params_reader *reader, struct text what
   return JP_INVALID;
 }
 
-/* `control` is safe where it is a ping; what is no command at all is told so, not that it is unsafe. */
-static enum jp_status check_safe_command(struct params_reader *reader)
+/* What is no control method at all is told so, not that it is unsafe. */
+static enum jp_status check_safe_control(struct params_reader *reader)
 {
   struct json_value method = reader->members.value[RPC_PARAM_METHOD];
   if (!reader->members.has[RPC_PARAM_METHOD] || method.kind != JSON_KIND_STRING)
     return JP_OK;
   struct text name = json_read_string(method, reader->arena);
-  const struct command *command = name.data == NULL ? NULL : find_command(name);
-  return command == NULL || command->command == OP_PING ? JP_OK : fail_unsafe(reader, command->name);
+  const struct op_control_method *control = name.data == NULL ? NULL : op_control_find(name);
+  return control == NULL || control->is_safe ? JP_OK : fail_unsafe(reader, control->name);
 }
 
 /* JSON-RPC 1.1: parameters by name, by position or both; HTTP GET calls what is safe. */
@@ -292,8 +276,8 @@ static enum jp_status decode_1_1(struct params_reader *reader, const struct rpc_
     return fail_unsafe(reader, procedure->name);
   if (request->has_params)
     status = rpc_params_coerce(procedure, request->params, reader->arena, &reader->members, reader->outcome);
-  if (status == JP_OK && request->only_safe && procedure->safety == RPC_SAFE_PING)
-    status = check_safe_command(reader);
+  if (status == JP_OK && request->only_safe && procedure->safety == RPC_SAFE_BY_CONTROL)
+    status = check_safe_control(reader);
   if (status != JP_OK)
     return status;
   return procedure->op == OP_META ? read_meta_1_1(reader, request) : readers[procedure->op](reader);

@@ -59,7 +59,7 @@ enum { RPC_PROCEDURE_PARAMS_MAX = 6 };
 enum rpc_safety {
   RPC_SAFE_NEVER,
   RPC_SAFE_ALWAYS,
-  RPC_SAFE_PING /* where its parameter `method` is ping */
+  RPC_SAFE_BY_CONTROL /* where the control method that its parameter `method` names is safe */
 };
 
 /* Which of the readers and writers serves it. */

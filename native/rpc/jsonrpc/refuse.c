@@ -1,3 +1,4 @@
+#include "rpc/control.h"
 #include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/jsonrpc/json_params.h"
 #include "rpc/peer_state.h"
@@ -128,12 +129,12 @@ static void handle_ping(void *context, const struct jsonrpc_request *request,
   call->is_ping = !has_wrong_peer_id(request) && text_equal(request->method, TEXT("control")) &&
                   rpc_params_decode(request, call->peer->config.limits.java.number_digits_max, &call->arena,
                                     &operation, &outcome) == JP_OK &&
-                  operation.command == OP_PING;
+                  op_control_methods[operation.command].needs_no_runner;
   if (!call->is_ping)
     return;
-  const struct outcome nothing = {.kind = OUTCOME_VOID};
   const struct rpc_answer answer = {.compat_pal = call->peer->config.compat_pal};
-  rpc_result_write(jsonrpc_result(response), &nothing, &answer);
+  rpc_control_run(NULL, &operation, &outcome);
+  rpc_result_write(jsonrpc_result(response), &outcome, &answer);
 }
 
 static bool is_single_request(const struct rpc_peer *peer, struct text message)

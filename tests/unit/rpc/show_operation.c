@@ -119,10 +119,6 @@ void show_operation(struct buffer *out, const struct operation *operation)
 {
   static const char *const kinds[] = {[OP_NEW] = "new", [OP_CALL] = "call",       [OP_GET] = "get",
                                       [OP_PUT] = "put", [OP_CONTROL] = "control", [OP_META] = "meta"};
-  static const char *const commands[] = {[OP_DELETE_OBJECT] = "delete_object",
-                                         [OP_DELETE_SESSION] = "delete_session",
-                                         [OP_GC] = "gc",
-                                         [OP_PING] = "ping"};
   buffer_clear(out);
   buffer_printf(out, "%s", kinds[operation->kind]);
   if (operation->kind == OP_META) {
@@ -133,7 +129,7 @@ void show_operation(struct buffer *out, const struct operation *operation)
     return;
   }
   if (operation->kind == OP_CONTROL)
-    buffer_printf(out, " %s", commands[operation->command]);
+    buffer_printf(out, " %s", op_control_methods[operation->command].name.data);
   else
     buffer_printf(out, " %.*s %.*s", TEXT_ARGS(operation->type), TEXT_ARGS(operation->member));
   if (operation->has_instance)

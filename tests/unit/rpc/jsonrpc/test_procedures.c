@@ -14,7 +14,7 @@ static const struct expected {
     {"call", "type:str* method:str* instance:num args:arr |encoding:str", RPC_SAFE_NEVER},
     {"get", "type:str* field:str* instance:num |encoding:str", RPC_SAFE_ALWAYS},
     {"put", "type:str* field:str* value:any* instance:num", RPC_SAFE_NEVER},
-    {"control", "method:str* args:arr", RPC_SAFE_PING},
+    {"control", "method:str* args:arr", RPC_SAFE_BY_CONTROL},
     {"meta", "method:str* args:arr", RPC_SAFE_ALWAYS},
     {"system.describe", "", RPC_SAFE_ALWAYS},
 };

@@ -1,0 +1,9 @@
+#ifndef JPEER_RPC_CONTROL_H
+#define JPEER_RPC_CONTROL_H
+/* What the control methods do; their table is op/control.h. */
+#include "rpc/run.h"
+
+/* Runs an OP_CONTROL. run may be NULL where the method needs no runner. */
+void rpc_control_run(struct rpc_run *run, const struct operation *operation, struct outcome *outcome);
+
+#endif

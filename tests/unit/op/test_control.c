@@ -1,0 +1,49 @@
+/* The table of control methods: names, and what is true of each. */
+#include "base/buffer.h"
+#include "op/control.h"
+#include "tests/unit/unit.h"
+
+static void finds_every_method_in_any_case(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < OP_COMMANDS; i++) {
+    const struct op_control_method *method = &op_control_methods[i];
+    assert_int_equal(method->command, i);
+    assert_ptr_equal(op_control_find(method->name), method);
+  }
+  assert_ptr_equal(op_control_find(TEXT("Delete_Object")), &op_control_methods[OP_DELETE_OBJECT]);
+  assert_null(op_control_find(TEXT("pin")));
+  assert_null(op_control_find(TEXT("pings")));
+  assert_null(op_control_find(TEXT("")));
+}
+
+static void names_every_method_for_people(void **state)
+{
+  (void)state;
+  struct buffer names;
+  buffer_init(&names);
+  for (size_t i = 0; i < OP_COMMANDS; i++) {
+    const char *before = i == 0 ? "" : i + 1 == OP_COMMANDS ? " or " : ", ";
+    buffer_printf(&names, "%s%s", before, op_control_methods[i].name.data);
+  }
+  unit_assert_text(buffer_text(&names), TEXT(OP_CONTROL_NAMES), __FILE__, __LINE__);
+  buffer_fini(&names);
+}
+
+static void lets_nothing_that_takes_objects_be_safe(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < OP_COMMANDS; i++)
+    assert_false(op_control_methods[i].takes_refs && op_control_methods[i].is_safe);
+  assert_true(op_control_methods[OP_PING].is_safe && op_control_methods[OP_PING].needs_no_runner);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(finds_every_method_in_any_case),
+      cmocka_unit_test(names_every_method_for_people),
+      cmocka_unit_test(lets_nothing_that_takes_objects_be_safe),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
