@@ -1,11 +1,6 @@
 #ifndef JPEER_RPC_PEER_STATE_H
 #define JPEER_RPC_PEER_STATE_H
-/* What the files of this folder share about the peer, its workers and its clients. Not for other folders. */
-#include "jsonrpc/jsonrpc.h"
-#include "rpc/describe/describe.h"
-#include "rpc/describe/openrpc.h"
-#include "rpc/fastpath/shape_cache.h"
-#include "rpc/members/java_methods_index.h"
+/* What the core's files and the codecs share about the peer, its workers and its clients. Not for others. */
 #include "rpc/meta/meta.h"
 #include "rpc/peer.h"
 #include "rpc/run.h"
@@ -17,25 +12,19 @@ struct rpc_peer {
   struct jvm *jvm; /* NULL before rpc_peer_attach */
   struct rpc_sessions *sessions;
   struct rpc_meta *meta; /* NULL: metadata is not served */
-  struct openrpc *openrpc;
-  struct java_methods_index *methods; /* of the application, that were called by their own names */
   struct rpc_service service;
-  _Atomic uint64_t clients;     /* so far, those whose session has no key */
-  _Atomic uint64_t messages;    /* so far, those that have named a session themselves */
-  const char *const *addresses; /* borrowed, NULL-terminated; NULL: none were said */
+  void *codec_states[RPC_CODECS]; /* of rpc_codec.start; NULL before rpc_peer_attach */
+  _Atomic uint64_t clients;       /* so far, those whose session has no key */
+  _Atomic uint64_t messages;      /* so far, those that have named a session themselves */
+  const char *const *addresses;   /* borrowed, NULL-terminated; NULL: none were said */
 };
 
 /* One a crew member, on its own thread. */
 struct rpc_worker {
   struct rpc_runner runner;
-  struct buffer scratch; /* for text within text */
-  struct rpc_repeats repeats;
-  struct rpc_client *spare; /* closed, for the next HTTP request that opens one; NULL: none */
+  void *codec_states[RPC_CODECS]; /* of rpc_codec.worker_create */
+  struct rpc_client *spare;       /* closed, for the next client of one message that is opened; NULL: none */
 };
-
-/* peer.c: a worker on the thread that it is for. rpc_worker_fini is called there, too. */
-void rpc_worker_init(struct rpc_worker *worker, struct rpc_peer *peer, struct jvm_thread *thread);
-void rpc_worker_fini(struct rpc_worker *worker);
 
 struct rpc_client {
   enum op_channel channel;
@@ -43,31 +32,32 @@ struct rpc_client {
   struct rpc_session_key key;  /* empty: the session is this client's alone */
   struct rpc_session *session; /* held; NULL until it is needed */
   struct rpc_session_maker maker;
-  struct rpc_session *spare; /* set aside by a client that had this memory before; NULL: none */
+  struct rpc_session *spare; /* set aside, to be the session when one is needed; NULL: none */
 };
 
-/* peer.c: holds the client's session, made where there is none. JP_NO_MEMORY. */
+/* worker.c: rpc_service.spawn and is_exiting */
+enum jp_status rpc_worker_spawn(void *context, const char *name,
+                                void (*run)(void *argument, struct rpc_worker *worker), void *argument,
+                                struct jp_error *error);
+bool rpc_worker_is_exiting(void *context, struct rpc_worker *worker);
+
+/* worker.c: makes a worker, which is all zero, one for the thread. JP_NO_MEMORY. rpc_worker_fini is called on that thread. */
+enum jp_status rpc_worker_init(struct rpc_worker *worker, struct rpc_peer *peer,
+                               struct jvm_thread *thread) JP_MUST_CHECK;
+void rpc_worker_fini(struct rpc_worker *worker);
+
+/* client.c: rpc_service.client_open, client_close and take_back */
+enum jp_status rpc_client_open(void *context, const struct rpc_client_info *info, struct rpc_client **client,
+                               struct jp_error *error);
+bool rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_client *client, struct uuid *kept);
+void rpc_client_take_back(void *context, struct rpc_worker *worker, struct rpc_client *client);
+
+/* client.c: frees a client that nobody uses, whose session is released. sessions NULL: from a thread that may
+ * use Java. */
+void rpc_client_destroy(struct rpc_sessions *sessions, struct rpc_client *client, struct jvm_thread *thread);
+
+/* client.c: holds the client's session, made where there is none. JP_NO_MEMORY. */
 enum jp_status rpc_client_hold_session(struct rpc_peer *peer, struct rpc_client *client,
                                        struct jp_error *error) JP_MUST_CHECK;
-
-/* serve.c */
-enum rpc_served rpc_peer_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                               struct text message, struct buffer *out, bool may_stream, size_t reply_max,
-                               struct rpc_stream *stream);
-
-/* rpc_service.take_back */
-void rpc_peer_take_back(void *context, struct rpc_worker *worker, struct rpc_client *client);
-
-/* answer.c: what needs no worker */
-bool rpc_peer_serve_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served);
-enum rpc_served rpc_peer_refuse(void *context, struct text message, const char *reason, struct buffer *out);
-void rpc_peer_reject(void *context, int code, struct text beginning, const char *reason, struct buffer *out);
-bool rpc_peer_is_1_1(void *context, struct text message);
-enum rpc_served rpc_served_as(enum jsonrpc_handled handled);
-/* An answer to malformed JSON as --compat pal gives it: with the id that can be made out. fault: the byte. */
-void rpc_peer_reject_malformed(struct text message, size_t fault, struct buffer *out);
-/* The data of an error with no throwable. */
-void rpc_message_data_write(struct buffer *out, struct text message, struct text id, bool compat_pal);
-struct json_limits rpc_peer_json_limits(const struct rpc_peer *peer);
 
 #endif

@@ -11,7 +11,8 @@ enum { REFS_KEPT = 1024 };
 
 void rpc_runner_init(struct rpc_runner *runner, struct rpc_peer *peer, struct jvm_thread *thread)
 {
-  *runner = (struct rpc_runner){.peer = peer, .thread = thread};
+  runner->peer = peer;
+  runner->thread = thread;
   arena_init(&runner->arena);
 }
 

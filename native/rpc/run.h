@@ -30,6 +30,7 @@ struct rpc_runner {
   struct rpc_session_key guest_key; /* of the session that a request itself has named */
 };
 
+/* The runner is all zero. */
 void rpc_runner_init(struct rpc_runner *runner, struct rpc_peer *peer, struct jvm_thread *thread);
 void rpc_runner_fini(struct rpc_runner *runner);
 

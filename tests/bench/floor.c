@@ -77,7 +77,8 @@ static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rp
   return RPC_REPLY;
 }
 
-static bool serve_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served)
+static bool serve_without_worker(void *context, struct text message, struct buffer *out,
+                                 enum rpc_served *served)
 {
   canned_answer(context, message, out);
   *served = RPC_REPLY;
@@ -91,11 +92,16 @@ static enum rpc_served refuse(void *context, struct text message, const char *re
   return RPC_REPLY;
 }
 
-static void reject(void *context, int code, struct text beginning, const char *reason, struct buffer *out)
+static void reject(void *context, enum rpc_rejection rejection, struct text beginning, const char *reason,
+                   struct buffer *out)
 {
-  (void)context, (void)beginning;
-  buffer_printf(out, "%d %s", code, reason);
+  (void)context, (void)rejection, (void)beginning;
+  buffer_append_text(out, text_of(reason));
 }
+
+static const struct rpc_codec codec = {
+    .serve = serve, .serve_without_worker = serve_without_worker, .refuse = refuse, .reject = reject};
+static const struct rpc_codec *const codecs[RPC_CODECS] = {[RPC_CODEC_JSONRPC] = &codec};
 
 static enum jp_status start(unsigned threads, const struct rpc_service *service, struct net_server **server,
                             struct jp_error *error)
@@ -126,10 +132,7 @@ int main(int argc, char **argv)
                                       .is_exiting = is_exiting,
                                       .client_open = client_open,
                                       .client_close = client_close,
-                                      .serve = serve,
-                                      .serve_ping = serve_ping,
-                                      .refuse = refuse,
-                                      .reject = reject};
+                                      .codecs = codecs};
   struct net_server *server = NULL;
   struct jp_error error;
   if (start(argc == 3 ? (unsigned)strtoul(argv[2], NULL, 10) : 0, &service, &server, &error) != JP_OK) {

@@ -213,6 +213,11 @@ static bool receive_bytes(struct connection *connection)
 
 /* --- the service --- */
 
+const struct rpc_codec *connection_codec(const struct connection *connection)
+{
+  return connection_service(connection)->codecs[RPC_CODEC_JSONRPC];
+}
+
 bool connection_close_client(struct connection *connection, struct crew_member *member, struct uuid *kept)
 {
   if (connection->client == NULL)
@@ -229,7 +234,8 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
 {
   size_t unsent = connection_unsent(connection);
   size_t max = connection->limits->send_buffer_max;
-  struct crew_message message = {.client = connection->client,
+  struct crew_message message = {.codec = connection_codec(connection),
+                                 .client = connection->client,
                                  .text = buffer_text(&connection->message),
                                  .may_stream = true,
                                  .reply_max = unsent < max ? max - unsent : 1,
@@ -508,7 +514,8 @@ void connection_seize(struct connection *connection, struct crew_member *watcher
   buffer_clear(answer);
   connection->seized = true;
   enum rpc_served served =
-      service->refuse(service->context, buffer_text(&connection->message), CREW_SHUTTING_DOWN, answer);
+      connection_codec(connection)
+          ->refuse(service->context, buffer_text(&connection->message), CREW_SHUTTING_DOWN, answer);
   connection->protocol->write_last_reply(connection, served, buffer_text(answer));
   connection_flush(connection);
   if (connection_unsent(connection) == 0)

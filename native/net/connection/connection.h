@@ -134,6 +134,8 @@ const struct rpc_service *connection_service(const struct connection *connection
 /* Serves the message in hand; *answer is the member's. False: the connection was seized meanwhile. */
 bool connection_serve(struct connection *connection, struct crew_member *member, struct buffer *answer,
                       enum crew_served *served, struct rpc_stream *stream);
+/* What its messages are: JSON-RPC, as all that WebSocket and HTTP carry. */
+const struct rpc_codec *connection_codec(const struct connection *connection);
 /* True: *kept names the session that stays (rpc/service.h). */
 bool connection_close_client(struct connection *connection, struct crew_member *member, struct uuid *kept);
 

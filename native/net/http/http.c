@@ -86,7 +86,7 @@ static void cut_request(struct connection *connection, const char *reason, struc
   }
   const struct rpc_service *service = connection_service(connection);
   buffer_clear(answer);
-  service->reject(service->context, RPC_OVERLOADED, TEXT_ABSENT, reason, answer);
+  connection_codec(connection)->reject(service->context, RPC_REJECT_OVERLOADED, TEXT_ABSENT, reason, answer);
   state_of(connection)->mode.keeps_alive = false;
   write_reply(connection, 503, buffer_text(answer), NULL);
 }
@@ -147,12 +147,13 @@ static enum step begin_call(struct connection *connection, const struct http_rou
 static enum step send_document(struct connection *connection)
 {
   const struct rpc_service *service = connection_service(connection);
-  if (service->document == NULL) {
+  const struct rpc_http_facts *facts = connection_codec(connection)->http;
+  if (facts == NULL || facts->document == NULL) {
     struct http_status_response response = {.status = 404, .reason = "there is nothing at this path"};
     http_write_status(&connection->out, state_of(connection)->mode, &response);
     return end_request(connection);
   }
-  struct text document = service->document(service->context);
+  struct text document = facts->document(service->context);
   write_reply(connection, 200, document, NULL);
   return end_request(connection);
 }
@@ -160,10 +161,11 @@ static enum step send_document(struct connection *connection)
 static enum step send_help(struct connection *connection)
 {
   const struct rpc_service *service = connection_service(connection);
+  const struct rpc_http_facts *facts = connection_codec(connection)->http;
   struct buffer words;
   buffer_init(&words);
-  if (service->write_help != NULL)
-    service->write_help(service->context, &words);
+  if (facts != NULL && facts->write_help != NULL)
+    facts->write_help(service->context, &words);
   http_write_text(&connection->out, state_of(connection)->mode, buffer_text(&words));
   buffer_fini(&words);
   return end_request(connection);
@@ -333,8 +335,8 @@ static enum step refuse_message(struct connection *connection, struct buffer *an
   const struct rpc_service *service = connection_service(connection);
   connection->has_message = false;
   buffer_clear(answer);
-  enum rpc_served served =
-      service->refuse(service->context, buffer_text(&connection->message), reason, answer);
+  enum rpc_served served = connection_codec(connection)
+                               ->refuse(service->context, buffer_text(&connection->message), reason, answer);
   if (served != RPC_NO_REPLY)
     write_served(connection, crew_served_as(served), buffer_text(answer), NULL);
   else
@@ -358,10 +360,11 @@ static enum step begin_stream(struct connection *connection, const struct buffer
   return STEP_AGAIN;
 }
 
-static bool is_1_1(const struct connection *connection)
+static bool obeys_accept(const struct connection *connection)
 {
-  const struct rpc_service *service = connection_service(connection);
-  return service->is_1_1 != NULL && service->is_1_1(service->context, buffer_text(&connection->message));
+  const struct rpc_http_facts *facts = connection_codec(connection)->http;
+  return facts != NULL && facts->obeys_accept != NULL &&
+         facts->obeys_accept(buffer_text(&connection->message));
 }
 
 /* Only now is it known that the client speaks JSON-RPC 1.1 and means its Accept (6.1). */
@@ -377,7 +380,7 @@ static enum step serve_message(struct connection *connection, struct crew_member
 {
   struct buffer *answer = &member->scratch.buffers[SCRATCH_ANSWER];
   struct jp_error error = {0};
-  if (state_of(connection)->refuses_json && is_1_1(connection))
+  if (state_of(connection)->refuses_json && obeys_accept(connection))
     return refuse_accept(connection);
   if (open_client(connection, member->worker, connection->protocol->channel, &error) != JP_OK)
     return refuse_message(connection, answer, error.text);

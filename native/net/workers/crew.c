@@ -502,14 +502,15 @@ enum crew_served crew_serve(struct crew_member *member, const struct crew_messag
   const struct rpc_service *service = crew->service;
   member->has_served = false;
   if (atomic_load_explicit(&crew->phase, memory_order_relaxed) != CREW_SERVING)
-    return crew_served_as(service->refuse(service->context, message->text, CREW_SHUTTING_DOWN, out));
+    return crew_served_as(message->codec->refuse(service->context, message->text, CREW_SHUTTING_DOWN, out));
   if (member->worker == NULL)
     return crew_serve_without_java(crew, message, out);
   crew_rouse_watcher(crew);
   count_step(member);
   member->has_served = true;
-  enum rpc_served served = service->serve(service->context, member->worker, message->client, message->text,
-                                          out, message->may_stream, message->reply_max, stream);
+  enum rpc_served served =
+      message->codec->serve(service->context, member->worker, message->client, message->text, out,
+                            message->may_stream, message->reply_max, stream);
   count_step(member);
   return crew_served_as(served);
 }

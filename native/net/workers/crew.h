@@ -153,10 +153,11 @@ bool crew_stay(struct crew_member *member, struct crew_source *source,
                bool (*look)(struct crew_source *source));
 
 struct crew_message {
+  const struct rpc_codec *codec; /* whose message it is */
   struct rpc_client *client;
   struct text text;
   bool may_stream;
-  size_t reply_max; /* rpc/service.h */
+  size_t reply_max; /* rpc_codec.serve */
   int64_t
       *since_ms; /* when the message was first seen without a member for it; 0 before. Kept by the source */
 };
@@ -179,7 +180,7 @@ static inline bool crew_has_replied(enum crew_served served)
 enum crew_served crew_served_as(enum rpc_served served);
 
 /*
- * Serves one message: out, stream and the results but CREW_WAIT are those of rpc_service.serve. Blocks while
+ * Serves one message: out, stream and the results but CREW_WAIT are those of rpc_codec.serve. Blocks while
  * Java runs, so the caller holds no lock. After busy_timeout_ms, and once the crew refuses all, the answer is
  * an error.
  */

@@ -135,7 +135,7 @@ enum crew_served crew_serve_without_java(struct crew *crew, const struct crew_me
 {
   const struct rpc_service *service = crew->service;
   enum rpc_served served;
-  if (service->serve_ping(service->context, message->text, out, &served))
+  if (message->codec->serve_without_worker(service->context, message->text, out, &served))
     return crew_served_as(served);
   int64_t now = clock_now_ms();
   if (*message->since_ms == 0)
@@ -146,6 +146,6 @@ enum crew_served crew_serve_without_java(struct crew *crew, const struct crew_me
   snprintf(reason, sizeof reason,
            "busy: every thread is inside Java (rpc-threads-max is %u) and the request has waited %lld ms",
            crew->config.threads_max, (long long)crew->config.busy_timeout_ms);
-  served = service->refuse(service->context, message->text, reason, out);
+  served = message->codec->refuse(service->context, message->text, reason, out);
   return crew_served_as(served);
 }

@@ -178,23 +178,33 @@ static struct text payload_text(struct zeromq_pending *pending)
   return (struct text){zmq_msg_data(&pending->payload), zmq_msg_size(&pending->payload)};
 }
 
+/* False where nobody waits for an answer. */
+static bool write_refusal(const struct rpc_service *service, struct zeromq_pending *pending,
+                          const char *reason, struct buffer *out)
+{
+  struct text message = payload_text(pending);
+  const struct rpc_codec *codec = rpc_codec_of(service->codecs, message);
+  return codec->refuse(service->context, message, reason, out) != RPC_NO_REPLY;
+}
+
 static void describe_fault(const struct rpc_service *service, const struct zeromq *zeromq,
                            struct zeromq_pending *pending, struct buffer *out)
 {
   char reason[128];
   struct text beginning = payload_text(pending);
+  const struct rpc_codec *codec = rpc_codec_of(service->codecs, beginning);
   switch (pending->fault) {
   case ZEROMQ_MULTI_PART:
-    service->reject(service->context, RPC_INVALID_MESSAGE, beginning,
-                    "The payload has more than one frame: a message is one", out);
+    codec->reject(service->context, RPC_REJECT_INVALID, beginning,
+                  "The payload has more than one frame: a message is one", out);
     return;
   case ZEROMQ_TOO_LONG:
     snprintf(reason, sizeof reason, "The message passes the limit message-max of %zu bytes",
              zeromq->config.message_max);
-    service->reject(service->context, RPC_INVALID_MESSAGE, beginning, reason, out);
+    codec->reject(service->context, RPC_REJECT_INVALID, beginning, reason, out);
     return;
   default:
-    service->reject(service->context, RPC_UNREADABLE_MESSAGE, beginning, "The message is empty", out);
+    codec->reject(service->context, RPC_REJECT_UNREADABLE, beginning, "The message is empty", out);
     return;
   }
 }
@@ -214,7 +224,7 @@ static bool open_client(struct zeromq_identity *identity, struct zeromq_pending 
   if (service->client_open(service->context, &info, client, &error) == JP_OK)
     return true;
   *client = NULL;
-  bool replied = service->refuse(service->context, payload_text(pending), error.text, out) != RPC_NO_REPLY;
+  bool replied = write_refusal(service, pending, error.text, out);
   *served = replied ? CREW_REPLY : CREW_NO_REPLY;
   return false;
 }
@@ -232,7 +242,9 @@ static enum crew_served serve_pending(struct crew_member *member, struct zeromq_
   enum crew_served served;
   if (!open_client(identity, pending, client, out, &served))
     return served;
-  struct crew_message message = {.client = *client,
+  struct crew_message message = {.codec =
+                                     rpc_codec_of(crew_service(zeromq->crew)->codecs, payload_text(pending)),
+                                 .client = *client,
                                  .text = payload_text(pending),
                                  .may_stream = false,
                                  .reply_max = zeromq->config.message_max,
@@ -259,7 +271,7 @@ static void answer_refused(struct zeromq *zeromq, const struct receive_batch *ba
       snprintf(reason, sizeof reason,
                "too many requests are waiting for this client (zmq-pending-max is %zu)",
                zeromq->config.pending_max);
-    replied = service->refuse(service->context, payload_text(pending), reason, &bytes) != RPC_NO_REPLY;
+    replied = write_refusal(service, pending, reason, &bytes);
   }
   zeromq_make_answer(&pending->answer, &bytes, pending->delimiter);
   buffer_fini(&bytes);
@@ -446,7 +458,7 @@ static void refuse_pending(struct zeromq_identity *identity, struct zeromq_pendi
 {
   const struct rpc_service *service = crew_service(identity->zeromq->crew);
   struct buffer bytes = {0};
-  bool replied = service->refuse(service->context, payload_text(pending), reason, &bytes) != RPC_NO_REPLY;
+  bool replied = write_refusal(service, pending, reason, &bytes);
   if (replied || pending->delimiter) {
     struct zeromq_answer answer; /* not the request's own: its thread may be making that */
     zeromq_make_answer(&answer, &bytes, pending->delimiter);

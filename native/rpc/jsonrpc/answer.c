@@ -82,7 +82,7 @@ void serving_write_answer(struct serving *serving, struct jsonrpc_response *resp
   const struct rpc_answer answer = {.request_id = serving->request->id,
                                     .compat_pal = serving->peer->config.compat_pal,
                                     .from = &serving->run.reached,
-                                    .scratch = &serving->worker->scratch};
+                                    .scratch = &serving->own->scratch};
   if (outcome->kind == OUTCOME_BODY) {
     write_body(serving, response, outcome, &answer);
     return;

@@ -1,6 +1,8 @@
 /* One request: whose session it means, what it asks for, and that it is run. */
 #include "rpc/channel.h"
 #include "rpc/compat.h"
+#include "rpc/describe/describe.h"
+#include "rpc/describe/openrpc.h"
 #include "rpc/jsonrpc/json_params.h"
 #include "rpc/jsonrpc/procedures.h"
 #include "rpc/jsonrpc/serving.h"
@@ -26,8 +28,8 @@ static void discover(struct serving *serving, struct jsonrpc_response *response)
   const struct openrpc_view view = {authorizer.policy, rpc_authorizer_channel(&authorizer)};
   size_t max = serving->reply_max > 0 ? serving->reply_max : serving->peer->config.limits.message_max;
   struct outcome outcome;
-  if (openrpc_discover(serving->peer->openrpc, serving->request, &view, max, &serving->run.runner->arena,
-                       jsonrpc_result(response), &outcome) != JP_OK)
+  if (openrpc_discover(rpc_jsonrpc_peer(serving->peer)->openrpc, serving->request, &view, max,
+                       &serving->run.runner->arena, jsonrpc_result(response), &outcome) != JP_OK)
     serving_write_answer(serving, response, &outcome);
 }
 
@@ -56,8 +58,9 @@ static enum jp_status decode(struct serving *serving, struct operation *operatio
     return decode_procedure(serving, operation, outcome);
   const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
   serving->by_value = true;
-  return java_method_decode(serving->request, serving->peer->config.catalog, serving->peer->methods,
-                            &authorizer, digits_max, arena, operation, outcome);
+  return java_method_decode(serving->request, serving->peer->config.catalog,
+                            rpc_jsonrpc_peer(serving->peer)->methods, &authorizer, digits_max, arena,
+                            operation, outcome);
 }
 
 static void run_operation(struct serving *serving, const struct operation *operation,
@@ -77,7 +80,7 @@ static void handle_in_full(struct serving *serving, struct jsonrpc_response *res
     return;
   }
   if (serving_may_repeat(serving) && !serving->by_value)
-    rpc_repeats_keep(&serving->worker->repeats,
+    rpc_repeats_keep(&serving->own->repeats,
                      *serving->message.data == '{' ? serving->message : serving->request->text,
                      serving->request, &operation);
   run_operation(serving, &operation, response);

@@ -61,8 +61,9 @@ static size_t recall(void *context, struct text text)
   struct serving *serving = context;
   struct rpc_worker *worker = serving->worker;
   size_t length;
-  struct rpc_shape *shape = rpc_repeats_find_first(&worker->repeats, text, &worker->runner.arena, &length);
-  bool is_known = shape != NULL && shape->brackets < rpc_peer_json_limits(serving->peer).max_depth;
+  struct rpc_shape *shape =
+      rpc_repeats_find_first(&serving->own->repeats, text, &worker->runner.arena, &length);
+  bool is_known = shape != NULL && shape->brackets < rpc_jsonrpc_limits(serving->peer).max_depth;
   serving->has_failed = false;
   serving->shape = is_known ? shape : NULL;
   return is_known ? length : 0;
@@ -78,7 +79,7 @@ static enum jsonrpc_handled run_recalled(void *context)
 
 static bool is_malformed(const struct rpc_peer *peer, struct text message, struct json_fault *fault)
 {
-  return json_validate(message, rpc_peer_json_limits(peer), TEXT("params"), fault) == JP_INVALID;
+  return json_validate(message, rpc_jsonrpc_limits(peer), TEXT("params"), fault) == JP_INVALID;
 }
 
 static enum rpc_served end_message(struct serving *serving, enum jsonrpc_handled handled,
@@ -93,19 +94,11 @@ static enum rpc_served end_message(struct serving *serving, enum jsonrpc_handled
   if (serving->found_invalid && serving->peer->config.compat_pal && handled != JSONRPC_FAILED &&
       is_malformed(serving->peer, serving->message, &fault)) {
     buffer_truncate(serving->out, serving->start);
-    rpc_peer_reject_malformed(serving->message, fault.offset, serving->out);
+    rpc_jsonrpc_reject_malformed(serving->message, fault.offset, serving->out);
   }
   arena_reset(&serving->worker->runner.arena);
-  buffer_trim(&serving->worker->scratch, SCRATCH_KEPT);
-  return rpc_served_as(handled);
-}
-
-void rpc_peer_take_back(void *context, struct rpc_worker *worker, struct rpc_client *client)
-{
-  (void)context;
-  struct rpc_runner *runner = &worker->runner;
-  if (runner->stored.count > 0 && client->session != NULL)
-    jvm_objects_take_back(runner->thread, rpc_session_objects(client->session), &runner->stored, 0);
+  buffer_trim(&serving->own->scratch, SCRATCH_KEPT);
+  return rpc_jsonrpc_served(handled);
 }
 
 /* Whatever was not answered on the brief way. */
@@ -118,7 +111,7 @@ static enum rpc_served serve_at_length(struct serving *serving, bool may_stream,
                                           .write_error_data = write_invalid_data,
                                           .recall = serving->run.client->only_safe ? NULL : recall,
                                           .run_recalled = run_recalled,
-                                          .limits = rpc_peer_json_limits(peer),
+                                          .limits = rpc_jsonrpc_limits(peer),
                                           .max_batch = peer->config.limits.max_batch,
                                           .may_stream = may_stream,
                                           .only_safe = serving->run.client->only_safe};
@@ -130,15 +123,16 @@ static enum rpc_served serve_at_length(struct serving *serving, bool may_stream,
   return end_message(serving, handled, &rest, stream);
 }
 
-enum rpc_served rpc_peer_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                               struct text message, struct buffer *out, bool may_stream, size_t reply_max,
-                               struct rpc_stream *stream)
+enum rpc_served rpc_jsonrpc_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                                  struct text message, struct buffer *out, bool may_stream, size_t reply_max,
+                                  struct rpc_stream *stream)
 {
+  struct rpc_jsonrpc_worker *own = rpc_jsonrpc_worker(worker);
   rpc_runner_begin_message(&worker->runner);
-  buffer_clear(&worker->scratch);
+  buffer_clear(&own->scratch);
   struct rpc_shape *shape = NULL;
   if (begins_with(message, '{') && !client->only_safe)
-    shape = rpc_repeats_find(&worker->repeats, message, &worker->runner.arena);
+    shape = rpc_repeats_find(&own->repeats, message, &worker->runner.arena);
   struct outcome failed;
   enum rpc_brief brief = RPC_BRIEF_UNFIT;
   if (shape != NULL)
@@ -148,6 +142,7 @@ enum rpc_served rpc_peer_serve(void *context, struct rpc_worker *worker, struct 
   struct serving serving = {.message = message,
                             .peer = context,
                             .worker = worker,
+                            .own = own,
                             .run = {.runner = &worker->runner, .client = client},
                             .out = out,
                             .start = out->len,

@@ -3,14 +3,15 @@
 /*
  * What serve.c (a message), request.c (one request of it) and answer.c (its answer) share. Not for others.
  */
+#include "rpc/jsonrpc/codec_state.h"
 #include "rpc/jsonrpc/json_outcome.h"
-#include "rpc/peer_state.h"
 
 /* One message on its way. */
 struct serving {
   struct text message;
   struct rpc_peer *peer;
   struct rpc_worker *worker;
+  struct rpc_jsonrpc_worker *own; /* of the worker */
   struct buffer *out;
   const struct jsonrpc_service *service;
   size_t start; /* of the message's answer in out */

@@ -64,7 +64,8 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
     abort();
   if (call->cut >= CUT_FRAME && operation.kind != OP_CONTROL)
     run_member(call, &operation, &from, &outcome);
-  const struct rpc_answer answer = {.request_id = request->id, .from = &from, .scratch = &worker->scratch};
+  const struct rpc_answer answer = {
+      .request_id = request->id, .from = &from, .scratch = &rpc_jsonrpc_worker(worker)->scratch};
   if (call->cut >= CUT_WRITE)
     rpc_result_write(jsonrpc_result(response), &outcome, &answer);
   else
@@ -79,11 +80,11 @@ static void run_cut(struct calls *calls, enum cut cut)
   const struct jsonrpc_service service = {.context = &call,
                                           .arena = &calls->worker.runner.arena,
                                           .handle = handle,
-                                          .limits = rpc_peer_json_limits(calls->peer),
+                                          .limits = rpc_jsonrpc_limits(calls->peer),
                                           .max_batch = calls->peer->config.limits.max_batch};
   struct jsonrpc_stream rest;
   arena_reset(&calls->worker.runner.arena);
-  buffer_clear(&calls->worker.scratch);
+  buffer_clear(&rpc_jsonrpc_worker(&calls->worker)->scratch);
   buffer_clear(&calls->answer);
   if (jsonrpc_handle(&service, buffer_text(&calls->request), &calls->answer, &rest) != JSONRPC_REPLY)
     abort();
@@ -93,8 +94,8 @@ static void serve(struct calls *calls, const struct buffer *request)
 {
   struct rpc_stream stream;
   buffer_clear(&calls->answer);
-  calls->service->serve(calls->service->context, &calls->worker, calls->client, buffer_text(request),
-                        &calls->answer, true, 0, &stream);
+  calls->service->codecs[RPC_CODEC_JSONRPC]->serve(calls->service->context, &calls->worker, calls->client,
+                                                   buffer_text(request), &calls->answer, true, 0, &stream);
 }
 
 /* What the digits behind head, which is as long as the answer's own, say. */
@@ -184,7 +185,8 @@ enum jp_status calls_init(struct calls *calls, struct rpc_peer *peer, struct jvm
 {
   const struct rpc_client_info info = {.channel = OP_CHANNEL_WEBSOCKET};
   *calls = (struct calls){.peer = peer, .service = rpc_peer_service(peer)};
-  rpc_worker_init(&calls->worker, peer, thread);
+  if (rpc_worker_init(&calls->worker, peer, thread) != JP_OK)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
   buffer_init(&calls->request);
   buffer_init(&calls->second);
   buffer_init(&calls->answer);

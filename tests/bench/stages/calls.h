@@ -4,7 +4,7 @@
  * One call on its way, as far as it is wanted: the same functions that a served message goes through, cut off
  * after a stage. What a stage costs is the difference of two cuts. On one thread of the peer.
  */
-#include "rpc/peer_state.h"
+#include "rpc/jsonrpc/codec_state.h"
 #include "workloads.h"
 
 enum cut {

@@ -270,7 +270,8 @@ static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rp
   return RPC_REPLY;
 }
 
-static bool serve_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served)
+static bool serve_without_worker(void *context, struct text message, struct buffer *out,
+                                 enum rpc_served *served)
 {
   (void)context;
   *served = RPC_REPLY;
@@ -286,10 +287,11 @@ static enum rpc_served refuse(void *context, struct text message, const char *re
   return RPC_REPLY;
 }
 
-static void reject(void *context, int code, struct text beginning, const char *reason, struct buffer *out)
+static void reject(void *context, enum rpc_rejection rejection, struct text beginning, const char *reason,
+                   struct buffer *out)
 {
-  (void)context, (void)beginning;
-  buffer_printf(out, "%d %s", code, reason);
+  (void)context, (void)rejection, (void)beginning;
+  buffer_printf(out, "rejected: %s", reason);
 }
 
 /* --- examples --- */
@@ -306,7 +308,8 @@ static enum rpc_served serve_example(void *context, struct rpc_worker *worker, s
   return examples_serve(message, client->only_safe, out);
 }
 
-static bool serve_no_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served)
+static bool serve_nothing_without_worker(void *context, struct text message, struct buffer *out,
+                                         enum rpc_served *served)
 {
   (void)context;
   (void)message;
@@ -315,19 +318,19 @@ static bool serve_no_ping(void *context, struct text message, struct buffer *out
   return false;
 }
 
-static bool is_1_1(void *context, struct text message)
-{
-  (void)context;
-  return jsonrpc_looks_like_1_1(message);
-}
+/* --- codecs --- */
 
-static void choose_examples(struct rpc_service *service, struct net_config *config)
-{
-  service->serve = serve_example;
-  service->serve_ping = serve_no_ping;
-  service->is_1_1 = is_1_1;
-  config->http_prefix = "/myservice";
-}
+static const struct rpc_codec own_codec = {
+    .serve = serve, .serve_without_worker = serve_without_worker, .refuse = refuse, .reject = reject};
+static const struct rpc_codec *const own_codecs[RPC_CODECS] = {[RPC_CODEC_JSONRPC] = &own_codec};
+
+static const struct rpc_http_facts example_facts = {.obeys_accept = jsonrpc_looks_like_1_1};
+static const struct rpc_codec example_codec = {.serve = serve_example,
+                                               .serve_without_worker = serve_nothing_without_worker,
+                                               .refuse = refuse,
+                                               .reject = reject,
+                                               .http = &example_facts};
+static const struct rpc_codec *const example_codecs[RPC_CODECS] = {[RPC_CODEC_JSONRPC] = &example_codec};
 
 /* --- main --- */
 
@@ -397,10 +400,7 @@ int main(int argc, char **argv)
                                        .is_exiting = is_exiting,
                                        .client_open = client_open,
                                        .client_close = client_close,
-                                       .serve = serve,
-                                       .serve_ping = serve_ping,
-                                       .refuse = refuse,
-                                       .reject = reject};
+                                       .codecs = own_codecs};
   /* Detached threads may still be ending when the process ends: at exit, OpenSSL would forget what it holds
      for them, and LeakSanitizer would find it. */
   if (OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL) != 1)
@@ -414,8 +414,10 @@ int main(int argc, char **argv)
     fprintf(stderr, "usage: %s [NAME=NUMBER ...]\n", argv[0]);
     return 2;
   }
-  if (serves_examples)
-    choose_examples(&service, &config);
+  if (serves_examples) {
+    service.codecs = example_codecs;
+    config.http_prefix = "/myservice";
+  }
   struct net_server *server;
   struct jp_error error;
   if (net_bind(&config, &server, &error) != JP_OK)

@@ -3,7 +3,7 @@
 #include "tests/unit/jni/with_jvm.h"
 #include "tests/unit/unit.h"
 
-#include "rpc/peer_state.h"
+#include "rpc/jsonrpc/codec_state.h"
 
 #include <stdio.h>
 
@@ -42,7 +42,7 @@ static void open_side(struct side *side, struct jvm_thread *thread)
   const struct rpc_client_info info = {.channel = OP_CHANNEL_WEBSOCKET};
   struct jp_error error;
   *side = (struct side){0};
-  rpc_worker_init(&side->worker, both.peer, thread);
+  assert_int_equal(rpc_worker_init(&side->worker, both.peer, thread), JP_OK);
   buffer_init(&side->answer);
   assert_int_equal(both.service->client_open(both.service->context, &info, &side->client, &error), JP_OK);
 }
@@ -58,14 +58,14 @@ static void ask(struct side *side, struct text message, size_t reply_max)
 {
   struct rpc_stream stream;
   buffer_clear(&side->answer);
-  (void)both.service->serve(both.service->context, &side->worker, side->client, message, &side->answer, false,
-                            reply_max, &stream);
+  (void)rpc_jsonrpc_serve(both.service->context, &side->worker, side->client, message, &side->answer, false,
+                          reply_max, &stream);
 }
 
 /* The shape that fitted last has an answer's form: its next message is answered briefly. */
 static bool is_brief(void)
 {
-  const struct rpc_repeats *repeats = &both.again.worker.repeats;
+  const struct rpc_repeats *repeats = &rpc_jsonrpc_worker(&both.again.worker)->repeats;
   const struct rpc_shape *shape = &repeats->shapes[repeats->last];
   return shape->length > 0 && shape->answer.found != NULL && shape->answer.found == shape->memo.found;
 }

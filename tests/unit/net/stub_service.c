@@ -76,7 +76,8 @@ static void stub_take_back(void *context, struct rpc_worker *worker, struct rpc_
   atomic_fetch_add(&stub->taken_back, 1);
 }
 
-static bool stub_serve_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served)
+static bool stub_serve_without_worker(void *context, struct text message, struct buffer *out,
+                                      enum rpc_served *served)
 {
   (void)context;
   if (!text_equal(message, TEXT("ping")))
@@ -95,11 +96,16 @@ static enum rpc_served stub_refuse(void *context, struct text message, const cha
   return RPC_REPLY;
 }
 
-static void stub_reject(void *context, int code, struct text beginning, const char *reason,
-                        struct buffer *out)
+static void stub_reject(void *context, enum rpc_rejection rejection, struct text beginning,
+                        const char *reason, struct buffer *out)
 {
+  static const char *const names[] = {
+      [RPC_REJECT_UNREADABLE] = "unreadable",
+      [RPC_REJECT_INVALID] = "invalid",
+      [RPC_REJECT_OVERLOADED] = "overloaded",
+  };
   (void)context, (void)beginning;
-  buffer_printf(out, "%d %s", code, reason);
+  buffer_printf(out, "%s: %s", names[rejection], reason);
 }
 
 static enum jp_status stub_client_open(void *context, const struct rpc_client_info *info,
@@ -121,21 +127,26 @@ static bool stub_client_close(void *context, struct rpc_worker *worker, struct r
   return false;
 }
 
+static const struct rpc_codec stub_codec = {.name = "stub",
+                                            .serve = stub_serve,
+                                            .serve_without_worker = stub_serve_without_worker,
+                                            .refuse = stub_refuse,
+                                            .reject = stub_reject};
+
+const struct rpc_codec *const stub_codecs[RPC_CODECS] = {[RPC_CODEC_JSONRPC] = &stub_codec};
+
 void stub_open(struct stub *stub, int thread_limit, struct rpc_service *service)
 {
   *stub = (struct stub){.thread_limit = thread_limit};
   pthread_mutex_init(&stub->lock, NULL);
   pthread_cond_init(&stub->changed, NULL);
   *service = (struct rpc_service){.context = stub,
+                                  .codecs = stub_codecs,
                                   .spawn = stub_spawn,
                                   .is_exiting = stub_is_exiting,
                                   .client_open = stub_client_open,
                                   .client_close = stub_client_close,
-                                  .serve = stub_serve,
-                                  .take_back = stub_take_back,
-                                  .serve_ping = stub_serve_ping,
-                                  .refuse = stub_refuse,
-                                  .reject = stub_reject};
+                                  .take_back = stub_take_back};
 }
 
 void stub_close(struct stub *stub)

@@ -22,6 +22,9 @@ struct stub {
   _Atomic int taken_back; /* answers that did not leave */
 };
 
+/* Its codecs: the stub's alone, in the place of JSON-RPC. */
+extern const struct rpc_codec *const stub_codecs[RPC_CODECS];
+
 /* Fills *service with the stub's functions. */
 void stub_open(struct stub *stub, int thread_limit, struct rpc_service *service);
 /* After the crew: waits for its threads. */

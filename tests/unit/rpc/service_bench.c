@@ -1,5 +1,7 @@
 #include "service_bench.h"
 
+#include "rpc/jsonrpc/codec_state.h"
+
 #include "rpc/peer_state.h"
 #include "tests/unit/unit.h"
 
@@ -81,8 +83,8 @@ enum rpc_served bench_serve(struct service_bench *bench, struct rpc_client *clie
                             size_t reply_max)
 {
   buffer_clear(&bench->out);
-  return bench->service->serve(bench->service->context, bench->lent.worker, client, message, &bench->out,
-                               false, reply_max, &bench->stream);
+  return rpc_jsonrpc_serve(bench->service->context, bench->lent.worker, client, message, &bench->out, false,
+                           reply_max, &bench->stream);
 }
 
 void check_answer(struct service_bench *bench, struct rpc_client *client, const char *message,

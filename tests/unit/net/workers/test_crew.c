@@ -32,7 +32,8 @@ static void job_turn(struct crew_source *source, struct crew_member *member)
   struct job *job = (struct job *)(void *)source;
   struct buffer out;
   buffer_init(&out);
-  struct crew_message message = {.text = text_of(job->message), .since_ms = &job->since_ms};
+  struct crew_message message = {
+      .codec = stub_codecs[RPC_CODEC_JSONRPC], .text = text_of(job->message), .since_ms = &job->since_ms};
   enum crew_served served = crew_serve(member, &message, &out, NULL);
   if (served == CREW_WAIT) {
     crew_submit(member->crew, source);
@@ -303,7 +304,8 @@ static void greedy_turn(struct crew_source *source, struct crew_member *member)
   buffer_init(&out);
   do {
     int64_t since_ms = 0;
-    struct crew_message message = {.text = TEXT("echo"), .since_ms = &since_ms};
+    struct crew_message message = {
+        .codec = stub_codecs[RPC_CODEC_JSONRPC], .text = TEXT("echo"), .since_ms = &since_ms};
     buffer_clear(&out);
     (void)crew_serve(member, &message, &out, NULL);
     atomic_fetch_add(&greedy->turns, 1);

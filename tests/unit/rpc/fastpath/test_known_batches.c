@@ -1,6 +1,6 @@
 /* Batches whose requests came before: answered as each request alone, or refused as a batch that is read. */
 #include "lent_worker.h"
-#include "rpc/peer.h"
+#include "rpc/jsonrpc/codec_state.h"
 #include "stub_jni.h"
 #include "tests/unit/unit.h"
 
@@ -81,8 +81,8 @@ static enum rpc_served serve(struct bench *bench, struct text message)
 {
   struct rpc_stream stream;
   buffer_clear(&bench->out);
-  return bench->service->serve(bench->service->context, bench->lent.worker, bench->client, message,
-                               &bench->out, false, 0, &stream);
+  return rpc_jsonrpc_serve(bench->service->context, bench->lent.worker, bench->client, message, &bench->out,
+                           false, 0, &stream);
 }
 
 /* Writes the answers to the requests one by one, each read in full: what begins with white space is. */

@@ -1,4 +1,5 @@
 /* Messages in, answers out: the peer's whole service over a stub of jni. */
+#include "rpc/jsonrpc/codec_state.h"
 #include "service_bench.h"
 #include "tests/unit/unit.h"
 
@@ -342,8 +343,8 @@ static void test_metadata_streamed(void **state)
   stub.meta = "[\"\xF0\x9F\x98\x80\"]";
   stub.meta_step = 3;
   buffer_clear(&bench->out);
-  assert_int_equal(bench->service->serve(bench->service->context, bench->lent.worker, client, text_of(query),
-                                         &bench->out, true, 10, &bench->stream),
+  assert_int_equal(rpc_jsonrpc_serve(bench->service->context, bench->lent.worker, client, text_of(query),
+                                     &bench->out, true, 10, &bench->stream),
                    RPC_STREAM);
   struct outcome_body *body = &bench->stream.body;
   enum jp_status status;
@@ -364,7 +365,8 @@ static bool ping(struct service_bench *bench, const char *message, enum rpc_serv
 {
   buffer_clear(&bench->out);
   BUFFER_LITERAL(&bench->out, "before");
-  bool done = bench->service->serve_ping(bench->service->context, text_of(message), &bench->out, served);
+  bool done =
+      rpc_jsonrpc_serve_without_worker(bench->service->context, text_of(message), &bench->out, served);
   if (!done)
     assert_text(buffer_text(&bench->out), "before");
   return done;
@@ -397,16 +399,18 @@ static void test_refuse_and_reject(void **state)
 {
   struct service_bench *bench = *state;
   const struct rpc_service *service = bench->service;
-  assert_int_equal(service->refuse(service->context, TEXT(ADD), "busy: no thread", &bench->out), RPC_REPLY);
+  assert_int_equal(rpc_jsonrpc_refuse(service->context, TEXT(ADD), "busy: no thread", &bench->out),
+                   RPC_REPLY);
   assert_text(buffer_text(&bench->out),
               "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32000,\"message\":\"Server error\"," DATA(
                   "busy: no thread") "}}");
   buffer_clear(&bench->out);
-  assert_int_equal(
-      service->refuse(service->context, TEXT("{\"jsonrpc\":\"2.0\",\"method\":\"gc\"}"), "busy", &bench->out),
-      RPC_NO_REPLY);
+  assert_int_equal(rpc_jsonrpc_refuse(service->context, TEXT("{\"jsonrpc\":\"2.0\",\"method\":\"gc\"}"),
+                                      "busy", &bench->out),
+                   RPC_NO_REPLY);
   assert_int_equal(bench->out.len, 0);
-  service->reject(service->context, -32700, TEXT_ABSENT, "the message is no UTF-8", &bench->out);
+  rpc_jsonrpc_reject(service->context, RPC_REJECT_UNREADABLE, TEXT_ABSENT, "the message is no UTF-8",
+                     &bench->out);
   assert_text(
       buffer_text(&bench->out),
       "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"Parse error\",\"data\":"
@@ -423,7 +427,8 @@ static void test_refuse_and_reject(void **state)
   char wanted[64];
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     buffer_clear(&bench->out);
-    service->reject(service->context, -32600, text_of(cases[i].beginning), "too long", &bench->out);
+    rpc_jsonrpc_reject(service->context, RPC_REJECT_INVALID, text_of(cases[i].beginning), "too long",
+                       &bench->out);
     snprintf(wanted, sizeof wanted, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":-32600,",
              cases[i].id);
     assert_true(text_starts_with(buffer_text(&bench->out), text_of(wanted)));

@@ -1,7 +1,8 @@
+/* Answers that need no worker: to a ping, to what is refused, and to what is no message. */
 #include "rpc/control.h"
+#include "rpc/jsonrpc/codec_state.h"
 #include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/jsonrpc/json_params.h"
-#include "rpc/peer_state.h"
 
 #include "json/writer.h"
 
@@ -12,11 +13,6 @@ void rpc_message_data_write(struct buffer *out, struct text message, struct text
   struct outcome outcome = {.kind = OUTCOME_ERROR, .message = message};
   struct rpc_answer answer = {.request_id = id, .compat_pal = compat_pal};
   rpc_error_data_write(out, &outcome, &answer);
-}
-
-struct json_limits rpc_peer_json_limits(const struct rpc_peer *peer)
-{
-  return (struct json_limits){.max_depth = peer->config.limits.max_depth};
 }
 
 static void write_error(struct buffer *out, int code, struct text id, struct text message, bool compat_pal)
@@ -32,10 +28,6 @@ static void write_error(struct buffer *out, int code, struct text id, struct tex
   BUFFER_LITERAL(out, "}}");
 }
 
-_Static_assert(RPC_UNREADABLE_MESSAGE == (int)JSONRPC_PARSE_ERROR &&
-                   RPC_INVALID_MESSAGE == (int)JSONRPC_INVALID_REQUEST,
-               "the transports' numbers are JSON-RPC's");
-
 /* What stands behind the last comma may have been cut in two. */
 static struct text find_id(struct text beginning)
 {
@@ -45,25 +37,16 @@ static struct text find_id(struct text beginning)
   return id.data == NULL ? TEXT("null") : id;
 }
 
-void rpc_peer_reject(void *context, int code, struct text beginning, const char *reason, struct buffer *out)
+void rpc_jsonrpc_reject(void *context, enum rpc_rejection rejection, struct text beginning,
+                        const char *reason, struct buffer *out)
 {
-  const struct rpc_peer *peer = context;
-  write_error(out, code, find_id(beginning), text_of(reason), peer->config.compat_pal);
-}
-
-enum rpc_served rpc_served_as(enum jsonrpc_handled handled)
-{
-  static const enum rpc_served served[] = {
-      [JSONRPC_REPLY] = RPC_REPLY,   [JSONRPC_NO_REPLY] = RPC_NO_REPLY, [JSONRPC_STREAM] = RPC_STREAM,
-      [JSONRPC_FAILED] = RPC_FAILED, [JSONRPC_NOT_SAFE] = RPC_NOT_SAFE,
+  static const int codes[] = {
+      [RPC_REJECT_UNREADABLE] = JSONRPC_PARSE_ERROR,
+      [RPC_REJECT_INVALID] = JSONRPC_INVALID_REQUEST,
+      [RPC_REJECT_OVERLOADED] = JSONRPC_SERVER_ERROR,
   };
-  return served[handled];
-}
-
-bool rpc_peer_is_1_1(void *context, struct text message)
-{
-  (void)context;
-  return jsonrpc_looks_like_1_1(message);
+  const struct rpc_peer *peer = context;
+  write_error(out, codes[rejection], find_id(beginning), text_of(reason), peer->config.compat_pal);
 }
 
 /* ---- every request of a message, without a worker ---- */
@@ -90,7 +73,7 @@ static enum jsonrpc_handled handle_plain(struct plain_call *call, struct text me
                                           .arena = &call->arena,
                                           .handle = handle,
                                           .write_error_data = write_plain_data,
-                                          .limits = rpc_peer_json_limits(call->peer),
+                                          .limits = rpc_jsonrpc_limits(call->peer),
                                           .max_batch = call->peer->config.limits.max_batch};
   struct jsonrpc_stream stream;
   enum jsonrpc_handled handled = jsonrpc_handle(&service, message, out, &stream);
@@ -107,10 +90,10 @@ static void handle_refusal(void *context, const struct jsonrpc_request *request,
   rpc_message_data_write(data, text_of(call->reason), request->id, call->peer->config.compat_pal);
 }
 
-enum rpc_served rpc_peer_refuse(void *context, struct text message, const char *reason, struct buffer *out)
+enum rpc_served rpc_jsonrpc_refuse(void *context, struct text message, const char *reason, struct buffer *out)
 {
   struct plain_call call = {.peer = context, .reason = reason};
-  return rpc_served_as(handle_plain(&call, message, out, handle_refusal));
+  return rpc_jsonrpc_served(handle_plain(&call, message, out, handle_refusal));
 }
 
 /* On ZeroMQ the member names a session, and a wrong one is an error whatever the method: a worker says it. */
@@ -141,24 +124,25 @@ static bool is_single_request(const struct rpc_peer *peer, struct text message)
 {
   struct json_fault fault;
   return message.len <= PING_MAX &&
-         json_validate(message, rpc_peer_json_limits(peer), TEXT("params"), &fault) == JP_OK &&
+         json_validate(message, rpc_jsonrpc_limits(peer), TEXT("params"), &fault) == JP_OK &&
          json_root(message).kind == JSON_KIND_OBJECT;
 }
 
-bool rpc_peer_serve_ping(void *context, struct text message, struct buffer *out, enum rpc_served *served)
+bool rpc_jsonrpc_serve_without_worker(void *context, struct text message, struct buffer *out,
+                                      enum rpc_served *served)
 {
   struct plain_call call = {.peer = context};
   size_t start = out->len;
   if (!is_single_request(call.peer, message))
     return false;
   enum jsonrpc_handled handled = handle_plain(&call, message, out, handle_ping);
-  *served = rpc_served_as(handled);
+  *served = rpc_jsonrpc_served(handled);
   if (!call.is_ping)
     buffer_truncate(out, start);
   return call.is_ping;
 }
 
-void rpc_peer_reject_malformed(struct text message, size_t fault, struct buffer *out)
+void rpc_jsonrpc_reject_malformed(struct text message, size_t fault, struct buffer *out)
 {
   struct text id = jsonrpc_salvage_id(message, fault, JSONRPC_2_0);
   write_error(out, JSONRPC_PARSE_ERROR, id.data == NULL ? TEXT("null") : id,

@@ -1,0 +1,145 @@
+#include "rpc/peer_state.h"
+
+#include "base/clock.h"
+#include "rpc/channel.h"
+
+#include <stdlib.h>
+
+void rpc_client_destroy(struct rpc_sessions *sessions, struct rpc_client *client, struct jvm_thread *thread)
+{
+  if (client == NULL)
+    return;
+  rpc_session_discard(sessions, client->spare, thread);
+  free(client);
+}
+
+static enum jp_status read_key(const struct rpc_client_info *info, struct rpc_session_key *key,
+                               struct jp_error *error)
+{
+  struct uuid peer_id;
+  if (info->peer_id.data != NULL) {
+    if (!uuid_parse(info->peer_id, &peer_id))
+      return jp_fail(error, JP_INVALID, "peer-id must be a UUID");
+    rpc_session_key_peer_id(key, &peer_id);
+  } else if (info->routing_id.data != NULL && !rpc_session_key_routing_id(key, info->routing_id)) {
+    return jp_fail(error, JP_INVALID, "a routing id has 1 to %d bytes", RPC_ROUTING_ID_MAX);
+  }
+  return JP_OK;
+}
+
+/* A connection that names its session holds it from the start, so that no TTL ends it under this client. The
+ * other channels open a client for each message: theirs is held where it is there already. */
+static enum jp_status hold_session(const struct rpc_peer *peer, struct rpc_client *client,
+                                   struct jp_error *error)
+{
+  if (rpc_channels[client->channel].span == RPC_SPAN_CONNECTION && client->key.length > 0)
+    return rpc_session_acquire(peer->sessions, &client->key, &client->maker, &client->session, error);
+  client->session = rpc_session_find(peer->sessions, &client->key);
+  return JP_OK;
+}
+
+enum jp_status rpc_client_hold_session(struct rpc_peer *peer, struct rpc_client *client,
+                                       struct jp_error *error)
+{
+  if (client->spare == NULL)
+    return rpc_session_acquire(peer->sessions, &client->key, &client->maker, &client->session, error);
+  rpc_session_resume(client->spare, &client->maker);
+  client->session = client->spare;
+  client->spare = NULL;
+  return JP_OK;
+}
+
+/* An HTTP request without a `peer-id` is a client for itself, with a session for itself: what nearly all of
+ * them leave as it was, the worker keeps for the next. */
+static bool is_passing(const struct rpc_client *client)
+{
+  return rpc_channels[client->channel].span == RPC_SPAN_MESSAGE && client->key.length == 0;
+}
+
+static bool take_spare(const struct rpc_client_info *info, struct rpc_client **client)
+{
+  if (rpc_channels[info->channel].span != RPC_SPAN_MESSAGE || info->peer_id.data != NULL ||
+      info->worker == NULL || info->worker->spare == NULL)
+    return false;
+  *client = info->worker->spare;
+  info->worker->spare = NULL;
+  return true;
+}
+
+static bool become_spare(struct rpc_worker *worker, struct rpc_client *client)
+{
+  if (worker == NULL || worker->spare != NULL || !is_passing(client))
+    return false;
+  if (client->session != NULL) {
+    if (!rpc_session_set_aside(client->session))
+      return false;
+    client->spare = client->session;
+    client->session = NULL;
+  }
+  worker->spare = client;
+  return true;
+}
+
+static enum jp_status make_client(const struct rpc_peer *peer, const struct rpc_client_info *info,
+                                  struct rpc_client **client, struct jp_error *error)
+{
+  struct rpc_client *made = calloc(1, sizeof *made);
+  if (made == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  made->channel = info->channel;
+  made->maker.is_passing = rpc_channels[info->channel].span == RPC_SPAN_MESSAGE;
+  enum jp_status status = read_key(info, &made->key, error);
+  if (status == JP_OK)
+    status = hold_session(peer, made, error);
+  if (status != JP_OK) {
+    free(made);
+    return status;
+  }
+  *client = made;
+  return JP_OK;
+}
+
+enum jp_status rpc_client_open(void *context, const struct rpc_client_info *info, struct rpc_client **client,
+                               struct jp_error *error)
+{
+  struct rpc_peer *peer = context;
+  enum jp_status status = take_spare(info, client) ? JP_OK : make_client(peer, info, client, error);
+  if (status != JP_OK)
+    return status;
+  (*client)->only_safe = info->only_safe;
+  (*client)->maker.address = info->address;
+  if ((*client)->key.length == 0)
+    (*client)->key.serial = atomic_fetch_add(&peer->clients, 1) + 1;
+  return JP_OK;
+}
+
+/* HTTP without a `peer-id`: what the request left is worth a name. */
+static bool keep_objects(struct rpc_peer *peer, struct rpc_client *client, struct uuid *kept)
+{
+  if (!is_passing(client) || client->session == NULL || kept == NULL ||
+      jvm_objects_count(rpc_session_objects(client->session)) == 0)
+    return false;
+  rpc_session_keep(peer->sessions, client->session, kept);
+  return true;
+}
+
+bool rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_client *client, struct uuid *kept)
+{
+  struct rpc_peer *peer = context;
+  struct jvm_thread *thread = worker == NULL ? NULL : worker->runner.thread;
+  bool is_kept = keep_objects(peer, client, kept);
+  if (become_spare(worker, client))
+    return is_kept;
+  if (client->session != NULL)
+    rpc_session_release(peer->sessions, client->session, thread, clock_now_ms());
+  rpc_client_destroy(peer->sessions, client, thread);
+  return is_kept;
+}
+
+void rpc_client_take_back(void *context, struct rpc_worker *worker, struct rpc_client *client)
+{
+  (void)context;
+  struct rpc_runner *runner = &worker->runner;
+  if (runner->stored.count > 0 && client->session != NULL)
+    jvm_objects_take_back(runner->thread, rpc_session_objects(client->session), &runner->stored, 0);
+}

@@ -1,0 +1,91 @@
+#ifndef JPEER_RPC_CODEC_H
+#define JPEER_RPC_CODEC_H
+/*
+ * A codec: one form of messages, from bytes to operations and from outcomes to bytes. The peer's own are in
+ * the table of rpc/codecs.h; transports call the functions below, whatever the form.
+ */
+#include "base/buffer.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "op/outcome.h"
+
+struct rpc_peer;
+struct rpc_worker; /* what a crew member needs to serve: made by the service, used on its own thread only */
+struct rpc_client; /* who is asking: a connection, an HTTP request, a message of a ZeroMQ identity */
+
+enum rpc_served {
+  RPC_REPLY,    /* an answer was appended */
+  RPC_NO_REPLY, /* notifications only */
+  RPC_STREAM,   /* the answer's head was appended; the stream gives the rest */
+  RPC_FAILED,   /* an answer was appended that is an error, and HTTP's status says so: 500 */
+  RPC_NOT_SAFE  /* the same, because HTTP GET may not ask for it: 405 */
+};
+
+/* The rest of an answer. The transport reads body to JP_CLOSED and then appends tail; it closes body in any
+ * case. */
+struct rpc_stream {
+  struct outcome_body body;
+  struct text
+      tail; /* in the worker's memory: valid until its next serve; a transport that goes on later copies it */
+};
+
+/* Why something is no message. */
+enum rpc_rejection {
+  RPC_REJECT_UNREADABLE,
+  RPC_REJECT_INVALID,
+  RPC_REJECT_OVERLOADED /* it was not read to its end: there is too much of others */
+};
+
+/* What HTTP has to know of the form that it carries. Any thread. */
+struct rpc_http_facts {
+  /* True where the message's version makes the request's Accept binding. NULL: none does. */
+  bool (*obeys_accept)(struct text message);
+  /* The service's own description, for GET /openrpc.json; borrowed, as long as the service. NULL: there is
+   * none. */
+  struct text (*document)(void *context);
+  /* What the service is and how it is called, as plain text for people: appended, for GET /help. NULL:
+   * nothing is said. */
+  void (*write_help)(void *context, struct buffer *out);
+};
+
+struct rpc_codec {
+  const char *name;
+
+  /* --- what it keeps; each may be NULL --- */
+
+  /* Made when the peer gets its JVM; *state is then found in the peer until stop takes it. */
+  enum jp_status (*start)(struct rpc_peer *peer, void **state, struct jp_error *error);
+  void (*stop)(void *state);
+  /* For each worker; NULL: no memory. */
+  void *(*worker_create)(void);
+  void (*worker_destroy)(void *state);
+
+  /* --- messages; context is the service's --- */
+
+  /* True where the first bytes can only be this form's. NULL: it takes what no other codec does. Any thread.
+   */
+  bool (*recognizes)(struct text message);
+  /*
+   * Serves one message (a request, a notification or a batch) and appends the answer to out. may_stream: the
+   * transport can send an answer whose length is not known. reply_max: an answer that would be longer is an
+   * error instead (0: no bound); it bounds what is held in memory, not what is streamed. stream is filled for
+   * RPC_STREAM.
+   */
+  enum rpc_served (*serve)(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                           struct text message, struct buffer *out, bool may_stream, size_t reply_max,
+                           struct rpc_stream *stream);
+  /* Answers the message where it can be without Java: true for a single ping. Any thread, no worker. */
+  bool (*serve_without_worker)(void *context, struct text message, struct buffer *out,
+                               enum rpc_served *served);
+  /* Answers every request of the message with an error of this text ("busy: ...", "the peer is shutting
+   * down"). Any thread, no worker. */
+  enum rpc_served (*refuse)(void *context, struct text message, const char *reason, struct buffer *out);
+  /* An answer with this text to what could not even be read as a message. beginning: what there is of the
+   * message, whose id is kept where it can be found. Any thread. */
+  void (*reject)(void *context, enum rpc_rejection rejection, struct text beginning, const char *reason,
+                 struct buffer *out);
+
+  const struct rpc_http_facts *http; /* NULL: HTTP does not carry it */
+};
+
+#endif

@@ -1,0 +1,86 @@
+#include "rpc/peer_state.h"
+
+#include <stdlib.h>
+
+struct worker_start {
+  void (*run)(void *argument, struct rpc_worker *worker);
+  void *argument;
+  struct rpc_worker *worker;
+};
+
+static void destroy_codec_states(struct rpc_worker *worker)
+{
+  for (size_t i = 0; i < RPC_CODECS; i++) {
+    if (worker->codec_states[i] != NULL)
+      rpc_codecs[i]->worker_destroy(worker->codec_states[i]);
+  }
+}
+
+static enum jp_status create_codec_states(struct rpc_worker *worker)
+{
+  for (size_t i = 0; i < RPC_CODECS; i++) {
+    if (rpc_codecs[i]->worker_create == NULL)
+      continue;
+    worker->codec_states[i] = rpc_codecs[i]->worker_create();
+    if (worker->codec_states[i] != NULL)
+      continue;
+    destroy_codec_states(worker);
+    return JP_NO_MEMORY;
+  }
+  return JP_OK;
+}
+
+enum jp_status rpc_worker_init(struct rpc_worker *worker, struct rpc_peer *peer, struct jvm_thread *thread)
+{
+  rpc_runner_init(&worker->runner, peer, thread);
+  return create_codec_states(worker);
+}
+
+void rpc_worker_fini(struct rpc_worker *worker)
+{
+  /* The peer does not wait for what is done here, so that its sessions may be gone. */
+  rpc_client_destroy(NULL, worker->spare, worker->runner.thread);
+  destroy_codec_states(worker);
+  rpc_runner_fini(&worker->runner);
+}
+
+static void run_worker(void *argument, struct jvm_thread *thread)
+{
+  struct worker_start *start = argument;
+  struct rpc_worker *worker = start->worker;
+  worker->runner.thread = thread;
+  start->run(start->argument, worker);
+  rpc_worker_fini(worker);
+  free(worker);
+  free(start);
+}
+
+enum jp_status rpc_worker_spawn(void *context, const char *name,
+                                void (*run)(void *argument, struct rpc_worker *worker), void *argument,
+                                struct jp_error *error)
+{
+  struct rpc_peer *peer = context;
+  if (peer->jvm == NULL)
+    return jp_fail(error, JP_CLOSED, "the JVM is not up");
+  struct worker_start *start = malloc(sizeof *start);
+  struct rpc_worker *worker = calloc(1, sizeof *worker);
+  if (start == NULL || worker == NULL || rpc_worker_init(worker, peer, NULL) != JP_OK) {
+    free(start);
+    free(worker);
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  }
+  *start = (struct worker_start){.run = run, .argument = argument, .worker = worker};
+  enum jp_status status = jvm_spawn(peer->jvm, name, run_worker, start, error);
+  if (status != JP_OK) {
+    rpc_worker_fini(worker);
+    free(worker);
+    free(start);
+  }
+  return status;
+}
+
+bool rpc_worker_is_exiting(void *context, struct rpc_worker *worker)
+{
+  const struct rpc_peer *peer = context;
+  return jvm_thread_is_exiting(peer->jvm, worker->runner.thread);
+}
