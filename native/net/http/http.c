@@ -284,27 +284,6 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
   return act_on_route(connection, &request, &route, used);
 }
 
-static enum step read_body(struct connection *connection)
-{
-  struct http_state *state = state_of(connection);
-  struct text input = connection_input(connection);
-  if (input.len == 0)
-    return STEP_NEEDS_INPUT;
-  size_t used;
-  enum http_progress progress =
-      http_read_body(&state->parser, input, connection->limits->message_max, &used, &connection->message);
-  connection->in_used += used;
-  switch (progress) {
-  case HTTP_NEEDS_INPUT:
-    return STEP_NEEDS_INPUT;
-  case HTTP_FAILED:
-    return respond_and_close(connection, state->parser.status, state->parser.reason);
-  default:
-    connection->has_message = true;
-    return STEP_AGAIN;
-  }
-}
-
 /* JSON-RPC 1.1, 7.1; JSON-RPC 2.0 errors are answers like any other. */
 static int status_of(enum crew_served served)
 {
@@ -408,15 +387,40 @@ static enum step serve_message(struct connection *connection, struct crew_member
   return end_request(connection);
 }
 
+static enum step read_body(struct connection *connection, struct crew_member *member)
+{
+  struct http_state *state = state_of(connection);
+  struct text input = connection_input(connection);
+  if (input.len == 0)
+    return STEP_NEEDS_INPUT;
+  size_t used;
+  enum http_progress progress =
+      http_read_body(&state->parser, input, connection->limits->message_max, &used, &connection->message);
+  connection->in_used += used;
+  switch (progress) {
+  case HTTP_NEEDS_INPUT:
+    return STEP_NEEDS_INPUT;
+  case HTTP_FAILED:
+    return respond_and_close(connection, state->parser.status, state->parser.reason);
+  default:
+    connection->has_message = true;
+    return serve_message(connection, member);
+  }
+}
+
+/* A request that lies in the input as a whole is read and served in one step. */
 static enum step take_step(struct connection *connection, struct crew_member *member)
 {
   if (connection->has_message)
     return serve_message(connection, member);
-  if (connection->is_midway)
-    return read_body(connection);
-  if (connection_input(connection).len == 0)
-    return STEP_NEEDS_INPUT;
-  return read_head(connection, &member->scratch);
+  if (!connection->is_midway) {
+    if (connection_input(connection).len == 0)
+      return STEP_NEEDS_INPUT;
+    enum step step = read_head(connection, &member->scratch);
+    if (!connection->is_midway || connection->has_message)
+      return step;
+  }
+  return read_body(connection, member);
 }
 
 /* --- what the connection asks for --- */

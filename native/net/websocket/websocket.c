@@ -125,7 +125,7 @@ static enum step take_step(struct connection *connection, struct crew_member *me
     return STEP_NEEDS_INPUT;
   case WS_EVENT_MESSAGE:
     connection->has_message = true;
-    return STEP_AGAIN;
+    return serve_message(connection, member);
   case WS_EVENT_PING:
     ws_write(&connection->out, WS_PONG, true, (struct text){(const char *)input.control, input.control_len});
     return STEP_SERVED;
