@@ -165,6 +165,7 @@ static void test_default_scope(void **state)
   (void)state;
   static const char *const shown[] = {"NoPackage",
                                       "meta.fixtures.Base",
+                                      "meta.fixtures.Overloads",
                                       "meta.fixtures.Shapes",
                                       "meta.fixtures.Shapes$Callback",
                                       "meta.fixtures.Shapes$Colour",
@@ -309,7 +310,7 @@ static void test_include_and_exclude(void **state)
   assert_int_equal(json_array_size(answer), 1);
   class_of(answer, "NoPackage");
   json_decref(answer);
-  answer = answer_of(&(struct query){.excludes = {"meta.fixtures.Shapes", "No"}});
+  answer = answer_of(&(struct query){.excludes = {"meta.fixtures.Shapes", "meta.fixtures.O", "No"}});
   assert_int_equal(json_array_size(answer), 1);
   assert_json(json_object_get(class_of(answer, "meta.fixtures.Base"), "subclasses"), "[]");
   json_decref(answer);
