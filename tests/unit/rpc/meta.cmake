@@ -1,8 +1,12 @@
 # Over the class files that tests/unit/classfile compiles.
 jpeer_unit_test(test_meta meta/test_meta.c jpeer_rpc PkgConfig::JANSSON PkgConfig::ZIP ZLIB::ZLIB)
-target_compile_definitions(test_meta PRIVATE TEST_CLASSES="${CMAKE_BINARY_DIR}/tests/classfile-classes")
-add_dependencies(test_meta classfile_test_classes)
+jpeer_unit_test(test_meta_query meta/test_meta_query.c jpeer_rpc)
+foreach(name test_meta test_meta_query)
+  target_compile_definitions(${name} PRIVATE TEST_CLASSES="${CMAKE_BINARY_DIR}/tests/classfile-classes")
+  add_dependencies(${name} classfile_test_classes)
+endforeach()
 jpeer_unit_test(test_document_cache meta/test_document_cache.c jpeer_rpc)
+jpeer_unit_test(test_meta_lineage meta/test_meta_lineage.c jpeer_rpc)
 jpeer_unit_test(test_meta_prefixes meta/test_meta_prefixes.c jpeer_rpc)
 
 add_executable(test_meta_jdk meta/test_meta_jdk.c)

@@ -227,7 +227,8 @@ static void test_wrong_params(void **state)
   check_errors(*state, FAILURE_INVALID_PARAMS, cases, COUNT_OF(cases));
 }
 
-/* Who may not use a class does not learn whether it exists; one without a package looks like a mistyped name. */
+/* Who may not use a class does not learn whether it exists; one without a package looks like a mistyped
+ * name. */
 static void test_denied_classes(void **state)
 {
   struct bench *bench = *state;
