@@ -2,6 +2,7 @@
 option(JPEER_WERROR "Treat warnings as errors" ON)
 option(JPEER_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
 set(JPEER_SANITIZE "" CACHE STRING "Sanitizers for every target: address,undefined or thread")
+option(JPEER_HARDEN "Harden what is built optimised and without instruments" ON)
 option(JPEER_COVERAGE "Instrument for coverage" OFF)
 option(JPEER_LTO "Optimise the programs that are installed or measured at link time (GCC)" OFF)
 

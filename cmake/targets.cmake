@@ -11,6 +11,25 @@ check_c_compiler_flag(${strategy} JPEER_HAS_MEMSET_STRATEGY)
 if(JPEER_HAS_MEMSET_STRATEGY)
   target_compile_options(jpeer_flags INTERFACE $<$<NOT:$<CONFIG:Debug>>:${strategy}>)
 endif()
+# Hardening, for builds that optimise and are not instrumented: FORTIFY_SOURCE needs optimisation, and hides from the
+# sanitizers what it checks itself. No -z ibt or shstk: HotSpot's code keeps to neither, and so the process cannot.
+include(CheckPIESupported)
+check_pie_supported()
+add_library(jpeer_hardening INTERFACE)
+set(JPEER_HARDENED OFF)
+if(JPEER_HARDEN AND NOT JPEER_SANITIZE AND NOT JPEER_FUZZ AND NOT JPEER_COVERAGE AND NOT CMAKE_BUILD_TYPE STREQUAL Debug)
+  set(JPEER_HARDENED ON)
+  target_compile_options(jpeer_hardening INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+  foreach(flag -fstack-protector-strong -fstack-clash-protection -fcf-protection)
+    string(MAKE_C_IDENTIFIER JPEER_HAS${flag} has)
+    check_c_compiler_flag(${flag} ${has})
+    if(${has})
+      target_compile_options(jpeer_hardening INTERFACE ${flag})
+    endif()
+  endforeach()
+  target_link_options(jpeer_hardening INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
+endif()
+target_link_libraries(jpeer_flags INTERFACE jpeer_hardening)
 # What a call goes through carries GCC's intermediate form beside its machine code. Only programs that
 # jpeer_optimise_whole names are compiled again from it, as one; all else, a hundred tests above all, is linked from the
 # machine code.
