@@ -6,13 +6,17 @@ set(jsonrpc_version 1.0) # JP_JSONRPC_VERSION_MAJOR and _MINOR of jpeer/jsonrpc.
 set(jsonrpc_objects
   $<TARGET_OBJECTS:jpeer_jsonrpc>
   $<TARGET_OBJECTS:jpeer_json>
-  $<FILTER:$<TARGET_OBJECTS:jpeer_base>,INCLUDE,/\(arena|buffer|status|text|text_wide\)\\.c\\.o$>)
+  $<FILTER:$<TARGET_OBJECTS:jpeer_base>,INCLUDE,/\(arena|buffer|decimal|number|number_format|status|text|text_wide\)\\.c\\.o$>)
 
 add_library(jpeer-jsonrpc SHARED ${jsonrpc_objects})
 add_dependencies(jpeer-jsonrpc jpeer_jsonrpc jpeer_json jpeer_base)
 set_target_properties(jpeer-jsonrpc PROPERTIES
   LINKER_LANGUAGE C VERSION ${jsonrpc_version} SOVERSION 1 EXPORT_NAME jsonrpc)
 target_link_libraries(jpeer-jsonrpc PRIVATE jpeer_flags m)
+# A file that the list above lacks fails the build, not the programs of others. A sanitizer's own names stay undefined.
+if(NOT JPEER_SANITIZE AND NOT JPEER_FUZZ)
+  target_link_options(jpeer-jsonrpc PRIVATE -Wl,--no-undefined)
+endif()
 
 # In the archive the internal names are made local, so that they cannot meet those of a program, and nothing stays that
 # one compiler alone can read (JPEER_LTO).
