@@ -1,11 +1,11 @@
 #ifndef JPEER_JNI_RUNTIME_KNOWN_H
 #define JPEER_JNI_RUNTIME_KNOWN_H
 /*
- * The classes and ids that the peer itself needs, in one table: loaded once at start, on the thread "main";
- * one that is missing ends the start. Afterwards read-only, any thread. Classes are global references.
+ * The classes and ids that the peer itself needs, in one table. The thread "main" loads them once, at the
+ * start, and the start fails if one is missing. Afterwards any thread reads them. Classes are global
+ * references.
  *
- * Use: thread->jvm->known.class_string, known.method_throwable_get_message. A row more is all that a new one
- * needs.
+ * Use: thread->jvm->known.class_string, known.method_throwable_get_message. To add one, add a row.
  */
 #include "base/status.h"
 
@@ -84,8 +84,8 @@
   X(thread_current, thread, "currentThread", "()Ljava/lang/Thread;")                                         \
   X(thread_interrupted, thread, "interrupted", "()Z")
 
-/* X(field, class's field, name, descriptor): what the wrappers hold. A call of intValue would cost more than
- * all else that is done for an element. */
+/* X(field, class's field, name, descriptor): the values inside wrappers. Reading the field is much cheaper
+ * than a call of intValue(). */
 #define JVM_KNOWN_FIELDS(X)                                                                                  \
   X(boolean_value, boolean, "value", "Z")                                                                    \
   X(byte_value, byte, "value", "B")                                                                          \

@@ -1,26 +1,26 @@
 #ifndef JPEER_JNI_RUNTIME_PEER_THREADS_H
 #define JPEER_JNI_RUNTIME_PEER_THREADS_H
 /*
- * Java threads of the peer's own class, before they run. jvm_spawn is this and Thread.start().
+ * Makes Java threads of the peer's own class. jvm_spawn also starts them.
  *
- * Called code can reach these threads and their class. What a thread is to do therefore never passes through
- * Java: it waits in a list here, and the thread that it was made for takes it, once.
+ * Called code can reach these threads and their class. Their work therefore never passes through Java: it
+ * waits in a list in C, and only the thread that it was made for takes it, once.
  */
 #include "jni/runtime/machine.h"
 
-/* The native of jpeer.peer.PeerThread. Returns at once on a thread for which no work waits. */
+/* The native method of jpeer.peer.PeerThread. Returns at once on a thread for which no work waits. */
 void JNICALL jvm_thread_serve(JNIEnv *env, jclass class);
 
 struct jvm_work;
 
 /*
- * Makes a thread that will run run(argument, thread): a local reference, NULL with *error. *work is freed by
- * the thread when it runs; where it is never started, jvm_work_withdraw frees it. thread: the caller's.
+ * Makes a thread that will run run(argument, thread): a local reference; NULL: *error says why. The new
+ * thread frees *work when it runs; if it is never started, jvm_work_withdraw does. `thread` is the caller's.
  */
 jobject jvm_thread_make(struct jvm_thread *thread, const char *name,
                         void (*run)(void *argument, struct jvm_thread *thread), void *argument,
                         struct jvm_work **work, struct jp_error *error);
-/* Frees work that no thread has begun. False: one has, and it is that thread's. */
+/* Frees work that no thread has begun. False: a thread has begun it, and owns it. */
 bool jvm_work_withdraw(JNIEnv *env, struct jvm_work *work);
 
 /* A calling thread that the JVM may or may not know. */
@@ -29,7 +29,7 @@ struct jvm_attachment {
   bool is_new;
 };
 
-/* False: the JVM does not take this thread. */
+/* False: the JVM refuses to attach this thread. */
 bool jvm_attach(struct jvm *jvm, struct jvm_attachment *attachment);
 void jvm_detach(struct jvm *jvm, const struct jvm_attachment *attachment);
 

@@ -3,7 +3,7 @@
 
 enum { REQUEST_REFERENCES = 64 };
 
-/* An interrupt or a context class loader that an earlier call left here is not for this request. */
+/* Removes an interrupt or a context class loader that an earlier call has left on the thread. */
 static void restore_thread(struct jvm_thread *thread)
 {
   JNIEnv *env = thread->env;

@@ -6,7 +6,7 @@
 
 enum { ELLIPSIS = 3, UNIT_BYTES_MAX = 3, SMALL = 4096, LONG_ASCII = 128 };
 
-/* NewString looks at each unit twice, one at a time; Java copies bytes that are characters as a whole. */
+/* NewString reads each unit twice, one at a time; Java's constructor copies the bytes as a block. */
 static jstring string_of_ascii(struct jvm_thread *thread, struct text t)
 {
   JNIEnv *env = thread->env;
@@ -25,7 +25,7 @@ jstring jvm_string_new(struct jvm_thread *thread, struct text t)
 {
   if (t.len >= LONG_ASCII && t.len <= INT_MAX && text_is_ascii(t))
     return string_of_ascii(thread, t);
-  /* The room that it can need at most is cheaper than to count what it needs. */
+  /* To reserve the most that it can need is cheaper than to count. */
   size_t room = t.len <= INT_MAX ? t.len : text_utf16_length(t);
   uint16_t *units = room > INT_MAX ? NULL : jvm_thread_units(thread, room);
   if (units == NULL)
@@ -77,8 +77,8 @@ struct text jvm_text_of_modified(struct jvm_thread *thread, const char *modified
   uint16_t *units = jvm_thread_units(thread, count);
   if (units == NULL)
     return TEXT_ABSENT;
-  /* Modified UTF-8 has no other sequences than those of one, two and three bytes that this reads; its two
-   * special ones, 0xC0 0x80 and single surrogates, come out as the units that they stand for. */
+  /* Modified UTF-8 has sequences of one, two and three bytes, which this reads. Its two special ones, 0xC0
+   * 0x80 and single surrogates, become the units that they mean. */
   text_to_utf16(t, units);
   return jvm_text_of_units(units, count, arena);
 }

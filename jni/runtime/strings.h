@@ -1,8 +1,9 @@
 #ifndef JPEER_JNI_RUNTIME_STRINGS_H
 #define JPEER_JNI_RUNTIME_STRINGS_H
 /*
- * Text across the border. Strings cross as UTF-16, never as modified UTF-8, which would corrupt NULs and what
- * lies beyond the BMP; on this side they are WTF-8 (base/text.h). On the thread's own thread.
+ * Java's strings and the peer's texts, which are WTF-8 (base/text.h). Strings cross JNI as UTF-16, never as
+ * modified UTF-8, which would corrupt NULs and characters beyond the BMP. Call these on the thread's own
+ * thread.
  */
 #include "base/arena.h"
 #include "jni/runtime/machine.h"
@@ -20,11 +21,12 @@ struct text jvm_string_get_cut(struct jvm_thread *thread, jstring string, struct
 /* UTF-16 units as WTF-8, in the arena; data is NULL when memory is short. */
 struct text jvm_text_of_units(const uint16_t *units, size_t count, struct arena *arena);
 
-/* Class.getName() of any class ("int", "[I", "java.util.Map$Entry"), made without Java code or Java memory.
- * data is NULL when memory is short. */
+/* Class.getName() of any class ("int", "[I", "java.util.Map$Entry"), without running Java code or using
+ * Java's memory. data is NULL when memory is short. */
 struct text jvm_class_name(struct jvm_thread *thread, jclass class, struct arena *arena);
 
-/* Modified UTF-8 (JVMS 4.4.7), as JVMTI and JNI give it, as WTF-8. data is NULL when memory is short. */
+/* WTF-8 from modified UTF-8 (JVMS 4.4.7), the form of JVMTI's and JNI's names. data is NULL when memory is
+ * short. */
 struct text jvm_text_of_modified(struct jvm_thread *thread, const char *modified, struct arena *arena);
 
 #endif

@@ -19,7 +19,7 @@ static enum jp_status find_application_group(struct jvm *jvm, struct jvm_thread 
   return jvm->application_group == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
 }
 
-/* Whether threads say themselves, in a field that can be written, which group they are in. */
+/* True where a thread keeps its group in a field that can be written (JDK 17 and 18). */
 static bool find_private_members(struct jvm *jvm, struct jvm_thread *thread)
 {
   JNIEnv *env = thread->env;

@@ -19,8 +19,8 @@ struct jvm_work {
   struct jvm_work *next; /* in `waiting` */
 };
 
-/* Work whose thread has not begun. No JNI under the lock: a Java thread that comes back from there may be
- * suspended, and would keep the lock. */
+/* Work whose thread has not begun. Nothing calls JNI under the lock: a Java thread that returns from JNI may
+ * be suspended, and would keep the lock. */
 static struct {
   pthread_mutex_t lock;
   struct jvm_work *first;
@@ -43,8 +43,8 @@ static void add_work(struct jvm_work *work)
   pthread_mutex_unlock(&waiting.lock);
 }
 
-/* Takes the first that waits for a thread of this hash out of the list, or `work` itself where it is not
- * NULL. NULL: there is none. */
+/* Takes `work` out of the list or, where that is NULL, the first work for a thread with this hash. NULL:
+ * there is none. */
 static struct jvm_work *take_work(const struct jvm_work *work, jint thread_hash)
 {
   pthread_mutex_lock(&waiting.lock);
@@ -58,7 +58,7 @@ static struct jvm_work *take_work(const struct jvm_work *work, jint thread_hash)
   return taken;
 }
 
-/* The JVM, where any work waits. */
+/* The JVM; NULL where no work waits. */
 static struct jvm *waiting_jvm(void)
 {
   pthread_mutex_lock(&waiting.lock);
@@ -67,7 +67,7 @@ static struct jvm *waiting_jvm(void)
   return jvm;
 }
 
-/* What the calling thread was made for. NULL: it has done it, or the peer has not made it. */
+/* The calling thread's work. NULL: the thread has taken it already, or the peer has not made this thread. */
 static struct jvm_work *take_own_work(JNIEnv *env)
 {
   const struct jvm *jvm = waiting_jvm();

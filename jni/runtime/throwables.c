@@ -7,7 +7,7 @@
 
 enum { MESSAGE_UNITS_MAX = 65536, CAUSES_MAX = 32, FRAME_REFERENCES = CAUSES_MAX + 16 };
 
-/* A throwable and the causes that were seen on the way to it, so that a loop among them ends. */
+/* A throwable and the causes that were seen on the way to it, so that a cycle of causes ends. */
 struct description {
   struct jvm_thread *thread;
   struct arena *arena;
@@ -24,7 +24,7 @@ jthrowable throwable_catch(JNIEnv *env)
   return throwable;
 }
 
-/* What a method of the throwable gives; NULL where it gives null or throws, whatever that is. */
+/* The method's result; NULL where it returns null or throws anything. */
 static jobject call_getter(JNIEnv *env, jobject object, jmethodID method)
 {
   jobject answer = (*env)->CallObjectMethod(env, object, method);
@@ -61,7 +61,7 @@ static size_t read_number(const uint16_t *units)
   return (size_t)units[0] << 16 | units[1];
 }
 
-/* What Traces.tell has told (jni/java). */
+/* Reads the text that Traces.tell has written (jni/java). */
 static void read_frames(const struct description *d, const uint16_t *units, struct outcome_throwable *out)
 {
   size_t count = read_number(units);
@@ -143,7 +143,7 @@ struct outcome_throwable *throwable_describe(struct jvm_thread *thread, jthrowab
   JNIEnv *env = thread->env;
   struct description d = {.thread = thread, .arena = arena, .frames_max = frames_max};
   if ((*env)->PushLocalFrame(env, FRAME_REFERENCES) != 0) {
-    /* Java's memory is so short that only what needs none of it can be told. */
+    /* Java's memory is short: describe only what needs none of it. */
     (*env)->ExceptionClear(env);
     struct outcome_throwable *out = arena_calloc(arena, 1, sizeof *out);
     if (out != NULL)
@@ -175,7 +175,7 @@ bool throwable_take(struct jvm_thread *thread, struct jp_error *error)
   return true;
 }
 
-/* Called code that needed a class which could not be read is told that there is none. */
+/* Java throws these, too, where it could not open the class's file or jar. */
 static bool lacks_class(struct jvm_thread *thread, jthrowable throwable)
 {
   JNIEnv *env = thread->env;

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Sorted by name: searched by halves. */
+/* Sorted by name, for bsearch. */
 static const struct class_maker_row rows[] = {
     {"java.io.Serializable", MAKER_NATURAL, NULL, NULL, NULL},
     {"java.lang.Boolean", MAKER_WRAPPER, NULL, NULL, NULL},

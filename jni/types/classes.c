@@ -86,7 +86,7 @@ static struct text element_name(struct text name)
   return primitive_keyword(name.data[at]);
 }
 
-/* True where the class lives as long as the process: names of such classes need no care about unloading. */
+/* True where the class is never unloaded: its loader is the boot, platform or application loader. */
 static bool is_permanent(struct jvm_thread *thread, struct jvm_classes *table, jclass class, bool hidden)
 {
   JNIEnv *env = thread->env;
@@ -191,7 +191,7 @@ static struct jvm_class *find_locked(JNIEnv *env, struct jvm_classes *table, jcl
   return entry;
 }
 
-/* Takes out what can no longer be asked for: the entries whose class has been unloaded. */
+/* Removes the entries of classes that have been unloaded: nobody can look these up any more. */
 static void drop_unloaded_locked(JNIEnv *env, struct jvm_classes *table)
 {
   for (size_t i = 0; i < table->bucket_count; i++)

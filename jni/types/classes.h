@@ -1,14 +1,14 @@
 #ifndef JPEER_JNI_TYPES_CLASSES_H
 #define JPEER_JNI_TYPES_CLASSES_H
 /*
- * Classes by identity. Each class that a request has touched has one struct jvm_class with a number of its
- * own: names are not unique across loaders. The table is process-wide and made on first use; any thread that
- * may use Java, no exception pending on entry.
+ * Classes by identity. Each class that a request has touched has one struct jvm_class with an id of its own,
+ * because names are not unique across loaders. The table is process-wide and made on first use. Any thread
+ * that may use Java calls these, with no exception pending.
  *
- * A struct jvm_class is never freed (its name may be told after its class was unloaded), nor is its id given
- * again. Classes that the boot, platform and application loaders define are held by global references; all
- * others by weak ones, so that an application can unload them: such an entry may be used only while an object
- * or a class that keeps it loaded is at hand.
+ * A struct jvm_class is never freed, because an error may name a class after it was unloaded, and its id is
+ * never given again. Classes of the boot, platform and application loaders are held by global references. All
+ * others are held by weak ones, so that an application can unload them: use such an entry only while you hold
+ * an object or a class that keeps it loaded.
  */
 #include "jni/runtime/machine.h"
 #include "op/outcome.h"
@@ -21,14 +21,14 @@ struct member_table;
 
 /* How a value becomes an object of a class, as far as its name alone tells. */
 enum class_maker {
-  MAKER_OTHER,   /* to be asked for: enum, collection, or nothing but a ref */
-  MAKER_NATURAL, /* Object, Number, CharSequence, Comparable, ...: what the value's own form suggests */
+  MAKER_OTHER,   /* the name does not tell: an enum, a collection, or a class that takes refs only */
+  MAKER_NATURAL, /* Object, Number, CharSequence, Comparable, ...: the class that the value's form suggests */
   MAKER_STRING,
   MAKER_WRAPPER,
   MAKER_ARRAY,
-  MAKER_LIST, /* made as `made` says, filled with add */
-  MAKER_MAP,  /* made as `made` says, filled with put */
-  MAKER_PARSE /* from text: a static method of the class, or a constructor */
+  MAKER_LIST, /* a new object of the class `made`, filled with add */
+  MAKER_MAP,  /* a new object of the class `made`, filled with put */
+  MAKER_PARSE /* from text, by a static method of the class or a constructor */
 };
 
 struct class_maker_row {
@@ -61,18 +61,18 @@ struct jvm_class {
   struct jvm_class *next;                      /* of the table */
 };
 
-/* The class's entry. NULL: memory is short. */
+/* The entry of a class. NULL: memory is short. */
 struct jvm_class *jvm_class_of(struct jvm_thread *thread, jclass class);
 struct jvm_class *jvm_class_of_object(struct jvm_thread *thread, jobject object);
-/* NULL for a number that was never given. */
+/* NULL: the id was never given. */
 struct jvm_class *jvm_class_by_id(struct jvm_thread *thread, uint32_t id);
 
 /* The component class of an array of references. NULL: memory is short. */
 struct jvm_class *jvm_class_component(struct jvm_thread *thread, struct jvm_class *array);
 
 /*
- * Class.forName(name, false, loader): loads, does not initialise. loader NULL: the boot loader. NULL with the
- * exception pending where there is no such class, without one where memory is short.
+ * Class.forName(name, false, loader): loads the class without initialising it. loader NULL: the boot loader.
+ * NULL: an exception is pending (there is no such class), or none is (memory is short).
  */
 struct jvm_class *jvm_class_load(struct jvm_thread *thread, struct text name, jobject loader);
 

@@ -13,12 +13,12 @@ struct builder {
   struct jvm_thread *thread;
   struct jvm_class *class;
   struct arena arena; /* becomes the table's memory */
-  size_t room;        /* for methods: visible ones are filled in from the front, hidden ones from the back */
+  size_t room;        /* for methods: visible ones are added from the front, hidden ones from the back */
   struct member_table *table;
 };
 
-/* JVMTI tells nothing of a class that is not linked. Both look-ups link without initialising; the one for
- * constructors costs less, but passes over interfaces. */
+/* JVMTI lists no members of a class that is not linked. Both look-ups link it without initialising it; the
+ * one for constructors costs less, but does not link interfaces. */
 static bool link_class(struct jvm_thread *thread, const struct jvm_class *class)
 {
   JNIEnv *env = thread->env;

@@ -1,16 +1,17 @@
 #ifndef JPEER_JNI_TYPES_MEMBER_TABLE_H
 #define JPEER_JNI_TYPES_MEMBER_TABLE_H
 /*
- * The members that a class declares, as JVMTI tells of them: no reflection, nothing hidden, nothing
- * initialised. A table is made once a class, then constant (but for the classes of parameters, which are
- * loaded when they are asked for), and lives as long as the class. Any thread that may use Java.
+ * The members that a class declares, from JVMTI: unlike reflection it hides none and initialises nothing. A
+ * class's table is made once and lives as long as the class. It is constant, except that the classes of
+ * parameters are loaded on first use. Any thread that may use Java.
  *
- * Ids from JVMTI skip class initialisation: for a static member they are not to be called with; the member's
- * class, raw_name and raw_descriptor are for GetStaticMethodID and GetStaticFieldID, which initialise.
+ * A call with an id from JVMTI skips class initialisation. So never call a static member with `id`: take its
+ * id with GetStaticMethodID or GetStaticFieldID, which initialise the class, from its owner, raw_name and
+ * raw_descriptor.
  */
 #include "jni/types/classes.h"
 
-/* A type of a descriptor, or of an argument. */
+/* The type of a parameter, a result, a field or an argument. */
 struct jvm_type {
   char kind;                         /* Z B C S I J F D, V, or 'L' for every reference type */
   char unboxed;                      /* of a wrapper class its primitive's letter; else 0 */
@@ -45,8 +46,8 @@ struct jvm_field {
 struct member_table {
   struct jvm_method *methods; /* without <clinit>, synthetic and bridge methods */
   size_t method_count;
-  /* Bridge and synthetic instance methods that are not private: nobody calls them by name, but they override.
-   */
+  /* Bridge and synthetic instance methods that are not private. Callers cannot name them, but they
+   * override. */
   struct jvm_method *hidden;
   size_t hidden_count;
   struct jvm_field *fields; /* without synthetic ones */
@@ -63,10 +64,10 @@ struct member_table {
  */
 const struct member_table *member_table_of(struct jvm_thread *thread, struct jvm_class *class);
 
-/* For a class that has been unloaded. NULL is fine. */
+/* Frees the table of a class that has been unloaded. NULL is fine. */
 void member_table_free(struct member_table *table);
 
-/* The class of a reference type, loaded where needed. NULL, and no exception pending: there is none. */
+/* The class of a reference type, loaded on first use. NULL: it cannot be loaded; no exception is pending. */
 struct jvm_class *jvm_type_class(struct jvm_thread *thread, struct jvm_type *type);
 
 #endif

@@ -45,7 +45,7 @@ static bool list_contains(const struct list *list, const void *item)
 
 /* ---- the lineage of the object's class ---- */
 
-/* Walks without recursion: what stands in the list is where the walk goes on. */
+/* Without recursion: the walk goes on through the list that it appends to. */
 static bool add_interfaces(struct selection *selection, const struct member_table *members)
 {
   for (size_t i = 0; i < members->interface_count; i++)
@@ -77,7 +77,7 @@ static size_t lineage_count(const struct selection *selection)
   return selection->classes.count + selection->interfaces.count;
 }
 
-/* The table of a class of the lineage: walk_lineage has made them all. */
+/* The table of a class in the lineage; walk_lineage has made them all. */
 static const struct member_table *table_at(const struct selection *selection, size_t at)
 {
   struct jvm_class *class = at < selection->classes.count
@@ -127,8 +127,7 @@ static bool has_same_loader(struct jvm_thread *thread, const struct jvm_class *a
   return same;
 }
 
-/* JVMS 5.4.5, without the methods between: those that are visible to nobody outside a package are overridden
- * in it alone. */
+/* JVMS 5.4.5, for one pair of methods: a package-private method is overridden only within its package. */
 static bool overrides(const struct selection *selection, const struct jvm_method *nearer,
                       const struct jvm_method *method)
 {
@@ -138,8 +137,8 @@ static bool overrides(const struct selection *selection, const struct jvm_method
          has_same_loader(selection->thread, nearer->owner, method->owner);
 }
 
-/* Of methods of one name and descriptor along the classes, the called one last, keeps those that override it,
- * by way of one another too. */
+/* `found` has the methods of one name and descriptor along the classes, the called one last. Keeps those that
+ * override it, directly or by overriding one that does. */
 static void keep_overriding(struct selection *selection, struct list *found)
 {
   size_t last = found->count - 1;
@@ -188,7 +187,7 @@ static bool select_of_class(struct selection *selection)
   return true;
 }
 
-/* Whether the interface has one below it among the owners of the methods. */
+/* True where another of the methods belongs to a subinterface of this one's owner. */
 static bool is_outdone(const struct selection *selection, const struct list *methods,
                        const struct jvm_method *method)
 {
@@ -231,8 +230,8 @@ static bool select_of_interface(struct selection *selection)
   return selection->selected == NULL || add_holder(selection, selection->selected);
 }
 
-/* What stands below the owner and declares the member again; select_of_class has seen to the classes below a
- * class. */
+/* Adds the classes and interfaces below the owner that declare the member again. Below a class,
+ * select_of_class has added the classes. */
 static bool add_between(struct selection *selection)
 {
   struct jvm_thread *thread = selection->thread;
@@ -248,7 +247,7 @@ static bool add_between(struct selection *selection)
 
 /* ---- bridges ---- */
 
-/* Could a value of the one type be passed on as one of the other? */
+/* True where a value of the one type may be passed on, after a cast, as one of the other. */
 static bool could_become(struct jvm_thread *thread, struct jvm_type *from, struct jvm_type *to)
 {
   if (from->kind != 'L' || to->kind != 'L' || text_equal(from->name, to->name))
@@ -278,8 +277,9 @@ static bool is_descriptor_known(const struct list *methods, const struct jvm_met
 }
 
 /*
- * A bridge calls the method that it stands for, which may be a superclass's. Its code cannot be read without
- * a capability of JVMTI's, so every method that it could stand for counts: rather a denial too many.
+ * A bridge calls another method, which may be a superclass's. Its code cannot be read without a capability of
+ * JVMTI that the peer does not take. So every method that it could call counts: better a denial too many than
+ * one too few.
  */
 static bool add_targets(struct selection *selection, struct jvm_method *bridge)
 {
