@@ -23,7 +23,8 @@ jobject argument_new_array(struct conversion *conversion, struct jvm_class *clas
   return array;
 }
 
-/* One element of an array of primitives; its own declared type must widen to the element's. */
+/* Reads an element of an array of primitives. A type that it declares must widen to the array's (JLS
+ * 5.1.2). */
 static bool read_element(struct conversion *conversion, char letter, const struct op_value *value,
                          jvalue *out)
 {
@@ -72,7 +73,7 @@ static bool make_primitives(struct conversion *conversion, struct jvm_class *cla
   return !argument_take(conversion);
 }
 
-/* Elements of these are mostly primitives and texts, which need not cross one by one. */
+/* Elements of these are mostly primitives and texts, which the bulk copy sets many at a time. */
 static bool is_filled(const struct jvm_class *component)
 {
   return component->maker == MAKER_STRING || component->maker == MAKER_WRAPPER ||

@@ -3,7 +3,7 @@
 
 enum { ACC_PUBLIC = 0x0001, ACC_ABSTRACT = 0x0400 };
 
-/* The public constructor without arguments: what the guard was asked about. NULL: the outcome tells why. */
+/* The public constructor without arguments, which the guard has allowed. NULL: the outcome tells why. */
 static jmethodID find_constructor(struct conversion *conversion, jclass made, struct text name,
                                   const struct op_value *value)
 {

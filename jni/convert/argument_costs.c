@@ -132,7 +132,7 @@ static unsigned collection_cost(struct conversion *conversion, struct jvm_class 
   return is_list ? COST_LIST : COST_COLLECTION;
 }
 
-/* Object, Number, CharSequence, ...: what the value would be there must be one. */
+/* Of Object, Number, CharSequence, ...: the class that the value's form suggests must be a subtype. */
 static unsigned natural_cost(struct conversion *conversion, struct jvm_class *class,
                              const struct op_value *value)
 {

@@ -19,12 +19,12 @@ bool argument_take(struct conversion *conversion)
                                 conversion->outcome);
 }
 
-/* "[3][0]"; of a value that lies deeper than SHOWN_LEVELS the outermost ones, and "...". */
+/* "[3][0]"; where there are more than SHOWN_LEVELS, the outermost ones and "...". */
 static struct text describe_levels(struct arena *arena, const struct argument_path *path)
 {
   size_t indexes[SHOWN_LEVELS];
   size_t depth = 0;
-  /* From the innermost: those that are written last are the outermost. */
+  /* The path goes outwards, so that the outermost levels overwrite the others. */
   for (; path != NULL && path->outer != NULL; path = path->outer)
     indexes[depth++ % SHOWN_LEVELS] = path->index;
   struct text levels = TEXT("");

@@ -60,7 +60,7 @@ static bool ask_before_loading(struct conversion *conversion, const struct op_ty
   return true;
 }
 
-/* By the loader of the class that the operation is about: it may know what the application's does not. */
+/* Asks the loader of the operation's class, which may know classes that the application's loader does not. */
 static struct jvm_class *load_beside(struct conversion *conversion, struct text name)
 {
   struct jvm_thread *thread = conversion->thread;
@@ -75,7 +75,7 @@ static struct jvm_class *load_beside(struct conversion *conversion, struct text 
   return class;
 }
 
-/* Java's class loaders take a file that cannot be opened for one that is not there. */
+/* A class loader that cannot open a file reports that the class does not exist. */
 static void fail_to_load(struct conversion *conversion, struct text name, jthrowable thrown)
 {
   JNIEnv *env = conversion->thread->env;
@@ -144,7 +144,7 @@ static bool make_class(struct conversion *conversion, const struct op_value *val
     *out = class == NULL ? NULL : (*env)->NewLocalRef(env, class->ref);
     return *out != NULL;
   }
-  /* Class.forName knows no primitives; an array of one does. */
+  /* Class.forName finds no primitive; the component class of an array is one. */
   type.dimensions = 1;
   struct jvm_class *array = argument_declared_class(conversion, &type, NULL);
   if (array == NULL)
@@ -169,7 +169,7 @@ static struct jvm_field *find_constant(struct conversion *conversion, struct jvm
   return NULL;
 }
 
-/* Read as a static field: Enum.valueOf would run the class's own values(). */
+/* Reads the static field: Enum.valueOf would run the class's own values(). */
 static bool make_constant(struct conversion *conversion, struct jvm_class *class,
                           const struct op_value *value, jobject *out)
 {
@@ -184,7 +184,7 @@ static bool make_constant(struct conversion *conversion, struct jvm_class *class
   return !argument_take(conversion);
 }
 
-/* What the text's own parser says of it is the caller's mistake; all else is Java's. */
+/* An exception of the class's parser is the caller's mistake (-32602); any other throwable is Java's. */
 static bool take_parse_failure(struct conversion *conversion, struct jvm_class *class,
                                const struct op_value *value)
 {

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-enum { LEVEL_REFERENCES = 12 }; /* a level's own object, the arrays that fill it, and one element */
+enum { LEVEL_REFERENCES = 12 }; /* for a level's object, the arrays of the bulk copy, and one element */
 
 bool argument_open_level(struct conversion *conversion)
 {
@@ -36,7 +36,7 @@ static bool check_instance(struct conversion *conversion, const struct op_value 
                        TEXT_ARGS(class->name));
 }
 
-/* The object of a ref inside another value. */
+/* Gets the object of a ref that is an element. */
 static bool get_ref(struct conversion *conversion, const struct op_value *value, jobject *out)
 {
   const struct jvm_request *request = conversion->request;
@@ -210,7 +210,7 @@ static bool read_declared(struct conversion *conversion, const struct op_value *
   return true;
 }
 
-/* The class of what read_declared has read. */
+/* The class of the type that read_declared has read. */
 static struct jvm_class *declared_class(struct conversion *conversion, const struct op_value *value)
 {
   if (conversion->declared.class != NULL)
@@ -244,7 +244,7 @@ bool argument_make_element(struct conversion *conversion, struct jvm_class *clas
   return check_instance(conversion, value, *out, class);
 }
 
-/* What an element becomes that is neither null nor a ref. */
+/* The letter of an element that is neither null nor a ref. */
 static char letter_for(char declared, const struct op_value *value)
 {
   return declared != ARGUMENT_TEXT || value->kind == OP_TEXT ? declared : 0;
@@ -255,8 +255,8 @@ static bool is_absent(const struct op_value *value)
   return value->kind == OP_NULL || value->kind == OP_REF;
 }
 
-/* Of a place that takes one class; a type that the value declares is held against it by who makes the object.
- */
+/* The letter for an element of one class. Where the value declares a type, 0: making the object checks
+ * that. */
 static char letter_of_place(const struct jvm_class *class, const struct op_value *value)
 {
   if (value->type.data != NULL || is_absent(value))

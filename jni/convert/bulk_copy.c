@@ -2,17 +2,18 @@
 
 #include <limits.h>
 
-/* Texts that are longer cross by themselves: nothing would be gained by another copy. */
+/* A longer text becomes a String by itself: to copy it once more would gain nothing. */
 enum { CHUNK = 512, TEXT_MAX = 1024, FIRST_ROOM = 256 };
 
-/* Elements that cross in one call (jni/java: BulkCopy). Its arrays end with the level's frame. */
+/* Elements on their way to Java, CHUNK in one call (jni/java: BulkCopy). The Java arrays are references of
+ * the level's frame. */
 struct bulk_copy {
   struct conversion *conversion;
-  jobject object; /* that is filled */
+  jobject object; /* the one to fill */
   enum { FILLS_COLLECTION, FILLS_MAP, FILLS_ARRAY } kind;
   struct jvm_class *component; /* of an array; NULL: any object may be an element */
   size_t capacity;
-  size_t done; /* that have crossed */
+  size_t done; /* copied by earlier calls */
   size_t count;
   jbyte *letters;
   jlong *bits;

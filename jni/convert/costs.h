@@ -3,11 +3,11 @@
 /*
  * What a bare value costs where overloads are chosen by cost (jni/resolve/overload.h, step 4). Plain C.
  *
- * What strict and loose invocation would take costs ARGUMENT_COST_STRICT and ARGUMENT_COST_LOOSE. A value that
- * is of the right kind but does not fit costs ARGUMENT_COST_MISFIT more than the table says; what is not
- * listed is impossible.
+ * A value that strict or loose invocation accepts costs ARGUMENT_COST_STRICT or ARGUMENT_COST_LOOSE. A value
+ * of the right kind that does not fit costs ARGUMENT_COST_MISFIT more than the table says. What is not listed
+ * is impossible.
  *
- *   integer   short 3, byte 4, float and double 3, their wrappers 1 more than the primitive, Integer and Long 4;
+ *   integer   short 3, byte 4, float and double 3, their wrappers 1 more; Integer and Long 4;
  *             BigInteger 5, BigDecimal 6; String 9
  *   number    float 3, Float 4; BigDecimal 5; String 9; integer types: misfit
  *   boolean   String 9

@@ -5,7 +5,7 @@
 
 enum { FILLS_KEPT = 64 };
 
-/* The add or put of a class of objects, as the guard is asked about it. */
+/* The add or put of a class of objects: what the guard is asked about, and its verdicts. */
 struct fill {
   const struct jvm_class *named;
   const struct jvm_class *runtime;
@@ -15,7 +15,7 @@ struct fill {
   uint64_t verdicts[OP_CHANNELS];
 };
 
-/* The thread's, by class ids. */
+/* A thread's cache, by class ids. */
 struct fill_cache {
   struct fill *kept[FILLS_KEPT];
 };
@@ -47,7 +47,8 @@ static struct fill **slot_of(struct fill_cache *cache, const struct jvm_class *n
   return &cache->kept[(named->id * 31 + runtime->id) % FILLS_KEPT];
 }
 
-/* The slot's copy; the one that it held goes. Where memory is short, the fill itself. */
+/* Replaces what the slot holds by a copy, and returns that. Where memory is short, returns the fill
+ * itself. */
 static struct fill *keep_fill(struct fill **slot, struct fill *fill)
 {
   size_t holders_size = fill->holder_count * sizeof *fill->holders;

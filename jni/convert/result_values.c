@@ -3,7 +3,7 @@
 
 enum { LEVEL_REFERENCES = 16 };
 
-/* One result on its way out. */
+/* The reading of one result. */
 struct walk {
   JNIEnv *env;
   const struct jvm_request *request;
@@ -45,7 +45,7 @@ static bool count_elements(struct walk *walk, size_t count)
   return false;
 }
 
-/* Room for the elements of a container, counted. */
+/* Counts the elements of a container and makes room for them. */
 static struct op_value *make_items(struct walk *walk, size_t count)
 {
   if (!count_elements(walk, count))
@@ -93,8 +93,8 @@ static bool fill_array(struct walk *walk, const struct level *level, const struc
          result_fill_primitives(walk->request, class, level->object, count, out, walk->outcome);
 }
 
-/* Asked for its size first: what is too large is not copied. Its size may still lie, so that the copy is
- * counted too. */
+/* Asks for the size first, so that no collection that is too large is copied. The size may be wrong: callers
+ * count the copy, too. */
 static jobjectArray copy_collection(struct walk *walk, jobject collection)
 {
   const struct jvm_known *known = &walk->request->thread->jvm->known;
@@ -122,7 +122,7 @@ static bool fill_collection(struct walk *walk, const struct level *level, struct
 
 /* ---- maps ---- */
 
-/* What String.valueOf would give. */
+/* As String.valueOf would write it. */
 static struct text key_text(struct walk *walk, const struct op_value *value)
 {
   uint16_t unit;
@@ -193,7 +193,7 @@ static bool fill_entry_value(struct walk *walk, const struct level *level, jobje
   return filled;
 }
 
-/* All keys first: one that is an object makes the whole map a ref, and nothing in it is looked at. */
+/* Reads all keys first: if one is an object, the whole map becomes a ref, and no value is read. */
 static enum key read_keys(struct walk *walk, jobjectArray pairs, size_t count, struct op_entry *entries)
 {
   enum key kind = KEY_TEXT;
@@ -300,7 +300,7 @@ static bool fill_value(struct walk *walk, const struct level *outer, jobject obj
   return fill_container(walk, &level, class, out);
 }
 
-/* Who makes a list wants to hold it. */
+/* A new object becomes a ref, even a list: who makes it wants to hold it. */
 static bool fill_new(struct walk *walk, jobject object, struct op_value *out)
 {
   const struct jvm_class *class = jvm_class_of_object(walk->request->thread, object);

@@ -98,7 +98,7 @@ static bool is_array_of_objects(const struct jvm_class *class)
   return class->component == 'L' || class->component == '[';
 }
 
-/* The refs of the elements of an array that is small enough: with --compat pal they are its value. */
+/* Reads the refs of the elements, if the array is small enough. With --compat pal they are its value. */
 static bool fill_element_refs(const struct jvm_request *request, uint64_t epoch, jobject array,
                               struct outcome *outcome)
 {
@@ -132,7 +132,7 @@ bool result_is_value_class(const struct jvm_class *class)
   return class->unboxed != 0 || class->maker == MAKER_STRING;
 }
 
-/* The elements of an array that is small enough to travel beside its ref. */
+/* Reads the elements, if the array is small enough to travel by value beside its ref. */
 static bool fill_array(const struct jvm_request *request, struct jvm_class *class, jobject array,
                        struct outcome *outcome)
 {
@@ -170,7 +170,7 @@ bool result_store(const struct jvm_request *request, uint64_t epoch, const struc
   }
 }
 
-/* The object's class; a String's or wrapper's, which is final, is known from the declaration. */
+/* The object's class. Where String or a wrapper is declared, that is the class, because these are final. */
 static struct jvm_class *class_of(const struct jvm_request *request, struct jvm_type *declared,
                                   jobject object)
 {

@@ -7,10 +7,10 @@
 
 /*
  * A slot's number is its chunk's number times CHUNK_SPAN plus its place. The first chunk is tiny, as nearly
- * all sessions are, and the next ones make the table four times as large; each chunk is a root that every
- * collection of the young generation visits, so that those of a large table are large. Chunks with room stand
- * in a list; one that empties goes back to Java where another has room, so that a session that makes and
- * drops one object does not make and drop a chunk each time.
+ * all sessions are, and each further one makes the table four times as large. A large table has large chunks,
+ * because every collection of the young generation visits each chunk as a root. Chunks with room are in a
+ * list. A chunk that becomes empty is freed only if another has room, so that a session that makes and drops
+ * one object does not make and drop a chunk each time.
  */
 enum { FIRST_CHUNK_SLOTS = 4, SMALL_CHUNK_SLOTS = 1024, CHUNK_SPAN = 8192 };
 enum { FIRST_CHUNKS = 1, FIRST_REFS = 8 };
@@ -22,8 +22,8 @@ struct slot {
   int32_t hash;
   uint32_t class_id;
   union {
-    uint32_t next_free; /* a place in the chunk, its slot_count at the end; of a free slot */
-    uint32_t maker;     /* the thread whose message alone was given the object; 0: others were, too */
+    uint32_t next_free; /* of a free slot: a place in the chunk; slot_count ends the list */
+    uint32_t maker;     /* the one thread whose messages have returned the object; 0: several have */
   };
 };
 
@@ -46,7 +46,7 @@ struct jvm_objects {
   _Atomic size_t count;   /* written with the lock */
   _Atomic uint64_t epoch; /* likewise */
   uint32_t last_ref;
-  bool has_begun_again;  /* refs that come next may be held: before, none is */
+  bool has_begun_again;  /* refs have wrapped around, so that the next ones may be in use */
   struct chunk **chunks; /* by number; NULL where one was given back */
   size_t chunk_capacity;
   size_t chunk_count;
@@ -92,7 +92,7 @@ static void set_count(struct jvm_objects *objects, size_t count)
   atomic_store_explicit(&objects->count, count, memory_order_relaxed);
 }
 
-/* With the lock, after the last object. */
+/* With the lock held, when the last object is gone. */
 static void tell_owner(const struct jvm_objects *objects)
 {
   if (objects->owner != NULL)
@@ -169,7 +169,7 @@ static uint32_t next_chunk_slots(const struct jvm_objects *objects)
 
 static uint32_t free_number(const struct jvm_objects *objects)
 {
-  /* While nothing was given back, the first look is at the right place. */
+  /* Unless a chunk was freed, the first look finds it. */
   for (size_t i = 0; i < objects->chunk_capacity; i++) {
     size_t number = (objects->chunk_count + i) % objects->chunk_capacity;
     if (objects->chunks[number] == NULL)
@@ -238,7 +238,7 @@ static enum jp_status store_object(JNIEnv *env, struct jvm_objects *objects, job
     return JP_NO_MEMORY;
   }
   (*env)->SetObjectArrayElement(env, chunk->array, (jsize)place, object);
-  (*env)->ExceptionClear(env); /* an Object[] takes every object: said for -Xcheck:jni */
+  (*env)->ExceptionClear(env); /* an Object[] takes every object, but -Xcheck:jni wants a check */
   chunk->first_free = chunk->slots[place].next_free;
   chunk->slots[place] = filled;
   if (++chunk->used == chunk->slot_count)
@@ -248,7 +248,7 @@ static enum jp_status store_object(JNIEnv *env, struct jvm_objects *objects, job
   return JP_OK;
 }
 
-/* An object on its way into the table. */
+/* One jvm_objects_put. */
 struct putting {
   struct jvm_thread *thread;
   struct jvm_objects *objects;
@@ -256,7 +256,7 @@ struct putting {
   struct slot filled;
   uint64_t epoch;
   struct jvm_stored *stored;
-  bool has_entered;    /* the owner let the table in, and it has no object yet */
+  bool has_entered;    /* the owner has said yes, and the table has no object yet */
   struct chunk *chunk; /* made, and not part of the table yet */
 };
 
@@ -267,14 +267,14 @@ static bool needs_entry(const struct putting *putting)
   return putting->objects->owner != NULL && !putting->has_entered && count_of(putting->objects) == 0;
 }
 
-/* Room was made for it before. */
+/* make_room has made room. */
 static void note_stored(struct jvm_stored *stored, uint32_t ref)
 {
   if (stored != NULL)
     stored->refs[stored->count++] = ref;
 }
 
-/* With the lock. What is needed first is done without it. */
+/* With the lock held. *need says what the caller must do without it before the next try. */
 static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum need *need,
                                  struct jp_error *error)
 {
@@ -301,7 +301,7 @@ static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum ne
   if (store_object(env, objects, putting->object, putting->filled, ref) != JP_OK)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   if (count_of(objects) == 1)
-    putting->has_entered = false; /* it is the object's now */
+    putting->has_entered = false; /* the leave belongs to the object now */
   note_stored(putting->stored, *ref);
   return JP_OK;
 }
@@ -314,7 +314,7 @@ static enum jp_status enter_owner(struct putting *putting, struct jp_error *erro
   return status;
 }
 
-/* One look under the lock, with the chunk that was made for it. */
+/* One try under the lock, with the chunk that was made for it. */
 static enum jp_status try_to_put(struct putting *putting, uint32_t *ref, enum need *need,
                                  uint32_t *slot_count, struct jp_error *error)
 {

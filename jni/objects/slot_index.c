@@ -59,7 +59,7 @@ enum jp_status slot_index_add(struct slot_index *index, uint32_t key, uint32_t s
   return JP_OK;
 }
 
-/* Linear probing without tombstones: what stood behind the gap moves up where its way led over the gap. */
+/* Linear probing without tombstones: entries behind the gap whose probe sequence crosses it move up. */
 static void close_gap(struct slot_index *index, size_t gap)
 {
   size_t mask = index->capacity - 1;
@@ -75,7 +75,7 @@ static void close_gap(struct slot_index *index, size_t gap)
 
 static void shrink_index(struct slot_index *index)
 {
-  /* Where there is no memory for the smaller one, the larger one serves as well. */
+  /* If there is no memory for a smaller table, the larger one stays. */
   if (index->capacity > SMALLEST && index->count * 8 < index->capacity)
     (void)resize_index(index, index->capacity / 4 < SMALLEST ? SMALLEST : index->capacity / 4);
 }

@@ -1,8 +1,8 @@
 #ifndef JPEER_JNI_OBJECTS_SLOT_INDEX_H
 #define JPEER_JNI_OBJECTS_SLOT_INDEX_H
 /*
- * A hash table from a 32-bit key to 32-bit slots; a key may stand for several slots. Knows no Java. One
- * owner, which locks. A new one holds no memory.
+ * A hash table from a 32-bit key to 32-bit slots; a key may have several. Knows no Java. Its one owner locks
+ * it. A new one needs no memory.
  */
 #include "base/status.h"
 
@@ -36,10 +36,10 @@ void slot_index_remove(struct slot_index *index, uint32_t key, uint32_t slot);
  */
 uint32_t slot_index_next(const struct slot_index *index, uint32_t key, size_t *cursor);
 
-/* Fetches the place where a key that is added soon will stand. */
+/* Prefetches the place of a key that is added soon. */
 void slot_index_expect(const struct slot_index *index, uint32_t key);
 
-/* The slot of a key that stands for at most one; SLOT_NONE where there is none. */
+/* The slot of a key that has at most one; SLOT_NONE: it has none. */
 uint32_t slot_index_find(const struct slot_index *index, uint32_t key);
 
 #endif
