@@ -1,8 +1,8 @@
 #ifndef JPEER_JNI_JVM_H
 #define JPEER_JNI_JVM_H
 /*
- * The JVM inside the process: finding libjvm, starting, running main, threads, and the one way out.
- * This header knows no <jni.h>, so that the rest of the peer can use it. One JVM a process, once.
+ * The JVM inside the process: finding libjvm, starting it, running main, threads, and the end. This header
+ * includes no <jni.h>, so that the rest of the peer can use it. A process starts one JVM, once.
  */
 #include "base/status.h"
 
@@ -11,26 +11,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct jvm;        /* the machine: process-wide, valid from hooks.started to the end of the process */
+struct jvm;        /* process-wide, valid from hooks.started to the end of the process */
 struct jvm_thread; /* a thread that may use Java: its JNIEnv and its caches; used on that thread alone */
 
 struct jvm_home {
   char libjvm[PATH_MAX];    /* the library itself */
   char java_home[PATH_MAX]; /* the JDK or JRE that it belongs to: holds lib/, conf/ and release */
-  int feature_version;      /* 17, 21, 25: from the release file; 0 where that says nothing */
+  int feature_version;      /* 17, 21, 25: from the release file; 0: unknown */
 };
 
 /*
  * Finds libjvm: at `requested` (--jvm: the library, or a Java home), else JAVA_HOME, else `java` on PATH
- * (links followed), else the usual folders. JP_NOT_FOUND: the text lists every place that was looked at. Only
- * reads the file system.
+ * (links followed), else the usual folders. Only reads the file system. JP_NOT_FOUND: the text lists every
+ * place that it has looked at.
  */
 enum jp_status jvm_locate(const char *requested, struct jvm_home *home, struct jp_error *error) JP_MUST_CHECK;
 
 struct jvm_launch {
   const struct jvm_home *home;
-  const char *class_path; /* without wildcards; NULL: "." as java does, none with main_module. With jar: not
-                             used */
+  const char *class_path;     /* without wildcards; NULL: ".", or none with main_module; ignored with jar */
   const char *const *options; /* -J options, as a JVM takes them ("-Xmx1g") */
   size_t option_count;
   const char *main_class;  /* NULL with jar, main_module or as_service; binary name, '/' taken as '.' */
@@ -39,57 +38,57 @@ struct jvm_launch {
   const char *const *args; /* main's arguments: bytes in the locale's encoding, as java takes them */
   size_t arg_count;
   bool as_service;  /* no main: runs until a signal or System.exit */
-  int64_t grace_ms; /* how long after the first signal others do nothing; 0: the second ends the process */
+  int64_t grace_ms; /* after the first signal, further ones are ignored for so long */
 };
 
 struct jvm_hooks {
   void *context;
-  /* The JVM is up, the main class is found (loaded, not initialised), main has not run. Called on the Java
-   * thread "main". An error ends the start: jvm_run reports nothing itself and returns 1. */
+  /* The JVM is up, the main class is loaded and not initialised, and main has not run. Called on the Java
+   * thread "main". An error ends the start: jvm_run returns 1 with it. */
   enum jp_status (*started)(void *context, struct jvm *jvm, struct jp_error *error);
-  /* The way out has begun (SIGTERM, SIGINT, System.exit, or the last non-daemon thread has ended): called
-   * once, on a Java thread of the peer's shutdown hook. Java may still be used; when it returns, the JVM goes
-   * on ending. */
+  /* The end has begun (SIGTERM, SIGINT, System.exit, or the end of the last non-daemon thread). Called once,
+   * by the peer's shutdown hook on a Java thread, which may use Java. The JVM goes on ending when it
+   * returns. */
   void (*drain)(void *context);
-  /* The JVM ended the process while it was being made (memory that cannot be had, an agent that does not
-   * load): *error says why, in one line. exiting follows, with status 1. */
+  /* The JVM ended the process while it was being created (it has too little memory, an agent does not load):
+   * *error says why, in one line. exiting follows, with status 1. */
   void (*died)(void *context, const struct jp_error *error);
-  /* The last thing before _exit, on a thread that may not use Java: flush what needs it. Where a signal ends
-   * the process, nobody waits for it for long. */
+  /* Called last before _exit, on a thread that may not use Java, to flush what needs it. Where a signal ends
+   * the process, it has one second. */
   void (*exiting)(void *context, int status);
-  /* SIGHUP has come, at any time from `started` on. Returns soon, on a thread that may not use Java. NULL:
-   * SIGHUP stops the JVM as SIGTERM does. */
+  /* SIGHUP has come, any time after `started`. Called on a thread that may not use Java; must return soon.
+   * NULL: SIGHUP stops the JVM as SIGTERM does. */
   void (*hangup)(void *context);
 };
 
 /*
- * Starts the JVM on a thread of its own and runs the application. Returns the process's exit status when the
+ * Starts the JVM on a thread of its own and runs the application. Returns the process's exit status if the
  * JVM could not be started (1; *error says why, in one line; JP_NOT_FOUND: there is no such main class) or
- * was ended by DestroyJavaVM; where the application or a signal ends the JVM through System.exit, the process
- * ends inside, with that status. Call once, from main's thread, before any other thread of the process has
- * touched signals.
+ * was ended by DestroyJavaVM. If the application or a signal ends the JVM through System.exit, the process
+ * ends with that status, and jvm_run does not return. Call it once, from main's thread, before another thread
+ * touches signals.
  *
- * Signals (design.md, "Start and stop"): TERM, INT and HUP are ignored while the JVM is made. After that HUP
- * calls hooks.hangup, where there is one. Of the others, and of HUP where there is none, the
- * first lets a thread of the peer call System.exit(0), which waits for the application's shutdown hooks; one
- * that comes grace_ms later, or more, ends the process with 143 and a line in the log that names the hook
- * that was waited for. QUIT stays the JVM's (thread dump). An uncaught exception in main is printed as java
- * prints it; the status is then 1.
+ * Signals (docs/architecture.md, "Start and stop"): TERM, INT and HUP are ignored while the JVM is created.
+ * After that HUP calls hooks.hangup, if there is one. The first of the others (and of HUP, if there is no
+ * hook) lets a thread of the peer call System.exit(0), which waits for the application's shutdown hooks. One
+ * that comes grace_ms later, or more, ends the process with 143, and a line in the log names the hook that
+ * still ran. QUIT stays the JVM's (thread dump). An uncaught exception in main is printed as java prints it;
+ * the status is then 1.
  */
 int jvm_run(const struct jvm_launch *launch, const struct jvm_hooks *hooks, struct jp_error *error);
 
 /*
- * Starts a daemon Java thread (a class of the peer, loaded by the application's class loader, so that the
- * context class loader and the caller class of called code are right; stack 1 MiB) whose native method runs
- * run(argument, thread). The struct jvm_thread is valid until run returns. JP_LIMIT or JP_JAVA when no thread
- * can be made. Callable from any thread, attached or not.
+ * Starts a daemon Java thread whose native method runs run(argument, thread). Its class is the peer's, loaded
+ * by the application's class loader, so that called code finds the right context class loader and caller
+ * class. Its stack has 1 MiB. The struct jvm_thread is valid until run returns. JP_LIMIT or JP_JAVA: no
+ * thread can be made. Any thread may call this, attached or not.
  */
 enum jp_status jvm_spawn(struct jvm *jvm, const char *name,
                          void (*run)(void *argument, struct jvm_thread *thread), void *argument,
                          struct jp_error *error) JP_MUST_CHECK;
 
-/* True where the thread stands inside Runtime.exit or halt, or the JVM has stopped, so that it never comes
- * back. Callable from any thread, attached or not, while `thread` is valid. */
+/* True if the thread is inside Runtime.exit or halt, or the JVM has stopped: it never returns. Any thread may
+ * call this, attached or not, while `thread` is valid. */
 bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread);
 
 /* System.gc(). */

@@ -12,10 +12,10 @@
 
 enum { DEFAULT_STACK = 1024 * 1024, SMALLEST_STACK = 256 * 1024 };
 
-/* The JVM's hooks have no argument of ours: what they need is process-wide, as the JVM is. */
+/* The JVM calls hooks without an argument of ours, so what they need is process-wide, as the JVM is. */
 static struct {
   pthread_mutex_t lock;
-  atomic_bool collecting; /* the JVM is being made: its words are kept */
+  atomic_bool collecting; /* the JVM is being created, and its words are kept */
   struct buffer words;
   FILE *wanted; /* where the JVM wanted the last of them */
   void (*on_death)(const struct jp_error *error);
@@ -33,7 +33,7 @@ static jint JNICALL JP_PRINTF(2, 0) hear_words(FILE *stream, const char *format,
 {
   if (!atomic_load(&hearing.collecting)) {
     jint written = vfprintf(stream, format, args);
-    /* Without this hook the JVM writes at once: what it says must not be lost when the process ends. */
+    /* As without this hook: nothing that the JVM writes is lost when the process ends. */
     fflush(stream);
     return written;
   }
@@ -66,7 +66,7 @@ static void end_hearing(bool pass_on)
   pthread_mutex_unlock(&hearing.lock);
 }
 
-/* The JVM's lines as one, but for those of a stack trace. */
+/* The JVM's lines as one, without those of a stack trace. */
 static void append_as_line(struct buffer *line, struct text words)
 {
   for (size_t begin = 0; begin < words.len;) {
@@ -90,7 +90,7 @@ static void add_option(struct options *options, char *text, void *extra)
 
 static char *class_path_option(const struct jvm_launch *launch)
 {
-  /* An empty one is none where a module is run, as for java. */
+  /* With a module an empty class path means none, as with java. */
   const char *path = launch->main_module != NULL ? "" : ".";
   if (launch->jar != NULL)
     path = launch->jar;
@@ -100,7 +100,7 @@ static char *class_path_option(const struct jvm_launch *launch)
   return asprintf(&text, "-Djava.class.path=%s", path) < 0 ? NULL : text;
 }
 
-/* The module of MODULE or MODULE/CLASS is what the boot layer is made for. */
+/* Of MODULE or MODULE/CLASS the module: the root of the boot layer. */
 static char *module_option(const struct jvm_launch *launch)
 {
   char *text = NULL;
@@ -108,7 +108,7 @@ static char *module_option(const struct jvm_launch *launch)
   return asprintf(&text, "-Djdk.module.main=%.*s", length, launch->main_module) < 0 ? NULL : text;
 }
 
-/* What jps and the like show of a Java process. */
+/* jps and similar tools show this as the process's command. */
 static char *command_option(const struct jvm_launch *launch)
 {
   struct buffer text;
@@ -131,7 +131,7 @@ static enum jp_status add_user_options(struct options *options, const struct jvm
                                        struct jp_error *error)
 {
   for (size_t i = 0; i < launch->option_count; i++) {
-    /* Without a dash stand the JVM's hooks ("exit", "abort"), which are no one's but the peer's. */
+    /* Options without a dash are hooks ("exit", "abort"), which belong to the peer. */
     if (launch->options[i][0] != '-')
       return jp_fail(error, JP_INVALID, "the JVM option \"%s\" does not begin with '-'", launch->options[i]);
     add_option(options, (char *)launch->options[i], NULL);
@@ -150,7 +150,7 @@ static enum jp_status make_options(const struct jvm_launch *launch, const struct
   if (options->rows == NULL || options->owned[0] == NULL || options->owned[1] == NULL ||
       (launch->main_module != NULL && options->owned[2] == NULL))
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
-  /* The JVM reads them in order: its words about an option are heard only after this one. */
+  /* First, because the JVM reads options in order, and reports a bad one through the hooks before it. */
   add_option(options, (char *)hook_names[0], (void *)hear_words);
   add_option(options, (char *)hook_names[1], (void *)events->exits);
   add_option(options, (char *)hook_names[2], (void *)on_abort);
@@ -222,8 +222,8 @@ static void die_while_created(void)
   hearing.on_death(&error);
 }
 
-/* Some options the JVM answers with the end of the process, inside JNI_CreateJavaVM: with its abort hook and
- * _exit (memory that cannot be had, an agent that does not load) or with exit. */
+/* Inside JNI_CreateJavaVM the JVM may end the process: through its abort hook and _exit (too little memory,
+ * an agent that does not load), or through exit. */
 static void JNICALL on_abort(void)
 {
   if (atomic_load(&hearing.collecting))
@@ -236,7 +236,7 @@ static void on_exit_of_process(int status, void *unused)
   if (!atomic_load(&hearing.collecting))
     return;
   if (status == 0)
-    end_hearing(true); /* it was asked for help, and gave it */
+    end_hearing(true); /* an option asked for help, and the JVM has printed it */
   else
     die_while_created();
 }
@@ -271,7 +271,7 @@ out:
   return status;
 }
 
-/* "512k", "1m", "1024" (in units of `unit` bytes where no letter follows); 0 for what is no size. */
+/* "512k", "1m", "1024" (in units of `unit` bytes if no letter follows); 0: not a size. */
 static size_t parse_size(const char *text, size_t unit)
 {
   char *end;

@@ -1,6 +1,7 @@
 #ifndef JPEER_JNI_START_CREATE_H
 #define JPEER_JNI_START_CREATE_H
-/* Opens libjvm and makes the JVM, on the calling thread, which becomes the Java thread "main". Once. */
+/* Opens libjvm and creates the JVM on the calling thread, which becomes the Java thread "main". Call it
+ * once. */
 #include "jni/jvm.h"
 
 #include <jni.h>
@@ -8,18 +9,18 @@
 struct jvm_create_events {
   /* The JVM's exit hook: on a thread that may not use Java. Does not return. */
   void(JNICALL *exits)(jint status);
-  /* The JVM ended the process (exit) while it was being made: *error says why. Does not return. */
+  /* The JVM called exit while it was being created: *error says why. Does not return. */
   void (*died)(const struct jp_error *error);
 };
 
 /*
- * What the JVM says while it is made goes into *error, as one line, where it cannot be made, else to where
- * the JVM wanted it. JP_INVALID: an option; JP_IO: the library; JP_INTERNAL: anything else.
+ * If the JVM cannot be created, *error is what it printed, as one line; otherwise that is printed where the
+ * JVM wanted it. JP_INVALID: an option; JP_IO: the library; JP_INTERNAL: anything else.
  */
 enum jp_status jvm_create(const struct jvm_launch *launch, const struct jvm_create_events *events,
                           JavaVM **vm, JNIEnv **env, struct jp_error *error) JP_MUST_CHECK;
 
-/* For an end that comes before the JVM is made: shows what it said so far. */
+/* Prints what the JVM has printed so far, for an exit while it is being created. */
 void jvm_create_pass_on_words(void);
 
 /* The stack that the launch's options ask for (-Xss, -XX:ThreadStackSize), else Java's usual 1 MiB. */

@@ -20,7 +20,7 @@ static void give_back(const struct report *report, void *memory)
   (*report->jvmti)->Deallocate(report->jvmti, memory);
 }
 
-/* Whether the method is of the class with this signature, or of one whose signature begins so. */
+/* True if the signature of the method's class begins with this. */
 static bool is_method_of(const struct report *report, jmethodID method, const char *signature)
 {
   jclass class;
@@ -60,7 +60,7 @@ static void free_references(const struct report *report, jint count, jthread *th
   give_back(report, threads);
 }
 
-/* Whether `waiter` has joined the live thread `joined`: it waits in that object then. */
+/* True if `waiter` is in join() of the live thread `joined`: it then waits on that object. */
 static bool has_joined(const struct report *report, jthread waiter, jthread joined)
 {
   jvmtiMonitorUsage usage = {0};
@@ -75,7 +75,8 @@ static bool has_joined(const struct report *report, jthread waiter, jthread join
   return found;
 }
 
-/* The hook that the thread which runs the hooks has joined: a local reference, or NULL. */
+/* The hook that the JVM waits for: the thread that runs the hooks is in its join(). A local reference, or
+ * NULL. */
 static jobject look_for_hook(const struct report *report)
 {
   jint count;
@@ -96,7 +97,7 @@ static jobject look_for_hook(const struct report *report)
   return hook;
 }
 
-/* Looks a few times: between two hooks the JVM waits for none. */
+/* Looks several times, because between two hooks the JVM waits for none. */
 static jobject find_hook(const struct report *report)
 {
   enum { LOOKS = 20, PAUSE_US = 20000 };
@@ -108,7 +109,7 @@ static jobject find_hook(const struct report *report)
   return hook;
 }
 
-/* "com.example.Main$1.run": of the innermost frame that is not the JDK's. */
+/* "com.example.Main$1.run": the innermost frame outside the JDK. */
 static void write_place(const struct report *report, jthread hook, char *text, size_t size)
 {
   jvmtiFrameInfo frames[DEPTH];

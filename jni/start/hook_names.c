@@ -1,6 +1,6 @@
 /* HotSpot exports a table of its own fields, with their names, types and addresses, for debuggers and
- * profilers (gHotSpotVMStructs, with the layout of a row in variables beside it). The two fields that hold
- * the arguments are in it, on 17 as on 25; what is not as expected is left alone. */
+ * profilers (gHotSpotVMStructs; further variables hold the layout of a row). On 17 and on 25 it has the two
+ * fields that hold the arguments. Where anything is not as expected, nothing is changed. */
 #include "jni/start/hook_names.h"
 
 #include "base/log.h"
@@ -58,7 +58,7 @@ static bool is_text_at(const char *row, uint64_t offset, const char *wanted)
   return text != NULL && strcmp(text, wanted) == 0;
 }
 
-/* The address of a static field of HotSpot's class Arguments; NULL: there is none of this type. */
+/* The address of a static field of HotSpot's class Arguments; NULL: it has none of this name and type. */
 static void *find_field(const struct table *table, const char *name, const char *type)
 {
   for (const char *row = table->row; text_at(row, table->type_name_at) != NULL; row += table->stride) {

@@ -14,22 +14,22 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The one run of the process: the JVM's exit hook has no argument of ours. */
+/* Process-wide, because the JVM's exit hook has no argument of ours. */
 static struct {
   const struct jvm_launch *launch;
   const struct jvm_hooks *hooks;
   struct jvm jvm;
   int signal_descriptor;
 
-  pthread_mutex_t serving_lock; /* held while hooks.started runs: the way out waits for it */
-  bool is_serving;              /* hooks.started said JP_OK */
+  pthread_mutex_t serving_lock; /* held while hooks.started runs, so that the drain waits for it */
+  bool is_serving;              /* hooks.started has returned JP_OK */
 
   atomic_bool is_failing; /* the start has failed, and the JVM is being stopped for it */
 
   pthread_mutex_t lock;
   pthread_cond_t changed;
   bool is_over; /* jvm_run may return */
-  bool ended;   /* the thread "main" has ended: no more than a join is left */
+  bool ended;   /* the thread "main" has ended, and can be joined */
   int status;
   struct jp_error error;
 } run = {.serving_lock = PTHREAD_MUTEX_INITIALIZER,
@@ -58,8 +58,8 @@ __attribute__((noreturn)) static void park_thread(void)
 static void JNICALL on_exit_of_jvm(jint status)
 {
   if (atomic_load(&run.is_failing)) {
-    /* jvm_run is to return with the reason. The JVM stays stopped, so that nothing of it can disturb the end
-     * of the process. */
+    /* jvm_run returns with the reason. The JVM stays stopped, so that it cannot disturb the end of the
+     * process. */
     atomic_store(&run.jvm.has_stopped, true);
     finish_run(1, false);
     park_thread();
@@ -69,7 +69,7 @@ static void JNICALL on_exit_of_jvm(jint status)
   _exit(status);
 }
 
-/* The JVM called exit while it was being made; this is one of exit's handlers. */
+/* The JVM called exit while it was being created; this runs among exit's handlers. */
 static void on_death_of_jvm(const struct jp_error *error)
 {
   run.hooks->died(run.hooks->context, error);
@@ -77,7 +77,7 @@ static void on_death_of_jvm(const struct jp_error *error)
   _exit(1);
 }
 
-/* The shutdown hook's thread. */
+/* Runs on the thread of the shutdown hook. */
 static void drain_peer(void *argument, struct jvm_thread *thread)
 {
   (void)argument;
@@ -90,7 +90,8 @@ static void drain_peer(void *argument, struct jvm_thread *thread)
     run.hooks->drain(run.hooks->context);
 }
 
-/* A signal that comes too late for Java. jvm_run must not have returned: what hooks need is its caller's. */
+/* A later signal ends the process without Java. If jvm_run has returned, its caller may have freed what hooks
+ * need. */
 static void exit_after_signal(int status)
 {
   pthread_mutex_lock(&run.lock);
@@ -99,7 +100,7 @@ static void exit_after_signal(int status)
   _exit(status);
 }
 
-/* The hook's context is the caller's of jvm_run, which may have it back by now. */
+/* If jvm_run has returned, its caller may have freed the hook's context. */
 static void call_hangup(void)
 {
   pthread_mutex_lock(&run.lock);
@@ -108,15 +109,15 @@ static void call_hangup(void)
   pthread_mutex_unlock(&run.lock);
 }
 
-/* The Java thread that a signal wakes. */
+/* Runs on a Java thread, which the first signal wakes. */
 static void exit_on_signal(void *argument, struct jvm_thread *thread)
 {
   (void)argument;
   jvm_stopping_await();
   const struct jvm_known *known = &thread->jvm->known;
   (*thread->env)->CallStaticVoidMethod(thread->env, known->class_system, known->static_system_exit, 0);
-  /* It comes back only by an exception: a security manager says no, or memory is short. A signal ends the
-   * process all the same, but without the application's own hooks. */
+  /* System.exit returns only by an exception: a security manager forbids it, or memory is short. The process
+   * ends all the same, but without the application's shutdown hooks. */
   struct jp_error error;
   if (throwable_take(thread, &error))
     log_error("System.exit: %s", error.text);
@@ -125,7 +126,7 @@ static void exit_on_signal(void *argument, struct jvm_thread *thread)
   _exit(0);
 }
 
-/* Ends a JVM that is up, so that its threads stop and its files go, and lets jvm_run return 1. */
+/* Ends a JVM that is up, so that its threads stop and its files are removed, and lets jvm_run return 1. */
 __attribute__((noreturn)) static void fail_start(struct jvm_thread *thread, const struct jp_error *error)
 {
   run.error = *error;
@@ -138,7 +139,7 @@ __attribute__((noreturn)) static void fail_start(struct jvm_thread *thread, cons
           : (*env)->CallStaticObjectMethod(env, known->class_runtime, known->static_runtime_get);
   if (runtime != NULL && !throwable_take(thread, NULL))
     (*env)->CallVoidMethod(env, runtime, known->method_runtime_halt, 1);
-  finish_run(1, false); /* it did not even halt */
+  finish_run(1, false); /* halt has failed, too */
   park_thread();
 }
 
@@ -157,9 +158,8 @@ static enum jp_status find_class_loader(struct jvm *jvm, struct jvm_thread *thre
   return jvm->class_loader == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
 }
 
-/* The loader opens a jar when it first looks into it, and never looks again into one that could not be
- * opened: here there are file descriptors. What is asked for is nowhere; what an application's own loader
- * makes of it does not matter. */
+/* The class loader opens a jar when it first needs it, and never tries again if that fails. So it opens all
+ * jars now, while there are file descriptors: it looks in each for a name that none has. */
 static void open_class_path(const struct jvm *jvm, struct jvm_thread *thread)
 {
   JNIEnv *env = thread->env;
@@ -233,7 +233,7 @@ static enum jp_status call_started(struct jp_error *error)
 static enum jp_status start_application(struct jvm_thread *thread, struct jvm_main *found, jobjectArray *args,
                                         struct jp_error *error)
 {
-  /* First: a signal that comes from here on is remembered. */
+  /* First, so that no later signal is lost. */
   enum jp_status status = jvm_signals_catch(run.hooks->hangup != NULL, &run.signal_descriptor, error);
   if (status == JP_OK)
     status = open_machine(thread, error);
@@ -250,9 +250,9 @@ static enum jp_status start_application(struct jvm_thread *thread, struct jvm_ma
   return status;
 }
 
-/* The thread "main" of a service stays in its group, which would else be empty, and could be destroyed: no
- * called code could then make a thread. It waits inside Java, because a JVM that ends gives threads in native
- * code some time. */
+/* The thread "main" of a service stays alive: its group would otherwise be empty and might be destroyed, and
+ * called code could then make no thread. It waits inside Java, because a JVM that ends waits for threads in
+ * native code. */
 __attribute__((noreturn)) static void wait_as_main(JNIEnv *env)
 {
   enum { PAUSE_US = 100000 };
@@ -261,7 +261,7 @@ __attribute__((noreturn)) static void wait_as_main(JNIEnv *env)
   (*env)->ExceptionClear(env);
   while (self != NULL) {
     (*env)->CallVoidMethod(env, self, known->method_thread_join);
-    (*env)->ExceptionClear(env); /* somebody has interrupted or stopped it */
+    (*env)->ExceptionClear(env); /* called code may interrupt or stop this thread */
     usleep(PAUSE_US);
   }
   park_thread();

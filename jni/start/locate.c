@@ -12,8 +12,8 @@ enum { OLDEST_FEATURE_VERSION = 17 };
 
 static const char library_in_home[] = "lib/server/libjvm.so";
 
-/* Where distributions, vendors and version managers put theirs; a leading '~' is $HOME. Of all that these
- * find, the newest is taken. */
+/* The folders of distributions, vendors and version managers; '~' is $HOME. The newest JVM in them is
+ * taken. */
 static const char *const usual_folders[] = {
     "/usr/lib/jvm/*", "/usr/java/*", "/usr/local/openjdk-*", "/usr/local/lib/jvm/*",
     "/opt/java/*",    "/opt/jdk*",   "/opt/*jdk*",           "~/.sdkman/candidates/java/current",
@@ -23,7 +23,7 @@ enum { USUAL_FOLDERS = sizeof usual_folders / sizeof usual_folders[0] };
 
 struct search {
   struct jvm_home *home;
-  struct buffer looked; /* every place, with what was wrong with it */
+  struct buffer looked; /* every place that was looked at, with its fault */
 };
 
 static void note_place(struct search *search, const char *label, const char *place, const char *fault)
@@ -77,7 +77,7 @@ static void cut_names(char *path, int count)
   }
 }
 
-/* Takes a library whose real path is known; its Java home is three folders up. */
+/* Takes the library; its Java home is three folders up. */
 static bool take_library(struct search *search, const char *label, const char *place, const char *library)
 {
   struct jvm_home found;

@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-/* What Start.mainKind gives. */
+/* The bits of Start.mainKind. */
 enum { HAS_ARGUMENTS = 1, IS_STATIC = 2 };
 
-/* Start says what the user did wrong in one of two types, the second for a class that is not there; anything
- * else is told with its type. */
+/* Start throws these two types for the user's mistakes, the second if there is no such class; their messages
+ * are shown alone. Any other type is shown with the message. */
 static enum jp_status take_failure(struct jvm_thread *thread, struct jp_error *error)
 {
   static const struct {
@@ -27,7 +27,7 @@ static enum jp_status take_failure(struct jvm_thread *thread, struct jp_error *e
   return jp_fail(error, JP_INVALID, "%s", told.text);
 }
 
-/* A static method of Start that takes one object and gives one. */
+/* Calls a static method of Start that takes one object and returns one. */
 static enum jp_status ask_start(struct jvm_thread *thread, const char *name, const char *descriptor,
                                 jobject argument, jobject *answer, struct jp_error *error)
 {
@@ -82,7 +82,7 @@ static enum jp_status add_packages(struct jvm_thread *thread, jobjectArray packa
   return status;
 }
 
-/* What the java command reads in a jar's manifest besides its main class. */
+/* Add-Exports and Add-Opens of the jar's manifest, as the java command reads them. */
 static enum jp_status open_packages(struct jvm_thread *thread, jstring jar, struct jp_error *error)
 {
   JNIEnv *env = thread->env;
@@ -168,7 +168,7 @@ enum jp_status jvm_main_args(struct jvm_thread *thread, const struct jvm_launch 
   return JP_OK;
 }
 
-/* On an object of its own, which main is called on. */
+/* An instance main runs on a new object of its class (JLS 25, 12.1.4). */
 static void run_on_object(JNIEnv *env, jclass main_class, jmethodID main_method, const jvalue *args)
 {
   jmethodID constructor = (*env)->GetMethodID(env, main_class, "<init>", "()V");

@@ -13,8 +13,8 @@ struct jvm_main {
 };
 
 /*
- * Loads the class without initialising it. JP_NOT_FOUND or JP_INVALID: one line says what is wrong with the
- * class or the jar.
+ * Loads the class without initialising it. JP_NOT_FOUND or JP_INVALID: one line names the fault of the class
+ * or the jar.
  */
 enum jp_status jvm_main_find(struct jvm_thread *thread, const struct jvm_launch *launch,
                              struct jvm_main *found, struct jp_error *error) JP_MUST_CHECK;
@@ -23,8 +23,7 @@ enum jp_status jvm_main_find(struct jvm_thread *thread, const struct jvm_launch 
 enum jp_status jvm_main_args(struct jvm_thread *thread, const struct jvm_launch *launch, jobjectArray *args,
                              struct jp_error *error) JP_MUST_CHECK;
 
-/* Initialises the class and runs main. True where it ended without an exception; otherwise that is left
- * pending. */
+/* Initialises the class and runs main. False: an exception is pending. */
 bool jvm_main_run(JNIEnv *env, const struct jvm_main *found, jobjectArray args);
 
 #endif

@@ -17,8 +17,8 @@ struct jvm_peer_class {
 extern const struct jvm_peer_class jvm_peer_classes[];
 
 /*
- * Defines them in the application's class loader, binds their natives and fills the fields of jvm that speak
- * of them. Once, on the thread "main". JP_INTERNAL or JP_JAVA end the start.
+ * Defines them in the application's class loader, binds their native methods and fills the fields of jvm for
+ * them. Call it once, on the thread "main". JP_INTERNAL or JP_JAVA end the start.
  */
 enum jp_status jvm_peer_classes_define(struct jvm *jvm, JNIEnv *env, struct jp_error *error) JP_MUST_CHECK;
 

@@ -13,7 +13,7 @@ static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
 enum { SIGNALS = sizeof numbers / sizeof numbers[0] };
 
 static struct sigaction before[SIGNALS];
-/* A handler has no other way to know them. */
+/* For the handler, which has no argument of ours. */
 static volatile sig_atomic_t descriptor_to_wake;
 static volatile sig_atomic_t hangup_is_own;
 static atomic_uint asked_for; /* set of JVM_SIGNALS_*; lock-free, so that a handler may write it */
@@ -36,7 +36,7 @@ static void wake_reader(int number)
   int saved = errno;
   atomic_fetch_or(&asked_for, number == SIGHUP && hangup_is_own ? JVM_SIGNALS_HANGUP : JVM_SIGNALS_STOP);
   uint64_t one = 1;
-  /* Only a full counter can refuse it, and that is readable. */
+  /* Only a full counter refuses it, and a full counter is readable. */
   ssize_t wrote = write(descriptor_to_wake, &one, sizeof one);
   (void)wrote;
   errno = saved;

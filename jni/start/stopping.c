@@ -19,7 +19,7 @@ static struct {
   struct jvm_stopping_config config;
   sem_t first_signal;
   int64_t began_ms;
-  char waited_for[512]; /* written by a step, read when that has ended */
+  char waited_for[512]; /* a step writes it, and it is read after that step */
 } stopping;
 
 static int start_thread(void *(*run)(void *argument), void *argument)
@@ -36,7 +36,7 @@ static int start_thread(void *(*run)(void *argument), void *argument)
 
 /* ---- the end ---- */
 
-/* A part of the end that may hang: in a JVM that no longer answers, or on a stderr that nobody reads. */
+/* A part of the end that may hang, in a JVM that no longer answers or on a stderr that nobody reads. */
 struct step {
   void (*run)(void);
   sem_t done;
@@ -50,7 +50,7 @@ static void *run_step(void *argument)
   return NULL;
 }
 
-/* False where it has not ended in STEP_MS. */
+/* Runs the step on a thread of its own. False: it has not ended within STEP_MS. */
 static bool take_step(struct step *step)
 {
   struct timespec until;
@@ -92,7 +92,7 @@ static void call_exiting(void)
 
 __attribute__((noreturn)) static void end_process(void)
 {
-  /* A step that hangs goes on using its place. */
+  /* Static, because a step that hangs goes on using it. */
   static struct step find = {.run = find_what_is_waited_for};
   static struct step say = {.run = say_it};
   static struct step exiting = {.run = call_exiting};
@@ -115,7 +115,7 @@ static bool await_signal(void)
   return true;
 }
 
-/* One that asks to stop; the others are served meanwhile. */
+/* Returns after a signal that asks to stop, and serves the others until then. */
 static bool await_stop(void)
 {
   while (await_signal()) {

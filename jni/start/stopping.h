@@ -3,10 +3,10 @@
 /*
  * From a signal to the end of the process.
  *
- * A thread that the JVM does not know reads the signals: nothing that called code does to Java's threads
- * reaches it. The first signal lets jvm_stopping_await return, on the Java thread that then calls
- * System.exit. That waits for shutdown hooks, as it does under java. A signal that comes grace_ms after the
- * first, or later, ends the process whatever Java does.
+ * A thread that the JVM does not know reads the signals, so that called code cannot touch it. At the first
+ * signal jvm_stopping_await returns, on a Java thread that then calls System.exit, which waits for shutdown
+ * hooks as with java. A signal that comes grace_ms after the first, or later, ends the process whatever Java
+ * does.
  */
 #include "base/status.h"
 
@@ -14,7 +14,7 @@
 
 struct jvm;
 
-enum { JVM_STOPPING_STATUS = 143 }; /* of a process that a later signal has ended: 128 and SIGTERM */
+enum { JVM_STOPPING_STATUS = 143 }; /* the exit status if a later signal ends the process: 128 + SIGTERM */
 
 struct jvm_stopping_config {
   struct jvm *jvm;      /* up */
