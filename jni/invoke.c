@@ -4,7 +4,7 @@
 #include "jni/runtime/dispatch.h"
 #include "jni/runtime/throwables.h"
 
-/* One operation, from its member to its outcome. */
+/* The run of one operation. */
 struct invocation {
   JNIEnv *env;
   const struct jvm_request *request;
@@ -19,8 +19,8 @@ static bool take_exception(struct invocation *invocation)
   return argument_take(&invocation->conversion);
 }
 
-/* One element of the array that the method's last parameter takes, into packed where it is a primitive. No
- * reference that it has needed is left: there may be many elements. */
+/* Converts one argument of a variable arity into the array, or into packed if it is a primitive. Leaves no
+ * reference, because there may be many such arguments. */
 static bool set_gathered(struct invocation *invocation, jobject array, size_t argument, size_t at,
                          char *packed)
 {
@@ -53,7 +53,7 @@ static bool fill_gathered(struct invocation *invocation, jobject array, size_t f
   return filled;
 }
 
-/* From the method's last parameter on, into a new array. */
+/* Gathers the arguments from the method's last parameter on into a new array. */
 static bool gather_arguments(struct invocation *invocation)
 {
   struct conversion *conversion = &invocation->conversion;
@@ -101,7 +101,8 @@ static bool convert_arguments(struct invocation *invocation)
   return !member->variable || gather_arguments(invocation);
 }
 
-/* The cache's key holds the receiver's class, but JNI believes whatever it is given: asked each time. */
+/* JNI does not check the receiver's class. The cache's key holds it, but only this check keeps the process
+ * safe. */
 static bool check_receiver(struct invocation *invocation)
 {
   JNIEnv *env = invocation->env;
@@ -116,7 +117,8 @@ static bool check_receiver(struct invocation *invocation)
   return false;
 }
 
-/* An id from JVMTI would skip the class's initialisation; this one runs it, and raises what it raises. */
+/* GetStaticMethodID initialises the class and raises what its initialiser raises. With an id from JVMTI, a
+ * call would skip that. */
 static bool take_static_method(struct invocation *invocation)
 {
   JNIEnv *env = invocation->env;
@@ -194,7 +196,7 @@ static bool is_length(const struct op_value *value)
   return op_scalar_infer(value) == 'I' && (value->type.data == NULL || text_equal(value->type, TEXT("int")));
 }
 
-/* One array that is all the elements, rather than one element. */
+/* True if the one argument is the whole array, and not an element of it. */
 static bool is_whole(struct conversion *conversion, const struct op_value *value,
                      const struct jvm_class *array)
 {
@@ -209,7 +211,7 @@ static bool is_whole(struct conversion *conversion, const struct op_value *value
   return name.data != NULL && text_equal(name, array->name);
 }
 
-/* behaviour.md, "Members": one int is the length, anything else the elements. */
+/* One int is the length; anything else is the elements (docs/protocol.md, "new, call, get, put"). */
 static void run_new_array(struct invocation *invocation)
 {
   struct conversion *conversion = &invocation->conversion;

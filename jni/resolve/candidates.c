@@ -5,15 +5,15 @@
 
 enum { ACC_NATIVE = 0x0100, ACC_ABSTRACT = 0x0400 };
 
-/* Methods of one name, as they come; none hides another of the list. */
+/* The methods of one name, without those that another one of the list overrides or hides. */
 struct candidates {
   struct resolution *resolution;
   struct jvm_method **methods;
   size_t count;
   size_t capacity;
-  bool private_too; /* private methods of superclasses */
-  bool is_judged;   /* private methods that the policy denies are left out, as though they were not there */
-  bool has_hidden;  /* one of the list has hidden another */
+  bool private_too;        /* takes private methods of superclasses, too */
+  bool is_judged;          /* leaves out private methods that the policy denies, as if they did not exist */
+  bool has_hidden;         /* a method was left out for another of the same parameters */
   struct jvm_class **seen; /* interfaces that were walked */
   size_t seen_count;
   size_t seen_capacity;
@@ -52,8 +52,8 @@ static void *grow_list(struct arena *arena, void *items, size_t count, size_t *c
   return grown;
 }
 
-/* What the policy says of the member as the named class's; what the object's class adds is judged when one is
- * chosen. */
+/* Asks the policy about the member as one of the named class. What the object's class adds is judged after
+ * the choice. */
 static bool is_allowed(const struct resolution *resolution, enum jvm_member_kind kind, unsigned modifiers,
                        const struct jvm_class *declaring)
 {
@@ -95,8 +95,8 @@ static bool add_method(struct candidates *candidates, struct jvm_method *method)
   return true;
 }
 
-/* A superclass's private methods are no members of the class, nor are an interface's static and private
- * ones (JLS 8.4.8). */
+/* A class inherits neither private methods of a superclass nor static and private ones of an interface (JLS
+ * 8.4.8). */
 static bool is_member(const struct candidates *candidates, const struct jvm_class *named,
                       struct jvm_method *method)
 {
@@ -144,7 +144,7 @@ static bool add_interface(struct candidates *candidates, struct jvm_class *inter
   return true;
 }
 
-/* Superclasses first, so that what a class implements hides what its interfaces declare. */
+/* Superclasses first, so that the methods of a class hide those that its interfaces declare. */
 static bool add_all(struct candidates *candidates)
 {
   struct resolution *resolution = candidates->resolution;
@@ -182,7 +182,7 @@ static bool set_refusal(struct resolution *resolution, const char *type, const c
   return true;
 }
 
-/* JVMS 2.9.3: the method's bytecode is made at each place that calls it, and JNI has none. */
+/* JVMS 2.9.3: such a method is linked at each call in bytecode, and JNI has no such call. */
 static bool is_signature_polymorphic(struct jvm_method *method)
 {
   return (method->modifiers & (ACC_NATIVE | JVM_ACC_VARARGS)) == (ACC_NATIVE | JVM_ACC_VARARGS) &&
@@ -222,8 +222,8 @@ static bool check_receiver(struct resolution *resolution)
   return true;
 }
 
-/* Something is wrong with the use of the member that was found. Whoever may not use it is not told: true
- * where the policy denies it, and will say so. */
+/* Called when the member cannot be used in this way. True: the policy denies the member. The caller then
+ * learns only that. */
 static bool is_denied(struct resolution *resolution)
 {
   const struct resolved_member *member = resolution->member;
@@ -263,17 +263,17 @@ static bool walk_methods(struct candidates *candidates)
     return members != NULL && add_declared(candidates, members);
   }
   if (operation->member.len > 0 && operation->member.data[0] == '<')
-    return true; /* no method's name */
+    return true; /* not the name of a method (JVMS 4.2.2) */
   return add_all(candidates);
 }
 
-/* ---- which of them is meant ---- */
+/* ---- the choice among them ---- */
 
-/* Overloads in the order in which they are candidates. */
+/* The candidates, and narrower lists of them, which are tried first. */
 struct overloads {
   struct candidates all;
-  struct candidates allowed; /* by the policy; the same as all where it need not be asked */
-  struct candidates open;    /* of those the public ones */
+  struct candidates allowed; /* by the policy; all of them where it need not be asked */
+  struct candidates open;    /* the public ones among the allowed */
 };
 
 static bool append_method(struct candidates *to, struct jvm_method *method)
@@ -285,8 +285,8 @@ static bool append_method(struct candidates *to, struct jvm_method *method)
   return true;
 }
 
-/* Of several overloads those that the policy denies are none (behaviour.md, "Members"); of a single one it is
- * asked when it was found. */
+/* Denied overloads are no candidates (docs/architecture.md). About a single method the policy is asked after
+ * the choice. */
 static bool drop_denied(struct overloads *overloads)
 {
   struct candidates *all = &overloads->all;
@@ -327,8 +327,8 @@ static enum jp_status choose_among(struct resolution *resolution, const struct c
   return among->count == 0 ? JP_NOT_FOUND : resolution_choose(resolution, among->methods, among->count, how);
 }
 
-/* The public ones, then the others. With values of other sizes the choice could be another, which no key
- * tells: it is kept only where it depends on types alone. */
+/* Tries the public ones, then all. A choice that depends on values is not kept, because other values with the
+ * same key may lead to another. */
 static enum jp_status choose_allowed(struct resolution *resolution, const struct overloads *overloads)
 {
   size_t all = overloads->allowed.count;
@@ -344,7 +344,7 @@ static enum jp_status choose_allowed(struct resolution *resolution, const struct
   return status;
 }
 
-/* One that the policy denies: found, so that it is denied like any other. */
+/* Chooses one that the policy denies, so that the call is denied like any other. */
 static enum jp_status choose_denied(struct resolution *resolution, const struct overloads *overloads)
 {
   if (overloads->allowed.count == overloads->all.count)
@@ -468,7 +468,7 @@ static bool set_length(struct resolution *resolution)
          set_refusal(resolution, "java.lang.IllegalAccessException", "the length of an array is final");
 }
 
-/* JNI writes every final field without a word, while compiled code keeps the old value. */
+/* JNI writes any final field without an error, while compiled code goes on using the old value. */
 static bool refuse_final(struct resolution *resolution, struct jvm_field *field)
 {
   if ((field->modifiers & JVM_ACC_FINAL) == 0)

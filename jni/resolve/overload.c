@@ -141,7 +141,8 @@ static unsigned candidate_cost(const struct search *search, const struct overloa
   return sum;
 }
 
-/* Leaves the cheapest candidates in search->applicable; ARGUMENT_COST_NEVER where there is none. */
+/* Leaves the cheapest candidates in search->applicable. Returns their cost; ARGUMENT_COST_NEVER: there are
+ * none. */
 static unsigned find_cheapest(struct search *search, bool variable)
 {
   unsigned least = ARGUMENT_COST_NEVER;

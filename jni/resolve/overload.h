@@ -1,9 +1,8 @@
 #ifndef JPEER_JNI_RESOLVE_OVERLOAD_H
 #define JPEER_JNI_RESOLVE_OVERLOAD_H
 /*
- * Which overload a call means: Java's rules (JLS 15.12.2), then, for values that came without a declared
- * type, a choice by cost. Plain C without a JVM: whatever needs class objects is asked through callbacks. Any
- * thread.
+ * Chooses among overloads by Java's rules (JLS 15.12.2) and then, for values without a declared type, by
+ * cost. Plain C without a JVM: callbacks answer what needs class objects. Any thread.
  *
  * The order, first success wins:
  *   1. strict invocation (JLS 15.12.2.2): subtyping, primitive widening
@@ -48,7 +47,8 @@ struct overload_hooks {
   bool (*is_subtype)(void *context, const struct overload_type *sub, const struct overload_type *super);
   /* The wrapper class of a primitive. */
   struct overload_type (*boxed)(void *context, char primitive);
-  /* What it costs to make the bare argument a value of type: above ARGUMENT_COST_LOOSE, or ARGUMENT_COST_NEVER. */
+  /* What it costs to make the bare argument a value of type: above ARGUMENT_COST_LOOSE, or
+   * ARGUMENT_COST_NEVER. */
   unsigned (*cost)(void *context, size_t argument, const struct overload_type *type);
 };
 

@@ -3,7 +3,7 @@
 #include "base/primitives.h"
 #include "jni/runtime/throwables.h"
 
-/* Of what a message lists: the number of its elements, and their bytes. */
+/* The bounds of a list in a message: elements, bytes, and the bytes of one type. */
 enum { LISTED = 16, LISTED_BYTES = 2048, TYPE_SHOWN = 128 };
 
 const struct member_table *resolution_members(struct resolution *resolution, struct jvm_class *class)
@@ -37,7 +37,8 @@ static bool type_primitive(struct resolution *resolution, char letter, size_t at
   return true;
 }
 
-/* The object's class or a class or interface that it has, by that name: another loader may have one too. */
+/* Searches by name among the object's own classes, because another loader may have a class of the same
+ * name. */
 struct jvm_class *resolution_find_ancestor(struct resolution *resolution, struct jvm_class *class,
                                            struct text name)
 {
@@ -199,7 +200,7 @@ static bool fill_candidate(struct resolution *resolution, struct jvm_method *met
   return true;
 }
 
-/* A bare value that no rule of Java's lets be the parameter is read straight as the parameter's type. */
+/* A bare value that Java's rules do not convert to the parameter is read as the parameter's type. */
 static void plan_argument(struct resolution *resolution, size_t at, struct jvm_type *to)
 {
   struct overload_hooks hooks = hooks_of(resolution);
@@ -216,7 +217,7 @@ static void plan_argument(struct resolution *resolution, size_t at, struct jvm_t
   plan->is_plain = (plan->from == 'I' || plan->from == 'J') && plan->from == to->kind;
 }
 
-/* A choice by cost depends on values, which no key tells, unless there is nothing to choose. */
+/* A choice by cost depends on values, which are not in the key, unless there is only one candidate. */
 static bool is_cacheable(const struct resolution *resolution, const struct overload_choice *choice,
                          const struct overload_candidate *candidates, size_t count)
 {
@@ -256,7 +257,7 @@ static struct text describe_type(struct resolution *resolution, const struct jvm
   return arena_shorten(resolution->arena, name, TYPE_SHOWN);
 }
 
-/* A list that is put together for a message; no longer than its bounds, however many there are. */
+/* A list for a message, cut at its bounds. */
 struct listing {
   struct arena *arena;
   struct text text;
@@ -324,7 +325,7 @@ static struct text describe_member(struct resolution *resolution)
   return arena_shorten(resolution->arena, resolution->operation->member, OUTCOME_NAME_SHOWN);
 }
 
-/* "No matching method 'add' found": how callers know the failure (behaviour.md, "Errors"). */
+/* "No matching method 'add' found": clients know the failure by this text (docs/protocol.md, "Errors"). */
 static struct text describe_failure(struct resolution *resolution)
 {
   const struct operation *operation = resolution->operation;

@@ -1,4 +1,4 @@
-/* design.md's conditions on JNI and JVMTI: each case fails without its remedy. */
+/* docs/architecture.md, "Conditions of JNI and JVMTI": each case fails without its remedy. */
 #include "tests/unit/jni/members_cases.h"
 #include "tests/unit/jni/with_jvm.h"
 
