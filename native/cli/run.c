@@ -11,7 +11,6 @@
 #include "jni/jvm.h"
 #include "net/server.h"
 #include "policy/watch.h"
-#include "rpc/compat.h"
 #include "rpc/peer.h"
 
 #include <malloc.h>

@@ -4,7 +4,7 @@
 #include "base/primitives.h"
 #include "op/type.h"
 #include "rpc/channel.h"
-#include "rpc/value_types.h"
+#include "policy/value_types.h"
 
 static const char *const operation_names[] = {
     [OP_NEW] = "new", [OP_CALL] = "call",       [OP_GET] = "get",
@@ -279,7 +279,7 @@ static enum jp_status authorize_type(const struct rpc_authorizer *authorizer, st
                                      bool *logged, struct arena *arena, struct outcome *denied)
 {
   return authorize_public(authorizer, POLICY_FIELD_GET, class_name, TEXT("class"),
-                          rpc_is_value_type(class_name), logged, arena, denied);
+                          policy_is_value_type(class_name), logged, arena, denied);
 }
 
 /* A walk over arguments and what is in them. */
@@ -334,7 +334,7 @@ static enum jp_status check_argument(void *context, enum jvm_member_kind kind, s
   bool is_new = kind == JVM_CONSTRUCTOR;
   bool logged = false;
   return authorize_public(context, is_new ? POLICY_CONSTRUCTOR : POLICY_FIELD_GET, class_name, member,
-                          is_new && rpc_is_value_container(class_name), &logged, arena, denied);
+                          is_new && policy_is_value_container(class_name), &logged, arena, denied);
 }
 
 /* Of an operation that goes the short way, whose elements are others each time. */
@@ -350,7 +350,7 @@ static enum jp_status check_type(void *context, struct text class_name, struct a
 static enum jp_status check_filling(void *context, const struct jvm_target *target, struct arena *arena,
                                     struct outcome *denied)
 {
-  return authorize_kept(context, OP_CALL, target, rpc_is_value_container(target->named_class), false, arena,
+  return authorize_kept(context, OP_CALL, target, policy_is_value_container(target->named_class), false, arena,
                         denied);
 }
 

@@ -12,6 +12,9 @@
 struct catalog;
 struct rpc_peer;
 
+/* The classes that nobody may use with --compat pal: for policy_config.withheld. */
+#define RPC_COMPAT_WITHHELD "io.quasient.pal.**"
+
 struct rpc_limits {
   size_t max_depth;            /* 128 */
   size_t max_batch;            /* 1,000 */

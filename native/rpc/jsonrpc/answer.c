@@ -1,5 +1,5 @@
 /* From the outcome of a request to its answer. */
-#include "rpc/compat.h"
+#include "rpc/jsonrpc/compat.h"
 #include "rpc/jsonrpc/escaped_body.h"
 #include "rpc/jsonrpc/serving.h"
 

@@ -1,6 +1,6 @@
 /* One request: whose session it means, what it asks for, and that it is run. */
 #include "rpc/channel.h"
-#include "rpc/compat.h"
+#include "rpc/jsonrpc/compat.h"
 #include "rpc/describe/describe.h"
 #include "rpc/describe/openrpc.h"
 #include "rpc/jsonrpc/json_params.h"

@@ -1,4 +1,4 @@
-#include "rpc/compat.h"
+#include "rpc/jsonrpc/compat.h"
 
 /* The class of the elements where the type is an array, as far as it can be read. */
 static struct text element_of(struct text type)

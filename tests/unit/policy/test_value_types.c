@@ -1,4 +1,4 @@
-#include "rpc/value_types.h"
+#include "policy/value_types.h"
 #include "tests/unit/unit.h"
 
 /* From the first of the list to the last: one that is out of order would not be found. */
@@ -49,20 +49,20 @@ static void test_value_types(void **state)
 {
   (void)state;
   for (size_t i = 0; i < COUNT_OF(values); i++)
-    if (!rpc_is_value_type(text_of(values[i])))
+    if (!policy_is_value_type(text_of(values[i])))
       fail_msg("%s is none", values[i]);
   for (size_t i = 0; i < COUNT_OF(others); i++)
-    if (rpc_is_value_type(text_of(others[i])))
+    if (policy_is_value_type(text_of(others[i])))
       fail_msg("%s is one", others[i]);
 }
 
 static void test_value_containers(void **state)
 {
   (void)state;
-  assert_true(rpc_is_value_container(TEXT("java.util.ArrayList")));
-  assert_true(rpc_is_value_container(TEXT("java.util.concurrent.DelayQueue")));
-  assert_false(rpc_is_value_container(TEXT("com.example.Tray")));
-  assert_false(rpc_is_value_container(TEXT("java.utility.Tray")));
+  assert_true(policy_is_value_container(TEXT("java.util.ArrayList")));
+  assert_true(policy_is_value_container(TEXT("java.util.concurrent.DelayQueue")));
+  assert_false(policy_is_value_container(TEXT("com.example.Tray")));
+  assert_false(policy_is_value_container(TEXT("java.utility.Tray")));
 }
 
 int main(void)

@@ -1,14 +1,11 @@
-#ifndef JPEER_RPC_COMPAT_H
-#define JPEER_RPC_COMPAT_H
+#ifndef JPEER_RPC_JSONRPC_COMPAT_H
+#define JPEER_RPC_JSONRPC_COMPAT_H
 /*
  * What --compat pal makes of a request or of its outcome (behaviour.md, the end of "Results" and of
  * "Errors"). How values are written in it is json_outcome's. Pure, any thread.
  */
 #include "op/operation.h"
 #include "op/outcome.h"
-
-/* The classes that nobody may use: for policy_config.withheld. */
-#define RPC_COMPAT_WITHHELD "io.quasient.pal.**"
 
 /* True where the operation's type names one of these classes, or arrays of it, whatever else is wrong with
  * it. *class_name: the class, borrowed from the type. */

@@ -1,4 +1,4 @@
-#include "rpc/compat.h"
+#include "rpc/jsonrpc/compat.h"
 
 #include "tests/unit/unit.h"
 

@@ -1,4 +1,4 @@
-#include "rpc/value_types.h"
+#include "policy/value_types.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,13 +100,13 @@ static int compare(const void *key, const void *row)
   return order != 0 ? order : (name->len > other->len) - (name->len < other->len);
 }
 
-bool rpc_is_value_type(struct text class_name)
+bool policy_is_value_type(struct text class_name)
 {
   return text_starts_with(class_name, TEXT("java.")) &&
          bsearch(&class_name, names, sizeof names / sizeof *names, sizeof *names, compare) != NULL;
 }
 
-bool rpc_is_value_container(struct text class_name)
+bool policy_is_value_container(struct text class_name)
 {
   return text_starts_with(class_name, TEXT("java.util."));
 }
