@@ -3,8 +3,8 @@
 #include "base/log.h"
 #include "base/primitives.h"
 #include "op/type.h"
-#include "rpc/channel.h"
 #include "policy/value_types.h"
+#include "rpc/channel.h"
 
 static const char *const operation_names[] = {
     [OP_NEW] = "new", [OP_CALL] = "call",       [OP_GET] = "get",
@@ -350,8 +350,8 @@ static enum jp_status check_type(void *context, struct text class_name, struct a
 static enum jp_status check_filling(void *context, const struct jvm_target *target, struct arena *arena,
                                     struct outcome *denied)
 {
-  return authorize_kept(context, OP_CALL, target, policy_is_value_container(target->named_class), false, arena,
-                        denied);
+  return authorize_kept(context, OP_CALL, target, policy_is_value_container(target->named_class), false,
+                        arena, denied);
 }
 
 bool rpc_authorizer_allows(const struct rpc_authorizer *authorizer, enum op_kind operation,

@@ -1,8 +1,8 @@
 /* One request: whose session it means, what it asks for, and that it is run. */
 #include "rpc/channel.h"
-#include "rpc/jsonrpc/compat.h"
 #include "rpc/describe/describe.h"
 #include "rpc/describe/openrpc.h"
+#include "rpc/jsonrpc/compat.h"
 #include "rpc/jsonrpc/json_params.h"
 #include "rpc/jsonrpc/procedures.h"
 #include "rpc/jsonrpc/serving.h"

@@ -1,0 +1,200 @@
+/* Operations and their outcomes with no codec, on a thread that belongs to no crew. */
+#include "rpc/peer_state.h"
+#include "service_bench.h"
+#include "tests/unit/unit.h"
+
+#include <pthread.h>
+
+static struct stub_member members[] = {STUB_MEMBER_ADD, STUB_MEMBER_CONSTRUCTOR};
+
+static const struct operation add = {.kind = OP_CALL, .type = TEXT("C"), .member = TEXT("add")};
+static const struct operation make = {.kind = OP_NEW, .type = TEXT("C"), .member = TEXT("<init>")};
+
+/* A thread with a runner of its own. */
+struct plain_thread {
+  struct service_bench *bench;
+  struct rpc_client *client;
+  void (*test)(struct rpc_run *run);
+};
+
+static void *run_plain_thread(void *argument)
+{
+  const struct plain_thread *thread = argument;
+  struct rpc_runner *runner = test_calloc(1, sizeof *runner);
+  rpc_runner_init(runner, thread->bench->peer, stub_thread());
+  rpc_runner_begin_message(runner);
+  struct rpc_run run = {.runner = runner, .client = thread->client};
+  thread->test(&run);
+  rpc_runner_fini(runner);
+  test_free(runner);
+  return NULL;
+}
+
+static void check_on_plain_thread(void (*test)(struct rpc_run *run))
+{
+  struct service_bench *bench =
+      service_bench_create(&(struct service_bench_options){.members = members, .member_count = 2});
+  struct rpc_client_info info = {.channel = OP_CHANNEL_ZMQ, .routing_id = TEXT("caller")};
+  struct plain_thread thread = {.bench = bench, .client = bench_open(bench, &info), .test = test};
+  pthread_t id;
+  assert_int_equal(pthread_create(&id, NULL, run_plain_thread, &thread), 0);
+  pthread_join(id, NULL);
+  bench_close(bench, thread.client, NULL);
+  assert_true(service_bench_destroy(bench));
+}
+
+static struct outcome run_one(struct rpc_run *run, const struct operation *operation)
+{
+  struct outcome outcome;
+  rpc_run_begin(run, NULL, false);
+  rpc_run_operation(run, operation, &outcome);
+  rpc_run_end(run);
+  return outcome;
+}
+
+/* ---- members ---- */
+
+static void call_member(struct rpc_run *run)
+{
+  struct outcome outcome;
+  rpc_run_begin(run, NULL, false);
+  rpc_run_operation(run, &add, &outcome);
+  assert_int_equal(outcome.kind, OUTCOME_VALUE);
+  assert_int_equal(outcome.value.integer, 8);
+  assert_true(text_equal(run->reached.member, TEXT("add")));
+  assert_int_equal(stub.frames, 1);
+  rpc_run_end(run);
+  assert_int_equal(stub.frames, 0);
+}
+
+static void runs_a_member_on_a_thread_outside_the_crew(void **state)
+{
+  (void)state;
+  check_on_plain_thread(call_member);
+}
+
+static void take_back(struct rpc_run *run)
+{
+  struct outcome outcome = run_one(run, &make);
+  assert_int_equal(outcome.ref, 1);
+  rpc_run_begin(run, NULL, false);
+  rpc_run_operation(run, &make, &outcome);
+  assert_int_equal(outcome.ref, 2);
+  rpc_run_take_back(run);
+  rpc_run_end(run);
+  assert_int_equal(jvm_objects_count(rpc_session_objects(run->client->session)), 1);
+}
+
+static void takes_back_what_the_request_in_hand_has_stored(void **state)
+{
+  (void)state;
+  check_on_plain_thread(take_back);
+}
+
+static void drop_result(struct rpc_run *run)
+{
+  struct outcome outcome;
+  rpc_run_begin(run, NULL, true);
+  rpc_run_operation(run, &make, &outcome);
+  rpc_run_end(run);
+  assert_int_equal(run->runner->stored.count, 0);
+}
+
+static void stores_nothing_that_nobody_reads(void **state)
+{
+  (void)state;
+  check_on_plain_thread(drop_result);
+}
+
+/* ---- sessions ---- */
+
+static void use_guest(struct rpc_run *run)
+{
+  struct uuid session;
+  struct outcome outcome;
+  uuid_random(&session);
+  for (uint32_t ref = 1; ref <= 2; ref++) {
+    rpc_run_begin(run, &session, false);
+    rpc_run_operation(run, &make, &outcome);
+    assert_int_equal(outcome.ref, ref);
+    rpc_run_end(run);
+    assert_null(run->guest);
+  }
+  assert_null(run->client->session);
+  assert_int_equal(run_one(run, &make).ref, 1);
+}
+
+static void runs_in_the_session_that_a_request_names(void **state)
+{
+  (void)state;
+  check_on_plain_thread(use_guest);
+}
+
+/* ---- control ---- */
+
+static struct outcome control(struct rpc_run *run, enum op_command command, uint32_t ref)
+{
+  struct op_value argument = {.kind = OP_REF, .ref = ref};
+  const struct operation operation = {
+      .kind = OP_CONTROL, .command = command, .args = &argument, .arg_count = ref != 0};
+  return run_one(run, &operation);
+}
+
+static void run_controls(struct rpc_run *run)
+{
+  assert_int_equal(control(run, OP_PING, 0).kind, OUTCOME_VOID);
+  assert_int_equal(control(run, OP_DELETE_SESSION, 0).kind, OUTCOME_VOID);
+  assert_int_equal(control(run, OP_DELETE_OBJECT, 1).failure, FAILURE_SERVER);
+  assert_null(run->client->session);
+  run_one(run, &make);
+  assert_int_equal(control(run, OP_DELETE_OBJECT, 1).kind, OUTCOME_VOID);
+  assert_int_equal(control(run, OP_DELETE_OBJECT, 1).failure, FAILURE_SERVER);
+  run_one(run, &make);
+  assert_int_equal(control(run, OP_DELETE_SESSION, 0).kind, OUTCOME_VOID);
+  assert_int_equal(jvm_objects_count(rpc_session_objects(run->client->session)), 0);
+  assert_int_equal(control(run, OP_GC, 0).kind, OUTCOME_VOID);
+  assert_int_equal(stub.collected, 1);
+}
+
+static void runs_every_control_method(void **state)
+{
+  (void)state;
+  check_on_plain_thread(run_controls);
+}
+
+/* ---- metadata ---- */
+
+static void ask_metadata(struct rpc_run *run)
+{
+  const struct operation query = {.kind = OP_META};
+  struct outcome outcome = run_one(run, &query);
+  assert_int_equal(outcome.kind, OUTCOME_ERROR);
+  assert_true(text_equal(outcome.status, TEXT("ERROR")));
+  stub.meta = "[]";
+  outcome = run_one(run, &query);
+  assert_int_equal(outcome.kind, OUTCOME_BODY);
+  outcome.body.close(outcome.body.state);
+  rpc_run_begin(run, NULL, true);
+  rpc_run_operation(run, &query, &outcome);
+  rpc_run_end(run);
+  assert_int_equal(outcome.kind, OUTCOME_VOID);
+}
+
+static void opens_metadata_where_somebody_reads_it(void **state)
+{
+  (void)state;
+  check_on_plain_thread(ask_metadata);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(runs_a_member_on_a_thread_outside_the_crew),
+      cmocka_unit_test(takes_back_what_the_request_in_hand_has_stored),
+      cmocka_unit_test(stores_nothing_that_nobody_reads),
+      cmocka_unit_test(runs_in_the_session_that_a_request_names),
+      cmocka_unit_test(runs_every_control_method),
+      cmocka_unit_test(opens_metadata_where_somebody_reads_it),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
