@@ -8,12 +8,12 @@
  *   1. strict invocation (JLS 15.12.2.2): subtyping, primitive widening
  *   2. loose invocation (15.12.2.3): boxing and unboxing as well
  *   3. variable arity (15.12.2.4)
- *   4. by cost, where at least one argument is bare (its type was inferred from the value): every candidate of
- *      the right length gets the sum of its arguments' costs, and the least sum wins; variable arity only where
- *      no fixed form fits. An argument that steps 1 or 2 would take costs ARGUMENT_COST_STRICT or
- *      ARGUMENT_COST_LOOSE; for the rest the caller's table is asked (jni/convert/costs.h). A value of the
- *      right kind that does not fit (300 for a byte) costs ARGUMENT_COST_MISFIT more: it is chosen only where
- *      nothing else is left, so that the conversion can tell what is wrong with it.
+ *   4. by cost, if at least one argument is bare (its type was inferred from the value): the candidate of the
+ *      right length whose arguments cost least in all wins; variable arity only if no fixed form fits. An
+ *      argument that steps 1 or 2 accept costs ARGUMENT_COST_STRICT or ARGUMENT_COST_LOOSE; a callback knows
+ *      the other costs (jni/convert/costs.h). A value of the right kind that does not fit (300 for a byte)
+ *      costs ARGUMENT_COST_MISFIT more: such a candidate wins only if no other is left, and the conversion
+ *      then tells what is wrong.
  *
  * Within a step the most specific candidate wins (15.12.2.5); several are an ambiguity.
  */
