@@ -71,13 +71,13 @@ static enum jp_status read_classes(struct question *question, struct json_value 
 }
 
 static enum jp_status collect_params(struct question *question, const struct jsonrpc_request *request,
-                                     struct rpc_members *members)
+                                     struct json_members *members)
 {
   const struct rpc_procedure *procedure = rpc_procedure_find(request->method);
   if (request->version == JSONRPC_1_1)
     return rpc_params_coerce(procedure, request->params, question->arena, members, question->outcome);
   if (request->params.kind == JSON_KIND_OBJECT) {
-    rpc_members_collect(request->params, rpc_param_names, RPC_PARAMS, members);
+    json_members_collect(request->params, rpc_param_names, RPC_PARAMS, members);
     if (members->repeated < 0)
       return JP_OK;
     outcome_fail(question->outcome, question->arena, FAILURE_INVALID_PARAMS, NULL,
@@ -86,7 +86,7 @@ static enum jp_status collect_params(struct question *question, const struct jso
   }
   struct json_cursor cursor = json_enter(request->params);
   struct json_value element;
-  *members = (struct rpc_members){.repeated = -1};
+  *members = (struct json_members){.repeated = -1};
   if (json_count(request->params) > procedure->param_count)
     return fail(question, "the params are 'classes' and 'openrpc'");
   for (size_t i = 0; json_next_element(&cursor, &element); i++) {
@@ -98,7 +98,7 @@ static enum jp_status collect_params(struct question *question, const struct jso
 
 static enum jp_status read_question(struct question *question, const struct jsonrpc_request *request)
 {
-  struct rpc_members members = {0};
+  struct json_members members = {0};
   if (!request->has_params)
     return JP_OK;
   enum jp_status status = collect_params(question, request, &members);

@@ -2,9 +2,9 @@
 
 #include "base/number.h"
 #include "rpc/jsonrpc/procedures.h"
-#include "rpc/values/json_members.h"
-#include "rpc/values/json_value.h"
+#include "rpc/values/value_read.h"
 #include "json/integers.h"
+#include "json/object_members.h"
 
 /* After so many messages that fitted nothing, one in so many is looked at: others pay next to nothing. */
 enum { MISSES_MAX = 64, MISSES_STEP = 16 };
@@ -32,7 +32,7 @@ static bool fill(struct rpc_shape *shape, const struct rpc_hole *hole, struct te
     shape->request.id = span;
     return hole->is_string || !number_has_suffix(span);
   case RPC_HOLE_INSTANCE:
-    return rpc_ref_decode(value, &shape->operation.instance);
+    return rpc_ref_read(value, &shape->operation.instance);
   default:
     return rpc_scalar_fill(&shape->args[hole->arg], value);
   }
@@ -237,7 +237,7 @@ static bool note_argument(struct keeping *keeping, size_t i, struct json_value a
   return rpc_scalar_is_plain(scalar) && note_hole(keeping, RPC_HOLE_ARGUMENT, i, scalar.span);
 }
 
-static bool note_arguments(struct keeping *keeping, const struct rpc_members *members)
+static bool note_arguments(struct keeping *keeping, const struct json_members *members)
 {
   const struct operation *operation = &keeping->shape->operation;
   if (operation->kind == OP_PUT)
@@ -256,8 +256,8 @@ static bool note_arguments(struct keeping *keeping, const struct rpc_members *me
 static bool note_holes(struct keeping *keeping)
 {
   const struct jsonrpc_request *request = &keeping->shape->request;
-  struct rpc_members members;
-  rpc_members_collect(request->params, rpc_param_names, RPC_OPERATION_PARAMS, &members);
+  struct json_members members;
+  json_members_collect(request->params, rpc_param_names, RPC_OPERATION_PARAMS, &members);
   if (request->id.data != NULL && rpc_scalar_is_plain(json_root(request->id)) &&
       !note_hole(keeping, RPC_HOLE_ID, 0, request->id))
     return false;

@@ -1,19 +1,19 @@
 #include "rpc/fastpath/shape_list.h"
 
 #include "base/number.h"
-#include "rpc/values/json_members.h"
-#include "rpc/values/json_value.h"
+#include "rpc/values/value_read.h"
 #include "json/integers.h"
+#include "json/object_members.h"
 
 enum { FIRST_ROOM = 16 };
 
 struct json_value rpc_scalar_of(struct json_value argument)
 {
   static const struct text names[] = {TEXT("value"), TEXT("ref")};
-  struct rpc_members members;
+  struct json_members members;
   if (argument.kind != JSON_KIND_OBJECT)
     return argument;
-  rpc_members_collect(argument, names, 2, &members);
+  json_members_collect(argument, names, 2, &members);
   return members.has[1] ? members.value[1] : members.value[0];
 }
 
@@ -27,12 +27,12 @@ bool rpc_scalar_fill(struct op_value *value, struct json_value scalar)
 {
   switch (value->kind) {
   case OP_REF:
-    return rpc_ref_decode(scalar, &value->ref);
+    return rpc_ref_read(scalar, &value->ref);
   case OP_TEXT:
     value->text = text_slice(scalar.span, 1, scalar.span.len - 1);
     return true;
   default:
-    rpc_number_decode(scalar, value);
+    rpc_number_read(scalar, value);
     return scalar.span.len <= RPC_NUMBER_LENGTH_MAX;
   }
 }

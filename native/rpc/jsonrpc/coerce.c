@@ -82,7 +82,7 @@ enum jp_status rpc_value_coerce(struct json_value value, enum rpc_wants wants, s
 struct placing {
   const struct rpc_procedure *procedure;
   struct arena *arena;
-  struct rpc_members *members;
+  struct json_members *members;
   struct outcome *outcome;
 };
 
@@ -169,7 +169,7 @@ static enum jp_status place_members(struct placing *placing, struct json_value p
 }
 
 enum jp_status rpc_params_coerce(const struct rpc_procedure *procedure, struct json_value params,
-                                 struct arena *arena, struct rpc_members *members, struct outcome *outcome)
+                                 struct arena *arena, struct json_members *members, struct outcome *outcome)
 {
   struct placing placing = {procedure, arena, members, outcome};
   return params.kind == JSON_KIND_ARRAY ? place_elements(&placing, params) : place_members(&placing, params);

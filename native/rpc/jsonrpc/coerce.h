@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "op/outcome.h"
 #include "rpc/jsonrpc/procedures.h"
-#include "rpc/values/json_members.h"
+#include "json/object_members.h"
 
 /*
  * Text becomes a number or a boolean, a number or a boolean becomes text, true and false become 1 and 0 and
@@ -25,7 +25,7 @@ enum jp_status rpc_value_coerce(struct json_value value, enum rpc_wants wants, s
  * given twice, by name or by position, is an error. Anything but JP_OK leaves an OUTCOME_ERROR in *outcome.
  */
 enum jp_status rpc_params_coerce(const struct rpc_procedure *procedure, struct json_value params,
-                                 struct arena *arena, struct rpc_members *members,
+                                 struct arena *arena, struct json_members *members,
                                  struct outcome *outcome) JP_MUST_CHECK;
 
 #endif

@@ -1,6 +1,6 @@
 #include "rpc/jsonrpc/coerce.h"
 #include "rpc/jsonrpc/json_params.h"
-#include "rpc/values/json_members.h"
+#include "json/object_members.h"
 
 enum meta_member { META_NAME, META_TYPE, META_VALUE, META_MEMBERS };
 
@@ -135,8 +135,8 @@ static enum jp_status read_argument(struct meta_reader *reader, struct json_valu
 {
   if (json.kind != JSON_KIND_OBJECT)
     return fail_index(reader, index, "must be an object with 'name', 'type' and 'value'");
-  struct rpc_members members;
-  rpc_members_collect(json, member_names, META_MEMBERS, &members);
+  struct json_members members;
+  json_members_collect(json, member_names, META_MEMBERS, &members);
   if (members.repeated >= 0) {
     outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
                  "argument %zu: '%s' is given twice", index, member_names[members.repeated].data);

@@ -3,8 +3,8 @@
 #include "op/type.h"
 #include "rpc/jsonrpc/coerce.h"
 #include "rpc/jsonrpc/procedures.h"
-#include "rpc/values/json_members.h"
-#include "rpc/values/json_value.h"
+#include "rpc/values/value_read.h"
+#include "json/object_members.h"
 
 /* A class's name, and the brackets of an array's: no rule of a policy need be held against more. */
 enum { NAME_MAX_TAKEN = OP_NAME_MAX + 1024 };
@@ -16,7 +16,7 @@ struct params_reader {
   struct arena *arena;
   struct operation *operation;
   struct outcome *outcome;
-  struct rpc_members members;
+  struct json_members members;
 };
 
 static enum jp_status fail(struct params_reader *reader, const char *what)
@@ -28,7 +28,7 @@ static enum jp_status fail(struct params_reader *reader, const char *what)
 static enum jp_status fail_kind(struct params_reader *reader, enum rpc_param param, const char *wanted)
 {
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "'%s' must be %s, not %s",
-               rpc_param_names[param].data, wanted, rpc_json_kind_name(reader->members.value[param].kind));
+               rpc_param_names[param].data, wanted, json_kind_name(reader->members.value[param].kind));
   return JP_INVALID;
 }
 
@@ -64,7 +64,7 @@ static enum jp_status read_instance(struct params_reader *reader)
     return JP_OK;
   if (reader->members.value[RPC_PARAM_INSTANCE].kind != JSON_KIND_NUMBER)
     return fail_kind(reader, RPC_PARAM_INSTANCE, "an integer");
-  if (!rpc_ref_decode(reader->members.value[RPC_PARAM_INSTANCE], &reader->operation->instance))
+  if (!rpc_ref_read(reader->members.value[RPC_PARAM_INSTANCE], &reader->operation->instance))
     return fail(reader, "'instance' must be an integer from 1 to 2147483647");
   reader->operation->has_instance = true;
   return JP_OK;
@@ -77,10 +77,10 @@ static enum jp_status read_args(struct params_reader *reader)
     return JP_OK;
   if (args.kind != JSON_KIND_ARRAY)
     return fail_kind(reader, RPC_PARAM_ARGS, "an array");
-  struct rpc_value_decoder decoder;
-  rpc_value_decoder_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
+  struct rpc_value_reader decoder;
+  rpc_value_reader_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
   decoder.type_alone_is_null = reader->is_compat;
-  return rpc_args_decode(&decoder, args, &reader->operation->args, &reader->operation->arg_count);
+  return rpc_args_read(&decoder, args, &reader->operation->args, &reader->operation->arg_count);
 }
 
 static enum jp_status read_encoding(struct params_reader *reader)
@@ -133,8 +133,8 @@ static enum jp_status read_put_value(struct params_reader *reader)
 {
   if (!reader->members.has[RPC_PARAM_VALUE])
     return fail(reader, "Value is missing in 'put' request");
-  struct rpc_value_decoder decoder;
-  rpc_value_decoder_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
+  struct rpc_value_reader decoder;
+  rpc_value_reader_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
   decoder.type_alone_is_null = reader->is_compat;
   decoder.is_put = true;
   struct op_value *value = arena_alloc(reader->arena, sizeof *value);
@@ -142,7 +142,7 @@ static enum jp_status read_put_value(struct params_reader *reader)
     return rpc_value_no_memory(&decoder);
   reader->operation->args = value;
   reader->operation->arg_count = 1;
-  return rpc_value_decode(&decoder, reader->members.value[RPC_PARAM_VALUE], value);
+  return rpc_value_read(&decoder, reader->members.value[RPC_PARAM_VALUE], value);
 }
 
 static enum jp_status read_put(struct params_reader *reader)
@@ -290,7 +290,7 @@ static enum jp_status decode_2_0(struct params_reader *reader, const struct rpc_
     return fail(reader, "Params are missing");
   if (request->params.kind != JSON_KIND_OBJECT)
     return fail(reader, "'params' must be an object: parameters by position are not taken");
-  rpc_members_collect(request->params, rpc_param_names, RPC_OPERATION_PARAMS, &reader->members);
+  json_members_collect(request->params, rpc_param_names, RPC_OPERATION_PARAMS, &reader->members);
   if (reader->members.repeated >= 0) {
     outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
                  "'%s' is given twice in params", rpc_param_names[reader->members.repeated].data);

@@ -6,7 +6,7 @@
 #include "rpc/members/java_methods_index.h"
 #include "rpc/members/java_methods_names.h"
 #include "rpc/members/java_methods_typing.h"
-#include "rpc/values/json_value.h"
+#include "rpc/values/value_read.h"
 
 #include <string.h>
 
@@ -408,13 +408,13 @@ static enum jp_status read_receiver(struct reader *reader, struct json_value jso
   uint32_t *ref = &reader->operation->instance;
   if (is_coerced(reader) && rpc_value_coerce(json, RPC_WANTS_NUMBER, reader->arena, &json) != JP_OK)
     return fail_memory(reader);
-  bool is_read = rpc_ref_decode(json, ref);
+  bool is_read = rpc_ref_read(json, ref);
   if (!is_read && json.kind == JSON_KIND_OBJECT) {
     struct json_cursor cursor = json_enter(json);
     struct text key;
     struct json_value value;
     while (!is_read && json_next_member(&cursor, &key, &value))
-      is_read = json_key_is(key, TEXT("ref")) && rpc_ref_decode(value, ref);
+      is_read = json_key_is(key, TEXT("ref")) && rpc_ref_read(value, ref);
   }
   reader->operation->has_instance = is_read;
   return is_read ? JP_OK : fail_params(reader, "'instance' must be a ref: {\"ref\": N}, or N");
@@ -450,15 +450,15 @@ static enum jp_status coerce_arguments(struct reader *reader, const struct java_
 static enum jp_status read_arguments(struct reader *reader, const struct json_value *given, size_t count)
 {
   struct operation *operation = reader->operation;
-  struct rpc_value_decoder decoder;
-  rpc_value_decoder_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
+  struct rpc_value_reader decoder;
+  rpc_value_reader_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
   operation->args = arena_calloc(reader->arena, count, sizeof *operation->args);
   if (operation->args == NULL)
     return fail_memory(reader);
   operation->arg_count = count;
   for (size_t i = 0; i < count; i++) {
     decoder.argument = i;
-    enum jp_status status = rpc_value_decode(&decoder, given[i], &operation->args[i]);
+    enum jp_status status = rpc_value_read(&decoder, given[i], &operation->args[i]);
     if (status != JP_OK)
       return status;
   }

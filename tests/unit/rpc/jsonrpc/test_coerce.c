@@ -97,7 +97,7 @@ static const struct call_case {
     {"meta", "[]", ""},
 };
 
-static void show(const struct rpc_members *members, struct buffer *out)
+static void show(const struct json_members *members, struct buffer *out)
 {
   for (int i = 0; i < RPC_PARAMS; i++) {
     if (members->has[i])
@@ -109,7 +109,7 @@ static void puts_params_in_their_places(void **state)
 {
   (void)state;
   for (size_t i = 0; i < COUNT_OF(calls); i++) {
-    struct rpc_members members = {0};
+    struct json_members members = {0};
     struct outcome outcome;
     struct buffer shown;
     buffer_init(&shown);

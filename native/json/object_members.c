@@ -1,11 +1,11 @@
-#include "rpc/values/json_members.h"
+#include "json/object_members.h"
 
 #include <assert.h>
 
-void rpc_members_collect(struct json_value object, const struct text *names, int count,
-                         struct rpc_members *members)
+void json_members_collect(struct json_value object, const struct text *names, int count,
+                          struct json_members *members)
 {
-  assert(count <= RPC_MEMBERS_MAX);
+  assert(count <= JSON_MEMBERS_MAX);
   for (int i = 0; i < count; i++)
     members->has[i] = false;
   members->repeated = -1;
@@ -25,7 +25,7 @@ void rpc_members_collect(struct json_value object, const struct text *names, int
   }
 }
 
-const char *rpc_json_kind_name(enum json_kind kind)
+const char *json_kind_name(enum json_kind kind)
 {
   static const char *const names[] = {
       [JSON_KIND_NULL] = "null",       [JSON_KIND_TRUE] = "a boolean",  [JSON_KIND_FALSE] = "a boolean",

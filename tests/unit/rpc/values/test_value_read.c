@@ -1,6 +1,6 @@
 /* JSON texts in, values out: as arguments of requests, each with the values as text or the error. */
 #include "rpc/jsonrpc/json_params.h"
-#include "rpc/values/json_value.h"
+#include "rpc/values/value_read.h"
 #include "tests/unit/rpc/params_bench.h"
 #include "tests/unit/unit.h"
 

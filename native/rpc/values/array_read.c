@@ -1,10 +1,11 @@
+#include "rpc/values/array_read.h"
+
 #include "base/base64.h"
 #include "base/decimal.h"
 #include "base/number.h"
 #include "base/primitives.h"
-#include "rpc/values/json_members.h"
-#include "rpc/values/json_value.h"
 #include "json/integers.h"
+#include "json/object_members.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@ enum { PATH_MAX_SHOWN = 8, LITERAL_SHOWN = 64 };
 struct element_rule;
 
 struct array_reader {
-  struct rpc_value_decoder *decoder;
+  struct rpc_value_reader *values;
   const struct op_type *type;
   const struct element_rule *rule;
   size_t path[PATH_MAX_SHOWN];
@@ -46,13 +47,13 @@ static enum fit read_number(struct array_reader *reader, struct json_value json,
   if (json.kind == JSON_KIND_NUMBER) {
     number_read(json.span, number);
   } else if (json.kind == JSON_KIND_STRING) {
-    struct text t = json_read_string(json, reader->decoder->arena);
+    struct text t = json_read_string(json, reader->values->arena);
     if (t.data == NULL || !number_parse(t, number))
       return FIT_KIND;
   } else {
     return FIT_KIND;
   }
-  if (rpc_literal_is_long(reader->decoder, number->literal))
+  if (rpc_literal_is_long(reader->values, number->literal))
     return FIT_DIGITS;
   return number->suffix == 0 || strchr(reader->rule->suffixes, number->suffix) != NULL ? FIT_GOOD
                                                                                        : FIT_SUFFIX;
@@ -108,7 +109,7 @@ static enum fit read_boolean(struct array_reader *reader, struct json_value json
   bool is_true = json.kind == JSON_KIND_TRUE;
   bool is_false = json.kind == JSON_KIND_FALSE;
   if (json.kind == JSON_KIND_STRING) {
-    struct text t = json_read_string(json, reader->decoder->arena);
+    struct text t = json_read_string(json, reader->values->arena);
     is_true = t.data != NULL && text_equal_ignore_case(t, TEXT("true"));
     is_false = t.data != NULL && text_equal_ignore_case(t, TEXT("false"));
   }
@@ -120,7 +121,7 @@ static enum fit read_char(struct array_reader *reader, struct json_value json, v
 {
   if (json.kind != JSON_KIND_STRING)
     return FIT_KIND;
-  struct text t = json_read_string(json, reader->decoder->arena);
+  struct text t = json_read_string(json, reader->values->arena);
   if (t.data == NULL || text_utf16_length(t) != 1)
     return FIT_RANGE;
   text_to_utf16(t, slot);
@@ -132,7 +133,7 @@ static bool read_special(struct array_reader *reader, struct json_value json, do
 {
   if (json.kind != JSON_KIND_STRING)
     return false;
-  struct text t = json_read_string(json, reader->decoder->arena);
+  struct text t = json_read_string(json, reader->values->arena);
   if (t.data == NULL)
     return false;
   if (text_equal(t, TEXT("NaN")))
@@ -206,10 +207,10 @@ static enum jp_status fail_at_path(struct array_reader *reader, struct json_valu
   bool cut = json.span.len > LITERAL_SHOWN;
   struct text shown =
       cut ? text_slice(json.span, 0, text_valid_utf8(text_slice(json.span, 0, LITERAL_SHOWN))) : json.span;
-  outcome_fail(reader->decoder->outcome, reader->decoder->arena, FAILURE_INVALID_PARAMS, NULL,
-               "%s%s: %.*s%s: %s", rpc_value_place(reader->decoder), place, TEXT_ARGS(shown),
-               cut ? "..." : "", why);
-  reader->decoder->outcome->is_misfit = reader->decoder->is_put;
+  outcome_fail(reader->values->outcome, reader->values->arena, FAILURE_INVALID_PARAMS, NULL,
+               "%s%s: %.*s%s: %s", rpc_value_place(reader->values), place, TEXT_ARGS(shown), cut ? "..." : "",
+               why);
+  reader->values->outcome->is_misfit = reader->values->is_put;
   return JP_INVALID;
 }
 
@@ -219,7 +220,7 @@ static enum jp_status fail_element(struct array_reader *reader, struct json_valu
   char why[128];
   if (fit == FIT_DIGITS)
     snprintf(why, sizeof why, "more digits than the limit of %zu (number-digits-max)",
-             reader->decoder->digits_max);
+             reader->values->digits_max);
   else
     snprintf(why, sizeof why, "%s for %s (%s)", fit_words[fit], wanted->keyword.data, wanted->range);
   return fail_at_path(reader, json, why);
@@ -250,7 +251,7 @@ static bool read_integers(struct array_reader *reader, struct json_value json, s
   size_t most = json_integers_most(json.span);
   if (most > json.span.len / 2) /* a number and its comma take two bytes: these are commas of a text */
     return false;
-  void *data = arena_alloc(reader->decoder->arena, most * size);
+  void *data = arena_alloc(reader->values->arena, most * size);
   if (data == NULL || !json_integers_read(json.span, &form, data))
     return false;
   fill_packed(value, reader->rule->element, data, most);
@@ -273,7 +274,7 @@ static char find_primitive(const struct op_type *type)
 
 /* The type that the element declares, or the array's own. */
 static enum jp_status read_element_type(struct array_reader *reader, struct json_value json,
-                                        const struct rpc_members *members, char *letter)
+                                        const struct json_members *members, char *letter)
 {
   struct op_type type;
   struct jp_error error;
@@ -282,28 +283,28 @@ static enum jp_status read_element_type(struct array_reader *reader, struct json
     return JP_OK;
   if (members->value[ELEMENT_TYPE].kind != JSON_KIND_STRING)
     return fail_at_path(reader, json, "'type' must be a string");
-  struct text written = json_read_string(members->value[ELEMENT_TYPE], reader->decoder->arena);
+  struct text written = json_read_string(members->value[ELEMENT_TYPE], reader->values->arena);
   if (written.data == NULL)
-    return rpc_value_no_memory(reader->decoder);
+    return rpc_value_no_memory(reader->values);
   if (op_type_parse_argument(written, &type, &error) != JP_OK)
     return fail_at_path(reader, json, error.text);
   *letter = find_primitive(&type);
   if (!primitive_widens(*letter, reader->rule->element)) {
-    struct text why = arena_printf(reader->decoder->arena, "its type does not become %s",
+    struct text why = arena_printf(reader->values->arena, "its type does not become %s",
                                    primitive_keyword(reader->rule->element).data);
-    return why.data == NULL ? rpc_value_no_memory(reader->decoder) : fail_at_path(reader, json, why.data);
+    return why.data == NULL ? rpc_value_no_memory(reader->values) : fail_at_path(reader, json, why.data);
   }
   return JP_OK;
 }
 
 static enum jp_status check_element(struct array_reader *reader, struct json_value json,
-                                    const struct rpc_members *members)
+                                    const struct json_members *members)
 {
   if (members->repeated >= 0)
     return fail_at_path(reader, json, "a member is given twice");
   if (members->has[ELEMENT_REF])
     return fail_at_path(reader, json, "an object is no primitive");
-  bool is_null = members->has[ELEMENT_TYPE] && reader->decoder->type_alone_is_null;
+  bool is_null = members->has[ELEMENT_TYPE] && reader->values->type_alone_is_null;
   if (members->has[ELEMENT_VALUE] ? members->value[ELEMENT_VALUE].kind == JSON_KIND_NULL : is_null)
     return fail_element(reader, json, FIT_NULL);
   if (members->has[ELEMENT_TYPE] && !members->has[ELEMENT_VALUE])
@@ -314,10 +315,10 @@ static enum jp_status check_element(struct array_reader *reader, struct json_val
 static enum jp_status read_typed_element(struct array_reader *reader, struct json_value json, void *slot)
 {
   const struct element_rule *of_array = reader->rule;
-  struct rpc_members members;
+  struct json_members members;
   union primitive_value value;
   char letter;
-  rpc_members_collect(json, element_names, ELEMENT_MEMBERS, &members);
+  json_members_collect(json, element_names, ELEMENT_MEMBERS, &members);
   enum jp_status status = check_element(reader, json, &members);
   if (status == JP_OK)
     status = read_element_type(reader, json, &members, &letter);
@@ -347,9 +348,9 @@ static enum jp_status read_packed(struct array_reader *reader, struct json_value
     return JP_OK;
   size_t count = json_count(json);
   size_t size = primitive_size(reader->type->base);
-  char *data = arena_alloc(reader->decoder->arena, count * size);
+  char *data = arena_alloc(reader->values->arena, count * size);
   if (data == NULL)
-    return rpc_value_no_memory(reader->decoder);
+    return rpc_value_no_memory(reader->values);
   struct json_cursor cursor = json_enter(json);
   struct json_value element;
   for (size_t i = 0; i < count && json_next_element(&cursor, &element); i++) {
@@ -375,7 +376,7 @@ static enum jp_status read_row(struct array_reader *reader, struct json_value js
     return JP_OK;
   }
   if (json.kind == JSON_KIND_OBJECT) /* {"ref"}: an array that the session holds */
-    return rpc_value_decode(reader->decoder, json, row);
+    return rpc_value_read(reader->values, json, row);
   if (json.kind != JSON_KIND_ARRAY)
     return fail_at_path(reader, json, "not an array");
   reader->level++;
@@ -387,12 +388,12 @@ static enum jp_status read_row(struct array_reader *reader, struct json_value js
 static enum jp_status read_rows(struct array_reader *reader, struct json_value json, struct op_value *value)
 {
   size_t count = json_count(json);
-  enum jp_status status = rpc_value_reserve(reader->decoder, count);
+  enum jp_status status = rpc_value_reserve(reader->values, count);
   if (status != JP_OK)
     return status;
-  struct op_value *rows = arena_alloc(reader->decoder->arena, count * sizeof *rows);
+  struct op_value *rows = arena_alloc(reader->values->arena, count * sizeof *rows);
   if (rows == NULL)
-    return rpc_value_no_memory(reader->decoder);
+    return rpc_value_no_memory(reader->values);
   struct json_cursor cursor = json_enter(json);
   struct json_value element;
   for (size_t i = 0; i < count && json_next_element(&cursor, &element); i++) {
@@ -413,31 +414,31 @@ static enum jp_status read_array(struct array_reader *reader, struct json_value 
   return innermost ? read_packed(reader, json, value) : read_rows(reader, json, value);
 }
 
-static enum jp_status fail_whole(struct rpc_value_decoder *decoder, const struct op_type *type,
+static enum jp_status fail_whole(struct rpc_value_reader *values, const struct op_type *type,
                                  const char *wanted)
 {
-  struct text name = op_type_source_name(type, decoder->arena);
-  outcome_fail(decoder->outcome, decoder->arena, FAILURE_INVALID_PARAMS, NULL,
-               "%s (%.*s): 'value' must be %s", rpc_value_place(decoder), TEXT_ARGS(name), wanted);
-  decoder->outcome->is_misfit = decoder->is_put;
+  struct text name = op_type_source_name(type, values->arena);
+  outcome_fail(values->outcome, values->arena, FAILURE_INVALID_PARAMS, NULL, "%s (%.*s): 'value' must be %s",
+               rpc_value_place(values), TEXT_ARGS(name), wanted);
+  values->outcome->is_misfit = values->is_put;
   return JP_INVALID;
 }
 
-enum jp_status rpc_array_decode(struct rpc_value_decoder *decoder, const struct op_type *type,
-                                struct json_value json, struct op_value *value)
+enum jp_status rpc_array_read(struct rpc_value_reader *values, const struct op_type *type,
+                              struct json_value json, struct op_value *value)
 {
-  struct array_reader reader = {.decoder = decoder, .type = type, .rule = find_rule(type->base)};
+  struct array_reader reader = {.values = values, .type = type, .rule = find_rule(type->base)};
   if (json.kind == JSON_KIND_NULL) {
     value->kind = OP_NULL;
     return JP_OK;
   }
   if (json.kind != JSON_KIND_ARRAY || reader.rule == NULL)
-    return fail_whole(decoder, type, "an array or null");
+    return fail_whole(values, type, "an array or null");
   return read_array(&reader, json, value);
 }
 
-enum jp_status rpc_base64_decode(struct rpc_value_decoder *decoder, struct json_value json,
-                                 struct op_value *value)
+enum jp_status rpc_base64_read(struct rpc_value_reader *values, struct json_value json,
+                               struct op_value *value)
 {
   static const struct op_type bytes = {.base = 'B', .dimensions = 1, .name = TEXT("byte")};
   if (json.kind == JSON_KIND_NULL) {
@@ -445,14 +446,14 @@ enum jp_status rpc_base64_decode(struct rpc_value_decoder *decoder, struct json_
     return JP_OK;
   }
   if (json.kind != JSON_KIND_STRING)
-    return fail_whole(decoder, &bytes, "a string of base64 or null");
-  struct text t = json_read_string(json, decoder->arena);
-  uint8_t *data = t.data == NULL ? NULL : arena_alloc(decoder->arena, base64_decoded_max(t) + 1);
+    return fail_whole(values, &bytes, "a string of base64 or null");
+  struct text t = json_read_string(json, values->arena);
+  uint8_t *data = t.data == NULL ? NULL : arena_alloc(values->arena, base64_decoded_max(t) + 1);
   if (data == NULL)
-    return rpc_value_no_memory(decoder);
+    return rpc_value_no_memory(values);
   size_t count;
   if (base64_decode(t, data, &count) != JP_OK)
-    return fail_whole(decoder, &bytes, "base64 (RFC 4648, with padding)");
+    return fail_whole(values, &bytes, "base64 (RFC 4648, with padding)");
   value->kind = OP_PACKED;
   value->packed.data = data;
   value->packed.count = count;
