@@ -26,7 +26,7 @@ static char *skip_comment(char *at, const char *end)
   return at;
 }
 
-/* What stands behind a backslash in quotes, at `at`: writes to *out and returns where to read on. */
+/* Reads the rest of an escape, behind its backslash, into *out. Returns the place behind it. */
 static char *read_escape(char *at, const char *end, char **out)
 {
   static const char letters[] = "nrtf";
@@ -40,8 +40,8 @@ static char *read_escape(char *at, const char *end, char **out)
   return at + 1;
 }
 
-/* The text behind an opening quote: returns where its end was found, behind the closing quote or at the end
- * of the line. */
+/* Reads the text behind an opening quote. Returns the place behind the closing quote, or the end of the
+ * line. */
 static char *read_quoted(char *at, const char *end, char quote, char **out)
 {
   while (at < end && !is_line_end(*at)) {
@@ -74,7 +74,7 @@ char *argument_file_next(char **rest, char *end)
     else
       *out++ = c;
   }
-  /* What divides is taken first: its place may be the NUL's. */
+  /* The divider is skipped before the NUL is written, which may take its place. */
   if (at < end && *at == '#')
     at = skip_comment(at, end);
   *rest = at < end ? at + 1 : end;

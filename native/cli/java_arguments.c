@@ -37,11 +37,11 @@ static enum jp_status append_word(struct expansion *expansion, char *word, struc
   return JP_OK;
 }
 
-/* ---- what may stand in the variable ---- */
+/* ---- limits of the variable ---- */
 
-/* The class path is java's as well as the peer's; all else in the peer's table would stop a java that reads
- * the same variable. */
-static bool is_peers_own(const char *word)
+/* The class path belongs to java, too. Any other option of the peer would stop a java that reads the same
+ * variable. */
+static bool is_peer_option(const char *word)
 {
   return strncmp(word, "-cp", strlen("-cp")) != 0 && strncmp(word, "-classpath", strlen("-classpath")) != 0 &&
          strncmp(word, "--class-path", strlen("--class-path")) != 0 &&
@@ -56,7 +56,7 @@ static enum jp_status check_for_variable(const struct expansion *expansion, cons
   if (word[0] == '-' && java_option_is_for_line(word))
     return jp_fail(error, JP_INVALID, "%s cannot have %.200s: java takes it on its command line alone",
                    variable_name, word);
-  if (word[0] == '-' && is_peers_own(word))
+  if (word[0] == '-' && is_peer_option(word))
     return jp_fail(error, JP_INVALID,
                    "%s cannot have %.200s: the peer's own options have variables of their own", variable_name,
                    word);
@@ -78,7 +78,7 @@ static void note_option(struct expansion *expansion, const char *word)
       strcmp(word, "-jar") == 0 || strcmp(word, "-m") == 0 || strcmp(word, "--module") == 0;
 }
 
-/* A word that is not an @FILE, or comes from one. */
+/* Takes a word that is not an @FILE. */
 static enum jp_status take_word(struct expansion *expansion, char *word, struct jp_error *error)
 {
   if (expansion->awaits_value) {
@@ -98,7 +98,7 @@ static enum jp_status take_word(struct expansion *expansion, char *word, struct 
 
 /* ---- files ---- */
 
-/* The whole file; *end is where its last byte stands, and is writable. */
+/* Reads the whole file. *end is the place behind its last byte, and is writable. */
 static enum jp_status read_whole(const char *path, FILE *file, struct arena *arena, char **content,
                                  char **end, struct jp_error *error)
 {
@@ -142,7 +142,7 @@ static enum jp_status take_file(struct expansion *expansion, const char *path, s
     char *word = argument_file_next(&rest, end);
     if (word == NULL)
       break;
-    /* No file is looked for in a file. */
+    /* An @ inside a file has no meaning. */
     status = take_word(expansion, word, error);
   }
   return status;

@@ -1,8 +1,8 @@
 #ifndef JPEER_CLI_JAVA_ARGUMENTS_H
 #define JPEER_CLI_JAVA_ARGUMENTS_H
 /*
- * The arguments of `jpeer run` as they are meant: those of JDK_JAVA_OPTIONS first, and in place of each @FILE
- * before the main class the arguments that the file has. Main's thread; reads the files that are named.
+ * Expands the arguments of `jpeer run` as the `java` command does: it puts those of JDK_JAVA_OPTIONS first,
+ * and replaces each @FILE before the main class by the arguments in the file. Main's thread.
  */
 #include "base/arena.h"
 #include "base/status.h"
@@ -12,12 +12,12 @@
 enum { ARGUMENT_FILE_MAX = 16 << 20 }; /* bytes of one @FILE */
 
 struct java_arguments {
-  char **words; /* borrowed from the arena and from the arguments */
+  char **words; /* borrowed from the arena and the arguments */
   size_t count;
 };
 
-/* variable: the text of JDK_JAVA_OPTIONS; NULL: not set. What is found lives as long as the arena and the
- * arguments. JP_INVALID: the text names the file or the variable, and what is wrong there. */
+/* variable is the text of JDK_JAVA_OPTIONS; NULL: not set. The words live as long as the arena and the
+ * arguments. JP_INVALID: the text names the file or the variable and says what is wrong. */
 enum jp_status java_arguments_expand(char *const *args, size_t arg_count, const char *variable,
                                      struct arena *arena, struct java_arguments *expanded,
                                      struct jp_error *error) JP_MUST_CHECK;

@@ -16,8 +16,8 @@ struct command {
 
 enum { FIXED_WORDS = 16 };
 
-static enum jp_status begin(struct command *command, const struct jvm_home *home, size_t options,
-                            struct jp_error *error)
+static enum jp_status begin_command(struct command *command, const struct jvm_home *home, size_t options,
+                                    struct jp_error *error)
 {
   snprintf(command->path, sizeof command->path, "%s/bin/java", home->java_home);
   command->words = calloc(options + FIXED_WORDS, sizeof *command->words);
@@ -25,67 +25,67 @@ static enum jp_status begin(struct command *command, const struct jvm_home *home
   if (command->words == NULL)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   command->words[command->count++] = command->path;
-  /* Its options are among ours already, and java would tell of it again. */
+  /* Its options have been read, and java would announce it again. */
   unsetenv("JDK_JAVA_OPTIONS");
   return JP_OK;
 }
 
-static void add(struct command *command, const char *word)
+static void add_word(struct command *command, const char *word)
 {
   command->words[command->count++] = word;
 }
 
-/* java tells its version on stdout where the option has two dashes. */
-static void say_version(const char *option)
+/* As java does, to stdout where the option has two dashes. */
+static void print_version(const char *option)
 {
   bool for_stdout = strncmp(option, "--", 2) == 0;
   fputs("jpeer " JPEER_VERSION "\n", for_stdout ? stdout : stderr);
   fflush(stdout);
 }
 
-/* NULL: something is to be loaded and not run. */
-static const char *what_to_show(const struct run_options *options)
+/* The option of java to run; NULL: --dry-run. */
+static const char *choose_show(const struct run_options *options)
 {
   return options->version ? "--version" : options->show;
 }
 
-void java_command_say_version(const struct run_options *options)
+void java_command_print_version(const struct run_options *options)
 {
-  const char *show = what_to_show(options);
+  const char *show = choose_show(options);
   if (show != NULL && (strcmp(show, "-version") == 0 || strcmp(show, "--version") == 0))
-    say_version(show);
+    print_version(show);
 }
 
 static void add_application(struct command *command, const struct run_options *options)
 {
-  add(command, "--dry-run");
+  add_word(command, "--dry-run");
   if (options->jar != NULL)
-    add(command, "-jar");
+    add_word(command, "-jar");
   else if (options->main_module != NULL)
-    add(command, "-m");
+    add_word(command, "-m");
   if (options->jar != NULL)
-    add(command, options->jar);
+    add_word(command, options->jar);
   else
-    add(command, options->main_module != NULL ? options->main_module : options->main_class);
+    add_word(command, options->main_module != NULL ? options->main_module : options->main_class);
 }
 
 void java_command_become(const struct jvm_home *home, const struct run_options *options,
                          const char *class_path, struct jp_error *error)
 {
-  const char *show = what_to_show(options);
+  const char *show = choose_show(options);
   struct command command;
-  if (begin(&command, home, options->jvm_options.count, error) != JP_OK)
+  if (begin_command(&command, home, options->jvm_options.count, error) != JP_OK)
     return;
   for (size_t i = 0; i < options->jvm_options.count; i++)
-    add(&command, options->jvm_options.items[i]);
+    add_word(&command, options->jvm_options.items[i]);
   if (class_path[0] != '\0' && options->jar == NULL) {
-    add(&command, "-cp");
-    add(&command, class_path);
+    add_word(&command, "-cp");
+    add_word(&command, class_path);
   }
   if (show != NULL) {
-    add(&command, show);
+    add_word(&command, show);
     if (options->show_value != NULL)
-      add(&command, options->show_value);
+      add_word(&command, options->show_value);
   } else {
     add_application(&command, options);
   }
@@ -97,11 +97,11 @@ void java_command_become(const struct jvm_home *home, const struct run_options *
 enum jp_status java_command_run(const struct jvm_home *home, const char *option, struct jp_error *error)
 {
   struct command command;
-  enum jp_status status = begin(&command, home, 0, error);
+  enum jp_status status = begin_command(&command, home, 0, error);
   if (status != JP_OK)
     return status;
-  add(&command, option);
-  say_version(option);
+  add_word(&command, option);
+  print_version(option);
   pid_t child;
   int fault = posix_spawn(&child, command.path, NULL, NULL, (char *const *)command.words, environ);
   if (fault == 0) {

@@ -11,14 +11,14 @@ typedef enum jp_status apply_function(const struct java_option *option, const ch
 struct java_option {
   const char *name;
   apply_function *apply;
-  const char *text;  /* what apply says or passes on */
-  const char *takes; /* the value's form: it is the next argument, or stands behind '=' after a long name */
+  const char *text;  /* for apply, to say or to pass on */
+  const char *takes; /* the value's form: the value is the next argument, or follows the '=' of a long name */
   bool is_prefix;    /* the name is how the option begins: -Xmx1g */
   bool is_for_line;  /* not taken in JDK_JAVA_OPTIONS */
   bool ends;         /* what follows belongs to the application */
 };
 
-/* ---- what becomes of an option ---- */
+/* ---- the effects of options ---- */
 
 static enum jp_status add_to_jvm(struct run_options *options, const char *text, struct jp_error *error)
 {
@@ -33,9 +33,9 @@ static enum jp_status pass_on(const struct java_option *option, const char *argu
   return add_to_jvm(options, option->text != NULL ? option->text : argument, error);
 }
 
-/* The JVM takes these in one word, and only under their long names, which is in text. */
-static enum jp_status join(const struct java_option *option, const char *argument, const char *value,
-                           struct run_options *options, struct jp_error *error)
+/* The JVM takes such an option as one word, and only under its long name, which is `text`. */
+static enum jp_status join_value(const struct java_option *option, const char *argument, const char *value,
+                                 struct run_options *options, struct jp_error *error)
 {
   (void)argument;
   struct text joined = arena_printf(&options->arena, "%s=%s", option->text, value);
@@ -65,8 +65,8 @@ static enum jp_status take_module(const struct java_option *option, const char *
   return JP_OK;
 }
 
-static enum jp_status show(const struct java_option *option, const char *argument, const char *value,
-                           struct run_options *options, struct jp_error *error)
+static enum jp_status show_only(const struct java_option *option, const char *argument, const char *value,
+                                struct run_options *options, struct jp_error *error)
 {
   (void)argument;
   (void)error;
@@ -98,8 +98,8 @@ static enum jp_status load_only(const struct java_option *option, const char *ar
   return JP_OK;
 }
 
-static enum jp_status help(const struct java_option *option, const char *argument, const char *value,
-                           struct run_options *options, struct jp_error *error)
+static enum jp_status ask_help(const struct java_option *option, const char *argument, const char *value,
+                               struct run_options *options, struct jp_error *error)
 {
   (void)option;
   (void)argument;
@@ -109,8 +109,8 @@ static enum jp_status help(const struct java_option *option, const char *argumen
   return JP_OK;
 }
 
-static enum jp_status ignore(const struct java_option *option, const char *argument, const char *value,
-                             struct run_options *options, struct jp_error *error)
+static enum jp_status ignore_option(const struct java_option *option, const char *argument, const char *value,
+                                    struct run_options *options, struct jp_error *error)
 {
   (void)option;
   (void)argument;
@@ -128,8 +128,8 @@ static enum jp_status pass_over(const struct java_option *option, const char *ar
   return option_read_list(NULL, option->text, &options->passed_over, error);
 }
 
-static enum jp_status refuse(const struct java_option *option, const char *argument, const char *value,
-                             struct run_options *options, struct jp_error *error)
+static enum jp_status refuse_option(const struct java_option *option, const char *argument, const char *value,
+                                    struct run_options *options, struct jp_error *error)
 {
   (void)argument;
   (void)value;
@@ -139,23 +139,26 @@ static enum jp_status refuse(const struct java_option *option, const char *argum
 
 /* ---- the table ---- */
 
-/* The first row that fits counts: whole names stand before their beginnings. */
+/* The first row that matches counts, so that whole names come before prefixes. */
 static const struct java_option rows[] = {
-    {.name = "-p", .apply = join, .text = "--module-path", .takes = "PATH"},
-    {.name = "--module-path", .apply = join, .text = "--module-path", .takes = "PATH"},
-    {.name = "--upgrade-module-path", .apply = join, .text = "--upgrade-module-path", .takes = "PATH"},
-    {.name = "--add-modules", .apply = join, .text = "--add-modules", .takes = "MODULE,..."},
-    {.name = "--limit-modules", .apply = join, .text = "--limit-modules", .takes = "MODULE,..."},
-    {.name = "--add-exports", .apply = join, .text = "--add-exports", .takes = "MODULE/PACKAGE=MODULE,..."},
-    {.name = "--add-opens", .apply = join, .text = "--add-opens", .takes = "MODULE/PACKAGE=MODULE,..."},
-    {.name = "--add-reads", .apply = join, .text = "--add-reads", .takes = "MODULE=MODULE,..."},
-    {.name = "--patch-module", .apply = join, .text = "--patch-module", .takes = "MODULE=FILE:..."},
+    {.name = "-p", .apply = join_value, .text = "--module-path", .takes = "PATH"},
+    {.name = "--module-path", .apply = join_value, .text = "--module-path", .takes = "PATH"},
+    {.name = "--upgrade-module-path", .apply = join_value, .text = "--upgrade-module-path", .takes = "PATH"},
+    {.name = "--add-modules", .apply = join_value, .text = "--add-modules", .takes = "MODULE,..."},
+    {.name = "--limit-modules", .apply = join_value, .text = "--limit-modules", .takes = "MODULE,..."},
+    {.name = "--add-exports",
+     .apply = join_value,
+     .text = "--add-exports",
+     .takes = "MODULE/PACKAGE=MODULE,..."},
+    {.name = "--add-opens", .apply = join_value, .text = "--add-opens", .takes = "MODULE/PACKAGE=MODULE,..."},
+    {.name = "--add-reads", .apply = join_value, .text = "--add-reads", .takes = "MODULE=MODULE,..."},
+    {.name = "--patch-module", .apply = join_value, .text = "--patch-module", .takes = "MODULE=FILE:..."},
     {.name = "--enable-native-access",
-     .apply = join,
+     .apply = join_value,
      .text = "--enable-native-access",
      .takes = "MODULE,..."},
     {.name = "--enable-final-field-mutation",
-     .apply = join,
+     .apply = join_value,
      .text = "--enable-final-field-mutation",
      .takes = "MODULE,..."},
     {.name = "--enable-preview", .apply = pass_on},
@@ -193,34 +196,34 @@ static const struct java_option rows[] = {
     {.name = "-debug", .apply = pass_on, .text = "-Xdebug"},
     {.name = "-verify", .apply = pass_on, .text = "-Xverify:all"},
     {.name = "-noverify", .apply = pass_on, .text = "-Xverify:none"},
-    {.name = "-server", .apply = ignore},          /* the one JVM of a JDK */
-    {.name = "-client", .apply = ignore},          /* java passes over it, too */
-    {.name = "--disable-@files", .apply = ignore}, /* argument files have been read by now */
+    {.name = "-server", .apply = ignore_option},          /* a JDK has no other JVM */
+    {.name = "-client", .apply = ignore_option},          /* java ignores it, too */
+    {.name = "--disable-@files", .apply = ignore_option}, /* argument files have been read by now */
     {.name = "-splash:",
      .apply = pass_over,
      .text = "-splash: is passed over: a peer shows no splash screen",
      .is_prefix = true},
 
-    {.name = "-version", .apply = show, .is_for_line = true},
-    {.name = "--version", .apply = show, .is_for_line = true},
-    {.name = "-fullversion", .apply = show, .is_for_line = true},
-    {.name = "--full-version", .apply = show, .is_for_line = true},
-    {.name = "-X", .apply = show, .is_for_line = true},
-    {.name = "--help-extra", .apply = show, .is_for_line = true},
-    {.name = "--list-modules", .apply = show},
-    {.name = "--describe-module", .apply = show, .takes = "MODULE"},
-    {.name = "--validate-modules", .apply = show},
+    {.name = "-version", .apply = show_only, .is_for_line = true},
+    {.name = "--version", .apply = show_only, .is_for_line = true},
+    {.name = "-fullversion", .apply = show_only, .is_for_line = true},
+    {.name = "--full-version", .apply = show_only, .is_for_line = true},
+    {.name = "-X", .apply = show_only, .is_for_line = true},
+    {.name = "--help-extra", .apply = show_only, .is_for_line = true},
+    {.name = "--list-modules", .apply = show_only},
+    {.name = "--describe-module", .apply = show_only, .takes = "MODULE"},
+    {.name = "--validate-modules", .apply = show_only},
     {.name = "--dry-run", .apply = load_only, .is_for_line = true},
     {.name = "-showversion", .apply = show_first, .text = "-version"},
     {.name = "--show-version", .apply = show_first, .text = "--version"},
-    {.name = "-?", .apply = help, .is_for_line = true},
-    {.name = "-help", .apply = help, .is_for_line = true},
+    {.name = "-?", .apply = ask_help, .is_for_line = true},
+    {.name = "-help", .apply = ask_help, .is_for_line = true},
     {.name = "--source",
-     .apply = refuse,
+     .apply = refuse_option,
      .text = "programs in source files are not run: compile them first",
      .is_prefix = true},
     {.name = "-XshowSettings",
-     .apply = refuse,
+     .apply = refuse_option,
      .text = "a peer does not show the JVM's settings: java -XshowSettings does",
      .is_prefix = true},
     {.name = "-Xdiag", .apply = pass_on, .text = "-Dsun.java.launcher.diag=true"},
@@ -229,11 +232,11 @@ static const struct java_option rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-/* What java takes on its command line alone, and jpeer's table has. */
+/* Options in jpeer's own table that java takes on its command line alone. */
 static const char *const other_line_options[] = {"-jar", "-h", "--help"};
 
-/* Where the row is the argument's, *value is what is attached to it (NULL: nothing). */
-static bool matches(const struct java_option *option, const char *argument, const char **value)
+/* True where the row is the argument's; *value is then the value attached to it, or NULL. */
+static bool matches_row(const struct java_option *option, const char *argument, const char **value)
 {
   size_t length = strlen(option->name);
   *value = NULL;
@@ -251,7 +254,7 @@ static bool matches(const struct java_option *option, const char *argument, cons
 static const struct java_option *find_option(const char *argument, const char **value)
 {
   for (size_t i = 0; i < ROWS; i++) {
-    if (matches(&rows[i], argument, value))
+    if (matches_row(&rows[i], argument, value))
       return &rows[i];
   }
   return NULL;

@@ -1,13 +1,12 @@
 #ifndef JPEER_CLI_JAVA_OPTIONS_H
 #define JPEER_CLI_JAVA_OPTIONS_H
 /*
- * The options of the `java` command, as `jpeer run` takes them: most go to the JVM, some are the launcher's
- * own
- * ("The java Command" of the JDK's tool specifications). Pure functions, main's thread.
+ * Takes the options of the `java` command ("The java Command" in the JDK's tool specifications): most go to
+ * the JVM, some are for the launcher. Pure functions, main's thread.
  */
 #include "cli/run_options.h"
 
-/* For struct option_input: values is a struct run_options. */
+/* read_other and other_name of struct option_input; values is a struct run_options. */
 enum jp_status java_option_read(void *values, char *const *args, size_t arg_count, size_t *taken, bool *ends,
                                 struct jp_error *error) JP_MUST_CHECK;
 const char *java_option_name(size_t index);

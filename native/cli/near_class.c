@@ -27,7 +27,7 @@ static struct text simple_name(struct text name)
   return dot == SIZE_MAX ? name : text_slice(name, dot + 1, name.len);
 }
 
-/* Any that Java 25 runs: an older one says itself what it misses (JEP 512). */
+/* True for any main method that Java 25 runs (JEP 512); an older Java says itself what is missing. */
 static bool has_main(const struct catalog_tables *tables, const struct catalog_class *class)
 {
   for (size_t i = 0; i < class->method_count; i++) {
@@ -41,7 +41,7 @@ static bool has_main(const struct catalog_tables *tables, const struct catalog_c
   return false;
 }
 
-static void offer(struct search *search, struct text name)
+static void offer_class(struct search *search, struct text name)
 {
   struct text simple = simple_name(name);
   if (text_equal(name, search->wanted))
@@ -55,7 +55,7 @@ static void offer(struct search *search, struct text name)
     search->of_near_simple = name;
 }
 
-static struct text choose(const struct search *search)
+static struct text choose_nearest(const struct search *search)
 {
   const struct text found[NEARNESSES] = {search->exact[SAME_NAME], search->exact[SAME_SIMPLE_NAME],
                                          search->near.best, search->of_near_simple};
@@ -67,7 +67,7 @@ static struct text choose(const struct search *search)
 }
 
 /* "a/b/Main.class" and "a.b.Main.java" are a.b.Main. Caller frees. */
-static char *clean(const char *name)
+static char *make_class_name(const char *name)
 {
   static const char *const endings[] = {".class", ".java"};
   char *copy = strdup(name);
@@ -84,7 +84,7 @@ static char *clean(const char *name)
   return copy;
 }
 
-static struct text find(const struct catalog_tables *tables, struct text wanted)
+static struct text find_nearest(const struct catalog_tables *tables, struct text wanted)
 {
   struct search search = {.wanted = wanted, .wanted_simple = simple_name(wanted)};
   near_name_init(&search.near, wanted);
@@ -92,15 +92,15 @@ static struct text find(const struct catalog_tables *tables, struct text wanted)
   for (size_t i = 0; i < tables->class_count; i++) {
     const struct catalog_class *class = &tables->classes[i];
     if (!class->hidden && has_main(tables, class))
-      offer(&search, catalog_text(tables, class->name));
+      offer_class(&search, catalog_text(tables, class->name));
   }
-  return choose(&search);
+  return choose_nearest(&search);
 }
 
 static void add_suggestion(struct jp_error *error, struct text name)
 {
   size_t length = strlen(error->text);
-  /* One that does not fit as a whole is of no use. */
+  /* Half a name would not help. */
   int wanted = snprintf(NULL, 0, ": did you mean %.*s?", TEXT_ARGS(name));
   if (wanted > 0 && length + (size_t)wanted < sizeof error->text)
     snprintf(error->text + length, sizeof error->text - length, ": did you mean %.*s?", TEXT_ARGS(name));
@@ -108,14 +108,14 @@ static void add_suggestion(struct jp_error *error, struct text name)
 
 void near_class_suggest(const char *class_path, const char *name, struct jp_error *error)
 {
-  /* The JDK's own classes are left out: nobody means one of them, and reading them takes a while. */
+  /* The JDK's classes are left out: nobody means one of them, and reading them takes long. */
   const struct catalog_config config = {.class_path = class_path};
   struct catalog *catalog = NULL;
   const struct catalog_tables *tables;
-  char *wanted = clean(name);
+  char *wanted = make_class_name(name);
   if (wanted != NULL && catalog_create(&config, &catalog, NULL) == JP_OK &&
       catalog_load(catalog, &tables, NULL) == JP_OK) {
-    struct text found = find(tables, text_of(wanted));
+    struct text found = find_nearest(tables, text_of(wanted));
     if (found.data != NULL)
       add_suggestion(error, found);
   }

@@ -163,7 +163,7 @@ static enum jp_status read_value(const struct option *option, const char *name, 
   return jp_fail(error, status, "%s %s, not \"%.200s\"", name, detail.text, text);
 }
 
-/* Where the row's name is a prefix of the argument, `value` is what is attached to it (NULL: nothing). */
+/* True where the argument is the row's; *value is then the value attached to it, or NULL. */
 static bool matches_name(const struct option *option, const char *argument, const char **value)
 {
   for (size_t i = 0; i < OPTION_NAMES && option->names[i] != NULL; i++) {
@@ -197,7 +197,7 @@ static const struct option *find_option(const struct option_input *input, const 
   return NULL;
 }
 
-/* The option's name, without what is attached to it behind '='. */
+/* The option's name, without a '=' and the value behind it. */
 static struct text name_of(const char *argument)
 {
   return (struct text){argument, strcspn(argument, "=")};
@@ -221,7 +221,7 @@ static enum jp_status fail_unknown(const struct option_input *input, const char 
                  argument, search.best.data);
 }
 
-/* An option that stands in no row. */
+/* Reads an option that no row has. */
 static enum jp_status read_other(const struct option_input *input, size_t at, void *values, size_t *taken,
                                  bool *ends, struct jp_error *error)
 {
@@ -231,7 +231,7 @@ static enum jp_status read_other(const struct option_input *input, size_t at, vo
   return status == JP_NOT_FOUND ? fail_unknown(input, input->args[at], error) : status;
 }
 
-/* Reads the option at args[at]; *taken is how many arguments it used. */
+/* Reads the option at args[at]. *taken is the number of arguments read. */
 static enum jp_status read_option(const struct option_input *input, size_t at, void *values,
                                   struct option_result *result, size_t *taken, bool *ends,
                                   struct jp_error *error)
@@ -284,7 +284,7 @@ bool options_take_next(const struct option *options, size_t count, const char *a
 
 /* ---- the environment ---- */
 
-/* A list in a variable is split at blanks. */
+/* Splits the list in a variable at its blanks. */
 static enum jp_status read_list_variable(const struct option *option, const char *text, void *values,
                                          struct jp_error *error)
 {

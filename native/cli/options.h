@@ -1,10 +1,11 @@
 #ifndef JPEER_CLI_OPTIONS_H
 #define JPEER_CLI_OPTIONS_H
 /*
- * Command-line options from a table: one row drives parsing, the environment twin, help and errors.
+ * Command-line options from a table: one row drives parsing, the variable in the environment, help and
+ * errors.
  *
- * Pure functions over what they are given, main's thread. Values are borrowed from the arguments and the
- * environment, but for lists, which own their array (option_list_fini).
+ * Pure functions, main's thread. Values are borrowed from the arguments and the environment; a list owns its
+ * array (option_list_fini).
  */
 #include "base/status.h"
 
@@ -15,45 +16,45 @@
 
 struct option;
 
-/* Reads one value into *value, whose type the reader knows. Anything but JP_OK: the value is wrong; where the
- * row's `takes` does not say enough, the reader puts "takes ..." into *error, and the caller adds the
- * option's name. */
+/* Reads one value into *value, whose type the reader knows. Anything but JP_OK means that the value is wrong.
+ * Where the row's `takes` is not enough of a message, the reader puts "takes ..." into *error; the caller
+ * adds the option's name. */
 typedef enum jp_status option_reader(const struct option *option, const char *text, void *value,
                                      struct jp_error *error);
 
 enum { OPTION_NAMES = 3 };
 
 struct option {
-  const char *names[OPTION_NAMES]; /* the first is the one that messages use; unused ones are NULL */
-  const char *variable;            /* the environment twin; NULL: none */
-  const char *takes;               /* what the value looks like: "MS"; NULL: a switch, which takes none */
-  const char *standard;            /* the default, as help shows it; NULL: nothing to show */
+  const char *names[OPTION_NAMES]; /* messages use the first; unused ones are NULL */
+  const char *variable;            /* in the environment, of the same meaning; NULL: none */
+  const char *takes;               /* the form of the value: "MS"; NULL: a switch, which takes none */
+  const char *standard;            /* the default, as help shows it; NULL: not shown */
   const char *help;                /* one sentence without a full stop */
   const char *group;               /* on the first row of a group: its heading */
-  const char *refused;             /* of an option that is known and not to be had: why */
+  const char *refused;             /* why the option is known and refused; NULL: it is taken */
   option_reader *read;
-  size_t offset; /* of the value in the structure that options_parse fills */
-  int64_t min;   /* of numbers */
+  size_t offset; /* of the value in the struct that options_parse fills */
+  int64_t min;   /* for numbers */
   int64_t max;
-  const char *const *words; /* of option_read_word: NULL-terminated */
+  const char *const *words; /* for option_read_word: NULL-terminated */
   bool repeats;             /* may be given more than once: the value is a struct option_list */
-  bool last_counts;         /* may be given more than once, as java's own: the last value counts */
+  bool last_counts;         /* may be given more than once, as java's: the last value counts */
   bool attaches;            /* the value may follow a short name directly: -J-Xmx1g */
-  bool ends;                /* what follows its value is not ours to read */
+  bool ends;                /* the arguments behind its value belong to the application */
 };
 
 struct option_list {
   const char **items; /* borrowed texts in an owned array */
   size_t count;
-  char *copy; /* owned: what an environment variable was split from */
+  char *copy; /* owned: the variable's text that the items point into */
 };
 
 void option_list_fini(struct option_list *list);
-/* Puts the first `count` items behind the others. */
+/* Moves the first `count` items behind the others. */
 void option_list_rotate(struct option_list *list, size_t count);
 
-/* For rows with these types of value. */
-option_reader option_read_switch;   /* bool; from the environment: 1, true, yes, 0, false, no */
+/* Readers, each with the type of its value. */
+option_reader option_read_switch;   /* bool; the variable is 1, true, yes, 0, false or no */
 option_reader option_read_text;     /* const char *; not empty */
 option_reader option_read_list;     /* struct option_list: appends */
 option_reader option_read_count;    /* size_t within min and max */
@@ -68,33 +69,33 @@ struct option_input {
   size_t arg_count;
   const char *(*variable)(const char *name); /* getenv, or a test's own; NULL: no environment */
 
-  /* Options of another table: asked where no row has the option at args[0]. JP_NOT_FOUND: it is none of
-   * these, either. *taken is how many arguments it used; *ends: what follows is not ours to read. NULL: no
-   * such. */
+  /* Reads an option of another table, at args[0], that no row has; NULL: there is no other table.
+   * JP_NOT_FOUND: the other table has it neither. *taken is the number of arguments read; *ends: the rest
+   * belongs to the application. */
   enum jp_status (*read_other)(void *values, char *const *args, size_t arg_count, size_t *taken, bool *ends,
                                struct jp_error *error);
-  /* Its names for an unknown option's error, one after the other; NULL behind the last. */
+  /* The names of the other table, for the error of an unknown option; NULL behind the last. */
   const char *(*other_name)(size_t index);
 };
 
 struct option_result {
-  size_t used;            /* arguments that were options; the rest is the application's */
-  uint64_t given;         /* bit i: row i stood on the command line */
+  size_t used;            /* arguments that were options; the rest belongs to the application */
+  uint64_t given;         /* bit i: row i was on the command line */
   uint64_t from_variable; /* bit i: row i came from the environment */
 };
 
-/* Reads options up to the first argument that is none, `--`, or a row that ends them; then the environment
- * for rows that were not given. JP_INVALID: the text names the option and what it takes. */
+/* Reads options up to the first other argument, `--`, or a row that ends them, and then the variables of rows
+ * that were not given. JP_INVALID: the text names the option and what it takes. */
 enum jp_status options_parse(const struct option_input *input, void *values, struct option_result *result,
                              struct jp_error *error) JP_MUST_CHECK;
 
 /* True where the argument is an option of the table whose value is the next argument. */
 bool options_take_next(const struct option *options, size_t count, const char *argument);
 
-/* True where the argument is an option of the table, in any spelling. */
+/* True where the argument is an option of the table, also with a value attached. */
 bool options_have(const struct option *options, size_t count, const char *argument);
 
-/* One or two lines a row, under the groups' headings. */
+/* Prints one or two lines for each row, under the groups' headings. */
 void options_print_help(FILE *out, const struct option *options, size_t count);
 
 #endif

@@ -1,4 +1,4 @@
-/* `jpeer policy`: checks a policy file, and explains what it decides; no JVM is started for it. */
+/* `jpeer policy` checks a policy file and explains what it decides, without a JVM. */
 #include "base/buffer.h"
 #include "cli/options.h"
 #include "cli/policy_options.h"
@@ -67,7 +67,7 @@ static void print_help(FILE *out)
   fputs("\nExit codes: 0, 1 (the file is not good), 2 (usage).\n", out);
 }
 
-static int report(const char *command, const struct jp_error *error, int code)
+static int print_error(const char *command, const struct jp_error *error, int code)
 {
   fprintf(stderr, "jpeer policy%s: %s\n", command, error->text);
   return code;
@@ -75,17 +75,17 @@ static int report(const char *command, const struct jp_error *error, int code)
 
 /* ---- check ---- */
 
-static int check(char *const *args, size_t arg_count)
+static int check_file(char *const *args, size_t arg_count)
 {
   struct jp_error error = {0};
   if (arg_count != 1) {
     jp_fail(&error, JP_INVALID, "takes one FILE");
-    return report(" check", &error, EXIT_USAGE);
+    return print_error(" check", &error, EXIT_USAGE);
   }
   const struct policy_config config = {.file = args[0]};
   struct policy *policy;
   if (policy_create(&config, &policy, &error) != JP_OK)
-    return report(" check", &error, EXIT_RUN_TIME);
+    return print_error(" check", &error, EXIT_RUN_TIME);
   printf("%s: good\n", args[0]);
   if (policy_notice(policy) != NULL)
     puts(policy_notice(policy));
@@ -129,7 +129,7 @@ static int print_explanation(const char *file, struct text member, const struct 
   return code;
 }
 
-/* FILE and CLASS.MEMBER, with options on either side. */
+/* Reads FILE and CLASS.MEMBER, with options before, between and behind them. */
 static enum jp_status read_arguments(char *const *args, size_t arg_count, struct explain_options *options,
                                      const char *words[2], struct jp_error *error)
 {
@@ -166,7 +166,7 @@ static enum jp_status read_arguments(char *const *args, size_t arg_count, struct
   return JP_OK;
 }
 
-static int explain(char *const *args, size_t arg_count)
+static int explain_member(char *const *args, size_t arg_count)
 {
   struct explain_options options = {0};
   struct jp_error error = {0};
@@ -179,7 +179,7 @@ static int explain(char *const *args, size_t arg_count)
   else
     code = print_explanation(words[0], text_of(words[1]), &options, &error);
   if (code != EXIT_GOOD)
-    report(" explain", &error, code);
+    print_error(" explain", &error, code);
   option_list_fini(&options.object_classes);
   return code;
 }
@@ -197,9 +197,9 @@ int subcommand_policy(char *const *args, size_t arg_count)
     return EXIT_GOOD;
   }
   if (arg_count > 0 && strcmp(args[0], "check") == 0)
-    return check(args + 1, arg_count - 1);
+    return check_file(args + 1, arg_count - 1);
   if (arg_count > 0 && strcmp(args[0], "explain") == 0)
-    return explain(args + 1, arg_count - 1);
+    return explain_member(args + 1, arg_count - 1);
   print_help(stderr);
   return EXIT_USAGE;
 }

@@ -1,7 +1,7 @@
 #ifndef JPEER_CLI_POLICY_OPTIONS_H
 #define JPEER_CLI_POLICY_OPTIONS_H
-/* The values that `jpeer run` and `jpeer policy` take for options of the policy. Pure functions, main's thread.
- */
+/* The values that `jpeer run` and `jpeer policy` take for options of the policy. Pure functions, main's
+ * thread. */
 #include "cli/options.h"
 
 /* int, an enum policy_action; the row's words are policy_option_actions. */

@@ -79,7 +79,7 @@ enum jp_status ready_announce(const struct ready_facts *facts, const char *path,
   if (status == JP_OK) {
     buffer_clear(&out);
     write_line(facts, &out);
-    (void)write_whole(STDERR_FILENO, buffer_text(&out)); /* who closed stderr did not want the line */
+    (void)write_whole(STDERR_FILENO, buffer_text(&out)); /* whoever closed stderr does not want the line */
   }
   buffer_fini(&out);
   return status;

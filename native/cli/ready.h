@@ -1,7 +1,7 @@
 #ifndef JPEER_CLI_READY_H
 #define JPEER_CLI_READY_H
 /*
- * How a peer says that it is ready: one line on stderr, and the same as JSON in a file. Any one thread.
+ * Announces that the peer is ready: one line on stderr, and the same as JSON in a file. Any one thread.
  */
 #include "base/status.h"
 #include "base/uuid.h"
@@ -12,8 +12,8 @@ struct ready_facts {
   const char *const *addresses; /* NULL-terminated */
 };
 
-/* Writes the line, and the file where path is not NULL: whole, by rename, so that who sees it can read it.
- * JP_IO: the file cannot be written; the text names it. Nothing is left behind then. */
+/* Writes the line, and the file where path is not NULL. The file appears by a rename, so that nobody reads
+ * half of it. JP_IO: the file cannot be written; the text names it, and no draft of it stays. */
 enum jp_status ready_announce(const struct ready_facts *facts, const char *path,
                               struct jp_error *error) JP_MUST_CHECK;
 

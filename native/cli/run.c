@@ -1,4 +1,4 @@
-/* `jpeer run`: joins options, policy, sockets, peer and JVM, in the order that makes a mistake cost least. */
+/* `jpeer run` joins options, policy, sockets, peer and JVM. What is cheap and often wrong comes first. */
 #include "base/log.h"
 #include "classfile/catalog.h"
 #include "classfile/class_path.h"
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Values inside one another are walked on the stack of a Java thread, which is 1 MiB. */
+/* Nested values are walked on the stack of a Java thread, which has 1 MiB. */
 enum { BY_VALUE_DEPTH_MAX = 512 };
 
 struct run {
@@ -101,7 +101,7 @@ static enum jp_status bind_sockets(struct run *run, struct jp_error *error)
   return net_bind(&config, &run->server, error);
 }
 
-/* The catalog reads the module path as it reads the class path. */
+/* The catalog reads the modules of the module path as it reads the class path. */
 static enum jp_status create_catalog(struct run *run, struct jp_error *error)
 {
   const struct run_options *options = &run->options;
@@ -157,7 +157,7 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
 
 /* ---- the JVM's hooks ---- */
 
-static enum jp_status serve(void *context, struct jvm *jvm, struct jp_error *error)
+static enum jp_status begin_serving(void *context, struct jvm *jvm, struct jp_error *error)
 {
   struct run *run = context;
   run->has_begun = true;
@@ -170,7 +170,7 @@ static enum jp_status serve(void *context, struct jvm *jvm, struct jp_error *err
   return ready_announce(&facts, run->options.ready_file, error);
 }
 
-static void drain(void *context)
+static void drain_requests(void *context)
 {
   struct run *run = context;
   if (run->options.ready_file != NULL)
@@ -180,7 +180,7 @@ static void drain(void *context)
     log_warn("the sessions did not end in time");
 }
 
-static void report(void *context, const struct jp_error *error)
+static void print_error(void *context, const struct jp_error *error)
 {
   (void)context;
   fprintf(stderr, "jpeer run: %s\n", error->text);
@@ -192,14 +192,14 @@ static void reload_policy(void *context)
   policy_watch_reload(run->policy_watch);
 }
 
-static void say_last_words(void *context, int status)
+static void log_exit(void *context, int status)
 {
   (void)context;
   log_debug("the process ends with status %d", status);
 }
 
-/* "lib/" and a star are the java command's, not the JVM's. An empty path is the current folder to the JVM
- * too, but for a module, which has none then. */
+/* The java command expands wildcards, the JVM does not. An empty path is the current folder to the JVM, too;
+ * a module without a class path gets none. */
 static enum jp_status expand_class_path(struct run *run, struct buffer *class_path, struct jp_error *error)
 {
   const struct run_options *options = &run->options;
@@ -213,7 +213,7 @@ static enum jp_status expand_class_path(struct run *run, struct buffer *class_pa
   return class_path->failed ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
 }
 
-static int launch(struct run *run, struct jp_error *error)
+static int launch_jvm(struct run *run, struct jp_error *error)
 {
   const struct run_options *options = &run->options;
   struct buffer class_path;
@@ -232,8 +232,8 @@ static int launch(struct run *run, struct jp_error *error)
       .as_service = options->as_service,
       .grace_ms = options->grace_ms,
   };
-  struct jvm_hooks hooks = {run,    serve,          drain,
-                            report, say_last_words, run->policy_watch != NULL ? reload_policy : NULL};
+  struct jvm_hooks hooks = {run,         begin_serving, drain_requests,
+                            print_error, log_exit,      run->policy_watch != NULL ? reload_policy : NULL};
   int code = jvm_run(&launch, &hooks, error);
   if (code != EXIT_GOOD && !run->has_begun && error->status == JP_NOT_FOUND && options->main_class != NULL)
     near_class_suggest(class_path.data, options->main_class, error);
@@ -254,8 +254,9 @@ static void announce_policy(const struct run *run)
     log_warn("neither --json-rpc nor --zmq-rpc is given: nothing can call this peer");
 }
 
-/* Each arena of glibc's keeps what the largest requests of its threads have needed, and it makes up to eight
- * a core; no more than one a core are in use at once. Whoever has tuned glibc knows better. */
+/* glibc makes up to eight arenas for each core, and each keeps the memory that the largest requests of its
+ * threads have needed. One for each core is enough, since no more threads run at once. Whoever has tuned
+ * glibc knows better. */
 static void bound_arenas(void)
 {
   enum { LEAST = 2 };
@@ -264,18 +265,18 @@ static void bound_arenas(void)
     mallopt(M_ARENA_MAX, cores > LEAST ? (int)cores : LEAST);
 }
 
-/* -showversion, and then the application. */
-static enum jp_status show_first(struct run *run, struct jp_error *error)
+/* -showversion prints java's version before the application runs. */
+static enum jp_status run_show_first(struct run *run, struct jp_error *error)
 {
   return run->options.show_first == NULL ? JP_OK
                                          : java_command_run(&run->home, run->options.show_first, error);
 }
 
-/* What needs no peer is done by the JDK's own java, which takes the place of this process. */
-static int show(struct run *run, struct jp_error *error)
+/* The JDK's own java takes the place of this process where no peer is needed. */
+static int become_java(struct run *run, struct jp_error *error)
 {
   struct buffer class_path;
-  java_command_say_version(&run->options);
+  java_command_print_version(&run->options);
   if (jvm_locate(run->options.jvm, &run->home, error) == JP_OK &&
       expand_class_path(run, &class_path, error) == JP_OK) {
     java_command_become(&run->home, &run->options, class_path.data, error);
@@ -284,7 +285,7 @@ static int show(struct run *run, struct jp_error *error)
   return EXIT_RUN_TIME;
 }
 
-static int start(struct run *run, struct jp_error *error)
+static int run_peer(struct run *run, struct jp_error *error)
 {
   bound_arenas();
   if (run->options.has_uuid)
@@ -294,11 +295,11 @@ static int start(struct run *run, struct jp_error *error)
   if (load_policy(run, error) != JP_OK)
     return EXIT_USAGE;
   if (watch_policy(run, error) != JP_OK || jvm_locate(run->options.jvm, &run->home, error) != JP_OK ||
-      show_first(run, error) != JP_OK || bind_sockets(run, error) != JP_OK ||
+      run_show_first(run, error) != JP_OK || bind_sockets(run, error) != JP_OK ||
       create_peer(run, error) != JP_OK)
     return EXIT_RUN_TIME;
   announce_policy(run);
-  return launch(run, error);
+  return launch_jvm(run, error);
 }
 
 static void run_fini(struct run *run)
@@ -311,7 +312,7 @@ static void run_fini(struct run *run)
   run_options_fini(&run->options);
 }
 
-static const char *variable(const char *name)
+static const char *read_variable(const char *name)
 {
   return getenv(name);
 }
@@ -321,7 +322,7 @@ int subcommand_run(char *const *args, size_t arg_count)
   struct run run = {0};
   struct jp_error error = {0};
   int code = EXIT_GOOD;
-  enum jp_status status = run_options_read(args, arg_count, variable, &run.options, &error);
+  enum jp_status status = run_options_read(args, arg_count, read_variable, &run.options, &error);
   log_set_level((enum log_level)run.options.log_level);
   run_notices_java_variable(&run.options);
   if (status != JP_OK) {
@@ -329,13 +330,13 @@ int subcommand_run(char *const *args, size_t arg_count)
   } else if (run.options.help) {
     print_help();
   } else if (run.options.version || run.options.show != NULL || run.options.dry_run) {
-    code = show(&run, &error);
+    code = become_java(&run, &error);
   } else {
     run_notices_log(&run.options, environ);
-    code = start(&run, &error);
+    code = run_peer(&run, &error);
   }
   if (error.text[0] != '\0' && code != EXIT_GOOD)
-    report(&run, &error);
+    print_error(&run, &error);
   run_fini(&run);
   return code;
 }

@@ -3,9 +3,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What stands on the command line wins over the environment as a whole. */
-static enum jp_status choose(struct run_options *options, const struct run_words *words, bool has_class,
-                             struct jp_error *error)
+/* The command line's choice of what to run replaces that of the environment. */
+static enum jp_status choose_application(struct run_options *options, const struct run_words *words,
+                                         bool has_class, struct jp_error *error)
 {
   const char *module = options->main_module;
   if (words->service_given && (words->jar_given || module != NULL))
@@ -44,9 +44,9 @@ static enum jp_status take_main_class(struct run_options *options, const struct 
 enum jp_status run_application_settle(struct run_options *options, const struct run_words *words,
                                       struct jp_error *error)
 {
-  /* -jar and -m end the options themselves: what follows are arguments. */
+  /* -jar and -m end the options, and arguments follow. */
   bool has_class = !words->jar_given && options->main_module == NULL && words->count > 0;
-  enum jp_status status = choose(options, words, has_class, error);
+  enum jp_status status = choose_application(options, words, has_class, error);
   if (status != JP_OK)
     return status;
   if (options->class_path == NULL && words->variable != NULL)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- readers of this table's own ---- */
+/* ---- readers for this table alone ---- */
 
 static enum jp_status read_host(const char *text, size_t length, struct run_endpoint *endpoint)
 {
@@ -38,7 +38,7 @@ static enum jp_status read_endpoint(const struct option *option, const char *tex
   const char *port = colon != NULL ? colon + 1 : text;
   if (colon != NULL && read_host(text, (size_t)(colon - text), endpoint) != JP_OK)
     return JP_INVALID;
-  /* An IPv6 address without brackets cannot be told from one with a port. */
+  /* Without brackets, the end of an IPv6 address could be a port. */
   if (strchr(endpoint->host, ':') != NULL && text[0] != '[')
     return jp_fail(error, JP_INVALID, "takes [HOST:]PORT or auto, with an IPv6 address in brackets");
   if (strcmp(port, "auto") == 0)
@@ -75,7 +75,7 @@ static enum jp_status read_name(const struct option *option, const char *text, v
   return JP_OK;
 }
 
-/* A path of unreserved characters (RFC 3986, 2.3), so that every spelling of it is the same. */
+/* Unreserved characters (RFC 3986, 2.3) need no escapes, so that the path has one spelling. */
 static enum jp_status read_prefix(const struct option *option, const char *text, void *value,
                                   struct jp_error *error)
 {
@@ -514,10 +514,10 @@ static const char *standard_name(const struct run_options *options)
   return slash != NULL ? slash + 1 : options->jar;
 }
 
-/* Some of the longest messages fit into the quarter that is kept for those that may go on. */
+/* Allows for several of the longest messages at a time. */
 static size_t standard_input_max(size_t message_max)
 {
-  enum { MESSAGES = 4 }; /* a quarter is one: see net/admission/input_budget.h */
+  enum { MESSAGES = 4 }; /* a quarter holds one: see net/admission/input_budget.h */
   size_t standard = (size_t)256 << 20;
   return message_max > standard / MESSAGES ? message_max * MESSAGES : standard;
 }

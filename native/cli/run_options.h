@@ -1,11 +1,11 @@
 #ifndef JPEER_CLI_RUN_OPTIONS_H
 #define JPEER_CLI_RUN_OPTIONS_H
 /*
- * What `jpeer run` was asked to do: its options and those of `java` (cli/java_options.h), their defaults, and
- * the rules between them.
+ * The options of `jpeer run` and those of `java` (cli/java_options.h), their defaults, and the rules between
+ * them.
  *
- * Texts are borrowed from the arguments and the environment, so a struct run_options is valid as long as
- * those are; what was read out of argument files it owns. Main's thread.
+ * Texts are borrowed from the arguments and the environment, so that a struct run_options is valid as long as
+ * those are. It owns the texts out of argument files. Main's thread.
  */
 #include "base/arena.h"
 #include "base/log.h"
@@ -24,7 +24,7 @@ struct run_options {
   const char *jar;
   const char *main_class;
   const char *main_module; /* -m: MODULE, or MODULE/CLASS */
-  const char *module_path; /* as the JVM has it among its options; NULL: none */
+  const char *module_path; /* as in the JVM's options; NULL: none */
   char *const *args;       /* main's */
   size_t arg_count;
 
@@ -35,13 +35,13 @@ struct run_options {
 
   /* the JVM */
   const char *jvm;
-  struct option_list jvm_options; /* those of the environment first: the JVM takes the last */
-  size_t line_jvm_options;        /* options of java on the command line */
-  struct option_list passed_over; /* options of java that do nothing here: each a sentence about it */
-  const char *java_variable;      /* JDK_JAVA_OPTIONS, where it was read: java tells of it */
+  struct option_list jvm_options; /* those of the environment first, because the JVM takes the last */
+  size_t line_jvm_options;        /* how many of them are java's on the command line */
+  struct option_list passed_over; /* a sentence about each option of java that does nothing here */
+  const char *java_variable;      /* JDK_JAVA_OPTIONS; NULL: not set */
   const char *show;       /* an option of java that shows something and runs nothing: --list-modules */
-  const char *show_value; /* of --describe-module; NULL: it takes none */
-  const char *show_first; /* -showversion: what java is to show before the application runs: -version */
+  const char *show_value; /* of --describe-module; NULL: the option takes none */
+  const char *show_first; /* for -showversion: the option of java to run before the application: -version */
   bool dry_run;
 
   /* the crew, and where HTTP GET answers */
@@ -77,7 +77,7 @@ struct run_options {
   size_t stack_frames_max;
   size_t number_digits_max;
 
-  /* what is smaller than a word */
+  /* smaller members */
   int log_level;      /* enum log_level */
   int default_action; /* enum policy_action */
   struct run_endpoint json;
@@ -90,16 +90,16 @@ struct run_options {
   bool has_uuid;
   struct uuid uuid;
 
-  struct arena arena; /* owns what was read and joined */
+  struct arena arena; /* owns texts out of files and joined ones */
 };
 
-/* The table, for help and for the test that compares docs/flags.md with it. */
+/* The table, which help and the test of docs/flags.md need, too. */
 extern const struct option run_option_rows[];
 extern const size_t run_option_count;
 
-/* Sets the defaults and reads the arguments behind `run` and the environment (variable: see options.h).
- * JP_INVALID: a usage error in one line. With help or version set, nothing else was checked. Caller frees
- * with run_options_fini, in any case. */
+/* Sets the defaults and reads the arguments behind `run` and the environment (for variable see
+ * cli/options.h). JP_INVALID: a usage error in one line. Where help or version is set, nothing else was
+ * checked. Caller calls run_options_fini in any case. */
 enum jp_status run_options_read(char *const *args, size_t arg_count,
                                 const char *(*variable)(const char *name), struct run_options *options,
                                 struct jp_error *error) JP_MUST_CHECK;

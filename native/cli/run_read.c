@@ -1,4 +1,4 @@
-/* run_options_read: from arguments and environment to a struct run_options that keeps the rules. */
+/* run_options_read: turns arguments and environment into a struct run_options and checks the rules. */
 #include "cli/java_arguments.h"
 #include "cli/java_options.h"
 #include "cli/run_application.h"
@@ -14,9 +14,10 @@ static bool was_set(uint64_t set, size_t offset)
   return false;
 }
 
-/* The options with those of java among them, from the line and from the environment. */
-static enum jp_status parse(const struct java_arguments *arguments, const char *(*variable)(const char *name),
-                            struct run_options *options, struct option_result *result, struct jp_error *error)
+/* Parses the peer's options and java's, those of the command line and of the environment. */
+static enum jp_status parse_options(const struct java_arguments *arguments,
+                                    const char *(*variable)(const char *name), struct run_options *options,
+                                    struct option_result *result, struct jp_error *error)
 {
   struct option_input input = {.options = run_option_rows,
                                .option_count = run_option_count,
@@ -45,7 +46,7 @@ enum jp_status run_options_read(char *const *args, size_t arg_count,
   if (status != JP_OK)
     return status;
   struct option_result result;
-  status = parse(&arguments, variable, options, &result, error);
+  status = parse_options(&arguments, variable, options, &result, error);
   if (status != JP_OK || options->help)
     return status;
   options->has_uuid = was_set(result.given | result.from_variable, offsetof(struct run_options, uuid));

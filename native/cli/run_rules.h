@@ -7,8 +7,8 @@
 /* Clears *options first. */
 void run_rules_set_defaults(struct run_options *options);
 
-/* Of options that are known as a whole: names the peer where nobody did. JP_INVALID: a usage error in one
- * line. */
+/* Checks the rules between options, and gives the peer a name where it has none. JP_INVALID: a usage error in
+ * one line. */
 enum jp_status run_rules_check(struct run_options *options, struct jp_error *error) JP_MUST_CHECK;
 
 #endif
