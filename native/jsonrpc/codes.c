@@ -24,7 +24,7 @@ static const struct {
     {JSONRPC_1_1_NOT_BY_GET, "Procedure not callable by HTTP GET"},
 };
 
-/* jsonrpc-1.1-decisions, 7.4 */
+/* docs/jsonrpc-1.1.md, "Answers" */
 static const struct {
   int code;
   int code_1_1;
@@ -55,7 +55,7 @@ int jsonrpc_code_1_1(int code)
     if (counterparts[i].code == code)
       return counterparts[i].code_1_1;
   }
-  return JSONRPC_1_1_SERVICE_ERROR; /* a code of a handler's own: the procedure itself failed */
+  return JSONRPC_1_1_SERVICE_ERROR; /* a handler's own code: the procedure itself failed */
 }
 
 const char *jsonrpc_message_1_1(int code, const char *message)

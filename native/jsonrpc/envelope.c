@@ -22,7 +22,7 @@ static const struct text member_names[MEMBERS] = {
 struct members {
   bool present[MEMBERS];
   struct json_value values[MEMBERS];
-  enum member repeated; /* the first that came twice; MEMBERS: none */
+  enum member repeated; /* the first repeated one; MEMBERS: none */
 };
 
 static bool fail(struct envelope *envelope, enum jsonrpc_code code, const char *format, ...) JP_PRINTF(3, 4);
@@ -131,7 +131,7 @@ static size_t skip_space(struct text t, size_t at)
   return at;
 }
 
-/* What there is of an id, whatever else is wrong. */
+/* Reads the id, whatever else is wrong with the request; false where it is no valid one. */
 static bool read_id(const struct members *members, struct envelope *envelope)
 {
   if (!members->present[MEMBER_ID])

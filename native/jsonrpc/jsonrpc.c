@@ -17,8 +17,8 @@ struct jsonrpc_response {
   struct text id;
   int code;         /* of the error that was begun, in the codes of its version */
   size_t start;     /* of this answer in out */
-  size_t value;     /* where the result or the error's data begins */
-  size_t error_end; /* where an error without data ends */
+  size_t value;     /* the start of the result or of the error's data */
+  size_t error_end; /* the end of an error without data */
   enum progress progress;
   bool may_stream;
   void *stream;
@@ -84,7 +84,7 @@ void jsonrpc_result_stream(struct jsonrpc_response *response, void *stream, stru
   response->suffix = suffix;
 }
 
-/* An error that this module found. */
+/* Answers with an error that this module found. */
 static void answer_error(const struct jsonrpc_service *service, struct jsonrpc_response *response,
                          enum jsonrpc_code code, struct text detail)
 {
@@ -125,7 +125,7 @@ static struct jsonrpc_response begin_response(struct buffer *out, enum jsonrpc_v
   return (struct jsonrpc_response){.out = out, .version = version, .id = id, .start = out->len};
 }
 
-/* Ends an answer whose value is not whole yet: the value, then suffix, then the envelope's end. */
+/* Leaves the rest of the answer to the stream, which the tail then ends. */
 static enum jsonrpc_handled hand_over_stream(const struct jsonrpc_service *service,
                                              const struct jsonrpc_response *response,
                                              struct jsonrpc_stream *stream)
@@ -133,7 +133,7 @@ static enum jsonrpc_handled hand_over_stream(const struct jsonrpc_service *servi
   stream->stream = response->stream;
   stream->tail = arena_printf(service->arena, "%.*s}", TEXT_ARGS(response->suffix));
   if (stream->tail.data == NULL) {
-    /* The stream is the caller's to close either way; a buffer that failed is never sent. */
+    /* The caller closes the stream either way, and never sends a buffer that failed. */
     response->out->failed = true;
     stream->tail = TEXT("");
   }
@@ -179,10 +179,10 @@ static enum jsonrpc_handled handle_value(const struct jsonrpc_service *service, 
   return end_answer(service, &response);
 }
 
-/* One answer to a whole message. id: absent where it holds no request whose id could be given back. */
-static enum jsonrpc_handled refuse(const struct jsonrpc_service *service, struct buffer *out,
-                                   enum jsonrpc_version version, struct text id, enum jsonrpc_code code,
-                                   struct text detail)
+/* Answers a whole message with one error. id: absent where no request's id can be found in it. */
+static enum jsonrpc_handled refuse_message(const struct jsonrpc_service *service, struct buffer *out,
+                                           enum jsonrpc_version version, struct text id,
+                                           enum jsonrpc_code code, struct text detail)
 {
   struct jsonrpc_response response = begin_response(out, version, id);
   answer_error(service, &response, code, detail);
@@ -207,14 +207,15 @@ static enum jsonrpc_handled refuse_text(const struct jsonrpc_service *service, s
   if (status == JP_LIMIT) {
     snprintf(detail, sizeof detail, "The message passes the depth limit of %zu at byte %zu",
              service->limits.max_depth, fault->offset);
-    /* Only what stands before that byte is known to be JSON. */
+    /* The text is known to be JSON only up to that byte. */
     struct text id = jsonrpc_salvage_id(text_slice(message, 0, fault->offset), fault->offset, version);
-    return refuse(service, out, version, id, JSONRPC_INVALID_REQUEST, text_of(detail));
+    return refuse_message(service, out, version, id, JSONRPC_INVALID_REQUEST, text_of(detail));
   }
   if (is_blank(message))
-    return refuse(service, out, version, TEXT_ABSENT, JSONRPC_PARSE_ERROR, TEXT("The message is empty"));
+    return refuse_message(service, out, version, TEXT_ABSENT, JSONRPC_PARSE_ERROR,
+                          TEXT("The message is empty"));
   snprintf(detail, sizeof detail, "Byte %zu: %s", fault->offset, fault->reason);
-  return refuse(service, out, version, TEXT_ABSENT, JSONRPC_PARSE_ERROR, text_of(detail));
+  return refuse_message(service, out, version, TEXT_ABSENT, JSONRPC_PARSE_ERROR, text_of(detail));
 }
 
 /* ---- batches that run through the caller's map ---- */
@@ -284,7 +285,7 @@ static enum jsonrpc_handled map_batch(const struct jsonrpc_service *service, str
 
 /* ---- batches that run in their order ---- */
 
-/* The answers of a batch, as they come. */
+/* The answers of a batch that have been written so far. */
 struct answers {
   struct buffer *out;
   bool replied;
@@ -326,13 +327,13 @@ static enum jsonrpc_handled handle_batch(const struct jsonrpc_service *service, 
 {
   size_t count = json_count(batch);
   if (count == 0)
-    return refuse(service, out, JSONRPC_2_0, TEXT_ABSENT, JSONRPC_INVALID_REQUEST,
-                  TEXT("The batch is empty"));
+    return refuse_message(service, out, JSONRPC_2_0, TEXT_ABSENT, JSONRPC_INVALID_REQUEST,
+                          TEXT("The batch is empty"));
   if (count > service->max_batch) {
     char detail[DETAIL_MAX];
     snprintf(detail, sizeof detail, "The batch of %zu requests passes the batch limit of %zu", count,
              service->max_batch);
-    return refuse(service, out, JSONRPC_2_0, TEXT_ABSENT, JSONRPC_INVALID_REQUEST, text_of(detail));
+    return refuse_message(service, out, JSONRPC_2_0, TEXT_ABSENT, JSONRPC_INVALID_REQUEST, text_of(detail));
   }
   if (service->map != NULL)
     return map_batch(service, batch, count, out);
@@ -353,7 +354,7 @@ struct known_batch {
   bool ended;
 };
 
-static struct text pass_space(struct text t)
+static struct text skip_space(struct text t)
 {
   size_t i = 0;
   while (i < t.len && (t.data[i] == ' ' || t.data[i] == '\n' || t.data[i] == '\r' || t.data[i] == '\t'))
@@ -363,9 +364,9 @@ static struct text pass_space(struct text t)
 
 static bool next_known(const struct jsonrpc_service *service, struct known_batch *batch)
 {
-  struct text rest = pass_space(batch->rest);
+  struct text rest = skip_space(batch->rest);
   size_t length = service->recall(service->context, rest);
-  rest = pass_space(text_slice(rest, length, rest.len));
+  rest = skip_space(text_slice(rest, length, rest.len));
   if (length == 0 || rest.len == 0 || (*rest.data != ',' && *rest.data != ']'))
     return false;
   batch->ended = *rest.data == ']';
@@ -373,7 +374,7 @@ static bool next_known(const struct jsonrpc_service *service, struct known_batch
   return true;
 }
 
-/* The whole batch is looked at before anything of it runs: what follows may be no JSON. */
+/* The whole batch is matched before any of it runs, because its end may be no JSON. */
 static bool is_known_batch(const struct jsonrpc_service *service, struct text message)
 {
   if (service->recall == NULL || service->map != NULL || message.len == 0 || *message.data != '[')

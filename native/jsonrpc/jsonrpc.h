@@ -1,14 +1,14 @@
 #ifndef JPEER_JSONRPC_JSONRPC_H
 #define JPEER_JSONRPC_JSONRPC_H
 /*
- * JSON-RPC 2.0 and 1.1, bytes in and bytes out: envelopes, ids, notifications, batches and the errors that
- * belong to them. It knows no Java and no socket. The answers are written in place into the caller's buffer.
+ * JSON-RPC 2.0 and 1.1, from bytes to bytes: envelopes, ids, notifications, batches and their errors. It
+ * knows neither Java nor sockets, and writes answers in place into the caller's buffer.
  *
- * A request with "version":"1.1" and without `jsonrpc` is 1.1 (jsonrpc-1.1-decisions, "Where"): it is
- * answered even without an id, its id may be any JSON value, and it comes alone: the draft has no batches.
+ * A request with "version":"1.1" and without `jsonrpc` is 1.1 (docs/jsonrpc-1.1.md): it is answered even
+ * without an id, its id may be any JSON value, and it cannot be in a batch.
  *
- * Thread rule: a struct jsonrpc_service is constant while in use; each call has its own arena and buffer, so
- * any number of threads may be in jsonrpc_handle at once.
+ * Any thread: a struct jsonrpc_service is constant while in use, and each call has an arena and a buffer of
+ * its own.
  */
 #include "base/arena.h"
 #include "base/buffer.h"
@@ -26,8 +26,8 @@ enum jsonrpc_code {
   JSONRPC_ACCESS_DENIED = -32001
 };
 
-/* The codes of JSON-RPC 1.1 (jsonrpc-1.1-decisions, 7.4). A handler answers with the codes above, which are
- * put into these where the request is 1.1; a code from 100 to 999 goes out as it is. */
+/* The codes of JSON-RPC 1.1 (docs/jsonrpc-1.1.md, "Answers"). A handler answers with the codes above, which
+ * become these where the request is 1.1; a code from 100 to 999 stays. */
 enum jsonrpc_1_1_code {
   JSONRPC_1_1_SERVER_ERROR = 100,
   JSONRPC_1_1_PARSE_ERROR = 101,
@@ -40,65 +40,64 @@ enum jsonrpc_1_1_code {
 
 enum jsonrpc_version { JSONRPC_2_0, JSONRPC_1_1 };
 
-/* The text of the reference's table for a code ("Method not found"); "Server error" for one it does not list.
- */
+/* The standard message of a code ("Method not found", docs/protocol.md "Errors"); "Server error" for other
+ * codes. */
 const char *jsonrpc_code_message(int code);
 
 struct jsonrpc_request {
-  struct arena *arena; /* for what lives as long as the request */
-  struct text text;    /* all of it, as written, without white space around it */
+  struct arena *arena; /* for memory that lives as long as the request */
+  struct text text;    /* the whole request as written, without white space around it */
   enum jsonrpc_version version;
-  bool is_notification; /* nobody gets an answer */
-  bool only_safe;       /* came by HTTP GET: only a safe procedure may run (JSON-RPC 1.1, 6.3.2) */
+  bool is_notification; /* it is not answered */
+  bool only_safe;       /* it came by HTTP GET, so that only a safe procedure may run (JSON-RPC 1.1, 6.3.2) */
   struct text method;   /* unescaped */
   bool has_params;
   struct json_value params; /* an array or an object, where has_params */
   struct text id;           /* as written, byte for byte; data NULL: none */
-  struct text peer_id; /* the "peer-id" member: a string unescaped, all else as it came; else data NULL */
-  bool may_stream;     /* jsonrpc_result_stream may be used: no batch, and the caller said so */
+  struct text peer_id;      /* "peer-id": a string unescaped, another value as written; data NULL: none */
+  bool may_stream; /* jsonrpc_result_stream may be used: the caller allows it, and this is no batch */
 };
 
-/* What every answer of 2.0 begins with; its id follows, as the request has written it, or null. */
+/* The start of every answer of 2.0. The id follows, as the request has it, or null. */
 #define JSONRPC_ANSWER_HEAD "{\"jsonrpc\":\"2.0\",\"id\":"
-/* What follows the id where the answer is no error. */
+/* It follows the id where the answer is a result. */
 #define JSONRPC_ANSWER_RESULT ",\"result\":"
 
-/* Where a handler puts its answer. Opaque; valid during the handler's call. */
+/* Takes a handler's answer. Valid during the handler's call. */
 struct jsonrpc_response;
 
-/* Begins a result; the handler then appends exactly one JSON value to the buffer that is returned. */
+/* Begins a result. The handler then appends exactly one JSON value to the returned buffer. */
 struct buffer *jsonrpc_result(struct jsonrpc_response *response);
-/* Begins an error in place of whatever was begun before. The handler may then append one JSON value to the
- * buffer that is returned: the error's data. Where it appends nothing, the error has no data. */
+/* Begins an error, which replaces what was begun before. The handler may then append one JSON value, the
+ * error's data, to the returned buffer; without it the error has no data. */
 struct buffer *jsonrpc_error(struct jsonrpc_response *response, int code, const char *message);
 /*
- * Says that the result goes on in a stream: what was appended since jsonrpc_result is followed by what the
- * caller's stream gives, then by suffix (borrowed, static), then by the end of the envelope. Only where
- * request->may_stream. Takes the token; jsonrpc_handle hands it to its caller.
+ * Continues the result in a stream: the bytes appended since jsonrpc_result are followed by those of the
+ * stream, then by suffix (borrowed, static) and the end of the envelope. Only where request->may_stream.
+ * Takes the stream; jsonrpc_handle hands it to its caller.
  */
 void jsonrpc_result_stream(struct jsonrpc_response *response, void *stream, struct text suffix);
 
 struct jsonrpc_service {
   void *context;
   struct arena *arena; /* for unescaped text; the caller resets it after the call */
-  /* Runs one request. What it answers to a notification is dropped. Must begin a result or an error; where it
-   * begins neither, the answer is -32603. */
+  /* Runs one request. It has to begin a result or an error; else the answer is -32603. Its answer to a
+   * notification is dropped. */
   void (*handle)(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response);
-  /* Writes the data of an error that this module itself found (a parse error, an invalid request): detail is
-   * what is wrong in particular, id the request's id as written or "null". NULL: such errors have
-   * {"message": detail} as data. */
+  /* Writes the data of an error that this module finds (a parse error, an invalid request). detail says what
+   * is wrong; id is the request's as written, or "null". NULL: the data is {"message": detail}. */
   void (*write_error_data)(void *context, struct buffer *data, struct text detail, struct text id);
   struct json_limits limits;
   size_t max_batch;
   bool may_stream;
-  bool only_safe; /* every request's */
-  bool is_strict; /* numbers have no suffixes, in params neither */
+  bool only_safe; /* for every request */
+  bool is_strict; /* numbers have no suffixes, not even in params */
   /*
-   * For the requests of a batch that the caller has read before. recall tells how many bytes of the text that
-   * begins here are such a request, 0: none; they must be valid JSON, and stay so one level deeper.
-   * run_recalled runs what was recalled last and appends its answer, as jsonrpc_handle_request does. The
-   * caller is asked twice for each element of a batch that it knows as a whole, and must then know it both
-   * times. NULL, or with a map: all are read.
+   * For requests of a batch that the caller has read before. recall returns the number of bytes at the start
+   * of the text that are such a request, or 0; they must be valid JSON, also one level deeper. run_recalled
+   * runs the request of the last recall and appends its answer, as jsonrpc_handle_request does. Where the
+   * caller knows all requests of a batch, it is asked twice for each, and must know it both times. NULL, or
+   * with a map: every request is read.
    */
   size_t (*recall)(void *context, struct text text);
   enum jsonrpc_handled (*run_recalled)(void *context);
@@ -125,8 +124,8 @@ struct jsonrpc_stream {
 };
 
 /*
- * Handles one message: a request, a notification or a batch. Appends the answer to out. A failed allocation
- * leaves out->failed. Without a map a batch is run in its order.
+ * Handles one message, which is a request, a notification or a batch, and appends the answer to out. A failed
+ * allocation sets out->failed. Without a map a batch runs in its order.
  */
 enum jsonrpc_handled jsonrpc_handle(const struct jsonrpc_service *service, struct text message,
                                     struct buffer *out, struct jsonrpc_stream *stream) JP_MUST_CHECK;
@@ -140,14 +139,14 @@ enum jsonrpc_handled jsonrpc_handle_request(const struct jsonrpc_service *servic
                                             struct jsonrpc_stream *stream) JP_MUST_CHECK;
 
 /*
- * The id of a request of which not all is JSON, or was looked at: that of the one member `id` of the
- * outermost object, as written. fault: the byte from which it is no JSON, or was not looked at. data NULL:
- * there is none, or more than one, or it is no id of that version, or the message is no single request.
+ * Finds the id of a request whose text is broken from byte `fault` on, or was not read further: the value of
+ * the one member `id` of the outermost object, as written. data NULL: the object has no `id` or several, the
+ * value is no id in that version, or the message is no single request.
  */
 struct text jsonrpc_salvage_id(struct text message, size_t fault, enum jsonrpc_version version);
 
-/* True where a message, whole JSON or not, shows "version":"1.1" and no `jsonrpc`: what cannot be read is
- * answered in the form that its sender knows. */
+/* True where a message, be it JSON or not, has "version":"1.1" and no `jsonrpc`. A message that cannot be
+ * read is answered in the version that its sender seems to speak. */
 bool jsonrpc_looks_like_1_1(struct text message);
 
 #endif

@@ -8,12 +8,12 @@
 
 enum { MAX_DEPTH = 128, MAX_BATCH = 1000, REASON_MAX = 256, LINE_MAX_BYTES = 512 };
 
-/* One message on its way; shared by the threads of a map. */
+/* A message that is being served; shared by the threads of a map. */
 struct serving {
   const struct jp_jsonrpc_config *config;
   jp_jsonrpc_handler *handler;
   void *context;
-  bool gives_tree; /* the reply is decoded, so that all of it has to be what the codec can hold */
+  bool gives_tree; /* the reply is decoded, so that the codec must be able to hold all of it */
 };
 
 struct jp_jsonrpc_call {
@@ -24,7 +24,7 @@ struct jp_jsonrpc_call {
   bool has_begun;
   bool is_error;
   bool gives_tree;
-  bool is_tree; /* what was written was a tree of the codec */
+  bool is_tree; /* the handler wrote a tree of the codec */
   void *params_tree;
   char reason[REASON_MAX];
 };
@@ -39,7 +39,7 @@ const char *jp_jsonrpc_code_message(int code)
   return jsonrpc_code_message(code);
 }
 
-/* ---- what a handler asks ---- */
+/* ---- questions of a handler ---- */
 
 struct jp_text jp_jsonrpc_method(const struct jp_jsonrpc_call *call)
 {
@@ -75,9 +75,9 @@ struct jp_text jp_jsonrpc_string(struct jp_jsonrpc_call *call, struct jp_json va
   return public_text(json_read_string(library_value(value), call->request->arena));
 }
 
-/* ---- what a handler answers ---- */
+/* ---- answers of a handler ---- */
 
-static struct jp_json_writer *begin(struct jp_jsonrpc_call *call, struct buffer *out, bool is_error)
+static struct jp_json_writer *begin_answer(struct jp_jsonrpc_call *call, struct buffer *out, bool is_error)
 {
   call->has_begun = true;
   call->is_error = is_error;
@@ -89,13 +89,13 @@ static struct jp_json_writer *begin(struct jp_jsonrpc_call *call, struct buffer 
 
 struct jp_json_writer *jp_jsonrpc_result(struct jp_jsonrpc_call *call)
 {
-  return begin(call, jsonrpc_result(call->response), false);
+  return begin_answer(call, jsonrpc_result(call->response), false);
 }
 
 struct jp_json_writer *jp_jsonrpc_error(struct jp_jsonrpc_call *call, int code, const char *message)
 {
   const char *words = message == NULL ? jsonrpc_code_message(code) : message;
-  return begin(call, jsonrpc_error(call->response, code, words), true);
+  return begin_answer(call, jsonrpc_error(call->response, code, words), true);
 }
 
 int jp_jsonrpc_fail(struct jp_jsonrpc_call *call, const char *format, ...)
@@ -166,7 +166,7 @@ static bool can_be_tree(const struct jp_jsonrpc_call *call, struct jp_text json)
   return true;
 }
 
-/* What is wrong with what the handler wrote; NULL: nothing. */
+/* Says what is wrong with the handler's answer; NULL: nothing. */
 static const char *find_fault(const struct jp_jsonrpc_call *call)
 {
   if (!call->has_begun)
@@ -183,7 +183,8 @@ static const char *find_fault(const struct jp_jsonrpc_call *call)
   return is_fine ? NULL : "what it wrote cannot become a tree";
 }
 
-static void handle(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response)
+static void run_handler(void *context, const struct jsonrpc_request *request,
+                        struct jsonrpc_response *response)
 {
   const struct serving *serving = context;
   struct jp_jsonrpc_call call = {
@@ -200,14 +201,14 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
   jsonrpc_error(response, JSONRPC_INTERNAL_ERROR, jsonrpc_code_message(JSONRPC_INTERNAL_ERROR));
 }
 
-/* Errors that the library itself finds carry no data. */
+/* Errors that the library itself finds have no data. */
 static void write_no_data(void *context, struct buffer *data, struct text detail, struct text id)
 {
   (void)context, (void)data, (void)detail, (void)id;
 }
 
-static enum jp_jsonrpc_status give(struct buffer *out, enum jsonrpc_handled handled,
-                                   struct jp_jsonrpc_reply *reply)
+static enum jp_jsonrpc_status give_reply(struct buffer *out, enum jsonrpc_handled handled,
+                                         struct jp_jsonrpc_reply *reply)
 {
   if (out->failed) {
     buffer_fini(out);
@@ -222,8 +223,8 @@ static enum jp_jsonrpc_status give(struct buffer *out, enum jsonrpc_handled hand
   return JP_JSONRPC_OK;
 }
 
-static enum jp_jsonrpc_status serve(const struct serving *serving, struct jp_text message,
-                                    struct jp_jsonrpc_reply *reply)
+static enum jp_jsonrpc_status serve_message(const struct serving *serving, struct jp_text message,
+                                            struct jp_jsonrpc_reply *reply)
 {
   const struct jp_jsonrpc_config *config = serving->config;
   struct arena arena;
@@ -235,7 +236,7 @@ static enum jp_jsonrpc_status serve(const struct serving *serving, struct jp_tex
   const struct jsonrpc_service service = {
       .context = (void *)serving,
       .arena = &arena,
-      .handle = handle,
+      .handle = run_handler,
       .write_error_data = write_no_data,
       .limits = {.max_depth = config->max_depth == 0 ? MAX_DEPTH : config->max_depth},
       .max_batch = config->max_batch == 0 ? MAX_BATCH : config->max_batch,
@@ -244,7 +245,7 @@ static enum jp_jsonrpc_status serve(const struct serving *serving, struct jp_tex
       .map_context = config->map_context};
   enum jsonrpc_handled handled = jsonrpc_handle(&service, library_text(message), &out, &unused);
   arena_fini(&arena);
-  return give(&out, handled, reply);
+  return give_reply(&out, handled, reply);
 }
 
 enum jp_jsonrpc_status jp_jsonrpc_handle(const struct jp_jsonrpc_config *config, struct jp_text message,
@@ -254,7 +255,7 @@ enum jp_jsonrpc_status jp_jsonrpc_handle(const struct jp_jsonrpc_config *config,
   static const struct jp_jsonrpc_config standard;
   const struct serving serving = {
       .config = config == NULL ? &standard : config, .handler = handler, .context = context};
-  return serve(&serving, message, reply);
+  return serve_message(&serving, message, reply);
 }
 
 enum jp_jsonrpc_status jp_jsonrpc_parse_error(struct jp_jsonrpc_reply *reply)
@@ -276,7 +277,7 @@ static enum jp_jsonrpc_status decode_reply(const struct jp_json_codec *codec, en
 {
   if (status == JP_JSONRPC_OK) {
     *tree = codec->decode(codec->context, (struct jp_text){reply->data, reply->len});
-    if (*tree == NULL) /* all that can be wrong with its parts was found before */
+    if (*tree == NULL) /* everything else that could be wrong was found before */
       status = JP_JSONRPC_NO_MEMORY;
   }
   jp_jsonrpc_reply_free(reply);
@@ -298,7 +299,7 @@ enum jp_jsonrpc_status jp_jsonrpc_handle_tree(const struct jp_jsonrpc_config *co
         .config = config, .handler = handler, .context = context, .gives_tree = true};
     struct jp_text text = jp_json_writer_text(writer);
     struct jp_jsonrpc_reply bytes = {0};
-    status = text.data == NULL ? JP_JSONRPC_NO_MEMORY : serve(&serving, text, &bytes);
+    status = text.data == NULL ? JP_JSONRPC_NO_MEMORY : serve_message(&serving, text, &bytes);
     status = decode_reply(config->codec, status, &bytes, reply);
   }
   jp_json_writer_destroy(writer);

@@ -9,7 +9,7 @@ struct pending {
   void *tag;
 };
 
-/* The message always begins with a bracket, which is passed over where it is no batch. */
+/* The message always begins with a bracket, which is skipped where it has one request. */
 struct jp_jsonrpc_client {
   struct buffer message;
   size_t added;
@@ -37,9 +37,9 @@ void jp_jsonrpc_client_destroy(struct jp_jsonrpc_client *client)
   free(client);
 }
 
-/* ---- what waits ---- */
+/* ---- pending requests ---- */
 
-static bool keep(struct jp_jsonrpc_client *client, int64_t id, void *tag)
+static bool keep_pending(struct jp_jsonrpc_client *client, int64_t id, void *tag)
 {
   if (client->pending_count == client->pending_room) {
     size_t room = client->pending_room == 0 ? 16 : client->pending_room * 2;
@@ -53,7 +53,7 @@ static bool keep(struct jp_jsonrpc_client *client, int64_t id, void *tag)
   return true;
 }
 
-static struct pending *find(const struct jp_jsonrpc_client *client, int64_t id)
+static struct pending *find_pending(const struct jp_jsonrpc_client *client, int64_t id)
 {
   size_t low = 0;
   size_t high = client->pending_count;
@@ -67,7 +67,7 @@ static struct pending *find(const struct jp_jsonrpc_client *client, int64_t id)
   return low < client->pending_count && client->pending[low].id == id ? &client->pending[low] : NULL;
 }
 
-static void drop(struct jp_jsonrpc_client *client, struct pending *pending)
+static void drop_pending(struct jp_jsonrpc_client *client, struct pending *pending)
 {
   size_t behind = client->pending_count - (size_t)(pending - client->pending) - 1;
   memmove(pending, pending + 1, behind * sizeof *pending);
@@ -81,9 +81,9 @@ size_t jp_jsonrpc_client_pending(const struct jp_jsonrpc_client *client)
 
 bool jp_jsonrpc_client_forget(struct jp_jsonrpc_client *client, int64_t id)
 {
-  struct pending *pending = find(client, id);
+  struct pending *pending = find_pending(client, id);
   if (pending != NULL)
-    drop(client, pending);
+    drop_pending(client, pending);
   return pending != NULL;
 }
 
@@ -97,8 +97,8 @@ static bool is_params(struct jp_text params)
 }
 
 /* id 0: a notification. */
-static enum jp_jsonrpc_status add(struct jp_jsonrpc_client *client, const char *method, struct jp_text params,
-                                  int64_t id)
+static enum jp_jsonrpc_status add_request(struct jp_jsonrpc_client *client, const char *method,
+                                          struct jp_text params, int64_t id)
 {
   struct buffer *out = &client->message;
   if (client->is_ended) {
@@ -135,9 +135,9 @@ enum jp_jsonrpc_status jp_jsonrpc_client_request(struct jp_jsonrpc_client *clien
 {
   if (!is_params(params))
     return JP_JSONRPC_INVALID;
-  if (!keep(client, client->last_id + 1, tag))
+  if (!keep_pending(client, client->last_id + 1, tag))
     return JP_JSONRPC_NO_MEMORY;
-  enum jp_jsonrpc_status status = add(client, method, params, ++client->last_id);
+  enum jp_jsonrpc_status status = add_request(client, method, params, ++client->last_id);
   if (status != JP_JSONRPC_OK)
     client->pending_count--;
   else if (id != NULL)
@@ -148,7 +148,7 @@ enum jp_jsonrpc_status jp_jsonrpc_client_request(struct jp_jsonrpc_client *clien
 enum jp_jsonrpc_status jp_jsonrpc_client_notify(struct jp_jsonrpc_client *client, const char *method,
                                                 struct jp_text params)
 {
-  return is_params(params) ? add(client, method, params, 0) : JP_JSONRPC_INVALID;
+  return is_params(params) ? add_request(client, method, params, 0) : JP_JSONRPC_INVALID;
 }
 
 struct jp_text jp_jsonrpc_client_message(struct jp_jsonrpc_client *client)
@@ -196,11 +196,11 @@ static bool receive_one(struct jp_jsonrpc_client *client, struct jp_json value,
   struct jp_json id;
   if (!read_answer(value, &answer, &id))
     return false;
-  struct pending *pending = jp_json_integer(id, &answer.id) ? find(client, answer.id) : NULL;
+  struct pending *pending = jp_json_integer(id, &answer.id) ? find_pending(client, answer.id) : NULL;
   if (pending != NULL) {
     answer.is_known = true;
     answer.tag = pending->tag;
-    drop(client, pending);
+    drop_pending(client, pending);
   }
   on_answer(context, &answer);
   return true;

@@ -28,7 +28,7 @@ struct jp_json jp_json_at(struct jp_json array, size_t index)
   return (struct jp_json){0};
 }
 
-/* A name that has an escape, or bytes beyond ASCII, is compared unescaped. */
+/* A key with an escape is unescaped before it is compared. */
 static bool is_named(struct text raw_key, struct text name)
 {
   if (text_equal(raw_key, name))
@@ -130,7 +130,7 @@ bool jp_json_next(struct jp_json_cursor *cursor, struct jp_json *key, struct jp_
   if (key == NULL)
     return true;
   *key = (struct jp_json){0};
-  if (cursor->is_object) /* the quotes stand around it in the text */
+  if (cursor->is_object) /* with the quotes around it */
     *key = (struct jp_json){JP_JSON_STRING, {raw_key.data - 1, raw_key.len + 2}};
   return true;
 }
@@ -183,7 +183,7 @@ struct jp_text jp_json_writer_text(const struct jp_json_writer *writer)
   return (struct jp_text){writer->out->data + writer->start, writer->out->len - writer->start};
 }
 
-/* A value stands behind a comma, unless it is the first, or a key stands before it. */
+/* A value needs a comma before it unless it is the first one or follows a key. */
 static bool follows_value(char last)
 {
   return last != '[' && last != '{' && last != ':';

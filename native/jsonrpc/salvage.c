@@ -1,6 +1,6 @@
 #include "jsonrpc/jsonrpc.h"
 
-/* A walk over text that may break off, or stop being JSON, anywhere. */
+/* A walk over text that may end, or stop being JSON, anywhere. */
 struct walk {
   struct text text;
   size_t at;
@@ -19,8 +19,8 @@ static size_t skip_space(struct text t, size_t at)
   return at;
 }
 
-/* Behind the string that begins at `at`; 0 where the text ends in it. */
-static size_t pass_string(struct text t, size_t at)
+/* The place behind the string that begins at `at`; 0 where the text ends inside it. */
+static size_t skip_string(struct text t, size_t at)
 {
   for (at++; at < t.len && t.data[at] != '"'; at++)
     at += t.data[at] == '\\';
@@ -37,7 +37,7 @@ static bool closes(char c)
   return c == '}' || c == ']';
 }
 
-/* Goes on to the next string that stands directly inside the outermost bracket. False at the end. */
+/* Finds the next string directly inside the outermost bracket. False at the end. */
 static bool find_string(struct walk *walk, struct text *raw)
 {
   struct text t = walk->text;
@@ -50,7 +50,7 @@ static bool find_string(struct walk *walk, struct text *raw)
       continue;
     }
     size_t start = walk->at;
-    walk->at = pass_string(t, start);
+    walk->at = skip_string(t, start);
     if (walk->at == 0)
       return false;
     *raw = text_slice(t, start + 1, walk->at - 1);
@@ -60,11 +60,12 @@ static bool find_string(struct walk *walk, struct text *raw)
   return false;
 }
 
-/* Behind the value that begins at `at`: whether it is one is another question. 0: the text ends in it. */
-static size_t pass_value(struct text t, size_t at)
+/* The place behind the value that begins at `at`, which need not be valid; 0 where the text ends inside
+ * it. */
+static size_t skip_value(struct text t, size_t at)
 {
   if (at < t.len && t.data[at] == '"')
-    return pass_string(t, at);
+    return skip_string(t, at);
   if (at == t.len || !opens(t.data[at])) {
     while (at < t.len && !is_space(t.data[at]) && !closes(t.data[at]) && t.data[at] != ',' &&
            t.data[at] != '"')
@@ -74,7 +75,7 @@ static size_t pass_value(struct text t, size_t at)
   size_t depth = 0;
   do {
     if (t.data[at] == '"') {
-      at = pass_string(t, at);
+      at = skip_string(t, at);
       if (at == 0)
         return 0;
       continue;
@@ -96,7 +97,7 @@ static bool is_id(struct text value, enum jsonrpc_version version)
          kind == JSON_KIND_NULL;
 }
 
-/* The escapes of a name are only read where they are known to be some. */
+/* A key may only be unescaped where its escapes are valid. */
 static bool is_id_key(struct text raw_key)
 {
   enum { LONGEST = sizeof "\\u0069\\u0064" - 1 };
@@ -107,7 +108,7 @@ static bool is_id_key(struct text raw_key)
          json_key_is(raw_key, TEXT("id"));
 }
 
-/* The one id on the way, where it is one. */
+/* The value of the only `id` on the walk, where it is a valid id. */
 static struct text find_id(struct walk walk, enum jsonrpc_version version)
 {
   struct text t = walk.text;
@@ -119,7 +120,7 @@ static struct text find_id(struct walk walk, enum jsonrpc_version version)
     if (colon == t.len || t.data[colon] != ':' || !is_id_key(raw_key))
       continue;
     size_t start = skip_space(t, colon + 1);
-    size_t end = pass_value(t, start);
+    size_t end = skip_value(t, start);
     found++;
     id = end == 0 ? TEXT_ABSENT : text_slice(t, start, end);
     if (end != 0)
@@ -144,8 +145,8 @@ struct text jsonrpc_salvage_id(struct text message, size_t fault, enum jsonrpc_v
   if (first == message.len || message.data[first] != '{')
     return TEXT_ABSENT;
   struct text id = find_id((struct walk){.text = message}, version);
-  /* Behind a string that has lost a quote the walk takes what is inside for what is outside. The fault shows
-   * where that began. */
+  /* Behind a string that has lost a quote, the walk takes strings for the text between them and the other way
+   * round. A second walk begins at the fault, where that started. */
   if (id.data == NULL && fault > 0 && fault < message.len && depth_at(message, fault) == 1)
     id = find_id((struct walk){.text = message, .at = fault - 1, .depth = 1}, version);
   return id;
