@@ -39,7 +39,7 @@ bool log_enabled(enum log_level level)
   return (int)level <= atomic_load_explicit(&current_level, memory_order_relaxed);
 }
 
-/* A client chooses class and member names that end up in the log: it must not be able to forge a line. */
+/* Clients choose class and member names that get into the log; they must not be able to forge a line. */
 static size_t escape_controls(const char *from, char *to, size_t size)
 {
   size_t n = 0;
@@ -68,7 +68,7 @@ static void write_line(enum log_level level, const char *text)
   for (size_t done = 0; done < n;) {
     ssize_t wrote = write(STDERR_FILENO, line + done, n - done);
     if (wrote < 0 && errno != EINTR)
-      return; /* stderr is gone: there is nowhere to say so */
+      return; /* without stderr there is no place to report it */
     if (wrote > 0)
       done += (size_t)wrote;
   }

@@ -1,8 +1,8 @@
 #ifndef JPEER_BASE_LOG_H
 #define JPEER_BASE_LOG_H
 /*
- * The peer's log: one line an event on stderr, written with one write(2) so that lines never mix.
- * Any thread. The level is set once at start.
+ * The peer's log: one line for each event on stderr, written by one write(2) so that lines never mix. Any
+ * thread. The level is set once, at start.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -11,16 +11,16 @@
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 void log_set_level(enum log_level level);
-/* False for a word that is none of error, warn, info, debug. */
+/* False for a word other than error, warn, info and debug. */
 bool log_parse_level(const char *word, enum log_level *level);
 bool log_enabled(enum log_level level);
 
-/* "2026-01-31T12:00:00.123Z LEVEL text\n"; control characters in the text are escaped. */
+/* Writes "2026-01-31T12:00:00.123Z LEVEL text\n", with control characters in the text escaped. */
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * For lines that a client can cause as often as it likes: of each such place, one line a second is written,
- * and the next one says how many were left out before it. The place is the line of code that names it.
+ * Bounds lines that a client can cause as often as it likes: each place in the code that logs one has a gate,
+ * which lets one line pass in a second. The next line says how many were left out.
  */
 struct log_gate {
   _Atomic int64_t opens_ms;
@@ -29,8 +29,8 @@ struct log_gate {
 
 enum { LOG_GATE_MS = 1000 };
 
-/* True where a line may be written at now_ms (clock_now_ms): *left_out is then how many were not since the
- * last one. Else this one counts as left out. */
+/* True where a line may be written at now_ms (clock_now_ms); *left_out is then the number of lines left out
+ * since the last one. False: this one is left out, and counted. */
 bool log_gate_pass(struct log_gate *gate, int64_t now_ms, uint64_t *left_out);
 void log_write_rarely(struct log_gate *gate, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

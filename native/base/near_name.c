@@ -19,8 +19,8 @@ static unsigned least(unsigned a, unsigned b)
   return a < b ? a : b;
 }
 
-/* The distances of a's first bytes to b's first bytes. rows[i % ROWS][j] is that of i and j bytes. Cells
- * further from the diagonal than bound are never needed: they count as bound + 1. */
+/* The distances between the first bytes of a and of b: rows[i % ROWS][j] is that of i and j bytes. Cells
+ * further from the diagonal than bound are not needed, and count as bound + 1. */
 struct alignment {
   struct text a;
   struct text b;
@@ -76,7 +76,7 @@ unsigned near_name_distance(struct text a, struct text b, unsigned bound)
   unsigned above = 0;
   for (size_t i = 0; i <= a.len; i++) {
     unsigned here = fill_row(&alignment, i);
-    /* A swap looks two rows up: it takes two rows to end the search. */
+    /* A swap looks two rows up, so that the search can end only after two rows. */
     if (above > bound && here > bound)
       return bound + 1;
     above = here;

@@ -10,7 +10,7 @@ void uuid_random(struct uuid *uuid)
   while (done < sizeof uuid->bytes) {
     ssize_t got = getrandom(uuid->bytes + done, sizeof uuid->bytes - done, 0);
     if (got < 0 && errno != EINTR)
-      abort(); /* a kernel without randomness: a guessable session name would be worse */
+      abort(); /* the kernel has no randomness, and a session name that can be guessed would be worse */
     if (got > 0)
       done += (size_t)got;
   }

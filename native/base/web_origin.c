@@ -34,7 +34,7 @@ static void copy_in_lower_case(struct text t, char *out)
   }
 }
 
-/* RFC 3986, 3.1. The text is in lower case. */
+/* RFC 3986, 3.1, in lower case. */
 static bool is_scheme(struct text t)
 {
   for (size_t i = 0; i < t.len; i++) {
@@ -44,7 +44,7 @@ static bool is_scheme(struct text t)
   return t.len > 0;
 }
 
-/* A name or a number; names beyond ASCII come as browsers send them ("xn--..."). */
+/* A name or an IPv4 address. Browsers send names beyond ASCII as "xn--...". */
 static bool is_host(struct text t)
 {
   for (size_t i = 0; i < t.len; i++) {
@@ -54,7 +54,7 @@ static bool is_host(struct text t)
   return t.len > 0;
 }
 
-/* The length of "[...]" at the start, of what an IPv6 address is written with; 0: there is none. */
+/* The length of an IPv6 address in brackets at the start; 0: there is none. */
 static size_t literal_length(struct text t)
 {
   size_t end = 1;
@@ -64,7 +64,7 @@ static size_t literal_length(struct text t)
   return end > 3 && end < t.len && t.data[end] == ']' ? end + 1 : 0;
 }
 
-/* Of ":80"; -1: that is no port. */
+/* Reads ":80"; -1: it is no port. */
 static long read_port(struct text t)
 {
   long port = 0;
@@ -81,7 +81,7 @@ static bool is_default_port(struct text scheme, long port)
          (port == 443 && text_equal(scheme, TEXT("https")));
 }
 
-/* The host and what is behind it, in lower case; *length becomes the bytes of it that count. */
+/* Checks the host and the port, in lower case. *length becomes its length without a default port. */
 static const char *check_place(struct text scheme, struct text place, size_t *length)
 {
   size_t host;

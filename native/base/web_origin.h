@@ -9,18 +9,19 @@
 #include "base/status.h"
 #include "base/text.h"
 
-/* NULL: *serialised is the origin, as a string. Else why it is none, in words that fit behind its text. */
+/* Writes the origin's serialisation. Returns NULL, or what is wrong with it, in words that follow its
+ * text. */
 enum { WEB_ORIGIN_SIZE = 320 };
 const char *web_origin_serialise(struct text origin, char serialised[WEB_ORIGIN_SIZE]);
 
-/* Origins that are let in. */
+/* A list of allowed origins. */
 struct web_origins;
 
-/* From "A,B". JP_INVALID: the text begins with "takes" and names the one that is no origin; "*" and "null"
- * are none that could be let in. JP_NO_MEMORY. Caller frees with web_origins_destroy. */
+/* Reads "A,B". JP_INVALID: the text begins with "takes" and names the item that is no origin; "*" and "null"
+ * cannot be allowed. JP_NO_MEMORY. Caller frees with web_origins_destroy. */
 enum jp_status web_origins_create(struct text list, struct web_origins **origins,
                                   struct jp_error *error) JP_MUST_CHECK;
-/* The serialisation, which lives as long as the list; NULL: it is not in it. origins may be NULL. */
+/* The serialisation, valid as long as the list; NULL: the origin is not in the list. origins may be NULL. */
 const char *web_origins_find(const struct web_origins *origins, struct text origin);
 void web_origins_destroy(struct web_origins *origins);
 
