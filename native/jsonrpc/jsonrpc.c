@@ -317,8 +317,9 @@ static enum jsonrpc_handled end_batch(struct answers *answers)
 static enum jsonrpc_handled handle_element(const struct jsonrpc_service *service, struct json_value element,
                                            struct buffer *out, struct jsonrpc_stream *stream)
 {
-  if (service->recall != NULL && service->recall(service->context, element.span) == element.span.len)
-    return service->run_recalled(service->context);
+  if (service->match_cached != NULL &&
+      service->match_cached(service->context, element.span) == element.span.len)
+    return service->run_cached(service->context);
   return handle_value(service, element, true, out, stream);
 }
 
@@ -365,7 +366,7 @@ static struct text skip_space(struct text t)
 static bool next_known(const struct jsonrpc_service *service, struct known_batch *batch)
 {
   struct text rest = skip_space(batch->rest);
-  size_t length = service->recall(service->context, rest);
+  size_t length = service->match_cached(service->context, rest);
   rest = skip_space(text_slice(rest, length, rest.len));
   if (length == 0 || rest.len == 0 || (*rest.data != ',' && *rest.data != ']'))
     return false;
@@ -377,14 +378,14 @@ static bool next_known(const struct jsonrpc_service *service, struct known_batch
 /* The whole batch is matched before any of it runs, because its end may be no JSON. */
 static bool is_known_batch(const struct jsonrpc_service *service, struct text message)
 {
-  if (service->recall == NULL || service->map != NULL || message.len == 0 || *message.data != '[')
+  if (service->match_cached == NULL || service->map != NULL || message.len == 0 || *message.data != '[')
     return false;
   struct known_batch batch = {.rest = text_slice(message, 1, message.len)};
   bool is_known = true;
   for (size_t count = 0; is_known && !batch.ended; count++) {
     struct arena_mark mark = arena_mark(service->arena);
     is_known = count < service->max_batch && next_known(service, &batch);
-    arena_rewind(service->arena, mark); /* it is recalled again before it runs */
+    arena_rewind(service->arena, mark); /* it is matched again before it runs */
   }
   return is_known && is_blank(batch.rest);
 }
@@ -396,7 +397,7 @@ static enum jsonrpc_handled handle_known_batch(const struct jsonrpc_service *ser
   struct known_batch batch = {.rest = text_slice(message, 1, message.len)};
   while (!batch.ended && next_known(service, &batch)) {
     size_t before = begin_next(&answers);
-    end_next(&answers, before, service->run_recalled(service->context));
+    end_next(&answers, before, service->run_cached(service->context));
   }
   if (!batch.ended) { /* memory was short for what had been known before */
     out->failed = true;

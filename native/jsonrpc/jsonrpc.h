@@ -93,14 +93,14 @@ struct jsonrpc_service {
   bool only_safe; /* for every request */
   bool is_strict; /* numbers have no suffixes, not even in params */
   /*
-   * For requests of a batch that the caller has read before. recall returns the number of bytes at the start
-   * of the text that are such a request, or 0; they must be valid JSON, also one level deeper. run_recalled
-   * runs the request of the last recall and appends its answer, as jsonrpc_handle_request does. Where the
-   * caller knows all requests of a batch, it is asked twice for each, and must know it both times. NULL, or
-   * with a map: every request is read.
+   * For requests of a batch that the caller has read before. match_cached returns the number of bytes at the
+   * start of the text that are such a request, or 0; they must be valid JSON, also one level deeper.
+   * run_cached runs the request of the last match and appends its answer, as jsonrpc_handle_request does.
+   * Where the caller knows all requests of a batch, it is asked twice for each, and must know it both times.
+   * NULL, or with a map: every request is read.
    */
-  size_t (*recall)(void *context, struct text text);
-  enum jsonrpc_handled (*run_recalled)(void *context);
+  size_t (*match_cached)(void *context, struct text text);
+  enum jsonrpc_handled (*run_cached)(void *context);
   /*
    * Runs run(items[i]) for every i and returns when all have ended, on any threads: each request of a batch
    * then has an arena and a buffer of its own, and the answers are put in order afterwards. NULL: a batch

@@ -56,7 +56,7 @@ static enum jsonrpc_handled run_at_length(struct serving *serving)
   return handled;
 }
 
-static size_t recall(void *context, struct text text)
+static size_t match_cached(void *context, struct text text)
 {
   struct serving *serving = context;
   struct rpc_worker *worker = serving->worker;
@@ -69,7 +69,7 @@ static size_t recall(void *context, struct text text)
   return is_known ? length : 0;
 }
 
-static enum jsonrpc_handled run_recalled(void *context)
+static enum jsonrpc_handled run_cached(void *context)
 {
   struct serving *serving = context;
   return answer_briefly(serving) ? JSONRPC_REPLY : run_at_length(serving);
@@ -109,8 +109,9 @@ static enum rpc_served serve_at_length(struct serving *serving, bool may_stream,
                                           .arena = &serving->worker->runner.arena,
                                           .handle = serving_handle_request,
                                           .write_error_data = write_invalid_data,
-                                          .recall = serving->run.client->only_safe ? NULL : recall,
-                                          .run_recalled = run_recalled,
+                                          .match_cached =
+                                              serving->run.client->only_safe ? NULL : match_cached,
+                                          .run_cached = run_cached,
                                           .limits = rpc_jsonrpc_limits(peer),
                                           .max_batch = peer->config.limits.max_batch,
                                           .may_stream = may_stream,
