@@ -2,11 +2,9 @@
 #include "base/buffer.h"
 #include "cli/java_arguments.h"
 
-#include "tests/unit/unit.h"
+#include "tests/unit/temporary_file.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 enum { WORDS_MAX = 16, TEXT_MAX = 1000 };
 
@@ -38,7 +36,7 @@ static void show(const struct java_arguments *expanded, struct buffer *out)
 
 static void check(const struct expansion_case *row)
 {
-  char path[] = "/tmp/jpeer-arguments-XXXXXX";
+  char path[] = TEMPORARY_FILE;
   char variable[TEXT_MAX];
   char arguments[TEXT_MAX];
   char wanted[TEXT_MAX];
@@ -48,11 +46,7 @@ static void check(const struct expansion_case *row)
   struct java_arguments expanded;
   struct buffer shown;
   struct jp_error error = {0};
-  int fd = mkstemp(path);
-  assert_true(fd >= 0);
-  if (row->file != NULL)
-    assert_int_equal(write(fd, row->file, strlen(row->file)), strlen(row->file));
-  close(fd);
+  temporary_file_write(path, row->file, row->file == NULL ? 0 : strlen(row->file));
   if (row->file == NULL)
     unlink(path);
   insert_path(row->variable == NULL ? "" : row->variable, path, variable);
@@ -116,17 +110,14 @@ static void test_expansions(void **state)
 
 static void check_file(const char *bytes, size_t size, const char *error_end)
 {
-  char path[] = "/tmp/jpeer-arguments-XXXXXX";
+  char path[] = TEMPORARY_FILE;
   char word[sizeof path + 1];
   char wanted[200];
   char *words[] = {word};
   struct arena arena;
   struct java_arguments expanded;
   struct jp_error error = {0};
-  int fd = mkstemp(path);
-  assert_true(fd >= 0);
-  assert_int_equal(write(fd, bytes, size), size);
-  close(fd);
+  temporary_file_write(path, bytes, size);
   snprintf(word, sizeof word, "@%s", path);
   snprintf(wanted, sizeof wanted, "the argument file %s %s", path, error_end);
   arena_init(&arena);

@@ -3,12 +3,7 @@
 
 #include "policy/policy.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "tests/unit/temporary_file.h"
 
 enum { MAX_WORDS = 24 };
 
@@ -457,11 +452,8 @@ static void test_the_variable_of_java(void **state)
 
 static void write_file(char *path, const char *content)
 {
-  strcpy(path, "/tmp/jpeer-arguments-XXXXXX");
-  int descriptor = mkstemp(path);
-  assert_true(descriptor >= 0);
-  assert_int_equal(write(descriptor, content, strlen(content)), strlen(content));
-  close(descriptor);
+  strcpy(path, TEMPORARY_FILE);
+  temporary_file_write(path, content, strlen(content));
 }
 
 static void test_argument_files(void **state)

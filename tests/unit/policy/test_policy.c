@@ -1,23 +1,16 @@
 #include "policy/policy.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include "tests/unit/temporary_file.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 /* Writes a policy file and builds a policy from it; yaml NULL: no file. */
 static enum jp_status create_from(const char *yaml, struct policy_config config, struct policy **policy,
                                   struct jp_error *error)
 {
-  char path[] = "/tmp/jpeer-policy-XXXXXX";
+  char path[] = TEMPORARY_FILE;
   if (yaml != NULL) {
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, yaml, strlen(yaml)), (ssize_t)strlen(yaml));
-    close(fd);
+    temporary_file_write(path, yaml, strlen(yaml));
     config.file = path;
   }
   enum jp_status status = policy_create(&config, policy, error);

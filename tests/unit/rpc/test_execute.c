@@ -1,6 +1,7 @@
 /* The real policy in front of members that the stub knows: who is asked when, what is kept, what is said. */
 #include "rpc/execute.h"
 #include "stub_jni.h"
+#include "tests/unit/temporary_file.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -103,11 +104,8 @@ static int tear_down(void **state)
 
 static void use_policy(struct bench *bench, const char *yaml)
 {
-  char path[] = "/tmp/jpeer-policy-XXXXXX";
-  int file = mkstemp(path);
-  assert_true(file >= 0);
-  assert_int_equal(write(file, yaml, strlen(yaml)), (ssize_t)strlen(yaml));
-  close(file);
+  char path[] = TEMPORARY_FILE;
+  temporary_file_write(path, yaml, strlen(yaml));
   struct policy_config config = {.file = path};
   struct jp_error error;
   policy_destroy(bench->policy);

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "classfile/catalog.h"
 #include "tests/unit/classfile/jars.h"
+#include "tests/unit/temporary_file.h"
 
 #include <jansson.h>
 #include <zlib.h>
@@ -44,12 +45,9 @@ static struct policy *make_policy(const char *rules)
   struct policy *policy;
   struct jp_error error;
   struct policy_config config = {.default_action = POLICY_ALLOW};
-  char path[] = "/tmp/jpeer-meta-XXXXXX";
+  char path[] = TEMPORARY_FILE;
   if (rules != NULL) {
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, rules, strlen(rules)), strlen(rules));
-    close(fd);
+    temporary_file_write(path, rules, strlen(rules));
     config.file = path;
     config.default_action = POLICY_UNSET;
   }

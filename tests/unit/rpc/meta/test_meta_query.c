@@ -1,5 +1,6 @@
 #include "rpc/meta/meta_query.h"
 
+#include "tests/unit/temporary_file.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -38,17 +39,15 @@ static struct policy *make_policy(const char *rules)
 {
   struct policy *policy = NULL;
   struct jp_error error = {0};
-  char path[] = "/tmp/jpeer-query-XXXXXX";
-  int fd = mkstemp(path);
+  char path[] = TEMPORARY_FILE;
   struct policy_config config = {.default_action = rules == NULL ? POLICY_ALLOW : POLICY_UNSET};
-  assert_true(fd >= 0);
   if (rules != NULL) {
-    assert_int_equal(write(fd, rules, strlen(rules)), strlen(rules));
+    temporary_file_write(path, rules, strlen(rules));
     config.file = path;
   }
-  close(fd);
   enum jp_status status = policy_create(&config, &policy, &error);
-  unlink(path);
+  if (rules != NULL)
+    unlink(path);
   if (status != JP_OK)
     fail_msg("%s", error.text);
   return policy;
