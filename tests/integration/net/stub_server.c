@@ -290,8 +290,10 @@ static enum rpc_served refuse(void *context, struct text message, const char *re
 static void reject(void *context, enum rpc_rejection rejection, struct text beginning, const char *reason,
                    struct buffer *out)
 {
-  (void)context, (void)rejection, (void)beginning;
-  buffer_printf(out, "rejected: %s", reason);
+  static const int codes[] = {
+      [RPC_REJECT_UNREADABLE] = -32700, [RPC_REJECT_INVALID] = -32600, [RPC_REJECT_OVERLOADED] = -32000};
+  (void)context, (void)beginning;
+  buffer_printf(out, "%d %s", codes[rejection], reason);
 }
 
 /* --- examples --- */
