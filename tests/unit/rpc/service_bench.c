@@ -72,6 +72,20 @@ struct rpc_client *bench_open(const struct service_bench *bench, const struct rp
   return client;
 }
 
+struct rpc_client *bench_open_named(const struct service_bench *bench, enum op_channel channel,
+                                    const char *peer_id)
+{
+  return bench_open(bench,
+                    &(struct rpc_client_info){.channel = channel,
+                                              .peer_id = peer_id == NULL ? TEXT_ABSENT : text_of(peer_id)});
+}
+
+struct rpc_client *bench_open_routed(const struct service_bench *bench, const char *routing_id)
+{
+  return bench_open(bench,
+                    &(struct rpc_client_info){.channel = OP_CHANNEL_ZMQ, .routing_id = text_of(routing_id)});
+}
+
 bool bench_close(const struct service_bench *bench, struct rpc_client *client, struct uuid *kept)
 {
   struct uuid unused;

@@ -19,6 +19,9 @@
 #define MADE(ref)                                                                                            \
   "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":false,\"value\":{\"type\":\"C\",\"null\":false,"       \
   "\"ref\":" ref "}}}"
+/* The data of an error with no throwable, of the request 1. */
+#define ERROR_DATA(message)                                                                                  \
+  "\"data\":{\"message\":\"" message "\",\"request_id\":1,\"stack_trace\":[],\"cause\":null}"
 #define VOID_ANSWER "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":true}}"
 
 /* Members for the table of stub_jni: a sum that is always 8, and a constructor. */
@@ -68,6 +71,11 @@ struct service_bench *service_bench_create(const struct service_bench_options *o
 bool service_bench_destroy(struct service_bench *bench) JP_MUST_CHECK;
 
 struct rpc_client *bench_open(const struct service_bench *bench, const struct rpc_client_info *info);
+/* peer_id NULL: none. */
+struct rpc_client *bench_open_named(const struct service_bench *bench, enum op_channel channel,
+                                    const char *peer_id);
+/* Over ZeroMQ. */
+struct rpc_client *bench_open_routed(const struct service_bench *bench, const char *routing_id);
 /* As rpc_service.client_close; kept may be NULL. */
 bool bench_close(const struct service_bench *bench, struct rpc_client *client, struct uuid *kept);
 

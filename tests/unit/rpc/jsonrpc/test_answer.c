@@ -1,0 +1,117 @@
+/* Answers: those that are too long, and those that are made while they are read. */
+#include "rpc/jsonrpc/codec_state.h"
+#include "service_bench.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+
+static char long_text[5000];
+
+static struct stub_member members[] = {
+    STUB_MEMBER_ADD,
+    STUB_MEMBER_CONSTRUCTOR,
+    {.type = "C",
+     .member = "long",
+     .kind = JVM_STATIC_METHOD,
+     .modifiers = JVM_ACC_PUBLIC,
+     .outcome = {.kind = OUTCOME_VALUE,
+                 .type = TEXT("java.lang.String"),
+                 .has_value = true,
+                 .value = {.kind = OP_TEXT, .text = {long_text, sizeof long_text}}}},
+};
+
+static int set_up(void **state)
+{
+  memset(long_text, 'x', sizeof long_text);
+  *state = service_bench_create(
+      &(struct service_bench_options){.members = members, .member_count = COUNT_OF(members)});
+  return 0;
+}
+
+static int tear_down(void **state)
+{
+  return service_bench_destroy(*state) ? 0 : 1;
+}
+
+static void makes_errors_of_long_answers(void **state)
+{
+  static const char call[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":{\"type\":\"C\","
+                             "\"method\":\"long\"}}";
+  struct service_bench *bench = *state;
+  struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
+  assert_int_equal(bench_serve(bench, client, text_of(call), 0), RPC_REPLY);
+  assert_true(bench->out.len > 5000);
+  assert_int_equal(bench_serve(bench, client, text_of(call), 1000), RPC_REPLY);
+  assert_part(bench, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32000,");
+  assert_part(bench, "longer than the 1000 bytes");
+  char batch[1024];
+  snprintf(batch, sizeof batch, "[%s,%s,%s]", ADD, call, ADD);
+  assert_int_equal(bench_serve(bench, client, text_of(batch), 1000), RPC_REPLY);
+  assert_true(bench->out.len < 1000);
+  assert_part(bench, "longer than the");
+  bench_close(bench, client, NULL);
+}
+
+static const char query[] =
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"meta\",\"params\":{\"method\":\"fetch_classes_info\"}}";
+
+#define META_ANSWER(body)                                                                                    \
+  "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":false,\"value\":{\"type\":\"java.lang.String\","       \
+  "\"null\":false,\"value\":\"" body "\",\"status\":\"OK\"}}}"
+
+static void writes_metadata_whole(void **state)
+{
+  struct service_bench *bench = *state;
+  struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_ZMQ, NULL);
+  assert_int_equal(bench_serve(bench, client, text_of(query), 0), RPC_REPLY);
+  assert_part(bench, "\"status\":\"ERROR\"");
+  assert_part(bench, "the image cannot be read");
+  stub.meta = "[{\"a\":\"\xC3\xA9\"}]";
+  for (stub.meta_step = 0; stub.meta_step < 4; stub.meta_step++)
+    check_answer(bench, client, query, META_ANSWER("[{\\\"a\\\":\\\"\xC3\xA9\\\"}]"));
+  assert_int_equal(bench_serve(bench, client, text_of(query), 100), RPC_REPLY);
+  assert_part(bench, "\"code\":-32000");
+  assert_part(bench, "longer than the 100 bytes");
+  stub.meta_breaks = true;
+  stub.meta_step = 2;
+  assert_int_equal(bench_serve(bench, client, text_of(query), 0), RPC_REPLY);
+  assert_part(bench, "\"code\":-32000");
+  assert_part(bench, "\"status\":\"ERROR\"");
+  assert_int_equal(stub.bodies, 0);
+  bench_close(bench, client, NULL);
+}
+
+static void streams_metadata(void **state)
+{
+  struct service_bench *bench = *state;
+  struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_HTTP, NULL);
+  stub.meta = "[\"\xF0\x9F\x98\x80\"]";
+  stub.meta_step = 3;
+  buffer_clear(&bench->out);
+  assert_int_equal(rpc_jsonrpc_serve(bench->service->context, bench->lent.worker, client, text_of(query),
+                                     &bench->out, true, 10, &bench->stream),
+                   RPC_STREAM);
+  struct outcome_body *body = &bench->stream.body;
+  enum jp_status status;
+  do {
+    size_t before = bench->out.len;
+    status = body->read(body->state, &bench->out, 1);
+    assert_int_equal(text_valid_utf8(buffer_text(&bench->out)), bench->out.len);
+    assert_true(status == JP_CLOSED || bench->out.len > before);
+  } while (status == JP_OK);
+  assert_int_equal(status, JP_CLOSED);
+  body->close(body->state);
+  buffer_append_text(&bench->out, bench->stream.tail);
+  assert_text(buffer_text(&bench->out), META_ANSWER("[\\\"\xF0\x9F\x98\x80\\\"]"));
+  bench_close(bench, client, NULL);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(makes_errors_of_long_answers, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(writes_metadata_whole, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(streams_metadata, set_up, tear_down),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
