@@ -1,7 +1,8 @@
 #ifndef JPEER_OP_OPERATION_H
 #define JPEER_OP_OPERATION_H
 /*
- * What a request asks for, after its codec and before Java. Plain data; all borrowed (see op/value.h).
+ * What a request asks for: made by its codec, run by rpc/run.h. Plain data; everything is borrowed, as
+ * op/value.h says.
  */
 #include "op/control.h"
 #include "op/value.h"

@@ -1,8 +1,8 @@
 #ifndef JPEER_OP_OUTCOME_H
 #define JPEER_OP_OUTCOME_H
 /*
- * What became of an operation, before its codec writes the answer. Plain data; all borrowed from the
- * request's arena, but for a body, which the codec or the transport reads and closes.
+ * The outcome of an operation, before its codec writes the answer. Plain data, borrowed from the request's
+ * arena; only a body has an owner, the codec or the transport, which reads and closes it.
  */
 #include "base/arena.h"
 #include "base/buffer.h"
@@ -11,8 +11,7 @@
 
 enum outcome_kind { OUTCOME_VOID, OUTCOME_VALUE, OUTCOME_ERROR, OUTCOME_BODY };
 
-/* What went wrong, in the terms of the reference's table of codes; each codec has its own numbers for them.
- */
+/* What went wrong. Each codec has its own numbers; those of JSON-RPC 2.0 are shown here. */
 enum outcome_failure {
   FAILURE_INVALID_REQUEST, /* -32600 */
   FAILURE_INVALID_PARAMS,  /* -32602 */

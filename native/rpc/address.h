@@ -1,12 +1,12 @@
 #ifndef JPEER_RPC_ADDRESS_H
 #define JPEER_RPC_ADDRESS_H
 /*
- * Where a client comes from, for what is bounded for each address: plain data, made by the transport.
+ * The address of a client, for the limits per address. Plain data, filled in by the transport.
  *
- * An IPv4 address is its four bytes, also where it came as an IPv4-mapped IPv6 address. An IPv6 address is
- * its first eight: a network of that size is one client's. No bytes: a client whose address is not known (a
- * Unix socket, a transport without addresses); all of those count as one address, so that being unknown is no
- * way around a bound.
+ * An IPv4 address is four bytes, even if it came as an IPv4-mapped IPv6 address. Of an IPv6 address the first
+ * eight bytes count, because a client usually has a network of that size. No bytes: the address is unknown (a
+ * Unix socket, a transport without addresses). All unknown addresses count as one, so that they share one
+ * limit.
  */
 #include <stdint.h>
 

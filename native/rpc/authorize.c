@@ -11,7 +11,8 @@ static const char *const operation_names[] = {
     [OP_PUT] = "put", [OP_CONTROL] = "control", [OP_META] = "meta",
 };
 
-/* What an operation of each kind may turn out to be; whether a method is static is not known before. */
+/* The members that an operation may mean, judging by its names alone: whether a method is static shows
+ * later. */
 static const unsigned possible_members[] = {
     [OP_NEW] = 1u << POLICY_CONSTRUCTOR,
     [OP_CALL] = 1u << POLICY_METHOD | 1u << POLICY_STATIC_METHOD,
@@ -152,13 +153,13 @@ static enum policy_visibility visibility_of(unsigned modifiers)
   return (modifiers & JVM_ACC_PRIVATE) != 0 ? POLICY_PRIVATE : POLICY_PACKAGE_PRIVATE;
 }
 
-/* Arrays of primitives have no class of their own to authorizer. */
+/* Arrays of primitives have no class that the policy could be asked about. */
 static bool has_class(struct text class_name)
 {
   return class_name.data != NULL && !primitive_is_keyword(class_name);
 }
 
-/* A class that the object brings in. */
+/* Asks about a class that only the object shows, not the request. */
 static struct policy_verdict check_object(const struct rpc_authorizer *authorizer, struct policy_query query,
                                           struct text class_name, unsigned modifiers)
 {
@@ -169,7 +170,7 @@ static struct policy_verdict check_object(const struct rpc_authorizer *authorize
   return policy_check_object(authorizer->policy, &query);
 }
 
-/* The named class decides (of a value type only a denial of its own does); all others can only take away. */
+/* The named class decides; the others can only deny. Of a value type, only a rule that names it denies. */
 static struct policy_verdict evaluate(const struct rpc_authorizer *authorizer, enum op_kind operation,
                                       const struct jvm_target *target, bool is_value)
 {
@@ -214,7 +215,7 @@ bool rpc_authorizer_has_allowed(const struct rpc_authorizer *authorizer, const s
          (bits & KEPT_LOG) == 0;
 }
 
-/* wants_log: the operation is not to be taken for one that nobody asks a line for. */
+/* wants_log: something else of the operation is logged, so that it must be asked about again. */
 static enum jp_status authorize_kept(const struct rpc_authorizer *authorizer, enum op_kind operation,
                                      const struct jvm_target *target, bool is_value, bool wants_log,
                                      struct arena *arena, struct outcome *outcome)
@@ -249,7 +250,7 @@ static enum jp_status check_target(void *context, const struct operation *operat
 
 /* ---- what arguments name ---- */
 
-/* A question of names alone about a public member. Sets *logged where it wrote a line. */
+/* Asks about a public member by its names alone. Sets *logged if it has written a line. */
 static enum jp_status authorize_public(const struct rpc_authorizer *authorizer, enum policy_category category,
                                        struct text class_name, struct text name, bool is_value, bool *logged,
                                        struct arena *arena, struct outcome *denied)
@@ -290,7 +291,7 @@ struct type_walk {
   struct text last; /* the elements of a list mostly declare one type */
 };
 
-/* Texts that are no types are left to those who read them. */
+/* A text that is not a type is reported by the code that reads it. */
 static enum jp_status authorize_declared(struct type_walk *walk, const struct op_value *value)
 {
   struct op_type type;
@@ -316,7 +317,8 @@ static enum jp_status authorize_value(struct type_walk *walk, const struct op_va
   return status;
 }
 
-/* The types that the arguments and what is in them declare, each as a FIELD_GET of CLASS.class. In one walk. */
+/* The types that the arguments and what is in them declare, each as a FIELD_GET of CLASS.class. In one
+ * walk. */
 static enum jp_status authorize_types(struct rpc_authorizer *authorizer, const struct operation *operation,
                                       struct arena *arena, struct outcome *outcome)
 {
@@ -337,7 +339,7 @@ static enum jp_status check_argument(void *context, enum jvm_member_kind kind, s
                           is_new && policy_is_value_container(class_name), &logged, arena, denied);
 }
 
-/* Of an operation that goes the short way, whose elements are others each time. */
+/* Asked where the member was found in the cache: its verdict does not cover the types of elements. */
 static enum jp_status check_type(void *context, struct text class_name, struct arena *arena,
                                  struct outcome *denied)
 {

@@ -2,8 +2,8 @@
 #define JPEER_RPC_AUTHORIZE_H
 /*
  * Where the policy is asked about an operation: by its names before any class is looked up, by the facts of
- * the member that was found, and for what its arguments name (behaviour.md, "Members"; policy.md,
- * "Evaluation", "Presets"). Writes the lines of LOG_AND_*. Used on the worker's thread alone.
+ * the member that was found, and for what its arguments name (docs/policy.md). Writes the lines of LOG_AND_*.
+ * Used on the worker's thread alone.
  */
 #include "jni/members.h"
 #include "policy/policy.h"

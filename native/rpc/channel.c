@@ -1,6 +1,6 @@
 #include "rpc/channel.h"
 
-/* What is kept about names and verdicts has four bits for the channel, and the stamp of a guard three. */
+/* Kept names have four bits for the channel, and the stamp of a guard three. */
 _Static_assert(OP_CHANNELS <= 8, "a channel no longer fits beside a policy's generation (rpc/authorize.c)");
 _Static_assert(OP_CHANNELS == 3, "each channel needs its row below");
 

@@ -27,8 +27,8 @@ static enum jp_status read_key(const struct rpc_client_info *info, struct rpc_se
   return JP_OK;
 }
 
-/* A connection that names its session holds it from the start, so that no TTL ends it under this client. The
- * other channels open a client for each message: theirs is held where it is there already. */
+/* A connection that names its session holds it from the start, so that its TTL cannot end it meanwhile. A
+ * client of one message or turn holds its session only if that exists already. */
 static enum jp_status hold_session(const struct rpc_peer *peer, struct rpc_client *client,
                                    struct jp_error *error)
 {
@@ -49,8 +49,8 @@ enum jp_status rpc_client_hold_session(struct rpc_peer *peer, struct rpc_client 
   return JP_OK;
 }
 
-/* An HTTP request without a `peer-id` is a client for itself, with a session for itself: what nearly all of
- * them leave as it was, the worker keeps for the next. */
+/* A message without a session's name (HTTP without a `peer-id`) is a client with a session of its own. Most
+ * of them leave it unused, and then the worker keeps client and session for the next one. */
 static bool is_passing(const struct rpc_client *client)
 {
   return rpc_channels[client->channel].span == RPC_SPAN_MESSAGE && client->key.length == 0;
@@ -113,7 +113,7 @@ enum jp_status rpc_client_open(void *context, const struct rpc_client_info *info
   return JP_OK;
 }
 
-/* HTTP without a `peer-id`: what the request left is worth a name. */
+/* A message without a session's name that has left objects: its session gets a name. */
 static bool keep_objects(struct rpc_peer *peer, struct rpc_client *client, struct uuid *kept)
 {
   if (!is_passing(client) || client->session == NULL || kept == NULL ||

@@ -1,8 +1,9 @@
 #ifndef JPEER_RPC_PEER_H
 #define JPEER_RPC_PEER_H
 /*
- * The peer: the one place that joins codecs, sessions, policy and JVM. Made before the JVM is (so that a
- * wrong policy costs no JVM), given the JVM when it is up. Owns neither.
+ * The peer: sessions, policy, metadata and codecs in front of a JVM. It is made before the JVM starts, so
+ * that a wrong configuration is found first, and gets the JVM when that is up. It owns neither JVM nor
+ * policy.
  */
 #include "jni/jvm.h"
 #include "jni/members.h"
@@ -30,22 +31,23 @@ struct rpc_peer_config {
   struct uuid uuid;
   const char *name;
   const char *version;            /* of the peer, as descriptions show it */
-  struct policy_source *policies; /* borrowed; each message is served under the policy then in force */
+  struct policy_source *policies; /* borrowed; a message is served under the one in force when it comes */
   struct catalog *catalog;        /* borrowed; NULL: metadata is not served (tests) */
   struct rpc_limits limits;
-  bool compat_pal; /* behaviour.md: --compat pal */
+  bool compat_pal; /* docs/protocol.md, "--compat pal" */
 };
 
 enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_peer **peer,
                                struct jp_error *error) JP_MUST_CHECK;
-/* Where the peer can be reached ("http://127.0.0.1:4711/rpc", ...), for what it says of itself:
- * NULL-terminated, borrowed for as long as the peer. Before anything is served. */
+/* The addresses that the peer's descriptions show ("http://127.0.0.1:4711/rpc", ...): NULL-terminated,
+ * borrowed for as long as the peer. Called before rpc_peer_attach. */
 void rpc_peer_set_addresses(struct rpc_peer *peer, const char *const *addresses);
-/* From hooks.started: from here on service.spawn works. Starts the thread that ends idle sessions. */
+/* Called from hooks.started: from now on service.spawn works. Starts the codecs, and the thread that ends
+ * idle sessions. */
 enum jp_status rpc_peer_attach(struct rpc_peer *peer, struct jvm *jvm, struct jp_error *error) JP_MUST_CHECK;
 const struct rpc_service *rpc_peer_service(struct rpc_peer *peer); /* borrowed, as long as the peer */
-/* From hooks.drain, when no transport serves any more: ends the sessions while Java may still be used. False
- * where their thread did not end in time. Harmless when repeated. */
+/* Called from hooks.drain, when no transport serves any more: ends the sessions while Java may still be used.
+ * False if their thread did not end in time. May be repeated. */
 bool rpc_peer_detach(struct rpc_peer *peer);
 void rpc_peer_destroy(struct rpc_peer *peer);
 

@@ -62,14 +62,14 @@ size_t rpc_sessions_count(struct rpc_sessions *sessions)
   return atomic_load(&sessions->count);
 }
 
-/* ---- those that nobody holds ---- */
+/* ---- idle sessions ---- */
 
 static struct session_queue *queue_of(struct rpc_sessions *sessions, const struct rpc_session *session)
 {
   return session->is_passing ? &sessions->passing : &sessions->idle;
 }
 
-/* NULL: it does not stand in one. A session that is idle has objects, and so an address. */
+/* NULL: it is in none. An idle session has objects, and therefore an address. */
 static struct session_queue *queue_of_address(struct rpc_session *session)
 {
   return session->is_passing ? session_address_passing(atomic_load(&session->address)) : NULL;
@@ -113,7 +113,7 @@ static void leave_idle(struct rpc_sessions *sessions, struct rpc_session *sessio
 
 static void become_idle(struct rpc_sessions *sessions, struct rpc_session *session, int64_t now_ms)
 {
-  /* Later ones expire later: the sweeper already waits for the first. */
+  /* Sessions that become idle later expire later: the sweeper waits for the first one already. */
   if (sessions->idle.first == NULL && sessions->passing.first == NULL)
     pthread_cond_signal(&sessions->changed);
   struct session_queue *of_address = queue_of_address(session);
@@ -124,7 +124,7 @@ static void become_idle(struct rpc_sessions *sessions, struct rpc_session *sessi
     queue_append(of_address, session, LINE_OF_ADDRESS);
 }
 
-/* ---- the count of those with objects ---- */
+/* ---- counting sessions with objects ---- */
 
 static void count_down(void *context)
 {
@@ -153,7 +153,7 @@ void session_destroy(struct rpc_session *session, struct jvm_thread *thread)
   free(session);
 }
 
-/* The address's entry, which the session then holds. NULL: no memory. */
+/* The entry of the session's address, which the session holds from now on. NULL: no memory. */
 static struct session_address *find_address(struct rpc_session *session)
 {
   struct session_address *address = atomic_load(&session->address);
@@ -163,7 +163,7 @@ static struct session_address *find_address(struct rpc_session *session)
   const struct rpc_address *from = &session->maker.address;
   uint64_t hash = session_index_hash(sessions, from->bytes, from->length);
   pthread_mutex_lock(&sessions->lock);
-  address = atomic_load(&session->address); /* another thread may have been here */
+  address = atomic_load(&session->address); /* another thread may have set it meanwhile */
   if (address == NULL) {
     address = session_address_hold(&sessions->addresses, from, hash);
     atomic_store(&session->address, address);
@@ -182,7 +182,7 @@ static bool count_up(struct rpc_sessions *sessions)
   return true;
 }
 
-/* The first of a queue of passing ones: all, or an address's. False: there is none. */
+/* Ends the first session of a queue of passing ones. False: there is none. */
 static bool end_oldest(struct rpc_sessions *sessions, const struct session_queue *passing,
                        struct jvm_thread *thread)
 {
@@ -225,7 +225,7 @@ static const struct jvm_objects_owner OWNER = {.enter = count_session, .leave = 
 
 /* ---- holding ---- */
 
-/* Room for the key, or for the one that rpc_session_keep may give later. */
+/* Its memory has room for the key, or for a later one of rpc_session_keep. */
 static struct rpc_session *make_session(struct rpc_sessions *sessions, const struct rpc_session_maker *maker,
                                         size_t key_length)
 {
@@ -296,7 +296,8 @@ static void leave_to_sweeper(struct rpc_sessions *sessions, struct rpc_session *
   pthread_cond_signal(&sessions->changed);
 }
 
-/* Called with the lock held, when nobody holds the session any more. Gives what the caller is to destroy. */
+/* Called with the lock held, when nobody holds the session. Returns the session if the caller has to destroy
+ * it. */
 static struct rpc_session *settle(struct rpc_sessions *sessions, struct rpc_session *session,
                                   bool may_destroy, int64_t now_ms)
 {

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-/* The tables do not grow, so that no operation waits for that: untouched pages of them cost nothing. Where
- * there are more sessions than that, chains are longer. */
+/* The tables never grow, so that no operation waits for a rehash; their untouched pages cost nothing. With
+ * more sessions than buckets the chains become longer. */
 enum { BUCKETS_MIN = 64, BUCKETS_MAX = 1 << 20 };
 
 static size_t choose_bucket_count(size_t sessions_max)

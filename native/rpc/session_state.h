@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_SESSION_STATE_H
 #define JPEER_RPC_SESSION_STATE_H
 /*
- * What session.c (who holds what), session_index.c (who finds what) and session_sweeper.c (when it ends)
- * share. All of it is used under sessions->lock, but for what a comment says.
+ * Shared by session.c (holding), session_index.c (finding) and session_sweeper.c (ending). Everything is used
+ * under sessions->lock, except where a comment says otherwise.
  */
 #include "rpc/session.h"
 #include "rpc/session_addresses.h"
@@ -12,12 +12,11 @@
 
 enum { SESSION_SEED_BYTES = 8, SESSION_LAST_REFS = 1 << 16 };
 
-/* The queues that a session which nobody holds stands in: one of rpc_sessions, and where it is_passing, its
- * address's. */
+/* The queues of a session that nobody holds: one of rpc_sessions and, if it is_passing, its address's. */
 enum session_line { LINE_OF_ALL, LINE_OF_ADDRESS, SESSION_LINES };
 
 struct rpc_session {
-  struct rpc_session *next; /* of its bucket, or of the dead */
+  struct rpc_session *next; /* in its bucket, or among the dead */
   struct {
     struct rpc_session *before;
     struct rpc_session *after;
@@ -26,7 +25,7 @@ struct rpc_session {
   struct jvm_objects *objects;
   _Atomic(struct session_address *) address; /* held; NULL before the first object */
   struct rpc_session_maker maker;
-  bool is_passing; /* its maker is, and no other message has used it since */
+  bool is_passing; /* only the message that made it has used it */
   bool is_idle;
   unsigned holders;
   int64_t idle_since;
@@ -39,17 +38,17 @@ struct rpc_sessions {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   struct rpc_session_limits limits;
-  _Atomic size_t count;         /* of those with objects; without the lock */
+  _Atomic size_t count;         /* of sessions with objects; used without the lock */
   struct rpc_session **buckets; /* by key */
   size_t bucket_count;          /* a power of two */
   uint32_t *last_refs;          /* SESSION_LAST_REFS: see session_index_last_ref */
   struct session_addresses addresses;
   struct session_queue idle;
-  struct session_queue passing; /* those that is_passing is true of */
-  struct rpc_session *dead;     /* ended; their tables wait for a thread that may use Java */
+  struct session_queue passing; /* idle ones that are passing */
+  struct rpc_session *dead;     /* ended; the sweeper destroys them */
   bool stopping;
   bool sweeper_runs;
-  uint8_t seed[SESSION_SEED_BYTES]; /* callers choose keys: they must not be able to choose their buckets */
+  uint8_t seed[SESSION_SEED_BYTES]; /* callers choose the keys; they must not choose the buckets */
 };
 
 /* --- session_index.c --- */
@@ -61,20 +60,20 @@ void session_index_fini(struct rpc_sessions *sessions);
 uint64_t session_index_hash(const struct rpc_sessions *sessions, const uint8_t *bytes, size_t length);
 struct rpc_session *session_index_find(struct rpc_sessions *sessions, const struct rpc_session_key *key,
                                        uint64_t hash);
-/* Gives the session the key, which it has room for. */
+/* Gives the session the key; its memory has room for it. */
 void session_index_add(struct rpc_sessions *sessions, struct rpc_session *session,
                        const struct rpc_session_key *key, uint64_t hash);
 void session_index_remove(struct rpc_sessions *sessions, struct rpc_session *session);
 /*
- * A ref that is at least the last one of every session that has ended under a key of this hash: the next
- * session of the same key goes on behind it, so that no ref that its client still believes in names another
- * object. Keys that share a place share the number; it costs them nothing but smaller refs.
+ * At least the last ref of every session that has ended under a key of this hash. The next session of the key
+ * begins behind it, so that no ref that a client still has names another object. Keys that share a place
+ * share the number, and only skip refs.
  */
 uint32_t session_index_last_ref(const struct rpc_sessions *sessions, uint64_t hash);
 
 /* --- session.c --- */
 
-/* Nobody finds the session any more, and it counts no more; the caller destroys it. Nobody holds it. */
+/* Takes a session that nobody holds out of the index, the queues and the counts. The caller destroys it. */
 void session_end(struct rpc_sessions *sessions, struct rpc_session *session);
 /* Without the lock, on a thread that may use Java. */
 void session_destroy(struct rpc_session *session, struct jvm_thread *thread);

@@ -1,9 +1,9 @@
-/* The thread that ends sessions whose time is over, and destroys what others may not. */
+/* The thread that ends expired sessions, and destroys those that their last holder could not destroy. */
 #include "rpc/session_state.h"
 
 #include "base/clock.h"
 
-/* The one that is idle for longer; NULL: none is idle. */
+/* NULL: none is idle. */
 static struct rpc_session *longest_idle(const struct rpc_sessions *sessions)
 {
   struct rpc_session *idle = sessions->idle.first;
@@ -22,7 +22,7 @@ static int64_t next_expiry(const struct rpc_sessions *sessions)
   return expiry;
 }
 
-/* One session that can be destroyed now, or NULL. */
+/* The next session to destroy, or NULL. */
 static struct rpc_session *take_ended(struct rpc_sessions *sessions, int64_t now_ms)
 {
   pthread_mutex_lock(&sessions->lock);

@@ -1,4 +1,4 @@
-/* From the outcome of a request to its answer. */
+/* Writes the answer of a request from its outcome. */
 #include "rpc/jsonrpc/compat.h"
 #include "rpc/jsonrpc/escaped_body.h"
 #include "rpc/jsonrpc/serving.h"
@@ -41,7 +41,7 @@ static void fail_body(struct serving *serving, struct jsonrpc_response *response
   write_error(response, &outcome, answer);
 }
 
-/* Where the transport needs the whole answer at once. */
+/* For a transport that needs the whole answer at once. */
 static void write_whole_body(struct serving *serving, struct jsonrpc_response *response,
                              struct outcome_body *body, const struct rpc_answer *answer)
 {

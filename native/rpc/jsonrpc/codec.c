@@ -1,4 +1,4 @@
-/* JSON-RPC's row in the table of codecs, and what the codec keeps. */
+/* JSON-RPC as a codec: its functions, and its state for the peer and for each worker. */
 #include "rpc/describe/describe.h"
 #include "rpc/describe/openrpc.h"
 #include "rpc/jsonrpc/codec_state.h"
@@ -8,7 +8,7 @@
 
 extern const struct rpc_codec rpc_codec_jsonrpc;
 
-/* ---- what it keeps ---- */
+/* ---- state ---- */
 
 static void stop(void *state)
 {
@@ -54,7 +54,7 @@ static void destroy_worker(void *state)
   free(own);
 }
 
-/* ---- what HTTP asks of it ---- */
+/* ---- HTTP ---- */
 
 static struct text show_document(void *context)
 {

@@ -8,7 +8,7 @@ static enum jp_status enclose(struct json_value value, const char *format, enum 
                               struct arena *arena, struct json_value *near)
     __attribute__((format(printf, 2, 0)));
 
-/* The value's own text between two brackets or quotes: neither a number nor a literal needs an escape. */
+/* Puts the value's text between brackets or quotes. Neither a number nor a literal needs an escape. */
 static enum jp_status enclose(struct json_value value, const char *format, enum json_kind kind,
                               struct arena *arena, struct json_value *near)
 {
@@ -92,7 +92,7 @@ static enum jp_status no_memory(struct placing *placing)
   return JP_NO_MEMORY;
 }
 
-/* index NO_PARAM: an extra one. */
+/* index NO_PARAM: the procedure has no such parameter; the value is dropped. */
 static enum jp_status place(struct placing *placing, int index, struct json_value value)
 {
   if (index == NO_PARAM || value.kind == JSON_KIND_NULL)
@@ -115,7 +115,7 @@ static int param_at(const struct rpc_procedure *procedure, size_t position)
   return is_there ? (int)position : NO_PARAM;
 }
 
-/* A name of digits alone is a position (6.2.1). */
+/* A name that has only digits is a position (JSON-RPC 1.1, 6.2.1). */
 static bool is_position(struct text name)
 {
   for (size_t i = 0; i < name.len; i++) {

@@ -1,7 +1,7 @@
 #ifndef JPEER_RPC_JSONRPC_COERCE_H
 #define JPEER_RPC_JSONRPC_COERCE_H
 /*
- * Parameters as JSON-RPC 1.1 takes them (draft, 6.2.1, 6.2.3, 6.6.1; jsonrpc-1.1-decisions, 6.6.1): by
+ * Parameters as JSON-RPC 1.1 takes them (docs/jsonrpc-1.1.md, "Calls"): by
  * position, by name or both, null as not supplied, extra ones dropped, values brought near to what the
  * parameter wants. JSON-RPC 2.0 is strict and comes through none of this.
  *

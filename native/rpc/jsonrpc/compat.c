@@ -1,6 +1,6 @@
 #include "rpc/jsonrpc/compat.h"
 
-/* The class of the elements where the type is an array, as far as it can be read. */
+/* Of an array the class of its elements. The type may be malformed: then as far as it can be read. */
 static struct text element_of(struct text type)
 {
   struct text name = type;

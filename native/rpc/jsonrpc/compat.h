@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_JSONRPC_COMPAT_H
 #define JPEER_RPC_JSONRPC_COMPAT_H
 /*
- * What --compat pal makes of a request or of its outcome (behaviour.md, the end of "Results" and of
- * "Errors"). How values are written in it is json_outcome's. Pure, any thread.
+ * What --compat pal makes of a request or of its outcome (docs/protocol.md,
+ * "--compat pal"). How values are written in it is json_outcome's. Pure, any thread.
  */
 #include "op/operation.h"
 #include "op/outcome.h"

@@ -6,11 +6,11 @@
 
 struct body_stream {
   struct outcome_body source;
-  struct buffer piece; /* what was read and not yet passed on: at its start, at most a cut character */
+  struct buffer piece; /* read and not yet passed on; between two calls at most the start of a character */
   bool ended;
 };
 
-/* A piece may end inside a character: how much of it is whole. */
+/* The bytes of the piece up to a character that is cut off at its end. */
 static size_t whole_characters(struct text t)
 {
   size_t back = 0;

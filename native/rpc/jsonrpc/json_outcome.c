@@ -244,7 +244,7 @@ static char *put(char *at, struct text t)
   return at + t.len;
 }
 
-/* What most calls give, in one piece; names of such types have nothing in them to escape. */
+/* The most common result, written in one piece. The name of its type needs no escape. */
 static bool is_plain_integer(const struct outcome *outcome, const struct rpc_answer *answer)
 {
   return outcome->kind == OUTCOME_VALUE && outcome->has_value && outcome->value.kind == OP_INTEGER &&
@@ -314,8 +314,7 @@ static void write_text_or_null(struct buffer *out, struct text t)
     json_write_string(out, t);
 }
 
-/* A longer id is told of the error alone, and not of each of its causes: an answer must not grow with both.
- */
+/* A longer id is not repeated for each cause: an answer must not grow with the product of both. */
 enum { CAUSE_ID_MAX = 256 };
 
 static void write_request_id(struct buffer *out, bool of_cause, const struct rpc_answer *answer)
@@ -331,7 +330,7 @@ static void write_request_id(struct buffer *out, bool of_cause, const struct rpc
   }
 }
 
-/* Everything of a throwable's object up to its cause. */
+/* The members of a throwable's object before its cause. */
 static void write_throwable_head(struct buffer *out, struct text type, struct text message,
                                  const struct outcome_throwable *throwable, bool is_cause,
                                  const struct rpc_answer *answer)

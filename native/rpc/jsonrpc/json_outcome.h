@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_JSONRPC_JSON_OUTCOME_H
 #define JPEER_RPC_JSONRPC_JSON_OUTCOME_H
 /*
- * From an outcome to the JSON of a result or of an error's data, written in place (object-rpc-reference,
- * "Result envelope", "Error Response Format"; behaviour.md, "Results", "Errors"). Any thread.
+ * From an outcome to the JSON of a result or of an error's data, written in place (docs/protocol.md,
+ * "Results" and "Errors"). Any thread.
  */
 #include "base/buffer.h"
 #include "op/outcome.h"
@@ -15,7 +15,7 @@ struct rpc_answer {
   struct buffer *scratch;                /* for values that are text within text; cleared by the writer */
 };
 
-/* The code of a failure (object-rpc-reference, "Error codes"). */
+/* The code of a failure (docs/protocol.md, "Errors"). */
 int rpc_failure_code(enum outcome_failure failure);
 
 /* An OUTCOME_VOID or OUTCOME_VALUE. */
@@ -25,7 +25,7 @@ void rpc_plain_result_write(struct buffer *out, const struct outcome *outcome);
 /* The data of an OUTCOME_ERROR. */
 void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer);
 
-/* What stands before and after the text of an OUTCOME_BODY, which is escaped in between. */
+/* The JSON before and after the text of an OUTCOME_BODY, which is escaped in between. */
 struct text rpc_body_head(const struct rpc_answer *answer);
 struct text rpc_body_tail(void);
 

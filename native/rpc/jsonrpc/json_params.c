@@ -6,7 +6,8 @@
 #include "rpc/values/value_read.h"
 #include "json/object_members.h"
 
-/* A class's name, and the brackets of an array's: no rule of a policy need be held against more. */
+/* A class's name with the brackets of an array. Longer names are refused before any rule of the policy sees
+ * them. */
 enum { NAME_MAX_TAKEN = OP_NAME_MAX + 1024 };
 
 struct params_reader {
@@ -32,7 +33,7 @@ static enum jp_status fail_kind(struct params_reader *reader, enum rpc_param par
   return JP_INVALID;
 }
 
-/* A member that must be there and be a text; missing is the text for where it is not. */
+/* Reads a required text; missing is the error's text if it is absent. */
 static enum jp_status read_text(struct params_reader *reader, enum rpc_param param, const char *missing,
                                 struct text *t)
 {
@@ -221,8 +222,8 @@ static enum jp_status read_meta(struct params_reader *reader)
                               reader->operation, reader->outcome);
 }
 
-/* No object can travel in a query, so that the arguments of fetch_classes_info may be parameters themselves
- * (jsonrpc-1.1-decisions, 6.3). */
+/* A query of HTTP GET cannot carry an object, so that the arguments of fetch_classes_info may be parameters
+ * themselves (docs/jsonrpc-1.1.md, "GET"). */
 static enum jp_status read_meta_1_1(struct params_reader *reader, const struct jsonrpc_request *request)
 {
   enum jp_status status = read_meta(reader);
@@ -236,8 +237,8 @@ static enum jp_status (*const readers[])(struct params_reader *reader) = {
     [OP_PUT] = read_put,   [OP_CONTROL] = read_control, [OP_META] = read_meta,
 };
 
-/* A bare name is no valid request (the reference); a dotted one is a procedure that is not there. In 1.1 both
- * are. */
+/* An unknown name without a dot makes an invalid request; one with a dot is a procedure that was not found.
+ * In 1.1 every unknown name is a procedure that was not found. */
 static void fail_method(const struct jsonrpc_request *request, struct arena *arena, struct outcome *outcome)
 {
   struct text name = request->method;
@@ -255,7 +256,7 @@ static enum jp_status fail_unsafe(struct params_reader *reader, struct text what
   return JP_INVALID;
 }
 
-/* What is no control method at all is told so, not that it is unsafe. */
+/* An unknown control method is reported later, as unknown and not as unsafe. */
 static enum jp_status check_safe_control(struct params_reader *reader)
 {
   struct json_value method = reader->members.value[RPC_PARAM_METHOD];

@@ -2,7 +2,7 @@
 #define JPEER_RPC_JSONRPC_JSON_PARAMS_H
 /*
  * From a JSON-RPC request to a struct operation: the six methods, what each must have, and every text that
- * callers match (behaviour.md, "Errors"; object-rpc-reference, "Params Reference", "Input Validation").
+ * callers match (docs/protocol.md, "new, call, get, put", "control", "meta" and "Errors").
  * JSON-RPC 1.1 and HTTP GET: by position too, and coerced (rpc/jsonrpc/coerce.h). Any thread; the
  * operation lives in the message and in the arena.
  */

@@ -1,9 +1,9 @@
 #ifndef JPEER_RPC_JSONRPC_PROCEDURES_H
 #define JPEER_RPC_JSONRPC_PROCEDURES_H
 /*
- * The table of procedures: every name that a request may call, with its parameters in order. What is served,
- * what a call by position or by name means, what may be called by HTTP GET, and every description of the
- * service (system.describe, rpc.discover) come from this one table, so that they cannot drift apart.
+ * The table of procedures: every name that a request may call, with its parameters in order. Serving, calls
+ * by position and by name, HTTP GET, and the descriptions of the service (system.describe, rpc.discover) all
+ * use this one table, so that they cannot differ.
  *
  * Constant data; any thread.
  */

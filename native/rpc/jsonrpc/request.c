@@ -1,4 +1,4 @@
-/* One request: whose session it means, what it asks for, and that it is run. */
+/* One request: reads what it asks for, and runs it. */
 #include "rpc/channel.h"
 #include "rpc/describe/describe.h"
 #include "rpc/describe/openrpc.h"
@@ -94,7 +94,7 @@ static void end_failed(struct serving *serving, struct jsonrpc_response *respons
   rpc_run_end(&serving->run);
 }
 
-/* Also where the method needs no session: a client that errs in its name learns it at once. */
+/* A wrong name is an error even if the method needs no session, so that the client learns of it at once. */
 static void fail_session_name(struct serving *serving, struct jsonrpc_response *response)
 {
   struct outcome outcome;

@@ -1,4 +1,4 @@
-/* Answers that need no worker: to a ping, to what is refused, and to what is no message. */
+/* Answers that need no worker: to pings, to refused requests, and to bytes that are not a message. */
 #include "rpc/control.h"
 #include "rpc/jsonrpc/codec_state.h"
 #include "rpc/jsonrpc/json_outcome.h"
@@ -6,7 +6,7 @@
 
 #include "json/writer.h"
 
-enum { PING_MAX = 4096 }; /* a longer message is no single ping worth looking for */
+enum { PING_MAX = 4096 }; /* a longer message is not worth a look */
 
 void rpc_message_data_write(struct buffer *out, struct text message, struct text id, bool compat_pal)
 {
@@ -28,7 +28,7 @@ static void write_error(struct buffer *out, int code, struct text id, struct tex
   BUFFER_LITERAL(out, "}}");
 }
 
-/* What stands behind the last comma may have been cut in two. */
+/* The part behind the last comma may be cut off: it is left out. */
 static struct text find_id(struct text beginning)
 {
   while (beginning.len > 0 && beginning.data[beginning.len - 1] != ',')
@@ -96,7 +96,8 @@ enum rpc_served rpc_jsonrpc_refuse(void *context, struct text message, const cha
   return rpc_jsonrpc_served(handle_plain(&call, message, out, handle_refusal));
 }
 
-/* On ZeroMQ the member names a session, and a wrong one is an error whatever the method: a worker says it. */
+/* On ZeroMQ the member names a session, and a wrong name is an error whatever the method. A worker reports
+ * it. */
 static bool has_wrong_peer_id(const struct jsonrpc_request *request)
 {
   struct uuid peer_id;
