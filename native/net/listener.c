@@ -77,7 +77,7 @@ enum jp_status listener_bind(struct listener *listener, const struct net_endpoin
   return JP_OK;
 }
 
-/* Where that fails, the tick tries it again. */
+/* If this fails, the tick tries again. */
 static void watch_socket(struct listener *listener)
 {
   struct crew *crew = listener->table->crew;

@@ -13,7 +13,7 @@ struct listener {
   struct connection_table *table;
   pthread_mutex_t lock; /* guards fd and is_paused */
   int fd;
-  bool is_paused; /* no descriptor was left: the tick tries again */
+  bool is_paused; /* out of descriptors: the tick tries again */
   bool is_loopback;
   char address[128]; /* "127.0.0.1:4711", "[::1]:4711" */
 };
@@ -23,9 +23,9 @@ enum jp_status listener_bind(struct listener *listener, const struct net_endpoin
                              struct jp_error *error) JP_MUST_CHECK;
 enum jp_status listener_start(struct listener *listener, struct connection_table *table,
                               struct jp_error *error) JP_MUST_CHECK;
-/* The watcher's thread. True where it is to be called again soon. */
+/* The watcher's thread. True: call it again soon. */
 bool listener_tick(struct listener *listener);
-/* No new connections from here on. Any thread, also where nothing was bound. */
+/* Takes no new connections from here on. Any thread; also if nothing was bound. */
 void listener_close(struct listener *listener);
 
 #endif

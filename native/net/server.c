@@ -17,7 +17,7 @@
 enum {
   TICK_MS = 25,
   SLEEP_MAX_MS = 1000,
-  LAST_WORDS_MS = 2500, /* after the grace time: for what is written then, and for clients to say goodbye */
+  LAST_WORDS_MS = 2500, /* after the grace time: to send the last answers, and for clients to close */
   CONNECTIONS_MAX = 16384,
   ADDRESSES_MAX = 4
 };
@@ -34,7 +34,7 @@ struct net_server {
   bool has_table;
   struct zeromq *zeromq; /* NULL: not enabled */
   bool is_started;
-  bool is_abandoned; /* threads that do not come back still use the rest */
+  bool is_abandoned; /* threads that do not come back still use the server's memory */
   char addresses[ADDRESSES_MAX][512];
   const char *address_list[ADDRESSES_MAX + 1];
   size_t address_count;
@@ -64,7 +64,7 @@ static void add_address(struct net_server *server, const char *scheme, const cha
   server->address_list[server->address_count++] = text;
 }
 
-/* A second is what something costs at most that should have woken the watcher, and has not. */
+/* The watcher looks once a second at least: a wake-up that was lost costs no more than that. */
 static int64_t tick_server(void *context, struct crew_member *watcher, int64_t now_ms)
 {
   struct net_server *server = context;
@@ -76,7 +76,7 @@ static int64_t tick_server(void *context, struct crew_member *watcher, int64_t n
   }
   if (server->zeromq != NULL && zeromq_tick(server->zeromq, now_ms))
     is_wanted_soon = true;
-  /* A deadline that has passed is of a connection that somebody has. */
+  /* A deadline that has passed and is still there belongs to a connection that somebody owns. */
   if (is_wanted_soon || due_ms <= now_ms)
     due_ms = now_ms + TICK_MS;
   return due_ms;

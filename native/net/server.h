@@ -5,9 +5,9 @@
  * another. Made in three steps, so that a port in use is found before a JVM is started: net_bind, net_start,
  * net_drain.
  *
- * Nobody is asked for a password yet, and any web page can reach a loopback port: requests of web pages of
- * other origins than those that are let in, and Hosts that only a lying name server could have brought here,
- * are refused (net/http/http_route.h).
+ * There are no passwords yet, and any web page can reach a loopback port. So requests of web pages of other
+ * origins are refused unless the origin is allowed, and so are Hosts that only DNS rebinding can explain
+ * (net/http/http_route.h).
  */
 #include "base/status.h"
 #include "rpc/service.h"
@@ -26,12 +26,12 @@ struct net_config {
   struct net_endpoint json; /* WebSocket and HTTP */
   const char *http_prefix;  /* "/rpc": the path of the service, beside "/"; borrowed as long as the server */
   const char
-      *allow_origins; /* "A,B": whose web pages are let in beside its own; NULL: none; borrowed likewise */
+      *allow_origins; /* "A,B": whose web pages may send requests, too; NULL: none; borrowed likewise */
   struct net_endpoint zmq;
   unsigned threads;        /* the crew's size when idle; 0: number of cores */
   unsigned threads_max;    /* 256 */
-  int64_t linger_ms;       /* 10,000: how long a member above `threads` stays idle before it leaves */
-  int64_t busy_timeout_ms; /* 5,000: how long a request waits when every member is inside Java */
+  int64_t linger_ms;       /* 10,000: a member above `threads` that is idle for so long leaves */
+  int64_t busy_timeout_ms; /* 5,000: how long a request waits while every member is inside Java */
   size_t message_max;      /* 16 MiB */
   size_t input_max_total; /* 256 MiB of input that is being collected, of all clients; at least message_max */
   size_t send_buffer_max; /* 16 MiB a connection, then it is dropped */
@@ -46,8 +46,8 @@ struct net_config {
 struct net_server;
 
 void net_config_defaults(struct net_config *config);
-/* Binds and listens; nothing is accepted yet. JP_INVALID for allow_origins (base/web_origin.h); JP_IO, or
- * JP_NOT_FOUND for a host that has no address: the text names the address and the system's reason. */
+/* Binds and listens; accepts nothing yet. JP_INVALID for allow_origins (base/web_origin.h). JP_IO, or
+ * JP_NOT_FOUND for a host without an address: the text names the address and the system's reason. */
 enum jp_status net_bind(const struct net_config *config, struct net_server **server,
                         struct jp_error *error) JP_MUST_CHECK;
 /* "ws://127.0.0.1:4711/rpc", "http://127.0.0.1:4711/rpc", "tcp://127.0.0.1:4712": NULL-terminated; borrowed,
@@ -57,9 +57,9 @@ const char *const *net_addresses(const struct net_server *server);
 enum jp_status net_start(struct net_server *server, const struct rpc_service *service,
                          struct jp_error *error) JP_MUST_CHECK;
 /*
- * No new connections and no new requests; running ones get grace_ms, the rest an error ("the peer is shutting
- * down"); answers are flushed, WebSockets get close 1001. A member whose thread is exiting is not waited for.
- * Returns when done; callable from any thread, once.
+ * Takes no new connections and no new requests. Running requests get grace_ms, the rest an error ("the peer
+ * is shutting down"). Answers are flushed, WebSockets are closed with 1001. A member whose thread is exiting is
+ * not waited for. Returns when all this is done. Any thread, once.
  */
 void net_drain(struct net_server *server, int64_t grace_ms);
 /* After net_drain, or instead of net_start. */

@@ -43,7 +43,7 @@ struct rpc_address address_of_text(const char *text)
   char number[INET6_ADDRSTRLEN];
   struct in_addr v4;
   struct in6_addr v6;
-  size_t length = text == NULL ? 0 : strcspn(text, "%"); /* an interface stands behind it */
+  size_t length = text == NULL ? 0 : strcspn(text, "%"); /* the name of an interface follows */
   if (length == 0 || length >= sizeof number)
     return (struct rpc_address){0};
   snprintf(number, sizeof number, "%.*s", (int)length, text);

@@ -1,6 +1,6 @@
 #ifndef JPEER_NET_ADMISSION_ADDRESS_H
 #define JPEER_NET_ADMISSION_ADDRESS_H
-/* Client addresses as the service wants them (rpc/address.h): no bytes where there is none that it knows. Any
+/* The addresses of clients as the service wants them (rpc/address.h): no bytes if the family is unknown. Any
  * thread. */
 #include "rpc/address.h"
 

@@ -1,16 +1,16 @@
 #ifndef JPEER_NET_ADMISSION_INPUT_BUDGET_H
 #define JPEER_NET_ADMISSION_INPUT_BUDGET_H
 /*
- * One bound over all input that is being collected: messages, and beginnings of them, that lie in memory
- * until they have been served, of all connections and transports.
+ * One bound on all input of all transports: messages, and parts of messages, that lie in memory until they
+ * have been served.
  *
- * Up to three quarters of the bound everybody is read from. Above, whoever has collected more than
- * INPUT_SMALL needs a licence, and input_budget_choose says who gets one: those that were chosen before and
- * go on quickly, then those that have collected the least, as long as all of them can end within the bound.
- * So messages end one after the other instead of growing together, and small ones need no licence at all. At
- * the bound somebody has to be cut, the largest first.
+ * Up to three quarters of the bound, every client is read from. Above that, a client that has sent more than
+ * INPUT_SMALL needs a licence. input_budget_choose gives licences to those that had one and go on quickly,
+ * then to those that have sent the least, as long as all of their messages fit within the bound. So large
+ * messages end one after the other instead of growing together, and small ones need no licence. At the bound
+ * messages are cut off, the largest first.
  *
- * The total is counted by any thread; a message that comes and is served within one turn is never counted.
+ * Any thread may count. A message that arrives and is served within one turn is never counted.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -24,14 +24,14 @@ struct input_budget {
   _Atomic size_t total;
 };
 
-/* Sets what one owner, who alone writes *counted, has collected. */
+/* Sets what one owner has collected. Only the owner writes *counted. */
 static inline void input_budget_count(struct input_budget *budget, _Atomic size_t *counted, size_t now)
 {
   size_t before = atomic_load_explicit(counted, memory_order_relaxed);
   if (before == now)
     return;
   atomic_store_explicit(counted, now, memory_order_relaxed);
-  atomic_fetch_add(&budget->total, now - before); /* wraps around where it is less */
+  atomic_fetch_add(&budget->total, now - before); /* wraps around if it is less */
 }
 
 static inline bool input_budget_is_short(const struct input_budget *budget)
@@ -44,31 +44,31 @@ static inline bool input_budget_is_full(const struct input_budget *budget)
   return atomic_load_explicit(&budget->total, memory_order_relaxed) >= budget->max;
 }
 
-/* What is left to collect; 0: nothing. */
+/* Bytes until the bound. */
 static inline size_t input_budget_room(const struct input_budget *budget)
 {
   size_t total = atomic_load_explicit(&budget->total, memory_order_relaxed);
   return total < budget->max ? budget->max - total : 0;
 }
 
-/* The watcher's word that somebody is read from although input is short. */
+/* Says that a connection is read from although input is short. The watcher writes it. */
 struct input_licence {
   _Atomic bool is_valid;
-  size_t held;      /* when it was given, or looked at */
-  int64_t until_ms; /* when it is looked at again */
-  bool is_slow;     /* it had one, and collected little */
+  size_t held;      /* what the connection had collected when the watcher last looked */
+  int64_t until_ms; /* when the watcher looks again */
+  bool is_slow;     /* it had a licence and collected little */
 };
 
-/* Somebody who collects. */
+/* A connection that collects a message. */
 struct input_claim {
   void *owner;
   size_t held;  /* bytes so far */
-  size_t left;  /* bytes to come, at the most */
+  size_t left;  /* bytes that may still come */
   bool goes_on; /* it has a licence, and is not slow */
   bool is_licensed;
 };
 
-/* Says who has a licence from now on: one at least. Sorts the claims. Time: n log n. */
+/* Sets is_licensed of at least one claim. Sorts the claims, in n log n. */
 void input_budget_choose(struct input_claim *claims, size_t count, size_t room);
 /* Sorts the claims, those that hold most first. */
 void input_budget_sort_largest(struct input_claim *claims, size_t count);

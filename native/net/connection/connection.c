@@ -13,7 +13,7 @@ enum {
   READ_SIZE = 16 * 1024,
   READ_SIZE_LARGE = 128 * 1024, /* once a message has shown to be a large one */
   LINGER_MS = 2000,
-  FLUSH_SOON = 1 /* a deadline that has always passed: the next tick sends what lies in the output */
+  FLUSH_SOON = 1 /* a deadline that has always passed: the next tick sends the output */
 };
 
 const struct rpc_service *connection_service(const struct connection *connection)
@@ -30,7 +30,7 @@ void connection_speak(struct connection *connection, const struct connection_pro
   protocol->begin(connection);
 }
 
-/* Above it nothing more is read from a client that does not take its answers. */
+/* With more than this unsent, the client is not read from until it takes its answers. */
 static size_t unsent_mark(const struct connection *connection)
 {
   enum { MARK = 1024 * 1024 };
@@ -70,7 +70,7 @@ static void borrow_buffers(struct connection *connection, struct crew_member *me
   connection->has_sent = false;
 }
 
-/* The buffer that a thread lent may be much larger than the little that a slow client left in it. */
+/* The buffer may be much larger than the few bytes that a slow client left in it. */
 static void trim_kept(struct buffer *buffer)
 {
   enum { SLACK = 4096 };
@@ -78,8 +78,7 @@ static void trim_kept(struct buffer *buffer)
     buffer_trim(buffer, buffer->len);
 }
 
-/* What a buffer takes of the memory: a large one may have been reserved ahead, but nothing was written there.
- */
+/* A large buffer may have been reserved ahead, and memory that was never written costs nothing. */
 static size_t memory_of(const struct buffer *buffer)
 {
   return buffer->cap <= SCRATCH_KEPT_SIZE ? buffer->cap : buffer->len;
@@ -95,7 +94,7 @@ static void count_input(struct connection *connection)
   input_budget_count(connection->table->input, &connection->counted, held);
 }
 
-/* Nobody is kept from sending a small message. */
+/* Small messages never pause. */
 static bool must_pause(struct connection *connection)
 {
   if (connection->message.len < INPUT_SMALL)
@@ -179,7 +178,7 @@ void connection_flush(struct connection *connection)
   }
 }
 
-/* True where something new is there: bytes, or the end. */
+/* True if something new came: bytes, or the end. */
 static bool receive_bytes(struct connection *connection)
 {
   if (connection->is_drained || connection->at_end)
@@ -243,7 +242,7 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
   if (message.text.data == NULL)
     message.text = TEXT("");
   if (atomic_load_explicit(&connection->counted, memory_order_relaxed) > 0)
-    count_input(connection); /* the turn may have had a larger message before */
+    count_input(connection); /* an earlier message of the turn may have been larger */
   buffer_clear(answer);
   pthread_mutex_lock(&connection->lock);
   connection->in_call = member->worker;
@@ -271,8 +270,8 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
 
 /* --- a turn --- */
 
-/* After the end of our side: what still comes is dropped, so that the client reads our last words before a
- * reset could take them away (RFC 9112, 9.6). */
+/* Closing with unread input would send a reset, which may take away what the client has not read yet
+ * (RFC 9112, 9.6). */
 static enum step drop_input(struct connection *connection)
 {
   connection->in_used = connection->in.len;
@@ -296,9 +295,8 @@ static enum step next_step(struct connection *connection, struct crew_member *me
   return connection->protocol->step(connection, member);
 }
 
-/* A turn is over: true where it must end. Where nobody else waits, the next one begins: what was answered is
- * sent first if there is more to do, so that the client has something to do meanwhile, or if it has waited
- * long enough. */
+/* True if a turn that is over must end. If nobody else waits, the next one begins. Answers are sent first if
+ * there is more to do, so that the client can go on meanwhile, or if they have waited long enough. */
 static bool must_end_turn(struct connection *connection, struct crew_member *member, struct crew_turn *turn)
 {
   if (crew_is_wanted(member))
@@ -311,8 +309,7 @@ static bool must_end_turn(struct connection *connection, struct crew_member *mem
   return connection_unsent(connection) > 0 || connection->is_broken;
 }
 
-/* How a turn that must end leaves the connection: one with nothing at hand need not come by again for it. What
- * the protocol holds may be whole messages. */
+/* STEP_SERVED if there is more to do without new input. The protocol may hold whole messages. */
 static enum step step_after_turn(const struct connection *connection)
 {
   bool has_more = !connection->is_drained || connection->at_end || connection->has_message ||
@@ -327,9 +324,9 @@ static bool look_for_more(struct crew_source *source)
   return receive_bytes(connection) || connection->at_end || connection->is_broken;
 }
 
-/* True where the client that was just answered has sent more. Deadlines are seen to between turns only, so
- * that one which sends a message in small pieces is not waited for again and again: at most once, and only
- * where the protocol says that the rest of a message comes at once. */
+/* True if the client that was just answered has sent more. A client that sends a message in small pieces is
+ * waited for once at most, and only if the protocol says that the rest comes at once: deadlines count between
+ * turns only. */
 static bool stay_for_more(struct connection *connection, struct crew_member *member)
 {
   bool has_begun = connection_has_begun(connection);
@@ -393,8 +390,9 @@ static int64_t reading_deadline(struct connection *connection, int64_t now)
   return connection->protocol->deadline(connection, has_begun, now);
 }
 
-/* Level-triggered: what is ready already is delivered again, behind the others. So input that lies here and
- * not in the socket asks for a writable socket, which it is unless the client takes nothing. */
+/* epoll is level-triggered here: a socket that is ready is delivered again, behind the others. If there is
+ * input in the buffers and not in the socket, EPOLLOUT brings the connection back, unless the client reads
+ * nothing. */
 static uint32_t wanted_events(const struct connection *connection, enum step last)
 {
   if (last == STEP_BLOCKED)
@@ -500,7 +498,7 @@ void connection_say_goodbye(struct connection *connection, struct crew_member *w
   borrow_buffers(connection, watcher);
   enum step step = connection->is_lingering ? STEP_NEEDS_INPUT : run_turn(connection, watcher);
   if (step == STEP_PAUSES)
-    step = STEP_NEEDS_INPUT; /* the rest of its message would not be served */
+    step = STEP_NEEDS_INPUT; /* its message will not be served */
   bool is_quiet = !connection->has_sent && connection_unsent(connection) == 0;
   if (step == STEP_NEEDS_INPUT && !connection->is_lingering)
     step = connection->protocol->say_goodbye(connection, is_quiet);

@@ -3,18 +3,18 @@
 /*
  * A TCP connection, whose bytes a protocol reads and writes (net/connection/protocol.h).
  *
- * Owner: a turn owns the connection from connection_acquire to the end of the turn; between turns nobody does
- * and it is armed in the crew's set, or stands in the ready queue. All of it but what is marked otherwise
- * belongs to the owner. While the owner's thread is inside the service (in_call), the watcher may, under the
- * lock, send what lies in the output, or seize the connection: the owner then finds `seized`, drops its
- * answer and ends it.
+ * Owner: a turn owns the connection from connection_acquire to the end of the turn. Between turns nobody owns
+ * it, and it is armed in the crew's epoll set or is in the ready queue. All fields belong to the owner unless
+ * they say otherwise. While the owner's thread is inside the service (in_call), the watcher may, under the
+ * lock, send the output or seize the connection. The owner then finds `seized`, drops its answer and ends the
+ * connection.
  *
- * Input: what a connection has collected and not yet served counts against one bound for all
- * (net/admission/input_budget.h). Above three quarters of it, one that has no licence pauses: it is armed for
- * no input, and the watcher submits it when it may go on. Its deadlines hold all the while.
+ * Input: bytes that a connection has collected and not yet served count against a bound on the input of all
+ * (net/admission/input_budget.h). Above three quarters of it, a connection without a licence pauses: it is
+ * armed for no input, and the watcher submits it when it may go on. Its deadlines still hold.
  *
- * Memory: a connection is a place in its table's chunks, which stay until the table goes, so that a late
- * event finds a valid source. It owns buffers only while there is something in them.
+ * Memory: a connection is a place in a chunk of its table. Chunks stay until the table ends, so that a late
+ * event finds a valid source. A connection owns buffers only while there is something in them.
  */
 #include "net/admission/input_budget.h"
 #include "net/connection/protocol.h"
@@ -37,7 +37,7 @@ struct connection_limits {
 
 enum connection_state {
   CONNECTION_FREE,  /* no connection in this place */
-  CONNECTION_ARMED, /* nobody's: waits for an event, or in the ready queue */
+  CONNECTION_ARMED, /* nobody owns it: it waits for an event, or is in the ready queue */
   CONNECTION_OWNED
 };
 
@@ -53,17 +53,17 @@ struct connection {
   enum connection_state state;
   struct rpc_worker *in_call; /* the worker whose thread is inside the service for this connection */
   bool seized;
-  bool is_paused; /* guarded by the lock, too: it waits for the watcher */
+  bool is_paused; /* guarded by the lock, too: it waits until the watcher submits it */
   struct input_licence licence;
   _Atomic size_t counted;       /* bytes of input in the budget; the owner writes it */
   _Atomic int64_t *deadline_ms; /* when the watcher looks at it, in the table; INT64_MAX: never */
 
   int fd;
-  bool is_lingering;     /* all is said: input is dropped until the client closes, or for a short while */
+  bool is_lingering;     /* nothing more is written: input is dropped until the client closes, or for 2 s */
   bool at_end;           /* the client sends no more */
   bool is_broken;        /* the connection failed: nothing can be sent or read */
-  bool is_drained;       /* the last read took all that was there */
-  bool has_said_all;     /* our side is shut */
+  bool is_drained;       /* the last read emptied the socket */
+  bool has_said_all;     /* our side is shut down */
   bool has_message;      /* a whole message is in `message` */
   bool has_sent;         /* the client took something in this turn */
   int64_t since_ms;      /* see crew_message */
@@ -72,16 +72,16 @@ struct connection {
   int64_t linger_end_ms; /* while it is lingering */
 
   struct buffer in;
-  size_t in_used; /* of the input: what was taken */
+  size_t in_used; /* bytes of it that the protocol has taken */
   struct buffer message;
   struct buffer out;
   size_t out_sent;
 
   struct rpc_client *client;
   struct rpc_address address;       /* the client's */
-  struct connection_stream *stream; /* an answer that is still being made */
+  struct connection_stream *stream; /* an answer of which a part is still to be made; NULL: none */
 
-  /* The protocol's, which keeps them right. */
+  /* Written by the protocol. */
   const struct connection_protocol *protocol;
   bool is_midway; /* it has taken the beginning of a message, but not the end */
   size_t held;    /* bytes of input that lie in what it has borrowed */
@@ -91,24 +91,24 @@ struct connection {
 /* --- connection.c: the owner's side --- */
 
 void connection_turn(struct crew_source *source, struct crew_member *member);
-/* Takes a connection that nobody has; under its lock. */
+/* Takes a connection that nobody owns. Under its lock. */
 void connection_own(struct connection *connection);
-/* Takes the connection; false where somebody has it, or where there is none. */
+/* Takes the connection; false if somebody owns it, or if it is closed. */
 bool connection_acquire(struct connection *connection);
-/* Ends a turn: sends, gives buffers back, arms the connection or closes it. STEP_SERVED: there may be more to
- * do at once. */
+/* Ends a turn: sends, returns the buffers, and arms the connection or closes it. STEP_SERVED: there may be
+ * more to do at once. */
 void connection_finish(struct connection *connection, struct crew_member *member, enum step last);
-/* On the watcher's thread, by the owner: the deadline has passed. */
+/* The deadline has passed. The watcher, as the owner. */
 void connection_expire(struct connection *connection, struct crew_member *watcher);
-/* On the watcher's thread, by the owner: what it has collected is dropped, its client gets an error, and it
- * ends. */
+/* Drops the input, sends the client an error and ends the connection. The watcher, as the owner. */
 void connection_cut(struct connection *connection, struct crew_member *watcher);
-/* On the watcher's thread, by the owner, when the crew refuses all: answers what has come, and ends it. */
+/* Answers the messages that have come, and ends the connection. The watcher, as the owner, once the crew
+ * refuses all. */
 void connection_say_goodbye(struct connection *connection, struct crew_member *watcher);
-/* On the watcher's thread, under the lock, while the owner is inside the service: answers in the owner's
- * place. The owner then finds the connection seized. */
+/* Answers in the place of the owner, who is inside the service and finds the connection seized when it comes
+ * back. The watcher, under the lock. */
 void connection_seize(struct connection *connection, struct crew_member *watcher);
-/* Sends what can be sent now. */
+/* Sends as much as the socket takes now. */
 void connection_flush(struct connection *connection);
 static inline size_t connection_unsent(const struct connection *connection)
 {
@@ -125,13 +125,13 @@ static inline struct text connection_input(const struct connection *connection)
     return TEXT("");
   return text_slice(buffer_text(&connection->in), connection->in_used, connection->in.len);
 }
-/* True where a message, or a part of one, is on its way in. */
+/* True if a message has begun to arrive and is not served yet. */
 static inline bool connection_has_begun(const struct connection *connection)
 {
   return connection->is_midway || connection->in.len > connection->in_used;
 }
 const struct rpc_service *connection_service(const struct connection *connection);
-/* Serves the message in hand; *answer is the member's. False: the connection was seized meanwhile. */
+/* Serves `message`; *answer is the member's buffer. False: the connection was seized meanwhile. */
 bool connection_serve(struct connection *connection, struct crew_member *member, struct buffer *answer,
                       enum crew_served *served, struct rpc_stream *stream);
 /* What its messages are: JSON-RPC, as all that WebSocket and HTTP carry. */
@@ -146,9 +146,9 @@ struct connection_stream {
   struct buffer tail;
 };
 
-/* Takes the stream, whose head was written; false when memory is short (it is closed then). */
+/* Takes the stream, after the beginning of the answer was written. False: no memory; the stream is closed. */
 bool connection_begin_stream(struct connection *connection, const struct rpc_stream *stream);
-/* Makes and sends more of it until it ends or the client is slow. STEP_SERVED or STEP_ENDS at the end. */
+/* Makes and sends the next part. STEP_BLOCKED: the client is slow. */
 enum step connection_pump(struct connection *connection, struct crew_member *member);
 void connection_end_stream(struct connection *connection);
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Who is licensed has to collect so much in so long, or it is slow. */
+/* A connection with a licence is slow if it collects less than MUCH in LICENCE_MS. */
 enum { LICENCE_MS = 100, MUCH = 16 * 1024 };
 
 static bool add_claim(struct connection_table *table, const struct input_claim *claim)
@@ -21,7 +21,7 @@ static bool add_claim(struct connection_table *table, const struct input_claim *
   return true;
 }
 
-/* Bytes that its message still needs, as far as that is known. Under its lock. */
+/* Bytes that may still come of its message. Under its lock. */
 static size_t bytes_left(const struct connection *connection, size_t held)
 {
   size_t max = connection->limits->message_max;
@@ -32,7 +32,7 @@ static size_t bytes_left(const struct connection *connection, size_t held)
   return left == SIZE_MAX ? most : left;
 }
 
-/* Whether it collects a message: one that is whole is not cut, and needs no licence. Under its lock. */
+/* True while it collects a message: a whole one is not cut and needs no licence. Under its lock. */
 static bool is_collecting(const struct connection *connection)
 {
   if (connection->state == CONNECTION_FREE || connection->in_call != NULL)
@@ -40,8 +40,8 @@ static bool is_collecting(const struct connection *connection)
   return connection->state == CONNECTION_OWNED || (!connection->has_message && !connection->is_lingering);
 }
 
-/* Whether it keeps the licence that it has; what shows that it is slow is remembered until it is quick again.
- * Under its lock. */
+/* True if it keeps the licence that it has. A slow connection counts as slow until it is quick again. Under
+ * its lock. */
 static bool keeps_licence(struct connection *connection, size_t held, int64_t now_ms)
 {
   struct input_licence *licence = &connection->licence;
@@ -81,7 +81,7 @@ static bool gather_claims(struct connection_table *table, size_t place_count, in
   return has_all;
 }
 
-/* Says whether it is licensed from now on; goes on with it where it has waited for that. */
+/* Gives the connection a licence or takes it away, and submits it if it has paused and may go on. */
 static void set_licence(struct connection *connection, bool is_licensed, size_t held, int64_t now_ms)
 {
   struct input_licence *licence = &connection->licence;
@@ -110,7 +110,7 @@ static void resume_all(struct connection_table *table, size_t place_count, int64
     set_licence(connection_table_place(table, i), false, 0, now_ms);
 }
 
-/* True where nobody had it and it could be taken. */
+/* True if nobody owned it; the watcher does then. */
 static bool take_unfinished(struct connection *connection)
 {
   pthread_mutex_lock(&connection->lock);
@@ -122,7 +122,7 @@ static bool take_unfinished(struct connection *connection)
   return taken;
 }
 
-/* To somewhat below the bound, so that what is left can go on. */
+/* Cuts to somewhat below the bound, so that the others can go on. */
 static void cut_largest(struct connection_table *table, struct crew_member *watcher)
 {
   struct input_budget *input = table->input;

@@ -31,7 +31,7 @@ void connection_end_stream(struct connection *connection)
   free(stream);
 }
 
-/* The answer cannot be finished, and its beginning is out. */
+/* The rest of the answer cannot be made, and its beginning was sent. */
 static enum step abandon_answer(struct connection *connection)
 {
   connection_end_stream(connection);

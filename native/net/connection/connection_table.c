@@ -13,9 +13,9 @@
 enum { CHUNK_PLACES = 256, LINE_DEADLINES = 8, CHUNK_LINES = CHUNK_PLACES / LINE_DEADLINES };
 
 /*
- * The watcher reads every deadline several times a second: they stand together, so that it does not touch
- * every connection for it. Neighbours' deadlines stand in different cache lines, because two threads that
- * serve neighbours write them at each turn.
+ * The watcher reads all deadlines several times a second. They lie together, so that it need not touch every
+ * connection. The deadlines of neighbours lie in different cache lines, because the threads that serve them
+ * write them at each turn.
  */
 struct connection_chunk {
   _Alignas(LINE_DEADLINES * sizeof(int64_t)) _Atomic int64_t deadlines_ms[CHUNK_LINES][LINE_DEADLINES];
@@ -113,7 +113,7 @@ void connection_table_release(struct connection_table *table, struct connection 
   pthread_mutex_unlock(&table->lock);
 }
 
-/* All but what belongs to the place itself is as new. */
+/* Keeps only the fields of the place itself. */
 static void reset_connection(struct connection *connection, int fd, const struct rpc_address *address)
 {
   connection->seized = false;
@@ -128,7 +128,7 @@ static void reset_connection(struct connection *connection, int fd, const struct
   connection_speak(connection, connection->table->first_protocol);
 }
 
-/* What a client gets that is one too many. */
+/* There are too many connections. */
 static void turn_client_away(const struct connection_protocol *protocol, int fd)
 {
   struct buffer out;
@@ -209,7 +209,7 @@ static void look_at_connection(struct connection_table *table, struct connection
     connection_say_goodbye(connection, watcher);
 }
 
-/* Those whose deadline is not after `until_ms`. Returns the first deadline that is left. */
+/* Looks at the connections whose deadline is not after `until_ms`. Returns the first deadline that is left. */
 static int64_t look_at_chunk(struct connection_table *table, struct connection_chunk *chunk,
                              struct crew_member *watcher, int64_t until_ms, int64_t now_ms)
 {

@@ -3,8 +3,8 @@
 /*
  * All connections of a server: where they live, how many there may be, their deadlines, and their end.
  *
- * Places come in chunks that are kept until connection_table_destroy, so that a source in the crew's hands
- * stays valid (net/workers/crew.h). Accepting and releasing: any thread. The tick: the watcher's thread.
+ * Places come in chunks that are kept until connection_table_fini, so that a source stays valid for the crew
+ * (net/workers/crew.h). Any thread may accept and release; the tick is the watcher's.
  */
 #include "net/connection/connection.h"
 
@@ -26,7 +26,7 @@ struct connection_table {
   size_t open;
   size_t seized; /* of those that are open */
 
-  /* The watcher's, of connection_table_share_input. */
+  /* The watcher's, for connection_table_share_input. */
   struct input_claim *claims;
   size_t claim_count;
   size_t claim_room;
@@ -37,31 +37,28 @@ enum jp_status connection_table_init(struct connection_table *table, struct crew
                                      const struct connection_limits *limits,
                                      const struct connection_protocol *first_protocol,
                                      struct input_budget *input, struct jp_error *error) JP_MUST_CHECK;
-/* After the crew has ended. Closes what is left. */
+/* After the crew has ended. Closes the connections that are left. */
 void connection_table_fini(struct connection_table *table);
 
-/* Takes fd in any case, and serves it from now on, or closes it where there are too many. address: the
- * client's.
- */
+/* Takes fd and serves it, or closes it if there are too many. address: the client's. */
 void connection_table_accept(struct connection_table *table, int fd, const struct rpc_address *address);
-/* The place of a connection that is closed. */
+/* Takes back the place of a closed connection. */
 void connection_table_release(struct connection_table *table, struct connection *connection);
-/* Looks for deadlines that have passed and, once draining, for connections that can be ended; shares out the
- * room for input. Returns the next deadline, now_ms where it is to be called again soon, INT64_MAX where
- * there is nothing to wait for. */
+/* Handles deadlines that have passed, ends connections once draining, and shares out the room for input.
+ * Returns the next deadline: now_ms to be called again soon, INT64_MAX if there is none. */
 int64_t connection_table_tick(struct connection_table *table, struct crew_member *watcher, int64_t now_ms);
 
 /* --- connection_pressure.c: the bound on input; the watcher's thread --- */
 
-/* The first place_count places: pauses, resumes and cuts as net/admission/input_budget.h says. True where it
- * is to be called again soon. */
+/* Pauses, resumes and cuts the connections in the first place_count places, by the rules of
+ * net/admission/input_budget.h. True: call it again soon. */
 bool connection_table_share_input(struct connection_table *table, struct crew_member *watcher,
                                   size_t place_count, int64_t now_ms);
 struct connection *connection_table_place(struct connection_table *table, size_t index);
 
-/* Requests that run have until grace_end_ms; then they are answered with an error. */
+/* Running requests have until grace_end_ms, and are then answered with an error. */
 void connection_table_drain(struct connection_table *table, int64_t grace_end_ms);
-/* True when no connection is left but those whose call does not come back. */
+/* True when the only connections left are those whose call does not come back. */
 bool connection_table_is_drained(struct connection_table *table);
 
 #endif

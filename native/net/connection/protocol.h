@@ -19,59 +19,58 @@
 struct connection;
 struct crew_member;
 
-/* What a step of a protocol came to. */
+/* How a step of a protocol ended. */
 enum step {
   STEP_AGAIN,       /* something was done: go on */
   STEP_SERVED,      /* a message was served: it counts for the turn */
-  STEP_NEEDS_INPUT, /* nothing can be done with the bytes that are there */
-  STEP_WAITS,       /* no member for the message */
-  STEP_PAUSES,      /* it must not be read from now */
-  STEP_BLOCKED,     /* the client must take what is there first */
-  STEP_ENDS,        /* all is said: send what is left, then linger and close */
+  STEP_NEEDS_INPUT, /* more bytes are needed */
+  STEP_WAITS,       /* no member is free for the message */
+  STEP_PAUSES,      /* the connection must not be read from now */
+  STEP_BLOCKED,     /* the client must read first */
+  STEP_ENDS,        /* nothing more will be written: send the rest, then linger and close */
   STEP_DROPS        /* close at once */
 };
 
 struct connection_protocol {
   enum op_channel channel; /* of its clients */
-  /* Who sends the beginning of a message sends the rest at once, so that a thread may wait for it. */
-  bool waits_for_rest;
+  bool waits_for_rest;     /* clients send the rest of a message at once, so that a thread may wait for it */
 
   /* The connection speaks this protocol from now on. Its protocol_state is all zero. */
   void (*begin)(struct connection *connection);
-  /* Takes for a turn what the thread keeps for the protocol; false: no memory. NULL: it needs nothing. */
+  /* Takes the objects that the thread keeps for the protocol, for a turn. False: no memory. NULL: none. */
   bool (*borrow)(struct connection *connection, struct crew_member *member);
-  /* At the end of the turn: gives it back where no input is left in it. NULL with borrow. */
+  /* At the end of the turn: returns them if no input is left in them. NULL with borrow. */
   void (*give_back)(struct connection *connection, struct crew_member *member);
-  /* Frees what it has borrowed, whatever is left in it. NULL with borrow. */
+  /* Frees them, whatever is left in them. NULL with borrow. */
   void (*discard)(struct connection *connection);
 
-  /* Takes the next bit of the input, or serves the message in hand. */
+  /* Takes the next part of the input, and serves the message if that completes it. */
   enum step (*step)(struct connection *connection, struct crew_member *member);
-  /* When a connection that waits for input is closed; INT64_MAX: never. has_begun: a message has. */
+  /* When a connection that waits for input has to end; INT64_MAX: never. has_begun: a message has. */
   int64_t (*deadline)(struct connection *connection, bool has_begun, int64_t now_ms);
-  /* Bytes that the message under way still needs; SIZE_MAX: not known. The watcher, under the connection's
-   * lock, while nobody owns it. */
+  /* Bytes that are still to come of the message; SIZE_MAX: not known. The watcher, under the connection's lock,
+   * while nobody owns it. */
   size_t (*bytes_left)(const struct connection *connection);
 
-  /* Writes the next part of an answer whose beginning the protocol has written. STEP_ENDS after the last
-   * one: the connection must end with it. */
+  /* Writes the next part of an answer that the protocol has begun. STEP_ENDS: it was the last one, and the
+   * connection must end with it. */
   enum step (*write_part)(struct connection *connection, struct text part, bool is_last);
-  /* The client must not take what it has of such an answer for all of it: how to end the connection. */
+  /* Ends such an answer so that the client does not take it for whole; returns how to end the connection. */
   enum step (*abandon_answer)(struct connection *connection);
 
   /* The four below write the last words of a connection, which then ends. */
 
   /* The deadline has passed. */
   void (*expire)(struct connection *connection);
-  /* Its message has to be dropped because of `reason`; answer may be used to write it. */
+  /* The message has to be dropped for this reason. answer: a buffer to use. */
   void (*cut)(struct connection *connection, const char *reason, struct buffer *answer);
-  /* The server ends, and no message is under way that would still be served. is_quiet: nothing was written in
-   * this turn. How to end the connection. */
+  /* The server ends, and no message is left to serve. is_quiet: nothing was written in this turn. Returns how
+   * to end the connection. */
   enum step (*say_goodbye)(struct connection *connection, bool is_quiet);
-  /* The answer to the message in hand, from the watcher in the owner's place (connection_seize). */
+  /* The answer to `message`, from the watcher in the owner's place (connection_seize). */
   void (*write_last_reply)(struct connection *connection, enum rpc_served served, struct text reply);
 
-  /* What a client gets that is one too many, for which there is no connection. NULL: nothing. Any thread. */
+  /* Tells a client that there are too many connections. NULL: says nothing. Any thread. */
   void (*turn_away)(struct buffer *out, const char *reason);
 };
 

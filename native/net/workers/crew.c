@@ -147,7 +147,7 @@ enum jp_status crew_watch_again(struct crew *crew, struct crew_source *source, i
 
 void crew_wake_one(struct crew *crew)
 {
-  /* A counter that is full is as good as a write: the descriptor is readable, and the edge was given. */
+  /* If the counter is full, the write fails, but the descriptor is readable and has woken somebody. */
   uint64_t one = 1;
   ssize_t written = write(crew->wake_fd, &one, sizeof one);
   (void)written;
@@ -177,7 +177,7 @@ void crew_submit(struct crew *crew, struct crew_source *source)
     is_first = atomic_fetch_add(&crew->ready, 1) == 0;
   }
   pthread_mutex_unlock(&crew->lock);
-  /* Whoever takes the first wakes somebody for the next (crew_take_ready). */
+  /* The member that takes the first source wakes another one for the next (crew_take_ready). */
   if (is_first && atomic_load(&crew->idle) > 0)
     crew_wake_one(crew);
   if (is_first)
@@ -199,7 +199,7 @@ struct crew_source *crew_take_ready(struct crew *crew)
     left = atomic_fetch_sub(&crew->ready, 1) - 1;
   }
   pthread_mutex_unlock(&crew->lock);
-  /* Two wake-ups of one edge may have become one. */
+  /* Two writes may have become one wake-up. */
   if (left > 0 && atomic_load(&crew->idle) > 0)
     crew_wake_one(crew);
   return source;
@@ -219,7 +219,7 @@ static bool is_stopping(struct crew *crew)
   return atomic_load(&crew->phase) == CREW_STOPPING;
 }
 
-/* True where the member, idle for so long, is one too many: its place is then free. */
+/* True if the member was idle for so long that it is one too many. Its place is free then. */
 static bool leave_when_surplus(struct crew_member *member)
 {
   struct crew *crew = member->crew;
@@ -243,7 +243,7 @@ static struct crew_source *wait_idle(struct crew_member *member, bool *left)
   struct crew *crew = member->crew;
   struct crew_source *source = NULL;
   atomic_fetch_add(&crew->idle, 1);
-  crew_rouse_watcher(crew); /* a call that took long has ended: there may be a new deadline */
+  crew_rouse_watcher(crew); /* a long call has ended: there may be a new deadline */
   while (source == NULL && !is_stopping(crew) && atomic_load(&crew->ready) == 0) {
     source = crew_take_event(crew, (int)crew->config.linger_ms);
     if (source == NULL && leave_when_surplus(member)) {
@@ -266,7 +266,7 @@ static struct crew_source *next_source(struct crew_member *member, bool *left)
     member->alternate = !member->alternate;
     if (!member->alternate)
       source = crew_take_event(crew, 0);
-    /* Who was woken for ready work takes an event instead: another takes the work. */
+    /* This member was woken for ready work and takes an event instead: another one takes the work. */
     if (source != NULL && source != &crew->wake && atomic_load(&crew->idle) > 0)
       crew_wake_one(crew);
     if (source == NULL)
@@ -287,7 +287,7 @@ static void release_member(struct crew_member *member, bool left)
   pthread_mutex_unlock(&crew->lock);
 }
 
-/* Nobody else counts: an addition that others could not see halfway would cost more than it is worth. */
+/* Only this thread writes the counter, so that it needs no atomic addition, which would cost more. */
 static void count_step(struct crew_member *member)
 {
   uint64_t steps = atomic_load_explicit(&member->steps, memory_order_relaxed);
@@ -346,7 +346,7 @@ bool crew_add_member(struct crew *crew)
     atomic_fetch_sub(&crew->idle, 1);
     release_member(member, false);
   }
-  /* The watcher tries again every few ms: one line, until it works again. */
+  /* The watcher tries again every few ms: log one line until it works again. */
   if (!started && !crew->growth_failed)
     log_warn_rarely("no thread for the crew: %s", error.text);
   crew->growth_failed = !started;
@@ -376,7 +376,7 @@ void crew_refuse_all(struct crew *crew)
   crew_wake_watcher(crew);
 }
 
-/* Under the lock: whether a member is there whose thread may still come back. */
+/* Under the lock: true while there is a member whose thread may still come back. */
 static bool has_returning_member(struct crew *crew)
 {
   const struct rpc_service *service = crew->service;
@@ -442,7 +442,7 @@ bool crew_turn_renew(struct crew_turn *turn)
   return is_late;
 }
 
-/* Where a member is idle, an event is its; where none is, one that lies in the set is looked for and kept. */
+/* An idle member will take the next event. If there is none, this one looks for an event and keeps it. */
 bool crew_is_wanted(struct crew_member *member)
 {
   struct crew *crew = member->crew;
@@ -453,7 +453,7 @@ bool crew_is_wanted(struct crew_member *member)
   return member->held != NULL;
 }
 
-/* Somebody else takes the events, and nothing waits. */
+/* Another member is idle and takes the events, and no work waits. */
 static bool can_be_spared(struct crew *crew)
 {
   return atomic_load_explicit(&crew->idle, memory_order_relaxed) > 0 &&

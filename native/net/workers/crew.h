@@ -1,40 +1,38 @@
 #ifndef JPEER_NET_WORKERS_CREW_H
 #define JPEER_NET_WORKERS_CREW_H
 /*
- * The threads that serve. Whoever reads a request runs it: a member takes one event from the one epoll set,
- * or one unit of work from the ready queue, owns it for a turn, gives it back, and takes the next.
+ * The threads that serve. The thread that reads a request runs it: a member takes one event from the one
+ * epoll set, or one source from the ready queue, owns it for a turn, gives it back, and takes the next.
  *
- * What the crew serves is a `struct crew_source`: a connection, a listener, a ZeroMQ socket, the queue of one
- * ZeroMQ identity. A source comes to a thread in two ways:
+ * A `struct crew_source` is anything that the crew serves: a connection, a listener, a ZeroMQ socket, the
+ * queue of one ZeroMQ identity. A source reaches a thread in two ways:
  *   - its descriptor was added with crew_watch and became ready (one-shot: it stays silent until the next
  *     crew_watch), or
- *   - somebody called crew_submit: the source stands in the ready queue, first in, first out.
- * Its turn function then runs on that thread. The crew promises that an event, or a submission, is given to
- * one thread; it does not promise that no other thread is in the source: a source that may be both watched
- * and submitted, or touched by the watcher's tick, keeps a lock and an owner of its own. A source may get a
- * turn that it no longer wants, so its memory stays valid, as a source, until crew_destroy.
+ *   - somebody called crew_submit, which puts it into the ready queue, first in, first out.
+ * Its turn function then runs on that thread. The crew gives each event and each submission to one thread
+ * only. It does not promise that no other thread is in the source: a source that may be both watched and
+ * submitted, or that the watcher's tick may touch, has its own lock and owner. A source may get a turn that
+ * it no longer wants, so its memory stays valid until crew_destroy.
  *
- * A turn serves at most CREW_TURN_MESSAGES messages or CREW_TURN_NS (struct crew_turn counts), then ends by
- * crew_watch or crew_submit, behind the others; where there are no others (crew_is_wanted) it may go on as
- * the next turn, without the wake-up of another thread. Each message goes through crew_serve, which keeps the
- * counters that the watcher reads, and which never blocks on the watcher's own thread.
+ * A turn serves at most CREW_TURN_MESSAGES messages or CREW_TURN_NS (struct crew_turn counts). It ends with
+ * crew_watch or crew_submit, which put the source behind the others. If no others wait (crew_is_wanted), it
+ * may go on as the next turn, and no other thread has to wake. Each message goes through crew_serve, which
+ * counts for the watcher and never blocks on the watcher's own thread.
  *
- * The watcher is a plain thread. While there is something to do it looks every 5 ms: where no member is idle
- * and no counter has moved, it adds members, 1 + n/4 at a time, up to threads_max. Where that is reached (or
- * no thread can be had), it takes events and ready work itself, with a member whose worker is NULL:
- * crew_serve then answers a ping, refuses a message that has waited for busy_timeout_ms, and otherwise says
- * CREW_WAIT: the source keeps the message and calls crew_submit, and so comes by again with the next tick or,
- * sooner, on a member. The watcher also wakes an idle member when ready work was left lying: nobody has to
- * prove that a wake-up cannot be lost.
+ * The watcher is a thread that runs no Java. While there is work it looks every 5 ms: if no member is idle
+ * and no counter has moved, it adds 1 + n/4 members, up to threads_max. If it can add none, it takes events
+ * and ready work itself, with a member whose worker is NULL. crew_serve then answers a ping, refuses a
+ * message that has waited for busy_timeout_ms, and returns CREW_WAIT for all others: the source keeps the
+ * message, calls crew_submit, and comes by again with the next tick or, sooner, on a member. The watcher also
+ * wakes an idle member if ready work has been left lying, so a lost wake-up costs 5 ms and nothing else.
  *
- * Where for 10 looks a member was idle, no work was ready and no counter moved, the watcher sleeps until its
- * tick is due. The first thread that then takes an event, submits a source or begins a message wakes it: it
- * sees a flag, beside counters that it uses anyway. The flag is up for one look before the watcher trusts it,
- * so that it needs no barrier.
+ * The watcher sleeps until its tick is due after 10 looks in which a member was idle, no work was ready and
+ * no counter moved. The next thread that takes an event, submits a source or begins a message sees a flag and
+ * wakes it. The flag is up for one whole look before the watcher trusts it, so that it needs no barrier.
  *
- * How a second transport joins (ZeroMQ): its socket's descriptor is one source, watched for input; each
- * identity's queue is another, submitted when it turns from empty to filled and by its own turn when that
- * ends with messages left. crew_submit wakes an idle member through an eventfd.
+ * ZeroMQ shows how a transport without connections joins: the descriptor of its socket is one source, which
+ * is watched for input. The queue of each identity is another: it is submitted when its first message comes,
+ * and by its own turn if that ends with messages left.
  */
 #include "base/status.h"
 #include "net/workers/scratch.h"
@@ -48,7 +46,7 @@
 
 enum { CREW_TURN_MESSAGES = 16, CREW_TURN_NS = 200000 };
 
-/* What a request is told that comes, or still runs, at the end. */
+/* The error for a request that arrives, or is still running, when the server ends. */
 #define CREW_SHUTTING_DOWN "the peer is shutting down"
 
 struct crew;
@@ -62,7 +60,7 @@ struct crew_member {
 
   /* The crew's own. */
   struct crew_source *held; /* an event that crew_is_wanted came upon: served next */
-  struct crew_source *last; /* what had the turn before; only compared */
+  struct crew_source *last; /* the source of the turn before; only compared */
   struct spin_policy spin;  /* of crew_stay */
   _Atomic uint64_t steps;
   bool alternate;
@@ -82,9 +80,9 @@ struct crew_config {
   unsigned threads_max;    /* at least threads */
   int64_t linger_ms;       /* how long a member above `threads` stays idle before it leaves */
   int64_t busy_timeout_ms; /* net/server.h */
-  /* Called on the watcher's thread, about every tick_ms while there is something to do: deadlines, shutdown.
-   * Its member has no worker. Returns when it must be called again, at the latest, if nothing happens until
-   * then (clock_now_ms; INT64_MAX: never). */
+  /* Sees to deadlines and the shutdown. Called on the watcher's thread, about every tick_ms while there is
+   * work; its member has no worker. Returns the time by which it must be called again even if nothing happens
+   * (clock_now_ms; INT64_MAX: never). */
   int64_t (*tick)(void *context, struct crew_member *watcher, int64_t now_ms);
   void *context;
   int64_t tick_ms;
@@ -99,9 +97,9 @@ enum jp_status crew_start(struct crew *crew, const struct rpc_service *service,
 /* From here on crew_serve refuses every message (CREW_SHUTTING_DOWN). Any thread. */
 void crew_refuse_all(struct crew *crew);
 /*
- * Ends the watcher and asks the members to leave after their turn; waits for them until deadline_ms
- * (clock_now_ms), except for those whose thread is exiting the JVM. False: some are still inside Java, and
- * crew_destroy then leaves the memory that they use. Once, from a thread that is no member.
+ * Ends the watcher and asks the members to leave after their turn. Waits for them until deadline_ms
+ * (clock_now_ms), but not for those whose thread is exiting the JVM. False: some are still inside Java, and
+ * crew_destroy leaves the memory that they use. Called once, by a thread that is not a member.
  */
 bool crew_stop(struct crew *crew, int64_t deadline_ms);
 void crew_destroy(struct crew *crew);
@@ -117,8 +115,8 @@ enum jp_status crew_watch(struct crew *crew, struct crew_source *source, int fd,
                           struct jp_error *error) JP_MUST_CHECK;
 enum jp_status crew_watch_again(struct crew *crew, struct crew_source *source, int fd, uint32_t events,
                                 struct jp_error *error) JP_MUST_CHECK;
-/* Puts source at the end of the ready queue and wakes an idle member; nothing where it stands there already.
- * Any thread. */
+/* Puts source at the end of the ready queue and wakes an idle member. Does nothing if it is in the queue
+ * already. Any thread. */
 void crew_submit(struct crew *crew, struct crew_source *source);
 
 struct crew_turn {
@@ -131,23 +129,22 @@ void crew_turn_begin(struct crew_turn *turn);
 bool crew_turn_is_over(struct crew_turn *turn);
 /* True when its time is over, whatever it has served. */
 bool crew_turn_is_late(const struct crew_turn *turn);
-/* The next turn, where nobody waits for the end of this one; true where it was over for its time, so that
- * what it has answered must not wait any longer. */
+/* Begins the next turn, if nobody waits for the end of this one. True if the time of this one was over: its
+ * answers must not wait any longer. */
 bool crew_turn_renew(struct crew_turn *turn);
 /*
- * Whether the member has to end its turn because others wait, or because the crew stops serving. False: its
- * source may begin another turn at once. Asked when a turn is over, and only by a turn that ends when the
- * answer is true: the member may then hold an event that is to be served next.
+ * True if the member has to end its turn because others wait, or because the crew stops serving. False: its
+ * source may begin another turn at once. Call it when a turn is over, and end the turn if it is true: the
+ * member may then hold an event, which it serves next.
  */
 bool crew_is_wanted(struct crew_member *member);
 
 /*
- * For a source that has just answered and has nothing to do: calls look, for a while
- * (net/workers/spin_policy.h), until it says that the client has sent more, and gives what it said last. A
- * client that waits for each answer is so served without that a thread sleeps. Between two looks the
- * processor is free for others. One member at a time stays, with the source that it also served before, and
- * only while another member is idle; where it was in vain again and again, more and more chances are left
- * out.
+ * For a source that has just answered and has nothing to do: calls look for a while
+ * (net/workers/spin_policy.h) until it says that the client has sent more, and returns what it said last. So
+ * no thread has to sleep and wake for a client that waits for each answer. The thread yields between two
+ * looks. Only one member at a time stays, with the source that it served before, and only while another
+ * member is idle. After looks that found nothing it stays less and less often.
  */
 bool crew_stay(struct crew_member *member, struct crew_source *source,
                bool (*look)(struct crew_source *source));
@@ -157,9 +154,8 @@ struct crew_message {
   struct rpc_client *client;
   struct text text;
   bool may_stream;
-  size_t reply_max; /* rpc_codec.serve */
-  int64_t
-      *since_ms; /* when the message was first seen without a member for it; 0 before. Kept by the source */
+  size_t reply_max;  /* rpc_codec.serve */
+  int64_t *since_ms; /* when the message first came while no member was free; 0 before. Kept by the source */
 };
 
 enum crew_served {
@@ -171,7 +167,7 @@ enum crew_served {
   CREW_WAIT      /* no member for it yet: keep the message, crew_submit the source, end the turn */
 };
 
-/* True where there is an answer to send at once. */
+/* True if there is an answer to send at once. */
 static inline bool crew_has_replied(enum crew_served served)
 {
   return served == CREW_REPLY || served == CREW_FAILED || served == CREW_NOT_SAFE;
@@ -187,8 +183,8 @@ enum crew_served crew_served_as(enum rpc_served served);
 enum crew_served crew_serve(struct crew_member *member, const struct crew_message *message,
                             struct buffer *out, struct rpc_stream *stream);
 
-/* The client will never get the answer to the message that the member has in hand: what the service keeps for
- * it is dropped (rpc_service.take_back). */
+/* The client will never get the answer to the member's message: the service drops what it has stored for it
+ * (rpc_service.take_back). */
 void crew_take_back(struct crew_member *member, struct rpc_client *client);
 
 /* For tests and logs: members now, idle ones included. */

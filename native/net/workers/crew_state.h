@@ -1,6 +1,7 @@
 #ifndef JPEER_NET_WORKERS_CREW_STATE_H
 #define JPEER_NET_WORKERS_CREW_STATE_H
-/* What crew.c (members, queue) and watcher.c (growth, the net below) share. Nobody else includes this. */
+/* What crew.c (members, queue) and watcher.c (growth, and work that no member takes) share. No other file
+ * includes it. */
 #include "net/workers/crew.h"
 
 #include <pthread.h>
@@ -20,7 +21,7 @@ struct crew {
   _Atomic unsigned idle;  /* members in epoll_wait, or about to be, and those whose thread is starting */
   _Atomic unsigned ready; /* length of the ready queue */
 
-  _Atomic bool watcher_sleeps; /* or is about to: whoever finds something to do wakes it */
+  _Atomic bool watcher_sleeps; /* or is about to; a thread that finds work wakes it */
 
   atomic_flag stays; /* a member is in crew_stay */
 
@@ -40,11 +41,11 @@ struct crew {
   struct crew_member *members; /* threads_max places */
 };
 
-/* Starts one more member; false where there is no place or no thread for it. */
+/* Starts one more member; false if there is no place or no thread for it. */
 bool crew_add_member(struct crew *crew);
 void crew_wake_one(struct crew *crew);
 void crew_wake_watcher(struct crew *crew);
-/* Before or after anything that the watcher may have to see to. */
+/* Called before or after everything that the watcher may have to deal with. */
 static inline void crew_rouse_watcher(struct crew *crew)
 {
   if (atomic_load_explicit(&crew->watcher_sleeps, memory_order_relaxed))

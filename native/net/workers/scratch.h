@@ -1,20 +1,20 @@
 #ifndef JPEER_NET_WORKERS_SCRATCH_H
 #define JPEER_NET_WORKERS_SCRATCH_H
 /*
- * Memory that a thread lends to what it serves, for a turn: a connection that is idle owns no buffer.
+ * Memory that a thread lends to its source for a turn, so that an idle connection owns no buffer.
  *
- * At the start of a turn the source takes a buffer (scratch_lend swaps it in where the source has none), at
- * the end it gives it back where nothing is left in it (scratch_return). What is not returned stays the
- * source's, and the thread makes itself another one. One owner, one thread.
+ * At the start of a turn the source borrows a buffer (scratch_lend swaps it in if the source has none). At the
+ * end it returns the buffer if it is empty (scratch_return). A buffer that is not returned belongs to the
+ * source, and the thread makes another one. One owner, one thread.
  */
 #include "base/buffer.h"
 
-/* What a thread keeps of a buffer that an unusual message made large. */
+/* A thread does not keep a buffer that an unusual message made larger than this. */
 enum { SCRATCH_KEPT_SIZE = 256 * 1024 };
 
 enum scratch_use { SCRATCH_INPUT, SCRATCH_MESSAGE, SCRATCH_ANSWER, SCRATCH_OUTPUT, SCRATCH_USES };
 
-/* Objects that a protocol makes and a thread keeps for it, one of a kind. */
+/* Objects that a protocol makes and a thread keeps for it, one of each kind. */
 enum scratch_object { SCRATCH_HTTP_HEADS, SCRATCH_WS_DECODER, SCRATCH_OBJECTS };
 
 struct scratch {
@@ -28,10 +28,9 @@ struct scratch {
 void scratch_init(struct scratch *scratch);
 void scratch_fini(struct scratch *scratch);
 
-/* Where *buffer has no memory, it gets the thread's. */
+/* Gives *buffer the thread's memory if it has none. */
 void scratch_lend(struct scratch *scratch, enum scratch_use use, struct buffer *buffer);
-/* Where *buffer is empty, its memory goes to the thread, or back to the system where the thread has enough.
- */
+/* Takes the memory of *buffer if it is empty; frees it if the thread has enough. */
 void scratch_return(struct scratch *scratch, enum scratch_use use, struct buffer *buffer);
 
 /* The object of this kind, which stays the thread's; NULL: none. */
@@ -39,14 +38,14 @@ static inline void *scratch_object(const struct scratch *scratch, enum scratch_o
 {
   return scratch->kept[kind].object;
 }
-/* The same, but it is the caller's now. */
+/* The same, but the object is the caller's from now on. */
 static inline void *scratch_take_object(struct scratch *scratch, enum scratch_object kind)
 {
   void *object = scratch->kept[kind].object;
   scratch->kept[kind].object = NULL;
   return object;
 }
-/* Takes the object; destroys it where the thread has one. */
+/* Takes the object; destroys it if the thread has one already. */
 void scratch_keep_object(struct scratch *scratch, enum scratch_object kind, void *object,
                          void (*destroy)(void *object));
 

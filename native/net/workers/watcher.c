@@ -22,7 +22,7 @@ static uint64_t count_steps(struct crew *crew)
   return steps;
 }
 
-/* 1 + n/4 more; false when there was none. */
+/* Adds 1 + n/4; false if it could add none. */
 static bool add_members(struct crew *crew)
 {
   unsigned wanted = 1 + crew_size(crew) / 4;
@@ -32,7 +32,7 @@ static bool add_members(struct crew *crew)
   return added > 0;
 }
 
-/* The flag goes up one look before it is trusted. */
+/* The flag is up for one whole look before the watcher trusts it. */
 static void note_quiet(struct crew *crew, struct watch *watch, bool quiet)
 {
   bool was_woken = watch->quiet_looks >= QUIET_LOOKS && !atomic_load(&crew->watcher_sleeps);
@@ -57,7 +57,7 @@ static void look_at_members(struct crew *crew, struct watch *watch)
     crew_wake_one(crew);
 }
 
-/* What stands in the queue at the beginning, once each: a source that must wait comes back behind. */
+/* Takes each source that is in the queue at the beginning once: one that must wait goes to the end. */
 static void take_ready_work(struct crew *crew)
 {
   unsigned count = atomic_load(&crew->ready);
