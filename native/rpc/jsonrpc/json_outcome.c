@@ -3,6 +3,7 @@
 #include "base/base64.h"
 #include "base/number_format.h"
 #include "jsonrpc/jsonrpc.h"
+#include "rpc/values/value_write.h"
 #include "json/writer.h"
 
 int rpc_failure_code(enum outcome_failure failure)
@@ -19,171 +20,21 @@ int rpc_failure_code(enum outcome_failure failure)
   return codes[failure];
 }
 
-static void write_decimal(struct buffer *out, double value, bool is_float)
-{
-  char digits[NUMBER_TEXT_MAX];
-  size_t length = is_float ? number_format_float((float)value, digits) : number_format_double(value, digits);
-  buffer_append(out, digits, length);
-}
-
-/* In an array's JSON text NaN and the infinities are strings: JSON has no numbers for them. */
-static void write_json_decimal(struct buffer *out, double value, bool is_float)
-{
-  bool is_number = value - value == 0;
-  if (!is_number)
-    buffer_append_char(out, '"');
-  write_decimal(out, value, is_float);
-  if (!is_number)
-    buffer_append_char(out, '"');
-}
-
-static void write_boolean(struct buffer *out, bool value)
-{
-  buffer_append_text(out, value ? TEXT("true") : TEXT("false"));
-}
-
-static void write_json_char(struct buffer *out, uint16_t unit)
-{
-  char bytes[3];
-  struct text t = {bytes, text_wtf8_length(&unit, 1)};
-  text_from_utf16(&unit, 1, bytes);
-  json_write_string(out, t);
-}
-
-static void write_packed_element(struct buffer *out, const void *data, size_t i, char element)
-{
-  switch (element) {
-  case 'Z':
-    write_boolean(out, ((const uint8_t *)data)[i] != 0);
-    break;
-  case 'B':
-    json_write_integer(out, ((const int8_t *)data)[i]);
-    break;
-  case 'C':
-    write_json_char(out, ((const uint16_t *)data)[i]);
-    break;
-  case 'S':
-    json_write_integer(out, ((const int16_t *)data)[i]);
-    break;
-  case 'I':
-    json_write_integer(out, ((const int32_t *)data)[i]);
-    break;
-  case 'J':
-    json_write_integer(out, ((const int64_t *)data)[i]);
-    break;
-  case 'F':
-    write_json_decimal(out, ((const float *)data)[i], true);
-    break;
-  default:
-    write_json_decimal(out, ((const double *)data)[i], false);
-    break;
-  }
-}
-
-static void write_json_packed(struct buffer *out, const struct op_value *value)
-{
-  buffer_append_char(out, '[');
-  for (size_t i = 0; i < value->packed.count; i++) {
-    if (i > 0)
-      buffer_append_char(out, ',');
-    write_packed_element(out, value->packed.data, i, value->packed.element);
-  }
-  buffer_append_char(out, ']');
-}
-
-static void write_json_value(struct buffer *out, const struct op_value *value);
-
-static void write_json_list(struct buffer *out, const struct op_value *value)
-{
-  buffer_append_char(out, '[');
-  for (size_t i = 0; i < value->list.count; i++) {
-    if (i > 0)
-      buffer_append_char(out, ',');
-    write_json_value(out, &value->list.items[i]);
-  }
-  buffer_append_char(out, ']');
-}
-
-static void write_json_map(struct buffer *out, const struct op_value *value)
-{
-  buffer_append_char(out, '{');
-  for (size_t i = 0; i < value->map.count; i++) {
-    if (i > 0)
-      buffer_append_char(out, ',');
-    json_write_string(out, value->map.entries[i].key);
-    buffer_append_char(out, ':');
-    write_json_value(out, &value->map.entries[i].value);
-  }
-  buffer_append_char(out, '}');
-}
-
-static void write_json_ref(struct buffer *out, uint32_t ref)
-{
-  BUFFER_LITERAL(out, "{\"ref\":");
-  json_write_integer(out, ref);
-  buffer_append_char(out, '}');
-}
-
-static void write_json_value(struct buffer *out, const struct op_value *value)
-{
-  switch (value->kind) {
-  case OP_BOOLEAN:
-    write_boolean(out, value->boolean);
-    break;
-  case OP_INTEGER:
-    json_write_integer(out, value->integer);
-    break;
-  case OP_BIG_INTEGER:
-    buffer_append_text(out, value->literal);
-    break;
-  case OP_FLOAT:
-  case OP_DOUBLE:
-    write_json_decimal(out, value->decimal, value->kind == OP_FLOAT);
-    break;
-  case OP_CHAR:
-    write_json_char(out, (uint16_t)value->integer);
-    break;
-  case OP_TEXT:
-    json_write_string(out, value->text);
-    break;
-  case OP_LIST:
-    write_json_list(out, value);
-    break;
-  case OP_PACKED:
-    write_json_packed(out, value);
-    break;
-  case OP_REF:
-    write_json_ref(out, value->ref);
-    break;
-  case OP_MAP:
-    write_json_map(out, value);
-    break;
-  case OP_NULL:
-    BUFFER_LITERAL(out, "null");
-    break;
-  }
-}
-
 /* A value's JSON text as the text of a JSON string. */
 static void write_quoted_json(struct buffer *out, const struct op_value *value, struct buffer *scratch)
 {
   buffer_clear(scratch);
-  write_json_value(scratch, value);
+  rpc_value_write(scratch, value);
   if (scratch->failed)
     out->failed = true;
   else
     json_write_string(out, buffer_text(scratch));
 }
 
-static void write_plain_text(struct buffer *out, const struct op_value *value)
+static void write_quoted_scalar(struct buffer *out, const struct op_value *scalar)
 {
   buffer_append_char(out, '"');
-  if (value->kind == OP_BOOLEAN)
-    write_boolean(out, value->boolean);
-  else if (value->kind == OP_INTEGER)
-    json_write_integer(out, value->integer);
-  else
-    write_decimal(out, value->decimal, value->kind == OP_FLOAT);
+  rpc_scalar_write(out, scalar);
   buffer_append_char(out, '"');
 }
 
@@ -196,17 +47,12 @@ static void write_value_text(struct buffer *out, const struct outcome *outcome,
   case OP_INTEGER:
   case OP_FLOAT:
   case OP_DOUBLE:
-    write_plain_text(out, value);
+    write_quoted_scalar(out, value);
     return;
   case OP_CHAR:
-    if (!answer->compat_pal) {
-      write_json_char(out, (uint16_t)value->integer);
-      return;
-    }
-    break;
   case OP_TEXT:
     if (!answer->compat_pal) {
-      json_write_string(out, value->text);
+      rpc_value_write(out, value);
       return;
     }
     break;
@@ -301,7 +147,7 @@ void rpc_result_write(struct buffer *out, const struct outcome *outcome, const s
 void rpc_plain_result_write(struct buffer *out, const struct outcome *outcome)
 {
   if (outcome->kind == OUTCOME_VALUE && outcome->has_value)
-    write_json_value(out, &outcome->value);
+    rpc_value_write(out, &outcome->value);
   else
     BUFFER_LITERAL(out, "null");
 }

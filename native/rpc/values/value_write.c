@@ -1,0 +1,156 @@
+#include "rpc/values/value_write.h"
+
+#include "base/number_format.h"
+#include "json/writer.h"
+
+static void write_decimal_text(struct buffer *out, double value, bool is_float)
+{
+  char digits[NUMBER_TEXT_MAX];
+  size_t length = is_float ? number_format_float((float)value, digits) : number_format_double(value, digits);
+  buffer_append(out, digits, length);
+}
+
+static void write_decimal(struct buffer *out, double value, bool is_float)
+{
+  bool is_number = value - value == 0;
+  if (!is_number)
+    buffer_append_char(out, '"');
+  write_decimal_text(out, value, is_float);
+  if (!is_number)
+    buffer_append_char(out, '"');
+}
+
+static void write_boolean(struct buffer *out, bool value)
+{
+  buffer_append_text(out, value ? TEXT("true") : TEXT("false"));
+}
+
+static void write_char(struct buffer *out, uint16_t unit)
+{
+  char bytes[3];
+  struct text t = {bytes, text_wtf8_length(&unit, 1)};
+  text_from_utf16(&unit, 1, bytes);
+  json_write_string(out, t);
+}
+
+static void write_packed_element(struct buffer *out, const void *data, size_t i, char element)
+{
+  switch (element) {
+  case 'Z':
+    write_boolean(out, ((const uint8_t *)data)[i] != 0);
+    break;
+  case 'B':
+    json_write_integer(out, ((const int8_t *)data)[i]);
+    break;
+  case 'C':
+    write_char(out, ((const uint16_t *)data)[i]);
+    break;
+  case 'S':
+    json_write_integer(out, ((const int16_t *)data)[i]);
+    break;
+  case 'I':
+    json_write_integer(out, ((const int32_t *)data)[i]);
+    break;
+  case 'J':
+    json_write_integer(out, ((const int64_t *)data)[i]);
+    break;
+  case 'F':
+    write_decimal(out, ((const float *)data)[i], true);
+    break;
+  default:
+    write_decimal(out, ((const double *)data)[i], false);
+    break;
+  }
+}
+
+static void write_packed(struct buffer *out, const struct op_value *value)
+{
+  buffer_append_char(out, '[');
+  for (size_t i = 0; i < value->packed.count; i++) {
+    if (i > 0)
+      buffer_append_char(out, ',');
+    write_packed_element(out, value->packed.data, i, value->packed.element);
+  }
+  buffer_append_char(out, ']');
+}
+
+static void write_list(struct buffer *out, const struct op_value *value)
+{
+  buffer_append_char(out, '[');
+  for (size_t i = 0; i < value->list.count; i++) {
+    if (i > 0)
+      buffer_append_char(out, ',');
+    rpc_value_write(out, &value->list.items[i]);
+  }
+  buffer_append_char(out, ']');
+}
+
+static void write_map(struct buffer *out, const struct op_value *value)
+{
+  buffer_append_char(out, '{');
+  for (size_t i = 0; i < value->map.count; i++) {
+    if (i > 0)
+      buffer_append_char(out, ',');
+    json_write_string(out, value->map.entries[i].key);
+    buffer_append_char(out, ':');
+    rpc_value_write(out, &value->map.entries[i].value);
+  }
+  buffer_append_char(out, '}');
+}
+
+static void write_ref(struct buffer *out, uint32_t ref)
+{
+  BUFFER_LITERAL(out, "{\"ref\":");
+  json_write_integer(out, ref);
+  buffer_append_char(out, '}');
+}
+
+void rpc_value_write(struct buffer *out, const struct op_value *value)
+{
+  switch (value->kind) {
+  case OP_BOOLEAN:
+    write_boolean(out, value->boolean);
+    break;
+  case OP_INTEGER:
+    json_write_integer(out, value->integer);
+    break;
+  case OP_BIG_INTEGER:
+    buffer_append_text(out, value->literal);
+    break;
+  case OP_FLOAT:
+  case OP_DOUBLE:
+    write_decimal(out, value->decimal, value->kind == OP_FLOAT);
+    break;
+  case OP_CHAR:
+    write_char(out, (uint16_t)value->integer);
+    break;
+  case OP_TEXT:
+    json_write_string(out, value->text);
+    break;
+  case OP_LIST:
+    write_list(out, value);
+    break;
+  case OP_PACKED:
+    write_packed(out, value);
+    break;
+  case OP_REF:
+    write_ref(out, value->ref);
+    break;
+  case OP_MAP:
+    write_map(out, value);
+    break;
+  case OP_NULL:
+    BUFFER_LITERAL(out, "null");
+    break;
+  }
+}
+
+void rpc_scalar_write(struct buffer *out, const struct op_value *scalar)
+{
+  if (scalar->kind == OP_BOOLEAN)
+    write_boolean(out, scalar->boolean);
+  else if (scalar->kind == OP_INTEGER)
+    json_write_integer(out, scalar->integer);
+  else
+    write_decimal_text(out, scalar->decimal, scalar->kind == OP_FLOAT);
+}

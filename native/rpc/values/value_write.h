@@ -1,0 +1,17 @@
+#ifndef JPEER_RPC_VALUES_VALUE_WRITE_H
+#define JPEER_RPC_VALUES_VALUE_WRITE_H
+/*
+ * From a struct op_value to its JSON text, for any codec: the binary messages carry JSON text, too. Writes
+ * into the buffer in place and keeps nothing. Any thread.
+ */
+#include "base/buffer.h"
+#include "op/value.h"
+
+/* An object of the session is {"ref": N}, a char a string; NaN and the infinities, for which JSON has no numbers,
+ * are strings as Java writes them. */
+void rpc_value_write(struct buffer *out, const struct op_value *value);
+
+/* An OP_BOOLEAN, OP_INTEGER, OP_FLOAT or OP_DOUBLE as String.valueOf gives it, without quotes. */
+void rpc_scalar_write(struct buffer *out, const struct op_value *scalar);
+
+#endif
