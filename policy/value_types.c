@@ -1,9 +1,10 @@
 #include "policy/value_types.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "base/text_order.h"
 
-/* Sorted: searched by halves. */
+#include <stdlib.h>
+
+/* Sorted by text_order, for a binary search. */
 static const struct text names[] = {
     TEXT("java.io.Serializable"),
     TEXT("java.lang.Boolean"),
@@ -92,18 +93,15 @@ static const struct text names[] = {
     TEXT("java.util.concurrent.PriorityBlockingQueue"),
 };
 
-static int compare(const void *key, const void *row)
+static int compare_texts(const void *key, const void *row)
 {
-  const struct text *name = key;
-  const struct text *other = row;
-  int order = memcmp(name->data, other->data, name->len < other->len ? name->len : other->len);
-  return order != 0 ? order : (name->len > other->len) - (name->len < other->len);
+  return text_order(*(const struct text *)key, *(const struct text *)row);
 }
 
 bool policy_is_value_type(struct text class_name)
 {
   return text_starts_with(class_name, TEXT("java.")) &&
-         bsearch(&class_name, names, sizeof names / sizeof *names, sizeof *names, compare) != NULL;
+         bsearch(&class_name, names, sizeof names / sizeof *names, sizeof *names, compare_texts) != NULL;
 }
 
 bool policy_is_value_container(struct text class_name)

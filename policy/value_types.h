@@ -1,8 +1,8 @@
 #ifndef JPEER_POLICY_VALUE_TYPES_H
 #define JPEER_POLICY_VALUE_TYPES_H
 /*
- * Classes of the JDK that carry values and run no code of an application: what a policy's default action is
- * not asked about where an argument names them (docs/policy.md, "What arguments name"). Pure, any thread.
+ * Classes of the JDK that carry values and run no code of an application. Where an argument names one, a
+ * policy's default action is not asked (docs/policy.md, "What arguments name"). Pure, any thread.
  */
 #include "base/text.h"
 
@@ -11,7 +11,8 @@
 /* String, the wrappers, BigDecimal, LocalDate, UUID, List, ArrayList, ... */
 bool policy_is_value_type(struct text class_name);
 
-/* Collections and maps that an argument may be filled into: all of java.util and its packages. */
+/* True for the classes of java.util and the packages below it: an argument may become such a collection or
+ * map. */
 bool policy_is_value_container(struct text class_name);
 
 #endif

@@ -1,10 +1,10 @@
 #include "classfile/builder.h"
 
 #include "base/log.h"
+#include "base/text_order.h"
 #include "classfile/class_file.h"
 #include "classfile/string_pool.h"
 #include "classfile/table.h"
-#include "classfile/text_order.h"
 
 #include <stdlib.h>
 

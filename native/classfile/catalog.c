@@ -1,5 +1,6 @@
 #include "classfile/catalog.h"
 
+#include "base/text_order.h"
 #include "classfile/builder.h"
 #include "classfile/class_path.h"
 #include "classfile/folder.h"
@@ -8,7 +9,6 @@
 #include "classfile/manifest.h"
 #include "classfile/string_pool.h"
 #include "classfile/table.h"
-#include "classfile/text_order.h"
 
 #include <pthread.h>
 #include <stdlib.h>

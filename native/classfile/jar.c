@@ -1,9 +1,9 @@
 #include "classfile/jar.h"
 
 #include "base/descriptors.h"
+#include "base/text_order.h"
 #include "classfile/manifest.h"
 #include "classfile/table.h"
-#include "classfile/text_order.h"
 
 #include <stdlib.h>
 #include <zip.h>

@@ -1,6 +1,6 @@
 #include "rpc/meta/meta_prefixes.h"
 
-#include "classfile/text_order.h"
+#include "base/text_order.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-#ifndef JPEER_CLASSFILE_TEXT_ORDER_H
-#define JPEER_CLASSFILE_TEXT_ORDER_H
-/* The order of texts by their bytes, as the catalog's tables are sorted. Pure, any thread. */
+#ifndef JPEER_BASE_TEXT_ORDER_H
+#define JPEER_BASE_TEXT_ORDER_H
+/* The order of texts by their bytes, for sorted tables. Pure, any thread. */
 #include "base/text.h"
 
 /* Negative, 0 or positive, as memcmp; a text comes before those that begin with it. */
