@@ -97,8 +97,8 @@ static int event_line(const yaml_event_t *event)
   return (int)event->start_mark.line + 1;
 }
 
-static enum jp_status refuse(struct builder *builder, const yaml_event_t *event, const char *problem,
-                             struct text word)
+static enum jp_status fail_at_event(struct builder *builder, const yaml_event_t *event, const char *problem,
+                                    struct text word)
 {
   struct text shown = policy_shortened(word);
   jp_fail(builder->error, JP_INVALID, "%s:%d: %s '%.*s'", builder->name, event_line(event), problem,
@@ -121,7 +121,7 @@ static enum jp_status add_anchor(struct builder *builder, const yaml_event_t *ev
   if (name == NULL)
     return JP_OK;
   if (builder->anchor_count++ == ANCHORS_MAX)
-    return refuse(builder, event, "too many anchors: one more is", text_of_yaml(name));
+    return fail_at_event(builder, event, "too many anchors: one more is", text_of_yaml(name));
   struct anchor *anchor = arena_alloc(builder->arena, sizeof *anchor);
   struct text copy = arena_text(builder->arena, text_of_yaml(name));
   if (anchor == NULL || copy.data == NULL)
@@ -141,7 +141,7 @@ static enum jp_status find_anchor(struct builder *builder, const yaml_event_t *e
       return JP_OK;
     }
   }
-  return refuse(builder, event, "no anchor before this line has the name", name);
+  return fail_at_event(builder, event, "no anchor before this line has the name", name);
 }
 
 static enum jp_status read_node(struct builder *builder, const yaml_event_t *event, int depth,
@@ -156,7 +156,7 @@ static enum jp_status read_scalar(struct builder *builder, const yaml_event_t *e
   if (scalar == NULL || copy.data == NULL)
     return out_of_memory(builder);
   if (event->data.scalar.tag != NULL)
-    return refuse(builder, event, "tags are not used here:", text_of_yaml(event->data.scalar.tag));
+    return fail_at_event(builder, event, "tags are not used here:", text_of_yaml(event->data.scalar.tag));
   *scalar = (struct policy_node){.kind = POLICY_SCALAR, .line = event_line(event), .text = copy};
   scalar->null = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && is_null_word(copy);
   *node = scalar;
@@ -167,7 +167,7 @@ static enum jp_status read_scalar(struct builder *builder, const yaml_event_t *e
 static enum jp_status read_key(struct builder *builder, const yaml_event_t *event, struct policy_item *item)
 {
   if (event->type != YAML_SCALAR_EVENT)
-    return refuse(builder, event, "a key has to be a plain word, not", TEXT("a list, map or alias"));
+    return fail_at_event(builder, event, "a key has to be a plain word, not", TEXT("a list, map or alias"));
   const struct policy_node *key;
   enum jp_status status = read_scalar(builder, event, &key);
   if (status != JP_OK)
@@ -225,9 +225,9 @@ static enum jp_status read_collection(struct builder *builder, const yaml_event_
   const yaml_char_t *tag = is_map ? event->data.mapping_start.tag : event->data.sequence_start.tag;
   const yaml_char_t *anchor = is_map ? event->data.mapping_start.anchor : event->data.sequence_start.anchor;
   if (tag != NULL)
-    return refuse(builder, event, "tags are not used here:", text_of_yaml(tag));
+    return fail_at_event(builder, event, "tags are not used here:", text_of_yaml(tag));
   if (depth == POLICY_TREE_DEPTH)
-    return refuse(builder, event, "nested too deeply:", is_map ? TEXT("a map") : TEXT("a list"));
+    return fail_at_event(builder, event, "nested too deeply:", is_map ? TEXT("a map") : TEXT("a list"));
   struct policy_node *collection = arena_calloc(builder->arena, 1, sizeof *collection);
   if (collection == NULL)
     return out_of_memory(builder);
@@ -278,7 +278,8 @@ static enum jp_status read_stream(struct builder *builder, const struct policy_n
       break;
     case YAML_DOCUMENT_START_EVENT:
       if (*root != NULL)
-        status = refuse(builder, &event, "a file holds one document; another begins with", TEXT("---"));
+        status =
+            fail_at_event(builder, &event, "a file holds one document; another begins with", TEXT("---"));
       break;
     default:
       status = read_node(builder, &event, 0, root);

@@ -85,7 +85,8 @@ static enum jp_status no_memory(struct jp_error *error)
   return jp_fail(error, JP_NO_MEMORY, "out of memory while reading class files");
 }
 
-static enum jp_status intern(struct builder *builder, struct text t, uint32_t *id, struct jp_error *error)
+static enum jp_status intern_text(struct builder *builder, struct text t, uint32_t *id,
+                                  struct jp_error *error)
 {
   *id = 0;
   if (t.len == 0)
@@ -128,7 +129,7 @@ static enum jp_status add_parameters(struct builder *builder, const struct class
     return no_memory(error);
   for (unsigned i = 0; i < method->parameter_count; i++) {
     added[i].access = method->parameters[i].access;
-    enum jp_status status = intern(builder, method->parameters[i].name, &added[i].name, error);
+    enum jp_status status = intern_text(builder, method->parameters[i].name, &added[i].name, error);
     if (status != JP_OK)
       return status;
   }
@@ -143,11 +144,11 @@ static enum jp_status add_method(struct builder *builder, const struct class_mem
       .parameter_count = member->parameter_count,
       .hidden = (member->access & (ACCESS_SYNTHETIC | ACCESS_BRIDGE)) != 0,
   };
-  enum jp_status status = intern(builder, member->name, &method.name, error);
+  enum jp_status status = intern_text(builder, member->name, &method.name, error);
   if (status == JP_OK)
-    status = intern(builder, member->descriptor, &method.descriptor, error);
+    status = intern_text(builder, member->descriptor, &method.descriptor, error);
   if (status == JP_OK)
-    status = intern(builder, member->signature, &method.signature, error);
+    status = intern_text(builder, member->signature, &method.signature, error);
   if (status == JP_OK)
     status = add_parameters(builder, member, &method.first_parameter, error);
   if (status != JP_OK)
@@ -163,11 +164,11 @@ static enum jp_status add_field(struct builder *builder, const struct class_memb
                                 struct jp_error *error)
 {
   struct catalog_field field = {.access = member->access, .hidden = (member->access & ACCESS_SYNTHETIC) != 0};
-  enum jp_status status = intern(builder, member->name, &field.name, error);
+  enum jp_status status = intern_text(builder, member->name, &field.name, error);
   if (status == JP_OK)
-    status = intern(builder, member->descriptor, &field.descriptor, error);
+    status = intern_text(builder, member->descriptor, &field.descriptor, error);
   if (status == JP_OK)
-    status = intern(builder, member->signature, &field.signature, error);
+    status = intern_text(builder, member->signature, &field.signature, error);
   if (status != JP_OK)
     return status;
   struct catalog_field *added = table_add(&builder->fields, 1);
@@ -223,7 +224,7 @@ static enum jp_status add_links(struct builder *builder, const struct class_file
   bool is_interface = (file->access & ACCESS_INTERFACE) != 0;
   class->superclass.class_index = CATALOG_NONE;
   enum jp_status status =
-      intern(builder, is_interface ? TEXT("") : file->superclass, &class->superclass.name, error);
+      intern_text(builder, is_interface ? TEXT("") : file->superclass, &class->superclass.name, error);
   class->first_interface = (uint32_t)builder->links.count;
   class->interface_count = (uint16_t)file->interface_count;
   struct catalog_link *links = table_add(&builder->links, file->interface_count);
@@ -231,7 +232,7 @@ static enum jp_status add_links(struct builder *builder, const struct class_file
     return no_memory(error);
   for (size_t i = 0; status == JP_OK && i < file->interface_count; i++) {
     links[i].class_index = CATALOG_NONE;
-    status = intern(builder, file->interfaces[i], &links[i].name, error);
+    status = intern_text(builder, file->interfaces[i], &links[i].name, error);
   }
   return status;
 }
@@ -261,7 +262,7 @@ static enum jp_status add_parsed(struct builder *builder, const struct class_fil
                                 .major_version = file->major,
                                 .minor_version = file->minor,
                                 .origin = (uint8_t)origin};
-  enum jp_status status = intern(builder, file->name, &class.name, error);
+  enum jp_status status = intern_text(builder, file->name, &class.name, error);
   if (status != JP_OK)
     return status;
   uint32_t *slot = class_slot(builder, class.name);
@@ -276,7 +277,7 @@ static enum jp_status add_parsed(struct builder *builder, const struct class_fil
   size_t simple_name = simple_name_start(file);
   class.simple_name_at = (uint16_t)simple_name;
   class.hidden = is_hidden(file, simple_name);
-  status = intern(builder, file->source_file, &class.source_file, error);
+  status = intern_text(builder, file->source_file, &class.source_file, error);
   if (status == JP_OK)
     status = add_links(builder, file, &class, error);
   if (status == JP_OK)

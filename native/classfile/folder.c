@@ -60,7 +60,7 @@ static bool read_whole(int fd, uint8_t *bytes, size_t size)
   return true;
 }
 
-static bool reserve(struct folder *folder, size_t size)
+static bool reserve_bytes(struct folder *folder, size_t size)
 {
   if (size <= folder->capacity && folder->bytes != NULL)
     return true;
@@ -78,7 +78,7 @@ static enum jp_status add_class(struct folder *folder, int fd, size_t size)
     warn_of_entry(folder, "it is larger than the limit");
     return JP_OK;
   }
-  if (!reserve(folder, size))
+  if (!reserve_bytes(folder, size))
     return jp_fail(folder->error, JP_NO_MEMORY, "out of memory while reading %s", folder->root);
   if (!read_whole(fd, folder->bytes, size)) {
     warn_of_entry(folder, "it cannot be read");

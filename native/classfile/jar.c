@@ -46,7 +46,7 @@ static enum jp_status no_memory(struct jar *jar)
   return jp_fail(jar->error, JP_NO_MEMORY, "out of memory while reading %s", jar->name);
 }
 
-static bool reserve(struct jar *jar, size_t size)
+static bool reserve_bytes(struct jar *jar, size_t size)
 {
   if (size < jar->capacity)
     return true;
@@ -74,7 +74,7 @@ static bool read_whole(struct jar *jar, zip_file_t *file, size_t size)
 
 /* Unpacks an entry into jar->bytes. JP_INVALID: the entry is to be left out; the log says why. The
  * directory's size is not trusted, but bounds what is read. */
-static enum jp_status unpack(struct jar *jar, uint64_t index, size_t size_max, size_t *size)
+static enum jp_status unpack_entry(struct jar *jar, uint64_t index, size_t size_max, size_t *size)
 {
   const char *name = zip_get_name(jar->archive, index, ZIP_FL_ENC_RAW);
   zip_stat_t facts;
@@ -87,7 +87,7 @@ static enum jp_status unpack(struct jar *jar, uint64_t index, size_t size_max, s
     return JP_INVALID;
   }
   *size = (size_t)facts.size;
-  if (!reserve(jar, *size))
+  if (!reserve_bytes(jar, *size))
     return no_memory(jar);
   zip_file_t *file = zip_fopen_index(jar->archive, index, 0);
   if (file == NULL) {
@@ -108,7 +108,7 @@ static enum jp_status read_manifest(struct jar *jar)
   if (index < 0)
     return JP_OK;
   size_t size = 0;
-  enum jp_status status = unpack(jar, (uint64_t)index, MANIFEST_BYTES_MAX, &size);
+  enum jp_status status = unpack_entry(jar, (uint64_t)index, MANIFEST_BYTES_MAX, &size);
   if (status != JP_OK)
     return status == JP_INVALID ? JP_OK : status;
   struct text copy = arena_text(&jar->arena, (struct text){(const char *)jar->bytes, size});
@@ -192,7 +192,7 @@ static enum jp_status read_classes(struct jar *jar)
     if (i > 0 && text_equal(entries[i].path, entries[i - 1].path))
       continue;
     size_t size = 0;
-    status = unpack(jar, entries[i].index, CLASS_BYTES_MAX, &size);
+    status = unpack_entry(jar, entries[i].index, CLASS_BYTES_MAX, &size);
     if (status == JP_INVALID)
       continue;
     struct class_place place = {jar->name, zip_get_name(jar->archive, entries[i].index, ZIP_FL_ENC_RAW)};
@@ -237,7 +237,7 @@ static enum jp_status read_memory(struct builder *builder, const void *bytes, si
 static enum jp_status read_nested_jar(struct jar *jar, uint64_t index)
 {
   size_t size = 0;
-  enum jp_status status = unpack(jar, index, NESTED_BYTES_MAX, &size);
+  enum jp_status status = unpack_entry(jar, index, NESTED_BYTES_MAX, &size);
   if (status != JP_OK)
     return status == JP_INVALID ? JP_OK : status;
   struct text name =

@@ -4,14 +4,14 @@
 
 enum { DEPTH_MAX = 64, DIMENSIONS_MAX = 255, PARAMETERS_MAX = 255 };
 
-static bool peek(struct text rest, char c)
+static bool has_char(struct text rest, char c)
 {
   return rest.len > 0 && rest.data[0] == c;
 }
 
-static bool take(struct text *rest, char c)
+static bool take_char(struct text *rest, char c)
 {
-  if (!peek(*rest, c))
+  if (!has_char(*rest, c))
     return false;
   *rest = text_slice(*rest, 1, rest->len);
   return true;
@@ -74,13 +74,13 @@ static bool read_type(struct text *rest, unsigned depth, struct buffer *out);
 
 static bool read_type_argument(struct text *rest, unsigned depth, struct buffer *out)
 {
-  if (take(rest, '*')) {
+  if (take_char(rest, '*')) {
     append_if_wanted(out, TEXT("?"));
     return true;
   }
-  if (take(rest, '+'))
+  if (take_char(rest, '+'))
     append_if_wanted(out, TEXT("? extends "));
-  else if (take(rest, '-'))
+  else if (take_char(rest, '-'))
     append_if_wanted(out, TEXT("? super "));
   return read_type(rest, depth, out);
 }
@@ -88,14 +88,14 @@ static bool read_type_argument(struct text *rest, unsigned depth, struct buffer 
 static bool read_type_arguments(struct text *rest, unsigned depth, struct buffer *out)
 {
   append_if_wanted(out, TEXT("<"));
-  for (bool first = true; first || !peek(*rest, '>'); first = false) {
+  for (bool first = true; first || !has_char(*rest, '>'); first = false) {
     if (!first)
       append_if_wanted(out, TEXT(", "));
     if (!read_type_argument(rest, depth, out))
       return false;
   }
   append_if_wanted(out, TEXT(">"));
-  return take(rest, '>');
+  return take_char(rest, '>');
 }
 
 /* Reads a class type behind its 'L'. */
@@ -104,11 +104,11 @@ static bool read_class_type(struct text *rest, unsigned depth, struct buffer *ou
   if (!read_class_name(rest, SIGNATURE_STOPS, out))
     return false;
   for (;;) {
-    if (take(rest, '<') && !read_type_arguments(rest, depth + 1, out))
+    if (take_char(rest, '<') && !read_type_arguments(rest, depth + 1, out))
       return false;
-    if (take(rest, ';'))
+    if (take_char(rest, ';'))
       return true;
-    if (!take(rest, '.'))
+    if (!take_char(rest, '.'))
       return false;
     append_if_wanted(out, TEXT("$"));
     if (!read_identifier(rest, out))
@@ -119,7 +119,7 @@ static bool read_class_type(struct text *rest, unsigned depth, struct buffer *ou
 static bool read_type(struct text *rest, unsigned depth, struct buffer *out)
 {
   unsigned dimensions = 0;
-  while (take(rest, '['))
+  while (take_char(rest, '['))
     dimensions++;
   if (depth > DEPTH_MAX || dimensions > DIMENSIONS_MAX || rest->len == 0)
     return false;
@@ -129,7 +129,7 @@ static bool read_type(struct text *rest, unsigned depth, struct buffer *out)
   if (primitive.data != NULL)
     append_if_wanted(out, primitive);
   else if (letter == 'L' ? !read_class_type(rest, depth, out)
-                         : letter != 'T' || !read_identifier(rest, out) || !take(rest, ';'))
+                         : letter != 'T' || !read_identifier(rest, out) || !take_char(rest, ';'))
     return false;
   if (letter == 'V' && dimensions > 0)
     return false;
@@ -146,13 +146,13 @@ bool signature_read_type(struct text *rest, struct buffer *out)
 /* Skips `<T:bound:bound U:...>` behind its '<'. */
 static bool skip_type_parameters(struct text *rest)
 {
-  while (!take(rest, '>')) {
-    if (!read_identifier(rest, NULL) || !take(rest, ':'))
+  while (!take_char(rest, '>')) {
+    if (!read_identifier(rest, NULL) || !take_char(rest, ':'))
       return false;
-    if (!peek(*rest, ':') && (peek(*rest, 'L') || peek(*rest, 'T') || peek(*rest, '[')) &&
+    if (!has_char(*rest, ':') && (has_char(*rest, 'L') || has_char(*rest, 'T') || has_char(*rest, '[')) &&
         !read_type(rest, 0, NULL))
       return false;
-    while (take(rest, ':')) {
+    while (take_char(rest, ':')) {
       if (!read_type(rest, 0, NULL))
         return false;
     }
@@ -162,9 +162,9 @@ static bool skip_type_parameters(struct text *rest)
 
 bool signature_enter_method(struct text *rest)
 {
-  if (take(rest, '<') && !skip_type_parameters(rest))
+  if (take_char(rest, '<') && !skip_type_parameters(rest))
     return false;
-  return take(rest, '(');
+  return take_char(rest, '(');
 }
 
 int signature_count_parameters(struct text signature)
@@ -172,8 +172,8 @@ int signature_count_parameters(struct text signature)
   if (!signature_enter_method(&signature))
     return -1;
   int count = 0;
-  for (; !take(&signature, ')'); count++) {
-    if (peek(signature, 'V') || !read_type(&signature, 0, NULL))
+  for (; !take_char(&signature, ')'); count++) {
+    if (has_char(signature, 'V') || !read_type(&signature, 0, NULL))
       return -1;
   }
   return count;
@@ -182,17 +182,18 @@ int signature_count_parameters(struct text signature)
 bool descriptor_read_type(struct text *rest, struct buffer *out)
 {
   unsigned dimensions = 0;
-  while (take(rest, '['))
+  while (take_char(rest, '['))
     dimensions++;
   if (dimensions > DIMENSIONS_MAX || rest->len == 0)
     return false;
   struct text primitive = primitive_keyword(rest->data[0]);
   if (primitive.data != NULL) {
     append_if_wanted(out, primitive);
-    if (take(rest, 'V'))
+    if (take_char(rest, 'V'))
       return dimensions == 0;
     *rest = text_slice(*rest, 1, rest->len);
-  } else if (!take(rest, 'L') || !read_class_name(rest, DESCRIPTOR_STOPS, out) || !take(rest, ';')) {
+  } else if (!take_char(rest, 'L') || !read_class_name(rest, DESCRIPTOR_STOPS, out) ||
+             !take_char(rest, ';')) {
     return false;
   }
   for (unsigned i = 0; i < dimensions; i++)
@@ -202,17 +203,17 @@ bool descriptor_read_type(struct text *rest, struct buffer *out)
 
 bool descriptor_check_field(struct text descriptor)
 {
-  return !peek(descriptor, 'V') && descriptor_read_type(&descriptor, NULL) && descriptor.len == 0;
+  return !has_char(descriptor, 'V') && descriptor_read_type(&descriptor, NULL) && descriptor.len == 0;
 }
 
 /* Reads from '(' to ')' and returns the number of types, or -1. */
 static int read_parameters(struct text *rest)
 {
   int count = 0;
-  if (!take(rest, '('))
+  if (!take_char(rest, '('))
     return -1;
-  for (; !take(rest, ')'); count++) {
-    if (count == PARAMETERS_MAX || peek(*rest, 'V') || !descriptor_read_type(rest, NULL))
+  for (; !take_char(rest, ')'); count++) {
+    if (count == PARAMETERS_MAX || has_char(*rest, 'V') || !descriptor_read_type(rest, NULL))
       return -1;
   }
   return count;

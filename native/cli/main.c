@@ -70,7 +70,7 @@ static int run_subcommand(const char *name, char *const *args, size_t arg_count)
   return subcommand->run(args, arg_count);
 }
 
-static int help(char *const *args, size_t arg_count)
+static int show_help(char *const *args, size_t arg_count)
 {
   static char option[] = "--help";
   static char *const help_args[] = {option, NULL};
@@ -95,6 +95,6 @@ int main(int argc, char **argv)
     return EXIT_GOOD;
   }
   if (strcmp(argv[1], "help") == 0)
-    return help(argv + 2, (size_t)argc - 2);
+    return show_help(argv + 2, (size_t)argc - 2);
   return run_subcommand(argv[1], argv + 2, (size_t)argc - 2);
 }

@@ -25,9 +25,10 @@ struct members {
   enum member repeated; /* the first repeated one; MEMBERS: none */
 };
 
-static bool fail(struct envelope *envelope, enum jsonrpc_code code, const char *format, ...) JP_PRINTF(3, 4);
+static bool fail_envelope(struct envelope *envelope, enum jsonrpc_code code, const char *format, ...)
+    JP_PRINTF(3, 4);
 
-static bool fail(struct envelope *envelope, enum jsonrpc_code code, const char *format, ...)
+static bool fail_envelope(struct envelope *envelope, enum jsonrpc_code code, const char *format, ...)
 {
   va_list args;
   va_start(args, format);
@@ -82,22 +83,22 @@ static bool check_version(const struct members *members, struct envelope *envelo
   if (envelope->request.version == JSONRPC_1_1 || is_string(members, MEMBER_JSONRPC, TEXT("2.0")))
     return true;
   if (members->present[MEMBER_JSONRPC])
-    return fail(envelope, JSONRPC_INVALID_REQUEST, "The member jsonrpc is not \"2.0\"");
+    return fail_envelope(envelope, JSONRPC_INVALID_REQUEST, "The member jsonrpc is not \"2.0\"");
   if (is_string(members, MEMBER_VERSION, TEXT("1.1")))
-    return fail(envelope, JSONRPC_INVALID_REQUEST, "JSON-RPC 1.1 has no batches");
-  return fail(envelope, JSONRPC_INVALID_REQUEST, "The member jsonrpc is missing");
+    return fail_envelope(envelope, JSONRPC_INVALID_REQUEST, "JSON-RPC 1.1 has no batches");
+  return fail_envelope(envelope, JSONRPC_INVALID_REQUEST, "The member jsonrpc is missing");
 }
 
 static bool read_method(const struct members *members, struct arena *arena, struct envelope *envelope)
 {
   if (!members->present[MEMBER_METHOD])
-    return fail(envelope, JSONRPC_INVALID_REQUEST, "Method is missing");
+    return fail_envelope(envelope, JSONRPC_INVALID_REQUEST, "Method is missing");
   struct json_value value = members->values[MEMBER_METHOD];
   if (value.kind != JSON_KIND_STRING)
-    return fail(envelope, JSONRPC_INVALID_REQUEST, "The member method is not a string");
+    return fail_envelope(envelope, JSONRPC_INVALID_REQUEST, "The member method is not a string");
   envelope->request.method = json_read_string(value, arena);
   if (envelope->request.method.data == NULL)
-    return fail(envelope, JSONRPC_INTERNAL_ERROR, "Out of memory");
+    return fail_envelope(envelope, JSONRPC_INTERNAL_ERROR, "Out of memory");
   return true;
 }
 
@@ -107,7 +108,8 @@ static bool read_params(const struct members *members, struct envelope *envelope
     return true;
   struct json_value value = members->values[MEMBER_PARAMS];
   if (value.kind != JSON_KIND_ARRAY && value.kind != JSON_KIND_OBJECT)
-    return fail(envelope, JSONRPC_INVALID_REQUEST, "The member params is neither an object nor an array");
+    return fail_envelope(envelope, JSONRPC_INVALID_REQUEST,
+                         "The member params is neither an object nor an array");
   envelope->request.has_params = true;
   envelope->request.params = value;
   return true;
@@ -120,7 +122,7 @@ static bool read_peer_id(const struct members *members, struct arena *arena, str
   struct json_value value = members->values[MEMBER_PEER_ID];
   envelope->request.peer_id = value.kind == JSON_KIND_STRING ? json_read_string(value, arena) : value.span;
   if (envelope->request.peer_id.data == NULL)
-    return fail(envelope, JSONRPC_INTERNAL_ERROR, "Out of memory");
+    return fail_envelope(envelope, JSONRPC_INTERNAL_ERROR, "Out of memory");
   return true;
 }
 
@@ -147,16 +149,17 @@ bool envelope_read(struct json_value value, bool in_batch, struct arena *arena, 
 {
   envelope->request = (struct jsonrpc_request){0};
   if (value.kind != JSON_KIND_OBJECT)
-    return fail(envelope, JSONRPC_INVALID_REQUEST, "The request is not an object");
+    return fail_envelope(envelope, JSONRPC_INVALID_REQUEST, "The request is not an object");
   struct members members;
   collect_members(value, &members);
   envelope->request.version = find_version(&members, in_batch);
   bool readable_id = read_id(&members, envelope);
   if (members.repeated != MEMBERS)
-    return fail(envelope, JSONRPC_INVALID_REQUEST, "The member %s is given twice",
-                member_names[members.repeated].data);
+    return fail_envelope(envelope, JSONRPC_INVALID_REQUEST, "The member %s is given twice",
+                         member_names[members.repeated].data);
   if (!readable_id)
-    return fail(envelope, JSONRPC_INVALID_REQUEST, "The member id is neither a string, a number nor null");
+    return fail_envelope(envelope, JSONRPC_INVALID_REQUEST,
+                         "The member id is neither a string, a number nor null");
   envelope->request.is_notification = envelope->request.version == JSONRPC_2_0 && !members.present[MEMBER_ID];
   return check_version(&members, envelope) && read_method(&members, arena, envelope) &&
          read_params(&members, envelope) && read_peer_id(&members, arena, envelope);

@@ -27,12 +27,12 @@ static size_t skip_string(struct text t, size_t at)
   return at < t.len ? at + 1 : 0;
 }
 
-static bool opens(char c)
+static bool is_opening(char c)
 {
   return c == '{' || c == '[';
 }
 
-static bool closes(char c)
+static bool is_closing(char c)
 {
   return c == '}' || c == ']';
 }
@@ -44,8 +44,8 @@ static bool find_string(struct walk *walk, struct text *raw)
   while (walk->at < t.len) {
     char c = t.data[walk->at];
     if (c != '"') {
-      walk->depth += opens(c);
-      walk->depth -= closes(c) && walk->depth > 0;
+      walk->depth += is_opening(c);
+      walk->depth -= is_closing(c) && walk->depth > 0;
       walk->at++;
       continue;
     }
@@ -66,8 +66,8 @@ static size_t skip_value(struct text t, size_t at)
 {
   if (at < t.len && t.data[at] == '"')
     return skip_string(t, at);
-  if (at == t.len || !opens(t.data[at])) {
-    while (at < t.len && !is_space(t.data[at]) && !closes(t.data[at]) && t.data[at] != ',' &&
+  if (at == t.len || !is_opening(t.data[at])) {
+    while (at < t.len && !is_space(t.data[at]) && !is_closing(t.data[at]) && t.data[at] != ',' &&
            t.data[at] != '"')
       at++;
     return at;
@@ -80,8 +80,8 @@ static size_t skip_value(struct text t, size_t at)
         return 0;
       continue;
     }
-    depth += opens(t.data[at]);
-    depth -= closes(t.data[at]);
+    depth += is_opening(t.data[at]);
+    depth -= is_closing(t.data[at]);
     at++;
   } while (depth > 0 && at < t.len);
   return depth == 0 ? at : 0;

@@ -13,7 +13,7 @@ struct question {
   size_t count;
 };
 
-static enum jp_status fail(struct question *question, const char *what)
+static enum jp_status fail_params(struct question *question, const char *what)
 {
   outcome_fail(question->outcome, question->arena, FAILURE_INVALID_PARAMS, NULL, "%s", what);
   return JP_INVALID;
@@ -35,17 +35,18 @@ static bool has_inner_star(struct text pattern)
 static enum jp_status read_pattern(struct question *question, struct json_value element, size_t *starred)
 {
   if (element.kind != JSON_KIND_STRING)
-    return fail(question, "'classes' must be an array of patterns: strings");
+    return fail_params(question, "'classes' must be an array of patterns: strings");
   struct text pattern = json_read_string(element, question->arena);
   if (pattern.data == NULL)
     return fail_memory(question);
   if (pattern.len == 0)
-    return fail(question, "'classes' has an empty pattern");
+    return fail_params(question, "'classes' has an empty pattern");
   if (pattern.len > PATTERN_LENGTH_MAX)
-    return fail(question, "'classes' has a pattern longer than the limit of 1024 bytes");
+    return fail_params(question, "'classes' has a pattern longer than the limit of 1024 bytes");
   *starred += has_inner_star(pattern);
   if (*starred > STARRED_MAX)
-    return fail(question, "'classes' has more patterns with a * before their end than the limit of 100");
+    return fail_params(question,
+                       "'classes' has more patterns with a * before their end than the limit of 100");
   question->patterns[question->count++] = pattern;
   return JP_OK;
 }
@@ -55,10 +56,10 @@ static enum jp_status read_classes(struct question *question, struct json_value 
   struct json_cursor cursor;
   struct json_value element;
   if (classes.kind != JSON_KIND_ARRAY)
-    return fail(question, "'classes' must be an array of patterns");
+    return fail_params(question, "'classes' must be an array of patterns");
   size_t count = json_count(classes);
   if (count > PATTERNS_MAX)
-    return fail(question, "'classes' has more patterns than the limit of 1000");
+    return fail_params(question, "'classes' has more patterns than the limit of 1000");
   question->patterns = arena_alloc(question->arena, count * sizeof *question->patterns);
   if (question->patterns == NULL)
     return fail_memory(question);
@@ -88,7 +89,7 @@ static enum jp_status collect_params(struct question *question, const struct jso
   struct json_value element;
   *members = (struct json_members){.repeated = -1};
   if (json_count(request->params) > procedure->param_count)
-    return fail(question, "the params are 'classes' and 'openrpc'");
+    return fail_params(question, "the params are 'classes' and 'openrpc'");
   for (size_t i = 0; json_next_element(&cursor, &element); i++) {
     members->has[procedure->params[i].param] = true;
     members->value[procedure->params[i].param] = element;
@@ -105,7 +106,7 @@ static enum jp_status read_question(struct question *question, const struct json
   if (status != JP_OK)
     return status;
   if (members.has[RPC_PARAM_OPENRPC] && members.value[RPC_PARAM_OPENRPC].kind != JSON_KIND_TRUE)
-    return fail(question, "'openrpc' can only be true: it is the one form that there is");
+    return fail_params(question, "'openrpc' can only be true: it is the one form that there is");
   bool has_classes = members.has[RPC_PARAM_CLASSES];
   return has_classes ? read_classes(question, members.value[RPC_PARAM_CLASSES]) : JP_OK;
 }

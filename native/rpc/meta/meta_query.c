@@ -150,8 +150,8 @@ static enum policy_visibility visibility_of(unsigned access)
 
 /* Judges the named class and then the declaring one, as for an operation (docs/policy.md, "Whose class is
  * judged"). */
-static bool allows(const struct meta_query *query, uint32_t class_index, uint32_t declaring,
-                   enum policy_category category, unsigned access, uint32_t name)
+static bool is_allowed(const struct meta_query *query, uint32_t class_index, uint32_t declaring,
+                       enum policy_category category, unsigned access, uint32_t name)
 {
   struct policy_query asked = {
       .channel = query->channel,
@@ -175,15 +175,15 @@ bool meta_query_allows_method(const struct meta_query *query, uint32_t class_ind
   enum policy_category category = is_constructor                          ? POLICY_CONSTRUCTOR
                                   : (method->access & ACCESS_STATIC) != 0 ? POLICY_STATIC_METHOD
                                                                           : POLICY_METHOD;
-  return allows(query, class_index, declaring, category, method->access, method->name);
+  return is_allowed(query, class_index, declaring, category, method->access, method->name);
 }
 
 bool meta_query_allows_field(const struct meta_query *query, uint32_t class_index, uint32_t declaring,
                              const struct catalog_field *field)
 {
-  if (allows(query, class_index, declaring, POLICY_FIELD_GET, field->access, field->name))
+  if (is_allowed(query, class_index, declaring, POLICY_FIELD_GET, field->access, field->name))
     return true;
   /* A field that may only be written is shown, too; static final fields cannot be written. */
   bool constant = (field->access & (ACCESS_STATIC | ACCESS_FINAL)) == (ACCESS_STATIC | ACCESS_FINAL);
-  return !constant && allows(query, class_index, declaring, POLICY_FIELD_SET, field->access, field->name);
+  return !constant && is_allowed(query, class_index, declaring, POLICY_FIELD_SET, field->access, field->name);
 }
