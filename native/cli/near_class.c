@@ -2,12 +2,11 @@
 
 #include "base/near_name.h"
 #include "classfile/catalog.h"
+#include "classfile/class_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { ACCESS_PRIVATE = 0x0002 }; /* JVMS 4.6 */
 
 /* The best first. */
 enum nearness { SAME_NAME, SAME_SIMPLE_NAME, NEAR_NAME, NEAR_SIMPLE_NAME, NEARNESSES };

@@ -3,8 +3,6 @@
 #include "classfile/class_file.h"
 #include "classfile/signature.h"
 
-enum { ACCESS_VARARGS = 0x0080 }; /* JVMS table 4.6-A */
-
 enum jp_status java_methods_init(struct java_methods *methods, const struct catalog_tables *tables,
                                  const struct policy *policy, enum policy_channel channel)
 {
