@@ -117,7 +117,7 @@ endforeach()
 list(REMOVE_DUPLICATES JPEER_TEST_JAVA_HOMES)
 
 # jpeer_jvm_test(NAME FILE LINKS...): a cmocka executable that starts a JVM (tests/unit/jni/with_jvm.h); run with each
-# JVM, once as it is and once under -Xcheck:jni, which only prints. Labelled "jvm".
+# JVM, once as it is and once under -Xcheck:jni, which only prints. Labelled "jvm", the second also "checked".
 function(jpeer_jvm_test name source)
   jpeer_check_test_name(${name} ${source})
   add_executable(${name} ${source})
@@ -127,7 +127,7 @@ function(jpeer_jvm_test name source)
     get_filename_component(jdk ${home} NAME)
     jpeer_add_jvm_test(${name}_${jdk} "JAVA_HOME=${home}" ${name})
     jpeer_add_jvm_test(${name}_${jdk}_checked "JAVA_HOME=${home};JPEER_TEST_JVM_OPTIONS=-Xcheck:jni" ${name})
-    set_tests_properties(${name}_${jdk}_checked PROPERTIES FAIL_REGULAR_EXPRESSION
+    set_tests_properties(${name}_${jdk}_checked PROPERTIES LABELS "jvm;checked" FAIL_REGULAR_EXPRESSION
       "WARNING in native method;FATAL ERROR in native method;WARNING: JNI local refs")
   endforeach()
 endfunction()

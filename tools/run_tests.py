@@ -50,7 +50,8 @@ STEPS = [
     ("includes", "the arrows between folders", None, [["tools/check-includes"]], {}),
     ("format", "clang-format", None, [["tools/check-format"]], {}),
     ("release", "units and corpora, optimised", "release", [ctest("release")], {}),
-    ("dev", "units and corpora under ASan and UBSan", "dev", [ctest("dev")], ASAN),
+    # The step before runs all JVM tests under -Xcheck:jni, this one all of them under the sanitizers.
+    ("dev", "units and corpora under ASan and UBSan", "dev", [ctest("dev", "--label-exclude", "checked")], ASAN),
     ("tsan", "what runs without a JVM under TSan", "tsan", [ctest("tsan", "--label-exclude", "jvm")], TSAN),
     ("conformance", "request and reply, under ASan and UBSan, on every transport", "dev",
      [[PYTHON, "tests/conformance/run.py"]], on("dev")),
@@ -64,6 +65,8 @@ STEPS = [
 
 # The same, of what takes too long for every change. Mutated requests are for each JDK ten minutes.
 RELEASE_STEPS = [
+    ("dev-checked", "units with a JVM, under ASan, UBSan and -Xcheck:jni at once", "dev",
+     [ctest("dev", "--label-regex", "checked")], ASAN),
     *((f"mutate-{home.name}", "mutated requests under -Xcheck:jni", "release",
        [[PYTHON, "tests/fuzz/mutate_requests.py", "--seconds", "600", "--jvm", str(home)]], on("release"))
       for home in jdks.homes()),
