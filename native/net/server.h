@@ -58,8 +58,8 @@ enum jp_status net_start(struct net_server *server, const struct rpc_service *se
                          struct jp_error *error) JP_MUST_CHECK;
 /*
  * Takes no new connections and no new requests. Running requests get grace_ms, the rest an error ("the peer
- * is shutting down"). Answers are flushed, WebSockets are closed with 1001. A member whose thread is exiting is
- * not waited for. Returns when all this is done. Any thread, once.
+ * is shutting down"). Answers are flushed, WebSockets are closed with 1001. A member whose thread is exiting
+ * is not waited for. Returns when all this is done. Any thread, once.
  */
 void net_drain(struct net_server *server, int64_t grace_ms);
 /* After net_drain, or instead of net_start. */

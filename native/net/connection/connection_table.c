@@ -209,7 +209,8 @@ static void look_at_connection(struct connection_table *table, struct connection
     connection_say_goodbye(connection, watcher);
 }
 
-/* Looks at the connections whose deadline is not after `until_ms`. Returns the first deadline that is left. */
+/* Looks at the connections whose deadline is not after `until_ms`. Returns the first deadline that is left.
+ * */
 static int64_t look_at_chunk(struct connection_table *table, struct connection_chunk *chunk,
                              struct crew_member *watcher, int64_t until_ms, int64_t now_ms)
 {

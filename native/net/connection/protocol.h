@@ -6,8 +6,8 @@
  * net/server.c says which one a new connection speaks, and a protocol may change it for another
  * (connection_speak).
  *
- * The functions are called by the connection's owner, unless they say otherwise. A protocol keeps its state in
- * connection->protocol_state, and takes its input from connection_input.
+ * The functions are called by the connection's owner, unless they say otherwise. A protocol keeps its state
+ * in connection->protocol_state, and takes its input from connection_input.
  */
 #include "op/operation.h"
 #include "rpc/service.h"
@@ -48,8 +48,8 @@ struct connection_protocol {
   enum step (*step)(struct connection *connection, struct crew_member *member);
   /* When a connection that waits for input has to end; INT64_MAX: never. has_begun: a message has. */
   int64_t (*deadline)(struct connection *connection, bool has_begun, int64_t now_ms);
-  /* Bytes that are still to come of the message; SIZE_MAX: not known. The watcher, under the connection's lock,
-   * while nobody owns it. */
+  /* Bytes that are still to come of the message; SIZE_MAX: not known. The watcher, under the connection's
+   * lock, while nobody owns it. */
   size_t (*bytes_left)(const struct connection *connection);
 
   /* Writes the next part of an answer that the protocol has begun. STEP_ENDS: it was the last one, and the

@@ -4,7 +4,8 @@
 #include "net/http/http_heads.h"
 #include "net/http/http_query.h"
 
-/* Of a connection. is_midway says that the head was read and the body was not, or is not served yet. */
+/* Of a connection. connection->is_midway: the head of a request was read, and its message is not served yet.
+ * */
 struct http_state {
   struct http_response_mode mode;
   struct http_parser parser;
@@ -44,7 +45,7 @@ static void begin_connection(struct connection *connection)
   begin_request(connection);
 }
 
-/* The request is answered: what follows is the next, or nothing. */
+/* The response was written: the next request follows, or the end. */
 static enum step end_request(struct connection *connection)
 {
   connection->began_ms = 0;
@@ -61,14 +62,14 @@ static enum step respond_and_close(struct connection *connection, int status, co
   return STEP_ENDS;
 }
 
-/* 408, where a request has begun. */
+/* 408, if a request has begun. */
 static void time_out_request(struct connection *connection)
 {
   if (connection_has_begun(connection))
     respond_and_close(connection, 408, "the request took too long");
 }
 
-/* With the head that a GET would get, and its body where it is one. */
+/* Answers HEAD with the head that GET would get. */
 static void write_reply(struct connection *connection, int status, struct text reply, const struct uuid *kept)
 {
   struct http_response_mode mode = state_of(connection)->mode;
@@ -77,7 +78,7 @@ static void write_reply(struct connection *connection, int status, struct text r
     buffer_append_text(&connection->out, reply);
 }
 
-/* 503, with an error of JSON-RPC where a body has begun. */
+/* 503, with an error of JSON-RPC if a body has begun. */
 static void cut_request(struct connection *connection, const char *reason, struct buffer *answer)
 {
   if (!connection->is_midway) {
@@ -91,7 +92,7 @@ static void cut_request(struct connection *connection, const char *reason, struc
   write_reply(connection, 503, buffer_text(answer), NULL);
 }
 
-/* Where there is none yet. worker may be NULL. */
+/* Does nothing if there is a client already. worker may be NULL. */
 static enum jp_status open_client(struct connection *connection, struct rpc_worker *worker,
                                   enum op_channel channel, struct jp_error *error)
 {
@@ -125,7 +126,7 @@ static enum step upgrade_to_websocket(struct connection *connection, struct text
   return STEP_AGAIN;
 }
 
-/* The message that the target stands for. */
+/* Turns the target into a message. */
 static enum step begin_call(struct connection *connection, const struct http_route_result *route)
 {
   buffer_clear(&connection->message);
@@ -206,7 +207,7 @@ static enum step act_on_route(struct connection *connection, const struct http_r
   return STEP_AGAIN;
 }
 
-/* True where the input begins with a head that came before: then all is done that reading it would do. */
+/* True if the input begins with a head that is known. It has the same effect as reading the head. */
 static bool recognize_head(struct connection *connection, struct http_heads *heads)
 {
   struct http_state *state = state_of(connection);
@@ -248,7 +249,7 @@ static void remember_head(struct scratch *scratch, struct text head, const struc
   http_heads_keep(heads, head, request, route);
 }
 
-/* A head that cannot be read may still say that no body is wanted. */
+/* A head that cannot be read may still be one of HEAD, whose response has no body. */
 static bool begins_with_head(const struct connection *connection)
 {
   return text_starts_with(connection_input(connection), TEXT("HEAD "));
@@ -284,7 +285,7 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
   return act_on_route(connection, &request, &route, used);
 }
 
-/* JSON-RPC 1.1, 7.1; JSON-RPC 2.0 errors are answers like any other. */
+/* JSON-RPC 1.1 draft, 7.1. Errors of JSON-RPC 2.0 have the status 200. */
 static int status_of(enum crew_served served)
 {
   return served == CREW_FAILED ? 500 : served == CREW_NOT_SAFE ? 405 : 200;
@@ -346,7 +347,7 @@ static bool obeys_accept(const struct connection *connection)
          facts->obeys_accept(buffer_text(&connection->message));
 }
 
-/* Only now is it known that the client speaks JSON-RPC 1.1 and means its Accept (6.1). */
+/* The body has shown that the client speaks JSON-RPC 1.1, where Accept is binding (draft, 6.1). */
 static enum step refuse_accept(struct connection *connection)
 {
   struct http_status_response response = {.status = 406, .reason = "answers are application/json"};

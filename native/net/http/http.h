@@ -2,7 +2,7 @@
 #define JPEER_NET_HTTP_HTTP_H
 /*
  * HTTP as the protocol of a connection (net/connection/protocol.h): reads requests, has them served, and
- * writes what they are answered. A handshake of WebSocket makes the connection speak that from then on.
+ * writes the responses. After a handshake the connection speaks WebSocket.
  */
 #include "net/connection/protocol.h"
 #include "net/http/http_route.h"
@@ -13,7 +13,7 @@ struct http_protocol {
   const struct connection_protocol *websocket;
 };
 
-/* What lies behind site and websocket is borrowed, as long as there are connections. */
+/* The texts and origins of site, and websocket, are borrowed as long as there are connections. */
 void http_protocol_init(struct http_protocol *http, const struct http_site *site,
                         const struct connection_protocol *websocket);
 

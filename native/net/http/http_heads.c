@@ -5,15 +5,15 @@
 enum { HEADS = 4, HEAD_SIZE = 1024, DIGITS_MAX = 9 };
 
 struct known {
-  size_t before; /* the bytes in front of the length's digits; 0: nothing is kept here */
-  size_t behind; /* those after them */
+  size_t before; /* bytes before the digits of the length; 0: no head is kept here */
+  size_t behind; /* bytes after them */
   struct http_terms terms;
-  char bytes[HEAD_SIZE]; /* of both */
+  char bytes[HEAD_SIZE]; /* of both parts */
 };
 
 struct http_heads {
-  unsigned last;     /* that was found, looked at first */
-  unsigned replaced; /* the last one */
+  unsigned last;     /* the one that was found last; looked at first */
+  unsigned replaced; /* the one that was replaced last */
   struct known known[HEADS];
 };
 
@@ -52,7 +52,7 @@ void http_heads_keep(struct http_heads *heads, struct text head, const struct ht
   };
 }
 
-/* The digits at the start of t; 0 where there are none, or more than are read here. */
+/* How many digits t begins with; 0 if there are none or too many. */
 static size_t read_digits(struct text t, size_t *number)
 {
   size_t count = 0;
@@ -65,7 +65,8 @@ static size_t read_digits(struct text t, size_t *number)
   return count;
 }
 
-/* What is behind the digits begins with no digit, or the head that was kept had had one more. */
+/* The length of the head that input begins with if it is the known one, else 0. The bytes after the digits
+ * never begin with a digit: when the head was kept, all digits were cut out. */
 static size_t match_head(const struct known *known, struct text input, size_t *length)
 {
   if (known->before == 0 || input.len < known->before || memcmp(input.data, known->bytes, known->before) != 0)

@@ -97,13 +97,13 @@ static int on_value_complete(llhttp_t *llhttp)
     else if (FIELDS[i].field < HTTP_FIELD_ONCE)
       return refuse(parser, 400, "a header field is given twice that may stand once");
     else if (FIELDS[i].field == HTTP_FIELD_ACCEPT)
-      *field = TEXT("*/*"); /* a list in lines: nobody who means to leave JSON out writes that */
+      *field = TEXT("*/*"); /* a client that does not want JSON writes no list in lines */
     break;
   }
   return 0;
 }
 
-/* Pauses between head and body, so that the head can be judged first. */
+/* Pauses between head and body, so that the head can be routed first. */
 static int on_headers_complete(llhttp_t *llhttp)
 {
   (void)llhttp;
@@ -294,7 +294,7 @@ static enum http_progress parse_length(struct http_parser *parser, struct text d
   return HTTP_DONE;
 }
 
-/* RFC 9112, 6.1 to 6.3, and all that two readers could see differently is refused. */
+/* RFC 9112, 6.1 to 6.3; refuses everything that two readers could see differently. */
 static enum http_progress check_framing(struct http_parser *parser, struct http_request *request)
 {
   struct text coding = request->fields[HTTP_FIELD_TRANSFER_ENCODING];
@@ -367,8 +367,8 @@ static enum http_progress read_piece(struct http_parser *parser, struct text inp
   return parser->length_left == 0 ? HTTP_DONE : HTTP_NEEDS_INPUT;
 }
 
-/* The place after one more byte of the trailer section (RFC 9112, 7.1.2); TRAILER_NONE where it cannot stand
- * there. */
+/* The place after one more byte of the trailer section (RFC 9112, 7.1.2); TRAILER_NONE: the byte is not
+ * allowed there. */
 static enum http_trailer step_trailer(enum http_trailer at, unsigned char c)
 {
   switch (at) {
@@ -387,8 +387,8 @@ static enum http_trailer step_trailer(enum http_trailer at, unsigned char c)
   }
 }
 
-/* Drops the fields, whatever their names are: none of them means anything here, and one that would change the
- * framing or the routing must not (RFC 9110, 6.5.1). */
+/* Drops all fields: none of them means anything here, and those that would change the framing or the routing
+ * must be ignored (RFC 9110, 6.5.1). */
 static enum http_progress read_trailer(struct http_parser *parser, struct text input, size_t *used)
 {
   for (size_t i = 0; i < input.len; i++) {

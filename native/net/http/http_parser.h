@@ -1,18 +1,18 @@
 #ifndef JPEER_NET_HTTP_HTTP_PARSER_H
 #define JPEER_NET_HTTP_HTTP_PARSER_H
 /*
- * HTTP/1.0 and HTTP/1.1 requests (RFC 9112): bytes in, a request and its body out. llhttp reads the heads and
- * the bodies in chunks; of another body there is nothing to read but its length. No sockets, no
- * clock, no answers here; what a request asks for is judged in net/http/http_route.h.
+ * HTTP/1.0 and HTTP/1.1 requests (RFC 9112): bytes in, a request and its body out. llhttp reads the heads,
+ * and the bodies in chunks; a body with a length is just copied. No sockets, no clock and no responses here;
+ * net/http/http_route.h decides what a request asks for.
  *
- * llhttp 8.1 takes some things that another parser on the way may read differently, so a head is looked over
- * before llhttp sees it: the request line has one space in each place, each line ends in CR LF and in nothing
- * else, no control character but TAB stands in it, no line is folded, and no space stands before a colon.
- * After llhttp: one Host at the most, one Content-Length of digits alone, "chunked" as the only transfer
- * coding and never beside a length, no field twice that may stand once. A body in chunks has little beside
- * its data. Its trailer fields (RFC 9110, 6.5) keep the same rules and the bound of a head, and are dropped.
- * All else is an error, after which the connection must be closed: where the next request begins is not
- * known.
+ * llhttp 8.1 accepts some input that another parser on the way may read differently, so a head is checked
+ * before llhttp sees it: the request line has single spaces, each line ends in CR LF, there is no control
+ * character but TAB, no line is folded, and no space comes before a colon. After llhttp: there is one Host at
+ * most, one Content-Length of digits alone, no transfer coding but "chunked" and never beside a length, and
+ * no second value of a field that may occur once. A body in chunks may have few bytes of extensions. Its
+ * trailer fields (RFC 9110, 6.5) obey the same rules and the bound of a head, and are dropped. Everything
+ * else is an error, after which the connection must be closed, because nobody knows where the next request
+ * begins.
  *
  * One owner, one thread at a time.
  */
@@ -35,13 +35,13 @@ enum http_field {
   HTTP_FIELD_PEER_ID,
   HTTP_FIELD_WS_KEY,
   HTTP_FIELD_WS_VERSION,
-  HTTP_FIELD_ONCE, /* the fields above may stand once */
+  HTTP_FIELD_ONCE, /* the fields above may occur once */
   HTTP_FIELD_CONNECTION = HTTP_FIELD_ONCE,
   HTTP_FIELD_UPGRADE,
-  HTTP_FIELD_CORS_METHOD, /* of these, the first that is given */
+  HTTP_FIELD_CORS_METHOD, /* of this one and those below, the first value counts */
   HTTP_FIELD_CORS_PRIVATE_NETWORK,
   HTTP_FIELD_SEC_FETCH_SITE,
-  HTTP_FIELD_ACCEPT, /* any type, where it is given more than once */
+  HTTP_FIELD_ACCEPT, /* counts as any type if it occurs more than once */
   HTTP_FIELDS
 };
 
@@ -61,12 +61,12 @@ struct http_request {
 enum http_progress {
   HTTP_NEEDS_INPUT,
   HTTP_DONE,  /* the head, or the body, is whole */
-  HTTP_FAILED /* status and reason say how to answer; then close */
+  HTTP_FAILED /* the parser's status and reason are the response; then close */
 };
 
-/* Where in the trailer section a body in chunks is. */
+/* How far a body in chunks has come in its trailer section. */
 enum http_trailer {
-  TRAILER_NONE, /* not there yet */
+  TRAILER_NONE, /* it has not begun */
   TRAILER_LINE, /* a line begins */
   TRAILER_NAME,
   TRAILER_VALUE,
@@ -97,15 +97,15 @@ struct text http_trim(struct text t);
 /* Before each request. */
 void http_parser_init(struct http_parser *parser);
 /*
- * Reads a head from the start of input. HTTP_DONE: *used bytes are the head. HTTP_NEEDS_INPUT: nothing is
- * used; call again with the same bytes and more; *scanned (0 at first) says how far they were looked at.
+ * Reads a head from the start of input. HTTP_DONE: the head is *used bytes. HTTP_NEEDS_INPUT: nothing was
+ * used; call again with the same bytes and more. *scanned (0 at first) keeps how far the search has come.
  */
 enum http_progress http_read_head(struct http_parser *parser, struct text input, size_t head_max,
                                   size_t *scanned, size_t *used, struct http_request *request);
-/* Instead of http_read_head, where it is known what it would do: a body of that length follows. */
+/* Instead of http_read_head, for a head whose meaning is known: a body of this length follows. */
 void http_expect_body(struct http_parser *parser, uint64_t length);
-/* Reads the body that the head announced, appends it to body; 413 above body_max, 431 for trailer fields that
- * are longer together than a head may be. */
+/* Reads the body that the head announced and appends it to body. 413 above body_max, 431 if the trailer
+ * fields are longer together than a head may be. */
 enum http_progress http_read_body(struct http_parser *parser, struct text input, size_t body_max,
                                   size_t *used, struct buffer *body);
 

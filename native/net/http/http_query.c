@@ -10,7 +10,7 @@ struct pair {
   bool is_written;
 };
 
-/* Bytes do not grow when they are unescaped, so that the query's own length is room enough for all of it. */
+/* Decoded text is never longer than its escapes, so the length of the query is room enough. */
 struct decoder {
   char *next;
   const char *fault;

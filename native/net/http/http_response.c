@@ -41,7 +41,7 @@ static const char *status_words(int status)
   return "Internal Server Error";
 }
 
-/* Nearly every answer has a 200 and a length: no formatted printing for them. */
+/* Nearly every response has a status of 200 and a length, so they are not printed with a format. */
 static void write_number(struct buffer *out, size_t number)
 {
   char digits[24];
@@ -52,7 +52,7 @@ static void write_number(struct buffer *out, size_t number)
   buffer_append(out, digits + at, sizeof digits - at);
 }
 
-/* Nothing is stored (Cache-Control), so answers to others do without Vary. */
+/* Nothing is cached (Cache-Control), so responses to others need no Vary. */
 static void write_origin(struct buffer *out, const char *origin)
 {
   BUFFER_LITERAL(out, "Access-Control-Allow-Origin: ");
@@ -60,7 +60,7 @@ static void write_origin(struct buffer *out, const char *origin)
   BUFFER_LITERAL(out, "\r\nAccess-Control-Expose-Headers: peer-id\r\nVary: Origin\r\n");
 }
 
-/* What clients send, or have their libraries send, beyond what every page may. */
+/* The fields that clients and their libraries send, beyond those that every page may. */
 static void write_preflight(struct buffer *out, const struct http_status_response *response)
 {
   buffer_printf(
@@ -128,7 +128,7 @@ void http_write_reply_head(struct buffer *out, struct http_response_mode mode, i
 {
   if (status == 200 && mode.keeps_alive && mode.origin == NULL && kept == NULL) {
     BUFFER_LITERAL(out, HTTP_VERSION
-                   "200 OK\r\n" HTTP_NO_STORE HTTP_JSON_OF_LENGTH); /* what nearly all answers begin with */
+                   "200 OK\r\n" HTTP_NO_STORE HTTP_JSON_OF_LENGTH); /* nearly all responses begin so */
   } else {
     write_status_line(out, mode, status);
     write_kept(out, kept);

@@ -26,7 +26,7 @@ static void refuse_method(struct http_route_result *route, const char *allow, co
   route->response.allow = allow;
 }
 
-/* OPTIONS, and the question that a browser asks before a page's request (Fetch standard, 3.2.2). */
+/* OPTIONS, and the preflight that a browser sends before a page's request (Fetch standard, 3.2.2). */
 static void tell_methods(const struct http_request *request, struct http_route_result *route,
                          const char *allow)
 {
@@ -97,7 +97,7 @@ static bool is_address(const struct authority *authority)
   return inet_pton(authority->is_literal ? AF_INET6 : AF_INET, text, bytes) == 1;
 }
 
-/* RFC 6761, 6.3 for localhost and what is below it. */
+/* RFC 6761, 6.3: localhost and the names below it. */
 static bool is_trusted_name(const struct authority *authority, const struct http_site *site)
 {
   struct text host = authority->host;
@@ -109,7 +109,7 @@ static bool is_trusted_name(const struct authority *authority, const struct http
   return site->host.data != NULL && text_equal_ignore_case(host, site->host);
 }
 
-/* An origin without a port has its scheme's, a Host without one 80: nothing here speaks TLS. */
+/* Without a port an origin has that of its scheme, and a Host 80, because the server speaks no TLS. */
 static bool is_same_port(struct text origin_port, bool is_https, struct text host_port)
 {
   struct text a = is_absent(origin_port) ? (is_https ? TEXT("443") : TEXT("80")) : origin_port;
@@ -162,7 +162,7 @@ static bool is_service_path(struct text path, const struct http_site *site)
   return text_equal(path, TEXT("/")) || text_equal(path, site->prefix);
 }
 
-/* The peer's own (jsonrpc-1.1-decisions, 6.3), and what browsers ask for by themselves. */
+/* The peer's own paths (docs/jsonrpc-1.1.md, "GET"), and one that browsers ask for by themselves. */
 static bool is_reserved(struct text path)
 {
   static const struct text reserved[] = {TEXT("/openrpc.json"), TEXT("/healthz"), TEXT("/metrics"),
@@ -174,7 +174,7 @@ static bool is_reserved(struct text path)
   return false;
 }
 
-/* What stands behind the service's path; data NULL: the path is not the service's. */
+/* The part behind the service's path; data NULL: it is not a path of the service. */
 static struct text procedure_of(struct text path, const struct http_site *site)
 {
   struct text prefix = site->prefix;
@@ -283,7 +283,7 @@ static bool is_json(struct text type)
   return is_known;
 }
 
-/* True where the list has the token (RFC 9110, 5.6.1). */
+/* True if the list has the token (RFC 9110, 5.6.1). */
 static bool has_token(struct text list, struct text token)
 {
   size_t at = 0;
@@ -347,7 +347,7 @@ static void route_post(const struct http_request *request, size_t message_max,
   route->continues = route->action == HTTP_SERVE && !is_absent(expect) && request->is_1_1;
 }
 
-/* True where the request may come from here: the rules on browsers above. */
+/* True if the request passes the rules on browsers (http_route.h). */
 static bool check_source(const struct http_request *request, const struct http_site *site,
                          struct text authority, struct http_route_result *route)
 {
@@ -375,8 +375,8 @@ static bool check_source(const struct http_request *request, const struct http_s
   return true;
 }
 
-/* A page of another site may send a browser here; the browser then says so (Fetch Metadata). One that was let
- * in has told its origin. */
+/* A page of another site may send a browser here, and the browser says so (Fetch Metadata). A page that is
+ * allowed has sent its origin. */
 static bool is_of_another_site(const struct http_request *request, const struct http_route_result *route)
 {
   struct text site = request->fields[HTTP_FIELD_SEC_FETCH_SITE];
@@ -384,7 +384,7 @@ static bool is_of_another_site(const struct http_request *request, const struct 
          !text_equal_ignore_case(site, TEXT("same-origin"));
 }
 
-/* JSON-RPC 1.1, 6.3 */
+/* JSON-RPC 1.1 draft, 6.3 */
 static void route_call(const struct http_request *request, struct text procedure,
                        struct http_route_result *route)
 {
@@ -445,7 +445,7 @@ static void route_method(const struct http_request *request, size_t message_max,
   }
 }
 
-/* People read it, so it is there for every Accept. */
+/* People read it, so it is sent for every Accept. */
 static void route_help(const struct http_request *request, struct http_route_result *route)
 {
   if (http_has_body(request))
@@ -454,14 +454,14 @@ static void route_help(const struct http_request *request, struct http_route_res
     route->action = HTTP_HELP;
 }
 
-/* True for what can be a procedure's name, whether there is such a procedure or not. */
+/* True for a possible name of a procedure, whether or not there is such a procedure. */
 static bool is_name(struct text procedure)
 {
   return procedure.len > 0 && memchr(procedure.data, '/', procedure.len) == NULL;
 }
 
-/* Paths beside the service's: they are read. A POST to "/name" is taken for one to a path of the service that
- * is not there, since "/" is a path of it. */
+/* The paths beside the service's can only be read. "/" is a path of the service, so a POST to "/name" counts
+ * as one to a path of the service that does not exist. */
 static void route_other_path(const struct http_request *request, const struct http_site *site,
                              struct text path, struct http_route_result *route)
 {

@@ -22,7 +22,7 @@ static void begin_frames(struct connection *connection)
   connection->began_ms = 0;
 }
 
-/* wslay takes input that it does not need yet: whole frames may lie in the decoder. */
+/* wslay reads ahead: there may be whole frames in the decoder. */
 static void note_progress(struct connection *connection)
 {
   const struct websocket_state *state = state_of(connection);
@@ -100,7 +100,7 @@ static enum step serve_message(struct connection *connection, struct crew_member
   return STEP_SERVED;
 }
 
-/* The decoder may be in the middle of what was wrong. */
+/* The decoder may be in the middle of the wrong frame, so it is not used again. */
 static enum step close_with_error(struct connection *connection, const struct ws_input *input)
 {
   discard_decoder(connection);
@@ -140,7 +140,7 @@ static enum step take_step(struct connection *connection, struct crew_member *me
 
 /* --- what the connection asks for --- */
 
-/* A control frame in two pieces has come to its end, too. */
+/* If nothing has begun, the last frame has ended, even if it was a control frame, which is no message. */
 static int64_t find_deadline(struct connection *connection, bool has_begun, int64_t now_ms)
 {
   (void)now_ms;

@@ -1,8 +1,8 @@
 #ifndef JPEER_NET_WEBSOCKET_WEBSOCKET_H
 #define JPEER_NET_WEBSOCKET_WEBSOCKET_H
 /*
- * WebSocket as the protocol of a connection (net/connection/protocol.h), from behind the handshake, which is
- * HTTP's. Whoever makes a connection speak it has opened the client before.
+ * WebSocket as the protocol of a connection (net/connection/protocol.h), after the handshake, which HTTP
+ * reads. The client must be open before the connection speaks it.
  */
 #include "net/connection/protocol.h"
 

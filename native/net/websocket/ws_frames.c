@@ -76,7 +76,7 @@ static size_t header_length(const struct wslay_frame_iocb *frame)
   return length + (frame->mask ? 4 : 0);
 }
 
-/* RFC 6455, 5.1 to 5.5: what a client's frame header may say here. */
+/* RFC 6455, 5.1 to 5.5: the rules for the header of a client's frame. */
 static enum ws_event check_header(const struct ws_reader *reader, const struct wslay_frame_iocb *frame,
                                   struct ws_input *input, size_t held, size_t message_max)
 {
@@ -127,13 +127,13 @@ static enum ws_event begin_frame(struct ws_reader *reader, struct ws_decoder *de
   return WS_EVENT_NONE;
 }
 
-/* Bytes of the character that begins so; 0: none does. */
+/* Bytes of the character that begins with this byte; 0: none does. */
 static size_t character_length(unsigned char first)
 {
   return first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
 }
 
-/* Looks at what is new; the beginning of a character may be left for later. */
+/* Checks the new bytes; a character at the end may be incomplete unless the message is whole. */
 static bool is_valid_so_far(struct ws_reader *reader, const struct buffer *message, bool whole)
 {
   if (message->len == reader->valid)
@@ -205,7 +205,7 @@ static enum ws_event take_control(struct ws_decoder *decoder, const struct wslay
   }
 }
 
-/* --- the frame that nearly all are --- */
+/* --- the most common frame: a text message in one piece --- */
 
 struct text_head {
   uint8_t mask[WS_MASK_LENGTH];
@@ -213,8 +213,8 @@ struct text_head {
   size_t size;     /* of the head itself */
 };
 
-/* True for the whole head of a text message in one masked frame, of a length that is written as briefly as it
- * can be (RFC 6455, 5.2). */
+/* True if bytes begin with the whole head of a text message in one masked frame, with the length in its
+ * shortest form (RFC 6455, 5.2). */
 static bool read_text_head(struct text bytes, struct text_head *head)
 {
   enum { FINAL_TEXT = 0x80 | WS_TEXT, MASKED = 0x80 };
@@ -240,8 +240,8 @@ static bool read_text_head(struct text bytes, struct text_head *head)
   return length >= forms[form].least;
 }
 
-/* wslay copies a frame and unmasks it byte by byte, which for this one is the most that reading it costs.
- * False: it is another, and wslay's; also where it is wrong, or too long. */
+/* wslay copies a frame and unmasks it byte by byte, which is most of the cost of reading this kind. False: it
+ * is another kind, or wrong, or too long; wslay reads it. */
 static bool begin_text(struct ws_reader *reader, const struct ws_decoder *decoder, struct ws_input *input,
                        size_t message_max)
 {
@@ -258,7 +258,7 @@ static bool begin_text(struct ws_reader *reader, const struct ws_decoder *decode
   return true;
 }
 
-/* True where all that it was is ASCII. */
+/* True if all bytes are ASCII. */
 static bool unmask_bytes(char *to, const char *payload, size_t length, const uint8_t mask[WS_MASK_LENGTH])
 {
   enum { WORDS = 4 };
@@ -283,14 +283,14 @@ static bool unmask_bytes(char *to, const char *payload, size_t length, const uin
   return ((seen[0] | seen[1] | seen[2] | seen[3]) & 0x8080808080808080u) == 0;
 }
 
-/* Of a message of which so much has come, all is taken to come: it is not copied each time that it grows. */
+/* Once much of a message has come, room for all of it is made, so that it is not copied as it grows. */
 static char *make_room(struct buffer *message, size_t count, size_t left)
 {
   enum { SURELY_LARGE = 256 * 1024 };
   return buffer_reserve(message, message->len + count > SURELY_LARGE ? left : count);
 }
 
-/* The next byte's is the first of the mask. */
+/* Turns the mask so that its first byte is for the next byte of the payload. */
 static void turn_mask(struct ws_reader *reader, size_t count)
 {
   uint8_t mask[WS_MASK_LENGTH];
@@ -299,7 +299,7 @@ static void turn_mask(struct ws_reader *reader, size_t count)
   memcpy(reader->mask, mask, sizeof mask);
 }
 
-/* What of the frame is here. */
+/* Takes the bytes of the frame that are in the input. */
 static enum ws_event take_text_bytes(struct ws_reader *reader, struct ws_input *input, struct buffer *message)
 {
   size_t count = input->bytes.len - input->used;
@@ -355,7 +355,7 @@ enum ws_event ws_read(struct ws_reader *reader, struct ws_decoder *decoder, stru
 
 /* --- writing --- */
 
-/* RFC 6455, 5.2, without a mask: a server's have none. Returns the header's length. */
+/* RFC 6455, 5.2; a server sends no mask. Returns the length of the header. */
 static size_t put_header(uint8_t out[WS_HEADER_MAX], enum ws_opcode opcode, bool fin, uint64_t length)
 {
   enum { FIN = 0x80, TWO_BYTES_FOLLOW = WS_CONTROL_MAX + 1, EIGHT_BYTES_FOLLOW };

@@ -1,11 +1,11 @@
 #ifndef JPEER_NET_WEBSOCKET_WS_FRAMES_H
 #define JPEER_NET_WEBSOCKET_WS_FRAMES_H
 /*
- * WebSocket frames (RFC 6455, 5), as a server sees them: bytes in, events out; events in, bytes out. No
- * sockets and no clock here. wslay splits and unmasks the client's frames and checks their lengths; what it
- * leaves to its user is checked here: masks, reserved bits, opcodes, the order of fragments, UTF-8, close
- * codes. A text message that is one frame, and whose head lies in the input as a whole, does not go through
- * wslay, nor do the frames that are sent.
+ * The WebSocket frames of a server (RFC 6455, 5): bytes in, events out, and the other way round. No sockets
+ * and no clock here. wslay splits and unmasks the client's frames and checks their lengths. This file checks
+ * what wslay leaves to its user: masks, reserved bits, opcodes, the order of fragments, UTF-8 and close
+ * codes. A text message in one frame whose head is in the input as a whole does not go through wslay, and
+ * neither do the frames that are sent.
  *
  * One owner, one thread at a time.
  */
@@ -39,16 +39,16 @@ struct ws_decoder;
 
 struct ws_decoder *ws_decoder_create(void); /* NULL when memory is short */
 void ws_decoder_destroy(struct ws_decoder *decoder);
-/* True between frames with nothing buffered: the decoder can serve another connection. */
+/* True between frames if nothing is buffered: another connection can use the decoder. */
 bool ws_decoder_is_clean(const struct ws_decoder *decoder);
 
-/* What a connection keeps between turns beside a decoder that is not clean. All zero at first. */
+/* The state of a connection between turns, beside a decoder that is not clean. All zero at first. */
 struct ws_reader {
   bool in_message; /* a text message has begun */
-  size_t valid;    /* its bytes that are known to be UTF-8 */
+  size_t valid;    /* how many of its bytes are known to be UTF-8 */
 
   /* Of a frame that does not go through wslay. */
-  size_t left;                  /* bytes of it that are still to come */
+  size_t left;                  /* bytes that are still to come */
   uint8_t mask[WS_MASK_LENGTH]; /* of the next four bytes */
 };
 
@@ -58,8 +58,7 @@ enum ws_event {
   WS_EVENT_PING,    /* control and control_len */
   WS_EVENT_PONG,
   WS_EVENT_CLOSE, /* code: the client's, or WS_NO_CODE */
-  WS_EVENT_FAILED /* code and reason: close the connection with them, and use neither reader nor decoder again
-                   */
+  WS_EVENT_FAILED /* close with code and reason, and do not use the reader and the decoder again */
 };
 
 struct ws_input {
@@ -71,8 +70,8 @@ struct ws_input {
   size_t control_len;
 };
 
-/* Takes from the input to the next event. Bytes of a text message are added to message, which may not grow
- * beyond message_max (1009 as soon as that is known). */
+/* Takes input up to the next event. Bytes of a text message are added to message; a message longer than
+ * message_max fails with 1009 as soon as its length is known. */
 enum ws_event ws_read(struct ws_reader *reader, struct ws_decoder *decoder, struct ws_input *input,
                       struct buffer *message, size_t message_max);
 

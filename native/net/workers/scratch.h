@@ -3,8 +3,8 @@
 /*
  * Memory that a thread lends to its source for a turn, so that an idle connection owns no buffer.
  *
- * At the start of a turn the source borrows a buffer (scratch_lend swaps it in if the source has none). At the
- * end it returns the buffer if it is empty (scratch_return). A buffer that is not returned belongs to the
+ * At the start of a turn the source borrows a buffer (scratch_lend swaps it in if the source has none). At
+ * the end it returns the buffer if it is empty (scratch_return). A buffer that is not returned belongs to the
  * source, and the thread makes another one. One owner, one thread.
  */
 #include "base/buffer.h"

@@ -1,4 +1,5 @@
-/* What HTTP makes of a connection's bytes, step by step: over a socket pair, with the stub service behind it. */
+/* What HTTP makes of a connection's bytes, step by step: over a socket pair, with the stub service behind it.
+ * */
 #include "net/http/http.h"
 
 #include "base/clock.h"
