@@ -161,7 +161,7 @@ static void init_llhttp(struct http_parser *parser)
 
 /* --- the head --- */
 
-/* The length of the head with its empty line, or 0 where that has not come yet. */
+/* The length of the head with its empty line, or 0 if that has not come yet. */
 static size_t find_head_end(struct text input, size_t *scanned)
 {
   size_t from = *scanned > 3 ? *scanned - 3 : 0;

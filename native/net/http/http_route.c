@@ -197,7 +197,7 @@ static int fit_of(struct text range)
   return 0;
 }
 
-/* Where the first separator stands that is in no quoted string (RFC 9110, 5.6.4); the length: nowhere. */
+/* The place of the first separator outside of quoted strings (RFC 9110, 5.6.4); the length of t: none. */
 static size_t find_separator(struct text t, char separator)
 {
   bool is_quoted = false;
@@ -212,7 +212,7 @@ static size_t find_separator(struct text t, char separator)
   return t.len;
 }
 
-/* Takes what stands before the separator off the front of *rest. */
+/* Takes the part before the separator off the front of *rest. */
 static struct text take_until(struct text *rest, char separator)
 {
   size_t length = find_separator(*rest, separator);

@@ -45,8 +45,8 @@ struct http_route_result {
   const char *origin;    /* of the allowed page that asks, borrowed from the site; NULL: no page asks */
   bool continues;        /* the client waits for 100 Continue */
   bool refuses_json;     /* Accept leaves application/json out: JSON-RPC 1.1 answers 406 */
-  struct text procedure; /* HTTP_CALL: as it stands in the path */
-  struct text query;     /* HTTP_CALL: as it stands in the target; data NULL: none */
+  struct text procedure; /* HTTP_CALL: as written in the path */
+  struct text query;     /* HTTP_CALL: as written in the target; data NULL: none */
   bool has_peer_id;
   struct uuid peer_id;
 };

@@ -12,17 +12,17 @@
 
 enum {
   RECEIVES_A_SECTION = 64,
-  ANSWERS_SIZE = 64 * 1024, /* so much of a turn's answers is not kept for its end */
-  BEGINNING_MAX = 1024,     /* of a message that is too long, in which its id is looked for */
-  PENDING_MESSAGES_MAX = 8  /* of the largest size, for all identities together */
+  ANSWERS_SIZE = 64 * 1024, /* a turn sends its answers before its end once they are larger */
+  BEGINNING_MAX = 1024,     /* kept of a message that is too long, to look for its id */
+  PENDING_MESSAGES_MAX = 8  /* all identities together may have so many of the largest size waiting */
 };
 
 /* --- receiving --- */
 
-/* What one locked section found. */
+/* The result of one locked section. */
 struct receive_batch {
   bool more;                                         /* there may be more to receive */
-  struct zeromq_identity *ready[RECEIVES_A_SECTION]; /* had nothing before, and now have something to run */
+  struct zeromq_identity *ready[RECEIVES_A_SECTION]; /* had no request before, and have one now */
   size_t ready_count;
   struct {
     struct zeromq_pending *pending;
@@ -30,10 +30,10 @@ struct receive_batch {
     unsigned char routing_id[ROUTING_ID_MAX];
   } refused[RECEIVES_A_SECTION];
   size_t refused_count;
-  size_t refused_bytes; /* held until the section's end, beside what is pending */
+  size_t refused_bytes; /* kept until the end of the section, beside the pending requests */
 };
 
-/* Its size; -1: nothing was there. */
+/* The size of the frame; -1: there was none. */
 static int receive_frame(void *socket, zmq_msg_t *frame)
 {
   int received;
@@ -43,7 +43,7 @@ static int receive_frame(void *socket, zmq_msg_t *frame)
   return received;
 }
 
-/* Of a message that is too long its first bytes are kept, of others with a fault nothing. */
+/* Keeps the first bytes of a message that is too long, and nothing of a message with another fault. */
 static void keep_beginning(struct zeromq_pending *pending)
 {
   size_t most = pending->fault == ZEROMQ_TOO_LONG ? BEGINNING_MAX : 0;
@@ -60,7 +60,7 @@ static void keep_beginning(struct zeromq_pending *pending)
   pending->size = kept;
 }
 
-/* Reads what follows the identity. A message arrives whole, so no frame has to be waited for. */
+/* Reads the frames after the routing id. A message arrives whole, so there is no need to wait for a frame. */
 static void receive_payload(struct zeromq *zeromq, struct zeromq_pending *pending)
 {
   zmq_msg_t *payload = &pending->payload;
@@ -79,7 +79,7 @@ static void receive_payload(struct zeromq *zeromq, struct zeromq_pending *pendin
     pending->fault = ZEROMQ_TOO_LONG;
   if (pending->fault == ZEROMQ_FINE)
     return;
-  /* Only the envelope is still needed, and what may hold the id. */
+  /* Only the envelope is still needed, and the bytes that may hold the id. */
   while (zmq_msg_more(payload) && receive_frame(zeromq->socket, payload) >= 0)
     ;
   keep_beginning(pending);
@@ -98,7 +98,7 @@ static bool passes_limit(const struct zeromq *zeromq, const struct zeromq_identi
   if (pending->passes_input)
     return true;
   if (identity->first == NULL)
-    return false; /* the first request of an identity gets its turn, where there is room for it at all */
+    return false; /* the first request of an identity always gets its turn, if the input has room for it */
   return identity->pending >= zeromq->config.pending_max ||
          zeromq->pending_bytes + pending->size >
              least_of(PENDING_MESSAGES_MAX * zeromq->config.message_max, input->max);
@@ -126,7 +126,7 @@ static void file_request(struct zeromq *zeromq, struct text routing_id, struct z
   zeromq_identity_push(identity, pending);
 }
 
-/* False: nothing was there. */
+/* False: there was none. */
 static bool receive_request(struct zeromq *zeromq, zmq_msg_t *routing_id, struct zeromq_pending *pending,
                             struct receive_batch *batch)
 {
@@ -155,7 +155,7 @@ static void receive_batch(struct zeromq *zeromq, struct receive_batch *batch)
     struct zeromq_pending *pending = zeromq_pending_take(zeromq);
     if (pending == NULL) {
       zmq_msg_close(&routing_id);
-      batch->more = true; /* memory is short: what lies in the socket stays there */
+      batch->more = true; /* memory is short: leave the messages in the socket */
       return;
     }
     is_dry = !receive_request(zeromq, &routing_id, pending, batch);
@@ -169,7 +169,7 @@ static void receive_batch(struct zeromq *zeromq, struct receive_batch *batch)
 /* After a message. */
 enum pause {
   PAUSE_NONE,
-  PAUSE_SEND, /* what was answered must not wait longer */
+  PAUSE_SEND, /* the answers so far must not wait any longer */
   PAUSE_END
 };
 
@@ -178,7 +178,7 @@ static struct text payload_text(struct zeromq_pending *pending)
   return (struct text){zmq_msg_data(&pending->payload), zmq_msg_size(&pending->payload)};
 }
 
-/* False where nobody waits for an answer. */
+/* False if nobody waits for an answer. */
 static bool write_refusal(const struct rpc_service *service, struct zeromq_pending *pending,
                           const char *reason, struct buffer *out)
 {
@@ -209,7 +209,7 @@ static void describe_fault(const struct rpc_service *service, const struct zerom
   }
 }
 
-/* Opens the client where the turn has none yet; false with an answer where that is refused. */
+/* Opens the client if the turn has none yet. False: it was refused, and out has the answer. */
 static bool open_client(struct zeromq_identity *identity, struct zeromq_pending *pending,
                         struct rpc_client **client, struct buffer *out, enum crew_served *served)
 {
@@ -292,7 +292,7 @@ static void answer_refused(struct zeromq *zeromq, const struct receive_batch *ba
     crew_submit(zeromq->crew, &zeromq->source);
 }
 
-/* Leaves to others what this thread does not do itself: the first `kept` of the identities. */
+/* Hands the batch to other threads, except for the first `kept` identities, which this thread serves. */
 static void hand_out(struct zeromq *zeromq, const struct receive_batch *batch, size_t kept)
 {
   for (size_t i = kept; i < batch->ready_count; i++)
@@ -303,8 +303,8 @@ static void hand_out(struct zeromq *zeromq, const struct receive_batch *batch, s
     answer_refused(zeromq, batch, i);
 }
 
-/* Keeps the answer to pending, the identity's first request, and takes that off the queue; sends what is kept
- * where the turn ends, or would have to wait. *is_lost: the client never gets the answer. The next request,
+/* Takes pending, the identity's first request, off the queue and keeps its answer. Sends the kept answers if
+ * the turn ends or would have to wait. *is_lost: the client never gets the answer. Returns the next request,
  * or NULL at the end. */
 static struct zeromq_pending *finish_first(struct zeromq_identity *identity, struct zeromq_pending *pending,
                                            enum crew_served served, const struct buffer *bytes,
@@ -338,7 +338,7 @@ static struct zeromq_pending *finish_first(struct zeromq_identity *identity, str
   return next;
 }
 
-/* Where a turn ended without an answer, there may still be some. */
+/* A turn that ends without an answer may still have earlier ones to send. */
 static void end_identity_turn(struct zeromq_identity *identity)
 {
   struct zeromq *zeromq = identity->zeromq;
@@ -411,8 +411,8 @@ void zeromq_identity_turn(struct crew_source *source, struct crew_member *member
     serve_queue(identity, pending, member);
 }
 
-/* Receives, leaves all but one of the identities to others, and runs that one: no hand-over for a lone
- * client. */
+/* Receives a batch, runs its first identity and leaves the others to other threads, so that a lone client
+ * needs no hand-over. */
 void zeromq_socket_turn(struct crew_source *source, struct crew_member *member)
 {
   struct zeromq *zeromq = (struct zeromq *)source;
@@ -460,7 +460,7 @@ static void refuse_pending(struct zeromq_identity *identity, struct zeromq_pendi
   struct buffer bytes = {0};
   bool replied = write_refusal(service, pending, reason, &bytes);
   if (replied || pending->delimiter) {
-    struct zeromq_answer answer; /* not the request's own: its thread may be making that */
+    struct zeromq_answer answer; /* not the one in the request, which its thread may be making now */
     zeromq_make_answer(&answer, &bytes, pending->delimiter);
     zeromq_deliver(identity, &answer);
   }
@@ -483,7 +483,7 @@ static void refuse_identity(struct zeromq_identity *identity, const char *reason
     zeromq_pending_give_back(identity->zeromq, pending);
   }
   if (running != NULL)
-    zeromq_identity_push(identity, running); /* its owner still reads it, and takes it off the queue */
+    zeromq_identity_push(identity, running); /* the owner still reads it, and takes it off the queue later */
 }
 
 static bool may_still_answer(const struct zeromq_identity *identity)
@@ -549,6 +549,6 @@ enum jp_status zeromq_start(struct zeromq *zeromq, struct crew *crew, struct jp_
   zeromq->crew = crew;
   enum jp_status status = crew_watch(crew, &zeromq->source, zeromq->fd, EPOLLIN, error);
   if (status == JP_OK)
-    crew_submit(crew, &zeromq->source); /* for what came before anybody looked */
+    crew_submit(crew, &zeromq->source); /* for messages that came before the socket was watched */
   return status;
 }

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Requests of a client that libzmq holds. It tells of room only when half of them have been taken: one that
- * has more than half of them in flight finds its pipe full, and what it sends then comes in pieces, each with
- * wake-ups of its own. For answers, each time that libzmq tells of room is a wake-up of a thread that has
- * nothing to send, so that their mark is far above what a client has in flight. */
+/* How many requests of a client libzmq holds. It reports room only when half of them have been taken: a
+ * client with more than half of them in flight finds its pipe full, and its requests then come in pieces,
+ * each with its own wake-ups. The mark for answers is far above what a client has in flight, because each
+ * time that libzmq reports room, it wakes a thread that has nothing to send. */
 enum { PIPE_REQUESTS_MAX = 132 };
 
-/* A numeric address: libzmq takes an interface's name where others take a host's. */
+/* Makes a numeric address, because libzmq takes names for those of network interfaces. */
 static enum jp_status format_endpoint(const struct zeromq_config *config, char *endpoint, size_t size,
                                       bool *is_ipv6, struct jp_error *error)
 {
@@ -40,8 +40,8 @@ static int set_options(void *socket, const struct zeromq_config *config, bool is
     int option;
     int value;
   } options[] = {
-      {ZMQ_ROUTER_MANDATORY, 1}, /* or a full pipe loses answers without a word */
-      {ZMQ_ROUTER_HANDOVER, 1},  /* a client that comes back under its name gets its old one closed */
+      {ZMQ_ROUTER_MANDATORY, 1}, /* else a full pipe loses answers silently */
+      {ZMQ_ROUTER_HANDOVER, 1}, /* a client that comes back with its routing id replaces its old connection */
       {ZMQ_SNDHWM, PIPE_ANSWERS_MAX},
       {ZMQ_RCVHWM, PIPE_REQUESTS_MAX},
       {ZMQ_HANDSHAKE_IVL, (int)config->handshake_ms},
@@ -53,7 +53,7 @@ static int set_options(void *socket, const struct zeromq_config *config, bool is
     if (zmq_setsockopt(socket, options[i].option, &options[i].value, sizeof options[i].value) != 0)
       return -1;
   }
-  /* Above our own limit, which answers; beyond this one libzmq drops the connection. */
+  /* libzmq drops the connection at this limit. Our own, below it, answers with an error. */
   int64_t most = (int64_t)config->message_max * 2;
   return zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &most, sizeof most);
 }

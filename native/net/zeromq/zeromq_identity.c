@@ -21,7 +21,7 @@ static struct zeromq_identity *make_identity(struct zeromq *zeromq)
   identity = calloc(1, sizeof *identity);
   if (identity == NULL)
     return NULL;
-  /* Once: a late turn may read both, before it takes the lock, while the identity is used again. */
+  /* Written only once, because a late turn may read both before it takes the lock. */
   identity->source.turn = zeromq_identity_turn;
   identity->zeromq = zeromq;
   return identity;
@@ -157,9 +157,9 @@ struct zeromq_pending *zeromq_identity_pop_answer(struct zeromq_identity *identi
   return answered;
 }
 
-/* Whether what is there before an answer leaves no room for any. The answer itself does not count, so that
- * one of any size reaches a client that reads, only not as fast; nor does what one such answer has lent above
- * what may be. Calls cannot come to much here, since none runs while something is held; refusals can. */
+/* True if the answers before this one leave no room. The answer itself does not count, so that one of any
+ * size reaches a client that reads; nor do the lent bytes of such an answer above half of the limit. Refusals
+ * alone can add up here, because no call runs while an answer is held. */
 static bool holds_too_much(struct zeromq_identity *identity)
 {
   size_t limit = identity->zeromq->config.send_buffer_max;

@@ -9,9 +9,9 @@
 
 enum { RESUMES_A_SECTION = 16 };
 
-/* What an answer above COUNTED_ABOVE lies in. */
+/* The memory of an answer above COUNTED_ABOVE. */
 struct counted {
-  _Atomic(struct zeromq_identity *) identity; /* to whom libzmq has it; NULL while it is ours */
+  _Atomic(struct zeromq_identity *) identity; /* whose pipe has the answer; NULL before it is sent */
   size_t size;
   char bytes[];
 };
@@ -21,7 +21,7 @@ static size_t lent_max(const struct zeromq *zeromq)
   return zeromq->config.send_buffer_max / 2;
 }
 
-/* Called by libzmq, from its own threads too, maybe under our lock. The identity is there: its memory is kept
+/* libzmq calls it, on its own threads too, and perhaps under our lock. The memory of the identity is kept
  * until the context has ended. */
 static void free_counted(void *data, void *hint)
 {
@@ -48,7 +48,7 @@ static bool may_lend(struct zeromq_identity *identity, const struct zeromq_answe
   if (fits_in_pipe(identity, answer))
     return true;
   atomic_store(&identity->wants_bytes, true);
-  return fits_in_pipe(identity, answer); /* what came back before that could be seen */
+  return fits_in_pipe(identity, answer); /* bytes may have come back before the flag was up */
 }
 
 static void lend_answer(struct zeromq_identity *identity, struct zeromq_answer *answer)
@@ -59,7 +59,7 @@ static void lend_answer(struct zeromq_identity *identity, struct zeromq_answer *
   atomic_store(&counted->identity, identity);
 }
 
-/* 0, or the error number. Only the identity's frame can be refused: behind it, the pipe takes the whole
+/* Returns 0 or the error number. Only the first frame can be refused: after it, the pipe takes the whole
  * message. */
 static int send_envelope(struct zeromq_identity *identity, struct zeromq_answer *answer)
 {
@@ -78,7 +78,7 @@ static int send_envelope(struct zeromq_identity *identity, struct zeromq_answer 
 void zeromq_deliver(struct zeromq_identity *identity, struct zeromq_answer *answer)
 {
   struct zeromq *zeromq = identity->zeromq;
-  int failure = EAGAIN; /* behind one that is held, every answer is */
+  int failure = EAGAIN; /* an answer behind a held one is held, too */
   if (zeromq->socket == NULL)
     failure = ENOTSOCK;
   else if (identity->first_held == NULL)
@@ -88,13 +88,13 @@ void zeromq_deliver(struct zeromq_identity *identity, struct zeromq_answer *answ
                     identity->held_bytes + answer->size);
     zeromq_identity_drop_held(identity);
     if (identity->first != NULL && !identity->owned)
-      crew_submit(zeromq->crew, &identity->source); /* it waited for what is dropped now */
+      crew_submit(zeromq->crew, &identity->source); /* its requests waited for the answers that are dropped */
   }
   if (failure != 0)
     zmq_msg_close(&answer->message);
 }
 
-/* Sends what was held, as far as the pipe takes it; false where it is still full. */
+/* Sends the held answers, as far as the pipe takes them. False: it is still full. */
 static bool send_held(struct zeromq_identity *identity)
 {
   while (identity->first_held != NULL) {
