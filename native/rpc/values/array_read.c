@@ -1,200 +1,23 @@
 #include "rpc/values/array_read.h"
 
 #include "base/base64.h"
-#include "base/decimal.h"
 #include "base/number.h"
 #include "base/primitives.h"
+#include "op/scalar.h"
 #include "json/integers.h"
 #include "json/object_members.h"
 
-#include <math.h>
 #include <stdio.h>
 
 /* Where in a nested array the reader is: for messages, so the outermost dimensions are enough. */
 enum { PATH_MAX_SHOWN = 8, LITERAL_SHOWN = 64 };
 
-struct element_rule;
-
 struct array_reader {
   struct rpc_value_reader *values;
   const struct op_type *type;
-  const struct element_rule *rule;
   size_t path[PATH_MAX_SHOWN];
   unsigned level; /* of the array that is read: 0 is the outermost */
 };
-
-/* Why an element is not of the array's type. */
-enum fit { FIT_GOOD, FIT_NULL, FIT_RANGE, FIT_FRACTION, FIT_SUFFIX, FIT_KIND, FIT_DIGITS };
-
-static const char *const fit_words[] = {
-    [FIT_GOOD] = "",
-    [FIT_NULL] = "a primitive cannot be null",
-    [FIT_RANGE] = "out of range",
-    [FIT_FRACTION] = "not an integer",
-    [FIT_SUFFIX] = "its suffix is of another type",
-    [FIT_KIND] = "of another kind",
-};
-
-struct element_rule {
-  char element;         /* JVM letter */
-  const char *suffixes; /* that a number may carry */
-  enum fit (*read)(struct array_reader *reader, struct json_value json, void *slot);
-};
-
-/* The number that an element holds, written as one or as a text of one (behaviour.md: `"5"` for int). */
-static enum fit read_number(struct array_reader *reader, struct json_value json, struct number *number)
-{
-  if (json.kind == JSON_KIND_NUMBER) {
-    number_read(json.span, number);
-  } else if (json.kind == JSON_KIND_STRING) {
-    struct text t = json_read_string(json, reader->values->arena);
-    if (t.data == NULL || !number_parse(t, number))
-      return FIT_KIND;
-  } else {
-    return FIT_KIND;
-  }
-  if (rpc_literal_is_long(reader->values, number->literal))
-    return FIT_DIGITS;
-  return number->suffix == 0 || strchr(reader->rule->suffixes, number->suffix) != NULL ? FIT_GOOD
-                                                                                       : FIT_SUFFIX;
-}
-
-static enum fit read_integer(struct array_reader *reader, struct json_value json, int64_t *integer)
-{
-  struct number number;
-  enum fit fit = read_number(reader, json, &number);
-  if (fit != FIT_GOOD)
-    return fit;
-  if (!number.integral)
-    return FIT_FRACTION;
-  *integer = number.integer;
-  int64_t min = 0;
-  int64_t max = 0;
-  (void)primitive_integer_range(reader->rule->element, &min, &max);
-  bool in_range = number.fits && number.integer >= min && number.integer <= max;
-  return in_range ? FIT_GOOD : FIT_RANGE;
-}
-
-static enum fit read_byte(struct array_reader *reader, struct json_value json, void *slot)
-{
-  int64_t integer = 0;
-  enum fit fit = read_integer(reader, json, &integer);
-  *(int8_t *)slot = (int8_t)integer;
-  return fit;
-}
-
-static enum fit read_short(struct array_reader *reader, struct json_value json, void *slot)
-{
-  int64_t integer = 0;
-  enum fit fit = read_integer(reader, json, &integer);
-  *(int16_t *)slot = (int16_t)integer;
-  return fit;
-}
-
-static enum fit read_int(struct array_reader *reader, struct json_value json, void *slot)
-{
-  int64_t integer = 0;
-  enum fit fit = read_integer(reader, json, &integer);
-  *(int32_t *)slot = (int32_t)integer;
-  return fit;
-}
-
-static enum fit read_long(struct array_reader *reader, struct json_value json, void *slot)
-{
-  return read_integer(reader, json, slot);
-}
-
-static enum fit read_boolean(struct array_reader *reader, struct json_value json, void *slot)
-{
-  bool is_true = json.kind == JSON_KIND_TRUE;
-  bool is_false = json.kind == JSON_KIND_FALSE;
-  if (json.kind == JSON_KIND_STRING) {
-    struct text t = json_read_string(json, reader->values->arena);
-    is_true = t.data != NULL && text_equal_ignore_case(t, TEXT("true"));
-    is_false = t.data != NULL && text_equal_ignore_case(t, TEXT("false"));
-  }
-  *(uint8_t *)slot = is_true;
-  return is_true || is_false ? FIT_GOOD : FIT_KIND;
-}
-
-static enum fit read_char(struct array_reader *reader, struct json_value json, void *slot)
-{
-  if (json.kind != JSON_KIND_STRING)
-    return FIT_KIND;
-  struct text t = json_read_string(json, reader->values->arena);
-  if (t.data == NULL || text_utf16_length(t) != 1)
-    return FIT_RANGE;
-  text_to_utf16(t, slot);
-  return FIT_GOOD;
-}
-
-/* JSON has no text for these three; Java's is taken. */
-static bool read_special(struct array_reader *reader, struct json_value json, double *value)
-{
-  if (json.kind != JSON_KIND_STRING)
-    return false;
-  struct text t = json_read_string(json, reader->values->arena);
-  if (t.data == NULL)
-    return false;
-  if (text_equal(t, TEXT("NaN")))
-    *value = NAN;
-  else if (text_equal(t, TEXT("Infinity")))
-    *value = INFINITY;
-  else if (text_equal(t, TEXT("-Infinity")))
-    *value = -INFINITY;
-  else
-    return false;
-  return true;
-}
-
-/* A number behind which stands `l` is an integer, whatever it becomes. */
-static enum fit fit_of_decimal(const struct number *number, bool is_finite)
-{
-  if (number->suffix == 'l' && !number->integral)
-    return FIT_FRACTION;
-  return is_finite ? FIT_GOOD : FIT_RANGE;
-}
-
-static enum fit read_double(struct array_reader *reader, struct json_value json, void *slot)
-{
-  struct number number;
-  enum fit fit = read_number(reader, json, &number);
-  if (fit != FIT_GOOD)
-    return read_special(reader, json, slot) ? FIT_GOOD : fit;
-  double value =
-      number.suffix == 'f' ? (double)decimal_to_float(number.literal) : decimal_to_double(number.literal);
-  *(double *)slot = value;
-  return fit_of_decimal(&number, isfinite(value));
-}
-
-static enum fit read_float(struct array_reader *reader, struct json_value json, void *slot)
-{
-  struct number number;
-  double special = 0;
-  enum fit fit = read_number(reader, json, &number);
-  if (fit != FIT_GOOD) {
-    bool is_special = read_special(reader, json, &special);
-    *(float *)slot = (float)special;
-    return is_special ? FIT_GOOD : fit;
-  }
-  float value = decimal_to_float(number.literal);
-  *(float *)slot = value;
-  return fit_of_decimal(&number, isfinite(value));
-}
-
-static const struct element_rule rules[] = {
-    {'Z', "", read_boolean}, {'B', "", read_byte},  {'C', "", read_char},    {'S', "", read_short},
-    {'I', "", read_int},     {'J', "l", read_long}, {'F', "lf", read_float}, {'D', "lfd", read_double},
-};
-
-static const struct element_rule *find_rule(char element)
-{
-  for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-    if (rules[i].element == element)
-      return &rules[i];
-  }
-  return NULL;
-}
 
 /* "argument 1[2][0]: 300: why", as jni says it of scalars. */
 static enum jp_status fail_at_path(struct array_reader *reader, struct json_value json, const char *why)
@@ -214,15 +37,20 @@ static enum jp_status fail_at_path(struct array_reader *reader, struct json_valu
   return JP_INVALID;
 }
 
-static enum jp_status fail_element(struct array_reader *reader, struct json_value json, enum fit fit)
+static enum jp_status fail_element(struct array_reader *reader, struct json_value json, char letter,
+                                   enum op_scalar_fit fit)
 {
-  const struct primitive *wanted = primitive_find_letter(reader->rule->element);
+  const struct primitive *wanted = primitive_find_letter(letter);
   char why[128];
-  if (fit == FIT_DIGITS)
-    snprintf(why, sizeof why, "more digits than the limit of %zu (number-digits-max)",
-             reader->values->digits_max);
-  else
-    snprintf(why, sizeof why, "%s for %s (%s)", fit_words[fit], wanted->keyword.data, wanted->range);
+  snprintf(why, sizeof why, "%s for %s (%s)", op_scalar_reason(fit), wanted->keyword.data, wanted->range);
+  return fail_at_path(reader, json, why);
+}
+
+static enum jp_status fail_digits(struct array_reader *reader, struct json_value json)
+{
+  char why[128];
+  snprintf(why, sizeof why, "more digits than the limit of %zu (number-digits-max)",
+           reader->values->digits_max);
   return fail_at_path(reader, json, why);
 }
 
@@ -244,9 +72,9 @@ static void fill_packed(struct op_value *value, char element, const void *data, 
  * False: each element has to be looked at by itself, also where one is wrong. */
 static bool read_integers(struct array_reader *reader, struct json_value json, struct op_value *value)
 {
-  const size_t size = primitive_size(reader->rule->element);
+  const size_t size = primitive_size(reader->type->base);
   struct json_integers_form form = {.size = size};
-  if (!primitive_integer_range(reader->rule->element, &form.min, &form.max) || json.span.data[1] == ']')
+  if (!primitive_integer_range(reader->type->base, &form.min, &form.max) || json.span.data[1] == ']')
     return false;
   size_t most = json_integers_most(json.span);
   if (most > json.span.len / 2) /* a number and its comma take two bytes: these are commas of a text */
@@ -254,8 +82,94 @@ static bool read_integers(struct array_reader *reader, struct json_value json, s
   void *data = arena_alloc(reader->values->arena, most * size);
   if (data == NULL || !json_integers_read(json.span, &form, data))
     return false;
-  fill_packed(value, reader->rule->element, data, most);
+  fill_packed(value, reader->type->base, data, most);
   return true;
+}
+
+/* ---- one element ---- */
+
+/* A float is rounded once, straight from its digits. */
+static enum jp_status take_number(struct array_reader *reader, struct json_value json, char letter,
+                                  const struct number *number, struct op_value *value)
+{
+  if (rpc_literal_is_long(reader->values, number->literal))
+    return fail_digits(reader, json);
+  if (letter == 'F')
+    op_scalar_set_float(value, number);
+  else
+    op_scalar_set_number(value, number);
+  return JP_OK;
+}
+
+/* A number may be written as a text, too: "5" is an int. */
+static enum jp_status read_text(struct array_reader *reader, struct json_value json, char letter,
+                                struct op_value *value)
+{
+  struct number number;
+  value->kind = OP_TEXT;
+  value->text = json_read_string(json, reader->values->arena);
+  if (value->text.data == NULL)
+    return rpc_value_no_memory(reader->values);
+  if (letter == 'C' || letter == 'Z' || !number_parse(value->text, &number))
+    return JP_OK;
+  return take_number(reader, json, letter, &number, value);
+}
+
+/* Fills in what op_scalar_read looks at, and no more: there may be many elements. */
+static enum jp_status read_scalar(struct array_reader *reader, struct json_value json, char letter,
+                                  struct op_value *value)
+{
+  struct number number;
+  switch (json.kind) {
+  case JSON_KIND_NUMBER:
+    value->kind = OP_INTEGER;
+    if (letter == 'C' || letter == 'Z')
+      return JP_OK;
+    number_read(json.span, &number);
+    return take_number(reader, json, letter, &number, value);
+  case JSON_KIND_STRING:
+    return read_text(reader, json, letter, value);
+  case JSON_KIND_TRUE:
+  case JSON_KIND_FALSE:
+    value->kind = OP_BOOLEAN;
+    value->boolean = json.kind == JSON_KIND_TRUE;
+    return JP_OK;
+  case JSON_KIND_NULL:
+    value->kind = OP_NULL;
+    return JP_OK;
+  default:
+    value->kind = OP_LIST;
+    return JP_OK;
+  }
+}
+
+static enum op_scalar_fit store_boolean_text(struct text t, void *slot)
+{
+  *(uint8_t *)slot = text_equal_ignore_case(t, TEXT("true"));
+  return *(uint8_t *)slot || text_equal_ignore_case(t, TEXT("false")) ? OP_SCALAR_FITS : OP_SCALAR_KIND;
+}
+
+/* As arguments by themselves are read, but for two things: here a boolean's text may have capitals, and a
+ * number with the suffix l must be whole, whatever it becomes. */
+static enum op_scalar_fit store_scalar(const struct op_value *value, char letter, void *slot)
+{
+  bool is_fraction = value->kind == OP_DOUBLE || value->kind == OP_FLOAT;
+  if (letter == 'Z' && value->kind == OP_TEXT)
+    return store_boolean_text(value->text, slot);
+  if (is_fraction && value->suffix == 'l' && (letter == 'F' || letter == 'D'))
+    return OP_SCALAR_FRACTION;
+  return op_scalar_read(value, letter, slot);
+}
+
+static enum jp_status read_plain_element(struct array_reader *reader, struct json_value json, char letter,
+                                         void *slot)
+{
+  struct op_value value;
+  enum jp_status status = read_scalar(reader, json, letter, &value);
+  if (status != JP_OK)
+    return status;
+  enum op_scalar_fit fit = store_scalar(&value, letter, slot);
+  return fit == OP_SCALAR_FITS ? JP_OK : fail_element(reader, json, letter, fit);
 }
 
 /* ---- an element that is written as an argument is ---- */
@@ -278,7 +192,7 @@ static enum jp_status read_element_type(struct array_reader *reader, struct json
 {
   struct op_type type;
   struct jp_error error;
-  *letter = reader->rule->element;
+  *letter = reader->type->base;
   if (!members->has[ELEMENT_TYPE])
     return JP_OK;
   if (members->value[ELEMENT_TYPE].kind != JSON_KIND_STRING)
@@ -289,9 +203,9 @@ static enum jp_status read_element_type(struct array_reader *reader, struct json
   if (op_type_parse_argument(written, &type, &error) != JP_OK)
     return fail_at_path(reader, json, error.text);
   *letter = find_primitive(&type);
-  if (!primitive_widens(*letter, reader->rule->element)) {
+  if (!primitive_widens(*letter, reader->type->base)) {
     struct text why = arena_printf(reader->values->arena, "its type does not become %s",
-                                   primitive_keyword(reader->rule->element).data);
+                                   primitive_keyword(reader->type->base).data);
     return why.data == NULL ? rpc_value_no_memory(reader->values) : fail_at_path(reader, json, why.data);
   }
   return JP_OK;
@@ -306,15 +220,15 @@ static enum jp_status check_element(struct array_reader *reader, struct json_val
     return fail_at_path(reader, json, "an object is no primitive");
   bool is_null = members->has[ELEMENT_TYPE] && reader->values->type_alone_is_null;
   if (members->has[ELEMENT_VALUE] ? members->value[ELEMENT_VALUE].kind == JSON_KIND_NULL : is_null)
-    return fail_element(reader, json, FIT_NULL);
+    return fail_element(reader, json, reader->type->base, OP_SCALAR_NULL);
   if (members->has[ELEMENT_TYPE] && !members->has[ELEMENT_VALUE])
     return fail_at_path(reader, json, "has neither 'value' nor 'ref'");
-  return members->has[ELEMENT_VALUE] ? JP_OK : fail_element(reader, json, FIT_KIND);
+  return members->has[ELEMENT_VALUE] ? JP_OK : fail_element(reader, json, reader->type->base, OP_SCALAR_KIND);
 }
 
 static enum jp_status read_typed_element(struct array_reader *reader, struct json_value json, void *slot)
 {
-  const struct element_rule *of_array = reader->rule;
+  const char wanted = reader->type->base;
   struct json_members members;
   union primitive_value value;
   char letter;
@@ -322,15 +236,12 @@ static enum jp_status read_typed_element(struct array_reader *reader, struct jso
   enum jp_status status = check_element(reader, json, &members);
   if (status == JP_OK)
     status = read_element_type(reader, json, &members, &letter);
+  if (status == JP_OK)
+    status = read_plain_element(reader, members.value[ELEMENT_VALUE], letter, &value);
   if (status != JP_OK)
     return status;
-  reader->rule = find_rule(letter);
-  enum fit fit = reader->rule->read(reader, members.value[ELEMENT_VALUE], &value);
-  if (fit != FIT_GOOD)
-    return fail_element(reader, members.value[ELEMENT_VALUE], fit);
-  reader->rule = of_array;
-  primitive_widen(letter, of_array->element, &value);
-  memcpy(slot, &value, primitive_size(of_array->element));
+  primitive_widen(letter, wanted, &value);
+  memcpy(slot, &value, primitive_size(wanted));
   return JP_OK;
 }
 
@@ -338,8 +249,7 @@ static enum jp_status read_element(struct array_reader *reader, struct json_valu
 {
   if (json.kind == JSON_KIND_OBJECT)
     return read_typed_element(reader, json, slot);
-  enum fit fit = json.kind == JSON_KIND_NULL ? FIT_NULL : reader->rule->read(reader, json, slot);
-  return fit == FIT_GOOD ? JP_OK : fail_element(reader, json, fit);
+  return read_plain_element(reader, json, reader->type->base, slot);
 }
 
 static enum jp_status read_packed(struct array_reader *reader, struct json_value json, struct op_value *value)
@@ -427,12 +337,12 @@ static enum jp_status fail_whole(struct rpc_value_reader *values, const struct o
 enum jp_status rpc_array_read(struct rpc_value_reader *values, const struct op_type *type,
                               struct json_value json, struct op_value *value)
 {
-  struct array_reader reader = {.values = values, .type = type, .rule = find_rule(type->base)};
+  struct array_reader reader = {.values = values, .type = type};
   if (json.kind == JSON_KIND_NULL) {
     value->kind = OP_NULL;
     return JP_OK;
   }
-  if (json.kind != JSON_KIND_ARRAY || reader.rule == NULL)
+  if (json.kind != JSON_KIND_ARRAY)
     return fail_whole(values, type, "an array or null");
   return read_array(&reader, json, value);
 }
