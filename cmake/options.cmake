@@ -4,6 +4,7 @@ option(JPEER_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
 set(JPEER_SANITIZE "" CACHE STRING "Sanitizers for every target: address,undefined or thread")
 option(JPEER_HARDEN "Harden what is built optimised and without instruments" ON)
 option(JPEER_COVERAGE "Instrument for coverage" OFF)
+option(JPEER_FASTPATH "Compile what makes repeated requests cheap (native/rpc/fastpath)" ON)
 option(JPEER_LTO "Optimise the programs that are installed or measured at link time (GCC)" OFF)
 
 set(CMAKE_C_STANDARD 17)

@@ -141,27 +141,4 @@ enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target 
  */
 void jvm_invoke(const struct jvm_request *request, const struct jvm_target *target, struct outcome *outcome);
 
-/*
- * The brief way of an operation that comes again with other values (op/operation.h, the memo), where nothing
- * but whole numbers go in and a whole number or nothing comes out, as of most calls that are made in a loop.
- * It does what jvm_resolve and jvm_invoke would, less what such a member has no use for; it was resolved and its
- * arguments' conversions were chosen by them. Whatever is out of the ordinary is left to them.
- */
-
-/* The verdicts (struct jvm_target) of the member that the memo notes. NULL: there is no brief way. May be
- * called before jvm_request_begin. */
-const uint64_t *jvm_brief_verdicts(const struct jvm_thread *thread, const struct operation *operation);
-
-enum jvm_brief {
-  JVM_BRIEF_UNFIT, /* nothing was run: it has to go by jvm_resolve */
-  JVM_BRIEF_VOID,
-  JVM_BRIEF_INTEGER, /* *integer */
-  JVM_BRIEF_FAILED   /* *outcome is an OUTCOME_ERROR */
-};
-
-/* Runs it, where jvm_brief_verdicts are found and allow it; the request's guard is not asked, as a whole
- * number names nothing. */
-enum jvm_brief jvm_brief_run(const struct jvm_request *request, int64_t *integer,
-                             struct outcome *outcome) JP_MUST_CHECK;
-
 #endif

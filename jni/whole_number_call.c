@@ -1,23 +1,68 @@
+#include "jni/whole_number_call.h"
+
 #include "jni/objects/object_table.h"
 #include "jni/resolve/member_cache.h"
 #include "jni/runtime/dispatch.h"
 #include "jni/runtime/throwables.h"
 
-static struct resolved_member *noted_member(const struct jvm_thread *thread,
-                                            const struct operation *operation)
+/* ---- keeping a call ---- */
+
+/* What comes back from the actions that run_action knows; 0: it does not know this one. */
+static char result_letter(const struct resolved_member *member)
 {
-  const struct member_cache *cache = thread->member_cache;
-  const struct op_memo *memo = operation->memo;
-  if (cache == NULL || memo == NULL || memo->serial != cache->serial)
-    return NULL;
-  struct resolved_member *member = memo->found;
-  return member->is_brief ? member : NULL;
+  switch (member->action) {
+  case MEMBER_CALL:
+  case MEMBER_CALL_STATIC:
+    return member->method->result.kind;
+  case MEMBER_GET:
+  case MEMBER_GET_STATIC:
+    return member->field->type.kind;
+  case MEMBER_PUT:
+  case MEMBER_PUT_STATIC:
+    return 'V';
+  default:
+    return 0;
+  }
 }
 
-const uint64_t *jvm_brief_verdicts(const struct jvm_thread *thread, const struct operation *operation)
+/* True where any other whole number that is read plainly would have the form in the member's key: one without
+ * a declared type is taken for an int where it can be. */
+static bool takes_whole_numbers(const struct argument_plan *plan, const struct op_value *value)
 {
-  const struct resolved_member *member = noted_member(thread, operation);
-  return member == NULL ? NULL : member->verdicts;
+  return plan->is_plain && (value->type.data != NULL || (value->kind == OP_INTEGER && plan->from == 'I'));
+}
+
+static bool is_whole_number_call(const struct resolved_member *member, const struct operation *operation,
+                                 char result)
+{
+  if (result == 0 || strchr("BSIJV", result) == NULL || member->variable ||
+      operation->arg_count != member->plan_count || member->plan_count > FEW_ARGUMENTS)
+    return false;
+  for (size_t i = 0; i < member->plan_count; i++)
+    if (!takes_whole_numbers(&member->plans[i], &operation->args[i]))
+      return false;
+  return true;
+}
+
+bool jvm_whole_number_call_keep(const struct jvm_thread *thread, struct resolved_member *member,
+                                const struct operation *operation, struct jvm_whole_number_call *call)
+{
+  char result = result_letter(member);
+  if (!member->is_kept || !is_whole_number_call(member, operation, result))
+    return false;
+  *call = (struct jvm_whole_number_call){
+      .member = member, .serial = thread->member_cache->serial, .result = result};
+  return true;
+}
+
+/* ---- running it ---- */
+
+const uint64_t *jvm_whole_number_call_verdicts(const struct jvm_thread *thread,
+                                               const struct jvm_whole_number_call *call)
+{
+  if (call->member == NULL || thread->member_cache->serial != call->serial)
+    return NULL;
+  return call->member->verdicts;
 }
 
 static bool read_arguments(const struct resolved_member *member, const struct operation *operation,
@@ -29,13 +74,14 @@ static bool read_arguments(const struct resolved_member *member, const struct op
   return true;
 }
 
-static bool is_of(JNIEnv *env, const struct resolved_member *member, jobject receiver)
+static bool is_instance(JNIEnv *env, const struct resolved_member *member, jobject receiver)
 {
   return (*env)->IsInstanceOf(env, receiver, member->named->ref) &&
          (member->named == member->declaring || (*env)->IsInstanceOf(env, receiver, member->declaring->ref));
 }
 
-/* As the key and the general way want it (member_cache_find, jvm_invoke); false: they shall say what is wrong. */
+/* False where the receiver is not as the member's key and jvm_invoke want it; the general path says what is
+ * wrong with it. */
 static bool take_receiver(const struct jvm_request *request, const struct resolved_member *member,
                           jobject *receiver)
 {
@@ -47,28 +93,28 @@ static bool take_receiver(const struct jvm_request *request, const struct resolv
   *receiver = jvm_objects_get(request->thread, request->objects, request->operation->instance, &class_id);
   if (*receiver == NULL)
     return false;
-  if (class_id == member->key.receiver_class && is_of(env, member, *receiver))
+  if (class_id == member->key.receiver_class && is_instance(env, member, *receiver))
     return true;
   (*env)->DeleteLocalRef(env, *receiver);
   return false;
 }
 
-static void run_action(JNIEnv *env, const struct resolved_member *member, jobject receiver,
+static void run_action(JNIEnv *env, const struct jvm_whole_number_call *call, jobject receiver,
                        const jvalue *arguments, jvalue *value)
 {
+  const struct resolved_member *member = call->member;
   switch (member->action) {
   case MEMBER_CALL:
-    dispatch_call(env, member->brief_result, receiver, member->method_id, arguments, value);
+    dispatch_call(env, call->result, receiver, member->method_id, arguments, value);
     break;
   case MEMBER_CALL_STATIC:
-    dispatch_call_static(env, member->brief_result, member->declaring->ref, member->method_id, arguments,
-                         value);
+    dispatch_call_static(env, call->result, member->declaring->ref, member->method_id, arguments, value);
     break;
   case MEMBER_GET:
-    dispatch_get(env, member->brief_result, receiver, member->field_id, value);
+    dispatch_get(env, call->result, receiver, member->field_id, value);
     break;
   case MEMBER_GET_STATIC:
-    dispatch_get_static(env, member->brief_result, member->field->owner->ref, member->field_id, value);
+    dispatch_get_static(env, call->result, member->field->owner->ref, member->field_id, value);
     break;
   case MEMBER_PUT:
     dispatch_put(env, member->plans[0].from, receiver, member->field_id, arguments);
@@ -79,45 +125,53 @@ static void run_action(JNIEnv *env, const struct resolved_member *member, jobjec
   }
 }
 
-static enum jvm_brief tell(const struct resolved_member *member, const jvalue *value, int64_t *integer)
+static enum jvm_whole_number read_result(char letter, const jvalue *value, int64_t *result)
 {
-  switch (member->brief_result) {
+  switch (letter) {
   case 'V':
-    return JVM_BRIEF_VOID;
+    return JVM_WHOLE_NUMBER_VOID;
   case 'B':
-    *integer = (jint)value->b;
+    *result = (jint)value->b;
     break;
   case 'S':
-    *integer = value->s;
+    *result = value->s;
     break;
   case 'I':
-    *integer = value->i;
+    *result = value->i;
     break;
   default:
-    *integer = value->j;
+    *result = value->j;
     break;
   }
-  return JVM_BRIEF_INTEGER;
+  return JVM_WHOLE_NUMBER_RESULT;
 }
 
-enum jvm_brief jvm_brief_run(const struct jvm_request *request, int64_t *integer, struct outcome *outcome)
+enum jvm_whole_number jvm_whole_number_call_run(const struct jvm_request *request,
+                                                const struct jvm_whole_number_call *call, int64_t *result)
 {
   struct jvm_thread *thread = request->thread;
   JNIEnv *env = thread->env;
-  struct resolved_member *member = noted_member(thread, request->operation);
+  const struct resolved_member *member = call->member;
   jvalue arguments[FEW_ARGUMENTS];
   jvalue value = {0};
   jobject receiver;
   thread->frame_is_empty = true;
   /* A static member without an id: its class is not initialised yet. */
-  if (member == NULL || (member->method_id == NULL && member->field_id == NULL) ||
+  if ((member->method_id == NULL && member->field_id == NULL) ||
       !read_arguments(member, request->operation, arguments) || !take_receiver(request, member, &receiver))
-    return JVM_BRIEF_UNFIT;
-  run_action(env, member, receiver, arguments, &value);
+    return JVM_WHOLE_NUMBER_UNFIT;
+  run_action(env, call, receiver, arguments, &value);
   if (receiver != NULL)
     (*env)->DeleteLocalRef(env, receiver);
-  if (!throwable_take_outcome(thread, request->arena, request->limits->stack_frames_max, outcome))
-    return tell(member, &value, integer);
+  if ((*env)->ExceptionCheck(env))
+    return JVM_WHOLE_NUMBER_THREW;
+  return read_result(call->result, &value, result);
+}
+
+void jvm_whole_number_call_fail(const struct jvm_request *request, struct outcome *outcome)
+{
+  struct jvm_thread *thread = request->thread;
   thread->frame_is_empty = false;
-  return JVM_BRIEF_FAILED;
+  *outcome = (struct outcome){.kind = OUTCOME_VOID};
+  (void)throwable_take_outcome(thread, request->arena, request->limits->stack_frames_max, outcome);
 }

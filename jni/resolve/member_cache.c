@@ -111,29 +111,13 @@ static bool has_stamp(const struct resolved_member *member, const struct call_fr
   return member->stamp == 0 || member->stamp == frame->stamp;
 }
 
-/* The names of an operation that comes again are what they were when its memo was written. */
-static struct resolved_member *find_noted(const struct member_cache *cache, const struct operation *operation,
-                                          const struct call_frame *frame)
-{
-  const struct op_memo *memo = operation->memo;
-  if (memo == NULL || memo->serial != cache->serial)
-    return NULL;
-  struct resolved_member *member = memo->found;
-  return has_stamp(member, frame) && fits_values(&member->key, frame, operation) ? member : NULL;
-}
-
 struct resolved_member *member_cache_find(struct member_cache *cache, const struct operation *operation,
                                           struct call_frame *frame)
 {
-  struct resolved_member *member = find_noted(cache, operation, frame);
-  if (member != NULL)
-    return member;
   frame->hash = hash_of(frame, operation);
-  member = cache->buckets[frame->hash % BUCKETS];
+  struct resolved_member *member = cache->buckets[frame->hash % BUCKETS];
   while (member != NULL && !(is_key_of(&member->key, frame, operation) && has_stamp(member, frame)))
     member = member->next;
-  if (operation->memo != NULL)
-    *operation->memo = (struct op_memo){.found = member, .serial = member == NULL ? 0 : cache->serial};
   return member;
 }
 
@@ -218,41 +202,6 @@ static bool is_plain(const struct resolved_member *member)
   return plain;
 }
 
-/* Of the actions that jvm_brief_run knows, what comes back; 0: it does not know this one. */
-static char brief_result(const struct resolved_member *member)
-{
-  switch (member->action) {
-  case MEMBER_CALL:
-  case MEMBER_CALL_STATIC:
-    return member->method->result.kind;
-  case MEMBER_GET:
-  case MEMBER_GET_STATIC:
-    return member->field->type.kind;
-  case MEMBER_PUT:
-  case MEMBER_PUT_STATIC:
-    return 'V';
-  default:
-    return 0;
-  }
-}
-
-/* Whether a whole number that is read plainly has the form that the key speaks of: one that declares no type
- * is taken for an int where it can be. */
-static bool is_brief_argument(const struct argument_plan *plan, const struct op_value *value)
-{
-  return plan->is_plain && (value->type.data != NULL || (value->kind == OP_INTEGER && plan->from == 'I'));
-}
-
-static bool is_brief(const struct resolved_member *member, const struct operation *operation)
-{
-  char result = brief_result(member);
-  bool brief = result != 0 && strchr("BSIJV", result) != NULL && !member->variable &&
-               operation->arg_count == member->plan_count && member->plan_count <= FEW_ARGUMENTS;
-  for (size_t i = 0; brief && i < member->plan_count; i++)
-    brief = is_brief_argument(&member->plans[i], &operation->args[i]);
-  return brief;
-}
-
 struct resolved_member *member_cache_keep(struct member_cache *cache, const struct operation *operation,
                                           const struct call_frame *frame, struct resolved_member *member)
 {
@@ -275,8 +224,7 @@ struct resolved_member *member_cache_keep(struct member_cache *cache, const stru
   fill_key(frame, operation, (char *)kept->holders + holders_size, &kept->key);
   kept->name = kept->key.member;
   kept->is_plain = is_plain(kept);
-  kept->is_brief = is_brief(kept, operation);
-  kept->brief_result = brief_result(kept);
+  kept->is_kept = true;
   struct resolved_member **bucket = &cache->buckets[kept->key.hash % BUCKETS];
   kept->next = *bucket;
   *bucket = kept;

@@ -68,11 +68,10 @@ struct resolved_member {
   struct jvm_holder *holders; /* of jvm_target */
   size_t holder_count;
 
-  bool is_plain;     /* of a member that is kept: running it makes no local reference, but for a ref's and an
-                        exception's */
-  bool is_brief;     /* of a member that is kept: jvm_brief_run can run it, once it has an id */
-  char brief_result; /* of is_brief: the letter of a whole number, or V */
-  bool variable;     /* the arguments from the method's last parameter on are gathered into an array */
+  bool is_kept;  /* lives in the thread's cache, for as long as that has the same serial */
+  bool is_plain; /* of a member that is kept: running it makes no local reference, but for a ref's and an
+                    exception's */
+  bool variable; /* the arguments from the method's last parameter on are gathered into an array */
   size_t plan_count;
   struct argument_plan *plans;
   uint64_t verdicts[OP_CHANNELS];
@@ -89,8 +88,7 @@ struct member_cache {
 /* The thread's cache, made on first use. NULL: memory is short. */
 struct member_cache *member_cache_of(struct jvm_thread *thread);
 
-/* The operation's member; NULL: there is none. Sets the frame's hash. The memo of an operation that comes again
- * gets what was found, or that nothing was: the names need not be compared another time. */
+/* The operation's member; NULL: there is none. Sets the frame's hash. */
 struct resolved_member *member_cache_find(struct member_cache *cache, const struct operation *operation,
                                           struct call_frame *frame);
 /*

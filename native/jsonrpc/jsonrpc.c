@@ -11,6 +11,9 @@ enum { DETAIL_MAX = 128 };
 
 enum progress { NOTHING_BEGUN, RESULT_BEGUN, ERROR_BEGUN };
 
+/* What every answer of 2.0 begins with; its id follows, as the request has written it, or null. */
+#define ANSWER_HEAD "{\"jsonrpc\":\"2.0\",\"id\":"
+
 struct jsonrpc_response {
   struct buffer *out;
   enum jsonrpc_version version;
@@ -43,7 +46,7 @@ static void begin_answer(struct jsonrpc_response *response)
     begin_answer_1_1(response);
     return;
   }
-  BUFFER_LITERAL(out, JSONRPC_ANSWER_HEAD);
+  BUFFER_LITERAL(out, ANSWER_HEAD);
   if (response->id.data == NULL)
     BUFFER_LITERAL(out, "null");
   else
@@ -53,10 +56,15 @@ static void begin_answer(struct jsonrpc_response *response)
 struct buffer *jsonrpc_result(struct jsonrpc_response *response)
 {
   begin_answer(response);
-  BUFFER_LITERAL(response->out, JSONRPC_ANSWER_RESULT);
+  BUFFER_LITERAL(response->out, ",\"result\":");
   response->progress = RESULT_BEGUN;
   response->value = response->out->len;
   return response->out;
+}
+
+size_t jsonrpc_id_offset(const struct jsonrpc_response *response)
+{
+  return response->start + sizeof ANSWER_HEAD - 1;
 }
 
 struct buffer *jsonrpc_error(struct jsonrpc_response *response, int code, const char *message)
@@ -348,9 +356,9 @@ static enum jsonrpc_handled handle_batch(const struct jsonrpc_service *service, 
   return end_batch(&answers);
 }
 
-/* ---- batches of nothing but requests that the caller knows ---- */
+/* ---- batches of nothing but cached requests ---- */
 
-struct known_batch {
+struct cached_batch {
   struct text rest;
   bool ended;
 };
@@ -363,7 +371,7 @@ static struct text skip_space(struct text t)
   return text_slice(t, i, t.len);
 }
 
-static bool next_known(const struct jsonrpc_service *service, struct known_batch *batch)
+static bool match_next(const struct jsonrpc_service *service, struct cached_batch *batch)
 {
   struct text rest = skip_space(batch->rest);
   size_t length = service->match_cached(service->context, rest);
@@ -376,30 +384,30 @@ static bool next_known(const struct jsonrpc_service *service, struct known_batch
 }
 
 /* The whole batch is matched before any of it runs, because its end may be no JSON. */
-static bool is_known_batch(const struct jsonrpc_service *service, struct text message)
+static bool is_cached_batch(const struct jsonrpc_service *service, struct text message)
 {
   if (service->match_cached == NULL || service->map != NULL || message.len == 0 || *message.data != '[')
     return false;
-  struct known_batch batch = {.rest = text_slice(message, 1, message.len)};
-  bool is_known = true;
-  for (size_t count = 0; is_known && !batch.ended; count++) {
+  struct cached_batch batch = {.rest = text_slice(message, 1, message.len)};
+  bool is_cached = true;
+  for (size_t count = 0; is_cached && !batch.ended; count++) {
     struct arena_mark mark = arena_mark(service->arena);
-    is_known = count < service->max_batch && next_known(service, &batch);
+    is_cached = count < service->max_batch && match_next(service, &batch);
     arena_rewind(service->arena, mark); /* it is matched again before it runs */
   }
-  return is_known && is_blank(batch.rest);
+  return is_cached && is_blank(batch.rest);
 }
 
-static enum jsonrpc_handled handle_known_batch(const struct jsonrpc_service *service, struct text message,
-                                               struct buffer *out)
+static enum jsonrpc_handled handle_cached_batch(const struct jsonrpc_service *service, struct text message,
+                                                struct buffer *out)
 {
   struct answers answers = {.out = out};
-  struct known_batch batch = {.rest = text_slice(message, 1, message.len)};
-  while (!batch.ended && next_known(service, &batch)) {
+  struct cached_batch batch = {.rest = text_slice(message, 1, message.len)};
+  while (!batch.ended && match_next(service, &batch)) {
     size_t before = begin_next(&answers);
     end_next(&answers, before, service->run_cached(service->context));
   }
-  if (!batch.ended) { /* memory was short for what had been known before */
+  if (!batch.ended) { /* memory was short for what had matched before */
     out->failed = true;
     return JSONRPC_REPLY;
   }
@@ -411,8 +419,8 @@ enum jsonrpc_handled jsonrpc_handle(const struct jsonrpc_service *service, struc
 {
   struct json_fault fault;
   struct json_index index;
-  if (is_known_batch(service, message))
-    return handle_known_batch(service, message, out);
+  if (is_cached_batch(service, message))
+    return handle_cached_batch(service, message, out);
   enum jp_status status = json_validate_indexed(
       message, service->limits, service->is_strict ? TEXT_ABSENT : TEXT("params"), &index, &fault);
   if (status != JP_OK)

@@ -58,16 +58,14 @@ struct jsonrpc_request {
   bool may_stream; /* jsonrpc_result_stream may be used: the caller allows it, and this is no batch */
 };
 
-/* The start of every answer of 2.0. The id follows, as the request has it, or null. */
-#define JSONRPC_ANSWER_HEAD "{\"jsonrpc\":\"2.0\",\"id\":"
-/* It follows the id where the answer is a result. */
-#define JSONRPC_ANSWER_RESULT ",\"result\":"
-
 /* Takes a handler's answer. Valid during the handler's call. */
 struct jsonrpc_response;
 
 /* Begins a result. The handler then appends exactly one JSON value to the returned buffer. */
 struct buffer *jsonrpc_result(struct jsonrpc_response *response);
+/* Where the id stands in that buffer, as the request has it. Valid after jsonrpc_result, for a request of 2.0
+ * that has an id. */
+size_t jsonrpc_id_offset(const struct jsonrpc_response *response);
 /* Begins an error, which replaces what was begun before. The handler may then append one JSON value, the
  * error's data, to the returned buffer; without it the error has no data. */
 struct buffer *jsonrpc_error(struct jsonrpc_response *response, int code, const char *message);
@@ -93,11 +91,10 @@ struct jsonrpc_service {
   bool only_safe; /* for every request */
   bool is_strict; /* numbers have no suffixes, not even in params */
   /*
-   * For requests of a batch that the caller has read before. match_cached returns the number of bytes at the
-   * start of the text that are such a request, or 0; they must be valid JSON, also one level deeper.
-   * run_cached runs the request of the last match and appends its answer, as jsonrpc_handle_request does.
-   * Where the caller knows all requests of a batch, it is asked twice for each, and must know it both times.
-   * NULL, or with a map: every request is read.
+   * For requests of a batch that the caller has cached. match_cached returns the length of the cached request
+   * that the text begins with, or 0; it must be valid JSON, also one level deeper. run_cached runs the request
+   * of the last match and appends its answer, as jsonrpc_handle_request does. Where all requests of a batch
+   * are cached, each is matched twice, and must match both times. NULL, or with a map: every request is read.
    */
   size_t (*match_cached)(void *context, struct text text);
   enum jsonrpc_handled (*run_cached)(void *context);

@@ -11,16 +11,6 @@ enum op_kind { OP_NEW, OP_CALL, OP_GET, OP_PUT, OP_CONTROL, OP_META };
 
 enum op_channel { OP_CHANNEL_WEBSOCKET, OP_CHANNEL_HTTP, OP_CHANNEL_ZMQ, OP_CHANNELS };
 
-/*
- * Room for what has been found out about an operation that comes again with other values. It belongs to
- * whoever keeps the operation, begins as zero, and is read and written by the resolver of members alone, on
- * one thread.
- */
-struct op_memo {
-  void *found;
-  uint64_t serial;
-};
-
 struct operation {
   enum op_kind kind;
   bool base64_result; /* the request asks for byte[] results in base64 */
@@ -34,7 +24,6 @@ struct operation {
   uint32_t instance;     /* valid where has_instance */
   struct op_value *args; /* OP_PUT: args[0] is the value */
   size_t arg_count;
-  struct op_memo *memo; /* NULL: the operation may not come again */
 
   /* OP_CONTROL; the refs to delete are OP_REF values in args */
   enum op_command command;

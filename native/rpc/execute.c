@@ -20,5 +20,6 @@ void rpc_execute(struct rpc_execution *execution, const struct operation *operat
   reached->member = target.member;
   reached->is_field = target.kind == JVM_FIELD || target.kind == JVM_STATIC_FIELD;
   reached->modifiers = target.modifiers;
+  reached->resolved = target.resolved;
   jvm_invoke(&request, &target, outcome);
 }

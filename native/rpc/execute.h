@@ -12,6 +12,7 @@ struct rpc_reached_member {
   struct text member;
   bool is_field;
   unsigned modifiers;
+  struct resolved_member *resolved; /* of struct jvm_target; NULL: none was reached */
 };
 
 struct rpc_execution {

@@ -1,4 +1,7 @@
 jpeer_fuzz_target(rpc_params_fuzz rpc_params_fuzz.c ${CMAKE_CURRENT_SOURCE_DIR}/corpus/rpc_params jpeer_rpc)
-jpeer_fuzz_target(shape_cache_fuzz shape_cache_fuzz.c ${CMAKE_CURRENT_SOURCE_DIR}/corpus/shape_cache jpeer_rpc PkgConfig::CMOCKA)
-target_sources(shape_cache_fuzz PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit/rpc/fastpath/read_twice.c
-  ${PROJECT_SOURCE_DIR}/tests/unit/rpc/show_operation.c)
+if(JPEER_FASTPATH)
+  jpeer_fuzz_target(shape_cache_fuzz shape_cache_fuzz.c ${CMAKE_CURRENT_SOURCE_DIR}/corpus/shape_cache jpeer_rpc
+    PkgConfig::CMOCKA)
+  target_sources(shape_cache_fuzz PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit/rpc/fastpath/read_twice.c
+    ${PROJECT_SOURCE_DIR}/tests/unit/rpc/stub_jni.c ${PROJECT_SOURCE_DIR}/tests/unit/rpc/show_operation.c)
+endif()

@@ -7,7 +7,7 @@
 
 enum { FIRST_ROOM = 16 };
 
-struct json_value rpc_scalar_of(struct json_value argument)
+struct json_value shape_scalar_of(struct json_value argument)
 {
   static const struct text names[] = {TEXT("value"), TEXT("ref")};
   struct json_members members;
@@ -17,13 +17,13 @@ struct json_value rpc_scalar_of(struct json_value argument)
   return members.has[1] ? members.value[1] : members.value[0];
 }
 
-bool rpc_scalar_is_plain(struct json_value scalar)
+bool shape_scalar_is_plain(struct json_value scalar)
 {
   return scalar.kind == JSON_KIND_NUMBER ||
          (scalar.kind == JSON_KIND_STRING && json_plain_string_at(scalar.span) == scalar.span.len);
 }
 
-bool rpc_scalar_fill(struct op_value *value, struct json_value scalar)
+bool shape_scalar_fill(struct op_value *value, struct json_value scalar)
 {
   switch (value->kind) {
   case OP_REF:
@@ -33,20 +33,20 @@ bool rpc_scalar_fill(struct op_value *value, struct json_value scalar)
     return true;
   default:
     rpc_number_read(scalar, value);
-    return scalar.span.len <= RPC_NUMBER_LENGTH_MAX;
+    return scalar.span.len <= SHAPE_NUMBER_LENGTH_MAX;
   }
 }
 
-/* ---- the form of a list ---- */
+/* ---- what the elements of a list have in common ---- */
 
-/* An element in three: what is before its scalar, the scalar, what is behind it. */
+/* The three parts of an element's text. */
 struct element {
   struct text before;
   struct text scalar;
-  struct text behind;
+  struct text after;
 };
 
-static struct text from_to(const char *from, const char *to)
+static struct text slice_between(const char *from, const char *to)
 {
   return (struct text){from, (size_t)(to - from)};
 }
@@ -61,64 +61,64 @@ static bool is_scalar(const struct op_value *item)
   return op_value_is_number(item) || item->kind == OP_TEXT || item->kind == OP_REF;
 }
 
-static bool cut(struct json_value json, const struct op_value *item, struct element *element)
+static bool cut_element(struct json_value json, const struct op_value *item, struct element *element)
 {
   if (!is_scalar(item))
     return false;
-  struct json_value scalar = rpc_scalar_of(json);
-  if (!rpc_scalar_is_plain(scalar))
+  struct json_value scalar = shape_scalar_of(json);
+  if (!shape_scalar_is_plain(scalar))
     return false;
-  element->before = from_to(json.span.data, scalar.span.data);
+  element->before = slice_between(json.span.data, scalar.span.data);
   element->scalar = scalar.span;
-  element->behind = from_to(end_of(scalar.span), end_of(json.span));
+  element->after = slice_between(end_of(scalar.span), end_of(json.span));
   return true;
 }
 
 static bool is_like(const struct element *a, const struct element *b)
 {
-  return text_equal(a->before, b->before) && text_equal(a->behind, b->behind) &&
+  return text_equal(a->before, b->before) && text_equal(a->after, b->after) &&
          (*a->scalar.data == '"') == (*b->scalar.data == '"');
 }
 
-bool rpc_list_find_form(struct json_value list, const struct op_value *items, struct rpc_list_form *form,
-                        struct text *scalars)
+bool shape_list_find(struct json_value list, const struct op_value *items, struct shape_list *found,
+                     struct text *scalars)
 {
   struct json_cursor cursor = json_enter(list);
   struct json_value json;
   struct element first;
   struct element last;
-  if (!json_next_element(&cursor, &json) || !cut(json, &items[0], &first))
+  if (!json_next_element(&cursor, &json) || !cut_element(json, &items[0], &first))
     return false;
-  *form = (struct rpc_list_form){.is_string = *first.scalar.data == '"', .element = items[0]};
+  *found = (struct shape_list){.is_string = *first.scalar.data == '"', .element = items[0]};
   last = first;
   for (size_t i = 1; json_next_element(&cursor, &json); i++) {
     struct element next;
-    if (!cut(json, &items[i], &next) || !is_like(&first, &next))
+    if (!cut_element(json, &items[i], &next) || !is_like(&first, &next))
       return false;
-    struct text between = from_to(end_of(last.scalar), next.scalar.data);
+    struct text between = slice_between(end_of(last.scalar), next.scalar.data);
     if (i == 1)
-      form->between = between;
-    if (!text_equal(between, form->between))
+      found->between = between;
+    if (!text_equal(between, found->between))
       return false;
     last = next;
   }
-  *scalars = from_to(first.scalar.data, end_of(last.scalar));
+  *scalars = slice_between(first.scalar.data, end_of(last.scalar));
   return true;
 }
 
-/* ---- taking a list of a form ---- */
+/* ---- taking a list ---- */
 
 static bool take_scalar(struct text *rest, bool is_string, struct op_value *value)
 {
   int64_t integer;
   size_t length = is_string || value->kind == OP_REF ? 0 : json_plain_integer_at(*rest, &integer);
   if (length > 0) {
-    rpc_scalar_fill_integer(value, integer);
+    shape_scalar_fill_integer(value, integer);
   } else {
     length = is_string ? json_plain_string_at(*rest) : number_at(*rest);
     struct json_value scalar = {.kind = is_string ? JSON_KIND_STRING : JSON_KIND_NUMBER,
                                 .span = text_slice(*rest, 0, length)};
-    if (length == 0 || !rpc_scalar_fill(value, scalar))
+    if (length == 0 || !shape_scalar_fill(value, scalar))
       return false;
   }
   *rest = text_slice(*rest, length, rest->len);
@@ -144,9 +144,9 @@ static bool make_room(struct arena *arena, struct op_value *list, size_t room)
   return true;
 }
 
-bool rpc_list_take(struct text *rest, struct rpc_list_form *form, struct arena *arena, struct op_value *list)
+bool shape_list_take(struct text *rest, struct shape_list *shape, struct arena *arena, struct op_value *list)
 {
-  size_t room = form->last_count > FIRST_ROOM ? form->last_count : FIRST_ROOM;
+  size_t room = shape->last_count > FIRST_ROOM ? shape->last_count : FIRST_ROOM;
   size_t most = rest->len / 2 + 1; /* an element, and a comma */
   if (room > most)
     room = most;
@@ -157,10 +157,10 @@ bool rpc_list_take(struct text *rest, struct rpc_list_form *form, struct arena *
     if (list->list.count == room && !make_room(arena, list, room *= 2))
       return false;
     struct op_value *item = &list->list.items[list->list.count++];
-    *item = form->element;
-    if (list->list.count > RPC_LIST_ITEMS_MAX || !take_scalar(rest, form->is_string, item))
+    *item = shape->element;
+    if (list->list.count > SHAPE_LIST_ITEMS_MAX || !take_scalar(rest, shape->is_string, item))
       return false;
-  } while (take_between(rest, form->between));
-  form->last_count = list->list.count;
+  } while (take_between(rest, shape->between));
+  shape->last_count = list->list.count;
   return true;
 }

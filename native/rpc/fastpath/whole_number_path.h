@@ -1,34 +1,28 @@
 #ifndef JPEER_RPC_FASTPATH_WHOLE_NUMBER_PATH_H
 #define JPEER_RPC_FASTPATH_WHOLE_NUMBER_PATH_H
 /*
- * The brief way of a message that repeats another one's shape (rpc/fastpath/shape_cache.h) and whose
- * operation takes and gives whole numbers alone (jni/members.h, jvm_brief_run): straight from the values in
- * the holes to the call and to the bytes of the answer. Nothing is decided here: the member, its conversions
- * and the policy's verdict were found the long way, by an operation of the same shape, and so was the
- * answer's text, which is that of the answer before with another id and another number. What has become
- * different since then, or is out of the ordinary, goes the long way again. On the worker's own thread.
+ * A request that fits a shape and whose operation takes and gives whole numbers alone
+ * (jni/whole_number_call.h): straight from the values in the holes to the call and to the bytes of the
+ * answer. The general path has found the member, its conversions and the policy's verdict for an operation of
+ * the same shape, and has written the answer from which the template is. Whatever has changed since, or is
+ * out of the ordinary, goes the general path again. For this folder alone; on the worker's own thread.
  */
-#include "jni/members.h"
-#include "rpc/fastpath/shape_cache.h"
+#include "jni/whole_number_call.h"
+#include "rpc/fastpath/answer_template.h"
 
-struct rpc_worker;
-struct rpc_client;
-
-enum rpc_brief {
-  RPC_BRIEF_UNFIT,    /* nothing was run */
-  RPC_BRIEF_ANSWERED, /* the answer was appended to out */
-  RPC_BRIEF_FAILED /* *failed is the outcome; it is valid until the caller ends the request (jvm_request_end)
-                    */
+/* What a shape keeps for it. */
+struct whole_number_path {
+  struct jvm_whole_number_call call; /* member NULL: the shape has no such path yet */
+  struct answer_template answer;
 };
 
-/* shape: what rpc_repeats_find gave for the client's message. reply_max: rpc/service.h. */
-enum rpc_brief rpc_brief_serve(struct rpc_worker *worker, const struct rpc_client *client,
-                               const struct rpc_shape *shape, size_t reply_max, struct buffer *out,
-                               struct outcome *failed) JP_MUST_CHECK;
+/* Keeps the call and the template where an operation that the general path has run fits. */
+void whole_number_path_keep(struct whole_number_path *path, const struct jvm_thread *thread,
+                            const struct operation *operation, const struct rpc_written_answer *written);
 
-/* Learns what answers to the shape look like from one that went the long way: its outcome, without what that
- * points to, and its text. */
-void rpc_brief_learn(struct rpc_worker *worker, struct rpc_shape *shape, const struct outcome *outcome,
-                     struct text answer);
+/* Runs the request and appends its answer. False: nothing was run, and the request has to go the general
+ * path. */
+bool whole_number_path_serve(const struct whole_number_path *path, struct rpc_cached_request *request,
+                             const struct rpc_cached_call *call);
 
 #endif

@@ -76,13 +76,26 @@ static void write_body(struct serving *serving, struct jsonrpc_response *respons
   jsonrpc_result_stream(response, &serving->stream, rpc_body_tail());
 }
 
+/* In --compat pal an answer tells of more than the number. */
+static bool wants_places(const struct serving *serving)
+{
+  return serving->places != NULL && !serving->peer->config.compat_pal;
+}
+
+static void tell_places(struct serving *serving, const struct jsonrpc_response *response)
+{
+  serving->places->id_at = jsonrpc_id_offset(response);
+  serving->places->member = serving->run.reached.resolved;
+}
+
 void serving_write_answer(struct serving *serving, struct jsonrpc_response *response,
                           const struct outcome *outcome)
 {
   const struct rpc_answer answer = {.request_id = serving->request->id,
                                     .compat_pal = serving->peer->config.compat_pal,
                                     .from = &serving->run.reached,
-                                    .scratch = &serving->own->scratch};
+                                    .scratch = &serving->own->scratch,
+                                    .number = wants_places(serving) ? &serving->places->number : NULL};
   if (outcome->kind == OUTCOME_BODY) {
     write_body(serving, response, outcome, &answer);
     return;
@@ -95,4 +108,6 @@ void serving_write_answer(struct serving *serving, struct jsonrpc_response *resp
     rpc_result_write(jsonrpc_result(response), outcome, &answer);
   if (is_too_long(serving))
     write_too_long(serving, response, &answer);
+  else if (answer.number != NULL && answer.number->is_known)
+    tell_places(serving, response);
 }

@@ -51,6 +51,7 @@ static void destroy_worker(void *state)
 {
   struct rpc_jsonrpc_worker *own = state;
   buffer_fini(&own->scratch);
+  free(own->fastpath);
   free(own);
 }
 

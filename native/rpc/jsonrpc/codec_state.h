@@ -3,7 +3,6 @@
 /* What the JSON-RPC codec keeps for a peer and for each worker, and what its files share. Not for other
  * codecs. */
 #include "jsonrpc/jsonrpc.h"
-#include "rpc/fastpath/shape_cache.h"
 #include "rpc/peer_state.h"
 
 struct openrpc;
@@ -15,8 +14,8 @@ struct rpc_jsonrpc_peer {
 };
 
 struct rpc_jsonrpc_worker {
-  struct buffer scratch; /* for text within text */
-  struct rpc_repeats repeats;
+  struct buffer scratch;         /* for text within text */
+  struct rpc_fastpath *fastpath; /* rpc/fastpath/fastpath.h; NULL: nothing is kept yet */
 };
 
 static inline struct rpc_jsonrpc_peer *rpc_jsonrpc_peer(const struct rpc_peer *peer)

@@ -97,7 +97,8 @@ static bool is_plain_integer(const struct outcome *outcome, const struct rpc_ans
          outcome->ref == 0 && !answer->compat_pal;
 }
 
-static void write_plain_integer(struct buffer *out, const struct outcome *outcome)
+static void write_plain_integer(struct buffer *out, const struct outcome *outcome,
+                                struct rpc_number_place *place)
 {
   const struct text head = TEXT("{\"void\":false,\"value\":{\"type\":\"");
   const struct text middle = TEXT("\",\"null\":false,\"value\":\"");
@@ -106,18 +107,22 @@ static void write_plain_integer(struct buffer *out, const struct outcome *outcom
   if (room == NULL)
     return;
   char *at = put(put(put(room, head), outcome->type), middle);
-  at += number_format_integer(outcome->value.integer, at);
-  out->len += (size_t)(put(at, tail) - room);
+  size_t length = number_format_integer(outcome->value.integer, at);
+  if (place != NULL)
+    *place = (struct rpc_number_place){true, out->len + (size_t)(at - room), length};
+  out->len += (size_t)(put(at + length, tail) - room);
 }
 
 void rpc_result_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer)
 {
   if (is_plain_integer(outcome, answer)) {
-    write_plain_integer(out, outcome);
+    write_plain_integer(out, outcome, answer->number);
     return;
   }
   if (outcome->kind == OUTCOME_VOID) {
     BUFFER_LITERAL(out, "{\"void\":true");
+    if (answer->number != NULL)
+      answer->number->is_known = true;
     write_from(out, answer);
     buffer_append_char(out, '}');
     return;

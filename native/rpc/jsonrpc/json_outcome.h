@@ -8,11 +8,19 @@
 #include "op/outcome.h"
 #include "rpc/execute.h"
 
+/* Where a result that was written has its whole number, in bytes of the buffer. */
+struct rpc_number_place {
+  bool is_known; /* the result has nothing that changes from call to call, but for this number */
+  size_t at;
+  size_t length; /* 0: it has no number */
+};
+
 struct rpc_answer {
   struct text request_id; /* the id as it came, JSON and all; data NULL: null */
   bool compat_pal;
   const struct rpc_reached_member *from; /* `from` in --compat pal; NULL: not known */
   struct buffer *scratch;                /* for values that are text within text; cleared by the writer */
+  struct rpc_number_place *number; /* set where the result is void or a whole number; NULL: nobody asks */
 };
 
 /* The code of a failure (docs/protocol.md, "Errors"). */

@@ -2,6 +2,7 @@
 #include "rpc/channel.h"
 #include "rpc/describe/describe.h"
 #include "rpc/describe/openrpc.h"
+#include "rpc/jsonrpc/cached_requests.h"
 #include "rpc/jsonrpc/compat.h"
 #include "rpc/jsonrpc/json_params.h"
 #include "rpc/jsonrpc/procedures.h"
@@ -66,12 +67,13 @@ static enum jp_status decode(struct serving *serving, struct operation *operatio
 static void run_operation(struct serving *serving, const struct operation *operation,
                           struct jsonrpc_response *response)
 {
-  rpc_run_operation(&serving->run, operation, &serving->outcome);
-  serving_write_answer(serving, response, &serving->outcome);
+  struct outcome outcome;
+  rpc_run_operation(&serving->run, operation, &outcome);
+  serving_write_answer(serving, response, &outcome);
   rpc_run_end(&serving->run);
 }
 
-static void handle_in_full(struct serving *serving, struct jsonrpc_response *response)
+static void decode_and_run(struct serving *serving, struct jsonrpc_response *response)
 {
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
@@ -79,19 +81,8 @@ static void handle_in_full(struct serving *serving, struct jsonrpc_response *res
     serving_write_answer(serving, response, &outcome);
     return;
   }
-  if (serving_may_repeat(serving) && !serving->by_value)
-    rpc_repeats_keep(&serving->own->repeats,
-                     *serving->message.data == '{' ? serving->message : serving->request->text,
-                     serving->request, &operation);
+  serving_cache_request(serving, &operation);
   run_operation(serving, &operation, response);
-}
-
-/* What the brief way has left. */
-static void end_failed(struct serving *serving, struct jsonrpc_response *response)
-{
-  serving->run.is_framed = true;
-  serving_write_answer(serving, response, &serving->outcome);
-  rpc_run_end(&serving->run);
 }
 
 /* A wrong name is an error even if the method needs no session, so that the client learns of it at once. */
@@ -116,14 +107,14 @@ void serving_handle_request(void *context, const struct jsonrpc_request *request
   rpc_run_begin(&serving->run, names_session && is_good ? &session : NULL, request->is_notification);
   if (!is_good)
     fail_session_name(serving, response);
-  else if (serving->has_failed)
-    end_failed(serving, response);
-  else if (serving->shape != NULL)
-    run_operation(serving, &serving->shape->operation, response);
+  else if (serving->failed != NULL)
+    serving_write_answer(serving, response, serving->failed);
+  else if (serving->operation != NULL)
+    run_operation(serving, serving->operation, response);
   else if (is_description(request))
     describe(serving->peer, response);
   else if (text_equal(request->method, TEXT("rpc.discover")))
     discover(serving, response);
   else
-    handle_in_full(serving, response);
+    decode_and_run(serving, response);
 }

@@ -6,6 +6,17 @@
 #include "rpc/jsonrpc/codec_state.h"
 #include "rpc/jsonrpc/json_outcome.h"
 
+/* A message, as rpc_codec.serve is given it. */
+struct serving_message {
+  struct rpc_peer *peer;
+  struct rpc_worker *worker;
+  struct rpc_jsonrpc_worker *own; /* of the worker */
+  struct rpc_client *client;
+  struct text text;
+  struct buffer *out;
+  size_t reply_max;
+};
+
 /* One message on its way. */
 struct serving {
   struct text message;
@@ -13,7 +24,6 @@ struct serving {
   struct rpc_worker *worker;
   struct rpc_jsonrpc_worker *own; /* of the worker */
   struct buffer *out;
-  const struct jsonrpc_service *service;
   size_t start; /* of the message's answer in out */
   size_t reply_max;
   bool found_invalid;         /* the envelope, by jsonrpc */
@@ -21,11 +31,33 @@ struct serving {
 
   struct rpc_run run; /* the request that is run */
   const struct jsonrpc_request *request;
-  struct rpc_shape *shape; /* that it repeats; NULL: none */
-  bool has_failed;         /* on the brief way: the outcome tells how, and its request is not ended */
-  struct outcome outcome;  /* of an operation that was run */
-  bool by_value;           /* its result is plain JSON */
+  bool by_value; /* its result is plain JSON */
+
+  /* Of a request that rpc/jsonrpc/cached_requests.c has decoded, else NULL: */
+  struct rpc_cached_request *cached; /* of a batch: what matched last */
+  const struct operation *operation; /* what it means */
+  const struct outcome *failed;      /* what it has come to where it was run already */
+  struct serving_places *places;     /* filled when its answer is written */
 };
+
+/* Where an answer has the parts that change from call to call, in bytes of the buffer. */
+struct serving_places {
+  struct resolved_member *member; /* of struct rpc_reached_member; NULL: other parts change, too */
+  size_t id_at;
+  struct rpc_number_place number;
+};
+
+static inline struct serving serving_begin(const struct serving_message *message)
+{
+  return (struct serving){.message = message->text,
+                          .peer = message->peer,
+                          .worker = message->worker,
+                          .own = message->own,
+                          .run = {.runner = &message->worker->runner, .client = message->client},
+                          .out = message->out,
+                          .start = message->out->len,
+                          .reply_max = message->reply_max};
+}
 
 /* jsonrpc_service.handle, with a struct serving. */
 void serving_handle_request(void *context, const struct jsonrpc_request *request,
@@ -35,7 +67,7 @@ void serving_handle_request(void *context, const struct jsonrpc_request *request
 void serving_write_answer(struct serving *serving, struct jsonrpc_response *response,
                           const struct outcome *outcome);
 
-/* A message with rules of its own is read in full each time. */
-bool serving_may_repeat(const struct serving *serving);
+/* Gives up the memory that a message needed, once its answer is written. */
+void serving_free_memory(struct rpc_worker *worker);
 
 #endif

@@ -9,7 +9,7 @@
 const char *const stage_names[STAGES] = {
     [STAGE_READ] = "read",     [STAGE_DECODE] = "decode",   [STAGE_FRAME] = "frame",
     [STAGE_POLICY] = "policy", [STAGE_RESOLVE] = "resolve", [STAGE_CONVERT] = "convert",
-    [STAGE_JNI] = "jni",       [STAGE_WRITE] = "write",     [STAGE_IN_FULL] = "in full",
+    [STAGE_JNI] = "jni",       [STAGE_WRITE] = "write",     [STAGE_GENERAL] = "general",
     [STAGE_WHOLE] = "whole",   [STAGE_FLOOR] = "floor",
 };
 
@@ -31,7 +31,7 @@ static const struct stage_row {
     [STAGE_CONVERT] = {CUT_INVOKE, CUT_VERDICT, RUN_JNI, true},
     [STAGE_JNI] = {RUN_JNI, -1, -1, true},
     [STAGE_WRITE] = {CUT_WRITE, CUT_INVOKE, -1, false},
-    [STAGE_IN_FULL] = {CUT_WRITE, -1, -1, false},
+    [STAGE_GENERAL] = {CUT_WRITE, -1, -1, false},
     [STAGE_WHOLE] = {CUT_NONE, -1, -1, false},
     [STAGE_FLOOR] = {RUN_JNI, -1, -1, true},
 };

@@ -13,9 +13,8 @@ enum stage {
   STAGE_CONVERT, /* of arguments and of what comes back: invocation without the bare JNI call */
   STAGE_JNI,
   STAGE_WRITE,
-  STAGE_IN_FULL, /* all of them: a request of a kind that has not come before */
-  STAGE_WHOLE,   /* served as the peer does, which does not read again what has come before
-                    (rpc/fastpath/shape_cache.h) */
+  STAGE_GENERAL, /* all of them: the general path */
+  STAGE_WHOLE,   /* served as the peer does, whose fast path knows the request (rpc/fastpath/fastpath.h) */
   STAGE_FLOOR,
   STAGES
 };

@@ -1,8 +1,8 @@
-/* A message that comes again is answered as one that never came before, byte for byte
- * (rpc/fastpath/whole_number_path.h). */
+/* A message that the fast path serves is answered as on the general path, byte for byte. */
 #include "tests/unit/jni/with_jvm.h"
 #include "tests/unit/unit.h"
 
+#include "rpc/fastpath/shape_cache.h"
 #include "rpc/jsonrpc/codec_state.h"
 
 #include <stdio.h>
@@ -62,12 +62,17 @@ static void ask(struct side *side, struct text message, size_t reply_max)
                           reply_max, &stream);
 }
 
-/* The shape that fitted last has an answer's form: its next message is answered briefly. */
-static bool is_brief(void)
+/* The shape that fitted last. */
+static struct shape *last_shape(void)
 {
-  const struct rpc_repeats *repeats = &rpc_jsonrpc_worker(&both.again.worker)->repeats;
-  const struct rpc_shape *shape = &repeats->shapes[repeats->last];
-  return shape->length > 0 && shape->answer.found != NULL && shape->answer.found == shape->memo.found;
+  struct rpc_fastpath *fastpath = rpc_jsonrpc_worker(&both.again.worker)->fastpath;
+  return &fastpath->shapes[fastpath->last];
+}
+
+/* The next message of that shape takes the whole-number path. */
+static bool has_whole_number_path(void)
+{
+  return last_shape()->length > 0 && last_shape()->path.call.member != NULL;
 }
 
 static void append_quoted(struct buffer *out, const char *text)
@@ -120,12 +125,12 @@ static void check(const char *request, size_t reply_max)
   CALL("1", "put", "'type':'fixtures.Fields','field':'" field "','instance':" instance ",'value':" value)
 
 /* Requests of one shape, one after the other, again and again; the first makes the shape. */
-struct brief_case {
+struct path_case {
   const char *requests[8];
-  bool ends_brief;
+  bool ends_on_path;
 };
 
-static const struct brief_case cases[] = {
+static const struct path_case cases[] = {
     {{ADD("1", "2", "3"), ADD("1", "2", "3"), ADD("20", "-300", "4000"), ADD("5", "2147483647", "1"),
       ADD("123456789012345678901234567890", "0", "0"), ADD("1.5e3", "1", "-1")},
      true},
@@ -221,12 +226,13 @@ static void answers_are_the_same(void **state)
     for (int turn = 0; turn < TURNS; turn++)
       for (size_t j = 0; j < COUNT_OF(cases[i].requests) && cases[i].requests[j] != NULL; j++)
         check(cases[i].requests[j], 0);
-    if (is_brief() != cases[i].ends_brief)
-      fail_msg("%s: %s", cases[i].requests[0], is_brief() ? "brief" : "not brief");
+    if (has_whole_number_path() != cases[i].ends_on_path)
+      fail_msg("%s: %s", cases[i].requests[0],
+               has_whole_number_path() ? "on the whole-number path" : "on the general path");
   }
 }
 
-static size_t count_requests(const struct brief_case *one)
+static size_t count_requests(const struct path_case *one)
 {
   size_t count = 0;
   while (count < COUNT_OF(one->requests) && one->requests[count] != NULL)
@@ -243,11 +249,11 @@ static void batches_are_answered_the_same(void **state)
   }
 }
 
-static void add_until_brief(void)
+static void add_until_on_path(void)
 {
   for (int i = 0; i < TURNS; i++)
     check(ADD("1", "2", "3"), 0);
-  assert_true(is_brief());
+  assert_true(has_whole_number_path());
 }
 
 static void a_verdict_holds_for_its_policy_alone(void **state)
@@ -258,7 +264,7 @@ static void a_verdict_holds_for_its_policy_alone(void **state)
   struct policy_source *denies;
   struct jp_error error;
   assert_int_equal(policy_source_create(&config, &denies, &error), JP_OK);
-  add_until_brief();
+  add_until_on_path();
   both.peer->config.policies = denies;
   check(ADD("1", "2", "3"), 0);
   assert_true(memmem(both.again.answer.data, both.again.answer.len, "-32001", 6) != NULL);
@@ -270,7 +276,7 @@ static void a_verdict_holds_for_its_policy_alone(void **state)
 static void limits_hold(void **state)
 {
   (void)state;
-  add_until_brief();
+  add_until_on_path();
   for (size_t max = 1; max < 200; max++)
     check(ADD("1", "2", "3"), max);
   const char *const adds[] = {ADD("1", "2", "3"), ADD("2", "4", "5"), ADD("3", "6", "7")};
@@ -285,13 +291,23 @@ static void limits_hold(void **state)
   assert_int_equal(both.again.answer.len, 0);
 }
 
+static void a_call_is_kept_as_long_as_its_member(void **state)
+{
+  (void)state;
+  add_until_on_path();
+  uint64_t serial = last_shape()->path.call.serial;
+  last_shape()->path.call.serial--; /* as when the cache of members has been emptied since */
+  check(ADD("1", "2", "3"), 0);
+  assert_true(last_shape()->path.call.serial == serial); /* kept again on the general path */
+}
+
 /* A deleted session has none of its objects, whatever was called on them before. */
 static void objects_go_with_their_session(void **state)
 {
   (void)state;
   for (int i = 0; i < TURNS; i++)
     check(ON("1", "fixtures.Calculator", "accumulate", "5"), 0);
-  assert_true(is_brief());
+  assert_true(has_whole_number_path());
   check(CALL("1", "control", "'method':'delete_session','args':[]"), 0);
   check(ON("1", "fixtures.Calculator", "accumulate", "5"), 0);
   assert_true(memmem(both.again.answer.data, both.again.answer.len, "objRef: 1", 9) != NULL);
@@ -304,10 +320,11 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(batches_are_answered_the_same),
       cmocka_unit_test(a_verdict_holds_for_its_policy_alone),
       cmocka_unit_test(limits_hold),
+      cmocka_unit_test(a_call_is_kept_as_long_as_its_member),
       cmocka_unit_test(objects_go_with_their_session),
   };
   const struct policy_config policy = {.default_action = POLICY_ALLOW};
-  struct rpc_peer_config config = {.name = "brief", .version = "1", .limits = limits};
+  struct rpc_peer_config config = {.name = "fast", .version = "1", .limits = limits};
   struct jp_error error;
   if (policy_source_create(&policy, &config.policies, &error) != JP_OK ||
       rpc_peer_create(&config, &both.peer, &error) != JP_OK ||

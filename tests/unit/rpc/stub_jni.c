@@ -299,20 +299,47 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
     outcome->ref = objects->last_ref;
 }
 
-/* There is no brief way here. */
-const uint64_t *jvm_brief_verdicts(const struct jvm_thread *thread, const struct operation *operation)
+/* ---- whole numbers ---- */
+
+bool jvm_whole_number_call_keep(const struct jvm_thread *thread, struct resolved_member *resolved,
+                                const struct operation *operation, struct jvm_whole_number_call *call)
 {
   (void)thread;
   (void)operation;
-  return NULL;
+  const struct stub_member *member = (const struct stub_member *)(void *)resolved;
+  if (member->whole_number == 0)
+    return false;
+  *call = (struct jvm_whole_number_call){
+      .member = resolved, .serial = stub.serial, .result = member->whole_number};
+  return true;
 }
 
-enum jvm_brief jvm_brief_run(const struct jvm_request *request, int64_t *integer, struct outcome *outcome)
+const uint64_t *jvm_whole_number_call_verdicts(const struct jvm_thread *thread,
+                                               const struct jvm_whole_number_call *call)
+{
+  (void)thread;
+  return call->serial == stub.serial ? ((const struct stub_member *)(void *)call->member)->verdicts : NULL;
+}
+
+enum jvm_whole_number jvm_whole_number_call_run(const struct jvm_request *request,
+                                                const struct jvm_whole_number_call *call, int64_t *result)
+{
+  const struct stub_member *member = (const struct stub_member *)(void *)call->member;
+  (void)request;
+  if (member->is_unfit)
+    return JVM_WHOLE_NUMBER_UNFIT;
+  stub.whole_numbers++;
+  stub.thrown = &member->outcome;
+  if (member->outcome.kind == OUTCOME_ERROR)
+    return JVM_WHOLE_NUMBER_THREW;
+  *result = member->outcome.value.integer;
+  return call->result == 'V' ? JVM_WHOLE_NUMBER_VOID : JVM_WHOLE_NUMBER_RESULT;
+}
+
+void jvm_whole_number_call_fail(const struct jvm_request *request, struct outcome *outcome)
 {
   (void)request;
-  (void)integer;
-  (void)outcome;
-  return JVM_BRIEF_UNFIT;
+  *outcome = *stub.thrown;
 }
 
 /* ---- metadata ---- */

@@ -6,7 +6,7 @@
  *
  * Not thread-safe but for the counters: tests that use threads touch the table before they start them.
  */
-#include "jni/members.h"
+#include "jni/whole_number_call.h"
 #include "rpc/meta/meta.h"
 
 #include <stdatomic.h>
@@ -24,6 +24,8 @@ struct stub_member {
   struct outcome outcome; /* what it comes to; a ref of 1 stands for a new object, of an error too */
   uint64_t verdicts[OP_CHANNELS];
   struct jvm_holder holders[1];
+  char whole_number; /* letter of the result of a whole-number call; 0: it is none */
+  bool is_unfit;     /* such a call does not fit, when it is run */
   bool was_resolved; /* as though the thread had cached it; never where there is an argument */
 };
 
@@ -32,15 +34,18 @@ struct stub_jni {
   size_t member_count;
   unsigned resolved; /* not from the cache, or with a verdict that was not kept */
   unsigned invoked;
-  unsigned collected;       /* calls of jvm_gc */
-  int frames;               /* begun and not ended */
-  _Atomic int tables;       /* made and not destroyed */
-  _Atomic int foreign_ends; /* tables that were destroyed by a thread of jvm_spawn */
-  const char *meta;         /* the body; NULL: opening it fails */
-  size_t meta_step;         /* bytes a read; 0: what is asked for */
-  bool meta_breaks;         /* reading fails after the first piece */
-  int bodies;               /* opened and not closed */
-  unsigned missed;          /* refs that were to be taken back and were not there */
+  unsigned whole_numbers;       /* whole-number calls that were run */
+  const struct outcome *thrown; /* by a whole-number call */
+  uint64_t serial;              /* of the cache of members */
+  unsigned collected;           /* calls of jvm_gc */
+  int frames;                   /* begun and not ended */
+  _Atomic int tables;           /* made and not destroyed */
+  _Atomic int foreign_ends;     /* tables that were destroyed by a thread of jvm_spawn */
+  const char *meta;             /* the body; NULL: opening it fails */
+  size_t meta_step;             /* bytes a read; 0: what is asked for */
+  bool meta_breaks;             /* reading fails after the first piece */
+  int bodies;                   /* opened and not closed */
+  unsigned missed;              /* refs that were to be taken back and were not there */
 };
 
 extern struct stub_jni stub;

@@ -205,7 +205,7 @@ static void test_a_batch_is_one_message(void **state)
   static const char batch[] = "[" MAKE_OF("01") "," MAKE_OF("02") "," MAKE_OF("01") "," LET_GO_OF(
       "01") "," LET_ALL_GO_OF("02") "," MAKE_OF("02") "," MAKE_OF("01") "]";
   static const char *const staying[SESSIONS_MAX] = {"a", "b", "c"};
-  for (unsigned i = 0; i < 3; i++) { /* read in full, and known by then */
+  for (unsigned i = 0; i < 3; i++) { /* on the general path, and cached by then */
     check_routed(bench, "flood", batch, "\"result\"");
     assert_int_equal(rpc_sessions_count(bench->peer->sessions), 2);
     for (size_t k = 0; k < SESSIONS_MAX; k++)

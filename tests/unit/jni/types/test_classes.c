@@ -86,8 +86,8 @@ static void classes_can_be_unloaded(void **state)
   members_check(&session, &gone);
 }
 
-static struct text run_noted(const struct operation *operation, struct jvm_target *target,
-                             struct outcome *outcome)
+static struct text run_operation(const struct operation *operation, struct jvm_target *target,
+                                 struct outcome *outcome)
 {
   struct jvm_request request = {.thread = session.thread,
                                 .objects = session.objects,
@@ -113,16 +113,15 @@ static void the_cache_starts_anew_when_full(void **state)
   };
   static const struct members_case add = {
       "call", "{'type':'fixtures.Calculator','method':'add','args':[1,2]}", "int 3", NULL};
-  struct op_memo memo = {0};
-  struct operation noted = {
-      .kind = OP_CALL, .type = TEXT("java.lang.System"), .member = TEXT("nanoTime"), .memo = &memo};
+  struct operation nano_time = {
+      .kind = OP_CALL, .type = TEXT("java.lang.System"), .member = TEXT("nanoTime")};
   struct jvm_target target;
   struct outcome outcome;
   members_check(&session, &add);
-  for (unsigned i = 0; i < 2; i++) /* resolved, then noted */
-    (void)run_noted(&noted, &target, &outcome);
-  assert_non_null(memo.found);
-  /* Twice full, so that the members of its beginning are gone. */
+  (void)run_operation(&nano_time, &target, &outcome);
+  assert_true(target.resolved->is_kept);
+  uint64_t serial = session.thread->member_cache->serial;
+  /* Twice full, so that members of its beginning are gone. */
   for (unsigned i = 0; i < 10000; i++) {
     struct op_value args[6];
     for (unsigned at = 0, rest = i; at < COUNT_OF(args); at++, rest /= COUNT_OF(kinds))
@@ -146,58 +145,44 @@ static void the_cache_starts_anew_when_full(void **state)
   }
   assert_non_null(session.thread->member_cache->retired);
   assert_true(session.thread->member_cache->count < 5000);
-  assert_true(memo.serial + 2 <= session.thread->member_cache->serial);
-  unit_assert_text(run_noted(&noted, &target, &outcome), TEXT("long"), __FILE__, __LINE__);
+  assert_true(serial + 2 <= session.thread->member_cache->serial);
+  unit_assert_text(run_operation(&nano_time, &target, &outcome), TEXT("long"), __FILE__, __LINE__);
   members_check(&session, &add);
 }
 
-struct noted_case {
+struct kind_case {
   int64_t argument; /* of Math.abs */
   const char *type;
 };
 
-/* What was noted for an operation that comes again holds for values of the same kind, and as long as the
- * cache does. */
-static void a_note_holds_for_values_of_its_kind(void **state)
+static void a_record_is_found_by_the_kinds_of_values(void **state)
 {
   (void)state;
-  static const struct noted_case cases[] = {
+  static const struct kind_case cases[] = {
       {-5, "int"}, {-6, "int"}, {-5000000000, "long"}, {-7, "int"}, {-6000000000, "long"},
   };
   struct op_value argument = {.kind = OP_INTEGER};
-  struct op_memo memo = {0};
   struct operation operation = {.kind = OP_CALL,
                                 .type = TEXT("java.lang.Math"),
                                 .member = TEXT("abs"),
                                 .args = &argument,
-                                .arg_count = 1,
-                                .memo = &memo};
+                                .arg_count = 1};
   struct jvm_target target;
   struct outcome outcome;
-  for (unsigned pass = 0; pass < 2; pass++) {
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-      argument.integer = cases[i].argument;
-      unit_assert_text(run_noted(&operation, &target, &outcome), text_of(cases[i].type), __FILE__, __LINE__);
-      assert_true(outcome.value.integer == -cases[i].argument);
-    }
-    (void)run_noted(&operation, &target, &outcome);
-    assert_ptr_equal(memo.found, target.resolved);
-    assert_true(memo.serial == session.thread->member_cache->serial);
-    session.thread->member_cache->serial++; /* as when the cache is filled anew */
-    memo.found = NULL;
+  for (size_t i = 0; i < 2 * COUNT_OF(cases); i++) {
+    const struct kind_case *one = &cases[i % COUNT_OF(cases)];
+    argument.integer = one->argument;
+    unit_assert_text(run_operation(&operation, &target, &outcome), text_of(one->type), __FILE__, __LINE__);
+    assert_true(outcome.value.integer == -one->argument);
   }
 }
 
-static void a_note_holds_for_a_receiver_of_its_class(void **state)
+static void a_record_is_found_by_the_class_of_the_receiver(void **state)
 {
   (void)state;
   static const char *const classes[] = {"java.util.ArrayList", "java.util.HashMap", "java.util.ArrayList"};
-  struct op_memo memo = {0};
-  struct operation operation = {.kind = OP_CALL,
-                                .type = TEXT("java.lang.Object"),
-                                .member = TEXT("hashCode"),
-                                .has_instance = true,
-                                .memo = &memo};
+  struct operation operation = {
+      .kind = OP_CALL, .type = TEXT("java.lang.Object"), .member = TEXT("hashCode"), .has_instance = true};
   for (size_t i = 0; i < 2 * COUNT_OF(classes); i++) {
     char params[64];
     const char *class = classes[i / 2];
@@ -205,7 +190,7 @@ static void a_note_holds_for_a_receiver_of_its_class(void **state)
     struct outcome outcome;
     snprintf(params, sizeof params, "{'type':'%s'}", class);
     (void)members_run(&session, "new", params, &operation.instance);
-    (void)run_noted(&operation, &target, &outcome);
+    (void)run_operation(&operation, &target, &outcome);
     unit_assert_text(target.runtime_class, text_of(class), __FILE__, __LINE__);
   }
 }
@@ -277,8 +262,8 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(classes_are_found_beside_the_receivers),
       cmocka_unit_test(classes_can_be_unloaded),
       cmocka_unit_test(the_cache_starts_anew_when_full),
-      cmocka_unit_test(a_note_holds_for_values_of_its_kind),
-      cmocka_unit_test(a_note_holds_for_a_receiver_of_its_class),
+      cmocka_unit_test(a_record_is_found_by_the_kinds_of_values),
+      cmocka_unit_test(a_record_is_found_by_the_class_of_the_receiver),
       cmocka_unit_test(threads_agree_on_a_class),
       cmocka_unit_test(unknown_ids_have_no_class),
   };

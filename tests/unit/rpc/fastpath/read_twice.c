@@ -1,5 +1,6 @@
 #include "tests/unit/rpc/fastpath/read_twice.h"
 
+#include "rpc/jsonrpc/cached_requests.h"
 #include "rpc/jsonrpc/json_params.h"
 #include "tests/unit/rpc/show_operation.h"
 
@@ -8,22 +9,34 @@
 enum { DIGITS_MAX = 10000 };
 
 struct reading {
-  struct rpc_repeats *repeats; /* where a shape is kept; NULL: nowhere */
+  struct rpc_fastpath **fastpath; /* where a shape is kept */
   struct text message;
   struct arena arena;
   struct buffer *shown;
 };
 
-static void show(struct buffer *out, const struct jsonrpc_request *request, const struct operation *operation)
+static void show(struct buffer *out, const struct rpc_cached_request *request)
 {
   struct buffer line;
   buffer_init(&line);
-  show_operation(&line, operation);
-  buffer_printf(out, "%.*s %s id=%.*s peer-id=%.*s: %.*s", TEXT_ARGS(request->method),
-                request->is_notification ? "notification" : "request", TEXT_ARGS(request->id),
-                TEXT_ARGS(request->peer_id), TEXT_ARGS(buffer_text(&line)));
+  show_operation(&line, &request->operation);
+  buffer_printf(out, "%s id=%.*s peer-id=%.*s: %.*s", request->is_notification ? "notification" : "request",
+                TEXT_ARGS(request->id), TEXT_ARGS(request->peer_id), TEXT_ARGS(buffer_text(&line)));
   buffer_append_char(out, '\0');
   buffer_fini(&line);
+}
+
+static void keep(struct reading *reading, const struct jsonrpc_request *request,
+                 const struct operation *operation)
+{
+  const struct rpc_read_request read = {.text = reading->message,
+                                        .id = request->id,
+                                        .peer_id = request->peer_id,
+                                        .is_notification = request->is_notification,
+                                        .operation = operation,
+                                        .message = request,
+                                        .find_places = rpc_find_value_places};
+  rpc_fastpath_keep(reading->fastpath, &read);
 }
 
 static void handle(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response)
@@ -33,13 +46,17 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
   struct outcome outcome;
   if (rpc_params_decode(request, DIGITS_MAX, &reading->arena, &operation, &outcome) != JP_OK)
     return;
-  show(reading->shown, request, &operation);
-  if (*reading->message.data == '{')
-    rpc_repeats_keep(reading->repeats, reading->message, request, &operation);
+  const struct rpc_cached_request shown = {.id = request->id,
+                                           .peer_id = request->peer_id,
+                                           .is_notification = request->is_notification,
+                                           .operation = operation};
+  show(reading->shown, &shown);
+  if (*reading->message.data == '{' && request->version == JSONRPC_2_0)
+    keep(reading, request, &operation);
   BUFFER_LITERAL(jsonrpc_result(response), "null");
 }
 
-/* Each way has its own exact copy of the message: nothing may be read beyond it, or after it is gone. */
+/* Each path has its own exact copy of the message: nothing may be read beyond it, or after it is gone. */
 static char *copy_of(struct text message)
 {
   char *copy = malloc(message.len == 0 ? 1 : message.len);
@@ -50,10 +67,10 @@ static char *copy_of(struct text message)
   return copy;
 }
 
-static void read_in_full(struct rpc_repeats *repeats, struct text message, struct buffer *shown)
+static void read_generally(struct rpc_fastpath **fastpath, struct text message, struct buffer *shown)
 {
   char *copy = copy_of(message);
-  struct reading reading = {.repeats = repeats, .message = {copy, message.len}, .shown = shown};
+  struct reading reading = {.fastpath = fastpath, .message = {copy, message.len}, .shown = shown};
   struct buffer out;
   arena_init(&reading.arena);
   buffer_init(&out);
@@ -69,29 +86,30 @@ static void read_in_full(struct rpc_repeats *repeats, struct text message, struc
   free(copy);
 }
 
-static bool read_as_repeat(struct rpc_repeats *repeats, struct text message, struct buffer *shown)
+static bool read_from_cache(struct rpc_fastpath *fastpath, struct text message, struct buffer *shown)
 {
   char *copy = copy_of(message);
   struct arena arena;
   arena_init(&arena);
-  const struct rpc_shape *shape = rpc_repeats_find(repeats, (struct text){copy, message.len}, &arena);
-  if (shape != NULL)
-    show(shown, &shape->request, &shape->operation);
+  const struct rpc_cached_request *request =
+      rpc_fastpath_find(fastpath, (struct text){copy, message.len}, &arena, NULL);
+  if (request != NULL)
+    show(shown, request);
   arena_fini(&arena);
   free(copy);
-  return shape != NULL;
+  return request != NULL;
 }
 
-enum read_twice read_twice(struct rpc_repeats *repeats, struct text message, struct buffer *shown)
+enum read_twice read_twice(struct rpc_fastpath **fastpath, struct text message, struct buffer *shown)
 {
-  struct buffer repeated;
-  buffer_init(&repeated);
+  struct buffer cached;
+  buffer_init(&cached);
   buffer_clear(shown);
-  bool found = read_as_repeat(repeats, message, &repeated);
-  read_in_full(repeats, message, shown);
-  bool same = !found || text_equal(buffer_text(&repeated), buffer_text(shown));
-  buffer_fini(&repeated);
+  bool found = read_from_cache(*fastpath, message, &cached);
+  read_generally(fastpath, message, shown);
+  bool same = !found || text_equal(buffer_text(&cached), buffer_text(shown));
+  buffer_fini(&cached);
   if (!same)
     return READ_DIFFERENTLY;
-  return found ? READ_AS_REPEAT : READ_IN_FULL;
+  return found ? READ_FROM_CACHE : READ_GENERALLY;
 }

@@ -1,8 +1,10 @@
-/* A message that repeats another one's shape means what it would mean if it were read in full. */
+/* A message that fits a shape means what it means on the general path. */
+#include "rpc/fastpath/shape_cache.h"
 #include "tests/unit/rpc/fastpath/read_twice.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define CALL(id, rest) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"call\",\"params\":{" rest "}}"
 #define ADD(id, a, b)                                                                                        \
@@ -13,13 +15,13 @@
 #define TYPED(type, value) "{\"type\":\"" type "\",\"value\":" value "}"
 #define ON(instance)       CALL("1", "\"type\":\"C\",\"method\":\"m\",\"instance\":" instance)
 
-struct repeat_case {
+struct shape_case {
   const char *first;
   const char *second;
   bool fits;
 };
 
-static const struct repeat_case cases[] = {
+static const struct shape_case cases[] = {
     /* the same with other values */
     {ADD("1", "2", "3"), ADD("1", "2", "3"), true},
     {ADD("1", "2", "3"), ADD("123456", "-20", "3000000000"), true},
@@ -152,12 +154,12 @@ static void means_the_same(void **state)
   struct buffer shown;
   buffer_init(&shown);
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    struct rpc_repeats *repeats = test_calloc(1, sizeof *repeats);
-    assert_int_equal(read_twice(repeats, text_of(cases[i].first), &shown), READ_IN_FULL);
-    enum read_twice second = read_twice(repeats, text_of(cases[i].second), &shown);
-    if (second != (cases[i].fits ? READ_AS_REPEAT : READ_IN_FULL))
+    struct rpc_fastpath *fastpath = NULL;
+    assert_int_equal(read_twice(&fastpath, text_of(cases[i].first), &shown), READ_GENERALLY);
+    enum read_twice second = read_twice(&fastpath, text_of(cases[i].second), &shown);
+    if (second != (cases[i].fits ? READ_FROM_CACHE : READ_GENERALLY))
       fail_msg("%d for %s\nafter %s", second, cases[i].second, cases[i].first);
-    test_free(repeats);
+    free(fastpath);
   }
   buffer_fini(&shown);
 }
@@ -165,55 +167,55 @@ static void means_the_same(void **state)
 static void keeps_as_many_as_it_has_room_for(void **state)
 {
   (void)state;
-  struct rpc_repeats *repeats = test_calloc(1, sizeof *repeats);
+  struct rpc_fastpath *fastpath = NULL;
   struct buffer shown;
   buffer_init(&shown);
   for (unsigned round = 0; round < 3; round++) {
-    for (unsigned i = 0; i < RPC_SHAPES + (round == 2); i++) {
+    for (unsigned i = 0; i < SHAPES + (round == 2); i++) {
       char message[200];
       snprintf(message, sizeof message, CALL("%u", "\"type\":\"C\",\"method\":\"m%u\""), round, i);
-      enum read_twice wanted = round == 0 || i == RPC_SHAPES ? READ_IN_FULL : READ_AS_REPEAT;
-      assert_int_equal(read_twice(repeats, text_of(message), &shown), wanted);
+      enum read_twice wanted = round == 0 || i == SHAPES ? READ_GENERALLY : READ_FROM_CACHE;
+      assert_int_equal(read_twice(&fastpath, text_of(message), &shown), wanted);
     }
   }
   /* The one that came last has taken the place of the first. */
-  assert_int_equal(read_twice(repeats, text_of(CALL("1", "\"type\":\"C\",\"method\":\"m1\"")), &shown),
-                   READ_AS_REPEAT);
-  assert_int_equal(read_twice(repeats, text_of(CALL("1", "\"type\":\"C\",\"method\":\"m0\"")), &shown),
-                   READ_IN_FULL);
+  assert_int_equal(read_twice(&fastpath, text_of(CALL("1", "\"type\":\"C\",\"method\":\"m1\"")), &shown),
+                   READ_FROM_CACHE);
+  assert_int_equal(read_twice(&fastpath, text_of(CALL("1", "\"type\":\"C\",\"method\":\"m0\"")), &shown),
+                   READ_GENERALLY);
   buffer_fini(&shown);
-  test_free(repeats);
+  free(fastpath);
 }
 
 static void passes_over_long_texts(void **state)
 {
   (void)state;
-  struct rpc_repeats *repeats = test_calloc(1, sizeof *repeats);
+  struct rpc_fastpath *fastpath = NULL;
   struct buffer shown;
   struct buffer message;
   buffer_init(&shown);
   buffer_init(&message);
   for (unsigned space = 0; space < 2; space++) {
     buffer_clear(&message);
-    for (unsigned i = 0; i < space * RPC_SHAPE_TEXT_MAX; i++)
+    for (unsigned i = 0; i < space * SHAPE_TEXT_MAX; i++)
       buffer_append_char(&message, ' ');
     buffer_append_text(&message, text_of(BARE("\"")));
     buffer_truncate(&message, message.len - 3);
-    for (unsigned i = 0; i < 2 * RPC_SHAPE_TEXT_MAX; i++)
+    for (unsigned i = 0; i < 2 * SHAPE_TEXT_MAX; i++)
       buffer_append_char(&message, 'x');
     BUFFER_LITERAL(&message, "\"]}");
-    for (unsigned i = 0; i < space * RPC_SHAPE_TEXT_MAX; i++)
+    for (unsigned i = 0; i < space * SHAPE_TEXT_MAX; i++)
       buffer_append_char(&message, ' ');
     buffer_append_char(&message, '}');
     /* What is in a hole may be long; the rest may not. */
-    assert_int_equal(read_twice(repeats, buffer_text(&message), &shown), READ_IN_FULL);
+    assert_int_equal(read_twice(&fastpath, buffer_text(&message), &shown), READ_GENERALLY);
     assert_true(shown.len > 0);
-    assert_int_equal(read_twice(repeats, buffer_text(&message), &shown),
-                     space == 0 ? READ_AS_REPEAT : READ_IN_FULL);
+    assert_int_equal(read_twice(&fastpath, buffer_text(&message), &shown),
+                     space == 0 ? READ_FROM_CACHE : READ_GENERALLY);
   }
   buffer_fini(&message);
   buffer_fini(&shown);
-  test_free(repeats);
+  free(fastpath);
 }
 
 static void write_list(struct buffer *message, size_t count)
@@ -230,20 +232,20 @@ static void write_list(struct buffer *message, size_t count)
 static void reads_very_long_lists_in_full(void **state)
 {
   (void)state;
-  struct rpc_repeats *repeats = test_calloc(1, sizeof *repeats);
+  struct rpc_fastpath *fastpath = NULL;
   struct buffer shown;
   struct buffer message;
   buffer_init(&shown);
   buffer_init(&message);
   write_list(&message, 2);
-  assert_int_equal(read_twice(repeats, buffer_text(&message), &shown), READ_IN_FULL);
-  write_list(&message, RPC_LIST_ITEMS_MAX);
-  assert_int_equal(read_twice(repeats, buffer_text(&message), &shown), READ_AS_REPEAT);
-  write_list(&message, RPC_LIST_ITEMS_MAX + 1);
-  assert_int_equal(read_twice(repeats, buffer_text(&message), &shown), READ_IN_FULL);
+  assert_int_equal(read_twice(&fastpath, buffer_text(&message), &shown), READ_GENERALLY);
+  write_list(&message, SHAPE_LIST_ITEMS_MAX);
+  assert_int_equal(read_twice(&fastpath, buffer_text(&message), &shown), READ_FROM_CACHE);
+  write_list(&message, SHAPE_LIST_ITEMS_MAX + 1);
+  assert_int_equal(read_twice(&fastpath, buffer_text(&message), &shown), READ_GENERALLY);
   buffer_fini(&message);
   buffer_fini(&shown);
-  test_free(repeats);
+  free(fastpath);
 }
 
 /* Items that were made before a list turned out not to fit are given back. */
@@ -251,7 +253,7 @@ static void leaves_the_arena_as_it_was_where_nothing_fits(void **state)
 {
   (void)state;
   enum { COUNT = 1000 };
-  struct rpc_repeats *repeats = test_calloc(1, sizeof *repeats);
+  struct rpc_fastpath *fastpath = NULL;
   struct buffer shown;
   struct buffer message;
   struct arena arena;
@@ -259,43 +261,43 @@ static void leaves_the_arena_as_it_was_where_nothing_fits(void **state)
   buffer_init(&message);
   arena_init(&arena);
   write_list(&message, COUNT);
-  assert_int_equal(read_twice(repeats, buffer_text(&message), &shown), READ_IN_FULL);
-  assert_non_null(rpc_repeats_find(repeats, buffer_text(&message), &arena));
+  assert_int_equal(read_twice(&fastpath, buffer_text(&message), &shown), READ_GENERALLY);
+  assert_non_null(rpc_fastpath_find(fastpath, buffer_text(&message), &arena, NULL));
   arena_reset(&arena);
   struct arena_mark before = arena_mark(&arena);
   message.data[message.len - 1] = ']'; /* the last of it is looked at first */
-  assert_null(rpc_repeats_find(repeats, buffer_text(&message), &arena));
+  assert_null(rpc_fastpath_find(fastpath, buffer_text(&message), &arena, NULL));
   message.data[message.len - 1] = '}';
   message.data[message.len / 2] = ' '; /* in the midst of the list */
-  assert_null(rpc_repeats_find(repeats, buffer_text(&message), &arena));
+  assert_null(rpc_fastpath_find(fastpath, buffer_text(&message), &arena, NULL));
   struct arena_mark after = arena_mark(&arena);
   assert_ptr_equal(after.chunk, before.chunk);
   assert_ptr_equal(after.next, before.next);
   arena_fini(&arena);
   buffer_fini(&message);
   buffer_fini(&shown);
-  test_free(repeats);
+  free(fastpath);
 }
 
 /* Where nothing ever fits, most messages are not even looked at; one that comes again is found again soon. */
 static void recovers_after_many_misses(void **state)
 {
   (void)state;
-  struct rpc_repeats *repeats = test_calloc(1, sizeof *repeats);
+  struct rpc_fastpath *fastpath = NULL;
   struct buffer shown;
   buffer_init(&shown);
   for (unsigned i = 0; i < 1000; i++) {
     char message[200];
     snprintf(message, sizeof message, CALL("1", "\"type\":\"C\",\"method\":\"m%u\""), i);
-    assert_int_equal(read_twice(repeats, text_of(message), &shown), READ_IN_FULL);
+    assert_int_equal(read_twice(&fastpath, text_of(message), &shown), READ_GENERALLY);
   }
   unsigned until_found = 0;
-  while (read_twice(repeats, text_of(ON("1")), &shown) != READ_AS_REPEAT && until_found < 100)
+  while (read_twice(&fastpath, text_of(ON("1")), &shown) != READ_FROM_CACHE && until_found < 100)
     until_found++;
   assert_in_range(until_found, 1, 50);
-  assert_int_equal(read_twice(repeats, text_of(ON("2")), &shown), READ_AS_REPEAT);
+  assert_int_equal(read_twice(&fastpath, text_of(ON("2")), &shown), READ_FROM_CACHE);
   buffer_fini(&shown);
-  test_free(repeats);
+  free(fastpath);
 }
 
 /* What could not be kept leaves a hole far behind the text's end; nothing is compared up to there. */
@@ -303,20 +305,20 @@ static void forgets_what_it_could_not_keep(void **state)
 {
   (void)state;
   static const char rest[] = ON("1");
-  struct rpc_repeats *repeats = test_calloc(1, sizeof *repeats);
+  struct rpc_fastpath *fastpath = NULL;
   struct buffer shown;
   struct buffer message;
   buffer_init(&shown);
   buffer_init(&message);
   buffer_append_char(&message, '{');
-  for (size_t i = 0; i < 2 * sizeof *repeats; i++)
+  for (size_t i = 0; i < 2 * sizeof *fastpath; i++)
     buffer_append_char(&message, ' ');
   buffer_append(&message, rest + 1, sizeof rest - 2);
-  for (unsigned i = 0; i < 2 * RPC_SHAPES; i++)
-    assert_int_equal(read_twice(repeats, buffer_text(&message), &shown), READ_IN_FULL);
+  for (unsigned i = 0; i < 2 * SHAPES; i++)
+    assert_int_equal(read_twice(&fastpath, buffer_text(&message), &shown), READ_GENERALLY);
   buffer_fini(&message);
   buffer_fini(&shown);
-  test_free(repeats);
+  free(fastpath);
 }
 
 int main(void)

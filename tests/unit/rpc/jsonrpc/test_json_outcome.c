@@ -31,9 +31,11 @@ static int tear_down(void **state)
   return 0;
 }
 
-static const struct rpc_reached_member from_method = {TEXT("com.example.A"), TEXT("add"), false, 9};
-static const struct rpc_reached_member from_field = {TEXT("com.example.A"), TEXT("count"), true, 2};
-static const struct rpc_reached_member from_nowhere = {{NULL, 0}, {NULL, 0}, false, 0};
+static const struct rpc_reached_member from_method = {
+    .class_name = TEXT("com.example.A"), .member = TEXT("add"), .modifiers = 9};
+static const struct rpc_reached_member from_field = {
+    .class_name = TEXT("com.example.A"), .member = TEXT("count"), .is_field = true, .modifiers = 2};
+static const struct rpc_reached_member from_nowhere = {.class_name = TEXT_ABSENT};
 
 static void check_result(struct bench *bench, const struct outcome *outcome, bool compat_pal,
                          const struct rpc_reached_member *from, const char *wanted)

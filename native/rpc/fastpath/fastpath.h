@@ -1,0 +1,96 @@
+#ifndef JPEER_RPC_FASTPATH_FASTPATH_H
+#define JPEER_RPC_FASTPATH_FASTPATH_H
+/*
+ * The fast path: requests that come again with other values. A program that calls in a loop sends the same
+ * text over and over, with other numbers and strings in it. The fast path keeps the shape of such a text (the
+ * text with holes where its values were) and the operation that it meant; a text that fits the shape is the
+ * same operation with other values and need not be read. Where all its values and its result are whole
+ * numbers, it also knows the Java member and the text of the answer, and needs no more than the call itself.
+ *
+ * A codec calls three functions: find, keep, serve. Nothing depends on them: without them, or where one gives
+ * NULL or keeps nothing, a request goes the general path, which reads all of it, resolves its member, asks
+ * the policy and writes its answer. The fast path decides nothing: verdicts, conversions and answers are
+ * those of the general path. It knows the bytes of a message, the literals of JSON in them and operations,
+ * but no envelope and no method names.
+ *
+ * One worker's, on its own thread; fixed memory.
+ */
+#include "base/buffer.h"
+#include "jni/members.h"
+#include "op/operation.h"
+
+struct rpc_fastpath;
+struct rpc_runner;
+struct rpc_client;
+
+/* A request that fits a shape. */
+struct rpc_cached_request {
+  struct text id;      /* as written; data NULL: none */
+  struct text peer_id; /* the session that the request names itself; data NULL: none */
+  bool is_notification;
+  size_t depth; /* arrays and objects that are inside one another: at most so many */
+  struct operation operation;
+};
+
+/*
+ * The request that the text is, or begins with where length is not NULL; *length is then its size in bytes.
+ * NULL: the text fits no shape. It borrows from the text and the arena, and is valid until the next call of
+ * rpc_fastpath_find or rpc_fastpath_keep. fastpath may be NULL.
+ */
+struct rpc_cached_request *rpc_fastpath_find(struct rpc_fastpath *fastpath, struct text text,
+                                             struct arena *arena, size_t *length);
+
+/* Where the values stand in a text. */
+struct rpc_value_places {
+  struct text instance;  /* as written, where the operation has one */
+  struct text arguments; /* the JSON list of arguments, or of an OP_PUT the JSON value; data NULL: none */
+};
+
+/* A request that the general path has read from a text and found no fault with. */
+struct rpc_read_request {
+  struct text text;    /* of the request alone */
+  struct text id;      /* as written, in the text; data NULL: none */
+  struct text peer_id; /* as in rpc_cached_request */
+  bool is_notification;
+  const struct operation *operation;
+  const void *message; /* what the codec has read, for find_places */
+  void (*find_places)(const void *message, const struct operation *operation,
+                      struct rpc_value_places *places);
+};
+
+/*
+ * Keeps the shape of a request. Passes over what it cannot keep: arguments that are neither scalars nor lists
+ * of like scalars, escapes in names, long texts, queries. *fastpath is NULL before the first call, which
+ * allocates it; the worker frees it with free().
+ */
+void rpc_fastpath_keep(struct rpc_fastpath **fastpath, const struct rpc_read_request *request);
+
+/* What the codec tells of an answer that it has just written: the member that was reached and the answer's
+ * text, cut where the id and the whole number stand. */
+struct rpc_written_answer {
+  struct resolved_member
+      *member; /* NULL: there is no more to tell, or it would not hold for the next answer */
+  struct text before_id;
+  struct text after_id; /* up to the whole number; all the rest where there is none */
+  bool has_number;
+  struct text after_number;
+};
+
+struct rpc_cached_call {
+  struct rpc_runner *runner;
+  struct rpc_client *client;
+  size_t reply_max; /* rpc/service.h */
+  struct buffer *out;
+  void *context; /* the codec's own */
+  /*
+   * Appends the answer on the general path. failed NULL: runs the operation first, and tells of the answer;
+   * else the operation was run and failed with that outcome. False: a notification, which has no answer.
+   */
+  bool (*answer)(void *context, struct rpc_cached_request *request, const struct outcome *failed,
+                 struct rpc_written_answer *written);
+};
+
+/* Serves what rpc_fastpath_find has just given: appends its answer to out. False: a notification. */
+bool rpc_fastpath_serve(struct rpc_cached_request *request, const struct rpc_cached_call *call);
+
+#endif

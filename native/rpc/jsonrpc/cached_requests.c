@@ -1,0 +1,164 @@
+#include "rpc/jsonrpc/cached_requests.h"
+
+#include "rpc/fastpath/fastpath.h"
+#include "rpc/jsonrpc/procedures.h"
+#include "json/object_members.h"
+
+static bool begins_with(struct text message, char bracket)
+{
+  return message.len > 0 && *message.data == bracket;
+}
+
+/* ---- answering ---- */
+
+static void cut_answer(const struct serving *serving, const struct serving_places *places, size_t start,
+                       size_t id_length, struct rpc_written_answer *written)
+{
+  struct text out = buffer_text(serving->out);
+  size_t after_id = places->id_at + id_length;
+  size_t number_at = places->number.length > 0 ? places->number.at : out.len;
+  written->member = places->member;
+  written->before_id = text_slice(out, start, places->id_at);
+  written->after_id = text_slice(out, after_id, number_at);
+  written->has_number = places->number.length > 0;
+  written->after_number = text_slice(out, number_at + places->number.length, out.len);
+}
+
+/* rpc_cached_call.answer, with a struct serving */
+static bool answer_request(void *context, struct rpc_cached_request *cached, const struct outcome *failed,
+                           struct rpc_written_answer *written)
+{
+  struct serving *serving = context;
+  struct serving_places places = {.member = NULL};
+  const struct jsonrpc_service service = {
+      .context = serving, .arena = &serving->worker->runner.arena, .handle = serving_handle_request};
+  struct jsonrpc_request request = {.arena = service.arena,
+                                    .version = JSONRPC_2_0,
+                                    .is_notification = cached->is_notification,
+                                    .id = cached->id,
+                                    .peer_id = cached->peer_id};
+  struct jsonrpc_stream unused; /* only queries are answered by a stream, and they are not cached */
+  size_t start = serving->out->len;
+  serving->operation = &cached->operation;
+  serving->failed = failed;
+  serving->places = written == NULL ? NULL : &places;
+  enum jsonrpc_handled handled = jsonrpc_handle_request(&service, &request, serving->out, &unused);
+  serving->operation = NULL;
+  serving->failed = NULL;
+  serving->places = NULL;
+  if (handled == JSONRPC_REPLY && places.member != NULL && !serving->out->failed)
+    cut_answer(serving, &places, start, request.id.len, written);
+  return handled == JSONRPC_REPLY;
+}
+
+/* ---- messages ---- */
+
+struct cached_message {
+  const struct serving_message *message;
+  bool took_general_path;
+};
+
+/* rpc_cached_call.answer, with a struct cached_message */
+static bool answer_message(void *context, struct rpc_cached_request *cached, const struct outcome *failed,
+                           struct rpc_written_answer *written)
+{
+  struct cached_message *cached_message = context;
+  struct serving serving = serving_begin(cached_message->message);
+  cached_message->took_general_path = true;
+  return answer_request(&serving, cached, failed, written);
+}
+
+bool serving_serve_cached(const struct serving_message *message, enum rpc_served *served)
+{
+  struct rpc_runner *runner = &message->worker->runner;
+  if (!begins_with(message->text, '{') || message->client->only_safe)
+    return false;
+  struct rpc_cached_request *cached =
+      rpc_fastpath_find(message->own->fastpath, message->text, &runner->arena, NULL);
+  if (cached == NULL)
+    return false;
+  struct cached_message context = {message, false};
+  const struct rpc_cached_call call = {.runner = runner,
+                                       .client = message->client,
+                                       .reply_max = message->reply_max,
+                                       .out = message->out,
+                                       .context = &context,
+                                       .answer = answer_message};
+  *served = rpc_fastpath_serve(cached, &call) ? RPC_REPLY : RPC_NO_REPLY;
+  if (context.took_general_path)
+    serving_free_memory(message->worker);
+  return true;
+}
+
+/* ---- requests of a batch ---- */
+
+size_t serving_match_cached(void *context, struct text text)
+{
+  struct serving *serving = context;
+  struct rpc_worker *worker = serving->worker;
+  size_t length;
+  struct rpc_cached_request *cached =
+      rpc_fastpath_find(serving->own->fastpath, text, &worker->runner.arena, &length);
+  bool fits = cached != NULL && cached->depth < rpc_jsonrpc_limits(serving->peer).max_depth;
+  serving->cached = fits ? cached : NULL;
+  return fits ? length : 0;
+}
+
+/* What the answer may still hold; 0: as much as it likes. */
+static size_t room_left(const struct serving *serving)
+{
+  size_t used = serving->out->len - serving->start;
+  if (serving->reply_max == 0)
+    return 0;
+  return serving->reply_max > used ? serving->reply_max - used : 1; /* in which no answer fits */
+}
+
+enum jsonrpc_handled serving_run_cached(void *context)
+{
+  struct serving *serving = context;
+  const struct rpc_cached_call call = {.runner = &serving->worker->runner,
+                                       .client = serving->run.client,
+                                       .reply_max = room_left(serving),
+                                       .out = serving->out,
+                                       .context = serving,
+                                       .answer = answer_request};
+  return rpc_fastpath_serve(serving->cached, &call) ? JSONRPC_REPLY : JSONRPC_NO_REPLY;
+}
+
+/* ---- caching ---- */
+
+void rpc_find_value_places(const void *message, const struct operation *operation,
+                           struct rpc_value_places *places)
+{
+  const struct jsonrpc_request *request = message;
+  struct json_members members;
+  enum rpc_param arguments = operation->kind == OP_PUT ? RPC_PARAM_VALUE : RPC_PARAM_ARGS;
+  json_members_collect(request->params, rpc_param_names, RPC_OPERATION_PARAMS, &members);
+  if (members.has[RPC_PARAM_INSTANCE])
+    places->instance = members.value[RPC_PARAM_INSTANCE].span;
+  if (members.has[arguments])
+    places->arguments = members.value[arguments].span;
+}
+
+/* Messages with rules of their own always go the general path. */
+static bool may_cache(const struct serving *serving)
+{
+  return serving->request->version == JSONRPC_2_0 && !serving->by_value && !serving->run.client->only_safe &&
+         (begins_with(serving->message, '{') || begins_with(serving->message, '['));
+}
+
+void serving_cache_request(struct serving *serving, const struct operation *operation)
+{
+  const struct jsonrpc_request *request = serving->request;
+  if (!may_cache(serving))
+    return;
+  const struct rpc_read_request read = {.text = begins_with(serving->message, '{') ? serving->message
+                                                                                   : request->text,
+                                        .id = request->id,
+                                        .peer_id = request->peer_id,
+                                        .is_notification = request->is_notification,
+                                        .operation = operation,
+                                        .message = request,
+                                        .find_places = rpc_find_value_places};
+  rpc_fastpath_keep(&serving->own->fastpath, &read);
+}

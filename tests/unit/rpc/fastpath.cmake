@@ -1,0 +1,8 @@
+# rpc/fastpath over the stub of jni.
+foreach(name test_answer_template test_shape_cache test_shape_list test_whole_number_path)
+  jpeer_unit_test(${name} fastpath/${name}.c jpeer_rpc)
+  target_sources(${name} PRIVATE stub_jni.c)
+  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+endforeach()
+target_sources(test_shape_cache PRIVATE fastpath/read_twice.c show_operation.c)
+target_sources(test_whole_number_path PRIVATE lent_worker.c service_bench.c)

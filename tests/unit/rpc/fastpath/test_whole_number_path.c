@@ -1,0 +1,194 @@
+/* When a request takes the whole-number path, and that its frame is ended whatever comes of it. */
+#include "rpc/fastpath/whole_number_path.h"
+#include "rpc/peer_state.h"
+#include "service_bench.h"
+#include "tests/unit/unit.h"
+
+static struct stub_member members[1];
+static const struct stub_member adds = STUB_MEMBER_ADD;
+
+struct bench {
+  struct service_bench *service;
+  struct whole_number_path path;
+  struct rpc_cached_request request;
+  struct rpc_cached_call call;
+  unsigned failures; /* told to answer_failed */
+};
+
+static const struct rpc_written_answer written = {.before_id = TEXT("<"),
+                                                  .after_id = TEXT(":"),
+                                                  .has_number = true,
+                                                  .after_number = TEXT(">"),
+                                                  .member = (struct resolved_member *)(void *)&members[0]};
+
+/* rpc_cached_call.answer: the outcome is valid because the request's frame is open. */
+static bool answer_failed(void *context, struct rpc_cached_request *request, const struct outcome *failed,
+                          struct rpc_written_answer *told)
+{
+  struct bench *bench = context;
+  assert_ptr_equal(request, &bench->request);
+  assert_null(told);
+  assert_int_equal(stub.frames, 1);
+  unit_assert_text(failed->message, TEXT("thrown"), __FILE__, __LINE__);
+  bench->failures++;
+  return true;
+}
+
+static bool take_path(struct bench *bench)
+{
+  buffer_clear(&bench->service->out);
+  bool served = whole_number_path_serve(&bench->path, &bench->request, &bench->call);
+  assert_int_equal(stub.frames, 0);
+  return served;
+}
+
+static int set_up(void **state)
+{
+  const struct service_bench_options options = {.members = members, .member_count = COUNT_OF(members)};
+  const struct rpc_client_info info = {.channel = OP_CHANNEL_ZMQ, .routing_id = TEXT("client")};
+  struct bench *bench = test_calloc(1, sizeof *bench);
+  struct service_bench *service;
+  members[0] = adds;
+  members[0].whole_number = 'I';
+  service = service_bench_create(&options);
+  stub.serial = 1;
+  service->client = bench_open(service, &info);
+  bench->service = service;
+  bench->request = (struct rpc_cached_request){
+      .id = TEXT("7"), .operation = {.kind = OP_CALL, .type = TEXT("C"), .member = TEXT("add")}};
+  bench->call = (struct rpc_cached_call){.runner = &service->lent.worker->runner,
+                                         .client = service->client,
+                                         .out = &service->out,
+                                         .context = bench,
+                                         .answer = answer_failed};
+  /* Makes the session and the verdict. */
+  assert_int_equal(bench_serve(service, service->client, TEXT(ADD), 0), RPC_REPLY);
+  whole_number_path_keep(&bench->path, bench->call.runner->thread, &bench->request.operation, &written);
+  *state = bench;
+  return 0;
+}
+
+static int tear_down(void **state)
+{
+  struct bench *bench = *state;
+  bool is_clean = service_bench_destroy(bench->service);
+  test_free(bench);
+  return is_clean ? 0 : 1;
+}
+
+static void a_call_is_run_and_answered(void **state)
+{
+  struct bench *bench = *state;
+  assert_true(take_path(bench));
+  unit_assert_text(buffer_text(&bench->service->out), TEXT("<7:8>"), __FILE__, __LINE__);
+  assert_int_equal(stub.whole_numbers, 1);
+}
+
+static void a_void_call_is_answered_without_a_number(void **state)
+{
+  struct bench *bench = *state;
+  struct rpc_written_answer has_none = {
+      .before_id = TEXT("<"), .after_id = TEXT(">"), .member = written.member};
+  members[0].whole_number = 'V';
+  bench->path.call.member = NULL;
+  whole_number_path_keep(&bench->path, bench->call.runner->thread, &bench->request.operation, &written);
+  assert_false(take_path(bench)); /* a number in the answer to a void call */
+  whole_number_path_keep(&bench->path, bench->call.runner->thread, &bench->request.operation, &has_none);
+  assert_true(take_path(bench));
+  unit_assert_text(buffer_text(&bench->service->out), TEXT("<7>"), __FILE__, __LINE__);
+}
+
+static void a_failure_is_answered_inside_the_frame(void **state)
+{
+  struct bench *bench = *state;
+  members[0].outcome =
+      (struct outcome){.kind = OUTCOME_ERROR, .failure = FAILURE_SERVER, .message = TEXT("thrown")};
+  assert_true(take_path(bench));
+  assert_int_equal(bench->failures, 1);
+  assert_int_equal(bench->service->out.len, 0);
+}
+
+/* Nothing is run, and the general path finds everything as it was. */
+static void check_unfit(struct bench *bench)
+{
+  assert_false(take_path(bench));
+  assert_int_equal(bench->service->out.len, 0);
+  assert_int_equal(stub.whole_numbers, 0);
+  assert_int_equal(bench->failures, 0);
+}
+
+static void a_call_that_does_not_fit_is_left_alone(void **state)
+{
+  members[0].is_unfit = true;
+  check_unfit(*state);
+}
+
+static void a_path_ends_with_the_cache_of_members(void **state)
+{
+  stub.serial++;
+  check_unfit(*state);
+}
+
+static void a_path_needs_a_verdict(void **state)
+{
+  memset(members[0].verdicts, 0, sizeof members[0].verdicts);
+  check_unfit(*state);
+}
+
+static void a_path_needs_a_session(void **state)
+{
+  struct bench *bench = *state;
+  struct rpc_client nobody = *bench->service->client;
+  nobody.session = NULL;
+  bench->call.client = &nobody;
+  check_unfit(bench);
+}
+
+static void a_request_may_name_a_session_only_where_nobody_looks(void **state)
+{
+  struct bench *bench = *state;
+  bench->request.peer_id = TEXT("01234567-89ab-cdef-0123-456789abcdef");
+  check_unfit(bench);
+  bench->service->client->channel = OP_CHANNEL_WEBSOCKET;
+  members[0].verdicts[OP_CHANNEL_WEBSOCKET] = members[0].verdicts[OP_CHANNEL_ZMQ];
+  assert_true(take_path(bench));
+  bench->service->client->channel = OP_CHANNEL_ZMQ;
+}
+
+static void an_answer_must_have_room(void **state)
+{
+  struct bench *bench = *state;
+  size_t longest = answer_template_length_max(&bench->path.answer, 1);
+  bench->call.reply_max = longest - 1;
+  check_unfit(bench);
+  bench->call.reply_max = longest;
+  assert_true(take_path(bench));
+}
+
+static void a_member_of_other_values_is_not_kept(void **state)
+{
+  struct bench *bench = *state;
+  bench->path.call.member = NULL;
+  members[0].whole_number = 0;
+  whole_number_path_keep(&bench->path, bench->call.runner->thread, &bench->request.operation, &written);
+  check_unfit(bench);
+}
+
+#define ONE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      ONE(a_call_is_run_and_answered),
+      ONE(a_void_call_is_answered_without_a_number),
+      ONE(a_failure_is_answered_inside_the_frame),
+      ONE(a_call_that_does_not_fit_is_left_alone),
+      ONE(a_path_ends_with_the_cache_of_members),
+      ONE(a_path_needs_a_verdict),
+      ONE(a_path_needs_a_session),
+      ONE(a_request_may_name_a_session_only_where_nobody_looks),
+      ONE(an_answer_must_have_room),
+      ONE(a_member_of_other_values_is_not_kept),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
