@@ -45,7 +45,7 @@ def on(preset, **more):
     return {"JPEER_BUILD": f"build/{preset}", "PYTHONPATH": "tests", **more}
 
 
-# name, what it is, preset to build first, commands, environment
+# name, what it is, preset (and targets) to build first, commands, environment
 STEPS = [
     ("includes", "the arrows between folders", None, [["tools/check-includes"]], {}),
     ("format", "clang-format", None, [["tools/check-format"]], {}),
@@ -55,6 +55,8 @@ STEPS = [
     ("tsan", "what runs without a JVM under TSan", "tsan", [ctest("tsan", "--label-exclude", "jvm")], TSAN),
     ("conformance", "request and reply, under ASan and UBSan, on every transport", "dev",
      [[PYTHON, "tests/conformance/run.py"]], on("dev")),
+    ("conformance-no-fastpath", "the same where every request goes the general path", "no-fastpath jpeer fixtures",
+     [[PYTHON, "tests/conformance/run.py"]], on("no-fastpath")),
     ("integration-asan", "the binary under ASan and UBSan", "dev", unittests("tests/integration"), on("dev")),
     *((f"integration-jni-{home.name}", "the binary under -Xcheck:jni", "release", unittests("tests/integration"),
        on("release", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in jdks.homes()),
@@ -147,7 +149,7 @@ def run_step(name, what, preset, commands, environment, limit):
     show_now(f"\n==== {name}: {what}\n")
     start = time.monotonic()
     passed = failed = 0
-    if preset is not None and run_command(["tools/build", preset], {}, show_now)[1] != 0:
+    if preset is not None and run_command(["tools/build", *preset.split()], {}, show_now)[1] != 0:
         commands, failed = [], 1
     for output, status in run_commands(commands, environment, limit):
         more_passed, more_failed = count(output, status)
