@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/status.h"
 #include "jni/jvm.h"
-#include "jni/objects/objects.h"
+#include "jni/objects.h"
 #include "op/operation.h"
 #include "op/outcome.h"
 

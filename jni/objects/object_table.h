@@ -4,7 +4,7 @@
  * The functions of a session's objects that take and return Java references. Any thread that may use Java. No
  * exception is pending on entry or on return.
  */
-#include "jni/objects/objects.h"
+#include "jni/objects.h"
 #include "jni/runtime/machine.h"
 
 #include <stdint.h>

@@ -26,7 +26,7 @@
 #include "base/text.h"
 #include "base/uuid.h"
 #include "jni/jvm.h"
-#include "jni/objects/objects.h"
+#include "jni/objects.h"
 #include "rpc/address.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-#ifndef JPEER_JNI_OBJECTS_OBJECTS_H
-#define JPEER_JNI_OBJECTS_OBJECTS_H
+#ifndef JPEER_JNI_OBJECTS_H
+#define JPEER_JNI_OBJECTS_H
 /*
  * The objects that a session holds: refs on the client's side, Java objects in chunked Java arrays on this
  * side (docs/architecture.md, "Objects live in Java arrays").
