@@ -33,7 +33,7 @@ struct jvm {
   jmethodID bulk_copy_put;
   jmethodID bulk_copy_set;
   jclass traces_class;
-  jmethodID traces_tell;
+  jmethodID traces_describe;
   jmethodID thread_new;
   jfieldID thread_is_changed;
 

@@ -61,7 +61,7 @@ static size_t read_number(const uint16_t *units)
   return (size_t)units[0] << 16 | units[1];
 }
 
-/* Reads the text that Traces.tell has written (jni/java). */
+/* Reads the text that Traces.describe has written (jni/java). */
 static void read_frames(const struct description *d, const uint16_t *units, struct outcome_throwable *out)
 {
   size_t count = read_number(units);
@@ -84,7 +84,7 @@ static void describe_frames(const struct description *d, jthrowable throwable, s
   JNIEnv *env = d->thread->env;
   const struct jvm *jvm = d->thread->jvm;
   jint max = d->frames_max > INT_MAX ? INT_MAX : (jint)d->frames_max;
-  jstring told = (*env)->CallStaticObjectMethod(env, jvm->traces_class, jvm->traces_tell, throwable, max);
+  jstring told = (*env)->CallStaticObjectMethod(env, jvm->traces_class, jvm->traces_describe, throwable, max);
   if ((*env)->ExceptionCheck(env)) {
     (*env)->ExceptionClear(env);
     return;

@@ -44,7 +44,7 @@ static bool bind_helpers(JNIEnv *env, struct jvm *jvm)
        "(Ljava/util/Collection;I[B[J[C[Ljava/lang/Object;)V"},
       {jvm->bulk_copy_class, &jvm->bulk_copy_put, "put", "(Ljava/util/Map;I[J[B[J[C[Ljava/lang/Object;)V"},
       {jvm->bulk_copy_class, &jvm->bulk_copy_set, "set", "([Ljava/lang/Object;II[B[J[C[Ljava/lang/Object;)V"},
-      {jvm->traces_class, &jvm->traces_tell, "tell", "(Ljava/lang/Throwable;I)Ljava/lang/String;"},
+      {jvm->traces_class, &jvm->traces_describe, "describe", "(Ljava/lang/Throwable;I)Ljava/lang/String;"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     *rows[i].id = (*env)->GetStaticMethodID(env, rows[i].class, rows[i].name, rows[i].descriptor);

@@ -4,10 +4,10 @@ import java.util.Collection;
 import java.util.Map;
 
 /**
- * Fills collections, maps and arrays in one call from C: each call from there costs as much as several elements do
- * here. Of each element kinds has the JVM letter of the primitive that bits holds, to be boxed; 'T' where bits tells of
- * a text in units, its beginning in the upper half and its length in the lower; and 0 where it stands in objects. units
- * and objects may be null where there is nothing in them.
+ * Copies many elements into a collection, map or array in one call from C, because such a call costs as much as several
+ * elements cost here. kinds has a letter for each element. A primitive's JVM letter: bits holds the primitive, which is
+ * boxed. 'T': bits locates a text in units, with its beginning in the upper half and its length in the lower. 0: the
+ * element is in objects. units and objects may be null if nothing is in them.
  */
 final class BulkCopy {
   private BulkCopy() {

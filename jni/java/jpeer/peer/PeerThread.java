@@ -1,18 +1,17 @@
 package jpeer.peer;
 
 /**
- * A thread of the peer. Its native method is its whole life; that method is also the Java caller that code
- * called from C would otherwise lack (Class.forName, ResourceBundle, loggers and MethodHandles.lookup ask who
- * calls them).
+ * A thread of the peer. It runs one native method, which is also the Java caller that Class.forName, ResourceBundle,
+ * loggers and MethodHandles.lookup look for; code that C calls directly has none.
  *
- * Called code gets at these threads, by Thread.currentThread and by reflection. So nothing here is trusted by C:
- * serve takes nothing, and what it does is decided by the thread that calls it.
+ * Called code can reach these threads, by Thread.currentThread and by reflection. So C trusts nothing here: serve takes
+ * no argument, and the thread that calls it decides what it does.
  */
 final class PeerThread extends Thread {
   /* A StackOverflowError takes 5 ms with this and 47 with 8 MiB. */
   private static final long STACK_BYTES = 1 << 20;
 
-  /* Whether called code has left something that the next call would meet. Read in C, at each request. */
+  /* Whether called code has changed what the next call would see. C reads it at each request. */
   private volatile boolean isChanged;
 
   PeerThread(ThreadGroup group, String name, ClassLoader contextClassLoader) {
@@ -21,14 +20,14 @@ final class PeerThread extends Thread {
     super.setContextClassLoader(contextClassLoader);
   }
 
-  /** Refuses the interrupt of a whole group: this thread may be serving a client that has nothing to do with it. */
+  /** Refuses the interrupt of a whole group: this thread may be serving another client. */
   @Override
   public void interrupt() {
     Class<?> caller = null;
     try {
       caller = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE).getCallerClass();
     } catch (IllegalCallerException e) {
-      // C calls, with no Java frame below: that is no group.
+      // C calls, with no Java frame below, and not a group.
     }
     if (caller != ThreadGroup.class) {
       super.interrupt();
@@ -36,7 +35,7 @@ final class PeerThread extends Thread {
     }
   }
 
-  /** Only by the thread itself: the call that runs here may be another client's. */
+  /** Only the thread itself may change it: the call that runs here may be another client's. */
   @Override
   public void setContextClassLoader(ClassLoader loader) {
     if (Thread.currentThread() != this) {
@@ -46,7 +45,7 @@ final class PeerThread extends Thread {
     isChanged = true;
   }
 
-  /** Does what the peer has made the calling thread for; nothing on any other, and nothing the second time. */
+  /** Does the work that the peer has made this thread for, once. Does nothing on other threads. */
   @Override
   public void run() {
     serve();

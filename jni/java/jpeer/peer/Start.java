@@ -11,8 +11,8 @@ import java.util.jar.JarFile;
 import java.util.jar.Manifest;
 
 /**
- * Finds what is to be run, without running any of it. A java.lang.Exception from here is told to the user by
- * its message alone; so is a ClassNotFoundException, which says that the main class is not there.
+ * Finds the main class, without running any of it. C shows a java.lang.Exception from here to the user by its message
+ * alone. So it does with a ClassNotFoundException: there is no such main class.
  */
 final class Start {
   private Start() {
@@ -34,8 +34,8 @@ final class Start {
   }
 
   /**
-   * What Add-Exports ask for: one after the other, a module and the name of a package in it. Like the java command,
-   * this passes over what there is not.
+   * The packages of Add-Exports: a module, the name of a package in it, and so on. Like the java command, this skips
+   * what does not exist.
    */
   static Object[] exportsOfJar(String path) throws Exception {
     return packages(attributeOfJar(path, "Add-Exports"));
@@ -69,7 +69,7 @@ final class Start {
     return found.toArray();
   }
 
-  /** The class, loaded and not initialised, with a main that java would run. */
+  /** The class of this name, loaded and not initialised, if it has a main that java would run. */
   static Class<?> mainClass(String written) throws Exception {
     String name = written.replace('/', '.');
     try {

@@ -1,6 +1,6 @@
 package jpeer.peer;
 
-/** Tells of a stack trace in one call from C, where each question about a frame would be another. */
+/** Describes a stack trace in one call from C, which would otherwise need several calls for each frame. */
 final class Traces {
   private static final String OWN = "jpeer.peer.";
 
@@ -8,10 +8,10 @@ final class Traces {
   }
 
   /**
-   * The innermost frames, at most max, without the peer's own, which stand under all others: their number, and of each
-   * its length and then its text. A number is two chars, the higher half first. Null where there is no trace.
+   * The innermost frames, at most max, without the peer's own, which are the outermost: their number, then for each its
+   * length and its text. A number is two chars, the higher half first. Null: there is no trace.
    */
-  static String tell(Throwable thrown, int max) {
+  static String describe(Throwable thrown, int max) {
     StackTraceElement[] trace = thrown.getStackTrace();
     if (trace == null) {
       return null;
@@ -25,7 +25,7 @@ final class Traces {
     return told.toString();
   }
 
-  /* A trace of the application's own making may have holes: it ends at the first. */
+  /* An application can make a trace with nulls: the description ends at the first. */
   private static int count(StackTraceElement[] trace, int max) {
     int end = trace.length;
     while (end > 0 && trace[end - 1] != null && trace[end - 1].getClassName().startsWith(OWN)) {
