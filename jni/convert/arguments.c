@@ -347,7 +347,7 @@ static bool convert_to_object(struct conversion *conversion, const struct argume
 bool argument_convert(struct conversion *conversion, const struct argument_plan *plan,
                       const struct op_value *value, jobject object, jvalue *out)
 {
-  if (argument_read_plainly(plan, value, out))
+  if (argument_read_whole_number(plan, value, out))
     return true;
   if (plan->to->kind != 'L')
     return convert_to_primitive(conversion, plan, value, object, out);

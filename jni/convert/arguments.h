@@ -47,14 +47,14 @@ struct argument_plan {
   char from;
   struct jvm_class *from_class; /* if from is 'L' */
   struct jvm_type *to;          /* the parameter, or the element of a variable arity; borrowed */
-  bool is_plain;                /* from is 'I' or 'J', and so is the parameter */
+  bool is_whole_number;         /* from is 'I' or 'J', and so is the parameter */
 };
 
 /* A whole number that was written as what the member takes, as most are; false: it is another value. */
-static inline bool argument_read_plainly(const struct argument_plan *plan, const struct op_value *value,
-                                         jvalue *out)
+static inline bool argument_read_whole_number(const struct argument_plan *plan, const struct op_value *value,
+                                              jvalue *out)
 {
-  if (!plan->is_plain || value->kind != OP_INTEGER || value->suffix != 0)
+  if (!plan->is_whole_number || value->kind != OP_INTEGER || value->suffix != 0)
     return false;
   if (plan->from == 'J') {
     out->j = value->integer;

@@ -339,6 +339,6 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
                      .beside = target->resolved->named},
   };
   actions[target->resolved->action](&invocation);
-  request->thread->frame_is_empty =
-      target->resolved->is_plain && !invocation.frame->has_references && outcome->kind != OUTCOME_ERROR;
+  request->thread->frame_is_empty = target->resolved->leaves_no_references &&
+                                    !invocation.frame->has_references && outcome->kind != OUTCOME_ERROR;
 }

@@ -29,7 +29,8 @@ static char result_letter(const struct resolved_member *member)
  * a declared type is taken for an int where it can be. */
 static bool takes_whole_numbers(const struct argument_plan *plan, const struct op_value *value)
 {
-  return plan->is_plain && (value->type.data != NULL || (value->kind == OP_INTEGER && plan->from == 'I'));
+  return plan->is_whole_number &&
+         (value->type.data != NULL || (value->kind == OP_INTEGER && plan->from == 'I'));
 }
 
 static bool is_whole_number_call(const struct resolved_member *member, const struct operation *operation,
@@ -69,7 +70,7 @@ static bool read_arguments(const struct resolved_member *member, const struct op
                            jvalue *out)
 {
   for (size_t i = 0; i < member->plan_count; i++)
-    if (!argument_read_plainly(&member->plans[i], &operation->args[i], &out[i]))
+    if (!argument_read_whole_number(&member->plans[i], &operation->args[i], &out[i]))
       return false;
   return true;
 }

@@ -16,7 +16,7 @@ static void free_buckets(struct resolved_member **buckets)
   free(buckets);
 }
 
-static void destroy(struct jvm_thread *thread)
+static void destroy_cache(struct jvm_thread *thread)
 {
   struct member_cache *cache = thread->member_cache;
   thread->member_cache = NULL;
@@ -39,7 +39,7 @@ struct member_cache *member_cache_of(struct jvm_thread *thread)
     return NULL;
   }
   thread->member_cache = cache;
-  thread->member_cache_destroy = destroy;
+  thread->member_cache_destroy = destroy_cache;
   return cache;
 }
 
@@ -122,7 +122,7 @@ struct resolved_member *member_cache_find(struct member_cache *cache, const stru
 }
 
 /* Empties the cache. What it held stays until this happens again: the request in hand may use it. */
-static bool retire(struct member_cache *cache)
+static bool retire_members(struct member_cache *cache)
 {
   struct resolved_member **buckets = calloc(BUCKETS, sizeof(struct resolved_member *));
   if (buckets == NULL)
@@ -181,7 +181,7 @@ static void fill_key(const struct call_frame *frame, const struct operation *ope
 }
 
 /* The actions that have no object on either side, where neither a parameter nor the result is one. */
-static bool is_plain(const struct resolved_member *member)
+static bool leaves_no_references(const struct resolved_member *member)
 {
   char result = 'V';
   switch (member->action) {
@@ -196,10 +196,10 @@ static bool is_plain(const struct resolved_member *member)
   default:
     return false;
   }
-  bool plain = result != 'L' && !member->variable;
-  for (size_t i = 0; plain && i < member->plan_count; i++)
-    plain = member->plans[i].to->kind != 'L';
-  return plain;
+  bool has_objects = result == 'L' || member->variable;
+  for (size_t i = 0; !has_objects && i < member->plan_count; i++)
+    has_objects = member->plans[i].to->kind == 'L';
+  return !has_objects;
 }
 
 struct resolved_member *member_cache_keep(struct member_cache *cache, const struct operation *operation,
@@ -207,7 +207,7 @@ struct resolved_member *member_cache_keep(struct member_cache *cache, const stru
 {
   size_t plans_size = member->plan_count * sizeof *member->plans;
   size_t holders_size = member->holder_count * sizeof *member->holders;
-  if (!is_short(operation) || (cache->count >= MEMBERS_MAX && !retire(cache)))
+  if (!is_short(operation) || (cache->count >= MEMBERS_MAX && !retire_members(cache)))
     return member;
   struct resolved_member *kept =
       malloc(sizeof *kept + plans_size + holders_size +
@@ -223,7 +223,7 @@ struct resolved_member *member_cache_keep(struct member_cache *cache, const stru
     memcpy(kept->holders, member->holders, holders_size);
   fill_key(frame, operation, (char *)kept->holders + holders_size, &kept->key);
   kept->name = kept->key.member;
-  kept->is_plain = is_plain(kept);
+  kept->leaves_no_references = leaves_no_references(kept);
   kept->is_kept = true;
   struct resolved_member **bucket = &cache->buckets[kept->key.hash % BUCKETS];
   kept->next = *bucket;

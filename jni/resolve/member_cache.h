@@ -68,10 +68,11 @@ struct resolved_member {
   struct jvm_holder *holders; /* of jvm_target */
   size_t holder_count;
 
-  bool is_kept;  /* lives in the thread's cache, for as long as that has the same serial */
-  bool is_plain; /* of a member that is kept: running it makes no local reference, but for a ref's and an
+  bool is_kept; /* lives in the thread's cache, for as long as that has the same serial */
+  bool
+      leaves_no_references; /* of a member that is kept: running it makes no local reference, but for a ref's and an
                     exception's */
-  bool variable; /* the arguments from the method's last parameter on are gathered into an array */
+  bool variable;            /* the arguments from the method's last parameter on are gathered into an array */
   size_t plan_count;
   struct argument_plan *plans;
   uint64_t verdicts[OP_CHANNELS];

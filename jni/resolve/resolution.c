@@ -214,7 +214,7 @@ static void plan_argument(struct resolution *resolution, size_t at, struct jvm_t
   plan->to = to;
   if (is_bare && overload_choose(&hooks, &argument, 1, &one, 1, resolution->arena, &choice) != OVERLOAD_FOUND)
     plan->from = 0;
-  plan->is_plain = (plan->from == 'I' || plan->from == 'J') && plan->from == to->kind;
+  plan->is_whole_number = (plan->from == 'I' || plan->from == 'J') && plan->from == to->kind;
 }
 
 /* A choice by cost depends on values, which are not in the key, unless there is only one candidate. */
