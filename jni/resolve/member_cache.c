@@ -43,7 +43,7 @@ struct member_cache *member_cache_of(struct jvm_thread *thread)
   return cache;
 }
 
-/* A declared type says all that the value's own form could, but for a ref; kinds are told apart from it. */
+/* With a declared type the value's own form does not matter, unless it is a ref. */
 static uint32_t form_of(const struct op_value *value)
 {
   enum { IS_DECLARED = 1 << 8, IS_REF = 1 << 9, IS_TOLD = 1 << 10, LETTER_SHIFT = 16, SUFFIX_SHIFT = 24 };
@@ -77,7 +77,7 @@ static uint64_t hash_of(const struct call_frame *frame, const struct operation *
   return hash;
 }
 
-/* What the values of an operation have to do with its key. */
+/* Compares the parts of the key that depend on values. */
 static bool fits_values(const struct member_key *key, const struct call_frame *frame,
                         const struct operation *operation)
 {
@@ -91,7 +91,7 @@ static bool fits_values(const struct member_key *key, const struct call_frame *f
   return true;
 }
 
-/* Compared where the request has it: a copy would cost as much as all the rest. */
+/* Compares with the request itself: to make a key first would cost as much as all the rest. */
 static bool is_key_of(const struct member_key *key, const struct call_frame *frame,
                       const struct operation *operation)
 {
@@ -135,7 +135,7 @@ static bool retire_members(struct member_cache *cache)
   return true;
 }
 
-/* Of all texts of the key. */
+/* The length of all texts of the key. */
 static size_t length_of_texts(const struct operation *operation)
 {
   size_t length = operation->type.len + operation->member.len;
@@ -144,7 +144,7 @@ static size_t length_of_texts(const struct operation *operation)
   return length;
 }
 
-/* What is kept must not grow with what a caller may send. */
+/* True if the key is within its bounds. */
 static bool is_short(const struct operation *operation)
 {
   return operation->arg_count <= KEY_ARGUMENTS_MAX && length_of_texts(operation) <= KEY_TEXTS_MAX;
@@ -160,7 +160,7 @@ static struct text copy_text(char **at, struct text t)
   return copy;
 }
 
-/* The key's arguments, then its texts, from `memory` on. */
+/* Writes the key's arguments and then its texts into memory. */
 static void fill_key(const struct call_frame *frame, const struct operation *operation, void *memory,
                      struct member_key *key)
 {
@@ -180,7 +180,7 @@ static void fill_key(const struct call_frame *frame, const struct operation *ope
   }
 }
 
-/* The actions that have no object on either side, where neither a parameter nor the result is one. */
+/* Static calls and accesses without objects as parameters or result. */
 static bool leaves_no_references(const struct resolved_member *member)
 {
   char result = 'V';

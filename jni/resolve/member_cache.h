@@ -1,27 +1,30 @@
 #ifndef JPEER_JNI_RESOLVE_MEMBER_CACHE_H
 #define JPEER_JNI_RESOLVE_MEMBER_CACHE_H
 /*
- * Resolved members, and a thread's cache of them (design.md, "Resolve once"). A member says all that a
- * repeated call needs; its key is the operation's kind, names and declared types, and the class ids of the
- * receiver and of refs among the arguments. Used on the thread's own thread, without a lock.
+ * Resolved members, and a thread's cache of them (docs/architecture.md, "A thread resolves a member once"). A
+ * resolved member holds all that a repeated call needs. Its key is the operation's kind, names and declared
+ * types, and the class ids of the receiver and of refs among the arguments. Used on the thread's own thread,
+ * without a lock.
  *
- * A member lives until the cache has been filled anew twice: longer than the request that resolved it.
+ * A cached member lives until the cache has been emptied twice, and so longer than the request that resolved
+ * it.
  */
 #include "jni/convert/arguments.h"
 #include "jni/resolve/call_frame.h"
 
-/* What is kept must not grow with what a caller may send: a call with more is resolved each time. */
+/* Bounds of a key, so that callers cannot make the cache large: an operation beyond them is resolved each
+ * time. */
 enum { KEY_TEXTS_MAX = 1024, KEY_ARGUMENTS_MAX = 32 };
 
-/* What overload resolution may look at of an argument: the declared type, or else the kind of the value; a
- * ref's class. */
+/* The properties of an argument that overload resolution depends on: its declared type, else the kind of its
+ * value; for a ref, the object's class. */
 struct member_key_argument {
-  uint32_t form;     /* says too whether there is a type or a class_id */
+  uint32_t form;     /* tells, too, whether there is a type or a class_id */
   uint32_t class_id; /* of an OP_REF; else 0 */
   struct text type;  /* as declared; data NULL: none was */
 };
 
-/* What a member is found by. */
+/* The key of a member. */
 struct member_key {
   uint64_t hash;
   uint32_t receiver_class; /* 0: there is no receiver */
@@ -58,21 +61,20 @@ struct resolved_member {
   struct text name;
   struct jvm_method *method; /* MEMBER_CALL*, MEMBER_NEW */
   struct jvm_field *field;   /* MEMBER_GET, MEMBER_PUT and their static forms */
-  /* What JNI is called with. Of a static member NULL until the class was initialised through it. */
+  /* For JNI. NULL for a static member until its class has been initialised by taking the id. */
   jmethodID method_id;
   jfieldID field_id;
   const char *refusal_type;
   const char *refusal;
 
-  uint64_t stamp; /* of the guard that told which overloads are candidates; 0: none had to be asked about */
+  uint64_t stamp; /* of the guard that chose the candidates among overloads; 0: it was not asked */
   struct jvm_holder *holders; /* of jvm_target */
   size_t holder_count;
 
-  bool is_kept; /* lives in the thread's cache, for as long as that has the same serial */
-  bool
-      leaves_no_references; /* of a member that is kept: running it makes no local reference, but for a ref's and an
-                    exception's */
-  bool variable;            /* the arguments from the method's last parameter on are gathered into an array */
+  bool is_kept; /* in the thread's cache, while that has the same serial */
+  /* Of a kept member: a run leaves no local reference, unless an argument is a ref or Java throws. */
+  bool leaves_no_references;
+  bool variable; /* the arguments from the method's last parameter on are gathered into an array */
   size_t plan_count;
   struct argument_plan *plans;
   uint64_t verdicts[OP_CHANNELS];
@@ -89,12 +91,12 @@ struct member_cache {
 /* The thread's cache, made on first use. NULL: memory is short. */
 struct member_cache *member_cache_of(struct jvm_thread *thread);
 
-/* The operation's member; NULL: there is none. Sets the frame's hash. */
+/* Finds the operation's member; NULL: the cache has none. Sets the frame's hash. */
 struct resolved_member *member_cache_find(struct member_cache *cache, const struct operation *operation,
                                           struct call_frame *frame);
 /*
- * Keeps a copy of the member for the operation, which member_cache_find has looked for, and gives the copy.
- * Where the key would be too large (KEY_TEXTS_MAX, KEY_ARGUMENTS_MAX) or memory is short, gives the member
+ * Keeps a copy of the member for the operation that member_cache_find has just looked for, and returns the
+ * copy. If the key is too large (KEY_TEXTS_MAX, KEY_ARGUMENTS_MAX) or memory is short, returns the member
  * itself.
  */
 struct resolved_member *member_cache_keep(struct member_cache *cache, const struct operation *operation,
