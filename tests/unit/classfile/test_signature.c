@@ -169,7 +169,7 @@ static void test_types_of_methods(void **state)
   buffer_init(&out);
   for (size_t i = 0; i < COUNT_OF(typed_methods); i++) {
     struct method_types types;
-    struct text taken = TEXT_ABSENT;
+    struct text taken;
     buffer_clear(&out);
     method_types_open(&types, text_of(typed_methods[i].descriptor), text_of(typed_methods[i].signature),
                       typed_methods[i].count, typed_methods[i].is_constructor);
