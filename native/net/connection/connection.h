@@ -51,9 +51,9 @@ struct connection {
 
   pthread_mutex_t lock; /* guards state, in_call, seized; and fd and out during in_call */
   enum connection_state state;
-  struct rpc_worker *in_call; /* the worker whose thread is inside the service for this connection */
   bool seized;
-  bool is_paused; /* guarded by the lock, too: it waits until the watcher submits it */
+  bool is_paused;             /* guarded by the lock, too: it waits until the watcher submits it */
+  struct rpc_worker *in_call; /* the worker whose thread is inside the service for this connection */
   struct input_licence licence;
   _Atomic size_t counted;       /* bytes of input in the budget; the owner writes it */
   _Atomic int64_t *deadline_ms; /* when the watcher looks at it, in the table; INT64_MAX: never */
