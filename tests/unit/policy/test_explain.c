@@ -1,14 +1,10 @@
 #include "policy/explain.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests/unit/temporary_file.h"
+
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-static char path[] = "/tmp/jpeer-explain-XXXXXX";
+static char path[] = TEMPORARY_FILE;
 
 static const char *file_name(void)
 {
@@ -105,10 +101,7 @@ static void a_class_of_the_object_can_deny(void **state)
 static int make_file(void **state)
 {
   (void)state;
-  int descriptor = mkstemp(path);
-  if (descriptor < 0)
-    return -1;
-  close(descriptor);
+  temporary_file_write(path, "", 0);
   return 0;
 }
 

@@ -1,16 +1,12 @@
 #include "policy/source.h"
 
+#include "tests/unit/temporary_file.h"
+
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-static char path[] = "/tmp/jpeer-source-XXXXXX";
+static char path[] = TEMPORARY_FILE;
 
 static void write_policy(const char *yaml)
 {
@@ -152,10 +148,7 @@ static void many_take_while_one_reloads(void **state)
 static int make_file(void **state)
 {
   (void)state;
-  int descriptor = mkstemp(path);
-  if (descriptor < 0)
-    return -1;
-  close(descriptor);
+  temporary_file_write(path, "", 0);
   return 0;
 }
 
