@@ -10,6 +10,7 @@ import re
 import shutil
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 from bench import chart, loadtable, process, rivals, stages, targets
@@ -75,9 +76,10 @@ def shown_growth(facts):
 def shown_run(facts):
     """Which commit was measured where, as a sentence."""
     machine = facts["machine"]
-    return (f"Commit {facts['commit']}, {facts['runs']} runs of {facts['seconds']} s each for a figure, "
+    said = (f"Commit {facts['commit']}, {facts['runs']} runs of {facts['seconds']} s each for a figure, "
             f"{facts['took_seconds'] // 60} minutes in all; {machine['cores']} cores ({', '.join(machine['processor'])}), "
-            f"Linux {machine['kernel'].split('-')[0]}, {facts['system']}, {facts['java']}.\n")
+            f"Linux {machine['kernel'].split('-')[0]}, {facts['system']}, {facts['java']}.")
+    return textwrap.fill(said, 119, break_on_hyphens=False) + "\n"
 
 
 PARTS = {"run": shown_run, "targets": shown_targets, "add": shown_load, "rivals": shown_rivals,
