@@ -3,8 +3,8 @@
 /*
  * A bump allocator that lives as long as one request and is reset, not freed, between requests.
  *
- * One owner, one thread. What it gives is valid until arena_reset or arena_fini. It keeps its first chunk
- * over a reset; larger ones, grown by an unusual request, go back to the system.
+ * One owner, one thread. Memory from it is valid until arena_reset or arena_fini. A reset keeps the first
+ * chunk and gives the larger ones, which unusual requests need, back to the system.
  */
 #include "base/text.h"
 
@@ -24,8 +24,8 @@ void arena_init(struct arena *arena);
 void arena_fini(struct arena *arena);
 void arena_reset(struct arena *arena);
 
-/* What was allocated after arena_mark is given back by arena_rewind, unless the arena was reset in between.
- * Marks may be nested: one may be rewound to more than once, and ends with a rewind to an older one. */
+/* arena_rewind gives back what was allocated after arena_mark, unless the arena was reset in between. Marks
+ * nest: the arena may be rewound to a mark several times, until it is rewound to an older one. */
 struct arena_mark {
   struct arena_chunk *chunk;
   char *next;
@@ -43,8 +43,8 @@ void *arena_alloc(struct arena *arena, size_t size) __attribute__((malloc, alloc
 void *arena_calloc(struct arena *arena, size_t count, size_t size); /* cleared; checks the product */
 /* A copy of t; data is NULL when memory is short. */
 struct text arena_text(struct arena *arena, struct text t);
-/* For messages: t itself, or where it is longer than max bytes its beginning and "...". data is NULL where
- * t's is, or when memory is short. */
+/* For messages: t itself or, if it is longer than max bytes, its beginning and "...". data is NULL where t's
+ * is, or when memory is short. */
 struct text arena_shorten(struct arena *arena, struct text t, size_t max);
 /* A formatted text; data is NULL when memory is short. */
 struct text arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));

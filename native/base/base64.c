@@ -26,7 +26,7 @@ size_t base64_decoded_max(struct text t)
   return t.len / 4 * 3;
 }
 
-/* What letters stand for, and this for all other bytes. */
+/* The values of letters; NO_LETTER for all other bytes. */
 enum { NO_LETTER = 0x80 };
 
 static const uint8_t values[256] = {
@@ -53,7 +53,7 @@ static uint8_t value_of(char letter)
   return values[(unsigned char)letter];
 }
 
-/* Four letters, three bytes. Returns what a letter's value cannot have: NO_LETTER, if anything. */
+/* Decodes four letters to three bytes. Returns NO_LETTER if one of the four is no letter. */
 static unsigned decode_four(const char *letters, uint8_t *out)
 {
   uint8_t four[4];

@@ -5,8 +5,8 @@
 
 enum {
   LETTERS = 32, /* of a step */
-  BYTES = 24,   /* that they are */
-  /* A step writes 32 bytes for 24, or loads 28: so much more there must be. */
+  BYTES = 24,   /* that those letters encode */
+  /* A step writes 32 bytes for 24, or loads 28: the room or the text must be that much longer. */
   LETTERS_BEHIND = 16,
   BYTES_BEHIND = 4
 };

@@ -1,9 +1,9 @@
 #ifndef JPEER_BASE_BASE64_WIDE_H
 #define JPEER_BASE_BASE64_WIDE_H
 /*
- * Base64 by 32 letters at once, with AVX2 where the processor has it, for base64.c and its test. Both
- * functions stop where they are of no use (text that is no letter, the rest, another processor), and tell how
- * far they came; they never decide that something is wrong. Pure, any thread.
+ * Base64, 32 letters at once, with AVX2 where the processor has it; for base64.c and its test. Both functions
+ * stop at a byte that is no letter, at a rest that is too short, and at once on another processor. They
+ * return how far they came, and leave it to the caller to judge the rest. Pure, any thread.
  */
 #include "base/text.h"
 

@@ -1,7 +1,7 @@
 #ifndef JPEER_BASE_BUFFER_H
 #define JPEER_BASE_BUFFER_H
 /*
- * A growable run of bytes, for what is to be sent.
+ * A growable run of bytes, for output.
  *
  * One owner, one thread. Appending never reports; a failed allocation makes the buffer `failed`, later
  * appends do nothing, and the owner looks once, at the end. buffer_clear keeps the memory.
@@ -23,18 +23,18 @@ void buffer_fini(struct buffer *buffer);
 void buffer_clear(struct buffer *buffer);
 /* Shortens to len, which must not be above buffer->len. */
 void buffer_truncate(struct buffer *buffer, size_t len);
-/* Takes the first count bytes away. */
+/* Removes the first count bytes. */
 void buffer_consume(struct buffer *buffer, size_t count);
-/* Gives memory above keep bytes back to the system; what is in the buffer stays. */
+/* Gives memory above keep bytes back to the system; the buffer's content stays. */
 void buffer_trim(struct buffer *buffer, size_t keep);
 
-/* What buffer_reserve does where there is no room yet. */
+/* The slow half of buffer_reserve: makes room where there is none. */
 char *buffer_grow(struct buffer *buffer, size_t extra);
 
 /* Room for `extra` more bytes behind len; NULL (and failed) when memory is short. The caller adds to len. */
 static inline char *buffer_reserve(struct buffer *buffer, size_t extra)
 {
-  /* Below, not up to: a buffer without memory has no room for nothing either. */
+  /* Less than, so that a buffer without memory allocates even for 0 bytes. */
   if (extra < buffer->cap - buffer->len && !buffer->failed)
     return buffer->data + buffer->len;
   return buffer_grow(buffer, extra);

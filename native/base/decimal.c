@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Behind the e. Java takes digits beyond ASCII there, too; those stand for the largest exponent here. */
+/* Reads the exponent behind the e. Java also takes digits beyond ASCII there: any of them counts as the
+ * largest exponent. */
 static size_t read_magnitude(struct text t, bool *is_exponent)
 {
   enum { LARGEST = 1 << 30 };
@@ -38,11 +39,11 @@ bool decimal_is_within(struct text t, size_t digits_max)
   return digits <= digits_max;
 }
 
-/* More digits than any double or float can tell apart (767 for a double half-way between two), so that one
- * digit can stand for all that follow. */
+/* A double that lies half-way between two others has at most 767 digits. One more digit is enough to say that
+ * others follow. */
 enum { DIGITS_MAX = 800, EXPONENT_MAX = 100000 };
 
-/* DIGITS, taken as an integer without leading zeros, times ten to the exponent. */
+/* The digits as an integer without leading zeros, times ten to the exponent. */
 struct decimal {
   bool negative;
   size_t count;
@@ -95,8 +96,8 @@ static void read_decimal(struct text literal, struct decimal *decimal)
 }
 
 /*
- * The digits as text for strtod and strtof, which round correctly. With neither point nor grouping in it, the
- * text means the same in every locale.
+ * Writes the text that strtod and strtof read, which round correctly. Without a point and without grouping it
+ * means the same in every locale.
  */
 enum { EXPONENT_TEXT_MAX = 32 };
 static void write_decimal(const struct decimal *decimal, char out[DIGITS_MAX + EXPONENT_TEXT_MAX])

@@ -7,7 +7,7 @@ static const char *scan_digits(const char *p, const char *end)
   return p;
 }
 
-/* At least one digit must be at p. */
+/* As scan_digits, but there must be at least one. */
 static const char *scan_some_digits(const char *p, const char *end, const char **stop)
 {
   const char *behind = scan_digits(p, end);
@@ -41,13 +41,13 @@ const char *number_scan(const char *p, const char *end, const char **stop)
   return p;
 }
 
-/* Digits that no 64 bits are too few for. */
+/* Any number of so many digits fits 64 bits. */
 enum { SURE_DIGITS = 18 };
 
-/* False where p, behind the sign, is not digits alone, or where they are beyond 64 bits. */
+/* False where the text behind the sign is not digits alone, or does not fit 64 bits. */
 static bool read_integer(const char *p, const char *end, bool negative, int64_t *integer)
 {
-  /* Taken below zero, where there is room for one more. */
+  /* Counted downwards: there is one more number below zero than above. */
   int64_t value = 0;
   for (; p < end && number_is_digit(*p); p++) {
     if (__builtin_mul_overflow(value, 10, &value) || __builtin_sub_overflow(value, *p - '0', &value))

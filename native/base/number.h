@@ -22,7 +22,7 @@ static inline bool number_is_digit(char c)
   return c >= '0' && c <= '9';
 }
 
-/* d, f or l for a suffix letter in either case, else 0. */
+/* d, f or l for a suffix letter of either case; 0 for any other character. */
 static inline char number_suffix(char c)
 {
   char lower = (char)(c | 0x20);
@@ -38,11 +38,10 @@ const char *number_scan(const char *p, const char *end, const char **stop);
 /* Reads a number of validated text. */
 void number_read(struct text span, struct number *number);
 
-/* Reads a whole text ("42", "-1.5e3", "100l") as a number of the same grammar: false where it is none. */
+/* Reads a whole text ("42", "-1.5e3", "100l") as such a number; false where it is none. */
 bool number_parse(struct text t, struct number *number);
 
-/* Bytes of the number, with its suffix where it has one, that a text of any kind begins with; 0: with none.
- */
+/* Length in bytes, a suffix included, of the number that a text begins with; 0: it begins with none. */
 size_t number_at(struct text t);
 
 static inline bool number_has_suffix(struct text span)

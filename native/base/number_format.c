@@ -48,7 +48,7 @@ static bool reads_back_float(const struct digits *digits, double value)
 static const struct width double_width = {15, 17, reads_back_double};
 static const struct width float_width = {6, 9, reads_back_float};
 
-/* The decimal of count digits that is nearest to the value. */
+/* Finds the decimal of count digits that is nearest to the value. */
 static void nearest_digits(double value, int count, struct digits *digits)
 {
   char text[48];
@@ -120,7 +120,7 @@ static size_t put_bytes(char *out, const char *bytes, int count)
   return (size_t)count;
 }
 
-/* Without exponent: from 0.001 up to below ten million. */
+/* Writes a number without an exponent: Java does so from 0.001 up to below ten million. */
 static size_t put_plain(const struct digits *digits, char *out)
 {
   size_t n = 0;
@@ -158,7 +158,7 @@ static size_t put_digits(struct digits *digits, char *out)
   return put_exponent(digits, out);
 }
 
-/* NaN, the infinities and the zeros; 0 for any other value. */
+/* Writes NaN, an infinity or a zero; returns 0 for any other value. */
 static size_t put_special(double value, char *out)
 {
   const char *text = NULL;
@@ -258,8 +258,8 @@ size_t number_format_float(float value, char out[NUMBER_TEXT_MAX])
 
 enum { EIGHT_DIGITS = 100000000 };
 
-/* The eight digits of a number below 10^8, as bytes 0 to 9, the first one lowest: halves, pairs and digits
- * side by side, each divided by a multiplication that is exact for what it may be. */
+/* Splits a number below 10^8 into eight bytes of 0 to 9, the first digit lowest. It divides halves, then
+ * pairs, then digits side by side, by multiplications that are exact for numbers of their size. */
 static uint64_t split_eight(uint64_t value)
 {
   uint64_t fours = value / 10000 | value % 10000 << 32;
@@ -269,7 +269,7 @@ static uint64_t split_eight(uint64_t value)
   return tens | (pairs - tens * 10) << 8;
 }
 
-/* Writes eight bytes, and gives how many of them are the number. */
+/* Writes eight bytes and returns how many of them belong to the number. */
 static size_t put_small(char *out, uint64_t value)
 {
   uint64_t digits = split_eight(value);

@@ -1,7 +1,7 @@
 #ifndef JPEER_BASE_NUMBER_FORMAT_H
 #define JPEER_BASE_NUMBER_FORMAT_H
 /*
- * Numbers as answers write them. Pure, any thread; independent of the locale.
+ * Writes numbers as Java does. Pure, any thread; independent of the locale.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -9,8 +9,8 @@
 enum { NUMBER_TEXT_MAX = 32 };
 
 /*
- * The shortest digits that read back, in the form of Java's Double.toString and Float.toString ("8.0",
- * "1.0E10", "4.9E-324", "NaN", "-Infinity"). Returns the length; NUL-terminated.
+ * The shortest digits that read back as the value, in the form of Java's Double.toString and Float.toString
+ * ("8.0", "1.0E10", "4.9E-324", "NaN", "-Infinity"). Returns the length; NUL-terminated.
  */
 size_t number_format_double(double value, char out[NUMBER_TEXT_MAX]);
 size_t number_format_float(float value, char out[NUMBER_TEXT_MAX]);

@@ -47,8 +47,8 @@ struct text text_cut(struct text t, size_t max)
   return text_slice(t, 0, max);
 }
 
-/* Fewer than eight bytes as one number; every byte is in it. A copy of a length that is not known costs a
- * call. */
+/* Reads fewer than eight bytes as one number that holds them all. Copying a length unknown to the compiler
+ * would cost a call. */
 static uint64_t load_rest(const char *p, size_t count)
 {
   if (count >= 4) {
@@ -107,7 +107,7 @@ static size_t utf8_sequence(const unsigned char *p, size_t n)
   return 0;
 }
 
-/* 0x80 in each byte above 0x7F, the first byte lowest, of so many words together. */
+/* Marks each byte that is above 0x7F in any of the words with 0x80; the first byte lowest. */
 static inline uint64_t mark_high(const unsigned char *p, size_t words)
 {
   uint64_t all = 0;
@@ -125,7 +125,7 @@ static size_t ascii_length(const unsigned char *p, size_t length)
   size_t i = 0;
   while (i + STEP <= length && mark_high(p + i, WORDS) == 0)
     i += STEP;
-  /* The last word may begin in what has been seen to be ASCII. */
+  /* The last word may overlap bytes that were looked at before. */
   while (i < length && length >= WORD) {
     size_t at = i + WORD <= length ? i : length - WORD;
     uint64_t marks = mark_high(p + at, 1);
@@ -167,7 +167,7 @@ size_t text_utf16_length(struct text t)
   return units;
 }
 
-enum { RUN = 8 }; /* bytes that are looked at in one go */
+enum { RUN = 8 }; /* bytes that are looked at together */
 
 /* Most text is ASCII for long stretches. */
 static bool is_ascii_run(const unsigned char *p)
@@ -198,7 +198,7 @@ static const unsigned char *read_character(const unsigned char *p, uint16_t **ou
 size_t text_to_utf16(struct text t, uint16_t *out)
 {
   uint16_t *begin = out;
-  uint16_t *behind = out; /* its address is given away, so that it lives in memory */
+  uint16_t *behind = out; /* a variable whose address is taken lives in memory; out stays in a register */
   const unsigned char *end = (const unsigned char *)t.data + t.len;
   const unsigned char *p = (const unsigned char *)t.data + text_to_utf16_wide(t, &behind);
   out = behind;

@@ -34,7 +34,7 @@ static inline bool text_equal_words(const char *a, const char *b)
   return words[0] == words[1];
 }
 
-/* For short texts that mostly are equal: what a call of memcmp costs is most of comparing them. */
+/* For short texts that are mostly equal, where the call of memcmp would cost more than the comparison. */
 static inline bool text_equal_bytes(const char *a, const char *b, size_t length)
 {
   enum { WORD = sizeof(uint64_t) };
@@ -66,23 +66,23 @@ bool text_starts_with(struct text t, struct text prefix);
 bool text_ends_with(struct text t, struct text suffix);
 /* Index of the last c, or SIZE_MAX. */
 size_t text_find_last(struct text t, char c);
-/* The beginning of t, at most max bytes of it, that ends between two characters. */
+/* The longest prefix of t of at most max bytes that ends between two characters. */
 struct text text_cut(struct text t, size_t max);
-/* A 64-bit hash with no secret in it: for tables whose size is bounded. */
+/* A 64-bit hash without a secret seed: for tables of bounded size alone. */
 uint64_t text_hash(struct text t);
 
 bool text_is_ascii(struct text t);
 /* The length of the longest prefix of t that is strict UTF-8 (RFC 3629: no surrogates, no overlong forms). */
 size_t text_valid_utf8(struct text t);
 
-/* UTF-16 units that WTF-8 t needs; t must be well formed. */
+/* The number of UTF-16 units that the well-formed WTF-8 t becomes. */
 size_t text_utf16_length(struct text t);
-/* Writes text_utf16_length(t) units, at most t.len, to out, and gives their number. A pair of surrogates in t
- * becomes a pair, a lone one stays lone. */
+/* Writes text_utf16_length(t) units, at most t.len, to out and returns their number. A pair of surrogates in
+ * t becomes a pair, a lone one stays alone. */
 size_t text_to_utf16(struct text t, uint16_t *out);
-/* Bytes of WTF-8 for count UTF-16 units; a proper pair counts as one character of four bytes. */
+/* The number of WTF-8 bytes that count UTF-16 units become; a pair of surrogates is one character of four. */
 size_t text_wtf8_length(const uint16_t *units, size_t count);
-/* Writes text_wtf8_length(units, count) bytes, at most three a unit, to out, and gives their number. */
+/* Writes text_wtf8_length(units, count) bytes, at most three a unit, to out and returns their number. */
 size_t text_from_utf16(const uint16_t *units, size_t count, char *out);
 
 #endif

@@ -28,10 +28,10 @@ WIDE static inline void store_half(void *p, __m128i bytes)
 /* ---- strict UTF-8 ---- */
 
 /*
- * What may be wrong with a byte and the one before it, a bit each (RFC 3629, section 4). Three tables tell
- * for the upper half of the first one, for its lower half and for the upper half of the second one which
- * faults there may be; there is one where all three say so. CONTINUES is right in the third and fourth byte
- * of a character, where it must be, and wrong elsewhere.
+ * The faults of a byte and the one before it, a bit each (RFC 3629, section 4). Three tables list the faults
+ * that are possible with the upper half of the first byte, with its lower half, and with the upper half of
+ * the second; two bytes have those faults that all three tables list. CONTINUES is right in the third and
+ * fourth byte of a character, where it must be, and wrong elsewhere.
  */
 enum fault {
   BREAKS_OFF = 0x01,     /* a character begins, and no continuation comes */
@@ -128,7 +128,7 @@ WIDE static inline __m256i mark_from(__m256i bytes, uint8_t least)
   return _mm256_subs_epu8(bytes, _mm256_set1_epi8((char)(least - 0x80)));
 }
 
-/* Of 32 bytes, and the 32 before them. */
+/* Looks at 32 bytes and the 32 before them. */
 WIDE static inline bool has_fault(__m256i before, __m256i bytes)
 {
   __m256i joint = _mm256_permute2x128_si256(before, bytes, 0x21);
@@ -149,7 +149,7 @@ static bool is_continuation(char byte)
   return ((unsigned char)byte & 0xC0) == 0x80;
 }
 
-/* Where the last character begins of those that begin before i, up to where the text is valid. */
+/* Where the last character that begins before i starts; the text is valid up to it. */
 static size_t last_character(struct text t, size_t i)
 {
   while (i > 0 && is_continuation(t.data[i - 1]))
@@ -168,7 +168,7 @@ WIDE static size_t valid_utf8(struct text t)
     before = bytes;
     i += sizeof before;
   }
-  /* NULs behind the end show where it breaks off. */
+  /* NULs behind the end make a character that breaks off there a fault. */
   char rest[sizeof before] = {0};
   memcpy(rest, t.data + i, t.len - i);
   return has_fault(before, load(rest)) ? last_character(t, i) : t.len;
@@ -176,7 +176,7 @@ WIDE static size_t valid_utf8(struct text t)
 
 /* ---- tables of eight bits ---- */
 
-/* A row for each mask from 0 on; ROW is given its bits, the highest one first. */
+/* Makes a row for each mask from 0 on; ROW takes the mask's bits, the highest one first. */
 #define ROWS_OF_1(ROW, ...) ROW(__VA_ARGS__, 0), ROW(__VA_ARGS__, 1)
 #define ROWS_OF_2(ROW, ...) ROWS_OF_1(ROW, __VA_ARGS__, 0), ROWS_OF_1(ROW, __VA_ARGS__, 1)
 #define ROWS_OF_3(ROW, ...) ROWS_OF_2(ROW, __VA_ARGS__, 0), ROWS_OF_2(ROW, __VA_ARGS__, 1)
@@ -190,8 +190,8 @@ WIDE static size_t valid_utf8(struct text t)
 
 enum {
   STEP = 16, /* bytes */
-  /* A step writes eight units at once, of which some may be none, and so many bytes are eight units at the
-   * least, the rest of a character that has been written before them. */
+  /* A step always writes eight units, even where its bytes make fewer, so the text behind it must make up for
+   * them: eight units take at most 24 bytes, and up to three may belong to a character already written. */
   STEP_BEHIND = 8 * 3 + 3
 };
 
@@ -202,7 +202,7 @@ enum {
     UNIT_##a(0) UNIT_##b(1) UNIT_##c(2) UNIT_##d(3) UNIT_##e(4) UNIT_##f(5) UNIT_##g(6) UNIT_##h(7)          \
   }
 
-/* Where the bytes of those of eight units come from that a mask has a bit for. */
+/* For each mask of eight units, where the bytes of the units that it keeps come from. */
 static const uint8_t kept_units[256][16] = {ROWS_OF_8(UNITS)};
 
 WIDE static inline __m256i all(unsigned unit)
@@ -220,8 +220,8 @@ WIDE static inline __m256i choose(__m256i where, __m256i there, __m256i elsewher
   return _mm256_blendv_epi8(elsewhere, there, where);
 }
 
-/* For each of 16 bytes the unit that begins there, with one of four bytes its first, and at the byte behind
- * that its second one. What comes of other bytes is of no use. */
+/* Makes of each of 16 bytes the unit that begins there. A character of four bytes has its first unit at its
+ * first byte and its second unit at the next one. Units of other bytes mean nothing. */
 WIDE static inline __m256i read_units(const char *p, bool has_pairs)
 {
   __m256i first = widen(p);
@@ -248,8 +248,8 @@ WIDE static inline uint16_t *put_kept(uint16_t *out, __m128i units, unsigned mas
   return out + __builtin_popcount(mask);
 }
 
-/* The units of 16 bytes. *is_open: 1 where the byte before, and then where the last one, is the first of
- * four. */
+/* Writes the units of 16 bytes. *is_open is 1 if the byte before them is the first of four; afterwards, if
+ * their last byte is. */
 WIDE static inline uint16_t *put_bytes(uint16_t *out, const char *p, unsigned *is_open)
 {
   __m128i bytes = load_half(p);
@@ -291,7 +291,7 @@ WIDE static size_t to_utf16(struct text t, uint16_t **out)
 
 enum {
   UNITS_STEP = 8,
-  UNITS_BEHIND = 12 /* a step writes up to so many bytes more than its units are */
+  UNITS_BEHIND = 12 /* a step may write so many bytes behind those of its units */
 };
 
 WIDE static inline __m128i all_units(unsigned unit)
@@ -304,7 +304,7 @@ WIDE static inline __m128i is_from(__m128i units, unsigned least)
   return _mm_cmpeq_epi16(_mm_max_epu16(units, all_units(least)), units);
 }
 
-/* One bit a unit. */
+/* Makes one bit of each unit. */
 WIDE static inline unsigned mask_of(__m128i found, __m128i found_too)
 {
   return (unsigned)_mm_movemask_epi8(_mm_packs_epi16(found, found_too));
@@ -318,7 +318,7 @@ WIDE static inline unsigned mask_of(__m128i found, __m128i found_too)
         BYTES_##h(7)                                                                                         \
   }
 
-/* Of eight units with one byte or two each: the mask has a bit for those with two. */
+/* For eight units that become one or two bytes each; the mask has a bit for those with two. */
 static const uint8_t up_to_two[256][16] = {ROWS_OF_8(UP_TO_TWO)};
 
 WIDE static inline char *put_up_to_two(char *out, __m128i units)
@@ -334,7 +334,7 @@ WIDE static inline char *put_up_to_two(char *out, __m128i units)
 
 #define BYTES_0_0(at) (4 * (at) + 3)
 #define BYTES_1_0(at) (4 * (at) + 1), (4 * (at) + 2)
-#define BYTES_0_1(at) BYTES_0_0(at) /* there is none */
+#define BYTES_0_1(at) BYTES_0_0(at) /* never occurs: three bytes are more than two */
 #define BYTES_1_1(at) (4 * (at)), (4 * (at) + 1), (4 * (at) + 2)
 #define UP_TO_THREE(h, g, f, e, d, c, b, a)                                                                  \
   {                                                                                                          \
@@ -360,7 +360,7 @@ struct step {
   __m128i marks; /* of the second byte of three, more than a continuation has */
 };
 
-/* The halves of a pair become units of two bytes, the bytes being what they are of four. */
+/* Makes each half of a pair a unit of two bytes: together they are the pair's four. */
 WIDE static inline void spread_pairs(struct step *step, __m128i before, __m128i behind)
 {
   __m128i is_high = _mm_cmpeq_epi16(_mm_and_si128(step->units, all_units(0xFC00)), all_units(0xD800));
@@ -392,7 +392,7 @@ WIDE static inline char *put_up_to_three(char *out, struct step step)
   return put_four(out, _mm_unpackhi_epi16(upper, lower), masks >> 8);
 }
 
-/* Eight of the units, from i on. */
+/* Writes the bytes of eight units from i on. */
 WIDE static inline char *put_step(char *out, const uint16_t *units, size_t i)
 {
   struct step step = {.units = load_half(units + i)};

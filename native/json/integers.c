@@ -10,7 +10,7 @@ static inline size_t first_bit(uint64_t bits)
   return (unsigned)__builtin_ctzll(bits);
 }
 
-/* The block at p, or a copy of what there is of it, filled up. */
+/* The block at p; where the text ends inside it, a copy that is filled up. */
 static inline const char *whole_block(const char *p, const char *end, char filler, char room[BLOCK])
 {
   if (end - p >= BLOCK)
@@ -20,7 +20,7 @@ static inline const char *whole_block(const char *p, const char *end, char fille
   return room;
 }
 
-/* What nothing but whole numbers and white space is made of. */
+/* The bytes that lists of whole numbers, and the white space in them, are made of. */
 static inline vector find_listed(vector bytes)
 {
   return vector_find_digits(bytes) | vector_find_equal(bytes, ',') | vector_find_equal(bytes, '-') |
@@ -29,7 +29,7 @@ static inline vector find_listed(vector bytes)
 
 /* ---- checking ---- */
 
-/* Which bytes of a block are what, one bit a byte, the first byte lowest. */
+/* The kinds of a block's bytes: one bit a byte, the first byte lowest. */
 struct block {
   uint64_t digits;
   uint64_t zeros;
@@ -53,7 +53,7 @@ static inline struct block look_at(const char *p)
   return block;
 }
 
-/* What the last byte of a block was, in the lowest bit. */
+/* The kind of a block's last byte, in the lowest bit. */
 struct carried {
   uint64_t comma;
   uint64_t space;
@@ -61,8 +61,8 @@ struct carried {
   uint64_t leading_zero;
 };
 
-/* Whether the bytes of upto are part of a list of numbers; the last of them may be another, which then comes
- * where a number has ended. */
+/* Whether the bytes in the mask upto are part of a list of numbers. The last of them may be any other byte,
+ * if a number ends before it. */
 static inline bool is_list(const struct block *block, uint64_t upto, struct carried *carried)
 {
   uint64_t behind_comma = block->commas << 1 | carried->comma;
@@ -77,7 +77,7 @@ static inline bool is_list(const struct block *block, uint64_t upto, struct carr
   return (wrong & upto) == 0;
 }
 
-/* What is short is better noted by the element. */
+/* The elements of a short array are noted one by one, which makes reading them faster. */
 static inline bool may_be_long(const char *p, const char *end)
 {
   if (end - p < BLOCK || (*p != '-' && !number_is_digit(*p)))
@@ -118,14 +118,14 @@ size_t json_integers_most(struct text span)
   return commas + 1;
 }
 
-/* What is known of a block, or of the one before it. */
+/* The numbers of a block, and the end of the last one before it. */
 struct numbers {
   uint64_t digits;
-  uint64_t ends;      /* what stands behind the last digits of numbers */
-  const char *behind; /* what stands behind the number before the next one */
+  uint64_t ends;      /* the bytes behind the last digits of numbers */
+  const char *behind; /* the byte behind the last number that was taken */
 };
 
-/* False where there is anything that belongs to no whole number. */
+/* False where a byte belongs neither to a whole number nor between two of them. */
 static inline bool find_numbers(struct numbers *numbers, const char *block)
 {
   uint64_t before = numbers->digits >> (BLOCK - 1);
@@ -141,7 +141,7 @@ static inline bool find_numbers(struct numbers *numbers, const char *block)
   return vector_marks(listed) == ((uint64_t)1 << VECTOR_SIZE) - 1;
 }
 
-/* Between any two of the ends in the block at p are eight bytes at the most. */
+/* Whether at most eight bytes lie between any two ends in the block at p. */
 static inline bool are_short(const struct numbers *numbers, const char *p)
 {
   uint64_t none = ~numbers->ends;
@@ -153,7 +153,7 @@ static inline bool are_short(const struct numbers *numbers, const char *p)
          (numbers->ends == 0 || p + first_bit(numbers->ends) - numbers->behind <= VECTOR_NUMERAL + 1);
 }
 
-/* The number that the digits up to end are, no more than DIGITS_MAX, with its sign. */
+/* Reads the at most DIGITS_MAX digits up to end, and the sign before them. */
 static int64_t join_all(const char *p, const char *end)
 {
   bool is_negative = p[-1] == '-';
@@ -168,7 +168,7 @@ static int64_t join_all(const char *p, const char *end)
 struct reading {
   struct json_integers_form form;
   void *out;
-  size_t count; /* of what was written */
+  size_t count; /* of the elements written so far */
 };
 
 static inline bool write_integer(struct reading *reading, int64_t integer)
@@ -200,7 +200,7 @@ struct numerals {
 static inline bool write_numerals(struct reading *reading, struct numerals *numerals)
 {
   size_t i = 0;
-  if (reading->form.size == sizeof(int32_t)) { /* they are in range, and where they are to be */
+  if (reading->form.size == sizeof(int32_t)) { /* all are in range, and can be joined in place */
     int32_t *out = (int32_t *)reading->out + reading->count;
     for (; i + VECTOR_NUMBERS <= numerals->count; i += VECTOR_NUMBERS)
       vector_join_numbers(numerals->words + i, out + i);
@@ -216,7 +216,7 @@ static inline bool write_numerals(struct reading *reading, struct numerals *nume
   return in_range;
 }
 
-/* Where are_short says so, and there is as much text behind the block. */
+/* For blocks whose numbers are_short, with VECTOR_NUMERAL more bytes of text behind them. */
 static inline bool read_short(struct reading *reading, struct numbers *numbers, const char *p)
 {
   struct numerals numerals;
@@ -267,7 +267,7 @@ bool json_integers_read(struct text span, const struct json_integers_form *form,
 
 /* ---- one integer ---- */
 
-/* The first eight bytes, the first one lowest; zeros where there are fewer. */
+/* Loads eight bytes, the first one lowest, with zeros behind the end of the text. */
 static uint64_t load_upto(const char *p, size_t left)
 {
   enum { WORD = sizeof(uint64_t), HALF = sizeof(uint32_t) };
@@ -287,7 +287,7 @@ static uint64_t load_upto(const char *p, size_t left)
   return le32toh(first) | (uint64_t)le32toh(last) << 8 * (left - HALF);
 }
 
-/* 0x80 in each byte that is no digit, exact in every byte. */
+/* Marks each byte that is not a digit with 0x80; exact in every byte. */
 static uint64_t mark_no_digit(uint64_t word)
 {
   uint64_t x = word ^ SCAN_REPEAT('0');
@@ -299,7 +299,7 @@ static bool ends_value(char c)
   return c == ',' || c == '}' || c == ']';
 }
 
-/* By eights, and what is left in one go: how many digits there are can mostly not be foretold. */
+/* Takes eight digits a step and the rest at once: a branch for each digit would be mispredicted. */
 size_t json_plain_integer_at(struct text t, int64_t *integer)
 {
   enum { WORD = sizeof(uint64_t), TEN_TO_EIGHT = 100000000 };
@@ -308,14 +308,14 @@ size_t json_plain_integer_at(struct text t, int64_t *integer)
   struct text rest = text_slice(t, sign, t.len);
   uint64_t value = 0;
   uint64_t word = load_upto(rest.data, rest.len);
-  while (mark_no_digit(word) == 0) { /* what overflows has too many digits, and is not taken */
+  while (mark_no_digit(word) == 0) { /* a number that overflows here has too many digits anyway */
     value = value * TEN_TO_EIGHT + vector_join_eight(word);
     rest = text_slice(rest, WORD, rest.len);
     word = load_upto(rest.data, rest.len);
   }
   size_t last = scan_first(mark_no_digit(word));
   size_t digits = (size_t)(rest.data - t.data) - sign + last;
-  bool has_leading_zero = digits + sign > 1 && t.data[sign] == '0'; /* -0, too, is no plain integer */
+  bool has_leading_zero = digits + sign > 1 && t.data[sign] == '0'; /* -0 is not plain either */
   if (digits == 0 || digits > DIGITS_MAX || has_leading_zero || !ends_value((char)(word >> 8 * last)))
     return 0;
   value = value * powers[last] + vector_join_eight(word << 8 * (WORD - 1 - last) << 8);

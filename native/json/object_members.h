@@ -11,10 +11,10 @@ enum { JSON_MEMBERS_MAX = 12 };
 struct json_members {
   bool has[JSON_MEMBERS_MAX];
   struct json_value value[JSON_MEMBERS_MAX]; /* the first one, where it was given twice */
-  int repeated;                              /* index of a member that was given twice; -1: none */
+  int repeated;                              /* index of the last member that was given twice; -1: none */
 };
 
-/* Collects the members called names[0] to names[count - 1] (ASCII); others are passed over. */
+/* Collects the members called names[0] to names[count - 1] (ASCII) and skips all others. */
 void json_members_collect(struct json_value object, const struct text *names, int count,
                           struct json_members *members);
 

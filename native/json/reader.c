@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-/* Behind the closing quote of the string that p is in; the text is valid, so there is one. */
+/* Returns where the text goes on behind the string that p is in; valid text has a closing quote. */
 static inline const char *skip_string_rest(const char *p, const char *end)
 {
   for (;;) {
@@ -22,11 +22,11 @@ static inline const char *skip_string(const char *p, const char *end) /* p is at
   return skip_string_rest(p + 1, end);
 }
 
-/* A place in a container that is being passed over. */
+/* A place in a container that is skipped. */
 struct skip {
   const char *next;
-  size_t depth;   /* what is open */
-  bool in_string; /* next is in one */
+  size_t depth;   /* number of open containers */
+  bool in_string; /* next lies inside a string */
 };
 
 #ifdef __SSE2__
@@ -128,7 +128,7 @@ static const char *skip_plain(const char *p, const char *end)
   return p;
 }
 
-/* The value at p; the cursor is then behind it. */
+/* Takes the value at p and moves the cursor behind it. */
 static inline void take_value(struct json_cursor *cursor, const char *p, struct json_value *value)
 {
   enum json_kind kind = scan_kind(*p);
@@ -157,7 +157,7 @@ struct json_value json_root_indexed(struct text validated, const struct json_ind
   return index->count == 0 ? json_root(validated) : json_marked_value(index->marks);
 }
 
-/* To the first byte of the next member or element; false at the closing bracket. */
+/* Moves to the first byte of the next member or element; false at the closing bracket. */
 static inline bool find_next(struct json_cursor *cursor)
 {
   const char *p = scan_space(cursor->next, cursor->end);
@@ -324,7 +324,7 @@ int json_find_key(struct text raw_key, const struct text *names, int count)
   return -1;
 }
 
-/* There is as much room as there is text; so the rest of a block may be copied before what comes there. */
+/* The room is as long as the text, so a whole block may be copied before it is known where its escape is. */
 static const char *copy_up_to_escape(char *to, const char *p, const char *end)
 {
   for (; end - p >= VECTOR_SIZE; p += VECTOR_SIZE, to += VECTOR_SIZE) {

@@ -6,7 +6,7 @@
  * json_validate looks at the whole message once, before anything runs. After it has said JP_OK, a cursor
  * pulls members and elements straight out of the text, with no tree and no second check of the syntax; a
  * value that is to be read later (params before method) is kept as its span. Any thread; no state outlives a
- * call but what the caller keeps: the text, and the index where there is one.
+ * call except what the caller keeps: the text, and the index if it gave one.
  */
 #include "base/arena.h"
 #include "base/status.h"
@@ -38,20 +38,19 @@ enum json_kind {
 };
 
 /*
- * Where the first values and keys of a message are, noted while it is validated, so that reading it looks at
- * no byte of its structure twice. What the index has no room for, and the elements of a long array of whole
- * numbers (json/integers.h), are found by scanning the text: the index has one size whatever is sent, and a
- * message is read alike with and without it.
+ * The places of a message's first values and keys, noted while it is validated, so that the reader need not
+ * scan their text again. The index has a fixed size: values beyond it, and the elements of a long array of
+ * whole numbers (json/integers.h), are found by scanning. A message is read alike with and without an index.
  */
 enum { JSON_INDEX_MAX = 255 };
 
 struct json_mark {
   const char *start; /* of a value; of a key behind its quote */
   uint32_t length;   /* in bytes; of a key without its quotes */
-  uint8_t inside;    /* marks up to the next one that is not inside this value: 1 for what holds nothing */
+  uint8_t inside;    /* marks up to the next one that is not inside this value: 1 if it holds none */
   uint8_t kind;      /* an enum json_kind */
-  bool unescaped;    /* a string: there is no escape in it */
-  bool complete;     /* an object or array: all its members or elements are noted, too */
+  bool unescaped;    /* a string without an escape */
+  bool complete;     /* an object or array whose members or elements all have marks */
 };
 
 _Static_assert(JSON_INDEX_MAX <= UINT8_MAX, "a mark counts what is inside it");
@@ -69,7 +68,7 @@ struct json_index {
  */
 enum jp_status json_validate(struct text message, struct json_limits limits, struct text suffix_member,
                              struct json_fault *fault) JP_MUST_CHECK;
-/* The same, and fills index where the text is valid. */
+/* As json_validate; also fills index where the text is valid. */
 enum jp_status json_validate_indexed(struct text message, struct json_limits limits,
                                      struct text suffix_member, struct json_index *index,
                                      struct json_fault *fault) JP_MUST_CHECK;
@@ -83,9 +82,9 @@ struct json_value {
   const struct json_mark *mark; /* borrowed from the index; NULL: none */
 };
 
-/* The value that the text holds (white space around it is passed over). */
+/* The value that the text holds, without the white space around it. */
 struct json_value json_root(struct text validated);
-/* The same; index is borrowed by all that is read out of the value. */
+/* As json_root; everything that is read out of the value borrows index. */
 struct json_value json_root_indexed(struct text validated, const struct json_index *index);
 
 /* Walks the members of an object or the elements of an array, in order. */
@@ -95,10 +94,10 @@ struct json_cursor {
   const struct json_mark
       *mark; /* of the next key or element, up to marks_end: from there on text is scanned */
   const struct json_mark *marks_end;
-  bool complete; /* at marks_end is the end: there is nothing to scan */
+  bool complete; /* the container ends at marks_end: nothing is left to scan */
 };
 
-/* For the two functions below it: the same by scanning the text. */
+/* What json_next_element and json_next_member do behind the last mark: they scan the text. */
 bool json_scan_element(struct json_cursor *cursor, struct json_value *element);
 bool json_scan_member(struct json_cursor *cursor, struct text *raw_key, struct json_value *value);
 
@@ -154,9 +153,9 @@ static inline bool json_next_member(struct json_cursor *cursor, struct text *raw
   return true;
 }
 
-/* True where the raw key, unescaped, is exactly name (ASCII). */
+/* Whether the raw key, unescaped, is exactly name (ASCII). */
 bool json_key_is(struct text raw_key, struct text name);
-/* The index of the name that the raw key, unescaped, is; -1: none of them. */
+/* The index of the name that equals the raw key, unescaped; -1: none does. */
 int json_find_key(struct text raw_key, const struct text *names, int count);
 /* Number of elements or members; walks them. */
 size_t json_count(struct json_value object_or_array);
@@ -168,8 +167,8 @@ size_t json_count(struct json_value object_or_array);
 struct text json_read_string(struct json_value string, struct arena *arena);
 struct text json_unescape(struct text raw, struct arena *arena);
 
-/* Bytes of the string, quotes included, that a text of any kind begins with, where it is valid and nothing in
- * it is escaped; else 0. */
+/* Length in bytes, quotes included, of the valid string without escapes that a text begins with; 0: the text
+ * begins with anything else. */
 size_t json_plain_string_at(struct text t);
 
 #endif

@@ -1,8 +1,7 @@
 #ifndef JPEER_JSON_SCAN_H
 #define JPEER_JSON_SCAN_H
 /*
- * What the files of this folder share when they look at text byte by byte. Pure functions, any thread; not
- * for other folders.
+ * Helpers for looking at text byte by byte. For this folder alone; pure, any thread.
  */
 #include "base/number.h"
 #include "json/reader.h"
@@ -15,7 +14,7 @@
 #include <emmintrin.h>
 #endif
 
-/* The byte value repeated in all eight bytes of a word. */
+/* A word of eight equal bytes. */
 #define SCAN_REPEAT(byte) (0x0101010101010101u * (uint8_t)(byte))
 
 /* Eight bytes, the first one lowest, so that the lowest mark of a mask belongs to the earliest byte. */
@@ -34,7 +33,7 @@ static inline uint64_t scan_mark_equal(uint64_t word, char byte)
   return (x - SCAN_REPEAT(1)) & ~x & SCAN_REPEAT(0x80);
 }
 
-/* 0x80 in each byte below 0x20, exact in the same sense. */
+/* 0x80 in each byte below 0x20; exact as above. */
 static inline uint64_t scan_mark_control(uint64_t word)
 {
   return (word - SCAN_REPEAT(0x20)) & ~word & SCAN_REPEAT(0x80);
@@ -52,15 +51,15 @@ static inline bool scan_is_space(char c)
 
 static inline const char *scan_space(const char *p, const char *end)
 {
-  /* Most often there is none. */
+  /* Mostly there is no white space. */
   while (p < end && (unsigned char)*p <= ' ' && scan_is_space(*p))
     p++;
   return p;
 }
 
 /*
- * Where a walk through a string stops: at a quote or a backslash, and where the caller says so at a control
- * or at a byte above 0x7F. end where nothing stops it. The flags are constants at each caller.
+ * Walks through a string up to a quote or a backslash and, if the flags say so, a control character or a byte
+ * above 0x7F; returns end where there is none. The flags are constants at each caller.
  */
 static inline const char *scan_string(const char *p, const char *end, bool stop_at_control, bool stop_at_high)
 {
@@ -96,7 +95,7 @@ static inline const char *scan_string(const char *p, const char *end, bool stop_
   return p;
 }
 
-/* The kind of the value that begins with c; what begins no other is taken for a number. */
+/* The kind of the value that begins with c: a number where no other kind begins so. */
 static inline enum json_kind scan_kind(char c)
 {
   static const uint8_t others[256] = {

@@ -6,7 +6,7 @@ enum { UNMARKED = UINT32_MAX };
 
 struct validator {
   const char *start;
-  /* Where looking stops: the end of the message, or its first byte that is not UTF-8, once that is known. */
+  /* The end of the message or, once it is known, the first byte that is not UTF-8. */
   const char *end;
   const char *end_reason;
   bool utf8_checked;
@@ -20,8 +20,8 @@ struct validator {
 
   struct json_mark *marks;
   uint32_t mark_count;
-  uint32_t marks_max; /* room in marks; mark_count, once something has found no room */
-  uint32_t open_mark; /* of the innermost open container that has one; UNMARKED: there is none */
+  uint32_t marks_max; /* room in marks; once a value found none, mark_count */
+  uint32_t open_mark; /* of the innermost open container that has a mark; UNMARKED: none has */
   size_t unmarked;    /* open containers inside that one */
 
   enum jp_status status;
@@ -30,7 +30,7 @@ struct validator {
   uint64_t objects[JSON_DEPTH_MAX / 64 + 1];
 };
 
-/* What the check functions return when they stop: NULL. Else they return where they have got to. */
+/* A check function returns where the text goes on, or fails and returns NULL. */
 static const char *fail(struct validator *v, const char *at, const char *reason)
 {
   v->status = JP_INVALID;
@@ -38,8 +38,8 @@ static const char *fail(struct validator *v, const char *at, const char *reason)
   return NULL;
 }
 
-/* Called at the first byte above 0x7F. One look at all the rest keeps the loop over a string's bytes free of
- * UTF-8; a fault is still reported in the order of the bytes, since `end` moves to it. */
+/* Called at the first byte above 0x7F. Checking all the rest at once keeps UTF-8 out of the loop over a
+ * string's bytes. Faults are still reported in the order of the bytes, because `end` moves to this one. */
 static bool check_utf8(struct validator *v, const char *at)
 {
   size_t rest = (size_t)(v->end - at);
@@ -70,7 +70,7 @@ static const char *check_escape(struct validator *v, const char *p)
   return p + 2;
 }
 
-/* From where the quick walk through a string stopped. */
+/* Goes on where the quick walk through a string stopped. */
 static const char *check_string_rest(struct validator *v, const char *p)
 {
   for (;;) {
@@ -91,7 +91,7 @@ static const char *check_string_rest(struct validator *v, const char *p)
   }
 }
 
-/* p is at the opening quote. Where *unescaped is false, there may be an escape. */
+/* p is at the opening quote. *unescaped: the string surely has no escape. */
 static inline const char *check_string(struct validator *v, const char *p, bool *unescaped)
 {
   p++;
@@ -136,7 +136,7 @@ static inline void note_value(struct validator *v, enum json_kind kind, const ch
                              .unescaped = unescaped});
 }
 
-/* Room for a key is room for its value, too. */
+/* A key gets room only together with its value. */
 static inline void note_key(struct validator *v, const char *p, const char *behind)
 {
   if (v->mark_count + 2 > v->marks_max)
@@ -179,7 +179,7 @@ static inline const char *open_container(struct validator *v, enum json_kind kin
   }
   open_mark(v, kind, p);
   v->depth++;
-  if (v->depth % 64 == 0) /* the first time here, or again: what the word held is of no use now */
+  if (v->depth % 64 == 0) /* the first bit of a word, which may hold an older container's bits */
     v->objects[v->depth / 64] = 0;
   uint64_t bit = (uint64_t)1 << (v->depth % 64);
   v->in_object = kind == JSON_KIND_OBJECT;
@@ -202,7 +202,7 @@ static inline const char *close_container(struct validator *v, const char *p)
   return p + 1;
 }
 
-/* What is neither string nor container. */
+/* A number, true, false or null. */
 static inline const char *check_literal(struct validator *v, enum json_kind kind, const char *p)
 {
   switch (kind) {
@@ -219,7 +219,7 @@ static inline const char *check_literal(struct validator *v, enum json_kind kind
   }
 }
 
-/* To the first byte that is no white space, which must come. */
+/* Skips white space; a byte must follow. */
 static inline const char *next_token(struct validator *v, const char *p)
 {
   p = scan_space(p, v->end);
@@ -231,7 +231,7 @@ static inline bool is_suffix_member(const struct validator *v, struct text raw_k
   return raw_key.len >= v->suffix_member.len && json_key_is(raw_key, v->suffix_member);
 }
 
-/* From a member's name to the first byte of its value. */
+/* Goes from a member's name to the first byte of its value. */
 static inline const char *check_key(struct validator *v, const char *p)
 {
   const char *from = p + 1;
@@ -250,8 +250,8 @@ static inline const char *check_key(struct validator *v, const char *p)
   return next_token(v, p + 1);
 }
 
-/* Behind a value: closes what ends there. To the next member or element, or, where the depth is 0, to what
- * comes behind the outermost value. */
+/* Called behind a value: closes the containers that end there and goes to the next member or element or, at
+ * depth 0, behind the outermost value. */
 static inline const char *check_comma_or_close(struct validator *v, const char *p)
 {
   while (v->depth > 0) {
@@ -267,7 +267,7 @@ static inline const char *check_comma_or_close(struct validator *v, const char *
   return p;
 }
 
-/* A value that is no container. */
+/* A value that holds no others. */
 static inline const char *check_scalar(struct validator *v, enum json_kind kind, const char *p)
 {
   bool unescaped = true;
@@ -277,7 +277,7 @@ static inline const char *check_scalar(struct validator *v, enum json_kind kind,
   return behind;
 }
 
-/* Behind a whole number without a suffix that a comma follows, most of what long arrays hold; else NULL. */
+/* Skips a whole number without suffix and the comma that must follow, as in most long arrays; or NULL. */
 static inline const char *quick_integer(const char *p, const char *end)
 {
   if (p < end && *p == '-')
@@ -289,8 +289,8 @@ static inline const char *quick_integer(const char *p, const char *end)
   return p < end && *p == ',' ? p : NULL;
 }
 
-/* The whole numbers of an array, one behind the other without white space, while there are such: to the first
- * element that is none. */
+/* Skips the whole numbers of an array, while they follow one another without white space, up to the first
+ * element of another form. */
 static const char *pass_integers(struct validator *v, const char *p)
 {
   const char *behind;
@@ -303,8 +303,8 @@ static const char *pass_integers(struct validator *v, const char *p)
   return p;
 }
 
-/* A long array of whole numbers, whose first element would be at p: its end, with none of them noted. NULL:
- * it is anything else. */
+/* Skips a long array of whole numbers, whose first element would be at p, without noting its elements. NULL:
+ * the array holds anything else. */
 static inline const char *pass_array(struct validator *v, const char *p)
 {
   const char *behind = json_integers_pass(p, v->end);
@@ -317,7 +317,7 @@ static inline const char *pass_array(struct validator *v, const char *p)
   return behind;
 }
 
-/* To the first key or element, or behind the container, where that is its end. */
+/* Goes to the first key or element or, if the container is empty, behind it. */
 static inline const char *check_container(struct validator *v, enum json_kind kind, const char *p,
                                           bool *is_closed)
 {
@@ -335,7 +335,7 @@ static inline const char *check_container(struct validator *v, enum json_kind ki
   return behind;
 }
 
-/* Each round takes a key, where one must come, and a value or the beginning of one. NULL: failed. */
+/* Each round takes a key, where there must be one, and a value or its opening bracket. NULL: failed. */
 static const char *check_all(struct validator *v, const char *p)
 {
   while (p != NULL) {

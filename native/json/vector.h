@@ -1,22 +1,22 @@
 #ifndef JPEER_JSON_VECTOR_H
 #define JPEER_JSON_VECTOR_H
 /*
- * Some bytes of text at once, sixteen with SSE2 and else eight, and what is found among them. Pure functions,
- * any thread; not for other folders.
+ * Looks at several bytes of text at once: sixteen with SSE2, otherwise eight. For this folder alone; pure,
+ * any thread.
  *
- * Found is a byte with all bits (SSE2) or the highest one (a word) set; two findings are joined by `|`. Exact
- * in every byte: nothing is carried from one to the next.
+ * A find function marks a byte that it finds by all its bits (SSE2) or by the highest one (a word); `|` joins
+ * two results. Marks are exact in every byte: nothing is carried from one to the next.
  */
 #include "json/scan.h"
 
 /*
- * vector_join_numbers reads so many whole numbers, each of eight bytes at the most: a word with its last
- * digit in the highest byte, in the others its digits and what is before them (bytes below '0'), of which a
- * minus makes it negative.
+ * vector_join_numbers reads VECTOR_NUMBERS whole numbers of at most eight bytes. Each is a word with the last
+ * digit in the highest byte; below its digits are bytes less than '0', and a minus among them makes the
+ * number negative.
  */
 enum { VECTOR_NUMBERS = 4, VECTOR_NUMERAL = 8 };
 
-/* The number that eight digits are, the first one lowest. */
+/* The value of eight digits, the first one in the lowest byte. */
 static inline uint64_t vector_join_eight(uint64_t digits)
 {
   digits &= SCAN_REPEAT(0x0F);
@@ -39,7 +39,7 @@ static inline vector vector_find_equal(vector bytes, char wanted)
   return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(wanted));
 }
 
-/* Bytes of no more than most, which is ASCII. */
+/* Finds bytes up to most, which is ASCII. */
 static inline vector vector_find_upto(vector bytes, char most)
 {
   return _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(most)), bytes);
@@ -62,16 +62,16 @@ static inline size_t vector_count(vector found)
   return (unsigned)(_mm_cvtsi128_si32(sums) + _mm_extract_epi16(sums, 4));
 }
 
-/* Of two numbers: what their first four digits are, and their last four. */
+/* The values of the first four and of the last four digits of two numbers. */
 static inline vector vector_join_fours(vector words)
 {
-  vector digits = _mm_subs_epu8(words, _mm_set1_epi8('0')); /* below '0': as if it were one */
+  vector digits = _mm_subs_epu8(words, _mm_set1_epi8('0')); /* a byte below '0' counts as '0' */
   vector tens = _mm_mullo_epi16(_mm_and_si128(digits, _mm_set1_epi16(0xFF)), _mm_set1_epi16(10));
   vector pairs = _mm_add_epi16(tens, _mm_srli_epi16(digits, 8));
   return _mm_madd_epi16(pairs, _mm_set1_epi32(1 << 16 | 100));
 }
 
-/* In the lower half of each number: not 0 where there is a minus. */
+/* Makes the lower half of each number other than 0 where the number has a minus. */
 static inline vector vector_find_minus(vector words)
 {
   return _mm_sad_epu8(vector_find_equal(words, '-'), _mm_setzero_si128());

@@ -13,7 +13,7 @@ static bool is_special(char c)
   return (unsigned char)c < 0x20 || c == '"' || c == '\\' || c == surrogate_lead;
 }
 
-/* Of those of the surrogates' lead only what the byte behind it makes one: it has the bit 0x20. */
+/* A lead byte counts only where the next byte makes it a surrogate: that has the bit 0x20. */
 static vector mark_special(const char *p)
 {
   vector bytes = vector_load(p);
@@ -50,7 +50,7 @@ static size_t put_unit(char *out, unsigned unit)
   return ESCAPE_MAX;
 }
 
-/* Writes what stands for the special byte at p, and moves p past what it stood for. */
+/* Writes the escape of the special byte at *p, and moves *p past the character. */
 static size_t put_escape(char *out, const char **p, const char *end)
 {
   static const char letters[0x20] = {['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
@@ -74,7 +74,7 @@ static size_t put_escape(char *out, const char **p, const char *end)
   return 2;
 }
 
-/* Copies up to the next special byte; room is there for all. */
+/* Copies up to the next special byte; the room is as long as the text. */
 static const char *copy_up_to_special(char *to, const char *p, const char *end)
 {
   for (; end - p > VECTOR_SIZE; p += VECTOR_SIZE, to += VECTOR_SIZE) {
@@ -105,7 +105,7 @@ void json_write_escaped(struct buffer *out, struct text t)
   }
 }
 
-/* Most strings are names: short, with nothing in them to escape. */
+/* Most strings are names: short, and nothing in them needs an escape. */
 static bool write_as_it_is(struct buffer *out, struct text t)
 {
   if (t.len > 0 && find_special(t.data, t.data + t.len) < t.data + t.len)

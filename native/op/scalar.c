@@ -20,7 +20,7 @@ const char *op_scalar_reason(enum op_scalar_fit fit)
 
 /* ---- from digits ---- */
 
-/* An integer that is written with a minus is 0 only as -0. */
+/* Only -0 has a minus and the value 0. */
 static struct text literal_of_integer(const struct number *number)
 {
   return number->integer == 0 && number->literal.data[0] == '-' ? number->literal : TEXT_ABSENT;
@@ -115,7 +115,7 @@ static float round_to_float(const struct op_value *value)
   return is_rounded || value->literal.data == NULL ? (float)value->decimal : decimal_to_float(value->literal);
 }
 
-/* Digits that are beyond the type become infinite; an infinity that no digits stand behind was meant. */
+/* Digits beyond the type's range become infinite and do not fit; an infinity without digits was meant. */
 static enum op_scalar_fit store_decimal(const struct op_value *value, char letter, void *out)
 {
   double stored = value->decimal;

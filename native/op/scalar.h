@@ -24,20 +24,20 @@ enum op_scalar_fit {
   OP_SCALAR_KIND      /* a value of another kind */
 };
 
-/* Writes the value to out, which is a jvalue, a union primitive_value, or an element of that type; what is
- * there after anything but OP_SCALAR_FITS means nothing. */
+/* Writes the value to out: a jvalue, a union primitive_value, or an element of that type. Unless the value
+ * fits, the content of out means nothing. */
 enum op_scalar_fit op_scalar_read(const struct op_value *value, char letter, void *out);
 
 /* Why a value does not fit, for messages: "out of range"; "" where it does. */
 const char *op_scalar_reason(enum op_scalar_fit fit);
 
-/* The primitive type of a value that came without one; 0: it has none (text, null, an integer beyond 64 bits,
- * a value that is no scalar). */
+/* The primitive type of a value without a declared type; 0 for text, null, an integer beyond 64 bits, and
+ * values that are no scalars. */
 char op_scalar_infer(const struct op_value *value);
 
-/* Makes the value the number, with its suffix; the type stays. The literal is borrowed. */
+/* Gives the value the number and its suffix, and keeps its declared type. The literal is borrowed. */
 void op_scalar_set_number(struct op_value *value, const struct number *number);
-/* The same for a number that is wanted as a float: its decimal is rounded to one, and to nothing else. */
+/* The same where a float is wanted: a fraction is rounded straight to a float. */
 void op_scalar_set_float(struct op_value *value, const struct number *number);
 
 #endif

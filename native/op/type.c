@@ -137,7 +137,7 @@ static enum jp_status fail_reserved(struct text written, struct jp_error *error)
   return jp_fail(error, JP_INVALID, "Type name is a Java reserved keyword: %.*s", TEXT_ARGS(written));
 }
 
-/* Beyond ASCII every character passes: which of them Java has as letters is for the class lookup to say. */
+/* Every character beyond ASCII passes: the class lookup finds out which of them Java takes for letters. */
 static bool is_identifier_part(char c)
 {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
@@ -161,7 +161,7 @@ static bool is_class_name(struct text name)
   return !at_start;
 }
 
-/* Takes the "[]" from the end of *name; their number. */
+/* Takes all "[]" from the end of *name and returns their number. */
 static size_t take_brackets(struct text *name)
 {
   size_t count = 0;
@@ -172,8 +172,8 @@ static size_t take_brackets(struct text *name)
   return count;
 }
 
-/* "[[I", "[Ljava.lang.String;" as Class.getName() writes them: a class's name or a primitive's letter is left
- * in *name. */
+/* Reads "[[I" or "[Ljava.lang.String;", as Class.getName() writes them: sets *primitive, or leaves the
+ * class's name in *name. */
 static bool take_binary_array(struct text *name, size_t *count, const struct primitive **primitive)
 {
   while (*count < name->len && name->data[*count] == '[')
@@ -189,7 +189,7 @@ static bool take_binary_array(struct text *name, size_t *count, const struct pri
   return true;
 }
 
-/* What arguments and targets have in common. */
+/* Reads what arguments and targets have in common. */
 static enum jp_status parse(struct text written, struct op_type *type, struct jp_error *error)
 {
   const struct primitive *primitive = NULL;

@@ -21,16 +21,16 @@ struct op_type {
 };
 
 /*
- * What an argument's `type` says. Names of java.lang and java.util without a package that behaviour.md lists
- * (Integer, String, Object, List, Map, ArrayList, HashMap, ...) are completed. JP_INVALID: the error's text
- * begins with "Invalid characters in type" or "Type name is a Java reserved keyword" where it is one of
- * those.
+ * Reads the `type` of an argument. Common names of java.lang and java.util (Integer, String, Object, List,
+ * Map, ArrayList, HashMap, ...) may be written without their package and are completed (docs/protocol.md,
+ * "Scalars"). JP_INVALID: the error's text may begin with "Invalid characters in type" or "Type name is a
+ * Java reserved keyword", which clients know.
  */
 enum jp_status op_type_parse_argument(struct text written, struct op_type *type,
                                       struct jp_error *error) JP_MUST_CHECK;
 
-/* What the `type` of a request (its target) says: fully qualified, nothing is completed; primitives alone are
- * reserved words, arrays of them are types. Same errors. */
+/* Reads the `type` of a request, its target: nothing is completed, and a primitive is a reserved word, while
+ * an array of primitives is a type. Same errors. */
 enum jp_status op_type_parse_target(struct text written, struct op_type *type,
                                     struct jp_error *error) JP_MUST_CHECK;
 

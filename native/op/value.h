@@ -5,9 +5,9 @@
  *
  * It knows neither JSON nor Colfer nor JNI. A value is typed: its kind says which member of the union holds
  * it, and whoever converts it reads that member. Where a codec read digits that the member cannot hold
- * exactly, the literal keeps them beside it, for Java to read itself; a codec whose numbers are no text leaves
- * it absent. All that a value points to is borrowed from the request's bytes or from the request's arena, and
- * is valid until that arena is reset. Plain data, one thread.
+ * exactly, the literal keeps them beside it, for Java to read itself; a codec whose numbers are no text
+ * leaves it absent. All that a value points to is borrowed from the request's bytes or from the request's
+ * arena, and is valid until that arena is reset. Plain data, one thread.
  */
 #include "base/arena.h"
 #include "base/text.h"
@@ -19,10 +19,10 @@
 enum op_value_kind {
   OP_NULL,
   OP_BOOLEAN,     /* boolean */
-  OP_INTEGER,     /* integer; literal: of -0 alone, which is another double than 0 */
+  OP_INTEGER,     /* integer; literal: for -0 alone, which is another double than 0 */
   OP_BIG_INTEGER, /* literal: a whole number beyond 64 bits; decimal: the nearest double. Requests only */
   OP_FLOAT,       /* decimal, which a float holds exactly; literal as for OP_DOUBLE */
-  OP_DOUBLE,      /* decimal; literal: what was written, of a number that was read from text */
+  OP_DOUBLE,      /* decimal; literal: its digits, where it was read from text */
   OP_CHAR,        /* integer holds one UTF-16 unit. Results only */
   OP_TEXT,        /* text */
   OP_REF,         /* ref: an object of the session */
@@ -38,7 +38,7 @@ struct op_value {
   enum op_value_kind kind;
   /* The suffix that a number carried in its request, in lower case (d, f or l), or 0. */
   char suffix;
-  bool is_told; /* the type is the member's own, which the codec has looked up, and not the caller's word */
+  bool is_told; /* type is the member's own, which the codec has looked up, not the caller's */
   /* The Java type that the caller declared, as written ("int", "String[]", "[I", "com.example.Foo"); data is
    * NULL where none was declared. For a result: unused. */
   struct text type;
@@ -85,8 +85,8 @@ static inline bool op_value_is_number(const struct op_value *value)
   }
 }
 
-/* The digits of a number, without suffix: as they were written, or as Java's toString writes the value. Borrowed
- * from the value, or in the arena; data NULL: no memory. */
+/* The digits of a number, without suffix: as they were written, or as Java's toString writes the value.
+ * Borrowed from the value, or in the arena; data NULL: no memory. */
 struct text op_value_digits(const struct op_value *number, struct arena *arena);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* Where in a nested array the reader is: for messages, so the outermost dimensions are enough. */
+/* A message shows the place in a nested array by its outermost indexes alone. */
 enum { PATH_MAX_SHOWN = 8, LITERAL_SHOWN = 64 };
 
 struct array_reader {
@@ -19,7 +19,7 @@ struct array_reader {
   unsigned level; /* of the array that is read: 0 is the outermost */
 };
 
-/* "argument 1[2][0]: 300: why", as jni says it of scalars. */
+/* "argument 1[2][0]: 300: why", in jni's words for scalars. */
 static enum jp_status fail_at_path(struct array_reader *reader, struct json_value json, const char *why)
 {
   char place[PATH_MAX_SHOWN * 24];
@@ -68,8 +68,8 @@ static void fill_packed(struct op_value *value, char element, const void *data, 
   value->packed.element = element;
 }
 
-/* Whole numbers and nothing else, as nearly all long arrays are; the text decides it before it is walked.
- * False: each element has to be looked at by itself, also where one is wrong. */
+/* Reads an array of whole numbers at once, as nearly all long arrays are. False: the elements have to be read
+ * one by one, as where one of them is wrong. */
 static bool read_integers(struct array_reader *reader, struct json_value json, struct op_value *value)
 {
   const size_t size = primitive_size(reader->type->base);
@@ -149,8 +149,8 @@ static enum op_scalar_fit store_boolean_text(struct text t, void *slot)
   return *(uint8_t *)slot || text_equal_ignore_case(t, TEXT("false")) ? OP_SCALAR_FITS : OP_SCALAR_KIND;
 }
 
-/* As arguments by themselves are read, but for two things: here a boolean's text may have capitals, and a
- * number with the suffix l must be whole, whatever it becomes. */
+/* Two rules differ from those of op_scalar_read: a boolean's text may have capitals here, and a number with
+ * the suffix l must be whole even for a float or a double. */
 static enum op_scalar_fit store_scalar(const struct op_value *value, char letter, void *slot)
 {
   bool is_fraction = value->kind == OP_DOUBLE || value->kind == OP_FLOAT;
@@ -172,13 +172,13 @@ static enum jp_status read_plain_element(struct array_reader *reader, struct jso
   return fit == OP_SCALAR_FITS ? JP_OK : fail_element(reader, json, letter, fit);
 }
 
-/* ---- an element that is written as an argument is ---- */
+/* ---- an element in an argument's form: {"type", "value"} ---- */
 
 enum element_member { ELEMENT_TYPE, ELEMENT_VALUE, ELEMENT_REF, ELEMENT_MEMBERS };
 
 static const struct text element_names[ELEMENT_MEMBERS] = {TEXT("type"), TEXT("value"), TEXT("ref")};
 
-/* 0: neither a primitive nor its wrapper. */
+/* The letter of a primitive or of its wrapper; 0 for any other type. */
 static char find_primitive(const struct op_type *type)
 {
   if (type->dimensions > 0)

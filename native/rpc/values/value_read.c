@@ -110,8 +110,8 @@ static enum jp_status read_number(struct rpc_value_reader *reader, struct json_v
   return JP_INVALID;
 }
 
-/* Room for one more of `count` elements. Grown rather than counted first: counting walks everything inside.
- */
+/* Makes room for one more than `count` elements. The array grows, because counting its elements first would
+ * walk through everything inside them. */
 static void *make_room(struct arena *arena, void *items, size_t count, size_t *capacity, size_t size)
 {
   if (count < *capacity)
@@ -158,7 +158,7 @@ static int compare_texts(struct text a, struct text b)
   return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-/* By key, and the entries of one key in the order they came. */
+/* Orders entries by key, and those of one key as they came. */
 static int compare_entries(const void *left, const void *right)
 {
   const struct op_entry *const *a = left;
@@ -238,7 +238,7 @@ static enum jp_status read_map(struct rpc_value_reader *reader, struct json_valu
   return status;
 }
 
-/* A value by itself: an object is a map here, whatever its members are called. */
+/* Reads a bare value: an object is a map here, whatever its members are called. */
 static enum jp_status read_bare(struct rpc_value_reader *reader, struct json_value json,
                                 struct op_value *value)
 {

@@ -7,8 +7,8 @@
 #include "base/buffer.h"
 #include "op/value.h"
 
-/* An object of the session is {"ref": N}, a char a string; NaN and the infinities, for which JSON has no numbers,
- * are strings as Java writes them. */
+/* An object of the session is {"ref": N}, a char a string; NaN and the infinities, for which JSON has no
+ * numbers, are strings as Java writes them. */
 void rpc_value_write(struct buffer *out, const struct op_value *value);
 
 /* An OP_BOOLEAN, OP_INTEGER, OP_FLOAT or OP_DOUBLE as String.valueOf gives it, without quotes. */
