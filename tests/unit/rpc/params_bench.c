@@ -4,6 +4,8 @@
 #include "show_operation.h"
 #include "tests/unit/unit.h"
 
+#include <stdio.h>
+
 struct params_bench *params_bench_create(void)
 {
   struct params_bench *bench = test_calloc(1, sizeof *bench);
@@ -58,4 +60,23 @@ void params_check_errors(struct params_bench *bench, const struct params_error *
       fail_msg("%s %s\ngot    %d %.*s\nwanted %d %s", cases[i].method, cases[i].params, outcome->failure,
                TEXT_ARGS(outcome->message), cases[i].failure, cases[i].message);
   }
+}
+
+void params_check_argument(struct params_bench *bench, const char *argument, const char *wanted)
+{
+  char params[512];
+  char shown[512];
+  snprintf(params, sizeof params, "{\"type\":\"C\",\"args\":[%s]}", argument);
+  snprintf(shown, sizeof shown, "new C <init> %s", wanted);
+  params_check_requests(bench, &(struct params_request){"new", params, shown}, 1);
+  snprintf(params, sizeof params, "{\"type\":\"C\",\"field\":\"f\",\"value\":%s}", argument);
+  snprintf(shown, sizeof shown, "put C f %s", wanted);
+  params_check_requests(bench, &(struct params_request){"put", params, shown}, 1);
+}
+
+void params_check_wrong_argument(struct params_bench *bench, const char *argument, const char *message)
+{
+  char params[512];
+  snprintf(params, sizeof params, "{\"type\":\"C\",\"method\":\"m\",\"args\":[1,%s]}", argument);
+  params_check_errors(bench, &(struct params_error){"call", params, FAILURE_INVALID_PARAMS, message}, 1);
 }

@@ -35,4 +35,8 @@ enum jp_status params_decode(struct params_bench *bench, const char *method, con
 void params_check_requests(struct params_bench *bench, const struct params_request *cases, size_t count);
 void params_check_errors(struct params_bench *bench, const struct params_error *cases, size_t count);
 
+/* One argument, as that of a new and as the value of a put; then one that is refused behind another. */
+void params_check_argument(struct params_bench *bench, const char *argument, const char *wanted);
+void params_check_wrong_argument(struct params_bench *bench, const char *argument, const char *message);
+
 #endif
