@@ -63,10 +63,10 @@ static void show_map(struct buffer *out, const struct op_value *value)
 
 static void show_number(struct buffer *out, const struct op_value *value)
 {
-  if (value->kind == OP_INTEGER)
-    buffer_printf(out, "%lld", (long long)value->integer);
-  else
+  if (value->literal.data != NULL)
     buffer_printf(out, "#%.*s", TEXT_ARGS(value->literal));
+  else
+    buffer_printf(out, "%lld", (long long)value->integer);
   if (value->suffix != 0)
     buffer_append_char(out, value->suffix);
 }
