@@ -36,8 +36,8 @@ static struct rpc_names_entry *slot_of(struct rpc_names *names, uint64_t hash)
   return &names->entries[hash % RPC_NAMES_KEPT];
 }
 
-static bool is_known(const struct rpc_authorizer *authorizer, struct text class_name, struct text member,
-                     unsigned question, uint64_t hash)
+static bool knows_names(const struct rpc_authorizer *authorizer, struct text class_name, struct text member,
+                        unsigned question, uint64_t hash)
 {
   const struct rpc_names_entry *entry = slot_of(authorizer->names, hash);
   return entry->used && entry->hash == hash && entry->question == question &&
@@ -46,8 +46,8 @@ static bool is_known(const struct rpc_authorizer *authorizer, struct text class_
          text_equal((struct text){entry->text + entry->class_length, entry->member_length}, member);
 }
 
-static void remember(const struct rpc_authorizer *authorizer, struct text class_name, struct text member,
-                     unsigned question, uint64_t hash)
+static void remember_names(const struct rpc_authorizer *authorizer, struct text class_name,
+                           struct text member, unsigned question, uint64_t hash)
 {
   if (class_name.len > RPC_NAMES_TEXT || member.len > RPC_NAMES_TEXT - class_name.len)
     return;
@@ -104,7 +104,7 @@ enum jp_status rpc_authorize_names(const struct rpc_authorizer *authorizer, cons
 {
   unsigned question = (unsigned)operation->kind << 4 | (unsigned)authorizer->channel;
   uint64_t hash = hash_names(operation->type, operation->member, question);
-  if (is_known(authorizer, operation->type, operation->member, question, hash))
+  if (knows_names(authorizer, operation->type, operation->member, question, hash))
     return JP_OK;
   struct op_type type;
   struct jp_error error;
@@ -124,7 +124,7 @@ enum jp_status rpc_authorize_names(const struct rpc_authorizer *authorizer, cons
       return rpc_authorize_deny(authorizer, type.name, operation->member, arena, outcome);
     }
   }
-  remember(authorizer, operation->type, operation->member, question, hash);
+  remember_names(authorizer, operation->type, operation->member, question, hash);
   return JP_OK;
 }
 
@@ -171,8 +171,8 @@ static struct policy_verdict check_object(const struct rpc_authorizer *authorize
 }
 
 /* The named class decides; the others can only deny. Of a value type, only a rule that names it denies. */
-static struct policy_verdict evaluate(const struct rpc_authorizer *authorizer, enum op_kind operation,
-                                      const struct jvm_target *target, bool is_value)
+static struct policy_verdict evaluate_target(const struct rpc_authorizer *authorizer, enum op_kind operation,
+                                             const struct jvm_target *target, bool is_value)
 {
   struct policy_query query = {.channel = rpc_authorizer_channel(authorizer),
                                .category = category_of(operation, target->kind),
@@ -228,7 +228,7 @@ static enum jp_status authorize_kept(const struct rpc_authorizer *authorizer, en
   unsigned bits = (unsigned)(*kept >> shift);
   bool allow = (bits & KEPT_ALLOW) != 0;
   if ((bits & KEPT_KNOWN) == 0 || (bits & KEPT_LOG) != 0) {
-    struct policy_verdict verdict = evaluate(authorizer, operation, target, is_value);
+    struct policy_verdict verdict = evaluate_target(authorizer, operation, target, is_value);
     allow = verdict.allow;
     bool log = verdict.log || wants_log;
     *kept |= (uint64_t)(KEPT_KNOWN | (allow ? KEPT_ALLOW : 0) | (log ? KEPT_LOG : 0)) << shift;
@@ -258,7 +258,7 @@ static enum jp_status authorize_public(const struct rpc_authorizer *authorizer, 
   unsigned question = (is_value ? QUESTION_TYPE : QUESTION_ARGUMENT) | (unsigned)category << 4 |
                       (unsigned)authorizer->channel;
   uint64_t hash = hash_names(class_name, name, question);
-  if (!has_class(class_name) || is_known(authorizer, class_name, name, question, hash))
+  if (!has_class(class_name) || knows_names(authorizer, class_name, name, question, hash))
     return JP_OK;
   struct policy_query query = {.channel = rpc_authorizer_channel(authorizer),
                                .category = category,
@@ -271,7 +271,7 @@ static enum jp_status authorize_public(const struct rpc_authorizer *authorizer, 
     log_verdict(authorizer, category == POLICY_CONSTRUCTOR ? "new" : "get", class_name, name, verdict);
     *logged = true;
   } else if (verdict.allow) {
-    remember(authorizer, class_name, name, question, hash);
+    remember_names(authorizer, class_name, name, question, hash);
   }
   return verdict.allow ? JP_OK : rpc_authorize_deny(authorizer, class_name, name, arena, denied);
 }
@@ -359,10 +359,10 @@ static enum jp_status check_filling(void *context, const struct jvm_target *targ
 bool rpc_authorizer_allows(const struct rpc_authorizer *authorizer, enum op_kind operation,
                            const struct jvm_target *member)
 {
-  return evaluate(authorizer, operation, member, false).allow;
+  return evaluate_target(authorizer, operation, member, false).allow;
 }
 
-static bool allows(void *context, enum op_kind operation, const struct jvm_target *member)
+static bool allow_overload(void *context, enum op_kind operation, const struct jvm_target *member)
 {
   return rpc_authorizer_allows(context, operation, member);
 }
@@ -371,14 +371,14 @@ bool rpc_authorizer_knows_overloads(const struct rpc_authorizer *authorizer, str
                                     struct text member)
 {
   unsigned question = QUESTION_OVERLOADS | (unsigned)authorizer->channel;
-  return is_known(authorizer, class_name, member, question, hash_names(class_name, member, question));
+  return knows_names(authorizer, class_name, member, question, hash_names(class_name, member, question));
 }
 
 void rpc_authorizer_note_overloads(const struct rpc_authorizer *authorizer, struct text class_name,
                                    struct text member)
 {
   unsigned question = QUESTION_OVERLOADS | (unsigned)authorizer->channel;
-  remember(authorizer, class_name, member, question, hash_names(class_name, member, question));
+  remember_names(authorizer, class_name, member, question, hash_names(class_name, member, question));
 }
 
 static bool has_allowed(void *context, const struct operation *operation, const uint64_t *verdicts)
@@ -404,5 +404,5 @@ struct jvm_guard rpc_authorizer_guard(struct rpc_authorizer *authorizer)
                             .check = check_argument,
                             .check_type = check_type,
                             .check_filling = check_filling,
-                            .allows = allows};
+                            .allows = allow_overload};
 }

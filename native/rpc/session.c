@@ -246,7 +246,8 @@ static struct rpc_session *make_session(struct rpc_sessions *sessions, const str
 }
 
 /* message: as in rpc_session_maker. */
-static struct rpc_session *hold(struct rpc_sessions *sessions, struct rpc_session *found, uint64_t message)
+static struct rpc_session *hold_session(struct rpc_sessions *sessions, struct rpc_session *found,
+                                        uint64_t message)
 {
   leave_idle(sessions, found);
   found->is_passing = found->is_passing && message != 0 && message == found->maker.message;
@@ -266,7 +267,7 @@ enum jp_status rpc_session_acquire(struct rpc_sessions *sessions, const struct r
   pthread_mutex_lock(&sessions->lock);
   struct rpc_session *found = session_index_find(sessions, key, hash);
   if (found != NULL) {
-    *session = hold(sessions, found, maker->message);
+    *session = hold_session(sessions, found, maker->message);
   } else if ((*session = make_session(sessions, maker, key->length)) != NULL) {
     jvm_objects_begin_after((*session)->objects, session_index_last_ref(sessions, hash));
     session_index_add(sessions, *session, key, hash);
@@ -283,7 +284,7 @@ struct rpc_session *rpc_session_find(struct rpc_sessions *sessions, const struct
   pthread_mutex_lock(&sessions->lock);
   struct rpc_session *found = session_index_find(sessions, key, hash);
   if (found != NULL)
-    hold(sessions, found, 0);
+    hold_session(sessions, found, 0);
   pthread_mutex_unlock(&sessions->lock);
   return found;
 }
@@ -298,8 +299,8 @@ static void leave_to_sweeper(struct rpc_sessions *sessions, struct rpc_session *
 
 /* Called with the lock held, when nobody holds the session. Returns the session if the caller has to destroy
  * it. */
-static struct rpc_session *settle(struct rpc_sessions *sessions, struct rpc_session *session,
-                                  bool may_destroy, int64_t now_ms)
+static struct rpc_session *settle_session(struct rpc_sessions *sessions, struct rpc_session *session,
+                                          bool may_destroy, int64_t now_ms)
 {
   if (session->key_length > 0 && jvm_objects_count(session->objects) > 0) {
     become_idle(sessions, session, now_ms);
@@ -319,7 +320,7 @@ void rpc_session_release(struct rpc_sessions *sessions, struct rpc_session *sess
   pthread_mutex_lock(&sessions->lock);
   assert(session->holders > 0);
   if (--session->holders == 0)
-    ended = settle(sessions, session, thread != NULL, now_ms);
+    ended = settle_session(sessions, session, thread != NULL, now_ms);
   pthread_mutex_unlock(&sessions->lock);
   if (ended != NULL)
     session_destroy(ended, thread);

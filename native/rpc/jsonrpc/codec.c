@@ -10,7 +10,7 @@ extern const struct rpc_codec rpc_codec_jsonrpc;
 
 /* ---- state ---- */
 
-static void stop(void *state)
+static void stop_codec(void *state)
 {
   struct rpc_jsonrpc_peer *own = state;
   openrpc_destroy(own->openrpc);
@@ -18,7 +18,7 @@ static void stop(void *state)
   free(own);
 }
 
-static enum jp_status start(struct rpc_peer *peer, void **state, struct jp_error *error)
+static enum jp_status start_codec(struct rpc_peer *peer, void **state, struct jp_error *error)
 {
   const struct openrpc_config config = {.uuid = peer->config.uuid,
                                         .name = peer->config.name,
@@ -32,7 +32,7 @@ static enum jp_status start(struct rpc_peer *peer, void **state, struct jp_error
   }
   enum jp_status status = openrpc_create(&config, &own->openrpc, error);
   if (status != JP_OK) {
-    stop(own);
+    stop_codec(own);
     return status;
   }
   *state = own;
@@ -89,8 +89,8 @@ struct json_limits rpc_jsonrpc_limits(const struct rpc_peer *peer)
 }
 
 const struct rpc_codec rpc_codec_jsonrpc = {.name = "JSON-RPC",
-                                            .start = start,
-                                            .stop = stop,
+                                            .start = start_codec,
+                                            .stop = stop_codec,
                                             .worker_create = create_worker,
                                             .worker_destroy = destroy_worker,
                                             .serve = rpc_jsonrpc_serve,

@@ -4,13 +4,13 @@
 
 enum { NO_PARAM = -1 };
 
-static enum jp_status enclose(struct json_value value, const char *format, enum json_kind kind,
-                              struct arena *arena, struct json_value *near)
+static enum jp_status enclose_text(struct json_value value, const char *format, enum json_kind kind,
+                                   struct arena *arena, struct json_value *near)
     __attribute__((format(printf, 2, 0)));
 
 /* Puts the value's text between brackets or quotes. Neither a number nor a literal needs an escape. */
-static enum jp_status enclose(struct json_value value, const char *format, enum json_kind kind,
-                              struct arena *arena, struct json_value *near)
+static enum jp_status enclose_text(struct json_value value, const char *format, enum json_kind kind,
+                                   struct arena *arena, struct json_value *near)
 {
   *near = (struct json_value){.kind = kind, .span = arena_printf(arena, format, TEXT_ARGS(value.span))};
   return near->span.data == NULL ? JP_NO_MEMORY : JP_OK;
@@ -24,7 +24,7 @@ static bool is_boolean(struct json_value value)
 static enum jp_status make_text(struct json_value value, struct arena *arena, struct json_value *near)
 {
   if (value.kind == JSON_KIND_NUMBER || is_boolean(value))
-    return enclose(value, "\"%.*s\"", JSON_KIND_STRING, arena, near);
+    return enclose_text(value, "\"%.*s\"", JSON_KIND_STRING, arena, near);
   return JP_OK;
 }
 
@@ -62,7 +62,7 @@ static enum jp_status make_boolean(struct json_value value, struct arena *arena,
 
 static enum jp_status make_list(struct json_value value, struct arena *arena, struct json_value *near)
 {
-  return value.kind == JSON_KIND_ARRAY ? JP_OK : enclose(value, "[%.*s]", JSON_KIND_ARRAY, arena, near);
+  return value.kind == JSON_KIND_ARRAY ? JP_OK : enclose_text(value, "[%.*s]", JSON_KIND_ARRAY, arena, near);
 }
 
 enum jp_status rpc_value_coerce(struct json_value value, enum rpc_wants wants, struct arena *arena,
@@ -86,14 +86,14 @@ struct placing {
   struct outcome *outcome;
 };
 
-static enum jp_status no_memory(struct placing *placing)
+static enum jp_status fail_memory(struct placing *placing)
 {
   outcome_fail(placing->outcome, placing->arena, FAILURE_INTERNAL, NULL, "out of memory");
   return JP_NO_MEMORY;
 }
 
 /* index NO_PARAM: the procedure has no such parameter; the value is dropped. */
-static enum jp_status place(struct placing *placing, int index, struct json_value value)
+static enum jp_status place_param(struct placing *placing, int index, struct json_value value)
 {
   if (index == NO_PARAM || value.kind == JSON_KIND_NULL)
     return JP_OK;
@@ -106,7 +106,7 @@ static enum jp_status place(struct placing *placing, int index, struct json_valu
   placing->members->has[param->param] = true;
   enum jp_status status =
       rpc_value_coerce(value, param->wants, placing->arena, &placing->members->value[param->param]);
-  return status == JP_OK ? JP_OK : no_memory(placing);
+  return status == JP_OK ? JP_OK : fail_memory(placing);
 }
 
 static int param_at(const struct rpc_procedure *procedure, size_t position)
@@ -150,7 +150,7 @@ static enum jp_status place_elements(struct placing *placing, struct json_value 
   struct json_value value;
   enum jp_status status = JP_OK;
   for (size_t i = 0; status == JP_OK && json_next_element(&cursor, &value); i++)
-    status = place(placing, param_at(placing->procedure, i), value);
+    status = place_param(placing, param_at(placing->procedure, i), value);
   return status;
 }
 
@@ -162,8 +162,8 @@ static enum jp_status place_members(struct placing *placing, struct json_value p
   enum jp_status status = JP_OK;
   while (status == JP_OK && json_next_member(&cursor, &raw_key, &value)) {
     struct text name = json_unescape(raw_key, placing->arena);
-    status =
-        name.data == NULL ? no_memory(placing) : place(placing, find_param(placing->procedure, name), value);
+    status = name.data == NULL ? fail_memory(placing)
+                               : place_param(placing, find_param(placing->procedure, name), value);
   }
   return status;
 }

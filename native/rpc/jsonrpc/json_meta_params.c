@@ -35,7 +35,8 @@ static const struct text boolean_types[] = {TEXT("boolean"), TEXT("java.lang.Boo
 static const struct text list_types[] = {TEXT("java.lang.String[]"), TEXT("String[]"),
                                          TEXT("[Ljava.lang.String;")};
 
-static enum jp_status fail(struct meta_reader *reader, const struct meta_rule *rule, const char *what)
+static enum jp_status fail_argument(struct meta_reader *reader, const struct meta_rule *rule,
+                                    const char *what)
 {
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "'%s' %s", rule->name.data,
                what);
@@ -48,7 +49,7 @@ static enum jp_status fail_index(struct meta_reader *reader, size_t index, const
   return JP_INVALID;
 }
 
-static enum jp_status no_memory(struct meta_reader *reader)
+static enum jp_status fail_memory(struct meta_reader *reader)
 {
   outcome_fail(reader->outcome, reader->arena, FAILURE_INTERNAL, NULL, "out of memory");
   return JP_NO_MEMORY;
@@ -67,7 +68,8 @@ static bool is_type(struct json_value json, const struct meta_rule *rule)
   return false;
 }
 
-static enum jp_status coerce(const struct meta_reader *reader, enum rpc_wants wants, struct json_value *json)
+static enum jp_status coerce_value(const struct meta_reader *reader, enum rpc_wants wants,
+                                   struct json_value *json)
 {
   return reader->coerces ? rpc_value_coerce(*json, wants, reader->arena, json) : JP_OK;
 }
@@ -77,24 +79,24 @@ static enum jp_status read_list(struct meta_reader *reader, const struct meta_ru
 {
   if (json.kind == JSON_KIND_NULL)
     return JP_OK;
-  if (coerce(reader, RPC_WANTS_LIST, &json) != JP_OK)
-    return no_memory(reader);
+  if (coerce_value(reader, RPC_WANTS_LIST, &json) != JP_OK)
+    return fail_memory(reader);
   if (json.kind != JSON_KIND_ARRAY)
-    return fail(reader, rule, "must be an array of strings or null");
+    return fail_argument(reader, rule, "must be an array of strings or null");
   size_t length = json_count(json);
   struct text *items = arena_alloc(reader->arena, length * sizeof *items);
   if (items == NULL)
-    return no_memory(reader);
+    return fail_memory(reader);
   struct json_cursor cursor = json_enter(json);
   struct json_value element;
   for (size_t i = 0; i < length && json_next_element(&cursor, &element); i++) {
-    if (coerce(reader, RPC_WANTS_TEXT, &element) != JP_OK)
-      return no_memory(reader);
+    if (coerce_value(reader, RPC_WANTS_TEXT, &element) != JP_OK)
+      return fail_memory(reader);
     if (element.kind != JSON_KIND_STRING)
-      return fail(reader, rule, "must be an array of strings or null");
+      return fail_argument(reader, rule, "must be an array of strings or null");
     items[i] = json_read_string(element, reader->arena);
     if (items[i].data == NULL)
-      return no_memory(reader);
+      return fail_memory(reader);
   }
   *list = items;
   *count = length;
@@ -111,10 +113,10 @@ static enum jp_status read_value(struct meta_reader *reader, enum meta_argument 
   if (argument == META_INCLUDE_CLASSES)
     return read_list(reader, &rules[argument], json, &operation->meta.include_classes,
                      &operation->meta.include_count);
-  if (coerce(reader, RPC_WANTS_BOOLEAN, &json) != JP_OK)
-    return no_memory(reader);
+  if (coerce_value(reader, RPC_WANTS_BOOLEAN, &json) != JP_OK)
+    return fail_memory(reader);
   if (json.kind != JSON_KIND_TRUE && json.kind != JSON_KIND_FALSE)
-    return fail(reader, &rules[argument], "must be true or false");
+    return fail_argument(reader, &rules[argument], "must be true or false");
   bool *flag =
       argument == META_COMPRESS_ENCODE ? &operation->meta.compress_encode : &operation->meta.merge_ancestry;
   *flag = json.kind == JSON_KIND_TRUE;
@@ -154,13 +156,13 @@ static enum jp_status read_argument(struct meta_reader *reader, struct json_valu
     return JP_INVALID;
   }
   if (seen[found])
-    return fail(reader, &rules[found], "is given twice");
+    return fail_argument(reader, &rules[found], "is given twice");
   seen[found] = true;
   if (members.has[META_TYPE] && !is_type(members.value[META_TYPE], &rules[found]))
-    return fail(reader, &rules[found],
-                rules[found].is_list ? "has type java.lang.String[]" : "has type boolean");
+    return fail_argument(reader, &rules[found],
+                         rules[found].is_list ? "has type java.lang.String[]" : "has type boolean");
   if (!members.has[META_VALUE])
-    return fail(reader, &rules[found], "has no 'value'");
+    return fail_argument(reader, &rules[found], "has no 'value'");
   return read_value(reader, (enum meta_argument)found, members.value[META_VALUE]);
 }
 
@@ -192,7 +194,7 @@ enum jp_status rpc_meta_params_decode(struct json_value params, struct arena *ar
     if (found < 0 || value.kind == JSON_KIND_NULL)
       continue;
     if (seen[found])
-      return fail(&reader, &rules[found], "is given twice");
+      return fail_argument(&reader, &rules[found], "is given twice");
     seen[found] = true;
     enum jp_status status = read_value(&reader, (enum meta_argument)found, value);
     if (status != JP_OK)

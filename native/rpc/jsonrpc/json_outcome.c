@@ -84,7 +84,7 @@ static void write_from(struct buffer *out, const struct rpc_answer *answer)
   buffer_append_char(out, '}');
 }
 
-static char *put(char *at, struct text t)
+static char *put_text(char *at, struct text t)
 {
   memcpy(at, t.data, t.len);
   return at + t.len;
@@ -106,11 +106,11 @@ static void write_plain_integer(struct buffer *out, const struct outcome *outcom
   char *room = buffer_reserve(out, head.len + outcome->type.len + middle.len + NUMBER_TEXT_MAX + tail.len);
   if (room == NULL)
     return;
-  char *at = put(put(put(room, head), outcome->type), middle);
+  char *at = put_text(put_text(put_text(room, head), outcome->type), middle);
   size_t length = number_format_integer(outcome->value.integer, at);
   if (place != NULL)
     *place = (struct rpc_number_place){true, out->len + (size_t)(at - room), length};
-  out->len += (size_t)(put(at + length, tail) - room);
+  out->len += (size_t)(put_text(at + length, tail) - room);
 }
 
 void rpc_result_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer)

@@ -20,7 +20,7 @@ struct params_reader {
   struct json_members members;
 };
 
-static enum jp_status fail(struct params_reader *reader, const char *what)
+static enum jp_status fail_params(struct params_reader *reader, const char *what)
 {
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "%s", what);
   return JP_INVALID;
@@ -38,7 +38,7 @@ static enum jp_status read_text(struct params_reader *reader, enum rpc_param par
                                 struct text *t)
 {
   if (!reader->members.has[param])
-    return fail(reader, missing);
+    return fail_params(reader, missing);
   if (reader->members.value[param].kind != JSON_KIND_STRING)
     return fail_kind(reader, param, "a string");
   *t = json_read_string(reader->members.value[param], reader->arena);
@@ -51,7 +51,7 @@ static enum jp_status read_text(struct params_reader *reader, enum rpc_param par
                  "'%s' is longer than the limit of %d bytes", rpc_param_names[param].data, NAME_MAX_TAKEN);
     return JP_INVALID;
   }
-  return t->len == 0 ? fail(reader, missing) : JP_OK;
+  return t->len == 0 ? fail_params(reader, missing) : JP_OK;
 }
 
 static enum jp_status read_type(struct params_reader *reader)
@@ -66,7 +66,7 @@ static enum jp_status read_instance(struct params_reader *reader)
   if (reader->members.value[RPC_PARAM_INSTANCE].kind != JSON_KIND_NUMBER)
     return fail_kind(reader, RPC_PARAM_INSTANCE, "an integer");
   if (!rpc_ref_read(reader->members.value[RPC_PARAM_INSTANCE], &reader->operation->instance))
-    return fail(reader, "'instance' must be an integer from 1 to 2147483647");
+    return fail_params(reader, "'instance' must be an integer from 1 to 2147483647");
   reader->operation->has_instance = true;
   return JP_OK;
 }
@@ -92,7 +92,7 @@ static enum jp_status read_encoding(struct params_reader *reader)
   if (encoding.kind != JSON_KIND_STRING)
     return fail_kind(reader, RPC_PARAM_ENCODING, "a string");
   if (!json_key_is(text_slice(encoding.span, 1, encoding.span.len - 1), TEXT("base64")))
-    return fail(reader, "'encoding' must be \"base64\"");
+    return fail_params(reader, "'encoding' must be \"base64\"");
   reader->operation->base64_result = true;
   return JP_OK;
 }
@@ -133,7 +133,7 @@ static enum jp_status read_get(struct params_reader *reader)
 static enum jp_status read_put_value(struct params_reader *reader)
 {
   if (!reader->members.has[RPC_PARAM_VALUE])
-    return fail(reader, "Value is missing in 'put' request");
+    return fail_params(reader, "Value is missing in 'put' request");
   struct rpc_value_reader decoder;
   rpc_value_reader_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
   decoder.type_alone_is_null = reader->is_compat;
@@ -288,9 +288,9 @@ static enum jp_status decode_2_0(struct params_reader *reader, const struct rpc_
                                  const struct jsonrpc_request *request)
 {
   if (!request->has_params)
-    return fail(reader, "Params are missing");
+    return fail_params(reader, "Params are missing");
   if (request->params.kind != JSON_KIND_OBJECT)
-    return fail(reader, "'params' must be an object: parameters by position are not taken");
+    return fail_params(reader, "'params' must be an object: parameters by position are not taken");
   json_members_collect(request->params, rpc_param_names, RPC_OPERATION_PARAMS, &reader->members);
   if (reader->members.repeated >= 0) {
     outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
@@ -300,7 +300,7 @@ static enum jp_status decode_2_0(struct params_reader *reader, const struct rpc_
   return readers[procedure->op](reader);
 }
 
-static enum jp_status decode(struct params_reader *reader, const struct jsonrpc_request *request)
+static enum jp_status decode_request(struct params_reader *reader, const struct jsonrpc_request *request)
 {
   const struct rpc_procedure *procedure = rpc_procedure_find(request->method);
   if (procedure == NULL || procedure->kind != RPC_PROCEDURE_OPERATION) {
@@ -318,7 +318,7 @@ enum jp_status rpc_params_decode(const struct jsonrpc_request *request, size_t d
 {
   struct params_reader reader = {
       .digits_max = digits_max, .arena = arena, .operation = operation, .outcome = outcome};
-  return decode(&reader, request);
+  return decode_request(&reader, request);
 }
 
 enum jp_status rpc_params_decode_compat(const struct jsonrpc_request *request, size_t digits_max,
@@ -330,5 +330,5 @@ enum jp_status rpc_params_decode_compat(const struct jsonrpc_request *request, s
                                  .arena = arena,
                                  .operation = operation,
                                  .outcome = outcome};
-  return decode(&reader, request);
+  return decode_request(&reader, request);
 }

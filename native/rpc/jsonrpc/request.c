@@ -17,13 +17,13 @@ static bool is_description(const struct jsonrpc_request *request)
   return procedure != NULL && procedure->kind == RPC_PROCEDURE_DESCRIBE;
 }
 
-static void describe(const struct rpc_peer *peer, struct jsonrpc_response *response)
+static void describe_service(const struct rpc_peer *peer, struct jsonrpc_response *response)
 {
   const struct rpc_service_facts facts = {peer->config.uuid, text_of(peer->config.name), peer->addresses};
   rpc_description_write(jsonrpc_result(response), &facts);
 }
 
-static void discover(struct serving *serving, struct jsonrpc_response *response)
+static void discover_methods(struct serving *serving, struct jsonrpc_response *response)
 {
   const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
   const struct openrpc_view view = {authorizer.policy, rpc_authorizer_channel(&authorizer)};
@@ -50,7 +50,8 @@ static enum jp_status decode_procedure(struct serving *serving, struct operation
 }
 
 /* One of the peer's own procedures by a bare name, or a Java member by its own. */
-static enum jp_status decode(struct serving *serving, struct operation *operation, struct outcome *outcome)
+static enum jp_status decode_operation(struct serving *serving, struct operation *operation,
+                                       struct outcome *outcome)
 {
   struct text method = serving->request->method;
   struct arena *arena = &serving->run.runner->arena;
@@ -77,7 +78,7 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
 {
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
-  if (decode(serving, &operation, &outcome) != JP_OK) {
+  if (decode_operation(serving, &operation, &outcome) != JP_OK) {
     serving_write_answer(serving, response, &outcome);
     return;
   }
@@ -112,9 +113,9 @@ void serving_handle_request(void *context, const struct jsonrpc_request *request
   else if (serving->operation != NULL)
     run_operation(serving, serving->operation, response);
   else if (is_description(request))
-    describe(serving->peer, response);
+    describe_service(serving->peer, response);
   else if (text_equal(request->method, TEXT("rpc.discover")))
-    discover(serving, response);
+    discover_methods(serving, response);
   else
     decode_and_run(serving, response);
 }
