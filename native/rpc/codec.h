@@ -66,13 +66,12 @@ struct rpc_codec {
    */
   bool (*recognizes)(struct text message);
   /*
-   * Serves one message (a request, a notification or a batch) and appends the answer to out. may_stream: the
-   * transport can send an answer whose length is not known. reply_max: an answer that would be longer is an
-   * error instead (0: no bound); it bounds what is held in memory, not what is streamed. stream is filled for
-   * RPC_STREAM.
+   * Serves one message (a request, a notification or a batch) and appends the answer to out. reply_max: an
+   * answer that would be longer is an error instead (0: no bound); it bounds what is held in memory, not what
+   * is streamed. stream is filled for RPC_STREAM, which only a channel that may stream gets (rpc/channel.h).
    */
   enum rpc_served (*serve)(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                           struct text message, struct buffer *out, bool may_stream, size_t reply_max,
+                           struct text message, struct buffer *out, size_t reply_max,
                            struct rpc_stream *stream);
   /* Answers the message where it can be without Java: true for a single ping. Any thread, no worker. */
   bool (*serve_without_worker)(void *context, struct text message, struct buffer *out,

@@ -69,10 +69,10 @@ static bool client_close(void *context, struct rpc_worker *worker, struct rpc_cl
 }
 
 static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                             struct text message, struct buffer *out, bool may_stream, size_t reply_max,
+                             struct text message, struct buffer *out, size_t reply_max,
                              struct rpc_stream *stream)
 {
-  (void)worker, (void)client, (void)may_stream, (void)reply_max, (void)stream;
+  (void)worker, (void)client, (void)reply_max, (void)stream;
   canned_answer(context, message, out);
   return RPC_REPLY;
 }

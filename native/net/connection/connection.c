@@ -236,7 +236,6 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
   struct crew_message message = {.codec = connection_codec(connection),
                                  .client = connection->client,
                                  .text = buffer_text(&connection->message),
-                                 .may_stream = true,
                                  .reply_max = unsent < max ? max - unsent : 1,
                                  .since_ms = &connection->since_ms};
   if (message.text.data == NULL)

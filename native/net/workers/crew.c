@@ -508,9 +508,8 @@ enum crew_served crew_serve(struct crew_member *member, const struct crew_messag
   crew_rouse_watcher(crew);
   count_step(member);
   member->has_served = true;
-  enum rpc_served served =
-      message->codec->serve(service->context, member->worker, message->client, message->text, out,
-                            message->may_stream, message->reply_max, stream);
+  enum rpc_served served = message->codec->serve(service->context, member->worker, message->client,
+                                                 message->text, out, message->reply_max, stream);
   count_step(member);
   return crew_served_as(served);
 }

@@ -153,7 +153,6 @@ struct crew_message {
   const struct rpc_codec *codec; /* whose message it is */
   struct rpc_client *client;
   struct text text;
-  bool may_stream;
   size_t reply_max;  /* rpc_codec.serve */
   int64_t *since_ms; /* when the message first came while no member was free; 0 before. Kept by the source */
 };

@@ -246,7 +246,6 @@ static enum crew_served serve_pending(struct crew_member *member, struct zeromq_
                                      rpc_codec_of(crew_service(zeromq->crew)->codecs, payload_text(pending)),
                                  .client = *client,
                                  .text = payload_text(pending),
-                                 .may_stream = false,
                                  .reply_max = zeromq->config.message_max,
                                  .since_ms = &pending->since_ms};
   struct rpc_stream stream;

@@ -30,7 +30,7 @@ static inline struct rpc_jsonrpc_worker *rpc_jsonrpc_worker(const struct rpc_wor
 
 /* serve.c: rpc_codec.serve */
 enum rpc_served rpc_jsonrpc_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                                  struct text message, struct buffer *out, bool may_stream, size_t reply_max,
+                                  struct text message, struct buffer *out, size_t reply_max,
                                   struct rpc_stream *stream);
 
 /* without_worker.c: the functions of rpc_codec that need none */

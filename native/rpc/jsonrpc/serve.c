@@ -1,4 +1,5 @@
 /* A message: its requests one after the other, and its end. */
+#include "rpc/channel.h"
 #include "rpc/jsonrpc/cached_requests.h"
 #include "rpc/jsonrpc/serving.h"
 
@@ -40,8 +41,7 @@ static enum rpc_served end_message(struct serving *serving, enum jsonrpc_handled
   return rpc_jsonrpc_served(handled);
 }
 
-static enum rpc_served take_general_path(const struct serving_message *message, bool may_stream,
-                                         struct rpc_stream *stream)
+static enum rpc_served take_general_path(const struct serving_message *message, struct rpc_stream *stream)
 {
   struct serving serving = serving_begin(message);
   const struct rpc_peer *peer = message->peer;
@@ -54,7 +54,7 @@ static enum rpc_served take_general_path(const struct serving_message *message, 
                                           .run_cached = serving_run_cached,
                                           .limits = rpc_jsonrpc_limits(peer),
                                           .max_batch = peer->config.limits.max_batch,
-                                          .may_stream = may_stream,
+                                          .may_stream = rpc_channels[message->client->channel].may_stream,
                                           .only_safe = only_safe};
   struct jsonrpc_stream rest;
   enum jsonrpc_handled handled = jsonrpc_handle(&service, message->text, message->out, &rest);
@@ -62,7 +62,7 @@ static enum rpc_served take_general_path(const struct serving_message *message, 
 }
 
 enum rpc_served rpc_jsonrpc_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                                  struct text message, struct buffer *out, bool may_stream, size_t reply_max,
+                                  struct text message, struct buffer *out, size_t reply_max,
                                   struct rpc_stream *stream)
 {
   struct rpc_jsonrpc_worker *own = rpc_jsonrpc_worker(worker);
@@ -78,5 +78,5 @@ enum rpc_served rpc_jsonrpc_serve(void *context, struct rpc_worker *worker, stru
   enum rpc_served served;
   if (serving_serve_cached(&given, &served))
     return served;
-  return take_general_path(&given, may_stream, stream);
+  return take_general_path(&given, stream);
 }

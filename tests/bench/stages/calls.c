@@ -95,7 +95,7 @@ static void serve(struct calls *calls, const struct buffer *request)
   struct rpc_stream stream;
   buffer_clear(&calls->answer);
   calls->service->codecs[RPC_CODEC_JSONRPC]->serve(calls->service->context, &calls->worker, calls->client,
-                                                   buffer_text(request), &calls->answer, true, 0, &stream);
+                                                   buffer_text(request), &calls->answer, 0, &stream);
 }
 
 /* What the digits behind head, which is as long as the answer's own, say. */

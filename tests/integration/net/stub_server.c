@@ -238,11 +238,10 @@ static bool answer_quickly(struct text message, struct buffer *out)
 }
 
 static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                             struct text message, struct buffer *out, bool may_stream, size_t reply_max,
+                             struct text message, struct buffer *out, size_t reply_max,
                              struct rpc_stream *stream)
 {
   (void)context;
-  (void)may_stream;
   bool known;
   enum rpc_served served = serve_number(message, out, reply_max, stream, &known);
   if (known)
@@ -299,12 +298,11 @@ static void reject(void *context, enum rpc_rejection rejection, struct text begi
 /* --- examples --- */
 
 static enum rpc_served serve_example(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                                     struct text message, struct buffer *out, bool may_stream,
-                                     size_t reply_max, struct rpc_stream *stream)
+                                     struct text message, struct buffer *out, size_t reply_max,
+                                     struct rpc_stream *stream)
 {
   (void)context;
   (void)worker;
-  (void)may_stream;
   (void)reply_max;
   (void)stream;
   return examples_serve(message, client->only_safe, out);

@@ -48,10 +48,10 @@ static bool stub_is_exiting(void *context, struct rpc_worker *worker)
 }
 
 static enum rpc_served stub_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                                  struct text message, struct buffer *out, bool may_stream, size_t reply_max,
+                                  struct text message, struct buffer *out, size_t reply_max,
                                   struct rpc_stream *stream)
 {
-  (void)worker, (void)client, (void)may_stream, (void)reply_max, (void)stream;
+  (void)worker, (void)client, (void)reply_max, (void)stream;
   struct stub *stub = context;
   if (text_equal(message, TEXT("block"))) {
     pthread_mutex_lock(&stub->lock);

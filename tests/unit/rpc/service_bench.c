@@ -97,7 +97,7 @@ enum rpc_served bench_serve(struct service_bench *bench, struct rpc_client *clie
                             size_t reply_max)
 {
   buffer_clear(&bench->out);
-  return rpc_jsonrpc_serve(bench->service->context, bench->lent.worker, client, message, &bench->out, false,
+  return rpc_jsonrpc_serve(bench->service->context, bench->lent.worker, client, message, &bench->out,
                            reply_max, &bench->stream);
 }
 

@@ -58,7 +58,7 @@ static void ask(struct side *side, struct text message, size_t reply_max)
 {
   struct rpc_stream stream;
   buffer_clear(&side->answer);
-  (void)rpc_jsonrpc_serve(both.service->context, &side->worker, side->client, message, &side->answer, false,
+  (void)rpc_jsonrpc_serve(both.service->context, &side->worker, side->client, message, &side->answer,
                           reply_max, &stream);
 }
 

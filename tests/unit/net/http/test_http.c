@@ -56,7 +56,7 @@ static void close_stream(void *state)
 
 /* "fail", "unsafe" and "stream" are what they say; the stub serves all else. */
 static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
-                             struct text message, struct buffer *out, bool may_stream, size_t reply_max,
+                             struct text message, struct buffer *out, size_t reply_max,
                              struct rpc_stream *stream)
 {
   struct fixture *f = context;
@@ -66,8 +66,8 @@ static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rp
     *stream = (struct rpc_stream){.body = {f, read_stream, close_stream}, .tail = TEXT(">")};
     return RPC_STREAM;
   }
-  enum rpc_served served = stub_codecs[RPC_CODEC_JSONRPC]->serve(context, worker, client, message, out,
-                                                                 may_stream, reply_max, stream);
+  enum rpc_served served =
+      stub_codecs[RPC_CODEC_JSONRPC]->serve(context, worker, client, message, out, reply_max, stream);
   return text_equal(message, TEXT("fail"))     ? RPC_FAILED
          : text_equal(message, TEXT("unsafe")) ? RPC_NOT_SAFE
                                                : served;

@@ -89,7 +89,7 @@ static void streams_metadata(void **state)
   stub.meta_step = 3;
   buffer_clear(&bench->out);
   assert_int_equal(rpc_jsonrpc_serve(bench->service->context, bench->lent.worker, client, text_of(query),
-                                     &bench->out, true, 10, &bench->stream),
+                                     &bench->out, 10, &bench->stream),
                    RPC_STREAM);
   struct outcome_body *body = &bench->stream.body;
   enum jp_status status;
