@@ -38,7 +38,6 @@ static void collect_garbage(struct rpc_run *run, const struct operation *operati
   jvm_gc(run->runner->thread);
 }
 
-/* *outcome is an OUTCOME_VOID already. */
 typedef void control_function(struct rpc_run *run, const struct operation *operation,
                               struct outcome *outcome);
 
@@ -51,6 +50,5 @@ static control_function *const functions[OP_COMMANDS] = {
 
 void rpc_control_run(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
-  *outcome = (struct outcome){.kind = OUTCOME_VOID};
   functions[operation->command](run, operation, outcome);
 }

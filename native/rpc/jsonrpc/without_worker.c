@@ -109,7 +109,7 @@ static void handle_ping(void *context, const struct jsonrpc_request *request,
 {
   struct plain_call *call = context;
   struct operation operation;
-  struct outcome outcome;
+  struct outcome outcome = {.kind = OUTCOME_VOID};
   call->is_ping = !has_wrong_peer_id(request) && text_equal(request->method, TEXT("control")) &&
                   rpc_params_decode(request, call->peer->config.limits.java.number_digits_max, &call->arena,
                                     &operation, &outcome) == JP_OK &&
