@@ -40,8 +40,8 @@ bool argument_parse_type(struct conversion *conversion, struct text written, str
   return false;
 }
 
-/* What the declared type and the value's form alone tell: text for a class that no rule of Java's makes from
- * text names a constant of it; a list or map is filled into an object of it. */
+/* Asks what the declared type and the value's form alone tell. A text for a class that is not in the table of
+ * makers names a constant of it; a list or map goes into a new object of it. */
 static bool ask_before_loading(struct conversion *conversion, const struct op_type *type,
                                const struct op_value *value)
 {

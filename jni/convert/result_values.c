@@ -12,7 +12,7 @@ struct walk {
   size_t elements_left;
 };
 
-/* An array, collection or map that is being read, and those around it. */
+/* An array, collection or map that is being read, and the outer ones that contain it. */
 struct level {
   const struct level *outer;
   jobject object;

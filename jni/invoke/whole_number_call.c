@@ -25,8 +25,8 @@ static char result_letter(const struct resolved_member *member)
   }
 }
 
-/* True where any other whole number that is read plainly would have the form in the member's key: one without
- * a declared type is taken for an int where it can be. */
+/* True where any other whole number that argument_read_whole_number reads would have the form in the member's
+ * key: one without a declared type is taken for an int where it can be. */
 static bool takes_whole_numbers(const struct argument_plan *plan, const struct op_value *value)
 {
   return plan->is_whole_number &&

@@ -37,7 +37,7 @@ static bool is_hidden(const struct candidates *candidates, struct jvm_method *me
   return false;
 }
 
-/* Room for one more pointer. */
+/* Makes room for one more pointer. */
 static void *grow_list(struct arena *arena, void *items, size_t count, size_t *capacity)
 {
   if (count < *capacity)

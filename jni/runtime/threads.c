@@ -221,7 +221,7 @@ enum jp_status jvm_spawn(struct jvm *jvm, const char *name,
   return status;
 }
 
-static bool stands_in_exit(struct jvm *jvm, const struct jvm_thread *thread)
+static bool is_in_exit(struct jvm *jvm, const struct jvm_thread *thread)
 {
   jvmtiFrameInfo frames[EXIT_DEPTH];
   jint count = 0;
@@ -243,7 +243,7 @@ bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
   struct jvm_attachment attachment;
   if (!jvm_attach(jvm, &attachment)) /* JVMTI tells nothing to a thread that the JVM does not know */
     return false;
-  bool exiting = stands_in_exit(jvm, thread);
+  bool exiting = is_in_exit(jvm, thread);
   jvm_detach(jvm, &attachment);
   return exiting;
 }
