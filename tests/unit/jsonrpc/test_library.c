@@ -203,7 +203,7 @@ static const struct example {
     {"[{\"jsonrpc\":\"2.0\",\"method\":\"notify_sum\",\"params\":[1,2,4]},"
      "{\"jsonrpc\":\"2.0\",\"method\":\"notify_hello\",\"params\":[7]}]",
      NULL},
-    /* jsonrpc-library-readme */
+    /* docs/jsonrpc-library.md, "Handlers" */
     {"{\"jsonrpc\": \"2.0\", \"method\": \"foo\", \"params\": [1,2,3], \"id\": 1}",
      "{\"jsonrpc\":\"2.0\",\"result\":[3,2,1],\"id\":1}"},
     {"dummy", PARSE_ERROR},

@@ -70,7 +70,7 @@ static bool has_only(struct text name, const char *characters)
   return name.len > 0;
 }
 
-/* JSON-RPC 1.1, 11; jsonrpc-1.1-decisions, 11. A name of digits would be a position (6.2.1). */
+/* JSON-RPC 1.1, 11. A name of digits would be a position (6.2.1). */
 static void keeps_names_to_their_characters(void **state)
 {
   (void)state;
