@@ -59,9 +59,9 @@ struct jvm_limits {
   size_t inline_array_max;   /* longest array of primitives, wrappers or Strings that also travels by value */
   size_t stack_frames_max;   /* Java frames in the description of a throwable; 0: none */
   size_t by_value_depth_max; /* levels of arrays, collections and maps in a result by value */
-  size_t
-      number_digits_max; /* of an argument for a BigInteger or BigDecimal, with its exponent written out, and
-                                of a text that is read as another number */
+  /* Most digits of a BigInteger or BigDecimal that an argument becomes, its exponent written out, and of a
+   * text that is read as a number. */
+  size_t number_digits_max;
 };
 
 /*

@@ -25,8 +25,8 @@ struct conversion {
   struct outcome *outcome;
   bool is_put; /* the value is a put's, not an argument */
   const struct argument_path *path;
-  const struct jvm_class
-      *beside; /* its loader is asked for classes that the application's lacks; may be NULL */
+  /* its loader is asked for classes that the application's lacks; may be NULL */
+  const struct jvm_class *beside;
   struct {
     struct text name;
     struct jvm_class *class; /* a permanent one; NULL: none yet */

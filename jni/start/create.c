@@ -196,7 +196,7 @@ static const char *reason_of(jint code)
   case JNI_EEXIST:
     return "there is one in this process already";
   default:
-    return "what it said stands above";
+    return "see its message above";
   }
 }
 

@@ -91,8 +91,8 @@ struct json_value json_root_indexed(struct text validated, const struct json_ind
 struct json_cursor {
   const char *next; /* where the next member or element, or the closing bracket, is looked for */
   const char *end;
-  const struct json_mark
-      *mark; /* of the next key or element, up to marks_end: from there on text is scanned */
+  /* of the next key or element, up to marks_end: from there on text is scanned */
+  const struct json_mark *mark;
   const struct json_mark *marks_end;
   bool complete; /* the container ends at marks_end: nothing is left to scan */
 };

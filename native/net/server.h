@@ -25,8 +25,8 @@ struct net_endpoint {
 struct net_config {
   struct net_endpoint json; /* WebSocket and HTTP */
   const char *http_prefix;  /* "/rpc": the path of the service, beside "/"; borrowed as long as the server */
-  const char
-      *allow_origins; /* "A,B": whose web pages may send requests, too; NULL: none; borrowed likewise */
+  /* "A,B": whose web pages may send requests, too; NULL: none; borrowed likewise */
+  const char *allow_origins;
   struct net_endpoint zmq;
   unsigned threads;        /* the crew's size when idle; 0: number of cores */
   unsigned threads_max;    /* 256 */

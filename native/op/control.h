@@ -30,8 +30,8 @@ struct op_control_method {
   enum op_command command;
   bool takes_refs; /* its arguments are OP_REF values, one at least; otherwise it takes none */
   bool is_safe;    /* it changes nothing, so that HTTP GET may call it */
-  bool
-      needs_no_runner; /* it needs neither Java nor a session: a peer whose threads are all busy answers it */
+  /* it needs neither Java nor a session: a peer whose threads are all busy answers it */
+  bool needs_no_runner;
 };
 
 /* By enum op_command. */

@@ -16,8 +16,8 @@ struct op_type {
    * 'L' for a class. */
   char base;
   unsigned dimensions; /* 0 to 255 */
-  struct text
-      name; /* base 'L': the class's binary name with dots ("java.util.Map$Entry"); else the keyword */
+  /* base 'L': the class's binary name with dots ("java.util.Map$Entry"); else the keyword */
+  struct text name;
 };
 
 /*

@@ -25,15 +25,15 @@ enum rpc_served {
  * case. */
 struct rpc_stream {
   struct outcome_body body;
-  struct text
-      tail; /* in the worker's memory: valid until its next serve; a transport that goes on later copies it */
+  /* in the worker's memory: valid until its next serve; a transport that goes on later copies it */
+  struct text tail;
 };
 
 /* Why something is no message. */
 enum rpc_rejection {
   RPC_REJECT_UNREADABLE,
   RPC_REJECT_INVALID,
-  RPC_REJECT_OVERLOADED /* it was not read to its end: there is too much of others */
+  RPC_REJECT_OVERLOADED /* it was not read to its end: other clients' input leaves no room for it */
 };
 
 /* What HTTP has to know of the form that it carries. Any thread. */

@@ -57,9 +57,12 @@ static void fail_to_hold(struct rpc_run *run, enum jp_status status, const struc
                "%s", error->text);
 }
 
-/* Made where it is not there: a passing one, for all requests of this message. */
+/* Makes a passing session if the key has none; all requests of the message share it. */
 static enum jp_status find_guest(struct rpc_run *run, struct rpc_session **session, struct outcome *outcome)
 {
+  *session = run->guest;
+  if (run->guest != NULL)
+    return JP_OK;
   struct rpc_peer *peer = run->runner->peer;
   struct rpc_session_key *key = &run->runner->guest_key;
   rpc_session_key_peer_id(key, &run->guest_id);
@@ -101,7 +104,7 @@ void rpc_run_take_back(struct rpc_run *run)
     jvm_objects_take_back(runner->thread, rpc_session_objects(session), &runner->stored, run->stored_before);
 }
 
-/* What a guest has been told can be taken back no more, as its session may be another's by then. */
+/* The client has these refs by now; once the session is released, another may hold it, so none is taken back. */
 static void let_guest_go(struct rpc_run *run)
 {
   struct rpc_runner *runner = run->runner;

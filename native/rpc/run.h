@@ -62,9 +62,8 @@ void rpc_run_begin(struct rpc_run *run, const struct uuid *session, bool drops_r
 void rpc_run_operation(struct rpc_run *run, const struct operation *operation, struct outcome *outcome);
 
 /*
- * The session of the request in hand, for what runs in it. Where there is none yet: it is made, or without
- * `make` NULL; one that the request itself names is made in any case. Anything but JP_OK leaves an
- * OUTCOME_ERROR.
+ * Gives the request's session. If there is none yet, makes it, or gives NULL without `make`; a session that
+ * the request itself names is always made. Anything but JP_OK leaves an OUTCOME_ERROR.
  */
 enum jp_status rpc_run_find_session(struct rpc_run *run, bool make, struct rpc_session **session,
                                     struct outcome *outcome) JP_MUST_CHECK;

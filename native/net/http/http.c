@@ -4,8 +4,8 @@
 #include "net/http/http_heads.h"
 #include "net/http/http_query.h"
 
-/* Of a connection. connection->is_midway: the head of a request was read, and its message is not served yet.
- * */
+/* The state of a connection. connection->is_midway: it has read the head of a request, and not served its
+ * message yet. */
 struct http_state {
   struct http_response_mode mode;
   struct http_parser parser;

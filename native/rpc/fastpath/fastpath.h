@@ -65,13 +65,12 @@ struct rpc_read_request {
  */
 void rpc_fastpath_keep(struct rpc_fastpath **fastpath, const struct rpc_read_request *request);
 
-/* What the codec tells of an answer that it has just written: the member that was reached and the answer's
- * text, cut where the id and the whole number stand. */
+/* An answer that the codec has just written: the member that was reached and the answer's text, split at the
+ * id and at the whole number. */
 struct rpc_written_answer {
-  struct resolved_member
-      *member; /* NULL: there is no more to tell, or it would not hold for the next answer */
+  struct resolved_member *member; /* NULL: the answer cannot be a template */
   struct text before_id;
-  struct text after_id; /* up to the whole number; all the rest where there is none */
+  struct text after_id; /* up to the whole number, or to the end */
   bool has_number;
   struct text after_number;
 };

@@ -140,7 +140,7 @@ void rpc_find_value_places(const void *message, const struct operation *operatio
     places->arguments = members.value[arguments].span;
 }
 
-/* Messages with rules of their own always go the general path. */
+/* Requests of 1.1, by HTTP GET, and with results by value always go the general path. */
 static bool may_cache(const struct serving *serving)
 {
   return serving->request->version == JSONRPC_2_0 && !serving->by_value && !serving->run.client->only_safe &&

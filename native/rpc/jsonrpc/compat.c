@@ -1,6 +1,6 @@
 #include "rpc/jsonrpc/compat.h"
 
-/* Of an array the class of its elements. The type may be malformed: then as far as it can be read. */
+/* The element class of an array type; of a malformed type, what can be read of it. */
 static struct text element_of(struct text type)
 {
   struct text name = type;

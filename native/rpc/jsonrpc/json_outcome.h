@@ -10,7 +10,7 @@
 
 /* Where a result that was written has its whole number, in bytes of the buffer. */
 struct rpc_number_place {
-  bool is_known; /* the result has nothing that changes from call to call, but for this number */
+  bool is_known; /* only this number and the id differ between answers of the member */
   size_t at;
   size_t length; /* 0: it has no number */
 };
@@ -20,7 +20,7 @@ struct rpc_answer {
   bool compat_pal;
   const struct rpc_reached_member *from; /* `from` in --compat pal; NULL: not known */
   struct buffer *scratch;                /* for values that are text within text; cleared by the writer */
-  struct rpc_number_place *number; /* set where the result is void or a whole number; NULL: nobody asks */
+  struct rpc_number_place *number; /* set where the result is void or a whole number; NULL: not wanted */
 };
 
 /* The code of a failure (docs/protocol.md, "Errors"). */

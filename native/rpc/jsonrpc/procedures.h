@@ -48,8 +48,7 @@ struct rpc_procedure_param {
   enum rpc_param param;
   enum rpc_wants wants;
   bool required;
-  bool by_name_only; /* behind the ordered ones: has no position, and service descriptions of 1.1 leave it out
-                      */
+  bool by_name_only;   /* has no position; comes after those that have one; 1.1's descriptions leave it out */
   const char *summary; /* one sentence without a full stop */
 };
 
