@@ -106,6 +106,7 @@ enum jp_status rpc_client_open(void *context, const struct rpc_client_info *info
   enum jp_status status = take_spare(info, client) ? JP_OK : make_client(peer, info, client, error);
   if (status != JP_OK)
     return status;
+  (*client)->channel = info->channel; /* a spare one may have come by another channel of single messages */
   (*client)->only_safe = info->only_safe;
   (*client)->maker.address = info->address;
   if ((*client)->key.length == 0)

@@ -53,7 +53,7 @@ static enum jp_status start_codecs(struct rpc_peer *peer, struct jp_error *error
 static void stop_codecs(struct rpc_peer *peer)
 {
   for (size_t i = 0; i < RPC_CODECS; i++) {
-    if (peer->codec_states[i] != NULL)
+    if (peer->codec_states[i] != NULL && rpc_codecs[i]->stop != NULL)
       rpc_codecs[i]->stop(peer->codec_states[i]);
   }
 }

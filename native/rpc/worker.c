@@ -11,7 +11,7 @@ struct worker_start {
 static void destroy_codec_states(struct rpc_worker *worker)
 {
   for (size_t i = 0; i < RPC_CODECS; i++) {
-    if (worker->codec_states[i] != NULL)
+    if (worker->codec_states[i] != NULL && rpc_codecs[i]->worker_destroy != NULL)
       rpc_codecs[i]->worker_destroy(worker->codec_states[i]);
   }
 }
