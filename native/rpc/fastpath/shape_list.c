@@ -32,8 +32,10 @@ bool shape_scalar_fill(struct op_value *value, struct json_value scalar)
     value->text = text_slice(scalar.span, 1, scalar.span.len - 1);
     return true;
   default:
+    if (scalar.span.len > SHAPE_NUMBER_LENGTH_MAX)
+      return false;
     rpc_number_read(scalar, value);
-    return scalar.span.len <= SHAPE_NUMBER_LENGTH_MAX;
+    return true;
   }
 }
 

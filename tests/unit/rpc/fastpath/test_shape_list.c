@@ -97,6 +97,8 @@ static void refuses_what_is_no_such_scalar(void **state)
   assert_null(take(bench, "\"a\"]").data);
   assert_null(take(bench, "1,]").data);
   assert_null(take(bench, "123456789012345678901234567890123]").data);
+  assert_null(take(bench, "0.1234567890123456789012345678901]").data);
+  assert_non_null(take(bench, "0.123456789012345678901234567890]").data);
   assert_true(find_shape(bench, "[{\"ref\":1},{\"ref\":2}]"));
   assert_non_null(take(bench, "7},{\"ref\":8}]").data);
   assert_int_equal(bench->list.list.items[1].ref, 8);
