@@ -26,8 +26,9 @@ static struct text literal_of_integer(const struct number *number)
   return number->integer == 0 && number->literal.data[0] == '-' ? number->literal : TEXT_ABSENT;
 }
 
-static void set_kind(struct op_value *value, const struct number *number, enum op_value_kind fraction)
+void op_scalar_set_number(struct op_value *value, const struct number *number)
 {
+  const enum op_value_kind fraction = number->suffix == 'f' ? OP_FLOAT : OP_DOUBLE;
   value->suffix = number->suffix;
   if (number->fits) {
     value->kind = OP_INTEGER;
@@ -37,24 +38,6 @@ static void set_kind(struct op_value *value, const struct number *number, enum o
     value->kind = number->integral ? OP_BIG_INTEGER : fraction;
     value->literal = number->literal;
   }
-}
-
-void op_scalar_set_float(struct op_value *value, const struct number *number)
-{
-  set_kind(value, number, OP_FLOAT);
-  if (!number->fits)
-    value->decimal = decimal_to_float(number->literal);
-}
-
-void op_scalar_set_number(struct op_value *value, const struct number *number)
-{
-  if (number->suffix == 'f') {
-    op_scalar_set_float(value, number);
-    return;
-  }
-  set_kind(value, number, OP_DOUBLE);
-  if (!number->fits)
-    value->decimal = decimal_to_double(number->literal);
 }
 
 /* ---- to primitives ---- */
@@ -108,24 +91,27 @@ static void store_integer_as_decimal(const struct op_value *value, char letter, 
     *(double *)out = is_negative_zero ? -0.0 : (double)value->integer;
 }
 
-/* A double that was rounded before must not be rounded again. */
-static float round_to_float(const struct op_value *value)
+/* Straight from the digits where there are any: a number must not be rounded twice. */
+static float to_float(const struct op_value *value)
 {
-  bool is_rounded = value->kind == OP_FLOAT || value->suffix == 'f';
-  return is_rounded || value->literal.data == NULL ? (float)value->decimal : decimal_to_float(value->literal);
+  return value->literal.data == NULL ? (float)value->decimal : decimal_to_float(value->literal);
+}
+
+static double to_double(const struct op_value *value)
+{
+  if (value->literal.data == NULL)
+    return value->decimal;
+  return value->suffix == 'f' ? decimal_to_float(value->literal) : decimal_to_double(value->literal);
 }
 
 /* Digits beyond the type's range become infinite and do not fit; an infinity without digits was meant. */
 static enum op_scalar_fit store_decimal(const struct op_value *value, char letter, void *out)
 {
-  double stored = value->decimal;
-  if (letter == 'F') {
-    float rounded = round_to_float(value);
-    *(float *)out = rounded;
-    stored = rounded;
-  } else {
+  double stored = letter == 'F' ? to_float(value) : to_double(value);
+  if (letter == 'F')
+    *(float *)out = (float)stored;
+  else
     *(double *)out = stored;
-  }
   bool is_meant = value->literal.data == NULL && !isfinite(value->decimal);
   return isfinite(stored) || is_meant ? OP_SCALAR_FITS : OP_SCALAR_RANGE;
 }

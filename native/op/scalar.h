@@ -35,9 +35,8 @@ const char *op_scalar_reason(enum op_scalar_fit fit);
  * values that are no scalars. */
 char op_scalar_infer(const struct op_value *value);
 
-/* Gives the value the number and its suffix, and keeps its declared type. The literal is borrowed. */
+/* Gives the value the number and its suffix, and keeps its declared type. The literal is borrowed, and is not
+ * converted: op_scalar_read does that, once a primitive is wanted. */
 void op_scalar_set_number(struct op_value *value, const struct number *number);
-/* The same where a float is wanted: a fraction is rounded straight to a float. */
-void op_scalar_set_float(struct op_value *value, const struct number *number);
 
 #endif

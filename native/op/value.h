@@ -4,9 +4,10 @@
  * A value on its way between a codec and Java: an argument, an element of one, or a result.
  *
  * It knows neither JSON nor Colfer nor JNI. A value is typed: its kind says which member of the union holds
- * it, and whoever converts it reads that member. Where a codec read digits that the member cannot hold
- * exactly, the literal keeps them beside it, for Java to read itself; a codec whose numbers are no text
- * leaves it absent. All that a value points to is borrowed from the request's bytes or from the request's
+ * it, and whoever converts it reads that member. A number that a codec read from text and that is no 64-bit
+ * integer has its digits as a literal instead of the member: op_scalar_read converts them once a primitive is
+ * wanted, so that a request that is refused costs no conversion, and Java can read them itself. A codec whose
+ * numbers are no text sets the member and leaves the literal absent. All that a value points to is borrowed from the request's bytes or from the request's
  * arena, and is valid until that arena is reset. Plain data, one thread.
  */
 #include "base/arena.h"
@@ -20,9 +21,9 @@ enum op_value_kind {
   OP_NULL,
   OP_BOOLEAN,     /* boolean */
   OP_INTEGER,     /* integer; literal: for -0 alone, which is another double than 0 */
-  OP_BIG_INTEGER, /* literal: a whole number beyond 64 bits; decimal: the nearest double. Requests only */
-  OP_FLOAT,       /* decimal, which a float holds exactly; literal as for OP_DOUBLE */
-  OP_DOUBLE,      /* decimal; literal: its digits, where it was read from text */
+  OP_BIG_INTEGER, /* literal: a whole number beyond 64 bits. Requests only */
+  OP_FLOAT,       /* as OP_DOUBLE; a float holds the decimal exactly */
+  OP_DOUBLE,      /* literal: its digits, where it was read from text; otherwise decimal */
   OP_CHAR,        /* integer holds one UTF-16 unit. Results only */
   OP_TEXT,        /* text */
   OP_REF,         /* ref: an object of the session */

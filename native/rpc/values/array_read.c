@@ -88,16 +88,12 @@ static bool read_integers(struct array_reader *reader, struct json_value json, s
 
 /* ---- one element ---- */
 
-/* A float is rounded once, straight from its digits. */
-static enum jp_status take_number(struct array_reader *reader, struct json_value json, char letter,
+static enum jp_status take_number(struct array_reader *reader, struct json_value json,
                                   const struct number *number, struct op_value *value)
 {
   if (rpc_literal_is_long(reader->values, number->literal))
     return fail_digits(reader, json);
-  if (letter == 'F')
-    op_scalar_set_float(value, number);
-  else
-    op_scalar_set_number(value, number);
+  op_scalar_set_number(value, number);
   return JP_OK;
 }
 
@@ -112,7 +108,7 @@ static enum jp_status read_text(struct array_reader *reader, struct json_value j
     return rpc_value_no_memory(reader->values);
   if (letter == 'C' || letter == 'Z' || !number_parse(value->text, &number))
     return JP_OK;
-  return take_number(reader, json, letter, &number, value);
+  return take_number(reader, json, &number, value);
 }
 
 /* Fills in what op_scalar_read looks at, and no more: there may be many elements. */
@@ -126,7 +122,7 @@ static enum jp_status read_scalar(struct array_reader *reader, struct json_value
     if (letter == 'C' || letter == 'Z')
       return JP_OK;
     number_read(json.span, &number);
-    return take_number(reader, json, letter, &number, value);
+    return take_number(reader, json, &number, value);
   case JSON_KIND_STRING:
     return read_text(reader, json, letter, value);
   case JSON_KIND_TRUE:

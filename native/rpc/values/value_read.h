@@ -46,7 +46,7 @@ enum jp_status rpc_args_read(struct rpc_value_reader *reader, struct json_value 
 /* Reads a ref: an integer from 1 to RPC_REF_MAX, without a suffix. False where it is none. */
 bool rpc_ref_read(struct json_value json, uint32_t *ref);
 
-/* Reads a number of validated text; the value's type stays. */
+/* Reads a number of validated text, without converting a decimal; the value's type stays. */
 void rpc_number_read(struct json_value json, struct op_value *value);
 
 /* Whether a number has more digits than the limit. An exponent does not count: whether that is too large

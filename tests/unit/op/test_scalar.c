@@ -119,6 +119,9 @@ static void values_arrive_whole(void **state)
   value = value_of("0.1f");
   assert_int_equal(op_scalar_read(&value, 'D', &out), OP_SCALAR_FITS);
   assert_true(out.d == (double)0.1F);
+  value = value_of("16777217000000000000000f"); /* beyond 64 bits */
+  assert_int_equal(op_scalar_read(&value, 'D', &out), OP_SCALAR_FITS);
+  assert_true(out.d == (double)16777217000000000000000.0F);
   value = value_of("\"\xE2\x82\xAC\"");
   assert_int_equal(op_scalar_read(&value, 'C', &out), OP_SCALAR_FITS);
   assert_int_equal(out.c, 0x20AC);

@@ -154,6 +154,12 @@ static void test_digits_have_a_limit(void **state)
       {"{\"type\":\"C\",\"args\":[1,{\"type\":\"int\",\"value\":", "}]}", "argument 1: a number has"},
       {"{\"type\":\"C\",\"args\":[[[", "]]]}", "argument 0: a number has"},
       {"{\"type\":\"C\",\"args\":[{\"a\":", "}]}", "argument 0: a number has"},
+      {"{\"type\":\"C\",\"args\":[-", "e-5]}", "argument 0: a number has"},
+      {"{\"type\":\"C\",\"args\":[", "f]}", "argument 0: a number has"},
+      {"{\"type\":\"C\",\"args\":[{\"type\":\"double[]\",\"value\":[1.5,", "e-9999]}]}",
+       "argument 0[1]: 7777777777777777777777777777777777777777777777777777777777777777...:"},
+      {"{\"type\":\"C\",\"args\":[{\"type\":\"float[]\",\"value\":[\"", "e-9999\"]}]}",
+       "argument 0[0]: \"777777777777777777777777777777777777777777777777777777777777777...:"},
   };
   for (size_t i = 0; i < COUNT_OF(rows); i++) {
     char *digits = test_malloc(PARAMS_DIGITS_MAX + 2);
