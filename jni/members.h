@@ -75,7 +75,8 @@ struct jvm_limits {
 struct jvm_guard {
   void *context;
   uint64_t stamp; /* not 0; while it is the same, so are the answers of `allows` */
-  /* Whether such an operation was allowed on the member of these verdicts before, its names too. */
+  /* True where the policy in force has already allowed such an operation, names included, and nothing is to be
+   * logged. */
   bool (*has_allowed)(void *context, const struct operation *operation, const uint64_t *verdicts);
   /* Asked about the names in the operation and in its arguments, before a class is looked up by them. */
   enum jp_status (*check_names)(void *context, const struct operation *operation, struct arena *arena,

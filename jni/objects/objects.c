@@ -274,7 +274,8 @@ static void note_stored(struct jvm_stored *stored, uint32_t ref)
     stored->refs[stored->count++] = ref;
 }
 
-/* With the lock held. *need says what the caller must do without it before the next try. */
+/* With the lock held. *need: what the caller has to do, with the lock released, before it tries again;
+ * NEED_NOTHING: this result is final. */
 static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum need *need,
                                  struct jp_error *error)
 {

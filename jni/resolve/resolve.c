@@ -122,7 +122,7 @@ enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target 
     if (has_allowed(request, target))
       return JP_OK;
   }
-  /* First, because a caller who may not name it must not learn what is wrong with it. */
+  /* Before any error is reported: who may not use these names must not learn what is wrong with them. */
   enum jp_status status = check_names(request, outcome);
   if (status != JP_OK)
     return status;

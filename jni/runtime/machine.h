@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct jvm_class;
-struct jvm_classes;  /* process-wide table of class ids: of the member look-up */
+struct jvm_classes;  /* the process's table of class ids; of jni/types */
 struct member_cache; /* of jni/resolve */
 struct fill_cache;   /* of jni/convert */
 

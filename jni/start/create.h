@@ -20,7 +20,8 @@ struct jvm_create_events {
 enum jp_status jvm_create(const struct jvm_launch *launch, const struct jvm_create_events *events,
                           JavaVM **vm, JNIEnv **env, struct jp_error *error) JP_MUST_CHECK;
 
-/* Prints what the JVM has printed so far, for an exit while it is being created. */
+/* Passes on the output that was collected while jvm_create runs. Call it before the process exits in the middle
+ * of that. */
 void jvm_create_pass_on_words(void);
 
 /* The stack that the launch's options ask for (-Xss, -XX:ThreadStackSize), else Java's usual 1 MiB. */

@@ -1,6 +1,6 @@
 #ifndef JPEER_JNI_START_EXIT_REPORT_H
 #define JPEER_JNI_START_EXIT_REPORT_H
-/* Finds the shutdown hook that a JVM waits for, which was told to exit and does not. */
+/* Where a JVM was told to exit and does not: finds the shutdown hook that it waits for. */
 #include <stddef.h>
 
 struct jvm;

@@ -115,7 +115,8 @@ static bool await_signal(void)
   return true;
 }
 
-/* Returns after a signal that asks to stop, and serves the others until then. */
+/* True after a signal that asks to stop; hang-ups before it are served. False: no signal can be awaited any
+ * more. */
 static bool await_stop(void)
 {
   while (await_signal()) {

@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Letters taken, a multiple of 32; three bytes of each four are written, and room for those of the whole text
- * is touched. */
+/* Returns the letters taken, a multiple of 32. Writes 3 bytes for each 4 of them, and may write further, up to the size
+ * of the whole text's bytes. */
 size_t base64_decode_wide(struct text t, uint8_t *out);
 
-/* Bytes taken, a multiple of 24; four letters of each three are written. */
+/* Returns the bytes taken, a multiple of 24. Writes 4 letters for each 3 of them. */
 size_t base64_encode_wide(const uint8_t *bytes, size_t count, char *out);
 
 #endif

@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Reads the exponent behind the e. Java also takes digits beyond ASCII there: any of them counts as the
- * largest exponent. */
+/* Reads the exponent behind the e. A digit beyond ASCII, which Java takes there, makes it count as the largest. */
 static size_t read_magnitude(struct text t, bool *is_exponent)
 {
   enum { LARGEST = 1 << 30 };

@@ -4,7 +4,8 @@
 #include "classfile/constant_pool.h"
 #include "classfile/signature.h"
 
-/* NAMED_PARAMETERS_MAX is the peer's own limit: a small file can name one long descriptor in each method. */
+/* NAMED_PARAMETERS_MAX: named parameters of one class file in all. The limit is our own: each method of a small file
+ * can name one long descriptor. */
 enum { ACCESS_SUPER = 0x0020, NAMED_PARAMETERS_MAX = 256 * 1024 };
 static const uint32_t magic = 0xCAFEBABEu;
 

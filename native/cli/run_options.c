@@ -420,7 +420,7 @@ const struct option run_option_rows[] = {
      .variable = "JPEER_SEND_BUFFER_MAX",
      .takes = "BYTES",
      .standard = "16M",
-     .help = "unsent answers a connection, before it is dropped (ZeroMQ: before they are)",
+     .help = "unsent answers a connection, or a ZeroMQ client, may have",
      .read = option_read_size,
      AT(send_buffer_max),
      .min = 4096,

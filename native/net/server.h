@@ -34,7 +34,7 @@ struct net_config {
   int64_t busy_timeout_ms; /* 5,000: how long a request waits while every member is inside Java */
   size_t message_max;      /* 16 MiB */
   size_t input_max_total; /* 256 MiB of input that is being collected, of all clients; at least message_max */
-  size_t send_buffer_max; /* 16 MiB a connection, then it is dropped */
+  size_t send_buffer_max; /* 16 MiB of unsent answers a connection */
   size_t zmq_pending_max; /* 1,000 requests that one ZeroMQ identity may have waiting */
   size_t connections_max; /* open connections */
   int64_t header_timeout_ms; /* 10,000: request line and headers, handshake */

@@ -22,7 +22,7 @@ struct rpc_client_info {
 
 struct rpc_service {
   void *context;
-  /* By enum rpc_codec_id: the transport chooses whose message it has. Their functions get the context above.
+  /* By enum rpc_codec_id, NULL where the service lacks one: the transport chooses whose message it has. Their functions get the context above.
    */
   const struct rpc_codec *const *codecs;
 

@@ -38,7 +38,7 @@ enum jp_status rpc_worker_init(struct rpc_worker *worker, struct rpc_peer *peer,
 
 void rpc_worker_fini(struct rpc_worker *worker)
 {
-  /* The peer does not wait for what is done here, so that its sessions may be gone. */
+  /* Without sessions: the peer does not wait for this thread, and may have destroyed them by now. */
   rpc_client_destroy(NULL, worker->spare, worker->runner.thread);
   destroy_codec_states(worker);
   rpc_runner_fini(&worker->runner);

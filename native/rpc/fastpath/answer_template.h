@@ -5,7 +5,7 @@
  */
 #include "rpc/fastpath/fastpath.h"
 
-/* Texts are copied in sizes that the compiler knows, which is quicker than a call. */
+/* Copies have constant sizes, so that the compiler inlines them. */
 enum {
   ANSWER_STEP = 16,
   ANSWER_BEFORE_ID_MAX = 2 * ANSWER_STEP,

@@ -78,7 +78,7 @@ struct rpc_written_answer {
 struct rpc_cached_call {
   struct rpc_runner *runner;
   struct rpc_client *client;
-  size_t reply_max; /* rpc/service.h */
+  size_t reply_max; /* rpc/codec.h */
   struct buffer *out;
   void *context; /* the codec's own */
   /*

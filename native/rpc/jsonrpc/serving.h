@@ -36,7 +36,7 @@ struct serving {
   /* Of a request that rpc/jsonrpc/cached_requests.c has decoded, else NULL: */
   struct rpc_cached_request *cached; /* of a batch: what matched last */
   const struct operation *operation; /* what it means */
-  const struct outcome *failed;      /* what it has come to where it was run already */
+  const struct outcome *failed;      /* its outcome, where it was run already and failed; else NULL */
   struct serving_places *places;     /* filled when its answer is written */
 };
 
