@@ -17,7 +17,7 @@ struct jvm_classes;  /* the process's table of class ids; of jni/types */
 struct member_cache; /* of jni/resolve */
 struct fill_cache;   /* of jni/convert */
 
-/* One per process. Written before hooks.started and never after, except `classes` and `has_stopped`. */
+/* One per process. Written before hooks.started and never after, except `classes` with `known_class_name`, and `has_stopped`. */
 struct jvm {
   JavaVM *vm;
   jvmtiEnv *jvmti; /* any thread may use it */
@@ -45,6 +45,9 @@ struct jvm {
 
   /* Made on first use by jni/types, under a lock of its own; never freed. */
   struct jvm_classes *classes;
+  /* Set with it: the name of an object's class as that table has it, which is quicker than asking the JVM. data
+   * NULL: it cannot tell. */
+  struct text (*known_class_name)(struct jvm_thread *thread, jobject object);
 };
 
 /* What the peer keeps for one Java thread. Made on that thread and used only there, except java_thread; gone

@@ -38,6 +38,12 @@ static jobject call_getter(JNIEnv *env, jobject object, jmethodID method)
 static struct text describe_type(const struct description *d, jthrowable throwable)
 {
   JNIEnv *env = d->thread->env;
+  struct jvm *jvm = d->thread->jvm;
+  if (__atomic_load_n(&jvm->classes, __ATOMIC_ACQUIRE) != NULL) {
+    struct text known = jvm->known_class_name(d->thread, throwable);
+    if (known.data != NULL)
+      return known;
+  }
   jclass class = (*env)->GetObjectClass(env, throwable);
   struct text name = jvm_class_name(d->thread, class, d->arena);
   (*env)->DeleteLocalRef(env, class);

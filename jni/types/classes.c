@@ -52,6 +52,12 @@ static struct jvm_classes *make_table(struct jvm_thread *thread)
   return table;
 }
 
+static struct text known_class_name(struct jvm_thread *thread, jobject object)
+{
+  const struct jvm_class *class = jvm_class_of_object(thread, object);
+  return class == NULL ? TEXT_ABSENT : class->name;
+}
+
 static struct jvm_classes *table_of(struct jvm_thread *thread)
 {
   struct jvm_classes *table = __atomic_load_n(&thread->jvm->classes, __ATOMIC_ACQUIRE);
@@ -60,8 +66,10 @@ static struct jvm_classes *table_of(struct jvm_thread *thread)
   struct jvm_classes *made = make_table(thread);
   pthread_mutex_lock(&first_use);
   table = thread->jvm->classes;
-  if (table == NULL && made != NULL)
+  if (table == NULL && made != NULL) {
+    thread->jvm->known_class_name = known_class_name;
     __atomic_store_n(&thread->jvm->classes, table = made, __ATOMIC_RELEASE);
+  }
   pthread_mutex_unlock(&first_use);
   if (made != NULL && made != table) {
     if (made->platform_loader != NULL)
