@@ -176,7 +176,7 @@ static enum op_scalar_fit read_text(struct text text, char letter, void *out)
   struct number number;
   if (!number_parse(text, &number))
     return letter == 'F' || letter == 'D' ? read_special(text, letter, out) : OP_SCALAR_KIND;
-  struct op_value value;
+  struct op_value value = {.kind = OP_NULL};
   op_scalar_set_number(&value, &number);
   return read_number(&value, letter, out);
 }
