@@ -99,7 +99,7 @@ static void read_decimal(struct text literal, struct decimal *decimal)
  * means the same in every locale.
  */
 enum { EXPONENT_TEXT_MAX = 32 };
-static void write_decimal(const struct decimal *decimal, char out[DIGITS_MAX + EXPONENT_TEXT_MAX])
+static void format_for_strtod(const struct decimal *decimal, char out[DIGITS_MAX + EXPONENT_TEXT_MAX])
 {
   int64_t exponent = decimal->exponent;
   if (exponent > EXPONENT_MAX)
@@ -141,7 +141,7 @@ double decimal_to_double(struct text literal)
     return decimal.negative ? -value : value;
   }
   char text[DIGITS_MAX + EXPONENT_TEXT_MAX];
-  write_decimal(&decimal, text);
+  format_for_strtod(&decimal, text);
   return strtod(text, NULL);
 }
 
@@ -160,6 +160,6 @@ float decimal_to_float(struct text literal)
     return decimal.negative ? -value : value;
   }
   char text[DIGITS_MAX + EXPONENT_TEXT_MAX];
-  write_decimal(&decimal, text);
+  format_for_strtod(&decimal, text);
   return strtof(text, NULL);
 }

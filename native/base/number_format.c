@@ -121,7 +121,7 @@ static size_t put_bytes(char *out, const char *bytes, int count)
 }
 
 /* Writes a number without an exponent: Java does so from 0.001 up to below ten million. */
-static size_t put_plain(const struct digits *digits, char *out)
+static size_t put_without_exponent(const struct digits *digits, char *out)
 {
   size_t n = 0;
   if (digits->point <= 0)
@@ -154,7 +154,7 @@ static size_t put_digits(struct digits *digits, char *out)
 {
   drop_trailing_zeros(digits);
   if (digits->point > -3 && digits->point <= 7)
-    return put_plain(digits, out);
+    return put_without_exponent(digits, out);
   return put_exponent(digits, out);
 }
 

@@ -300,7 +300,7 @@ static bool ends_value(char c)
 }
 
 /* Takes eight digits a step and the rest at once: a branch for each digit would be mispredicted. */
-size_t json_plain_integer_at(struct text t, int64_t *integer)
+size_t json_bare_integer_at(struct text t, int64_t *integer)
 {
   enum { WORD = sizeof(uint64_t), TEN_TO_EIGHT = 100000000 };
   static const uint32_t powers[WORD] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};

@@ -39,6 +39,6 @@ bool json_integers_read(struct text span, const struct json_integers_form *form,
  * followed by a comma or a closing bracket, and not -0, which is another double than 0. Returns its length in
  * bytes, or 0 where the text begins with anything else.
  */
-size_t json_plain_integer_at(struct text t, int64_t *integer);
+size_t json_bare_integer_at(struct text t, int64_t *integer);
 
 #endif

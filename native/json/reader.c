@@ -121,7 +121,7 @@ static const char *skip_container(const char *p, const char *end)
   return p;
 }
 
-static const char *skip_plain(const char *p, const char *end)
+static const char *skip_unescaped(const char *p, const char *end)
 {
   while (p < end && *p != ',' && *p != ']' && *p != '}' && !scan_is_space(*p))
     p++;
@@ -138,7 +138,7 @@ static inline void take_value(struct json_cursor *cursor, const char *p, struct 
   else if (kind == JSON_KIND_ARRAY || kind == JSON_KIND_OBJECT)
     behind = skip_container(p, cursor->end);
   else
-    behind = skip_plain(p, cursor->end);
+    behind = skip_unescaped(p, cursor->end);
   *value = (struct json_value){.kind = kind, .span = {p, (size_t)(behind - p)}};
   cursor->next = behind;
 }
@@ -368,7 +368,7 @@ struct text json_read_string(struct json_value string, struct arena *arena)
   return string.unescaped ? raw : json_unescape(raw, arena);
 }
 
-size_t json_plain_string_at(struct text t)
+size_t json_unescaped_string_at(struct text t)
 {
   const char *end = t.data + t.len;
   if (t.len == 0 || *t.data != '"')

@@ -169,6 +169,6 @@ struct text json_unescape(struct text raw, struct arena *arena);
 
 /* Length in bytes, quotes included, of the valid string without escapes that a text begins with; 0: the text
  * begins with anything else. */
-size_t json_plain_string_at(struct text t);
+size_t json_unescaped_string_at(struct text t);
 
 #endif

@@ -22,7 +22,7 @@ static bool take_text(struct text *rest, const char *wanted, size_t length)
 
 static size_t hole_length(const struct shape_hole *hole, struct text rest)
 {
-  return hole->is_string ? json_plain_string_at(rest) : number_at(rest);
+  return hole->is_string ? json_unescaped_string_at(rest) : number_at(rest);
 }
 
 static bool fill_hole(struct shape *shape, const struct shape_hole *hole, struct text span)
@@ -68,7 +68,7 @@ static bool fill_hole_integer(struct shape *shape, const struct shape_hole *hole
 static bool take_integer(struct shape *shape, const struct shape_hole *hole, struct text *rest)
 {
   int64_t integer;
-  size_t length = json_plain_integer_at(*rest, &integer);
+  size_t length = json_bare_integer_at(*rest, &integer);
   if (length == 0 || !fill_hole_integer(shape, hole, (struct text){rest->data, length}, integer))
     return false;
   *rest = text_slice(*rest, length, rest->len);
@@ -236,7 +236,7 @@ static bool add_argument(struct keeping *keeping, size_t i, struct json_value ar
     return false;
   }
   struct json_value scalar = shape_scalar_of(argument);
-  return shape_scalar_is_plain(scalar) && add_hole(keeping, HOLE_ARGUMENT, i, scalar.span);
+  return shape_scalar_fits_hole(scalar) && add_hole(keeping, HOLE_ARGUMENT, i, scalar.span);
 }
 
 static bool add_arguments(struct keeping *keeping, struct text arguments)
@@ -258,7 +258,7 @@ static bool add_arguments(struct keeping *keeping, struct text arguments)
 static bool add_holes(struct keeping *keeping, const struct rpc_value_places *places)
 {
   const struct rpc_cached_request *request = &keeping->shape->request;
-  if (request->id.data != NULL && shape_scalar_is_plain(json_root(request->id)) &&
+  if (request->id.data != NULL && shape_scalar_fits_hole(json_root(request->id)) &&
       !add_hole(keeping, HOLE_ID, 0, request->id))
     return false;
   if (request->operation.has_instance && !add_hole(keeping, HOLE_INSTANCE, 0, places->instance))

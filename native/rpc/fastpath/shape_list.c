@@ -17,10 +17,10 @@ struct json_value shape_scalar_of(struct json_value argument)
   return members.has[1] ? members.value[1] : members.value[0];
 }
 
-bool shape_scalar_is_plain(struct json_value scalar)
+bool shape_scalar_fits_hole(struct json_value scalar)
 {
   return scalar.kind == JSON_KIND_NUMBER ||
-         (scalar.kind == JSON_KIND_STRING && json_plain_string_at(scalar.span) == scalar.span.len);
+         (scalar.kind == JSON_KIND_STRING && json_unescaped_string_at(scalar.span) == scalar.span.len);
 }
 
 bool shape_scalar_fill(struct op_value *value, struct json_value scalar)
@@ -68,7 +68,7 @@ static bool cut_element(struct json_value json, const struct op_value *item, str
   if (!is_scalar(item))
     return false;
   struct json_value scalar = shape_scalar_of(json);
-  if (!shape_scalar_is_plain(scalar))
+  if (!shape_scalar_fits_hole(scalar))
     return false;
   element->before = slice_between(json.span.data, scalar.span.data);
   element->scalar = scalar.span;
@@ -113,11 +113,11 @@ bool shape_list_find(struct json_value list, const struct op_value *items, struc
 static bool take_scalar(struct text *rest, bool is_string, struct op_value *value)
 {
   int64_t integer;
-  size_t length = is_string || value->kind == OP_REF ? 0 : json_plain_integer_at(*rest, &integer);
+  size_t length = is_string || value->kind == OP_REF ? 0 : json_bare_integer_at(*rest, &integer);
   if (length > 0) {
     shape_scalar_fill_integer(value, integer);
   } else {
-    length = is_string ? json_plain_string_at(*rest) : number_at(*rest);
+    length = is_string ? json_unescaped_string_at(*rest) : number_at(*rest);
     struct json_value scalar = {.kind = is_string ? JSON_KIND_STRING : JSON_KIND_NUMBER,
                                 .span = text_slice(*rest, 0, length)};
     if (length == 0 || !shape_scalar_fill(value, scalar))

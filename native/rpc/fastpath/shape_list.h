@@ -27,7 +27,7 @@ struct shape_list {
 /* An argument's number or string: itself, or a member of it. */
 struct json_value shape_scalar_of(struct json_value argument);
 /* True where a hole may take the place of the value. */
-bool shape_scalar_is_plain(struct json_value scalar);
+bool shape_scalar_fits_hole(struct json_value scalar);
 /* Gives a value the scalar, as what the value's kind says. False where that is an OP_REF and the scalar is no
  * ref, or where a number is too long. */
 bool shape_scalar_fill(struct op_value *value, struct json_value scalar);

@@ -103,7 +103,7 @@ void serving_write_answer(struct serving *serving, struct jsonrpc_response *resp
   if (outcome->kind == OUTCOME_ERROR)
     write_error(response, outcome, &answer);
   else if (serving->by_value)
-    rpc_plain_result_write(jsonrpc_result(response), outcome);
+    rpc_by_value_result_write(jsonrpc_result(response), outcome);
   else
     rpc_result_write(jsonrpc_result(response), outcome, &answer);
   if (is_too_long(serving))

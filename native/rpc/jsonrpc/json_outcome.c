@@ -91,14 +91,14 @@ static char *put_text(char *at, struct text t)
 }
 
 /* The most common result, written in one piece. The name of its type needs no escape. */
-static bool is_plain_integer(const struct outcome *outcome, const struct rpc_answer *answer)
+static bool is_whole_number(const struct outcome *outcome, const struct rpc_answer *answer)
 {
   return outcome->kind == OUTCOME_VALUE && outcome->has_value && outcome->value.kind == OP_INTEGER &&
          outcome->ref == 0 && !answer->compat_pal;
 }
 
-static void write_plain_integer(struct buffer *out, const struct outcome *outcome,
-                                struct rpc_number_place *place)
+static void write_whole_number(struct buffer *out, const struct outcome *outcome,
+                               struct rpc_number_place *place)
 {
   const struct text head = TEXT("{\"void\":false,\"value\":{\"type\":\"");
   const struct text middle = TEXT("\",\"null\":false,\"value\":\"");
@@ -115,8 +115,8 @@ static void write_plain_integer(struct buffer *out, const struct outcome *outcom
 
 void rpc_result_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer)
 {
-  if (is_plain_integer(outcome, answer)) {
-    write_plain_integer(out, outcome, answer->number);
+  if (is_whole_number(outcome, answer)) {
+    write_whole_number(out, outcome, answer->number);
     return;
   }
   if (outcome->kind == OUTCOME_VOID) {
@@ -149,7 +149,7 @@ void rpc_result_write(struct buffer *out, const struct outcome *outcome, const s
   buffer_append_char(out, '}');
 }
 
-void rpc_plain_result_write(struct buffer *out, const struct outcome *outcome)
+void rpc_by_value_result_write(struct buffer *out, const struct outcome *outcome)
 {
   if (outcome->kind == OUTCOME_VALUE && outcome->has_value)
     rpc_value_write(out, &outcome->value);

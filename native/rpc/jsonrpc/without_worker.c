@@ -51,28 +51,28 @@ void rpc_jsonrpc_reject(void *context, enum rpc_rejection rejection, struct text
 
 /* ---- every request of a message, without a worker ---- */
 
-struct plain_call {
+struct workerless_call {
   const struct rpc_peer *peer;
   struct arena arena;
   const char *reason; /* of a refusal */
   bool is_ping;
 };
 
-static void write_plain_data(void *context, struct buffer *data, struct text detail, struct text id)
+static void write_error_data(void *context, struct buffer *data, struct text detail, struct text id)
 {
-  const struct plain_call *call = context;
+  const struct workerless_call *call = context;
   rpc_message_data_write(data, detail, id, call->peer->config.compat_pal);
 }
 
-static enum jsonrpc_handled handle_plain(struct plain_call *call, struct text message, struct buffer *out,
-                                         void (*handle)(void *context, const struct jsonrpc_request *request,
-                                                        struct jsonrpc_response *response))
+static enum jsonrpc_handled handle_without_worker(
+    struct workerless_call *call, struct text message, struct buffer *out,
+    void (*handle)(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response))
 {
   arena_init(&call->arena);
   const struct jsonrpc_service service = {.context = call,
                                           .arena = &call->arena,
                                           .handle = handle,
-                                          .write_error_data = write_plain_data,
+                                          .write_error_data = write_error_data,
                                           .limits = rpc_jsonrpc_limits(call->peer),
                                           .max_batch = call->peer->config.limits.max_batch};
   struct jsonrpc_stream stream;
@@ -84,7 +84,7 @@ static enum jsonrpc_handled handle_plain(struct plain_call *call, struct text me
 static void handle_refusal(void *context, const struct jsonrpc_request *request,
                            struct jsonrpc_response *response)
 {
-  const struct plain_call *call = context;
+  const struct workerless_call *call = context;
   struct buffer *data =
       jsonrpc_error(response, JSONRPC_SERVER_ERROR, jsonrpc_code_message(JSONRPC_SERVER_ERROR));
   rpc_message_data_write(data, text_of(call->reason), request->id, call->peer->config.compat_pal);
@@ -92,8 +92,8 @@ static void handle_refusal(void *context, const struct jsonrpc_request *request,
 
 enum rpc_served rpc_jsonrpc_refuse(void *context, struct text message, const char *reason, struct buffer *out)
 {
-  struct plain_call call = {.peer = context, .reason = reason};
-  return rpc_jsonrpc_served(handle_plain(&call, message, out, handle_refusal));
+  struct workerless_call call = {.peer = context, .reason = reason};
+  return rpc_jsonrpc_served(handle_without_worker(&call, message, out, handle_refusal));
 }
 
 /* On ZeroMQ the member names a session, and a wrong name is an error whatever the method. A worker reports
@@ -107,7 +107,7 @@ static bool has_wrong_peer_id(const struct jsonrpc_request *request)
 static void handle_ping(void *context, const struct jsonrpc_request *request,
                         struct jsonrpc_response *response)
 {
-  struct plain_call *call = context;
+  struct workerless_call *call = context;
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
   call->is_ping = !has_wrong_peer_id(request) && text_equal(request->method, TEXT("control")) &&
@@ -132,11 +132,11 @@ static bool is_single_request(const struct rpc_peer *peer, struct text message)
 bool rpc_jsonrpc_serve_without_worker(void *context, struct text message, struct buffer *out,
                                       enum rpc_served *served)
 {
-  struct plain_call call = {.peer = context};
+  struct workerless_call call = {.peer = context};
   size_t start = out->len;
   if (!is_single_request(call.peer, message))
     return false;
-  enum jsonrpc_handled handled = handle_plain(&call, message, out, handle_ping);
+  enum jsonrpc_handled handled = handle_without_worker(&call, message, out, handle_ping);
   *served = rpc_jsonrpc_served(handled);
   if (!call.is_ping)
     buffer_truncate(out, start);

@@ -157,8 +157,8 @@ static enum op_scalar_fit store_scalar(const struct op_value *value, char letter
   return op_scalar_read(value, letter, slot);
 }
 
-static enum jp_status read_plain_element(struct array_reader *reader, struct json_value json, char letter,
-                                         void *slot)
+static enum jp_status read_untyped_element(struct array_reader *reader, struct json_value json, char letter,
+                                           void *slot)
 {
   struct op_value value;
   enum jp_status status = read_scalar(reader, json, letter, &value);
@@ -233,7 +233,7 @@ static enum jp_status read_typed_element(struct array_reader *reader, struct jso
   if (status == JP_OK)
     status = read_element_type(reader, json, &members, &letter);
   if (status == JP_OK)
-    status = read_plain_element(reader, members.value[ELEMENT_VALUE], letter, &value);
+    status = read_untyped_element(reader, members.value[ELEMENT_VALUE], letter, &value);
   if (status != JP_OK)
     return status;
   primitive_widen(letter, wanted, &value);
@@ -245,7 +245,7 @@ static enum jp_status read_element(struct array_reader *reader, struct json_valu
 {
   if (json.kind == JSON_KIND_OBJECT)
     return read_typed_element(reader, json, slot);
-  return read_plain_element(reader, json, reader->type->base, slot);
+  return read_untyped_element(reader, json, reader->type->base, slot);
 }
 
 static enum jp_status read_packed(struct array_reader *reader, struct json_value json, struct op_value *value)

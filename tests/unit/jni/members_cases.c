@@ -159,7 +159,7 @@ struct text members_run(struct members_session *session, const char *method, con
   struct buffer out;
   buffer_init(&out);
   if (session->by_value && outcome.kind != OUTCOME_ERROR)
-    rpc_plain_result_write(&out, &outcome);
+    rpc_by_value_result_write(&out, &outcome);
   else
     describe(&out, &outcome);
   struct text described = arena_text(&session->arena, buffer_text(&out));

@@ -345,7 +345,7 @@ static void takes_plain_integers_alone(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     char *copy = unit_exact_copy(cases[i].text, strlen(cases[i].text));
     int64_t integer = 0;
-    size_t length = json_plain_integer_at((struct text){copy, strlen(cases[i].text)}, &integer);
+    size_t length = json_bare_integer_at((struct text){copy, strlen(cases[i].text)}, &integer);
     test_free(copy);
     if (length != cases[i].length || integer != cases[i].integer)
       fail_msg("%s: %zu bytes, %lld", cases[i].text, length, (long long)integer);

@@ -250,7 +250,7 @@ static void finds_a_plain_string(void **state)
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     char *copy = unit_exact_copy(cases[i].text.data, cases[i].text.len);
-    size_t length = json_plain_string_at((struct text){copy, cases[i].text.len});
+    size_t length = json_unescaped_string_at((struct text){copy, cases[i].text.len});
     test_free(copy);
     if (length != cases[i].length)
       fail_msg("case %zu: %zu bytes, not %zu", i, length, cases[i].length);
