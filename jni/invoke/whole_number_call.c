@@ -81,8 +81,7 @@ static bool is_instance(JNIEnv *env, const struct resolved_member *member, jobje
          (member->named == member->declaring || (*env)->IsInstanceOf(env, receiver, member->declaring->ref));
 }
 
-/* False where the receiver is not as the member's key and jvm_invoke want it; the general path says what is
- * wrong with it. */
+/* False if the receiver does not fit the member's key, or is not of its class; the general path tells the error. */
 static bool take_receiver(const struct jvm_request *request, const struct resolved_member *member,
                           jobject *receiver)
 {
