@@ -1,0 +1,90 @@
+#ifndef JPEER_COLFER_COLFER_H
+#define JPEER_COLFER_COLFER_H
+/*
+ * Colfer, the binary form of messages: bytes to structs and structs to bytes, by tables (colfer/messages.h has
+ * those of the peer's messages). It knows no Java, no socket and no meaning of a message.
+ *
+ * A struct is a series of fields in the order of their indexes, then the byte 0x7f; a field with its zero value is
+ * left out. Whatever a table describes can be read, written and shown without code of its own.
+ *
+ * Pure functions; any thread.
+ */
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/status.h"
+#include "base/text.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a field is, with the C type that holds it. */
+enum colfer_kind {
+  COLFER_BOOL,   /* bool */
+  COLFER_UINT8,  /* uint8_t */
+  COLFER_UINT32, /* uint32_t */
+  COLFER_UINT64, /* uint64_t */
+  COLFER_INT32,  /* int32_t */
+  COLFER_INT64,  /* int64_t */
+  COLFER_TEXT,   /* struct text; well-formed UTF-8 */
+  COLFER_BINARY, /* struct text; any bytes */
+  COLFER_STRUCT, /* a pointer to the struct; NULL: absent */
+  COLFER_TEXTS,  /* struct colfer_texts */
+  COLFER_STRUCTS /* struct colfer_structs, or the like with a typed pointer: struct colfer_obj_list */
+};
+
+struct colfer_texts {
+  struct text *items;
+  size_t count;
+};
+
+struct colfer_structs {
+  void *items; /* one behind the other */
+  size_t count;
+};
+
+struct colfer_type;
+
+struct colfer_member {
+  const char *name;
+  enum colfer_kind kind;
+  size_t offset;                  /* in the struct */
+  const struct colfer_type *type; /* of COLFER_STRUCT and COLFER_STRUCTS */
+};
+
+/* A struct: its fields in the order of their indexes, of which there are at most 127. */
+struct colfer_type {
+  const char *name;
+  size_t size;
+  const struct colfer_member *members;
+  size_t member_count;
+};
+
+enum {
+  COLFER_LIST_MAX = 64 * 1024, /* elements of a list; the published limit */
+  COLFER_DEPTH_MAX = 64        /* structs that are inside one another */
+};
+
+/*
+ * Reads one struct, which the bytes are from their first to their last. *value, of type->size bytes, is filled;
+ * its texts borrow from bytes, and structs and lists inside it are in the arena. Every length and count is held
+ * against the bytes that are left before anything is allocated for it.
+ *
+ * As in the reference implementation, a number may be written in more bytes than it needs, and a zero value may be
+ * present. Stricter than that: a number has to fit its type, a text has to be UTF-8, and nothing may follow the
+ * struct.
+ *
+ * JP_INVALID: the error's text names the field and the byte ("exec_message.class_method_call.args[1].value, byte
+ * 31: 90 bytes, and 5 are left"). JP_NO_MEMORY. After either, *value has the fields that were read before; of a
+ * list, the elements.
+ */
+enum jp_status colfer_decode(const struct colfer_type *type, struct text bytes, struct arena *arena,
+                             void *value, struct jp_error *error) JP_MUST_CHECK;
+
+/* Appends the struct. A failed allocation leaves out->failed. The caller keeps the limits above. */
+void colfer_encode(const struct colfer_type *type, const void *value, struct buffer *out);
+
+/* Appends the struct for people, on one line: {message_type: 3, exec_message: {...}}. Fields with their zero value
+ * are left out, binary ones are hexadecimal, long ones are cut. */
+void colfer_print(const struct colfer_type *type, const void *value, struct buffer *out);
+
+#endif

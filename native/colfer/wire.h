@@ -1,0 +1,39 @@
+#ifndef JPEER_COLFER_WIRE_H
+#define JPEER_COLFER_WIRE_H
+/*
+ * The bytes of Colfer that its reader and its writer share, for the inside of this folder.
+ */
+#include "colfer/colfer.h"
+
+#include <string.h>
+
+enum {
+  COLFER_END = 0x7f,  /* behind the last field of a struct */
+  COLFER_FLAG = 0x80, /* in a header: the other form of the number, fixed or negative */
+  COLFER_FIXED32_SIZE = 4,
+  COLFER_FIXED64_SIZE = 8,
+  COLFER_VARINT32_MAX = 5, /* bytes */
+  COLFER_VARINT64_MAX = 9  /* bytes; the last one holds 8 bits */
+};
+
+/* From here on numbers travel with a fixed size, which is no longer than a varint. */
+#define COLFER_FIXED32_FROM (UINT32_C(1) << 21)
+#define COLFER_FIXED64_FROM (UINT64_C(1) << 49)
+
+/* Members that are pointers to structs have many types; they are copied, because no type of pointer may stand for
+ * another one. */
+static inline void *colfer_struct_at(const void *member)
+{
+  void *value;
+  memcpy(&value, member, sizeof value);
+  return value;
+}
+
+static inline struct colfer_structs colfer_structs_at(const void *member)
+{
+  struct colfer_structs list;
+  memcpy(&list, member, sizeof list);
+  return list;
+}
+
+#endif
