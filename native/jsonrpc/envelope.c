@@ -10,6 +10,7 @@ enum member {
   MEMBER_ID,
   MEMBER_VERSION,
   MEMBER_PEER_ID,
+  MEMBER_OPTIONS, /* the last: a service without options does not know it */
   MEMBERS
 };
 
@@ -17,6 +18,7 @@ static const struct text member_names[MEMBERS] = {
     [MEMBER_JSONRPC] = TEXT("jsonrpc"), [MEMBER_METHOD] = TEXT("method"),
     [MEMBER_PARAMS] = TEXT("params"),   [MEMBER_ID] = TEXT("id"),
     [MEMBER_VERSION] = TEXT("version"), [MEMBER_PEER_ID] = TEXT("peer-id"),
+    [MEMBER_OPTIONS] = TEXT("options"),
 };
 
 struct members {
@@ -38,15 +40,16 @@ static bool fail_envelope(struct envelope *envelope, enum jsonrpc_code code, con
   return false;
 }
 
-static void collect_members(struct json_value object, struct members *members)
+static void collect_members(struct json_value object, struct envelope_rules rules, struct members *members)
 {
+  const int known = rules.takes_options ? MEMBERS : MEMBER_OPTIONS;
   memset(members->present, 0, sizeof members->present);
   members->repeated = MEMBERS;
   struct json_cursor cursor = json_enter(object);
   struct text raw_key;
   struct json_value value;
   while (json_next_member(&cursor, &raw_key, &value)) {
-    int found = json_find_key(raw_key, member_names, MEMBERS);
+    int found = json_find_key(raw_key, member_names, known);
     if (found < 0)
       continue;
     enum member member = (enum member)found;
@@ -126,6 +129,14 @@ static bool read_peer_id(const struct members *members, struct arena *arena, str
   return true;
 }
 
+/* Its members are the service's to judge. */
+static void take_options(const struct members *members, struct envelope *envelope)
+{
+  envelope->request.has_options = members->present[MEMBER_OPTIONS];
+  if (members->present[MEMBER_OPTIONS])
+    envelope->request.options = members->values[MEMBER_OPTIONS];
+}
+
 static size_t skip_space(struct text t, size_t at)
 {
   while (at < t.len && t.data[at] != '\0' && strchr(" \t\r\n", t.data[at]) != NULL)
@@ -145,14 +156,15 @@ static bool read_id(const struct members *members, struct envelope *envelope)
   return readable;
 }
 
-bool envelope_read(struct json_value value, bool in_batch, struct arena *arena, struct envelope *envelope)
+bool envelope_read(struct json_value value, struct envelope_rules rules, struct arena *arena,
+                   struct envelope *envelope)
 {
   envelope->request = (struct jsonrpc_request){0};
   if (value.kind != JSON_KIND_OBJECT)
     return fail_envelope(envelope, JSONRPC_INVALID_REQUEST, "The request is not an object");
   struct members members;
-  collect_members(value, &members);
-  envelope->request.version = find_version(&members, in_batch);
+  collect_members(value, rules, &members);
+  envelope->request.version = find_version(&members, rules.in_batch);
   bool readable_id = read_id(&members, envelope);
   if (members.repeated != MEMBERS)
     return fail_envelope(envelope, JSONRPC_INVALID_REQUEST, "The member %s is given twice",
@@ -161,6 +173,7 @@ bool envelope_read(struct json_value value, bool in_batch, struct arena *arena, 
     return fail_envelope(envelope, JSONRPC_INVALID_REQUEST,
                          "The member id is neither a string, a number nor null");
   envelope->request.is_notification = envelope->request.version == JSONRPC_2_0 && !members.present[MEMBER_ID];
+  take_options(&members, envelope);
   return check_version(&members, envelope) && read_method(&members, arena, envelope) &&
          read_params(&members, envelope) && read_peer_id(&members, arena, envelope);
 }

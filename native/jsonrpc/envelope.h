@@ -14,12 +14,17 @@ struct envelope {
   char detail[80];
 };
 
+struct envelope_rules {
+  bool in_batch;      /* the value is an element of a batch */
+  bool takes_options; /* of struct jsonrpc_service */
+};
+
 /*
  * False where the value is no request (JSON-RPC 2.0, section 4; JSON-RPC 1.1, 6.2). Then code and detail say
  * why, request.version is the version of the answer, and request.id is the id where it could be read, else
- * absent. in_batch: the value is an element of a batch.
+ * absent.
  */
-bool envelope_read(struct json_value value, bool in_batch, struct arena *arena,
+bool envelope_read(struct json_value value, struct envelope_rules rules, struct arena *arena,
                    struct envelope *envelope) JP_MUST_CHECK;
 
 #endif

@@ -176,8 +176,9 @@ enum jsonrpc_handled jsonrpc_handle_request(const struct jsonrpc_service *servic
 static enum jsonrpc_handled handle_value(const struct jsonrpc_service *service, struct json_value value,
                                          bool in_batch, struct buffer *out, struct jsonrpc_stream *stream)
 {
+  const struct envelope_rules rules = {.in_batch = in_batch, .takes_options = service->takes_options};
   struct envelope envelope;
-  if (envelope_read(value, in_batch, service->arena, &envelope)) {
+  if (envelope_read(value, rules, service->arena, &envelope)) {
     envelope.request.arena = service->arena;
     envelope.request.text = value.span;
     return run_request(service, &envelope.request, in_batch, out, stream);

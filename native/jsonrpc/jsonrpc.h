@@ -55,6 +55,8 @@ struct jsonrpc_request {
   struct json_value params; /* an array or an object, where has_params */
   struct text id;           /* as written, byte for byte; data NULL: none */
   struct text peer_id;      /* "peer-id": a string unescaped, another value as written; data NULL: none */
+  bool has_options;
+  struct json_value options; /* "options", of any kind, where has_options */
   bool may_stream; /* jsonrpc_result_stream may be used: the caller allows it, and this is no batch */
 };
 
@@ -90,6 +92,9 @@ struct jsonrpc_service {
   bool may_stream;
   bool only_safe; /* for every request */
   bool is_strict; /* numbers have no suffixes, not even in params */
+  /* A request may have a member `options`, which is the handler's to judge; else it is passed over like any
+   * unknown member. */
+  bool takes_options;
   /*
    * For requests of a batch that the caller has cached. match_cached returns the length of the cached request
    * that the text begins with, or 0; it must be valid JSON, also one level deeper. run_cached runs the request

@@ -1,10 +1,11 @@
 /*
- * The params of the six methods: the input is a JSON-RPC message. What was read is walked to its last byte;
- * what was refused must say so as JSON.
+ * The params of the six methods, and the options of requests: the input is a JSON-RPC message. What was read is
+ * walked to its last byte; what was refused must say so as JSON.
  */
 #include "base/primitives.h"
 #include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/jsonrpc/json_params.h"
+#include "rpc/jsonrpc/request_options.h"
 
 #include <stdlib.h>
 
@@ -74,6 +75,7 @@ static void touch_operation(struct reading *reading, const struct operation *ope
 {
   touch_text(reading, operation->type);
   touch_text(reading, operation->member);
+  touch_text(reading, operation->thread_affinity);
   for (size_t i = 0; i < operation->arg_count; i++)
     touch_value(reading, &operation->args[i]);
   for (size_t i = 0; i < operation->meta.exclude_count; i++)
@@ -82,13 +84,25 @@ static void touch_operation(struct reading *reading, const struct operation *ope
     touch_text(reading, operation->meta.include_classes[i]);
 }
 
+static enum jp_status read_request(struct reading *reading, const struct jsonrpc_request *request,
+                                   struct operation *operation, struct outcome *outcome)
+{
+  struct rpc_request_options options;
+  enum jp_status status = rpc_request_options_read(request, &reading->arena, &options, outcome);
+  if (status == JP_OK)
+    status = rpc_params_decode(request, DIGITS_MAX, &reading->arena, operation, outcome);
+  if (status == JP_OK)
+    rpc_request_options_apply(&options, operation);
+  return status;
+}
+
 static void handle(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response)
 {
   struct reading *reading = context;
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
   struct rpc_answer answer = {.request_id = request->id};
-  if (rpc_params_decode(request, DIGITS_MAX, &reading->arena, &operation, &outcome) == JP_OK) {
+  if (read_request(reading, request, &operation, &outcome) == JP_OK) {
     touch_operation(reading, &operation);
     rpc_result_write(jsonrpc_result(response), &outcome, &answer);
     return;
@@ -110,7 +124,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                           .arena = &reading.arena,
                                           .handle = handle,
                                           .limits = {.max_depth = 64},
-                                          .max_batch = 16};
+                                          .max_batch = 16,
+                                          .takes_options = true};
   struct jsonrpc_stream stream;
   struct json_fault fault;
   if (jsonrpc_handle(&service, (struct text){(const char *)data, size}, &out, &stream) == JSONRPC_REPLY)

@@ -82,17 +82,24 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
     serving_write_answer(serving, response, &outcome);
     return;
   }
-  serving_cache_request(serving, &operation);
+  if (serving->request->has_options)
+    rpc_request_options_apply(&serving->options, &operation);
+  else
+    serving_cache_request(serving, &operation);
   run_operation(serving, &operation, response);
 }
 
-/* A wrong name is an error even if the method needs no session, so that the client learns of it at once. */
-static void fail_session_name(struct serving *serving, struct jsonrpc_response *response)
+/* What is wrong beside method and params is an error even if the method has no use for it, so that the client
+ * learns of it at once. */
+static bool read_extras(struct serving *serving, bool is_good_session_name, struct outcome *outcome)
 {
-  struct outcome outcome;
-  outcome_fail(&outcome, &serving->run.runner->arena, FAILURE_INVALID_REQUEST, NULL,
-               "'peer-id' must be a UUID");
-  serving_write_answer(serving, response, &outcome);
+  struct arena *arena = &serving->run.runner->arena;
+  if (!is_good_session_name) {
+    outcome_fail(outcome, arena, FAILURE_INVALID_REQUEST, NULL, "'peer-id' must be a UUID");
+    return false;
+  }
+  return !serving->request->has_options ||
+         rpc_request_options_read(serving->request, arena, &serving->options, outcome) == JP_OK;
 }
 
 void serving_handle_request(void *context, const struct jsonrpc_request *request,
@@ -106,8 +113,9 @@ void serving_handle_request(void *context, const struct jsonrpc_request *request
   serving->request = request;
   serving->by_value = false;
   rpc_run_begin(&serving->run, names_session && is_good ? &session : NULL, request->is_notification);
-  if (!is_good)
-    fail_session_name(serving, response);
+  struct outcome wrong;
+  if (!read_extras(serving, is_good, &wrong))
+    serving_write_answer(serving, response, &wrong);
   else if (serving->failed != NULL)
     serving_write_answer(serving, response, serving->failed);
   else if (serving->operation != NULL)

@@ -55,7 +55,8 @@ static enum rpc_served take_general_path(const struct serving_message *message, 
                                           .limits = rpc_jsonrpc_limits(peer),
                                           .max_batch = peer->config.limits.max_batch,
                                           .may_stream = rpc_channels[message->client->channel].may_stream,
-                                          .only_safe = only_safe};
+                                          .only_safe = only_safe,
+                                          .takes_options = true};
   struct jsonrpc_stream rest;
   enum jsonrpc_handled handled = jsonrpc_handle(&service, message->text, message->out, &rest);
   return end_message(&serving, handled, &rest, stream);

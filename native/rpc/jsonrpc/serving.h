@@ -5,6 +5,7 @@
  */
 #include "rpc/jsonrpc/codec_state.h"
 #include "rpc/jsonrpc/json_outcome.h"
+#include "rpc/jsonrpc/request_options.h"
 
 /* A message, as rpc_codec.serve is given it. */
 struct serving_message {
@@ -31,7 +32,8 @@ struct serving {
 
   struct rpc_run run; /* the request that is run */
   const struct jsonrpc_request *request;
-  bool by_value; /* its result is plain JSON */
+  struct rpc_request_options options; /* of the request, where it has some */
+  bool by_value;                      /* its result is plain JSON */
 
   /* Of a request that rpc/jsonrpc/cached_requests.c has decoded, else NULL: */
   struct rpc_cached_request *cached; /* of a batch: what matched last */

@@ -3,6 +3,7 @@
 #include "rpc/jsonrpc/codec_state.h"
 #include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/jsonrpc/json_params.h"
+#include "rpc/jsonrpc/request_options.h"
 
 #include "json/writer.h"
 
@@ -74,7 +75,8 @@ static enum jsonrpc_handled handle_without_worker(
                                           .handle = handle,
                                           .write_error_data = write_error_data,
                                           .limits = rpc_jsonrpc_limits(call->peer),
-                                          .max_batch = call->peer->config.limits.max_batch};
+                                          .max_batch = call->peer->config.limits.max_batch,
+                                          .takes_options = true};
   struct jsonrpc_stream stream;
   enum jsonrpc_handled handled = jsonrpc_handle(&service, message, out, &stream);
   arena_fini(&call->arena);
@@ -96,12 +98,15 @@ enum rpc_served rpc_jsonrpc_refuse(void *context, struct text message, const cha
   return rpc_jsonrpc_served(handle_without_worker(&call, message, out, handle_refusal));
 }
 
-/* On ZeroMQ the member names a session, and a wrong name is an error whatever the method. A worker reports
- * it. */
-static bool has_wrong_peer_id(const struct jsonrpc_request *request)
+/* On ZeroMQ peer-id names a session. A wrong name, and wrong options, are an error whatever the method. A worker
+ * reports it. */
+static bool has_wrong_extras(const struct jsonrpc_request *request, struct arena *arena)
 {
   struct uuid peer_id;
-  return request->peer_id.data != NULL && !uuid_parse(request->peer_id, &peer_id);
+  struct rpc_request_options options;
+  struct outcome wrong;
+  return (request->peer_id.data != NULL && !uuid_parse(request->peer_id, &peer_id)) ||
+         rpc_request_options_read(request, arena, &options, &wrong) != JP_OK;
 }
 
 static void handle_ping(void *context, const struct jsonrpc_request *request,
@@ -110,7 +115,7 @@ static void handle_ping(void *context, const struct jsonrpc_request *request,
   struct workerless_call *call = context;
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
-  call->is_ping = !has_wrong_peer_id(request) && text_equal(request->method, TEXT("control")) &&
+  call->is_ping = !has_wrong_extras(request, &call->arena) && text_equal(request->method, TEXT("control")) &&
                   rpc_params_decode(request, call->peer->config.limits.java.number_digits_max, &call->arena,
                                     &operation, &outcome) == JP_OK &&
                   op_control_methods[operation.command].needs_no_runner;

@@ -10,15 +10,20 @@ struct fixture {
   bool taken;
 };
 
-static struct fixture read_envelope(const char *message)
+static struct fixture read_by_rules(const char *message, struct envelope_rules rules)
 {
   struct fixture fixture;
   arena_init(&fixture.arena);
   struct text text = text_of(message);
   struct json_fault fault;
   assert_int_equal(json_validate(text, (struct json_limits){128}, TEXT("params"), &fault), JP_OK);
-  fixture.taken = envelope_read(json_root(text), false, &fixture.arena, &fixture.envelope);
+  fixture.taken = envelope_read(json_root(text), rules, &fixture.arena, &fixture.envelope);
   return fixture;
+}
+
+static struct fixture read_envelope(const char *message)
+{
+  return read_by_rules(message, (struct envelope_rules){.takes_options = true});
 }
 
 static void reads_every_member_in_any_order(void **state)
@@ -41,8 +46,36 @@ static void reads_every_member_in_any_order(void **state)
     assert_text(f.envelope.request.peer_id, "p");
     assert_true(f.envelope.request.has_params);
     assert_text(f.envelope.request.params.span, "{\"x\":5l}");
+    assert_false(f.envelope.request.has_options);
     arena_fini(&f.arena);
   }
+}
+
+/* They are of any kind: the service judges them. */
+static void reads_options(void **state)
+{
+  (void)state;
+  static const char *const values[] = {"{\"a\":{}}", "{}", "null", "[1]", "5", "\"x\"", "true"};
+  for (size_t i = 0; i < COUNT_OF(values); i++) {
+    char message[128];
+    snprintf(message, sizeof message, "{\"opti\\u006fns\":%s,\"jsonrpc\":\"2.0\",\"method\":\"m\"}",
+             values[i]);
+    struct fixture f = read_envelope(message);
+    assert_true(f.taken);
+    assert_true(f.envelope.request.has_options);
+    unit_assert_text(f.envelope.request.options.span, text_of(values[i]), __FILE__, __LINE__);
+    arena_fini(&f.arena);
+  }
+}
+
+static void passes_over_options_where_the_service_has_none(void **state)
+{
+  (void)state;
+  struct fixture f = read_by_rules("{\"jsonrpc\":\"2.0\",\"options\":5,\"method\":\"m\",\"options\":{}}",
+                                   (struct envelope_rules){0});
+  assert_true(f.taken);
+  assert_false(f.envelope.request.has_options);
+  arena_fini(&f.arena);
 }
 
 static void knows_what_is_not_there(void **state)
@@ -101,6 +134,8 @@ static const struct bad_case {
     {"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":1,\"\\u0069d\":1}", "The member id is given twice", NULL},
     {"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":1,\"peer-id\":1,\"peer-id\":2}",
      "The member peer-id is given twice", "1"},
+    {"{\"jsonrpc\":\"2.0\",\"options\":{},\"method\":\"m\",\"id\":1,\"options\":{}}",
+     "The member options is given twice", "1"},
 };
 
 /* Which version a request is, and whether it is a notification. */
@@ -168,6 +203,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(reads_every_member_in_any_order),
+      cmocka_unit_test(reads_options),
+      cmocka_unit_test(passes_over_options_where_the_service_has_none),
       cmocka_unit_test(knows_what_is_not_there),
       cmocka_unit_test(knows_its_version),
       cmocka_unit_test(says_what_is_no_request_and_why),

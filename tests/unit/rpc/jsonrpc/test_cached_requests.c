@@ -172,6 +172,57 @@ static void failures_are_answered_as_on_the_general_path(void **state)
   buffer_fini(&wanted);
 }
 
+/* The text of a request that is kept, with options at its beginning, in its middle and at its end. */
+static void requests_with_options_are_neither_kept_nor_taken_for_others(void **state)
+{
+  static const struct {
+    const char *request;
+    const char *wanted; /* NULL: as for ONE */
+  } cases[] = {
+      {CALL_ADD("\"options\":{},\"id\":1,", "5,3"), NULL},
+      {CALL_ADD("\"id\":1,\"options\":{\"threadAffinity\":\"FX\"},", "5,3"), NULL},
+      {"{\"options\":{\"threadAffinity\":\"FX\"},\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":"
+       "{"
+       "\"type\":\"C\",\"method\":\"add\",\"args\":[5,3]}}",
+       NULL},
+      {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":{\"type\":\"C\",\"method\":\"add\","
+       "\"args\":[5,3]},\"options\":{\"threadAffinity\":\"FX\"}}",
+       NULL},
+      {CALL_ADD("\"id\":1,\"options\":{\"threadAffinity\":1},", "5,3"),
+       "'threadAffinity' must be a string, not a number"},
+      {CALL_ADD("\"id\":1,\"options\":{\"thread\":\"FX\"},", "5,3"), "Unknown option: thread"},
+      {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":{\"type\":\"C\",\"method\":\"add\","
+       "\"args\":[5,3]},\"options\":5}",
+       "'options' must be an object, not a number"},
+  };
+  struct service_bench *bench = *state;
+  struct buffer wanted;
+  buffer_init(&wanted);
+  assert_int_equal(serve(bench, TEXT(ONE)), RPC_REPLY);
+  buffer_append_text(&wanted, buffer_text(&bench->out));
+  assert_int_equal(serve(bench, TEXT(ONE)), RPC_REPLY);
+  assert_int_equal(serve(bench, TEXT(ONE)), RPC_REPLY);
+  assert_int_equal(stub.whole_numbers > 0, JPEER_FASTPATH);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct text request = text_of(cases[i].request);
+    char batch[512];
+    snprintf(batch, sizeof batch, "[%s]", cases[i].request);
+    for (unsigned round = 0; round < 3; round++) {
+      unsigned whole_numbers = stub.whole_numbers;
+      assert_int_equal(serve(bench, request), RPC_REPLY);
+      if (cases[i].wanted == NULL)
+        unit_assert_text(buffer_text(&bench->out), buffer_text(&wanted), __FILE__, __LINE__);
+      else
+        assert_part(bench, cases[i].wanted);
+      assert_int_equal(serve(bench, text_of(batch)), RPC_REPLY);
+      if (cases[i].wanted != NULL)
+        assert_part(bench, cases[i].wanted);
+      assert_int_equal(stub.whole_numbers, whole_numbers);
+    }
+  }
+  buffer_fini(&wanted);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -181,6 +232,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(bounds_of_an_answer_hold, set_up_whole_numbers, tear_down),
       cmocka_unit_test_setup_teardown(failures_are_answered_as_on_the_general_path, set_up_whole_numbers,
                                       tear_down),
+      cmocka_unit_test_setup_teardown(requests_with_options_are_neither_kept_nor_taken_for_others,
+                                      set_up_whole_numbers, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,6 +22,10 @@ static int tear_down(void **state)
 #define NOT_MINE(peer_id, method, params)                                                                    \
   "{\"jsonrpc\":\"2.0\",\"id\":1,\"peer-id\":" peer_id ",\"method\":\"" method "\",\"params\":" params "}"
 
+#define PING_WITH(options)                                                                                   \
+  "{\"jsonrpc\":\"2.0\",\"id\":1,\"options\":" options                                                       \
+  ",\"method\":\"control\",\"params\":{\"method\":\"ping\"}}"
+
 static bool answer_ping(struct service_bench *bench, const char *message, enum rpc_served *served)
 {
   buffer_clear(&bench->out);
@@ -55,6 +59,10 @@ static void answers_a_ping(void **state)
   assert_true(answer_ping(
       bench, "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"ping\"}}", &served));
   assert_int_equal(served, RPC_NO_REPLY);
+  /* So are wrong options. */
+  assert_true(answer_ping(bench, PING_WITH("{\"threadAffinity\":\"FX\"}"), &served));
+  assert_false(answer_ping(bench, PING_WITH("{\"other\":1}"), &served));
+  assert_false(answer_ping(bench, PING_WITH("null"), &served));
 }
 
 static void refuses_and_rejects(void **state)

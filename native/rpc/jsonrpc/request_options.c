@@ -1,0 +1,110 @@
+#include "rpc/jsonrpc/request_options.h"
+
+#include "json/object_members.h"
+
+struct options_reader {
+  struct arena *arena;
+  struct outcome *outcome;
+};
+
+struct option_row {
+  struct text name;
+  /* Reads the value into the option's member of struct rpc_request_options. */
+  enum jp_status (*read)(const struct options_reader *reader, const struct option_row *row,
+                         struct json_value value, void *member);
+  size_t offset; /* of that member */
+};
+
+static enum jp_status fail_kind(const struct options_reader *reader, struct text name, const char *wanted,
+                                struct json_value value)
+{
+  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "'%.*s' must be %s, not %s",
+               TEXT_ARGS(name), wanted, json_kind_name(value.kind));
+  return JP_INVALID;
+}
+
+static enum jp_status fail_memory(const struct options_reader *reader)
+{
+  outcome_fail(reader->outcome, reader->arena, FAILURE_INTERNAL, NULL, "out of memory");
+  return JP_NO_MEMORY;
+}
+
+/* struct text */
+static enum jp_status read_text(const struct options_reader *reader, const struct option_row *row,
+                                struct json_value value, void *member)
+{
+  struct text *text = member;
+  if (value.kind != JSON_KIND_STRING)
+    return fail_kind(reader, row->name, "a string", value);
+  *text = json_read_string(value, reader->arena);
+  return text->data == NULL ? fail_memory(reader) : JP_OK;
+}
+
+/* ---- the table ---- */
+
+#define AT(member) .offset = offsetof(struct rpc_request_options, member)
+
+static const struct option_row rows[] = {
+    {.name = TEXT("threadAffinity"), .read = read_text, AT(thread_affinity)},
+};
+
+enum { OPTIONS = sizeof rows / sizeof *rows };
+
+static const struct option_row *find_row(struct text raw_key)
+{
+  for (size_t i = 0; i < OPTIONS; i++) {
+    if (json_key_is(raw_key, rows[i].name))
+      return &rows[i];
+  }
+  return NULL;
+}
+
+/* ---- reading ---- */
+
+static enum jp_status fail_unknown(const struct options_reader *reader, struct text raw_key)
+{
+  struct text name = json_unescape(raw_key, reader->arena);
+  if (name.data == NULL)
+    return fail_memory(reader);
+  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "Unknown option: %.*s",
+               TEXT_ARGS(arena_shorten(reader->arena, name, OUTCOME_NAME_SHOWN)));
+  return JP_INVALID;
+}
+
+static enum jp_status fail_repeated(const struct options_reader *reader, const struct option_row *row)
+{
+  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "'%s' is given twice in options",
+               row->name.data);
+  return JP_INVALID;
+}
+
+enum jp_status rpc_request_options_read(const struct jsonrpc_request *request, struct arena *arena,
+                                        struct rpc_request_options *options, struct outcome *outcome)
+{
+  const struct options_reader reader = {arena, outcome};
+  bool was_read[OPTIONS] = {false};
+  *options = (struct rpc_request_options){0};
+  if (!request->has_options)
+    return JP_OK;
+  if (request->options.kind != JSON_KIND_OBJECT)
+    return fail_kind(&reader, TEXT("options"), "an object", request->options);
+  struct json_cursor cursor = json_enter(request->options);
+  struct text raw_key;
+  struct json_value value;
+  enum jp_status status = JP_OK;
+  while (status == JP_OK && json_next_member(&cursor, &raw_key, &value)) {
+    const struct option_row *row = find_row(raw_key);
+    if (row == NULL)
+      return fail_unknown(&reader, raw_key);
+    if (was_read[row - rows])
+      return fail_repeated(&reader, row);
+    was_read[row - rows] = true;
+    status = row->read(&reader, row, value, (char *)options + row->offset);
+  }
+  return status;
+}
+
+void rpc_request_options_apply(const struct rpc_request_options *options, struct operation *operation)
+{
+  operation->thread_affinity = options->thread_affinity;
+}

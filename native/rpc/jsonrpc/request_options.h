@@ -1,0 +1,26 @@
+#ifndef JPEER_RPC_JSONRPC_REQUEST_OPTIONS_H
+#define JPEER_RPC_JSONRPC_REQUEST_OPTIONS_H
+/*
+ * The options of a request: its top-level member `options` (docs/protocol.md, "Options of a request"). They
+ * are the same for all methods. A new option is a member of the struct and a row of the table in
+ * request_options.c. Any thread; what is read is borrowed from the message and the arena.
+ */
+#include "base/arena.h"
+#include "jsonrpc/jsonrpc.h"
+#include "op/operation.h"
+#include "op/outcome.h"
+
+struct rpc_request_options {
+  struct text thread_affinity; /* data NULL: not given */
+};
+
+/* Reads the options of a request, which may have none. Anything but JP_OK leaves an OUTCOME_ERROR in
+ * *outcome. */
+enum jp_status rpc_request_options_read(const struct jsonrpc_request *request, struct arena *arena,
+                                        struct rpc_request_options *options,
+                                        struct outcome *outcome) JP_MUST_CHECK;
+
+/* Tells the operation that the request means what the options ask of it. */
+void rpc_request_options_apply(const struct rpc_request_options *options, struct operation *operation);
+
+#endif
