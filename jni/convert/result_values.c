@@ -10,6 +10,7 @@ struct walk {
   uint64_t epoch;
   struct outcome *outcome;
   size_t elements_left;
+  bool keeps_nothing; /* an object that needs a ref ends the walk */
 };
 
 /* An array, collection or map that is being read, and the outer ones that contain it. */
@@ -58,6 +59,8 @@ static struct op_value *make_items(struct walk *walk, size_t count)
 
 static bool fill_ref(struct walk *walk, const struct jvm_class *class, jobject object, struct op_value *out)
 {
+  if (walk->keeps_nothing)
+    return false;
   *out = (struct op_value){.kind = OP_REF};
   if (!result_store(walk->request, walk->epoch, class, object, &out->ref, walk->outcome))
     return false;
@@ -325,4 +328,16 @@ void result_fill_by_value(const struct jvm_request *request, uint64_t epoch, job
     return;
   outcome->has_value = true;
   outcome->value = value;
+}
+
+void result_fill_collection(const struct jvm_request *request, const struct jvm_class *class, jobject object,
+                            struct outcome *outcome)
+{
+  struct outcome failed; /* what goes wrong costs the value alone */
+  struct walk walk = {.env = request->thread->env,
+                      .request = request,
+                      .outcome = &failed,
+                      .elements_left = request->limits->inline_array_max,
+                      .keeps_nothing = true};
+  outcome->has_value = is_container(&walk, class, object) && fill_value(&walk, NULL, object, &outcome->value);
 }

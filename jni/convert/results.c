@@ -198,6 +198,8 @@ static void fill_object(const struct jvm_request *request, uint64_t epoch, struc
   }
   if (class->component != 0 && !fill_array(request, class, object, outcome))
     return;
+  if (class->component == 0 && request->operation->collection_values)
+    result_fill_collection(request, class, object, outcome);
   if (result_store(request, epoch, class, object, &outcome->ref, outcome) &&
       request->operation->element_refs && !outcome->has_value && is_array_of_objects(class))
     (void)fill_element_refs(request, epoch, object, outcome);

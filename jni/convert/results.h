@@ -27,6 +27,11 @@ bool result_fill_primitives(const struct jvm_request *request, const struct jvm_
 bool result_store(const struct jvm_request *request, uint64_t epoch, const struct jvm_class *class,
                   jobject object, uint32_t *ref, struct outcome *outcome);
 
+/* The contents of a collection or map beside its ref (collection_values), where they have a JSON text: no object is
+ * kept for them, and there is no error. */
+void result_fill_collection(const struct jvm_request *request, const struct jvm_class *class, jobject object,
+                            struct outcome *outcome);
+
 /*
  * For an operation that asks for values (by_value). Arrays, collections and maps travel whole, with their
  * contents. An OP_REF stands for an object of any other class, for the new object of an OP_NEW, and for a map

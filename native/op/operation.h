@@ -16,6 +16,7 @@ struct operation {
   bool base64_result; /* the request asks for byte[] results in base64 */
   bool element_refs;  /* the value of an array of objects is the list of their refs, as whole numbers */
   bool by_value;      /* arrays, collections and maps come back whole, as an OP_LIST, OP_MAP or OP_PACKED */
+  bool collection_values;      /* a small collection or map of what has a JSON text has that beside its ref */
   struct text thread_affinity; /* the executor that the caller asks to run it; data NULL: none */
 
   /* OP_NEW, OP_CALL, OP_GET, OP_PUT */
