@@ -43,10 +43,10 @@ static int receive_frame(void *socket, zmq_msg_t *frame)
   return received;
 }
 
-/* Keeps the first bytes of a message that is too long, and nothing of a message with another fault. */
+/* Keeps the first bytes of a message that is too long, and of another one that by which its codec knows it. */
 static void keep_beginning(struct zeromq_pending *pending)
 {
-  size_t most = pending->fault == ZEROMQ_TOO_LONG ? BEGINNING_MAX : 0;
+  size_t most = pending->fault == ZEROMQ_TOO_LONG ? BEGINNING_MAX : 1;
   size_t kept = pending->size < most ? pending->size : most;
   zmq_msg_t beginning;
   if (zmq_msg_init_size(&beginning, kept) != 0) {
@@ -58,6 +58,15 @@ static void keep_beginning(struct zeromq_pending *pending)
   zmq_msg_move(&pending->payload, &beginning);
   zmq_msg_close(&beginning);
   pending->size = kept;
+}
+
+static void drop_frames(void *socket)
+{
+  zmq_msg_t frame;
+  zmq_msg_init(&frame);
+  while (receive_frame(socket, &frame) >= 0 && zmq_msg_more(&frame))
+    ;
+  zmq_msg_close(&frame);
 }
 
 /* Reads the frames after the routing id. A message arrives whole, so there is no need to wait for a frame. */
@@ -80,8 +89,8 @@ static void receive_payload(struct zeromq *zeromq, struct zeromq_pending *pendin
   if (pending->fault == ZEROMQ_FINE)
     return;
   /* Only the envelope is still needed, and the bytes that may hold the id. */
-  while (zmq_msg_more(payload) && receive_frame(zeromq->socket, payload) >= 0)
-    ;
+  if (pending->fault == ZEROMQ_MULTI_PART)
+    drop_frames(zeromq->socket);
   keep_beginning(pending);
 }
 
