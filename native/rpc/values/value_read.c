@@ -281,8 +281,8 @@ static enum jp_status read_encoded(struct rpc_value_reader *reader, const struct
   return rpc_base64_read(reader, members->value[ARGUMENT_VALUE], value);
 }
 
-static enum jp_status read_typed_value(struct rpc_value_reader *reader, const struct json_members *members,
-                                       struct op_value *value)
+static enum jp_status read_typed_value(struct rpc_value_reader *reader, struct json_value json,
+                                       const struct json_members *members, struct op_value *value)
 {
   struct op_type parsed;
   const struct op_type *array = NULL;
@@ -296,11 +296,11 @@ static enum jp_status read_typed_value(struct rpc_value_reader *reader, const st
     }
     array = &parsed;
   }
-  if (members->has[ARGUMENT_ENCODING])
+  if (members != NULL && members->has[ARGUMENT_ENCODING])
     return read_encoded(reader, members, array, value);
   if (array != NULL && array->base != 'L')
-    return rpc_array_read(reader, array, members->value[ARGUMENT_VALUE], value);
-  return read_bare(reader, members->value[ARGUMENT_VALUE], value);
+    return rpc_array_read(reader, array, json, value);
+  return read_bare(reader, json, value);
 }
 
 static enum jp_status read_typed(struct rpc_value_reader *reader, const struct json_members *members,
@@ -335,7 +335,7 @@ static enum jp_status read_typed(struct rpc_value_reader *reader, const struct j
   }
   if (!members->has[ARGUMENT_VALUE])
     return fail(reader, "has neither 'value' nor 'ref'");
-  return read_typed_value(reader, members, value);
+  return read_typed_value(reader, members->value[ARGUMENT_VALUE], members, value);
 }
 
 static enum jp_status read_element(struct rpc_value_reader *reader, struct json_value json,
@@ -357,6 +357,13 @@ static enum jp_status read_element(struct rpc_value_reader *reader, struct json_
 enum jp_status rpc_value_read(struct rpc_value_reader *reader, struct json_value json, struct op_value *value)
 {
   return read_element(reader, json, value);
+}
+
+enum jp_status rpc_typed_value_read(struct rpc_value_reader *reader, struct text type, struct json_value json,
+                                    struct op_value *value)
+{
+  *value = (struct op_value){.type = type};
+  return read_typed_value(reader, json, NULL, value);
 }
 
 enum jp_status rpc_args_read(struct rpc_value_reader *reader, struct json_value args,

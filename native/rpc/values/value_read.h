@@ -38,6 +38,11 @@ void rpc_value_reader_init(struct rpc_value_reader *reader, size_t digits_max, s
 enum jp_status rpc_value_read(struct rpc_value_reader *reader, struct json_value json,
                               struct op_value *value) JP_MUST_CHECK;
 
+/* Reads the value of an argument whose type stands elsewhere, data NULL for none: an object is a map, whatever its
+ * members are called. Errors as above. */
+enum jp_status rpc_typed_value_read(struct rpc_value_reader *reader, struct text type, struct json_value json,
+                                    struct op_value *value) JP_MUST_CHECK;
+
 /* Reads the elements of an `args` array; *values is in the arena, NULL where there is none. Errors as above.
  */
 enum jp_status rpc_args_read(struct rpc_value_reader *reader, struct json_value args,
