@@ -56,6 +56,7 @@ struct outcome {
   struct text message;        /* data.message; data NULL: the throwable has none */
   struct text throwable_type; /* data NULL: none */
   struct text status;         /* of a metadata query: "UNSUPPORTED", "ERROR"; data NULL: none */
+  bool is_unknown_ref;        /* FAILURE_SERVER: a ref that was to be deleted names nothing */
   bool is_misfit; /* FAILURE_INVALID_PARAMS: the value of a put does not become what the field holds */
   struct outcome_throwable *throwable; /* frames and cause; NULL: none came from Java */
 

@@ -7,7 +7,9 @@
 #include "rpc/codec.h"
 
 /* ROW(ID, name) */
-#define RPC_CODEC_TABLE(ROW) ROW(JSONRPC, jsonrpc)
+#define RPC_CODEC_TABLE(ROW)                                                                                 \
+  ROW(JSONRPC, jsonrpc)                                                                                      \
+  ROW(COLFER, colfer)
 
 #define RPC_CODEC_ID(id, name) RPC_CODEC_##id,
 enum rpc_codec_id { RPC_CODEC_TABLE(RPC_CODEC_ID) RPC_CODECS };

@@ -20,6 +20,7 @@ static void delete_objects(struct rpc_run *run, const struct operation *operatio
       continue;
     outcome_fail(outcome, &runner->arena, status == JP_NOT_FOUND ? FAILURE_SERVER : FAILURE_INTERNAL, NULL,
                  "No such object: %u", ref);
+    outcome->is_unknown_ref = status == JP_NOT_FOUND;
     return;
   }
 }

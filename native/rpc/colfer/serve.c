@@ -1,0 +1,125 @@
+/* A message: a request, and its answer. */
+#include "rpc/channel.h"
+#include "rpc/colfer/codec_state.h"
+#include "rpc/colfer/outcome.h"
+
+enum { SCRATCH_KEPT = 64 * 1024, BODY_STEP = 64 * 1024 };
+
+/* A message on its way. */
+struct serving {
+  const struct rpc_peer *peer;
+  struct rpc_runner *runner;
+  struct rpc_colfer_worker *own; /* of the worker */
+  struct buffer *out;
+  size_t start; /* of the answer in out */
+  size_t reply_max;
+  struct rpc_run run;
+  struct rpc_colfer_request request;
+};
+
+/* ---- the answer ---- */
+
+static bool is_above(const struct serving *serving, size_t length)
+{
+  return serving->reply_max > 0 && length > serving->reply_max;
+}
+
+static void fail_too_long(struct serving *serving, struct outcome *outcome)
+{
+  outcome_fail(outcome, &serving->runner->arena, FAILURE_SERVER, NULL,
+               "the answer is longer than the %zu bytes that may be held for it (message-max)",
+               serving->reply_max);
+}
+
+/* Reads metadata into the scratch buffer, or makes the outcome an error. */
+static void collect_body(struct serving *serving, struct outcome *outcome)
+{
+  struct outcome_body body = outcome->body;
+  struct buffer *scratch = &serving->own->scratch;
+  enum jp_status status;
+  buffer_clear(scratch);
+  do
+    status = body.read(body.state, scratch, BODY_STEP);
+  while (status == JP_OK && !scratch->failed && !is_above(serving, scratch->len));
+  body.close(body.state);
+  if (is_above(serving, scratch->len))
+    fail_too_long(serving, outcome);
+  else if (status != JP_CLOSED || scratch->failed)
+    outcome_fail(outcome, &serving->runner->arena, FAILURE_SERVER, NULL, "the metadata could not be read");
+}
+
+static void write_answer(struct serving *serving, struct outcome *outcome)
+{
+  struct rpc_colfer_answer answer = rpc_colfer_answer_to(&serving->request);
+  answer.id = rpc_colfer_ids_next(&serving->own->ids);
+  answer.from = &serving->run.reached;
+  answer.arena = &serving->runner->arena;
+  answer.scratch = &serving->own->scratch;
+  if (outcome->kind == OUTCOME_BODY)
+    collect_body(serving, outcome);
+  rpc_colfer_answer_write(serving->out, outcome, &answer);
+  if (!is_above(serving, serving->out->len - serving->start))
+    return;
+  rpc_run_take_back(&serving->run);
+  buffer_truncate(serving->out, serving->start);
+  fail_too_long(serving, outcome);
+  rpc_colfer_answer_write(serving->out, outcome, &answer);
+}
+
+/* ---- the request ---- */
+
+enum jp_status rpc_colfer_session_read(const struct rpc_colfer_request *request, struct arena *arena,
+                                       bool *is_named, struct uuid *session, struct outcome *outcome)
+{
+  static const char *const names[RPC_COLFER_PARTS] = {
+      [RPC_COLFER_EXEC] = "peer_uuid", [RPC_COLFER_CONTROL] = "from_peer", [RPC_COLFER_META] = "from_peer"};
+  *is_named = request->session.len > 0;
+  if (!*is_named)
+    return JP_OK;
+  if (request->session.len == sizeof session->bytes) {
+    memcpy(session->bytes, request->session.data, sizeof session->bytes);
+    return JP_OK;
+  }
+  outcome_fail(outcome, arena, FAILURE_INVALID_REQUEST, NULL, "'%s' must be a UUID of 16 bytes, not of %zu",
+               names[request->part], request->session.len);
+  return JP_INVALID;
+}
+
+static void run_request(struct serving *serving, struct outcome *outcome)
+{
+  struct arena *arena = &serving->runner->arena;
+  const struct rpc_colfer_rules rules = rpc_colfer_rules(serving->peer);
+  struct operation operation;
+  struct uuid session;
+  bool is_named;
+  if (rpc_colfer_session_read(&serving->request, arena, &is_named, &session, outcome) != JP_OK)
+    return;
+  bool may_name = rpc_channels[serving->run.client->channel].names_session_in_message;
+  rpc_run_begin(&serving->run, is_named && may_name ? &session : NULL, false);
+  if (rpc_colfer_operation_read(&serving->request, &rules, arena, &operation, outcome) == JP_OK)
+    rpc_run_operation(&serving->run, &operation, outcome);
+}
+
+enum rpc_served rpc_colfer_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                                 struct text message, struct buffer *out, size_t reply_max,
+                                 struct rpc_stream *stream)
+{
+  (void)stream;
+  struct rpc_runner *runner = &worker->runner;
+  struct serving serving = {.peer = context,
+                            .runner = runner,
+                            .own = rpc_colfer_worker(worker),
+                            .out = out,
+                            .start = out->len,
+                            .reply_max = reply_max,
+                            .run = {.runner = runner, .client = client}};
+  struct outcome outcome = {.kind = OUTCOME_VOID};
+  rpc_runner_begin_message(runner);
+  if (rpc_colfer_request_read(message, &runner->arena, &serving.request, &outcome) == JP_OK)
+    run_request(&serving, &outcome);
+  write_answer(&serving, &outcome);
+  rpc_run_end(&serving.run);
+  arena_reset(&runner->arena);
+  buffer_trim(&serving.own->scratch, SCRATCH_KEPT);
+  return RPC_REPLY;
+}
