@@ -5,7 +5,6 @@ it cannot fetch what it needs, the run is skipped, and says why.
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,11 +16,10 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from support import jdks  # noqa: E402
+from support import jdks, maven  # noqa: E402
 from support.clients import HttpClient  # noqa: E402
-from support.peer import BINARY, ROOT, environment  # noqa: E402
+from support.peer import BINARY, environment  # noqa: E402
 
-BUILD_SECONDS = 600
 START_SECONDS = 120
 AGENT = """
 public class Agent {
@@ -30,29 +28,6 @@ public class Agent {
   }
 }
 """
-
-
-class Unavailable(Exception):
-    """What is needed cannot be had here."""
-
-
-def build_application():
-    """The jar, with the libraries in it."""
-    if shutil.which("mvn") is None:
-        raise Unavailable("Maven is not installed")
-    folder = ROOT / "build/applications/spring-boot"
-    shutil.copytree(HERE / "spring-boot", folder, dirs_exist_ok=True)
-    done = subprocess.run(["mvn", "--quiet", "--batch-mode", "-DskipTests", "package"], cwd=folder, timeout=BUILD_SECONDS,
-                          capture_output=True, text=True, check=False)
-    said = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
-    if "COMPILATION ERROR" in said:
-        raise AssertionError(said)
-    if done.returncode != 0:
-        lines = [line for line in said.splitlines() if line.strip()] or ["it said nothing"]
-        # Maven names the cause below the heading.
-        cause = next((line for line in lines if "Could not transfer" in line), lines[0])
-        raise Unavailable(f"Maven cannot build the application: {cause[:200]}")
-    return folder / "target/application.jar"
 
 
 def build_agent(folder):
@@ -128,8 +103,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="jpeer-applications-") as scratch:
         folder = Path(scratch)
         try:
-            jar = build_application()
-        except Unavailable as reason:
+            jar = maven.build(HERE / "spring-boot", "applications/spring-boot", "-DskipTests", "package") / "target/application.jar"
+        except maven.Unavailable as reason:
             print(f"skipped: {reason}\n0 passed, 0 failed")
             return 0
         agent = build_agent(folder)

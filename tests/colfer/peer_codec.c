@@ -1,0 +1,135 @@
+/*
+ * The peer's codec as a program, for tests/colfer/run.py: without arguments it reads samples and writes its verdicts;
+ * with a seed and a count it writes that many random samples, of every struct in turn.
+ */
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "colfer/messages.h"
+
+#include "frames.h"
+#include "random_structs.h"
+
+#include <stdlib.h>
+
+static const struct {
+  const char *name; /* as the schema has it */
+  const struct colfer_type *type;
+} rows[] = {
+    {"Message", &colfer_message_type},
+    {"ExecMessage", &colfer_exec_message_type},
+    {"ConstructorCall", &colfer_constructor_call_type},
+    {"InstanceMethodCall", &colfer_instance_method_call_type},
+    {"ClassMethodCall", &colfer_class_method_call_type},
+    {"ClInitCall", &colfer_clinit_call_type},
+    {"Context", &colfer_context_type},
+    {"StaticFieldGet", &colfer_static_field_get_type},
+    {"StaticFieldPut", &colfer_static_field_put_type},
+    {"InstanceFieldGet", &colfer_instance_field_get_type},
+    {"InstanceFieldPut", &colfer_instance_field_put_type},
+    {"StaticFieldPutDone", &colfer_static_field_put_done_type},
+    {"InstanceFieldPutDone", &colfer_instance_field_put_done_type},
+    {"RaisedThrowable", &colfer_raised_throwable_type},
+    {"Throwable", &colfer_throwable_type},
+    {"ReturnValue", &colfer_return_value_type},
+    {"Reflectable", &colfer_reflectable_type},
+    {"Constructor", &colfer_constructor_type},
+    {"Method", &colfer_method_type},
+    {"Field", &colfer_field_type},
+    {"Class", &colfer_class_type},
+    {"Obj", &colfer_obj_type},
+    {"ControlMessage", &colfer_control_message_type},
+    {"MetaMessage", &colfer_meta_message_type},
+};
+
+enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+struct codec {
+  struct arena arena;
+  struct buffer out;
+};
+
+/* Memory of a struct's size exactly, so that a table with a wrong offset is found. */
+static void *allocate_value(const struct colfer_type *type)
+{
+  void *value = malloc(type->size);
+  if (value == NULL)
+    abort();
+  return value;
+}
+
+static const struct colfer_type *find_type(const char *name)
+{
+  for (size_t i = 0; i < ROW_COUNT; i++) {
+    if (strcmp(name, rows[i].name) == 0)
+      return rows[i].type;
+  }
+  fprintf(stderr, "no struct is called %s\n", name);
+  exit(1);
+}
+
+static void serve(struct codec *codec, const struct sample *sample)
+{
+  const struct colfer_type *type = find_type(sample->name);
+  struct text bytes = {(const char *)sample->bytes, sample->size};
+  void *value = allocate_value(type);
+  struct jp_error error;
+  if (colfer_decode(type, bytes, &codec->arena, value, &error) == JP_OK) {
+    colfer_encode(type, value, &codec->out);
+    frames_write_verdict(stdout, true, codec->out.data, codec->out.len);
+  } else {
+    frames_write_verdict(stdout, false, error.text, strlen(error.text));
+  }
+  free(value);
+}
+
+static void write_random_sample(struct codec *codec, struct randomness *randomness, size_t row)
+{
+  const struct colfer_type *type = rows[row].type;
+  void *value = allocate_value(type);
+  make_random_struct(randomness, type, value);
+  colfer_encode(type, value, &codec->out);
+  frames_write_sample(stdout, rows[row].name, codec->out.data, codec->out.len);
+  free(value);
+}
+
+static void reset_codec(struct codec *codec)
+{
+  if (codec->out.failed)
+    abort();
+  arena_reset(&codec->arena);
+  buffer_clear(&codec->out);
+}
+
+static void write_random_samples(struct codec *codec, uint64_t seed, size_t count)
+{
+  struct randomness randomness = {seed, &codec->arena};
+  for (size_t i = 0; i < count; i++) {
+    write_random_sample(codec, &randomness, i % ROW_COUNT);
+    reset_codec(codec);
+  }
+}
+
+static void serve_samples(struct codec *codec)
+{
+  struct sample sample;
+  while (frames_read_sample(stdin, &sample)) {
+    serve(codec, &sample);
+    fflush(stdout);
+    free(sample.bytes);
+    reset_codec(codec);
+  }
+}
+
+int main(int argc, char **argv)
+{
+  struct codec codec;
+  arena_init(&codec.arena);
+  buffer_init(&codec.out);
+  if (argc == 3)
+    write_random_samples(&codec, strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10));
+  else
+    serve_samples(&codec);
+  arena_fini(&codec.arena);
+  buffer_fini(&codec.out);
+  return ferror(stdout) || fflush(stdout) != 0;
+}
