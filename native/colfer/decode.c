@@ -43,6 +43,11 @@ __attribute__((cold, noinline)) static const uint8_t *refuse_memory(struct reade
   return NULL;
 }
 
+__attribute__((cold, noinline)) static const uint8_t *refuse_depth(struct reader *r, const uint8_t *at)
+{
+  return refuse_bytes(r, at, "more than %d structs inside one another", COLFER_DEPTH_MAX);
+}
+
 __attribute__((cold, noinline)) static const uint8_t *refuse_end(struct reader *r)
 {
   return refuse_bytes(r, r->end, "the message ends here");
@@ -171,13 +176,25 @@ static inline const uint8_t *read_binary(struct reader *r, const uint8_t *at, st
   return bytes + length;
 }
 
+/* True where a text of at most eight bytes, with as many left in the input, is ASCII: most texts of a call are. */
+static inline bool is_short_ascii(const struct reader *r, struct text text)
+{
+  uint64_t word;
+  const uint8_t *bytes = (const uint8_t *)text.data;
+  if (text.len == 0 || text.len > sizeof word || bytes_left(r, bytes) < sizeof word)
+    return false;
+  memcpy(&word, bytes, sizeof word);
+  uint64_t of_text = le64toh(word) << (8 * (sizeof word - text.len));
+  return (of_text & 0x8080808080808080u) == 0;
+}
+
 static inline const uint8_t *read_text(struct reader *r, const uint8_t *at, struct text *value)
 {
   struct text text = {0};
   const uint8_t *behind = read_binary(r, at, &text);
   if (behind == NULL)
     return NULL;
-  size_t valid = text_valid_utf8(text);
+  size_t valid = is_short_ascii(r, text) ? text.len : text_valid_utf8(text);
   if (valid < text.len)
     return refuse_bytes(r, (const uint8_t *)text.data + valid, "the text is not UTF-8 here");
   *value = text;
@@ -230,6 +247,8 @@ static const uint8_t *read_structs(struct reader *r, const struct colfer_type *t
   const uint8_t *next = read_count(r, at, &count);
   if (next == NULL || count == 0)
     return next;
+  if (depth == COLFER_DEPTH_MAX)
+    return refuse_depth(r, at);
   struct colfer_structs list = {arena_alloc(r->arena, count * type->size), 0};
   if (list.items == NULL)
     return refuse_memory(r, at);
@@ -247,6 +266,8 @@ static const uint8_t *read_structs(struct reader *r, const struct colfer_type *t
 static const uint8_t *read_nested(struct reader *r, const struct colfer_type *type, const uint8_t *at,
                                   size_t depth, void *member)
 {
+  if (depth == COLFER_DEPTH_MAX)
+    return refuse_depth(r, at);
   void *value = arena_alloc(r->arena, type->size);
   if (value == NULL)
     return refuse_memory(r, at);
@@ -298,8 +319,6 @@ static const uint8_t *read_struct(struct reader *r, const struct colfer_type *ty
                                   size_t depth, void *value)
 {
   memset(value, 0, type->size);
-  if (depth > COLFER_DEPTH_MAX)
-    return refuse_bytes(r, at, "more than %d structs inside one another", COLFER_DEPTH_MAX);
   for (size_t next_index = 0;;) {
     if (at == r->end)
       return refuse_end(r);

@@ -3,14 +3,22 @@
 #include <endian.h>
 #include <stdbool.h>
 
-static uint8_t *reserve_bytes(struct buffer *out, size_t count)
+/* Functions that write take the place where they start and return the one behind what they wrote, or NULL where
+ * memory is short; only colfer_encode sets the buffer's length. */
+
+enum { HEADER_SIZE = 1, VARINT_ROOM = HEADER_SIZE + COLFER_VARINT64_MAX };
+
+__attribute__((noinline)) static uint8_t *grow_buffer(struct buffer *out, const uint8_t *at, size_t count)
 {
-  return (uint8_t *)buffer_reserve(out, count);
+  out->len = (size_t)(at - (const uint8_t *)out->data);
+  return (uint8_t *)buffer_grow(out, count);
 }
 
-static void end_at(struct buffer *out, const uint8_t *end)
+/* The same place, in memory that has room for count bytes. */
+static inline uint8_t *make_room(struct buffer *out, uint8_t *at, size_t count)
 {
-  out->len = (size_t)(end - (const uint8_t *)out->data);
+  size_t room = out->cap - (size_t)(at - (uint8_t *)out->data);
+  return room >= count ? at : grow_buffer(out, at, count);
 }
 
 static inline uint8_t *put_varint(uint8_t *at, uint64_t number)
@@ -22,163 +30,173 @@ static inline uint8_t *put_varint(uint8_t *at, uint64_t number)
   return at;
 }
 
-static void write_header_and_varint(uint8_t header, uint64_t number, struct buffer *out)
+static uint8_t *write_byte(struct buffer *out, uint8_t *at, uint8_t byte)
 {
-  uint8_t *at = reserve_bytes(out, 1 + COLFER_VARINT64_MAX);
-  if (at == NULL)
-    return;
-  *at++ = header;
-  end_at(out, put_varint(at, number));
+  at = make_room(out, at, 1);
+  if (at != NULL)
+    *at++ = byte;
+  return at;
 }
 
-static void write_uint8(uint8_t index, uint8_t number, struct buffer *out)
+static uint8_t *write_varint(struct buffer *out, uint8_t *at, uint8_t header, uint64_t number)
 {
-  uint8_t *at = number == 0 ? NULL : reserve_bytes(out, 2);
+  at = make_room(out, at, VARINT_ROOM);
   if (at == NULL)
-    return;
-  at[0] = index;
-  at[1] = number;
-  out->len += 2;
+    return NULL;
+  *at = header;
+  return put_varint(at + HEADER_SIZE, number);
 }
 
-static void write_uint32(uint8_t index, uint32_t number, struct buffer *out)
+static uint8_t *write_uint8(struct buffer *out, uint8_t *at, uint8_t index, uint8_t number)
 {
-  if (number == 0)
-    return;
-  if (number < COLFER_FIXED32_FROM) {
-    write_header_and_varint(index, number, out);
-    return;
-  }
-  uint8_t *at = reserve_bytes(out, 1 + COLFER_FIXED32_SIZE);
+  at = write_byte(out, at, index);
+  return at == NULL ? NULL : write_byte(out, at, number);
+}
+
+static uint8_t *write_uint32(struct buffer *out, uint8_t *at, uint8_t index, uint32_t number)
+{
+  if (number < COLFER_FIXED32_FROM)
+    return write_varint(out, at, index, number);
+  at = make_room(out, at, HEADER_SIZE + COLFER_FIXED32_SIZE);
   if (at == NULL)
-    return;
+    return NULL;
   *at = index | COLFER_FLAG;
   number = htobe32(number);
-  memcpy(at + 1, &number, sizeof number);
-  out->len += 1 + COLFER_FIXED32_SIZE;
+  memcpy(at + HEADER_SIZE, &number, sizeof number);
+  return at + HEADER_SIZE + sizeof number;
 }
 
-static void write_uint64(uint8_t index, uint64_t number, struct buffer *out)
+static uint8_t *write_uint64(struct buffer *out, uint8_t *at, uint8_t index, uint64_t number)
 {
-  if (number == 0)
-    return;
-  if (number < COLFER_FIXED64_FROM) {
-    write_header_and_varint(index, number, out);
-    return;
-  }
-  uint8_t *at = reserve_bytes(out, 1 + COLFER_FIXED64_SIZE);
+  if (number < COLFER_FIXED64_FROM)
+    return write_varint(out, at, index, number);
+  at = make_room(out, at, HEADER_SIZE + COLFER_FIXED64_SIZE);
   if (at == NULL)
-    return;
+    return NULL;
   *at = index | COLFER_FLAG;
   number = htobe64(number);
-  memcpy(at + 1, &number, sizeof number);
-  out->len += 1 + COLFER_FIXED64_SIZE;
+  memcpy(at + HEADER_SIZE, &number, sizeof number);
+  return at + HEADER_SIZE + sizeof number;
 }
 
-static void write_signed(uint8_t index, int64_t number, struct buffer *out)
+static uint8_t *write_signed(struct buffer *out, uint8_t *at, uint8_t index, int64_t number)
 {
   if (number > 0)
-    write_header_and_varint(index, (uint64_t)number, out);
-  else if (number < 0)
-    write_header_and_varint(index | COLFER_FLAG, UINT64_C(0) - (uint64_t)number, out);
+    return write_varint(out, at, index, (uint64_t)number);
+  return write_varint(out, at, index | COLFER_FLAG, UINT64_C(0) - (uint64_t)number);
 }
 
-/* A byte count and the bytes, behind what is in the buffer. */
-static void write_element(struct text text, struct buffer *out)
+/* A byte count and the bytes. */
+static inline uint8_t *put_text(uint8_t *at, struct text text)
 {
-  uint8_t *at = reserve_bytes(out, COLFER_VARINT64_MAX + text.len);
-  if (at == NULL)
-    return;
   at = put_varint(at, text.len);
   if (text.len > 0)
     memcpy(at, text.data, text.len);
-  end_at(out, at + text.len);
+  return at + text.len;
 }
 
-static void write_text(uint8_t index, struct text text, struct buffer *out)
+static uint8_t *write_text(struct buffer *out, uint8_t *at, uint8_t index, struct text text)
 {
-  if (text.len == 0)
-    return;
-  uint8_t *at = reserve_bytes(out, 1 + COLFER_VARINT64_MAX + text.len);
+  at = make_room(out, at, VARINT_ROOM + text.len);
   if (at == NULL)
-    return;
-  *at++ = index;
-  at = put_varint(at, text.len);
-  memcpy(at, text.data, text.len);
-  end_at(out, at + text.len);
+    return NULL;
+  *at = index;
+  return put_text(at + HEADER_SIZE, text);
 }
 
-static void write_texts(uint8_t index, struct colfer_texts list, struct buffer *out)
+static uint8_t *write_texts(struct buffer *out, uint8_t *at, uint8_t index, struct colfer_texts list)
 {
-  if (list.count == 0)
-    return;
-  write_header_and_varint(index, list.count, out);
-  for (size_t i = 0; i < list.count; i++)
-    write_element(list.items[i], out);
+  at = write_varint(out, at, index, list.count);
+  for (size_t i = 0; i < list.count && at != NULL; i++) {
+    at = make_room(out, at, VARINT_ROOM + list.items[i].len);
+    if (at != NULL)
+      at = put_text(at, list.items[i]);
+  }
+  return at;
 }
 
-static void write_nested(uint8_t index, const struct colfer_type *type, const void *value, struct buffer *out)
+static uint8_t *write_struct(struct buffer *out, uint8_t *at, const struct colfer_type *type,
+                             const void *value);
+
+static uint8_t *write_nested(struct buffer *out, uint8_t *at, uint8_t index, const struct colfer_type *type,
+                             const void *value)
 {
-  if (value == NULL)
-    return;
-  buffer_append_char(out, (char)index);
-  colfer_encode(type, value, out);
+  at = write_byte(out, at, index);
+  return at == NULL ? NULL : write_struct(out, at, type, value);
 }
 
-static void write_structs(uint8_t index, const struct colfer_type *type, struct colfer_structs list,
-                          struct buffer *out)
+static uint8_t *write_structs(struct buffer *out, uint8_t *at, uint8_t index, const struct colfer_type *type,
+                              struct colfer_structs list)
 {
-  if (list.count == 0)
-    return;
-  write_header_and_varint(index, list.count, out);
-  for (size_t i = 0; i < list.count; i++)
-    colfer_encode(type, (const char *)list.items + i * type->size, out);
+  at = write_varint(out, at, index, list.count);
+  for (size_t i = 0; i < list.count && at != NULL; i++)
+    at = write_struct(out, at, type, (const char *)list.items + i * type->size);
+  return at;
 }
 
-static inline void write_member(uint8_t index, const struct colfer_member *member, const void *value,
-                                struct buffer *out)
+/* A zero value leaves the place as it is. */
+static inline uint8_t *write_member(struct buffer *out, uint8_t *at, uint8_t index,
+                                    const struct colfer_member *member, const void *value)
 {
   switch (member->kind) {
   case COLFER_BOOL:
-    if (*(const bool *)value)
-      buffer_append_char(out, (char)index);
-    return;
-  case COLFER_UINT8:
-    write_uint8(index, *(const uint8_t *)value, out);
-    return;
-  case COLFER_UINT32:
-    write_uint32(index, *(const uint32_t *)value, out);
-    return;
-  case COLFER_UINT64:
-    write_uint64(index, *(const uint64_t *)value, out);
-    return;
-  case COLFER_INT32:
-    write_signed(index, *(const int32_t *)value, out);
-    return;
-  case COLFER_INT64:
-    write_signed(index, *(const int64_t *)value, out);
-    return;
-  case COLFER_TEXT:
-  case COLFER_BINARY:
-    write_text(index, *(const struct text *)value, out);
-    return;
-  case COLFER_STRUCT:
-    write_nested(index, member->type, colfer_struct_at(value), out);
-    return;
-  case COLFER_TEXTS:
-    write_texts(index, *(const struct colfer_texts *)value, out);
-    return;
-  case COLFER_STRUCTS:
-    write_structs(index, member->type, colfer_structs_at(value), out);
-    return;
+    return *(const bool *)value ? write_byte(out, at, index) : at;
+  case COLFER_UINT8: {
+    uint8_t number = *(const uint8_t *)value;
+    return number == 0 ? at : write_uint8(out, at, index, number);
   }
+  case COLFER_UINT32: {
+    uint32_t number = *(const uint32_t *)value;
+    return number == 0 ? at : write_uint32(out, at, index, number);
+  }
+  case COLFER_UINT64: {
+    uint64_t number = *(const uint64_t *)value;
+    return number == 0 ? at : write_uint64(out, at, index, number);
+  }
+  case COLFER_INT32: {
+    int32_t number = *(const int32_t *)value;
+    return number == 0 ? at : write_signed(out, at, index, number);
+  }
+  case COLFER_INT64: {
+    int64_t number = *(const int64_t *)value;
+    return number == 0 ? at : write_signed(out, at, index, number);
+  }
+  case COLFER_TEXT:
+  case COLFER_BINARY: {
+    const struct text *text = value;
+    return text->len == 0 ? at : write_text(out, at, index, *text);
+  }
+  case COLFER_STRUCT: {
+    const void *inner = colfer_struct_at(value);
+    return inner == NULL ? at : write_nested(out, at, index, member->type, inner);
+  }
+  case COLFER_TEXTS: {
+    const struct colfer_texts *list = value;
+    return list->count == 0 ? at : write_texts(out, at, index, *list);
+  }
+  case COLFER_STRUCTS: {
+    struct colfer_structs list = colfer_structs_at(value);
+    return list.count == 0 ? at : write_structs(out, at, index, member->type, list);
+  }
+  }
+  __builtin_unreachable();
+}
+
+static uint8_t *write_struct(struct buffer *out, uint8_t *at, const struct colfer_type *type,
+                             const void *value)
+{
+  const struct colfer_member *member = type->members;
+  for (size_t i = 0; i < type->member_count && at != NULL; i++, member++)
+    at = write_member(out, at, (uint8_t)i, member, (const char *)value + member->offset);
+  return at == NULL ? NULL : write_byte(out, at, COLFER_END);
 }
 
 void colfer_encode(const struct colfer_type *type, const void *value, struct buffer *out)
 {
-  for (size_t i = 0; i < type->member_count; i++) {
-    const struct colfer_member *member = &type->members[i];
-    write_member((uint8_t)i, member, (const char *)value + member->offset, out);
-  }
-  buffer_append_char(out, COLFER_END);
+  uint8_t *at = (uint8_t *)buffer_reserve(out, 1);
+  if (at == NULL)
+    return;
+  at = write_struct(out, at, type, value);
+  if (at != NULL)
+    out->len = (size_t)(at - (uint8_t *)out->data);
 }

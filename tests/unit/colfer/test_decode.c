@@ -123,6 +123,33 @@ static void refuses_what_is_wrong(void **state)
   }
 }
 
+/* Whatever the length of the text, and however few bytes are behind it. */
+static void sees_a_wrong_byte_in_every_place(void **state)
+{
+  (void)state;
+  enum { LONGEST = 20, MOST_BEHIND = 9 };
+  for (size_t length = 1; length <= LONGEST; length++) {
+    for (size_t wrong = 0; wrong <= length; wrong++) { /* none, where it is length */
+      for (size_t behind = 0; behind <= MOST_BEHIND; behind++) {
+        char text[LONGEST];
+        memset(text, 'x', sizeof text);
+        if (wrong < length)
+          text[wrong] = '\x80';
+        char binary[MOST_BEHIND];
+        memset(binary, 0xff, sizeof binary);
+        struct kinds value = {.text = {text, length}, .binary = {binary, behind}};
+        struct buffer out;
+        buffer_init(&out);
+        colfer_encode(&kinds_type, &value, &out);
+        struct kinds back;
+        enum jp_status status = decode_copy(&kinds_type, buffer_text(&out), &back, NULL);
+        assert_int_equal(status, wrong < length ? JP_INVALID : JP_OK);
+        buffer_fini(&out);
+      }
+    }
+  }
+}
+
 static void may_be_asked_for_no_reason(void **state)
 {
   (void)state;
@@ -211,7 +238,7 @@ static void limits_the_depth(void **state)
   assert_non_null(strstr(error.text, "inner.inner, byte 64: more than 64 structs inside one another"));
 
   buffer_clear(&out);
-  append_nested(1000 * 1000, &out);
+  append_nested(1000000, &out);
   assert_int_equal(decode_copy(&kinds_type, buffer_text(&out), &value, &error), JP_INVALID);
   buffer_fini(&out);
 }
@@ -277,6 +304,7 @@ int main(void)
       cmocka_unit_test(reads_every_kind),
       cmocka_unit_test(reads_what_is_longer_than_it_needs_to_be),
       cmocka_unit_test(refuses_what_is_wrong),
+      cmocka_unit_test(sees_a_wrong_byte_in_every_place),
       cmocka_unit_test(may_be_asked_for_no_reason),
       cmocka_unit_test(keeps_what_was_read_before_a_mistake),
       cmocka_unit_test(borrows_texts),
