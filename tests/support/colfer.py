@@ -1,0 +1,197 @@
+"""Colfer messages for tests: a reader and a writer that share nothing with the peer's own.
+
+A struct is a dict of the fields that are told; one that is missing has its zero value (0, "", b"", False, [] or None),
+and so has one that is there with it. The reader is strict: whatever the reference compiler would write otherwise, or
+refuse, is Malformed. That is a zero value that is told, a longer form of a number than needed, fields out of order, a
+text that is not UTF-8, and bytes behind the end.
+"""
+
+END = 0x7F
+FIXED = 0x80  # in a header: the number follows with all its bytes
+SIZE_MAX = 16 * 1024 * 1024
+LIST_MAX = 64 * 1024
+
+# The fields of each struct in the order of their indexes.
+SCHEMA = """
+Message: messageType uint8, execMessage ExecMessage, controlMessage ControlMessage, metaMessage MetaMessage
+ExecMessage: peerUuid binary, messageId text, threadName text, currentTime uint64, dispatchSeq uint32,
+    builderSeq uint32, responseToId text, constructorCall ConstructorCall, instanceMethodCall InstanceMethodCall,
+    classMethodCall ClassMethodCall, clinitCall ClInitCall, staticFieldGet StaticFieldGet,
+    staticFieldPut StaticFieldPut, instanceFieldGet InstanceFieldGet, instanceFieldPut InstanceFieldPut,
+    staticFieldPutDone StaticFieldPutDone, instanceFieldPutDone InstanceFieldPutDone,
+    raisedThrowable RaisedThrowable, returnValue ReturnValue, declaredExceptions []text, threadAffinity text,
+    entryPoint bool
+ConstructorCall: clazz Class, modifiers uint32, args []Obj, context Context
+InstanceMethodCall: clazz Class, name text, objectRef uint32, modifiers uint32, args []Obj, context Context
+ClassMethodCall: clazz Class, name text, modifiers uint32, args []Obj, context Context
+ClInitCall: clazz Class, modifiers uint32, context Context
+Context: sourceLocationFile text, sourceLocationLine uint32, sourceLocationType text
+StaticFieldGet: clazz Class, field Field, context Context
+StaticFieldPut: clazz Class, field Field, valueObject Obj, valueObjectRef uint32, context Context
+InstanceFieldGet: clazz Class, objectRef uint32, field Field, context Context
+InstanceFieldPut: clazz Class, objectRef uint32, field Field, valueObject Obj, valueObjectRef uint32, context Context
+StaticFieldPutDone: field Field, staticFieldPutId text
+InstanceFieldPutDone: field Field, instanceFieldPutId text
+RaisedThrowable: inInitializer bool, from Reflectable, modifiers uint32, throwable Throwable
+Throwable: type text, message text, stackTraceElements []text, cause Throwable
+ReturnValue: isVoid bool, object Obj, from Reflectable
+Reflectable: constructor Constructor, method Method, field Field
+Constructor: clazz Class
+Method: clazz Class, name text, modifiers uint32
+Field: clazz Class, name text, modifiers uint32
+Class: name text
+Obj: value text, clazz Class, ref uint32, isNull bool
+ControlMessage: fromPeer binary, messageId text, responseToId text, command uint8, params []Obj, status uint8, body text
+MetaMessage: fromPeer binary, messageId text, responseToId text, service uint8, params []Obj, status uint8, body text
+"""
+
+
+def read_schema(text):
+    """The (name, type) of each field, by struct."""
+    structs = {}
+    for line in text.replace("\n    ", " ").strip().splitlines():
+        name, _, fields = line.partition(": ")
+        structs[name] = [tuple(field.split()) for field in fields.split(",")]
+    return structs
+
+
+STRUCTS = read_schema(SCHEMA)
+# Each kind of number: its bytes, and the first value that is written with all of them.
+NUMBERS = {"uint32": (4, 1 << 21), "uint64": (8, 1 << 49)}
+
+
+class Malformed(ValueError):
+    """Bytes that no writer of Colfer makes."""
+
+
+def varint(number):
+    """LEB128: seven bits a byte, the lowest first."""
+    written = bytearray()
+    while number > 0x7F:
+        written.append(number & 0x7F | 0x80)
+        number >>= 7
+    written.append(number)
+    return bytes(written)
+
+
+def sized(data):
+    return varint(len(data)) + data
+
+
+def encode_element(kind, value):
+    return sized(value.encode()) if kind == "text" else encode(kind, value)
+
+
+def encode_field(index, kind, value):
+    if kind == "bool":
+        return bytes([index])
+    if kind == "uint8":
+        return bytes([index, value])
+    if kind in NUMBERS:
+        width, fixed_from = NUMBERS[kind]
+        if value >= fixed_from:
+            return bytes([index | FIXED]) + value.to_bytes(width, "big")
+        return bytes([index]) + varint(value)
+    if kind == "binary":
+        return bytes([index]) + sized(value)
+    if kind.startswith("[]"):
+        return bytes([index]) + varint(len(value)) + b"".join(encode_element(kind[2:], one) for one in value)
+    return bytes([index]) + encode_element(kind, value)
+
+
+def encode(struct, fields):
+    """The bytes of a struct. A dict without fields is told, None is not."""
+    known = STRUCTS[struct]
+    assert set(fields) <= {name for name, _ in known}, (struct, fields)
+    told = [(index, kind, fields.get(name)) for index, (name, kind) in enumerate(known)]
+    written = [encode_field(index, kind, value) for index, kind, value in told if value or value == {}]
+    return b"".join(written) + bytes([END])
+
+
+class Reader:
+    def __init__(self, data):
+        self.data = data
+        self.at = 0
+
+    def fail(self, why):
+        raise Malformed(f"byte {self.at}: {why}")
+
+    def take(self, size):
+        if size > len(self.data) - self.at:
+            self.fail(f"{size} bytes are told, {len(self.data) - self.at} are left")
+        self.at += size
+        return self.data[self.at - size:self.at]
+
+    def byte(self):
+        return self.take(1)[0]
+
+    def varint(self):
+        number = shift = 0
+        while True:
+            byte = self.byte()
+            number |= (byte & 0x7F) << shift
+            shift += 7
+            if byte <= 0x7F:
+                break
+        if byte == 0 and shift > 7:
+            self.fail("a number is longer than needed")
+        return number
+
+    def number(self, kind, fixed):
+        width, fixed_from = NUMBERS[kind]
+        value = int.from_bytes(self.take(width), "big") if fixed else self.varint()
+        if fixed != (value >= fixed_from):
+            self.fail(f"{value} is written in the wrong form")
+        return value
+
+    def text(self):
+        data = self.take(self.varint())
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            return self.fail(f"no UTF-8: {error}")
+
+    def elements(self, kind):
+        count = self.varint()
+        if count > LIST_MAX:
+            self.fail(f"a list of {count}")
+        return [self.text() if kind == "text" else self.struct(kind) for _ in range(count)]
+
+    def value(self, kind, fixed):
+        if kind in NUMBERS:
+            return self.number(kind, fixed)
+        if fixed:
+            self.fail(f"{kind} has no other form")
+        if kind == "bool":
+            return True
+        if kind == "uint8":
+            return self.byte()
+        if kind == "binary":
+            return self.take(self.varint())
+        if kind == "text":
+            return self.text()
+        return self.elements(kind[2:]) if kind.startswith("[]") else self.struct(kind)
+
+    def struct(self, name):
+        fields, known, least = {}, STRUCTS[name], 0
+        while (header := self.byte()) != END:
+            index = header & ~FIXED
+            if not least <= index < len(known):
+                self.fail(f"field {index} of {name}, behind field {least - 1}")
+            least = index + 1
+            field, kind = known[index]
+            value = fields[field] = self.value(kind, bool(header & FIXED))
+            if not value and value != {}:
+                self.fail(f"the zero value of {name}.{field} is told")
+        return fields
+
+
+def decode(struct, data):
+    """The struct that the bytes are; Malformed where they are none."""
+    if len(data) > SIZE_MAX:
+        raise Malformed(f"{len(data)} bytes")
+    reader = Reader(data)
+    fields = reader.struct(struct)
+    if reader.at != len(data):
+        reader.fail(f"{len(data) - reader.at} bytes behind the end")
+    return fields
