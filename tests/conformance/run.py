@@ -1,4 +1,4 @@
-"""Runs the conformance cases over WebSocket, HTTP and ZeroMQ alike.
+"""Runs the conformance cases over WebSocket, HTTP and ZeroMQ alike, and as binary messages where they have that form.
 
 usage: run.py [--transport NAME] [--suite NAME] [--verbose]
 
@@ -12,7 +12,7 @@ back, null for nothing at all. In a reply, a string that begins with "$" stands 
     "$any"            anything             "$text"           any string
     "$ref", "$ref:x"  a ref, kept as x     "$frames"         a list of strings
     "$begins:T"       a text that begins   "$contains:T"     a text that contains T
-    "$same:x"         what was kept as x
+    "$same:x"         what was kept as x   "$any-of:A|B"     the text A, or B
 
 and the member "...": true lets an object have more members than are listed. In a request, "$ref:x" is what was kept
 as x, and in a raw text <x>. A step may also be written short, for one of the six methods:
@@ -23,18 +23,23 @@ with call, get, put ("value"), new, control or meta; "args" and "value" may be r
 ("null": false unless it says otherwise), or "void", or it "fails" with [code, data.message, throwable_type] of which
 the last may be left out. "only" names the transports that a case is for. "contains" beside (or instead of)
 "reply" is text that has to stand in the reply byte for byte.
+
+What the binary form compares, and which steps it has not, is told in binary_form.py; --verbose names those left out.
 """
 
 import argparse
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.clients import TRANSPORTS  # noqa: E402
+from conformance.binary_form import BinaryForm, NotExpressible  # noqa: E402
+from support import clients  # noqa: E402
 from support.peer import Peer  # noqa: E402
 
+TRANSPORTS = (*clients.TRANSPORTS, BinaryForm)
 HERE = Path(__file__).resolve().parent
 VERBS = ("call", "get", "put", "new", "control", "meta")
 MESSAGES = {-32700: "Parse error", -32600: "Invalid Request", -32601: "Method not found", -32602: "Invalid params",
@@ -78,6 +83,8 @@ def matches_kind(kind, argument, actual, kept):
         return isinstance(actual, str) and actual.startswith(argument)
     if kind == "contains":
         return isinstance(actual, str) and argument in actual
+    if kind == "any-of":
+        return actual in argument.split("|")
     if kind == "same":
         return actual == kept[argument]
     if kind == "ref":
@@ -171,17 +178,29 @@ def run_step(step, client, kept):
     if "contains" in step and step["contains"] not in reply:
         raise Mismatch(f"{step['contains']!r} does not stand in {reply}")
     if "reply" in step:
+        expected = client.expected(step["reply"]) if isinstance(client, BinaryForm) else step["reply"]
         try:
-            compare(step["reply"], json.loads(reply), kept)
+            compare(expected, json.loads(reply), kept)
         except Mismatch as mismatch:
             raise Mismatch(f"{text[:300]}\n      {mismatch}") from None
 
 
 def run_case(case, transport, peer):
-    kept = {}
+    """Why steps were left out, for each of them."""
+    kept, left_out = {}, []
     with transport(peer) as client:
-        for step in case["steps"]:
-            run_step(step, client, kept)
+        for number, step in enumerate(case["steps"]):
+            try:
+                run_step(step, client, kept)
+            except NotExpressible as reason:
+                left_out.append(str(reason))
+                if reason.is_run:
+                    return left_out + ["a step behind it"] * (len(case["steps"]) - number - 1)
+            except KeyError:
+                if not left_out:
+                    raise
+                left_out.append("a step that needs what one left out keeps")
+    return left_out
 
 
 def read_suite(folder):
@@ -199,25 +218,30 @@ def read_cases(suite):
     return cases
 
 
-def run_on_one_peer(options, cases, transports, verbose):
-    """Passed and failed."""
-    passed = failed = 0
+def tell(case, transport, left_out):
+    word = "--  " if len(left_out) == len(case["steps"]) else "ok  "
+    print(f"{word} {case['name']} ({transport.name})")
+    for why, steps in Counter(left_out).items():
+        print(f"      left out: {steps} {'step' if steps == 1 else 'steps'}, {why}")
+
+
+def run_on_one_peer(options, cases, transports, verbose, counts):
     with Peer(*options, allow=False) as peer:
         for case in cases:
             for transport in transports:
                 if transport.name not in case.get("only", [transport.name]):
                     continue
                 try:
-                    run_case(case, transport, peer)
-                    passed += 1
+                    left_out = run_case(case, transport, peer)
+                    counts["passed"] += len(left_out) < len(case["steps"])
+                    counts["left out"] += len(left_out)
                     if verbose:
-                        print(f"ok   {case['name']} ({transport.name})")
+                        tell(case, transport, left_out)
                 except (Mismatch, AssertionError, OSError, ValueError, KeyError) as error:
-                    failed += 1
+                    counts["failed"] += 1
                     print(f"FAIL {case['name']} ({transport.name})\n      {type(error).__name__}: {error}")
                     if peer.process.poll() is not None:
                         raise
-    return passed, failed
 
 
 def main():
@@ -231,17 +255,16 @@ def main():
     for case in read_cases(arguments.suite):
         options = tuple(word.replace("HERE", str(HERE)) for word in case.get("options", STANDARD))
         groups.setdefault(options, []).append(case)
-    passed = failed = 0
+    counts = Counter(passed=0, failed=0)
     for options, cases in groups.items():
         try:
-            more_passed, more_failed = run_on_one_peer(options, cases, transports, arguments.verbose)
+            run_on_one_peer(options, cases, transports, arguments.verbose, counts)
         except Exception as error:  # the peer itself fell over: one more failure, and the next group runs
             print(f"FAIL peer {' '.join(options)}: {error}")
-            more_passed, more_failed = 0, 1
-        passed += more_passed
-        failed += more_failed
-    print(f"conformance: {passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+            counts["failed"] += 1
+    left_out = f", {counts['left out']} steps have no binary form" if counts["left out"] else ""
+    print(f"conformance: {counts['passed']} passed, {counts['failed']} failed{left_out}")
+    return 1 if counts["failed"] or not counts["passed"] else 0
 
 
 if __name__ == "__main__":
