@@ -1,0 +1,304 @@
+"""The binary messages: each operation, and every member of its reply."""
+
+import base64
+import gzip
+import json
+import tempfile
+import unittest
+
+from support.binary_case import BinaryCase
+from support.binary_client import (DENIED, BinaryClient, Raised, Refused, call_message, control_message, get_message,
+                                   meta_message, named, new_message, obj, obj_null, obj_ref, obj_text, put_message)
+from support.clients import WebSocketClient
+from support.peer import Peer
+
+LIST = "java.util.ArrayList"
+FIELDS = "fixtures.Fields"
+PUBLIC, PRIVATE, PUBLIC_STATIC, PRIVATE_STATIC = 1, 2, 9, 10
+
+
+class Operations(BinaryCase):
+    def test_each_of_them_in_each_envelope(self):
+        for shape in BinaryClient.SHAPES:
+            with self.subTest(shape=shape), BinaryClient(self.peer, shape) as client:
+                counter = client.new("com.example.Calculator")
+                self.assertEqual(client.call("com.example.Calculator", "accumulate", 5, on=counter), 5)
+                self.assertEqual(client.call("com.example.Calculator", "add", 5, 3), 8)
+                self.assertEqual(client.get("com.example.Config", "VERSION"), "1.4.2")
+                self.assertEqual(client.get("com.example.Calculator", "result", on=counter), 5)
+                client.put(FIELDS, "aStatic", 77)
+                self.assertEqual(client.get(FIELDS, "aStatic"), 77)
+                client.put("com.example.Calculator", "result", 40, on=counter)
+                self.assertEqual(client.call("com.example.Calculator", "accumulate", 2, on=counter), 42)
+                client.control("ping")
+                client.control("gc")
+                client.control("delete_object", counter)
+                with self.assertRaises(Raised):
+                    client.call("com.example.Calculator", "self", on=counter)
+                client.control("delete_session")
+                self.assertTrue(client.meta(obj(True), obj_null(), obj_null(), obj(["com.example.MyClass"])))
+
+    def test_a_new_object(self):
+        reply = self.client.run(new_message("fixtures.User", "ann", 30))
+        self.assertEqual(reply["returnValue"], {"object": {"clazz": named("fixtures.User"), "ref": 1},
+                                                "from": {"constructor": {"clazz": named("fixtures.User")}}})
+
+    def test_a_void_method(self):
+        member = {"clazz": named("fixtures.Members"), "name": "staticNothing", "modifiers": PUBLIC_STATIC}
+        reply = self.client.run(call_message("fixtures.Members", "staticNothing"))
+        self.assertEqual(reply["returnValue"], {"isVoid": True, "from": {"method": member}})
+
+    def test_the_member_that_was_reached(self):
+        number = self.client.new("fixtures.Subclass")
+        user = self.client.new("fixtures.User", "ann", 30)
+        for message, kind, type_name, name, modifiers in (
+                (call_message("fixtures.Members", "privateStatic"), "method", "fixtures.Members", "privateStatic",
+                 PRIVATE_STATIC),
+                (call_message("fixtures.Members", "overridden", on=number), "method", "fixtures.Members", "overridden",
+                 PUBLIC),
+                (get_message("fixtures.Members", "publicStaticField"), "field", "fixtures.Members",
+                 "publicStaticField", PUBLIC_STATIC),
+                (get_message("fixtures.User", "age", on=user), "field", "fixtures.User", "age", PRIVATE)):
+            told = self.client.run(message)["returnValue"]["from"]
+            self.assertEqual(told, {kind: {"clazz": named(type_name), "name": name, "modifiers": modifiers}})
+
+    def test_what_a_request_tells_besides_is_taken(self):
+        """Members that a Java client fills in, and the peer needs not."""
+        message = call_message("fixtures.Calculator", "add", 1, 2)
+        call = {**message["execMessage"]["classMethodCall"], "modifiers": 9, "context": {
+            "sourceLocationFile": "Main.java", "sourceLocationLine": 1 << 31, "sourceLocationType": "com.example.Main"}}
+        message["execMessage"] = {
+            "threadName": "main", "currentTime": 1 << 60, "dispatchSeq": 1, "builderSeq": 1 << 30, "classMethodCall": call,
+            "declaredExceptions": ["java.io.IOException", ""], "threadAffinity": "nobody", "entryPoint": True}
+        self.assertEqual(self.client.result(message), {"clazz": named("int"), "value": "3"})
+
+    def test_a_request_without_an_id(self):
+        message = call_message("fixtures.Calculator", "add", 1, 2)
+        message["execMessage"]["messageId"] = ""
+        self.assertEqual(self.client.result(message)["value"], "3")
+
+
+class Puts(BinaryCase):
+    def test_a_static_field(self):
+        message = put_message(FIELDS, "aStatic", 5)
+        message["execMessage"]["messageId"] = "put one"
+        reply = self.client.ask(message)
+        self.assertEqual(reply["staticFieldPutDone"], {
+            "field": {"clazz": named(FIELDS), "name": "aStatic", "modifiers": PUBLIC_STATIC},
+            "staticFieldPutId": "put one"})
+        self.assertEqual(self.client.get(FIELDS, "aStatic"), 5)
+
+    def test_a_field_of_an_object(self):
+        number = self.client.new(FIELDS)
+        message = put_message(FIELDS, "aString", "new text", on=number)
+        message["execMessage"]["messageId"] = "put two"
+        reply = self.client.ask(message)
+        self.assertEqual(reply["instanceFieldPutDone"], {
+            "field": {"clazz": named(FIELDS), "name": "aString", "modifiers": PUBLIC},
+            "instanceFieldPutId": "put two"})
+        self.assertEqual(self.client.get(FIELDS, "aString", on=number), "new text")
+
+    def test_a_ref_in_each_place_for_it(self):
+        number = self.client.new(FIELDS)
+        for value in (obj_ref(number), obj_ref(number, FIELDS)):
+            self.client.put(FIELDS, "anObject", obj_null(), on=number)
+            self.client.put(FIELDS, "anObject", value, on=number)
+            self.assertEqual(self.client.get(FIELDS, "anObject", on=number), number)
+
+    def test_null_in_each_form(self):
+        number = self.client.new(FIELDS)
+        for value in (obj_null(), obj(None), obj_null("java.lang.Object"), {}):
+            self.client.put(FIELDS, "anObject", "x", on=number)
+            self.client.put(FIELDS, "anObject", value, on=number)
+            self.assertIsNone(self.client.get(FIELDS, "anObject", on=number))
+
+    def test_a_put_that_tells_no_value(self):
+        number = self.client.new(FIELDS)
+        for message, struct in ((put_message(FIELDS, "aStatic", {}), "staticFieldPut"),
+                                (put_message(FIELDS, "anInt", {}, on=number), "instanceFieldPut")):
+            del message["execMessage"][struct]["valueObject"]
+            self.assert_raised(message, "java.lang.IllegalArgumentException", "Value is missing")
+
+    def test_what_cannot_be_put(self):
+        number = self.client.new(FIELDS)
+        for message, type_name in (
+                (put_message(FIELDS, "STATIC_FINAL", 1), "java.lang.IllegalAccessException"),
+                (put_message(FIELDS, "anInt", obj(None), on=number), "java.lang.IllegalArgumentException"),
+                (put_message(FIELDS, "anInt", "five", on=number), "java.lang.IllegalArgumentException"),
+                (put_message(FIELDS, "user", obj_ref(number), on=number), "java.lang.IllegalArgumentException"),
+                (put_message(FIELDS, "nothing", 1), "java.lang.NoSuchFieldException"),
+                (put_message("fixtures.Nowhere", "nothing", 1), "java.lang.ClassNotFoundException")):
+            self.assertEqual(self.raised_by(message).type, type_name)
+
+
+class Throwables(BinaryCase):
+    def test_every_member_of_it_and_its_causes(self):
+        raised = self.raised_by(call_message("fixtures.Throwables", "nested"))
+        method = {"clazz": named("fixtures.Throwables"), "name": "nested", "modifiers": PUBLIC_STATIC}
+        self.assertEqual(raised.raised["from"], {"method": method})
+        self.assertNotIn("inInitializer", raised.raised)
+        throwable, chain = raised.throwable, []
+        while throwable:
+            self.assertLessEqual(set(throwable), {"type", "message", "stackTraceElements", "cause"})
+            self.assertRegex(throwable["stackTraceElements"][0], r"^fixtures\.Throwables\.\w+\(Throwables\.java:\d+\)$")
+            chain.append((throwable["type"], throwable["message"]))
+            throwable = throwable.get("cause")
+        self.assertEqual(chain, [("java.lang.UnsupportedOperationException", "outer"),
+                                 ("java.lang.IllegalArgumentException", "middle"),
+                                 ("java.lang.IllegalStateException", "inner")])
+
+    def test_no_message_and_one_that_is_no_unicode(self):
+        self.assertNotIn("message", self.raised_by(call_message("fixtures.Throwables", "withoutMessage")).throwable)
+        text = obj_text('"a\\ud800b\\udc00\\ud83e\\ude90\\u0000"')
+        self.assertEqual(self.raised_by(call_message("fixtures.Throwables", "plain", text)).text, "a\ufffdb\ufffd🪐\0")
+
+    def test_hostile_ones(self):
+        for method, type_name in (("hostileMessage", "fixtures.Throwables$HostileException"),
+                                  ("hostileCause", "fixtures.Throwables$HostileCauseException"),
+                                  ("cyclic", "java.lang.IllegalStateException"),
+                                  ("outOfMemory", "java.lang.OutOfMemoryError")):
+            self.assertEqual(self.raised_by(call_message("fixtures.Throwables", method)).type, type_name)
+
+    def test_a_constructor_that_throws(self):
+        raised = self.raised_by(new_message("fixtures.Throwables$FailsToConstruct"))
+        self.assertEqual((raised.type, raised.text), ("java.lang.IllegalStateException", "constructor failed"))
+        self.assertEqual(raised.raised["from"], {"constructor": {"clazz": named("fixtures.Throwables$FailsToConstruct")}})
+
+    def test_what_is_not_there(self):
+        for message, type_name in (
+                (new_message("fixtures.Nowhere"), "java.lang.ClassNotFoundException"),
+                (call_message("fixtures.Calculator", "subtract"), "java.lang.NoSuchMethodException"),
+                (call_message("fixtures.Calculator", ""), "java.lang.IllegalArgumentException"),
+                (call_message("", "add"), "java.lang.IllegalArgumentException"),
+                (get_message("fixtures.Fields", ""), "java.lang.IllegalArgumentException"),
+                (get_message("fixtures.Fields", "nothing"), "java.lang.NoSuchFieldException"),
+                (new_message("int"), "java.lang.IllegalArgumentException"),
+                (new_message("a/b"), "java.lang.IllegalArgumentException"),
+                (new_message("fixtures.Shape"), "java.lang.NoSuchMethodException")):
+            raised = self.raised_by(message)
+            self.assertEqual(raised.type, type_name, raised.text)
+            self.assertNotIn("from", raised.raised)
+
+    def test_what_initialises_a_class_alone_is_not_served(self):
+        for number in (0, 12, 255):
+            message = {"messageType": number, "execMessage": {
+                "messageId": "the id", "clinitCall": {"clazz": named("fixtures.LoudInitializer")}}}
+            self.client.send(message)
+            reply = self.client.receive()["execMessage"]
+            self.assertEqual(reply["responseToId"], "the id")
+            self.assertEqual(reply["raisedThrowable"]["throwable"]["type"], "java.lang.UnsupportedOperationException")
+        self.assertNotIn("initialised", self.peer.stdout())
+
+
+class Control(BinaryCase):
+    def status_of(self, message):
+        return self.client.ask(message)["status"]
+
+    def test_each_status(self):
+        number = self.client.new(LIST)
+        unknown = control_message("ping")
+        unknown["controlMessage"]["command"] = 99
+        untold = control_message("ping")
+        del untold["controlMessage"]["command"]
+        for message, status in ((control_message("ping"), 1), (control_message("gc"), 1),
+                                (control_message("delete_object", number), 1),
+                                (control_message("delete_object", number), 6), (control_message("delete_session"), 1),
+                                (control_message("delete_object"), 2), (unknown, 4), (untold, 4)):
+            reply = self.client.ask(message)
+            self.assertEqual(reply["status"], status, message)
+            self.assertEqual("body" in reply, status != 1, reply)
+
+    def test_delete_object_takes_refs_alone(self):
+        for param in (obj(1), obj_null(), {}, obj_text("not JSON")):
+            message = control_message("delete_object")
+            message["controlMessage"]["params"] = [param]
+            self.assertEqual(self.status_of(message), 2)
+
+    def test_several_refs_and_one_that_is_unknown(self):
+        numbers = [self.client.new(LIST) for _ in range(3)]
+        self.assertEqual(self.status_of(control_message("delete_object", numbers[0], 999999, numbers[1])), 6)
+        with self.assertRaises(Raised):
+            self.client.call(LIST, "size", on=numbers[0])
+        self.assertEqual(self.client.call(LIST, "size", on=numbers[1]), 0)
+
+
+class Metadata(BinaryCase):
+    ONE = ["com.example.MyClass"]
+
+    def assert_tells(self, body, compressed=True):
+        told = json.loads(gzip.decompress(base64.b64decode(body, validate=True)) if compressed else body)
+        self.assertEqual([one["className"] for one in told], self.ONE)
+        return told[0]
+
+    def test_params_in_their_order(self):
+        self.assert_tells(self.client.meta({}, {}, {}, obj(self.ONE, "[Ljava.lang.String;")))
+        self.assert_tells(self.client.meta(obj(True, "boolean"), obj(False, "boolean"), obj_null(), obj(self.ONE)))
+        self.assert_tells(self.client.meta(obj(False), obj_null("boolean"), obj([]), obj(self.ONE)), compressed=False)
+        merged = self.assert_tells(self.client.meta(obj(False), obj(True), {}, obj(self.ONE)), compressed=False)
+        self.assertIn("hashCode", json.dumps(merged))
+
+    def test_params_by_name(self):
+        named_ones = [obj({"name": "include_classes", "type": "java.lang.String[]", "value": self.ONE}),
+                      obj({"name": "compress_encode", "type": "boolean", "value": False})]
+        self.assert_tells(self.client.meta(named_ones[0]))
+        self.assert_tells(self.client.meta(*named_ones), compressed=False)
+        excluded = obj({"name": "exclude_prefixes", "value": ["com.example."]})
+        self.assertEqual(self.client.meta(*named_ones, excluded), "[]")
+
+    def test_it_is_what_json_rpc_gives(self):
+        for include in (self.ONE, ["java.util.ArrayList", "fixtures.Members"]):
+            args = [{"name": "include_classes", "value": include}]
+            with WebSocketClient(self.peer) as other:
+                for compressed in (True, False):
+                    json_args = [*args, {"name": "compress_encode", "value": compressed}]
+                    value = other.value("meta", {"method": "fetch_classes_info", "args": json_args})["value"]
+                    self.assertEqual(self.client.meta(obj(compressed), {}, {}, obj(include)), value)
+
+    def test_what_is_refused(self):
+        by_name = obj({"name": "compress_encode", "value": False})
+        for params, status in (
+                ((by_name, obj(True)), "ERROR"), ((obj(True), by_name), "ERROR"), ((by_name, by_name), "ERROR"),
+                ((obj({"name": "nonsense", "value": 1}),), "ERROR"), ((obj("perhaps"),), "ERROR"),
+                (({}, {}, {}, obj(5)), "ERROR"), (({}, {}, {}, {}, {}), "ERROR"), ((obj_ref(1),), "ERROR"),
+                ((obj_text("[1"),), "ERROR"), (({}, {}, obj([1])), "ERROR")):
+            with self.assertRaises(Refused) as refused:
+                self.client.meta(*params)
+            self.assertEqual(refused.exception.status, status, params)
+            self.assertTrue(refused.exception.body)
+
+    def test_an_unknown_service(self):
+        for service in (0, 2, 255):
+            reply = self.client.ask(meta_message(service=service))
+            self.assertEqual(reply["status"], 4)
+
+
+class Policy(unittest.TestCase):
+    RULES = ("version: 1\nrules:\n  - class: fixtures.Calculator\n    action: ALLOW\n    channel: {calculator}\n"
+             "  - class: fixtures.Fields\n    action: ALLOW\n    channel: {fields}\n")
+
+    def test_its_channel_is_that_of_the_socket(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(self.RULES.format(calculator="ZMQ_SOCKET_RPC", fields="WEBSOCKET_RPC"))
+            file.flush()
+            with Peer("--rpc-policy", file.name, allow=False) as peer, BinaryClient(peer) as client:
+                self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), 3)
+                number = client.new("fixtures.Calculator")
+                for message, member in (
+                        (new_message(FIELDS), "fixtures.Fields.<init>"),
+                        (get_message(FIELDS, "aStatic"), "fixtures.Fields.aStatic"),
+                        (put_message(FIELDS, "aStatic", 1), "fixtures.Fields.aStatic"),
+                        (call_message(FIELDS, "readStaticFinal"), "fixtures.Fields.readStaticFinal"),
+                        (call_message("java.lang.Object", "toString", on=number), "java.lang.Object.toString"),
+                        (call_message("no.such.Thing", "x"), "no.such.Thing.x"),
+                        (call_message("fixtures.Calculator", "add", obj_null("no.such.Thing")), "no.such.Thing.class")):
+                    with self.assertRaises(Raised) as raised:
+                        client.run(message)
+                    self.assertEqual(raised.exception.type, DENIED)
+                    self.assertEqual(raised.exception.text, f"RPC access denied: {member} via ZMQ_SOCKET_RPC")
+                shown = json.loads(client.meta(obj(False)))
+                self.assertEqual([one["className"] for one in shown], ["fixtures.Calculator"])
+                self.assertEqual(client.call("fixtures.Calculator", "accumulate", 4, on=number), 4)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,349 @@
+"""Binary messages that nobody should send: each is answered, and the peer serves others afterwards."""
+
+import random
+import unittest
+
+import zmq
+
+from support import colfer
+from support.binary_client import (REPLIES, REQUESTS, THROWS, BinaryClient, call_message, control_message, exec_message,
+                                   get_message, meta_message, new_message, obj, obj_text, part_of, put_message)
+from support.clients import WebSocketClient
+from support.peer import Peer
+
+ADD = call_message("fixtures.Calculator", "add", 1, 2)
+MIB = 1 << 20
+NOT_UTF8 = (b"\xff", b"a\xc3", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\x80")
+RESPONSES = sorted(REPLIES)
+ERROR, UNSUPPORTED = 2, 4
+
+
+def identified(message, message_id="the id"):
+    """The message's bytes, with that id."""
+    (name,) = set(message) - {"messageType"}
+    return colfer.encode("Message", {**message, name: {**message[name], "messageId": message_id}})
+
+
+def field(index, content=b""):
+    return bytes([index]) + content
+
+
+def text(content):
+    return colfer.sized(content if isinstance(content, bytes) else content.encode())
+
+
+def exec_bytes(*fields):
+    """A class method call with these fields in its exec message, which has an id."""
+    return field(0, b"\3") + field(1, field(1, text("the id")) + b"".join(fields) + b"\x7f") + b"\x7f"
+
+
+def call_bytes(*fields):
+    """The same with these fields in the call."""
+    return exec_bytes(field(9, b"".join(fields) + b"\x7f"))
+
+
+def class_bytes(name):
+    return field(0, field(0, text(name)) + b"\x7f")
+
+
+class HostileCase(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.peer = Peer()
+
+    @classmethod
+    def tearDownClass(cls):
+        with cls.peer, BinaryClient(cls.peer, "req") as binary, WebSocketClient(cls.peer) as other:
+            assert binary.call("fixtures.Calculator", "add", 1, 2) == 3
+            assert other.call("fixtures.Calculator", "add", 1, 2) == "3"
+
+    def setUp(self):
+        self.clients = [BinaryClient(self.peer, shape) for shape in BinaryClient.SHAPES]
+        for client in self.clients:
+            self.addCleanup(client.close)
+        self.client = self.clients[0]
+
+    def answer_to(self, payload, client=None):
+        """The part of the reply."""
+        client = client or self.client
+        client.send_bytes(payload)
+        return part_of(client.receive())
+
+    def assert_refused(self, payload, status=ERROR, answers="", says=""):
+        """By a control response to that id, in each envelope."""
+        for client in self.clients:
+            reply = self.answer_to(payload, client)
+            self.assertEqual(reply.get("status"), status, reply)
+            self.assertEqual(reply.get("responseToId", ""), answers, reply)
+            self.assertIn(says, reply["body"])
+            self.assertNotIn("command", reply)
+
+    def assert_raised(self, payload, type_name="java.lang.IllegalArgumentException", says=""):
+        """As a throwable, in each envelope."""
+        for client in self.clients:
+            reply = self.answer_to(payload, client)
+            self.assertEqual(reply["responseToId"], "the id")
+            throwable = reply["raisedThrowable"]["throwable"]
+            self.assertEqual(throwable["type"], type_name, throwable)
+            self.assertIn(says, throwable["message"])
+
+
+class Bytes(HostileCase):
+    """What cannot be decoded."""
+
+    def test_an_empty_payload(self):
+        for client in self.clients[::2]:
+            reply = self.answer_to(b"", client)
+            self.assertEqual(reply["status"], ERROR)
+
+    def test_the_end_missing_at_every_byte(self):
+        for message in (ADD, put_message("fixtures.Fields", "aStatic", 5), control_message("ping"), meta_message(obj(True))):
+            whole = identified(message)
+            id_ends = whole.index(b"the id") + len("the id")
+            for size in range(1, len(whole)):
+                reply = self.answer_to(whole[:size])
+                self.assertEqual(reply["status"], ERROR, whole[:size])
+                self.assertEqual(reply.get("responseToId", ""), "the id" if size >= id_ends else "", whole[:size])
+
+    def test_every_bit_flipped(self):
+        whole = identified(call_message("java.lang.Math", "max", obj(1, "int"), 2))
+        for bit in range(8, len(whole) * 8):
+            flipped = bytearray(whole)
+            flipped[bit // 8] ^= 1 << bit % 8
+            self.answer_to(bytes(flipped))
+        self.assertEqual(self.client.call("java.lang.Math", "max", 1, 2), 2)
+
+    def test_bytes_behind_the_end(self):
+        for behind in (b"\0", b"\x7f", b"{}", identified(ADD)):
+            self.assert_refused(identified(ADD) + behind, answers="the id")
+
+    def test_no_fields(self):
+        for payload in (b"\x7f", b"\1\x7f\x7f", b"\2\x7f\x7f", b"\3\x7f\x7f"):
+            self.assert_refused(payload, status=UNSUPPORTED)
+
+    def test_unknown_indexes(self):
+        self.assert_refused(b"\0\3\x09\x7f")
+        self.assert_refused(b"\0\3\x7e\x7f")
+        self.assert_refused(exec_bytes(field(22)), answers="the id")
+        self.assert_refused(call_bytes(field(5)), answers="the id")
+        self.assert_refused(call_bytes(class_bytes("a"), field(0x85)), answers="the id")
+
+    def test_fields_out_of_order(self):
+        self.assert_refused(call_bytes(field(1, text("add")), class_bytes("fixtures.Calculator")), answers="the id")
+        self.assert_refused(exec_bytes(field(0, text(b"u" * 16))), answers="the id")
+
+    def test_counts_and_lengths_beyond_the_message(self):
+        for number in (4, 0x7F, 1 << 16, (1 << 16) + 1, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 32, (1 << 63) - 1,
+                       (1 << 64) - 1, (1 << 64) + 1, 1 << 200):
+            told = colfer.varint(number)
+            for payload in (call_bytes(field(3, told)), call_bytes(field(3, told + b"\x7f\x7f\x7f")),
+                            exec_bytes(field(19, told + b"\1a")), exec_bytes(field(20, told)),
+                            call_bytes(field(0, field(0, told + b"a")))):
+                self.assert_refused(payload, answers="the id")
+        self.assert_refused(field(0, b"\3") + field(1, field(0, colfer.varint((1 << 32) + 16))))
+
+    def test_lists_at_their_limit(self):
+        limit = 1 << 16
+        self.assert_refused(call_bytes(field(3, colfer.varint(limit + 1) + b"\x7f" * (limit + 1))), answers="the id")
+        self.assert_refused(exec_bytes(field(19, colfer.varint(limit + 1) + b"\0" * (limit + 1))), answers="the id")
+        self.assert_raised(call_bytes(class_bytes("fixtures.Overloads"), field(1, text("objects")),
+                                      field(3, colfer.varint(limit) + b"\x7f" * limit)), says="65535")
+
+    def test_numbers_that_are_too_long(self):
+        for number in (b"\x80" * 4, b"\xff" * 5 + b"\1", b"\x80" * 30 + b"\1", b"\x80" * 1000):
+            self.assert_refused(call_bytes(field(2, number)), answers="the id")
+            self.assert_refused(exec_bytes(field(3, b"\x80" * 7 + number)), answers="the id")
+
+    def test_texts_that_are_no_utf8(self):
+        for content in NOT_UTF8:
+            self.assert_refused(call_bytes(class_bytes(content)), answers="the id")
+            self.assert_refused(call_bytes(field(1, text(content))), answers="the id")
+            self.assert_refused(call_bytes(field(3, b"\1" + field(0, text(content)) + b"\x7f")), answers="the id")
+            self.assert_refused(exec_bytes(field(19, b"\1" + text(content))), answers="the id")
+            self.assert_refused(field(0, b"\3") + field(1, field(1, text(content)) + b"\x7f") + b"\x7f")
+
+    def test_causes_without_end(self):
+        for depth in (64, 65, 1000, 100_000, 3_000_000):
+            causes = b"\3" * depth + b"\x7f" * depth
+            self.assert_refused(exec_bytes(field(17, field(3, causes + b"\x7f") + b"\x7f")), answers="the id")
+        self.assert_refused(exec_bytes(field(17, b"\3" * (15 * MIB))), answers="the id")
+
+
+class Messages(HostileCase):
+    """What can be decoded and says nothing that is served."""
+
+    def test_a_type_without_its_struct(self):
+        for number in range(1, 8):
+            self.assert_raised(colfer.encode("Message", {"messageType": number, "execMessage": {"messageId": "the id"}}),
+                               says=f"message type {number} needs")
+
+    def test_a_type_alone(self):
+        for number, (part, _, answer) in REQUESTS.items():
+            for client in self.clients:
+                client.send({"messageType": number})
+                reply = client.receive()
+                self.assertEqual(reply["messageType"], answer if part != "execMessage" else THROWS)
+                self.assertNotIn("responseToId", part_of(reply))
+
+    def test_a_type_with_another_ones_struct(self):
+        for number in (1, 2, 4, 5, 6, 7):
+            self.assert_raised(identified({**ADD, "messageType": number}), says=f"message type {number} needs")
+        for number, message in ((31, ADD), (60, ADD), (31, meta_message()), (60, control_message("ping"))):
+            reply = self.answer_to(identified({**message, "messageType": number}))
+            self.assertEqual((reply["status"], reply["responseToId"]), (ERROR, "the id"))
+        for message in (control_message("ping"), meta_message()):
+            self.assert_raised(identified({**message, "messageType": 3}), says="message type 3 needs")
+
+    def test_a_reply_is_no_request(self):
+        for number in RESPONSES:
+            part, name = REPLIES[number]
+            message = {"messageType": number, part: {"messageId": "the id", **({name: {}} if name else {})}}
+            self.assert_refused(colfer.encode("Message", message), answers="the id")
+
+    def test_types_that_are_none(self):
+        for number in (0, 12, 30, 33, 59, 62, 127, 128, 255):
+            self.assert_refused(identified({**ADD, "messageType": number}), status=UNSUPPORTED, answers="the id")
+
+    def test_intercept_messages(self):
+        for index in range(4, 9):
+            for number in (20, 40, 50):
+                for content in (b"", field(0, b"\1"), field(0, text("an id")) + field(7)):
+                    for client in self.clients:
+                        payload = field(0, bytes([number])) + field(index, content + b"\x7f") + b"\x7f"
+                        self.assertEqual(self.answer_to(payload, client)["status"], UNSUPPORTED)
+
+    def test_several_calls_in_one_message(self):
+        message = {"messageType": 3, "execMessage": {**ADD["execMessage"], **new_message("fixtures.User")["execMessage"]}}
+        self.assertEqual(self.answer_to(identified(message))["responseToId"], "the id")
+        both = {**ADD, "controlMessage": {"messageId": "another", "command": 2}}
+        both["execMessage"] = {**ADD["execMessage"], "messageId": "the id"}
+        self.assertEqual(self.answer_to(colfer.encode("Message", both))["responseToId"], "the id")
+
+    def test_ids_of_any_length(self):
+        for length in (1, 127, 128, 1000, 100_000):
+            message_id = "ü" * length
+            reply = self.answer_to(identified(ADD, message_id))
+            self.assertEqual(reply["responseToId"], message_id)
+            self.assertEqual(reply["returnValue"]["object"]["value"], "3")
+
+    def test_names_of_any_length(self):
+        for name in ("x" * 100_000, "a." * 50_000 + "B", "[" * 300 + "I", "\0", "..", "ü", "java/lang/Math"):
+            for message in (new_message(name), call_message(name, "x"), call_message("fixtures.Calculator", name),
+                            get_message("fixtures.Fields", name), call_message("fixtures.Calculator", "add", obj(1, name))):
+                reply = self.answer_to(identified(message))
+                self.assertIn("type", reply["raisedThrowable"]["throwable"])
+                self.assertLess(len(str(reply)), 20_000)
+
+    def test_values_that_are_too_deep(self):
+        for depth in (129, 5000, 1_000_000):
+            for opening, closing in (("[", "]"), ('{"a":', "}")):
+                value = obj_text(opening * depth + "1" + closing * depth)
+                self.assert_raised(identified(call_message("fixtures.Arguments", "describe", value)), says="depth")
+
+    def test_refs_of_any_number(self):
+        for number in (1, 127, 128, (1 << 21) - 1, 1 << 21, (1 << 31) - 1):
+            self.assert_raised(identified(call_message("fixtures.Calculator", "accumulate", 1, on=number)),
+                               "java.lang.NullPointerException", str(number))
+
+    def test_modifiers_and_contexts_mean_nothing(self):
+        call = {**ADD["execMessage"]["classMethodCall"], "modifiers": (1 << 32) - 1, "context": {}}
+        reply = self.answer_to(identified(exec_message(3, **call)))
+        self.assertEqual(reply["returnValue"]["object"]["value"], "3")
+
+
+class Sizes(HostileCase):
+    def assert_too_long(self, peer, payload):
+        for shape in BinaryClient.SHAPES:
+            with BinaryClient(peer, shape) as client:
+                reply = self.answer_to(payload, client)
+                self.assertIn("message-max", str(reply))
+                self.assertEqual(reply.get("responseToId", ""), "the id")
+                self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), 3)
+
+    @staticmethod
+    def message_of(size):
+        def make(length):
+            return identified(call_message("fixtures.Arguments", "lengthOf", obj("x" * length)))
+        payload = make(size - len(make(size)) + size)
+        assert len(payload) == size, len(payload)
+        return payload
+
+    def test_the_published_limit(self):
+        self.assertIn("returnValue", self.answer_to(self.message_of(16 * MIB)))
+        self.assert_too_long(self.peer, self.message_of(16 * MIB + 1))
+
+    def test_a_lower_limit(self):
+        with Peer("--message-max", "4K") as peer:
+            self.assert_too_long(peer, self.message_of(4097))
+            self.assert_too_long(peer, self.message_of(8000))
+            with BinaryClient(peer) as client:
+                self.assertIn("returnValue", self.answer_to(self.message_of(4096), client))
+
+
+class Envelopes(HostileCase):
+    """Payloads of several frames, and of both forms on one socket."""
+
+    def test_several_frames_get_an_error_of_the_first_ones_form(self):
+        binary, json_text = identified(ADD), b'{"jsonrpc":"2.0","id":1,"method":"control","params":{"method":"ping"}}'
+        with zmq.Context.instance().socket(zmq.DEALER) as socket:
+            socket.setsockopt(zmq.LINGER, 0)
+            socket.setsockopt(zmq.RCVTIMEO, 60_000)
+            socket.connect(self.peer.address("tcp"))
+            for before in ([], [b""]):
+                for frames, is_binary in (([binary, b""], True), ([binary, json_text], True), ([binary] * 5, True),
+                                          ([json_text, b""], False), ([json_text, binary], False)):
+                    socket.send_multipart(before + frames)
+                    answer = socket.recv_multipart()
+                    self.assertEqual(answer[:-1], before)
+                    if is_binary:
+                        self.assertIn("status", part_of(colfer.decode("Message", answer[-1])))
+                    else:
+                        self.assertIn(b'"code":-32600', answer[-1])
+
+    def test_what_no_message_begins_with_is_json_text(self):
+        for first in (9, 10, 31, 32, 65, 0x7E, 0x80, 0xFF):
+            self.assertTrue(self.client.exchange_bytes(bytes([first]) + identified(ADD)[1:]).startswith(b"{"))
+
+
+class Mutations(HostileCase):
+    MESSAGES = (ADD, new_message("fixtures.User", "ann", 30), call_message("java.util.List", "of", obj([1, 2]), "x"),
+                get_message("fixtures.Fields", "aStatic"), put_message("fixtures.Fields", "aStatic", 5),
+                call_message("fixtures.Calculator", "accumulate", 5, on=1), control_message("delete_object", 1, 2),
+                control_message("ping"), meta_message(obj(False), {}, {}, obj(["fixtures.User"])),
+                call_message("fixtures.Throwables", "nested"),
+                {"messageType": 10, "execMessage": {"raisedThrowable": {"throwable": {"type": "T", "cause": {
+                    "stackTraceElements": ["a", "b"]}}}}})
+
+    @staticmethod
+    def mutate(data, rng):
+        data = bytearray(data)
+        for _ in range(rng.randint(1, 4)):
+            at, kind = rng.randrange(len(data) + 1), rng.randrange(5)
+            if kind == 0 and at < len(data):
+                data[at] ^= 1 << rng.randrange(8)
+            elif kind == 1 and at < len(data):
+                data[at] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+            elif kind == 2:
+                data[at:at + rng.randint(1, 9)] = b""
+            elif kind == 3:
+                data[at:at] = data[at:at + rng.randint(1, 30)]
+            else:
+                data[at:at] = rng.randbytes(rng.randint(1, 4))
+        return bytes(data)
+
+    def test_a_thousand(self):
+        rng = random.Random(20)
+        with WebSocketClient(self.peer) as other:
+            for number in range(1000):
+                client = rng.choice(self.clients)
+                answer = client.exchange_bytes(self.mutate(identified(rng.choice(self.MESSAGES)), rng))
+                if not answer.startswith(b"{"):
+                    client.check(colfer.decode("Message", answer))
+                if number % 50 == 0:
+                    self.assertEqual(other.call("fixtures.Calculator", "add", number, 1), str(number + 1))
+        for client in self.clients:
+            self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,183 @@
+"""How binary messages are served: their order, slow ones, limits, a busy peer, and one that ends."""
+
+import contextlib
+import json
+import signal
+import time
+import unittest
+
+from support import colfer
+from support.binary_case import BinaryCase
+from support.binary_client import (BinaryClient, Raised, call_message, control_message, meta_message, new_message, obj,
+                                   part_of)
+from support.clients import WebSocketClient
+from support.peer import START_SECONDS, Peer
+
+PASS = call_message("fixtures.Blockers", "pass")
+REFUSED = "java.util.concurrent.RejectedExecutionException"
+
+
+def await_running(client, count):
+    deadline = time.monotonic() + START_SECONDS
+    while client.call("fixtures.Blockers", "running") != count:
+        assert time.monotonic() < deadline
+
+
+def add(left, right):
+    return call_message("fixtures.Calculator", "add", left, right)
+
+
+class Order(BinaryCase):
+    def test_both_forms_on_one_socket_keep_their_order(self):
+        for shape in ("dealer", "framed"):
+            with BinaryClient(self.peer, shape) as client:
+                for number in range(600):
+                    if number % 3 == 0:
+                        client.send_bytes(json.dumps({"jsonrpc": "2.0", "id": number, "method": "call", "params": {
+                            "type": "fixtures.Calculator", "method": "add", "args": [number, 1]}}).encode())
+                    else:
+                        client.send(client.addressed(add(number, 1) if number % 3 == 1 else control_message("ping")))
+                for number in range(600):
+                    reply = client.receive_bytes()
+                    if number % 3 == 0:
+                        self.assertEqual(json.loads(reply)["id"], number)
+                        self.assertEqual(json.loads(reply)["result"]["value"]["value"], str(number + 1))
+                        continue
+                    part = part_of(client.check(colfer.decode("Message", reply)))
+                    if number % 3 == 1:
+                        self.assertEqual(part["returnValue"]["object"]["value"], str(number + 1))
+                    else:
+                        self.assertEqual(part["status"], 1)
+
+    def test_both_forms_on_one_socket_have_one_session(self):
+        with BinaryClient(self.peer) as client:
+            number = client.new("com.example.Calculator")
+            params = {"type": "com.example.Calculator", "method": "accumulate", "instance": number, "args": [5]}
+            text = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call", "params": params})
+            reply = json.loads(client.exchange_bytes(text.encode()))
+            self.assertEqual(reply["result"]["value"]["value"], "5")
+            self.assertEqual(client.call("com.example.Calculator", "accumulate", 1, on=number), 6)
+
+    def test_a_slow_call_delays_nobody_else(self):
+        uuid = bytes(range(16))
+        with BinaryClient(self.peer) as steering, contextlib.ExitStack() as opened:
+            slow = [opened.enter_context(BinaryClient(self.peer, shape, uuid)) for shape in BinaryClient.SHAPES]
+            for client in slow:
+                client.send(client.addressed(PASS))
+            await_running(steering, len(slow))
+            for shape in BinaryClient.SHAPES:  # of the same session, too
+                for name in (uuid, b""):
+                    with BinaryClient(self.peer, shape, name) as quick:
+                        self.assertEqual(quick.call("fixtures.Calculator", "add", 1, 2), 3)
+            slow[1].send(slow[1].addressed(add(3, 4)))
+            steering.call("fixtures.Blockers", "open")
+            for client in slow:
+                self.assertEqual(client.receive()["execMessage"]["returnValue"]["object"]["value"], "1")
+            self.assertEqual(slow[1].receive()["execMessage"]["returnValue"]["object"]["value"], "7")
+
+
+class Answers(BinaryCase):
+    """Those that are longer than may be held."""
+
+    options = ("--message-max", "4K", "--send-buffer-max", "4K", "--array-value-max", "100000",
+               "--session-max-objects", "5")
+
+    def test_a_long_text(self):
+        for shape in BinaryClient.SHAPES:
+            with BinaryClient(self.peer, shape) as client:
+                with self.assertRaises(Raised) as raised:
+                    client.call("fixtures.Arguments", "longText", 8192)
+                self.assertEqual(raised.exception.type, "java.lang.IllegalStateException")
+                self.assertIn("message-max", raised.exception.text)
+                self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), 3)
+
+    def test_its_object_is_not_kept(self):
+        copies = call_message("java.util.Collections", "nCopies", 5000, "x")
+        for _ in range(20):
+            for message in (new_message("int[]", 5000), copies):
+                self.assert_raised(message, "java.lang.IllegalStateException", "message-max")
+        for _ in range(5):
+            self.client.new("java.lang.Object")
+
+    def test_long_metadata(self):
+        reply = self.client.ask(meta_message(obj(False)))
+        self.assertEqual(reply["status"], 2)
+        self.assertIn("message-max", reply["body"])
+        self.client.control("ping")
+
+    def test_a_long_message_of_a_throwable(self):
+        for length, told in ((3500, "x" * 3500), (3950, "message-max")):
+            message = call_message("fixtures.Throwables", "plain", "x" * length)
+            self.assert_raised(message, "java.lang.IllegalStateException", told)
+
+
+class Busy(unittest.TestCase):
+    def test_it_is_an_error_that_names_the_limit(self):
+        with Peer("--rpc-threads", "2", "--rpc-threads-max", "2", "--busy-timeout", "300ms") as peer, \
+                contextlib.ExitStack() as opened:
+            first, second, waiting, pinging, collecting = (
+                opened.enter_context(BinaryClient(peer, shape))
+                for shape in ("dealer", "req", "req", "framed", "dealer"))
+            for client in (first, second):
+                client.send(client.addressed(PASS))
+            with self.assertRaises(Raised) as raised:
+                while True:
+                    waiting.call("fixtures.Calculator", "add", 1, 2)
+            self.assertEqual(raised.exception.type, REFUSED)
+            self.assertIn("rpc-threads-max", raised.exception.text)
+            pinging.control("ping")
+            for message in (control_message("gc"), meta_message(obj(True))):
+                reply = collecting.ask(message)
+                self.assertEqual(reply["status"], 2)
+                self.assertIn("rpc-threads-max", reply["body"])
+            reply = part_of(colfer.decode("Message", collecting.exchange_bytes(b"\0\3\1\1\3abc")))
+            self.assertEqual((reply["status"], reply["responseToId"]), (2, "abc"))
+            peer.process.kill()
+            peer.process.wait()
+
+    def test_too_many_that_wait_for_one_client(self):
+        with Peer("--zmq-pending-max", "10") as peer, BinaryClient(peer) as client, BinaryClient(peer) as steering:
+            client.send(client.addressed(PASS))
+            await_running(steering, 1)
+            for number in range(30):
+                client.send(client.addressed(add(number, 0)))
+            refused = [client.receive()["execMessage"] for _ in range(21)]
+            steering.call("fixtures.Blockers", "open")
+            served = [client.receive()["execMessage"] for _ in range(10)]
+            for reply in refused:
+                self.assertEqual(reply["raisedThrowable"]["throwable"]["type"], REFUSED)
+                self.assertIn("zmq-pending-max", reply["raisedThrowable"]["throwable"]["message"])
+            self.assertEqual([reply["returnValue"]["object"]["value"] for reply in served],
+                             ["1", *map(str, range(9))])
+            self.assertEqual([reply["responseToId"] for reply in refused], [f"request-{id}" for id in range(11, 32)])
+
+
+class Ending(unittest.TestCase):
+    def start_slow_call(self, peer, client, method, *args):
+        with WebSocketClient(peer) as other:
+            client.send(client.addressed(call_message("fixtures.Blockers", method, *args)))
+            deadline = time.monotonic() + START_SECONDS
+            while other.call("fixtures.Blockers", "running") != "1":
+                self.assertLess(time.monotonic(), deadline)
+
+    def test_a_running_call_is_answered(self):
+        for shape in BinaryClient.SHAPES:
+            with Peer("--grace", "30s") as peer, BinaryClient(peer, shape) as client:
+                self.start_slow_call(peer, client, "sleep", 500)
+                peer.send_signal(signal.SIGTERM)
+                self.assertTrue(client.receive()["execMessage"]["returnValue"]["isVoid"])
+                self.assertEqual(peer.wait(), 0)
+
+    def test_one_that_outlives_the_grace_time_gets_an_error(self):
+        for shape in BinaryClient.SHAPES:
+            with Peer("--grace", "200") as peer, BinaryClient(peer, shape) as client:
+                self.start_slow_call(peer, client, "pass")
+                peer.send_signal(signal.SIGTERM)
+                throwable = client.receive()["execMessage"]["raisedThrowable"]["throwable"]
+                self.assertEqual(throwable["type"], REFUSED)
+                self.assertIn("shutting down", throwable["message"])
+                self.assertEqual(peer.wait(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
