@@ -100,6 +100,15 @@ static void run_request(struct serving *serving, struct outcome *outcome)
     rpc_run_operation(&serving->run, &operation, outcome);
 }
 
+/* Gives up what a large message needed. */
+static void free_memory(struct rpc_worker *worker)
+{
+  struct buffer *scratch = &rpc_colfer_worker(worker)->scratch;
+  arena_reset(&worker->runner.arena);
+  buffer_clear(scratch);
+  buffer_trim(scratch, SCRATCH_KEPT);
+}
+
 enum rpc_served rpc_colfer_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
                                  struct text message, struct buffer *out, size_t reply_max,
                                  struct rpc_stream *stream)
@@ -119,7 +128,6 @@ enum rpc_served rpc_colfer_serve(void *context, struct rpc_worker *worker, struc
     run_request(&serving, &outcome);
   write_answer(&serving, &outcome);
   rpc_run_end(&serving.run);
-  arena_reset(&runner->arena);
-  buffer_trim(&serving.own->scratch, SCRATCH_KEPT);
+  free_memory(worker);
   return RPC_REPLY;
 }
