@@ -1,4 +1,7 @@
 jpeer_fuzz_target(rpc_params_fuzz rpc_params_fuzz.c ${CMAKE_CURRENT_SOURCE_DIR}/corpus/rpc_params jpeer_rpc)
+target_sources(rpc_params_fuzz PRIVATE touch_operation.c)
+jpeer_fuzz_target(binary_params_fuzz binary_params_fuzz.c ${CMAKE_CURRENT_SOURCE_DIR}/corpus/binary_params jpeer_rpc)
+target_sources(binary_params_fuzz PRIVATE touch_operation.c ${PROJECT_SOURCE_DIR}/tests/unit/rpc/stub_jni.c)
 if(JPEER_FASTPATH)
   jpeer_fuzz_target(shape_cache_fuzz shape_cache_fuzz.c ${CMAKE_CURRENT_SOURCE_DIR}/corpus/shape_cache jpeer_rpc
     PkgConfig::CMOCKA)

@@ -1,0 +1,75 @@
+#include "tests/fuzz/touch_operation.h"
+
+#include "base/primitives.h"
+
+#include <stdlib.h>
+
+static volatile uint8_t sum; /* of every byte that was read */
+
+static void require(bool condition)
+{
+  if (!condition)
+    abort();
+}
+
+static void touch(const void *bytes, size_t count)
+{
+  const uint8_t *p = bytes;
+  for (size_t i = 0; i < count; i++)
+    sum = (uint8_t)(sum + p[i]);
+}
+
+static void touch_text(struct text t)
+{
+  if (t.data != NULL)
+    touch(t.data, t.len);
+}
+
+static void touch_value(const struct op_value *value)
+{
+  touch_text(value->type);
+  touch_text(value->literal);
+  switch (value->kind) {
+  case OP_TEXT:
+    touch_text(value->text);
+    break;
+  case OP_REF:
+    require(value->ref >= 1 && value->ref <= INT32_MAX);
+    break;
+  case OP_LIST:
+    for (size_t i = 0; i < value->list.count; i++)
+      touch_value(&value->list.items[i]);
+    break;
+  case OP_MAP:
+    for (size_t i = 0; i < value->map.count; i++) {
+      touch_text(value->map.entries[i].key);
+      touch_value(&value->map.entries[i].value);
+    }
+    break;
+  case OP_PACKED:
+    require(primitive_size(value->packed.element) > 0);
+    touch(value->packed.data, value->packed.count * primitive_size(value->packed.element));
+    break;
+  case OP_BIG_INTEGER:
+  case OP_FLOAT:
+  case OP_DOUBLE:
+    require(value->literal.data != NULL);
+    break;
+  default:
+    require(value->kind != OP_CHAR);
+    break;
+  }
+}
+
+void touch_operation(const struct operation *operation)
+{
+  touch_text(operation->type);
+  touch_text(operation->member);
+  touch_text(operation->thread_affinity);
+  for (size_t i = 0; i < operation->arg_count; i++)
+    touch_value(&operation->args[i]);
+  for (size_t i = 0; i < operation->meta.exclude_count; i++)
+    touch_text(operation->meta.exclude_prefixes[i]);
+  for (size_t i = 0; i < operation->meta.include_count; i++)
+    touch_text(operation->meta.include_classes[i]);
+}
