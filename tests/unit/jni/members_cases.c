@@ -150,6 +150,7 @@ struct text members_run(struct members_session *session, const char *method, con
   enum jp_status status =
       rpc_params_decode(&request, session->limits.number_digits_max, &session->arena, &operation, &outcome);
   operation.by_value = session->by_value;
+  operation.collection_values = session->collection_values;
   if (status == JP_OK)
     run(session, &operation, &outcome);
   assert_false((*session->thread->env)->ExceptionCheck(session->thread->env));

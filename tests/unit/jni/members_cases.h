@@ -30,6 +30,7 @@ struct members_session {
   struct jvm_limits limits;
   struct jvm_guard guard; /* where check is not NULL */
   bool by_value;          /* of every operation */
+  bool collection_values; /* the same */
   struct arena arena;
   struct {
     const char *name;

@@ -133,7 +133,28 @@ static const struct rpc_codec stub_codec = {.name = "stub",
                                             .refuse = stub_refuse,
                                             .reject = stub_reject};
 
-const struct rpc_codec *const stub_codecs[RPC_CODECS] = {[RPC_CODEC_JSONRPC] = &stub_codec};
+/* Another form, whose messages begin with '!'. */
+static bool recognizes_other(struct text message)
+{
+  return message.len > 0 && message.data[0] == '!';
+}
+
+static void reject_other(void *context, enum rpc_rejection rejection, struct text beginning,
+                         const char *reason, struct buffer *out)
+{
+  BUFFER_LITERAL(out, "other ");
+  stub_reject(context, rejection, beginning, reason, out);
+}
+
+static const struct rpc_codec other_codec = {.name = "other",
+                                             .recognizes = recognizes_other,
+                                             .serve = stub_serve,
+                                             .serve_without_worker = stub_serve_without_worker,
+                                             .refuse = stub_refuse,
+                                             .reject = reject_other};
+
+const struct rpc_codec *const stub_codecs[RPC_CODECS] = {
+    [RPC_CODEC_JSONRPC] = &stub_codec, [RPC_CODEC_COLFER] = &other_codec};
 
 void stub_open(struct stub *stub, int thread_limit, struct rpc_service *service)
 {

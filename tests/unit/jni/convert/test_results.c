@@ -126,6 +126,56 @@ static void containers_travel_by_value(void **state)
   session.by_value = false;
 }
 
+static void small_collections_have_a_value_beside_their_ref(void **state)
+{
+  (void)state;
+  static const struct members_case cases[] = {
+      BY_VALUE("keys", "[]",
+               "java.util.LinkedHashMap {\"1\":\"c\",\"2.5\":true,\"null\":[1,2],\"text\":[null,\"x\"]} ref"),
+      BY_VALUE("shared", "[]", "java.util.ImmutableCollections$List12 [[1],[1]] ref"),
+      BY_VALUE("nested", "[3]", "java.util.ArrayList [[[]]] ref"),
+      {"new", "{'type':'java.util.TreeSet'}", "java.util.TreeSet [] ref", NULL},
+      /* What has no JSON text, and hostile collections, have a ref alone. */
+      BY_VALUE("nested", "[4]", "java.util.ArrayList ref"),
+      BY_VALUE("circle", "[]", "java.util.LinkedHashMap ref"),
+      BY_VALUE("objectKeys", "[]", "java.util.LinkedHashMap ref"),
+      BY_VALUE("objects", "[]", "java.util.ImmutableCollections$ListN ref"),
+      BY_VALUE("throwing", "[]", "jpeer.members.Containers$2 ref"),
+      BY_VALUE("absent", "[]", "jpeer.members.Containers$3 ref"),
+      CALL("fixtures.Arguments", "manyInts", "[2]", "[I [0,1] ref"),
+      CALL("fixtures.Calculator", "add", "[1,2]", "int 3"),
+      {"new", "{'type':'java.lang.Object'}", "java.lang.Object ref", NULL},
+  };
+  session.collection_values = true;
+  session.limits.by_value_depth_max = 3;
+  MEMBERS_CHECK(&session, cases);
+
+  session.limits.inline_array_max = 2;
+  static const struct members_case limited[] = {
+      BY_VALUE("lying", "[]", "jpeer.members.Containers$1 ref"),
+      BY_VALUE("shared", "[]", "java.util.ImmutableCollections$List12 ref"),
+      BY_VALUE("nested", "[2]", "java.util.ArrayList [[]] ref"),
+  };
+  MEMBERS_CHECK(&session, limited);
+  session.limits.inline_array_max = 1000;
+  session.limits.by_value_depth_max = 100;
+  session.collection_values = false;
+}
+
+static void elements_of_a_collection_are_not_kept(void **state)
+{
+  (void)state;
+  static const struct members_case objects =
+      BY_VALUE("objects", "[]", "java.util.ImmutableCollections$ListN ref");
+  static const struct members_case keys = BY_VALUE("objectKeys", "[]", "java.util.LinkedHashMap ref");
+  size_t before = jvm_objects_count(session.objects);
+  session.collection_values = true;
+  members_check(&session, &objects);
+  members_check(&session, &keys);
+  session.collection_values = false;
+  assert_int_equal(jvm_objects_count(session.objects), before + 2);
+}
+
 static void what_has_no_value_becomes_a_ref(void **state)
 {
   (void)state;
@@ -292,6 +342,8 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(arrays_travel_beside_their_ref),
       cmocka_unit_test(bytes_travel_as_base64_when_asked),
       cmocka_unit_test(containers_travel_by_value),
+      cmocka_unit_test(small_collections_have_a_value_beside_their_ref),
+      cmocka_unit_test(elements_of_a_collection_are_not_kept),
       cmocka_unit_test(what_has_no_value_becomes_a_ref),
       cmocka_unit_test(throwables_become_errors),
       cmocka_unit_test(hostile_objects_are_held_and_called),

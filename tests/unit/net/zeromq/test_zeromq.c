@@ -33,6 +33,13 @@ static void every_request_of_a_req_client_is_answered(void **state)
   send_text(req, "one", ZMQ_SNDMORE);
   send_text(req, "two", 0);
   expect_text(req, "invalid: The payload has more than one frame: a message is one");
+  send_text(req, "!one", ZMQ_SNDMORE);
+  send_text(req, "two", ZMQ_SNDMORE);
+  send_text(req, "", 0);
+  expect_text(req, "other invalid: The payload has more than one frame: a message is one");
+  send_text(req, "", ZMQ_SNDMORE);
+  send_text(req, "!two", 0);
+  expect_text(req, "invalid: The payload has more than one frame: a message is one");
   char large[MESSAGE_MAX + 2];
   memset(large, 'x', sizeof large);
   large[sizeof large - 1] = '\0';

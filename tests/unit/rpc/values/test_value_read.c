@@ -198,6 +198,36 @@ static void test_many_repeated_keys(void **state)
   buffer_fini(&params);
 }
 
+static void test_types_may_stand_elsewhere(void **state)
+{
+  static const struct {
+    const char *type;
+    const char *json;
+    enum op_value_kind kind; /* OP_CHAR: an error */
+  } cases[] = {
+      {NULL, "5", OP_INTEGER},         {NULL, "{\"ref\":5}", OP_MAP},    {NULL, "{\"value\":5}", OP_MAP},
+      {"[I", "[5]", OP_PACKED},        {"int[]", "null", OP_NULL},       {"[I", "\"x\"", OP_CHAR},
+      {"byte[]", "\"AAAA\"", OP_CHAR}, {"[[[", "[5]", OP_CHAR},          {"T[]", "[{\"ref\":1}]", OP_LIST},
+      {"T", "{\"type\":1}", OP_MAP},   {"T", "[{\"type\":1}]", OP_CHAR},
+  };
+  struct params_bench *bench = *state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct rpc_value_reader reader;
+    struct json_fault fault;
+    struct op_value value;
+    struct text type = cases[i].type == NULL ? TEXT_ABSENT : text_of(cases[i].type);
+    assert_int_equal(json_validate(text_of(cases[i].json), (struct json_limits){10}, TEXT_ABSENT, &fault),
+                     JP_OK);
+    rpc_value_reader_init(&reader, PARAMS_DIGITS_MAX, &bench->arena, &bench->outcome);
+    enum jp_status status = rpc_typed_value_read(&reader, type, json_root(text_of(cases[i].json)), &value);
+    assert_int_equal(status == JP_OK, cases[i].kind != OP_CHAR);
+    if (status != JP_OK)
+      continue;
+    assert_int_equal(value.kind, cases[i].kind);
+    assert_true(text_equal(value.type, type));
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -207,6 +237,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_counts_have_limits, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_digits_have_a_limit, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_many_repeated_keys, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_types_may_stand_elsewhere, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,11 @@ public class Containers {
     return map;
   }
 
+  /** The third element has no JSON text. */
+  public static List<Object> objects() {
+    return List.of(1, 2, new Object());
+  }
+
   public static List<Object> nested(int levels) {
     List<Object> list = new ArrayList<>();
     return levels == 1 ? list : new ArrayList<>(List.of(nested(levels - 1)));

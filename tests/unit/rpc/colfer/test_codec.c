@@ -1,0 +1,46 @@
+/* Which messages are binary ones, and the ids of answers. */
+#include "messages_bench.h"
+#include "rpc/colfer/codec_state.h"
+#include "rpc/jsonrpc/codec_state.h"
+#include "tests/unit/unit.h"
+
+static void tells_binary_messages_by_their_first_byte(void **state)
+{
+  (void)state;
+  for (int first = 0; first <= UINT8_MAX; first++) {
+    char message[] = {(char)first, '{'};
+    bool is_binary = first <= 8 || first == 0x7f;
+    assert_ptr_equal(rpc_codec_of(rpc_codecs, (struct text){message, sizeof message}),
+                     rpc_codecs[is_binary ? RPC_CODEC_COLFER : RPC_CODEC_JSONRPC]);
+  }
+  assert_ptr_equal(rpc_codec_of(rpc_codecs, TEXT("")), rpc_codecs[RPC_CODEC_COLFER]);
+  assert_ptr_equal(rpc_codec_of(rpc_codecs, TEXT_ABSENT), rpc_codecs[RPC_CODEC_COLFER]);
+}
+
+static void counts_in_the_last_digits_of_an_id(void **state)
+{
+  (void)state;
+  struct rpc_colfer_ids ids;
+  struct uuid first;
+  struct uuid last;
+  rpc_colfer_ids_init(&ids);
+  assert_true(uuid_parse(rpc_colfer_ids_next(&ids), &first));
+  ids.count = 0xABCDEF012345;
+  struct text next = rpc_colfer_ids_next(&ids);
+  assert_true(text_ends_with(next, TEXT("-abcdef012345")));
+  assert_true(uuid_parse(next, &last));
+  assert_memory_equal(first.bytes, last.bytes, 10);
+  struct rpc_colfer_ids others;
+  rpc_colfer_ids_init(&others);
+  assert_true(uuid_parse(rpc_colfer_ids_next(&others), &last));
+  assert_memory_not_equal(first.bytes, last.bytes, 10);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(tells_binary_messages_by_their_first_byte),
+      cmocka_unit_test(counts_in_the_last_digits_of_an_id),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
