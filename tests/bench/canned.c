@@ -3,8 +3,10 @@
 static bool add_step(struct canned *canned, const struct workload_step *step, unsigned batch)
 {
   struct canned_step *made = &canned->steps[canned->count++];
-  return workload_text_parse(&made->request, step->request, batch) &&
-         workload_text_parse(&made->answer, step->answer, batch) && made->request.hole_count > 0;
+  if (!workload_step_parse(step, batch, &made->request, &made->answer))
+    return false;
+  made->id_at = workload_id_at(&made->request, &made->id_hole);
+  return made->id_at != SIZE_MAX;
 }
 
 bool canned_init(struct canned *canned, const char *workload)
@@ -13,8 +15,8 @@ bool canned_init(struct canned *canned, const char *workload)
   *canned = (struct canned){0};
   if (row == NULL)
     return false;
-  bool good = row->setup.request == NULL || add_step(canned, &row->setup, 0);
-  for (unsigned i = 0; good && i < WORKLOAD_STEPS_MAX && row->steps[i].request != NULL; i++)
+  bool good = !workload_step_exists(&row->setup) || add_step(canned, &row->setup, 0);
+  for (unsigned i = 0; good && i < WORKLOAD_STEPS_MAX && workload_step_exists(&row->steps[i]); i++)
     good = add_step(canned, &row->steps[i], row->batch);
   return good;
 }
@@ -27,7 +29,7 @@ void canned_fini(struct canned *canned)
   }
 }
 
-/* All requests have their id first, so that finding it is no reading of JSON. What is behind it. */
+/* All requests have their id in one place, so that finding it is no reading of them. What is behind it. */
 static struct text take_id(struct text message, size_t at, uint64_t *id)
 {
   *id = 0;
@@ -41,8 +43,9 @@ void canned_answer(const struct canned *canned, struct text message, struct buff
   for (unsigned i = 0; i < canned->count; i++) {
     const struct canned_step *step = &canned->steps[i];
     struct workload_facts facts = {.count = 1, .receiver = 1, .object = 1, .time = 8, .canned = true};
-    struct text rest = take_id(message, workload_text_part(&step->request, 0).len, &facts.id);
-    if (i + 1 == canned->count || text_starts_with(rest, workload_text_part(&step->request, 1))) {
+    struct text rest = take_id(message, step->id_at, &facts.id);
+    if (i + 1 == canned->count ||
+        text_starts_with(rest, workload_text_part(&step->request, step->id_hole + 1))) {
       workload_write(&step->answer, &facts, out);
       return;
     }

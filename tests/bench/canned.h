@@ -7,6 +7,8 @@
 #include "workload.h"
 
 struct canned_step {
+  unsigned id_hole; /* of the request */
+  size_t id_at;     /* where its digits begin in each request */
   struct workload_text request;
   struct workload_text answer;
 };

@@ -22,6 +22,8 @@ PLACEMENTS = ("apart", "together")
 SHOWN_WORKLOAD = "add"
 SHOWN_LOAD = ("placement", "transport", "shape", "calls/s", "p50 us", "p99 us", "server us", "floor calls/s", "floor p50",
               "calls/s over (a)", "p50 over (a)")
+SHOWN_BINARY = ("placement", "workload", "shape", "calls/s", "p50 us", "p99 us", "server us", "calls/s over (a)",
+                "p50 over (a)", "calls/s over (c)", "p50 over (c)")
 GROWTH = re.compile("resident in (.*), above the first tenth")
 
 
@@ -30,11 +32,24 @@ def table(columns, rows):
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
+def some_columns(columns, rows):
+    """The load table's rows in fewer columns."""
+    places = [loadtable.COLUMNS.index(column) for column in columns]
+    return table(columns, ([row[place] for place in places] for row in map(loadtable.cells, rows)))
+
+
 def shown_load(facts):
-    """The rows of `add` in fewer columns."""
-    places = [loadtable.COLUMNS.index(column) for column in SHOWN_LOAD]
-    rows = (loadtable.cells(row) for row in facts["parts"]["load"] if row["workload"] == SHOWN_WORKLOAD)
-    return table(SHOWN_LOAD, ([row[place] for place in places] for row in rows))
+    """The rows of `add`."""
+    return some_columns(SHOWN_LOAD, (row for row in facts["parts"]["load"] if row["workload"] == SHOWN_WORKLOAD))
+
+
+def shown_binary(facts):
+    """Binary messages, each beside the same call in JSON over ZeroMQ."""
+    rows = {(row["placement"], row["workload"], row["connections"], row["in_flight"]): row
+            for row in facts["parts"]["load"] if row["transport"] == loadtable.TRANSPORTS["tcp"]}
+    pairs = ((rows.get((placement, twin, *shape)), rows.get((placement, workload, *shape)))
+             for placement in PLACEMENTS for workload, (twin, shapes) in loadtable.BINARY.items() for shape in shapes)
+    return some_columns(SHOWN_BINARY, (row for pair in pairs for row in pair if row is not None))
 
 
 def shown_rivals(facts):
@@ -82,8 +97,8 @@ def shown_run(facts):
     return textwrap.fill(said, 119, break_on_hyphens=False) + "\n"
 
 
-PARTS = {"run": shown_run, "targets": shown_targets, "add": shown_load, "rivals": shown_rivals,
-         "growth": shown_growth}
+PARTS = {"run": shown_run, "targets": shown_targets, "add": shown_load, "binary": shown_binary,
+         "rivals": shown_rivals, "growth": shown_growth}
 
 
 def fill_parts(page, facts):

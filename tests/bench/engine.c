@@ -1,6 +1,7 @@
 #include "engine.h"
 
 #include "base/clock.h"
+#include "binary_message.h"
 #include "link.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include <unistd.h>
 
 enum { EVENTS_MAX = 256 };
-static const uint64_t IDS_PER_CONNECTION = 1000000000;
 
 /* A request that is not answered yet. */
 struct pending {
@@ -157,14 +157,30 @@ static void end_call(struct engine *engine, const struct pending *call)
     look_at_memory(engine);
 }
 
+/* Appends a message for people to read. */
+static void show(bool is_binary, struct text message, struct buffer *out)
+{
+  if (is_binary)
+    binary_show(message, out);
+  else
+    buffer_append_text(out, message);
+}
+
 static enum jp_status wrong_answer(struct engine *engine, const struct workload_text *expected,
                                    const struct workload_facts *facts, struct text answer,
                                    struct jp_error *error)
 {
+  struct buffer shown;
   buffer_clear(&engine->message);
   workload_write(expected, facts, &engine->message);
-  return jp_fail(error, JP_INVALID, "expected %.*s but got %.*s", TEXT_ARGS(buffer_text(&engine->message)),
-                 TEXT_ARGS(answer));
+  buffer_init(&shown);
+  BUFFER_LITERAL(&shown, "expected ");
+  show(expected->is_binary, buffer_text(&engine->message), &shown);
+  BUFFER_LITERAL(&shown, " but got ");
+  show(expected->is_binary, answer, &shown);
+  enum jp_status status = jp_fail(error, JP_INVALID, "%.*s", TEXT_ARGS(buffer_text(&shown)));
+  buffer_fini(&shown);
+  return status;
 }
 
 static enum jp_status take_answer(struct link_listener *listener, struct text answer, struct jp_error *error)
@@ -239,12 +255,12 @@ static enum jp_status open_connection(struct engine *engine, struct connection *
 {
   connection->engine = engine;
   connection->listener.answer = take_answer;
-  connection->next_id = (uint64_t)(connection - engine->connections + 1) * IDS_PER_CONNECTION;
+  connection->next_id = (uint64_t)(connection - engine->connections + 1) * WORKLOAD_IDS_PER_CONNECTION;
   connection->window = calloc(target->in_flight, sizeof(*connection->window));
   if (connection->window == NULL)
     return jp_fail(error, JP_NO_MEMORY, "no memory for a window");
   enum jp_status status = engine->kind->open(target, &connection->link, error);
-  if (status == JP_OK && engine->config->workload->setup.request != NULL)
+  if (status == JP_OK && workload_step_exists(&engine->config->workload->setup))
     status = set_up(connection, error);
   if (status != JP_OK)
     return status;
@@ -254,20 +270,15 @@ static enum jp_status open_connection(struct engine *engine, struct connection *
   return JP_OK;
 }
 
-static bool parse_step(const struct workload_step *step, unsigned batch, struct workload_text *request,
-                       struct workload_text *answer)
-{
-  return workload_text_parse(request, step->request, batch) &&
-         workload_text_parse(answer, step->answer, batch);
-}
-
 static enum jp_status parse_workload(struct engine *engine, struct jp_error *error)
 {
   const struct workload_row *row = engine->config->workload;
-  bool good = row->setup.request == NULL || parse_step(&row->setup, 0, &engine->setup[0], &engine->setup[1]);
-  while (good && engine->steps < WORKLOAD_STEPS_MAX && row->steps[engine->steps].request != NULL) {
+  bool good = !workload_step_exists(&row->setup) ||
+              workload_step_parse(&row->setup, 0, &engine->setup[0], &engine->setup[1]);
+  while (good && engine->steps < WORKLOAD_STEPS_MAX && workload_step_exists(&row->steps[engine->steps])) {
     unsigned step = engine->steps++;
-    good = parse_step(&row->steps[step], row->batch, &engine->requests[step], &engine->answers[step]);
+    good =
+        workload_step_parse(&row->steps[step], row->batch, &engine->requests[step], &engine->answers[step]);
   }
   return good ? JP_OK : jp_fail(error, JP_INTERNAL, "the workload %s has a hole that is none", row->name);
 }

@@ -20,9 +20,13 @@ WHAT = "calls a second and latencies over every transport, beside the floors"
 
 SHAPES = ((1, 1), (1, 64), (16, 1), (16, 16), (256, 1))
 WORKLOADS = ("add", "add-anew", "ping", "instance", "echo", "get", "put", "new-delete", "list", "throw", "ints", "batch",
-             "base64")
+             "base64", "add-binary", "echo-binary", "ints-binary")
+# The binary messages, which ZeroMQ alone carries, with their twins in JSON and the shapes that they are measured in.
+BINARY = {"add-binary": ("add", ((1, 1), (1, 64), (16, 16))), "echo-binary": ("echo", ((1, 1),)),
+          "ints-binary": ("ints", ((1, 1),))}
+BINARY_TRANSPORTS = {"tcp": TRANSPORTS["tcp"]}
 # Those whose messages fill a core without being many in flight, and how many times fewer calls warm them up.
-LARGE = {"ints": 10, "batch": 20, "base64": 100}
+LARGE = {"ints": 10, "ints-binary": 10, "batch": 20, "base64": 100}
 # Where anything but `add` is measured with calls in flight, unless --full asks for all.
 LOADED_TRANSPORT = "WebSocket"
 
@@ -42,9 +46,15 @@ def shape_name(connections, in_flight):
     return f"{connections}x{in_flight}"
 
 
+def transports_of(workload):
+    return BINARY_TRANSPORTS if workload in BINARY else TRANSPORTS
+
+
 def shapes_of(workload, transport, full):
     if workload == "add" or full:
         return SHAPES
+    if workload in BINARY:
+        return BINARY[workload][1]
     if transport != LOADED_TRANSPORT:
         return ((1, 1),)
     return ((1, 1), (16, 1)) if workload in LARGE else ((1, 1), (16, 16))
@@ -52,7 +62,7 @@ def shapes_of(workload, transport, full):
 
 def cases(options, workload):
     """Scheme, connections, in flight: what the options leave to measure of a workload."""
-    for scheme, transport in TRANSPORTS.items():
+    for scheme, transport in transports_of(workload).items():
         for shape in shapes_of(workload, transport, options.full):
             if transport in options.transports and shape_name(*shape) in options.shapes:
                 yield scheme, *shape
@@ -79,7 +89,8 @@ def measure_workload(peer, workload, placement, options):
     chosen = list(cases(options, workload))
     if not chosen:
         return
-    run_load(peer.address("ws"), peer.pid, workload, 1, 16, client_core, seconds=WARM_SECONDS, warm_up=0)
+    scheme = next(iter(transports_of(workload)))
+    run_load(peer.address(scheme), peer.pid, workload, 1, 16, client_core, seconds=WARM_SECONDS, warm_up=0)
     with contextlib.ExitStack() as stack:
         floors = {floor: stack.enter_context(kind(workload, server_core)) for floor, kind in FLOORS.items()}
         for scheme, connections, in_flight in chosen:
@@ -128,7 +139,7 @@ def smoke():
             servers = [(peer, TRANSPORTS)]
             servers += [(stack.enter_context(kind(workload)), kind.SCHEMES) for kind in FLOORS.values()]
             for server, schemes in servers:
-                for scheme in schemes:
+                for scheme in transports_of(workload).keys() & set(schemes):
                     figures = run_load(server.address(scheme), server.pid, workload, 2, 2, calls=8, warm_up=2,
                                        canned=isinstance(server, Floor))
                     assert figures["calls"] == 8, figures

@@ -79,6 +79,7 @@ static void print_rows(const struct workload_row *rows, unsigned count)
 static void print_list(void)
 {
   print_rows(workload_rows, workload_row_count);
+  print_rows(workload_binary_rows, workload_binary_row_count);
   print_rows(workload_rival_rows, workload_rival_row_count);
 }
 

@@ -42,15 +42,36 @@ def ratio_in(row, base, figure):
     return ours / theirs, f"{row['placement']}, {row['connections']}x{row['in_flight']}"
 
 
-def add_ratio(placements, transport, shape, base, figure, part="load"):
-    """That of `add`, in the placement where it is worst."""
+def load_ratio(workload, placements, transport, shape, base, figure, part="load"):
+    """That of the workload, in the placement where it is worst."""
     def measured(run):
         found = []
         for placement in placements:
-            wanted = (placement, transport, "add", *shape)
+            wanted = (placement, transport, workload, *shape)
             rows = [row for row in run.get(part, ()) if base in row["figures"] and wanted == (
                 row["placement"], row["transport"], row["workload"], row["connections"], row["in_flight"])]
             found += [ratio_in(row, base, figure) for row in rows] or [None]
+        return worst(found, figure)
+
+    return measured
+
+
+def add_ratio(*wanted):
+    return load_ratio("add", *wanted)
+
+
+def binary_ratio(*wanted):
+    return load_ratio("add-binary", *wanted)
+
+
+def binary_over_json(placements, shape, base, figure):
+    """How near `add` comes to its floor in binary over the same in JSON, both over ZeroMQ, where that is worst."""
+    def measured(run):
+        found = []
+        for placement in placements:
+            binary, json = (load_ratio(workload, (placement,), "ZeroMQ", shape, base, figure)(run)
+                            for workload in ("add-binary", "add"))
+            found.append((binary[0] / json[0], binary[1]) if binary and json else None)
         return worst(found, figure)
 
     return measured
@@ -79,6 +100,15 @@ def keyed(part, key):
     return measured
 
 
+def keyed_ratio(part, key, base):
+    """The figure of the row with the one key over that of the row with the other."""
+    def measured(run):
+        figure, under = (keyed(part, wanted)(run) for wanted in (key, base))
+        return (figure[0] / under[0], "") if figure and under and under[0] else None
+
+    return measured
+
+
 TARGETS = (
     Target("add, 1x1, WebSocket, together: p50 over floor (a)", "<= 1.15",
            add_ratio(("together",), "WebSocket", (1, 1), "floor", P50)),
@@ -92,9 +122,18 @@ TARGETS = (
     Target("every rival, every shape: calls/s ratio", "> 1", every_rival(RATE)),
     Target("add, 1x64, ZeroMQ: calls/s over floor (c)", ">= 0.75",
            add_ratio(BOTH, "ZeroMQ", (1, 64), "zmq-echo", RATE)),
+    Target("add, 1x64, ZeroMQ, binary, together: calls/s over floor (c)", ">= 0.85",
+           binary_ratio(("together",), "ZeroMQ", (1, 64), "zmq-echo", RATE)),
+    Target("add, 1x64, ZeroMQ: calls/s over floor (c), binary over JSON", ">= 1",
+           binary_over_json(BOTH, (1, 64), "zmq-echo", RATE)),
+    Target("add, 1x1, ZeroMQ, binary: p50 over floor (c)", "<= 1.15",
+           binary_ratio(BOTH, "ZeroMQ", (1, 1), "zmq-echo", P50)),
     Target("add, 16x1, HTTP: calls/s over floor (a)", ">= 0.8", add_ratio(BOTH, "HTTP", (16, 1), "floor", RATE)),
     Target("in-process add, bytes to bytes", "<= 500", keyed("stages", "add-ns"), "ns"),
     Target("in-process add: heap allocations", "<= 0", keyed("stages", "add-allocations")),
+    Target("in-process add, bytes to bytes: binary over JSON", "<= 1",
+           keyed_ratio("stages", "add-binary-ns", "add-ns")),
+    Target("in-process add, binary: heap allocations", "<= 0", keyed("stages", "add-binary-allocations")),
     Target("int[1000] sum over bare parse and SetIntArrayRegion", "<= 1.3", keyed("stages", "ints-ratio")),
     Target("exec to first answered ping over java Hello", "<= 1.25", keyed("process", "start-ratio")),
     Target("RSS when ready above floor (e)", "<= 8", keyed("process", "ready-rss-mib"), "MiB"),
@@ -139,15 +178,24 @@ def smoke():
         return {"placement": placement, "transport": "WebSocket", "workload": "add", "connections": 16,
                 "in_flight": 16, "rival": rival, "figures": {"jpeer": {RATE: rate, P50: 1}, rival: {RATE: 100, P50: 2}}}
 
+    def load(placement, workload, rate):
+        return {"placement": placement, "transport": "ZeroMQ", "workload": workload, "connections": 1, "in_flight": 64,
+                "figures": {"jpeer": {RATE: rate}, "zmq-echo": {RATE: 100}}}
+
     run = {"rivals": [row("apart", "Py4J", 130), row("together", "Py4J", 110), row("apart", "RMI", 200)],
-           "stages": [{"key": "add-ns", "figure": 500}], "process": [{"key": "idle-kib", "figure": figure}
-                                                                    for figure in (3, 5)]}
+           "load": [load("apart", "add", 50), load("apart", "add-binary", 100),
+                    load("together", "add", 50), load("together", "add-binary", 75)],
+           "stages": [{"key": "add-ns", "figure": 500}, {"key": "add-binary-ns", "figure": 400}],
+           "process": [{"key": "idle-kib", "figure": figure} for figure in (3, 5)]}
     verdicts = {made["target"]: (made["figure"], made["verdict"]) for made in judge(run)}
     for target, expected in (
             ("add, 16x16, WebSocket: calls/s over Py4J", (1.1, "not met")),
             ("every rival, every shape: p50 ratio", (0.5, "met")),
             ("every rival, every shape: calls/s ratio", (1.1, "met")),
+            ("add, 1x64, ZeroMQ, binary, together: calls/s over floor (c)", (0.75, "not met")),
+            ("add, 1x64, ZeroMQ: calls/s over floor (c), binary over JSON", (1.5, "met")),
             ("in-process add, bytes to bytes", (500, "met")),
+            ("in-process add, bytes to bytes: binary over JSON", (0.8, "met")),
             ("10,000 idle WebSockets: RSS each", (5, "not met")),
             ("fetch_classes_info, again", (None, "not measured"))):
         assert verdicts[target] == expected, (target, verdicts[target])

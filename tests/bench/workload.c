@@ -1,6 +1,7 @@
 #include "workload.h"
 
 #include "body.h"
+#include "workload_binary.h"
 
 #include <stdlib.h>
 
@@ -16,6 +17,8 @@ static const struct workload_row *find_among(const struct workload_row *rows, un
 const struct workload_row *workload_find(const char *name)
 {
   const struct workload_row *found = find_among(workload_rows, workload_row_count, name);
+  if (found == NULL)
+    found = find_among(workload_binary_rows, workload_binary_row_count, name);
   return found != NULL ? found : find_among(workload_rival_rows, workload_rival_row_count, name);
 }
 
@@ -33,7 +36,7 @@ static bool append_mark(struct workload_text *text, const char **source, unsigne
   if (kind == '\0')
     return false;
   if (strchr(hole_kinds, kind) != NULL)
-    text->holes[text->hole_count++] = (struct workload_hole){text->words.len, kind};
+    text->holes[text->hole_count++] = (struct workload_hole){.at = text->words.len, .kind = kind};
   else if (kind == 'k')
     buffer_printf(&text->words, "%02u", place);
   else
@@ -73,6 +76,16 @@ bool workload_text_parse(struct workload_text *text, const char *source, unsigne
   }
   buffer_append_char(&text->words, ']');
   return good && !text->words.failed;
+}
+
+bool workload_step_parse(const struct workload_step *step, unsigned batch, struct workload_text *request,
+                         struct workload_text *answer)
+{
+  *answer = (struct workload_text){0};
+  if (step->call != NULL)
+    return workload_call_parse(step->call, request, answer);
+  return workload_text_parse(request, step->request, batch) &&
+         workload_text_parse(answer, step->answer, batch);
 }
 
 void workload_text_fini(struct workload_text *text)
@@ -118,22 +131,51 @@ static uint64_t value_of(char hole, const struct workload_facts *facts)
     return facts->receiver;
   case 't':
     return facts->time;
+  case 'p':
+    return facts->id / WORKLOAD_IDS_PER_CONNECTION;
   default:
     return facts->object;
   }
 }
 
-enum { DIGITS_MAX = 20 };
+/* What a floor has in place of a text that nobody knows before: with its length, that of the UUID that the peer
+ * has there. */
+static const char unknown_text[] = "\044"
+                                   "0b5e1c4e-93a7-4f5e-8d1c-2a6f8e7d4c3b";
 
-/* The number's digits, in the last places of digits. */
-static struct text digits_of(uint64_t number, char digits[DIGITS_MAX])
+/* Digits of a number, and bytes of what fills a hole. */
+enum { DIGITS_MAX = 20, FILLING_MAX = sizeof unknown_text - 1 };
+
+/* What stands in place of the hole; borrowed from room, of which it has the last bytes. */
+static inline struct text fill_hole(const struct workload_hole *hole, const struct workload_facts *facts,
+                                    char room[FILLING_MAX])
 {
-  size_t from = DIGITS_MAX;
+  if (hole->kind == 'u')
+    return TEXT(unknown_text);
+  uint64_t number = value_of(hole->kind, facts);
+  char *first = room + FILLING_MAX;
   do {
-    digits[--from] = (char)('0' + number % 10);
+    *--first = (char)('0' + number % 10);
     number /= 10;
   } while (number != 0);
-  return (struct text){digits + from, DIGITS_MAX - from};
+  while (room + FILLING_MAX - first < hole->width)
+    *--first = '0';
+  if (hole->is_counted) {
+    ptrdiff_t length = room + FILLING_MAX - first;
+    *--first = (char)length;
+  }
+  return (struct text){first, (size_t)(room + FILLING_MAX - first)};
+}
+
+size_t workload_id_at(const struct workload_text *text, unsigned *hole)
+{
+  size_t fillings = 0;
+  for (*hole = 0; *hole < text->hole_count; ++*hole) {
+    if (text->holes[*hole].kind == 'i')
+      return text->holes[*hole].at + fillings;
+    fillings += text->holes[*hole].width;
+  }
+  return SIZE_MAX;
 }
 
 static char *put_text(char *to, struct text from)
@@ -144,14 +186,14 @@ static char *put_text(char *to, struct text from)
 
 void workload_write(const struct workload_text *text, const struct workload_facts *facts, struct buffer *out)
 {
-  char digits[DIGITS_MAX];
-  char *room = buffer_reserve(out, text->words.len + (size_t)text->hole_count * DIGITS_MAX);
+  char filling[FILLING_MAX];
+  char *room = buffer_reserve(out, text->words.len + (size_t)text->hole_count * FILLING_MAX);
   if (room == NULL)
     return;
   char *end = room;
   for (unsigned i = 0; i < text->hole_count; i++) {
     end = put_text(end, workload_text_part(text, i));
-    end = put_text(end, digits_of(value_of(text->holes[i].kind, facts), digits));
+    end = put_text(end, fill_hole(&text->holes[i], facts, filling));
   }
   end = put_text(end, workload_text_part(text, text->hole_count));
   out->len += (size_t)(end - room);
@@ -190,18 +232,29 @@ static bool take_text(struct text *rest, struct text expected)
   return true;
 }
 
+/* Takes a text of any bytes, shorter than 128, behind its length. */
+static bool take_unknown_text(struct text *rest)
+{
+  size_t length = rest->len == 0 ? SIZE_MAX : (uint8_t)rest->data[0];
+  if (length >= 128 || rest->len <= length)
+    return false;
+  *rest = text_slice(*rest, 1 + length, rest->len);
+  return true;
+}
+
+static bool match_hole(const struct workload_hole *hole, struct workload_facts *facts, struct text *answer)
+{
+  char filling[FILLING_MAX];
+  if (hole->kind == 'u')
+    return take_unknown_text(answer);
+  uint64_t *unknown = unknown_number(hole->kind, facts);
+  return unknown != NULL ? take_number(answer, unknown) : take_text(answer, fill_hole(hole, facts, filling));
+}
+
 bool workload_match(const struct workload_text *text, struct workload_facts *facts, struct text answer)
 {
-  char digits[DIGITS_MAX];
-  for (unsigned i = 0; i < text->hole_count; i++) {
-    char kind = text->holes[i].kind;
-    if (!take_text(&answer, workload_text_part(text, i)))
+  for (unsigned i = 0; i < text->hole_count; i++)
+    if (!take_text(&answer, workload_text_part(text, i)) || !match_hole(&text->holes[i], facts, &answer))
       return false;
-    uint64_t *unknown = unknown_number(kind, facts);
-    bool fits = unknown != NULL ? take_number(&answer, unknown)
-                                : take_text(&answer, digits_of(value_of(kind, facts), digits));
-    if (!fits)
-      return false;
-  }
   return text_equal(answer, workload_text_part(text, text->hole_count));
 }

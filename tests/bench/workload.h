@@ -12,9 +12,13 @@
  *   $o  the object that the connection's setup made
  *   $r  the object of this call: what the answer to an earlier step held there
  *   $t  any number, each time: the answer alone knows it, like its time
+ *   $p  the number of the connection
+ *   $u  a text that the answer alone knows, each time another
  *   $k  in a batch: the place of the element, two digits
  *   $E and other capitals: the bodies of body.h
  * In an answer, $o (of a setup) and $r take any number and keep it where they are not known yet.
+ *
+ * A step that is a binary message has a call in place of its texts (workload_binary.h).
  *
  * Pure functions over the caller's memory; one thread.
  */
@@ -27,15 +31,23 @@
 
 enum { WORKLOAD_STEPS_MAX = 2, WORKLOAD_BATCH_MAX = 100 };
 
+struct workload_call;
+
 struct workload_step {
   const char *request;
   const char *answer;
+  const struct workload_call *call; /* a binary message: in place of both; else NULL */
 };
+
+static inline bool workload_step_exists(const struct workload_step *step)
+{
+  return step->request != NULL || step->call != NULL;
+}
 
 struct workload_row {
   const char *name;
   const char *what;
-  struct workload_step setup; /* asked once a connection; request NULL: nothing to set up */
+  struct workload_step setup; /* asked once a connection; may be none */
   bool keeps_session;         /* HTTP: every request names its session */
   unsigned batch;             /* elements in each batch; 0: none */
   struct workload_step steps[WORKLOAD_STEPS_MAX];
@@ -43,6 +55,9 @@ struct workload_row {
 
 extern const struct workload_row workload_rows[];
 extern const unsigned workload_row_count;
+/* Those that are binary messages; ZeroMQ alone carries them. */
+extern const struct workload_row workload_binary_rows[];
+extern const unsigned workload_binary_row_count;
 /* Those of the rivals' protocols. */
 extern const struct workload_row workload_rival_rows[];
 extern const unsigned workload_rival_row_count;
@@ -52,10 +67,13 @@ const struct workload_row *workload_find(const char *name); /* NULL where there 
 struct workload_hole {
   size_t at; /* in the words */
   char kind;
+  unsigned char width; /* digits, with zeros before them; 0: as many as the number has */
+  bool is_counted;     /* what fills it comes behind its length, one byte */
 };
 
 /* A row's text: its words, with bodies and batches made, and where its holes are. */
 struct workload_text {
+  bool is_binary;
   struct buffer words;
   struct workload_hole *holes;
   unsigned hole_count;
@@ -64,10 +82,17 @@ struct workload_text {
 /* False where the text has a hole that is unknown, or memory is short. A batch of so many elements is made of
  * it, 0 for none; at most WORKLOAD_BATCH_MAX. Free with workload_text_fini, even then. */
 bool workload_text_parse(struct workload_text *text, const char *source, unsigned batch) JP_MUST_CHECK;
+/* Both texts of a step, alike. */
+bool workload_step_parse(const struct workload_step *step, unsigned batch, struct workload_text *request,
+                         struct workload_text *answer) JP_MUST_CHECK;
 void workload_text_fini(struct workload_text *text); /* fine for one that is all zero */
 /* The words before the hole of that index; the last part, of index hole_count, is those behind all holes.
  * Borrowed from the text. */
 struct text workload_text_part(const struct workload_text *text, unsigned index);
+
+/* Where the digits of the id begin in every message that the text becomes, because what is before them has one length;
+ * *hole: that of the id. SIZE_MAX: it has none. */
+size_t workload_id_at(const struct workload_text *text, unsigned *hole);
 
 /* What fills the holes. */
 struct workload_facts {
@@ -79,7 +104,10 @@ struct workload_facts {
   bool canned;       /* the answers' sums are WORKLOAD_CANNED_SUM, whatever was asked */
 };
 
-enum { WORKLOAD_CANNED_SUM = 100000 };
+enum {
+  WORKLOAD_CANNED_SUM = 100000,
+  WORKLOAD_IDS_PER_CONNECTION = 1000000000, /* its number is the id divided by this */
+};
 
 void workload_write(const struct workload_text *text, const struct workload_facts *facts, struct buffer *out);
 /* True where answer is the text with its holes filled; what is not known yet is put into facts. */

@@ -12,8 +12,7 @@ static void ask(const struct canned *canned, const struct workload_step *step, u
   struct buffer answer;
   buffer_init(&asked);
   buffer_init(&answer);
-  assert_true(workload_text_parse(&request, step->request, batch));
-  assert_true(workload_text_parse(&expected, step->answer, batch));
+  assert_true(workload_step_parse(step, batch, &request, &expected));
   workload_write(&request, &facts, &asked);
   canned_answer(canned, buffer_text(&asked), &answer);
   facts.receiver = 0;
@@ -24,19 +23,25 @@ static void ask(const struct canned *canned, const struct workload_step *step, u
   workload_text_fini(&expected);
 }
 
-static void every_request_of_every_row_is_answered(void **state)
+static void answer_rows(const struct workload_row *rows, unsigned count)
 {
-  (void)state;
-  for (unsigned i = 0; i < workload_row_count; i++) {
-    const struct workload_row *row = &workload_rows[i];
+  for (unsigned i = 0; i < count; i++) {
+    const struct workload_row *row = &rows[i];
     struct canned canned;
     assert_true(canned_init(&canned, row->name));
-    if (row->setup.request != NULL)
+    if (workload_step_exists(&row->setup))
       ask(&canned, &row->setup, 0);
-    for (unsigned step = 0; step < WORKLOAD_STEPS_MAX && row->steps[step].request != NULL; step++)
+    for (unsigned step = 0; step < WORKLOAD_STEPS_MAX && workload_step_exists(&row->steps[step]); step++)
       ask(&canned, &row->steps[step], row->batch);
     canned_fini(&canned);
   }
+}
+
+static void every_request_of_every_row_is_answered(void **state)
+{
+  (void)state;
+  answer_rows(workload_rows, workload_row_count);
+  answer_rows(workload_binary_rows, workload_binary_row_count);
 }
 
 static void short_messages_do_no_harm(void **state)
@@ -49,6 +54,10 @@ static void short_messages_do_no_harm(void **state)
   canned_answer(&canned, TEXT(""), &answer);
   canned_answer(&canned, TEXT("{\"jsonrpc\":\"2.0\",\"id\":"), &answer);
   canned_answer(&canned, TEXT("{\"jsonrpc\":\"2.0\",\"id\":12"), &answer);
+  canned_fini(&canned);
+  assert_true(canned_init(&canned, "add-binary"));
+  canned_answer(&canned, TEXT(""), &answer);
+  canned_answer(&canned, TEXT("\0\3\1\0\20the"), &answer);
   canned_fini(&canned);
   buffer_fini(&answer);
 }

@@ -85,17 +85,15 @@ static void a_batch_is_its_elements(void **state)
 }
 
 /* Writes the text, and holds what was written against it. */
-static void write_and_match(const char *source, unsigned batch)
+static void write_and_match(struct workload_text *text)
 {
-  struct workload_text text;
   struct workload_facts facts = {.id = 1000000007, .count = 3, .receiver = 5, .object = 6, .time = 7};
   struct buffer buffer;
   buffer_init(&buffer);
-  assert_true(workload_text_parse(&text, source, batch));
-  workload_write(&text, &facts, &buffer);
-  assert_true(workload_match(&text, &facts, buffer_text(&buffer)));
+  workload_write(text, &facts, &buffer);
+  assert_true(workload_match(text, &facts, buffer_text(&buffer)));
   buffer_fini(&buffer);
-  workload_text_fini(&text);
+  workload_text_fini(text);
 }
 
 /* What is written is what would be matched. */
@@ -104,9 +102,12 @@ static void rows_are_whole(const struct workload_row *rows, unsigned count)
   for (unsigned i = 0; i < count; i++) {
     const struct workload_row *row = &rows[i];
     assert_ptr_equal(workload_find(row->name), row);
-    for (unsigned step = 0; step < WORKLOAD_STEPS_MAX && row->steps[step].request != NULL; step++) {
-      write_and_match(row->steps[step].request, row->batch);
-      write_and_match(row->steps[step].answer, row->batch);
+    for (unsigned step = 0; step < WORKLOAD_STEPS_MAX && workload_step_exists(&row->steps[step]); step++) {
+      struct workload_text request;
+      struct workload_text answer;
+      assert_true(workload_step_parse(&row->steps[step], row->batch, &request, &answer));
+      write_and_match(&request);
+      write_and_match(&answer);
     }
   }
 }
@@ -115,6 +116,7 @@ static void every_row_is_whole(void **state)
 {
   (void)state;
   rows_are_whole(workload_rows, workload_row_count);
+  rows_are_whole(workload_binary_rows, workload_binary_row_count);
   rows_are_whole(workload_rival_rows, workload_rival_row_count);
   assert_null(workload_find("nothing"));
 }

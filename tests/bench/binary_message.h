@@ -1,0 +1,43 @@
+#ifndef JPEER_BENCH_BINARY_MESSAGE_H
+#define JPEER_BENCH_BINARY_MESSAGE_H
+/*
+ * Binary messages as a client makes them, and as the peer answers: a method is called, a value comes back. Pure; any
+ * thread.
+ */
+#include "base/buffer.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BINARY_ARGS_MAX = 2 };
+
+struct binary_value {
+  struct text type;
+  struct text value; /* JSON */
+};
+
+struct binary_call {
+  struct text peer; /* 16 bytes */
+  struct text id;
+  struct text class_name;
+  struct text method;
+  uint32_t receiver; /* its ref; 0: the method is static */
+  struct binary_value args[BINARY_ARGS_MAX];
+  unsigned arg_count;
+};
+
+void binary_append_call(const struct binary_call *call, struct buffer *out);
+/* A new object of the call's class, by the constructor without arguments. */
+void binary_append_new(const struct binary_call *call, struct buffer *out);
+/* What the peer answers to the call in a message of that id: the method is public, and its result this value. */
+void binary_append_return(const struct binary_call *call, struct text id, const struct binary_value *result,
+                          struct buffer *out);
+
+/* The ref of the object that the answer gives; 0: none. */
+uint32_t binary_ref_in(struct text answer);
+/* True where both are messages, and the same but for their ids. */
+bool binary_equal_but_for_id(struct text one, struct text other);
+/* Appends the message as people read it; where it is none, why not. */
+void binary_show(struct text message, struct buffer *out);
+
+#endif
