@@ -1,5 +1,6 @@
 #include "calls.h"
 
+#include "colfer/messages.h"
 #include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/jsonrpc/json_params.h"
 
@@ -93,9 +94,11 @@ static void run_cut(struct calls *calls, enum cut cut)
 static void serve(struct calls *calls, const struct buffer *request)
 {
   struct rpc_stream stream;
+  bool is_binary = calls->workload->call != NULL;
   buffer_clear(&calls->answer);
-  calls->service->codecs[RPC_CODEC_JSONRPC]->serve(calls->service->context, &calls->worker, calls->client,
-                                                   buffer_text(request), &calls->answer, 0, &stream);
+  calls->service->codecs[is_binary ? RPC_CODEC_COLFER : RPC_CODEC_JSONRPC]->serve(
+      calls->service->context, &calls->worker, is_binary ? calls->binary_client : calls->client,
+      buffer_text(request), &calls->answer, 0, &stream);
 }
 
 /* What the digits behind head, which is as long as the answer's own, say. */
@@ -132,46 +135,79 @@ void calls_run(struct calls *calls, enum cut cut, uint64_t iterations)
 
 bool calls_went_well(const struct calls *calls)
 {
-  const struct text head = TEXT("{\"jsonrpc\":\"2.0\",\"id\":12345,\"result\":");
+  static const char returns[] = {0, COLFER_RETURNS}; /* the message's first field: its type */
+  const struct text head = calls->workload->call != NULL
+                               ? (struct text){returns, sizeof returns}
+                               : TEXT("{\"jsonrpc\":\"2.0\",\"id\":12345,\"result\":");
   return !calls->answer.failed && text_starts_with(buffer_text(&calls->answer), head);
 }
 
 /* ---- */
 
+static bool matches(const struct workload *workload, struct text answer, struct text expected)
+{
+  if (workload->call != NULL)
+    return binary_equal_but_for_id(answer, expected);
+  if (workload == &workloads[WORKLOAD_NEW_DELETE])
+    return text_starts_with(answer, expected);
+  return text_equal(answer, expected);
+}
+
+static void show(const struct workload *workload, const char *before, struct text message)
+{
+  struct buffer shown;
+  buffer_init(&shown);
+  if (workload->call != NULL)
+    binary_show(message, &shown);
+  else
+    buffer_append_text(&shown, message);
+  fprintf(stderr, "%s\n%.*s\n", before, TEXT_ARGS(buffer_text(&shown)));
+  buffer_fini(&shown);
+}
+
 static bool is_expected(const struct calls *calls)
 {
   struct buffer expected;
   buffer_init(&expected);
-  workload_fill(calls->workload->answer, calls->receiver, &expected);
-  struct text answer = buffer_text(&calls->answer);
-  bool whole = calls->workload != &workloads[WORKLOAD_NEW_DELETE];
-  bool is_same =
-      whole ? text_equal(answer, buffer_text(&expected)) : text_starts_with(answer, buffer_text(&expected));
-  if (!is_same)
-    fprintf(stderr, "%s: the answer is\n%.*s\nnot\n%.*s\n", calls->workload->name, TEXT_ARGS(answer),
-            TEXT_ARGS(buffer_text(&expected)));
+  workload_write_answer(calls->workload, calls->receiver, &expected);
+  bool is_same = matches(calls->workload, buffer_text(&calls->answer), buffer_text(&expected));
+  if (!is_same) {
+    fprintf(stderr, "%s: ", calls->workload->name);
+    show(calls->workload, "the answer is", buffer_text(&calls->answer));
+    show(calls->workload, "not", buffer_text(&expected));
+  }
   buffer_fini(&expected);
   return is_same;
 }
 
-/* A new object of the session, for the workloads that have a receiver. */
+static uint32_t read_receiver(const struct calls *calls)
+{
+  struct text answer = buffer_text(&calls->answer);
+  if (calls->workload->call != NULL)
+    return binary_ref_in(answer);
+  return (uint32_t)strtoul(ref_in(answer, strlen(workloads[WORKLOAD_NEW_DELETE].answer)).data, NULL, 10);
+}
+
+/* A new object of the session, for the workloads that have a receiver; the others' sessions stay empty, where each
+ * request names its own. */
 static void make_receiver(struct calls *calls)
 {
-  const struct workload *row = &workloads[WORKLOAD_NEW_DELETE];
+  if (calls->workload->call != NULL && !calls->workload->call->has_receiver)
+    return;
   buffer_clear(&calls->request);
-  workload_fill(row->request, 0, &calls->request);
+  workload_write_new(calls->workload, &calls->request);
   serve(calls, &calls->request);
-  calls->receiver =
-      (uint32_t)strtoul(ref_in(buffer_text(&calls->answer), strlen(row->answer)).data, NULL, 10);
-  calls->objects = rpc_session_objects(calls->client->session);
+  calls->receiver = read_receiver(calls);
+  if (calls->workload->call == NULL)
+    calls->objects = rpc_session_objects(calls->client->session);
 }
 
 bool calls_choose(struct calls *calls, enum workload_id id)
 {
-  make_receiver(calls);
   calls->workload = &workloads[id];
+  make_receiver(calls);
   buffer_clear(&calls->request);
-  workload_fill(calls->workload->request, calls->receiver, &calls->request);
+  workload_write_request(calls->workload, calls->receiver, &calls->request);
   serve(calls, &calls->request);
   if (!is_expected(calls))
     return false;
@@ -180,10 +216,20 @@ bool calls_choose(struct calls *calls, enum workload_id id)
   return calls_went_well(calls);
 }
 
+static enum jp_status open_clients(struct calls *calls, struct jp_error *error)
+{
+  const struct rpc_service *service = calls->service;
+  const struct rpc_client_info json = {.channel = OP_CHANNEL_WEBSOCKET};
+  const struct rpc_client_info binary = {.channel = OP_CHANNEL_ZMQ, .routing_id = TEXT("bench")};
+  enum jp_status status = service->client_open(service->context, &json, &calls->client, error);
+  if (status == JP_OK)
+    status = service->client_open(service->context, &binary, &calls->binary_client, error);
+  return status;
+}
+
 enum jp_status calls_init(struct calls *calls, struct rpc_peer *peer, struct jvm_thread *thread,
                           struct jp_error *error)
 {
-  const struct rpc_client_info info = {.channel = OP_CHANNEL_WEBSOCKET};
   *calls = (struct calls){.peer = peer, .service = rpc_peer_service(peer)};
   if (rpc_worker_init(&calls->worker, peer, thread) != JP_OK)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
@@ -191,13 +237,19 @@ enum jp_status calls_init(struct calls *calls, struct rpc_peer *peer, struct jvm
   buffer_init(&calls->second);
   buffer_init(&calls->answer);
   BUFFER_LITERAL(&calls->second, DELETE_HEAD);
-  return calls->service->client_open(calls->service->context, &info, &calls->client, error);
+  return open_clients(calls, error);
+}
+
+static void close_client(struct calls *calls, struct rpc_client *client)
+{
+  if (client != NULL)
+    (void)calls->service->client_close(calls->service->context, &calls->worker, client, NULL);
 }
 
 void calls_fini(struct calls *calls)
 {
-  if (calls->client != NULL)
-    (void)calls->service->client_close(calls->service->context, &calls->worker, calls->client, NULL);
+  close_client(calls, calls->client);
+  close_client(calls, calls->binary_client);
   rpc_worker_fini(&calls->worker);
   buffer_fini(&calls->request);
   buffer_fini(&calls->second);

@@ -2,7 +2,8 @@
 #define JPEER_TESTS_BENCH_STAGES_CALLS_H
 /*
  * One call on its way, as far as it is wanted: the same functions that a served message goes through, cut off
- * after a stage. What a stage costs is the difference of two cuts. On one thread of the peer.
+ * after a stage. What a stage costs is the difference of two cuts; a binary message has CUT_NONE alone. On one
+ * thread of the peer.
  */
 #include "rpc/jsonrpc/codec_state.h"
 #include "workloads.h"
@@ -23,7 +24,8 @@ struct calls {
   const struct workload *workload;
   struct rpc_peer *peer;
   struct rpc_worker worker;
-  struct rpc_client *client;
+  struct rpc_client *client;        /* of JSON */
+  struct rpc_client *binary_client; /* whose messages name their sessions */
   const struct rpc_service *service;
   struct jvm_objects *objects;
   uint32_t receiver;

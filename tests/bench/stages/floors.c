@@ -89,16 +89,24 @@ static void run_ints_parsed(struct floors *floors, uint64_t iterations)
 floor_run *floor_of_jni(enum workload_id id)
 {
   static floor_run *const runs[WORKLOADS] = {
-      [WORKLOAD_ADD] = run_add,   [WORKLOAD_INSTANCE] = run_instance, [WORKLOAD_GET] = run_get,
-      [WORKLOAD_PUT] = run_put,   [WORKLOAD_NEW_DELETE] = run_new,    [WORKLOAD_ECHO] = run_echo,
+      [WORKLOAD_ADD] = run_add,
+      [WORKLOAD_INSTANCE] = run_instance,
+      [WORKLOAD_GET] = run_get,
+      [WORKLOAD_PUT] = run_put,
+      [WORKLOAD_NEW_DELETE] = run_new,
+      [WORKLOAD_ECHO] = run_echo,
       [WORKLOAD_INTS] = run_ints,
+      [WORKLOAD_ADD_BINARY] = run_add,
+      [WORKLOAD_INSTANCE_BINARY] = run_instance,
+      [WORKLOAD_ECHO_BINARY] = run_echo,
+      [WORKLOAD_INTS_BINARY] = run_ints,
   };
   return runs[id];
 }
 
 floor_run *floor_with_parse(enum workload_id id)
 {
-  return id == WORKLOAD_INTS ? run_ints_parsed : NULL;
+  return id == WORKLOAD_INTS || id == WORKLOAD_INTS_BINARY ? run_ints_parsed : NULL;
 }
 
 /* ---- */

@@ -35,7 +35,7 @@ static void print_help(void)
        "\n"
        "  --only NAME        one workload (may be repeated); default all:");
   for (int id = 0; id < WORKLOADS; id++)
-    printf("                       %-12s %s\n", workloads[id].name, workloads[id].what);
+    printf("                       %-16s %s\n", workloads[id].name, workloads[id].what);
   puts("  --rounds N         default 101: medians are over them\n"
        "  --iterations N     of a small call, a round (default 2000)\n"
        "  --whole            only serve, for a profiler: nothing is timed\n"
@@ -105,7 +105,7 @@ static void print_allocations(const struct figure *figure)
 
 static void print_table_head(void)
 {
-  printf("%-12s %-12s", "workload", "");
+  printf("%-16s %-12s", "workload", "");
   for (int stage = 0; stage < STAGES; stage++)
     printf(" %9s", stage_names[stage]);
   printf(" %9s\n", "of floor");
@@ -113,12 +113,12 @@ static void print_table_head(void)
 
 static void print_table_rows(enum workload_id id, const struct figure figures[STAGES])
 {
-  printf("%-12s %-12s", workloads[id].name, "ns");
+  printf("%-16s %-12s", workloads[id].name, "ns");
   for (int stage = 0; stage < STAGES; stage++)
     print_cell(&figures[stage]);
   if (figures[STAGE_FLOOR].is_known)
     printf(" %9.2f", figures[STAGE_WHOLE].median_ns / figures[STAGE_FLOOR].median_ns);
-  printf("\n%-12s %-12s", "", "allocations");
+  printf("\n%-16s %-12s", "", "allocations");
   for (int stage = 0; stage < STAGES; stage++)
     print_allocations(&figures[stage]);
   putchar('\n');

@@ -90,7 +90,7 @@ static bool is_asking_java(enum workload_id id)
 static void choose_runs(struct measurement *measurement)
 {
   for (int what = 0; what < CUTS; what++)
-    measurement->runs[what] = true;
+    measurement->runs[what] = what == CUT_NONE || workloads[measurement->id].call == NULL;
   measurement->runs[RUN_JNI] = is_asking_java(measurement->id);
   measurement->runs[RUN_PARSED] = floor_with_parse(measurement->id) != NULL;
 }
@@ -132,7 +132,8 @@ static void add(const struct measurement *measurement, int what, double sign, do
 static struct figure figure_of(const struct measurement *measurement, enum stage stage)
 {
   struct stage_row row = stage_rows[stage];
-  struct figure figure = {.is_known = !row.is_java || is_asking_java(measurement->id)};
+  struct figure figure = {.is_known =
+                              measurement->runs[row.to] && (!row.is_java || is_asking_java(measurement->id))};
   if (stage == STAGE_FLOOR && measurement->runs[RUN_PARSED])
     row.to = RUN_PARSED;
   if (!figure.is_known)

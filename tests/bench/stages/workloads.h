@@ -5,6 +5,7 @@
  * of 1 KiB with characters of one to four bytes, $n a thousand numbers, $s their sum. Constant; one thread.
  */
 #include "base/buffer.h"
+#include "binary_message.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,7 +21,26 @@ enum workload_id {
   WORKLOAD_NEW_DELETE,
   WORKLOAD_ECHO,
   WORKLOAD_INTS,
+  WORKLOAD_ADD_BINARY,
+  WORKLOAD_INSTANCE_BINARY,
+  WORKLOAD_ECHO_BINARY,
+  WORKLOAD_INTS_BINARY,
   WORKLOADS
+};
+
+/* A type, and JSON with holes; type NULL: none. */
+struct workload_value {
+  const char *type;
+  const char *value;
+};
+
+/* What is called by a binary message. */
+struct workload_call {
+  const char *class_name;
+  const char *method;
+  bool has_receiver;
+  struct workload_value args[BINARY_ARGS_MAX];
+  struct workload_value result; /* of the first call */
 };
 
 struct workload {
@@ -29,11 +49,18 @@ struct workload {
   const char *request;
   const char *answer;       /* to the first request; of WORKLOAD_NEW_DELETE up to the ref */
   unsigned iteration_share; /* how many times fewer iterations a round has than that of a small call */
+  const struct workload_call *call; /* binary messages in place of request and answer; NULL: those are JSON */
 };
 
 extern const struct workload workloads[WORKLOADS];
 
 /* Appends the text with its holes filled. */
 void workload_fill(const char *source, uint32_t receiver, struct buffer *out);
+
+/* Appends the workload's request, and what is answered to it first. */
+void workload_write_request(const struct workload *workload, uint32_t receiver, struct buffer *out);
+void workload_write_answer(const struct workload *workload, uint32_t receiver, struct buffer *out);
+/* Appends a request for the receiver. */
+void workload_write_new(const struct workload *workload, struct buffer *out);
 
 #endif
