@@ -156,7 +156,7 @@ const struct option run_option_rows[] = {
     {.names = {"--zmq-rpc"},
      .variable = "JPEER_ZMQ_RPC",
      .takes = "[HOST:]PORT|auto",
-     .help = "serves JSON-RPC over ZeroMQ",
+     .help = "serves JSON-RPC and binary messages over ZeroMQ",
      .read = read_endpoint,
      AT(zmq)},
     {.names = {"--http-prefix"},
