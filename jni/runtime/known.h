@@ -24,6 +24,7 @@
   X(collection, "java/util/Collection")                                                                      \
   X(double, "java/lang/Double")                                                                              \
   X(enum, "java/lang/Enum")                                                                                  \
+  X(executor, "java/util/concurrent/Executor")                                                               \
   X(float, "java/lang/Float")                                                                                \
   X(hash_map, "java/util/HashMap")                                                                           \
   X(integer, "java/lang/Integer")                                                                            \
@@ -52,6 +53,7 @@
   X(class_loader_get_unnamed_module, class_loader, "getUnnamedModule", "()Ljava/lang/Module;")               \
   X(collection_size, collection, "size", "()I")                                                              \
   X(collection_to_array, collection, "toArray", "()[Ljava/lang/Object;")                                     \
+  X(executor_execute, executor, "execute", "(Ljava/lang/Runnable;)V")                                        \
   X(map_entry_get_key, map_entry, "getKey", "()Ljava/lang/Object;")                                          \
   X(map_entry_get_value, map_entry, "getValue", "()Ljava/lang/Object;")                                      \
   X(map_entry_set, map, "entrySet", "()Ljava/util/Set;")                                                     \

@@ -34,6 +34,8 @@ struct jvm {
   jmethodID bulk_copy_set;
   jclass traces_class;
   jmethodID traces_describe;
+  jclass task_class;
+  jmethodID task_new;
   jmethodID thread_new;
   jfieldID thread_is_changed;
 
@@ -50,14 +52,16 @@ struct jvm {
   struct text (*known_class_name)(struct jvm_thread *thread, jobject object);
 };
 
-/* What the peer keeps for one Java thread. Made on that thread and used only there, except java_thread; gone
- * when the thread's run returns. */
+/* What the peer keeps for one Java thread. Made on that thread and used only there, except java_thread, and while
+ * it is lent (jvm_thread_lend); gone when the thread's run returns. */
 struct jvm_thread {
   JNIEnv *env;
   struct jvm *jvm;
   jvmtiEnv *jvmti;
   jobject java_thread; /* global; JVMTI may be asked about it from other threads */
-  uint32_t number;     /* unique in the process, from 1 */
+  jobject
+      restorable; /* java_thread, borrowed: requests undo what calls have done to it. NULL: not to be touched */
+  uint32_t number; /* unique in the process, from 1 */
 
   bool has_frame;      /* a frame of local references is open; it stays for the next request if it is empty */
   bool frame_is_empty; /* the request in hand has left no reference in it */
@@ -80,6 +84,20 @@ struct jvm_thread {
 void jvm_thread_init(struct jvm_thread *thread, struct jvm *jvm, JNIEnv *env, jobject java_thread);
 /* Call it while Java is still usable on this thread. */
 void jvm_thread_fini(struct jvm_thread *thread);
+
+/* What a struct jvm_thread has of the thread that uses it. */
+struct jvm_thread_place {
+  JNIEnv *env;
+  jobject restorable;
+  bool has_frame;
+  bool frame_is_empty;
+  unsigned more_frames;
+};
+
+/* Lets the calling thread, which has this env, use *thread while its own thread waits and does not. Ends with
+ * jvm_thread_take_back, on the thread that called this, which leaves no frame of the borrower open. */
+struct jvm_thread_place jvm_thread_lend(struct jvm_thread *thread, JNIEnv *env);
+void jvm_thread_take_back(struct jvm_thread *thread, const struct jvm_thread_place *place);
 
 /* Closes every frame of local references that requests have opened on this thread. */
 void jvm_thread_drop_frames(struct jvm_thread *thread);

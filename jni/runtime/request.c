@@ -9,13 +9,12 @@ static void restore_thread(struct jvm_thread *thread)
   JNIEnv *env = thread->env;
   const struct jvm *jvm = thread->jvm;
   const struct jvm_known *known = &jvm->known;
-  if (thread->java_thread == NULL ||
-      !(*env)->GetBooleanField(env, thread->java_thread, jvm->thread_is_changed))
+  if (thread->restorable == NULL || !(*env)->GetBooleanField(env, thread->restorable, jvm->thread_is_changed))
     return;
-  (*env)->SetBooleanField(env, thread->java_thread, jvm->thread_is_changed, JNI_FALSE);
+  (*env)->SetBooleanField(env, thread->restorable, jvm->thread_is_changed, JNI_FALSE);
   (*env)->CallStaticBooleanMethod(env, known->class_thread, known->static_thread_interrupted);
   (void)throwable_take(thread, NULL);
-  (*env)->CallNonvirtualVoidMethod(env, thread->java_thread, known->class_thread,
+  (*env)->CallNonvirtualVoidMethod(env, thread->restorable, known->class_thread,
                                    known->method_thread_set_context_class_loader, jvm->class_loader);
   (void)throwable_take(thread, NULL);
 }

@@ -11,7 +11,34 @@ void jvm_thread_init(struct jvm_thread *thread, struct jvm *jvm, JNIEnv *env, jo
                                 .jvm = jvm,
                                 .jvmti = jvm->jvmti,
                                 .java_thread = java_thread,
+                                .restorable = java_thread,
                                 .number = atomic_fetch_add(&numbers, 1) + 1};
+}
+
+static void set_place(struct jvm_thread *thread, const struct jvm_thread_place *place)
+{
+  thread->env = place->env;
+  thread->restorable = place->restorable;
+  thread->has_frame = place->has_frame;
+  thread->frame_is_empty = place->frame_is_empty;
+  thread->more_frames = place->more_frames;
+}
+
+struct jvm_thread_place jvm_thread_lend(struct jvm_thread *thread, JNIEnv *env)
+{
+  const struct jvm_thread_place own = {.env = thread->env,
+                                       .restorable = thread->restorable,
+                                       .has_frame = thread->has_frame,
+                                       .frame_is_empty = thread->frame_is_empty,
+                                       .more_frames = thread->more_frames};
+  set_place(thread, &(struct jvm_thread_place){.env = env});
+  return own;
+}
+
+void jvm_thread_take_back(struct jvm_thread *thread, const struct jvm_thread_place *place)
+{
+  jvm_thread_drop_frames(thread);
+  set_place(thread, place);
 }
 
 void jvm_thread_drop_frames(struct jvm_thread *thread)

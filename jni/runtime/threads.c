@@ -1,5 +1,6 @@
 #include "jni/runtime/peer_threads.h"
 #include "jni/runtime/strings.h"
+#include "jni/runtime/tasks.h"
 #include "jni/runtime/thread_groups.h"
 #include "jni/runtime/throwables.h"
 
@@ -221,11 +222,11 @@ enum jp_status jvm_spawn(struct jvm *jvm, const char *name,
   return status;
 }
 
-static bool is_in_exit(struct jvm *jvm, const struct jvm_thread *thread)
+static bool is_in_exit(struct jvm *jvm, jobject java_thread)
 {
   jvmtiFrameInfo frames[EXIT_DEPTH];
   jint count = 0;
-  if ((*jvm->jvmti)->GetStackTrace(jvm->jvmti, thread->java_thread, 0, EXIT_DEPTH, frames, &count) !=
+  if ((*jvm->jvmti)->GetStackTrace(jvm->jvmti, java_thread, 0, EXIT_DEPTH, frames, &count) !=
       JVMTI_ERROR_NONE)
     return false;
   for (jint i = 0; i < count; i++) {
@@ -236,6 +237,18 @@ static bool is_in_exit(struct jvm *jvm, const struct jvm_thread *thread)
   return false;
 }
 
+/* Wherever its work is done. */
+static bool is_doing_exit(struct jvm *jvm, JNIEnv *env, const struct jvm_thread *thread)
+{
+  struct jvm_task *task = jvm_task_of(thread);
+  if (task == NULL)
+    return is_in_exit(jvm, thread->java_thread);
+  jobject elsewhere = jvm_task_java_thread(task);
+  bool exiting = is_in_exit(jvm, elsewhere != NULL ? elsewhere : thread->java_thread);
+  jvm_task_release(env, task);
+  return exiting;
+}
+
 bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
 {
   if (atomic_load(&jvm->has_stopped))
@@ -243,7 +256,7 @@ bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
   struct jvm_attachment attachment;
   if (!jvm_attach(jvm, &attachment)) /* JVMTI tells nothing to a thread that the JVM does not know */
     return false;
-  bool exiting = is_in_exit(jvm, thread);
+  bool exiting = is_doing_exit(jvm, attachment.env, thread);
   jvm_detach(jvm, &attachment);
   return exiting;
 }

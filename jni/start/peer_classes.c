@@ -1,6 +1,7 @@
 #include "jni/start/peer_classes.h"
 
 #include "jni/runtime/peer_threads.h"
+#include "jni/runtime/tasks.h"
 
 #include <string.h>
 
@@ -29,6 +30,15 @@ static bool bind_thread_class(JNIEnv *env, struct jvm *jvm)
     return false;
   jvm->thread_is_changed = (*env)->GetFieldID(env, jvm->thread_class, "isChanged", "Z");
   return jvm->thread_is_changed != NULL;
+}
+
+static bool bind_task_class(JNIEnv *env, struct jvm *jvm)
+{
+  const JNINativeMethod serve = {"serve", "()V", (void *)jvm_task_serve};
+  if ((*env)->RegisterNatives(env, jvm->task_class, &serve, 1) != 0)
+    return false;
+  jvm->task_new = (*env)->GetMethodID(env, jvm->task_class, "<init>", "()V");
+  return jvm->task_new != NULL;
 }
 
 /* The static methods that C calls. */
@@ -60,9 +70,8 @@ static bool define_all(JNIEnv *env, struct jvm *jvm)
     const char *name;
     jclass *class;
   } rows[] = {
-      {"jpeer/peer/PeerThread", &jvm->thread_class},
-      {"jpeer/peer/Start", &jvm->start_class},
-      {"jpeer/peer/BulkCopy", &jvm->bulk_copy_class},
+      {"jpeer/peer/PeerThread", &jvm->thread_class},  {"jpeer/peer/Start", &jvm->start_class},
+      {"jpeer/peer/BulkCopy", &jvm->bulk_copy_class}, {"jpeer/peer/Task", &jvm->task_class},
       {"jpeer/peer/Traces", &jvm->traces_class},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -75,7 +84,8 @@ static bool define_all(JNIEnv *env, struct jvm *jvm)
 
 enum jp_status jvm_peer_classes_define(struct jvm *jvm, JNIEnv *env, struct jp_error *error)
 {
-  if (!define_all(env, jvm) || !bind_thread_class(env, jvm) || !bind_helpers(env, jvm)) {
+  if (!define_all(env, jvm) || !bind_thread_class(env, jvm) || !bind_task_class(env, jvm) ||
+      !bind_helpers(env, jvm)) {
     (*env)->ExceptionClear(env);
     return jp_fail(error, JP_INTERNAL, "this JVM does not take the peer's own classes");
   }

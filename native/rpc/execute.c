@@ -23,3 +23,38 @@ void rpc_execute(struct rpc_execution *execution, const struct operation *operat
   reached->resolved = target.resolved;
   jvm_invoke(&request, &target, outcome);
 }
+
+/* ---- on another thread ---- */
+
+struct elsewhere {
+  struct rpc_execution *execution;
+  const struct operation *operation;
+  struct rpc_reached_member *reached;
+  struct outcome *outcome;
+};
+
+/* jvm_executor_call.run, with a struct elsewhere */
+static void execute_elsewhere(void *argument, struct jvm_thread *thread)
+{
+  const struct elsewhere *elsewhere = argument;
+  if (jvm_request_begin(thread) != JP_OK) {
+    outcome_fail(elsewhere->outcome, elsewhere->execution->arena, FAILURE_INTERNAL, NULL, "out of memory");
+    return;
+  }
+  rpc_execute(elsewhere->execution, elsewhere->operation, elsewhere->reached, elsewhere->outcome);
+  jvm_request_end(thread);
+}
+
+void rpc_execute_on(const struct jvm_executor *executor, struct rpc_execution *execution,
+                    const struct operation *operation, struct rpc_reached_member *reached,
+                    struct outcome *outcome)
+{
+  struct elsewhere elsewhere = {execution, operation, reached, outcome};
+  const struct jvm_executor_call call = {.executor = executor,
+                                         .run = execute_elsewhere,
+                                         .argument = &elsewhere,
+                                         .arena = execution->arena,
+                                         .stack_frames_max = execution->limits->stack_frames_max};
+  *reached = (struct rpc_reached_member){0};
+  (void)jvm_executor_run(execution->thread, &call, outcome);
+}

@@ -4,6 +4,7 @@
  * The one place that joins policy and JVM: an operation in, an outcome out. Used on a worker's thread,
  * between jvm_request_begin and jvm_request_end; what the outcome points to is valid until then.
  */
+#include "jni/executors.h"
 #include "rpc/authorize.h"
 
 /* The member that an operation reached. */
@@ -28,5 +29,10 @@ struct rpc_execution {
 /* Runs an OP_NEW, OP_CALL, OP_GET or OP_PUT. *reached becomes the member that was reached. */
 void rpc_execute(struct rpc_execution *execution, const struct operation *operation,
                  struct rpc_reached_member *reached, struct outcome *outcome);
+
+/* The same on a thread of the executor, where the policy is asked, too. Returns when that has ended. */
+void rpc_execute_on(const struct jvm_executor *executor, struct rpc_execution *execution,
+                    const struct operation *operation, struct rpc_reached_member *reached,
+                    struct outcome *outcome);
 
 #endif

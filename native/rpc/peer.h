@@ -5,6 +5,7 @@
  * that a wrong configuration is found first, and gets the JVM when that is up. It owns neither JVM nor
  * policy.
  */
+#include "jni/executors.h"
 #include "jni/jvm.h"
 #include "jni/members.h"
 #include "policy/source.h"
@@ -34,7 +35,9 @@ struct rpc_peer_config {
   struct policy_source *policies; /* borrowed; a message is served under the one in force when it comes */
   struct catalog *catalog;        /* borrowed; NULL: metadata is not served (tests) */
   struct rpc_limits limits;
-  bool compat_pal; /* docs/protocol.md, "--compat pal" */
+  bool compat_pal;                      /* docs/protocol.md, "--compat pal" */
+  const struct jvm_executor *executors; /* borrowed: the thread affinities that requests may name */
+  size_t executor_count;
 };
 
 enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_peer **peer,

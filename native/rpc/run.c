@@ -125,6 +125,18 @@ struct rpc_authorizer rpc_run_authorizer(const struct rpc_run *run)
 
 /* ---- operations ---- */
 
+/* NULL: the request runs on this thread. */
+static const struct jvm_executor *find_executor(const struct rpc_peer *peer, struct text name)
+{
+  if (name.data == NULL)
+    return NULL;
+  for (size_t i = 0; i < peer->config.executor_count; i++) {
+    if (text_equal(peer->config.executors[i].name, name))
+      return &peer->config.executors[i];
+  }
+  return NULL;
+}
+
 static void run_member(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
   struct rpc_runner *runner = run->runner;
@@ -138,7 +150,11 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
                                     .stored = &runner->stored,
                                     .drops_result = run->drops_result,
                                     .authorizer = rpc_run_authorizer(run)};
-  rpc_execute(&execution, operation, &run->reached, outcome);
+  const struct jvm_executor *executor = find_executor(runner->peer, operation->thread_affinity);
+  if (executor == NULL)
+    rpc_execute(&execution, operation, &run->reached, outcome);
+  else
+    rpc_execute_on(executor, &execution, operation, &run->reached, outcome);
   if (outcome->kind == OUTCOME_ERROR)
     rpc_run_take_back(run);
 }

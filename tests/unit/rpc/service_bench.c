@@ -31,7 +31,9 @@ struct service_bench *service_bench_create(const struct service_bench_options *o
                                    /* The stub of metadata never looks into it. */
                                    .catalog = (struct catalog *)(void *)bench,
                                    .limits = make_limits(options),
-                                   .compat_pal = options->compat_pal};
+                                   .compat_pal = options->compat_pal,
+                                   .executors = options->executors,
+                                   .executor_count = options->executor_count};
   assert_int_equal(rpc_peer_create(&config, &bench->peer, &error), JP_OK);
   bench->service = rpc_peer_service(bench->peer);
   bench->has_sweeper = !options->without_sweeper;

@@ -63,6 +63,8 @@ struct service_bench_options {
   size_t sessions_per_address; /* 0: all of them */
   bool compat_pal;
   bool without_sweeper; /* sessions that are left to it stay to be counted */
+  const struct jvm_executor *executors;
+  size_t executor_count;
 };
 
 /* A session may have five objects. */

@@ -299,6 +299,20 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
     outcome->ref = objects->last_ref;
 }
 
+/* ---- executors ---- */
+
+enum jp_status jvm_executor_run(struct jvm_thread *thread, const struct jvm_executor_call *call,
+                                struct outcome *outcome)
+{
+  stub.executor = call->executor;
+  if (stub.executor_fails != NULL) {
+    outcome_fail(outcome, call->arena, FAILURE_SERVER, NULL, "%s", stub.executor_fails);
+    return JP_INVALID;
+  }
+  call->run(call->argument, thread);
+  return JP_OK;
+}
+
 /* ---- whole numbers ---- */
 
 bool jvm_whole_number_call_keep(const struct jvm_thread *thread, struct resolved_member *resolved,

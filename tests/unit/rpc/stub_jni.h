@@ -6,6 +6,7 @@
  *
  * Not thread-safe but for the counters: tests that use threads touch the table before they start them.
  */
+#include "jni/executors.h"
 #include "jni/whole_number_call.h"
 #include "rpc/meta/meta.h"
 
@@ -34,18 +35,20 @@ struct stub_jni {
   size_t member_count;
   unsigned resolved; /* not from the cache, or with a verdict that was not kept */
   unsigned invoked;
-  unsigned whole_numbers;       /* whole-number calls that were run */
-  const struct outcome *thrown; /* by a whole-number call */
-  uint64_t serial;              /* of the cache of members */
-  unsigned collected;           /* calls of jvm_gc */
-  int frames;                   /* begun and not ended */
-  _Atomic int tables;           /* made and not destroyed */
-  _Atomic int foreign_ends;     /* tables that were destroyed by a thread of jvm_spawn */
-  const char *meta;             /* the body; NULL: opening it fails */
-  size_t meta_step;             /* bytes a read; 0: what is asked for */
-  bool meta_breaks;             /* reading fails after the first piece */
-  int bodies;                   /* opened and not closed */
-  unsigned missed;              /* refs that were to be taken back and were not there */
+  unsigned whole_numbers;              /* whole-number calls that were run */
+  const struct outcome *thrown;        /* by a whole-number call */
+  uint64_t serial;                     /* of the cache of members */
+  unsigned collected;                  /* calls of jvm_gc */
+  int frames;                          /* begun and not ended */
+  _Atomic int tables;                  /* made and not destroyed */
+  _Atomic int foreign_ends;            /* tables that were destroyed by a thread of jvm_spawn */
+  const char *meta;                    /* the body; NULL: opening it fails */
+  size_t meta_step;                    /* bytes a read; 0: what is asked for */
+  bool meta_breaks;                    /* reading fails after the first piece */
+  int bodies;                          /* opened and not closed */
+  unsigned missed;                     /* refs that were to be taken back and were not there */
+  const struct jvm_executor *executor; /* of the last jvm_executor_run; NULL: none */
+  const char *executor_fails;          /* NULL: it calls `run` */
 };
 
 extern struct stub_jni stub;

@@ -10,6 +10,11 @@ static struct stub_member members[] = {STUB_MEMBER_ADD, STUB_MEMBER_CONSTRUCTOR}
 static const struct operation add = {.kind = OP_CALL, .type = TEXT("C"), .member = TEXT("add")};
 static const struct operation make = {.kind = OP_NEW, .type = TEXT("C"), .member = TEXT("<init>")};
 
+static const struct jvm_executor executors[] = {
+    {.name = TEXT("GUI"), .class_name = TEXT("a.Gui"), .member = TEXT("later")},
+    {.name = TEXT("IO"), .class_name = TEXT("a.Io"), .member = TEXT("pool")},
+};
+
 /* A thread with a runner of its own. */
 struct plain_thread {
   struct service_bench *bench;
@@ -32,8 +37,8 @@ static void *run_plain_thread(void *argument)
 
 static void check_on_plain_thread(void (*test)(struct rpc_run *run))
 {
-  struct service_bench *bench =
-      service_bench_create(&(struct service_bench_options){.members = members, .member_count = 2});
+  struct service_bench *bench = service_bench_create(&(struct service_bench_options){
+      .members = members, .member_count = 2, .executors = executors, .executor_count = COUNT_OF(executors)});
   struct rpc_client_info info = {.channel = OP_CHANNEL_ZMQ, .routing_id = TEXT("caller")};
   struct plain_thread thread = {.bench = bench, .client = bench_open(bench, &info), .test = test};
   pthread_t id;
@@ -72,6 +77,97 @@ static void runs_a_member_on_a_thread_outside_the_crew(void **state)
   (void)state;
   check_on_plain_thread(call_member);
 }
+
+/* ---- thread affinity ---- */
+
+static struct operation with_affinity(struct operation operation, struct text name)
+{
+  operation.thread_affinity = name;
+  return operation;
+}
+
+static void call_on_executors(struct rpc_run *run)
+{
+  static const struct {
+    struct text name;
+    const struct jvm_executor *executor;
+  } cases[] = {
+      {TEXT("IO"), &executors[1]},
+      {TEXT("GUI"), &executors[0]},
+      {TEXT("gui"), NULL},
+      {TEXT("GUI2"), NULL},
+      {TEXT(""), NULL},
+      {TEXT_ABSENT, NULL},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const struct operation operation = with_affinity(add, cases[i].name);
+    stub.executor = NULL;
+    struct outcome outcome = run_one(run, &operation);
+    assert_int_equal(outcome.kind, OUTCOME_VALUE);
+    assert_int_equal(outcome.value.integer, 8);
+    assert_ptr_equal(stub.executor, cases[i].executor);
+    assert_true(text_equal(run->reached.member, TEXT("add")));
+    assert_int_equal(stub.frames, 0);
+  }
+}
+
+static void runs_where_the_affinity_says(void **state)
+{
+  (void)state;
+  check_on_plain_thread(call_on_executors);
+}
+
+static void store_on_an_executor(struct rpc_run *run)
+{
+  const struct operation operation = with_affinity(make, TEXT("GUI"));
+  struct outcome outcome = run_one(run, &operation);
+  assert_int_equal(outcome.ref, 1);
+  rpc_run_take_back(run);
+  assert_int_equal(jvm_objects_count(rpc_session_objects(run->client->session)), 0);
+}
+
+static void keeps_the_objects_of_executors_in_the_session(void **state)
+{
+  (void)state;
+  check_on_plain_thread(store_on_an_executor);
+}
+
+static void fail_on_an_executor(struct rpc_run *run)
+{
+  const struct operation operation = with_affinity(add, TEXT("GUI"));
+  stub.executor_fails = "no toolkit";
+  struct outcome outcome = run_one(run, &operation);
+  assert_int_equal(outcome.kind, OUTCOME_ERROR);
+  assert_text(outcome.message, "no toolkit");
+  assert_null(run->reached.class_name.data);
+  assert_int_equal(stub.invoked, 0);
+}
+
+static void tells_why_an_executor_does_not_run_it(void **state)
+{
+  (void)state;
+  check_on_plain_thread(fail_on_an_executor);
+}
+
+static void control_and_query(struct rpc_run *run)
+{
+  const struct operation ping = {.kind = OP_CONTROL, .command = OP_GC, .thread_affinity = TEXT("GUI")};
+  const struct operation query = {.kind = OP_META, .thread_affinity = TEXT("GUI")};
+  stub.meta = "[]";
+  assert_int_equal(run_one(run, &ping).kind, OUTCOME_VOID);
+  struct outcome outcome = run_one(run, &query);
+  assert_int_equal(outcome.kind, OUTCOME_BODY);
+  outcome.body.close(outcome.body.state);
+  assert_null(stub.executor);
+}
+
+static void the_peers_own_methods_have_no_affinity(void **state)
+{
+  (void)state;
+  check_on_plain_thread(control_and_query);
+}
+
+/* ---- taking back ---- */
 
 static void take_back(struct rpc_run *run)
 {
@@ -189,6 +285,10 @@ static void opens_metadata_where_somebody_reads_it(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(runs_where_the_affinity_says),
+      cmocka_unit_test(keeps_the_objects_of_executors_in_the_session),
+      cmocka_unit_test(tells_why_an_executor_does_not_run_it),
+      cmocka_unit_test(the_peers_own_methods_have_no_affinity),
       cmocka_unit_test(runs_a_member_on_a_thread_outside_the_crew),
       cmocka_unit_test(takes_back_what_the_request_in_hand_has_stored),
       cmocka_unit_test(stores_nothing_that_nobody_reads),

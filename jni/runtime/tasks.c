@@ -1,0 +1,283 @@
+#include "jni/runtime/tasks.h"
+
+#include "jni/runtime/throwables.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { LOOK_S = 1 /* how often a waiting thread looks whether the object is still there */ };
+
+enum task_state { TASK_WAITING, TASK_TAKEN, TASK_WITHDRAWN };
+
+struct jvm_task {
+  struct jvm_thread *thread; /* whose work it is; lent to the thread that takes the task */
+  JNIEnv *env;               /* of the thread that waits */
+  void (*run)(void *argument, struct jvm_thread *thread);
+  void *argument;
+  jweak object;
+  jint object_hash; /* the identity hash of the object */
+  uint64_t serial;
+  sem_t ended;
+  bool is_cramped;
+
+  /* Under the lock: */
+  enum task_state state;
+  jobject java_thread; /* global: the thread that has taken it */
+  unsigned holders;
+  struct jvm_task *next; /* in `tasks` */
+};
+
+/* All tasks that somebody holds, in the order of their serials. Nothing calls JNI under the lock: a Java
+ * thread that returns from JNI may be suspended, and would keep the lock. */
+static struct {
+  pthread_mutex_t lock;
+  struct jvm *jvm; /* NULL before the first task */
+  struct jvm_task *first;
+  struct jvm_task **last;
+  uint64_t serial; /* of the last task that was made */
+} tasks = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &tasks.first};
+
+/* ---- the list ---- */
+
+static void add_task(struct jvm_task *task)
+{
+  pthread_mutex_lock(&tasks.lock);
+  task->serial = ++tasks.serial;
+  tasks.jvm = task->thread->jvm;
+  *tasks.last = task;
+  tasks.last = &task->next;
+  pthread_mutex_unlock(&tasks.lock);
+}
+
+/* Under the lock. */
+static void remove_task(struct jvm_task *task)
+{
+  struct jvm_task **at = &tasks.first;
+  while (*at != task)
+    at = &(*at)->next;
+  *at = task->next;
+  if (tasks.last == &task->next)
+    tasks.last = at;
+}
+
+/* Holds the next task behind the serial that waits for an object with this hash; NULL: there is none. */
+static struct jvm_task *hold_next(jint object_hash, uint64_t serial)
+{
+  pthread_mutex_lock(&tasks.lock);
+  struct jvm_task *task = tasks.first;
+  while (task != NULL &&
+         (task->serial <= serial || task->state != TASK_WAITING || task->object_hash != object_hash))
+    task = task->next;
+  if (task != NULL)
+    task->holders++;
+  pthread_mutex_unlock(&tasks.lock);
+  return task;
+}
+
+struct jvm_task *jvm_task_of(const struct jvm_thread *thread)
+{
+  pthread_mutex_lock(&tasks.lock);
+  struct jvm_task *task = tasks.first;
+  while (task != NULL && task->thread != thread)
+    task = task->next;
+  if (task != NULL)
+    task->holders++;
+  pthread_mutex_unlock(&tasks.lock);
+  return task;
+}
+
+static bool change_state(struct jvm_task *task, enum task_state state, jobject java_thread)
+{
+  pthread_mutex_lock(&tasks.lock);
+  bool was_waiting = task->state == TASK_WAITING;
+  if (was_waiting) {
+    task->state = state;
+    task->java_thread = java_thread;
+  }
+  pthread_mutex_unlock(&tasks.lock);
+  return was_waiting;
+}
+
+jobject jvm_task_java_thread(struct jvm_task *task)
+{
+  pthread_mutex_lock(&tasks.lock);
+  jobject java_thread = task->java_thread;
+  pthread_mutex_unlock(&tasks.lock);
+  return java_thread;
+}
+
+static void free_task(JNIEnv *env, struct jvm_task *task)
+{
+  (*env)->DeleteWeakGlobalRef(env, task->object);
+  (*env)->DeleteGlobalRef(env, task->java_thread);
+  sem_destroy(&task->ended);
+  free(task);
+}
+
+void jvm_task_release(JNIEnv *env, struct jvm_task *task)
+{
+  pthread_mutex_lock(&tasks.lock);
+  bool was_last = --task->holders == 0;
+  if (was_last)
+    remove_task(task);
+  pthread_mutex_unlock(&tasks.lock);
+  if (was_last)
+    free_task(env, task);
+}
+
+/* ---- the thread that waits ---- */
+
+static jobject new_object(struct jvm_thread *thread, struct jp_error *error)
+{
+  const struct jvm *jvm = thread->jvm;
+  jobject object = (*thread->env)->NewObject(thread->env, jvm->task_class, jvm->task_new);
+  return throwable_take(thread, error) ? NULL : object;
+}
+
+/* Binds the task to its object. */
+static enum jp_status set_object(struct jvm_thread *thread, struct jvm_task *task, jobject object,
+                                 struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  task->object = (*env)->NewWeakGlobalRef(env, object);
+  if (throwable_take(thread, error))
+    return JP_NO_MEMORY;
+  if (task->object == NULL ||
+      (*thread->jvmti)->GetObjectHashCode(thread->jvmti, object, &task->object_hash) != JVMTI_ERROR_NONE)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  return JP_OK;
+}
+
+enum jp_status jvm_task_create(struct jvm_thread *thread,
+                               void (*run)(void *argument, struct jvm_thread *thread), void *argument,
+                               struct jvm_task **task, jobject *object, struct jp_error *error)
+{
+  struct jvm_task *made = malloc(sizeof *made);
+  if (made == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  *made =
+      (struct jvm_task){.thread = thread, .env = thread->env, .run = run, .argument = argument, .holders = 1};
+  sem_init(&made->ended, 0, 0);
+  jobject of_java = new_object(thread, error);
+  if (of_java == NULL || set_object(thread, made, of_java, error) != JP_OK) {
+    (*thread->env)->DeleteLocalRef(thread->env, of_java);
+    free_task(thread->env, made);
+    return JP_JAVA;
+  }
+  add_task(made);
+  *task = made;
+  *object = of_java;
+  return JP_OK;
+}
+
+bool jvm_task_withdraw(struct jvm_task *task)
+{
+  return change_state(task, TASK_WITHDRAWN, NULL);
+}
+
+static bool wait_a_while(sem_t *semaphore)
+{
+  struct timespec until;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_sec += LOOK_S;
+  int waited;
+  do
+    waited = sem_clockwait(semaphore, CLOCK_MONOTONIC, &until);
+  while (waited != 0 && errno == EINTR);
+  return waited == 0;
+}
+
+/* The collector clears a weak reference when no code can reach the object any more. */
+static bool is_dropped(struct jvm_task *task)
+{
+  return (*task->env)->IsSameObject(task->env, task->object, NULL) && jvm_task_withdraw(task);
+}
+
+enum jvm_task_end jvm_task_await(struct jvm_task *task)
+{
+  while (!wait_a_while(&task->ended)) {
+    if (is_dropped(task))
+      return JVM_TASK_DROPPED;
+  }
+  return task->is_cramped ? JVM_TASK_CRAMPED : JVM_TASK_DONE;
+}
+
+/* ---- the thread that takes the task ---- */
+
+/* A global reference; NULL: memory is short. */
+static jobject refer_to_current_thread(JNIEnv *env, const struct jvm_known *known)
+{
+  jobject current = (*env)->CallStaticObjectMethod(env, known->class_thread, known->static_thread_current);
+  (*env)->ExceptionClear(env);
+  jobject global = (*env)->NewGlobalRef(env, current);
+  (*env)->DeleteLocalRef(env, current);
+  return global;
+}
+
+static bool take_task(JNIEnv *env, struct jvm_task *task)
+{
+  jobject java_thread = refer_to_current_thread(env, &task->thread->jvm->known);
+  if (change_state(task, TASK_TAKEN, java_thread))
+    return true;
+  (*env)->DeleteGlobalRef(env, java_thread);
+  return false;
+}
+
+static struct jvm *find_jvm(void)
+{
+  pthread_mutex_lock(&tasks.lock);
+  struct jvm *jvm = tasks.jvm;
+  pthread_mutex_unlock(&tasks.lock);
+  return jvm;
+}
+
+/* Takes the object's task, which is then held. NULL: it was taken already or withdrawn, or there never was
+ * one. */
+static struct jvm_task *take_task_of(JNIEnv *env, jobject object)
+{
+  const struct jvm *jvm = find_jvm();
+  jint hash;
+  if (jvm == NULL || (*jvm->jvmti)->GetObjectHashCode(jvm->jvmti, object, &hash) != JVMTI_ERROR_NONE)
+    return NULL;
+  struct jvm_task *task = hold_next(hash, 0);
+  while (task != NULL) {
+    if ((*env)->IsSameObject(env, task->object, object) && take_task(env, task))
+      return task;
+    uint64_t serial = task->serial;
+    jvm_task_release(env, task);
+    task = hold_next(hash, serial);
+  }
+  return NULL;
+}
+
+/* Bytes below the caller's frame; SIZE_MAX: unknown. */
+static size_t stack_left(void)
+{
+  pthread_attr_t attributes;
+  void *lowest;
+  size_t size;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+    return SIZE_MAX;
+  int fault = pthread_attr_getstack(&attributes, &lowest, &size);
+  pthread_attr_destroy(&attributes);
+  return fault != 0 ? SIZE_MAX : (size_t)((char *)__builtin_frame_address(0) - (char *)lowest);
+}
+
+void JNICALL jvm_task_serve(JNIEnv *env, jobject object)
+{
+  struct jvm_task *task = take_task_of(env, object);
+  if (task == NULL)
+    return;
+  task->is_cramped = stack_left() < JVM_TASK_STACK_MIN;
+  if (!task->is_cramped) {
+    struct jvm_thread *thread = task->thread;
+    const struct jvm_thread_place place = jvm_thread_lend(thread, env);
+    task->run(task->argument, thread);
+    jvm_thread_take_back(thread, &place);
+  }
+  sem_post(&task->ended);
+  jvm_task_release(env, task);
+}
