@@ -148,6 +148,8 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
                                                     ? options->depth_max
                                                     : BY_VALUE_DEPTH_MAX}},
       .compat_pal = options->compat_pal,
+      .executors = options->executors,
+      .executor_count = options->executor_count,
   };
   status = rpc_peer_create(&config, &run->peer, error);
   if (status == JP_OK)

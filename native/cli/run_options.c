@@ -3,6 +3,7 @@
 #include "base/web_origin.h"
 #include "cli/policy_options.h"
 #include "cli/run_rules.h"
+#include "cli/thread_affinity.h"
 #include "policy/policy.h"
 
 #include <stdio.h>
@@ -317,6 +318,21 @@ const struct option run_option_rows[] = {
      AT(busy_timeout_ms),
      .max = DAY_MS},
 
+    {.names = {"--thread-affinity"},
+     .variable = "JPEER_THREAD_AFFINITY",
+     .takes = "NAME=CLASS.MEMBER",
+     .help = "an executor for requests with that threadAffinity: a static method that takes a Runnable, or a "
+             "static "
+             "method or field that gives an Executor; may be repeated; the variable is split at blanks",
+     .read = thread_affinity_read,
+     AT(thread_affinities),
+     .repeats = true},
+    {.names = {"--fx-thread"},
+     .variable = "JPEER_FX_THREAD",
+     .help = "the same as --thread-affinity FX=javafx.application.Platform.runLater",
+     .read = option_read_switch,
+     AT(fx_thread)},
+
     {.group = "Sessions:",
      .names = {"--session-ttl"},
      .variable = "JPEER_SESSION_TTL",
@@ -537,6 +553,10 @@ enum jp_status run_rules_check(struct run_options *options, struct jp_error *err
                    options->message_max);
   if (options->input_max_total == 0)
     options->input_max_total = standard_input_max(options->message_max);
+  status = thread_affinity_make(&options->thread_affinities, options->fx_thread, &options->arena,
+                                &options->executors, &options->executor_count, error);
+  if (status != JP_OK)
+    return status;
   if (options->name == NULL && read_name(NULL, standard_name(options), &options->name, NULL) != JP_OK)
     options->name = "jpeer";
   return JP_OK;

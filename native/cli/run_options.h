@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/uuid.h"
 #include "cli/options.h"
+#include "jni/executors.h"
 
 struct run_endpoint {
   bool enabled;
@@ -49,6 +50,9 @@ struct run_options {
   const char *allow_origins; /* web pages' origins, between commas */
   size_t threads;            /* 0: the number of cores */
   size_t threads_max;
+  struct option_list thread_affinities; /* NAME=CLASS.MEMBER */
+  struct jvm_executor *executors;       /* these and that of fx_thread, in the arena below */
+  size_t executor_count;
 
   /* policy */
   const char *policy_file;
@@ -84,6 +88,7 @@ struct run_options {
   struct run_endpoint zmq;
   bool insecure_listen;
   bool as_service;
+  bool fx_thread;
   bool compat_pal;
   bool help;
   bool version;

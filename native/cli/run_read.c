@@ -64,5 +64,6 @@ void run_options_fini(struct run_options *options)
 {
   option_list_fini(&options->jvm_options);
   option_list_fini(&options->passed_over);
+  option_list_fini(&options->thread_affinities);
   arena_fini(&options->arena);
 }

@@ -98,6 +98,23 @@ static const struct {
     {"--rpc-threads 0 Main", "--rpc-threads takes N, from 1 to 10000, not \"0\""},
     {"--rpc-threads 1.5 Main", "--rpc-threads takes N, from 1 to 10000, not \"1.5\""},
     {"--rpc-threads 300 Main", "--rpc-threads takes at most --rpc-threads-max, which is 256"},
+    {"--thread-affinity GUI Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"GUI\""},
+    {"--thread-affinity GUI= Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"GUI=\""},
+    {"--thread-affinity =a.B.c Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"=a.B.c\""},
+    {"--thread-affinity GUI=c Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"GUI=c\""},
+    {"--thread-affinity GUI=.c Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"GUI=.c\""},
+    {"--thread-affinity GUI=a. Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"GUI=a.\""},
+    {"--thread-affinity GUI=a..b Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"GUI=a..b\""},
+    {"--thread-affinity GUI=a/B.c Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"GUI=a/B.c\""},
+    {"--thread-affinity GUI=a.B.c() Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"GUI=a.B.c()\""},
+    {"--thread-affinity GUI=a.B=c Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"GUI=a.B=c\""},
+    {"--thread-affinity a.b=c Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"a.b=c\""},
+    {"--thread-affinity GUI=a.B;.c Main", "--thread-affinity takes NAME=CLASS.MEMBER, not \"GUI=a.B;.c\""},
+    {"--thread-affinity GUI=a.B.c --thread-affinity GUI=a.B.d Main",
+     "--thread-affinity takes each name once (FX is that of --fx-thread): GUI is given twice"},
+    {"--fx-thread --thread-affinity FX=a.B.d Main",
+     "--thread-affinity takes each name once (FX is that of --fx-thread): FX is given twice"},
+    {"--fx-thread=1 Main", "--fx-thread takes no value"},
     {"--grace 1d Main",
      "--grace takes MS: milliseconds, or a number with ms, s, m or h, from 0 to 86400000 ms, not \"1d\""},
     {"--grace 99999999999999999999 Main",
@@ -253,6 +270,39 @@ static void test_values(void **state)
   assert_string_equal(options->json.host, "::1");
   assert_int_equal(options->json.port, 81);
   assert_string_equal(options->zmq.host, "0.0.0.0");
+  run_options_fini(&command.options);
+}
+
+static void assert_executor(const struct run_options *options, size_t i, const char *name,
+                            const char *class_name, const char *member)
+{
+  assert_true(i < options->executor_count);
+  assert_true(text_equal(options->executors[i].name, text_of(name)));
+  assert_true(text_equal(options->executors[i].class_name, text_of(class_name)));
+  assert_true(text_equal(options->executors[i].member, text_of(member)));
+}
+
+static void test_executors(void **state)
+{
+  (void)state;
+  static const char *const environment[] = {"JPEER_THREAD_AFFINITY", "IO=a.Io.pool  GUI=b.Gui.later",
+                                            "JPEER_FX_THREAD", "1", NULL};
+  struct command command;
+  read_good(&command, "Main", NULL);
+  assert_int_equal(command.options.executor_count, 0);
+  run_options_fini(&command.options);
+
+  read_good(&command,
+            "--thread-affinity a.b=Main.gui --fx-thread --thread-affinity=IO=a.b.Outer$Io._pool Main", NULL);
+  assert_int_equal(command.options.executor_count, 3);
+  assert_executor(&command.options, 0, "a.b", "Main", "gui");
+  assert_executor(&command.options, 1, "IO", "a.b.Outer$Io", "_pool");
+  assert_executor(&command.options, 2, "FX", "javafx.application.Platform", "runLater");
+  run_options_fini(&command.options);
+
+  read_good(&command, "Main", environment);
+  assert_int_equal(command.options.executor_count, 3);
+  assert_executor(&command.options, 1, "GUI", "b.Gui", "later");
   run_options_fini(&command.options);
 }
 
@@ -519,6 +569,7 @@ int main(void)
       cmocka_unit_test(test_the_bound_on_input_follows_the_longest_message),
       cmocka_unit_test(test_options_end_at_the_main_class),
       cmocka_unit_test(test_values),
+      cmocka_unit_test(test_executors),
       cmocka_unit_test(test_environment),
       cmocka_unit_test(test_environment_errors),
       cmocka_unit_test(test_options_of_java),

@@ -1,0 +1,17 @@
+#ifndef JPEER_CLI_THREAD_AFFINITY_H
+#define JPEER_CLI_THREAD_AFFINITY_H
+/* The options that name executors: --thread-affinity and --fx-thread. Pure functions, main's thread. */
+#include "base/arena.h"
+#include "cli/options.h"
+#include "jni/executors.h"
+
+/* struct option_list: appends a text NAME=CLASS.MEMBER. */
+option_reader thread_affinity_read;
+
+/* Makes the executors of such a list and, where has_fx, JavaFX's. They borrow the list's texts, and live in
+ * the arena. JP_INVALID: two have the same name. */
+enum jp_status thread_affinity_make(const struct option_list *list, bool has_fx, struct arena *arena,
+                                    struct jvm_executor **executors, size_t *count,
+                                    struct jp_error *error) JP_MUST_CHECK;
+
+#endif

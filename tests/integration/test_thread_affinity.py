@@ -1,0 +1,353 @@
+"""Requests on executors of the application: where they run, in which order, and what goes wrong there."""
+
+import json
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+from support.clients import TRANSPORTS, HttpClient, RpcError, WebSocketClient, ZmqClient
+from support.jdks import full_version, homes
+from support.peer import FIXTURES, Peer
+
+GOOD = {"SINGLE": "fixtures.Affinity.single", "FIELD": "fixtures.Affinity.FIELD", "DIRECT": "fixtures.Affinity.DIRECT",
+        "LATER": "fixtures.Affinity.later", "LOOP": "fixtures.Affinity.loop", "INHERITED": "fixtures.Affinity$Child.inherited",
+        "AGAIN": "fixtures.Affinity.AGAIN", "RUNS_AND_THROWS": "fixtures.Affinity.RUNS_AND_THROWS"}
+BAD = {"NULL": "fixtures.Affinity.NULL", "TEXT": "fixtures.Affinity.TEXT", "BROKEN": "fixtures.Affinity.broken",
+       "REJECTING": "fixtures.Affinity.REJECTING", "MUTE": "fixtures.Affinity.MUTE",
+       "KEEPS_AND_THROWS": "fixtures.Affinity.KEEPS_AND_THROWS", "INSTANCE": "fixtures.Affinity.ofInstance",
+       "MINE": "fixtures.Affinity.mine", "NUMBER": "fixtures.Affinity.number", "TAKES": "fixtures.Affinity.takesText",
+       "NOWHERE": "fixtures.Nowhere.later", "NOTHING": "fixtures.Affinity.nothing",
+       "FAILING": "fixtures.Affinity$Failing.EXECUTOR", "NARROW": "fixtures.Affinity.NARROW",
+       "DEEP": "fixtures.Affinity.DEEP"}
+NEVER = {"DROPPING": "fixtures.Affinity.DROPPING", "KEEPING": "fixtures.Affinity.KEEPING"}
+SWING = {"SWING": "javax.swing.SwingUtilities.invokeLater"}
+
+
+def flags(*tables):
+    return [word for table in tables for name, member in table.items()
+            for word in ("--thread-affinity", f"{name}={member}")]
+
+
+def request(affinity, method, *args, kind="fixtures.Affinity", number=1, verb="call", **params):
+    if verb == "call":
+        params = {"type": kind, "method": method, "args": list(args)}
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": verb, "params": params,
+                       "options": {"threadAffinity": affinity}})
+
+
+def ask(client, affinity, method, *args, **more):
+    """The result of a call with an affinity."""
+    answer = json.loads(client.exchange(request(affinity, method, *args, **more)))
+    if "error" in answer:
+        raise RpcError(answer["error"])
+    return answer["result"].get("value", {}).get("value")
+
+
+def java_home(peer_client):
+    return peer_client.call("java.lang.System", "getProperty", "java.home")
+
+
+class Threads(unittest.TestCase):
+    def test_requests_run_on_the_executors_thread_on_every_transport(self):
+        with Peer(*flags(GOOD)) as peer:
+            for transport in TRANSPORTS:
+                with self.subTest(transport=transport.__name__), transport(peer) as client:
+                    for affinity, thread in (("SINGLE", "fixture-single"), ("FIELD", "fixture-field"),
+                                             ("INHERITED", "fixture-single"), ("AGAIN", "fixture-again")):
+                        self.assertEqual(ask(client, affinity, "threadName"), thread)
+                    for affinity in ("DIRECT", "RUNS_AND_THROWS", "nobody", ""):
+                        self.assertTrue(ask(client, affinity, "threadName").startswith("rpc-"), affinity)
+                    self.assertTrue(client.call("fixtures.Affinity", "threadName").startswith("rpc-"))
+
+    def test_an_executor_may_exist_only_after_main(self):
+        with Peer(*flags(GOOD)) as peer, WebSocketClient(peer) as client:
+            with self.assertRaises(RpcError) as raised:
+                ask(client, "LATER", "threadName")
+            self.assertEqual(raised.exception.detail,
+                             "thread affinity LATER (fixtures.Affinity.later): the executor threw: "
+                             "java.lang.IllegalStateException: Toolkit not initialized")
+            client.call("fixtures.Affinity", "startToolkit")
+            self.assertEqual(ask(client, "LATER", "threadName"), "fixture-single")
+
+    def test_every_operation_runs_there(self):
+        with Peer(*flags(GOOD)) as peer, WebSocketClient(peer) as client:
+            made = json.loads(client.exchange(request("SINGLE", None, verb="new", type="java.util.ArrayList")))
+            number = made["result"]["value"]["ref"]
+            on = {"type": "java.util.ArrayList", "instance": number}
+            client.exchange(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call", "params": {**on, "method": "add", "args": ["x"]},
+                                   "options": {"threadAffinity": "SINGLE"}}))
+            read = json.loads(client.exchange(request("SINGLE", None, verb="get", field="size", **on)))
+            self.assertEqual(read["result"]["value"]["value"], "1")
+            put = json.loads(client.exchange(request("SINGLE", None, verb="put", type="fixtures.Affinity", field="number", value=7)))
+            self.assertNotIn("error", put)
+            self.assertEqual(client.get("fixtures.Affinity", "number"), "7")
+            named = json.loads(client.exchange(json.dumps(
+                {"jsonrpc": "2.0", "id": 1, "method": "fixtures.Affinity.threadName", "params": [],
+                 "options": {"threadAffinity": "SINGLE"}})))
+            self.assertEqual(named["result"], "fixture-single")
+            for verb, method in (("control", "ping"), ("meta", "fetch_classes_info")):
+                answer = json.loads(client.exchange(json.dumps(
+                    {"jsonrpc": "2.0", "id": 1, "method": verb, "params": {"method": method},
+                     "options": {"threadAffinity": "SINGLE"}})))
+                self.assertNotIn("error", answer)
+
+    def test_swings_event_thread(self):
+        for home in homes():
+            with self.subTest(home=home.name), Peer("--jvm", home, "-J", "-Djava.awt.headless=true",
+                                                    *flags(SWING)) as peer, WebSocketClient(peer) as client:
+                if not (Path(java_home(client)) / "lib" / "libawt_headless.so").exists():
+                    self.skipTest("this JDK has no java.desktop")
+                self.assertTrue(ask(client, "SWING", "threadName").startswith("AWT-EventQueue-"))
+                self.assertEqual(ask(client, "SWING", "isDispatchThread", kind="java.awt.EventQueue"), "true")
+                self.assertEqual(client.call("java.awt.EventQueue", "isDispatchThread"), "false")
+                self.assertEqual(peer.stop(), 0)
+
+    def test_fx_thread(self):
+        with tempfile.TemporaryDirectory(prefix="jpeer-test-") as folder:
+            source = Path(folder, "Platform.java")
+            source.write_text(
+                "package javafx.application;\n"
+                "public final class Platform {\n"
+                "  public static void runLater(Runnable task) {\n"
+                "    Thread thread = new Thread(task, \"JavaFX Application Thread\");\n"
+                "    thread.setDaemon(true);\n"
+                "    thread.start();\n"
+                "  }\n"
+                "}\n", encoding="utf-8")
+            subprocess.run(["javac", "--release", "17", "-d", folder, source], check=True)
+            with Peer("--fx-thread", class_path=f"{FIXTURES}:{folder}") as peer, WebSocketClient(peer) as client:
+                self.assertEqual(ask(client, "FX", "threadName"), "JavaFX Application Thread")
+            with Peer("--fx-thread") as peer, WebSocketClient(peer) as client:
+                with self.assertRaises(RpcError) as raised:
+                    ask(client, "FX", "threadName")
+                self.assertEqual(raised.exception.detail,
+                                 "thread affinity FX (javafx.application.Platform.runLater): its class cannot be loaded: "
+                                 "java.lang.ClassNotFoundException: javafx.application.Platform")
+
+    def test_the_thread_stays_the_applications(self):
+        """Neither its interrupt nor its context class loader is touched, whatever called code has left there."""
+        with Peer(*flags(GOOD)) as peer, WebSocketClient(peer) as client:
+            self.assertEqual(ask(client, "LOOP", "mark"), "false")
+            self.assertEqual(ask(client, "LOOP", "mark"), "true")
+            self.assertEqual(client.call("fixtures.Affinity", "mark"), "false")
+            self.assertEqual(client.call("fixtures.Affinity", "mark"), "false")
+
+    def test_virtual_threads(self):
+        with_them = [home for home in homes() if int(full_version(home).split(".")[0].split("+")[0]) >= 21]
+        if not with_them:
+            self.skipTest("no JDK here has virtual threads")
+        member = "java.util.concurrent.Executors.newVirtualThreadPerTaskExecutor"
+        for home in with_them:
+            with self.subTest(home=home.name), \
+                    Peer("--jvm", home, "--thread-affinity", f"V={member}") as peer, WebSocketClient(peer) as client:
+                self.assertEqual(ask(client, "V", "inside", 20), "1")
+                self.assertEqual(ask(client, "V", "threadName"), "")
+                self.assertEqual(peer.stop(), 0)
+
+
+class Order(unittest.TestCase):
+    def test_answers_of_a_connection_keep_their_order(self):
+        for transport in (WebSocketClient, ZmqClient):
+            with self.subTest(transport=transport.__name__), Peer(*flags(GOOD)) as peer, transport(peer) as client:
+                names = ["SINGLE", "FIELD", "nobody", "DIRECT"]
+                for number in range(200):
+                    client.send(request(names[number % 4], "inside", number % 3, number=number))
+                self.assertEqual([json.loads(client.receive())["id"] for _ in range(200)], list(range(200)))
+
+    def test_a_batch_keeps_its_order_and_its_affinities(self):
+        with Peer(*flags(GOOD)) as peer:
+            for transport in TRANSPORTS:
+                with transport(peer) as client:
+                    names = ["SINGLE", "FIELD", "SINGLE", "INHERITED"]
+                    batch = ",".join(request(name, "threadName", number=n) for n, name in enumerate(names))
+                    answers = json.loads(client.exchange(f"[{batch}]"))
+                    self.assertEqual([(answer["id"], answer["result"]["value"]["value"]) for answer in answers],
+                                     [(0, "fixture-single"), (1, "fixture-field"), (2, "fixture-single"),
+                                      (3, "fixture-single")])
+
+    def test_one_executor_runs_one_request_and_holds_up_nobody_else(self):
+        with Peer(*flags(GOOD)) as peer, WebSocketClient(peer) as other:
+            clients = [WebSocketClient(peer) for _ in range(12)]
+            for client in clients:
+                client.send(request("SINGLE", "inside", 50))
+            began = time.monotonic()
+            for _ in range(20):
+                self.assertEqual(other.call("fixtures.Calculator", "add", 1, 2), "3")
+            self.assertLess(time.monotonic() - began, 0.5)
+            for client in clients:
+                self.assertEqual(json.loads(client.receive())["result"]["value"]["value"], "1")
+
+    def test_a_hundred_clients(self):
+        with Peer(*flags(GOOD)) as peer:
+            before = int(ask(HttpClient(peer), "SINGLE", "count"))
+            faults = []
+
+            def work():
+                with WebSocketClient(peer) as client:
+                    for number in range(50):
+                        answer = json.loads(client.exchange(request(("SINGLE", "FIELD", "AGAIN")[number % 3], "count")))
+                        if "error" in answer:
+                            faults.append(answer)
+
+            threads = [threading.Thread(target=work) for _ in range(20)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            with WebSocketClient(peer) as client:
+                self.assertEqual(faults, [])
+                self.assertEqual(int(client.call("fixtures.Affinity", "count")), before + 1001)
+                self.assertEqual(client.call("fixtures.Affinity", "faults"), "0")
+                client.call("fixtures.Affinity", "runKept")
+                self.assertEqual(int(client.call("fixtures.Affinity", "count")), before + 1002)
+                self.assertEqual(client.call("fixtures.Affinity", "forge"), "100")
+
+
+class Faults(unittest.TestCase):
+    def test_what_called_code_throws_is_told_as_ever(self):
+        with Peer(*flags(GOOD)) as peer, WebSocketClient(peer) as client:
+            for affinity in ("SINGLE", "DIRECT", "nobody"):
+                answer = json.loads(client.exchange(request(affinity, "fail", "no")))["error"]
+                self.assertEqual((answer["code"], answer["data"]["throwable_type"], answer["data"]["message"]),
+                                 (-32000, "java.lang.IllegalArgumentException", "no"))
+                frames = answer["data"]["stack_trace"]
+                self.assertTrue(frames[0].startswith("fixtures.Affinity.fail("))
+                self.assertFalse([frame for frame in frames if "jpeer" in frame])
+
+    def test_the_policy_holds_there(self):
+        with Peer(*flags(GOOD), "--rpc-allow", "java.lang.Math", allow=False) as peer, WebSocketClient(peer) as client:
+            self.assertEqual(ask(client, "SINGLE", "max", 3, 5, kind="java.lang.Math"), "5")
+            for affinity in ("SINGLE", "nobody"):
+                with self.assertRaises(RpcError) as raised:
+                    ask(client, affinity, "threadName")
+                self.assertEqual((raised.exception.code, raised.exception.detail),
+                                 (-32001, "RPC access denied: fixtures.Affinity.threadName via WEBSOCKET_RPC"))
+
+    def test_what_is_no_executor_is_told(self):
+        neither = ("the member is neither a method that takes one Runnable, nor a method without parameters or a field "
+                   "that gives an Executor")
+        wanted = {
+            "NULL": "the member gave null",
+            "TEXT": "the member gave a java.lang.String, which is no java.util.concurrent.Executor",
+            "BROKEN": "the member threw: java.lang.IllegalStateException: no toolkit",
+            "REJECTING": "the executor threw: java.util.concurrent.RejectedExecutionException: full",
+            "MUTE": "the executor threw: java.lang.IllegalStateException",
+            "KEEPS_AND_THROWS": "the executor threw: java.util.concurrent.RejectedExecutionException: too late",
+            "INSTANCE": "the member is not static",
+            "MINE": "the member is not static",
+            "NUMBER": neither,
+            "TAKES": neither,
+            "NOWHERE": "its class cannot be loaded: java.lang.ClassNotFoundException: fixtures.Nowhere",
+            "NOTHING": "its class has no such method or field",
+            "NARROW": "less than 256 KiB of stack are left on the executor's thread",
+            "DEEP": "less than 256 KiB of stack are left on the executor's thread",
+        }
+        with Peer(*flags(BAD)) as peer, WebSocketClient(peer) as client:
+            before = int(client.call("fixtures.Affinity", "count"))
+            for affinity, message in wanted.items():
+                with self.subTest(affinity=affinity), self.assertRaises(RpcError) as raised:
+                    ask(client, affinity, "count")
+                self.assertEqual((raised.exception.code, raised.exception.detail),
+                                 (-32000, f"thread affinity {affinity} ({BAD[affinity]}): {message}"))
+            with self.assertRaises(RpcError) as raised:
+                ask(client, "FAILING", "count")
+            self.assertIn("java.lang.ExceptionInInitializerError", raised.exception.detail)
+            # What an executor kept although it threw finds nothing to do.
+            self.assertEqual(client.call("fixtures.Affinity", "runKept"), "1")
+            self.assertEqual(int(client.call("fixtures.Affinity", "count")), before + 1)
+
+    def test_a_request_that_is_dropped_is_answered_once_java_forgets_it(self):
+        with Peer(*flags(NEVER)) as peer, WebSocketClient(peer) as client, WebSocketClient(peer) as other:
+            client.send(request("DROPPING", "count"))
+            done = threading.Event()
+
+            def collect():
+                while not done.wait(0.1):
+                    other.control("gc")
+
+            collector = threading.Thread(target=collect)
+            collector.start()
+            answer = json.loads(client.receive())
+            done.set()
+            collector.join()
+            self.assertEqual(answer["error"]["data"]["message"],
+                             "thread affinity DROPPING (fixtures.Affinity.DROPPING): the executor let go of the request "
+                             "without running it")
+
+    def test_a_request_that_runs_after_its_client_has_gone(self):
+        def leave_http():
+            address, port = peer.address("http").split("/")[2].split(":")
+            body = request("KEEPING", "make").encode()
+            with socket.create_connection((address, int(port))) as connection:
+                connection.sendall(b"POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                                   b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+                await_kept()
+
+        def leave_zmq():
+            with ZmqClient(peer) as client:
+                client.send(request("KEEPING", "make"))
+                await_kept()
+
+        def await_kept():
+            while other.call("fixtures.Affinity", "kept") != "1":
+                pass
+
+        with Peer(*flags(NEVER)) as peer, WebSocketClient(peer) as other:
+            for leave in (leave_http, leave_zmq):
+                leave()
+                time.sleep(0.1)
+                self.assertEqual(other.call("fixtures.Affinity", "runKept"), "1")
+                self.assertEqual(other.call("fixtures.Calculator", "add", 1, 2), "3")
+            self.assertEqual(peer.stop(), 0)
+
+
+class Ends(unittest.TestCase):
+    def test_the_grace_time_ends_what_never_runs(self):
+        for affinity in NEVER:
+            with Peer(*flags(NEVER), "--grace", "500ms") as peer, WebSocketClient(peer) as other:
+                client = WebSocketClient(peer)
+                client.send(request(affinity, "count"))
+                time.sleep(0.2)
+                self.assertEqual(other.control("ping"), None)
+                peer.process.send_signal(signal.SIGTERM)
+                answer = json.loads(client.receive())
+                self.assertIn("shutting down", answer["error"]["data"]["message"])
+                self.assertEqual(peer.process.wait(30), 0)
+
+    def test_what_runs_gets_the_grace_time(self):
+        with Peer(*flags(GOOD)) as peer:
+            client = WebSocketClient(peer)
+            client.send(request("SINGLE", "inside", 700))
+            time.sleep(0.2)
+            peer.process.send_signal(signal.SIGTERM)
+            self.assertEqual(json.loads(client.receive())["result"]["value"]["value"], "1")
+            self.assertEqual(peer.process.wait(30), 0)
+
+    def test_system_exit_on_an_executor_is_not_waited_for(self):
+        for affinity in ("SINGLE", "DIRECT"):
+            for transport in (WebSocketClient, ZmqClient):
+                with Peer(*flags(GOOD), "--grace", "20s") as peer:
+                    client = transport(peer)
+                    began = time.monotonic()
+                    client.send(request(affinity, "exit", 7, kind="java.lang.System"))
+                    self.assertIn("shutting down", client.receive())
+                    self.assertEqual(peer.process.wait(30), 7)
+                    self.assertLess(time.monotonic() - began, 10)
+
+    def test_the_application_ends_while_a_request_waits(self):
+        with Peer(*flags(NEVER), "--grace", "500ms", application=("fixtures.Main",)) as peer, WebSocketClient(peer) as other:
+            client = WebSocketClient(peer)
+            client.send(request("KEEPING", "count"))
+            while other.call("fixtures.Affinity", "kept") != "1":
+                pass
+            peer.process.send_signal(signal.SIGTERM)
+            self.assertEqual(peer.process.wait(30), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
