@@ -81,6 +81,27 @@ class Results(BinaryCase):
         value = self.client.result(call_message("java.util.List", "of", obj_ref(user)))
         self.assertEqual(set(value), {"clazz", "ref"})
 
+    def odd(self, method, *args):
+        """The value of a collection or map from fixtures.OddCollections, None where it has a ref alone."""
+        told = self.client.result(call_message("fixtures.OddCollections", method, *args))
+        self.assertLessEqual({"clazz", "ref"}, set(told))
+        self.assertLessEqual(set(told), {"clazz", "ref", "value"})
+        return told.get("value")
+
+    def test_what_cannot_be_read_is_a_ref_alone(self):
+        for method in ("sizeThrows", "toArrayThrows", "toArrayGivesNull", "sizeIsTooSmall", "sizeIsTooLarge",
+                       "listsThatShare", "noEntries", "entryIsNull", "keyThrows", "mapInItself", "keyIsAnObject"):
+            with self.subTest(method=method):
+                self.assertIsNone(self.odd(method))
+        for depth in (5000, 1_000_000):
+            self.assertIsNone(self.odd("listInList", depth))
+
+    def test_what_can_be_read_after_all(self):
+        self.assertEqual(self.odd("sizeIsNegative"), '["a",1]')
+        self.assertEqual(self.odd("listInList", 20), "[" * 20 + "]" * 20)
+        self.assertEqual(json.loads(self.odd("oddKeys")),
+                         {"null": "null", "1.5": "decimal", "c": [True], '"\ud800': "text"})
+
     def test_a_list_that_is_in_itself_is_a_ref_alone(self):
         number = self.client.new(LIST)
         self.client.call(LIST, "add", obj_ref(number), on=number)
