@@ -3,7 +3,7 @@
 usage: mutate_requests.py [--seconds N] [--jvm HOME] [--seed N] [--clients N]
 
 Each client replays the steps of a case, and changes most of them on the way: bytes of the text, or a value, a name or
-a member of the JSON. Held must be: every answer is JSON with a result or an error (a batch: a list of such); a call
+a member of the JSON; what still has a binary form goes as a binary message, too, in which bytes are changed. Held must be: every answer is JSON with a result or an error (a batch: a list of such); a call
 on a connection of its own is answered rightly all the time; the peer ends with its signal, and neither the JVM nor a
 sanitizer complained. What a mutation leaves waiting in Java is left there: its connection is given up and counted.
 """
@@ -23,8 +23,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import websockets  # noqa: E402
 import zmq  # noqa: E402
 
+from conformance.binary_form import NotExpressible, Request  # noqa: E402
 from conformance.run import expand, fill_raw, read_cases  # noqa: E402
-from support import clients  # noqa: E402
+from support import clients, colfer  # noqa: E402
+from support.binary_client import BinaryClient  # noqa: E402
 from support.peer import Peer  # noqa: E402
 
 PRESETS = "deny-unsafe,deny-jdk-internals,deny-classloading,deny-reflection,deny-serialization,deny-scripting"
@@ -36,16 +38,17 @@ VALUES = (0, 1, -1, 2**31, -2**31 - 1, 2**63, 10**30, 1e400, 5.5, "", "a", "\0",
           {"type": "java.util.ArrayList", "value": [1, None, {"ref": 1}]}, {"type": "java.lang.Object", "value": None},
           "int[][][]", "[Ljava.lang.String;", "fixtures.Arguments", "java.util.HashMap", "<init>", "length")
 NAMES = ("type", "value", "ref", "args", "method", "field", "instance", "params", "id", "jsonrpc", "version", "encoding")
+BYTES = (b"\0", b"\x7f", b"\x80", b"\xff", b"\xff" * 9, b"\0\1\2\3", b"\7" * 99, b"\x7f" * 9, b"\xed\xa0\x80", b"null")
 TEXTS = (b"[", b"]", b"{", b"}", b'"', b",", b":", b"null", b"1e9999", b"\\u0000", b"\xff", b"5l", b"\\ud800", b" " * 99)
 
 
-def mutate_bytes(data, rng):
+def mutate_bytes(data, rng, pieces):
     data = bytearray(data)
     for _ in range(rng.randint(1, 4)):
         at = rng.randint(0, len(data))
         kind = rng.randrange(4)
         if kind == 0:
-            data[at:at] = rng.choice(TEXTS)
+            data[at:at] = rng.choice(pieces)
         elif kind == 1:
             del data[at:at + rng.randint(1, 12)]
         elif kind == 2 and at < len(data):
@@ -93,7 +96,7 @@ def mutate(text, rng, donor):
         tree = None
     if tree is None or rng.random() < 0.4:
         # Bytes that are no UTF-8 cross as lone surrogates, whose own bytes are none either.
-        return mutate_bytes(text.encode("utf-8", "surrogatepass"), rng).decode("utf-8", "surrogateescape")
+        return mutate_bytes(text.encode("utf-8", "surrogatepass"), rng, TEXTS).decode("utf-8", "surrogateescape")
     return json.dumps(mutate_tree(tree, rng, other))
 
 
@@ -117,7 +120,35 @@ class AnyHttp(clients.HttpClient):
         return None if response.status == 204 else body.decode("utf-8")
 
 
-TRANSPORTS = (AnyWebSocket, AnyHttp, clients.ZmqClient)
+class AnyZmq(clients.ZmqClient):
+    """Sends what is JSON by its first byte."""
+
+    def exchange_or_nothing(self, text):
+        return super().exchange_or_nothing(text) if text and text[0] not in "\0\1\2\3\4\5\6\7\10\x7f" else None
+
+
+class AnyBinary(BinaryClient):
+    """Answers for a binary message as JSON does; what is wrong with its reply is raised."""
+
+    def __init__(self, peer):
+        super().__init__(peer, seconds=PATIENCE_SECONDS)
+
+    def exchange_or_nothing(self, text):
+        try:
+            payload = colfer.encode("Message", Request(text).message(False))
+        except (NotExpressible, ValueError):
+            return None
+        rng = random.Random(payload)
+        if rng.random() < 0.6:
+            payload = mutate_bytes(payload, rng, BYTES)
+        reply = self.exchange_bytes(payload)
+        if reply.startswith(b"{"):
+            return reply.decode()
+        self.check(colfer.decode("Message", reply))
+        return '{"result":null}'
+
+
+TRANSPORTS = (AnyWebSocket, AnyHttp, AnyZmq, AnyBinary)
 
 
 class Run:
@@ -210,7 +241,7 @@ def main():
     options += ["--jvm", arguments.jvm] if arguments.jvm else []
     with Peer(*options, allow=False) as peer:
         run = Run(peer, arguments.seconds, arguments.seed)
-        work = [threading.Thread(target=run.attack, args=(transport, i * 3 + j), daemon=True)
+        work = [threading.Thread(target=run.attack, args=(transport, i * len(TRANSPORTS) + j), daemon=True)
                 for i in range(arguments.clients) for j, transport in enumerate(TRANSPORTS)]
         work.append(threading.Thread(target=run.watch, daemon=True))
         for thread in work:

@@ -1,0 +1,192 @@
+"""Binary messages that come again with something changed: what the peer remembers of the first must not show."""
+
+import itertools
+import json
+import os
+import tempfile
+import time
+import unittest
+import uuid
+
+from support import colfer
+from support.binary_case import BinaryCase
+from support.binary_client import (DENIED, BinaryClient, Raised, call_message, get_message, new_message, obj, obj_null,
+                                   obj_ref, obj_text, put_message)
+from support.peer import START_SECONDS, Peer
+
+WARM = 5  # times that a request comes before something changes
+ADD = ("fixtures.Calculator", "add")
+ECHO = ("fixtures.Arguments", "echoString")
+LIST = "java.util.ArrayList"
+
+
+class Repeated(BinaryCase):
+    def warm(self, message):
+        """The result, which is the same each time."""
+        (result,) = {json.dumps(self.client.result(message)) for _ in range(WARM)}
+        return json.loads(result)
+
+    def test_whole_numbers(self):
+        numbers = (0, 1, -1, 9, 10, 127, 128, -128, 99999, 2**31 - 1, -2**31)
+        for left, right in itertools.product(numbers, repeat=2):
+            for declared in (None, "int"):
+                total = (left + right + 2**31) % 2**32 - 2**31
+                self.assertEqual(self.client.call(*ADD, obj(left, declared), obj(right, declared)), total)
+
+    def test_an_argument_that_is_another_kind_of_value(self):
+        for declared in (None, "int"):
+            for text in ("2147483648", "-2147483649", "1.5", "true", "[1]", "{}", "5d", "5l", "00", "1 2", "-", "", "null",
+                         '"x"', "1" * 30, "1" * 70_000):
+                self.assertEqual(self.warm(call_message(*ADD, obj(2, declared), obj(3, declared)))["value"], "5")
+                with self.assertRaises(Raised):
+                    self.client.call(*ADD, obj(2, declared), obj_text(text, declared))
+        self.assertEqual(self.client.call(*ADD, obj_text(" 2", "int"), obj_text('"3"', "int")), 5)
+
+    def test_a_declared_type_that_changes(self):
+        for declared, chosen in (("int", "long"), ("Integer", "Integer"), ("java.lang.Integer", "Integer"), ("int", "long"),
+                                 ("Long", "Object"), ("long", "long"), (None, "long")):
+            for number in range(WARM):
+                self.assertEqual(self.client.call("fixtures.Overloads", "widen", obj(number, declared)), chosen)
+
+    def test_texts(self):
+        for text in ("", "a", "x" * 127, "x" * 128, 'quo"te', "Grüße 🪐", "\0\n\\", "x" * 70_000, "a"):
+            for declared in (None, "String", "java.lang.String"):
+                for value in (text, text + "b"):
+                    self.assertEqual(self.client.call(*ECHO, obj(value, declared)), value)
+                    raw = obj_text(json.dumps(value, ensure_ascii=False), declared)
+                    self.assertEqual(self.client.call(*ECHO, raw), value)
+
+    def test_arrays(self):
+        for length in (0, 1, 2, 100, 1001, 5):
+            numbers = list(range(-1, length - 1))
+            for declared in ("int[]", "[I"):
+                self.assertEqual(self.client.call("fixtures.Workloads", "sum", obj(numbers, declared)), sum(numbers))
+            with self.assertRaises(Raised):
+                self.client.call("fixtures.Workloads", "sum", obj([*numbers, 2**31], "int[]"))
+
+    def test_instances_of_other_classes(self):
+        objects = [self.client.new(name) for name in (LIST, "java.util.LinkedList", "java.util.Vector", LIST)]
+        for number in objects * 3:
+            self.client.call("java.util.List", "add", number, on=number)
+        for number in objects * 3:
+            self.assertEqual(self.client.call("java.util.List", "size", on=number), 3)
+        other = self.client.new("fixtures.User", "ann", 30)
+        for wrong in (other, 999999):
+            with self.assertRaises(Raised):
+                self.client.call("java.util.List", "size", on=wrong)
+        self.assertEqual(self.client.call("fixtures.Arguments", "echoObject", obj_ref(objects[0])), [objects[0]] * 3)
+        self.assertEqual(self.client.call("fixtures.Arguments", "echoObject", obj_ref(other)), other)
+        self.assertIsNone(self.client.call("fixtures.Arguments", "echoObject", obj_null()))
+
+    def test_an_object_that_is_deleted(self):
+        number = self.client.new(LIST)
+        message = call_message(LIST, "size", on=number)
+        self.warm(message)
+        self.client.control("delete_object", number)
+        self.assert_raised(message, "java.lang.NullPointerException", f"objRef: {number}")
+
+    def test_another_session(self):
+        names = [uuid.uuid4().bytes for _ in range(3)]
+        for name in names:
+            self.client.peer_uuid = name
+            number = self.client.new(LIST)
+            for _ in range(names.index(name)):
+                self.client.call(LIST, "add", "x", on=number)
+        for name in names * 3:
+            self.client.peer_uuid = name
+            self.assertEqual(self.client.call(LIST, "size", on=1), names.index(name))
+        for name in (b"", b"short", uuid.uuid4().bytes):
+            self.client.peer_uuid = name
+            with self.assertRaises(Raised):
+                self.client.call(LIST, "size", on=1)
+
+    def test_fields(self):
+        number = self.client.new("fixtures.Fields")
+        for value in (5, -5, 2**31 - 1, 0):
+            self.client.put("fixtures.Fields", "anInt", value, on=number)
+            self.client.put("fixtures.Fields", "aStatic", value)
+            self.assertEqual(self.client.get("fixtures.Fields", "anInt", on=number), value)
+            self.assertEqual(self.client.get("fixtures.Fields", "aStatic"), value)
+        for message in (put_message("fixtures.Fields", "anInt", 2**31, on=number),
+                        put_message("fixtures.Fields", "aStatic", obj(None)),
+                        put_message("fixtures.Fields", "STATIC_FINAL", 5),
+                        get_message("fixtures.Fields", "anInt")):
+            with self.assertRaises(Raised):
+                self.client.run(message)
+
+    def test_new_objects_are_new(self):
+        numbers = [self.client.new("fixtures.User", "ann", age) for age in range(10)]
+        self.assertEqual(len(set(numbers)), 10)
+        self.assertEqual([self.client.call("fixtures.User", "getAge", on=number) for number in numbers], list(range(10)))
+
+    def test_what_a_client_tells_besides_changes_each_time(self):
+        for number in (0, 1, 127, 128, (1 << 21) - 1, 1 << 21, (1 << 32) - 1):
+            for clock in (0, 1, (1 << 49) - 1, 1 << 49, (1 << 64) - 1):
+                message = call_message(*ADD, number % 1000, 1)
+                message["execMessage"].update({"threadName": f"thread-{number}", "currentTime": clock,
+                                               "dispatchSeq": number, "builderSeq": number})
+                self.assertEqual(self.client.result(message)["value"], str(number % 1000 + 1))
+
+    def test_ids_of_other_lengths(self):
+        for length in (0, 1, 36, 127, 128, 5000, 36):
+            message = call_message(*ADD, length, 1)
+            message["execMessage"]["messageId"] = "i" * length
+            self.assertEqual(self.client.result(message)["value"], str(length + 1))
+
+    def test_a_member_less_or_more(self):
+        whole = call_message(*ADD, 1, 2)
+        for field, value in (("name", ""), ("name", "addLong"), ("name", "ad"), ("clazz", None), ("clazz", {}),
+                             ("clazz", {"name": "fixtures.Calculato"}), ("args", []), ("args", [obj(1)]),
+                             ("args", [obj(1)] * 3), ("args", [obj(1), {}]), ("modifiers", 5), ("context", {})):
+            self.warm(whole)
+            changed = call_message(*ADD, 1, 2)
+            changed["execMessage"]["classMethodCall"][field] = value
+            if field in ("modifiers", "context") or value == "addLong":
+                self.assertEqual(self.client.result(changed)["value"], "3")
+            else:
+                with self.assertRaises(Raised):
+                    self.client.run(changed)
+
+    def test_a_message_that_is_cut_or_goes_on(self):
+        message = self.client.addressed(call_message(*ADD, 1, 2))
+        whole = colfer.encode("Message", message)
+        for size in range(1, len(whole)):
+            self.warm(call_message(*ADD, 1, 2))
+            for payload in (whole[:size], whole[:size] + b"\x7f" * (len(whole) - size), whole + whole[:size]):
+                self.client.send_bytes(payload)
+                if payload != whole:
+                    self.assertNotIn("returnValue", self.client.receive().get("execMessage", {}), payload)
+                else:
+                    self.client.receive()
+
+
+class Reloaded(unittest.TestCase):
+    RULE = "version: 1\nrules:\n  - class: fixtures.**\n    action: {}\n"
+
+    def test_a_policy_that_denies_what_it_allowed(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(self.RULE.format("ALLOW"))
+            file.flush()
+            with Peer("--rpc-policy", file.name, "--rpc-policy-watch-interval", "20", allow=False) as peer, \
+                    BinaryClient(peer) as client:
+                messages = (call_message(*ADD, 1, 2), get_message("fixtures.Fields", "aStatic"),
+                            put_message("fixtures.Fields", "aStatic", 5), new_message("fixtures.Fields"))
+                for message in messages * WARM:
+                    client.run(message)
+                replacement = file.name + ".new"
+                with open(replacement, "w", encoding="ascii") as other:
+                    other.write(self.RULE.format("DENY"))
+                os.replace(replacement, file.name)
+                deadline = time.monotonic() + START_SECONDS
+                with self.assertRaises(Raised) as raised:
+                    while time.monotonic() < deadline:
+                        client.run(messages[0])
+                self.assertEqual(raised.exception.type, DENIED)
+                for message in messages * WARM:
+                    with self.assertRaises(Raised) as raised:
+                        client.run(message)
+                    self.assertEqual(raised.exception.type, DENIED)
+
+
+if __name__ == "__main__":
+    unittest.main()
