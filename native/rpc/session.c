@@ -113,12 +113,14 @@ static void leave_idle(struct rpc_sessions *sessions, struct rpc_session *sessio
 
 static void become_idle(struct rpc_sessions *sessions, struct rpc_session *session, int64_t now_ms)
 {
-  /* Sessions that become idle later expire later: the sweeper waits for the first one already. */
-  if (sessions->idle.first == NULL && sessions->passing.first == NULL)
-    pthread_cond_signal(&sessions->changed);
   struct session_queue *of_address = queue_of_address(session);
   session->is_idle = true;
   session->idle_since = now_ms;
+  int64_t expiry = session_expiry(sessions, session);
+  if (expiry < sessions->sweeper_wakes) {
+    sessions->sweeper_wakes = expiry; /* told once */
+    pthread_cond_signal(&sessions->changed);
+  }
   queue_append(queue_of(sessions, session), session, LINE_OF_ALL);
   if (of_address != NULL)
     queue_append(of_address, session, LINE_OF_ADDRESS);

@@ -48,6 +48,7 @@ struct rpc_sessions {
   struct rpc_session *dead;     /* ended; the sweeper destroys them */
   bool stopping;
   bool sweeper_runs;
+  int64_t sweeper_wakes;            /* when it looks next, or has last looked; INT64_MAX: when it is told */
   uint8_t seed[SESSION_SEED_BYTES]; /* callers choose the keys; they must not choose the buckets */
 };
 
@@ -70,6 +71,11 @@ void session_index_remove(struct rpc_sessions *sessions, struct rpc_session *ses
  * share the number, and only skip refs.
  */
 uint32_t session_index_last_ref(const struct rpc_sessions *sessions, uint64_t hash);
+
+/* --- session_sweeper.c --- */
+
+/* When the session that nobody holds will have been kept for the TTL; INT64_MAX: never. */
+int64_t session_expiry(const struct rpc_sessions *sessions, const struct rpc_session *idle);
 
 /* --- session.c --- */
 

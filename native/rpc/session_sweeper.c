@@ -13,13 +13,18 @@ static struct rpc_session *longest_idle(const struct rpc_sessions *sessions)
   return idle->idle_since <= passing->idle_since ? idle : passing;
 }
 
+int64_t session_expiry(const struct rpc_sessions *sessions, const struct rpc_session *idle)
+{
+  int64_t expiry;
+  if (__builtin_add_overflow(idle->idle_since, sessions->limits.ttl_ms, &expiry))
+    return INT64_MAX;
+  return expiry;
+}
+
 static int64_t next_expiry(const struct rpc_sessions *sessions)
 {
   const struct rpc_session *next = longest_idle(sessions);
-  int64_t expiry;
-  if (next == NULL || __builtin_add_overflow(next->idle_since, sessions->limits.ttl_ms, &expiry))
-    return INT64_MAX;
-  return expiry;
+  return next == NULL ? INT64_MAX : session_expiry(sessions, next);
 }
 
 /* The next session to destroy, or NULL. */
@@ -70,8 +75,10 @@ static void run_sweeper(void *argument, struct jvm_thread *thread)
   bool stopping = false;
   pthread_mutex_lock(&sessions->lock);
   while (!stopping) {
-    while (!has_work(sessions, clock_now_ms()))
-      wait_until(sessions, next_expiry(sessions));
+    while (!has_work(sessions, clock_now_ms())) {
+      sessions->sweeper_wakes = next_expiry(sessions);
+      wait_until(sessions, sessions->sweeper_wakes);
+    }
     stopping = sessions->stopping;
     pthread_mutex_unlock(&sessions->lock);
     rpc_sessions_sweep(sessions, thread, clock_now_ms());

@@ -1,5 +1,5 @@
 /* Who finds which session, and when it ends. Time is what the test says it is. */
-#include "rpc/session.h"
+#include "rpc/session_state.h"
 #include "stub_jni.h"
 #include "tests/unit/unit.h"
 
@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <unistd.h>
 
 enum { TTL_MS = 1000, SESSIONS_MAX = 8, PER_ADDRESS_MAX = 6 };
 
@@ -472,6 +473,35 @@ static void test_the_sweeper_ends_what_nobody_holds(void **state)
   rpc_session_release(sessions, held, stub_thread(), 0);
 }
 
+/* It is told of the first session that becomes idle, and not each time that one does, but ends them all. */
+static void test_the_sweeper_is_told_once(void **state)
+{
+  enum { SOON_MS = 30, PATIENCE_MS = 60000 };
+  struct rpc_sessions *sessions = *state;
+  struct jp_error error;
+  struct rpc_session_key keys[] = {key_of(1), key_of(2)};
+  struct rpc_session *first = acquire(sessions, &keys[0]);
+  struct rpc_session *second = acquire(sessions, &keys[1]);
+  int64_t start = clock_now_ms();
+  put(first);
+  put(second);
+  sessions->sweeper_wakes = INT64_MAX; /* as though it waited */
+  rpc_session_release(sessions, first, stub_thread(), start);
+  assert_int_equal(sessions->sweeper_wakes, start + TTL_MS);
+  assert_int_equal(rpc_sessions_start(sessions, stub_jvm(), &error), JP_OK);
+  int64_t almost = start - TTL_MS + SOON_MS;
+  assert_ptr_equal(rpc_session_find(sessions, &keys[0]), first);
+  rpc_session_release(sessions, first, stub_thread(), almost);
+  assert_ptr_equal(rpc_session_find(sessions, &keys[0]), first);
+  rpc_session_release(sessions, second, stub_thread(), almost + SOON_MS);
+  rpc_session_release(sessions, first, stub_thread(), almost + 2 * SOON_MS);
+  while (rpc_sessions_count(sessions) > 0 && clock_now_ms() < start + PATIENCE_MS)
+    usleep(1000);
+  assert_int_equal(rpc_sessions_count(sessions), 0);
+  assert_true(rpc_sessions_stop(sessions, PATIENCE_MS));
+  stub_join_threads();
+}
+
 static void *use_sessions(void *argument)
 {
   struct rpc_sessions *sessions = argument;
@@ -580,6 +610,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_a_kept_session_is_found_by_its_new_name, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_many_sessions, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_the_sweeper_ends_what_nobody_holds, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_the_sweeper_is_told_once, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_threads_share_sessions, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_threads_end_the_sessions_of_others, set_up, tear_down),
   };
