@@ -7,4 +7,10 @@ if(JPEER_FASTPATH)
     PkgConfig::CMOCKA)
   target_sources(shape_cache_fuzz PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit/rpc/fastpath/read_twice.c
     ${PROJECT_SOURCE_DIR}/tests/unit/rpc/stub_jni.c ${PROJECT_SOURCE_DIR}/tests/unit/rpc/show_operation.c)
+  jpeer_fuzz_target(known_messages_fuzz known_messages_fuzz.c ${CMAKE_CURRENT_SOURCE_DIR}/corpus/known_messages
+    jpeer_rpc PkgConfig::CMOCKA)
+  foreach(source colfer/known_bench.c colfer/sample_request.c lent_worker.c service_bench.c stub_jni.c)
+    target_sources(known_messages_fuzz PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit/rpc/${source})
+  endforeach()
+  target_include_directories(known_messages_fuzz PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit/rpc)
 endif()

@@ -19,24 +19,34 @@ static void destroy_worker(void *state)
 {
   struct rpc_colfer_worker *own = state;
   buffer_fini(&own->scratch);
+  free(own->known);
   free(own);
 }
+
+/* Hexadecimal digits of an id that count. */
+enum { COUNTING = 12 };
 
 void rpc_colfer_ids_init(struct rpc_colfer_ids *ids)
 {
   struct uuid random;
   uuid_random(&random);
   uuid_format(&random, ids->text);
-  ids->count = 0;
+  memset(ids->text + UUID_TEXT_LENGTH - COUNTING, '0', COUNTING);
+}
+
+static char next_digit(char digit)
+{
+  if (digit == '9')
+    return 'a';
+  return digit == 'f' ? '0' : (char)(digit + 1);
 }
 
 struct text rpc_colfer_ids_next(struct rpc_colfer_ids *ids)
 {
-  static const char digits[] = "0123456789abcdef";
-  enum { COUNTING = 12 };
-  uint64_t rest = ids->count++;
-  for (size_t i = 1; i <= COUNTING; i++, rest >>= 4)
-    ids->text[UUID_TEXT_LENGTH - i] = digits[rest & 15];
+  char *digit = ids->text + UUID_TEXT_LENGTH - 1;
+  const char *first = ids->text + UUID_TEXT_LENGTH - COUNTING;
+  while ((*digit = next_digit(*digit)) == '0' && digit > first)
+    digit--;
   return (struct text){ids->text, UUID_TEXT_LENGTH};
 }
 

@@ -4,15 +4,17 @@
 #include "rpc/colfer/params.h"
 #include "rpc/peer_state.h"
 
+struct known_messages;
+
 /* The ids of a worker's answers: a random UUID whose last twelve digits count. */
 struct rpc_colfer_ids {
-  uint64_t count;
   char text[UUID_TEXT_LENGTH + 1];
 };
 
 struct rpc_colfer_worker {
   struct buffer scratch; /* for the JSON text of a value, and for metadata */
   struct rpc_colfer_ids ids;
+  struct known_messages *known; /* rpc/colfer/known_messages.h; NULL: nothing is kept yet */
 };
 
 static inline struct rpc_colfer_worker *rpc_colfer_worker(const struct rpc_worker *worker)

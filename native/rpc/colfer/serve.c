@@ -1,6 +1,7 @@
 /* A message: a request, and its answer. */
 #include "rpc/channel.h"
 #include "rpc/colfer/codec_state.h"
+#include "rpc/colfer/known_messages.h"
 #include "rpc/colfer/outcome.h"
 
 enum { SCRATCH_KEPT = 64 * 1024, BODY_STEP = 64 * 1024 };
@@ -15,7 +16,28 @@ struct serving {
   size_t reply_max;
   struct rpc_run run;
   struct rpc_colfer_request request;
+  struct operation operation;
 };
+
+static struct serving begin_serving(const struct known_call *call)
+{
+  return (struct serving){.peer = call->runner->peer,
+                          .runner = call->runner,
+                          .own = call->own,
+                          .out = call->out,
+                          .start = call->out->len,
+                          .reply_max = call->reply_max,
+                          .run = {.runner = call->runner, .client = call->client}};
+}
+
+/* Gives up what a large message needed, once its answer is written. */
+static void free_memory(struct serving *serving)
+{
+  struct buffer *scratch = &serving->own->scratch;
+  arena_reset(&serving->runner->arena);
+  buffer_clear(scratch);
+  buffer_trim(scratch, SCRATCH_KEPT);
+}
 
 /* ---- the answer ---- */
 
@@ -89,45 +111,69 @@ static void run_request(struct serving *serving, struct outcome *outcome)
 {
   struct arena *arena = &serving->runner->arena;
   const struct rpc_colfer_rules rules = rpc_colfer_rules(serving->peer);
-  struct operation operation;
+  struct operation *operation = &serving->operation;
   struct uuid session;
   bool is_named;
   if (rpc_colfer_session_read(&serving->request, arena, &is_named, &session, outcome) != JP_OK)
     return;
   bool may_name = rpc_channels[serving->run.client->channel].names_session_in_message;
   rpc_run_begin(&serving->run, is_named && may_name ? &session : NULL, false);
-  if (rpc_colfer_operation_read(&serving->request, &rules, arena, &operation, outcome) == JP_OK)
-    rpc_run_operation(&serving->run, &operation, outcome);
+  if (rpc_colfer_operation_read(&serving->request, &rules, arena, operation, outcome) == JP_OK)
+    rpc_run_operation(&serving->run, operation, outcome);
 }
 
-/* Gives up what a large message needed. */
-static void free_memory(struct rpc_worker *worker)
+/* ---- messages ---- */
+
+/* known_call.answer_failed */
+static void answer_known(const struct known_call *call, struct text request_id,
+                         const struct rpc_reached_member *reached, struct outcome *failed)
 {
-  struct buffer *scratch = &rpc_colfer_worker(worker)->scratch;
-  arena_reset(&worker->runner.arena);
-  buffer_clear(scratch);
-  buffer_trim(scratch, SCRATCH_KEPT);
+  struct serving serving = begin_serving(call);
+  serving.request.part = RPC_COLFER_EXEC;
+  serving.request.id = request_id;
+  serving.run.reached = *reached;
+  write_answer(&serving, failed);
+  free_memory(&serving);
+}
+
+static void keep_message(struct serving *serving, const struct known_call *call,
+                         const struct outcome *outcome)
+{
+  const struct known_outcome made = {.request = &serving->request.message,
+                                     .operation = &serving->operation,
+                                     .reached = &serving->run.reached,
+                                     .outcome = outcome,
+                                     .reply = serving->start};
+  known_messages_keep(&serving->own->known, call, &made);
+}
+
+static void take_general_path(const struct known_call *call)
+{
+  struct serving serving = begin_serving(call);
+  struct outcome outcome = {.kind = OUTCOME_VOID};
+  if (rpc_colfer_request_read(call->message, &call->runner->arena, &serving.request, &outcome) == JP_OK)
+    run_request(&serving, &outcome);
+  write_answer(&serving, &outcome);
+  keep_message(&serving, call, &outcome);
+  rpc_run_end(&serving.run);
+  free_memory(&serving);
 }
 
 enum rpc_served rpc_colfer_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
                                  struct text message, struct buffer *out, size_t reply_max,
                                  struct rpc_stream *stream)
 {
+  (void)context;
   (void)stream;
-  struct rpc_runner *runner = &worker->runner;
-  struct serving serving = {.peer = context,
-                            .runner = runner,
-                            .own = rpc_colfer_worker(worker),
-                            .out = out,
-                            .start = out->len,
-                            .reply_max = reply_max,
-                            .run = {.runner = runner, .client = client}};
-  struct outcome outcome = {.kind = OUTCOME_VOID};
-  rpc_runner_begin_message(runner);
-  if (rpc_colfer_request_read(message, &runner->arena, &serving.request, &outcome) == JP_OK)
-    run_request(&serving, &outcome);
-  write_answer(&serving, &outcome);
-  rpc_run_end(&serving.run);
-  free_memory(worker);
+  const struct known_call call = {.message = message,
+                                  .runner = &worker->runner,
+                                  .client = client,
+                                  .own = rpc_colfer_worker(worker),
+                                  .out = out,
+                                  .reply_max = reply_max,
+                                  .answer_failed = answer_known};
+  rpc_runner_begin_message(call.runner);
+  if (!known_messages_serve(call.own->known, &call))
+    take_general_path(&call);
   return RPC_REPLY;
 }

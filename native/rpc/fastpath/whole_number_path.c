@@ -27,16 +27,13 @@ static bool has_room(const struct whole_number_path *path, const struct rpc_cach
   return reply_max == 0 || answer_template_length_max(&path->answer, request->id.len) <= reply_max;
 }
 
-static bool is_allowed(const struct whole_number_path *path, const struct rpc_cached_request *request,
-                       const struct rpc_cached_call *call)
+bool whole_number_path_is_allowed(const struct jvm_whole_number_call *call, const struct operation *operation,
+                                  const struct rpc_runner *runner, const struct rpc_client *client)
 {
-  struct rpc_runner *runner = call->runner;
-  const uint64_t *verdicts = jvm_whole_number_call_verdicts(runner->thread, &path->call);
-  const struct rpc_authorizer authorizer = {.policy = runner->policy,
-                                            .names = &runner->names,
-                                            .channel = call->client->channel,
-                                            .session = &call->client->key};
-  return verdicts != NULL && rpc_authorizer_has_allowed(&authorizer, &request->operation, verdicts);
+  const uint64_t *verdicts = jvm_whole_number_call_verdicts(runner->thread, call);
+  const struct rpc_authorizer authorizer = {
+      .policy = runner->policy, .channel = client->channel, .session = &client->key};
+  return verdicts != NULL && rpc_authorizer_has_allowed(&authorizer, operation, verdicts);
 }
 
 /* Before the request's frame is closed. Out of line: most calls need no room for it. */
@@ -73,7 +70,8 @@ bool whole_number_path_serve(const struct whole_number_path *path, struct rpc_ca
                              const struct rpc_cached_call *call)
 {
   if (path->call.member == NULL || call->client->session == NULL || names_session(request, call->client) ||
-      !has_room(path, request, call->reply_max) || !is_allowed(path, request, call) ||
+      !has_room(path, request, call->reply_max) ||
+      !whole_number_path_is_allowed(&path->call, &request->operation, call->runner, call->client) ||
       jvm_request_begin(call->runner->thread) != JP_OK)
     return false;
   bool served = run_call(path, request, call);

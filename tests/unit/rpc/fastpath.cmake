@@ -6,3 +6,11 @@ foreach(name test_answer_template test_shape_cache test_shape_list test_whole_nu
 endforeach()
 target_sources(test_shape_cache PRIVATE fastpath/read_twice.c show_operation.c)
 target_sources(test_whole_number_path PRIVATE lent_worker.c service_bench.c)
+
+# Known binary messages.
+foreach(name test_exec_body test_exec_head test_known_messages test_reply_template)
+  jpeer_unit_test(${name} colfer/${name}.c jpeer_rpc)
+  target_sources(${name} PRIVATE colfer/sample_request.c)
+  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/colfer)
+endforeach()
+target_sources(test_known_messages PRIVATE colfer/known_bench.c lent_worker.c service_bench.c stub_jni.c)

@@ -284,12 +284,40 @@ enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target 
              : status;
 }
 
+static bool has_receiver(const struct jvm_request *request)
+{
+  const struct operation *operation = request->operation;
+  return request->objects != NULL && operation->has_instance && operation->instance < OBJECTS_MAX &&
+         request->objects->held[operation->instance];
+}
+
+/* Adds what the member adds. False where the operation's values do not fit. */
+static bool use_values(const struct stub_member *member, const struct jvm_request *request, int64_t *integer)
+{
+  const struct operation *operation = request->operation;
+  int64_t sum = 0;
+  if (member->has_receiver && !has_receiver(request))
+    return false;
+  if (!member->adds)
+    return true;
+  for (size_t i = 0; i < operation->arg_count; i++) {
+    const struct op_value *arg = &operation->args[i];
+    if (arg->kind != OP_INTEGER || arg->integer != (int32_t)arg->integer)
+      return false;
+    sum += arg->integer;
+  }
+  *integer = sum;
+  return true;
+}
+
 void jvm_invoke(const struct jvm_request *request, const struct jvm_target *target, struct outcome *outcome)
 {
   const struct stub_member *member = (const struct stub_member *)(void *)target->resolved;
   struct jvm_objects *objects = request->objects;
   stub.invoked++;
   *outcome = member->outcome;
+  if (!use_values(member, request, &outcome->value.integer))
+    outcome_fail(outcome, request->arena, FAILURE_INVALID_PARAMS, NULL, "the values do not fit");
   if (outcome->ref == 0 || request->drops_result)
     return;
   struct jp_error error;
@@ -339,14 +367,13 @@ enum jvm_whole_number jvm_whole_number_call_run(const struct jvm_request *reques
                                                 const struct jvm_whole_number_call *call, int64_t *result)
 {
   const struct stub_member *member = (const struct stub_member *)(void *)call->member;
-  (void)request;
-  if (member->is_unfit)
+  *result = member->outcome.value.integer;
+  if (member->is_unfit || !use_values(member, request, result))
     return JVM_WHOLE_NUMBER_UNFIT;
   stub.whole_numbers++;
   stub.thrown = &member->outcome;
   if (member->outcome.kind == OUTCOME_ERROR)
     return JVM_WHOLE_NUMBER_THREW;
-  *result = member->outcome.value.integer;
   return call->result == 'V' ? JVM_WHOLE_NUMBER_VOID : JVM_WHOLE_NUMBER_RESULT;
 }
 

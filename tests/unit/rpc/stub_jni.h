@@ -27,6 +27,8 @@ struct stub_member {
   struct jvm_holder holders[1];
   char whole_number; /* letter of the result of a whole-number call; 0: it is none */
   bool is_unfit;     /* such a call does not fit, when it is run */
+  bool adds;         /* the outcome's integer is the sum of its arguments, which have to be ints */
+  bool has_receiver; /* the operation's instance has to be an object of the session */
   bool was_resolved; /* as though the thread had cached it; never where there is an argument */
 };
 

@@ -25,10 +25,14 @@ static void counts_in_the_last_digits_of_an_id(void **state)
   struct uuid last;
   rpc_colfer_ids_init(&ids);
   assert_true(uuid_parse(rpc_colfer_ids_next(&ids), &first));
-  ids.count = 0xABCDEF012345;
+  assert_true(text_ends_with(rpc_colfer_ids_next(&ids), TEXT("-000000000002")));
+  for (unsigned i = 3; i < 0x1234; i++)
+    rpc_colfer_ids_next(&ids);
   struct text next = rpc_colfer_ids_next(&ids);
-  assert_true(text_ends_with(next, TEXT("-abcdef012345")));
+  assert_true(text_ends_with(next, TEXT("-000000001234")));
   assert_true(uuid_parse(next, &last));
+  memset(ids.text + UUID_TEXT_LENGTH - 12, 'f', 12);
+  assert_true(text_ends_with(rpc_colfer_ids_next(&ids), TEXT("-000000000000")));
   assert_memory_equal(first.bytes, last.bytes, 10);
   struct rpc_colfer_ids others;
   rpc_colfer_ids_init(&others);

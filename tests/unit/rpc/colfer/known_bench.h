@@ -1,0 +1,46 @@
+#ifndef JPEER_TESTS_UNIT_RPC_COLFER_KNOWN_BENCH_H
+#define JPEER_TESTS_UNIT_RPC_COLFER_KNOWN_BENCH_H
+/*
+ * The peer's service over the stub of jni, with members of whole numbers, for binary messages that are served both
+ * ways: on the general path, and by a worker that knows the messages before.
+ */
+#include "sample_request.h"
+#include "tests/unit/rpc/service_bench.h"
+
+/* The session in which there is an object, whose ref is 1. */
+#define KNOWN_SESSION "0123456789abcdef"
+
+/* Members of the class C, by their places in stub.members. */
+enum known_member {
+  KNOWN_ADD,     /* static int add(int...) */
+  KNOWN_NOTHING, /* static void nothing(int...) */
+  KNOWN_OWN_ADD, /* int ownAdd(int...) */
+  KNOWN_STATIC_FIELD,
+  KNOWN_STATIC_FIELD_SET,
+  KNOWN_FIELD,
+  KNOWN_FIELD_SET,
+  KNOWN_CONSTRUCTOR,
+  KNOWN_MEMBERS
+};
+
+/* A usual request for each of them but the constructor. */
+extern const struct sample_request known_requests[KNOWN_CONSTRUCTOR];
+
+/* Its client is a ZeroMQ identity. */
+struct service_bench *known_bench_create(void);
+bool known_bench_destroy(struct service_bench *bench) JP_MUST_CHECK;
+
+/* Lets the worker know no message. */
+void known_bench_forget(struct service_bench *bench);
+
+enum served_twice {
+  SERVED_GENERALLY,  /* both times */
+  SERVED_AS_KNOWN,   /* and the same came back as on the general path */
+  SERVED_DIFFERENTLY /* which is told on stderr */
+};
+
+/* The answers are compared but for their own ids; that of a known message is left in bench->out. */
+enum served_twice known_bench_serve(struct service_bench *bench, struct rpc_client *client,
+                                    struct text message, size_t reply_max);
+
+#endif

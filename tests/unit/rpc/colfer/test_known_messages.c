@@ -1,0 +1,277 @@
+/* Known messages are answered as on the general path, and go there whenever anything is out of the ordinary. */
+#include "known_bench.h"
+#include "rpc/peer_state.h"
+#include "tests/unit/unit.h"
+
+enum { MESSAGES_KEPT = 8 };
+
+static int set_up(void **state)
+{
+  *state = known_bench_create();
+  return 0;
+}
+
+static int tear_down(void **state)
+{
+  return known_bench_destroy(*state) ? 0 : 1;
+}
+
+static enum served_twice serve(struct service_bench *bench, struct rpc_client *client,
+                               const struct sample_request *sample, size_t reply_max)
+{
+  struct buffer message;
+  buffer_init(&message);
+  sample_request_write(sample, &message);
+  enum served_twice served = known_bench_serve(bench, client, buffer_text(&message), reply_max);
+  buffer_fini(&message);
+  return served;
+}
+
+static void check(struct service_bench *bench, const struct sample_request *sample, enum served_twice wanted)
+{
+  assert_int_equal(serve(bench, bench->client, sample, 0), wanted);
+}
+
+/* Serves a request until it is known. */
+static void learn(struct service_bench *bench, const struct sample_request *sample)
+{
+  check(bench, sample, SERVED_GENERALLY);
+  check(bench, sample, SERVED_AS_KNOWN);
+}
+
+static bool has_part(const struct service_bench *bench, const char *part)
+{
+  return memmem(bench->out.data, bench->out.len, part, strlen(part)) != NULL;
+}
+
+static void every_kind_of_request_becomes_known(void **state)
+{
+  for (size_t i = 0; i < KNOWN_CONSTRUCTOR; i++)
+    learn(*state, &known_requests[i]);
+  for (size_t i = 0; i < KNOWN_CONSTRUCTOR; i++)
+    check(*state, &known_requests[i], SERVED_AS_KNOWN);
+}
+
+static void other_values_are_answered_as_on_the_general_path(void **state)
+{
+  static const struct {
+    const char *value;
+    enum served_twice served;
+  } cases[] = {
+      {"0", SERVED_AS_KNOWN},
+      {"-1", SERVED_AS_KNOWN},
+      {"2147483647", SERVED_AS_KNOWN},
+      {"-2147483648", SERVED_AS_KNOWN},
+      {"2147483648", SERVED_GENERALLY},
+      {"999999999999999999", SERVED_GENERALLY},
+      {"-0", SERVED_GENERALLY},
+      {"007", SERVED_GENERALLY},
+      {"1e3", SERVED_GENERALLY},
+      {"1.0", SERVED_GENERALLY},
+      {" 5", SERVED_GENERALLY},
+      {"5 ", SERVED_GENERALLY},
+      {"5l", SERVED_GENERALLY},
+      {"", SERVED_GENERALLY},
+      {"-", SERVED_GENERALLY},
+      {"\"5\"", SERVED_GENERALLY},
+      {"null", SERVED_GENERALLY},
+      {"[5]", SERVED_GENERALLY},
+      {"{", SERVED_GENERALLY},
+      {"123456789012345678901234567890123456789012345678901234567890", SERVED_GENERALLY},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct sample_request sample = known_requests[KNOWN_ADD];
+    known_bench_forget(*state);
+    learn(*state, &sample);
+    sample.values[i % 2] = cases[i].value;
+    check(*state, &sample, cases[i].served);
+  }
+}
+
+static void other_heads_are_answered_as_on_the_general_path(void **state)
+{
+  static const char *const ids[] = {"1", "another", "\xc3\xa9", "\xff", ""};
+  struct sample_request sample = known_requests[KNOWN_ADD];
+  learn(*state, &sample);
+  for (size_t i = 0; i < COUNT_OF(ids); i++) {
+    sample.id = ids[i];
+    check(*state, &sample, i < 2 ? SERVED_AS_KNOWN : SERVED_GENERALLY);
+    sample.id = "id";
+    sample.thread_name = ids[i];
+    check(*state, &sample, i < 2 || *ids[i] == '\0' ? SERVED_AS_KNOWN : SERVED_GENERALLY);
+  }
+  sample.thread_name = NULL;
+  sample.current_time = 0;
+  sample.dispatch_seq = UINT32_MAX;
+  sample.builder_seq = 0;
+  check(*state, &sample, SERVED_AS_KNOWN);
+}
+
+static void a_throwable_is_answered_as_on_the_general_path(void **state)
+{
+  for (size_t i = 0; i < KNOWN_CONSTRUCTOR; i++) {
+    struct stub_member *member = &stub.members[i];
+    const struct outcome good = member->outcome;
+    learn(*state, &known_requests[i]);
+    member->outcome = (struct outcome){
+        .kind = OUTCOME_ERROR, .failure = FAILURE_SERVER, .throwable_type = TEXT("E"), .message = TEXT("no")};
+    check(*state, &known_requests[i], SERVED_AS_KNOWN);
+    assert_true(has_part(*state, "no"));
+    member->outcome = good;
+    check(*state, &known_requests[i], SERVED_AS_KNOWN);
+  }
+}
+
+static void bounds_of_an_answer_hold(void **state)
+{
+  struct service_bench *bench = *state;
+  struct sample_request sample = known_requests[KNOWN_ADD];
+  unsigned known = 0;
+  learn(bench, &sample);
+  for (size_t max = 1; max < 400; max++) {
+    enum served_twice served = serve(bench, bench->client, &sample, max);
+    assert_int_not_equal(served, SERVED_DIFFERENTLY);
+    known += served == SERVED_AS_KNOWN;
+  }
+  assert_in_range(known, 100, 350);
+}
+
+static void a_new_policy_is_asked(void **state)
+{
+  struct service_bench *bench = *state;
+  const struct policy_config denying = {.default_action = POLICY_DENY};
+  const struct policy_config allowing = {.default_action = POLICY_ALLOW};
+  struct policy_source *policies = bench->peer->config.policies;
+  struct policy_source *others[2];
+  assert_int_equal(policy_source_create(&denying, &others[0], NULL), JP_OK);
+  assert_int_equal(policy_source_create(&allowing, &others[1], NULL), JP_OK);
+  learn(bench, &known_requests[KNOWN_ADD]);
+  bench->peer->config.policies = others[0];
+  check(bench, &known_requests[KNOWN_ADD], SERVED_GENERALLY);
+  assert_true(has_part(bench, "RpcAccessDeniedException"));
+  bench->peer->config.policies = others[1];
+  /* The general path has asked for the verdict just before. */
+  check(bench, &known_requests[KNOWN_ADD], SERVED_AS_KNOWN);
+  bench->peer->config.policies = policies;
+  policy_source_destroy(others[0]);
+  policy_source_destroy(others[1]);
+}
+
+static void a_member_that_may_be_gone_is_looked_for(void **state)
+{
+  learn(*state, &known_requests[KNOWN_ADD]);
+  stub.serial++;
+  learn(*state, &known_requests[KNOWN_ADD]);
+}
+
+static void a_call_that_does_not_fit_is_left_alone(void **state)
+{
+  learn(*state, &known_requests[KNOWN_ADD]);
+  stub.members[KNOWN_ADD].is_unfit = true;
+  check(*state, &known_requests[KNOWN_ADD], SERVED_GENERALLY);
+}
+
+static void a_thread_affinity_is_obeyed(void **state)
+{
+  struct sample_request sample = known_requests[KNOWN_ADD];
+  learn(*state, &sample);
+  sample.thread_affinity = "fx";
+  check(*state, &sample, SERVED_GENERALLY);
+  check(*state, &sample, SERVED_GENERALLY);
+}
+
+static void the_oldest_message_is_forgotten(void **state)
+{
+  static const char *const types[MESSAGES_KEPT + 1] = {"int", "a", "b", "c", "d", "e", "f", "g", "h"};
+  struct sample_request sample = known_requests[KNOWN_ADD];
+  for (size_t i = 0; i <= MESSAGES_KEPT; i++) {
+    sample.type = types[i];
+    learn(*state, &sample);
+  }
+  check(*state, &sample, SERVED_AS_KNOWN);
+  sample.type = types[0];
+  learn(*state, &sample);
+}
+
+/* ---- sessions ---- */
+
+static void an_object_is_that_of_the_named_session(void **state)
+{
+  struct service_bench *bench = *state;
+  struct sample_request sample = known_requests[KNOWN_OWN_ADD];
+  learn(bench, &sample);
+  sample.ref = 2;
+  check(bench, &sample, SERVED_GENERALLY); /* there is none */
+  sample.ref = 1;
+  sample.peer_uuid = "another session!";
+  check(bench, &sample, SERVED_GENERALLY);
+  sample.peer_uuid = NULL;
+  check(bench, &sample, SERVED_GENERALLY); /* that of the routing id */
+  sample.peer_uuid = KNOWN_SESSION;
+  check(bench, &sample, SERVED_AS_KNOWN);
+}
+
+static void an_object_is_that_of_the_routing_id(void **state)
+{
+  struct service_bench *bench = *state;
+  struct sample_request sample = known_requests[KNOWN_OWN_ADD];
+  assert_int_equal(bench_serve(bench, bench->client, TEXT(MAKE), 0), RPC_REPLY);
+  sample.peer_uuid = NULL;
+  learn(bench, &sample);
+  sample.ref = 2;
+  check(bench, &sample, SERVED_GENERALLY);
+}
+
+/* So that its time to live begins again. */
+static void a_session_that_is_named_is_held_now_and_then(void **state)
+{
+  struct service_bench *bench = *state;
+  struct sample_request sample = known_requests[KNOWN_ADD];
+  learn(bench, &sample);
+  sample.peer_uuid = "another session.";
+  learn(bench, &sample);
+  int64_t ttl = bench->peer->config.limits.session_ttl_ms;
+  bench->peer->config.limits.session_ttl_ms = 1;
+  check(bench, &sample, SERVED_GENERALLY);
+  bench->peer->config.limits.session_ttl_ms = ttl;
+  check(bench, &sample, SERVED_AS_KNOWN);
+  sample.peer_uuid = NULL;
+  bench->peer->config.limits.session_ttl_ms = 1;
+  check(bench, &sample, SERVED_AS_KNOWN);
+}
+
+static void only_some_channels_name_a_session_in_a_message(void **state)
+{
+  struct service_bench *bench = *state;
+  struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
+  const struct sample_request *own_add = &known_requests[KNOWN_OWN_ADD];
+  learn(bench, own_add);
+  /* The verdict of this channel, and no object in the session of the connection. */
+  assert_int_equal(serve(bench, client, own_add, 0), SERVED_GENERALLY);
+  assert_int_equal(bench_serve(bench, client, TEXT(MAKE), 0), RPC_REPLY);
+  assert_int_equal(serve(bench, client, own_add, 0), SERVED_AS_KNOWN);
+  bench_close(bench, client, NULL);
+}
+
+#define ONE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      ONE(every_kind_of_request_becomes_known),
+      ONE(other_values_are_answered_as_on_the_general_path),
+      ONE(other_heads_are_answered_as_on_the_general_path),
+      ONE(a_throwable_is_answered_as_on_the_general_path),
+      ONE(bounds_of_an_answer_hold),
+      ONE(a_new_policy_is_asked),
+      ONE(a_member_that_may_be_gone_is_looked_for),
+      ONE(a_call_that_does_not_fit_is_left_alone),
+      ONE(a_thread_affinity_is_obeyed),
+      ONE(the_oldest_message_is_forgotten),
+      ONE(an_object_is_that_of_the_named_session),
+      ONE(an_object_is_that_of_the_routing_id),
+      ONE(a_session_that_is_named_is_held_now_and_then),
+      ONE(only_some_channels_name_a_session_in_a_message),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
