@@ -1,0 +1,233 @@
+/* Work that another Java thread does in place of one that waits: once, with what that one keeps, or not at all. */
+#include "tests/unit/unit.h"
+
+#include "jni/members.h"
+#include "jni/runtime/tasks.h"
+#include "jni/runtime/throwables.h"
+#include "tests/unit/jni/with_jvm.h"
+
+#include <stdatomic.h>
+
+static struct jvm *the_jvm;
+static struct jvm_thread *the_thread;
+
+/* What a task saw. */
+struct seen {
+  atomic_int runs;
+  JNIEnv *env;
+  struct jvm_thread *thread;
+  bool has_frame;
+  bool had_cache;
+  uint32_t number;
+  struct jvm_task *task; /* of its thread while it ran */
+  bool opens_frames;
+};
+
+static void note_run(void *argument, struct jvm_thread *thread)
+{
+  struct seen *seen = argument;
+  atomic_fetch_add(&seen->runs, 1);
+  seen->env = thread->env;
+  seen->thread = thread;
+  seen->has_frame = thread->has_frame;
+  seen->had_cache = thread->units != NULL;
+  seen->number = thread->number;
+  seen->task = jvm_task_of(thread);
+  jvm_task_release(thread->env, seen->task);
+  if (!seen->opens_frames)
+    return;
+  assert_int_equal(jvm_request_begin(thread), JP_OK);
+  assert_true(jvm_request_add_frame(thread, 100));
+  assert_non_null(jvm_thread_units(thread, 1000));
+}
+
+static struct jvm_task *create_task(struct seen *seen, jobject *object)
+{
+  struct jvm_task *task;
+  struct jp_error error;
+  assert_int_equal(jvm_task_create(the_thread, note_run, seen, &task, object, &error), JP_OK);
+  return task;
+}
+
+/* A Java thread that runs the object: a local reference. */
+static jobject make_java_thread(jobject object)
+{
+  JNIEnv *env = the_thread->env;
+  jclass class = the_jvm->known.class_thread;
+  jmethodID constructor = (*env)->GetMethodID(env, class, "<init>", "(Ljava/lang/Runnable;)V");
+  assert_false(throwable_take(the_thread, NULL));
+  jobject made = (*env)->NewObject(env, class, constructor, object);
+  assert_false(throwable_take(the_thread, NULL));
+  return made;
+}
+
+static void run_object_to_its_end(jobject object)
+{
+  JNIEnv *env = the_thread->env;
+  jobject made = make_java_thread(object);
+  (*env)->CallVoidMethod(env, made, the_jvm->known.method_thread_start);
+  assert_false(throwable_take(the_thread, NULL));
+  (*env)->CallVoidMethod(env, made, the_jvm->known.method_thread_join);
+  assert_false(throwable_take(the_thread, NULL));
+  (*env)->DeleteLocalRef(env, made);
+}
+
+static void run_object_here(jobject object)
+{
+  JNIEnv *env = the_thread->env;
+  jclass class = (*env)->GetObjectClass(env, object);
+  jmethodID run = (*env)->GetMethodID(env, class, "run", "()V");
+  assert_false(throwable_take(the_thread, NULL));
+  (*env)->CallVoidMethod(env, object, run);
+  assert_false(throwable_take(the_thread, NULL));
+  (*env)->DeleteLocalRef(env, class);
+}
+
+static void runs_once_on_the_thread_that_runs_its_object(void **state)
+{
+  (void)state;
+  JNIEnv *env = the_thread->env;
+  struct seen seen = {.opens_frames = true};
+  jobject object;
+  assert_int_equal(jvm_request_begin(the_thread), JP_OK);
+  struct jvm_task *task = create_task(&seen, &object);
+  assert_null(jvm_task_java_thread(task));
+  for (int i = 0; i < 3; i++)
+    run_object_to_its_end(object);
+  assert_int_equal(jvm_task_await(task), JVM_TASK_DONE);
+  run_object_to_its_end(object);
+  run_object_here(object);
+  assert_int_equal(seen.runs, 1);
+  assert_ptr_equal(seen.thread, the_thread);
+  assert_ptr_not_equal(seen.env, env);
+  assert_ptr_equal(seen.task, task);
+  assert_false(seen.has_frame);
+  assert_int_equal(seen.number, the_thread->number);
+  assert_non_null(jvm_task_java_thread(task));
+  /* The thread is again what it was, but for what the work has added to its memory. */
+  assert_ptr_equal(the_thread->env, env);
+  assert_ptr_equal(the_thread->restorable, the_thread->java_thread);
+  assert_true(the_thread->has_frame);
+  assert_int_equal(the_thread->more_frames, 0);
+  assert_true(the_thread->unit_capacity >= 1000);
+  jvm_task_release(env, task);
+  run_object_to_its_end(object);
+  assert_int_equal(seen.runs, 1);
+  assert_null(jvm_task_of(the_thread));
+  jvm_request_end(the_thread);
+}
+
+static void runs_on_its_own_thread(void **state)
+{
+  (void)state;
+  JNIEnv *env = the_thread->env;
+  struct seen seen = {.opens_frames = true};
+  jobject object;
+  assert_int_equal(jvm_request_begin(the_thread), JP_OK);
+  struct jvm_task *task = create_task(&seen, &object);
+  run_object_here(object);
+  run_object_here(object);
+  assert_int_equal(jvm_task_await(task), JVM_TASK_DONE);
+  assert_int_equal(seen.runs, 1);
+  assert_ptr_equal(seen.env, env);
+  assert_false(seen.has_frame);
+  assert_true(the_thread->has_frame);
+  jvm_task_release(env, task);
+  jvm_request_end(the_thread);
+}
+
+static void what_was_withdrawn_never_runs(void **state)
+{
+  (void)state;
+  JNIEnv *env = the_thread->env;
+  struct seen seen = {0};
+  jobject object;
+  assert_int_equal(jvm_request_begin(the_thread), JP_OK);
+  struct jvm_task *task = create_task(&seen, &object);
+  assert_true(jvm_task_withdraw(task));
+  assert_false(jvm_task_withdraw(task));
+  run_object_to_its_end(object);
+  jvm_task_release(env, task);
+  run_object_to_its_end(object);
+  assert_int_equal(seen.runs, 0);
+  jvm_request_end(the_thread);
+}
+
+static void what_has_run_cannot_be_withdrawn(void **state)
+{
+  (void)state;
+  struct seen seen = {0};
+  jobject object;
+  assert_int_equal(jvm_request_begin(the_thread), JP_OK);
+  struct jvm_task *task = create_task(&seen, &object);
+  run_object_to_its_end(object);
+  assert_false(jvm_task_withdraw(task));
+  assert_int_equal(jvm_task_await(task), JVM_TASK_DONE);
+  jvm_task_release(the_thread->env, task);
+  jvm_request_end(the_thread);
+}
+
+static void what_java_drops_is_not_waited_for(void **state)
+{
+  (void)state;
+  JNIEnv *env = the_thread->env;
+  struct seen seen = {0};
+  jobject object;
+  assert_int_equal(jvm_request_begin(the_thread), JP_OK);
+  struct jvm_task *task = create_task(&seen, &object);
+  (*env)->DeleteLocalRef(env, object);
+  jvm_gc(the_thread);
+  assert_int_equal(jvm_task_await(task), JVM_TASK_DROPPED);
+  assert_false(jvm_task_withdraw(task));
+  jvm_task_release(env, task);
+  assert_int_equal(seen.runs, 0);
+  jvm_request_end(the_thread);
+}
+
+/* Each object finds its own task, in whatever order they run; some are withdrawn in between. */
+static void many_tasks_are_told_apart(void **state)
+{
+  (void)state;
+  enum { TASKS = 60 };
+  JNIEnv *env = the_thread->env;
+  static struct seen seen[TASKS];
+  struct jvm_task *tasks[TASKS];
+  jobject objects[TASKS];
+  assert_int_equal(jvm_request_begin(the_thread), JP_OK);
+  assert_true(jvm_request_add_frame(the_thread, TASKS + 8));
+  for (int i = 0; i < TASKS; i++)
+    tasks[i] = create_task(&seen[i], &objects[i]);
+  for (int i = 0; i < TASKS; i += 3)
+    assert_true(jvm_task_withdraw(tasks[i]));
+  for (int i = TASKS - 1; i >= 0; i--) {
+    run_object_here(objects[i]);
+    for (int j = 0; j < TASKS; j++)
+      assert_int_equal(seen[j].runs, j >= i && j % 3 != 0);
+    if (i % 2 == 0)
+      jvm_task_release(env, tasks[i]);
+  }
+  for (int i = 1; i < TASKS; i += 2)
+    jvm_task_release(env, tasks[i]);
+  assert_null(jvm_task_of(the_thread));
+  jvm_request_end(the_thread);
+}
+
+static int run_all(struct jvm *jvm, struct jvm_thread *thread)
+{
+  the_jvm = jvm;
+  the_thread = thread;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(runs_once_on_the_thread_that_runs_its_object),
+      cmocka_unit_test(runs_on_its_own_thread),
+      cmocka_unit_test(what_was_withdrawn_never_runs),
+      cmocka_unit_test(what_has_run_cannot_be_withdrawn),
+      cmocka_unit_test(what_java_drops_is_not_waited_for),
+      cmocka_unit_test(many_tasks_are_told_apart),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void)
+{
+  return with_jvm(run_all);
+}
