@@ -6,7 +6,8 @@
  * answers from the outcomes.
  *
  * A runner is what a thread needs for that. A crew member's worker has one; so may any other thread that
- * jvm_spawn has started. It is used on that thread alone.
+ * jvm_spawn has started. It is used on that thread alone or, while that thread waits for an executor
+ * (jni/executors.h), on the executor's.
  */
 #include "base/arena.h"
 #include "base/uuid.h"

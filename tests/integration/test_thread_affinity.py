@@ -10,6 +10,7 @@ import time
 import unittest
 from pathlib import Path
 
+from support.binary_client import BinaryClient, Raised, call_message, get_message, plain
 from support.clients import TRANSPORTS, HttpClient, RpcError, WebSocketClient, ZmqClient
 from support.jdks import full_version, homes
 from support.peer import FIXTURES, Peer
@@ -63,6 +64,23 @@ class Threads(unittest.TestCase):
                     for affinity in ("DIRECT", "RUNS_AND_THROWS", "nobody", ""):
                         self.assertTrue(ask(client, affinity, "threadName").startswith("rpc-"), affinity)
                     self.assertTrue(client.call("fixtures.Affinity", "threadName").startswith("rpc-"))
+
+    def test_binary_messages_name_executors_too(self):
+        def on(affinity, message):
+            message["execMessage"]["threadAffinity"] = affinity
+            return plain(client.result(message))
+
+        with Peer(*flags(GOOD, BAD)) as peer, BinaryClient(peer) as client:
+            name = call_message("fixtures.Affinity", "threadName")
+            self.assertEqual(on("SINGLE", name), "fixture-single")
+            self.assertEqual(on("FIELD", name), "fixture-field")
+            for affinity in ("", "nobody", "DIRECT"):
+                self.assertTrue(on(affinity, name).startswith("rpc-"), affinity)
+            self.assertEqual(on("SINGLE", get_message("fixtures.Affinity", "TEXT")), "text")
+            with self.assertRaises(Raised) as raised:
+                on("NULL", name)
+            self.assertEqual(raised.exception.text,
+                             "thread affinity NULL (fixtures.Affinity.NULL): the member gave null")
 
     def test_an_executor_may_exist_only_after_main(self):
         with Peer(*flags(GOOD)) as peer, WebSocketClient(peer) as client:

@@ -13,13 +13,12 @@ static struct jvm_thread *the_thread;
 
 /* What a task saw. */
 struct seen {
-  atomic_int runs;
   JNIEnv *env;
   struct jvm_thread *thread;
-  bool has_frame;
-  bool had_cache;
-  uint32_t number;
   struct jvm_task *task; /* of its thread while it ran */
+  atomic_int runs;
+  uint32_t number;
+  bool has_frame;
   bool opens_frames;
 };
 
@@ -30,7 +29,6 @@ static void note_run(void *argument, struct jvm_thread *thread)
   seen->env = thread->env;
   seen->thread = thread;
   seen->has_frame = thread->has_frame;
-  seen->had_cache = thread->units != NULL;
   seen->number = thread->number;
   seen->task = jvm_task_of(thread);
   jvm_task_release(thread->env, seen->task);
