@@ -169,6 +169,16 @@ class Bytes(HostileCase):
             self.assert_refused(exec_bytes(field(17, field(3, causes + b"\x7f") + b"\x7f")), answers="the id")
         self.assert_refused(exec_bytes(field(17, b"\3" * (15 * MIB))), answers="the id")
 
+    def test_the_deepest_message(self):
+        """64 structs: the message, the exec message, what was raised, and 61 throwables."""
+        call = field(9, colfer.encode("ClassMethodCall", ADD["execMessage"]["classMethodCall"]))
+        for throwables, is_served in ((61, True), (62, False)):
+            payload = exec_bytes(call, field(17, b"\3" * throwables + b"\x7f" * throwables + b"\x7f"))
+            if is_served:
+                self.assertEqual(self.answer_to(payload)["returnValue"]["object"]["value"], "3")
+            else:
+                self.assert_refused(payload, answers="the id")
+
 
 class Messages(HostileCase):
     """What can be decoded and says nothing that is served."""

@@ -133,6 +133,25 @@ class Arguments(BinaryCase):
                          obj(None, "java.lang.Integer")):
             self.assertEqual(self.describe(argument), "null")
 
+    def test_what_came_back_can_be_handed_back(self):
+        """An Obj with a ref is that object, whatever value it has beside it."""
+        told = self.client.result(call_message("fixtures.Shelf", "titles"))
+        self.assertEqual(set(told), {"clazz", "ref", "value"})
+        for handed in (told, {**told, "value": "[]"}, {**told, "value": "not JSON"}):
+            self.assertEqual(self.client.result(call_message(ARGUMENTS, "echoObject", handed)), told)
+        for method in ("echoInt", "echoString", "echoDouble"):
+            result = self.client.result(call_message(ARGUMENTS, method, obj("7")))
+            self.assertEqual(self.client.result(call_message(ARGUMENTS, method, result)), result)
+        self.assertEqual(self.describe({**told, "isNull": True}), "null")
+        self.assertEqual(self.describe({**obj(5), "isNull": True}), "null")
+
+    def test_a_value_is_taken_as_it_stands(self):
+        number = self.client.new(LIST)
+        self.assertEqual(self.describe(obj({"ref": number})), f"HashMap{{ref=Integer:{number} }}")
+        self.assertEqual(self.describe(obj({"type": "long", "value": 5})), "HashMap{type=String:long value=Integer:5 }")
+        self.assertEqual(self.describe(obj([{"ref": number}, {"type": "long", "value": 5}])),
+                         "ArrayList[ArrayList[] Long:5 ]")
+
     def test_declared_types_resolve_overloads(self):
         for argument, chosen in ((obj(1, "int"), "long"), (obj(1, "Integer"), "Integer"), (obj("x"), "Object")):
             self.assertEqual(self.client.call("fixtures.Overloads", "widen", argument), chosen)
