@@ -3,9 +3,10 @@
 usage: mutate_requests.py [--seconds N] [--jvm HOME] [--seed N] [--clients N]
 
 Each client replays the steps of a case, and changes most of them on the way: bytes of the text, or a value, a name or
-a member of the JSON; what still has a binary form goes as a binary message, too, in which bytes are changed. Held must be: every answer is JSON with a result or an error (a batch: a list of such); a call
-on a connection of its own is answered rightly all the time; the peer ends with its signal, and neither the JVM nor a
-sanitizer complained. What a mutation leaves waiting in Java is left there: its connection is given up and counted.
+a member of the JSON; what still has a binary form goes as a binary message, too, in which bytes are changed. Held
+must be: every answer is JSON with a result or an error (a batch: a list of such); a call on a connection of its own
+is answered rightly all the time; the peer ends with its signal, and neither the JVM nor a sanitizer complained. What
+a mutation leaves waiting in Java is left there: its connection is given up and counted.
 """
 
 import argparse

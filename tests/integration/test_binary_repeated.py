@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import random
 import tempfile
 import time
 import unittest
@@ -158,6 +159,57 @@ class Repeated(BinaryCase):
                     self.assertNotIn("returnValue", self.client.receive().get("execMessage", {}), payload)
                 else:
                     self.client.receive()
+
+
+class BothWays(BinaryCase):
+    """A message that the peer may know is answered as one that it has to read: a thread's name beyond ASCII is rare."""
+
+    METHODS = (*ADD, 2), ("fixtures.Calculator", "addLong", 2), ("java.lang.Math", "max", 2), \
+        ("java.lang.Math", "negateExact", 1), ("fixtures.Throwables", "divide", 2), ("fixtures.Overloads", "widen", 1), \
+        ("fixtures.Overloads", "narrowest", 1), *(("fixtures.Arguments", f"echo{kind}", 1) for kind in (
+            "Byte", "Short", "Int", "Long", "BoxedInt", "Double", "Char", "Boolean", "String"))
+    FIELDS = ("anInt", "aLong", "aByte", "aVolatile", "instanceFinal", "anInteger", "aStatic", "size")
+    TYPES = (None, "int", "long", "short", "byte", "Integer", "java.lang.Long", "double", "char", "String", "no.such.Type")
+    TEXTS = ("0", "1", "-1", "7", "127", "128", "-129", "32767", "32768", "2147483647", "2147483648", "-2147483648",
+             "-2147483649", "999999999999999999", "9223372036854775807", "-9223372036854775808", "9223372036854775808",
+             "-0", "00", "01", "-", "+1", " 1", "1 ", "1.0", "1e3", "5l", "5f", "true", "null", '"1"', "[1]", "1" * 200)
+
+    def setUp(self):
+        super().setUp()
+        self.rng = random.Random(9)
+        self.client.peer_uuid = bytes(range(16))
+
+    def answer_of(self, message, thread_name):
+        told = {"messageId": "the same", "threadName": thread_name}
+        reply = self.client.ask({**message, "execMessage": {**message["execMessage"], **told}})
+        return {**reply, "messageId": None}
+
+    def assert_same(self, message):
+        self.assertEqual(self.answer_of(message, "main"), self.answer_of(message, "Fädchen"), message)
+
+    def random_text(self):
+        return self.rng.choice(self.TEXTS) if self.rng.random() < 0.7 else str(self.rng.randint(-2**33, 2**33))
+
+    def test_calls(self):
+        for _ in range(150):
+            type_name, method, count = self.rng.choice(self.METHODS)
+            declared = [self.rng.choice(self.TYPES) for _ in range(count)]
+            for _ in range(8):
+                args = [obj_text(self.random_text(), declared_type) for declared_type in declared]
+                self.assert_same(call_message(type_name, method, *args))
+
+    def test_calls_and_fields_of_objects(self):
+        numbers = [self.client.new(name) for name in ("fixtures.Fields", "com.example.Calculator", LIST, "fixtures.Fields")]
+        for _ in range(150):
+            number, other = self.rng.choice(numbers), self.rng.choice((*numbers, 999))
+            field = self.rng.choice(self.FIELDS)
+            declared = self.rng.choice(self.TYPES)
+            for on in (number, number, other):
+                for type_name in ("fixtures.Fields", LIST):
+                    self.assert_same(put_message(type_name, field, obj_text(self.random_text(), declared), on=on))
+                    self.assert_same(get_message(type_name, field, on=on))
+                self.assert_same(call_message("java.util.List", "size", on=on))
+                self.assert_same(call_message("java.lang.Object", "getClass", on=on))
 
 
 class Reloaded(unittest.TestCase):
