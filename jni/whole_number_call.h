@@ -4,7 +4,7 @@
  * Calls whose arguments are whole numbers and whose result is a whole number or nothing, as most calls in a
  * loop are. jvm_resolve has found the member and jvm_invoke has run it once; a struct jvm_whole_number_call
  * keeps what later calls need, and they skip everything that such a member has no use for. For
- * rpc/fastpath; without it, all calls go through jvm_resolve and jvm_invoke.
+ * rpc/fastpath and rpc/colfer/known_messages.c; without them, all calls go through jvm_resolve and jvm_invoke.
  *
  * All functions are used on the thread's own thread.
  */

@@ -14,11 +14,12 @@
 
 enum { EXEC_BODY_MAX = 480, EXEC_ARGS_MAX = 8, EXEC_HOLES_MAX = EXEC_ARGS_MAX + 1 };
 
+/* What is in a hole: a ref behind a header, this one or the other of its number; where there is no header, the JSON
+ * text of an argument, with its length. */
 struct exec_hole {
   size_t length; /* of the body's bytes between the hole before and this one */
-  size_t arg;    /* index of an argument, whose JSON text with its length is in the hole */
-  uint8_t
-      ref_header; /* not 0: the object's ref is in the hole, behind this header or the other of its number */
+  size_t arg;    /* index of the argument */
+  uint8_t ref_header;
 };
 
 /* Begins as zero. */

@@ -236,11 +236,24 @@ static struct known_message *choose_place(struct known_messages *known,
   struct known_message *fitting = known->fitting;
   if (fitting != NULL)
     return fitting->call.member == java->member && fitting->call.serial == java->serial ? NULL : fitting;
-  if (known->misses > MISSES_MAX && known->misses % MISSES_STEP != 0)
-    return NULL;
-  known->last = known->oldest;
-  known->oldest = (known->oldest + 1) % MESSAGES;
-  return &known->messages[known->last];
+  bool is_skipped = known->misses > MISSES_MAX && known->misses % MISSES_STEP != 0;
+  return is_skipped ? NULL : &known->messages[known->oldest];
+}
+
+/* The next one takes the same place, where this one cannot be kept. */
+static void keep_message(struct known_messages *known, const struct exec_head *head,
+                         const struct jvm_whole_number_call *java, const struct known_call *call,
+                         const struct known_outcome *made)
+{
+  struct known_message *place = choose_place(known, java);
+  if (place == NULL)
+    return;
+  if (!fill_message(place, head, java, call, made)) {
+    place->body.message_type = 0;
+  } else if (place != known->fitting) {
+    known->last = known->oldest;
+    known->oldest = (known->oldest + 1) % MESSAGES;
+  }
 }
 
 void known_messages_keep(struct known_messages **known, const struct known_call *call,
@@ -257,7 +270,5 @@ void known_messages_keep(struct known_messages **known, const struct known_call 
   if (*known == NULL)
     return;
   note_visit(*known, head.peer_uuid);
-  struct known_message *place = choose_place(*known, &java);
-  if (place != NULL && !fill_message(place, &head, &java, call, made))
-    place->body.message_type = 0;
+  keep_message(*known, &head, &java, call, made);
 }

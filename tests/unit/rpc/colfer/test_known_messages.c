@@ -193,6 +193,26 @@ static void the_oldest_message_is_forgotten(void **state)
   learn(*state, &sample);
 }
 
+/* And what cannot be kept takes the place of one at most. */
+static void a_message_that_cannot_be_kept_displaces_few(void **state)
+{
+  static const char *const types[MESSAGES_KEPT] = {"int", "a", "b", "c", "d", "e", "f", "g"};
+  struct sample_request sample = known_requests[KNOWN_ADD];
+  struct sample_request many = known_requests[KNOWN_ADD];
+  for (size_t i = 0; i < SAMPLE_ARGS_MAX; i++)
+    many.values[i] = "1";
+  for (size_t i = 0; i < MESSAGES_KEPT; i++) {
+    sample.type = types[i];
+    learn(*state, &sample);
+  }
+  for (size_t i = 0; i < 2 * MESSAGES_KEPT; i++)
+    check(*state, &many, SERVED_GENERALLY);
+  for (size_t i = 1; i < MESSAGES_KEPT; i++) {
+    sample.type = types[i];
+    check(*state, &sample, SERVED_AS_KNOWN);
+  }
+}
+
 /* ---- sessions ---- */
 
 static void an_object_is_that_of_the_named_session(void **state)
@@ -268,6 +288,7 @@ int main(void)
       ONE(a_call_that_does_not_fit_is_left_alone),
       ONE(a_thread_affinity_is_obeyed),
       ONE(the_oldest_message_is_forgotten),
+      ONE(a_message_that_cannot_be_kept_displaces_few),
       ONE(an_object_is_that_of_the_named_session),
       ONE(an_object_is_that_of_the_routing_id),
       ONE(a_session_that_is_named_is_held_now_and_then),
