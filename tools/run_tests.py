@@ -62,7 +62,7 @@ STEPS = [
        on("release", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in jdks.homes()),
     ("clients", "clients that others wrote, where their registries are reached", "release",
      [[PYTHON, "tests/clients/run.py"]], on("release")),
-    ("colfer", "the codecs that Colfer's compiler generates, against the peer's, where Maven reaches its registry", "dev",
+    ("colfer", "Colfer's own codecs and a Java client of binary messages, where Maven reaches its registry", "dev",
      [[PYTHON, "tests/colfer/run.py"]], on("dev")),
     ("tidy", "clang-tidy", "dev", [["tools/check-tidy"]], {}),
 ]
@@ -74,8 +74,9 @@ RELEASE_STEPS = [
     *((f"mutate-{home.name}", "mutated requests under -Xcheck:jni", "release",
        [[PYTHON, "tests/fuzz/mutate_requests.py", "--seconds", "600", "--jvm", str(home)]], on("release"))
       for home in jdks.homes()),
-    ("colfer-long", "the step colfer with a million structs", "release",
-     [[PYTHON, "tests/colfer/run.py", "--structs", "1000000", "--seed", str(int(time.time()))]], on("release")),
+    ("colfer-long", "the step colfer with a million structs, and its client under -Xcheck:jni", "release",
+     [[PYTHON, "tests/colfer/run.py", "--structs", "1000000", "--seed", str(int(time.time()))]],
+     on("release", JPEER_CHECK_JNI="1")),
     ("applications", "real applications, started by java and by jpeer run", "release",
      [[PYTHON, "tests/applications/run.py"]], on("release")),
     ("browser", "pages of allowed and of other origins in Chromium", "release", [[PYTHON, "tests/release/browser.py"]],

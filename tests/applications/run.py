@@ -103,10 +103,11 @@ def main():
     with tempfile.TemporaryDirectory(prefix="jpeer-applications-") as scratch:
         folder = Path(scratch)
         try:
-            jar = maven.build(HERE / "spring-boot", "applications/spring-boot", "-DskipTests", "package") / "target/application.jar"
+            project = maven.build(HERE / "spring-boot", "applications/spring-boot", "-DskipTests", "package")
         except maven.Unavailable as reason:
             print(f"skipped: {reason}\n0 passed, 0 failed")
             return 0
+        jar = project / "target/application.jar"
         agent = build_agent(folder)
         for home in jdks.homes():
             try:

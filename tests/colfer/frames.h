@@ -15,8 +15,8 @@
 
 struct sample {
   char name[256]; /* as the schema has it: "ClassMethodCall" */
-  uint8_t *
-      bytes; /* exactly size bytes of the heap, so that reading beyond them is found; the caller frees them */
+  /* Exactly size bytes of the heap, so that reading beyond them is found; the caller frees them. */
+  uint8_t *bytes;
   size_t size;
 };
 

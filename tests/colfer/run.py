@@ -1,10 +1,15 @@
 """Holds the binary form against code that others wrote: a line for each part, and a closing line of counts.
 
-Maven makes codecs of jpeer.colf below build/java-client, in Java and in C, by Colfer's own compiler. Where it cannot fetch
-what it needs, all is skipped, and a line says why. Random structs go to and fro between these codecs and the peer's (the
-program peer_codec); interop/Law.java says what has to hold.
+Maven makes codecs of jpeer.colf below build/java-client, in Java and in C, by Colfer's own compiler. Where it cannot
+fetch what it needs, all is skipped, and a line says why.
 
-usage: run.py [--structs N] [--seed N]
+interop: random structs go to and fro between these codecs and the peer's (the program peer_codec); interop/Law.java
+says what has to hold.
+
+the others: suites of checks by a Java client with the generated codec and a REQ socket of JeroMQ, against peers with
+the options that the table names.
+
+usage: run.py [--structs N] [--seed N] [PART...]
 """
 
 import argparse
@@ -18,9 +23,20 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from support import jdks, maven  # noqa: E402
-from support.peer import BUILD, environment  # noqa: E402
+from support.peer import BUILD, Peer, environment  # noqa: E402
 
 RUN_SECONDS = 1800
+ALLOW = ("--rpc-default-action", "ALLOW")
+ON_SINGLE = ("--thread-affinity", "SINGLE=fixtures.Affinity.single")
+OPERATIONS = ("calls", "fields", "values", "throwables", "controls", "metadata")
+# The part, the peer's options, and the suites of client/Main.java.
+PEERS = (
+    ("client", (*ALLOW, *ON_SINGLE), (*OPERATIONS, "hostile")),
+    ("client-pal", (*ALLOW, *ON_SINGLE, "--compat", "pal"), (*OPERATIONS, "pal")),
+    ("client-denied", ("--rpc-policy", HERE / "policy.yaml"), ("denials",)),
+    ("client-limits", (*ALLOW, "--message-max", "65536"), ("limits",)),
+)
+PARTS = ("interop", *(part for part, *_ in PEERS))
 
 
 def compile_generated_codec(project):
@@ -36,15 +52,16 @@ def compile_generated_codec(project):
 def run_java(project, *arguments):
     """Passed and failed in the program's own count; a program without one has failed."""
     libraries = f"{project}/target/classes:{project}/target/libraries/*"
-    done = subprocess.run([jdks.homes()[0] / "bin/java", "-cp", libraries, *map(str, arguments)], env=environment(leaks=True),
-                          timeout=RUN_SECONDS, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, check=False)
+    done = subprocess.run([jdks.homes()[0] / "bin/java", "-cp", libraries, *map(str, arguments)],
+                          env=environment(leaks=True), timeout=RUN_SECONDS, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     *lines, last = done.stdout.splitlines() or [""]
     counts = re.fullmatch(r"(\d+) passed, (\d+) failed", last)
     if counts is None:
         print(f"failed: {arguments[0]} ended with {done.returncode}: {done.stdout}", flush=True)
         return 0, 1
-    print(*lines, sep="\n", flush=True)
+    if lines:
+        print(*lines, sep="\n", flush=True)
     return int(counts[1]), int(counts[2])
 
 
@@ -54,18 +71,45 @@ def build():
     return maven.build(HERE, "java-client", "compile", project="java")
 
 
+def run_interop(project, arguments):
+    return run_java(project, "interop.Interop", BUILD / "tests/colfer/peer_codec", compile_generated_codec(project),
+                    arguments.seed, arguments.structs)
+
+
+def run_client(project, part, options, suites):
+    try:
+        with Peer(*options, allow=False) as peer:
+            passed, failed = run_java(project, "client.Main", peer.address("tcp"), *suites)
+    except AssertionError as complaint:
+        print(f"failed: {part}: {complaint}", flush=True)
+        return 0, 1
+    if failed == 0:
+        print(f"passed: {part}: {passed} checks", flush=True)
+    return passed, failed
+
+
+def run_parts(project, arguments):
+    wanted = arguments.parts or PARTS
+    if "interop" in wanted:
+        yield run_interop(project, arguments)
+    for part, options, suites in PEERS:
+        if part in wanted:
+            yield run_client(project, part, options, suites)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--structs", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("parts", nargs="*", metavar="PART", choices=(*PARTS, []))
     arguments = parser.parse_args()
     try:
         project = build()
     except maven.Unavailable as reason:
         print(f"skipped: {reason}\n0 passed, 0 failed")
         return 0
-    passed, failed = run_java(project, "interop.Interop", BUILD / "tests/colfer/peer_codec",
-                              compile_generated_codec(project), arguments.seed, arguments.structs)
+    counts = list(run_parts(project, arguments))
+    passed, failed = (sum(numbers) for numbers in zip(*counts))
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

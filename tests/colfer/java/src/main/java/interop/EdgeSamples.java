@@ -17,8 +17,8 @@ import jpeer.Throwable;
 /** Samples at the bounds of the encoding, and just beyond them. */
 final class EdgeSamples {
   private static final int LIST_MAX = 64 * 1024;
-  private static final long[] NUMBERS = {1, 0x7f, 0x80, (1L << 14) - 1, 1L << 14, (1L << 21) - 1, 1L << 21, (1L << 32) - 1,
-      1L << 32, (1L << 42) - 1, (1L << 49) - 1, 1L << 49, Long.MAX_VALUE, -1};
+  private static final long[] NUMBERS = {1, 0x7f, 0x80, (1L << 14) - 1, 1L << 14, (1L << 21) - 1, 1L << 21,
+      (1L << 32) - 1, 1L << 32, (1L << 42) - 1, (1L << 49) - 1, 1L << 49, Long.MAX_VALUE, -1};
   private static final int[] LENGTHS = {0, 1, 127, 128, 16383, 16384, (1 << 21) - 1, 1 << 21};
   private static final int[] COUNTS = {0, 1, 127, 128, 300, LIST_MAX};
 
@@ -38,14 +38,17 @@ final class EdgeSamples {
     }
     for (int length : LENGTHS) {
       String text = "x".repeat(length);
-      samples.add(sample(new ExecMessage().withPeerUuid(new byte[length]).withMessageId(text).withThreadAffinity(text)));
+      samples.add(
+          sample(new ExecMessage().withPeerUuid(new byte[length]).withMessageId(text).withThreadAffinity(text)));
       samples.add(sample(new Throwable().withStackTraceElements(new String[] {text, "", text})));
     }
     for (int count : COUNTS) {
-      samples.add(sample(new Throwable().withStackTraceElements(Collections.nCopies(count, "").toArray(new String[0]))));
+      samples.add(
+          sample(new Throwable().withStackTraceElements(Collections.nCopies(count, "").toArray(new String[0]))));
       samples.add(sample(new ClassMethodCall().withArgs(objects(count))));
     }
-    for (String text : List.of("\0", "\u007f\u0080", "\u07ff\u0800", "\ud7ff\ue000\uffff", "\ud800\udc00\udbff\udfff")) {
+    for (String text :
+        List.of("\0", "\u007f\u0080", "\u07ff\u0800", "\ud7ff\ue000\uffff", "\ud800\udc00\udbff\udfff")) {
       samples.add(sample(new Class().withName(text)));
     }
     samples.add(sample(new Message().withControlMessage(new ControlMessage().withParams(objects(2)))));
@@ -55,7 +58,8 @@ final class EdgeSamples {
 
   private static Obj[] objects(int count) {
     Obj[] objects = new Obj[count];
-    Arrays.setAll(objects, i -> i % 2 == 0 ? new Obj() : new Obj().withClazz(new Class().withName("int")).withValue("" + i));
+    Arrays.setAll(
+        objects, i -> i % 2 == 0 ? new Obj() : new Obj().withClazz(new Class().withName("int")).withValue("" + i));
     return objects;
   }
 

@@ -72,7 +72,7 @@ final class GeneratedCodec {
   static boolean hasUnserved(Sample sample) {
     return decode(sample) instanceof Message message
         && Stream.of(message.intercept4, message.intercept5, message.intercept6, message.intercept7, message.intercept8)
-            .anyMatch(Objects::nonNull);
+               .anyMatch(Objects::nonNull);
   }
 
   static Verdict reencode(Sample sample) {

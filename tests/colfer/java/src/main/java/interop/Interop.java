@@ -6,8 +6,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Holds the peer's codec against those that Colfer's compiler generates in Java and in C, and prints a line for each kind
- * of samples.
+ * Holds the peer's codec against those that Colfer's compiler generates in Java and in C, and prints a line for each
+ * kind of samples.
  *
  * <p>usage: Interop PEER_CODEC GENERATED_CODEC SEED COUNT
  */
@@ -28,9 +28,8 @@ public final class Interop {
     String peerProgram = arguments[0];
     long seed = Long.parseLong(arguments[2]);
     int count = Integer.parseInt(arguments[3]);
-    try (CodecProgram peer = new CodecProgram(peerProgram);
-        CodecProgram generated = new CodecProgram(arguments[1]);
-        CodecProgram peerSamples = new CodecProgram(peerProgram, arguments[2], arguments[3])) {
+    try (CodecProgram peer = new CodecProgram(peerProgram); CodecProgram generated = new CodecProgram(arguments[1]);
+         CodecProgram peerSamples = new CodecProgram(peerProgram, arguments[2], arguments[3])) {
       Interop interop = new Interop(peer, generated);
       interop.run(seed, count, peerSamples);
       System.out.println(interop.passed + " passed, " + interop.failed + " failed");
@@ -49,7 +48,8 @@ public final class Interop {
     check("truncated structs", Law.REFUSED, source(truncate(structs)));
     check("random structs of the peer", Law.SAME, n -> peerSamples.readSamples(Math.min(BATCH, count - n)));
     check("random structs of the generated codec", Law.SAME, n -> makeSamples(structs, Math.min(BATCH, count - n)));
-    check("changed structs", Law.AGREEMENT, n -> changeSamples(mutations, makeSamples(structs, Math.min(BATCH, count - n))));
+    check("changed structs", Law.AGREEMENT,
+        n -> changeSamples(mutations, makeSamples(structs, Math.min(BATCH, count - n))));
   }
 
   /** Gives the samples behind the first n, some at a time; an empty list ends them. */
@@ -96,8 +96,8 @@ public final class Interop {
         Sample sample = samples.get(i);
         Verdict java = GeneratedCodec.reencode(sample);
         if (!law.holds(sample, peers.get(i), java, generateds.get(i))) {
-          System.out.printf("failed: %s: %s%n  the peer's codec: %s%n  generated Java:   %s%n  generated C:      %s%n", name,
-              sample, peers.get(i), java, generateds.get(i));
+          System.out.printf("failed: %s: %s%n  the peer's codec: %s%n  generated Java:   %s%n  generated C:      %s%n",
+              name, sample, peers.get(i), java, generateds.get(i));
           failed++;
           return;
         }

@@ -24,8 +24,8 @@ enum Law {
     }
   },
   /**
-   * It may be either. The peer's codec reads nothing that a generated one refuses, and understands it as they do; and it
-   * reads what a generated one would have written just so.
+   * It may be either. The peer's codec reads nothing that a generated one refuses, and understands it as they do; and
+   * it reads what a generated one would have written just so.
    */
   AGREEMENT {
     @Override

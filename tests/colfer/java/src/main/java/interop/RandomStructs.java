@@ -64,7 +64,9 @@ final class RandomStructs {
   }
 
   private int length() {
-    return random.nextInt(2000) == 0 ? oneOf(RARE_LENGTHS) : random.nextInt(4) == 0 ? oneOf(LENGTHS) : random.nextInt(20);
+    return random.nextInt(2000) == 0 ? oneOf(RARE_LENGTHS)
+        : random.nextInt(4) == 0     ? oneOf(LENGTHS)
+                                     : random.nextInt(20);
   }
 
   private byte[] octets() {

@@ -17,6 +17,6 @@ record Verdict(boolean accepted, byte[] bytes) {
   @Override
   public String toString() {
     return accepted ? "accepted, and written again as " + HexFormat.of().formatHex(bytes)
-        : "refused: " + new String(bytes, StandardCharsets.UTF_8);
+                    : "refused: " + new String(bytes, StandardCharsets.UTF_8);
   }
 }

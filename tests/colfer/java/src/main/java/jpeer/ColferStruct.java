@@ -12,7 +12,7 @@ public abstract class ColferStruct {
   public abstract int unmarshal(byte[] bytes, int offset, int end);
 
   public byte[] toBytes() {
-    for (int size = 4096; ; size *= 4) {
+    for (int size = 4096;; size *= 4) {
       try {
         byte[] bytes = new byte[size];
         return Arrays.copyOf(bytes, marshal(bytes, 0));

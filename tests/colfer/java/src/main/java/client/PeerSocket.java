@@ -1,0 +1,38 @@
+package client;
+
+import java.nio.charset.StandardCharsets;
+import org.zeromq.SocketType;
+import org.zeromq.ZContext;
+import org.zeromq.ZMQ;
+
+/** A REQ socket that is connected to the peer. Each message has to be answered before the next. */
+final class PeerSocket implements AutoCloseable {
+  private static final int ANSWER_MILLISECONDS = 60_000;
+  private static final ZContext CONTEXT = new ZContext();
+
+  private final ZMQ.Socket socket;
+
+  PeerSocket(String address, String identity) {
+    socket = CONTEXT.createSocket(SocketType.REQ);
+    socket.setIdentity(identity.getBytes(StandardCharsets.US_ASCII));
+    socket.setReceiveTimeOut(ANSWER_MILLISECONDS);
+    socket.setSendTimeOut(ANSWER_MILLISECONDS);
+    socket.setLinger(0);
+    socket.connect(address);
+  }
+
+  byte[] exchange(byte[]... parts) {
+    for (int i = 0; i < parts.length; i++) {
+      Check.that(socket.send(parts[i], i + 1 < parts.length ? ZMQ.SNDMORE : 0), "the message was not sent");
+    }
+    byte[] answer = socket.recv();
+    Check.that(answer != null, "no answer came");
+    Check.that(!socket.hasReceiveMore(), "the answer has more than one part");
+    return answer;
+  }
+
+  @Override
+  public void close() {
+    CONTEXT.destroySocket(socket);
+  }
+}
