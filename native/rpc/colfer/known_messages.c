@@ -14,7 +14,7 @@
 enum {
   MESSAGES = 8,
   NAMES_MAX = 256, /* of a class and its member */
-  /* After so many messages that were not known, only one in so many is looked at: others pay next to nothing. */
+  /* After so many messages that were not known, only one in so many is kept: others pay next to nothing. */
   MISSES_MAX = 64,
   MISSES_STEP = 16,
   VISITS = 16,         /* a power of two */
