@@ -39,8 +39,7 @@ def build(sources, name, *arguments, project="."):
     if complaint is not None:
         complaint = run_maven(folder / project, *arguments)
     if complaint is not None:
-        lines = [line for line in complaint.splitlines() if line.strip()]
-        # Maven names the cause below the heading.
-        cause = next((line for line in lines if "Could not transfer" in line), lines[0])
-        raise Unavailable(f"Maven cannot build {name}: {cause[:200]}")
+        # Maven names the cause behind the heading.
+        cause = re.search("Could not transfer.*", complaint) or UNREACHABLE.search(complaint)
+        raise Unavailable(f"Maven cannot build {name}: {cause[0][:200]}")
     return folder / project
