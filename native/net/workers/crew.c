@@ -418,8 +418,8 @@ bool crew_stop(struct crew *crew, int64_t deadline_ms)
 
 void crew_turn_begin(struct crew_turn *turn)
 {
-  turn->messages = 0;
-  turn->ends_ns = clock_now_ns() + CREW_TURN_NS;
+  int64_t now_ns = clock_now_ns();
+  *turn = (struct crew_turn){.next_look = 1, .looked_ns = now_ns, .ends_ns = now_ns + CREW_TURN_NS};
 }
 
 bool crew_turn_is_late(const struct crew_turn *turn)
@@ -427,9 +427,20 @@ bool crew_turn_is_late(const struct crew_turn *turn)
   return clock_now_ns() >= turn->ends_ns;
 }
 
+/* Messages are quick where the time since the last look is below this; so many of them share the next look. */
+enum { QUICK_NS = 20000, QUICK_MESSAGES = 4 };
+
+/* To read the clock costs a fifth of what serving a small message does, so that quick ones share a look. */
 bool crew_turn_is_over(struct crew_turn *turn)
 {
-  return ++turn->messages >= CREW_TURN_MESSAGES || crew_turn_is_late(turn);
+  if (++turn->messages >= CREW_TURN_MESSAGES)
+    return true;
+  if (turn->messages < turn->next_look)
+    return false;
+  int64_t now_ns = clock_now_ns();
+  turn->next_look = turn->messages + (now_ns - turn->looked_ns < QUICK_NS ? QUICK_MESSAGES : 1);
+  turn->looked_ns = now_ns;
+  return now_ns >= turn->ends_ns;
 }
 
 bool crew_turn_renew(struct crew_turn *turn)
@@ -437,6 +448,8 @@ bool crew_turn_renew(struct crew_turn *turn)
   int64_t now_ns = clock_now_ns();
   bool is_late = now_ns >= turn->ends_ns;
   turn->messages = 0;
+  turn->next_look = 1;
+  turn->looked_ns = now_ns;
   if (is_late)
     turn->ends_ns = now_ns + CREW_TURN_NS;
   return is_late;

@@ -121,11 +121,14 @@ void crew_submit(struct crew *crew, struct crew_source *source);
 
 struct crew_turn {
   int messages;
+  int next_look; /* the message after which the clock is read again */
+  int64_t looked_ns;
   int64_t ends_ns;
 };
 
 void crew_turn_begin(struct crew_turn *turn);
-/* Counts a message; true when the turn must end after it. */
+/* Counts a message; true when the turn must end after it. While messages are quick, the clock is read after some of
+ * them alone: a turn may be that many messages longer than its time. */
 bool crew_turn_is_over(struct crew_turn *turn);
 /* True when its time is over, whatever it has served. */
 bool crew_turn_is_late(const struct crew_turn *turn);

@@ -251,10 +251,10 @@ static enum crew_served serve_pending(struct crew_member *member, struct zeromq_
   enum crew_served served;
   if (!open_client(identity, pending, client, out, &served))
     return served;
-  struct crew_message message = {.codec =
-                                     rpc_codec_of(crew_service(zeromq->crew)->codecs, payload_text(pending)),
+  struct text text = payload_text(pending);
+  struct crew_message message = {.codec = rpc_codec_of(crew_service(zeromq->crew)->codecs, text),
                                  .client = *client,
-                                 .text = payload_text(pending),
+                                 .text = text,
                                  .reply_max = zeromq->config.message_max,
                                  .since_ms = &pending->since_ms};
   struct rpc_stream stream;

@@ -27,22 +27,44 @@ static struct zeromq_identity *make_identity(struct zeromq *zeromq)
   return identity;
 }
 
-struct zeromq_identity *zeromq_identity_get(struct zeromq *zeromq, const void *routing_id, size_t length)
+static bool has_routing_id(const struct zeromq_identity *identity, const void *routing_id, size_t length)
 {
-  struct zeromq_identity **bucket = &zeromq->buckets[bucket_of(routing_id, length)];
-  for (struct zeromq_identity *identity = *bucket; identity != NULL; identity = identity->next) {
-    if (identity->routing_id_length == length && memcmp(identity->routing_id, routing_id, length) == 0)
-      return identity;
-  }
+  return identity->routing_id_length == length && memcmp(identity->routing_id, routing_id, length) == 0;
+}
+
+static struct zeromq_identity *find_identity(const struct zeromq *zeromq, const void *routing_id,
+                                             size_t length)
+{
+  struct zeromq_identity *last = zeromq->last_filed;
+  if (last != NULL && last->is_filed && has_routing_id(last, routing_id, length))
+    return last;
+  struct zeromq_identity *identity = zeromq->buckets[bucket_of(routing_id, length)];
+  while (identity != NULL && !has_routing_id(identity, routing_id, length))
+    identity = identity->next;
+  return identity;
+}
+
+static struct zeromq_identity *file_identity(struct zeromq *zeromq, const void *routing_id, size_t length)
+{
   assert(length <= ROUTING_ID_MAX); /* libzmq's own bound */
   struct zeromq_identity *identity = make_identity(zeromq);
   if (identity == NULL)
     return NULL;
+  struct zeromq_identity **bucket = &zeromq->buckets[bucket_of(routing_id, length)];
   identity->routing_id_length = length;
   memcpy(identity->routing_id, routing_id, length);
   identity->is_filed = true;
   identity->next = *bucket;
   *bucket = identity;
+  return identity;
+}
+
+struct zeromq_identity *zeromq_identity_get(struct zeromq *zeromq, const void *routing_id, size_t length)
+{
+  struct zeromq_identity *identity = find_identity(zeromq, routing_id, length);
+  if (identity == NULL)
+    identity = file_identity(zeromq, routing_id, length);
+  zeromq->last_filed = identity;
   return identity;
 }
 

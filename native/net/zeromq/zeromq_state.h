@@ -81,6 +81,7 @@ struct zeromq {
   pthread_mutex_t lock;
   void *socket; /* NULL once closed */
   struct zeromq_identity *buckets[IDENTITY_BUCKETS];
+  struct zeromq_identity *last_filed; /* the one that was asked for last; NULL: none yet */
   struct zeromq_identity *free_identities;
   struct zeromq_pending *free_pending;
   size_t free_pending_count;

@@ -566,6 +566,32 @@ static void refusing_all_wakes_the_watcher(void **state)
   close_fixture(&f);
 }
 
+static void a_turn_ends_after_its_messages(void **state)
+{
+  (void)state;
+  struct crew_turn turn;
+  crew_turn_begin(&turn);
+  turn.ends_ns += 60 * (int64_t)1000000000;
+  for (int i = 1; i < CREW_TURN_MESSAGES; i++)
+    assert_false(crew_turn_is_over(&turn));
+  assert_true(crew_turn_is_over(&turn));
+}
+
+/* Quick messages share a look at the clock; after a slow one each has its own. */
+static void a_turn_is_over_soon_after_its_time(void **state)
+{
+  (void)state;
+  struct crew_turn turn;
+  crew_turn_begin(&turn);
+  turn.next_look = 4; /* as after quick messages */
+  usleep(CREW_TURN_NS / 1000 + 1);
+  int served = 1;
+  while (!crew_turn_is_over(&turn))
+    served++;
+  assert_int_equal(served, 4);
+  assert_true(crew_turn_is_over(&turn));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -578,6 +604,8 @@ int main(void)
       cmocka_unit_test(the_service_hears_of_lost_answers),
       cmocka_unit_test(stop_does_not_wait_longer_than_told),
       cmocka_unit_test(an_event_is_given_once),
+      cmocka_unit_test(a_turn_ends_after_its_messages),
+      cmocka_unit_test(a_turn_is_over_soon_after_its_time),
       cmocka_unit_test(a_lone_source_goes_on_until_others_wait),
       cmocka_unit_test(an_event_that_ends_a_turn_is_not_lost),
       cmocka_unit_test(a_member_stays_with_the_source_that_it_served_before),
