@@ -10,14 +10,17 @@ static bool is_too_long(const struct serving *serving)
   return serving->reply_max > 0 && serving->out->len - serving->start > serving->reply_max;
 }
 
-static void write_error(struct jsonrpc_response *response, const struct outcome *outcome,
-                        const struct rpc_answer *answer)
+static void write_error(struct serving *serving, struct jsonrpc_response *response,
+                        const struct outcome *outcome, const struct rpc_answer *answer)
 {
   struct outcome told = *outcome;
   if (answer->compat_pal)
     rpc_compat_reword(&told);
   int code = rpc_failure_code(told.failure);
-  rpc_error_data_write(jsonrpc_error(response, code, jsonrpc_code_message(code)), &told, answer);
+  struct buffer *data = jsonrpc_error(response, code, jsonrpc_code_message(code));
+  serving->has_failed = true;
+  serving->error_at = data->len;
+  rpc_error_data_write(data, &told, answer);
 }
 
 static void write_too_long(struct serving *serving, struct jsonrpc_response *response,
@@ -29,7 +32,7 @@ static void write_too_long(struct serving *serving, struct jsonrpc_response *res
                "the answer is longer than the %zu bytes that may be held for it (send-buffer-max; on ZeroMQ "
                "message-max)",
                serving->reply_max);
-  write_error(response, &outcome, answer);
+  write_error(serving, response, &outcome, answer);
 }
 
 static void fail_body(struct serving *serving, struct jsonrpc_response *response,
@@ -38,7 +41,7 @@ static void fail_body(struct serving *serving, struct jsonrpc_response *response
   struct outcome outcome;
   outcome_fail(&outcome, &serving->run.runner->arena, FAILURE_SERVER, NULL, "the metadata could not be read");
   outcome.status = TEXT("ERROR");
-  write_error(response, &outcome, answer);
+  write_error(serving, response, &outcome, answer);
 }
 
 /* For a transport that needs the whole answer at once. */
@@ -88,20 +91,36 @@ static void tell_places(struct serving *serving, const struct jsonrpc_response *
   serving->places->member = serving->run.reached.resolved;
 }
 
-void serving_write_answer(struct serving *serving, struct jsonrpc_response *response,
-                          const struct outcome *outcome)
+/* For later requests of the batch that name it. */
+static void note_result(struct serving *serving, const struct outcome *outcome)
+{
+  struct text id = serving->request->id;
+  if (serving->results == NULL)
+    return;
+  if (!serving->has_failed) {
+    batch_results_note(serving->results, id, outcome, serving->by_value);
+    return;
+  }
+  struct text data = text_slice(buffer_text(serving->out), serving->error_at, serving->out->len);
+  if (!serving->out->failed)
+    batch_results_note_failure(serving->results, id, data, serving->cause);
+}
+
+static void write_answer(struct serving *serving, struct jsonrpc_response *response,
+                         const struct outcome *outcome)
 {
   const struct rpc_answer answer = {.request_id = serving->request->id,
                                     .compat_pal = serving->peer->config.compat_pal,
                                     .from = &serving->run.reached,
                                     .scratch = &serving->own->scratch,
+                                    .cause = serving->cause == NULL ? TEXT_ABSENT : serving->cause->json,
                                     .number = wants_places(serving) ? &serving->places->number : NULL};
   if (outcome->kind == OUTCOME_BODY) {
     write_body(serving, response, outcome, &answer);
     return;
   }
   if (outcome->kind == OUTCOME_ERROR)
-    write_error(response, outcome, &answer);
+    write_error(serving, response, outcome, &answer);
   else if (serving->by_value)
     rpc_by_value_result_write(jsonrpc_result(response), outcome);
   else
@@ -110,4 +129,12 @@ void serving_write_answer(struct serving *serving, struct jsonrpc_response *resp
     write_too_long(serving, response, &answer);
   else if (answer.number != NULL && answer.number->is_known)
     tell_places(serving, response);
+}
+
+void serving_write_answer(struct serving *serving, struct jsonrpc_response *response,
+                          const struct outcome *outcome)
+{
+  serving->has_failed = false;
+  write_answer(serving, response, outcome);
+  note_result(serving, outcome);
 }

@@ -140,10 +140,12 @@ void rpc_find_value_places(const void *message, const struct operation *operatio
     places->arguments = members.value[arguments].span;
 }
 
-/* Requests of 1.1, by HTTP GET, and with results by value always go the general path. */
+/* Requests of 1.1, by HTTP GET, with results by value, and of batches whose requests name results always go the
+ * general path. */
 static bool may_cache(const struct serving *serving)
 {
-  return serving->request->version == JSONRPC_2_0 && !serving->by_value && !serving->run.client->only_safe &&
+  return serving->request->version == JSONRPC_2_0 && !serving->by_value && serving->results == NULL &&
+         !serving->run.client->only_safe &&
          (begins_with(serving->message, '{') || begins_with(serving->message, '['));
 }
 

@@ -208,6 +208,13 @@ static void write_throwable_head(struct buffer *out, struct text type, struct te
   buffer_append_char(out, ']');
 }
 
+/* Of an error that another error's data are the cause of. */
+static void write_given_cause(struct buffer *out, struct text cause)
+{
+  buffer_append_text(out, cause);
+  buffer_append_char(out, '}');
+}
+
 void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer)
 {
   write_throwable_head(out, outcome->throwable_type, outcome->message, outcome->throwable, false, answer);
@@ -217,6 +224,10 @@ void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, con
   }
   write_from(out, answer);
   BUFFER_LITERAL(out, ",\"cause\":");
+  if (answer->cause.data != NULL) {
+    write_given_cause(out, answer->cause);
+    return;
+  }
   size_t open = 1;
   const struct outcome_throwable *cause = outcome->throwable == NULL ? NULL : outcome->throwable->cause;
   for (; cause != NULL; cause = cause->cause) {

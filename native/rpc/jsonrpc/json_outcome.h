@@ -20,6 +20,7 @@ struct rpc_answer {
   bool compat_pal;
   const struct rpc_reached_member *from; /* `from` in --compat pal; NULL: not known */
   struct buffer *scratch;                /* for values that are text within text; cleared by the writer */
+  struct text cause; /* of an error: the JSON of its cause, in place of the throwable's; data NULL: none */
   struct rpc_number_place *number; /* set where the result is void or a whole number; NULL: not wanted */
 };
 

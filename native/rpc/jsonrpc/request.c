@@ -2,12 +2,19 @@
 #include "rpc/channel.h"
 #include "rpc/describe/describe.h"
 #include "rpc/describe/openrpc.h"
+#include "rpc/jsonrpc/batch_fill.h"
 #include "rpc/jsonrpc/cached_requests.h"
 #include "rpc/jsonrpc/compat.h"
 #include "rpc/jsonrpc/json_params.h"
 #include "rpc/jsonrpc/procedures.h"
 #include "rpc/jsonrpc/serving.h"
 #include "rpc/members/java_methods_decode.h"
+
+/* One of the six methods; a dotted name is a member's own, or the peer's. */
+static bool is_bare_name(struct text method)
+{
+  return method.len == 0 || memchr(method.data, '.', method.len) == NULL;
+}
 
 static bool is_description(const struct jsonrpc_request *request)
 {
@@ -56,7 +63,7 @@ static enum jp_status decode_operation(struct serving *serving, struct operation
   struct text method = serving->request->method;
   struct arena *arena = &serving->run.runner->arena;
   size_t digits_max = serving->peer->config.limits.java.number_digits_max;
-  if (method.len == 0 || memchr(method.data, '.', method.len) == NULL)
+  if (is_bare_name(method))
     return decode_procedure(serving, operation, outcome);
   const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
   serving->by_value = true;
@@ -102,6 +109,64 @@ static bool read_extras(struct serving *serving, bool is_good_session_name, stru
          rpc_request_options_read(serving->request, arena, &serving->options, outcome) == JP_OK;
 }
 
+static enum jp_status fill_one(struct serving *serving, enum batch_fill_form form, struct json_value *json,
+                               struct outcome *outcome)
+{
+  const struct batch_fill fill = {.results = serving->results,
+                                  .limits = rpc_jsonrpc_limits(serving->peer),
+                                  .max_size = serving->peer->config.limits.message_max,
+                                  .form = form,
+                                  .arena = &serving->run.runner->arena,
+                                  .outcome = outcome};
+  return batch_fill_in(&fill, json, &serving->cause);
+}
+
+/* Puts results of earlier requests of the batch in place of their names. */
+static enum jp_status fill_in_results(struct serving *serving, struct jsonrpc_request *request,
+                                      struct outcome *outcome)
+{
+  enum batch_fill_form form = is_bare_name(request->method) ? BATCH_FILL_PROCEDURE : BATCH_FILL_VALUES;
+  enum jp_status status = JP_OK;
+  if (request->has_params)
+    status = fill_one(serving, form, &request->params, outcome);
+  if (status == JP_OK && request->has_options)
+    status = fill_one(serving, BATCH_FILL_OPTIONS, &request->options, outcome);
+  return status;
+}
+
+static void handle_filled(struct serving *serving, bool is_good_session_name,
+                          struct jsonrpc_response *response)
+{
+  struct outcome wrong;
+  if (!read_extras(serving, is_good_session_name, &wrong))
+    serving_write_answer(serving, response, &wrong);
+  else if (serving->failed != NULL)
+    serving_write_answer(serving, response, serving->failed);
+  else if (serving->operation != NULL)
+    run_operation(serving, serving->operation, response);
+  else if (is_description(serving->request))
+    describe_service(serving->peer, response);
+  else if (text_equal(serving->request->method, TEXT("rpc.discover")))
+    discover_methods(serving, response);
+  else
+    decode_and_run(serving, response);
+}
+
+static void fill_and_handle(struct serving *serving, bool is_good_session_name,
+                            struct jsonrpc_response *response)
+{
+  const struct jsonrpc_request *request = serving->request;
+  struct jsonrpc_request filled = *request;
+  struct outcome outcome;
+  if (fill_in_results(serving, &filled, &outcome) != JP_OK) {
+    serving_write_answer(serving, response, &outcome);
+    return;
+  }
+  serving->request = &filled;
+  handle_filled(serving, is_good_session_name, response);
+  serving->request = request;
+}
+
 void serving_handle_request(void *context, const struct jsonrpc_request *request,
                             struct jsonrpc_response *response)
 {
@@ -112,18 +177,10 @@ void serving_handle_request(void *context, const struct jsonrpc_request *request
   bool is_good = !names_session || uuid_parse(request->peer_id, &session);
   serving->request = request;
   serving->by_value = false;
+  serving->cause = NULL;
   rpc_run_begin(&serving->run, names_session && is_good ? &session : NULL, request->is_notification);
-  struct outcome wrong;
-  if (!read_extras(serving, is_good, &wrong))
-    serving_write_answer(serving, response, &wrong);
-  else if (serving->failed != NULL)
-    serving_write_answer(serving, response, serving->failed);
-  else if (serving->operation != NULL)
-    run_operation(serving, serving->operation, response);
-  else if (is_description(request))
-    describe_service(serving->peer, response);
-  else if (text_equal(request->method, TEXT("rpc.discover")))
-    discover_methods(serving, response);
+  if (serving->results != NULL)
+    fill_and_handle(serving, is_good, response);
   else
-    decode_and_run(serving, response);
+    handle_filled(serving, is_good, response);
 }

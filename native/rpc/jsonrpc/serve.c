@@ -8,8 +8,11 @@ enum { SCRATCH_KEPT = 64 * 1024 };
 static void write_invalid_data(void *context, struct buffer *data, struct text detail, struct text id)
 {
   struct serving *serving = context;
+  size_t start = data->len;
   serving->found_invalid = true;
   rpc_message_data_write(data, detail, id, serving->peer->config.compat_pal);
+  if (serving->results != NULL && !data->failed)
+    batch_results_note_failure(serving->results, id, text_slice(buffer_text(data), start, data->len), NULL);
 }
 
 static bool is_malformed(const struct rpc_peer *peer, struct text message, struct json_fault *fault)
@@ -46,11 +49,14 @@ static enum rpc_served take_general_path(const struct serving_message *message, 
   struct serving serving = serving_begin(message);
   const struct rpc_peer *peer = message->peer;
   bool only_safe = message->client->only_safe;
+  if (batch_results_may_be_named(message->text))
+    serving.results = batch_results_create(&message->worker->runner.arena, peer->config.limits.message_max);
+  bool may_use_cache = !only_safe && serving.results == NULL;
   const struct jsonrpc_service service = {.context = &serving,
                                           .arena = &message->worker->runner.arena,
                                           .handle = serving_handle_request,
                                           .write_error_data = write_invalid_data,
-                                          .match_cached = only_safe ? NULL : serving_match_cached,
+                                          .match_cached = may_use_cache ? serving_match_cached : NULL,
                                           .run_cached = serving_run_cached,
                                           .limits = rpc_jsonrpc_limits(peer),
                                           .max_batch = peer->config.limits.max_batch,

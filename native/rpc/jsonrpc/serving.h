@@ -3,6 +3,7 @@
 /*
  * What serve.c (a message), request.c (one request of it) and answer.c (its answer) share. Not for others.
  */
+#include "rpc/jsonrpc/batch_results.h"
 #include "rpc/jsonrpc/codec_state.h"
 #include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/jsonrpc/request_options.h"
@@ -30,10 +31,15 @@ struct serving {
   bool found_invalid;         /* the envelope, by jsonrpc */
   struct outcome_body stream; /* of RPC_STREAM */
 
+  struct batch_results *results; /* of the batch, whose requests name results of earlier ones; else NULL */
+
   struct rpc_run run; /* the request that is run */
   const struct jsonrpc_request *request;
   struct rpc_request_options options; /* of the request, where it has some */
   bool by_value;                      /* its result is plain JSON */
+  bool has_failed;                    /* its answer is an error, */
+  size_t error_at;                    /* the data of which begin there in out */
+  const struct batch_result *cause;   /* the failed result that it names; else NULL */
 
   /* Of a request that rpc/jsonrpc/cached_requests.c has decoded, else NULL: */
   struct rpc_cached_request *cached; /* of a batch: what matched last */

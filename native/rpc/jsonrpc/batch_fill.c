@@ -1,0 +1,278 @@
+#include "rpc/jsonrpc/batch_fill.h"
+
+#include "json/writer.h"
+
+/* A text that is copied piece by piece, with results in place of their names. */
+struct filling {
+  const struct batch_fill *fill;
+  struct buffer out;
+  const char *copied_to; /* what comes before it in the request is in out */
+  bool has_changed;
+  const struct batch_result *failed;
+};
+
+/* ---- errors ---- */
+
+static enum jp_status fail_id(const struct filling *filling, struct text id, const char *why)
+{
+  const struct batch_fill *fill = filling->fill;
+  outcome_fail(fill->outcome, fill->arena, FAILURE_INVALID_PARAMS, NULL, "{\"result\": %.*s}: %s",
+               TEXT_ARGS(arena_shorten(fill->arena, id, OUTCOME_NAME_SHOWN)), why);
+  return JP_INVALID;
+}
+
+static enum jp_status fail_memory(const struct batch_fill *fill)
+{
+  outcome_fail(fill->outcome, fill->arena, FAILURE_INTERNAL, NULL, "out of memory");
+  return JP_NO_MEMORY;
+}
+
+static enum jp_status fail_size(const struct batch_fill *fill)
+{
+  outcome_fail(fill->outcome, fill->arena, FAILURE_SERVER, NULL,
+               "the request is longer than message-max (%zu bytes) with the results that it names",
+               fill->max_size);
+  return JP_LIMIT;
+}
+
+static enum jp_status fail_depth(const struct batch_fill *fill)
+{
+  outcome_fail(fill->outcome, fill->arena, FAILURE_SERVER, NULL,
+               "the request passes the depth limit of %zu with the results that it names",
+               fill->limits.max_depth);
+  return JP_LIMIT;
+}
+
+/* ---- names ---- */
+
+/* True for {"result": ID} and nothing else; *id is the string or number as written. */
+static bool is_name(struct json_value json, struct text *id)
+{
+  struct json_cursor cursor;
+  struct text key;
+  struct json_value value;
+  struct json_value other;
+  if (json.kind != JSON_KIND_OBJECT)
+    return false;
+  cursor = json_enter(json);
+  if (!json_next_member(&cursor, &key, &value) || !json_key_is(key, TEXT("result")))
+    return false;
+  *id = value.span;
+  return (value.kind == JSON_KIND_STRING || value.kind == JSON_KIND_NUMBER) &&
+         !json_next_member(&cursor, &key, &other);
+}
+
+static enum jp_status find_result(struct filling *filling, struct text id, const struct batch_result **found)
+{
+  const struct batch_result *result = batch_results_find(filling->fill->results, id);
+  if (result == NULL)
+    return fail_id(filling, id, "no earlier request of this batch has this id");
+  switch (result->kind) {
+  case BATCH_RESULT_REF:
+  case BATCH_RESULT_VALUE:
+    *found = result;
+    return JP_OK;
+  case BATCH_RESULT_FAILED:
+    filling->failed = result;
+    outcome_fail(filling->fill->outcome, filling->fill->arena, FAILURE_SERVER, NULL,
+                 "depends on failed request %.*s",
+                 TEXT_ARGS(arena_shorten(filling->fill->arena, id, OUTCOME_NAME_SHOWN)));
+    return JP_CLOSED;
+  case BATCH_RESULT_TWICE:
+    return fail_id(filling, id, "several requests of this batch have this id");
+  case BATCH_RESULT_LARGE:
+    return fail_id(filling, id, "the results of this batch that are values take more than message-max");
+  case BATCH_RESULT_NONE:
+    break;
+  }
+  return fail_id(filling, id, "that request gave nothing that could be named");
+}
+
+/* ---- writing ---- */
+
+static void copy_up_to(struct filling *filling, const char *end)
+{
+  buffer_append(&filling->out, filling->copied_to, (size_t)(end - filling->copied_to));
+  filling->copied_to = end;
+}
+
+/* Ends what is written in place of a text that ends there. */
+static enum jp_status go_on_behind(struct filling *filling, const char *end)
+{
+  filling->copied_to = end;
+  filling->has_changed = true;
+  if (filling->out.failed)
+    return fail_memory(filling->fill);
+  return filling->out.len > filling->fill->max_size ? fail_size(filling->fill) : JP_OK;
+}
+
+/* As members of an argument: "ref":N or "type":T,"value":V. */
+static void write_members(struct buffer *out, const struct batch_result *result, bool has_type)
+{
+  if (result->kind == BATCH_RESULT_REF) {
+    BUFFER_LITERAL(out, "\"ref\":");
+    json_write_integer(out, result->ref);
+    return;
+  }
+  if (result->type.data != NULL && !has_type) {
+    BUFFER_LITERAL(out, "\"type\":");
+    json_write_string(out, result->type);
+    buffer_append_char(out, ',');
+  }
+  BUFFER_LITERAL(out, "\"value\":");
+  buffer_append_text(out, result->json);
+}
+
+/* In place of {"result": ID}: the bare ref, or a value. */
+static enum jp_status write_named(struct filling *filling, struct json_value name, struct text id)
+{
+  const struct batch_result *result = NULL;
+  enum jp_status status = find_result(filling, id, &result);
+  if (status != JP_OK)
+    return status;
+  copy_up_to(filling, name.span.data);
+  if (result->kind == BATCH_RESULT_REF) {
+    json_write_integer(&filling->out, result->ref);
+  } else {
+    buffer_append_char(&filling->out, '{');
+    write_members(&filling->out, result, false);
+    buffer_append_char(&filling->out, '}');
+  }
+  return go_on_behind(filling, name.span.data + name.span.len);
+}
+
+/* In place of the member "ref": {"result": ID}. */
+static enum jp_status write_ref(struct filling *filling, struct text key, struct json_value ref,
+                                struct text id, bool has_type)
+{
+  const struct batch_result *result = NULL;
+  enum jp_status status = find_result(filling, id, &result);
+  if (status != JP_OK)
+    return status;
+  copy_up_to(filling, key.data - 1); /* with its quote */
+  write_members(&filling->out, result, has_type);
+  return go_on_behind(filling, ref.span.data + ref.span.len);
+}
+
+/* ---- the places where a name may stand: those where an argument's reader takes {"ref": N} ---- */
+
+static enum jp_status fill_value(struct filling *filling, struct json_value json);
+
+/* Inside "value" an object is a map, whatever its members are called. */
+static enum jp_status fill_contents(struct filling *filling, struct json_value json)
+{
+  enum jp_status status = JP_OK;
+  struct text key;
+  struct json_value value;
+  if (json.kind != JSON_KIND_ARRAY && json.kind != JSON_KIND_OBJECT)
+    return JP_OK;
+  struct json_cursor cursor = json_enter(json);
+  if (json.kind == JSON_KIND_ARRAY) {
+    while (status == JP_OK && json_next_element(&cursor, &value))
+      status = fill_value(filling, value);
+  } else {
+    while (status == JP_OK && json_next_member(&cursor, &key, &value))
+      status = fill_value(filling, value);
+  }
+  return status;
+}
+
+enum argument_member { ARGUMENT_TYPE, ARGUMENT_VALUE, ARGUMENT_REF, ARGUMENT_MEMBERS };
+
+static const struct text argument_names[ARGUMENT_MEMBERS] = {
+    [ARGUMENT_TYPE] = TEXT("type"), [ARGUMENT_VALUE] = TEXT("value"), [ARGUMENT_REF] = TEXT("ref")};
+
+static enum jp_status fill_argument(struct filling *filling, struct json_value argument, bool has_type)
+{
+  enum jp_status status = JP_OK;
+  struct json_cursor cursor = json_enter(argument);
+  struct text key;
+  struct text id;
+  struct json_value value;
+  while (status == JP_OK && json_next_member(&cursor, &key, &value)) {
+    int member = json_find_key(key, argument_names, ARGUMENT_MEMBERS);
+    if (member == ARGUMENT_VALUE)
+      status = fill_contents(filling, value);
+    else if (member == ARGUMENT_REF && is_name(value, &id))
+      status = write_ref(filling, key, value, id, has_type);
+  }
+  return status;
+}
+
+static enum jp_status fill_value(struct filling *filling, struct json_value json)
+{
+  bool has[ARGUMENT_MEMBERS] = {false};
+  if (json.kind != JSON_KIND_OBJECT)
+    return fill_contents(filling, json);
+  struct json_cursor cursor = json_enter(json);
+  struct text key;
+  struct json_value value;
+  while (json_next_member(&cursor, &key, &value)) {
+    int member = json_find_key(key, argument_names, ARGUMENT_MEMBERS);
+    if (member >= 0)
+      has[member] = true;
+  }
+  if (has[ARGUMENT_TYPE] || has[ARGUMENT_VALUE] || has[ARGUMENT_REF])
+    return fill_argument(filling, json, has[ARGUMENT_TYPE]);
+  return fill_contents(filling, json);
+}
+
+/* A member of params or of options; not all of them are values. */
+static enum jp_status fill_member(struct filling *filling, struct text key, struct json_value value)
+{
+  enum batch_fill_form form = filling->fill->form;
+  bool has_options = form == BATCH_FILL_OPTIONS;
+  struct text id;
+  if (json_key_is(key, has_options ? TEXT("loader") : TEXT("instance")) && is_name(value, &id))
+    return write_named(filling, value, id);
+  if (has_options)
+    return JP_OK;
+  if (form == BATCH_FILL_VALUES || json_key_is(key, TEXT("value")))
+    return fill_value(filling, value);
+  return json_key_is(key, TEXT("args")) ? fill_contents(filling, value) : JP_OK;
+}
+
+static enum jp_status fill_all(struct filling *filling, struct json_value json)
+{
+  enum jp_status status = JP_OK;
+  struct text key;
+  struct json_value value;
+  if (json.kind != JSON_KIND_OBJECT)
+    return fill_contents(filling, json);
+  struct json_cursor cursor = json_enter(json);
+  while (status == JP_OK && json_next_member(&cursor, &key, &value))
+    status = fill_member(filling, key, value);
+  return status;
+}
+
+/* ---- */
+
+/* A result may be deep itself, so that the depth is looked at again. */
+static enum jp_status take_filled(struct filling *filling, struct json_value *json)
+{
+  const struct batch_fill *fill = filling->fill;
+  struct json_fault fault;
+  copy_up_to(filling, json->span.data + json->span.len);
+  struct text text = filling->out.failed ? TEXT_ABSENT : arena_text(fill->arena, buffer_text(&filling->out));
+  if (text.data == NULL)
+    return fail_memory(fill);
+  if (text.len > fill->max_size)
+    return fail_size(fill);
+  if (json_validate(text, fill->limits, TEXT(""), &fault) != JP_OK)
+    return fail_depth(fill);
+  *json = json_root(text);
+  return JP_OK;
+}
+
+enum jp_status batch_fill_in(const struct batch_fill *fill, struct json_value *json,
+                             const struct batch_result **failed)
+{
+  struct filling filling = {.fill = fill, .copied_to = json->span.data};
+  buffer_init(&filling.out);
+  enum jp_status status = fill_all(&filling, *json);
+  if (status == JP_OK && filling.has_changed)
+    status = take_filled(&filling, json);
+  buffer_fini(&filling.out);
+  *failed = filling.failed;
+  return status;
+}

@@ -1,0 +1,34 @@
+#ifndef JPEER_RPC_JSONRPC_BATCH_FILL_H
+#define JPEER_RPC_JSONRPC_BATCH_FILL_H
+/*
+ * Puts the results of earlier requests of a batch in place of the names that stand for them in a later one
+ * (rpc/jsonrpc/batch_results.h). Pure but for the arena; the thread of the message.
+ */
+#include "rpc/jsonrpc/batch_results.h"
+#include "json/reader.h"
+
+/* What the names stand in. */
+enum batch_fill_form {
+  BATCH_FILL_PROCEDURE, /* params of one of the six methods */
+  BATCH_FILL_VALUES,    /* params of which each is a value */
+  BATCH_FILL_OPTIONS    /* options, of which "loader" may be {"result": ID} */
+};
+
+struct batch_fill {
+  const struct batch_results *results;
+  struct json_limits limits;
+  size_t max_size; /* of what comes of it */
+  enum batch_fill_form form;
+  struct arena *arena;
+  struct outcome *outcome; /* takes the errors */
+};
+
+/*
+ * *json stays where it names nothing, and else is in the arena. Anything but JP_OK leaves an OUTCOME_ERROR:
+ * JP_INVALID, an id that names no result; JP_CLOSED, the request of that id failed, and *failed is its result;
+ * JP_LIMIT; JP_NO_MEMORY.
+ */
+enum jp_status batch_fill_in(const struct batch_fill *fill, struct json_value *json,
+                             const struct batch_result **failed) JP_MUST_CHECK;
+
+#endif

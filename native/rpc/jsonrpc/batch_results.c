@@ -1,0 +1,140 @@
+#include "rpc/jsonrpc/batch_results.h"
+
+#include "rpc/values/value_write.h"
+
+#include <string.h>
+
+enum {
+  BUCKETS = 1024, /* as many as a batch has requests by default */
+  /* The data of an error holds the data of the error that led to it: a chain in which each request depends on the
+   * one before would grow by the square of its length. So from this depth on the first of these errors is told. */
+  CAUSES_MAX = 8
+};
+
+struct batch_results {
+  struct arena *arena;
+  size_t room;
+  struct batch_result *buckets[BUCKETS];
+};
+
+bool batch_results_may_be_named(struct text message)
+{
+  const struct text word = TEXT("\"result\"");
+  return message.len > 0 && *message.data == '[' &&
+         memmem(message.data, message.len, word.data, word.len) != NULL;
+}
+
+struct batch_results *batch_results_create(struct arena *arena, size_t room)
+{
+  struct batch_results *made = arena_calloc(arena, 1, sizeof *made);
+  if (made == NULL)
+    return NULL;
+  made->arena = arena;
+  made->room = room;
+  return made;
+}
+
+static struct batch_result **bucket_of(struct batch_results *results, struct text id)
+{
+  return &results->buckets[text_hash(id) % BUCKETS];
+}
+
+const struct batch_result *batch_results_find(const struct batch_results *results, struct text id)
+{
+  const struct batch_result *result = results->buckets[text_hash(id) % BUCKETS];
+  while (result != NULL && !text_equal(result->id, id))
+    result = result->next;
+  return result;
+}
+
+/* NULL: the request has no id, memory is short, or another one had the id: then neither can be named. */
+static struct batch_result *add_result(struct batch_results *results, struct text id)
+{
+  if (id.data == NULL)
+    return NULL;
+  struct batch_result **bucket = bucket_of(results, id);
+  for (struct batch_result *other = *bucket; other != NULL; other = other->next) {
+    if (!text_equal(other->id, id))
+      continue;
+    other->kind = BATCH_RESULT_TWICE;
+    return NULL;
+  }
+  struct batch_result *made = arena_calloc(results->arena, 1, sizeof *made);
+  if (made == NULL)
+    return NULL;
+  *made = (struct batch_result){.id = id, .kind = BATCH_RESULT_NONE, .next = *bucket};
+  *bucket = made;
+  return made;
+}
+
+static bool copy_json(struct batch_results *results, struct text json, struct batch_result *result)
+{
+  if (json.len > results->room)
+    return false;
+  result->json = arena_text(results->arena, json);
+  results->room -= json.len;
+  return result->json.data != NULL;
+}
+
+/* Lists and maps by value have no one class that their JSON would need. */
+static bool needs_type(const struct op_value *value)
+{
+  return value->kind != OP_LIST && value->kind != OP_MAP;
+}
+
+static void note_value(struct batch_results *results, struct batch_result *result,
+                       const struct outcome *outcome)
+{
+  bool is_array = outcome->type.len > 0 && *outcome->type.data == '[';
+  struct buffer json;
+  buffer_init(&json);
+  if (outcome->is_null)
+    BUFFER_LITERAL(&json, "null");
+  else
+    rpc_value_write(&json, &outcome->value);
+  bool is_kept = !json.failed && copy_json(results, buffer_text(&json), result);
+  buffer_fini(&json);
+  result->kind = is_kept ? BATCH_RESULT_VALUE : BATCH_RESULT_LARGE;
+  if (outcome->is_null || is_array || needs_type(&outcome->value))
+    result->type = arena_text(results->arena, outcome->type);
+}
+
+/* The ref that the result is; 0: it is a value. The ref of a result by value may be of a part of it. */
+static uint32_t ref_of(const struct outcome *outcome, bool by_value)
+{
+  if (outcome->is_null)
+    return 0;
+  if (by_value)
+    return outcome->value.kind == OP_REF ? outcome->value.ref : 0;
+  return outcome->ref;
+}
+
+void batch_results_note(struct batch_results *results, struct text id, const struct outcome *outcome,
+                        bool by_value)
+{
+  struct batch_result *result = add_result(results, id);
+  if (result == NULL || outcome->kind != OUTCOME_VALUE)
+    return;
+  uint32_t ref = ref_of(outcome, by_value);
+  if (ref == 0) {
+    note_value(results, result, outcome);
+    return;
+  }
+  result->kind = BATCH_RESULT_REF;
+  result->ref = ref;
+}
+
+void batch_results_note_failure(struct batch_results *results, struct text id, struct text data,
+                                const struct batch_result *cause)
+{
+  struct batch_result *result = add_result(results, id);
+  if (result == NULL)
+    return;
+  bool is_deep = cause != NULL && cause->failures >= CAUSES_MAX;
+  result->kind = BATCH_RESULT_FAILED;
+  if (is_deep)
+    result->json = cause->json;
+  else if (!copy_json(results, data, result))
+    result->json = TEXT("null");
+  result->failures = cause == NULL ? 1 : is_deep ? cause->failures : cause->failures + 1;
+}

@@ -1,0 +1,56 @@
+#ifndef JPEER_RPC_JSONRPC_BATCH_RESULTS_H
+#define JPEER_RPC_JSONRPC_BATCH_RESULTS_H
+/*
+ * What the requests of a batch have come to, for later requests of the same batch that name it: {"ref": {"result":
+ * ID}} as an argument, an element, a map's value or a put value, and "instance": {"result": ID} (docs/protocol.md,
+ * "Results of the same batch").
+ *
+ * A request that names results is rewritten (rpc/jsonrpc/batch_fill.h): each name becomes the ref, or the value with
+ * its type, that it stands for. Whoever reads params knows nothing of it.
+ *
+ * One message's, in the arena and on the thread of that message.
+ */
+#include "base/arena.h"
+#include "op/outcome.h"
+
+enum batch_result_kind {
+  BATCH_RESULT_REF,    /* ref */
+  BATCH_RESULT_VALUE,  /* type and json; type data NULL: the JSON alone */
+  BATCH_RESULT_FAILED, /* json: the data of its error */
+  BATCH_RESULT_NONE,   /* void, or a query: there is nothing to name */
+  BATCH_RESULT_TWICE,  /* several requests have this id */
+  BATCH_RESULT_LARGE   /* it would not fit beside the values that were noted before */
+};
+
+struct batch_result {
+  struct text id; /* as written */
+  enum batch_result_kind kind;
+  uint32_t ref;
+  struct text type;
+  struct text json;
+  unsigned failures; /* BATCH_RESULT_FAILED: how many failed requests led to it, one after the other */
+  struct batch_result *next;
+};
+
+struct batch_results;
+
+/* True where requests of the message may name results: it is a batch that has the word. No other needs notes. */
+bool batch_results_may_be_named(struct text message);
+
+/* NULL: no memory. room: bytes that all noted values may take together. */
+struct batch_results *batch_results_create(struct arena *arena, size_t room);
+
+/* Notes what a request came to; id as written, data NULL: none, and nothing is noted. Without memory nothing is
+ * noted either: whoever names the result gets an error. by_value: of the operation. */
+void batch_results_note(struct batch_results *results, struct text id, const struct outcome *outcome,
+                        bool by_value);
+
+/* The same of a request that failed. data: the JSON of its error's data, which is copied, or null where there is no
+ * room; cause: the result that it named and that had failed before, or NULL. */
+void batch_results_note_failure(struct batch_results *results, struct text id, struct text data,
+                                const struct batch_result *cause);
+
+/* NULL: no earlier request has the id. */
+const struct batch_result *batch_results_find(const struct batch_results *results, struct text id);
+
+#endif

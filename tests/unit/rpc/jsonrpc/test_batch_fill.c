@@ -1,0 +1,278 @@
+/* Results of earlier requests in place of their names: each case is JSON in, JSON out. */
+#include "rpc/jsonrpc/batch_fill.h"
+#include "tests/unit/unit.h"
+
+static struct arena arena;
+static struct batch_results *results;
+
+static void note(const char *id, const struct outcome *outcome, bool by_value)
+{
+  batch_results_note(results, text_of(id), outcome, by_value);
+}
+
+/* 1: the ref 7. "s": a String. 3: an int. 4: null. 5: an array by value. 6: a list by value. 8 failed. 9: void. */
+static void note_samples(void)
+{
+  static int32_t numbers[] = {1, 2};
+  static struct op_value items[] = {{.kind = OP_INTEGER, .integer = 1}, {.kind = OP_REF, .ref = 12}};
+  const struct op_value text = {.kind = OP_TEXT, .text = TEXT("a\"b")};
+  const struct op_value number = {.kind = OP_INTEGER, .integer = 42};
+  const struct op_value packed = {.kind = OP_PACKED, .packed = {numbers, 2, 'I'}};
+  const struct op_value list = {.kind = OP_LIST, .list = {items, 2}};
+  const struct outcome samples[] = {
+      {.kind = OUTCOME_VALUE, .type = TEXT("java.util.ArrayList"), .ref = 7},
+      {.kind = OUTCOME_VALUE, .type = TEXT("java.lang.String"), .has_value = true, .value = text},
+      {.kind = OUTCOME_VALUE, .type = TEXT("int"), .has_value = true, .value = number},
+      {.kind = OUTCOME_VALUE, .type = TEXT("java.lang.Object"), .is_null = true},
+      {.kind = OUTCOME_VALUE, .type = TEXT("[I"), .has_value = true, .value = packed},
+      {.kind = OUTCOME_VALUE,
+       .type = TEXT("java.util.ArrayList"),
+       .has_value = true,
+       .ref = 12,
+       .value = list},
+      {.kind = OUTCOME_VOID},
+  };
+  note("1", &samples[0], false);
+  note("\"s\"", &samples[1], false);
+  note("3", &samples[2], false);
+  note("4", &samples[3], false);
+  note("5", &samples[4], true);
+  note("6", &samples[5], true);
+  batch_results_note_failure(results, TEXT("8"), TEXT("{\"message\":\"no\"}"), NULL);
+  note("9", &samples[6], false);
+}
+
+static int set_up(void **state)
+{
+  (void)state;
+  arena_init(&arena);
+  results = batch_results_create(&arena, 100000);
+  assert_non_null(results);
+  note_samples();
+  return 0;
+}
+
+static int tear_down(void **state)
+{
+  (void)state;
+  arena_fini(&arena);
+  return 0;
+}
+
+static struct json_value parse(struct text json)
+{
+  struct json_fault fault;
+  assert_int_equal(json_validate(json, (struct json_limits){16}, TEXT(""), &fault), JP_OK);
+  return json_root(json);
+}
+
+static enum jp_status fill(enum batch_fill_form form, size_t max_size, struct json_value *params,
+                           struct outcome *outcome, const struct batch_result **failed)
+{
+  const struct batch_fill fill = {.results = results,
+                                  .limits = {16},
+                                  .max_size = max_size,
+                                  .form = form,
+                                  .arena = &arena,
+                                  .outcome = outcome};
+  return batch_fill_in(&fill, params, failed);
+}
+
+/* ---- names that stand for something ---- */
+
+static const struct fill_case {
+  enum batch_fill_form form;
+  const char *params;
+  const char *filled;
+} fills[] = {
+    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"ref\":{\"result\":1}}]}", "{\"args\":[{\"ref\":7}]}"},
+    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"ref\":{\"result\":\"s\"}},1l]}",
+     "{\"args\":[{\"type\":\"java.lang.String\",\"value\":\"a\\\"b\"},1l]}"},
+    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"type\":\"long\",\"ref\":{\"result\":3}}]}",
+     "{\"args\":[{\"type\":\"long\",\"value\":42}]}"},
+    {BATCH_FILL_PROCEDURE, "{ \"args\" : [ { \"ref\" : { \"result\" : 3 } } ] , \"type\" : \"a.B\" }",
+     "{ \"args\" : [ { \"type\":\"int\",\"value\":42 } ] , \"type\" : \"a.B\" }"},
+    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"ref\":{\"result\":4}}]}",
+     "{\"args\":[{\"type\":\"java.lang.Object\",\"value\":null}]}"},
+    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"ref\":{\"result\":5}}]}",
+     "{\"args\":[{\"type\":\"[I\",\"value\":[1,2]}]}"},
+    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"ref\":{\"result\":6}}]}",
+     "{\"args\":[{\"value\":[1,{\"ref\":12}]}]}"},
+    {BATCH_FILL_PROCEDURE, "{\"instance\":{\"result\":1},\"args\":[]}", "{\"instance\":7,\"args\":[]}"},
+    {BATCH_FILL_PROCEDURE, "{\"instance\":{\"result\":\"s\"}}",
+     "{\"instance\":{\"type\":\"java.lang.String\",\"value\":\"a\\\"b\"}}"},
+    {BATCH_FILL_PROCEDURE, "{\"value\":{\"ref\":{\"result\":1}}}", "{\"value\":{\"ref\":7}}"},
+    {BATCH_FILL_PROCEDURE,
+     "{\"args\":[{\"type\":\"List\",\"value\":[{\"ref\":{\"result\":1}},{\"ref\":{\"result\":1}}]}]}",
+     "{\"args\":[{\"type\":\"List\",\"value\":[{\"ref\":7},{\"ref\":7}]}]}"},
+    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"type\":\"Map\",\"value\":{\"ref\":{\"ref\":{\"result\":1}}}}]}",
+     "{\"args\":[{\"type\":\"Map\",\"value\":{\"ref\":{\"ref\":7}}}]}"},
+    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"k\":{\"ref\":{\"result\":1}}}]}",
+     "{\"args\":[{\"k\":{\"ref\":7}}]}"},
+    {BATCH_FILL_VALUES, "[{\"ref\":{\"result\":1}},[{\"ref\":{\"result\":3}}]]",
+     "[{\"ref\":7},[{\"type\":\"int\",\"value\":42}]]"},
+    {BATCH_FILL_VALUES, "{\"instance\":{\"result\":1},\"x\":{\"ref\":{\"result\":3}}}",
+     "{\"instance\":7,\"x\":{\"type\":\"int\",\"value\":42}}"},
+    {BATCH_FILL_OPTIONS, "{\"loader\":{\"result\":1},\"keep\":false}", "{\"loader\":7,\"keep\":false}"},
+    {BATCH_FILL_VALUES, "{\"instance\":{\"r\\u0065f\":{\"result\":1}}}", "{\"instance\":{\"ref\":7}}"},
+};
+
+static void test_names_become_results(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(fills); i++) {
+    struct json_value params = parse(text_of(fills[i].params));
+    struct outcome outcome;
+    const struct batch_result *failed;
+    assert_int_equal(fill(fills[i].form, 1000, &params, &outcome, &failed), JP_OK);
+    unit_assert_text(params.span, text_of(fills[i].filled), __FILE__, __LINE__);
+  }
+}
+
+/* ---- what is no name ---- */
+
+static const struct fill_case others[] = {
+    {BATCH_FILL_PROCEDURE, "{\"type\":{\"result\":1},\"method\":{\"ref\":{\"result\":1}}}", NULL},
+    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"type\":\"Map\",\"value\":{\"ref\":{\"result\":1}}}]}", NULL},
+    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"result\":1}]}", NULL},
+    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"ref\":{\"result\":1,\"x\":2}}]}", NULL},
+    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"ref\":{\"x\":1}},{\"ref\":{}},{\"ref\":[{\"result\":1}]}]}", NULL},
+    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"ref\":{\"result\":null}},{\"ref\":{\"result\":[1]}}]}", NULL},
+    {BATCH_FILL_PROCEDURE, "{\"args\":\"result\",\"instance\":7}", NULL},
+    {BATCH_FILL_OPTIONS, "{\"encoding\":{\"result\":1},\"value\":{\"ref\":{\"result\":1}}}", NULL},
+    {BATCH_FILL_VALUES, "{\"x\":{\"result\":1}}", NULL},
+    {BATCH_FILL_VALUES, "[{\"result\":1}]", NULL},
+};
+
+static void test_other_members_stay(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(others); i++) {
+    struct json_value params = parse(text_of(others[i].params));
+    const char *before = params.span.data;
+    struct outcome outcome;
+    const struct batch_result *failed;
+    assert_int_equal(fill(others[i].form, 1000, &params, &outcome, &failed), JP_OK);
+    assert_ptr_equal(params.span.data, before);
+  }
+}
+
+/* ---- names that stand for nothing ---- */
+
+static const struct failing_case {
+  const char *id;
+  enum jp_status status;
+  const char *message;
+} failing[] = {
+    {"2", JP_INVALID, "{\"result\": 2}: no earlier request of this batch has this id"},
+    {"\"1\"", JP_INVALID, "{\"result\": \"1\"}: no earlier request of this batch has this id"},
+    {"9", JP_INVALID, "{\"result\": 9}: that request gave nothing that could be named"},
+    {"8", JP_CLOSED, "depends on failed request 8"},
+};
+
+static void test_ids_without_a_result_fail(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(failing); i++) {
+    struct text json = arena_printf(&arena, "{\"args\":[{\"ref\":{\"result\":%s}}]}", failing[i].id);
+    struct json_value params = parse(json);
+    struct outcome outcome;
+    const struct batch_result *failed;
+    assert_int_equal(fill(BATCH_FILL_PROCEDURE, 1000, &params, &outcome, &failed), failing[i].status);
+    unit_assert_text(outcome.message, text_of(failing[i].message), __FILE__, __LINE__);
+    if (failing[i].status == JP_CLOSED)
+      assert_text(failed->json, "{\"message\":\"no\"}");
+    else
+      assert_null(failed);
+  }
+}
+
+static void test_an_id_that_was_given_twice_names_nothing(void **state)
+{
+  (void)state;
+  const struct outcome value = {.kind = OUTCOME_VALUE, .type = TEXT("a.B"), .ref = 9};
+  struct json_value params = parse(TEXT("{\"instance\":{\"result\":1}}"));
+  struct outcome outcome;
+  const struct batch_result *failed;
+  note("1", &value, false);
+  assert_int_equal(fill(BATCH_FILL_PROCEDURE, 1000, &params, &outcome, &failed), JP_INVALID);
+  assert_text(outcome.message, "{\"result\": 1}: several requests of this batch have this id");
+}
+
+/* ---- limits ---- */
+
+static void test_what_is_filled_in_has_limits(void **state)
+{
+  (void)state;
+  struct json_value params = parse(TEXT("[{\"ref\":{\"result\":5}},{\"ref\":{\"result\":5}}]"));
+  struct outcome outcome;
+  const struct batch_result *failed;
+  assert_int_equal(fill(BATCH_FILL_VALUES, 40, &params, &outcome, &failed), JP_LIMIT);
+  assert_text(outcome.message,
+              "the request is longer than message-max (40 bytes) with the results that it names");
+  params = parse(TEXT("[[[[[[[[[[[[[[{\"ref\":{\"result\":5}}]]]]]]]]]]]]]]"));
+  assert_int_equal(fill(BATCH_FILL_VALUES, 1000, &params, &outcome, &failed), JP_OK);
+  params = parse(TEXT("[[[[[[[[[[[[[[{\"ref\":{\"result\":6}}]]]]]]]]]]]]]]"));
+  assert_int_equal(fill(BATCH_FILL_VALUES, 1000, &params, &outcome, &failed), JP_LIMIT);
+  assert_text(outcome.message, "the request passes the depth limit of 16 with the results that it names");
+}
+
+static void test_noted_values_have_a_limit(void **state)
+{
+  (void)state;
+  const struct op_value text = {.kind = OP_TEXT, .text = TEXT("twenty bytes of text")};
+  const struct outcome value = {
+      .kind = OUTCOME_VALUE, .type = TEXT("java.lang.String"), .has_value = true, .value = text};
+  results = batch_results_create(&arena, 30);
+  note("1", &value, false);
+  note("2", &value, false);
+  batch_results_note_failure(results, TEXT("3"), TEXT("{\"message\":\"no\"}"), NULL);
+  assert_int_equal(batch_results_find(results, TEXT("1"))->kind, BATCH_RESULT_VALUE);
+  assert_int_equal(batch_results_find(results, TEXT("2"))->kind, BATCH_RESULT_LARGE);
+  assert_int_equal(batch_results_find(results, TEXT("3"))->kind, BATCH_RESULT_FAILED);
+  assert_text(batch_results_find(results, TEXT("3"))->json, "null");
+}
+
+/* Each request of the chain has failed because of the one before it. */
+static void test_a_chain_of_failures_stays_small(void **state)
+{
+  (void)state;
+  const struct batch_result *last = batch_results_find(results, TEXT("8"));
+  size_t longest = 0;
+  for (unsigned i = 100; i < 600; i++) {
+    struct text id = arena_printf(&arena, "%u", i);
+    struct text data =
+        arena_printf(&arena, "{\"message\":\"depends\",\"cause\":%.*s}", TEXT_ARGS(last->json));
+    batch_results_note_failure(results, id, data, last);
+    last = batch_results_find(results, id);
+    assert_non_null(last);
+    assert_int_equal(last->kind, BATCH_RESULT_FAILED);
+    if (last->json.len > longest)
+      longest = last->json.len;
+  }
+  assert_in_range(longest, 200, 400);
+}
+
+static void test_only_batches_with_the_word_need_notes(void **state)
+{
+  (void)state;
+  assert_true(batch_results_may_be_named(TEXT("[{\"ref\":{\"result\":1}}]")));
+  assert_false(batch_results_may_be_named(TEXT("{\"ref\":{\"result\":1}}")));
+  assert_false(batch_results_may_be_named(TEXT("[{\"ref\":1}]")));
+  assert_false(batch_results_may_be_named(TEXT("")));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_names_become_results, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_other_members_stay, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_ids_without_a_result_fail, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_an_id_that_was_given_twice_names_nothing, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_what_is_filled_in_has_limits, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_noted_values_have_a_limit, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_a_chain_of_failures_stays_small, set_up, tear_down),
+      cmocka_unit_test(test_only_batches_with_the_word_need_notes),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
