@@ -106,6 +106,16 @@ static void note_result(struct serving *serving, const struct outcome *outcome)
     batch_results_note_failure(serving->results, id, data, serving->cause);
 }
 
+/* Of a request whose result is told to nobody. */
+static void write_unkept(struct jsonrpc_response *response, const struct outcome *outcome,
+                         const struct rpc_answer *answer)
+{
+  const struct outcome nothing = {.kind = OUTCOME_VOID};
+  if (outcome->kind == OUTCOME_BODY)
+    outcome->body.close(outcome->body.state);
+  rpc_result_write(jsonrpc_result(response), &nothing, answer);
+}
+
 static void write_answer(struct serving *serving, struct jsonrpc_response *response,
                          const struct outcome *outcome)
 {
@@ -115,16 +125,18 @@ static void write_answer(struct serving *serving, struct jsonrpc_response *respo
                                     .scratch = &serving->own->scratch,
                                     .cause = serving->cause == NULL ? TEXT_ABSENT : serving->cause->json,
                                     .number = wants_places(serving) ? &serving->places->number : NULL};
-  if (outcome->kind == OUTCOME_BODY) {
+  if (outcome->kind == OUTCOME_ERROR) {
+    write_error(serving, response, outcome, &answer);
+  } else if (serving_is_unkept(serving)) {
+    write_unkept(response, outcome, &answer);
+  } else if (outcome->kind == OUTCOME_BODY) {
     write_body(serving, response, outcome, &answer);
     return;
-  }
-  if (outcome->kind == OUTCOME_ERROR)
-    write_error(serving, response, outcome, &answer);
-  else if (serving->by_value)
+  } else if (serving->by_value) {
     rpc_by_value_result_write(jsonrpc_result(response), outcome);
-  else
+  } else {
     rpc_result_write(jsonrpc_result(response), outcome, &answer);
+  }
   if (is_too_long(serving))
     write_too_long(serving, response, &answer);
   else if (answer.number != NULL && answer.number->is_known)

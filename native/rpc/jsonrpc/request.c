@@ -77,6 +77,10 @@ static void run_operation(struct serving *serving, const struct operation *opera
 {
   struct outcome outcome;
   rpc_run_operation(&serving->run, operation, &outcome);
+  if (serving_is_unkept(serving))
+    unkept_results_note(&serving->unkept, &serving->run);
+  else
+    unkept_results_tell(&serving->unkept, &serving->run, &outcome);
   serving_write_answer(serving, response, &outcome);
   rpc_run_end(&serving->run);
 }

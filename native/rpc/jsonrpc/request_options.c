@@ -40,11 +40,22 @@ static enum jp_status read_text(const struct options_reader *reader, const struc
   return text->data == NULL ? fail_memory(reader) : JP_OK;
 }
 
+/* bool: true where the value is false */
+static enum jp_status read_negated(const struct options_reader *reader, const struct option_row *row,
+                                   struct json_value value, void *member)
+{
+  if (value.kind != JSON_KIND_TRUE && value.kind != JSON_KIND_FALSE)
+    return fail_kind(reader, row->name, "a boolean", value);
+  *(bool *)member = value.kind == JSON_KIND_FALSE;
+  return JP_OK;
+}
+
 /* ---- the table ---- */
 
 #define AT(member) .offset = offsetof(struct rpc_request_options, member)
 
 static const struct option_row rows[] = {
+    {.name = TEXT("keep"), .read = read_negated, AT(is_unkept)},
     {.name = TEXT("threadAffinity"), .read = read_text, AT(thread_affinity)},
 };
 

@@ -29,6 +29,7 @@ void serving_free_memory(struct rpc_worker *worker)
 static enum rpc_served end_message(struct serving *serving, enum jsonrpc_handled handled,
                                    const struct jsonrpc_stream *rest, struct rpc_stream *stream)
 {
+  unkept_results_drop(&serving->unkept, &serving->run);
   if (handled == JSONRPC_STREAM) {
     stream->body = serving->stream;
     stream->tail = rest->tail; /* in the arena, which is reset by the next message */

@@ -7,6 +7,7 @@
 #include "rpc/jsonrpc/codec_state.h"
 #include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/jsonrpc/request_options.h"
+#include "rpc/jsonrpc/unkept_results.h"
 
 /* A message, as rpc_codec.serve is given it. */
 struct serving_message {
@@ -32,6 +33,8 @@ struct serving {
   struct outcome_body stream; /* of RPC_STREAM */
 
   struct batch_results *results; /* of the batch, whose requests name results of earlier ones; else NULL */
+
+  struct unkept_results unkept;
 
   struct rpc_run run; /* the request that is run */
   const struct jsonrpc_request *request;
@@ -65,6 +68,12 @@ static inline struct serving serving_begin(const struct serving_message *message
                           .out = message->out,
                           .start = message->out->len,
                           .reply_max = message->reply_max};
+}
+
+/* True where the request does not want to be told what comes of it. */
+static inline bool serving_is_unkept(const struct serving *serving)
+{
+  return serving->request->has_options && serving->options.is_unkept;
 }
 
 /* jsonrpc_service.handle, with a struct serving. */
