@@ -145,6 +145,8 @@ TARGETS = (
     Target("10,000 idle WebSockets: RSS each", "<= 4", keyed("process", "idle-kib"), "KiB"),
     Target("10,000 idle WebSockets: p99 of a busy one over none open", "<= 1.2", keyed("process", "idle-p99-ratio")),
     Target("64 calls asleep: p99 of another over none asleep", "<= 1.5", keyed("process", "asleep-p99-ratio")),
+    Target("a chain of ten in one batch, 1 ms of delay: over a round trip", "<= 1.5",
+           keyed("chains", "chain-batch-ms")),
     Target("fetch_classes_info, first", "<= 800", keyed("process", "metadata-first-ms"), "ms"),
     Target("fetch_classes_info, again", "<= 50", keyed("process", "metadata-again-ms"), "ms"),
     Target("fetch_classes_info, peak RSS above before", "<= 64", keyed("process", "metadata-peak-mib"), "MiB"),
