@@ -58,6 +58,9 @@ struct outcome {
   struct text status;         /* of a metadata query: "UNSUPPORTED", "ERROR"; data NULL: none */
   bool is_unknown_ref;        /* FAILURE_SERVER: a ref that was to be deleted names nothing */
   bool is_misfit; /* FAILURE_INVALID_PARAMS: the value of a put does not become what the field holds */
+  /* FAILURE_NOT_FOUND: near names that the caller may use */
+  struct text *suggestions;
+  size_t suggestion_count;
   struct outcome_throwable *throwable; /* frames and cause; NULL: none came from Java */
 
   /* OUTCOME_BODY: the text of a java.lang.String result with status OK (meta) */

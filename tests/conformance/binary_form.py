@@ -4,7 +4,8 @@ What a case compares in this form:
 - results: void or not, type, null, ref; the value as the JSON text that an Obj holds, which is without its quotes for
   a string, and with them under --compat pal. The value beside the ref of a collection or map, which JSON-RPC has not,
   is left to tests/integration/test_binary.py.
-- errors: throwable type, message, frames and causes of the raised throwable. It carries no code. Where a case names no
+- errors: throwable type, message, frames and causes of the raised throwable. It carries neither code nor
+  suggestions. Where a case names no
   throwable type, the type is the one that stands for its code (THROWABLES).
 - control and meta: the status, by the code of the error that is expected (STATUS_OF), and the body.
 - "from", where --compat pal has it in JSON-RPC, too.
@@ -268,6 +269,7 @@ class BinaryForm:
         code = reply["error"].get("code", -32000)
         require(code in THROWABLES, "an error of the JSON text or its envelope")
         data = without_empty_texts(reply["error"].get("data", {"...": True}))
+        data.pop("suggestions", None)
         if self.is_exec:
             data = {"throwable_type": THROWABLES[code], **data}
         else:

@@ -215,6 +215,18 @@ static void write_given_cause(struct buffer *out, struct text cause)
   buffer_append_char(out, '}');
 }
 
+static void write_suggestions(struct buffer *out, const struct outcome *outcome)
+{
+  if (outcome->suggestion_count == 0)
+    return;
+  BUFFER_LITERAL(out, ",\"suggestions\":");
+  for (size_t i = 0; i < outcome->suggestion_count; i++) {
+    buffer_append_char(out, i == 0 ? '[' : ',');
+    json_write_string(out, outcome->suggestions[i]);
+  }
+  buffer_append_char(out, ']');
+}
+
 void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer)
 {
   write_throwable_head(out, outcome->throwable_type, outcome->message, outcome->throwable, false, answer);
@@ -222,6 +234,7 @@ void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, con
     BUFFER_LITERAL(out, ",\"status\":");
     json_write_string(out, outcome->status);
   }
+  write_suggestions(out, outcome);
   write_from(out, answer);
   BUFFER_LITERAL(out, ",\"cause\":");
   if (answer->cause.data != NULL) {

@@ -3,6 +3,7 @@
 #include "op/type.h"
 #include "rpc/jsonrpc/coerce.h"
 #include "rpc/jsonrpc/procedures.h"
+#include "rpc/suggest/nearest.h"
 #include "rpc/values/value_read.h"
 #include "json/object_members.h"
 
@@ -17,12 +18,36 @@ struct params_reader {
   struct arena *arena;
   struct operation *operation;
   struct outcome *outcome;
+  struct json_value params; /* an object, where something was given by name; else its span is absent */
   struct json_members members;
 };
 
 static enum jp_status fail_params(struct params_reader *reader, const char *what)
 {
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "%s", what);
+  return JP_INVALID;
+}
+
+/* Names a member that may have been meant for the one that is missing. */
+static enum jp_status fail_missing(struct params_reader *reader, enum rpc_param param, const char *missing)
+{
+  struct nearest nearest;
+  struct json_cursor cursor;
+  struct text raw_key;
+  struct json_value value;
+  nearest_begin(&nearest, rpc_param_names[param], rpc_param_names[param]);
+  if (reader->params.span.data != NULL) {
+    cursor = json_enter(reader->params);
+    while (json_next_member(&cursor, &raw_key, &value)) {
+      if (json_find_key(raw_key, rpc_param_names, RPC_OPERATION_PARAMS) < 0)
+        nearest_offer(&nearest, raw_key, nearest_distance(raw_key, nearest.wanted, nearest.limit));
+    }
+  }
+  if (nearest.count == 0)
+    return fail_params(reader, missing);
+  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
+               "%s (\"%.*s\": did you mean \"%s\"?)", missing, TEXT_ARGS(nearest.names[0]),
+               rpc_param_names[param].data);
   return JP_INVALID;
 }
 
@@ -38,7 +63,7 @@ static enum jp_status read_text(struct params_reader *reader, enum rpc_param par
                                 struct text *t)
 {
   if (!reader->members.has[param])
-    return fail_params(reader, missing);
+    return fail_missing(reader, param, missing);
   if (reader->members.value[param].kind != JSON_KIND_STRING)
     return fail_kind(reader, param, "a string");
   *t = json_read_string(reader->members.value[param], reader->arena);
@@ -133,7 +158,7 @@ static enum jp_status read_get(struct params_reader *reader)
 static enum jp_status read_put_value(struct params_reader *reader)
 {
   if (!reader->members.has[RPC_PARAM_VALUE])
-    return fail_params(reader, "Value is missing in 'put' request");
+    return fail_missing(reader, RPC_PARAM_VALUE, "Value is missing in 'put' request");
   struct rpc_value_reader decoder;
   rpc_value_reader_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
   decoder.type_alone_is_null = reader->is_compat;
@@ -291,6 +316,7 @@ static enum jp_status decode_2_0(struct params_reader *reader, const struct rpc_
     return fail_params(reader, "Params are missing");
   if (request->params.kind != JSON_KIND_OBJECT)
     return fail_params(reader, "'params' must be an object: parameters by position are not taken");
+  reader->params = request->params;
   json_members_collect(request->params, rpc_param_names, RPC_OPERATION_PARAMS, &reader->members);
   if (reader->members.repeated >= 0) {
     outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,

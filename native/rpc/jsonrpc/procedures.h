@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 /* The parameters that procedures have, one a name: a reader finds each in its own place. */
 enum rpc_param {
@@ -83,6 +84,12 @@ struct rpc_procedure {
 
 extern const struct rpc_procedure rpc_procedures[];
 extern const size_t rpc_procedure_count;
+
+/* True for a name like those of the six methods; a dotted name is a member's own, or the peer's. */
+static inline bool rpc_is_bare_name(struct text method)
+{
+  return method.len == 0 || memchr(method.data, '.', method.len) == NULL;
+}
 
 /* NULL: no procedure has this name. Names are case-sensitive. */
 const struct rpc_procedure *rpc_procedure_find(struct text name);

@@ -10,12 +10,6 @@
 #include "rpc/jsonrpc/serving.h"
 #include "rpc/members/java_methods_decode.h"
 
-/* One of the six methods; a dotted name is a member's own, or the peer's. */
-static bool is_bare_name(struct text method)
-{
-  return method.len == 0 || memchr(method.data, '.', method.len) == NULL;
-}
-
 static bool is_description(const struct jsonrpc_request *request)
 {
   if (request->version != JSONRPC_1_1)
@@ -63,7 +57,7 @@ static enum jp_status decode_operation(struct serving *serving, struct operation
   struct text method = serving->request->method;
   struct arena *arena = &serving->run.runner->arena;
   size_t digits_max = serving->peer->config.limits.java.number_digits_max;
-  if (is_bare_name(method))
+  if (rpc_is_bare_name(method))
     return decode_procedure(serving, operation, outcome);
   const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
   serving->by_value = true;
@@ -77,6 +71,7 @@ static void run_operation(struct serving *serving, const struct operation *opera
 {
   struct outcome outcome;
   rpc_run_operation(&serving->run, operation, &outcome);
+  serving_suggest_names(serving, operation, &outcome);
   if (serving_is_unkept(serving))
     unkept_results_note(&serving->unkept, &serving->run);
   else
@@ -90,6 +85,7 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
   if (decode_operation(serving, &operation, &outcome) != JP_OK) {
+    serving_suggest_names(serving, &operation, &outcome);
     serving_write_answer(serving, response, &outcome);
     return;
   }
@@ -129,7 +125,7 @@ static enum jp_status fill_one(struct serving *serving, enum batch_fill_form for
 static enum jp_status fill_in_results(struct serving *serving, struct jsonrpc_request *request,
                                       struct outcome *outcome)
 {
-  enum batch_fill_form form = is_bare_name(request->method) ? BATCH_FILL_PROCEDURE : BATCH_FILL_VALUES;
+  enum batch_fill_form form = rpc_is_bare_name(request->method) ? BATCH_FILL_PROCEDURE : BATCH_FILL_VALUES;
   enum jp_status status = JP_OK;
   if (request->has_params)
     status = fill_one(serving, form, &request->params, outcome);

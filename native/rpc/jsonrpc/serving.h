@@ -84,6 +84,10 @@ void serving_handle_request(void *context, const struct jsonrpc_request *request
 void serving_write_answer(struct serving *serving, struct jsonrpc_response *response,
                           const struct outcome *outcome);
 
+/* suggestions.c: gives an outcome that says what was not found near names, which the caller may use. */
+void serving_suggest_names(const struct serving *serving, const struct operation *operation,
+                           struct outcome *outcome);
+
 /* Gives up the memory that a message needed, once its answer is written. */
 void serving_free_memory(struct rpc_worker *worker);
 

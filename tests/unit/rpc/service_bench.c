@@ -1,5 +1,6 @@
 #include "service_bench.h"
 
+#include "classfile/catalog.h"
 #include "rpc/jsonrpc/codec_state.h"
 
 #include "rpc/peer_state.h"
@@ -27,9 +28,11 @@ struct service_bench *service_bench_create(const struct service_bench_options *o
   struct jp_error error;
   stub_reset(options->members, options->member_count);
   assert_int_equal(policy_source_create(&policy, &bench->policies, &error), JP_OK);
+  /* The stub of metadata never looks into it, and whoever else does finds no class. */
+  const struct catalog_config no_classes = {.class_path = "/dev/null"};
+  assert_int_equal(catalog_create(&no_classes, &bench->catalog, &error), JP_OK);
   struct rpc_peer_config config = {.policies = bench->policies,
-                                   /* The stub of metadata never looks into it. */
-                                   .catalog = (struct catalog *)(void *)bench,
+                                   .catalog = bench->catalog,
                                    .limits = make_limits(options),
                                    .compat_pal = options->compat_pal,
                                    .executors = options->executors,
@@ -58,6 +61,7 @@ bool service_bench_destroy(struct service_bench *bench)
     if (!bench->has_sweeper)
       rpc_sessions_sweep(bench->peer->sessions, stub_thread(), INT64_MAX);
     rpc_peer_destroy(bench->peer);
+    catalog_destroy(bench->catalog);
   }
   policy_source_destroy(bench->policies);
   buffer_fini(&bench->out);

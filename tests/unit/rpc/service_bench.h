@@ -45,6 +45,7 @@
   }
 
 struct service_bench {
+  struct catalog *catalog;
   struct policy_source *policies; /* everything is allowed */
   struct rpc_peer *peer;
   const struct rpc_service *service;

@@ -1,0 +1,89 @@
+#include "rpc/suggest/nearest.h"
+
+enum { DISTANCE_MAX = 3, CHARACTERS_AN_ERROR = 3 };
+
+static unsigned limit_for(size_t length)
+{
+  size_t limit = length / CHARACTERS_AN_ERROR;
+  if (limit < 1)
+    return 1;
+  return limit > DISTANCE_MAX ? DISTANCE_MAX : (unsigned)limit;
+}
+
+void nearest_begin(struct nearest *nearest, struct text wanted, struct text significant)
+{
+  *nearest = (struct nearest){.wanted = wanted, .limit = limit_for(significant.len)};
+}
+
+static unsigned least_of(unsigned a, unsigned b)
+{
+  return a < b ? a : b;
+}
+
+/* The row of the table for a[i - 1], from those for the two characters before it; gives its least entry. */
+static unsigned fill_row(struct text a, struct text b, size_t i, const unsigned *before_last,
+                         const unsigned *last, unsigned *row)
+{
+  unsigned least = row[0] = (unsigned)i;
+  for (size_t j = 1; j <= b.len; j++) {
+    bool is_same = a.data[i - 1] == b.data[j - 1];
+    unsigned distance = least_of(last[j - 1] + !is_same, least_of(last[j], row[j - 1]) + 1);
+    if (i > 1 && j > 1 && a.data[i - 1] == b.data[j - 2] && a.data[i - 2] == b.data[j - 1])
+      distance = least_of(distance, before_last[j - 2] + 1);
+    row[j] = distance;
+    least = least_of(least, distance);
+  }
+  return least;
+}
+
+/* "Optimal string alignment": Levenshtein's distance, where an exchange of neighbours counts one. */
+static unsigned aligned_distance(struct text a, struct text b, unsigned limit)
+{
+  unsigned rows[3][NEAREST_NAME_MAX + 1];
+  for (unsigned j = 0; j <= b.len; j++)
+    rows[0][j] = j;
+  for (size_t i = 1; i <= a.len; i++) {
+    if (fill_row(a, b, i, rows[(i + 1) % 3], rows[(i + 2) % 3], rows[i % 3]) > limit)
+      return limit + 1;
+  }
+  return least_of(rows[a.len % 3][b.len], limit + 1);
+}
+
+unsigned nearest_distance(struct text a, struct text b, unsigned limit)
+{
+  size_t longer = a.len > b.len ? a.len : b.len;
+  size_t shorter = a.len > b.len ? b.len : a.len;
+  if (longer - shorter > limit || longer > NEAREST_NAME_MAX)
+    return limit + 1;
+  if (a.len == b.len && text_equal_ignore_case(a, b))
+    return text_equal(a, b) ? 0 : 1;
+  return aligned_distance(a, b, limit);
+}
+
+bool nearest_wants(const struct nearest *nearest, unsigned distance)
+{
+  return distance <= nearest->limit &&
+         (nearest->count < NEAREST_KEPT || distance < nearest->distances[NEAREST_KEPT - 1]);
+}
+
+static bool is_kept(const struct nearest *nearest, struct text name)
+{
+  for (size_t i = 0; i < nearest->count; i++) {
+    if (text_equal(nearest->names[i], name))
+      return true;
+  }
+  return false;
+}
+
+void nearest_offer(struct nearest *nearest, struct text name, unsigned distance)
+{
+  if (!nearest_wants(nearest, distance) || is_kept(nearest, name))
+    return;
+  size_t at = nearest->count < NEAREST_KEPT ? nearest->count++ : NEAREST_KEPT - 1;
+  for (; at > 0 && nearest->distances[at - 1] > distance; at--) {
+    nearest->names[at] = nearest->names[at - 1];
+    nearest->distances[at] = nearest->distances[at - 1];
+  }
+  nearest->names[at] = name;
+  nearest->distances[at] = distance;
+}

@@ -1,0 +1,36 @@
+#ifndef JPEER_RPC_SUGGEST_SUGGEST_H
+#define JPEER_RPC_SUGGEST_SUGGEST_H
+/*
+ * Names for a caller whose class or member was not found: those that are near and that the caller may use
+ * (docs/protocol.md, "Errors"). They come from the catalog, so that no class is loaded for them, and the policy is
+ * asked about each. Only failures come here; the first one of a peer reads the catalog where nothing has done so
+ * before. Any thread.
+ */
+#include "base/arena.h"
+#include "classfile/catalog.h"
+#include "op/operation.h"
+#include "op/outcome.h"
+#include "policy/policy.h"
+#include "rpc/suggest/nearest.h"
+
+struct rpc_suggester {
+  struct catalog *catalog; /* borrowed; NULL: nothing is suggested */
+  const struct policy *policy;
+  enum policy_channel channel;
+  struct arena *arena;
+};
+
+/* For an operation that was not found: suggestions of the outcome, where there are near names. */
+void rpc_suggest_for_operation(const struct rpc_suggester *suggester, const struct operation *operation,
+                               struct outcome *outcome);
+
+/* The same for a call by a member's own name, whose parts the operation has; the suggestions are whole names. */
+void rpc_suggest_for_own_name(const struct rpc_suggester *suggester, const struct operation *operation,
+                              struct outcome *outcome);
+
+/* Makes the nearest names suggestions of the outcome, each with what stands before and after it. The names are
+ * copied. */
+void rpc_suggest(const struct nearest *nearest, struct text before, struct text after, struct arena *arena,
+                 struct outcome *outcome);
+
+#endif

@@ -1,0 +1,93 @@
+/* Distances between names, and the few nearest ones. */
+#include "rpc/suggest/nearest.h"
+#include "tests/unit/unit.h"
+
+static const struct distance_case {
+  const char *a;
+  const char *b;
+  unsigned distance;
+} distances[] = {
+    {"add", "add", 0},
+    {"add", "ad", 1},
+    {"ad", "add", 1},
+    {"add", "adx", 1},
+    {"add", "dad", 1},
+    {"", "", 0},
+    {"", "a", 1},
+    {"abc", "", 3},
+    {"size", "isez", 2},
+    {"kitten", "sitting", 3},
+    {"ArrayList", "arraylist", 1},
+    {"MAX", "max", 1},
+    {"length", "width", 4},
+    {"abcdef", "ghijkl", 4},
+    {"a", "abcde", 4},
+};
+
+static void test_distances(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(distances); i++) {
+    struct text a = text_of(distances[i].a);
+    struct text b = text_of(distances[i].b);
+    assert_int_equal(nearest_distance(a, b, 3), distances[i].distance);
+    assert_int_equal(nearest_distance(b, a, 3), distances[i].distance);
+  }
+}
+
+static void test_nothing_is_near_a_long_name(void **state)
+{
+  (void)state;
+  char bytes[NEAREST_NAME_MAX + 1];
+  memset(bytes, 'x', sizeof bytes);
+  struct text longest = {bytes, NEAREST_NAME_MAX};
+  assert_int_equal(nearest_distance(longest, longest, 3), 0);
+  assert_int_equal(
+      nearest_distance((struct text){bytes, sizeof bytes}, (struct text){bytes, sizeof bytes}, 3), 4);
+  bytes[0] = 'y';
+  assert_int_equal(nearest_distance(longest, (struct text){bytes + 1, NEAREST_NAME_MAX}, 3), 1);
+}
+
+static void offer(struct nearest *nearest, const char *name)
+{
+  nearest_offer(nearest, text_of(name), nearest_distance(text_of(name), nearest->wanted, nearest->limit));
+}
+
+static void test_the_nearest_are_kept(void **state)
+{
+  (void)state;
+  struct nearest nearest;
+  nearest_begin(&nearest, TEXT("lenght"), TEXT("lenght"));
+  offer(&nearest, "width");
+  offer(&nearest, "leng");
+  offer(&nearest, "weight");
+  offer(&nearest, "lengths");
+  offer(&nearest, "length");
+  offer(&nearest, "length");
+  assert_int_equal(nearest.count, 3);
+  assert_text(nearest.names[0], "length");
+  assert_text(nearest.names[1], "leng");
+  assert_text(nearest.names[2], "weight");
+}
+
+static void test_a_short_name_may_have_one_error(void **state)
+{
+  (void)state;
+  struct nearest nearest;
+  nearest_begin(&nearest, TEXT("mx"), TEXT("mx"));
+  offer(&nearest, "max");
+  offer(&nearest, "min");
+  assert_int_equal(nearest.count, 1);
+  assert_text(nearest.names[0], "max");
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_distances),
+      cmocka_unit_test(test_nothing_is_near_a_long_name),
+      cmocka_unit_test(test_the_nearest_are_kept),
+      cmocka_unit_test(test_a_short_name_may_have_one_error),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
