@@ -3,6 +3,7 @@
 #include "rpc/describe/openrpc_parts.h"
 #include "rpc/describe/openrpc_state.h"
 #include "rpc/jsonrpc/procedures.h"
+#include "rpc/members/identifiers.h"
 #include "rpc/meta/document_cache.h"
 #include "json/writer.h"
 
@@ -132,10 +133,23 @@ static void write_examples(const struct rpc_procedure *procedure, const json_t *
   buffer_append_char(out, ']');
 }
 
-static void write_procedure(const struct rpc_procedure *procedure, const json_t *part, struct buffer *out)
+static void write_name(const struct rpc_procedure *procedure, enum openrpc_names names, struct buffer *out)
+{
+  bool is_bare = rpc_is_bare_name(procedure->name);
+  if (names == OPENRPC_OWN_NAMES || is_bare) {
+    json_write_string(out, procedure->name);
+    return;
+  }
+  buffer_append_char(out, '"');
+  identifier_write(procedure->name, out);
+  buffer_append_char(out, '"');
+}
+
+static void write_procedure(const struct rpc_procedure *procedure, enum openrpc_names names,
+                            const json_t *part, struct buffer *out)
 {
   BUFFER_LITERAL(out, "{\"name\":");
-  json_write_string(out, procedure->name);
+  write_name(procedure, names, out);
   BUFFER_LITERAL(out, ",\"summary\":");
   json_write_string(out, text_of(procedure->summary));
   /* JSON-RPC 2.0 takes params by position for rpc.discover alone (docs/protocol.md, "Messages"). */
@@ -170,7 +184,14 @@ static bool name_control_methods(json_t *parts)
   return true;
 }
 
-static void write_own(const struct openrpc *openrpc, const json_t *parts, struct buffer *out)
+static bool is_listed(const struct rpc_procedure *procedure, enum openrpc_names names)
+{
+  bool describes = procedure->kind == RPC_PROCEDURE_DISCOVER && names == OPENRPC_IDENTIFIERS;
+  return !procedure->only_1_1 && !describes;
+}
+
+static void write_own(const struct openrpc *openrpc, const json_t *parts, enum openrpc_names names,
+                      struct buffer *out)
 {
   const json_t *methods = json_object_get(parts, "methods");
   bool any = false;
@@ -178,12 +199,13 @@ static void write_own(const struct openrpc *openrpc, const json_t *parts, struct
   BUFFER_LITERAL(out, ",\"methods\":[");
   for (size_t i = 0; i < rpc_procedure_count; i++) {
     const struct rpc_procedure *procedure = &rpc_procedures[i];
-    if (procedure->only_1_1)
+    if (!is_listed(procedure, names))
       continue;
     if (any)
       buffer_append_char(out, ',');
     any = true;
-    write_procedure(procedure, json_object_getn(methods, procedure->name.data, procedure->name.len), out);
+    write_procedure(procedure, names, json_object_getn(methods, procedure->name.data, procedure->name.len),
+                    out);
   }
   BUFFER_LITERAL(out, "],\"components\":{\"errors\":");
   buffer_append_text(out, buffer_text(&openrpc->errors));
@@ -205,7 +227,10 @@ static void write_ref_schemas(const json_t *parts, struct buffer *out)
 
 static bool has_failed(const struct openrpc *openrpc)
 {
-  return openrpc->head.failed || openrpc->errors.failed || openrpc->ref_schemas.failed || openrpc->own.failed;
+  bool failed = openrpc->head.failed || openrpc->errors.failed || openrpc->ref_schemas.failed;
+  for (size_t i = 0; i < OPENRPC_NAMES; i++)
+    failed = failed || openrpc->own[i].failed;
+  return failed;
 }
 
 enum jp_status openrpc_create(const struct openrpc_config *config, struct openrpc **openrpc,
@@ -223,7 +248,8 @@ enum jp_status openrpc_create(const struct openrpc_config *config, struct openrp
   write_head(config, parts, &made->head);
   write_errors(&made->errors);
   write_ref_schemas(parts, &made->ref_schemas);
-  write_own(made, parts, &made->own);
+  for (size_t i = 0; i < OPENRPC_NAMES; i++)
+    write_own(made, parts, (enum openrpc_names)i, &made->own[i]);
   if (has_failed(made))
     goto out;
   *openrpc = made;
@@ -243,11 +269,12 @@ void openrpc_destroy(struct openrpc *openrpc)
   buffer_fini(&openrpc->head);
   buffer_fini(&openrpc->errors);
   buffer_fini(&openrpc->ref_schemas);
-  buffer_fini(&openrpc->own);
+  for (size_t i = 0; i < OPENRPC_NAMES; i++)
+    buffer_fini(&openrpc->own[i]);
   free(openrpc);
 }
 
 struct text openrpc_own_document(const struct openrpc *openrpc)
 {
-  return buffer_text(&openrpc->own);
+  return buffer_text(&openrpc->own[OPENRPC_OWN_NAMES]);
 }

@@ -28,7 +28,7 @@ enum jp_status openrpc_create(const struct openrpc_config *config, struct openrp
                               struct jp_error *error) JP_MUST_CHECK;
 void openrpc_destroy(struct openrpc *openrpc);
 
-/* The document of the peer's own procedures. Borrowed: valid as long as the struct openrpc. */
+/* The document of the peer's own procedures, with their own names. Borrowed: valid as long as the struct openrpc. */
 struct text openrpc_own_document(const struct openrpc *openrpc);
 
 /* The policy and the channel that decide which members a caller sees. */

@@ -11,6 +11,7 @@ struct question {
   struct outcome *outcome;
   struct text *patterns; /* NULL: the peer's own procedures */
   size_t count;
+  enum openrpc_names names;
 };
 
 static enum jp_status fail_params(struct question *question, const char *what)
@@ -71,6 +72,15 @@ static enum jp_status read_classes(struct question *question, struct json_value 
   return status;
 }
 
+static enum jp_status read_names(struct question *question, struct json_value names)
+{
+  if (names.kind != JSON_KIND_STRING ||
+      !json_key_is(text_slice(names.span, 1, names.span.len - 1), TEXT("identifiers")))
+    return fail_params(question, "'names' can only be \"identifiers\"");
+  question->names = OPENRPC_IDENTIFIERS;
+  return JP_OK;
+}
+
 static enum jp_status collect_params(struct question *question, const struct jsonrpc_request *request,
                                      struct json_members *members)
 {
@@ -89,7 +99,7 @@ static enum jp_status collect_params(struct question *question, const struct jso
   struct json_value element;
   *members = (struct json_members){.repeated = -1};
   if (json_count(request->params) > procedure->param_count)
-    return fail_params(question, "the params are 'classes' and 'openrpc'");
+    return fail_params(question, "the params are 'classes', 'openrpc' and 'names'");
   for (size_t i = 0; json_next_element(&cursor, &element); i++) {
     members->has[procedure->params[i].param] = true;
     members->value[procedure->params[i].param] = element;
@@ -107,6 +117,10 @@ static enum jp_status read_question(struct question *question, const struct json
     return status;
   if (members.has[RPC_PARAM_OPENRPC] && members.value[RPC_PARAM_OPENRPC].kind != JSON_KIND_TRUE)
     return fail_params(question, "'openrpc' can only be true: it is the one form that there is");
+  if (members.has[RPC_PARAM_NAMES])
+    status = read_names(question, members.value[RPC_PARAM_NAMES]);
+  if (status != JP_OK)
+    return status;
   bool has_classes = members.has[RPC_PARAM_CLASSES];
   return has_classes ? read_classes(question, members.value[RPC_PARAM_CLASSES]) : JP_OK;
 }
@@ -116,7 +130,7 @@ static enum jp_status read_question(struct question *question, const struct json
 /* Names all that a document depends on; the catalog never changes. */
 static void make_key(const struct question *question, const struct openrpc_view *view, struct buffer *key)
 {
-  const uint64_t facts[] = {policy_generation(view->policy), view->channel};
+  const uint64_t facts[] = {policy_generation(view->policy), view->channel, question->names};
   buffer_append(key, facts, sizeof facts);
   for (size_t i = 0; i < question->count; i++) {
     buffer_append(key, &question->patterns[i].len, sizeof question->patterns[i].len);
@@ -143,6 +157,7 @@ static enum jp_status describe_java(struct openrpc *openrpc, struct question *qu
   struct buffer key;
   struct jp_error error = {0};
   enum jp_status status = JP_OK;
+  const struct openrpc_scope scope = {question->patterns, question->count, question->names};
   size_t start = out->len;
   if (openrpc->config.catalog == NULL) {
     outcome_fail(question->outcome, question->arena, FAILURE_SERVER, NULL, "this peer serves no metadata");
@@ -151,7 +166,7 @@ static enum jp_status describe_java(struct openrpc *openrpc, struct question *qu
   buffer_init(&key);
   make_key(question, view, &key);
   if (key.failed || !append_kept(openrpc, buffer_text(&key), max, out)) {
-    status = openrpc_java_write(openrpc, question->patterns, question->count, view, max, out, &error);
+    status = openrpc_java_write(openrpc, &scope, view, max, out, &error);
     struct text document = text_slice(buffer_text(out), start, out->len);
     if (status == JP_OK && !key.failed && document.len <= DOCUMENT_CACHE_BYTES_MAX)
       document_cache_store(openrpc->cache, buffer_text(&key), document);
@@ -175,6 +190,6 @@ enum jp_status openrpc_discover(struct openrpc *openrpc, const struct jsonrpc_re
     return status;
   if (question.patterns != NULL)
     return describe_java(openrpc, &question, view, max, out);
-  buffer_append_text(out, buffer_text(&openrpc->own));
+  buffer_append_text(out, buffer_text(&openrpc->own[question.names]));
   return JP_OK;
 }

@@ -1,5 +1,6 @@
 #include "classfile/catalog.h"
 #include "rpc/describe/openrpc_state.h"
+#include "rpc/members/identifiers.h"
 #include "rpc/members/java_methods.h"
 #include "rpc/members/java_methods_names.h"
 #include "rpc/members/java_methods_schema.h"
@@ -12,23 +13,32 @@ struct document {
   struct java_methods methods;
   struct java_schemas schemas;
   struct arena arena; /* of one class */
+  const struct openrpc_scope *scope;
   struct buffer *out;
   size_t end; /* what out may grow to */
   bool any_method;
 };
 
+/* An identifier is that of the full name, so that it stays when overloads come and go. */
 static void write_name(struct document *document, struct text class_name, const struct java_method *method)
 {
+  bool is_identifier = document->scope->names == OPENRPC_IDENTIFIERS;
   struct buffer name;
   buffer_init(&name);
   buffer_append_text(&name, class_name);
   buffer_append_char(&name, '.');
   buffer_append_text(&name, method->member);
-  if (method->overloaded) {
+  if (method->overloaded || is_identifier) {
     buffer_append_char(&name, '-');
     java_method_suffix_write(method->descriptor, &name);
   }
-  json_write_string(document->out, buffer_text(&name));
+  if (is_identifier) {
+    buffer_append_char(document->out, '"');
+    identifier_write(buffer_text(&name), document->out);
+    buffer_append_char(document->out, '"');
+  } else {
+    json_write_string(document->out, buffer_text(&name));
+  }
   document->out->failed |= name.failed;
   buffer_fini(&name);
 }
@@ -111,12 +121,12 @@ static enum jp_status write_class(struct document *document, uint32_t class_inde
 }
 
 static bool is_wanted(const struct document *document, const struct catalog_class *class,
-                      const struct text *patterns, size_t count, const struct openrpc_view *view)
+                      const struct openrpc_view *view)
 {
   struct text name = catalog_text(document->tables, class->name);
   bool covered = false;
-  for (size_t i = 0; !covered && i < count; i++)
-    covered = java_class_matches(patterns[i], name);
+  for (size_t i = 0; !covered && i < document->scope->count; i++)
+    covered = java_class_matches(document->scope->patterns[i], name);
   return covered && !class->hidden && policy_shows_class(view->policy, view->channel, name);
 }
 
@@ -137,14 +147,13 @@ static void write_components(struct document *document)
   BUFFER_LITERAL(out, "}}}");
 }
 
-static enum jp_status write_document(struct document *document, const struct text *patterns, size_t count,
-                                     const struct openrpc_view *view)
+static enum jp_status write_document(struct document *document, const struct openrpc_view *view)
 {
   enum jp_status status = JP_OK;
   buffer_append_text(document->out, buffer_text(&document->openrpc->head));
   BUFFER_LITERAL(document->out, ",\"methods\":[");
   for (uint32_t i = 0; status == JP_OK && i < document->tables->class_count; i++) {
-    if (is_wanted(document, &document->tables->classes[i], patterns, count, view))
+    if (is_wanted(document, &document->tables->classes[i], view))
       status = write_class(document, i);
   }
   if (status == JP_OK)
@@ -154,11 +163,11 @@ static enum jp_status write_document(struct document *document, const struct tex
   return status == JP_OK && document->out->len > document->end ? JP_LIMIT : status;
 }
 
-enum jp_status openrpc_java_write(const struct openrpc *openrpc, const struct text *patterns, size_t count,
+enum jp_status openrpc_java_write(const struct openrpc *openrpc, const struct openrpc_scope *scope,
                                   const struct openrpc_view *view, size_t max, struct buffer *out,
                                   struct jp_error *error)
 {
-  struct document document = {.openrpc = openrpc, .out = out, .end = out->len + max};
+  struct document document = {.openrpc = openrpc, .scope = scope, .out = out, .end = out->len + max};
   enum jp_status status = catalog_load(openrpc->config.catalog, &document.tables, error);
   if (status != JP_OK)
     return status;
@@ -167,7 +176,7 @@ enum jp_status openrpc_java_write(const struct openrpc *openrpc, const struct te
   if (status == JP_OK)
     status = java_schemas_init(&document.schemas, document.tables);
   if (status == JP_OK)
-    status = write_document(&document, patterns, count, view);
+    status = write_document(&document, view);
   java_schemas_fini(&document.schemas);
   java_methods_fini(&document.methods);
   arena_fini(&document.arena);

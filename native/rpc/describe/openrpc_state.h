@@ -7,21 +7,35 @@
 
 struct document_cache;
 
+/* How methods are named in a document. */
+enum openrpc_names {
+  OPENRPC_OWN_NAMES,   /* as they are called: dotted, with a suffix where there are several overloads */
+  OPENRPC_IDENTIFIERS, /* rpc/members/identifiers.h, of the full names; rpc.discover itself is left out */
+  OPENRPC_NAMES
+};
+
 struct openrpc {
   struct openrpc_config config;
-  struct document_cache *cache; /* documents of the application */
-  struct buffer head;           /* {"openrpc":...,"info":{...},"servers":[...] */
-  struct buffer errors;         /* {"InvalidRequest":{...},...} */
-  struct buffer ref_schemas;    /* "ObjectRef":{...},"Ref":{...} */
-  struct buffer own;            /* the document of the peer's own procedures */
+  struct document_cache *cache;     /* documents of the application */
+  struct buffer head;               /* {"openrpc":...,"info":{...},"servers":[...] */
+  struct buffer errors;             /* {"InvalidRequest":{...},...} */
+  struct buffer ref_schemas;        /* "ObjectRef":{...},"Ref":{...} */
+  struct buffer own[OPENRPC_NAMES]; /* the documents of the peer's own procedures */
 };
 
 /* Writes the errors of a method: ,"errors":[{"$ref":...},...] */
 void openrpc_write_error_refs(struct buffer *out);
 
+/* The classes that a document is asked for. */
+struct openrpc_scope {
+  const struct text *patterns;
+  size_t count;
+  enum openrpc_names names;
+};
+
 /* Writes the document of the classes that the patterns cover (openrpc_java.c). JP_LIMIT: it is longer than
  * max. JP_NO_MEMORY, and the errors of catalog_load. */
-enum jp_status openrpc_java_write(const struct openrpc *openrpc, const struct text *patterns, size_t count,
+enum jp_status openrpc_java_write(const struct openrpc *openrpc, const struct openrpc_scope *scope,
                                   const struct openrpc_view *view, size_t max, struct buffer *out,
                                   struct jp_error *error) JP_MUST_CHECK;
 

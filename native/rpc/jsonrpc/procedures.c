@@ -5,7 +5,7 @@ const struct text rpc_param_names[RPC_PARAMS] = {
     [RPC_PARAM_FIELD] = TEXT("field"),       [RPC_PARAM_INSTANCE] = TEXT("instance"),
     [RPC_PARAM_ARGS] = TEXT("args"),         [RPC_PARAM_VALUE] = TEXT("value"),
     [RPC_PARAM_ENCODING] = TEXT("encoding"), [RPC_PARAM_CLASSES] = TEXT("classes"),
-    [RPC_PARAM_OPENRPC] = TEXT("openrpc"),
+    [RPC_PARAM_OPENRPC] = TEXT("openrpc"),   [RPC_PARAM_NAMES] = TEXT("names"),
 };
 
 #define REQUIRED .required = true
@@ -89,8 +89,11 @@ const struct rpc_procedure rpc_procedures[] = {
                      "anything"},
                 {.param = RPC_PARAM_OPENRPC,
                  .wants = RPC_WANTS_BOOLEAN,
-                 .summary = "The form of the description; true, which is also what it is when left out"}},
-     .param_count = 2,
+                 .summary = "The form of the description; true, which is also what it is when left out"},
+                {.param = RPC_PARAM_NAMES,
+                 .wants = RPC_WANTS_TEXT,
+                 .summary = "identifiers: the names of methods are identifiers, for generators"}},
+     .param_count = 3,
      .returns = RPC_WANTS_OBJECT},
     {.name = TEXT("system.describe"),
      .kind = RPC_PROCEDURE_DESCRIBE,

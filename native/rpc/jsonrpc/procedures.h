@@ -26,6 +26,7 @@ enum rpc_param {
   RPC_OPERATION_PARAMS, /* those before are the ones that an operation may have */
   RPC_PARAM_CLASSES = RPC_OPERATION_PARAMS,
   RPC_PARAM_OPENRPC,
+  RPC_PARAM_NAMES,
   RPC_PARAMS
 };
 

@@ -8,6 +8,7 @@
 #include "rpc/jsonrpc/json_params.h"
 #include "rpc/jsonrpc/procedures.h"
 #include "rpc/jsonrpc/serving.h"
+#include "rpc/members/identifiers.h"
 #include "rpc/members/java_methods_decode.h"
 
 static bool is_description(const struct jsonrpc_request *request)
@@ -167,10 +168,22 @@ static void fill_and_handle(struct serving *serving, bool is_good_session_name,
   serving->request = request;
 }
 
-void serving_handle_request(void *context, const struct jsonrpc_request *request,
-                            struct jsonrpc_response *response)
+/* The dotted name that a request's method is the identifier of; data NULL: it is none. A bare name that is none of
+ * ours stays one: only a member's full name and the peer's own names are read. */
+static struct text read_identifier(const struct serving *serving, struct text method)
 {
-  struct serving *serving = context;
+  if (method.len == 0 || serving->peer->config.compat_pal || !rpc_is_bare_name(method) ||
+      memchr(method.data, '_', method.len) == NULL || rpc_procedure_find(method) != NULL)
+    return TEXT_ABSENT;
+  struct text name = identifier_read(method, &serving->run.runner->arena);
+  bool is_ours = name.data != NULL && !rpc_is_bare_name(name) &&
+                 (memchr(name.data, '-', name.len) != NULL || rpc_procedure_find(name) != NULL);
+  return is_ours ? name : TEXT_ABSENT;
+}
+
+static void handle_named(struct serving *serving, const struct jsonrpc_request *request,
+                         struct jsonrpc_response *response)
+{
   struct uuid session;
   bool names_session =
       request->peer_id.data != NULL && rpc_channels[serving->run.client->channel].names_session_in_message;
@@ -183,4 +196,18 @@ void serving_handle_request(void *context, const struct jsonrpc_request *request
     fill_and_handle(serving, is_good, response);
   else
     handle_filled(serving, is_good, response);
+}
+
+void serving_handle_request(void *context, const struct jsonrpc_request *request,
+                            struct jsonrpc_response *response)
+{
+  struct serving *serving = context;
+  struct text name = read_identifier(serving, request->method);
+  if (name.data == NULL) {
+    handle_named(serving, request, response);
+    return;
+  }
+  struct jsonrpc_request named = *request;
+  named.method = name;
+  handle_named(serving, &named, response);
 }
