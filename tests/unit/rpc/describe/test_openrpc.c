@@ -101,7 +101,10 @@ static void params_are_checked(void **state)
       {"{\"classes\":[5]}", FAILURE_INVALID_PARAMS, "'classes' must be an array of patterns: strings"},
       {"{\"classes\":[\"\"]}", FAILURE_INVALID_PARAMS, "'classes' has an empty pattern"},
       {"{\"classes\":[],\"classes\":[]}", FAILURE_INVALID_PARAMS, "'classes' is given twice"},
-      {"[[],true,1]", FAILURE_INVALID_PARAMS, "the params are 'classes' and 'openrpc'"},
+      {"{\"names\":\"own\"}", FAILURE_INVALID_PARAMS, "'names' can only be \"identifiers\""},
+      {"[[],true,1]", FAILURE_INVALID_PARAMS, "'names' can only be \"identifiers\""},
+      {"[[],true,\"identifiers\",1]", FAILURE_INVALID_PARAMS,
+       "the params are 'classes', 'openrpc' and 'names'"},
       {"[[\"C\"]]", FAILURE_SERVER, "this peer serves no metadata"},
   };
   struct arena arena;
