@@ -62,6 +62,8 @@ struct jvm_limits {
   /* Most digits of a BigInteger or BigDecimal that an argument becomes, its exponent written out, and of a
    * text that is read as a number. */
   size_t number_digits_max;
+  bool
+      application_loader_only; /* a class that the application's loader does not find is looked for nowhere else */
 };
 
 /*
@@ -126,8 +128,8 @@ void jvm_request_end(struct jvm_thread *thread);
 
 /*
  * Resolves an OP_NEW, OP_CALL, OP_GET or OP_PUT, from the thread's cache if it has run such an operation
- * before. Loads the named class and the classes of declared argument types through the application's class
- * loader, without initialising any. Anything but JP_OK leaves an OUTCOME_ERROR in *outcome: the guard denies
+ * before. Loads the named class and the classes of declared argument types without initialising any, through
+ * the loader that the operation names, or as docs/architecture.md tells ("A name goes to a class"). Anything but JP_OK leaves an OUTCOME_ERROR in *outcome: the guard denies
  * it, the class, constructor, method or field is not found or is ambiguous, a ref is unknown, or the receiver
  * is not of the type.
  */

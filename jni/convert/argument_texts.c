@@ -1,13 +1,12 @@
 #include "jni/convert/arguments.h"
 
-#include "base/descriptors.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
 
 enum { ACC_ENUM = 0x4000 };
 
-static bool ask_guard(struct conversion *conversion, enum jvm_member_kind kind, struct text class_name,
-                      struct text member)
+bool argument_ask(struct conversion *conversion, enum jvm_member_kind kind, struct text class_name,
+                  struct text member)
 {
   const struct jvm_guard *guard = conversion->request->guard;
   return guard == NULL || guard->check == NULL ||
@@ -17,7 +16,7 @@ static bool ask_guard(struct conversion *conversion, enum jvm_member_kind kind, 
 
 bool argument_ask_to_make(struct conversion *conversion, struct text class_name)
 {
-  return ask_guard(conversion, JVM_CONSTRUCTOR, class_name, TEXT("<init>"));
+  return argument_ask(conversion, JVM_CONSTRUCTOR, class_name, TEXT("<init>"));
 }
 
 bool argument_ask_type(struct conversion *conversion, const struct op_type *type,
@@ -40,96 +39,6 @@ bool argument_parse_type(struct conversion *conversion, struct text written, str
   return false;
 }
 
-/* Asks what the declared type and the value's form alone tell. A text for a class that is not in the table of
- * makers names a constant of it; a list or map goes into a new object of it. */
-static bool ask_before_loading(struct conversion *conversion, const struct op_type *type,
-                               const struct op_value *value)
-{
-  if (value->kind == OP_TEXT)
-    return ask_guard(conversion, JVM_STATIC_FIELD, type->name, value->text);
-  if (type->dimensions == 0)
-    return (value->kind != OP_LIST && value->kind != OP_MAP) || argument_ask_to_make(conversion, type->name);
-  if (value->kind != OP_LIST)
-    return true;
-  struct op_type component = *type;
-  component.dimensions--;
-  for (size_t i = 0; i < value->list.count; i++)
-    if (value->list.items[i].type.data == NULL &&
-        !ask_before_loading(conversion, &component, &value->list.items[i]))
-      return false;
-  return true;
-}
-
-/* Asks the loader of the operation's class, which may know classes that the application's loader does not. */
-static struct jvm_class *load_beside(struct conversion *conversion, struct text name)
-{
-  struct jvm_thread *thread = conversion->thread;
-  if (conversion->beside == NULL || conversion->beside->permanent)
-    return NULL;
-  jobject loader = NULL;
-  if ((*thread->jvmti)->GetClassLoader(thread->jvmti, conversion->beside->ref, &loader) != JVMTI_ERROR_NONE)
-    return NULL;
-  struct jvm_class *class = jvm_class_load(thread, name, loader);
-  (void)throwable_take(thread, NULL);
-  (*thread->env)->DeleteLocalRef(thread->env, loader);
-  return class;
-}
-
-/* A class loader that cannot open a file reports that the class does not exist. */
-static void fail_to_load(struct conversion *conversion, struct text name, jthrowable thrown)
-{
-  JNIEnv *env = conversion->thread->env;
-  const struct jvm_request *request = conversion->request;
-  struct text shown = arena_shorten(request->arena, name, OUTCOME_NAME_SHOWN);
-  if (!(*env)->IsInstanceOf(env, thrown, conversion->thread->jvm->known.class_class_not_found_exception))
-    throwable_to_outcome(conversion->thread, thrown, request->arena, request->limits->stack_frames_max,
-                         conversion->outcome);
-  else if (descriptors_are_used_up())
-    outcome_fail(conversion->outcome, request->arena, FAILURE_SERVER, "java.lang.ClassNotFoundException",
-                 "%.*s could not be looked for: " DESCRIPTORS_NONE_LEFT, TEXT_ARGS(shown));
-  else
-    outcome_fail(conversion->outcome, request->arena, FAILURE_NOT_FOUND, "java.lang.ClassNotFoundException",
-                 "%.*s", TEXT_ARGS(shown));
-}
-
-static struct jvm_class *load_class(struct conversion *conversion, struct text name)
-{
-  JNIEnv *env = conversion->thread->env;
-  if (conversion->loaded.class != NULL && text_equal(conversion->loaded.name, name))
-    return conversion->loaded.class;
-  struct jvm_class *class = jvm_class_load(conversion->thread, name, conversion->thread->jvm->class_loader);
-  if (class != NULL && class->permanent) {
-    conversion->loaded.name = name;
-    conversion->loaded.class = class;
-  }
-  if (class != NULL)
-    return class;
-  jthrowable thrown = throwable_catch(env);
-  if (thrown == NULL) {
-    argument_fail_memory(conversion);
-    return NULL;
-  }
-  class = load_beside(conversion, name);
-  if (class == NULL)
-    fail_to_load(conversion, name, thrown);
-  (*env)->DeleteLocalRef(env, thrown);
-  return class;
-}
-
-struct jvm_class *argument_declared_class(struct conversion *conversion, const struct op_type *type,
-                                          const struct op_value *value)
-{
-  if (value != NULL && type->base == 'L' && class_maker_find(type->name) == NULL &&
-      !ask_before_loading(conversion, type, value))
-    return NULL;
-  struct text name = op_type_binary_name(type, conversion->request->arena);
-  if (name.data == NULL) {
-    argument_fail_memory(conversion);
-    return NULL;
-  }
-  return load_class(conversion, name);
-}
-
 static bool make_class(struct conversion *conversion, const struct op_value *value, jobject *out)
 {
   JNIEnv *env = conversion->thread->env;
@@ -137,21 +46,21 @@ static bool make_class(struct conversion *conversion, const struct op_value *val
   struct jp_error error;
   if (op_type_parse_argument(value->text, &type, &error) != JP_OK)
     return argument_fail(conversion, value, "%s", error.text);
-  if (type.base == 'L' && !ask_guard(conversion, JVM_STATIC_FIELD, type.name, TEXT("class")))
+  if (type.base == 'L' && !argument_ask(conversion, JVM_STATIC_FIELD, type.name, TEXT("class")))
     return false;
-  if (type.base == 'L' || type.dimensions > 0) {
-    struct jvm_class *class = argument_declared_class(conversion, &type, NULL);
-    *out = class == NULL ? NULL : (*env)->NewLocalRef(env, class->ref);
-    return *out != NULL;
-  }
+  bool is_primitive = type.base != 'L' && type.dimensions == 0;
   /* Class.forName finds no primitive; the component class of an array is one. */
-  type.dimensions = 1;
-  struct jvm_class *array = argument_declared_class(conversion, &type, NULL);
-  if (array == NULL)
+  if (is_primitive)
+    type.dimensions = 1;
+  struct class_finding finding;
+  struct jvm_class *class = argument_declared_class(conversion, &type, NULL, &finding);
+  if (class == NULL)
     return false;
-  *out = (*env)->CallObjectMethod(env, array->ref,
-                                  conversion->thread->jvm->known.method_class_get_component_type);
-  return !argument_take(conversion);
+  *out = is_primitive ? (*env)->CallObjectMethod(
+                            env, class->ref, conversion->thread->jvm->known.method_class_get_component_type)
+                      : (*env)->NewLocalRef(env, class->ref);
+  class_finding_end(conversion->thread, &finding);
+  return !argument_take(conversion) && *out != NULL;
 }
 
 static struct jvm_field *find_constant(struct conversion *conversion, struct jvm_class *class,
@@ -174,7 +83,7 @@ static bool make_constant(struct conversion *conversion, struct jvm_class *class
                           const struct op_value *value, jobject *out)
 {
   JNIEnv *env = conversion->thread->env;
-  if (!ask_guard(conversion, JVM_STATIC_FIELD, class->name, value->text))
+  if (!argument_ask(conversion, JVM_STATIC_FIELD, class->name, value->text))
     return false;
   struct jvm_field *field = find_constant(conversion, class, value->text);
   if (field == NULL)

@@ -7,7 +7,9 @@
 
 #include <stdio.h>
 
-enum { LEVEL_REFERENCES = 12 }; /* for a level's object, the arrays of the bulk copy, and one element */
+enum {
+  LEVEL_REFERENCES = 13
+}; /* for a level's object, the arrays of the bulk copy, one element and its class */
 
 bool argument_open_level(struct conversion *conversion)
 {
@@ -210,12 +212,14 @@ static bool read_declared(struct conversion *conversion, const struct op_value *
   return true;
 }
 
-/* The class of the type that read_declared has read. */
-static struct jvm_class *declared_class(struct conversion *conversion, const struct op_value *value)
+/* The class of the type that read_declared has read. *finding keeps it loaded. */
+static struct jvm_class *declared_class(struct conversion *conversion, const struct op_value *value,
+                                        struct class_finding *finding)
 {
+  finding->held = NULL;
   if (conversion->declared.class != NULL)
     return conversion->declared.class;
-  struct jvm_class *class = argument_declared_class(conversion, &conversion->declared.type, value);
+  struct jvm_class *class = argument_declared_class(conversion, &conversion->declared.type, value, finding);
   if (class != NULL && class->row != NULL && class->permanent)
     conversion->declared.class = class;
   return class;
@@ -237,8 +241,11 @@ bool argument_make_element(struct conversion *conversion, struct jvm_class *clas
     if (!make_wrapper(conversion, conversion->declared.letter, value, out))
       return false;
   } else {
-    struct jvm_class *declared = declared_class(conversion, value);
-    if (declared == NULL || !argument_make(conversion, declared, value, out))
+    struct class_finding finding;
+    struct jvm_class *declared = declared_class(conversion, value, &finding);
+    bool made = declared != NULL && argument_make(conversion, declared, value, out);
+    class_finding_end(conversion->thread, &finding);
+    if (!made)
       return false;
   }
   return check_instance(conversion, value, *out, class);

@@ -9,6 +9,7 @@
  * class threw, it is the exception. Objects are local references of the request's frame.
  */
 #include "jni/convert/costs.h"
+#include "jni/loaders/class_lookup.h"
 #include "jni/members.h"
 #include "jni/types/member_table.h"
 #include "op/scalar.h"
@@ -25,7 +26,8 @@ struct conversion {
   struct outcome *outcome;
   bool is_put; /* the value is a put's, not an argument */
   const struct argument_path *path;
-  /* its loader is asked for classes that the application's lacks; may be NULL */
+  jobject loader; /* the one that the operation names, which alone is asked for classes; NULL: none */
+  /* its loader is asked first, else; may be NULL */
   const struct jvm_class *beside;
   struct {
     struct text name;
@@ -123,10 +125,14 @@ void argument_unbox(struct jvm_thread *thread, jobject object, char letter, jval
 
 /*
  * Loads the class of a type that the caller declared. Before that, asks the guard about the member of the
- * class that the value means (a constant, a constructor); value may be NULL.
+ * class that the value means (a constant, a constructor); value may be NULL. *finding tells how the class was
+ * found; its reference keeps the class loaded, and is the caller's (class_finding_end), unless NULL is returned.
  */
 struct jvm_class *argument_declared_class(struct conversion *conversion, const struct op_type *type,
-                                          const struct op_value *value);
+                                          const struct op_value *value, struct class_finding *finding);
+/* Asks the guard about a member that the operation does not name (jvm_guard's check). */
+bool argument_ask(struct conversion *conversion, enum jvm_member_kind kind, struct text class_name,
+                  struct text member);
 /* Asks the guard about the type that the value declares, unless the codec has looked the type up. */
 bool argument_ask_type(struct conversion *conversion, const struct op_type *type,
                        const struct op_value *value);

@@ -336,6 +336,7 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
                      .request = request,
                      .outcome = outcome,
                      .is_put = request->operation->kind == OP_PUT,
+                     .loader = target->frame->loader,
                      .beside = target->resolved->named},
   };
   actions[target->resolved->action](&invocation);

@@ -49,7 +49,8 @@ bool jvm_whole_number_call_keep(const struct jvm_thread *thread, struct resolved
                                 const struct operation *operation, struct jvm_whole_number_call *call)
 {
   char result = result_letter(member);
-  if (!member->is_kept || !is_whole_number_call(member, operation, result))
+  if (!member->is_kept || member->named_ref != NULL || operation->loader != 0 ||
+      !is_whole_number_call(member, operation, result))
     return false;
   *call = (struct jvm_whole_number_call){
       .member = member, .serial = thread->member_cache->serial, .result = result};

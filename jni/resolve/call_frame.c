@@ -1,5 +1,6 @@
 #include "jni/resolve/call_frame.h"
 
+#include "jni/loaders/loaders.h"
 #include "jni/objects/object_table.h"
 
 enum {
@@ -21,6 +22,24 @@ static enum jp_status open_receiver(const struct jvm_request *request, struct ca
   frame->receiver =
       jvm_objects_get(request->thread, request->objects, operation->instance, &frame->receiver_class);
   return frame->receiver == NULL ? JP_NOT_FOUND : JP_OK;
+}
+
+static enum jp_status open_loader(const struct jvm_request *request, struct call_frame *frame)
+{
+  struct jvm_thread *thread = request->thread;
+  frame->loader = NULL;
+  frame->loader_number = 0;
+  if (request->operation->loader == 0)
+    return JP_OK;
+  frame->has_references = true;
+  frame->unknown_ref = request->operation->loader;
+  frame->loader = jvm_objects_get(thread, request->objects, request->operation->loader, NULL);
+  if (frame->loader == NULL)
+    return JP_NOT_FOUND;
+  if (!(*thread->env)->IsInstanceOf(thread->env, frame->loader, thread->jvm->known.class_class_loader))
+    return JP_INVALID;
+  frame->loader_number = loader_number(thread->jvm, thread->env, frame->loader);
+  return frame->loader_number == 0 ? JP_NO_MEMORY : JP_OK;
 }
 
 static enum jp_status open_arguments(const struct jvm_request *request, struct call_frame *frame)
@@ -83,6 +102,8 @@ enum jp_status call_frame_open(const struct jvm_request *request, struct call_fr
   opened->epoch = jvm_objects_epoch(request->objects);
   opened->stamp = request->guard == NULL ? 0 : request->guard->stamp;
   enum jp_status status = open_receiver(request, opened);
+  if (status == JP_OK)
+    status = open_loader(request, opened);
   if (status != JP_OK)
     return status;
   return count <= FRAMED_ARGUMENTS ? open_arguments(request, opened) : open_many_arguments(request, opened);

@@ -15,6 +15,8 @@ struct call_frame {
   uint64_t epoch;          /* of the session's objects, when the operation began */
   jobject receiver;        /* local; NULL: there is none */
   uint32_t receiver_class; /* its class id; 0: there is none */
+  jobject loader;          /* local: the one that the operation names; NULL: none */
+  uint32_t loader_number;  /* of jni/loaders; 0: there is none */
   uint32_t unknown_ref;    /* where call_frame_open has not found an object */
   jobject *objects;        /* local: of each argument that is an OP_REF; NULL for the others */
   uint32_t *classes;       /* their class ids; 0 for the others */
@@ -31,8 +33,8 @@ struct call_frame {
 };
 
 /*
- * Opens the receiver and the arguments that are refs. JP_NOT_FOUND: the session has no object unknown_ref.
- * JP_NO_MEMORY: memory is short, and *frame may be NULL.
+ * Opens the receiver, the loader and the arguments that are refs. JP_NOT_FOUND: the session has no object
+ * unknown_ref. JP_INVALID: the loader is none. JP_NO_MEMORY: memory is short, and *frame may be NULL.
  */
 enum jp_status call_frame_open(const struct jvm_request *request, struct call_frame **frame) JP_MUST_CHECK;
 

@@ -4,15 +4,22 @@
 
 enum { BUCKETS = 2048, MEMBERS_MAX = 4096 };
 
-static void free_buckets(struct resolved_member **buckets)
+static void free_members(JNIEnv *env, struct resolved_member *member)
+{
+  for (struct resolved_member *next; member != NULL; member = next) {
+    next = member->next;
+    if (member->named_ref != NULL)
+      (*env)->DeleteWeakGlobalRef(env, member->named_ref);
+    free(member);
+  }
+}
+
+static void free_buckets(JNIEnv *env, struct resolved_member **buckets)
 {
   if (buckets == NULL)
     return;
   for (size_t i = 0; i < BUCKETS; i++)
-    for (struct resolved_member *member = buckets[i], *next; member != NULL; member = next) {
-      next = member->next;
-      free(member);
-    }
+    free_members(env, buckets[i]);
   free(buckets);
 }
 
@@ -20,8 +27,9 @@ static void destroy_cache(struct jvm_thread *thread)
 {
   struct member_cache *cache = thread->member_cache;
   thread->member_cache = NULL;
-  free_buckets(cache->buckets);
-  free_buckets(cache->retired);
+  free_buckets(cache->env, cache->buckets);
+  free_buckets(cache->env, cache->retired);
+  free_members(cache->env, cache->outdated);
   free(cache);
 }
 
@@ -33,6 +41,7 @@ struct member_cache *member_cache_of(struct jvm_thread *thread)
   if (cache == NULL)
     return NULL;
   cache->serial = 1;
+  cache->env = thread->env;
   cache->buckets = calloc(BUCKETS, sizeof(struct resolved_member *));
   if (cache->buckets == NULL) {
     free(cache);
@@ -67,7 +76,8 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 static uint64_t hash_of(const struct call_frame *frame, const struct operation *operation)
 {
   uint64_t hash = mix(text_hash(operation->type), text_hash(operation->member));
-  hash = mix(hash, (uint64_t)frame->receiver_class << 8 | (uint64_t)operation->kind);
+  hash = mix(hash, ((uint64_t)frame->receiver_class << 8 | (uint64_t)operation->kind) ^
+                       (uint64_t)frame->loader_number << 40);
   for (size_t i = 0; i < operation->arg_count; i++) {
     const struct op_value *value = &operation->args[i];
     hash = mix(hash, (uint64_t)frame->classes[i] << 32 | form_of(value));
@@ -81,7 +91,7 @@ static uint64_t hash_of(const struct call_frame *frame, const struct operation *
 static bool fits_values(const struct member_key *key, const struct call_frame *frame,
                         const struct operation *operation)
 {
-  if (key->receiver_class != frame->receiver_class)
+  if (key->receiver_class != frame->receiver_class || key->loader != frame->loader_number)
     return false;
   for (size_t i = 0; i < key->argument_count; i++) {
     const struct member_key_argument *argument = &key->arguments[i];
@@ -121,13 +131,39 @@ struct resolved_member *member_cache_find(struct member_cache *cache, const stru
   return member;
 }
 
+bool member_cache_is_current(struct jvm_thread *thread, const struct resolved_member *member,
+                             struct call_frame *frame)
+{
+  if (member->named_ref == NULL)
+    return true;
+  frame->has_references = true;
+  return (*thread->env)->NewLocalRef(thread->env, member->named_ref) != NULL &&
+         class_basis_holds(thread, &member->basis);
+}
+
+void member_cache_take_out(struct member_cache *cache, struct resolved_member *member)
+{
+  struct resolved_member **at = &cache->buckets[member->key.hash % BUCKETS];
+  while (*at != member)
+    at = &(*at)->next;
+  *at = member->next;
+  member->next = cache->outdated;
+  cache->outdated = member;
+}
+
 /* Empties the cache. What it held stays until this happens again: the request in hand may use it. */
 static bool retire_members(struct member_cache *cache)
 {
   struct resolved_member **buckets = calloc(BUCKETS, sizeof(struct resolved_member *));
   if (buckets == NULL)
     return false;
-  free_buckets(cache->retired);
+  free_buckets(cache->env, cache->retired);
+  while (cache->outdated != NULL) {
+    struct resolved_member *member = cache->outdated;
+    cache->outdated = member->next;
+    member->next = cache->buckets[0];
+    cache->buckets[0] = member;
+  }
   cache->retired = cache->buckets;
   cache->buckets = buckets;
   cache->count = 0;
@@ -168,6 +204,7 @@ static void fill_key(const struct call_frame *frame, const struct operation *ope
   char *at = (char *)(arguments + operation->arg_count);
   *key = (struct member_key){.hash = frame->hash,
                              .receiver_class = frame->receiver_class,
+                             .loader = frame->loader_number,
                              .kind = operation->kind,
                              .argument_count = operation->arg_count,
                              .arguments = arguments};

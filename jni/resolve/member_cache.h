@@ -28,6 +28,7 @@ struct member_key_argument {
 struct member_key {
   uint64_t hash;
   uint32_t receiver_class; /* 0: there is no receiver */
+  uint32_t loader;         /* the number of the one that the operation names; 0: none */
   enum op_kind kind;
   struct text type;
   struct text member;
@@ -56,6 +57,10 @@ struct resolved_member {
   enum member_action action;
   unsigned modifiers;
   struct jvm_class *named;
+  /* Where the name alone has found the class, and it may be unloaded: the member's own reference to the class,
+   * and why the name means it. NULL: the key keeps it loaded, or it always is. */
+  jweak named_ref;
+  struct class_basis basis;
   struct jvm_class *declaring;
   struct jvm_class *runtime; /* of the receiver; NULL: there is none */
   struct text name;
@@ -85,6 +90,8 @@ struct member_cache {
   uint64_t serial; /* of what the cache holds now, from 1 */
   struct resolved_member **buckets;
   size_t count;
+  struct resolved_member *outdated; /* members that were taken out, and may be in use */
+  JNIEnv *env;
   struct resolved_member **retired; /* what the cache held before it was emptied */
 };
 
@@ -94,6 +101,11 @@ struct member_cache *member_cache_of(struct jvm_thread *thread);
 /* Finds the operation's member; NULL: the cache has none. Sets the frame's hash. */
 struct resolved_member *member_cache_find(struct member_cache *cache, const struct operation *operation,
                                           struct call_frame *frame);
+/* True where the name that was given still means the class. Its class is then held until jvm_request_end. */
+bool member_cache_is_current(struct jvm_thread *thread, const struct resolved_member *member,
+                             struct call_frame *frame);
+/* Takes a member out that is not current. */
+void member_cache_take_out(struct member_cache *cache, struct resolved_member *member);
 /*
  * Keeps a copy of the member for the operation that member_cache_find has just looked for, and returns the
  * copy. If the key is too large (KEY_TEXTS_MAX, KEY_ARGUMENTS_MAX) or memory is short, returns the member

@@ -69,7 +69,7 @@ static bool type_declared(struct resolution *resolution, const struct op_value *
     return argument_fail(conversion, value, "an object is no %.*s", TEXT_ARGS(type.name));
   if (is_primitive)
     return type_primitive(resolution, type.base, at);
-  if (value->kind == OP_REF) {
+  if (value->kind == OP_REF && conversion->loader == NULL) {
     struct jvm_class *given = jvm_class_by_id(conversion->thread, resolution->frame->classes[at]);
     struct text name = op_type_binary_name(&type, resolution->arena);
     struct jvm_class *found =
@@ -77,8 +77,13 @@ static bool type_declared(struct resolution *resolution, const struct op_value *
     if (found != NULL)
       return type_reference(resolution, found, at);
   }
-  struct jvm_class *class = argument_declared_class(conversion, &type, value);
-  return class != NULL && type_reference(resolution, class, at);
+  struct class_finding finding;
+  struct jvm_class *class = argument_declared_class(conversion, &type, value, &finding);
+  if (class == NULL)
+    return false;
+  /* The request's frame holds it until its end. A member that is kept would not. */
+  resolution->is_passing = resolution->is_passing || finding.held != NULL;
+  return type_reference(resolution, class, at);
 }
 
 static bool type_inferred(struct resolution *resolution, const struct op_value *value, size_t at)

@@ -14,10 +14,12 @@ struct resolution {
   struct arena *arena;
   struct jvm_class *receiver_class; /* NULL: no receiver */
   struct jvm_class *named;
+  jclass held; /* of named, until the request ends; NULL: the key keeps it loaded, or it always is */
   struct overload_argument *arguments; /* static types, one for each of the operation's args */
   struct argument_plan *plans;         /* `from` is set with the static types */
   struct resolved_member *member;
   bool cacheable;
+  bool is_passing; /* the type of an argument is a class that nothing of the key keeps loaded */
   bool is_by_cost; /* the last choice depended on the arguments' values, not only on their types */
 };
 

@@ -16,15 +16,21 @@ static bool find_class(struct resolution *resolution)
                  error.text);
     return false;
   }
-  if (resolution->receiver_class != NULL) {
+  if (resolution->receiver_class != NULL && resolution->frame->loader == NULL) {
     struct text name = op_type_binary_name(&type, resolution->arena);
     if (name.data == NULL)
       return argument_fail_memory(&resolution->conversion);
     resolution->named = resolution_find_ancestor(resolution, resolution->receiver_class, name);
   }
+  if (resolution->named != NULL)
+    return true;
+  struct class_finding finding;
+  resolution->named = argument_declared_class(&resolution->conversion, &type, NULL, &finding);
   if (resolution->named == NULL)
-    resolution->named = argument_declared_class(&resolution->conversion, &type, NULL);
-  return resolution->named != NULL;
+    return false;
+  resolution->held = finding.held; /* until the request ends */
+  resolution->member->basis = finding.basis;
+  return true;
 }
 
 static bool find_member(struct resolution *resolution)
@@ -37,6 +43,27 @@ static bool find_member(struct resolution *resolution)
   default:
     return resolution_find_field(resolution);
   }
+}
+
+/* Keeps the member in the thread's cache, where another request may find it. */
+static struct resolved_member *keep_member(struct resolution *resolution, struct member_cache *cache)
+{
+  JNIEnv *env = resolution->conversion.thread->env;
+  struct resolved_member *member = resolution->member;
+  if (!resolution->cacheable || resolution->is_passing)
+    return member;
+  if (resolution->held != NULL) {
+    member->named_ref = (*env)->NewWeakGlobalRef(env, resolution->held);
+    (*env)->ExceptionClear(env);
+    if (member->named_ref == NULL)
+      return member;
+  }
+  struct resolved_member *kept = member_cache_keep(cache, resolution->operation, resolution->frame, member);
+  if (kept == member && member->named_ref != NULL) {
+    (*env)->DeleteWeakGlobalRef(env, member->named_ref);
+    member->named_ref = NULL;
+  }
+  return kept;
 }
 
 static struct resolved_member *resolve_member(const struct jvm_request *request, struct member_cache *cache,
@@ -53,6 +80,7 @@ static struct resolved_member *resolve_member(const struct jvm_request *request,
       .conversion = {.thread = request->thread,
                      .request = request,
                      .outcome = outcome,
+                     .loader = frame->loader,
                      .is_put = request->operation->kind == OP_PUT},
       .frame = frame,
       .operation = request->operation,
@@ -71,7 +99,7 @@ static struct resolved_member *resolve_member(const struct jvm_request *request,
     return NULL;
   if (!find_member(&resolution))
     return NULL;
-  return resolution.cacheable ? member_cache_keep(cache, request->operation, frame, member) : member;
+  return keep_member(&resolution, cache);
 }
 
 static bool has_allowed(const struct jvm_request *request, const struct jvm_target *target)
@@ -101,6 +129,11 @@ static enum jp_status check_target(const struct jvm_request *request, const stru
 static enum jp_status fail_to_open(const struct jvm_request *request, enum jp_status status,
                                    const struct call_frame *frame, struct outcome *outcome)
 {
+  if (status == JP_INVALID) {
+    outcome_fail(outcome, request->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "The object with objRef %u is no java.lang.ClassLoader", frame->unknown_ref);
+    return status;
+  }
   if (status != JP_NOT_FOUND)
     return fail_memory(request, outcome);
   outcome_fail(outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
@@ -117,6 +150,10 @@ enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target 
   enum jp_status opened = cache == NULL ? JP_NO_MEMORY : call_frame_open(request, &frame);
   if (opened == JP_OK)
     member = member_cache_find(cache, request->operation, frame);
+  if (member != NULL && !member_cache_is_current(request->thread, member, frame)) {
+    member_cache_take_out(cache, member);
+    member = NULL;
+  }
   if (member != NULL) {
     resolved_member_fill_target(member, frame, target);
     if (has_allowed(request, target))

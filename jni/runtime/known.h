@@ -49,6 +49,9 @@
   X(class_get_component_type, class, "getComponentType", "()Ljava/lang/Class;")                              \
   X(class_get_declared_constructors, class, "getDeclaredConstructors", "()[Ljava/lang/reflect/Constructor;") \
   X(class_get_declared_fields, class, "getDeclaredFields", "()[Ljava/lang/reflect/Field;")                   \
+  X(class_loader_find_loaded_class, class_loader, "findLoadedClass",                                         \
+    "(Ljava/lang/String;)Ljava/lang/Class;")                                                                 \
+  X(class_loader_get_name, class_loader, "getName", "()Ljava/lang/String;")                                  \
   X(class_loader_get_resource, class_loader, "getResource", "(Ljava/lang/String;)Ljava/net/URL;")            \
   X(class_loader_get_unnamed_module, class_loader, "getUnnamedModule", "()Ljava/lang/Module;")               \
   X(collection_size, collection, "size", "()I")                                                              \
@@ -61,6 +64,7 @@
   X(runtime_exit, runtime, "exit", "(I)V")                                                                   \
   X(runtime_halt, runtime, "halt", "(I)V")                                                                   \
   X(string_of_bytes, string, "<init>", "([BIII)V") /* the upper byte of all characters, from, count */       \
+  X(thread_get_context_class_loader, thread, "getContextClassLoader", "()Ljava/lang/ClassLoader;")           \
   X(thread_get_thread_group, thread, "getThreadGroup", "()Ljava/lang/ThreadGroup;")                          \
   X(thread_join, thread, "join", "()V")                                                                      \
   X(thread_set_context_class_loader, thread, "setContextClassLoader", "(Ljava/lang/ClassLoader;)V")          \

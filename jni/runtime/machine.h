@@ -13,9 +13,10 @@
 #include <stdint.h>
 
 struct jvm_class;
-struct jvm_classes;  /* the process's table of class ids; of jni/types */
-struct member_cache; /* of jni/resolve */
-struct fill_cache;   /* of jni/convert */
+struct jvm_classes;   /* the process's table of class ids; of jni/types */
+struct member_cache;  /* of jni/resolve */
+struct fill_cache;    /* of jni/convert */
+struct found_classes; /* of jni/loaders */
 
 /* One per process. Written before hooks.started and never after, except `classes` with `known_class_name`, and `has_stopped`. */
 struct jvm {
@@ -78,6 +79,8 @@ struct jvm_thread {
   void (*member_cache_destroy)(struct jvm_thread *thread);
   struct fill_cache *fill_cache;
   void (*fill_cache_destroy)(struct jvm_thread *thread);
+  struct found_classes *found_classes;
+  void (*found_classes_destroy)(struct jvm_thread *thread);
 };
 
 /* Fills *thread for the calling thread, which is attached with env. Takes java_thread, a global reference. */

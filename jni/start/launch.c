@@ -1,5 +1,7 @@
 /* jvm_run: from a launch to the end of the process. */
 #include "base/log.h"
+#include "jni/loaders/loaders.h"
+#include "jni/loaders/main_loader.h"
 #include "jni/runtime/peer_threads.h"
 #include "jni/runtime/thread_groups.h"
 #include "jni/runtime/throwables.h"
@@ -185,6 +187,10 @@ static enum jp_status open_machine(struct jvm_thread *thread, struct jp_error *e
   if (status == JP_OK)
     status = find_class_loader(jvm, thread, error);
   if (status == JP_OK)
+    status = loaders_open(jvm, thread, error);
+  if (status == JP_OK)
+    status = main_loader_open(thread, error);
+  if (status == JP_OK)
     status = jvm_thread_groups_open(jvm, thread, error);
   if (status == JP_OK)
     status = jvm_peer_classes_define(jvm, env, error);
@@ -267,6 +273,16 @@ __attribute__((noreturn)) static void wait_as_main(JNIEnv *env)
   park_thread();
 }
 
+/* An exception that main threw stays pending. */
+static void leave_main(JNIEnv *env)
+{
+  jthrowable thrown = throwable_catch(env);
+  main_loader_settle(&run.jvm, env);
+  if (thrown != NULL)
+    (*env)->Throw(env, thrown);
+  (*env)->DeleteLocalRef(env, thrown);
+}
+
 /* Runs the application on the calling thread and waits for the last of its threads. */
 static int run_application(JNIEnv *env, const struct jvm_main *found, jobjectArray args)
 {
@@ -274,6 +290,7 @@ static int run_application(JNIEnv *env, const struct jvm_main *found, jobjectArr
   if (found->class == NULL)
     wait_as_main(env);
   bool ended_well = jvm_main_run(env, found, args);
+  leave_main(env);
   /* Detaching hands an exception to the thread's handler for uncaught ones, as in any Java thread. */
   (*vm)->DetachCurrentThread(vm);
   (*vm)->DestroyJavaVM(vm);

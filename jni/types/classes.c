@@ -341,10 +341,12 @@ struct jvm_class *jvm_class_component(struct jvm_thread *thread, struct jvm_clas
   return component;
 }
 
-struct jvm_class *jvm_class_load(struct jvm_thread *thread, struct text name, jobject loader)
+struct jvm_class *jvm_class_load_held(struct jvm_thread *thread, struct text name, jobject loader,
+                                      jclass *held)
 {
   JNIEnv *env = thread->env;
   const struct jvm_known *known = &thread->jvm->known;
+  *held = NULL;
   jstring string = jvm_string_new(thread, name);
   if (string == NULL)
     return NULL;
@@ -354,7 +356,18 @@ struct jvm_class *jvm_class_load(struct jvm_thread *thread, struct text name, jo
   if ((*env)->ExceptionCheck(env) || class == NULL)
     return NULL;
   struct jvm_class *entry = jvm_class_of(thread, class);
-  (*env)->DeleteLocalRef(env, class);
+  if (entry == NULL)
+    (*env)->DeleteLocalRef(env, class);
+  else
+    *held = class;
+  return entry;
+}
+
+struct jvm_class *jvm_class_load(struct jvm_thread *thread, struct text name, jobject loader)
+{
+  jclass held = NULL;
+  struct jvm_class *entry = jvm_class_load_held(thread, name, loader, &held);
+  (*thread->env)->DeleteLocalRef(thread->env, held);
   return entry;
 }
 

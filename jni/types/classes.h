@@ -75,6 +75,9 @@ struct jvm_class *jvm_class_component(struct jvm_thread *thread, struct jvm_clas
  * NULL: an exception is pending (there is no such class), or none is (memory is short).
  */
 struct jvm_class *jvm_class_load(struct jvm_thread *thread, struct text name, jobject loader);
+/* The same; *held is the class as a local reference, which keeps it loaded. */
+struct jvm_class *jvm_class_load_held(struct jvm_thread *thread, struct text name, jobject loader,
+                                      jclass *held);
 
 /* The row for a class name; NULL: none. */
 const struct class_maker_row *class_maker_find(struct text name);

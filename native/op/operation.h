@@ -24,6 +24,8 @@ struct operation {
   struct text member; /* method or field; for OP_NEW "<init>" */
   bool has_instance;
   uint32_t instance;     /* valid where has_instance */
+  bool tells_loaders;    /* an error lists the loaders that have a class of the name, where several have */
+  uint32_t loader;       /* the ref of the class loader that names mean; 0: none is given */
   struct op_value *args; /* OP_PUT: args[0] is the value */
   size_t arg_count;
 

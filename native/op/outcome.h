@@ -30,6 +30,13 @@ struct outcome_throwable {
   struct outcome_throwable *cause; /* NULL at the end; a cycle is cut */
 };
 
+/* A class loader that has a class of the name that was asked for. */
+struct outcome_loader {
+  uint32_t ref;
+  struct text type; /* its class */
+  struct text name; /* ClassLoader.getName(); data NULL: it has none */
+};
+
 /* A large answer that is made while it is sent. read appends at most about max bytes to out and returns
  * JP_OK, or JP_CLOSED at the end (nothing appended), or another status on failure. One reader, any one thread
  * at a time. close frees it, whether read to the end or not. */
@@ -62,6 +69,9 @@ struct outcome {
   struct text *suggestions;
   size_t suggestion_count;
   struct outcome_throwable *throwable; /* frames and cause; NULL: none came from Java */
+  /* FAILURE_NOT_FOUND, where several loaders have a class of the name. Their refs are the caller's. */
+  const struct outcome_loader *loaders;
+  size_t loader_count;
 
   /* OUTCOME_BODY: the text of a java.lang.String result with status OK (meta) */
   struct outcome_body body;

@@ -1,5 +1,31 @@
 #include "rpc/execute.h"
 
+/* A name that a loader is asked for is a call of its loadClass, which the policy judges as any other. */
+static enum jp_status judge_loader(const struct rpc_execution *execution, const struct jvm_request *request,
+                                   struct outcome *outcome)
+{
+  const struct operation *operation = request->operation;
+  enum jp_status status = rpc_authorize_names(&execution->authorizer, operation, execution->arena, outcome);
+  if (status != JP_OK)
+    return status; /* before an error tells what is wrong with the loader */
+  struct op_value name = {.kind = OP_TEXT, .text = operation->type};
+  const struct operation asked = {.kind = OP_CALL,
+                                  .type = TEXT("java.lang.ClassLoader"),
+                                  .member = TEXT("loadClass"),
+                                  .has_instance = true,
+                                  .instance = operation->loader,
+                                  .args = &name,
+                                  .arg_count = 1};
+  /* One of its own, because an authorizer keeps what it has found out about the operation in hand. */
+  struct rpc_authorizer authorizer = execution->authorizer;
+  const struct jvm_guard guard = rpc_authorizer_guard(&authorizer);
+  struct jvm_request judged = *request;
+  judged.operation = &asked;
+  judged.guard = &guard;
+  struct jvm_target target;
+  return jvm_resolve(&judged, &target, outcome);
+}
+
 void rpc_execute(struct rpc_execution *execution, const struct operation *operation,
                  struct rpc_reached_member *reached, struct outcome *outcome)
 {
@@ -14,6 +40,8 @@ void rpc_execute(struct rpc_execution *execution, const struct operation *operat
                                       .stored = execution->stored,
                                       .drops_result = execution->drops_result};
   struct jvm_target target;
+  if (operation->loader != 0 && judge_loader(execution, &request, outcome) != JP_OK)
+    return;
   if (jvm_resolve(&request, &target, outcome) != JP_OK)
     return;
   reached->class_name = target.declaring_class;

@@ -155,7 +155,7 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
     rpc_execute(&execution, operation, &run->reached, outcome);
   else
     rpc_execute_on(executor, &execution, operation, &run->reached, outcome);
-  if (outcome->kind == OUTCOME_ERROR)
+  if (outcome->kind == OUTCOME_ERROR && outcome->loader_count == 0)
     rpc_run_take_back(run);
 }
 

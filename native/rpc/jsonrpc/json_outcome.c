@@ -227,6 +227,22 @@ static void write_suggestions(struct buffer *out, const struct outcome *outcome)
   buffer_append_char(out, ']');
 }
 
+static void write_loaders(struct buffer *out, const struct outcome *outcome)
+{
+  BUFFER_LITERAL(out, ",\"loaders\":[");
+  for (size_t i = 0; i < outcome->loader_count; i++) {
+    const struct outcome_loader *loader = &outcome->loaders[i];
+    BUFFER_LITERAL(out, "{\"ref\":");
+    json_write_integer(out, loader->ref);
+    BUFFER_LITERAL(out, ",\"type\":");
+    json_write_string(out, loader->type);
+    BUFFER_LITERAL(out, ",\"name\":");
+    write_text_or_null(out, loader->name);
+    buffer_append_text(out, i + 1 < outcome->loader_count ? TEXT("},") : TEXT("}"));
+  }
+  buffer_append_char(out, ']');
+}
+
 void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer)
 {
   write_throwable_head(out, outcome->throwable_type, outcome->message, outcome->throwable, false, answer);
@@ -235,6 +251,8 @@ void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, con
     json_write_string(out, outcome->status);
   }
   write_suggestions(out, outcome);
+  if (outcome->loader_count > 0)
+    write_loaders(out, outcome);
   write_from(out, answer);
   BUFFER_LITERAL(out, ",\"cause\":");
   if (answer->cause.data != NULL) {

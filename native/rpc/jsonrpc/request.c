@@ -90,6 +90,7 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
     serving_write_answer(serving, response, &outcome);
     return;
   }
+  operation.tells_loaders = true;
   if (serving->request->has_options)
     rpc_request_options_apply(&serving->options, &operation);
   else

@@ -1,5 +1,6 @@
 #include "rpc/jsonrpc/request_options.h"
 
+#include "rpc/values/value_read.h"
 #include "json/object_members.h"
 
 struct options_reader {
@@ -50,12 +51,37 @@ static enum jp_status read_negated(const struct options_reader *reader, const st
   return JP_OK;
 }
 
+/* The one member of {"ref":N}; false: it is another object. */
+static bool find_ref(struct json_value object, struct json_value *ref)
+{
+  struct json_cursor cursor = json_enter(object);
+  struct text raw_key;
+  struct json_value another;
+  return json_next_member(&cursor, &raw_key, ref) && json_key_is(raw_key, TEXT("ref")) &&
+         !json_next_member(&cursor, &raw_key, &another);
+}
+
+/* uint32_t: N or {"ref":N} */
+static enum jp_status read_ref(const struct options_reader *reader, const struct option_row *row,
+                               struct json_value value, void *member)
+{
+  bool is_object = value.kind == JSON_KIND_OBJECT;
+  if (!is_object && value.kind != JSON_KIND_NUMBER)
+    return fail_kind(reader, row->name, "an integer or {\"ref\":N}", value);
+  if ((!is_object || find_ref(value, &value)) && rpc_ref_read(value, member))
+    return JP_OK;
+  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
+               "'%s' must be a ref: an integer from 1 to 2147483647, or {\"ref\":N}", row->name.data);
+  return JP_INVALID;
+}
+
 /* ---- the table ---- */
 
 #define AT(member) .offset = offsetof(struct rpc_request_options, member)
 
 static const struct option_row rows[] = {
     {.name = TEXT("keep"), .read = read_negated, AT(is_unkept)},
+    {.name = TEXT("loader"), .read = read_ref, AT(loader)},
     {.name = TEXT("threadAffinity"), .read = read_text, AT(thread_affinity)},
 };
 
@@ -117,5 +143,6 @@ enum jp_status rpc_request_options_read(const struct jsonrpc_request *request, s
 
 void rpc_request_options_apply(const struct rpc_request_options *options, struct operation *operation)
 {
+  operation->loader = options->loader;
   operation->thread_affinity = options->thread_affinity;
 }

@@ -114,6 +114,9 @@ static void describe(struct buffer *out, struct outcome *outcome)
       buffer_printf(out, "%.*s: ", TEXT_ARGS(outcome->throwable_type));
     if (outcome->message.data != NULL)
       buffer_append_text(out, outcome->message);
+    for (size_t i = 0; i < outcome->loader_count; i++)
+      buffer_printf(out, "%s%.*s%s", i == 0 ? " [" : ", ", TEXT_ARGS(outcome->loaders[i].name),
+                    i + 1 == outcome->loader_count ? "]" : "");
     break;
   }
 }
@@ -151,12 +154,16 @@ struct text members_run(struct members_session *session, const char *method, con
       rpc_params_decode(&request, session->limits.number_digits_max, &session->arena, &operation, &outcome);
   operation.by_value = session->by_value;
   operation.collection_values = session->collection_values;
+  operation.loader = session->loader;
+  operation.tells_loaders = true;
   if (status == JP_OK)
     run(session, &operation, &outcome);
   assert_false((*session->thread->env)->ExceptionCheck(session->thread->env));
   jvm_request_end(session->thread);
 
   *ref = outcome.kind == OUTCOME_VALUE ? outcome.ref : 0;
+  for (size_t i = 0; i < COUNT_OF(session->told); i++)
+    session->told[i] = i < outcome.loader_count ? outcome.loaders[i].ref : 0;
   struct buffer out;
   buffer_init(&out);
   if (session->by_value && outcome.kind != OUTCOME_ERROR)

@@ -10,6 +10,8 @@
  *   -32602 argument 0: 300: out of       (errors: the beginning of code, throwable's type and message)
  *   -32000 java.lang.ArithmeticException: / by zero
  *
+ *   -32601 T: several of them [a, b]     (with the names of the loaders that it tells of)
+ *
  * In params, $name stands for the ref that a case before kept under that name, and ' for ".
  */
 #include "tests/unit/unit.h"
@@ -31,6 +33,8 @@ struct members_session {
   struct jvm_guard guard; /* where check is not NULL */
   bool by_value;          /* of every operation */
   bool collection_values; /* the same */
+  uint32_t loader;        /* of every operation */
+  uint32_t told[4];       /* refs of the first loaders that the last error has told */
   struct arena arena;
   struct {
     const char *name;

@@ -45,8 +45,6 @@ static void classes_are_found_beside_the_receivers(void **state)
 {
   (void)state;
   static const struct members_case cases[] = {
-      {"new", "{'type':'jpeer.members.Only'}", "-32601 java.lang.ClassNotFoundException: jpeer.members.Only",
-       NULL},
       {"call", "{'type':'jpeer.members.Loaders','method':'only'}", "jpeer.members.Only ref", "only"},
       {"call", "{'type':'jpeer.members.Only','method':'hello','instance':$only}", "java.lang.String hello 1",
        NULL},
@@ -54,10 +52,6 @@ static void classes_are_found_beside_the_receivers(void **state)
        "{'type':'jpeer.members.Only','method':'sameAs','instance':$only,'args':[{'type':'jpeer.members.Only',"
        "'value':null}]}",
        "boolean false", NULL},
-      {"call",
-       "{'type':'java.lang.Object','method':'equals','instance':$only,'args':[{'type':'jpeer.members.Only',"
-       "'value':null}]}",
-       "-32601 java.lang.ClassNotFoundException: jpeer.members.Only", NULL},
   };
   MEMBERS_CHECK(&session, cases);
 }

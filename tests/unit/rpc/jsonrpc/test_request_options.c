@@ -33,13 +33,16 @@ static void reads_what_is_given(void **state)
   static const struct {
     const char *written;
     const char *thread_affinity; /* NULL: none */
+    uint32_t loader;
   } cases[] = {
-      {NULL, NULL},
-      {"{}", NULL},
-      {" { } ", NULL},
-      {"{\"threadAffinity\":\"FX\"}", "FX"},
-      {"{ \"threadAffinity\" : \"\" }", ""},
-      {"{\"thread\\u0041ffinity\":\"\\u0046\\u20ac\"}", "F\xE2\x82\xAC"},
+      {NULL, NULL, 0},
+      {"{}", NULL, 0},
+      {" { } ", NULL, 0},
+      {"{\"threadAffinity\":\"FX\"}", "FX", 0},
+      {"{ \"threadAffinity\" : \"\" }", "", 0},
+      {"{\"thread\\u0041ffinity\":\"\\u0046\\u20ac\"}", "F\xE2\x82\xAC", 0},
+      {"{\"loader\":7}", NULL, 7},
+      {"{\"threadAffinity\":\"FX\",\"loader\" : { \"r\\u0065f\" : 2147483647 } }", "FX", 2147483647},
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct fixture f = read_options(cases[i].written);
@@ -50,9 +53,12 @@ static void reads_what_is_given(void **state)
       assert_null(operation.thread_affinity.data);
     else
       unit_assert_text(operation.thread_affinity, text_of(cases[i].thread_affinity), __FILE__, __LINE__);
+    assert_int_equal(operation.loader, cases[i].loader);
     arena_fini(&f.arena);
   }
 }
+
+#define NOT_A_REF "'loader' must be a ref: an integer from 1 to 2147483647, or {\"ref\":N}"
 
 static void says_what_is_wrong(void **state)
 {
@@ -73,6 +79,19 @@ static void says_what_is_wrong(void **state)
       {"{\"threadAffinity\":false}", "'threadAffinity' must be a string, not a boolean"},
       {"{\"threadAffinity\":\"A\",\"thread\\u0041ffinity\":\"A\"}",
        "'threadAffinity' is given twice in options"},
+      {"{\"loader\":\"7\"}", "'loader' must be an integer or {\"ref\":N}, not a string"},
+      {"{\"loader\":[7]}", "'loader' must be an integer or {\"ref\":N}, not an array"},
+      {"{\"loader\":null}", "'loader' must be an integer or {\"ref\":N}, not null"},
+      {"{\"loader\":0}", NOT_A_REF},
+      {"{\"loader\":-1}", NOT_A_REF},
+      {"{\"loader\":1.0}", NOT_A_REF},
+      {"{\"loader\":2147483648}", NOT_A_REF},
+      {"{\"loader\":{}}", NOT_A_REF},
+      {"{\"loader\":{\"ref\":\"7\"}}", NOT_A_REF},
+      {"{\"loader\":{\"ref\":7,\"type\":\"a.B\"}}", NOT_A_REF},
+      {"{\"loader\":{\"instance\":7}}", NOT_A_REF},
+      {"{\"loader\":{\"ref\":{\"ref\":7}}}", NOT_A_REF},
+      {"{\"loader\":1,\"loader\":2}", "'loader' is given twice in options"},
       {"{\"threadaffinity\":\"A\"}", "Unknown option: threadaffinity"},
       {"{\"\":1}", "Unknown option: "},
       {"{\"threadAffinity\":\"A\",\"x\\u0079z\":{\"a\":[]}}", "Unknown option: xyz"},

@@ -1,0 +1,199 @@
+/* Which class a name in a request means: by the loader that the request names, beside the class that it names,
+ * or by jni/loaders. */
+#include "jni/convert/arguments.h"
+
+#include "base/descriptors.h"
+#include "jni/objects/object_table.h"
+#include "jni/runtime/strings.h"
+#include "jni/runtime/throwables.h"
+
+/* Asks what the declared type and the value's form alone tell. A text for a class that is not in the table of
+ * makers names a constant of it; a list or map goes into a new object of it. */
+static bool ask_before_loading(struct conversion *conversion, const struct op_type *type,
+                               const struct op_value *value)
+{
+  if (value->kind == OP_TEXT)
+    return argument_ask(conversion, JVM_STATIC_FIELD, type->name, value->text);
+  if (type->dimensions == 0)
+    return (value->kind != OP_LIST && value->kind != OP_MAP) || argument_ask_to_make(conversion, type->name);
+  if (value->kind != OP_LIST)
+    return true;
+  struct op_type component = *type;
+  component.dimensions--;
+  for (size_t i = 0; i < value->list.count; i++)
+    if (value->list.items[i].type.data == NULL &&
+        !ask_before_loading(conversion, &component, &value->list.items[i]))
+      return false;
+  return true;
+}
+
+/* A class loader that cannot open a file reports that the class does not exist. */
+static void fail_to_load(struct conversion *conversion, struct text name, jthrowable thrown)
+{
+  JNIEnv *env = conversion->thread->env;
+  const struct jvm_request *request = conversion->request;
+  struct text shown = arena_shorten(request->arena, name, OUTCOME_NAME_SHOWN);
+  if (!(*env)->IsInstanceOf(env, thrown, conversion->thread->jvm->known.class_class_not_found_exception))
+    throwable_to_outcome(conversion->thread, thrown, request->arena, request->limits->stack_frames_max,
+                         conversion->outcome);
+  else if (descriptors_are_used_up())
+    outcome_fail(conversion->outcome, request->arena, FAILURE_SERVER, "java.lang.ClassNotFoundException",
+                 "%.*s could not be looked for: " DESCRIPTORS_NONE_LEFT, TEXT_ARGS(shown));
+  else
+    outcome_fail(conversion->outcome, request->arena, FAILURE_NOT_FOUND, "java.lang.ClassNotFoundException",
+                 "%.*s", TEXT_ARGS(shown));
+}
+
+/* ---- several classes of the name ---- */
+
+/* A loader that the caller may not ask for classes is not told of. */
+static bool may_use(const struct jvm_request *request, const struct jvm_class *loader_class)
+{
+  const struct jvm_target target = {.kind = JVM_METHOD,
+                                    .modifiers = JVM_ACC_PUBLIC,
+                                    .named_class = TEXT("java.lang.ClassLoader"),
+                                    .declaring_class = TEXT("java.lang.ClassLoader"),
+                                    .runtime_class = loader_class->name,
+                                    .member = TEXT("loadClass")};
+  const struct jvm_guard *guard = request->guard;
+  return guard == NULL || guard->allows == NULL || guard->allows(guard->context, OP_CALL, &target);
+}
+
+/* What the loader was named when it was made. Its own getName is not called. */
+static struct text name_of_loader(struct conversion *conversion, jobject loader)
+{
+  JNIEnv *env = conversion->thread->env;
+  const struct jvm_known *known = &conversion->thread->jvm->known;
+  jstring name = (*env)->CallNonvirtualObjectMethod(env, loader, known->class_class_loader,
+                                                    known->method_class_loader_get_name);
+  if (throwable_take(conversion->thread, NULL) || name == NULL)
+    return TEXT_ABSENT;
+  struct text told =
+      jvm_string_get_cut(conversion->thread, name, conversion->request->arena, OUTCOME_NAME_SHOWN);
+  (*env)->DeleteLocalRef(env, name);
+  return told;
+}
+
+/* Stores the loader for the caller. JP_NOT_FOUND: there is none to tell of. */
+static enum jp_status tell_loader(struct conversion *conversion, uint64_t epoch, uint32_t number,
+                                  struct outcome_loader *told)
+{
+  struct jvm_thread *thread = conversion->thread;
+  const struct jvm_request *request = conversion->request;
+  jobject loader = loader_take(thread, number);
+  if (loader == NULL)
+    return JP_NOT_FOUND;
+  const struct jvm_class *class = jvm_class_of_object(thread, loader);
+  enum jp_status status = JP_NOT_FOUND;
+  struct jp_error error;
+  if (class != NULL && may_use(request, class)) {
+    told->type = class->name;
+    told->name = name_of_loader(conversion, loader);
+    status = jvm_objects_put(thread, request->objects, loader, class->id, epoch, request->stored, &told->ref,
+                             &error);
+  }
+  (*thread->env)->DeleteLocalRef(thread->env, loader);
+  return status;
+}
+
+/* A full session tells fewer. */
+static void tell_loaders(struct conversion *conversion, const struct loader_list *several)
+{
+  const struct jvm_request *request = conversion->request;
+  struct outcome *outcome = conversion->outcome;
+  struct outcome_loader *told = arena_calloc(request->arena, several->count, sizeof *told);
+  uint64_t epoch = jvm_objects_epoch(request->objects);
+  if (told == NULL)
+    return;
+  for (size_t i = 0; i < several->count; i++)
+    if (tell_loader(conversion, epoch, several->numbers[i], &told[outcome->loader_count]) == JP_OK)
+      outcome->loader_count++;
+  outcome->loaders = told;
+}
+
+static void fail_several(struct conversion *conversion, struct text name, const struct loader_list *several)
+{
+  const struct jvm_request *request = conversion->request;
+  struct text shown = arena_shorten(request->arena, name, OUTCOME_NAME_SHOWN);
+  outcome_fail(conversion->outcome, request->arena, FAILURE_NOT_FOUND, "java.lang.ClassNotFoundException",
+               "%.*s: %zu class loaders have a class of this name; name one of them in options.loader",
+               TEXT_ARGS(shown), several->count);
+  if (request->operation->tells_loaders && !request->drops_result)
+    tell_loaders(conversion, several);
+}
+
+/* ---- the search ---- */
+
+static void fail_to_find(struct conversion *conversion, struct text name, const struct loader_list *several)
+{
+  jthrowable thrown = throwable_catch(conversion->thread->env);
+  if (several->count > 0)
+    fail_several(conversion, name, several);
+  else if (thrown == NULL)
+    argument_fail_memory(conversion);
+  else
+    fail_to_load(conversion, name, thrown);
+  (*conversion->thread->env)->DeleteLocalRef(conversion->thread->env, thrown);
+}
+
+/* Asks the loader of the operation's class, whose classes know each other by that loader. True where the search
+ * ends: it has the class, or it threw. */
+static bool ask_beside(struct conversion *conversion, struct text name, struct class_finding *finding)
+{
+  struct jvm_thread *thread = conversion->thread;
+  JNIEnv *env = thread->env;
+  jobject loader = NULL;
+  if (conversion->beside == NULL || conversion->beside->permanent ||
+      (*thread->jvmti)->GetClassLoader(thread->jvmti, conversion->beside->ref, &loader) != JVMTI_ERROR_NONE)
+    return false;
+  finding->class = jvm_class_load(thread, name, loader);
+  (*env)->DeleteLocalRef(env, loader);
+  if (finding->class != NULL)
+    return true;
+  jthrowable thrown = throwable_catch(env);
+  bool is_missing =
+      thrown == NULL || (*env)->IsInstanceOf(env, thrown, thread->jvm->known.class_class_not_found_exception);
+  if (!is_missing)
+    (*env)->Throw(env, thrown);
+  (*env)->DeleteLocalRef(env, thrown);
+  return !is_missing;
+}
+
+static void find_class(struct conversion *conversion, struct text name, struct class_finding *finding)
+{
+  if (conversion->loader != NULL)
+    finding->class = jvm_class_load(conversion->thread, name, conversion->loader);
+  else if (!ask_beside(conversion, name, finding))
+    class_find(conversion->thread, name, !conversion->request->limits->application_loader_only, finding);
+}
+
+static struct jvm_class *load_class(struct conversion *conversion, struct text name,
+                                    struct class_finding *finding)
+{
+  *finding = (struct class_finding){.basis = {.kind = CLASS_FOR_GOOD}};
+  if (conversion->loaded.class != NULL && text_equal(conversion->loaded.name, name))
+    return finding->class = conversion->loaded.class;
+  find_class(conversion, name, finding);
+  if (finding->class == NULL) {
+    fail_to_find(conversion, name, &finding->several);
+  } else if (finding->class->permanent) {
+    conversion->loaded.name = name;
+    conversion->loaded.class = finding->class;
+  }
+  return finding->class;
+}
+
+struct jvm_class *argument_declared_class(struct conversion *conversion, const struct op_type *type,
+                                          const struct op_value *value, struct class_finding *finding)
+{
+  finding->held = NULL;
+  if (value != NULL && type->base == 'L' && class_maker_find(type->name) == NULL &&
+      !ask_before_loading(conversion, type, value))
+    return NULL;
+  struct text name = op_type_binary_name(type, conversion->request->arena);
+  if (name.data == NULL) {
+    argument_fail_memory(conversion);
+    return NULL;
+  }
+  return load_class(conversion, name, finding);
+}

@@ -1,0 +1,43 @@
+#ifndef JPEER_JNI_LOADERS_LOADERS_H
+#define JPEER_JNI_LOADERS_LOADERS_H
+/*
+ * Class loaders by number, and which of them have loaded a class of a name (docs/architecture.md, "A name goes
+ * to a class"). JVMTI reports each class that is loaded, and the peer notes the hash of its name with the number
+ * of its loader. No loader is kept alive: the peer has one weak reference for each.
+ *
+ * Any thread that may use Java calls these, with no exception pending.
+ */
+#include "base/text.h"
+#include "jni/runtime/machine.h"
+
+enum {
+  LOADER_APPLICATION = 1,
+  LOADER_PLATFORM = 2, /* the first two numbers: loaders that are never unloaded */
+  LOADERS_TOLD_MAX = 64
+};
+
+/* The loaders that have a class of a name, in the order in which the peer first saw them; of more than
+ * LOADERS_TOLD_MAX the newest. */
+struct loader_list {
+  uint32_t numbers[LOADERS_TOLD_MAX];
+  size_t count;
+};
+
+/* Begins to note classes. Once, on the thread "main", when jvm->known and jvm->class_loader are set. */
+enum jp_status loaders_open(struct jvm *jvm, struct jvm_thread *thread, struct jp_error *error) JP_MUST_CHECK;
+
+/* The loader's number, which no other loader is ever given. 0: memory is short. */
+uint32_t loader_number(struct jvm *jvm, JNIEnv *env, jobject loader);
+/* A local reference; NULL: the loader has been unloaded, or memory is short. */
+jobject loader_take(struct jvm_thread *thread, uint32_t number);
+
+/* For loaded_name_changes and loaders_of_name. */
+uint32_t loaded_name_hash(struct text name);
+/* Changes whenever a class of the name is loaded, except by the boot, platform and application loader, which
+ * are not noted. */
+uint32_t loaded_name_changes(uint32_t hash);
+/* The loaders that have defined a class of the name (Class.getName(), no array), without those that are not
+ * noted. Runs no Java code of theirs. */
+void loaders_of_name(struct jvm_thread *thread, struct text name, struct loader_list *found);
+
+#endif

@@ -1,0 +1,173 @@
+"""Classes that the application's class loader does not find, over real sockets and on each JDK: a jar with jars in it, a
+jar that is added at run time, redeployment, and loaders that block. tests/conformance/loaders has the rules."""
+
+import threading
+import time
+import unittest
+
+from support import jdks
+from support.clients import HttpClient, RpcError, WebSocketClient, ref, typed
+from support.peer import FIXTURES, Peer
+
+BEYOND = FIXTURES.parent / "beyond.jar"
+LOADING = "fixtures.Loading"
+BEAN = "beyond.Bean"
+
+
+def on_each_jdk(test):
+    def run(self):
+        for home in jdks.homes():
+            with self.subTest(jdk=home.name):
+                test(self, ("--jvm", str(home)))
+    return run
+
+
+def with_loader(client, loader, verb, **params):
+    """The result's value object of a request with the option `loader`."""
+    reply = client.request(verb, params, options={"loader": loader})
+    if "error" in reply:
+        raise RpcError(reply["error"])
+    return reply["result"].get("value")
+
+
+class FatJar(unittest.TestCase):
+    """A main that makes a loader for the jars in its jar."""
+
+    def serve(self, options, *arguments):
+        return Peer(*options, application=("fixtures.FatMain", *arguments))
+
+    def await_main(self, client, question):
+        while client.call("fixtures.FatMain", question) != "true":
+            time.sleep(0.01)
+
+    def use_bean(self, client):
+        self.assertEqual(client.call(BEAN, "loaderName"), "fat")
+        bean = client.new(BEAN, "mine")
+        self.assertEqual(client.call(BEAN, "help", on=bean), "helped mine")
+        self.assertEqual(client.call("beyond.dep.Helper", "help", "you", on=client.new("beyond.dep.Helper")), "helped you")
+        self.assertEqual(client.call("beyond.Bean$Part", "whole"), "part of fat")
+        self.assertEqual(client.call(BEAN, "paint", typed("beyond.Bean$Color", "RED")), "RED of fat")
+        for number in range(5):
+            self.assertEqual(client.call(BEAN, "add", number, 3), str(number + 3))
+
+    @on_each_jdk
+    def test_a_bean_is_reached_when_main_has_returned(self, options):
+        with self.serve(options) as peer:
+            for client_class in (WebSocketClient, HttpClient):
+                with client_class(peer) as client:
+                    self.await_main(client, "hasMainReturned")
+                    self.use_bean(client)
+
+    @on_each_jdk
+    def test_and_while_it_runs(self, options):
+        with self.serve(options, "stay") as peer, WebSocketClient(peer) as client:
+            self.await_main(client, "hasStarted")
+            self.use_bean(client)
+            self.assertEqual(client.call("fixtures.FatMain", "hasMainReturned"), "false")
+
+    @on_each_jdk
+    def test_and_when_it_has_thrown(self, options):
+        with self.serve(options, "throw") as peer, WebSocketClient(peer) as client:
+            self.await_main(client, "hasMainReturned")
+            self.use_bean(client)
+            client.call("fixtures.FatMain", "end")
+            self.assertEqual(peer.wait(), 1)
+            self.assertIn("java.lang.IllegalStateException: main throws", peer.stderr())
+
+
+class AddedJar(unittest.TestCase):
+    """A URLClassLoader that the client makes."""
+
+    def load(self, client):
+        url = client.call("java.net.URI", "toURL", on=client.call("java.net.URI", "create", BEYOND.as_uri()))
+        loader = client.new("java.net.URLClassLoader", typed("java.net.URL[]", [ref(url)]))
+        with self.assertRaises(RpcError) as caught:
+            client.call(BEAN, "add", 5, 3)
+        self.assertEqual(caught.exception.throwable, "java.lang.ClassNotFoundException")
+        return loader
+
+    @on_each_jdk
+    def test_its_classes_are_reached(self, options):
+        with Peer(*options) as peer, WebSocketClient(peer) as client:
+            loader = self.load(client)
+            made = with_loader(client, loader, "new", type=BEAN, args=["added"])
+            self.assertEqual(client.call(BEAN, "help", on=made["ref"]), "helped added")
+            self.assertEqual(client.call(BEAN, "add", 5, 3), "8")  # by now it is loaded
+            self.assertEqual(with_loader(client, loader, "call", type="java.util.Objects", method="toString",
+                                         args=[typed("beyond.Bean$Color", "GREEN")])["value"], "GREEN")
+
+    @on_each_jdk
+    def test_a_class_that_is_only_loaded_has_a_name(self, options):
+        with Peer(*options) as peer, WebSocketClient(peer) as client:
+            loader = self.load(client)
+            client.call("java.lang.ClassLoader", "loadClass", BEAN, on=loader)
+            self.assertEqual(client.call(BEAN, "add", 5, 3), "8")
+
+
+class Redeployment(unittest.TestCase):
+    def deploy(self, client, number):
+        loader = client.call(LOADING, "own", f"version {number}")
+        client.call(LOADING, "bean", ref(loader))
+        self.assertEqual(client.call(BEAN, "loaderName"), f"version {number}")
+        self.assertEqual(client.call(BEAN, "add", number, 1), str(number + 1))
+        return loader
+
+    @on_each_jdk
+    def test_the_new_class_is_called_and_the_old_one_goes(self, options):
+        with Peer(*options) as peer, WebSocketClient(peer) as client:
+            for number in range(30):
+                self.deploy(client, number)
+                client.control("delete_session")
+                self.assertEqual(client.call(LOADING, "alive"), "0")
+            with self.assertRaises(RpcError):
+                client.call(BEAN, "loaderName")
+
+    @on_each_jdk
+    def test_the_peer_does_not_grow(self, options):
+        with Peer("-J", "-Xmx96m", "-J", "-XX:MaxMetaspaceSize=48m", *options) as peer, WebSocketClient(peer) as client:
+            client.call(LOADING, "redeploy", "some.Deployed", 5000)
+            before = peer.resident_kib()
+            for _ in range(5):
+                client.call(LOADING, "redeploy", "some.Deployed", 5000)
+                self.assertEqual(client.call(LOADING, "alive"), "0")
+                with self.assertRaises(RpcError):
+                    client.new("some.Deployed[]", 1)
+            self.assertLess(peer.resident_kib() - before, 24 * 1024)
+
+
+class Blocked(unittest.TestCase):
+    @on_each_jdk
+    def test_a_loader_that_blocks_holds_up_nobody_else(self, options):
+        with Peer(*options) as peer, WebSocketClient(peer) as client, WebSocketClient(peer) as other:
+            loader = client.call(LOADING, "blocking")
+            told = []
+            waiting = threading.Thread(target=lambda: told.append(
+                with_loader(client, loader, "call", type=BEAN, method="loaderName")["value"]))
+            waiting.start()
+            while other.call(LOADING, "waiting") != "1":
+                time.sleep(0.005)
+            own = other.call(LOADING, "own", "own")
+            other.call(LOADING, "define", ref(own), "some.Empty", 2000)
+            self.assertIsNotNone(other.new("some.Empty1999[]", 1))
+            other.call(LOADING, "bean", ref(own))
+            self.assertEqual(other.call(BEAN, "loaderName"), "own")
+            self.assertEqual(told, [])
+            other.call(LOADING, "release")
+            waiting.join()
+            self.assertEqual(told, ["blocking"])
+
+    @on_each_jdk
+    def test_nor_does_one_that_takes_long(self, options):
+        with Peer(*options) as peer, WebSocketClient(peer) as client:
+            loader = client.call(LOADING, "slow", 500)
+            began = time.monotonic()
+            self.assertEqual(with_loader(client, loader, "call", type=BEAN, method="add", args=[5, 3])["value"], "8")
+            self.assertGreater(time.monotonic() - began, 0.5)
+            began = time.monotonic()
+            for number in range(20):
+                self.assertEqual(client.call(BEAN, "add", number, 3), str(number + 3))
+            self.assertLess(time.monotonic() - began, 0.5)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,408 @@
+/* Which class a name means, with loaders that the application makes. */
+#include "tests/unit/jni/members_cases.h"
+#include "tests/unit/jni/with_jvm.h"
+
+#include "base/clock.h"
+#include "jni/loaders/class_lookup.h"
+#include "jni/resolve/member_cache.h"
+
+#include <semaphore.h>
+#include <stdio.h>
+
+static struct jvm *the_jvm;
+static struct members_session session;
+
+#define LOADING "'type':'fixtures.Loading'"
+#define BEAN    "'type':'beyond.Bean'"
+#define NO_BEAN "-32601 java.lang.ClassNotFoundException: beyond.Bean"
+#define TWO_BEANS                                                                                            \
+  "-32601 java.lang.ClassNotFoundException: beyond.Bean: 2 class loaders have a class of this name; name "   \
+  "one of them in options.loader [one, two]"
+
+#define MAKE_OWN(name)                                                                                       \
+  {                                                                                                          \
+    "call", "{" LOADING ",'method':'own','args':['" name "']}", "fixtures.Loading$Own ref", name             \
+  }
+#define MAKE_BEAN(loader)                                                                                    \
+  {                                                                                                          \
+    "call", "{" LOADING ",'method':'bean','args':[{'ref':$" loader "}]}", "beyond.Bean ref", "bean"          \
+  }
+#define LOADER_NAME(wanted)                                                                                  \
+  {                                                                                                          \
+    "call", "{" BEAN ",'method':'loaderName'}", wanted, NULL                                                 \
+  }
+
+static void check_each(const struct members_case *cases, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    members_check(&session, &cases[i]);
+}
+
+#define CHECK_EACH(...)                                                                                      \
+  do {                                                                                                       \
+    static const struct members_case cases_[] = {__VA_ARGS__};                                               \
+    check_each(cases_, COUNT_OF(cases_));                                                                    \
+  } while (0)
+
+/* Every object of the session, and so every loader, is let go, and taken by the collector. */
+static int let_all_go(void **state)
+{
+  (void)state;
+  session.loader = 0;
+  CHECK_EACH({"call", "{" LOADING ",'method':'setLoaderOfMain','args':[null]}", "void", NULL});
+  jvm_objects_clear(session.thread, session.objects);
+  CHECK_EACH({"call", "{" LOADING ",'method':'alive'}", "int 0", NULL});
+  return 0;
+}
+
+static void a_class_that_nobody_has_loaded_is_not_found(void **state)
+{
+  (void)state;
+  CHECK_EACH(LOADER_NAME(NO_BEAN), MAKE_OWN("one"), LOADER_NAME(NO_BEAN),
+             {"new", "{'type':'beyond.Bean[]','args':[1]}",
+              "-32601 java.lang.ClassNotFoundException: [Lbeyond.Bean;", NULL});
+}
+
+static void the_only_loaded_class_is_found(void **state)
+{
+  (void)state;
+  CHECK_EACH(MAKE_OWN("one"), MAKE_BEAN("one"), LOADER_NAME("java.lang.String one"),
+             LOADER_NAME("java.lang.String one"),
+             {"new", "{" BEAN ",'args':['x']}", "beyond.Bean ref", "other"},
+             {"call", "{" BEAN ",'method':'help','instance':$other}", "java.lang.String helped x", NULL},
+             {"get", "{" BEAN ",'field':'made'}", "int 2", NULL},
+             {"put", "{" BEAN ",'field':'made','value':7}", "void", NULL},
+             {"get", "{" BEAN ",'field':'made'}", "int 7", NULL},
+             {"call", "{" BEAN ",'method':'add','args':[5,3]}", "int 8", NULL},
+             {"call", "{" BEAN ",'method':'add','args':[6,3]}", "int 9", NULL},
+             {"new", "{'type':'beyond.Bean[]','args':[2]}", "[Lbeyond.Bean; ref", NULL},
+             {"new", "{'type':'[[Lbeyond.Bean;','args':[2]}", "[[Lbeyond.Bean; ref", NULL});
+}
+
+/* loadClass and defineClass link nothing. */
+static void a_class_counts_before_it_is_linked(void **state)
+{
+  (void)state;
+  CHECK_EACH(MAKE_OWN("one"),
+             {"call", "{" LOADING ",'method':'define','args':[{'ref':$one},'some.Empty',3]}", "void", NULL},
+             {"new", "{'type':'some.Empty2[]','args':[1]}", "[Lsome.Empty2; ref", NULL},
+             {"new", "{'type':'some.Empty3'}", "-32601 java.lang.ClassNotFoundException: some.Empty3", NULL});
+}
+
+static void several_classes_of_a_name_are_told(void **state)
+{
+  (void)state;
+  CHECK_EACH(MAKE_OWN("one"), MAKE_OWN("two"), MAKE_BEAN("one"), LOADER_NAME("java.lang.String one"),
+             MAKE_BEAN("two"), LOADER_NAME(TWO_BEANS), LOADER_NAME(TWO_BEANS));
+  const uint32_t told[] = {session.told[0], session.told[1]};
+  assert_int_equal(told[0], members_ref(&session, "one"));
+  assert_int_equal(told[1], members_ref(&session, "two"));
+  session.loader = told[1];
+  CHECK_EACH(LOADER_NAME("java.lang.String two"));
+  session.loader = told[0];
+  CHECK_EACH(LOADER_NAME("java.lang.String one"));
+}
+
+static void a_receivers_own_class_is_meant(void **state)
+{
+  (void)state;
+  CHECK_EACH(MAKE_OWN("one"), MAKE_OWN("two"), MAKE_BEAN("one"), MAKE_BEAN("two"),
+             {"call", "{" BEAN ",'method':'getName','instance':$bean}", "java.lang.String bean", NULL},
+             {"call", "{" BEAN ",'method':'isLike','instance':$bean,'args':[{" BEAN ",'ref':$bean}]}",
+              "boolean true", NULL},
+             {"call", "{" BEAN ",'method':'isLike','instance':$bean,'args':[{" BEAN ",'value':null}]}",
+              "-32000 java.lang.NullPointerException", NULL},
+             {"call",
+              "{" BEAN ",'method':'paint','instance':$bean,'args':[{'type':'beyond.Bean$Color','value':"
+              "'RED'}]}",
+              "java.lang.String RED of two", NULL});
+}
+
+/* The types of arguments, where the named class is one that all loaders share. */
+static void types_of_arguments_are_found_by_name(void **state)
+{
+  (void)state;
+  CHECK_EACH(MAKE_OWN("one"), MAKE_BEAN("one"),
+             {"call",
+              "{'type':'java.util.Objects','method':'toString','args':[{'type':'beyond.Bean$Color','value':"
+              "'GREEN'}]}",
+              "java.lang.String GREEN", NULL},
+             {"call",
+              "{'type':'java.util.Objects','method':'toString','args':[{'type':'java.lang.Class','value':"
+              "'beyond.Bean'}]}",
+              "java.lang.String class beyond.Bean", NULL},
+             {"new",
+              "{'type':'java.util.ArrayList','args':[{'type':'java.util.List','value':[{'type':'beyond.Bean$"
+              "Color','value':'RED'},{'type':'beyond.Bean$Color','value':'GREEN'}]}]}",
+              "java.util.ArrayList ref", "list"},
+             {"call", "{'type':'java.util.ArrayList','method':'toString','instance':$list}",
+              "java.lang.String [RED, GREEN]", NULL},
+             {"call", "{'type':'java.util.Objects','method':'isNull','args':[{" BEAN ",'value':null}]}",
+              "boolean true", NULL});
+}
+
+static void a_nested_class_is_found_where_its_owner_is(void **state)
+{
+  (void)state;
+  CHECK_EACH(
+      MAKE_OWN("one"), MAKE_BEAN("one"),
+      {"call", "{'type':'beyond.Bean$Part','method':'whole'}", "java.lang.String part of one", NULL},
+      {"call", "{'type':'beyond.Bean$None','method':'whole'}",
+       "-32601 java.lang.ClassNotFoundException: beyond.Bean$None", NULL},
+      {"call", "{'type':'beyond.Bean$Part$None','method':'whole'}",
+       "-32601 java.lang.ClassNotFoundException: beyond.Bean$Part$None", NULL},
+      MAKE_OWN("two"), MAKE_BEAN("two"),
+      {"call", "{'type':'beyond.Bean$Part','method':'whole'}", "java.lang.String part of one", NULL},
+      {"call", "{'type':'beyond.Bean$Color','method':'values'}",
+       "-32601 java.lang.ClassNotFoundException: beyond.Bean$Color: 2 class loaders have a class of this "
+       "name; name one of them in options.loader [one, two]",
+       NULL});
+}
+
+static void the_loader_of_main_goes_before_loaded_classes(void **state)
+{
+  (void)state;
+  CHECK_EACH(MAKE_OWN("one"), MAKE_OWN("two"), MAKE_OWN("three"), MAKE_BEAN("one"),
+             LOADER_NAME("java.lang.String one"),
+             {"call", "{" LOADING ",'method':'setLoaderOfMain','args':[{'ref':$two}]}", "void", NULL},
+             /* found before, and still the only one that is loaded */
+             LOADER_NAME("java.lang.String one"),
+             {"call", "{'type':'beyond.Bean$Part','method':'whole'}", "java.lang.String part of two", NULL},
+             LOADER_NAME("java.lang.String two"), LOADER_NAME("java.lang.String two"),
+             {"call", "{" LOADING ",'method':'setLoaderOfMain','args':[{'ref':$three}]}", "void", NULL},
+             LOADER_NAME("java.lang.String three"),
+             {"call", "{" LOADING ",'method':'setLoaderOfMain','args':[null]}", "void", NULL});
+}
+
+static void a_class_that_is_unloaded_is_not_found_again(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 3; i++) {
+    CHECK_EACH(LOADER_NAME(NO_BEAN), MAKE_OWN("one"), MAKE_BEAN("one"), LOADER_NAME("java.lang.String one"),
+               {"call", "{" BEAN ",'method':'add','args':[5,3]}", "int 8", NULL});
+    let_all_go(state);
+  }
+  CHECK_EACH({"call", "{" BEAN ",'method':'add','args':[5,3]}", NO_BEAN, NULL});
+}
+
+static void a_redeployed_class_is_the_new_one(void **state)
+{
+  (void)state;
+  CHECK_EACH(MAKE_OWN("one"), MAKE_BEAN("one"), LOADER_NAME("java.lang.String one"), MAKE_OWN("two"),
+             MAKE_BEAN("two"), LOADER_NAME(TWO_BEANS));
+  /* Of the loaders "two" alone is held. */
+  CHECK_EACH({"call", "{" LOADING ",'method':'setLoaderOfMain','args':[{'ref':$two}]}", "void", NULL});
+  jvm_objects_clear(session.thread, session.objects);
+  CHECK_EACH({"call", "{" LOADING ",'method':'alive'}", "int 1", NULL}, LOADER_NAME("java.lang.String two"));
+}
+
+/* Many loaders of one class, of which nearly all are gone: what is noted of them is, too. */
+static void what_was_noted_of_dead_loaders_is_forgotten(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 10; i++)
+    CHECK_EACH(
+        {"call", "{" LOADING ",'method':'redeploy','args':['some.Deployed',1000]}", "void", NULL},
+        {"call", "{" LOADING ",'method':'alive'}", "int 0", NULL},
+        {"new", "{'type':'some.Deployed'}", "-32601 java.lang.ClassNotFoundException: some.Deployed", NULL});
+  CHECK_EACH(
+      MAKE_OWN("one"),
+      {"call", "{" LOADING ",'method':'define','args':[{'ref':$one},'some.Deployed',1]}", "void", NULL},
+      {"new", "{'type':'some.Deployed0[]','args':[1]}", "[Lsome.Deployed0; ref", NULL});
+}
+
+static void the_loader_of_the_operation_is_the_only_one(void **state)
+{
+  (void)state;
+  CHECK_EACH(MAKE_OWN("one"), MAKE_OWN("two"), MAKE_BEAN("two"), LOADER_NAME("java.lang.String two"),
+             {"call", "{'type':'java.lang.ClassLoader','method':'getPlatformClassLoader'}",
+              "jdk.internal.loader.ClassLoaders$PlatformClassLoader ref", "platform"},
+             {"new", "{'type':'java.lang.Object'}", "java.lang.Object ref", "object"});
+  session.loader = members_ref(&session, "one");
+  CHECK_EACH(
+      LOADER_NAME("java.lang.String one"), LOADER_NAME("java.lang.String one"),
+      {"call", "{" BEAN ",'method':'add','args':[5,3]}", "int 8", NULL},
+      {"call", "{" BEAN ",'method':'paint','args':[{'type':'beyond.Bean$Color','value':'RED'}]}",
+       "java.lang.String RED of one", NULL},
+      /* the object is of another class of the name */
+      {"call", "{" BEAN ",'method':'getName','instance':$bean}", "-32602 The object with objRef ", NULL},
+      {"call", "{'type':'fixtures.Calculator','method':'add','args':[5,3]}", "int 8", NULL},
+      {"call", "{'type':'java.lang.Math','method':'abs','args':[-5]}", "int 5", NULL});
+  session.loader = members_ref(&session, "platform");
+  CHECK_EACH(LOADER_NAME(NO_BEAN),
+             {"call", "{'type':'fixtures.Calculator','method':'add','args':[5,3]}",
+              "-32601 java.lang.ClassNotFoundException: fixtures.Calculator", NULL},
+             {"call", "{'type':'java.lang.Math','method':'abs','args':[-5]}", "int 5", NULL});
+  session.loader = members_ref(&session, "object");
+  CHECK_EACH(LOADER_NAME("-32602 The object with objRef "));
+  session.loader = 1000000;
+  CHECK_EACH(LOADER_NAME("-32000 java.lang.NullPointerException: No object found with objRef: 1000000"));
+}
+
+#define MAKE_HOSTILE(call)                                                                                   \
+  {                                                                                                          \
+    "call", "{" LOADING "," call "}", "fixtures.Loading$" HOSTILE " ref", "hostile"                          \
+  }
+
+static void a_hostile_loader_gives_its_own_error(void **state)
+{
+  (void)state;
+#define HOSTILE "1"
+  CHECK_EACH(MAKE_HOSTILE("'method':'throwing'"));
+#undef HOSTILE
+  const struct members_case throws =
+      LOADER_NAME("-32000 java.lang.IllegalStateException: no beyond.Bean today");
+  session.loader = members_ref(&session, "hostile");
+  members_check(&session, &throws);
+  session.loader = 0;
+  CHECK_EACH({"call", "{" LOADING ",'method':'setLoaderOfMain','args':[{'ref':$hostile}]}", "void", NULL});
+  members_check(&session, &throws);
+  members_check(&session, &throws);
+#define HOSTILE "2"
+  CHECK_EACH(MAKE_HOSTILE("'method':'lying'"),
+             {"call", "{" LOADING ",'method':'setLoaderOfMain','args':[{'ref':$hostile}]}", "void", NULL},
+             LOADER_NAME(NO_BEAN));
+#undef HOSTILE
+}
+
+static void a_loader_may_load_others_meanwhile(void **state)
+{
+  (void)state;
+#define HOSTILE "4"
+  CHECK_EACH(MAKE_HOSTILE("'method':'busy','args':[3000]"),
+             {"call", "{" LOADING ",'method':'setLoaderOfMain','args':[{'ref':$hostile}]}", "void", NULL},
+             LOADER_NAME("java.lang.String busy"),
+             {"new", "{'type':'busy.Other2999[]','args':[1]}", "[Lbusy.Other2999; ref", NULL});
+#undef HOSTILE
+}
+
+/* Asks main's loader on another thread. */
+struct visitor {
+  sem_t done;
+  char got[128];
+};
+
+static void ask_blocking_loader(void *argument, struct jvm_thread *thread)
+{
+  struct visitor *visitor = argument;
+  struct members_session own;
+  members_session_init(&own, thread);
+  uint32_t ref;
+  struct text got = members_run(&own, "call", "{" BEAN ",'method':'loaderName'}", &ref);
+  snprintf(visitor->got, sizeof visitor->got, "%.*s", TEXT_ARGS(got));
+  members_session_fini(&own);
+  sem_post(&visitor->done);
+}
+
+/* What was found is found again without a search, in which main's loader would come first. */
+static void a_blocking_loader_blocks_its_own_classes(void **state)
+{
+  (void)state;
+  struct visitor visitor = {.got = ""};
+  struct jp_error error;
+  sem_init(&visitor.done, 0, 0);
+#define HOSTILE "5"
+  CHECK_EACH(MAKE_OWN("one"),
+             {"call", "{" LOADING ",'method':'define','args':[{'ref':$one},'some.Empty',3]}", "void", NULL},
+             {"new", "{'type':'some.Empty1[]','args':[1]}", "[Lsome.Empty1; ref", NULL},
+             MAKE_HOSTILE("'method':'blocking'"),
+             {"call", "{" LOADING ",'method':'setLoaderOfMain','args':[{'ref':$hostile}]}", "void", NULL});
+#undef HOSTILE
+  assert_int_equal(jvm_spawn(the_jvm, "visitor", ask_blocking_loader, &visitor, &error), JP_OK);
+  uint32_t ref;
+  while (!text_equal(members_run(&session, "call", "{" LOADING ",'method':'waiting'}", &ref), TEXT("int 1")))
+    ;
+  CHECK_EACH({"new", "{'type':'some.Empty1[]','args':[1]}", "[Lsome.Empty1; ref", NULL},
+             {"new", "{'type':'some.Empty1[]','args':[{'type':'some.Empty1[]','value':[]}]}",
+              "[Lsome.Empty1; ref", NULL},
+             {"call", "{'type':'fixtures.Calculator','method':'add','args':[5,3]}", "int 8", NULL},
+             {"call", "{" LOADING ",'method':'release'}", "void", NULL});
+  sem_wait(&visitor.done);
+  assert_string_equal(visitor.got, "java.lang.String blocking");
+  sem_destroy(&visitor.done);
+}
+
+/* The members of such classes are kept, too. */
+static void a_repeated_call_comes_from_the_cache(void **state)
+{
+  (void)state;
+  CHECK_EACH(MAKE_OWN("one"), MAKE_BEAN("one"), LOADER_NAME("java.lang.String one"));
+  size_t count = session.thread->member_cache->count;
+  CHECK_EACH(LOADER_NAME("java.lang.String one"), LOADER_NAME("java.lang.String one"));
+  assert_int_equal(session.thread->member_cache->count, count);
+  CHECK_EACH(MAKE_OWN("two"), LOADER_NAME("java.lang.String one"));
+  assert_in_range(session.thread->member_cache->count, count, count + 1); /* "own" */
+}
+
+enum { MANY = 20000, ROUNDS = 50, MISSES = 50 };
+
+/* Of names that no loader has: the quickest of some rounds, because the machine does other things, too. */
+static int64_t time_misses(void)
+{
+  int64_t best = INT64_MAX;
+  for (int round = 0; round < ROUNDS; round++) {
+    int64_t begin = clock_now_ns();
+    for (int i = 0; i < MISSES; i++) {
+      char name[32];
+      int length = snprintf(name, sizeof name, "some.Missing$%d", round * MISSES + i);
+      struct class_finding finding;
+      class_find(session.thread, (struct text){name, (size_t)length}, true, &finding);
+      assert_null(finding.class);
+      (*session.thread->env)->ExceptionClear(session.thread->env);
+    }
+    int64_t took = clock_now_ns() - begin;
+    best = took < best ? took : best;
+  }
+  return best / MISSES;
+}
+
+static void a_miss_walks_over_no_classes(void **state)
+{
+  (void)state;
+  assert_int_equal(jvm_request_begin(session.thread), JP_OK);
+  int64_t before = time_misses();
+  jvm_request_end(session.thread);
+  CHECK_EACH(
+      MAKE_OWN("one"),
+      {"call", "{" LOADING ",'method':'define','args':[{'ref':$one},'some.Many',20000]}", "void", NULL});
+  assert_int_equal(jvm_request_begin(session.thread), JP_OK);
+  int64_t after = time_misses();
+  jvm_request_end(session.thread);
+  print_message("a miss takes %.1f us, with %d classes %.1f us\n", (double)before / 1e3, MANY,
+                (double)after / 1e3);
+  assert_true(after < 2 * before + 5000);
+}
+
+static int run_all(struct jvm *jvm, struct jvm_thread *thread)
+{
+  the_jvm = jvm;
+  members_session_init(&session, thread);
+#define TEST(function) cmocka_unit_test_teardown(function, let_all_go)
+  const struct CMUnitTest tests[] = {
+      TEST(a_class_that_nobody_has_loaded_is_not_found),
+      TEST(the_only_loaded_class_is_found),
+      TEST(a_class_counts_before_it_is_linked),
+      TEST(several_classes_of_a_name_are_told),
+      TEST(a_receivers_own_class_is_meant),
+      TEST(types_of_arguments_are_found_by_name),
+      TEST(a_nested_class_is_found_where_its_owner_is),
+      TEST(the_loader_of_main_goes_before_loaded_classes),
+      TEST(a_class_that_is_unloaded_is_not_found_again),
+      TEST(a_redeployed_class_is_the_new_one),
+      TEST(what_was_noted_of_dead_loaders_is_forgotten),
+      TEST(the_loader_of_the_operation_is_the_only_one),
+      TEST(a_hostile_loader_gives_its_own_error),
+      TEST(a_loader_may_load_others_meanwhile),
+      TEST(a_blocking_loader_blocks_its_own_classes),
+      TEST(a_repeated_call_comes_from_the_cache),
+      TEST(a_miss_walks_over_no_classes),
+  };
+  int failures = cmocka_run_group_tests(tests, NULL, NULL);
+  members_session_fini(&session);
+  return failures;
+}
+
+int main(void)
+{
+  return with_jvm(run_all);
+}
