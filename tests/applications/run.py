@@ -80,6 +80,24 @@ class Served:
         return next(address for address in self.addresses if address.startswith(scheme + "://"))
 
 
+def use_bean(client):
+    """A bean, and a class that it needs, by name, when main has returned: they are in jars inside the jar, which the
+    application's class loader does not open."""
+    while client.call("demo.Application", "hasMainReturned") != "true":
+        time.sleep(0.01)
+    context = client.get("demo.Application", "context")
+    greeter = client.call("org.springframework.beans.factory.BeanFactory", "getBean", "greeter", on=context)
+    greeting = client.call("demo.Greeter", "greet", "you", on=greeter)
+    assert greeting == '{"hello":"you"}', greeting
+    mapper = client.new("com.fasterxml.jackson.databind.ObjectMapper")
+    written = client.call("com.fasterxml.jackson.databind.ObjectMapper", "writeValueAsString",
+                          {"type": "java.util.List", "value": ["a", 1]}, on=mapper)
+    assert written == '["a",1]', written
+    case = client.get("com.fasterxml.jackson.databind.PropertyNamingStrategies", "SNAKE_CASE")
+    name = client.call("com.fasterxml.jackson.databind.PropertyNamingStrategies$NamingBase", "translate", "aName", on=case)
+    assert name == "a_name", name
+
+
 def check(home, jar, agent, folder):
     line = ["-Xmx256m", "-XX:+UseSerialGC", "-Dwho=the line", f"-javaagent:{agent}=seen", "--add-opens",
             "java.base/java.lang=ALL-UNNAMED", "-jar", str(jar), "--server.port=0", "--server.address=127.0.0.1"]
@@ -91,6 +109,7 @@ def check(home, jar, agent, folder):
     told = peer.ask()
     with HttpClient(Served(peer.text())) as client:
         property_seen = client.call("java.lang.System", "getProperty", "who")
+        use_bean(client)
     status = peer.stop()
     assert told == told_to_java, f"{told!r} is not {told_to_java!r}"
     assert "who=the line agent=seen arguments=[-Xmx256m," in told, told

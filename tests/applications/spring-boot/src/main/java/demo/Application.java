@@ -3,6 +3,7 @@ package demo;
 import java.lang.management.ManagementFactory;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.context.ApplicationContext;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 
@@ -10,8 +11,14 @@ import org.springframework.web.bind.annotation.RestController;
 @SpringBootApplication
 @RestController
 public class Application {
+  public static volatile ApplicationContext context;
+
   public static void main(String[] args) {
-    SpringApplication.run(Application.class, args);
+    context = SpringApplication.run(Application.class, args);
+  }
+
+  public static boolean hasMainReturned() {
+    return Thread.getAllStackTraces().keySet().stream().noneMatch(thread -> thread.getName().equals("main"));
   }
 
   @GetMapping("/started")
