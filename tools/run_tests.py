@@ -78,7 +78,7 @@ RELEASE_STEPS = [
      [[PYTHON, "tests/colfer/run.py", "--structs", "1000000", "--seed", str(int(time.time()))]],
      on("release", JPEER_CHECK_JNI="1")),
     ("applications", "real applications, started by java and by jpeer run", "release",
-     [[PYTHON, "tests/applications/run.py"]], on("release")),
+     [[PYTHON, "tests/applications/run.py"], [PYTHON, "tests/applications/lucene_task.py"]], on("release")),
     ("browser", "pages of allowed and of other origins in Chromium", "release", [[PYTHON, "tests/release/browser.py"]],
      on("release")),
     ("soak", "memory after millions of calls", "release", [["tools/soak"]], {}),
