@@ -27,4 +27,11 @@ enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *ob
 jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                         uint32_t *class_id);
 
+/*
+ * The companion of the object with this ref: kept beside it, and let go with it. An object that has none gets the
+ * one that is offered. A local reference; NULL: no such object, or Java's memory is short.
+ */
+jobject jvm_objects_companion(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                              jobject offered);
+
 #endif

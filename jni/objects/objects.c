@@ -28,7 +28,8 @@ struct slot {
 };
 
 struct chunk {
-  jobjectArray array; /* global: Object[slot_count] */
+  jobjectArray array;      /* global: Object[slot_count] */
+  jobjectArray companions; /* the same, of what is kept beside the objects; NULL: nothing is */
   uint32_t slot_count;
   uint32_t used;
   uint32_t first_free;
@@ -134,21 +135,31 @@ static void chunk_destroy(JNIEnv *env, struct chunk *chunk)
   if (chunk == NULL)
     return;
   (*env)->DeleteGlobalRef(env, chunk->array);
+  if (chunk->companions != NULL)
+    (*env)->DeleteGlobalRef(env, chunk->companions);
   free(chunk);
 }
 
-/* Without the lock: making a Java array may collect garbage. */
-static struct chunk *chunk_create(struct jvm_thread *thread, uint32_t slot_count)
+/* A global reference; NULL: Java's memory is short. Without the lock: making an array may collect garbage. */
+static jobjectArray make_array(struct jvm_thread *thread, uint32_t slot_count)
 {
   JNIEnv *env = thread->env;
+  jobjectArray local = (*env)->NewObjectArray(env, (jsize)slot_count, thread->jvm->known.class_object, NULL);
+  jobjectArray global = local == NULL ? NULL : (*env)->NewGlobalRef(env, local);
+  (*env)->DeleteLocalRef(env, local);
+  if (global == NULL)
+    (*env)->ExceptionClear(env); /* OutOfMemoryError */
+  return global;
+}
+
+static struct chunk *chunk_create(struct jvm_thread *thread, uint32_t slot_count)
+{
   struct chunk *chunk = malloc(sizeof *chunk + slot_count * sizeof chunk->slots[0]);
   if (chunk == NULL)
     return NULL;
-  jobjectArray local = (*env)->NewObjectArray(env, (jsize)slot_count, thread->jvm->known.class_object, NULL);
-  chunk->array = local == NULL ? NULL : (*env)->NewGlobalRef(env, local);
-  (*env)->DeleteLocalRef(env, local);
+  chunk->array = make_array(thread, slot_count);
+  chunk->companions = NULL;
   if (chunk->array == NULL) {
-    (*env)->ExceptionClear(env); /* OutOfMemoryError */
     free(chunk);
     return NULL;
   }
@@ -404,6 +415,55 @@ jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, 
   return object;
 }
 
+/* ---- companions ---- */
+
+/* With the lock held. Gives the ref's companion, which becomes the offered one where it has none yet. *slots: of the
+ * array that is missing for that; 0: none is. */
+static jobject take_companion(JNIEnv *env, struct jvm_objects *objects, uint32_t ref, jobject offered,
+                              jobjectArray *spare, uint32_t *slots)
+{
+  *slots = 0;
+  uint32_t number = slot_index_find(&objects->by_ref, ref);
+  if (number == SLOT_NONE)
+    return NULL;
+  struct chunk *chunk = objects->chunks[number / CHUNK_SPAN];
+  jsize place = (jsize)(number % CHUNK_SPAN);
+  if (chunk->companions == NULL && *spare == NULL) {
+    *slots = chunk->slot_count;
+    return NULL;
+  }
+  if (chunk->companions == NULL) {
+    chunk->companions = *spare;
+    *spare = NULL;
+  }
+  jobject companion = (*env)->GetObjectArrayElement(env, chunk->companions, place);
+  if (companion != NULL)
+    return companion;
+  (*env)->SetObjectArrayElement(env, chunk->companions, place, offered);
+  (*env)->ExceptionClear(env);
+  return (*env)->NewLocalRef(env, offered);
+}
+
+jobject jvm_objects_companion(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                              jobject offered)
+{
+  jobject companion = NULL;
+  jobjectArray spare = NULL;
+  uint32_t slots = 0;
+  do {
+    if (slots > 0 && (spare = make_array(thread, slots)) == NULL)
+      return NULL;
+    pthread_mutex_lock(&objects->lock);
+    companion = take_companion(thread->env, objects, ref, offered, &spare, &slots);
+    pthread_mutex_unlock(&objects->lock);
+  } while (companion == NULL && slots > 0);
+  if (spare != NULL)
+    (*thread->env)->DeleteGlobalRef(thread->env, spare);
+  return companion;
+}
+
+/* ---- */
+
 static void release_chunk(JNIEnv *env, struct jvm_objects *objects, struct chunk *chunk)
 {
   list_remove(objects, chunk);
@@ -421,6 +481,8 @@ static void release_slot(JNIEnv *env, struct jvm_objects *objects, uint32_t numb
   slot_index_remove(&objects->by_ref, slot->ref, number);
   slot_index_remove(&objects->by_hash, (uint32_t)slot->hash, number);
   (*env)->SetObjectArrayElement(env, chunk->array, (jsize)place, NULL);
+  if (chunk->companions != NULL)
+    (*env)->SetObjectArrayElement(env, chunk->companions, (jsize)place, NULL);
   (*env)->ExceptionClear(env);
   *slot = (struct slot){.next_free = chunk->first_free};
   chunk->first_free = place;

@@ -338,6 +338,29 @@ static void be_given(void *argument, struct jvm_thread *thread)
   pthread_barrier_wait(&meeting->met);
 }
 
+static void a_companion_stays_as_long_as_the_ref(void **state)
+{
+  (void)state;
+  JNIEnv *env = the_thread->env;
+  struct jvm_objects *objects = new_table(10);
+  uint32_t ref;
+  uint32_t next;
+  assert_int_equal(put_new(objects, &ref, NULL), JP_OK);
+  jobject first = new_object(the_thread);
+  jobject second = new_object(the_thread);
+  assert_null(jvm_objects_companion(the_thread, objects, ref + 1, first));
+  assert_true((*env)->IsSameObject(env, jvm_objects_companion(the_thread, objects, ref, first), first));
+  assert_true((*env)->IsSameObject(env, jvm_objects_companion(the_thread, objects, ref, second), first));
+  /* The next object has the same slot, and no companion. */
+  assert_int_equal(jvm_objects_delete(the_thread, objects, ref), JP_OK);
+  assert_null(jvm_objects_companion(the_thread, objects, ref, first));
+  assert_int_equal(put_new(objects, &next, NULL), JP_OK);
+  assert_true((*env)->IsSameObject(env, jvm_objects_companion(the_thread, objects, next, second), second));
+  jvm_objects_clear(the_thread, objects);
+  assert_null(jvm_objects_companion(the_thread, objects, next, first));
+  jvm_objects_destroy(the_thread, objects);
+}
+
 static void what_another_thread_was_given_is_not_taken_back(void **state)
 {
   (void)state;
@@ -462,6 +485,7 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(the_owner_is_asked_before_the_first_object_alone),
       cmocka_unit_test(the_owner_hears_of_a_first_object_that_came_too_late),
       cmocka_unit_test(new_refs_can_be_taken_back),
+      cmocka_unit_test(a_companion_stays_as_long_as_the_ref),
       cmocka_unit_test(what_another_thread_was_given_is_not_taken_back),
       cmocka_unit_test(a_table_with_one_object_is_small),
       cmocka_unit_test(threads_share_a_table),
