@@ -111,10 +111,15 @@ void dispatch_set_region(JNIEnv *env, char element, jobject array, jsize count, 
 
 void dispatch_get_region(JNIEnv *env, char element, jobject array, jsize count, void *data)
 {
+  dispatch_get_range(env, element, array, 0, count, data);
+}
+
+void dispatch_get_range(JNIEnv *env, char element, jobject array, jsize from, jsize count, void *data)
+{
   switch (element) {
 #define CASE(letter, member, keyword, type, Word, ...)                                                       \
   case letter:                                                                                               \
-    (*env)->Get##Word##ArrayRegion(env, array, 0, count, data);                                              \
+    (*env)->Get##Word##ArrayRegion(env, array, from, count, data);                                           \
     break;
     PRIMITIVES(CASE)
 #undef CASE

@@ -14,6 +14,7 @@
 /* X(field, name) */
 #define JVM_KNOWN_CLASSES(X)                                                                                 \
   X(array_list, "java/util/ArrayList")                                                                       \
+  X(base_stream, "java/util/stream/BaseStream")                                                              \
   X(big_integer, "java/math/BigInteger")                                                                     \
   X(boolean, "java/lang/Boolean")                                                                            \
   X(byte, "java/lang/Byte")                                                                                  \
@@ -24,10 +25,14 @@
   X(collection, "java/util/Collection")                                                                      \
   X(double, "java/lang/Double")                                                                              \
   X(enum, "java/lang/Enum")                                                                                  \
+  X(enumeration, "java/util/Enumeration")                                                                    \
   X(executor, "java/util/concurrent/Executor")                                                               \
   X(float, "java/lang/Float")                                                                                \
   X(hash_map, "java/util/HashMap")                                                                           \
+  X(input_stream, "java/io/InputStream")                                                                     \
   X(integer, "java/lang/Integer")                                                                            \
+  X(iterable, "java/lang/Iterable")                                                                          \
+  X(iterator, "java/util/Iterator")                                                                          \
   X(list, "java/util/List")                                                                                  \
   X(long, "java/lang/Long")                                                                                  \
   X(map, "java/util/Map")                                                                                    \
@@ -46,6 +51,7 @@
 
 /* X(field, class's field, name, descriptor) */
 #define JVM_KNOWN_METHODS(X)                                                                                 \
+  X(base_stream_iterator, base_stream, "iterator", "()Ljava/util/Iterator;")                                 \
   X(class_get_component_type, class, "getComponentType", "()Ljava/lang/Class;")                              \
   X(class_get_declared_constructors, class, "getDeclaredConstructors", "()[Ljava/lang/reflect/Constructor;") \
   X(class_get_declared_fields, class, "getDeclaredFields", "()[Ljava/lang/reflect/Field;")                   \
@@ -57,6 +63,8 @@
   X(collection_size, collection, "size", "()I")                                                              \
   X(collection_to_array, collection, "toArray", "()[Ljava/lang/Object;")                                     \
   X(executor_execute, executor, "execute", "(Ljava/lang/Runnable;)V")                                        \
+  X(input_stream_read, input_stream, "read", "([BII)I")                                                      \
+  X(iterable_iterator, iterable, "iterator", "()Ljava/util/Iterator;")                                       \
   X(map_entry_get_key, map_entry, "getKey", "()Ljava/lang/Object;")                                          \
   X(map_entry_get_value, map_entry, "getValue", "()Ljava/lang/Object;")                                      \
   X(map_entry_set, map, "entrySet", "()Ljava/util/Set;")                                                     \

@@ -33,6 +33,13 @@ struct jvm {
   jmethodID bulk_copy_add;
   jmethodID bulk_copy_put;
   jmethodID bulk_copy_set;
+  jclass cursor_class;
+  jmethodID cursor_new;
+  jmethodID cursor_begin;
+  jmethodID cursor_end;
+  jmethodID cursor_source;
+  jmethodID cursor_open;
+  jmethodID cursor_take;
   jclass traces_class;
   jmethodID traces_describe;
   jclass task_class;

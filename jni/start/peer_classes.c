@@ -41,6 +41,28 @@ static bool bind_task_class(JNIEnv *env, struct jvm *jvm)
   return jvm->task_new != NULL;
 }
 
+static bool bind_cursor_class(JNIEnv *env, struct jvm *jvm)
+{
+  const struct {
+    jmethodID *id;
+    const char *name;
+    const char *descriptor;
+  } rows[] = {
+      {&jvm->cursor_new, "<init>", "()V"},
+      {&jvm->cursor_begin, "begin", "()Z"},
+      {&jvm->cursor_end, "end", "([Ljava/lang/Object;II)Z"},
+      {&jvm->cursor_source, "source", "()Ljava/lang/Object;"},
+      {&jvm->cursor_open, "open", "(Ljava/lang/Object;ZZ)V"},
+      {&jvm->cursor_take, "take", "(IZLjava/lang/Class;Ljava/lang/Class;)[Ljava/lang/Object;"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    *rows[i].id = (*env)->GetMethodID(env, jvm->cursor_class, rows[i].name, rows[i].descriptor);
+    if (*rows[i].id == NULL)
+      return false;
+  }
+  return true;
+}
+
 /* The static methods that C calls. */
 static bool bind_helpers(JNIEnv *env, struct jvm *jvm)
 {
@@ -72,7 +94,7 @@ static bool define_all(JNIEnv *env, struct jvm *jvm)
   } rows[] = {
       {"jpeer/peer/PeerThread", &jvm->thread_class},  {"jpeer/peer/Start", &jvm->start_class},
       {"jpeer/peer/BulkCopy", &jvm->bulk_copy_class}, {"jpeer/peer/Task", &jvm->task_class},
-      {"jpeer/peer/Traces", &jvm->traces_class},
+      {"jpeer/peer/Traces", &jvm->traces_class},      {"jpeer/peer/Cursor", &jvm->cursor_class},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     *rows[i].class = define_class(env, jvm->class_loader, rows[i].name);
@@ -85,7 +107,7 @@ static bool define_all(JNIEnv *env, struct jvm *jvm)
 enum jp_status jvm_peer_classes_define(struct jvm *jvm, JNIEnv *env, struct jp_error *error)
 {
   if (!define_all(env, jvm) || !bind_thread_class(env, jvm) || !bind_task_class(env, jvm) ||
-      !bind_helpers(env, jvm)) {
+      !bind_cursor_class(env, jvm) || !bind_helpers(env, jvm)) {
     (*env)->ExceptionClear(env);
     return jp_fail(error, JP_INTERNAL, "this JVM does not take the peer's own classes");
   }

@@ -7,7 +7,7 @@
 #include "op/control.h"
 #include "op/value.h"
 
-enum op_kind { OP_NEW, OP_CALL, OP_GET, OP_PUT, OP_CONTROL, OP_META };
+enum op_kind { OP_NEW, OP_CALL, OP_GET, OP_PUT, OP_CONTROL, OP_META, OP_FETCH, OP_DESCRIBE };
 
 enum op_channel { OP_CHANNEL_WEBSOCKET, OP_CHANNEL_HTTP, OP_CHANNEL_ZMQ, OP_CHANNELS };
 
@@ -19,7 +19,7 @@ struct operation {
   bool collection_values;      /* a small collection or map of what has a JSON text has that beside its ref */
   struct text thread_affinity; /* the executor that the caller asks to run it; data NULL: none */
 
-  /* OP_NEW, OP_CALL, OP_GET, OP_PUT */
+  /* OP_NEW, OP_CALL, OP_GET, OP_PUT; OP_FETCH and OP_DESCRIBE have the instance alone */
   struct text type;   /* as the caller wrote it */
   struct text member; /* method or field; for OP_NEW "<init>" */
   bool has_instance;
@@ -32,15 +32,27 @@ struct operation {
   /* OP_CONTROL; the refs to delete are OP_REF values in args */
   enum op_command command;
 
-  /* OP_META: fetch_classes_info */
-  struct {
-    bool compress_encode;
-    bool merge_ancestry;
-    struct text *exclude_prefixes;
-    size_t exclude_count;
-    struct text *include_classes; /* NULL: all */
-    size_t include_count;
-  } meta;
+  union {
+    /* OP_META: fetch_classes_info */
+    struct {
+      bool compress_encode;
+      bool merge_ancestry;
+      struct text *exclude_prefixes;
+      size_t exclude_count;
+      struct text *include_classes; /* NULL: all */
+      size_t include_count;
+    } meta;
+
+    /* OP_FETCH: the next elements of the object `instance`, by value; OP_DESCRIBE asks about that object */
+    struct {
+      size_t max;
+      size_t from;
+      size_t room;     /* bytes that the text of the elements may have */
+      size_t room_max; /* what that would be in an answer that has nothing else */
+      /* The bytes of a value's text, or a little more: the codec's. */
+      size_t (*text_length)(const struct op_value *value);
+    } fetch;
+  };
 };
 
 #endif

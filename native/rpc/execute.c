@@ -1,5 +1,7 @@
 #include "rpc/execute.h"
 
+#include "jni/fetch.h"
+
 /* A name that a loader is asked for is a call of its loadClass, which the policy judges as any other. */
 static enum jp_status judge_loader(const struct rpc_execution *execution, const struct jvm_request *request,
                                    struct outcome *outcome)
@@ -39,6 +41,10 @@ void rpc_execute(struct rpc_execution *execution, const struct operation *operat
                                       .guard = &guard,
                                       .stored = execution->stored,
                                       .drops_result = execution->drops_result};
+  if (operation->kind == OP_FETCH) {
+    jvm_fetch(&request, outcome);
+    return;
+  }
   struct jvm_target target;
   if (operation->loader != 0 && judge_loader(execution, &request, outcome) != JP_OK)
     return;

@@ -26,7 +26,7 @@ struct rpc_execution {
   struct rpc_authorizer authorizer;
 };
 
-/* Runs an OP_NEW, OP_CALL, OP_GET or OP_PUT. *reached becomes the member that was reached. */
+/* Runs an OP_NEW, OP_CALL, OP_GET, OP_PUT or OP_FETCH. *reached becomes the member that was reached. */
 void rpc_execute(struct rpc_execution *execution, const struct operation *operation,
                  struct rpc_reached_member *reached, struct outcome *outcome);
 

@@ -39,12 +39,17 @@ static void write_procedure(struct buffer *out, const struct rpc_procedure *proc
   BUFFER_LITERAL(out, "}}");
 }
 
-static void write_procedures(struct buffer *out)
+static bool is_listed(const struct rpc_procedure *procedure, const struct rpc_service_facts *facts)
+{
+  return !procedure->unlisted && !(procedure->is_own && facts->compat_pal);
+}
+
+static void write_procedures(struct buffer *out, const struct rpc_service_facts *facts)
 {
   BUFFER_LITERAL(out, ",\"procs\":[");
   bool is_first = true;
   for (size_t i = 0; i < rpc_procedure_count; i++) {
-    if (rpc_procedures[i].unlisted)
+    if (!is_listed(&rpc_procedures[i], facts))
       continue;
     if (!is_first)
       buffer_append_char(out, ',');
@@ -91,7 +96,7 @@ void rpc_description_write(struct buffer *out, const struct rpc_service_facts *f
     BUFFER_LITERAL(out, "/help\"");
     write_member(out, "address", address);
   }
-  write_procedures(out);
+  write_procedures(out, facts);
   buffer_append_char(out, '}');
 }
 
@@ -121,6 +126,8 @@ void rpc_help_write(struct buffer *out, const struct rpc_service_facts *facts)
                 "\"ping\"}}\nGET %.*s/control?method=ping\n  for what only reads: get, meta, control with "
                 "method=ping, and the descriptions.\n",
                 TEXT_ARGS(address), TEXT_ARGS(address));
-  for (size_t i = 0; i < rpc_procedure_count; i++)
-    write_help_of(out, &rpc_procedures[i]);
+  for (size_t i = 0; i < rpc_procedure_count; i++) {
+    if (!(rpc_procedures[i].is_own && facts->compat_pal))
+      write_help_of(out, &rpc_procedures[i]);
+  }
 }

@@ -12,6 +12,7 @@ struct rpc_service_facts {
   struct uuid uuid;
   struct text name;
   const char *const *addresses; /* NULL-terminated; NULL: not known */
+  bool compat_pal;              /* the procedures whose names begin with "jpeer." are not served */
 };
 
 /* Writes the JSON object that system.describe returns. */

@@ -152,8 +152,8 @@ static void write_procedure(const struct rpc_procedure *procedure, enum openrpc_
   write_name(procedure, names, out);
   BUFFER_LITERAL(out, ",\"summary\":");
   json_write_string(out, text_of(procedure->summary));
-  /* JSON-RPC 2.0 takes params by position for rpc.discover alone (docs/protocol.md, "Messages"). */
-  bool by_position = procedure->kind == RPC_PROCEDURE_DISCOVER;
+  /* JSON-RPC 2.0 takes none of the six methods' by position (docs/protocol.md, "Messages"). */
+  bool by_position = procedure->kind == RPC_PROCEDURE_DISCOVER || procedure->is_own;
   BUFFER_LITERAL(out, ",\"paramStructure\":");
   json_write_string(out, by_position ? TEXT("either") : TEXT("by-name"));
   BUFFER_LITERAL(out, ",\"params\":[");
@@ -184,10 +184,12 @@ static bool name_control_methods(json_t *parts)
   return true;
 }
 
-static bool is_listed(const struct rpc_procedure *procedure, enum openrpc_names names)
+static bool is_listed(const struct openrpc *openrpc, const struct rpc_procedure *procedure,
+                      enum openrpc_names names)
 {
   bool describes = procedure->kind == RPC_PROCEDURE_DISCOVER && names == OPENRPC_IDENTIFIERS;
-  return !procedure->only_1_1 && !describes;
+  bool is_withheld = procedure->is_own && openrpc->config.compat_pal;
+  return !procedure->only_1_1 && !describes && !is_withheld;
 }
 
 static void write_own(const struct openrpc *openrpc, const json_t *parts, enum openrpc_names names,
@@ -199,7 +201,7 @@ static void write_own(const struct openrpc *openrpc, const json_t *parts, enum o
   BUFFER_LITERAL(out, ",\"methods\":[");
   for (size_t i = 0; i < rpc_procedure_count; i++) {
     const struct rpc_procedure *procedure = &rpc_procedures[i];
-    if (!is_listed(procedure, names))
+    if (!is_listed(openrpc, procedure, names))
       continue;
     if (any)
       buffer_append_char(out, ',');

@@ -21,6 +21,7 @@ struct openrpc_config {
   const char *version;          /* of the peer; NULL: "0" */
   const char *const *addresses; /* of the service, NULL-terminated; NULL: not known */
   struct catalog *catalog;      /* borrowed; NULL: the application is not described */
+  bool compat_pal;              /* the procedures whose names begin with "jpeer." are not served */
 };
 
 /* JP_NO_MEMORY, JP_INTERNAL. Caller frees with openrpc_destroy. */

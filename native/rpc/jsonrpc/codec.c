@@ -24,7 +24,8 @@ static enum jp_status start_codec(struct rpc_peer *peer, void **state, struct jp
                                         .name = peer->config.name,
                                         .version = peer->config.version,
                                         .addresses = peer->addresses,
-                                        .catalog = peer->config.catalog};
+                                        .catalog = peer->config.catalog,
+                                        .compat_pal = peer->config.compat_pal};
   struct rpc_jsonrpc_peer *own = calloc(1, sizeof *own);
   if (own == NULL || (own->methods = java_methods_index_create()) == NULL) {
     free(own);
@@ -65,7 +66,8 @@ static struct text show_document(void *context)
 static void write_help(void *context, struct buffer *out)
 {
   const struct rpc_peer *peer = context;
-  const struct rpc_service_facts facts = {peer->config.uuid, text_of(peer->config.name), peer->addresses};
+  const struct rpc_service_facts facts = {peer->config.uuid, text_of(peer->config.name), peer->addresses,
+                                          peer->config.compat_pal};
   rpc_help_write(out, &facts);
 }
 

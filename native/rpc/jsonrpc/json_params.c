@@ -4,12 +4,15 @@
 #include "rpc/jsonrpc/coerce.h"
 #include "rpc/jsonrpc/procedures.h"
 #include "rpc/suggest/nearest.h"
+#include "rpc/values/value_length.h"
 #include "rpc/values/value_read.h"
 #include "json/object_members.h"
 
 /* A class's name with the brackets of an array. Longer names are refused before any rule of the policy sees
  * them. */
 enum { NAME_MAX_TAKEN = OP_NAME_MAX + 1024 };
+
+enum { FETCHED = 1000 /* elements, where the request does not say how many */ };
 
 struct params_reader {
   bool coerces;      /* JSON-RPC 1.1, 6.6.1 */
@@ -257,9 +260,64 @@ static enum jp_status read_meta_1_1(struct params_reader *reader, const struct j
   return rpc_meta_params_decode(request->params, reader->arena, reader->operation, reader->outcome);
 }
 
+/* ---- jpeer.* ---- */
+
+/* {"ref": N}, or N: the forms of members that are called by their own names. */
+static enum jp_status read_object(struct params_reader *reader)
+{
+  struct json_value object = reader->members.value[RPC_PARAM_INSTANCE];
+  if (!reader->members.has[RPC_PARAM_INSTANCE])
+    return fail_missing(reader, RPC_PARAM_INSTANCE, "Instance is missing in params");
+  if (object.kind == JSON_KIND_OBJECT) {
+    static const struct text names[] = {TEXT("ref")};
+    struct json_members members;
+    json_members_collect(object, names, 1, &members);
+    if (members.has[0])
+      object = members.value[0];
+  } else if (reader->coerces && rpc_value_coerce(object, RPC_WANTS_NUMBER, reader->arena, &object) != JP_OK) {
+    return fail_params(reader, "out of memory");
+  }
+  if (!rpc_ref_read(object, &reader->operation->instance))
+    return fail_params(reader, "'instance' must be a ref: {\"ref\": N}, or N");
+  reader->operation->has_instance = true;
+  return JP_OK;
+}
+
+/* *count stays where the parameter is not given. */
+static enum jp_status read_count(struct params_reader *reader, enum rpc_param param, size_t least,
+                                 size_t *count)
+{
+  struct op_value value = {.kind = OP_NULL};
+  if (!reader->members.has[param])
+    return JP_OK;
+  if (reader->members.value[param].kind == JSON_KIND_NUMBER)
+    rpc_number_read(reader->members.value[param], &value);
+  if (value.kind != OP_INTEGER || value.suffix != 0 || value.integer < (int64_t)least ||
+      value.integer > INT32_MAX) {
+    outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "'%s' must be an integer from %zu to 2147483647", rpc_param_names[param].data, least);
+    return JP_INVALID;
+  }
+  *count = (size_t)value.integer;
+  return JP_OK;
+}
+
+static enum jp_status read_fetch(struct params_reader *reader)
+{
+  struct operation *operation = reader->operation;
+  operation->fetch.max = FETCHED;
+  operation->fetch.text_length = rpc_value_length;
+  enum jp_status status = read_object(reader);
+  if (status == JP_OK)
+    status = read_count(reader, RPC_PARAM_MAX, 1, &operation->fetch.max);
+  if (status == JP_OK)
+    status = read_count(reader, RPC_PARAM_FROM, 0, &operation->fetch.from);
+  return status == JP_OK ? read_encoding(reader) : status;
+}
+
 static enum jp_status (*const readers[])(struct params_reader *reader) = {
-    [OP_CALL] = read_call, [OP_NEW] = read_new,         [OP_GET] = read_get,
-    [OP_PUT] = read_put,   [OP_CONTROL] = read_control, [OP_META] = read_meta,
+    [OP_CALL] = read_call,       [OP_NEW] = read_new,   [OP_GET] = read_get,     [OP_PUT] = read_put,
+    [OP_CONTROL] = read_control, [OP_META] = read_meta, [OP_FETCH] = read_fetch,
 };
 
 /* An unknown name without a dot makes an invalid request; one with a dot is a procedure that was not found.
@@ -309,15 +367,38 @@ static enum jp_status decode_1_1(struct params_reader *reader, const struct rpc_
   return procedure->op == OP_META ? read_meta_1_1(reader, request) : readers[procedure->op](reader);
 }
 
+/* Those of the six methods come by name alone. */
+static enum jp_status place_positions(struct params_reader *reader, const struct rpc_procedure *procedure,
+                                      struct json_value params)
+{
+  struct json_cursor cursor = json_enter(params);
+  struct json_value value;
+  for (size_t i = 0; json_next_element(&cursor, &value); i++) {
+    if (i == procedure->param_count || procedure->params[i].by_name_only) {
+      outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
+                   "'%s' takes no more than %zu parameters by position", procedure->name.data, i);
+      return JP_INVALID;
+    }
+    reader->members.has[procedure->params[i].param] = true;
+    reader->members.value[procedure->params[i].param] = value;
+  }
+  return JP_OK;
+}
+
 static enum jp_status decode_2_0(struct params_reader *reader, const struct rpc_procedure *procedure,
                                  const struct jsonrpc_request *request)
 {
   if (!request->has_params)
     return fail_params(reader, "Params are missing");
+  if (procedure->is_own && request->params.kind == JSON_KIND_ARRAY) {
+    enum jp_status status = place_positions(reader, procedure, request->params);
+    return status == JP_OK ? readers[procedure->op](reader) : status;
+  }
   if (request->params.kind != JSON_KIND_OBJECT)
     return fail_params(reader, "'params' must be an object: parameters by position are not taken");
   reader->params = request->params;
-  json_members_collect(request->params, rpc_param_names, RPC_OPERATION_PARAMS, &reader->members);
+  json_members_collect(request->params, rpc_param_names,
+                       procedure->is_own ? RPC_OWN_PARAMS : RPC_OPERATION_PARAMS, &reader->members);
   if (reader->members.repeated >= 0) {
     outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
                  "'%s' is given twice in params", rpc_param_names[reader->members.repeated].data);
@@ -329,12 +410,14 @@ static enum jp_status decode_2_0(struct params_reader *reader, const struct rpc_
 static enum jp_status decode_request(struct params_reader *reader, const struct jsonrpc_request *request)
 {
   const struct rpc_procedure *procedure = rpc_procedure_find(request->method);
-  if (procedure == NULL || procedure->kind != RPC_PROCEDURE_OPERATION) {
+  if (procedure == NULL || procedure->kind != RPC_PROCEDURE_OPERATION ||
+      (procedure->is_own && reader->is_compat)) {
     *reader->operation = (struct operation){.kind = OP_CONTROL};
     fail_method(request, reader->arena, reader->outcome);
     return JP_INVALID;
   }
-  *reader->operation = (struct operation){.kind = procedure->op, .element_refs = reader->is_compat};
+  *reader->operation = (struct operation){
+      .kind = procedure->op, .element_refs = reader->is_compat, .by_value = procedure->is_own};
   return request->version == JSONRPC_1_1 ? decode_1_1(reader, procedure, request)
                                          : decode_2_0(reader, procedure, request);
 }

@@ -6,6 +6,7 @@ const struct text rpc_param_names[RPC_PARAMS] = {
     [RPC_PARAM_ARGS] = TEXT("args"),         [RPC_PARAM_VALUE] = TEXT("value"),
     [RPC_PARAM_ENCODING] = TEXT("encoding"), [RPC_PARAM_CLASSES] = TEXT("classes"),
     [RPC_PARAM_OPENRPC] = TEXT("openrpc"),   [RPC_PARAM_NAMES] = TEXT("names"),
+    [RPC_PARAM_MAX] = TEXT("max"),           [RPC_PARAM_FROM] = TEXT("from"),
 };
 
 #define REQUIRED .required = true
@@ -18,6 +19,10 @@ const struct text rpc_param_names[RPC_PARAMS] = {
   {                                                                                                          \
     .param = RPC_PARAM_INSTANCE, .wants = RPC_WANTS_NUMBER,                                                  \
     .summary = "The reference of the object; none for a static member"                                       \
+  }
+#define OBJECT                                                                                               \
+  {                                                                                                          \
+    .param = RPC_PARAM_INSTANCE, .wants = RPC_WANTS_OBJECT, REQUIRED, .summary = "The object"                \
   }
 #define ARGS(words)                                                                                          \
   {                                                                                                          \
@@ -77,6 +82,25 @@ const struct rpc_procedure rpc_procedures[] = {
      .params = {NAMED(RPC_PARAM_METHOD, "fetch_classes_info"),
                 ARGS("The arguments, each an object with name, type and value")},
      .param_count = 2,
+     .returns = RPC_WANTS_OBJECT},
+    {.name = TEXT("jpeer.fetch"),
+     .op = OP_FETCH,
+     .is_own = true,
+     .summary = "Takes the next elements of an iterator, a stream or what has an iterator, or a piece of an "
+                "array, a "
+                "String or an InputStream",
+     .params = {OBJECT,
+                {.param = RPC_PARAM_MAX,
+                 .wants = RPC_WANTS_NUMBER,
+                 .summary = "The most elements; 1000 if left out"},
+                {.param = RPC_PARAM_FROM,
+                 .wants = RPC_WANTS_NUMBER,
+                 .summary = "Of an array or a String, the index to begin at; 0 if left out"},
+                {.param = RPC_PARAM_ENCODING,
+                 .wants = RPC_WANTS_TEXT,
+                 .by_name_only = true,
+                 .summary = "base64: bytes, and elements of an array of primitives, come as one text"}},
+     .param_count = 4,
      .returns = RPC_WANTS_OBJECT},
     {.name = TEXT("rpc.discover"),
      .kind = RPC_PROCEDURE_DISCOVER,

@@ -23,8 +23,11 @@ enum rpc_param {
   RPC_PARAM_ARGS,
   RPC_PARAM_VALUE,
   RPC_PARAM_ENCODING,
-  RPC_OPERATION_PARAMS, /* those before are the ones that an operation may have */
-  RPC_PARAM_CLASSES = RPC_OPERATION_PARAMS,
+  RPC_OPERATION_PARAMS, /* those before are the ones that the six methods have */
+  RPC_PARAM_MAX = RPC_OPERATION_PARAMS,
+  RPC_PARAM_FROM,
+  RPC_OWN_PARAMS, /* those before are the ones that an operation may have */
+  RPC_PARAM_CLASSES = RPC_OWN_PARAMS,
   RPC_PARAM_OPENRPC,
   RPC_PARAM_NAMES,
   RPC_PARAMS
@@ -65,7 +68,7 @@ enum rpc_safety {
 
 /* Which of the readers and writers serves it. */
 enum rpc_procedure_kind {
-  RPC_PROCEDURE_OPERATION, /* one of the six: a struct operation, decoded by rpc/jsonrpc/json_params.h */
+  RPC_PROCEDURE_OPERATION, /* a struct operation, decoded by rpc/jsonrpc/json_params.h */
   RPC_PROCEDURE_DESCRIBE,  /* system.describe */
   RPC_PROCEDURE_DISCOVER   /* rpc.discover */
 };
@@ -76,6 +79,7 @@ struct rpc_procedure {
   enum op_kind op; /* RPC_PROCEDURE_OPERATION */
   enum rpc_safety safety;
   bool only_1_1; /* JSON-RPC 2.0 has no such method */
+  bool is_own; /* its name begins with "jpeer.", its result is plain JSON, and --compat pal has none of it */
   bool unlisted; /* system.describe is not in its own list (JSON-RPC 1.1, 10) */
   const char *summary;
   struct rpc_procedure_param params[RPC_PROCEDURE_PARAMS_MAX]; /* in order: their index is their position */
@@ -90,6 +94,12 @@ extern const size_t rpc_procedure_count;
 static inline bool rpc_is_bare_name(struct text method)
 {
   return method.len == 0 || memchr(method.data, '.', method.len) == NULL;
+}
+
+/* True for a name that the peer keeps for procedures of its own. */
+static inline bool rpc_is_own_name(struct text method)
+{
+  return text_starts_with(method, TEXT("jpeer."));
 }
 
 /* NULL: no procedure has this name. Names are case-sensitive. */

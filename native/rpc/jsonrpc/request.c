@@ -11,6 +11,8 @@
 #include "rpc/members/identifiers.h"
 #include "rpc/members/java_methods_decode.h"
 
+enum { ANSWER_FRAME = 128 /* bytes of an answer around the elements of jpeer.fetch and the request's id */ };
+
 static bool is_description(const struct jsonrpc_request *request)
 {
   if (request->version != JSONRPC_1_1)
@@ -21,7 +23,8 @@ static bool is_description(const struct jsonrpc_request *request)
 
 static void describe_service(const struct rpc_peer *peer, struct jsonrpc_response *response)
 {
-  const struct rpc_service_facts facts = {peer->config.uuid, text_of(peer->config.name), peer->addresses};
+  const struct rpc_service_facts facts = {peer->config.uuid, text_of(peer->config.name), peer->addresses,
+                                          peer->config.compat_pal};
   rpc_description_write(jsonrpc_result(response), &facts);
 }
 
@@ -62,9 +65,21 @@ static enum jp_status decode_operation(struct serving *serving, struct operation
     return decode_procedure(serving, operation, outcome);
   const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
   serving->by_value = true;
+  if (rpc_is_own_name(method))
+    return decode_procedure(serving, operation, outcome);
   return java_method_decode(serving->request, serving->peer->config.catalog,
                             rpc_jsonrpc_peer(serving->peer)->methods, &authorizer, digits_max, arena,
                             operation, outcome);
+}
+
+/* What an answer of the message's own size limit leaves for the elements. */
+static void give_room(const struct serving *serving, struct operation *operation)
+{
+  size_t max = serving->reply_max > 0 ? serving->reply_max : serving->peer->config.limits.message_max;
+  size_t written = serving->out->len - serving->start;
+  size_t frame = ANSWER_FRAME + serving->request->id.len;
+  operation->fetch.room_max = max > frame ? max - frame : 0;
+  operation->fetch.room = operation->fetch.room_max > written ? operation->fetch.room_max - written : 0;
 }
 
 static void run_operation(struct serving *serving, const struct operation *operation,
@@ -91,6 +106,8 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
     return;
   }
   operation.tells_loaders = true;
+  if (operation.kind == OP_FETCH)
+    give_room(serving, &operation);
   if (serving->request->has_options)
     rpc_request_options_apply(&serving->options, &operation);
   else

@@ -4,7 +4,12 @@
 
 static bool is_reserved(struct text name)
 {
-  return text_starts_with(name, TEXT("rpc.")) || text_starts_with(name, TEXT("system."));
+  static const struct text prefixes[] = {TEXT("rpc."), TEXT("system."), TEXT("jpeer.")};
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+    if (text_starts_with(name, prefixes[i]))
+      return true;
+  }
+  return false;
 }
 
 bool java_method_name_parse(struct text written, struct java_method_name *name)

@@ -20,7 +20,7 @@ struct java_method_name {
 };
 
 /* False where the text has no class or no member, or begins with a reserved prefix: "rpc." (JSON-RPC 2.0, 8)
- * or "system." (JSON-RPC 1.1, 9). The parts point into `written`. */
+ * or "system." (JSON-RPC 1.1, 9), or "jpeer.", the peer's own. The parts point into `written`. */
 bool java_method_name_parse(struct text written, struct java_method_name *name);
 
 /* Appends the suffix for a method's descriptor, which must be valid (JVMS 4.3.3). */

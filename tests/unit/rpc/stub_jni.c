@@ -327,6 +327,15 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
     outcome->ref = objects->last_ref;
 }
 
+void jvm_fetch(const struct jvm_request *request, struct outcome *outcome)
+{
+  *outcome = (struct outcome){.kind = OUTCOME_VOID};
+  stub.invoked++;
+  if (!has_receiver(request))
+    outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "No object found with objRef: %u",
+                 request->operation->instance);
+}
+
 /* ---- executors ---- */
 
 enum jp_status jvm_executor_run(struct jvm_thread *thread, const struct jvm_executor_call *call,

@@ -7,6 +7,7 @@
  * Not thread-safe but for the counters: tests that use threads touch the table before they start them.
  */
 #include "jni/executors.h"
+#include "jni/fetch.h"
 #include "jni/whole_number_call.h"
 #include "rpc/meta/meta.h"
 

@@ -67,7 +67,8 @@ static void every_procedure_is_described(void **state)
     assert_true(text_equal(procedure->name, text_of(string_at(method, "name"))));
     assert_int_equal(json_array_size(params), procedure->param_count);
     bool is_discover = procedure->kind == RPC_PROCEDURE_DISCOVER;
-    assert_string_equal(string_at(method, "paramStructure"), is_discover ? "either" : "by-name");
+    assert_string_equal(string_at(method, "paramStructure"),
+                        is_discover || rpc_procedures[i].is_own ? "either" : "by-name");
     bool optional = false;
     for (size_t p = 0; p < procedure->param_count; p++) {
       const json_t *param = json_array_get(params, p);

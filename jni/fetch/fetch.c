@@ -1,0 +1,167 @@
+#include "jni/fetch/fetch_state.h"
+
+#include "jni/objects/object_table.h"
+#include "jni/runtime/throwables.h"
+
+bool fetch_fail(struct fetch *fetch, enum outcome_failure failure, const char *what)
+{
+  outcome_fail(fetch->outcome, fetch->request->arena, failure, NULL, "%s", what);
+  return false;
+}
+
+bool fetch_take_exception(struct fetch *fetch)
+{
+  return throwable_take_outcome(fetch->request->thread, fetch->request->arena,
+                                fetch->request->limits->stack_frames_max, fetch->outcome);
+}
+
+/* ---- the list ---- */
+
+bool fetch_make_list(struct fetch *fetch, size_t capacity)
+{
+  struct op_value *items = arena_calloc(fetch->request->arena, capacity, sizeof *items);
+  fetch->elements = (struct op_value){.kind = OP_LIST, .list = {.items = items}};
+  return items != NULL || fetch_fail(fetch, FAILURE_SERVER, "out of memory");
+}
+
+static bool store_ref(struct fetch *fetch, jobject element, struct op_value *out)
+{
+  const struct jvm_class *class = jvm_class_of_object(fetch->request->thread, element);
+  *out = (struct op_value){.kind = OP_REF};
+  if (class == NULL)
+    return fetch_fail(fetch, FAILURE_SERVER, "out of memory");
+  return result_store(fetch->request, fetch->epoch, class, element, &out->ref, fetch->outcome);
+}
+
+static void take_back(struct fetch *fetch, size_t kept)
+{
+  const struct jvm_request *request = fetch->request;
+  if (request->stored != NULL)
+    jvm_objects_take_back(request->thread, request->objects, request->stored, kept);
+}
+
+/* An element that cannot travel by value (it has a cycle, its size or toArray throws, it is too large for any answer)
+ * is a ref: it has been taken, and must not be lost. */
+static bool read_element(struct fetch *fetch, jobject element, size_t kept, struct op_value *out)
+{
+  struct outcome read = {.kind = OUTCOME_VALUE};
+  *out = (struct op_value){.kind = OP_NULL};
+  if (element == NULL)
+    return true;
+  result_fill_by_value(fetch->request, fetch->epoch, element, &read);
+  if (read.kind == OUTCOME_VALUE && read.has_value &&
+      fetch->request->operation->fetch.text_length(&read.value) < fetch->request->operation->fetch.room_max) {
+    *out = read.value;
+    return true;
+  }
+  take_back(fetch, kept);
+  return store_ref(fetch, element, out);
+}
+
+bool fetch_add(struct fetch *fetch, jobject element)
+{
+  size_t kept = fetch->request->stored == NULL ? 0 : fetch->request->stored->count;
+  struct op_value *out = &fetch->elements.list.items[fetch->elements.list.count];
+  if (!read_element(fetch, element, kept, out))
+    return false;
+  size_t length = fetch->request->operation->fetch.text_length(out) + 1; /* a comma */
+  if (length > fetch->room) {
+    take_back(fetch, kept);
+    return false;
+  }
+  fetch->room -= length;
+  fetch->elements.list.count++;
+  return true;
+}
+
+/* ---- the object ---- */
+
+static bool fetch_from_nothing(struct fetch *fetch)
+{
+  outcome_fail(fetch->outcome, fetch->request->arena, FAILURE_INVALID_PARAMS, NULL,
+               "The object with objRef %u has no elements: %.*s is no array, String, Iterator, Enumeration, "
+               "BaseStream, "
+               "Iterable, Map or InputStream",
+               fetch->request->operation->instance, TEXT_ARGS(fetch->class->name));
+  return false;
+}
+
+typedef bool fetcher(struct fetch *fetch);
+
+/* The first that the object is. */
+static fetcher *find_fetcher(const struct fetch *fetch)
+{
+  const struct jvm_known *known = &fetch->request->thread->jvm->known;
+  const struct {
+    jclass class;
+    fetcher *run;
+  } rows[] = {
+      {known->class_iterator, fetch_from_iterator},  {known->class_enumeration, fetch_from_iterator},
+      {known->class_input_stream, fetch_from_input}, {known->class_base_stream, fetch_from_stream},
+      {known->class_iterable, fetch_from_iterable},  {known->class_map, fetch_from_map},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if ((*fetch->env)->IsInstanceOf(fetch->env, fetch->object, rows[i].class))
+      return rows[i].run;
+  }
+  return fetch_from_nothing;
+}
+
+static bool run_fetcher(struct fetch *fetch)
+{
+  if (fetch->class->component != 0)
+    return fetch_from_array(fetch);
+  if (fetch->class->maker == MAKER_STRING)
+    return fetch_from_string(fetch);
+  fetcher *run = find_fetcher(fetch);
+  if (fetch->request->operation->fetch.from != 0 && run != fetch_from_nothing)
+    return fetch_fail(fetch, FAILURE_INVALID_PARAMS, "'from' is for arrays and Strings");
+  return run(fetch);
+}
+
+static bool open_object(struct fetch *fetch)
+{
+  const struct jvm_request *request = fetch->request;
+  uint32_t class_id = 0;
+  fetch->ref = request->operation->instance;
+  fetch->epoch = jvm_objects_epoch(request->objects);
+  fetch->object = jvm_objects_get(request->thread, request->objects, fetch->ref, &class_id);
+  if (fetch->object == NULL) {
+    outcome_fail(fetch->outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
+                 "No object found with objRef: %u", fetch->ref);
+    return false;
+  }
+  fetch->class = jvm_class_by_id(request->thread, class_id);
+  return fetch->class != NULL || fetch_fail(fetch, FAILURE_SERVER, "out of memory");
+}
+
+static void fill_outcome(struct fetch *fetch)
+{
+  struct op_entry *entries = arena_calloc(fetch->request->arena, 3, sizeof *entries);
+  if (entries == NULL) {
+    (void)fetch_fail(fetch, FAILURE_SERVER, "out of memory");
+    return;
+  }
+  entries[0] = (struct op_entry){TEXT("elements"), fetch->elements};
+  entries[1] = (struct op_entry){TEXT("done"), {.kind = OP_BOOLEAN, .boolean = fetch->is_done}};
+  entries[2] = (struct op_entry){TEXT("ref"), {.kind = OP_INTEGER, .integer = fetch->ref}};
+  *fetch->outcome = (struct outcome){
+      .kind = OUTCOME_VALUE,
+      .type = TEXT("java.util.Map"),
+      .has_value = true,
+      .value = {.kind = OP_MAP, .map = {.entries = entries, .count = fetch->is_done ? 2 : 3}}};
+}
+
+void jvm_fetch(const struct jvm_request *request, struct outcome *outcome)
+{
+  *outcome = (struct outcome){.kind = OUTCOME_VOID};
+  if (request->drops_result) /* nobody would ever see what it takes */
+    return;
+  struct fetch fetch = {.env = request->thread->env,
+                        .request = request,
+                        .outcome = outcome,
+                        .max = request->operation->fetch.max,
+                        .room = request->operation->fetch.room};
+  if (open_object(&fetch) && run_fetcher(&fetch))
+    fill_outcome(&fetch);
+}

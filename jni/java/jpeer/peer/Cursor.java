@@ -1,0 +1,154 @@
+package jpeer.peer;
+
+import java.util.Arrays;
+import java.util.Enumeration;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Takes the elements of an iterator or enumeration for jpeer.fetch, many in one call from C. What was taken and has not
+ * been told waits here, and so does an exception: nothing of it is lost.
+ *
+ * One request at a time has the turn, from begin to end, and only it calls the other methods. Another one waits for the
+ * turn, though not for ever: the iterator may itself wait for that request.
+ */
+final class Cursor {
+  private static final long PATIENCE_SECONDS = 5;
+  private static final Object[] NOTHING = {};
+
+  /* What stands behind the elements that take gives. */
+  private static final Object MORE = null;
+  private static final Object END = Boolean.TRUE;
+  private static final Object STOP = Boolean.FALSE; // an exception waits
+
+  private final Semaphore turn = new Semaphore(1);
+  private Object source;
+  private boolean looksAhead;
+  private boolean isOwn;
+  private Object[] waiting = NOTHING; // from nextWaiting on
+  private int nextWaiting;
+  private Object current; // where hasCurrent: taken, and not given yet
+  private boolean hasCurrent;
+  private Throwable thrown;
+
+  private Cursor() {
+  }
+
+  /** False: another request has the turn. */
+  private boolean begin() throws InterruptedException {
+    return turn.tryAcquire(PATIENCE_SECONDS, TimeUnit.SECONDS);
+  }
+
+  /**
+   * Ends the turn. elements: those from `from` to `to` were given and have not been told; null: all have been. True
+   * where the peer itself made the iterator.
+   */
+  private boolean end(Object[] elements, int from, int to) {
+    try {
+      if (elements != null) {
+        int untold = to - from;
+        Object[] all = Arrays.copyOfRange(elements, from, to + waiting.length - nextWaiting);
+        System.arraycopy(waiting, nextWaiting, all, untold, waiting.length - nextWaiting);
+        waiting = all;
+        nextWaiting = 0;
+      }
+      return isOwn;
+    } finally {
+      turn.release();
+    }
+  }
+
+  /** The iterator or enumeration; null: there is none yet; this cursor: it has been let go. */
+  private Object source() {
+    return source;
+  }
+
+  /**
+   * @param own whether the peer made the iterator
+   * @param cheap whether hasNext costs little, so that it is asked behind the last element that is wanted, too
+   */
+  private void open(Object iterator, boolean own, boolean cheap) {
+    source = iterator;
+    isOwn = own;
+    looksAhead = cheap;
+  }
+
+  /**
+   * The next elements, at most max, and behind them what comes next: MORE, END, STOP, an exception or a class. The class
+   * is that of a Map.Entry, of which the caller has to say first whether it may be read: entries of the class `readable`
+   * become arrays of key and value, those of the class `opaque` stay what they are. An exception is given once, without
+   * elements, and only to a caller that wants it.
+   */
+  private Object[] take(int max, boolean wantsThrown, Class<?> readable, Class<?> opaque) {
+    Object[] taken = new Object[max + 1];
+    int count = 0;
+    Object next = MORE;
+    try {
+      while (next == MORE && count < max) {
+        if (!advance()) {
+          next = END;
+        } else if (current instanceof Map.Entry && current.getClass() != readable && current.getClass() != opaque) {
+          next = current.getClass();
+        } else {
+          Object element = claim(readable);
+          taken[count++] = element;
+        }
+      }
+      if (next == MORE && looksAhead && !hasMore()) {
+        next = END;
+      }
+    } catch (Throwable e) {
+      thrown = e;
+    }
+    if (thrown != null && next == END || next == MORE && count < max) {
+      next = STOP;
+    }
+    if (next == STOP && count == 0 && wantsThrown) {
+      next = thrown;
+      thrown = null;
+    }
+    taken[count] = next;
+    return count == max ? taken : Arrays.copyOf(taken, count + 1);
+  }
+
+  private boolean hasMore() {
+    if (hasCurrent || nextWaiting < waiting.length) {
+      return true;
+    }
+    if (thrown != null) {
+      return false;
+    }
+    return source instanceof Iterator ? ((Iterator<?>) source).hasNext()
+        : source instanceof Enumeration && ((Enumeration<?>) source).hasMoreElements();
+  }
+
+  /** Makes the next element the current one. False: there is none. */
+  private boolean advance() {
+    if (hasCurrent || !hasMore()) {
+      return hasCurrent;
+    }
+    if (nextWaiting < waiting.length) {
+      current = waiting[nextWaiting];
+      waiting[nextWaiting++] = null;
+    } else if (source instanceof Iterator) {
+      current = ((Iterator<?>) source).next();
+    } else {
+      current = ((Enumeration<?>) source).nextElement();
+    }
+    hasCurrent = true;
+    return true;
+  }
+
+  private Object claim(Class<?> readable) {
+    Object element = current;
+    current = null;
+    hasCurrent = false;
+    if (element instanceof Map.Entry && element.getClass() == readable) {
+      Map.Entry<?, ?> entry = (Map.Entry<?, ?>) element;
+      return new Object[] {entry.getKey(), entry.getValue()};
+    }
+    return element;
+  }
+}

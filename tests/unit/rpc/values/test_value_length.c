@@ -1,0 +1,56 @@
+#include "tests/unit/unit.h"
+
+#include "rpc/values/value_length.h"
+#include "rpc/values/value_write.h"
+
+#include <math.h>
+
+static const int64_t longs[] = {INT64_MIN, INT64_MAX};
+
+/* Never shorter than the text that is written: jpeer.fetch fills an answer by it. */
+static void no_text_is_longer(void **state)
+{
+  (void)state;
+  struct op_value items[] = {
+      {.kind = OP_NULL},
+      {.kind = OP_BOOLEAN},
+      {.kind = OP_INTEGER, .integer = INT64_MIN},
+      {.kind = OP_DOUBLE, .decimal = -1.7976931348623157e308},
+      {.kind = OP_DOUBLE, .decimal = -INFINITY},
+      {.kind = OP_FLOAT, .decimal = 1.17549435e-38},
+      {.kind = OP_CHAR, .integer = 0},
+      {.kind = OP_CHAR, .integer = 0xD800},
+      {.kind = OP_TEXT, .text = TEXT("\"\\\x01\x1f\x7f/ \xed\xa0\x80 \xc3\xa4")},
+      {.kind = OP_REF, .ref = INT32_MAX},
+      {.kind = OP_PACKED, .packed = {.data = longs, .count = 2, .element = 'J'}},
+  };
+  struct op_entry entry = {TEXT("a \"key\""), {.kind = OP_LIST, .list = {items, COUNT_OF(items)}}};
+  const struct op_value map = {.kind = OP_MAP, .map = {&entry, 1}};
+  struct buffer out;
+  buffer_init(&out);
+  for (size_t i = 0; i < COUNT_OF(items); i++) {
+    buffer_clear(&out);
+    rpc_value_write(&out, &items[i]);
+    assert_true(out.len <= rpc_value_length(&items[i]));
+  }
+  buffer_clear(&out);
+  rpc_value_write(&out, &map);
+  assert_true(out.len <= rpc_value_length(&map));
+  buffer_fini(&out);
+}
+
+static void plain_text_counts_as_it_is(void **state)
+{
+  (void)state;
+  const struct op_value value = {.kind = OP_TEXT, .text = TEXT("plain")};
+  assert_int_equal(rpc_value_length(&value), 7);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(no_text_is_longer),
+      cmocka_unit_test(plain_text_counts_as_it_is),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
