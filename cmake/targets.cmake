@@ -75,19 +75,31 @@ function(jpeer_optimise_whole name)
   set_target_properties(${name} PROPERTIES JPEER_OPTIMISE_WHOLE ON)
 endfunction()
 
-# jpeer_check_test_name(NAME FILE): `ctest -R test_FILE` finds the tests of test_FILE.c.
-function(jpeer_check_test_name name source)
+# jpeer_test_program(NAME FILE LINKS...): a cmocka executable; the caller adds its tests. `ctest -R test_FILE` finds the
+# tests of test_FILE.c, which jpeer_check_test_files knows of from here on.
+function(jpeer_test_program name source)
   cmake_path(GET source STEM stem)
   if(NOT name MATCHES "^${stem}(_|$)")
     message(FATAL_ERROR "The test ${name} of ${source} has to be named ${stem}, or ${stem}_VARIANT")
+  endif()
+  add_executable(${name} ${source})
+  target_link_libraries(${name} PRIVATE jpeer_flags PkgConfig::CMOCKA ${ARGN})
+  set_property(GLOBAL APPEND PROPERTY JPEER_TEST_FILES ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+endfunction()
+
+# jpeer_check_test_files(FOLDER): each test_*.c in it is built; one that is not would go unnoticed.
+function(jpeer_check_test_files folder)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${folder}/test_*.c)
+  get_property(built GLOBAL PROPERTY JPEER_TEST_FILES)
+  list(REMOVE_ITEM files ${built})
+  if(files)
+    message(FATAL_ERROR "Nothing builds ${files}")
   endif()
 endfunction()
 
 # jpeer_unit_test(NAME FILE LINKS...): one cmocka executable a file, labelled "unit".
 function(jpeer_unit_test name source)
-  jpeer_check_test_name(${name} ${source})
-  add_executable(${name} ${source})
-  target_link_libraries(${name} PRIVATE jpeer_flags PkgConfig::CMOCKA ${ARGN})
+  jpeer_test_program(${name} ${source} ${ARGN})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 180)
 endfunction()
@@ -119,9 +131,7 @@ list(REMOVE_DUPLICATES JPEER_TEST_JAVA_HOMES)
 # jpeer_jvm_test(NAME FILE LINKS...): a cmocka executable that starts a JVM (tests/unit/jni/with_jvm.h); run with each
 # JVM, once as it is and once under -Xcheck:jni, which only prints. Labelled "jvm", the second also "checked".
 function(jpeer_jvm_test name source)
-  jpeer_check_test_name(${name} ${source})
-  add_executable(${name} ${source})
-  target_link_libraries(${name} PRIVATE jpeer_flags PkgConfig::CMOCKA jpeer_with_jvm ${ARGN})
+  jpeer_test_program(${name} ${source} jpeer_with_jvm ${ARGN})
   target_include_directories(${name} PRIVATE ${JPEER_JNI_DIR} ${JPEER_JNI_DIR}/linux)
   foreach(home ${JPEER_TEST_JAVA_HOMES})
     get_filename_component(jdk ${home} NAME)
