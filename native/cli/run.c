@@ -18,9 +18,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Nested values are walked on the stack of a Java thread, which has 1 MiB. */
-enum { BY_VALUE_DEPTH_MAX = 512 };
-
 struct run {
   struct run_options options;
   struct uuid uuid;
@@ -145,9 +142,7 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
                           .stack_frames_max = options->stack_frames_max,
                           .number_digits_max = options->number_digits_max,
                           .application_loader_only = options->compat_pal,
-                          .by_value_depth_max = options->depth_max < BY_VALUE_DEPTH_MAX
-                                                    ? options->depth_max
-                                                    : BY_VALUE_DEPTH_MAX}},
+                          .by_value_depth_max = options->depth_max}},
       .compat_pal = options->compat_pal,
       .executors = options->executors,
       .executor_count = options->executor_count,

@@ -397,7 +397,7 @@ const struct option run_option_rows[] = {
      .read = option_read_count,
      AT(depth_max),
      .min = 4,
-     .max = 10000},
+     .max = 256}, /* a level takes up to 800 bytes of stack; a thread that serves has 256 KiB at least */
     {.names = {"--batch-max"},
      .variable = "JPEER_BATCH_MAX",
      .takes = "N",

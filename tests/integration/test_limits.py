@@ -11,6 +11,7 @@ import unittest
 
 import websockets
 
+from support.binary_client import BinaryClient, call_message, obj_text
 from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient, typed
 from support.peer import FIXTURES, START_SECONDS, Peer
 
@@ -76,6 +77,19 @@ class Limits(unittest.TestCase):
                 error = json.loads(client.exchange(text))["error"]
                 self.assertEqual(error["code"], -32600)
                 self.assertIn(flag, error["data"]["message"])
+
+
+class Depth(unittest.TestCase):
+    def test_the_deepest_arguments_fit_a_small_stack(self):
+        with Peer("--depth-max", "256", "-J", "-Xss256k") as peer, BinaryClient(peer) as binary:
+            for levels, left, right in ((240, "[", "]"), (240, '{"a":', "}"), (120, '[{"type":"List","value":', "}]")):
+                value = left * levels + "[]" + right * levels
+                self.assertIn("ref", binary.result(call_message("fixtures.Arguments", "echoObject", obj_text(value))))
+                with WebSocketClient(peer) as client:
+                    answer = json.loads(client.exchange(
+                        '{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"fixtures.Arguments","method":"echoObject",'
+                        f'"args":[{value}]}}}}'))
+                    self.assertIn("ref", answer["result"]["value"])
 
 
 class Arguments(unittest.TestCase):
