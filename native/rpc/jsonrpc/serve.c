@@ -22,8 +22,10 @@ static bool is_malformed(const struct rpc_peer *peer, struct text message, struc
 
 void serving_free_memory(struct rpc_worker *worker)
 {
+  struct buffer *scratch = &rpc_jsonrpc_worker(worker)->scratch;
   arena_reset(&worker->runner.arena);
-  buffer_trim(&rpc_jsonrpc_worker(worker)->scratch, SCRATCH_KEPT);
+  buffer_clear(scratch);
+  buffer_trim(scratch, SCRATCH_KEPT);
 }
 
 static enum rpc_served end_message(struct serving *serving, enum jsonrpc_handled handled,

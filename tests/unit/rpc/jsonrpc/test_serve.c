@@ -1,4 +1,5 @@
 /* Messages in, answers out: the peer's whole service over a stub of jni. */
+#include "rpc/jsonrpc/codec_state.h"
 #include "service_bench.h"
 #include "tests/unit/unit.h"
 
@@ -114,12 +115,29 @@ static void echoes_ids_of_malformed_messages(void **state)
   bench_close(bench, client, NULL);
 }
 
+static void keeps_no_large_memory(void **state)
+{
+  struct service_bench *bench = *state;
+  struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
+  enum { LENGTH = 1024 * 1024 };
+  const struct outcome of_add = members[0].outcome;
+  char *text = test_malloc(LENGTH);
+  memset(text, 'x', LENGTH);
+  members[0].outcome.value = (struct op_value){.kind = OP_TEXT, .text = {text, LENGTH}};
+  check_part(bench, client, ADD, "\"value\":\"\\\"xxx");
+  assert_true(rpc_jsonrpc_worker(bench->lent.worker)->scratch.cap <= 64 * 1024);
+  members[0].outcome = of_add;
+  test_free(text);
+  bench_close(bench, client, NULL);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(answers_what_is_no_request, set_up, tear_down),
       cmocka_unit_test_setup_teardown(serves_calls_batches_and_notifications, set_up, tear_down),
       cmocka_unit_test_setup_teardown(echoes_ids_of_malformed_messages, set_up_compat, tear_down),
+      cmocka_unit_test_setup_teardown(keeps_no_large_memory, set_up_compat, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
