@@ -3,6 +3,7 @@
 #include "rpc/colfer/codec_state.h"
 #include "rpc/colfer/known_messages.h"
 #include "rpc/colfer/outcome.h"
+#include "rpc/compat.h"
 
 enum { SCRATCH_KEPT = 64 * 1024, BODY_STEP = 64 * 1024 };
 
@@ -107,19 +108,30 @@ enum jp_status rpc_colfer_session_read(const struct rpc_colfer_request *request,
   return JP_INVALID;
 }
 
-static void run_request(struct serving *serving, struct outcome *outcome)
+static enum jp_status read_operation(struct serving *serving, struct outcome *outcome)
 {
   struct arena *arena = &serving->runner->arena;
   const struct rpc_colfer_rules rules = rpc_colfer_rules(serving->peer);
   struct operation *operation = &serving->operation;
+  enum jp_status status = rpc_colfer_operation_read(&serving->request, &rules, arena, operation, outcome);
+  struct text class_name;
+  if (!rules.compat_pal || !rpc_compat_withholds(operation, &class_name))
+    return status;
+  const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
+  return rpc_authorize_deny(&authorizer, class_name, operation->member, arena, outcome);
+}
+
+static void run_request(struct serving *serving, struct outcome *outcome)
+{
   struct uuid session;
   bool is_named;
-  if (rpc_colfer_session_read(&serving->request, arena, &is_named, &session, outcome) != JP_OK)
+  if (rpc_colfer_session_read(&serving->request, &serving->runner->arena, &is_named, &session, outcome) !=
+      JP_OK)
     return;
   bool may_name = rpc_channels[serving->run.client->channel].names_session_in_message;
   rpc_run_begin(&serving->run, is_named && may_name ? &session : NULL, false);
-  if (rpc_colfer_operation_read(&serving->request, &rules, arena, operation, outcome) == JP_OK)
-    rpc_run_operation(&serving->run, operation, outcome);
+  if (read_operation(serving, outcome) == JP_OK)
+    rpc_run_operation(&serving->run, &serving->operation, outcome);
 }
 
 /* ---- messages ---- */

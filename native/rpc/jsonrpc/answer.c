@@ -1,5 +1,5 @@
 /* Writes the answer of a request from its outcome. */
-#include "rpc/jsonrpc/compat.h"
+#include "rpc/compat.h"
 #include "rpc/jsonrpc/escaped_body.h"
 #include "rpc/jsonrpc/serving.h"
 

@@ -1,10 +1,10 @@
 /* One request: reads what it asks for, and runs it. */
 #include "rpc/channel.h"
+#include "rpc/compat.h"
 #include "rpc/describe/describe.h"
 #include "rpc/describe/openrpc.h"
 #include "rpc/jsonrpc/batch_fill.h"
 #include "rpc/jsonrpc/cached_requests.h"
-#include "rpc/jsonrpc/compat.h"
 #include "rpc/jsonrpc/json_params.h"
 #include "rpc/jsonrpc/procedures.h"
 #include "rpc/jsonrpc/serving.h"

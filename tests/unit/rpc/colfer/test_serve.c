@@ -35,15 +35,25 @@ struct binary_bench {
   size_t reply_max;
 };
 
-static int set_up(void **state)
+static int set_up_with(void **state, bool compat_pal)
 {
   struct binary_bench *bench = test_calloc(1, sizeof *bench);
   memset(long_text, 'x', sizeof long_text);
-  bench->service = service_bench_create(
-      &(struct service_bench_options){.members = members, .member_count = COUNT_OF(members)});
+  bench->service = service_bench_create(&(struct service_bench_options){
+      .members = members, .member_count = COUNT_OF(members), .compat_pal = compat_pal});
   bench->service->client = bench_open_routed(bench->service, "r");
   *state = bench;
   return 0;
+}
+
+static int set_up(void **state)
+{
+  return set_up_with(state, false);
+}
+
+static int set_up_compat(void **state)
+{
+  return set_up_with(state, true);
 }
 
 static int tear_down(void **state)
@@ -243,6 +253,27 @@ static void keeps_no_large_memory(void **state)
   test_free(text);
 }
 
+static void denies_withheld_classes_before_it_looks_further(void **state)
+{
+  struct binary_bench *bench = *state;
+  static const char denied[] = "io.quasient.pal.core.rpc.policy.RpcAccessDeniedException";
+  struct colfer_class *withheld = NAMED_CLASS("io.quasient.pal.Peer");
+  struct colfer_class_method_call without_name = {.clazz = withheld};
+  struct colfer_class_method_call without_json = {
+      .clazz = withheld, .name = TEXT("x"), .args = OBJS({.value = TEXT("not JSON")})};
+  struct colfer_static_field_put without_value = {.clazz = withheld, .field = NAMED_FIELD("x")};
+  check_part_of_reply(
+      bench, &(struct colfer_message)EXEC(COLFER_CALLS_CLASS_METHOD, .class_method_call = &without_name),
+      denied);
+  check_part_of_reply(
+      bench, &(struct colfer_message)EXEC(COLFER_CALLS_CLASS_METHOD, .class_method_call = &without_json),
+      denied);
+  check_part_of_reply(
+      bench, &(struct colfer_message)EXEC(COLFER_PUTS_STATIC, .static_field_put = &without_value), denied);
+  check_part_of_reply(bench, &(struct colfer_message)EXEC(COLFER_PUTS_STATIC),
+                      "java.lang.IllegalArgumentException");
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -253,6 +284,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(makes_errors_of_long_answers, set_up, tear_down),
       cmocka_unit_test_setup_teardown(says_that_metadata_breaks_off, set_up, tear_down),
       cmocka_unit_test_setup_teardown(keeps_no_large_memory, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(denies_withheld_classes_before_it_looks_further, set_up_compat,
+                                      tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "rpc/jsonrpc/compat.h"
+#include "rpc/compat.h"
 
 /* The element class of an array type; of a malformed type, what can be read of it. */
 static struct text element_of(struct text type)

@@ -1,4 +1,4 @@
-#include "rpc/jsonrpc/compat.h"
+#include "rpc/compat.h"
 
 #include "tests/unit/unit.h"
 

@@ -1,5 +1,5 @@
-#ifndef JPEER_RPC_JSONRPC_COMPAT_H
-#define JPEER_RPC_JSONRPC_COMPAT_H
+#ifndef JPEER_RPC_COMPAT_H
+#define JPEER_RPC_COMPAT_H
 /*
  * What --compat pal makes of a request or of its outcome (docs/protocol.md,
  * "--compat pal"). How values are written in it is json_outcome's. Pure, any thread.
