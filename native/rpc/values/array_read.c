@@ -343,26 +343,48 @@ enum jp_status rpc_array_read(struct rpc_value_reader *values, const struct op_t
   return read_array(&reader, json, value);
 }
 
-enum jp_status rpc_base64_read(struct rpc_value_reader *values, struct json_value json,
-                               struct op_value *value)
+/* The bytes of a text are those of packed memory. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements would have to be turned around");
+
+/* 0 and 1 alone. Written so that it is fast for many. */
+static bool are_booleans(const uint8_t *bytes, size_t count)
 {
-  static const struct op_type bytes = {.base = 'B', .dimensions = 1, .name = TEXT("byte")};
+  unsigned all = 0;
+  for (size_t i = 0; i < count; i++)
+    all |= bytes[i];
+  return all <= 1;
+}
+
+static enum jp_status decode_elements(struct rpc_value_reader *values, const struct op_type *type,
+                                      struct text t, struct op_value *value)
+{
+  size_t size = primitive_size(type->base);
+  size_t length;
+  uint8_t *data = arena_alloc(values->arena, base64_decoded_max(t) + 1);
+  if (data == NULL)
+    return rpc_value_no_memory(values);
+  if (base64_decode(t, data, &length) != JP_OK)
+    return fail_whole(values, type, "base64 (RFC 4648, with padding)");
+  if (length % size != 0) {
+    struct text wanted =
+        arena_printf(values->arena, "whole elements of %zu bytes, not %zu bytes", size, length);
+    return wanted.data == NULL ? rpc_value_no_memory(values) : fail_whole(values, type, wanted.data);
+  }
+  if (type->base == 'Z' && !are_booleans(data, length))
+    return fail_whole(values, type, "bytes of 0 and 1 alone");
+  fill_packed(value, type->base, data, length / size);
+  return JP_OK;
+}
+
+enum jp_status rpc_base64_read(struct rpc_value_reader *values, const struct op_type *type,
+                               struct json_value json, struct op_value *value)
+{
   if (json.kind == JSON_KIND_NULL) {
     value->kind = OP_NULL;
     return JP_OK;
   }
   if (json.kind != JSON_KIND_STRING)
-    return fail_whole(values, &bytes, "a string of base64 or null");
+    return fail_whole(values, type, "a string of base64 or null");
   struct text t = json_read_string(json, values->arena);
-  uint8_t *data = t.data == NULL ? NULL : arena_alloc(values->arena, base64_decoded_max(t) + 1);
-  if (data == NULL)
-    return rpc_value_no_memory(values);
-  size_t count;
-  if (base64_decode(t, data, &count) != JP_OK)
-    return fail_whole(values, &bytes, "base64 (RFC 4648, with padding)");
-  value->kind = OP_PACKED;
-  value->packed.data = data;
-  value->packed.count = count;
-  value->packed.element = 'B';
-  return JP_OK;
+  return t.data == NULL ? rpc_value_no_memory(values) : decode_elements(values, type, t, value);
 }

@@ -9,8 +9,9 @@
 /* An array of primitives of type->dimensions dimensions, or null. */
 enum jp_status rpc_array_read(struct rpc_value_reader *reader, const struct op_type *type,
                               struct json_value json, struct op_value *value) JP_MUST_CHECK;
-/* A byte[] from its base64 text, or null. */
-enum jp_status rpc_base64_read(struct rpc_value_reader *reader, struct json_value json,
-                               struct op_value *value) JP_MUST_CHECK;
+/* An array of primitives of one dimension from the base64 text of its elements, the least significant byte of each
+ * first, or null. */
+enum jp_status rpc_base64_read(struct rpc_value_reader *reader, const struct op_type *type,
+                               struct json_value json, struct op_value *value) JP_MUST_CHECK;
 
 #endif

@@ -276,9 +276,9 @@ static enum jp_status read_encoded(struct rpc_value_reader *reader, const struct
     return fail(reader, "'encoding' must be a string");
   if (!json_key_is(text_slice(encoding.span, 1, encoding.span.len - 1), TEXT("base64")))
     return fail(reader, "'encoding' must be \"base64\"");
-  if (type == NULL || type->base != 'B' || type->dimensions != 1)
-    return fail(reader, "'encoding' is for values of type byte[] alone");
-  return rpc_base64_read(reader, members->value[ARGUMENT_VALUE], value);
+  if (type == NULL || type->base == 'L' || type->dimensions != 1)
+    return fail(reader, "'encoding' is for arrays of primitives, of one dimension, alone");
+  return rpc_base64_read(reader, type, members->value[ARGUMENT_VALUE], value);
 }
 
 static enum jp_status read_typed_value(struct rpc_value_reader *reader, struct json_value json,

@@ -82,9 +82,9 @@ static void test_wrong_arguments_are_refused(void **state)
       {"{\"type\":\"a/b[]\",\"value\":[]}", "Invalid characters in type: a/b[] (argument 1)"},
       {"{\"type\":\"try[]\",\"value\":[]}", "Type name is a Java reserved keyword: try[] (argument 1)"},
       {"{\"type\":\"String\",\"value\":\"AA==\",\"encoding\":\"base64\"}",
-       "argument 1: 'encoding' is for values of type byte[] alone"},
+       "argument 1: 'encoding' is for arrays of primitives, of one dimension, alone"},
       {"{\"value\":\"AA==\",\"encoding\":\"base64\"}",
-       "argument 1: 'encoding' is for values of type byte[] alone"},
+       "argument 1: 'encoding' is for arrays of primitives, of one dimension, alone"},
       {"{\"k\":{\"ref\":0}}", "argument 1: 'ref' must be an integer from 1 to 2147483647"},
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++)
