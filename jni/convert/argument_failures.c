@@ -33,7 +33,7 @@ static struct text describe_levels(struct arena *arena, const struct argument_pa
   return depth > SHOWN_LEVELS ? arena_printf(arena, "%.*s...", TEXT_ARGS(levels)) : levels;
 }
 
-/* "argument 1", "argument 1[3][0]", "value[2]" */
+/* "argument 1", "argument 1[3][0]", "value[2]", "instance" */
 static struct text describe_place(const struct conversion *conversion)
 {
   struct arena *arena = conversion->request->arena;
@@ -41,6 +41,8 @@ static struct text describe_place(const struct conversion *conversion)
   const struct argument_path *path = conversion->path;
   while (path != NULL && path->outer != NULL)
     path = path->outer;
+  if (conversion->is_receiver)
+    return arena_printf(arena, "instance%.*s", TEXT_ARGS(levels));
   if (conversion->is_put || path == NULL)
     return arena_printf(arena, "value%.*s", TEXT_ARGS(levels));
   return arena_printf(arena, "argument %zu%.*s", path->index, TEXT_ARGS(levels));

@@ -24,7 +24,8 @@ struct conversion {
   struct jvm_thread *thread;
   const struct jvm_request *request;
   struct outcome *outcome;
-  bool is_put; /* the value is a put's, not an argument */
+  bool is_put;      /* the value is a put's, not an argument */
+  bool is_receiver; /* the value is the instance */
   const struct argument_path *path;
   jobject loader; /* the one that the operation names, which alone is asked for classes; NULL: none */
   /* its loader is asked first, else; may be NULL */

@@ -1,5 +1,6 @@
 #include "base/primitives.h"
 #include "jni/convert/results.h"
+#include "jni/invoke/pieces.h"
 #include "jni/resolve/member_cache.h"
 #include "jni/runtime/dispatch.h"
 #include "jni/runtime/throwables.h"
@@ -112,8 +113,7 @@ static bool check_receiver(struct invocation *invocation)
       (member->named == member->declaring || (*env)->IsInstanceOf(env, receiver, member->declaring->ref)))
     return true;
   outcome_fail(invocation->conversion.outcome, invocation->request->arena, FAILURE_INVALID_PARAMS, NULL,
-               "The object with objRef %u is not of %.*s", invocation->request->operation->instance,
-               TEXT_ARGS(member->named->name));
+               "The instance is not of %.*s", TEXT_ARGS(member->named->name));
   return false;
 }
 
@@ -266,6 +266,33 @@ static void run_length(struct invocation *invocation)
   finish_result(invocation, &type, &value);
 }
 
+/* The type of the object is the array's own class, as that of a clone is. */
+static void finish_range(struct invocation *invocation, jsize from, jsize count)
+{
+  struct conversion *conversion = &invocation->conversion;
+  struct jvm_class *class = jvm_class_by_id(conversion->thread, invocation->frame->receiver_class);
+  struct jvm_type type = {.kind = 'L', .name = class->name};
+  const jvalue value = {.l = piece_copy(conversion, class, invocation->frame->receiver, from, count)};
+  if (value.l != NULL)
+    finish_result(invocation, &type, &value);
+}
+
+static void run_get_piece(struct invocation *invocation)
+{
+  jobject array = invocation->frame->receiver;
+  jvalue value = {0};
+  jsize from = 0;
+  jsize count = 0;
+  if (!check_receiver(invocation) || !piece_find(&invocation->conversion, array, &from, &count))
+    return;
+  if (invocation->request->operation->piece->kind == OP_PIECE_RANGE) {
+    finish_range(invocation, from, count);
+    return;
+  }
+  piece_read_element(invocation->env, invocation->member->element.kind, array, from, &value);
+  finish_result(invocation, &invocation->member->element, &value);
+}
+
 static bool convert_put(struct invocation *invocation, jvalue *value)
 {
   struct argument_path path = {0};
@@ -290,6 +317,19 @@ static void run_put(struct invocation *invocation)
     return;
   dispatch_put(invocation->env, invocation->member->field->type.kind, invocation->frame->receiver,
                invocation->member->field_id, &value);
+  finish_put(invocation);
+}
+
+static void run_put_piece(struct invocation *invocation)
+{
+  jobject array = invocation->frame->receiver;
+  jvalue value = {0};
+  jsize at = 0;
+  jsize count = 0;
+  if (!check_receiver(invocation) || !piece_find(&invocation->conversion, array, &at, &count) ||
+      !convert_put(invocation, &value))
+    return;
+  piece_write_element(invocation->env, invocation->member->element.kind, array, at, &value);
   finish_put(invocation);
 }
 
@@ -323,8 +363,10 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
       [MEMBER_GET] = run_get,
       [MEMBER_GET_STATIC] = run_static_get,
       [MEMBER_GET_LENGTH] = run_length,
+      [MEMBER_GET_PIECE] = run_get_piece,
       [MEMBER_PUT] = run_put,
       [MEMBER_PUT_STATIC] = run_static_put,
+      [MEMBER_PUT_PIECE] = run_put_piece,
       [MEMBER_REFUSE] = run_refusal,
   };
   struct invocation invocation = {

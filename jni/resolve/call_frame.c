@@ -1,5 +1,6 @@
 #include "jni/resolve/call_frame.h"
 
+#include "jni/convert/arguments.h"
 #include "jni/loaders/loaders.h"
 #include "jni/objects/object_table.h"
 
@@ -14,7 +15,7 @@ static enum jp_status open_receiver(const struct jvm_request *request, struct ca
 {
   const struct operation *operation = request->operation;
   frame->receiver = NULL;
-  frame->has_references = operation->has_instance;
+  frame->has_references = operation->has_instance || operation->receiver != NULL;
   frame->receiver_class = 0;
   if (!operation->has_instance)
     return JP_OK;
@@ -107,4 +108,26 @@ enum jp_status call_frame_open(const struct jvm_request *request, struct call_fr
   if (status != JP_OK)
     return status;
   return count <= FRAMED_ARGUMENTS ? open_arguments(request, opened) : open_many_arguments(request, opened);
+}
+
+bool call_frame_make_receiver(const struct jvm_request *request, struct call_frame *frame,
+                              struct outcome *outcome)
+{
+  struct jvm_thread *thread = request->thread;
+  const struct op_value *value = request->operation->receiver;
+  const struct argument_path path = {0};
+  struct conversion conversion = {
+      .thread = thread, .request = request, .outcome = outcome, .is_receiver = true, .path = &path};
+  struct jvm_class *any = jvm_class_of(thread, thread->jvm->known.class_object);
+  if (any == NULL)
+    return argument_fail_memory(&conversion);
+  if (!argument_make_element(&conversion, any, value, &frame->receiver))
+    return false;
+  if (frame->receiver == NULL)
+    return argument_fail(&conversion, value, "there is no object to use");
+  const struct jvm_class *class = jvm_class_of_object(thread, frame->receiver);
+  if (class == NULL)
+    return argument_fail_memory(&conversion);
+  frame->receiver_class = class->id;
+  return true;
 }

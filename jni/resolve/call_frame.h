@@ -13,7 +13,7 @@ enum { FEW_ARGUMENTS = 8 };
 
 struct call_frame {
   uint64_t epoch;          /* of the session's objects, when the operation began */
-  jobject receiver;        /* local; NULL: there is none */
+  jobject receiver;        /* local; NULL: there is none, or it is not made yet */
   uint32_t receiver_class; /* its class id; 0: there is none */
   jobject loader;          /* local: the one that the operation names; NULL: none */
   uint32_t loader_number;  /* of jni/loaders; 0: there is none */
@@ -37,5 +37,12 @@ struct call_frame {
  * unknown_ref. JP_INVALID: the loader is none. JP_NO_MEMORY: memory is short, and *frame may be NULL.
  */
 enum jp_status call_frame_open(const struct jvm_request *request, struct call_frame **frame) JP_MUST_CHECK;
+
+/*
+ * Makes the receiver of an operation that gives it as a value, as an argument is made: asks the guard, and may
+ * run code of its class. After guard->check_names. False: an OUTCOME_ERROR tells why.
+ */
+bool call_frame_make_receiver(const struct jvm_request *request, struct call_frame *frame,
+                              struct outcome *outcome) JP_MUST_CHECK;
 
 #endif

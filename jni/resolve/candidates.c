@@ -1,4 +1,6 @@
 #include "jni/resolve/resolution.h"
+
+#include "base/primitives.h"
 #include "jni/types/selection.h"
 
 #include <stdlib.h>
@@ -203,6 +205,11 @@ static bool fail_receiver(struct resolution *resolution)
     outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_INVALID_PARAMS, NULL,
                  "'%.*s' is an instance member of %.*s: an instance is needed",
                  TEXT_ARGS(shorten_name(resolution, operation->member)),
+                 TEXT_ARGS(shorten_name(resolution, resolution->named->name)));
+  else if (operation->receiver != NULL)
+    outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "The instance is of %.*s, not of %.*s",
+                 TEXT_ARGS(shorten_name(resolution, resolution->receiver_class->name)),
                  TEXT_ARGS(shorten_name(resolution, resolution->named->name)));
   else
     outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_INVALID_PARAMS, NULL,
@@ -468,6 +475,37 @@ static bool set_length(struct resolution *resolution)
          set_refusal(resolution, "java.lang.IllegalAccessException", "the length of an array is final");
 }
 
+/* What the elements of the named array are declared as. */
+static bool set_element_type(struct resolution *resolution, struct jvm_type *type)
+{
+  struct jvm_class *array = resolution->named;
+  if (primitive_size(array->component) > 0) {
+    *type = (struct jvm_type){.kind = array->component, .name = primitive_keyword(array->component)};
+    return true;
+  }
+  struct jvm_class *component = jvm_class_component(resolution->conversion.thread, array);
+  if (component == NULL)
+    return argument_fail_memory(&resolution->conversion);
+  *type = (struct jvm_type){.kind = 'L', .unboxed = component->unboxed, .name = component->name};
+  atomic_store_explicit(&type->class, component, memory_order_relaxed);
+  return true;
+}
+
+static bool set_piece(struct resolution *resolution)
+{
+  struct resolved_member *member = resolution->member;
+  bool is_put = resolution->operation->kind == OP_PUT;
+  member->kind = JVM_FIELD;
+  member->action = is_put ? MEMBER_PUT_PIECE : MEMBER_GET_PIECE;
+  member->declaring = resolution->named;
+  member->modifiers = JVM_ACC_PUBLIC;
+  if (!check_receiver(resolution))
+    return is_denied(resolution);
+  if (!set_element_type(resolution, &member->element))
+    return false;
+  return !is_put || resolution_plan_put(resolution, &member->element) || is_denied(resolution);
+}
+
 /* JNI writes any final field without an error, while compiled code goes on using the old value. */
 static bool refuse_final(struct resolution *resolution, struct jvm_field *field)
 {
@@ -491,13 +529,16 @@ bool resolution_find_field(struct resolution *resolution)
   struct resolved_member *member = resolution->member;
   if (resolution->named->component != 0 && text_equal(operation->member, TEXT("length")))
     return set_length(resolution);
+  if (resolution->named->component != 0 && operation->piece != NULL)
+    return set_piece(resolution);
   struct jvm_field *field = NULL;
   if (!find_field(resolution, resolution->named, &field))
     return false;
   if (field == NULL) {
     outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_NOT_FOUND,
                  "java.lang.NoSuchFieldException", "No field '%.*s' found in %.*s",
-                 TEXT_ARGS(shorten_name(resolution, operation->member)),
+                 TEXT_ARGS(shorten_name(resolution, operation->piece == NULL ? operation->member
+                                                                             : operation->piece->written)),
                  TEXT_ARGS(shorten_name(resolution, resolution->named->name)));
     return false;
   }

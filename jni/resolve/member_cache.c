@@ -255,6 +255,8 @@ struct resolved_member *member_cache_keep(struct member_cache *cache, const stru
   kept->plans = (struct argument_plan *)(void *)(kept + 1);
   if (plans_size > 0)
     memcpy(kept->plans, member->plans, plans_size);
+  if (kept->action == MEMBER_PUT_PIECE)
+    kept->plans[0].to = &kept->element;
   kept->holders = (struct jvm_holder *)(void *)((char *)kept->plans + plans_size);
   if (holders_size > 0)
     memcpy(kept->holders, member->holders, holders_size);

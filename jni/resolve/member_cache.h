@@ -44,6 +44,8 @@ enum member_action {
   MEMBER_GET,
   MEMBER_GET_STATIC,
   MEMBER_GET_LENGTH, /* of an array */
+  MEMBER_GET_PIECE,  /* an element of an array, or a range of it: the operation tells which */
+  MEMBER_PUT_PIECE,  /* an element of an array */
   MEMBER_PUT,
   MEMBER_PUT_STATIC,
   MEMBER_REFUSE /* refusal and refusal_type say why; nothing is run */
@@ -66,6 +68,7 @@ struct resolved_member {
   struct text name;
   struct jvm_method *method; /* MEMBER_CALL*, MEMBER_NEW */
   struct jvm_field *field;   /* MEMBER_GET, MEMBER_PUT and their static forms */
+  struct jvm_type element;   /* MEMBER_GET_PIECE, MEMBER_PUT_PIECE */
   /* For JNI. NULL for a static member until its class has been initialised by taking the id. */
   jmethodID method_id;
   jfieldID field_id;

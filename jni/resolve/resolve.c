@@ -141,14 +141,22 @@ static enum jp_status fail_to_open(const struct jvm_request *request, enum jp_st
   return JP_NOT_FOUND;
 }
 
+static enum jp_status status_of(const struct outcome *outcome)
+{
+  return outcome->kind == OUTCOME_ERROR && outcome->failure == FAILURE_DENIED ? JP_DENIED : JP_NOT_FOUND;
+}
+
+/* A receiver that is a value is made before the member is looked for, because its class decides which one that
+ * is, and after the names have been judged, because making it may run code. */
 enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
                            struct outcome *outcome)
 {
+  bool makes_receiver = request->operation->receiver != NULL;
   struct member_cache *cache = member_cache_of(request->thread);
   struct call_frame *frame = NULL;
   struct resolved_member *member = NULL;
   enum jp_status opened = cache == NULL ? JP_NO_MEMORY : call_frame_open(request, &frame);
-  if (opened == JP_OK)
+  if (opened == JP_OK && !makes_receiver)
     member = member_cache_find(cache, request->operation, frame);
   if (member != NULL && !member_cache_is_current(request->thread, member, frame)) {
     member_cache_take_out(cache, member);
@@ -165,11 +173,15 @@ enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target 
     return status;
   if (opened != JP_OK)
     return fail_to_open(request, opened, frame, outcome);
-  if (member == NULL) {
-    member = resolve_member(request, cache, frame, outcome);
-    if (member == NULL)
-      return outcome->kind == OUTCOME_ERROR && outcome->failure == FAILURE_DENIED ? JP_DENIED : JP_NOT_FOUND;
-    resolved_member_fill_target(member, frame, target);
+  if (makes_receiver) {
+    if (!call_frame_make_receiver(request, frame, outcome))
+      return status_of(outcome);
+    member = member_cache_find(cache, request->operation, frame);
   }
+  if (member == NULL)
+    member = resolve_member(request, cache, frame, outcome);
+  if (member == NULL)
+    return status_of(outcome);
+  resolved_member_fill_target(member, frame, target);
   return check_target(request, target, outcome);
 }

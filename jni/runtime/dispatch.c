@@ -99,10 +99,15 @@ jobject dispatch_new_array(JNIEnv *env, char element, jsize count)
 
 void dispatch_set_region(JNIEnv *env, char element, jobject array, jsize count, const void *data)
 {
+  dispatch_set_range(env, element, array, 0, count, data);
+}
+
+void dispatch_set_range(JNIEnv *env, char element, jobject array, jsize from, jsize count, const void *data)
+{
   switch (element) {
 #define CASE(letter, member, keyword, type, Word, ...)                                                       \
   case letter:                                                                                               \
-    (*env)->Set##Word##ArrayRegion(env, array, 0, count, data);                                              \
+    (*env)->Set##Word##ArrayRegion(env, array, from, count, data);                                           \
     break;
     PRIMITIVES(CASE)
 #undef CASE

@@ -93,6 +93,7 @@
   X(long_value_of, long, "valueOf", "(J)Ljava/lang/Long;")                                                   \
   X(runtime_get, runtime, "getRuntime", "()Ljava/lang/Runtime;")                                             \
   X(short_value_of, short, "valueOf", "(S)Ljava/lang/Short;")                                                \
+  X(system_arraycopy, system, "arraycopy", "(Ljava/lang/Object;ILjava/lang/Object;II)V")                     \
   X(system_exit, system, "exit", "(I)V")                                                                     \
   X(system_gc, system, "gc", "()V")                                                                          \
   X(thread_current, thread, "currentThread", "()Ljava/lang/Thread;")                                         \

@@ -5,6 +5,7 @@
  * op/value.h says.
  */
 #include "op/control.h"
+#include "op/piece.h"
 #include "op/value.h"
 
 enum op_kind { OP_NEW, OP_CALL, OP_GET, OP_PUT, OP_CONTROL, OP_META, OP_FETCH, OP_DESCRIBE };
@@ -21,9 +22,11 @@ struct operation {
 
   /* OP_NEW, OP_CALL, OP_GET, OP_PUT; OP_FETCH and OP_DESCRIBE have the instance alone */
   struct text type;   /* as the caller wrote it */
-  struct text member; /* method or field; for OP_NEW "<init>" */
+  struct text member; /* method or field; for OP_NEW "<init>"; for a piece of an array OP_PIECE_NAME */
   bool has_instance;
-  uint32_t instance;     /* valid where has_instance */
+  uint32_t instance;            /* valid where has_instance */
+  struct op_value *receiver;    /* the instance is made of this value; NULL: has_instance tells */
+  const struct op_piece *piece; /* of an OP_GET or OP_PUT on an array; NULL: it means a field */
   bool tells_loaders;    /* an error lists the loaders that have a class of the name, where several have */
   uint32_t loader;       /* the ref of the class loader that names mean; 0: none is given */
   struct op_value *args; /* OP_PUT: args[0] is the value */

@@ -317,13 +317,13 @@ static enum jp_status authorize_value(struct type_walk *walk, const struct op_va
   return status;
 }
 
-/* The types that the arguments and what is in them declare, each as a FIELD_GET of CLASS.class. In one
+/* The types that the instance, the arguments and what is in them declare, each as a FIELD_GET of CLASS.class. In one
  * walk. */
 static enum jp_status authorize_types(struct rpc_authorizer *authorizer, const struct operation *operation,
                                       struct arena *arena, struct outcome *outcome)
 {
   struct type_walk walk = {.authorizer = authorizer, .arena = arena, .outcome = outcome};
-  enum jp_status status = JP_OK;
+  enum jp_status status = operation->receiver == NULL ? JP_OK : authorize_value(&walk, operation->receiver);
   for (size_t i = 0; status == JP_OK && i < operation->arg_count; i++)
     status = authorize_value(&walk, &operation->args[i]);
   authorizer->types_are_allowed = status == JP_OK;

@@ -51,7 +51,7 @@ void rpc_execute(struct rpc_execution *execution, const struct operation *operat
   if (jvm_resolve(&request, &target, outcome) != JP_OK)
     return;
   reached->class_name = target.declaring_class;
-  reached->member = target.member;
+  reached->member = operation->piece == NULL ? target.member : operation->piece->written;
   reached->is_field = target.kind == JVM_FIELD || target.kind == JVM_STATIC_FIELD;
   reached->modifiers = target.modifiers;
   reached->resolved = target.resolved;

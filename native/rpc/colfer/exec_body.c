@@ -131,7 +131,7 @@ static bool is_whole_number(const struct op_value *value)
 
 static bool may_keep(const struct exec_head *head, const struct operation *operation)
 {
-  if (operation->kind == OP_NEW || operation->arg_count > EXEC_ARGS_MAX ||
+  if (operation->kind == OP_NEW || operation->piece != NULL || operation->arg_count > EXEC_ARGS_MAX ||
       operation->thread_affinity.data != NULL || head->rest.len > EXEC_BODY_MAX)
     return false;
   for (size_t i = 0; i < operation->arg_count; i++)

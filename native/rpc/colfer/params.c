@@ -1,5 +1,7 @@
 #include "rpc/colfer/params.h"
 
+#include "rpc/values/piece_read.h"
+
 /* A class's name with the brackets of an array. Longer names are refused before any rule of the policy sees them. */
 enum { NAME_MAX_TAKEN = OP_NAME_MAX + 1024 };
 
@@ -208,6 +210,8 @@ static enum jp_status read_target(struct rpc_colfer_reader *reader, const struct
     status = check_name(reader, operation->member, kind->missing);
   if (status == JP_OK && wanted->object_ref > RPC_REF_MAX)
     return fail(reader, "'instance' must be an integer from 1 to 2147483647");
+  if (status == JP_OK && !reader->rules->compat_pal)
+    status = rpc_piece_read(operation, reader->arena, reader->outcome);
   return status;
 }
 

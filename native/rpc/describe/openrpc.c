@@ -223,6 +223,8 @@ static void write_ref_schemas(const json_t *parts, struct buffer *out)
   write_tree(out, json_object_get(schemas, "ObjectRef"));
   BUFFER_LITERAL(out, ",\"Ref\":");
   write_tree(out, json_object_get(schemas, "Ref"));
+  BUFFER_LITERAL(out, ",\"ReceiverValue\":");
+  write_tree(out, json_object_get(schemas, "ReceiverValue"));
 }
 
 /* ---- */

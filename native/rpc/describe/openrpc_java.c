@@ -43,19 +43,24 @@ static void write_name(struct document *document, struct text class_name, const 
   buffer_fini(&name);
 }
 
-static void write_receiver(struct buffer *out)
+static void write_receiver(const struct document *document, struct text class_name)
 {
+  struct buffer *out = document->out;
   BUFFER_LITERAL(out, "{\"name\":\"instance\",\"required\":true,"
                       "\"schema\":{\"anyOf\":[{\"$ref\":\"#/components/schemas/ObjectRef\"},"
-                      "{\"$ref\":\"#/components/schemas/Ref\"}]}}");
+                      "{\"$ref\":\"#/components/schemas/Ref\"},"
+                      "{\"$ref\":\"#/components/schemas/ReceiverValue\"}");
+  if (java_schema_has_text(document->tables, class_name))
+    BUFFER_LITERAL(out, ",{\"type\":\"string\"}");
+  BUFFER_LITERAL(out, "]}}");
 }
 
-static void write_params(struct document *document, const struct java_method *method)
+static void write_params(struct document *document, struct text class_name, const struct java_method *method)
 {
   struct buffer *out = document->out;
   BUFFER_LITERAL(out, ",\"params\":[");
   if (method->has_receiver)
-    write_receiver(out);
+    write_receiver(document, class_name);
   for (unsigned i = 0; i < method->parameter_count; i++) {
     if (i > 0 || method->has_receiver)
       buffer_append_char(out, ',');
@@ -88,7 +93,7 @@ static void write_method(struct document *document, struct text class_name, cons
   BUFFER_LITERAL(out, ",\"tags\":[{\"name\":");
   json_write_string(out, class_name);
   BUFFER_LITERAL(out, "}],\"paramStructure\":\"either\"");
-  write_params(document, method);
+  write_params(document, class_name, method);
   write_result(document, class_name, method);
   openrpc_write_error_refs(out);
   buffer_append_char(out, '}');

@@ -19,7 +19,7 @@ struct openrpc {
   struct document_cache *cache;     /* documents of the application */
   struct buffer head;               /* {"openrpc":...,"info":{...},"servers":[...] */
   struct buffer errors;             /* {"InvalidRequest":{...},...} */
-  struct buffer ref_schemas;        /* "ObjectRef":{...},"Ref":{...} */
+  struct buffer ref_schemas;        /* "ObjectRef":{...},"Ref":{...},"ReceiverValue":{...} */
   struct buffer own[OPENRPC_NAMES]; /* the documents of the peer's own procedures */
 };
 

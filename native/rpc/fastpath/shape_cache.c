@@ -342,7 +342,8 @@ static size_t count_brackets(struct text text)
 
 static bool is_cacheable(const struct operation *operation)
 {
-  return operation->kind < OP_META && operation->arg_count <= SHAPE_ARGS;
+  return operation->kind < OP_META && operation->receiver == NULL && operation->piece == NULL &&
+         operation->arg_count <= SHAPE_ARGS;
 }
 
 static bool fill_shape(struct shape *shape, const struct rpc_read_request *read)

@@ -4,6 +4,7 @@
 #include "rpc/jsonrpc/coerce.h"
 #include "rpc/jsonrpc/procedures.h"
 #include "rpc/suggest/nearest.h"
+#include "rpc/values/piece_read.h"
 #include "rpc/values/value_length.h"
 #include "rpc/values/value_read.h"
 #include "json/object_members.h"
@@ -87,13 +88,23 @@ static enum jp_status read_type(struct params_reader *reader)
   return read_text(reader, RPC_PARAM_TYPE, "Type is missing in params", &reader->operation->type);
 }
 
+static enum jp_status read_receiver(struct params_reader *reader, struct json_value json)
+{
+  struct rpc_value_reader decoder;
+  rpc_value_reader_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
+  return rpc_receiver_read(&decoder, json, &reader->operation->receiver);
+}
+
 static enum jp_status read_instance(struct params_reader *reader)
 {
+  struct json_value instance = reader->members.value[RPC_PARAM_INSTANCE];
   if (!reader->members.has[RPC_PARAM_INSTANCE])
     return JP_OK;
-  if (reader->members.value[RPC_PARAM_INSTANCE].kind != JSON_KIND_NUMBER)
+  if (instance.kind == JSON_KIND_OBJECT && !reader->is_compat)
+    return read_receiver(reader, instance);
+  if (instance.kind != JSON_KIND_NUMBER)
     return fail_kind(reader, RPC_PARAM_INSTANCE, "an integer");
-  if (!rpc_ref_read(reader->members.value[RPC_PARAM_INSTANCE], &reader->operation->instance))
+  if (!rpc_ref_read(instance, &reader->operation->instance))
     return fail_params(reader, "'instance' must be an integer from 1 to 2147483647");
   reader->operation->has_instance = true;
   return JP_OK;
@@ -147,12 +158,19 @@ static enum jp_status read_call(struct params_reader *reader)
   return status == JP_OK ? read_args(reader) : status;
 }
 
+static enum jp_status read_field(struct params_reader *reader, const char *missing)
+{
+  enum jp_status status = read_text(reader, RPC_PARAM_FIELD, missing, &reader->operation->member);
+  return status != JP_OK || reader->is_compat
+             ? status
+             : rpc_piece_read(reader->operation, reader->arena, reader->outcome);
+}
+
 static enum jp_status read_get(struct params_reader *reader)
 {
   enum jp_status status = read_type(reader);
   if (status == JP_OK)
-    status =
-        read_text(reader, RPC_PARAM_FIELD, "Field is missing in 'get' request", &reader->operation->member);
+    status = read_field(reader, "Field is missing in 'get' request");
   if (status == JP_OK)
     status = read_instance(reader);
   return status == JP_OK ? read_encoding(reader) : status;
@@ -178,8 +196,7 @@ static enum jp_status read_put(struct params_reader *reader)
 {
   enum jp_status status = read_type(reader);
   if (status == JP_OK)
-    status =
-        read_text(reader, RPC_PARAM_FIELD, "Field is missing in 'put' request", &reader->operation->member);
+    status = read_field(reader, "Field is missing in 'put' request");
   if (status == JP_OK)
     status = read_instance(reader);
   return status == JP_OK ? read_put_value(reader) : status;

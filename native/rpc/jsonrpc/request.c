@@ -60,16 +60,17 @@ static enum jp_status decode_operation(struct serving *serving, struct operation
 {
   struct text method = serving->request->method;
   struct arena *arena = &serving->run.runner->arena;
-  size_t digits_max = serving->peer->config.limits.java.number_digits_max;
   if (rpc_is_bare_name(method))
     return decode_procedure(serving, operation, outcome);
   const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
+  const struct java_method_rules rules = {.digits_max = serving->peer->config.limits.java.number_digits_max,
+                                          .compat_pal = serving->peer->config.compat_pal};
   serving->by_value = true;
   if (rpc_is_own_name(method))
     return decode_procedure(serving, operation, outcome);
   return java_method_decode(serving->request, serving->peer->config.catalog,
-                            rpc_jsonrpc_peer(serving->peer)->methods, &authorizer, digits_max, arena,
-                            operation, outcome);
+                            rpc_jsonrpc_peer(serving->peer)->methods, &authorizer, &rules, arena, operation,
+                            outcome);
 }
 
 /* What an answer of the message's own size limit leaves for the elements. */

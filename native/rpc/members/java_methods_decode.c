@@ -15,7 +15,7 @@ enum { NAMES_SHOWN = 16 };
 /* A request on its way from its names to its operation. */
 struct reader {
   const struct jsonrpc_request *request;
-  size_t digits_max;
+  const struct java_method_rules *rules;
   struct arena *arena;
   struct operation *operation;
   struct outcome *outcome;
@@ -403,21 +403,71 @@ static enum jp_status read_given(struct reader *reader)
 
 /* ---- the operation ---- */
 
+/* N, or {"ref": N} */
+static bool read_ref(struct json_value json, uint32_t *ref)
+{
+  bool is_read = rpc_ref_read(json, ref);
+  if (is_read || json.kind != JSON_KIND_OBJECT)
+    return is_read;
+  struct json_cursor cursor = json_enter(json);
+  struct text key;
+  struct json_value value;
+  while (!is_read && json_next_member(&cursor, &key, &value))
+    is_read = json_key_is(key, TEXT("ref")) && rpc_ref_read(value, ref);
+  return is_read;
+}
+
+/* A bare text: the class is the member's own, which nobody has named beside it. */
+static enum jp_status read_receiver_text(struct reader *reader, struct json_value json)
+{
+  struct op_value *receiver = arena_calloc(reader->arena, 1, sizeof *receiver);
+  if (receiver == NULL)
+    return fail_memory(reader);
+  *receiver = (struct op_value){.kind = OP_TEXT,
+                                .is_told = true,
+                                .type = reader->operation->type,
+                                .text = json_read_string(json, reader->arena)};
+  reader->operation->receiver = receiver;
+  return receiver->text.data == NULL ? fail_memory(reader) : JP_OK;
+}
+
+/* An object with these members, the type among them. */
+static bool is_typed_value(struct json_value json)
+{
+  struct json_cursor cursor;
+  struct text key;
+  struct json_value value;
+  bool has_type = false;
+  if (json.kind != JSON_KIND_OBJECT)
+    return false;
+  cursor = json_enter(json);
+  while (!has_type && json_next_member(&cursor, &key, &value))
+    has_type = json_key_is(key, TEXT("type"));
+  return has_type;
+}
+
+static enum jp_status read_receiver_value(struct reader *reader, struct json_value json)
+{
+  struct rpc_value_reader decoder;
+  rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->arena, reader->outcome);
+  return rpc_receiver_read(&decoder, json, &reader->operation->receiver);
+}
+
 static enum jp_status read_receiver(struct reader *reader, struct json_value json)
 {
-  uint32_t *ref = &reader->operation->instance;
+  bool takes_values = !reader->rules->compat_pal;
   if (is_coerced(reader) && rpc_value_coerce(json, RPC_WANTS_NUMBER, reader->arena, &json) != JP_OK)
     return fail_memory(reader);
-  bool is_read = rpc_ref_read(json, ref);
-  if (!is_read && json.kind == JSON_KIND_OBJECT) {
-    struct json_cursor cursor = json_enter(json);
-    struct text key;
-    struct json_value value;
-    while (!is_read && json_next_member(&cursor, &key, &value))
-      is_read = json_key_is(key, TEXT("ref")) && rpc_ref_read(value, ref);
-  }
-  reader->operation->has_instance = is_read;
-  return is_read ? JP_OK : fail_params(reader, "'instance' must be a ref: {\"ref\": N}, or N");
+  reader->operation->has_instance = read_ref(json, &reader->operation->instance);
+  if (reader->operation->has_instance)
+    return JP_OK;
+  if (takes_values && json.kind == JSON_KIND_STRING)
+    return read_receiver_text(reader, json);
+  if (takes_values && is_typed_value(json))
+    return read_receiver_value(reader, json);
+  return fail_params(reader, takes_values ? "'instance' must be a ref ({\"ref\": N}, or N) or a value "
+                                            "({\"type\": T, \"value\": V}, or its text)"
+                                          : "'instance' must be a ref: {\"ref\": N}, or N");
 }
 
 /* What JSON-RPC 1.1, 6.6.1 turns an argument into. A byte[] or char[] may be given as a text, so that one is
@@ -451,7 +501,7 @@ static enum jp_status read_arguments(struct reader *reader, const struct json_va
 {
   struct operation *operation = reader->operation;
   struct rpc_value_reader decoder;
-  rpc_value_reader_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
+  rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->arena, reader->outcome);
   operation->args = arena_calloc(reader->arena, count, sizeof *operation->args);
   if (operation->args == NULL)
     return fail_memory(reader);
@@ -505,14 +555,11 @@ static enum jp_status make_operation(struct reader *reader)
 
 enum jp_status java_method_decode(const struct jsonrpc_request *request, struct catalog *catalog,
                                   struct java_methods_index *index, const struct rpc_authorizer *authorizer,
-                                  size_t digits_max, struct arena *arena, struct operation *operation,
-                                  struct outcome *outcome)
+                                  const struct java_method_rules *rules, struct arena *arena,
+                                  struct operation *operation, struct outcome *outcome)
 {
-  struct reader reader = {.request = request,
-                          .digits_max = digits_max,
-                          .arena = arena,
-                          .operation = operation,
-                          .outcome = outcome};
+  struct reader reader = {
+      .request = request, .rules = rules, .arena = arena, .operation = operation, .outcome = outcome};
   const struct catalog_tables *tables;
   struct jp_error error;
   *operation = (struct operation){.kind = OP_CALL, .by_value = true};

@@ -13,15 +13,20 @@
 struct catalog;
 struct java_methods_index;
 
+struct java_method_rules {
+  size_t digits_max; /* of one number */
+  bool compat_pal;   /* an instance is a ref alone */
+};
+
 /*
  * Makes an OP_CALL or OP_NEW by_value. The policy is asked before the catalog, so that who may not use a
  * class does not learn whether it exists. Anything but JP_OK leaves an OUTCOME_ERROR: FAILURE_NOT_FOUND
  * ("Invalid method: ...") where no member has the name, FAILURE_DENIED, FAILURE_INVALID_PARAMS. Without a
- * catalog (NULL) no member is found. digits_max bounds the digits of one number.
+ * catalog (NULL) no member is found.
  */
 enum jp_status java_method_decode(const struct jsonrpc_request *request, struct catalog *catalog,
                                   struct java_methods_index *index, const struct rpc_authorizer *authorizer,
-                                  size_t digits_max, struct arena *arena, struct operation *operation,
-                                  struct outcome *outcome) JP_MUST_CHECK;
+                                  const struct java_method_rules *rules, struct arena *arena,
+                                  struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;
 
 #endif

@@ -281,6 +281,16 @@ void java_schema_write_new(struct text class_name, struct buffer *out)
   append_json(out, is_value ? row->schema : "{\"$ref\":\"#/components/schemas/ObjectRef\"}");
 }
 
+bool java_schema_has_text(const struct catalog_tables *tables, struct text class_name)
+{
+  const struct class_row *row = find_row(class_name);
+  if (row != NULL)
+    return strcmp(row->schema, "{}") != 0;
+  uint32_t class_index = catalog_find(tables, class_name);
+  return is_from_text(class_name) ||
+         (class_index != CATALOG_NONE && (tables->classes[class_index].access & ACCESS_ENUM) != 0);
+}
+
 void java_schema_write_enum(const struct catalog_tables *tables, uint32_t class_index, struct buffer *out)
 {
   const struct catalog_class *class = &tables->classes[class_index];

@@ -30,6 +30,9 @@ void java_schema_write(struct java_schemas *schemas, struct text type, bool is_r
 /* Writes the schema of a constructor's result: a ref, or a value for wrappers and Strings. */
 void java_schema_write_new(struct text class_name, struct buffer *out);
 
+/* Whether an object of the class may be given as a bare text: it is a String, a wrapper, an enum, or made from text. */
+bool java_schema_has_text(const struct catalog_tables *tables, struct text class_name);
+
 /* Writes the component schema of an enum. */
 void java_schema_write_enum(const struct catalog_tables *tables, uint32_t class_index, struct buffer *out);
 

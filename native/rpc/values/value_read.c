@@ -31,6 +31,8 @@ void rpc_value_reader_init(struct rpc_value_reader *reader, size_t digits_max, s
 
 const char *rpc_value_place(const struct rpc_value_reader *reader)
 {
+  if (reader->is_receiver)
+    return "instance";
   if (reader->is_put)
     return "value";
   struct text place = arena_printf(reader->arena, "argument %zu", reader->argument);
@@ -357,6 +359,22 @@ static enum jp_status read_element(struct rpc_value_reader *reader, struct json_
 enum jp_status rpc_value_read(struct rpc_value_reader *reader, struct json_value json, struct op_value *value)
 {
   return read_element(reader, json, value);
+}
+
+enum jp_status rpc_receiver_read(struct rpc_value_reader *reader, struct json_value json,
+                                 struct op_value **value)
+{
+  struct op_value *receiver = arena_alloc(reader->arena, sizeof *receiver);
+  *value = receiver;
+  reader->is_receiver = true;
+  if (receiver == NULL)
+    return rpc_value_no_memory(reader);
+  enum jp_status status = read_element(reader, json, receiver);
+  if (status != JP_OK)
+    return status;
+  if (receiver->kind == OP_REF)
+    return fail(reader, "a ref is a number here");
+  return receiver->type.data == NULL ? fail(reader, "a value needs 'type' and 'value'") : JP_OK;
 }
 
 enum jp_status rpc_typed_value_read(struct rpc_value_reader *reader, struct text type, struct json_value json,

@@ -28,6 +28,7 @@ struct rpc_value_reader {
   size_t digits_max;       /* of one number, as it is written */
   bool type_alone_is_null; /* {"type": T} is null: --compat pal */
   bool is_put;             /* errors speak of "value" instead of "argument N" */
+  bool is_receiver;        /* errors speak of "instance" */
   size_t argument;         /* index of the argument that is read */
 };
 
@@ -37,6 +38,10 @@ void rpc_value_reader_init(struct rpc_value_reader *reader, size_t digits_max, s
 /* Reads one argument. Anything but JP_OK leaves an OUTCOME_ERROR in the reader's outcome. */
 enum jp_status rpc_value_read(struct rpc_value_reader *reader, struct json_value json,
                               struct op_value *value) JP_MUST_CHECK;
+
+/* Reads an instance that is a value: {"type", "value"}, with an encoding where it has one. Errors as above. */
+enum jp_status rpc_receiver_read(struct rpc_value_reader *reader, struct json_value json,
+                                 struct op_value **value) JP_MUST_CHECK;
 
 /* Reads the value of an argument whose type stands elsewhere, data NULL for none: an object is a map, whatever its
  * members are called. Errors as above. */
@@ -58,7 +63,7 @@ void rpc_number_read(struct json_value json, struct op_value *value);
  * depends on what the number becomes. */
 bool rpc_literal_is_long(const struct rpc_value_reader *reader, struct text literal);
 
-/* "argument 3" or "value": the beginning of an error's text, in the reader's arena. */
+/* "argument 3", "value" or "instance": the beginning of an error's text, in the reader's arena. */
 const char *rpc_value_place(const struct rpc_value_reader *reader);
 
 /* Takes count from values_left, or fails and names the limit. */

@@ -134,6 +134,12 @@ void show_operation(struct buffer *out, const struct operation *operation)
     buffer_printf(out, " %.*s %.*s", TEXT_ARGS(operation->type), TEXT_ARGS(operation->member));
   if (operation->has_instance)
     buffer_printf(out, " on @%u", operation->instance);
+  if (operation->receiver != NULL) {
+    buffer_printf(out, " on ");
+    show_value(out, operation->receiver);
+  }
+  if (operation->piece != NULL)
+    buffer_printf(out, " piece %.*s", TEXT_ARGS(operation->piece->written));
   if (operation->base64_result)
     buffer_printf(out, " base64");
   for (size_t i = 0; i < operation->arg_count; i++) {

@@ -124,6 +124,10 @@ static void check(const char *request, size_t reply_max)
 #define PUT(instance, field, value)                                                                          \
   CALL("1", "put", "'type':'fixtures.Fields','field':'" field "','instance':" instance ",'value':" value)
 
+#define ELEMENT(field) CALL("1", "get", "'type':'int[]','field':'" field "','instance':4")
+#define PUT_ELEMENT(field, value)                                                                            \
+  CALL("1", "put", "'type':'int[]','field':'" field "','instance':4,'value':" value)
+
 /* Requests of one shape, one after the other, again and again; the first makes the shape. */
 struct path_case {
   const char *requests[8];
@@ -184,6 +188,25 @@ static const struct path_case cases[] = {
       ON("99", "fixtures.Calculator", "accumulate", "9"), ON("1", "fixtures.Calculator", "accumulate", "0")},
      true},
     {{ON("1", "java.lang.Object", "hashCode", "1"), ON("2", "java.lang.Object", "wait", "1")}, false},
+    /* receivers that are values, between refs of the same class and others */
+    {{ON("{'type':'java.lang.Integer','value':5}", "java.lang.Integer", "intValue", ""),
+      ON("{'type':'java.lang.Integer','value':6}", "java.lang.Integer", "intValue", ""),
+      ON("1", "java.lang.Integer", "intValue", ""),
+      ON("{'type':'java.lang.Long','value':7}", "java.lang.Integer", "intValue", ""),
+      ON("{'type':'int','value':8}", "java.lang.Integer", "intValue", "")},
+     false},
+    {{ON("{'type':'java.lang.String','value':'a'}", "java.lang.Object", "hashCode", ""),
+      ON("1", "java.lang.Object", "equals", "1"),
+      ON("{'type':'java.lang.String','value':'b'}", "java.lang.Object", "hashCode", ""),
+      ON("{'type':'java.util.ArrayList','value':[1]}", "java.lang.Object", "hashCode", "")},
+     false},
+    /* elements of 4, which is an int[] */
+    {{ELEMENT("[0]"), ELEMENT("[1]"), ELEMENT("[1]"), ELEMENT("[3]"), ELEMENT("[-3]"), ELEMENT("[:2]"),
+      ELEMENT("length"), ELEMENT("[]")},
+     false},
+    {{PUT_ELEMENT("[0]", "5"), ELEMENT("[0]"), PUT_ELEMENT("[1]", "6"), PUT_ELEMENT("[1]", "7l"),
+      PUT_ELEMENT("[3]", "7"), ELEMENT("[1]"), PUT_ELEMENT("[0:1]", "7"), PUT_ELEMENT("[0]", "3000000000")},
+     false},
     {{GET("2", "anInt"), GET("2", "anInt"), GET("1", "anInt"), GET("2", "anInt")}, true},
     {{GET("2", "aByte"), GET("2", "aByte")}, true},
     {{GET("2", "aShort"), GET("2", "aShort")}, true},
@@ -216,6 +239,7 @@ static void make_objects(void)
   check(CALL("1", "new", "'type':'fixtures.Calculator'"), 0);
   check(CALL("1", "new", "'type':'fixtures.Fields'"), 0);
   check(CALL("1", "new", "'type':'fixtures.Calculator'"), 0);
+  check(CALL("1", "new", "'type':'int[]','args':[3]"), 0);
 }
 
 static void answers_are_the_same(void **state)

@@ -112,6 +112,103 @@ static void arrays(void **state)
   MEMBERS_CHECK(&session, cases);
 }
 
+static void pieces_of_arrays(void **state)
+{
+  (void)state;
+#define GET_PIECE(type, array, piece, wanted)                                                                \
+  {                                                                                                          \
+    "get", "{'type':'" type "','field':'" piece "','instance':$" array "}", wanted, NULL                     \
+  }
+#define PUT_PIECE(type, array, piece, value, wanted)                                                         \
+  {                                                                                                          \
+    "put", "{'type':'" type "','field':'" piece "','instance':$" array ",'value':" value "}", wanted, NULL   \
+  }
+#define OUT_OF_BOUNDS "-32000 java.lang.ArrayIndexOutOfBoundsException: "
+  static const struct members_case made[] = {
+      {"new", "{'type':'long[]','args':[1,2,3]}", "[J [1,2,3] ref", "longs"},
+      {"new", "{'type':'fixtures.Color[]','args':[2]}", "[Lfixtures.Color; ref", "colors"},
+      {"new", "{'type':'int[][]','args':[[1],[2,3]]}", "[[I ref", "nested"},
+  };
+  static const struct members_case cases[] = {
+      GET_PIECE("long[]", "longs", "[0]", "long 1"),
+      PUT_PIECE("long[]", "longs", "[1]", "7", "void"),
+      PUT_PIECE("long[]", "longs", "[2]", "{'type':'int','value':8}", "void"),
+      GET_PIECE("long[]", "longs", "[-1]", "long 8"),
+      GET_PIECE("long[]", "longs", "[:]", "[J [1,7,8] ref"),
+      GET_PIECE("long[]", "longs", "[1:1]", "[J [] ref"),
+      GET_PIECE("long[]", "longs", "[3]", OUT_OF_BOUNDS "Index 3 out of bounds for length 3"),
+      GET_PIECE("long[]", "longs", "[:4]", OUT_OF_BOUNDS "Range [:4] out of bounds for length 3"),
+      PUT_PIECE("long[]", "longs", "[-4]", "7", OUT_OF_BOUNDS "Index -4 out of bounds for length 3"),
+      PUT_PIECE("long[]", "longs", "[0]", "1.5", "-32602 value: 1.5"),
+      PUT_PIECE("long[]", "longs", "[0]", "'x'", "-32602 value: "),
+      PUT_PIECE("long[]", "longs", "[0]", "null", "-32602 value: null: a primitive cannot be null"),
+      GET_PIECE("int[]", "longs", "[0]", "-32602 The object with objRef "),
+      PUT_PIECE("fixtures.Color[]", "colors", "[0]", "'GREEN'", "void"),
+      GET_PIECE("fixtures.Color[]", "colors", "[0]", "fixtures.Color$1 ref"),
+      GET_PIECE("fixtures.Color[]", "colors", "[1]", "fixtures.Color null"),
+      GET_PIECE("java.lang.Enum[]", "colors", "[1]", "java.lang.Enum null"),
+      PUT_PIECE("java.lang.Object[]", "colors", "[1]", "'x'", "-32000 java.lang.ArrayStoreException"),
+      GET_PIECE("java.lang.Object[]", "colors", "[0:1]", "[Lfixtures.Color; ref"),
+      GET_PIECE("int[][]", "nested", "[1]", "[I [2,3] ref"),
+      PUT_PIECE("int[][]", "nested", "[0]", "{'type':'int[]','value':[9]}", "void"),
+      PUT_PIECE("int[][]", "nested", "[1]", "{'ref':$longs}", "-32602 value: ref "),
+      GET_PIECE("int[][]", "nested", "[0]", "[I [9] ref"),
+      GET_PIECE("java.lang.Object", "nested", "[0]",
+                "-32601 java.lang.NoSuchFieldException: No field '[0]' found in java.lang.Object"),
+      {"get", "{'type':'int[]','field':'[0]'}", "-32602 ", NULL},
+  };
+  MEMBERS_CHECK(&session, made);
+  /* Twice: the second time each is a member that the thread knows. */
+  MEMBERS_CHECK(&session, cases);
+  MEMBERS_CHECK(&session, cases);
+#undef GET_PIECE
+#undef PUT_PIECE
+#undef OUT_OF_BOUNDS
+}
+
+static void receivers_that_are_values(void **state)
+{
+  (void)state;
+#define CALL_ON(type, method, value, wanted)                                                                 \
+  {                                                                                                          \
+    "call", "{'type':'" type "','method':'" method "','instance':" value "}", wanted, NULL                   \
+  }
+  static const struct members_case cases[] = {
+      CALL_ON("java.lang.String", "length", "{'type':'String','value':'hello'}", "int 5"),
+      CALL_ON("java.lang.String", "length", "{'type':'java.lang.String','value':''}", "int 0"),
+      CALL_ON("java.lang.CharSequence", "length", "{'type':'java.lang.String','value':'ab'}", "int 2"),
+      CALL_ON("java.lang.Integer", "doubleValue", "{'type':'int','value':5}", "double 5.0"),
+      CALL_ON("java.lang.Number", "intValue", "{'type':'double','value':5.5}", "int 5"),
+      CALL_ON("java.lang.Number", "intValue", "{'type':'long','value':6}", "int 6"),
+      CALL_ON("fixtures.Color", "taste", "{'type':'fixtures.Color','value':'GREEN'}",
+              "java.lang.String fresh"),
+      CALL_ON("fixtures.Color", "taste", "{'type':'fixtures.Color','value':'RED'}", "java.lang.String plain"),
+      CALL_ON("java.util.Collection", "size", "{'type':'List','value':[1,[2]]}", "int 2"),
+      CALL_ON("java.util.Collection", "size", "{'type':'Set','value':[1,1]}", "int 1"),
+      CALL_ON("java.util.Map", "size", "{'type':'Map','value':{'a':1}}", "int 1"),
+      CALL_ON("java.lang.Object", "toString", "{'type':'Object','value':5}", "java.lang.String 5"),
+      CALL_ON("java.time.LocalDate", "getYear", "{'type':'java.time.LocalDate','value':'2024-02-29'}",
+              "int 2024"),
+      CALL_ON("java.lang.String", "length", "{'type':'String','value':null}",
+              "-32602 instance: null: there is no object"),
+      CALL_ON("java.lang.String", "length", "{'type':'int','value':5}",
+              "-32602 The instance is of java.lang.Integer, not of java.lang.String"),
+      CALL_ON("java.lang.Integer", "intValue", "{'type':'byte','value':300}",
+              "-32602 instance: 300: out of range"),
+      CALL_ON("java.util.List", "size", "{'type':'List','value':[[1,{'type':'byte','value':300}]]}",
+              "-32602 instance[0][1]: 300: out of range"),
+      CALL_ON("java.util.List", "size", "{'type':'List','value':[{'ref':99999}]}",
+              "-32000 java.lang.NullPointerException: No object found with objRef: 99999"),
+      CALL_ON("java.lang.Object", "toString", "{'type':'no.such.Thing','value':5}",
+              "-32601 java.lang.ClassNotFoundException: no.such.Thing"),
+      CALL_ON("java.lang.Object", "toString", "{'type':'fixtures.User','value':[]}",
+              "-32602 instance: an array: cannot become fixtures.User"),
+  };
+  MEMBERS_CHECK(&session, cases);
+  MEMBERS_CHECK(&session, cases);
+#undef CALL_ON
+}
+
 static void methods(void **state)
 {
   (void)state;
@@ -433,9 +530,16 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
   (void)jvm;
   members_session_init(&session, thread);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(classes), cmocka_unit_test(constructors), cmocka_unit_test(arrays),
-      cmocka_unit_test(methods), cmocka_unit_test(inheritance),  cmocka_unit_test(overloads),
-      cmocka_unit_test(costs),   cmocka_unit_test(fields),
+      cmocka_unit_test(classes),
+      cmocka_unit_test(constructors),
+      cmocka_unit_test(arrays),
+      cmocka_unit_test(pieces_of_arrays),
+      cmocka_unit_test(receivers_that_are_values),
+      cmocka_unit_test(methods),
+      cmocka_unit_test(inheritance),
+      cmocka_unit_test(overloads),
+      cmocka_unit_test(costs),
+      cmocka_unit_test(fields),
   };
   int failures = cmocka_run_group_tests(tests, NULL, NULL);
   members_session_fini(&session);

@@ -15,6 +15,10 @@
 #define TYPED(type, value) "{\"type\":\"" type "\",\"value\":" value "}"
 #define ON(instance)       CALL("1", "\"type\":\"C\",\"method\":\"m\",\"instance\":" instance)
 
+#define GET(field)                                                                                           \
+  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"get\",\"params\":{\"type\":\"C\",\"instance\":1,\"field\":"    \
+  "\"" field "\"}}"
+
 struct shape_case {
   const char *first;
   const char *second;
@@ -129,6 +133,11 @@ static const struct shape_case cases[] = {
 
     /* what is never kept */
     {BARE("[]"), BARE("[]"), false},
+    {ON("{\"type\":\"T\",\"value\":1}"), ON("{\"type\":\"T\",\"value\":1}"), false},
+    {ON("1"), ON("{\"type\":\"T\",\"value\":1}"), false},
+    {GET("f"), GET("f"), true},
+    {GET("[1]"), GET("[1]"), false},
+    {GET("[1:]"), GET("[1:]"), false},
     {BARE("[1,null]"), BARE("[1,null]"), false},
     {BARE("[1,\"x\"]"), BARE("[1,\"x\"]"), false},
     {BARE("[[1],[2]]"), BARE("[[1],[2]]"), false},

@@ -69,7 +69,8 @@ static enum jp_status decode(struct bench *bench, struct jsonrpc_request *reques
   if (policy_create(&bench->config, &policy, &error) != JP_OK)
     fail_msg("%s", error.text);
   const struct rpc_authorizer authorizer = {.policy = policy, .names = &bench->names, .session = &no_session};
-  enum jp_status status = java_method_decode(request, bench->catalog, bench->index, &authorizer, DIGITS_MAX,
+  const struct java_method_rules rules = {.digits_max = DIGITS_MAX};
+  enum jp_status status = java_method_decode(request, bench->catalog, bench->index, &authorizer, &rules,
                                              &bench->arena, &bench->operation, &bench->outcome);
   policy_destroy(policy);
   return status;
@@ -160,6 +161,23 @@ static void test_a_ref_in_front_is_the_receiver(void **state)
   check_requests(*state, JSONRPC_2_0, cases, COUNT_OF(cases));
 }
 
+static void test_a_value_is_a_receiver(void **state)
+{
+  static const struct decode_case cases[] = {
+      {"sum", "[\"x\",[1]]", "sum on (" CLASS ")'x' [(java.lang.Long)1]"},
+      {"sum", "{\"numbers\":[1],\"instance\":\"\\u0041\"}", "sum on (" CLASS ")'A' [(java.lang.Long)1]"},
+      {"sum", "[{\"type\":\"T\",\"value\":[{\"ref\":3}]},[1]]", "sum on (T)[@3] [(java.lang.Long)1]"},
+      {"size", "{\"instance\":\"x\"}", "size on (" CLASS ")'x'"},
+      {"size", "[{\"type\":\"T\",\"value\":\"x\"}]", "size (T)'x'"},
+  };
+  check_requests(*state, JSONRPC_2_0, cases, COUNT_OF(cases));
+  static const struct decode_case coerced[] = {
+      {"sum", "[\"x\",[1]]", "sum on (" CLASS ")'x' [(java.lang.Long)1]"},
+      {"sum", "[\"3\",[1]]", "sum on @3 [(java.lang.Long)1]"},
+  };
+  check_requests(*state, JSONRPC_1_1, coerced, COUNT_OF(coerced));
+}
+
 static void test_variable_arity(void **state)
 {
   static const struct decode_case cases[] = {
@@ -208,10 +226,13 @@ static void test_wrong_params(void **state)
       {CLASS ".add", "[1]", "the number of params is wrong; there is: add(a, b), add(a, b)"},
       {CLASS ".add", NULL, "the number of params is wrong; there is: add(a, b), add(a, b)"},
       {CLASS ".sum", "[[1]]", "the number of params is wrong; there is: sum(instance, numbers)"},
-      {CLASS ".sum", "[\"x\",[1]]",
-       "'instance' must be a ref: {\"ref\": N}, or N; there is: sum(instance, numbers)"},
       {CLASS ".sum", "[0,[1]]",
-       "'instance' must be a ref: {\"ref\": N}, or N; there is: sum(instance, numbers)"},
+       "'instance' must be a ref ({\"ref\": N}, or N) or a value ({\"type\": T, \"value\": V}, or its text); "
+       "there is: sum(instance, numbers)"},
+      {CLASS ".sum", "[{\"value\":\"x\"},[1]]",
+       "'instance' must be a ref ({\"ref\": N}, or N) or a value ({\"type\": T, \"value\": V}, or its text); "
+       "there is: sum(instance, numbers)"},
+      {CLASS ".sum", "[{\"type\":\"T\"},[1]]", "instance: has neither 'value' nor 'ref'"},
       {CLASS ".add", "{\"a\":1,\"c\":2}",
        "these are not the names of the params; there is: add(a, b), add(a, b)"},
       {CLASS ".add", "{\"a\":1,\"b\":2,\"c\":3}",
@@ -289,6 +310,7 @@ int main(void)
       cmocka_unit_test(test_by_position),
       cmocka_unit_test(test_by_name),
       cmocka_unit_test(test_a_ref_in_front_is_the_receiver),
+      cmocka_unit_test(test_a_value_is_a_receiver),
       cmocka_unit_test(test_variable_arity),
       cmocka_unit_test(test_params_of_1_1_are_coerced),
       cmocka_unit_test(test_unknown_names),

@@ -1,0 +1,41 @@
+#ifndef JPEER_OP_PIECE_H
+#define JPEER_OP_PIECE_H
+/*
+ * A part of an array where a field's name may stand: "[3]" is an element, "[10:20]" a range (docs/protocol.md,
+ * "Elements and ranges"). No member of Java has a '[' in its name (JVMS 4.2.2). Pure text, any thread.
+ */
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum op_piece_kind { OP_PIECE_NONE, OP_PIECE_ELEMENT, OP_PIECE_RANGE };
+
+struct op_piece {
+  enum op_piece_kind kind;
+  int64_t from;        /* of an element its index; below 0: counted from the end */
+  int64_t to;          /* of a range its end, which is not in it; below 0: counted from the end */
+  bool is_open;        /* of a range: it goes to the array's end, and `to` has no meaning */
+  struct text written; /* for messages; borrowed */
+};
+
+/* The name of every piece: what the policy is asked about, and what a thread keeps the access by. */
+#define OP_PIECE_NAME TEXT("[]")
+
+/* True where a member's name means a piece, right or wrong. */
+static inline bool op_piece_is_meant(struct text member)
+{
+  return member.len > 0 && member.data[0] == '[';
+}
+
+/* Reads "[I]", "[I:J]", "[I:]", "[:J]" or "[:]". Open ends are the array's, numbers of more than 64 bits the
+ * nearest that fits. False: it is none of these. */
+bool op_piece_parse(struct text written, struct op_piece *piece);
+
+/*
+ * Finds the elements in an array of `length` elements: from *from, *count of them. False where an index is
+ * beyond the array; an end before its beginning is none, and such a range is empty.
+ */
+bool op_piece_locate(const struct op_piece *piece, int32_t length, int32_t *from, int32_t *count);
+
+#endif
