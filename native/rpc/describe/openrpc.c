@@ -1,6 +1,7 @@
 #include "jsonrpc/jsonrpc.h"
 #include "op/control.h"
 #include "rpc/describe/openrpc_parts.h"
+#include "rpc/describe/openrpc_simplify.h"
 #include "rpc/describe/openrpc_state.h"
 #include "rpc/jsonrpc/procedures.h"
 #include "rpc/members/identifiers.h"
@@ -21,19 +22,32 @@ static const struct {
 
 enum { ERROR_ROWS = sizeof error_rows / sizeof error_rows[0] };
 
-void openrpc_write_error_refs(struct buffer *out)
+static void write_error(size_t row, struct buffer *out)
+{
+  buffer_printf(out, "{\"code\":%d,\"message\":\"%s\"}", error_rows[row].code,
+                jsonrpc_code_message(error_rows[row].code));
+}
+
+void openrpc_write_method_errors(enum openrpc_names names, struct buffer *out)
 {
   BUFFER_LITERAL(out, ",\"errors\":[");
-  for (size_t i = 0; i < ERROR_ROWS; i++)
-    buffer_printf(out, "%s{\"$ref\":\"#/components/errors/%s\"}", i == 0 ? "" : ",", error_rows[i].key);
+  for (size_t i = 0; i < ERROR_ROWS; i++) {
+    if (i > 0)
+      buffer_append_char(out, ',');
+    if (names == OPENRPC_IDENTIFIERS)
+      write_error(i, out);
+    else
+      buffer_printf(out, "{\"$ref\":\"#/components/errors/%s\"}", error_rows[i].key);
+  }
   buffer_append_char(out, ']');
 }
 
 static void write_errors(struct buffer *out)
 {
-  for (size_t i = 0; i < ERROR_ROWS; i++)
-    buffer_printf(out, "%s\"%s\":{\"code\":%d,\"message\":\"%s\"}", i == 0 ? "{" : ",", error_rows[i].key,
-                  error_rows[i].code, jsonrpc_code_message(error_rows[i].code));
+  for (size_t i = 0; i < ERROR_ROWS; i++) {
+    buffer_printf(out, "%s\"%s\":", i == 0 ? "{" : ",", error_rows[i].key);
+    write_error(i, out);
+  }
   buffer_append_char(out, '}');
 }
 
@@ -69,11 +83,15 @@ static void write_servers(const struct openrpc_config *config, struct buffer *ou
   buffer_append_char(out, ']');
 }
 
-static void write_head(const struct openrpc_config *config, const json_t *parts, struct buffer *out)
+static void write_head(const struct openrpc_config *config, const json_t *parts, enum openrpc_names names,
+                       struct buffer *out)
 {
   char uuid[UUID_TEXT_LENGTH + 1];
   uuid_format(&config->uuid, uuid);
-  BUFFER_LITERAL(out, "{\"openrpc\":\"1.3.2\",\"info\":{\"title\":");
+  /* Generators know versions up to 1.2.6, and the documents have nothing that came later. */
+  buffer_append_text(out, names == OPENRPC_IDENTIFIERS ? TEXT("{\"openrpc\":\"1.2.6\"")
+                                                       : TEXT("{\"openrpc\":\"1.3.2\""));
+  BUFFER_LITERAL(out, ",\"info\":{\"title\":");
   json_write_string(out, text_of(config->name == NULL ? "jpeer" : config->name));
   BUFFER_LITERAL(out, ",\"description\":");
   write_tree(out, json_object_get(parts, "description"));
@@ -165,7 +183,7 @@ static void write_procedure(const struct rpc_procedure *procedure, enum openrpc_
   BUFFER_LITERAL(out, "],\"result\":{\"name\":\"result\",\"schema\":");
   write_tree(out, json_object_get(part, "result"));
   buffer_append_char(out, '}');
-  openrpc_write_error_refs(out);
+  openrpc_write_method_errors(names, out);
   write_examples(procedure, json_object_get(part, "examples"), out);
   buffer_append_char(out, '}');
 }
@@ -197,7 +215,7 @@ static void write_own(const struct openrpc *openrpc, const json_t *parts, enum o
 {
   const json_t *methods = json_object_get(parts, "methods");
   bool any = false;
-  buffer_append_text(out, buffer_text(&openrpc->head));
+  buffer_append_text(out, buffer_text(&openrpc->head[names]));
   BUFFER_LITERAL(out, ",\"methods\":[");
   for (size_t i = 0; i < rpc_procedure_count; i++) {
     const struct rpc_procedure *procedure = &rpc_procedures[i];
@@ -218,23 +236,34 @@ static void write_own(const struct openrpc *openrpc, const json_t *parts, enum o
 
 static void write_ref_schemas(const json_t *parts, struct buffer *out)
 {
+  static const char *const keys[] = {"ObjectRef", "Ref", "ReceiverValue"};
   const json_t *schemas = json_object_get(json_object_get(parts, "components"), "schemas");
-  BUFFER_LITERAL(out, "\"ObjectRef\":");
-  write_tree(out, json_object_get(schemas, "ObjectRef"));
-  BUFFER_LITERAL(out, ",\"Ref\":");
-  write_tree(out, json_object_get(schemas, "Ref"));
-  BUFFER_LITERAL(out, ",\"ReceiverValue\":");
-  write_tree(out, json_object_get(schemas, "ReceiverValue"));
+  bool any = false;
+  for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+    const json_t *schema = json_object_get(schemas, keys[i]);
+    if (schema == NULL) /* simplified parts have it in place of its references */
+      continue;
+    buffer_printf(out, "%s\"%s\":", any ? "," : "", keys[i]);
+    write_tree(out, schema);
+    any = true;
+  }
 }
 
 /* ---- */
 
 static bool has_failed(const struct openrpc *openrpc)
 {
-  bool failed = openrpc->head.failed || openrpc->errors.failed || openrpc->ref_schemas.failed;
+  bool failed = openrpc->errors.failed;
   for (size_t i = 0; i < OPENRPC_NAMES; i++)
-    failed = failed || openrpc->own[i].failed;
+    failed |= openrpc->head[i].failed || openrpc->ref_schemas[i].failed || openrpc->own[i].failed;
   return failed;
+}
+
+static void write_texts(struct openrpc *made, const json_t *parts, enum openrpc_names names)
+{
+  write_head(&made->config, parts, names, &made->head[names]);
+  write_ref_schemas(parts, &made->ref_schemas[names]);
+  write_own(made, parts, names, &made->own[names]);
 }
 
 enum jp_status openrpc_create(const struct openrpc_config *config, struct openrpc **openrpc,
@@ -249,11 +278,11 @@ enum jp_status openrpc_create(const struct openrpc_config *config, struct openrp
   made->cache = document_cache_create();
   if (parts == NULL || made->cache == NULL || !name_control_methods(parts))
     goto out;
-  write_head(config, parts, &made->head);
   write_errors(&made->errors);
-  write_ref_schemas(parts, &made->ref_schemas);
-  for (size_t i = 0; i < OPENRPC_NAMES; i++)
-    write_own(made, parts, (enum openrpc_names)i, &made->own[i]);
+  write_texts(made, parts, OPENRPC_OWN_NAMES);
+  if (!openrpc_parts_simplify(parts))
+    goto out;
+  write_texts(made, parts, OPENRPC_IDENTIFIERS);
   if (has_failed(made))
     goto out;
   *openrpc = made;
@@ -270,11 +299,12 @@ void openrpc_destroy(struct openrpc *openrpc)
   if (openrpc == NULL)
     return;
   document_cache_destroy(openrpc->cache);
-  buffer_fini(&openrpc->head);
   buffer_fini(&openrpc->errors);
-  buffer_fini(&openrpc->ref_schemas);
-  for (size_t i = 0; i < OPENRPC_NAMES; i++)
+  for (size_t i = 0; i < OPENRPC_NAMES; i++) {
+    buffer_fini(&openrpc->head[i]);
+    buffer_fini(&openrpc->ref_schemas[i]);
     buffer_fini(&openrpc->own[i]);
+  }
   free(openrpc);
 }
 

@@ -4,6 +4,7 @@
 #include "rpc/members/java_methods.h"
 #include "rpc/members/java_methods_names.h"
 #include "rpc/members/java_methods_schema.h"
+#include "rpc/members/parameter_names.h"
 #include "json/writer.h"
 
 /* A document that is being written. */
@@ -47,25 +48,38 @@ static void write_receiver(const struct document *document, struct text class_na
 {
   struct buffer *out = document->out;
   BUFFER_LITERAL(out, "{\"name\":\"instance\",\"required\":true,"
-                      "\"schema\":{\"anyOf\":[{\"$ref\":\"#/components/schemas/ObjectRef\"},"
-                      "{\"$ref\":\"#/components/schemas/Ref\"},"
-                      "{\"$ref\":\"#/components/schemas/ReceiverValue\"}");
+                      "\"schema\":{\"anyOf\":[{\"$ref\":\"#/components/schemas/ObjectRef\"},");
+  buffer_append_text(out, document->scope->names == OPENRPC_IDENTIFIERS
+                              ? TEXT("{\"type\":\"integer\"}")
+                              : TEXT("{\"$ref\":\"#/components/schemas/Ref\"}"));
+  BUFFER_LITERAL(out, ",{\"$ref\":\"#/components/schemas/ReceiverValue\"}");
   if (java_schema_has_text(document->tables, class_name))
     BUFFER_LITERAL(out, ",{\"type\":\"string\"}");
   BUFFER_LITERAL(out, "]}}");
 }
 
+/* Params by position need no names: where one of them is a word of a language, all are numbered. */
+static void write_param_name(const struct java_method *method, unsigned index, bool is_numbered,
+                             struct buffer *out)
+{
+  BUFFER_LITERAL(out, "{\"name\":");
+  if (is_numbered)
+    buffer_printf(out, "\"arg%u\",\"summary\":", index);
+  json_write_string(out, method->parameters[index].name);
+}
+
 static void write_params(struct document *document, struct text class_name, const struct java_method *method)
 {
   struct buffer *out = document->out;
+  bool is_numbered =
+      document->scope->names == OPENRPC_IDENTIFIERS && !parameter_names_are_identifiers(method);
   BUFFER_LITERAL(out, ",\"params\":[");
   if (method->has_receiver)
     write_receiver(document, class_name);
   for (unsigned i = 0; i < method->parameter_count; i++) {
     if (i > 0 || method->has_receiver)
       buffer_append_char(out, ',');
-    BUFFER_LITERAL(out, "{\"name\":");
-    json_write_string(out, method->parameters[i].name);
+    write_param_name(method, i, is_numbered, out);
     BUFFER_LITERAL(out, ",\"required\":true,\"schema\":");
     java_schema_write(&document->schemas, method->parameters[i].type, false, out);
     buffer_append_char(out, '}');
@@ -78,7 +92,7 @@ static void write_result(struct document *document, struct text class_name, cons
   struct buffer *out = document->out;
   BUFFER_LITERAL(out, ",\"result\":{\"name\":\"result\",\"schema\":");
   if (method->result.data == NULL)
-    java_schema_write_new(class_name, out);
+    java_schema_write_new(&document->schemas, class_name, out);
   else
     java_schema_write(&document->schemas, method->result, true, out);
   buffer_append_char(out, '}');
@@ -92,10 +106,12 @@ static void write_method(struct document *document, struct text class_name, cons
   write_name(document, class_name, method);
   BUFFER_LITERAL(out, ",\"tags\":[{\"name\":");
   json_write_string(out, class_name);
-  BUFFER_LITERAL(out, "}],\"paramStructure\":\"either\"");
+  buffer_append_text(out, document->scope->names == OPENRPC_IDENTIFIERS
+                              ? TEXT("}],\"paramStructure\":\"by-position\"")
+                              : TEXT("}],\"paramStructure\":\"either\""));
   write_params(document, class_name, method);
   write_result(document, class_name, method);
-  openrpc_write_error_refs(out);
+  openrpc_write_method_errors(document->scope->names, out);
   buffer_append_char(out, '}');
 }
 
@@ -142,7 +158,7 @@ static void write_components(struct document *document)
   BUFFER_LITERAL(out, "],\"components\":{\"errors\":");
   buffer_append_text(out, buffer_text(&document->openrpc->errors));
   BUFFER_LITERAL(out, ",\"schemas\":{");
-  buffer_append_text(out, buffer_text(&document->openrpc->ref_schemas));
+  buffer_append_text(out, buffer_text(&document->openrpc->ref_schemas[document->scope->names]));
   for (size_t i = 0; i < document->schemas.enums.count; i++) {
     BUFFER_LITERAL(out, ",\"");
     java_component_key_write(catalog_text(document->tables, document->tables->classes[enums[i]].name), out);
@@ -155,7 +171,7 @@ static void write_components(struct document *document)
 static enum jp_status write_document(struct document *document, const struct openrpc_view *view)
 {
   enum jp_status status = JP_OK;
-  buffer_append_text(document->out, buffer_text(&document->openrpc->head));
+  buffer_append_text(document->out, buffer_text(&document->openrpc->head[document->scope->names]));
   BUFFER_LITERAL(document->out, ",\"methods\":[");
   for (uint32_t i = 0; status == JP_OK && i < document->tables->class_count; i++) {
     if (is_wanted(document, &document->tables->classes[i], view))
@@ -179,7 +195,7 @@ enum jp_status openrpc_java_write(const struct openrpc *openrpc, const struct op
   arena_init(&document.arena);
   status = java_methods_init(&document.methods, document.tables, view->policy, view->channel);
   if (status == JP_OK)
-    status = java_schemas_init(&document.schemas, document.tables);
+    status = java_schemas_init(&document.schemas, document.tables, scope->names == OPENRPC_IDENTIFIERS);
   if (status == JP_OK)
     status = write_document(&document, view);
   java_schemas_fini(&document.schemas);

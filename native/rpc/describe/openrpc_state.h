@@ -9,22 +9,24 @@ struct document_cache;
 
 /* How methods are named in a document. */
 enum openrpc_names {
-  OPENRPC_OWN_NAMES,   /* as they are called: dotted, with a suffix where there are several overloads */
-  OPENRPC_IDENTIFIERS, /* rpc/members/identifiers.h, of the full names; rpc.discover itself is left out */
+  OPENRPC_OWN_NAMES, /* as they are called: dotted, with a suffix where there are several overloads */
+  /* rpc/members/identifiers.h, of the full names; rpc.discover itself is left out. All else in the document is as
+   * generators of typed clients need it (docs/descriptions.md, "Generators"). */
+  OPENRPC_IDENTIFIERS,
   OPENRPC_NAMES
 };
 
 struct openrpc {
   struct openrpc_config config;
-  struct document_cache *cache;     /* documents of the application */
-  struct buffer head;               /* {"openrpc":...,"info":{...},"servers":[...] */
-  struct buffer errors;             /* {"InvalidRequest":{...},...} */
-  struct buffer ref_schemas;        /* "ObjectRef":{...},"Ref":{...},"ReceiverValue":{...} */
-  struct buffer own[OPENRPC_NAMES]; /* the documents of the peer's own procedures */
+  struct document_cache *cache;             /* documents of the application */
+  struct buffer errors;                     /* {"InvalidRequest":{...},...} */
+  struct buffer head[OPENRPC_NAMES];        /* {"openrpc":...,"info":{...},"servers":[...] */
+  struct buffer ref_schemas[OPENRPC_NAMES]; /* the components that every document of the application has */
+  struct buffer own[OPENRPC_NAMES];         /* the documents of the peer's own procedures */
 };
 
-/* Writes the errors of a method: ,"errors":[{"$ref":...},...] */
-void openrpc_write_error_refs(struct buffer *out);
+/* Writes the errors of a method: ,"errors":[...] */
+void openrpc_write_method_errors(enum openrpc_names names, struct buffer *out);
 
 /* The classes that a document is asked for. */
 struct openrpc_scope {

@@ -9,48 +9,48 @@
 
 enum { DEPTH_MAX = 32, LINEAGE_MAX = 64 };
 
+#define BYTE_RANGE  ",\"minimum\":-128,\"maximum\":127"
+#define SHORT_RANGE ",\"minimum\":-32768,\"maximum\":32767"
+#define INT_RANGE   ",\"minimum\":-2147483648,\"maximum\":2147483647"
+#define ONE_UNIT    ",\"minLength\":1,\"maxLength\":1"
+
 /* Classes whose values have a JSON form of their own. */
 static const struct class_row {
   struct text name;
-  const char *schema;
+  const char *type; /* NULL: any JSON */
+  const char *bounds;
 } class_rows[] = {
-    {TEXT("java.lang.String"), "{\"type\":[\"string\",\"null\"]}"},
-    {TEXT("java.lang.CharSequence"), "{}"},
-    {TEXT("java.lang.Boolean"), "{\"type\":[\"boolean\",\"null\"]}"},
-    {TEXT("java.lang.Byte"), "{\"type\":[\"integer\",\"null\"],\"minimum\":-128,\"maximum\":127}"},
-    {TEXT("java.lang.Short"), "{\"type\":[\"integer\",\"null\"],\"minimum\":-32768,\"maximum\":32767}"},
-    {TEXT("java.lang.Integer"),
-     "{\"type\":[\"integer\",\"null\"],\"minimum\":-2147483648,\"maximum\":2147483647}"},
-    {TEXT("java.lang.Long"), "{\"type\":[\"integer\",\"null\"]}"},
-    {TEXT("java.lang.Float"), "{\"type\":[\"number\",\"null\"]}"},
-    {TEXT("java.lang.Double"), "{\"type\":[\"number\",\"null\"]}"},
-    {TEXT("java.lang.Character"), "{\"type\":[\"string\",\"null\"],\"minLength\":1,\"maxLength\":1}"},
-    {TEXT("java.lang.Void"), "{\"type\":\"null\"}"},
+    {TEXT("java.lang.String"), "string", ""},
+    {TEXT("java.lang.CharSequence"), NULL, NULL},
+    {TEXT("java.lang.Boolean"), "boolean", ""},
+    {TEXT("java.lang.Byte"), "integer", BYTE_RANGE},
+    {TEXT("java.lang.Short"), "integer", SHORT_RANGE},
+    {TEXT("java.lang.Integer"), "integer", INT_RANGE},
+    {TEXT("java.lang.Long"), "integer", ""},
+    {TEXT("java.lang.Float"), "number", ""},
+    {TEXT("java.lang.Double"), "number", ""},
+    {TEXT("java.lang.Character"), "string", ONE_UNIT},
+    {TEXT("java.lang.Void"), "null", ""},
     /* Their objects may be wrappers, Strings, arrays or collections: any JSON. */
-    {TEXT("java.lang.Object"), "{}"},
-    {TEXT("java.lang.Number"), "{}"},
-    {TEXT("java.lang.Comparable"), "{}"},
-    {TEXT("java.lang.Cloneable"), "{}"},
-    {TEXT("java.lang.Iterable"), "{}"},
-    {TEXT("java.io.Serializable"), "{}"},
-    {TEXT("java.util.RandomAccess"), "{}"},
-    {TEXT("java.lang.constant.Constable"), "{}"},
-    {TEXT("java.lang.constant.ConstantDesc"), "{}"},
+    {TEXT("java.lang.Object"), NULL, NULL},
+    {TEXT("java.lang.Number"), NULL, NULL},
+    {TEXT("java.lang.Comparable"), NULL, NULL},
+    {TEXT("java.lang.Cloneable"), NULL, NULL},
+    {TEXT("java.lang.Iterable"), NULL, NULL},
+    {TEXT("java.io.Serializable"), NULL, NULL},
+    {TEXT("java.util.RandomAccess"), NULL, NULL},
+    {TEXT("java.lang.constant.Constable"), NULL, NULL},
+    {TEXT("java.lang.constant.ConstantDesc"), NULL, NULL},
 };
 
 static const struct {
   char letter;
-  const char *schema;
+  const char *type;
+  const char *bounds;
 } primitive_rows[] = {
-    {'Z', "{\"type\":\"boolean\"}"},
-    {'B', "{\"type\":\"integer\",\"minimum\":-128,\"maximum\":127}"},
-    {'C', "{\"type\":\"string\",\"minLength\":1,\"maxLength\":1}"},
-    {'S', "{\"type\":\"integer\",\"minimum\":-32768,\"maximum\":32767}"},
-    {'I', "{\"type\":\"integer\",\"minimum\":-2147483648,\"maximum\":2147483647}"},
-    {'J', "{\"type\":\"integer\"}"},
-    {'F', "{\"type\":\"number\"}"},
-    {'D', "{\"type\":\"number\"}"},
-    {'V', "{\"type\":\"null\"}"},
+    {'Z', "boolean", ""},          {'B', "integer", BYTE_RANGE}, {'C', "string", ONE_UNIT},
+    {'S', "integer", SHORT_RANGE}, {'I', "integer", INT_RANGE},  {'J', "integer", ""},
+    {'F', "number", ""},           {'D', "number", ""},          {'V', "null", ""},
 };
 
 /* Classes whose arguments may be given as text. */
@@ -61,9 +61,10 @@ static const struct text from_text[] = {
     TEXT("java.time.OffsetDateTime"), TEXT("java.time.Period"),     TEXT("java.time.ZonedDateTime"),
 };
 
-enum jp_status java_schemas_init(struct java_schemas *schemas, const struct catalog_tables *tables)
+enum jp_status java_schemas_init(struct java_schemas *schemas, const struct catalog_tables *tables,
+                                 bool for_generators)
 {
-  *schemas = (struct java_schemas){.tables = tables};
+  *schemas = (struct java_schemas){.tables = tables, .for_generators = for_generators};
   table_init(&schemas->enums, sizeof(uint32_t));
   schemas->enum_seen = calloc(tables->class_count / 8 + 1, 1);
   return schemas->enum_seen == NULL ? JP_NO_MEMORY : JP_OK;
@@ -79,6 +80,33 @@ void java_schemas_fini(struct java_schemas *schemas)
 static void append_json(struct buffer *out, const char *json)
 {
   buffer_append_text(out, text_of(json));
+}
+
+/* Begins the schema of a type or null. What is written next belongs to the type; then end_nullable. */
+static void begin_nullable(const struct java_schemas *schemas, const char *type, struct buffer *out)
+{
+  if (schemas->for_generators)
+    buffer_printf(out, "{\"anyOf\":[{\"type\":\"%s\"", type);
+  else
+    buffer_printf(out, "{\"type\":[\"%s\",\"null\"]", type);
+}
+
+static void end_nullable(const struct java_schemas *schemas, struct buffer *out)
+{
+  append_json(out, schemas->for_generators ? "},{\"type\":\"null\"}]}" : "}");
+}
+
+static void write_row(const struct java_schemas *schemas, const struct class_row *row, struct buffer *out)
+{
+  if (row->type == NULL) {
+    append_json(out, "{}");
+  } else if (strcmp(row->type, "null") == 0) {
+    append_json(out, "{\"type\":\"null\"}");
+  } else {
+    begin_nullable(schemas, row->type, out);
+    append_json(out, row->bounds);
+    end_nullable(schemas, out);
+  }
 }
 
 static bool note_enum(struct java_schemas *schemas, uint32_t class_index)
@@ -130,8 +158,12 @@ static bool is_from_text(struct text name)
   return false;
 }
 
-static void write_enum_ref(struct java_schemas *schemas, uint32_t class_index, struct buffer *out)
+static void write_enum(struct java_schemas *schemas, uint32_t class_index, struct buffer *out)
 {
+  if (schemas->for_generators) {
+    java_schema_write_enum(schemas->tables, class_index, out);
+    return;
+  }
   if (!note_enum(schemas, class_index)) {
     out->failed = true;
     return;
@@ -141,10 +173,14 @@ static void write_enum_ref(struct java_schemas *schemas, uint32_t class_index, s
   append_json(out, "\"}");
 }
 
-static void write_object(struct text name, bool is_result, struct buffer *out)
+static void write_object(const struct java_schemas *schemas, struct text name, bool is_result,
+                         struct buffer *out)
 {
   append_json(out, "{\"anyOf\":[{\"$ref\":\"#/components/schemas/ObjectRef\"},{\"type\":");
-  append_json(out, !is_result && is_from_text(name) ? "[\"string\",\"null\"]" : "\"null\"");
+  if (is_result || !is_from_text(name))
+    append_json(out, "\"null\"");
+  else
+    append_json(out, schemas->for_generators ? "\"string\"},{\"type\":\"null\"" : "[\"string\",\"null\"]");
   append_json(out, "}],\"description\":");
   json_write_string(out, name);
   buffer_append_char(out, '}');
@@ -180,11 +216,13 @@ static void write_container(struct java_schemas *schemas, enum container contain
   bool may_be_ref = is_map && is_result && !has_text_keys(arguments);
   if (may_be_ref)
     append_json(out, "{\"anyOf\":[{\"$ref\":\"#/components/schemas/ObjectRef\"},");
-  append_json(out, is_map ? "{\"type\":[\"object\",\"null\"],\"additionalProperties\":"
-                          : "{\"type\":[\"array\",\"null\"],\"items\":");
+  begin_nullable(schemas, is_map ? "object" : "array", out);
+  append_json(out, is_map ? ",\"additionalProperties\":" : ",\"items\":");
   write_element(schemas, is_told ? java_type_argument_type(arguments.last) : TEXT_ABSENT, is_result, depth,
                 out);
-  append_json(out, may_be_ref ? "}]}" : "}");
+  end_nullable(schemas, out);
+  if (may_be_ref)
+    append_json(out, "]}");
 }
 
 static const struct class_row *find_row(struct text name)
@@ -240,13 +278,13 @@ static void write_class(struct java_schemas *schemas, struct text type, bool is_
   if (memory.failed)
     out->failed = true;
   else if (row != NULL)
-    append_json(out, row->schema);
+    write_row(schemas, row, out);
   else if (container != CONTAINER_NONE)
     write_container(schemas, container, arguments, is_result, depth, out);
   else if (is_enum && !is_result)
-    write_enum_ref(schemas, class_index, out);
+    write_enum(schemas, class_index, out);
   else
-    write_object(name, is_result, out);
+    write_object(schemas, name, is_result, out);
   buffer_fini(&memory);
 }
 
@@ -258,13 +296,14 @@ static void write_type(struct java_schemas *schemas, struct text type, bool is_r
   } else if (type.data[0] == 'L') {
     write_class(schemas, type, is_result, depth, out);
   } else if (type.data[0] == '[') {
-    append_json(out, "{\"type\":[\"array\",\"null\"],\"items\":");
+    begin_nullable(schemas, "array", out);
+    append_json(out, ",\"items\":");
     write_type(schemas, text_slice(type, 1, type.len), is_result, depth + 1, out);
-    buffer_append_char(out, '}');
+    end_nullable(schemas, out);
   } else {
     for (size_t i = 0; i < sizeof primitive_rows / sizeof primitive_rows[0]; i++) {
       if (primitive_rows[i].letter == type.data[0])
-        append_json(out, primitive_rows[i].schema);
+        buffer_printf(out, "{\"type\":\"%s\"%s}", primitive_rows[i].type, primitive_rows[i].bounds);
     }
   }
 }
@@ -274,18 +313,20 @@ void java_schema_write(struct java_schemas *schemas, struct text type, bool is_r
   write_type(schemas, type, is_result, 0, out);
 }
 
-void java_schema_write_new(struct text class_name, struct buffer *out)
+void java_schema_write_new(const struct java_schemas *schemas, struct text class_name, struct buffer *out)
 {
   const struct class_row *row = find_row(class_name);
-  bool is_value = row != NULL && strcmp(row->schema, "{}") != 0;
-  append_json(out, is_value ? row->schema : "{\"$ref\":\"#/components/schemas/ObjectRef\"}");
+  if (row != NULL && row->type != NULL)
+    write_row(schemas, row, out);
+  else
+    append_json(out, "{\"$ref\":\"#/components/schemas/ObjectRef\"}");
 }
 
 bool java_schema_has_text(const struct catalog_tables *tables, struct text class_name)
 {
   const struct class_row *row = find_row(class_name);
   if (row != NULL)
-    return strcmp(row->schema, "{}") != 0;
+    return row->type != NULL;
   uint32_t class_index = catalog_find(tables, class_name);
   return is_from_text(class_name) ||
          (class_index != CATALOG_NONE && (tables->classes[class_index].access & ACCESS_ENUM) != 0);

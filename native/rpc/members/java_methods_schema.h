@@ -11,13 +11,15 @@
 
 struct java_schemas {
   const struct catalog_tables *tables;
+  bool
+      for_generators; /* one type a schema, and no component but ObjectRef (docs/descriptions.md, "Generators") */
   struct table enums; /* uint32_t: class indexes of the enums that schemas refer to, each once */
   uint8_t *enum_seen; /* one bit for each class */
 };
 
 /* JP_NO_MEMORY. Caller calls java_schemas_fini, also after a failure. */
-enum jp_status java_schemas_init(struct java_schemas *schemas,
-                                 const struct catalog_tables *tables) JP_MUST_CHECK;
+enum jp_status java_schemas_init(struct java_schemas *schemas, const struct catalog_tables *tables,
+                                 bool for_generators) JP_MUST_CHECK;
 void java_schemas_fini(struct java_schemas *schemas);
 
 /*
@@ -28,7 +30,7 @@ void java_schemas_fini(struct java_schemas *schemas);
 void java_schema_write(struct java_schemas *schemas, struct text type, bool is_result, struct buffer *out);
 
 /* Writes the schema of a constructor's result: a ref, or a value for wrappers and Strings. */
-void java_schema_write_new(struct text class_name, struct buffer *out);
+void java_schema_write_new(const struct java_schemas *schemas, struct text class_name, struct buffer *out);
 
 /* Whether an object of the class may be given as a bare text: it is a String, a wrapper, an enum, or made from text. */
 bool java_schema_has_text(const struct catalog_tables *tables, struct text class_name);

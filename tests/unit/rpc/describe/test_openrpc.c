@@ -174,6 +174,47 @@ static void patterns_have_limits(void **state)
   check_patterns(*state, longest, 1, "'classes' has a pattern longer than the limit of 1024 bytes");
 }
 
+/* Fails where a generator would: at a type of several, and at a reference to what is no object. */
+static void check_simple(const json_t *value, const json_t *components)
+{
+  const char *key;
+  json_t *member;
+  const char *reference = json_string_value(json_object_get(value, "$ref"));
+  if (reference != NULL)
+    assert_non_null(json_object_get(json_object_get(components, strrchr(reference, '/') + 1), "properties"));
+  assert_false(json_is_array(json_object_get(value, "type")));
+  json_object_foreach((json_t *)value, key, member)
+  {
+    check_simple(member, components);
+  }
+  for (size_t i = 0; i < json_array_size(value); i++)
+    check_simple(json_array_get(value, i), components);
+}
+
+static void identifiers_come_with_simple_schemas(void **state)
+{
+  struct arena arena;
+  struct buffer out;
+  struct outcome outcome = {0};
+  arena_init(&arena);
+  buffer_init(&out);
+  const struct openrpc_view nobody = {.channel = POLICY_WEBSOCKET};
+  struct jsonrpc_request request = {.method = TEXT("rpc.discover"),
+                                    .has_params = true,
+                                    .params = json_root(TEXT("{\"names\":\"identifiers\"}"))};
+  assert_int_equal(openrpc_discover(*state, &request, &nobody, SIZE_MAX / 2, &arena, &out, &outcome), JP_OK);
+  json_t *tree = load(buffer_text(&out));
+  const json_t *components = json_object_get(json_object_get(tree, "components"), "schemas");
+  const json_t *object_value = json_object_get(json_object_get(components, "ObjectValue"), "properties");
+  assert_string_equal(string_at(tree, "openrpc"), "1.2.6");
+  check_simple(tree, components);
+  assert_true(json_is_null(json_object_get(json_object_get(object_value, "value"), "default")));
+  assert_null(json_object_get(json_object_get(object_value, "ref"), "default"));
+  json_decref(tree);
+  arena_fini(&arena);
+  buffer_fini(&out);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -181,6 +222,7 @@ int main(void)
       cmocka_unit_test(every_procedure_is_described),
       cmocka_unit_test(params_are_checked),
       cmocka_unit_test(patterns_have_limits),
+      cmocka_unit_test(identifiers_come_with_simple_schemas),
   };
   return cmocka_run_group_tests(tests, open_service, close_service);
 }

@@ -60,7 +60,7 @@ static void types_have_schemas(void **state)
   struct java_schemas schemas;
   struct buffer out;
   buffer_init(&out);
-  assert_int_equal(java_schemas_init(&schemas, *state), JP_OK);
+  assert_int_equal(java_schemas_init(&schemas, *state, false), JP_OK);
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     buffer_clear(&out);
     java_schema_write(&schemas, text_of(cases[i].type), cases[i].is_result, &out);
@@ -75,12 +75,15 @@ static void types_have_schemas(void **state)
 static void constructors_give_refs(void **state)
 {
   (void)state;
+  const struct java_schemas schemas = {.for_generators = false};
+  const struct java_schemas for_generators = {.for_generators = true};
   struct buffer out;
   buffer_init(&out);
-  java_schema_write_new(TEXT("java.util.ArrayList"), &out);
-  java_schema_write_new(TEXT("java.lang.Object"), &out);
-  java_schema_write_new(TEXT("java.lang.String"), &out);
-  assert_text(buffer_text(&out), REF REF STRING);
+  java_schema_write_new(&schemas, TEXT("java.util.ArrayList"), &out);
+  java_schema_write_new(&schemas, TEXT("java.lang.Object"), &out);
+  java_schema_write_new(&schemas, TEXT("java.lang.String"), &out);
+  java_schema_write_new(&for_generators, TEXT("java.lang.String"), &out);
+  assert_text(buffer_text(&out), REF REF STRING "{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"null\"}]}");
   buffer_fini(&out);
 }
 
