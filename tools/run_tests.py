@@ -79,6 +79,8 @@ RELEASE_STEPS = [
      on("release", JPEER_CHECK_JNI="1")),
     ("applications", "real applications, started by java and by jpeer run", "release",
      [[PYTHON, "tests/applications/run.py"], [PYTHON, "tests/applications/lucene_task.py"]], on("release")),
+    ("generators", "clients that generators write from the documents, where their registries are reached", "release",
+     [[PYTHON, "tests/release/generators/run.py"]], on("release")),
     ("browser", "pages of allowed and of other origins in Chromium", "release", [[PYTHON, "tests/release/browser.py"]],
      on("release")),
     ("soak", "memory after millions of calls", "release", [["tools/soak"]], {}),

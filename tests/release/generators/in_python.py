@@ -1,0 +1,63 @@
+"""A client that openrpcclientgenerator writes, and calls of it."""
+
+import json
+import keyword
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+# jsonrpc2-pyclient is what the generated clients use; it does not say that it needs websockets.
+PACKAGES = ("openrpcclientgenerator==0.51.7", "jsonrpc2-pyclient==5.2.3", "websockets==12.0")
+PROGRAM = Path(__file__).with_name("python_calls.py")
+
+
+def fetch(cache):
+    """The virtual environment. CalledProcessError where pip cannot reach its registry."""
+    folder = cache / "python"
+    mark = folder / "packages"
+    if not mark.exists() or mark.read_text() != " ".join(PACKAGES):
+        shutil.rmtree(folder, ignore_errors=True)
+        subprocess.run(["/usr/bin/python3", "-m", "venv", folder], check=True, capture_output=True, text=True)
+        subprocess.run([folder / "bin/pip", "install", "--quiet", *PACKAGES], check=True, capture_output=True, text=True,
+                       timeout=300)
+        mark.write_text(" ".join(PACKAGES))
+    return folder
+
+
+def run_tool(command, folder):
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, f"{Path(command[0]).name}: {(done.stdout + done.stderr).strip()[-2000:]}"
+    return done.stdout
+
+
+def without_words(document):
+    """The generator writes a parameter called `from` as Python's own word: those that may be absent are left out."""
+    for method in document["methods"]:
+        method["params"] = [param for param in method["params"]
+                            if param["required"] or not keyword.iskeyword(param["name"])]
+    return document
+
+
+def send_by_position(client):
+    """The generator writes clients that send params by name, under names that it has changed (`from_index` for
+    `fromIndex`), whatever the document's paramStructure. Its library can send them by position; it has to be told."""
+    source = client.read_text(encoding="utf-8")
+    told = re.sub(r"@rpc_class_method\(\s*method_name=", "@rpc_class_method(by_name=False, method_name=", source)
+    assert told != source
+    client.write_text(told, encoding="utf-8")
+
+
+def check(environment, document, calls, address, folder, by_position):
+    """The counts of the calls."""
+    described = without_words(json.loads(document.read_text(encoding="utf-8")))
+    (folder / "openrpc.json").write_text(json.dumps(described), encoding="utf-8")  # where the generator looks for it
+    run_tool([environment / "bin/orpc", "python", address, folder / "out"], folder)
+    package = folder / "out/python/jpeer-ws-client"
+    if by_position:
+        send_by_position(package / "jpeer_ws_client/client.py")
+    (folder / "calls.json").write_text(json.dumps([call.__dict__ for call in calls]), encoding="utf-8")
+    *complaints, counts = run_tool([environment / "bin/python", "-W", "ignore", PROGRAM, address, package,
+                                    folder / "calls.json"], folder).splitlines()
+    print(*complaints, sep="\n", end="\n" if complaints else "")
+    return json.loads(counts)
