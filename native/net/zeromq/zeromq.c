@@ -12,7 +12,7 @@
 
 enum {
   RECEIVES_A_SECTION = 64,
-  ANSWERS_SIZE = 64 * 1024, /* a turn sends its answers before its end once they are larger */
+  ANSWERS_SIZE = 64 * 1024, /* a turn sends its answers before its end once they are larger, or ANSWERS_MAX */
   BEGINNING_MAX = 1024,     /* kept of a message that is too long, to look for its id */
   PENDING_MESSAGES_MAX = 8  /* all identities together may have so many of the largest size waiting */
 };
@@ -184,7 +184,7 @@ enum pause {
 
 static struct text payload_text(struct zeromq_pending *pending)
 {
-  return (struct text){zmq_msg_data(&pending->payload), zmq_msg_size(&pending->payload)};
+  return (struct text){zmq_msg_data(&pending->payload), pending->size};
 }
 
 /* False if nobody waits for an answer. */
@@ -218,12 +218,10 @@ static void describe_fault(const struct rpc_service *service, const struct zerom
   }
 }
 
-/* Opens the client if the turn has none yet. False: it was refused, and out has the answer. */
+/* For the first message of a turn. False: it was refused, and out has the answer. */
 static bool open_client(struct zeromq_identity *identity, struct zeromq_pending *pending,
                         struct rpc_client **client, struct buffer *out, enum crew_served *served)
 {
-  if (*client != NULL)
-    return true;
   const struct rpc_service *service = crew_service(identity->zeromq->crew);
   struct rpc_client_info info = {
       .channel = OP_CHANNEL_ZMQ,
@@ -249,7 +247,7 @@ static enum crew_served serve_pending(struct crew_member *member, struct zeromq_
     return CREW_REPLY;
   }
   enum crew_served served;
-  if (!open_client(identity, pending, client, out, &served))
+  if (*client == NULL && !open_client(identity, pending, client, out, &served))
     return served;
   struct text text = payload_text(pending);
   struct crew_message message = {.codec = rpc_codec_of(crew_service(zeromq->crew)->codecs, text),
@@ -311,17 +309,20 @@ static void hand_out(struct zeromq *zeromq, const struct receive_batch *batch, s
     answer_refused(zeromq, batch, i);
 }
 
+static bool has_enough_answers(const struct zeromq_identity *identity)
+{
+  return identity->answer_count >= ANSWERS_MAX || identity->answer_bytes > ANSWERS_SIZE;
+}
+
 /* Takes pending, the identity's first request, off the queue and keeps its answer. Sends the kept answers if
- * the turn ends or would have to wait. *is_lost: the client never gets the answer. Returns the next request,
- * or NULL at the end. */
+ * the turn ends or would have to wait, or if they are enough. *is_lost: the client never gets the answer.
+ * Returns the next request, or NULL at the end. */
 static struct zeromq_pending *finish_first(struct zeromq_identity *identity, struct zeromq_pending *pending,
                                            enum crew_served served, const struct buffer *bytes,
                                            enum pause pause, bool *is_lost)
 {
   struct zeromq *zeromq = identity->zeromq;
   struct receive_batch batch;
-  batch.more = false;
-  batch.ready_count = batch.refused_count = 0;
   zeromq_make_answer(&pending->answer, bytes, pending->delimiter);
 
   pthread_mutex_lock(&zeromq->lock);
@@ -334,7 +335,8 @@ static struct zeromq_pending *finish_first(struct zeromq_identity *identity, str
   }
   *is_lost = identity->abandoned || bytes->failed;
   identity->abandoned = false;
-  if (pause != PAUSE_NONE || identity->first == NULL || identity->answer_bytes > ANSWERS_SIZE) {
+  bool sends = pause != PAUSE_NONE || identity->first == NULL || has_enough_answers(identity);
+  if (sends) {
     zeromq_send_answers(identity);
     receive_batch(zeromq, &batch);
   }
@@ -342,7 +344,8 @@ static struct zeromq_pending *finish_first(struct zeromq_identity *identity, str
   struct zeromq_pending *next = ends ? NULL : identity->first;
   pthread_mutex_unlock(&zeromq->lock);
 
-  hand_out(zeromq, &batch, 0);
+  if (sends)
+    hand_out(zeromq, &batch, 0);
   return next;
 }
 

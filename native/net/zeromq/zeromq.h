@@ -9,8 +9,8 @@
  * came with an empty delimiter frame with an empty payload, so that a REQ client can go on (docs/protocol.md,
  * "Transports"). Requests of one identity run in order; identities never wait for each other.
  *
- * The answers of a turn are sent together, at its end or before it has to wait. If a call is slow, the
- * answers before it leave with the next tick.
+ * The answers of a turn are sent together, at its end, once they are enough, or before it has to wait. If a
+ * call is slow, the answers before it leave with the next tick.
  *
  * The socket is used under one lock, which is never held while Java runs. Its descriptor signals input only
  * once, as if it were edge-triggered: after any use of the socket its events must be read before the lock is

@@ -162,6 +162,7 @@ void zeromq_identity_push_answer(struct zeromq_identity *identity, struct zeromq
     identity->last_answer->next = pending;
   }
   identity->last_answer = pending;
+  identity->answer_count++;
   identity->answer_bytes += pending->answer.size;
 }
 
@@ -171,6 +172,7 @@ struct zeromq_pending *zeromq_identity_pop_answer(struct zeromq_identity *identi
   if (answered == NULL)
     return NULL;
   identity->first_answer = answered->next;
+  identity->answer_count--;
   identity->answer_bytes -= answered->answer.size;
   if (identity->first_answer == NULL) {
     identity->last_answer = NULL;

@@ -13,6 +13,8 @@
 enum {
   ROUTING_ID_MAX = 255,
   IDENTITY_BUCKETS = 1024,
+  /* A turn sends so many answers before its end: their client works on them while it makes the next. */
+  ANSWERS_MAX = 32,
   /* libzmq holds so many answers for a client that does not read. Those above a size are counted, and may
    * come to half of send_buffer_max, or be a single one. */
   PIPE_ANSWERS_MAX = 1024,
@@ -55,7 +57,7 @@ struct zeromq_identity {
   struct zeromq_pending *first, *last;
   size_t pending;
   struct zeromq_pending *first_answer, *last_answer; /* of the turn that runs, not yet sent */
-  size_t answer_bytes;
+  size_t answer_count, answer_bytes;
   bool owned;                /* a thread is in its turn */
   struct rpc_worker *worker; /* the owner's; NULL: the watcher */
   bool abandoned;            /* zeromq_refuse_rest has answered the request that the owner runs */

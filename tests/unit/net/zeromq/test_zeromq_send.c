@@ -240,6 +240,30 @@ static void answers_do_not_wait_for_a_slow_call_behind_them(void **state)
   close_client(f, client);
 }
 
+/* Without a tick. The lock keeps the messages in the socket, so that they come in one piece. */
+static void a_turn_sends_its_answers_once_they_are_enough(void **state)
+{
+  enum { MESSAGES = PENDING_MAX - 1, SENT = MESSAGES - ANSWERS_MAX + 1 };
+  struct zeromq_fixture *f = *state;
+  atomic_store(&f->never_ticks, true);
+  void *client = connect_client(f, ZMQ_DEALER);
+  send_text(client, "connected", 0);
+  expect_text(client, "connected");
+  pthread_mutex_lock(&f->zeromq->lock);
+  for (int i = 0; i < MESSAGES; i++)
+    send_text(client, "quick", 0);
+  send_text(client, "block", 0);
+  usleep(20000);
+  pthread_mutex_unlock(&f->zeromq->lock);
+  for (int i = 0; i < SENT; i++)
+    expect_text(client, "quick");
+  stub_let_go(&f->stub);
+  for (int i = SENT; i < MESSAGES; i++)
+    expect_text(client, "quick");
+  expect_text(client, "block");
+  close_client(f, client);
+}
+
 /* Whether they were sent already, or not yet because no tick has come. */
 static void answers_come_before_the_error_at_the_end(void **state)
 {
@@ -268,6 +292,7 @@ int main(void)
       CASE_WITH(open_narrow_fixture, a_client_goes_on_whose_held_answers_were_dropped),
       CASE(held_answers_seldom_need_a_tick),
       CASE(answers_do_not_wait_for_a_slow_call_behind_them),
+      CASE(a_turn_sends_its_answers_once_they_are_enough),
       CASE(answers_come_before_the_error_at_the_end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
