@@ -222,7 +222,7 @@ static enum jp_status check_refs(struct params_reader *reader, const struct op_c
 
 static enum jp_status read_control(struct params_reader *reader)
 {
-  struct text name;
+  struct text name = TEXT_ABSENT;
   enum jp_status status =
       read_text(reader, RPC_PARAM_METHOD, "Method is missing in 'control' request", &name);
   if (status != JP_OK)
@@ -248,7 +248,7 @@ static enum jp_status read_control(struct params_reader *reader)
 
 static enum jp_status read_meta(struct params_reader *reader)
 {
-  struct text name;
+  struct text name = TEXT_ABSENT;
   enum jp_status status = read_text(reader, RPC_PARAM_METHOD, "Method is missing in 'meta' request", &name);
   if (status != JP_OK)
     return status;
