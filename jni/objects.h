@@ -29,11 +29,13 @@ struct jvm_objects_owner {
 };
 
 /* The refs that the results of one message have made, in order: a client that never gets the answer could not
- * let go of them. Used by one thread; begins zeroed. */
+ * let go of them. Also what is reserved for the next result. Used by one thread; begins zeroed. */
 struct jvm_stored {
   uint32_t *refs;
   size_t count;
   size_t capacity;
+  bool has_slot;    /* jvm_objects_reserve: no other result takes it */
+  bool has_entered; /* and the owner has said yes to the table's first object */
 };
 
 void jvm_stored_fini(struct jvm_stored *stored);
@@ -57,6 +59,20 @@ enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects 
  * another thread's message has returned since. On the thread that stored them. */
 void jvm_objects_take_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
                            size_t kept);
+/* As jvm_objects_take_back, and reserves one of the slots again that become free. */
+void jvm_objects_renew(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
+                       size_t kept);
+
+/*
+ * Reserves a slot for one of the objects that are stored next with *stored, so that it cannot fail for want of room.
+ * enters: asks the table's owner, too, where the table has no object yet. Not JP_OK: nothing is reserved; JP_LIMIT: the
+ * table is full, or its owner refuses. Each JP_OK is followed by one jvm_objects_release, on the same thread.
+ */
+enum jp_status jvm_objects_reserve(struct jvm_thread *thread, struct jvm_objects *objects, bool enters,
+                                   struct jvm_stored *stored, struct jp_error *error) JP_MUST_CHECK;
+/* Gives back what is still reserved; harmless where nothing is. */
+void jvm_objects_release(struct jvm_objects *objects, struct jvm_stored *stored);
+
 /* Drops every object (delete_session). A call that began before it drops its result. */
 void jvm_objects_clear(struct jvm_thread *thread, struct jvm_objects *objects);
 

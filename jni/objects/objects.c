@@ -1,5 +1,6 @@
 #include "jni/objects/object_table.h"
 #include "jni/objects/slot_index.h"
+#include "jni/objects/stored.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,7 +14,7 @@
  * one object does not make and drop a chunk each time.
  */
 enum { FIRST_CHUNK_SLOTS = 4, SMALL_CHUNK_SLOTS = 1024, CHUNK_SPAN = 8192 };
-enum { FIRST_CHUNKS = 1, FIRST_REFS = 8 };
+enum { FIRST_CHUNKS = 1 };
 enum { NO_CHUNK = UINT32_MAX };
 #define REF_MAX ((uint32_t)INT32_MAX)
 
@@ -45,6 +46,7 @@ struct jvm_objects {
   void *owner_context;
   size_t max;
   _Atomic size_t count;   /* written with the lock */
+  size_t reserved;        /* slots for results to come */
   _Atomic uint64_t epoch; /* likewise */
   uint32_t last_ref;
   bool has_begun_again;  /* refs have wrapped around, so that the next ones may be in use */
@@ -278,11 +280,24 @@ static bool needs_entry(const struct putting *putting)
   return putting->objects->owner != NULL && !putting->has_entered && count_of(putting->objects) == 0;
 }
 
-/* make_room has made room. */
-static void note_stored(struct jvm_stored *stored, uint32_t ref)
+/* For who has not reserved a slot, those that others have reserved are taken. */
+static bool is_full(const struct jvm_objects *objects, const struct jvm_stored *stored)
 {
-  if (stored != NULL)
-    stored->refs[stored->count++] = ref;
+  return !stored_has_slot(stored) && count_of(objects) + objects->reserved >= objects->max;
+}
+
+static enum jp_status fail_full(const struct jvm_objects *objects, struct jp_error *error)
+{
+  return jp_fail(error, JP_LIMIT, "session-max-objects: the session holds %zu objects already",
+                 count_of(objects));
+}
+
+static void drop_slot(struct jvm_objects *objects, struct jvm_stored *stored)
+{
+  if (!stored_has_slot(stored))
+    return;
+  stored->has_slot = false;
+  objects->reserved--;
 }
 
 /* With the lock held. *need: what the caller has to do, with the lock released, before it tries again;
@@ -304,9 +319,8 @@ static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum ne
     *ref = slot->ref;
     return JP_OK;
   }
-  if (count_of(objects) >= objects->max)
-    return jp_fail(error, JP_LIMIT, "session-max-objects: the session holds %zu objects already",
-                   count_of(objects));
+  if (is_full(objects, putting->stored))
+    return fail_full(objects, error);
   *need = needs_entry(putting) ? NEED_ENTRY : objects->with_room == NULL ? NEED_CHUNK : NEED_NOTHING;
   if (*need != NEED_NOTHING)
     return JP_NOT_FOUND;
@@ -314,7 +328,8 @@ static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum ne
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   if (count_of(objects) == 1)
     putting->has_entered = false; /* the leave belongs to the object now */
-  note_stored(putting->stored, *ref);
+  drop_slot(objects, putting->stored);
+  stored_note(putting->stored, *ref);
   return JP_OK;
 }
 
@@ -360,23 +375,14 @@ static enum jp_status put_object(struct putting *putting, uint32_t *ref, struct 
   return status;
 }
 
-static bool make_room(struct jvm_stored *stored)
+/* The table's first object may have been let in already, when its slot was reserved. */
+static void take_entry(struct putting *putting)
 {
-  if (stored == NULL || stored->count < stored->capacity)
-    return true;
-  size_t capacity = stored->capacity == 0 ? FIRST_REFS : stored->capacity * 2;
-  uint32_t *wider = reallocarray(stored->refs, capacity, sizeof *wider);
-  if (wider == NULL)
-    return false;
-  stored->refs = wider;
-  stored->capacity = capacity;
-  return true;
-}
-
-void jvm_stored_fini(struct jvm_stored *stored)
-{
-  free(stored->refs);
-  *stored = (struct jvm_stored){0};
+  struct jvm_stored *stored = putting->stored;
+  if (stored == NULL || !stored->has_entered)
+    return;
+  stored->has_entered = false;
+  putting->has_entered = true;
 }
 
 enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *objects, jobject object,
@@ -391,8 +397,9 @@ enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *ob
                             .stored = stored};
   if ((*thread->jvmti)->GetObjectHashCode(thread->jvmti, object, &putting.filled.hash) != JVMTI_ERROR_NONE)
     return jp_fail(error, JP_INTERNAL, "this object has no identity hash");
-  if (!make_room(stored))
+  if (!stored_make_room(stored))
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  take_entry(&putting);
   enum jp_status status = put_object(&putting, ref, error);
   chunk_destroy(thread->env, putting.chunk); /* another thread's was there first */
   if (putting.has_entered)
@@ -473,6 +480,7 @@ static void release_chunk(JNIEnv *env, struct jvm_objects *objects, struct chunk
   chunk_destroy(env, chunk);
 }
 
+/* The caller tells the owner where that was the last object. */
 static void release_slot(JNIEnv *env, struct jvm_objects *objects, uint32_t number)
 {
   struct chunk *chunk = objects->chunks[number / CHUNK_SPAN];
@@ -487,8 +495,6 @@ static void release_slot(JNIEnv *env, struct jvm_objects *objects, uint32_t numb
   *slot = (struct slot){.next_free = chunk->first_free};
   chunk->first_free = place;
   set_count(objects, count_of(objects) - 1);
-  if (count_of(objects) == 0)
-    tell_owner(objects);
   if (chunk->used-- == chunk->slot_count)
     list_add(objects, chunk);
   bool is_only_room = objects->with_room == chunk && chunk->next == NULL;
@@ -500,8 +506,11 @@ enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects 
 {
   pthread_mutex_lock(&objects->lock);
   uint32_t number = slot_index_find(&objects->by_ref, ref);
-  if (number != SLOT_NONE)
+  if (number != SLOT_NONE) {
     release_slot(thread->env, objects, number);
+    if (count_of(objects) == 0)
+      tell_owner(objects);
+  }
   pthread_mutex_unlock(&objects->lock);
   return number == SLOT_NONE ? JP_NOT_FOUND : JP_OK;
 }
@@ -513,12 +522,82 @@ static void take_back(struct jvm_thread *thread, struct jvm_objects *objects, ui
     release_slot(thread->env, objects, number);
 }
 
+/* True where that was the last of the table's objects, so that its owner has to be told. With the lock held. */
+static bool take_back_down_to(struct jvm_thread *thread, struct jvm_objects *objects,
+                              struct jvm_stored *stored, size_t kept)
+{
+  size_t before = count_of(objects);
+  while (stored->count > kept)
+    take_back(thread, objects, stored->refs[--stored->count]);
+  return before > 0 && count_of(objects) == 0;
+}
+
 void jvm_objects_take_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
                            size_t kept)
 {
   pthread_mutex_lock(&objects->lock);
-  while (stored->count > kept)
-    take_back(thread, objects, stored->refs[--stored->count]);
+  if (take_back_down_to(thread, objects, stored, kept))
+    tell_owner(objects);
+  pthread_mutex_unlock(&objects->lock);
+}
+
+void jvm_objects_renew(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
+                       size_t kept)
+{
+  pthread_mutex_lock(&objects->lock);
+  bool is_last = take_back_down_to(thread, objects, stored, kept);
+  if (is_last && (objects->owner == NULL || stored->has_entered))
+    tell_owner(objects);
+  else if (is_last)
+    stored->has_entered = true;
+  if (!is_full(objects, stored) && !stored->has_slot) {
+    stored->has_slot = true;
+    objects->reserved++;
+  }
+  pthread_mutex_unlock(&objects->lock);
+}
+
+/* ---- reservations ---- */
+
+static enum jp_status reserve_slot(struct jvm_objects *objects, struct jvm_stored *stored, bool *is_empty,
+                                   struct jp_error *error)
+{
+  enum jp_status status = JP_OK;
+  pthread_mutex_lock(&objects->lock);
+  *is_empty = count_of(objects) == 0;
+  if (is_full(objects, stored)) {
+    status = fail_full(objects, error);
+  } else {
+    stored->has_slot = true;
+    objects->reserved++;
+  }
+  pthread_mutex_unlock(&objects->lock);
+  return status;
+}
+
+enum jp_status jvm_objects_reserve(struct jvm_thread *thread, struct jvm_objects *objects, bool enters,
+                                   struct jvm_stored *stored, struct jp_error *error)
+{
+  bool is_empty;
+  enum jp_status status = reserve_slot(objects, stored, &is_empty, error);
+  if (status != JP_OK || !enters || !is_empty || objects->owner == NULL)
+    return status;
+  status = objects->owner->enter(objects->owner_context, thread, error);
+  stored->has_entered = status == JP_OK;
+  if (status != JP_OK)
+    jvm_objects_release(objects, stored);
+  return status;
+}
+
+void jvm_objects_release(struct jvm_objects *objects, struct jvm_stored *stored)
+{
+  if (!stored->has_slot && !stored->has_entered)
+    return;
+  pthread_mutex_lock(&objects->lock);
+  drop_slot(objects, stored);
+  if (stored->has_entered)
+    tell_owner(objects);
+  stored->has_entered = false;
   pthread_mutex_unlock(&objects->lock);
 }
 

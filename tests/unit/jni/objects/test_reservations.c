@@ -1,0 +1,224 @@
+/* Slots that are reserved for results to come. */
+#include "tests/unit/unit.h"
+
+#include "jni/objects/object_table.h"
+#include "jni/runtime/throwables.h"
+#include "tests/unit/jni/with_jvm.h"
+
+static struct jvm_thread *the_thread;
+
+struct owner {
+  int inside; /* entered and not left */
+  int asked;
+  enum jp_status answer;
+};
+
+static enum jp_status enter(void *context, struct jvm_thread *thread, struct jp_error *error)
+{
+  struct owner *owner = context;
+  assert_non_null(thread);
+  owner->asked++;
+  if (owner->answer != JP_OK)
+    return jp_fail(error, owner->answer, "no more tables");
+  owner->inside++;
+  return JP_OK;
+}
+
+static void leave(void *context)
+{
+  struct owner *owner = context;
+  owner->inside--;
+}
+
+static const struct jvm_objects_owner OWNER = {.enter = enter, .leave = leave};
+
+struct bench {
+  struct jvm_objects *objects;
+  struct jvm_stored stored;
+  struct owner owner;
+  struct jp_error error;
+};
+
+static struct bench *create(size_t max)
+{
+  struct bench *bench = test_calloc(1, sizeof *bench);
+  assert_int_equal(jvm_objects_create(max, &bench->objects), JP_OK);
+  jvm_objects_set_owner(bench->objects, &OWNER, &bench->owner);
+  return bench;
+}
+
+static void destroy(struct bench *bench)
+{
+  jvm_objects_destroy(the_thread, bench->objects);
+  assert_int_equal(bench->owner.inside, 0);
+  jvm_stored_fini(&bench->stored);
+  test_free(bench);
+}
+
+/* Puts a new object; stored NULL: as somebody who has reserved nothing. */
+static enum jp_status put_new(struct bench *bench, struct jvm_stored *stored)
+{
+  uint32_t ref;
+  jobject object = (*the_thread->env)->AllocObject(the_thread->env, the_thread->jvm->known.class_object);
+  assert_false(throwable_take(the_thread, NULL));
+  enum jp_status status = jvm_objects_put(the_thread, bench->objects, object, 0,
+                                          jvm_objects_epoch(bench->objects), stored, &ref, &bench->error);
+  (*the_thread->env)->DeleteLocalRef(the_thread->env, object);
+  return status;
+}
+
+static enum jp_status reserve(struct bench *bench, bool enters)
+{
+  return jvm_objects_reserve(the_thread, bench->objects, enters, &bench->stored, &bench->error);
+}
+
+static void nobody_else_takes_the_slot(void **state)
+{
+  (void)state;
+  struct bench *bench = create(2);
+  assert_int_equal(put_new(bench, NULL), JP_OK);
+  assert_int_equal(reserve(bench, false), JP_OK);
+  assert_int_equal(put_new(bench, NULL), JP_LIMIT);
+  assert_string_equal(bench->error.text, "session-max-objects: the session holds 1 objects already");
+  assert_int_equal(put_new(bench, &bench->stored), JP_OK);
+  assert_int_equal(put_new(bench, &bench->stored), JP_LIMIT); /* it was one slot */
+  jvm_objects_release(bench->objects, &bench->stored);
+  assert_int_equal(jvm_objects_count(bench->objects), 2);
+  destroy(bench);
+}
+
+static void a_full_table_has_none(void **state)
+{
+  (void)state;
+  struct bench *bench = create(1);
+  struct jvm_stored other = {0};
+  assert_int_equal(reserve(bench, false), JP_OK);
+  assert_int_equal(jvm_objects_reserve(the_thread, bench->objects, false, &other, &bench->error), JP_LIMIT);
+  jvm_objects_release(bench->objects, &other);
+  jvm_objects_release(bench->objects, &bench->stored);
+  jvm_objects_release(bench->objects, &bench->stored); /* nothing is left to give back */
+  assert_int_equal(put_new(bench, NULL), JP_OK);
+  assert_int_equal(reserve(bench, false), JP_LIMIT);
+  destroy(bench);
+}
+
+static void an_object_that_is_held_needs_none(void **state)
+{
+  (void)state;
+  struct bench *bench = create(2);
+  uint32_t ref;
+  uint32_t again;
+  jobject object = (*the_thread->env)->AllocObject(the_thread->env, the_thread->jvm->known.class_object);
+  uint64_t epoch = jvm_objects_epoch(bench->objects);
+  assert_int_equal(jvm_objects_put(the_thread, bench->objects, object, 0, epoch, NULL, &ref, NULL), JP_OK);
+  assert_int_equal(reserve(bench, false), JP_OK);
+  assert_int_equal(
+      jvm_objects_put(the_thread, bench->objects, object, 0, epoch, &bench->stored, &again, NULL), JP_OK);
+  assert_int_equal(again, ref);
+  assert_true(bench->stored.has_slot);
+  jvm_objects_release(bench->objects, &bench->stored);
+  assert_int_equal(put_new(bench, NULL), JP_OK);
+  destroy(bench);
+}
+
+static void the_owner_is_asked_in_advance(void **state)
+{
+  (void)state;
+  struct bench *bench = create(5);
+  bench->owner.answer = JP_LIMIT;
+  assert_int_equal(reserve(bench, true), JP_LIMIT);
+  assert_string_equal(bench->error.text, "no more tables");
+  assert_int_equal(reserve(bench, false), JP_OK);
+  jvm_objects_release(bench->objects, &bench->stored);
+  bench->owner = (struct owner){.answer = JP_OK};
+  assert_int_equal(reserve(bench, true), JP_OK);
+  jvm_objects_release(bench->objects, &bench->stored);
+  assert_int_equal(bench->owner.inside, 0);
+  assert_int_equal(reserve(bench, true), JP_OK);
+  assert_int_equal(put_new(bench, &bench->stored), JP_OK);
+  jvm_objects_release(bench->objects, &bench->stored);
+  assert_int_equal(bench->owner.asked, 2); /* not again for the object */
+  assert_int_equal(bench->owner.inside, 1);
+  assert_int_equal(reserve(bench, true), JP_OK);
+  jvm_objects_release(bench->objects, &bench->stored);
+  assert_int_equal(bench->owner.asked, 2); /* nor where there is one */
+  assert_true(jvm_objects_count(bench->objects) == 1);
+  destroy(bench);
+}
+
+static void a_table_that_was_only_reserved_in_is_unused(void **state)
+{
+  (void)state;
+  struct bench *bench = create(5);
+  assert_int_equal(reserve(bench, true), JP_OK);
+  jvm_objects_release(bench->objects, &bench->stored);
+  assert_true(jvm_objects_is_unused(bench->objects));
+  destroy(bench);
+}
+
+/* A list's elements fill the table, and in their place comes the list itself. */
+static void what_is_taken_back_leaves_a_slot(void **state)
+{
+  (void)state;
+  struct bench *bench = create(2);
+  assert_int_equal(reserve(bench, true), JP_OK);
+  assert_int_equal(put_new(bench, &bench->stored), JP_OK);
+  assert_int_equal(put_new(bench, &bench->stored), JP_OK);
+  assert_int_equal(put_new(bench, &bench->stored), JP_LIMIT);
+  jvm_objects_renew(the_thread, bench->objects, &bench->stored, 0);
+  assert_int_equal(jvm_objects_count(bench->objects), 0);
+  bench->owner.answer = JP_LIMIT; /* another table is not asked for */
+  assert_int_equal(put_new(bench, &bench->stored), JP_OK);
+  jvm_objects_release(bench->objects, &bench->stored);
+  assert_int_equal(bench->owner.asked, 1);
+  assert_int_equal(bench->owner.inside, 1);
+  destroy(bench);
+}
+
+static void what_is_renewed_and_not_used_is_given_back(void **state)
+{
+  (void)state;
+  struct bench *bench = create(1);
+  assert_int_equal(put_new(bench, &bench->stored), JP_OK);
+  jvm_objects_renew(the_thread, bench->objects, &bench->stored, 0);
+  assert_int_equal(bench->owner.inside, 1);
+  jvm_objects_release(bench->objects, &bench->stored);
+  assert_int_equal(bench->owner.inside, 0);
+  assert_int_equal(put_new(bench, NULL), JP_OK);
+  destroy(bench);
+}
+
+static void a_deleted_session_keeps_the_count(void **state)
+{
+  (void)state;
+  struct bench *bench = create(1);
+  assert_int_equal(reserve(bench, true), JP_OK);
+  jvm_objects_clear(the_thread, bench->objects);
+  assert_int_equal(put_new(bench, NULL), JP_LIMIT);
+  jvm_objects_release(bench->objects, &bench->stored);
+  assert_int_equal(bench->owner.inside, 0);
+  assert_int_equal(put_new(bench, NULL), JP_OK);
+  destroy(bench);
+}
+
+static int run_all(struct jvm *jvm, struct jvm_thread *thread)
+{
+  (void)jvm;
+  the_thread = thread;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(nobody_else_takes_the_slot),
+      cmocka_unit_test(a_full_table_has_none),
+      cmocka_unit_test(an_object_that_is_held_needs_none),
+      cmocka_unit_test(the_owner_is_asked_in_advance),
+      cmocka_unit_test(a_table_that_was_only_reserved_in_is_unused),
+      cmocka_unit_test(what_is_taken_back_leaves_a_slot),
+      cmocka_unit_test(what_is_renewed_and_not_used_is_given_back),
+      cmocka_unit_test(a_deleted_session_keeps_the_count),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void)
+{
+  return with_jvm(run_all);
+}
