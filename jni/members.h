@@ -109,6 +109,14 @@ struct jvm_guard {
   bool (*allows)(void *context, enum op_kind operation, const struct jvm_target *member);
 };
 
+/* What jvm_invoke keeps of a result until its answer is written; begins zeroed. */
+struct jvm_result {
+  void *object;         /* a local reference; NULL: what came back was no object */
+  bool is_global;       /* jvm_result_hold has made it a global one */
+  uint64_t epoch;       /* of the session's objects */
+  size_t stored_before; /* of request->stored: the refs before this result's */
+};
+
 /* The input of jvm_resolve and jvm_invoke; all borrowed. */
 struct jvm_request {
   struct jvm_thread *thread;
@@ -119,6 +127,13 @@ struct jvm_request {
   const struct jvm_guard *guard; /* NULL: everything is allowed */
   struct jvm_stored *stored;     /* collects the refs that the result makes; may be NULL */
   bool drops_result; /* nobody will read the result: its object is not stored, and the outcome is void */
+  bool
+      compat_pal; /* the result is that of the reference alone: no object has a text, and one that cannot travel
+                        is an error */
+  size_t
+      answer_max; /* bytes that the answer may have: of a result that is surely longer nothing is read; 0: any */
+  /* Of one that may have to be told as a ref later (jvm_result_become_ref); NULL: it is told as it is. */
+  struct jvm_result *result;
 };
 
 /* Opens a frame of local references, and undoes what an earlier call has done to the thread (an interrupt, a
@@ -139,8 +154,20 @@ enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target 
 /*
  * Converts the arguments, initialises the class where Java would, checks every object's type, and runs the
  * member. *outcome becomes a value, void or an error. An object that does not travel by value is stored, and
- * the outcome has its ref.
+ * the outcome has its ref. A session that is full is an error before the member is run, if its result may need
+ * a place there.
  */
 void jvm_invoke(const struct jvm_request *request, const struct jvm_target *target, struct outcome *outcome);
+
+/*
+ * The answer is too long: *outcome becomes the ref alone of what the request's last jvm_invoke gave, and all else that
+ * its result has stored is taken back. False: it gave no object, and *outcome stays. The request has a `result`,
+ * and needs neither operation nor guard.
+ */
+bool jvm_result_become_ref(const struct jvm_request *request, bool by_value, struct outcome *outcome);
+/* The result outlives its request's frame, as where another thread has run the member: before that jvm_request_end. */
+void jvm_result_hold(struct jvm_thread *thread, struct jvm_result *result);
+/* Lets go of what the request's `result` and `stored` have kept for its answer. Before jvm_request_end. */
+void jvm_result_end(const struct jvm_request *request);
 
 #endif

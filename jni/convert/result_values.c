@@ -1,4 +1,4 @@
-#include "jni/convert/results.h"
+#include "jni/convert/result_texts.h"
 #include "jni/runtime/throwables.h"
 
 enum { LEVEL_REFERENCES = 16 };
@@ -10,7 +10,9 @@ struct walk {
   uint64_t epoch;
   struct outcome *outcome;
   size_t elements_left;
+  size_t bytes_left;  /* that the answer may have for texts */
   bool keeps_nothing; /* an object that needs a ref ends the walk */
+  bool is_flat;       /* every container is an object that needs a ref */
 };
 
 /* An array, collection or map that is being read, and the outer ones that contain it. */
@@ -42,8 +44,21 @@ static bool count_elements(struct walk *walk, size_t count)
   }
   outcome_fail(walk->outcome, walk->request->arena, FAILURE_SERVER, NULL,
                "the result has more than the limit of %zu elements (array-value-max)",
-               walk->request->limits->inline_array_max);
+               result_elements_max(walk->request));
   return false;
+}
+
+static bool fail_length(struct walk *walk)
+{
+  return fail_result(walk, "the result is longer than the answer may be, or memory is short");
+}
+
+static bool count_bytes(struct walk *walk, size_t count)
+{
+  if (count > walk->bytes_left)
+    return fail_length(walk);
+  walk->bytes_left -= count;
+  return true;
 }
 
 /* Counts the elements of a container and makes room for them. */
@@ -66,6 +81,15 @@ static bool fill_ref(struct walk *walk, const struct jvm_class *class, jobject o
     return false;
   walk->outcome->ref = out->ref;
   return true;
+}
+
+/* A String or wrapper. */
+static bool fill_scalar(struct walk *walk, const struct jvm_class *class, jobject object,
+                        struct op_value *out)
+{
+  if (!result_read_value_object(walk->request, class, object, out))
+    return fail_length(walk);
+  return out->kind != OP_TEXT || count_bytes(walk, out->text.len);
 }
 
 static bool fill_list(struct walk *walk, const struct level *level, jobjectArray elements,
@@ -92,8 +116,13 @@ static bool fill_array(struct walk *walk, const struct level *level, const struc
   if (class->component == 'L' || class->component == '[')
     return fill_list(walk, level, level->object, out);
   jsize count = (*walk->env)->GetArrayLength(walk->env, level->object);
-  return count_elements(walk, (size_t)count) &&
-         result_fill_primitives(walk->request, class, level->object, count, out, walk->outcome);
+  bool in_base64 = walk->request->operation->base64_result;
+  if (!in_base64 && !count_elements(walk, (size_t)count))
+    return false;
+  if (!count_bytes(walk, (size_t)count) ||
+      !result_read_primitives(walk->request, class, level->object, count, out))
+    return fail_length(walk);
+  return true;
 }
 
 /* Asks for the size first, so that no collection that is too large is copied. The size may be wrong: callers
@@ -171,7 +200,7 @@ static enum key read_key(struct walk *walk, jobject entry, struct text *text)
       kind = fail_key(walk, "out of memory");
     else if (!result_is_value_class(class))
       kind = KEY_OBJECT;
-    else if (!result_read_value_object(walk->request, class, key, &value, walk->outcome))
+    else if (!fill_scalar(walk, class, key, &value))
       kind = KEY_FAILED;
   }
   if (kind == KEY_TEXT) {
@@ -286,6 +315,22 @@ static bool is_container(struct walk *walk, const struct jvm_class *class, jobje
          (*walk->env)->IsInstanceOf(walk->env, object, known->class_map);
 }
 
+/* An object of a class that has texts. A Class keeps its ref, because only that tells its loader. */
+static bool fill_text(struct walk *walk, const struct jvm_class *class, jobject object, struct op_value *out)
+{
+  struct op_value text;
+  bool has_text = result_read_text(walk->request, class, object, &text);
+  if (has_text && class->text != CLASS_TEXT_CLASS) {
+    *out = text;
+    return text.kind != OP_TEXT || count_bytes(walk, text.text.len);
+  }
+  if (!fill_ref(walk, class, object, out))
+    return false;
+  if (has_text)
+    out->literal = text.text;
+  return true;
+}
+
 static bool fill_value(struct walk *walk, const struct level *outer, jobject object, struct op_value *out)
 {
   if (object == NULL) {
@@ -296,8 +341,10 @@ static bool fill_value(struct walk *walk, const struct level *outer, jobject obj
   if (class == NULL)
     return fail_result(walk, "out of memory");
   if (result_is_value_class(class))
-    return result_read_value_object(walk->request, class, object, out, walk->outcome);
-  if (!is_container(walk, class, object))
+    return fill_scalar(walk, class, object, out);
+  if (class->text != CLASS_TEXT_NONE && !walk->request->compat_pal)
+    return fill_text(walk, class, object, out);
+  if (walk->is_flat || !is_container(walk, class, object))
     return fill_ref(walk, class, object, out);
   const struct level level = {outer, object, outer == NULL ? 1 : outer->depth + 1};
   return fill_container(walk, &level, class, out);
@@ -309,35 +356,60 @@ static bool fill_new(struct walk *walk, jobject object, struct op_value *out)
   const struct jvm_class *class = jvm_class_of_object(walk->request->thread, object);
   if (class == NULL)
     return fail_result(walk, "out of memory");
-  return result_is_value_class(class)
-             ? result_read_value_object(walk->request, class, object, out, walk->outcome)
-             : fill_ref(walk, class, object, out);
+  return result_is_value_class(class) ? fill_scalar(walk, class, object, out)
+                                      : fill_ref(walk, class, object, out);
+}
+
+static struct walk begin_walk(const struct jvm_request *request, uint64_t epoch, struct outcome *outcome)
+{
+  return (struct walk){.env = request->thread->env,
+                       .request = request,
+                       .epoch = epoch,
+                       .outcome = outcome,
+                       .elements_left = result_elements_max(request),
+                       .bytes_left = result_bytes_max(request)};
+}
+
+static size_t count_stored(const struct jvm_request *request)
+{
+  return request->stored == NULL ? 0 : request->stored->count;
 }
 
 void result_fill_by_value(const struct jvm_request *request, uint64_t epoch, jobject object,
                           struct outcome *outcome)
 {
-  struct walk walk = {.env = request->thread->env,
-                      .request = request,
-                      .epoch = epoch,
-                      .outcome = outcome,
-                      .elements_left = request->limits->inline_array_max};
+  struct walk walk = begin_walk(request, epoch, outcome);
   struct op_value value;
+  size_t stored_before = count_stored(request);
   bool is_new = request->operation->kind == OP_NEW;
-  if (is_new ? !fill_new(&walk, object, &value) : !fill_value(&walk, NULL, object, &value))
-    return;
-  outcome->has_value = true;
-  outcome->value = value;
+  if (is_new ? fill_new(&walk, object, &value) : fill_value(&walk, NULL, object, &value)) {
+    outcome->has_value = true;
+    outcome->value = value;
+  } else if (!request->compat_pal) {
+    result_fill_ref(request, epoch, object, true, stored_before, outcome);
+  }
 }
 
 void result_fill_collection(const struct jvm_request *request, const struct jvm_class *class, jobject object,
                             struct outcome *outcome)
 {
   struct outcome failed; /* what goes wrong costs the value alone */
-  struct walk walk = {.env = request->thread->env,
-                      .request = request,
-                      .outcome = &failed,
-                      .elements_left = request->limits->inline_array_max,
-                      .keeps_nothing = true};
+  struct walk walk = begin_walk(request, 0, &failed);
+  walk.keeps_nothing = true;
   outcome->has_value = is_container(&walk, class, object) && fill_value(&walk, NULL, object, &outcome->value);
+}
+
+bool result_read_elements(const struct jvm_request *request, uint64_t epoch, jobjectArray array,
+                          struct op_value *out)
+{
+  struct outcome failed = {.kind = OUTCOME_VALUE};
+  struct walk walk = begin_walk(request, epoch, &failed);
+  const struct level level = {.object = array, .depth = 1};
+  size_t stored_before = count_stored(request);
+  walk.is_flat = true;
+  if (fill_list(&walk, &level, array, out))
+    return true;
+  if (request->stored != NULL)
+    jvm_objects_take_back(request->thread, request->objects, request->stored, stored_before);
+  return false;
 }

@@ -9,23 +9,37 @@
 
 /*
  * For a result of the declared type. A wrapper or String travels by value and is not kept. Any other object
- * gets a ref, and a small array of primitives, wrappers or Strings also travels by value. Deletes the
- * object's local reference.
+ * gets a ref; a small array of primitives, wrappers or Strings, and an object that has a text, also travels by
+ * value. What is too large for the answer has a ref alone. Gives the object's local reference to
+ * request->result, or deletes it.
  */
 void result_fill(const struct jvm_request *request, uint64_t epoch, struct jvm_type *declared,
                  const jvalue *value, struct outcome *outcome);
 
-/* Its parts. Those that fail leave an OUTCOME_ERROR. */
+/* Its parts. */
 
 /* True for the wrappers and String. */
 bool result_is_value_class(const struct jvm_class *class);
+/* False: memory is short, or a String is longer than the answer may be. */
 bool result_read_value_object(const struct jvm_request *request, const struct jvm_class *class,
-                              jobject object, struct op_value *out, struct outcome *outcome);
-/* Reads an array of count primitives. */
-bool result_fill_primitives(const struct jvm_request *request, const struct jvm_class *class, jobject array,
-                            jsize count, struct op_value *out, struct outcome *outcome);
+                              jobject object, struct op_value *out);
+/* Reads an array of count primitives; false as before. */
+bool result_read_primitives(const struct jvm_request *request, const struct jvm_class *class, jobject array,
+                            jsize count, struct op_value *out);
+/* How many elements may travel by value. */
+size_t result_elements_max(const struct jvm_request *request);
+/* How many bytes the answer may have; SIZE_MAX: any number. */
+size_t result_bytes_max(const struct jvm_request *request);
+/* False leaves an OUTCOME_ERROR. */
 bool result_store(const struct jvm_request *request, uint64_t epoch, const struct jvm_class *class,
                   jobject object, uint32_t *ref, struct outcome *outcome);
+
+/*
+ * The elements of an array of objects beside its ref (element_values): values and texts as they are, an OP_REF for each
+ * other object, which is stored. False: there are too many, or not all could be stored; none is then.
+ */
+bool result_read_elements(const struct jvm_request *request, uint64_t epoch, jobjectArray array,
+                          struct op_value *out);
 
 /* The contents of a collection or map beside its ref (collection_values), where they have a JSON text: no object is
  * kept for them, and there is no error. */
@@ -34,13 +48,19 @@ void result_fill_collection(const struct jvm_request *request, const struct jvm_
 
 /*
  * For an operation that asks for values (by_value). Arrays, collections and maps travel whole, with their
- * contents. An OP_REF stands for an object of any other class, for the new object of an OP_NEW, and for a map
- * with a key that is no wrapper, String or null. The outcome's ref is one of these refs, or 0. It is an error
- * if the result has a cycle, more elements in all than array-value-max, or more levels than the limit
- * (docs/jsonrpc-1.1.md, "Every MUST and SHOULD", 13). Runs size, toArray, entrySet, getKey and getValue of
+ * contents, and objects that have a text as that text. An OP_REF stands for an object of any other class, for
+ * the new object of an OP_NEW, and for a map with a key that is no wrapper, String or null. The outcome's ref is
+ * one of these refs, or 0. If the result has a cycle, more elements in all than array-value-max, or more levels
+ * than the limit (docs/jsonrpc-1.1.md, "Every MUST and SHOULD", 13), or if reading it throws, it is one OP_REF
+ * with the class and the length; with compat_pal an error. Runs size, toArray, entrySet, getKey and getValue of
  * the application's own collections.
  */
 void result_fill_by_value(const struct jvm_request *request, uint64_t epoch, jobject object,
                           struct outcome *outcome);
+
+/* *outcome becomes the ref alone of the object, in the form of the operation; what is stored of the result beyond
+ * `kept` refs is taken back. */
+void result_fill_ref(const struct jvm_request *request, uint64_t epoch, jobject object, bool by_value,
+                     size_t kept, struct outcome *outcome);
 
 #endif

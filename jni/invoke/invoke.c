@@ -353,6 +353,60 @@ static void run_refusal(struct invocation *invocation)
                of_class ? "" : ".", of_class ? 0 : (int)member->name.len, member->name.data, member->refusal);
 }
 
+/* ---- a place for the result ---- */
+
+/* A class whose objects always travel by value, as far as the name tells. */
+static bool is_value_name(struct text name)
+{
+  const struct class_maker_row *row = class_maker_find(name);
+  return row != NULL && (row->maker == MAKER_STRING || row->maker == MAKER_WRAPPER);
+}
+
+static enum result_place place_of_type(const struct jvm_type *type)
+{
+  if (type->kind != 'L' || is_value_name(type->name))
+    return RESULT_PLACE_NONE;
+  const struct class_maker_row *row = class_maker_find(type->name);
+  return row != NULL && row->maker == MAKER_NATURAL ? RESULT_PLACE_MAYBE : RESULT_PLACE_NEEDED;
+}
+
+static enum result_place find_result_place(const struct resolved_member *member)
+{
+  switch (member->action) {
+  case MEMBER_CALL:
+  case MEMBER_CALL_STATIC:
+    return place_of_type(&member->method->result);
+  case MEMBER_GET:
+  case MEMBER_GET_STATIC:
+    return place_of_type(&member->field->type);
+  case MEMBER_NEW:
+    return is_value_name(member->named->name) ? RESULT_PLACE_NONE : RESULT_PLACE_NEEDED;
+  case MEMBER_NEW_ARRAY:
+    return RESULT_PLACE_NEEDED;
+  default:
+    return RESULT_PLACE_NONE;
+  }
+}
+
+/* A call whose result may need a place in the session has one before it runs, or does not run. The session itself is
+ * asked to begin only where the result surely is one of its objects. */
+static bool reserve_place(const struct jvm_request *request, struct resolved_member *member,
+                          struct outcome *outcome)
+{
+  if (member->result_place == RESULT_PLACE_UNKNOWN)
+    member->result_place = find_result_place(member);
+  if (member->result_place == RESULT_PLACE_NONE || request->result == NULL || request->stored == NULL ||
+      request->drops_result || request->compat_pal)
+    return true;
+  bool is_new = request->operation->kind == OP_NEW;
+  bool enters = is_new || (!request->operation->by_value && member->result_place == RESULT_PLACE_NEEDED);
+  struct jp_error error = {0};
+  if (jvm_objects_reserve(request->thread, request->objects, enters, request->stored, &error) == JP_OK)
+    return true;
+  outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "%s", error.text);
+  return false;
+}
+
 void jvm_invoke(const struct jvm_request *request, const struct jvm_target *target, struct outcome *outcome)
 {
   static void (*const actions[])(struct invocation *) = {
@@ -381,7 +435,8 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
                      .loader = target->frame->loader,
                      .beside = target->resolved->named},
   };
-  actions[target->resolved->action](&invocation);
+  if (reserve_place(request, target->resolved, outcome))
+    actions[target->resolved->action](&invocation);
   request->thread->frame_is_empty = target->resolved->leaves_no_references &&
                                     !invocation.frame->has_references && outcome->kind != OUTCOME_ERROR;
 }

@@ -51,6 +51,14 @@ enum member_action {
   MEMBER_REFUSE /* refusal and refusal_type say why; nothing is run */
 };
 
+/* Whether a result may need a place among the session's objects. */
+enum result_place {
+  RESULT_PLACE_UNKNOWN, /* until the member is first run */
+  RESULT_PLACE_NONE,
+  RESULT_PLACE_MAYBE, /* its type is Object, Number, ...: it may be a String or a wrapper */
+  RESULT_PLACE_NEEDED
+};
+
 struct resolved_member {
   struct member_key key;
   struct resolved_member *next; /* of the same bucket */
@@ -82,6 +90,7 @@ struct resolved_member {
   bool is_kept; /* in the thread's cache, while that has the same serial */
   /* Of a kept member: a run leaves no local reference, unless an argument is a ref or Java throws. */
   bool leaves_no_references;
+  enum result_place result_place;
   bool variable; /* the arguments from the method's last parameter on are gathered into an array */
   size_t plan_count;
   struct argument_plan *plans;

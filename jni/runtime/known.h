@@ -15,6 +15,7 @@
 #define JVM_KNOWN_CLASSES(X)                                                                                 \
   X(array_list, "java/util/ArrayList")                                                                       \
   X(base_stream, "java/util/stream/BaseStream")                                                              \
+  X(big_decimal, "java/math/BigDecimal")                                                                     \
   X(big_integer, "java/math/BigInteger")                                                                     \
   X(boolean, "java/lang/Boolean")                                                                            \
   X(byte, "java/lang/Byte")                                                                                  \
@@ -40,6 +41,7 @@
   X(no_class_def_found_error, "java/lang/NoClassDefFoundError")                                              \
   X(no_such_method_error, "java/lang/NoSuchMethodError")                                                     \
   X(object, "java/lang/Object")                                                                              \
+  X(optional, "java/util/Optional")                                                                          \
   X(runtime, "java/lang/Runtime")                                                                            \
   X(runtime_exception, "java/lang/RuntimeException")                                                         \
   X(short, "java/lang/Short")                                                                                \
@@ -52,6 +54,8 @@
 /* X(field, class's field, name, descriptor) */
 #define JVM_KNOWN_METHODS(X)                                                                                 \
   X(base_stream_iterator, base_stream, "iterator", "()Ljava/util/Iterator;")                                 \
+  X(big_decimal_unscaled_value, big_decimal, "unscaledValue", "()Ljava/math/BigInteger;")                    \
+  X(big_integer_bit_length, big_integer, "bitLength", "()I")                                                 \
   X(class_get_component_type, class, "getComponentType", "()Ljava/lang/Class;")                              \
   X(class_get_declared_constructors, class, "getDeclaredConstructors", "()[Ljava/lang/reflect/Constructor;") \
   X(class_get_declared_fields, class, "getDeclaredFields", "()[Ljava/lang/reflect/Field;")                   \
@@ -62,12 +66,16 @@
   X(class_loader_get_unnamed_module, class_loader, "getUnnamedModule", "()Ljava/lang/Module;")               \
   X(collection_size, collection, "size", "()I")                                                              \
   X(collection_to_array, collection, "toArray", "()[Ljava/lang/Object;")                                     \
+  X(enum_name, enum, "name", "()Ljava/lang/String;")                                                         \
   X(executor_execute, executor, "execute", "(Ljava/lang/Runnable;)V")                                        \
   X(input_stream_read, input_stream, "read", "([BII)I")                                                      \
   X(iterable_iterator, iterable, "iterator", "()Ljava/util/Iterator;")                                       \
   X(map_entry_get_key, map_entry, "getKey", "()Ljava/lang/Object;")                                          \
   X(map_entry_get_value, map_entry, "getValue", "()Ljava/lang/Object;")                                      \
   X(map_entry_set, map, "entrySet", "()Ljava/util/Set;")                                                     \
+  X(map_size, map, "size", "()I")                                                                            \
+  X(object_to_string, object, "toString", "()Ljava/lang/String;")                                            \
+  X(optional_or_else, optional, "orElse", "(Ljava/lang/Object;)Ljava/lang/Object;")                          \
   X(runtime_add_shutdown_hook, runtime, "addShutdownHook", "(Ljava/lang/Thread;)V")                          \
   X(runtime_exit, runtime, "exit", "(I)V")                                                                   \
   X(runtime_halt, runtime, "halt", "(I)V")                                                                   \

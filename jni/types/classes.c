@@ -155,6 +155,7 @@ static void describe_class(struct jvm_thread *thread, struct jvm_class *entry, j
   entry->is_record = is_direct_subclass(thread, class, TEXT("java.lang.Record"));
   entry->is_enum = (*thread->env)->IsAssignableFrom(thread->env, class, thread->jvm->known.class_enum) &&
                    !text_equal(name, TEXT("java.lang.Enum"));
+  entry->text = entry->is_enum ? CLASS_TEXT_NAME : class_text_find(name);
 }
 
 static void free_entry(JNIEnv *env, struct jvm_class *entry)

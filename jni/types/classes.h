@@ -39,6 +39,18 @@ struct class_maker_row {
   const char *descriptor;
 };
 
+/* The text that an object of a class has: one that an argument of the class may be given as. */
+enum class_text {
+  CLASS_TEXT_NONE,
+  CLASS_TEXT_NAME,     /* an enum: the name of the constant */
+  CLASS_TEXT_STRING,   /* what toString of a final class of the JDK gives */
+  CLASS_TEXT_YEAR,     /* the same, made such that the class's own parse takes it */
+  CLASS_TEXT_INTEGER,  /* BigInteger itself, whose digits are bounded */
+  CLASS_TEXT_DECIMAL,  /* BigDecimal itself, likewise */
+  CLASS_TEXT_OPTIONAL, /* the text, or the value, of what is in it */
+  CLASS_TEXT_CLASS     /* the name of the class */
+};
+
 struct jvm_class {
   uint32_t id; /* from 1 */
   jint hash;
@@ -54,6 +66,7 @@ struct jvm_class {
   bool is_enum; /* an enum, or the class of a constant with a body */
   unsigned modifiers;
   enum class_maker maker;
+  enum class_text text;
   const struct class_maker_row *row; /* NULL where no row of the table has the name */
 
   _Atomic(struct member_table *) members;      /* of jni/types/member_table.h */
@@ -81,6 +94,9 @@ struct jvm_class *jvm_class_load_held(struct jvm_thread *thread, struct text nam
 
 /* The row for a class name; NULL: none. */
 const struct class_maker_row *class_maker_find(struct text name);
+
+/* By the class's name alone, which no class of an application can have; enums are not told. */
+enum class_text class_text_find(struct text name);
 
 static inline jclass jvm_class_ref(const struct jvm_class *class)
 {

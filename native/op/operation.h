@@ -14,9 +14,13 @@ enum op_channel { OP_CHANNEL_WEBSOCKET, OP_CHANNEL_HTTP, OP_CHANNEL_ZMQ, OP_CHAN
 
 struct operation {
   enum op_kind kind;
-  bool base64_result; /* the request asks for byte[] results in base64 */
-  bool element_refs;  /* the value of an array of objects is the list of their refs, as whole numbers */
-  bool by_value;      /* arrays, collections and maps come back whole, as an OP_LIST, OP_MAP or OP_PACKED */
+  bool base64_result;  /* the request asks for arrays of primitives in base64 */
+  bool longs_as_text;  /* and, where it is by_value, for longs and Longs as text */
+  bool element_values; /* the value of an array of objects is the list of their values or refs */
+  bool has_array_value_max;
+  size_t array_value_max; /* in place of the peer's limit, where has_array_value_max */
+  bool element_refs;      /* the value of an array of objects is the list of their refs, as whole numbers */
+  bool by_value; /* arrays, collections and maps come back whole, as an OP_LIST, OP_MAP or OP_PACKED */
   bool collection_values;      /* a small collection or map of what has a JSON text has that beside its ref */
   struct text thread_affinity; /* the executor that the caller asks to run it; data NULL: none */
 

@@ -53,9 +53,8 @@ struct outcome {
   struct text type; /* declared type where primitive, else the runtime class (Class.getName()); of null the
                        declared type */
   bool is_null;
-  uint32_t ref;      /* 0: none; of an operation by_value: one of those in value */
-  bool has_value;    /* a scalar, or a small array beside its ref */
-  bool base64_value; /* value is a packed byte array to be sent as base64 */
+  uint32_t ref;   /* 0: none; of an operation by_value: one of those in value */
+  bool has_value; /* a scalar, or a small array beside its ref */
   struct op_value value;
 
   /* OUTCOME_ERROR */

@@ -32,6 +32,13 @@ enum op_value_kind {
   OP_PACKED       /* packed: a one-dimensional array of primitives */
 };
 
+/* How an OP_PACKED in a result is written. */
+enum op_packed_form {
+  OP_PACKED_LIST,  /* a JSON list */
+  OP_PACKED_TEXTS, /* a JSON list, each element a string */
+  OP_PACKED_BASE64 /* one text: base64 of the elements, in little-endian order */
+};
+
 struct op_value;
 struct op_entry;
 
@@ -41,16 +48,22 @@ struct op_value {
   char suffix;
   bool is_told; /* type is the member's own, which the codec has looked up, not the caller's */
   /* The Java type that the caller declared, as written ("int", "String[]", "[I", "com.example.Foo"); data is
-   * NULL where none was declared. For a result: unused. */
+   * NULL where none was declared. Of an OP_REF in a result: the class of what could not travel by value; else data
+   * NULL. */
   struct text type;
-  /* A number's digits as written, without its suffix; data is NULL where the kind needs none. */
+  /* A number's digits as written, without its suffix; data is NULL where the kind needs none. Of an OP_REF in a
+   * result: a text beside the ref, data NULL: none. */
   struct text literal;
   union {
     bool boolean;
     int64_t integer;
     double decimal;
     struct text text;
-    uint32_t ref;
+    struct {
+      uint32_t ref;
+      bool has_length; /* results only: of what could not travel by value */
+      size_t length;
+    };
     struct {
       struct op_value *items;
       size_t count;
@@ -64,6 +77,7 @@ struct op_value {
       const void *data;
       size_t count;
       char element; /* JVM letter of the element: Z B C S I J F D */
+      enum op_packed_form form;
     } packed;
   };
 };

@@ -40,7 +40,10 @@ void rpc_execute(struct rpc_execution *execution, const struct operation *operat
                                       .limits = execution->limits,
                                       .guard = &guard,
                                       .stored = execution->stored,
-                                      .drops_result = execution->drops_result};
+                                      .drops_result = execution->drops_result,
+                                      .compat_pal = execution->compat_pal,
+                                      .answer_max = execution->answer_max,
+                                      .result = execution->result};
   if (operation->kind == OP_FETCH) {
     jvm_fetch(&request, outcome);
     return;
@@ -76,6 +79,7 @@ static void execute_elsewhere(void *argument, struct jvm_thread *thread)
     return;
   }
   rpc_execute(elsewhere->execution, elsewhere->operation, elsewhere->reached, elsewhere->outcome);
+  jvm_result_hold(thread, elsewhere->execution->result);
   jvm_request_end(thread);
 }
 

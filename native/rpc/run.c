@@ -96,12 +96,17 @@ enum jp_status rpc_run_find_session(struct rpc_run *run, bool make, struct rpc_s
   return status;
 }
 
+static struct rpc_session *session_of(const struct rpc_run *run)
+{
+  return run->guest != NULL ? run->guest : run->client->session;
+}
+
 void rpc_run_take_back(struct rpc_run *run)
 {
   struct rpc_runner *runner = run->runner;
-  struct rpc_session *session = run->guest != NULL ? run->guest : run->client->session;
   if (runner->stored.count > run->stored_before)
-    jvm_objects_take_back(runner->thread, rpc_session_objects(session), &runner->stored, run->stored_before);
+    jvm_objects_take_back(runner->thread, rpc_session_objects(session_of(run)), &runner->stored,
+                          run->stored_before);
 }
 
 /* The client has these refs by now; once the session is released, another may hold it, so none is taken back. */
@@ -137,6 +142,34 @@ static const struct jvm_executor *find_executor(const struct rpc_peer *peer, str
   return NULL;
 }
 
+static struct jvm_request request_of_result(struct rpc_run *run)
+{
+  struct rpc_runner *runner = run->runner;
+  return (struct jvm_request){.thread = runner->thread,
+                              .objects = rpc_session_objects(session_of(run)),
+                              .arena = &runner->arena,
+                              .limits = &runner->peer->config.limits.java,
+                              .stored = &runner->stored,
+                              .result = &run->result};
+}
+
+bool rpc_run_become_ref(struct rpc_run *run, bool by_value, struct outcome *outcome)
+{
+  if (run->result.object == NULL || run->runner->peer->config.compat_pal)
+    return false;
+  const struct jvm_request request = request_of_result(run);
+  return jvm_result_become_ref(&request, by_value, outcome);
+}
+
+static void end_result(struct rpc_run *run)
+{
+  const struct jvm_stored *stored = &run->runner->stored;
+  if (run->result.object == NULL && !stored->has_slot && !stored->has_entered)
+    return;
+  const struct jvm_request request = request_of_result(run);
+  jvm_result_end(&request);
+}
+
 static void run_member(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
   struct rpc_runner *runner = run->runner;
@@ -149,6 +182,9 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
                                     .limits = &runner->peer->config.limits.java,
                                     .stored = &runner->stored,
                                     .drops_result = run->drops_result,
+                                    .compat_pal = runner->peer->config.compat_pal,
+                                    .answer_max = runner->peer->config.compat_pal ? 0 : run->answer_max,
+                                    .result = &run->result,
                                     .authorizer = rpc_run_authorizer(run)};
   const struct jvm_executor *executor = find_executor(runner->peer, operation->thread_affinity);
   if (executor == NULL)
@@ -208,8 +244,10 @@ void rpc_run_operation(struct rpc_run *run, const struct operation *operation, s
 
 void rpc_run_end(struct rpc_run *run)
 {
-  if (run->is_framed)
+  if (run->is_framed) {
+    end_result(run);
     jvm_request_end(run->runner->thread);
+  }
   run->is_framed = false;
   let_guest_go(run);
 }

@@ -43,7 +43,8 @@ void rpc_runner_begin_message(struct rpc_runner *runner);
 struct rpc_run {
   struct rpc_runner *runner;
   struct rpc_client *client;
-  uint64_t number; /* of a message whose requests have named sessions; 0: none has yet */
+  size_t answer_max; /* bytes that an answer may have; 0: any number */
+  uint64_t number;   /* of a message whose requests have named sessions; 0: none has yet */
 
   /* Of the request in hand: */
   bool drops_result; /* nobody will read it */
@@ -53,6 +54,7 @@ struct rpc_run {
   struct rpc_session *guest; /* that session, held until the request ends; NULL: not held */
   size_t stored_before;      /* of the runner's stored refs: those of the message's earlier requests */
   struct rpc_reached_member reached;
+  struct jvm_result result; /* kept until the request ends */
 };
 
 /* Begins the next request. session: the one that the request itself names, in place of the client's; NULL:
@@ -68,6 +70,13 @@ void rpc_run_operation(struct rpc_run *run, const struct operation *operation, s
  */
 enum jp_status rpc_run_find_session(struct rpc_run *run, bool make, struct rpc_session **session,
                                     struct outcome *outcome) JP_MUST_CHECK;
+
+/*
+ * The answer to the request is too long: *outcome becomes the ref alone of its result, which the session then holds, so
+ * that a call that has run loses nothing. by_value: of the operation. False: the result is no object, or with --compat
+ * pal; *outcome stays.
+ */
+bool rpc_run_become_ref(struct rpc_run *run, bool by_value, struct outcome *outcome);
 
 /* The answer to the request becomes an error: its client never hears of what the result has stored, which is
  * dropped. */

@@ -237,7 +237,7 @@ class BinaryForm:
         if "ref" in obj:
             value["ref"] = obj["ref"]
         text = obj.get("value")
-        if text is not None and ("ref" not in obj or value["type"].startswith("[")):
+        if text is not None and ("ref" not in obj or not text.startswith(("[", "{")) or value["type"].startswith("[")):
             value["value"] = json.loads(text) if text.startswith('"') and not self.pal else text
         elif self.pal and not value["null"]:
             value["value"] = ""

@@ -120,8 +120,10 @@ class Descriptions(unittest.TestCase):
         self.assertEqual(by_name(document, "fixtures.Calculator.new")["result"]["schema"], ref)
         self.assertEqual(by_name(document, "fixtures.Members.nothing")["result"]["schema"], {"type": "null"})
         colors = by_name(document, "fixtures.Color.values")["result"]["schema"]
-        self.assertEqual(colors["type"], ["array", "null"])
-        self.assertIn(ref, colors["items"]["anyOf"])
+        self.assertEqual(colors["anyOf"][0]["type"], ["array", "null"])
+        self.assertEqual(colors["anyOf"][0]["items"]["enum"], ["RED", "GREEN", "BLUE", None])
+        self.assertEqual(colors["anyOf"][1], {"$ref": "#/components/schemas/LargeResult"})
+        self.assertIn("LargeResult", document["components"]["schemas"])
         largest = by_name(document, "fixtures.Generics.largest")
         self.assertEqual(largest["params"][1]["schema"], {"type": ["array", "null"], "items": {}})
         self.assertTrue(by_name(document, "fixtures.Outer$Inner.depth"))

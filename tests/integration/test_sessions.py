@@ -253,18 +253,18 @@ class Limits(SessionCase):
             each = (peer.resident_kib() - before) * 1024 / count
         self.assertLess(each, 4096)
 
-    def test_objects_of_answers_that_are_too_long(self):
+    def test_answers_that_are_too_long(self):
+        """Each is a ref, and nothing beside that is held."""
         flags = ("--session-max-objects", "5", "--send-buffer-max", "4096", "--message-max", "4096",
                  "--array-value-max", "100000")
         with Peer(*flags) as peer:
             name = str(uuid.uuid4())
             for client in (WebSocketClient(peer), WebSocketClient(peer, {"peer-id": name}), HttpClient(peer, name),
-                           HttpClient(peer), ZmqClient(peer)):
+                           ZmqClient(peer)):
                 with client:
                     for _ in range(20):
-                        with self.assertRaises(RpcError) as raised:
-                            client.new("int[]", 5000)
-                        self.assertIn("send-buffer-max", raised.exception.detail)
+                        number = client.new("int[]", 5000)
+                        client.control("delete_object", ref(number))
                     made = [client.new("java.lang.Object") for _ in range(5)]
                     client.control("delete_object", *[ref(number) for number in made])
 

@@ -53,6 +53,20 @@ def java_home(peer_client):
     return peer_client.call("java.lang.System", "getProperty", "java.home")
 
 
+class Answers(unittest.TestCase):
+    def test_a_long_result_of_an_executors_thread_is_a_ref(self):
+        limits = ("--send-buffer-max", "4096", "--message-max", "4096", "--session-max-objects", "2")
+        with Peer(*flags(GOOD), *limits) as peer:
+            for transport in TRANSPORTS:
+                with self.subTest(transport=transport.__name__), transport(peer) as client:
+                    for _ in range(5):
+                        answer = json.loads(client.exchange(request("SINGLE", "longText", 8192, kind="fixtures.Arguments")))
+                        told = answer["result"]["value"]
+                        self.assertEqual(set(told), {"type", "null", "ref"})
+                        self.assertEqual(client.call("java.lang.String", "length", on=told["ref"]), "8192")
+                        client.control("delete_object", {"ref": told["ref"]})
+
+
 class Threads(unittest.TestCase):
     def test_requests_run_on_the_executors_thread_on_every_transport(self):
         with Peer(*flags(GOOD)) as peer:

@@ -22,13 +22,14 @@ struct serving {
 
 static struct serving begin_serving(const struct known_call *call)
 {
-  return (struct serving){.peer = call->runner->peer,
-                          .runner = call->runner,
-                          .own = call->own,
-                          .out = call->out,
-                          .start = call->out->len,
-                          .reply_max = call->reply_max,
-                          .run = {.runner = call->runner, .client = call->client}};
+  return (struct serving){
+      .peer = call->runner->peer,
+      .runner = call->runner,
+      .own = call->own,
+      .out = call->out,
+      .start = call->out->len,
+      .reply_max = call->reply_max,
+      .run = {.runner = call->runner, .client = call->client, .answer_max = call->reply_max}};
 }
 
 /* Gives up what a large message needed, once its answer is written. */
@@ -83,9 +84,11 @@ static void write_answer(struct serving *serving, struct outcome *outcome)
   rpc_colfer_answer_write(serving->out, outcome, &answer);
   if (!is_above(serving, serving->out->len - serving->start))
     return;
-  rpc_run_take_back(&serving->run);
   buffer_truncate(serving->out, serving->start);
-  fail_too_long(serving, outcome);
+  if (!rpc_run_become_ref(&serving->run, false, outcome)) {
+    rpc_run_take_back(&serving->run);
+    fail_too_long(serving, outcome);
+  }
   rpc_colfer_answer_write(serving->out, outcome, &answer);
 }
 

@@ -234,9 +234,11 @@ static void write_own(const struct openrpc *openrpc, const json_t *parts, enum o
   BUFFER_LITERAL(out, "}}");
 }
 
+/* Those that the schemas of Java types name. */
 static void write_ref_schemas(const json_t *parts, struct buffer *out)
 {
-  static const char *const keys[] = {"ObjectRef", "Ref", "ReceiverValue"};
+  static const char *const keys[] = {"ObjectRef", "ClassRef",      "LargeResult",
+                                     "Ref",       "ReceiverValue", "TypeName"};
   const json_t *schemas = json_object_get(json_object_get(parts, "components"), "schemas");
   bool any = false;
   for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {

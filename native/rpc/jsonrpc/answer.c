@@ -23,8 +23,8 @@ static void write_error(struct serving *serving, struct jsonrpc_response *respon
   rpc_error_data_write(data, &told, answer);
 }
 
-static void write_too_long(struct serving *serving, struct jsonrpc_response *response,
-                           const struct rpc_answer *answer)
+static void fail_too_long(struct serving *serving, struct jsonrpc_response *response,
+                          const struct rpc_answer *answer)
 {
   struct outcome outcome;
   rpc_run_take_back(&serving->run);
@@ -57,7 +57,7 @@ static void write_whole_body(struct serving *serving, struct jsonrpc_response *r
   body->close(body->state);
   buffer_append_text(out, rpc_body_tail());
   if (is_too_long(serving))
-    write_too_long(serving, response, answer);
+    fail_too_long(serving, response, answer);
   else if (status != JP_CLOSED)
     fail_body(serving, response, answer);
 }
@@ -116,8 +116,38 @@ static void write_unkept(struct jsonrpc_response *response, const struct outcome
   rpc_result_write(jsonrpc_result(response), &nothing, answer);
 }
 
-static void write_answer(struct serving *serving, struct jsonrpc_response *response,
-                         const struct outcome *outcome)
+static void write_result(struct serving *serving, struct jsonrpc_response *response,
+                         const struct outcome *outcome, const struct rpc_answer *answer)
+{
+  if (serving->by_value)
+    rpc_by_value_result_write(jsonrpc_result(response), outcome);
+  else
+    rpc_result_write(jsonrpc_result(response), outcome, answer);
+}
+
+/* A call that has run does not lose its result: where that can be an object of the session, its ref takes the place
+ * of an answer that is too long; all else is as short as an error. */
+static void shorten_answer(struct serving *serving, struct jsonrpc_response *response,
+                           struct outcome *outcome, const struct rpc_answer *answer)
+{
+  if (outcome->kind == OUTCOME_ERROR || answer->compat_pal) {
+    fail_too_long(serving, response, answer);
+    return;
+  }
+  if (serving_is_unkept(serving) || !rpc_run_become_ref(&serving->run, serving->by_value, outcome))
+    return;
+  if (outcome->kind == OUTCOME_ERROR) {
+    write_error(serving, response, outcome, answer);
+  } else if (outcome->type.len > OUTCOME_MESSAGE_MAX) {
+    fail_too_long(serving, response, answer);
+  } else {
+    unkept_results_tell(&serving->unkept, &serving->run, outcome);
+    write_result(serving, response, outcome, answer);
+  }
+}
+
+/* The outcome becomes what is told in its place, if that has to be shorter. */
+static void write_answer(struct serving *serving, struct jsonrpc_response *response, struct outcome *outcome)
 {
   const struct rpc_answer answer = {.request_id = serving->request->id,
                                     .compat_pal = serving->peer->config.compat_pal,
@@ -132,13 +162,11 @@ static void write_answer(struct serving *serving, struct jsonrpc_response *respo
   } else if (outcome->kind == OUTCOME_BODY) {
     write_body(serving, response, outcome, &answer);
     return;
-  } else if (serving->by_value) {
-    rpc_by_value_result_write(jsonrpc_result(response), outcome);
   } else {
-    rpc_result_write(jsonrpc_result(response), outcome, &answer);
+    write_result(serving, response, outcome, &answer);
   }
   if (is_too_long(serving))
-    write_too_long(serving, response, &answer);
+    shorten_answer(serving, response, outcome, &answer);
   else if (answer.number != NULL && answer.number->is_known)
     tell_places(serving, response);
 }
@@ -146,7 +174,8 @@ static void write_answer(struct serving *serving, struct jsonrpc_response *respo
 void serving_write_answer(struct serving *serving, struct jsonrpc_response *response,
                           const struct outcome *outcome)
 {
+  struct outcome told = *outcome;
   serving->has_failed = false;
-  write_answer(serving, response, outcome);
-  note_result(serving, outcome);
+  write_answer(serving, response, &told);
+  note_result(serving, &told);
 }

@@ -1,6 +1,5 @@
 #include "rpc/jsonrpc/json_outcome.h"
 
-#include "base/base64.h"
 #include "base/number_format.h"
 #include "jsonrpc/jsonrpc.h"
 #include "rpc/values/value_write.h"
@@ -57,10 +56,8 @@ static void write_value_text(struct buffer *out, const struct outcome *outcome,
     }
     break;
   case OP_PACKED:
-    if (outcome->base64_value) {
-      buffer_append_char(out, '"');
-      base64_encode(out, value->packed.data, value->packed.count);
-      buffer_append_char(out, '"');
+    if (value->packed.form == OP_PACKED_BASE64) {
+      rpc_value_write(out, value);
       return;
     }
     break;

@@ -64,7 +64,9 @@ static inline struct serving serving_begin(const struct serving_message *message
                           .peer = message->peer,
                           .worker = message->worker,
                           .own = message->own,
-                          .run = {.runner = &message->worker->runner, .client = message->client},
+                          .run = {.runner = &message->worker->runner,
+                                  .client = message->client,
+                                  .answer_max = message->reply_max},
                           .out = message->out,
                           .start = message->out->len,
                           .reply_max = message->reply_max};

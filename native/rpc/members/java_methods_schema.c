@@ -53,13 +53,28 @@ static const struct {
     {'F', "number", ""},           {'D', "number", ""},          {'V', "null", ""},
 };
 
-/* Classes whose arguments may be given as text. */
-static const struct text from_text[] = {
-    TEXT("java.math.BigDecimal"),     TEXT("java.math.BigInteger"), TEXT("java.util.UUID"),
-    TEXT("java.lang.Class"),          TEXT("java.time.Instant"),    TEXT("java.time.LocalDate"),
-    TEXT("java.time.LocalDateTime"),  TEXT("java.time.LocalTime"),  TEXT("java.time.Duration"),
-    TEXT("java.time.OffsetDateTime"), TEXT("java.time.Period"),     TEXT("java.time.ZonedDateTime"),
+/* Classes whose arguments may be given as text, and whose results are one. */
+static const struct text_row {
+  struct text name;
+  bool may_be_ref; /* a result that has too many digits, or is of a subclass */
+} text_rows[] = {
+    {TEXT("java.math.BigDecimal"), true},      {TEXT("java.math.BigInteger"), true},
+    {TEXT("java.time.Duration"), false},       {TEXT("java.time.Instant"), false},
+    {TEXT("java.time.LocalDate"), false},      {TEXT("java.time.LocalDateTime"), false},
+    {TEXT("java.time.LocalTime"), false},      {TEXT("java.time.MonthDay"), false},
+    {TEXT("java.time.OffsetDateTime"), false}, {TEXT("java.time.OffsetTime"), false},
+    {TEXT("java.time.Period"), false},         {TEXT("java.time.Year"), false},
+    {TEXT("java.time.YearMonth"), false},      {TEXT("java.time.ZoneId"), false},
+    {TEXT("java.time.ZoneOffset"), false},     {TEXT("java.time.ZonedDateTime"), false},
+    {TEXT("java.util.UUID"), false},
 };
+
+/* A result as a whole that cannot travel by value. What is inside one travels with it. */
+#define LARGE_RESULT "{\"$ref\":\"#/components/schemas/LargeResult\"}"
+#define OBJECT_REF   "{\"$ref\":\"#/components/schemas/ObjectRef\"}"
+
+#define CLASS_NAME    TEXT("java.lang.Class")
+#define OPTIONAL_NAME TEXT("java.util.Optional")
 
 enum jp_status java_schemas_init(struct java_schemas *schemas, const struct catalog_tables *tables,
                                  bool for_generators)
@@ -149,13 +164,18 @@ static enum container container_of(const struct catalog_tables *tables, struct c
   return found;
 }
 
+static const struct text_row *find_text_row(struct text name)
+{
+  for (size_t i = 0; i < sizeof text_rows / sizeof text_rows[0]; i++) {
+    if (text_equal(text_rows[i].name, name))
+      return &text_rows[i];
+  }
+  return NULL;
+}
+
 static bool is_from_text(struct text name)
 {
-  for (size_t i = 0; i < sizeof from_text / sizeof from_text[0]; i++) {
-    if (text_equal(from_text[i], name))
-      return true;
-  }
-  return false;
+  return find_text_row(name) != NULL || text_equal(name, CLASS_NAME);
 }
 
 static void write_enum(struct java_schemas *schemas, uint32_t class_index, struct buffer *out)
@@ -173,17 +193,65 @@ static void write_enum(struct java_schemas *schemas, uint32_t class_index, struc
   append_json(out, "\"}");
 }
 
-static void write_object(const struct java_schemas *schemas, struct text name, bool is_result,
-                         struct buffer *out)
+static void write_description(struct text name, struct buffer *out)
 {
-  append_json(out, "{\"anyOf\":[{\"$ref\":\"#/components/schemas/ObjectRef\"},{\"type\":");
-  if (is_result || !is_from_text(name))
+  append_json(out, ",\"description\":");
+  json_write_string(out, name);
+  buffer_append_char(out, '}');
+}
+
+static void write_class_argument(const struct java_schemas *schemas, struct text name, struct buffer *out)
+{
+  append_json(out, "{\"anyOf\":[" OBJECT_REF ",{\"type\":");
+  if (!is_from_text(name))
     append_json(out, "\"null\"");
   else
     append_json(out, schemas->for_generators ? "\"string\"},{\"type\":\"null\"" : "[\"string\",\"null\"]");
-  append_json(out, "}],\"description\":");
-  json_write_string(out, name);
-  buffer_append_char(out, '}');
+  append_json(out, "}]");
+  write_description(name, out);
+}
+
+static void write_class_result(const struct java_schemas *schemas, struct text name, struct buffer *out)
+{
+  const struct text_row *row = find_text_row(name);
+  bool is_class = text_equal(name, CLASS_NAME);
+  append_json(out, "{\"anyOf\":[");
+  if (row == NULL || row->may_be_ref)
+    append_json(out, is_class ? "{\"$ref\":\"#/components/schemas/ClassRef\"}," : OBJECT_REF ",");
+  if (row == NULL)
+    append_json(out, "{\"type\":\"null\"}]");
+  else
+    append_json(out, schemas->for_generators ? "{\"type\":\"string\"},{\"type\":\"null\"}]"
+                                             : "{\"type\":[\"string\",\"null\"]}]");
+  write_description(name, out);
+}
+
+/* The names of an enum's constants, with commas between them. False: there is none. */
+static bool write_constants(const struct catalog_tables *tables, uint32_t class_index, struct buffer *out)
+{
+  const struct catalog_class *class = &tables->classes[class_index];
+  bool any = false;
+  for (uint32_t i = class->first_field; i < class->first_field + class->field_count; i++) {
+    if ((tables->fields[i].access & ACCESS_ENUM) == 0)
+      continue;
+    if (any)
+      buffer_append_char(out, ',');
+    any = true;
+    json_write_string(out, catalog_text(tables, tables->fields[i].name));
+  }
+  return any;
+}
+
+static void write_enum_result(const struct java_schemas *schemas, uint32_t class_index, struct buffer *out)
+{
+  append_json(out, schemas->for_generators ? "{\"anyOf\":[{\"type\":\"string\",\"enum\":["
+                                           : "{\"type\":[\"string\",\"null\"],\"enum\":[");
+  bool any = write_constants(schemas->tables, class_index, out);
+  if (schemas->for_generators)
+    append_json(out, "]},{\"type\":\"null\"}]");
+  else
+    append_json(out, any ? ",null]" : "null]");
+  write_description(catalog_text(schemas->tables, schemas->tables->classes[class_index].name), out);
 }
 
 /* ---- types ---- */
@@ -214,15 +282,26 @@ static void write_container(struct java_schemas *schemas, enum container contain
   bool is_map = container == CONTAINER_MAP;
   bool is_told = arguments.count == (is_map ? 2 : 1);
   bool may_be_ref = is_map && is_result && !has_text_keys(arguments);
-  if (may_be_ref)
-    append_json(out, "{\"anyOf\":[{\"$ref\":\"#/components/schemas/ObjectRef\"},");
+  bool may_be_large = is_result && depth == 0;
+  if (may_be_ref || may_be_large)
+    append_json(out, may_be_ref ? "{\"anyOf\":[" OBJECT_REF "," : "{\"anyOf\":[");
   begin_nullable(schemas, is_map ? "object" : "array", out);
   append_json(out, is_map ? ",\"additionalProperties\":" : ",\"items\":");
   write_element(schemas, is_told ? java_type_argument_type(arguments.last) : TEXT_ABSENT, is_result, depth,
                 out);
   end_nullable(schemas, out);
-  if (may_be_ref)
-    append_json(out, "]}");
+  if (may_be_ref || may_be_large)
+    append_json(out, may_be_large ? "," LARGE_RESULT "]}" : "]}");
+}
+
+/* What is in an Optional, null where nothing is, or the Optional itself. */
+static void write_optional_result(struct java_schemas *schemas, struct java_type_arguments arguments,
+                                  unsigned depth, struct buffer *out)
+{
+  append_json(out, "{\"anyOf\":[" OBJECT_REF ",{\"type\":\"null\"},");
+  write_element(schemas, arguments.count == 1 ? java_type_argument_type(arguments.last) : TEXT_ABSENT, true,
+                depth, out);
+  append_json(out, "]}");
 }
 
 static const struct class_row *find_row(struct text name)
@@ -281,10 +360,16 @@ static void write_class(struct java_schemas *schemas, struct text type, bool is_
     write_row(schemas, row, out);
   else if (container != CONTAINER_NONE)
     write_container(schemas, container, arguments, is_result, depth, out);
-  else if (is_enum && !is_result)
+  else if (is_enum && is_result)
+    write_enum_result(schemas, class_index, out);
+  else if (is_enum)
     write_enum(schemas, class_index, out);
+  else if (is_result && text_equal(name, OPTIONAL_NAME))
+    write_optional_result(schemas, arguments, depth, out);
+  else if (is_result)
+    write_class_result(schemas, name, out);
   else
-    write_object(schemas, name, is_result, out);
+    write_class_argument(schemas, name, out);
   buffer_fini(&memory);
 }
 
@@ -296,10 +381,13 @@ static void write_type(struct java_schemas *schemas, struct text type, bool is_r
   } else if (type.data[0] == 'L') {
     write_class(schemas, type, is_result, depth, out);
   } else if (type.data[0] == '[') {
+    bool may_be_large = is_result && depth == 0;
+    append_json(out, may_be_large ? "{\"anyOf\":[" : "");
     begin_nullable(schemas, "array", out);
     append_json(out, ",\"items\":");
     write_type(schemas, text_slice(type, 1, type.len), is_result, depth + 1, out);
     end_nullable(schemas, out);
+    append_json(out, may_be_large ? "," LARGE_RESULT "]}" : "");
   } else {
     for (size_t i = 0; i < sizeof primitive_rows / sizeof primitive_rows[0]; i++) {
       if (primitive_rows[i].letter == type.data[0])
@@ -319,7 +407,7 @@ void java_schema_write_new(const struct java_schemas *schemas, struct text class
   if (row != NULL && row->type != NULL)
     write_row(schemas, row, out);
   else
-    append_json(out, "{\"$ref\":\"#/components/schemas/ObjectRef\"}");
+    append_json(out, OBJECT_REF);
 }
 
 bool java_schema_has_text(const struct catalog_tables *tables, struct text class_name)
@@ -334,18 +422,17 @@ bool java_schema_has_text(const struct catalog_tables *tables, struct text class
 
 void java_schema_write_enum(const struct catalog_tables *tables, uint32_t class_index, struct buffer *out)
 {
-  const struct catalog_class *class = &tables->classes[class_index];
-  bool any = false;
+  struct buffer names;
+  buffer_init(&names);
   append_json(out, "{\"title\":");
-  json_write_string(out, catalog_text(tables, class->name));
+  json_write_string(out, catalog_text(tables, tables->classes[class_index].name));
   append_json(out, ",\"anyOf\":[");
-  for (uint32_t i = class->first_field; i < class->first_field + class->field_count; i++) {
-    if ((tables->fields[i].access & ACCESS_ENUM) == 0)
-      continue;
-    append_json(out, any ? "," : "{\"type\":\"string\",\"enum\":[");
-    any = true;
-    json_write_string(out, catalog_text(tables, tables->fields[i].name));
+  if (write_constants(tables, class_index, &names)) {
+    append_json(out, "{\"type\":\"string\",\"enum\":[");
+    buffer_append_text(out, buffer_text(&names));
+    append_json(out, "]},");
   }
-  append_json(out, any ? "]},{\"$ref\":" : "{\"$ref\":");
-  append_json(out, "\"#/components/schemas/ObjectRef\"},{\"type\":\"null\"}]}");
+  append_json(out, OBJECT_REF ",{\"type\":\"null\"}]}");
+  out->failed |= names.failed;
+  buffer_fini(&names);
 }

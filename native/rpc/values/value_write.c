@@ -1,6 +1,8 @@
 #include "rpc/values/value_write.h"
 
+#include "base/base64.h"
 #include "base/number_format.h"
+#include "base/primitives.h"
 #include "json/writer.h"
 
 static void write_decimal_text(struct buffer *out, double value, bool is_float)
@@ -63,15 +65,35 @@ static void write_packed_element(struct buffer *out, const void *data, size_t i,
   }
 }
 
-static void write_packed(struct buffer *out, const struct op_value *value)
+/* Packed elements are in the machine's order. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "base64 of elements is in little-endian order");
+
+static void write_packed_base64(struct buffer *out, const struct op_value *value)
+{
+  buffer_append_char(out, '"');
+  base64_encode(out, value->packed.data, value->packed.count * primitive_size(value->packed.element));
+  buffer_append_char(out, '"');
+}
+
+static void write_packed_list(struct buffer *out, const struct op_value *value, struct text quote)
 {
   buffer_append_char(out, '[');
   for (size_t i = 0; i < value->packed.count; i++) {
     if (i > 0)
       buffer_append_char(out, ',');
+    buffer_append_text(out, quote);
     write_packed_element(out, value->packed.data, i, value->packed.element);
+    buffer_append_text(out, quote);
   }
   buffer_append_char(out, ']');
+}
+
+static void write_packed(struct buffer *out, const struct op_value *value)
+{
+  if (value->packed.form == OP_PACKED_BASE64)
+    write_packed_base64(out, value);
+  else
+    write_packed_list(out, value, value->packed.form == OP_PACKED_TEXTS ? TEXT("\"") : TEXT(""));
 }
 
 static void write_list(struct buffer *out, const struct op_value *value)
@@ -98,10 +120,24 @@ static void write_map(struct buffer *out, const struct op_value *value)
   buffer_append_char(out, '}');
 }
 
-static void write_ref(struct buffer *out, uint32_t ref)
+static void write_named_text(struct buffer *out, struct text name, struct text t)
+{
+  if (t.data == NULL)
+    return;
+  buffer_append_text(out, name);
+  json_write_string(out, t);
+}
+
+static void write_ref(struct buffer *out, const struct op_value *value)
 {
   BUFFER_LITERAL(out, "{\"ref\":");
-  json_write_integer(out, ref);
+  json_write_integer(out, value->ref);
+  write_named_text(out, TEXT(",\"value\":"), value->literal);
+  write_named_text(out, TEXT(",\"type\":"), value->type);
+  if (value->has_length) {
+    BUFFER_LITERAL(out, ",\"length\":");
+    json_write_integer(out, (int64_t)value->length);
+  }
   buffer_append_char(out, '}');
 }
 
@@ -134,7 +170,7 @@ void rpc_value_write(struct buffer *out, const struct op_value *value)
     write_packed(out, value);
     break;
   case OP_REF:
-    write_ref(out, value->ref);
+    write_ref(out, value);
     break;
   case OP_MAP:
     write_map(out, value);

@@ -7,7 +7,8 @@
 #include "base/buffer.h"
 #include "op/value.h"
 
-/* An object of the session is {"ref": N}, a char a string; NaN and the infinities, for which JSON has no
+/* An object of the session is {"ref": N}, beside which its text may stand as `value`, or where it could not travel by
+ * value its `type` and `length`; a char is a string; NaN and the infinities, for which JSON has no
  * numbers, are strings as Java writes them. */
 void rpc_value_write(struct buffer *out, const struct op_value *value);
 

@@ -5,7 +5,7 @@
  * as one line of text:
  *
  *   void                                 int 8               java.lang.String "text"
- *   [1,{"ref":2}] ref                    (by value: the JSON alone)
+ *   [1,{"ref":N}]                        (by value: the JSON alone; N is any whole number)
  *   java.lang.String null                fixtures.User ref   [I [1,2] ref
  *   -32602 argument 0: 300: out of       (errors: the beginning of code, throwable's type and message)
  *   -32000 java.lang.ArithmeticException: / by zero
@@ -35,6 +35,11 @@ struct members_session {
   bool collection_values; /* the same */
   uint32_t loader;        /* of every operation */
   uint32_t told[4];       /* refs of the first loaders that the last error has told */
+  bool compat_pal;        /* the same */
+  bool element_values;    /* the same */
+  bool longs_as_text;     /* the same */
+  size_t answer_max;      /* of struct jvm_request */
+  struct jvm_stored stored;
   struct arena arena;
   struct {
     const char *name;

@@ -310,6 +310,40 @@ static bool use_values(const struct stub_member *member, const struct jvm_reques
   return true;
 }
 
+static bool is_object(const struct outcome *outcome)
+{
+  return outcome->kind == OUTCOME_VALUE &&
+         (outcome->ref != 0 || (outcome->has_value && outcome->value.kind == OP_TEXT));
+}
+
+bool jvm_result_become_ref(const struct jvm_request *request, bool by_value, struct outcome *outcome)
+{
+  struct jp_error error;
+  if (request->result->object == NULL)
+    return false;
+  jvm_objects_take_back(request->thread, request->objects, request->stored, request->result->stored_before);
+  *outcome = (struct outcome){.kind = OUTCOME_VALUE, .type = outcome->type};
+  if (stub_put(request->objects, request->stored, &error) != JP_OK) {
+    outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "%s", error.text);
+    return true;
+  }
+  outcome->ref = request->objects->last_ref;
+  outcome->has_value = by_value;
+  outcome->value = (struct op_value){.kind = OP_REF, .type = outcome->type, .ref = outcome->ref};
+  return true;
+}
+
+void jvm_result_hold(struct jvm_thread *thread, struct jvm_result *result)
+{
+  (void)thread;
+  result->is_global = result->object != NULL;
+}
+
+void jvm_result_end(const struct jvm_request *request)
+{
+  *request->result = (struct jvm_result){.object = NULL};
+}
+
 void jvm_invoke(const struct jvm_request *request, const struct jvm_target *target, struct outcome *outcome)
 {
   const struct stub_member *member = (const struct stub_member *)(void *)target->resolved;
@@ -318,6 +352,9 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
   *outcome = member->outcome;
   if (!use_values(member, request, &outcome->value.integer))
     outcome_fail(outcome, request->arena, FAILURE_INVALID_PARAMS, NULL, "the values do not fit");
+  if (request->result != NULL && is_object(outcome))
+    *request->result = (struct jvm_result){
+        .object = &machine, .stored_before = request->stored == NULL ? 0 : request->stored->count};
   if (outcome->ref == 0 || request->drops_result)
     return;
   struct jp_error error;

@@ -49,14 +49,25 @@ static size_t count_objects(const struct service_bench *bench)
   return jvm_objects_count(rpc_session_objects(bench->client->session));
 }
 
+/* The ref takes its place, and nothing else of it is held. */
 static void test_an_answer_that_is_too_long(void **state)
 {
   struct service_bench *bench = *state;
+  check(bench, MAKE, SHORT_ANSWER, "\"ref\":2}");
+  check(bench, "[" MAKE "," MAKE "]", SHORT_ANSWER, "\"ref\":6}");
+  assert_int_equal(count_objects(bench), 3);
+}
+
+/* The reference has nothing to tell of it but an error. */
+static void test_an_answer_that_is_too_long_with_compat_pal(void **state)
+{
+  struct service_bench *bench = *state;
+  bench->peer->config.compat_pal = true;
   for (int i = 0; i < ROUNDS; i++)
     check(bench, MAKE, SHORT_ANSWER, "send-buffer-max");
   assert_int_equal(count_objects(bench), 0);
   assert_int_equal(rpc_sessions_count(bench->peer->sessions), 0);
-  check(bench, MAKE, 0, "\"ref\":21}");
+  check(bench, MAKE, 0, "\"ref\":21,");
   for (int i = 0; i < ROUNDS; i++)
     check(bench, "[" MAKE "," MAKE "]", SHORT_ANSWER, "send-buffer-max");
   assert_int_equal(count_objects(bench), 1);
@@ -66,9 +77,9 @@ static void test_an_answer_that_is_too_long(void **state)
 static void test_an_answer_in_a_batch_that_is_too_long(void **state)
 {
   struct service_bench *bench = *state;
-  check(bench, "[" MAKE "," MAKE "]", sizeof MADE("1") + 10, "send-buffer-max");
+  check(bench, "[" MAKE "," MAKE "]", sizeof MADE("1") + 10, MADE("3"));
   assert_non_null(memmem(bench->out.data, bench->out.len, MADE("1"), sizeof MADE("1") - 1));
-  assert_int_equal(count_objects(bench), 1);
+  assert_int_equal(count_objects(bench), 2);
 }
 
 static void test_a_notification(void **state)
@@ -98,9 +109,11 @@ static void test_a_result_that_fails_half_way(void **state)
 static void test_a_session_that_the_message_names(void **state)
 {
   struct service_bench *bench = *state;
+  bench->peer->config.compat_pal = true;
   for (int i = 0; i < ROUNDS; i++)
     check(bench, CLAIMED, SHORT_ANSWER, "send-buffer-max");
   assert_int_equal(rpc_sessions_count(bench->peer->sessions), 0);
+  bench->peer->config.compat_pal = false;
   check(bench, CLAIMED, 0, "\"ref\":21}");
   /* It is let go of with the answer: nothing of it is taken from the client's own session. */
   check(bench, MAKE, 0, MADE("1"));
@@ -127,6 +140,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_an_answer_that_is_too_long, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_an_answer_that_is_too_long_with_compat_pal, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_an_answer_in_a_batch_that_is_too_long, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_notification, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_result_that_fails_half_way, set_up, tear_down),

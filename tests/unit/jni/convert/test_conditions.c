@@ -213,7 +213,7 @@ static void application_classes_are_found(void **state)
   static const struct members_case cases[] = {
       {"call", "{'type':'fixtures.Calculator','method':'add','args':[1,2]}", "int 3", NULL},
       {"call", "{'type':'java.lang.Class','method':'forName','args':['fixtures.User']}",
-       "java.lang.Class ref", NULL},
+       "java.lang.Class fixtures.User ref", NULL},
       {"call", "{'type':'java.lang.invoke.MethodHandles','method':'lookup'}",
        "java.lang.invoke.MethodHandles$Lookup ref", NULL},
       {"call", "{'type':'java.lang.Thread','method':'currentThread'}", "jpeer.peer.PeerThread ref", "thread"},

@@ -85,9 +85,31 @@ static void bytes_travel_as_base64_when_asked(void **state)
        "[0,1,-1]}]}",
        "[B AAH/ ref", NULL},
       {"call", "{'type':'fixtures.Arguments','method':'manyInts','encoding':'base64','args':[2]}",
-       "[I [0,1] ref", NULL},
+       "[I AAAAAAEAAAA= ref", NULL},
+      {"new", "{'type':'char[]','encoding':'base64','args':['x','\\u20bd']}", "[C eAC9IA== ref", NULL},
+      {"new", "{'type':'boolean[]','encoding':'base64','args':[true,false]}", "[Z AQA= ref", NULL},
+      {"new", "{'type':'short[]','encoding':'base64','args':[-2,1]}", "[S /v8BAA== ref", NULL},
+      {"new", "{'type':'long[]','encoding':'base64','args':[[-2]]}", "[J /v////////8= ref", NULL},
+      {"new", "{'type':'float[]','encoding':'base64','args':[1.5,-0.0]}", "[F AADAPwAAAIA= ref", NULL},
+      {"new", "{'type':'double[]','encoding':'base64','args':[[1.5]]}", "[D AAAAAAAA+D8= ref", NULL},
+      {"new", "{'type':'java.lang.Integer[]','encoding':'base64','args':[1,2]}",
+       "[Ljava.lang.Integer; [1,2] ref", NULL},
+      {"new", "{'type':'int[][]','encoding':'base64','args':[[1],[2]]}", "[[I ref", NULL},
   };
   MEMBERS_CHECK(&session, cases);
+}
+
+static void base64_has_no_limit_of_elements(void **state)
+{
+  (void)state;
+  static const struct members_case cases[] = {
+      {"call", "{'type':'fixtures.Arguments','method':'manyInts','encoding':'base64','args':[2]}",
+       "[I AAAAAAEAAAA= ref", NULL},
+      {"call", "{'type':'fixtures.Arguments','method':'manyInts','args':[2]}", "[I ref", NULL},
+  };
+  session.limits.inline_array_max = 1;
+  MEMBERS_CHECK(&session, cases);
+  session.limits.inline_array_max = 1000;
 }
 
 #define BY_VALUE(method, args, wanted) CALL("jpeer.members.Containers", method, args, wanted)
@@ -99,11 +121,11 @@ static void containers_travel_by_value(void **state)
       BY_VALUE("keys", "[]", "{\"1\":\"c\",\"2.5\":true,\"null\":[1,2],\"text\":[null,\"x\"]}"),
       BY_VALUE("shared", "[]", "[[1],[1]]"),
       BY_VALUE("nested", "[3]", "[[[]]]"),
-      BY_VALUE("nested", "[4]", "-32000 the result is nested deeper than the limit of 3 levels (depth-max)"),
-      BY_VALUE("circle", "[]", "-32000 the result has a cycle"),
-      BY_VALUE("throwing", "[]", "-32000 java.lang.IllegalStateException: get"),
-      BY_VALUE("absent", "[]", "-32000 a collection's toArray gave null"),
-      CALL("jpeer.members.Deep", "nested", "[]", "-32000 the result has a cycle"),
+      BY_VALUE("nested", "[4]", "{\"ref\":N,\"type\":\"java.util.ArrayList\",\"length\":1}"),
+      BY_VALUE("circle", "[]", "{\"ref\":N,\"type\":\"java.util.LinkedHashMap\",\"length\":1}"),
+      BY_VALUE("throwing", "[]", "{\"ref\":N,\"type\":\"jpeer.members.Containers$2\",\"length\":2}"),
+      BY_VALUE("absent", "[]", "{\"ref\":N,\"type\":\"jpeer.members.Containers$3\"}"),
+      CALL("jpeer.members.Deep", "nested", "[]", "{\"ref\":N,\"type\":\"[Ljava.lang.Object;\",\"length\":1}"),
       CALL("fixtures.Arguments", "manyInts", "[5]", "[0,1,2,3,4]"),
       CALL("fixtures.Calculator", "add", "[1,2]", "3"),
       CALL("java.lang.System", "gc", "[]", "null"),
@@ -115,15 +137,36 @@ static void containers_travel_by_value(void **state)
 
   session.limits.inline_array_max = 2;
   static const struct members_case limited[] = {
-      BY_VALUE("lying", "[]", "-32000 the result has more than the limit of 2 elements (array-value-max)"),
-      BY_VALUE("shared", "[]", "-32000 the result has more than the limit of 2 elements (array-value-max)"),
-      CALL("fixtures.Arguments", "manyInts", "[3]", "-32000 the result has more than the limit of 2"),
+      BY_VALUE("lying", "[]", "{\"ref\":N,\"type\":\"jpeer.members.Containers$1\",\"length\":1}"),
+      BY_VALUE("shared", "[]", "{\"ref\":N,\"type\":\"java.util.ImmutableCollections$List12\",\"length\":2}"),
+      CALL("fixtures.Arguments", "manyInts", "[3]", "{\"ref\":N,\"type\":\"[I\",\"length\":3}"),
       CALL("fixtures.Arguments", "manyInts", "[2]", "[0,1]"),
   };
   MEMBERS_CHECK(&session, limited);
   session.limits.inline_array_max = 1000;
   session.limits.by_value_depth_max = 100;
   session.by_value = false;
+}
+
+static void with_compat_pal_what_cannot_travel_is_an_error(void **state)
+{
+  (void)state;
+  static const struct members_case cases[] = {
+      BY_VALUE("circle", "[]", "-32000 the result has a cycle"),
+      BY_VALUE("throwing", "[]", "-32000 java.lang.IllegalStateException: get"),
+      BY_VALUE("absent", "[]", "-32000 a collection's toArray gave null"),
+      BY_VALUE("lying", "[]", "-32000 the result has more than the limit of 2 elements (array-value-max)"),
+      CALL("fixtures.Arguments", "manyInts", "[3]", "-32000 the result has more than the limit of 2"),
+  };
+  session.compat_pal = true;
+  session.by_value = true;
+  session.limits.by_value_depth_max = 3;
+  session.limits.inline_array_max = 2;
+  MEMBERS_CHECK(&session, cases);
+  session.limits.inline_array_max = 1000;
+  session.limits.by_value_depth_max = 100;
+  session.by_value = false;
+  session.compat_pal = false;
 }
 
 static void small_collections_have_a_value_beside_their_ref(void **state)
@@ -197,6 +240,121 @@ static void what_has_no_value_becomes_a_ref(void **state)
   session.by_value = false;
 }
 
+/* What is surely longer than the answer may be is not even read. */
+static void what_is_too_long_becomes_a_ref(void **state)
+{
+  (void)state;
+  static const struct members_case cases[] = {
+      CALL("fixtures.Arguments", "longText", "[100]", "java.lang.String ref"),
+      CALL("fixtures.Arguments", "manyInts", "[101]", "[I ref"),
+      CALL("fixtures.Arguments", "echoStrings", "[['0123456789','0123456789','0123456789','0123456789','x']]",
+           "[Ljava.lang.String; ref"),
+      CALL("java.lang.Integer", "valueOf", "[5]", "java.lang.Integer 5"),
+  };
+  static const struct members_case by_value[] = {
+      CALL("fixtures.Arguments", "longText", "[100]",
+           "{\"ref\":N,\"type\":\"java.lang.String\",\"length\":100}"),
+      CALL("java.util.Collections", "nCopies", "[5,'0123456789']",
+           "{\"ref\":N,\"type\":\"java.util.Collections$CopiesList\",\"length\":5}"),
+      CALL("java.util.Map", "of", "['0123456789012345678901234567890123456789',1]",
+           "{\"ref\":N,\"type\":\"java.util.ImmutableCollections$Map1\",\"length\":1}"),
+      CALL("java.util.List", "of", "[[1,2],'x']", "[[1,2],\"x\"]"),
+  };
+  session.answer_max = 39;
+  MEMBERS_CHECK(&session, cases);
+  session.by_value = true;
+  MEMBERS_CHECK(&session, by_value);
+  session.by_value = false;
+  session.answer_max = 0;
+}
+
+static const struct operation objects_operation = {
+    .kind = OP_CALL, .by_value = true, .type = TEXT("jpeer.members.Containers"), .member = TEXT("objects")};
+
+/* Whoever writes the answer finds only then that it is too long. */
+static void a_result_becomes_a_ref_later(void **state)
+{
+  (void)state;
+  struct members_session small = {.thread = session.thread, .limits = session.limits};
+  struct jvm_result result = {.object = NULL};
+  struct jvm_target target;
+  struct outcome outcome = {.kind = OUTCOME_VOID};
+  assert_int_equal(jvm_objects_create(1, &small.objects), JP_OK);
+  const struct jvm_request request = {.thread = small.thread,
+                                      .objects = small.objects,
+                                      .operation = &objects_operation,
+                                      .arena = &small.arena,
+                                      .limits = &small.limits,
+                                      .stored = &small.stored,
+                                      .result = &result};
+  arena_init(&small.arena);
+  assert_int_equal(jvm_request_begin(small.thread), JP_OK);
+  assert_int_equal(jvm_resolve(&request, &target, &outcome), JP_OK);
+  jvm_invoke(&request, &target, &outcome);
+  assert_int_equal(outcome.value.kind, OP_LIST);
+  assert_int_equal(jvm_objects_count(small.objects), 1); /* its third element */
+  assert_true(jvm_result_become_ref(&request, true, &outcome));
+  assert_int_equal(outcome.value.kind, OP_REF);
+  assert_int_equal(outcome.value.ref, outcome.ref);
+  assert_int_equal(outcome.value.length, 3);
+  assert_text(outcome.value.type, "java.util.ImmutableCollections$ListN");
+  assert_int_equal(jvm_objects_count(small.objects), 1); /* the list, in its place */
+  assert_true(jvm_result_become_ref(&request, false, &outcome));
+  assert_false(outcome.has_value);
+  assert_text(outcome.type, "java.util.ImmutableCollections$ListN");
+  jvm_result_end(&request);
+  assert_false(jvm_result_become_ref(&request, true, &outcome));
+  jvm_request_end(small.thread);
+  members_session_fini(&small);
+}
+
+static void elements_stand_beside_the_ref(void **state)
+{
+  (void)state;
+  static const struct members_case cases[] = {
+      {"call", "{'type':'java.util.List','method':'of','args':[1,'a',[5]]}",
+       "java.util.ImmutableCollections$ListN ref", "list"},
+      {"call", "{'type':'java.util.List','method':'toArray','instance':$list}",
+       "[Ljava.lang.Object; [1,\"a\",{\"ref\":N}] ref", NULL},
+      {"new", "{'type':'java.lang.Object[]','args':[2]}", "[Ljava.lang.Object; [null,null] ref", NULL},
+      {"new", "{'type':'int[][]','args':[[1]]}", "[[I [{\"ref\":N}] ref", NULL},
+  };
+  session.element_values = true;
+  MEMBERS_CHECK(&session, cases);
+  size_t before = jvm_objects_count(session.objects);
+  static const struct members_case limited[] = {
+      {"call", "{'type':'java.util.List','method':'toArray','instance':$list}", "[Ljava.lang.Object; ref",
+       NULL},
+  };
+  session.limits.inline_array_max = 2;
+  members_check(&session, &limited[0]);
+  session.limits.inline_array_max = 1000;
+  session.element_values = false;
+  assert_int_equal(jvm_objects_count(session.objects), before + 1);
+}
+
+static void longs_are_texts_where_they_are_asked_for(void **state)
+{
+  (void)state;
+  static const struct members_case cases[] = {
+      CALL("java.lang.Long", "parseLong", "['-9223372036854775808']", "\"-9223372036854775808\""),
+      CALL("java.lang.Long", "valueOf", "[5]", "\"5\""),
+      CALL("java.lang.Integer", "valueOf", "[5]", "5"),
+      CALL("fixtures.Arguments", "echoLongs", "[[1,-2]]", "[\"1\",\"-2\"]"),
+      CALL("fixtures.Arguments", "echoInts", "[[1,-2]]", "[1,-2]"),
+  };
+  session.longs_as_text = true;
+  static const struct members_case typed[] = {
+      CALL("java.lang.Long", "valueOf", "[5]", "java.lang.Long 5"),
+      CALL("fixtures.Arguments", "echoLongs", "[[1,-2]]", "[J [1,-2] ref"),
+  };
+  MEMBERS_CHECK(&session, typed);
+  session.by_value = true;
+  MEMBERS_CHECK(&session, cases);
+  session.by_value = false;
+  session.longs_as_text = false;
+}
+
 static void throwables_become_errors(void **state)
 {
   (void)state;
@@ -245,7 +403,9 @@ static void a_full_session_is_an_error(void **state)
       {"new", "{'type':'java.lang.Object'}", "java.lang.Object ref", "only"},
       {"new", "{'type':'java.lang.Object'}", "-32000 ", NULL},
       {"call", "{'type':'java.util.Objects','method':'requireNonNull','args':[{'ref':$only}]}",
-       "java.lang.Object ref", NULL},
+       "-32000 session-max-objects", NULL},
+      {"call", "{'type':'java.lang.String','method':'valueOf','args':[5]}", "java.lang.String 5", NULL},
+      {"get", "{'type':'java.lang.Integer','field':'MAX_VALUE'}", "int 2147483647", NULL},
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++)
     members_check(&small, &cases[i]);
@@ -341,10 +501,16 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(objects_keep_their_ref),
       cmocka_unit_test(arrays_travel_beside_their_ref),
       cmocka_unit_test(bytes_travel_as_base64_when_asked),
+      cmocka_unit_test(base64_has_no_limit_of_elements),
       cmocka_unit_test(containers_travel_by_value),
+      cmocka_unit_test(with_compat_pal_what_cannot_travel_is_an_error),
       cmocka_unit_test(small_collections_have_a_value_beside_their_ref),
       cmocka_unit_test(elements_of_a_collection_are_not_kept),
       cmocka_unit_test(what_has_no_value_becomes_a_ref),
+      cmocka_unit_test(what_is_too_long_becomes_a_ref),
+      cmocka_unit_test(a_result_becomes_a_ref_later),
+      cmocka_unit_test(elements_stand_beside_the_ref),
+      cmocka_unit_test(longs_are_texts_where_they_are_asked_for),
       cmocka_unit_test(throwables_become_errors),
       cmocka_unit_test(hostile_objects_are_held_and_called),
       cmocka_unit_test(a_full_session_is_an_error),

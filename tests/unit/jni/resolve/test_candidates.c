@@ -40,7 +40,7 @@ static void denied_overloads_are_no_candidates(void **state)
   static bool public_alone = true;
   static const struct members_case made[] = {
       {"new", "{'type':'" DISPATCH "Overloaded'}", DISPATCH "Overloaded ref", "o"},
-      {"new", "{'type':'java.math.BigDecimal','args':['1']}", "java.math.BigDecimal ref", "d"},
+      {"new", "{'type':'java.math.BigDecimal','args':['1']}", "java.math.BigDecimal 1 ref", "d"},
   };
   static const struct members_case with[] = {
       PICK("[{'type':'int','value':5}]", "java.lang.String package int"),

@@ -33,21 +33,48 @@ static int tear_down(void **state)
   return service_bench_destroy(*state) ? 0 : 1;
 }
 
-static void makes_errors_of_long_answers(void **state)
+static const char call[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":{\"type\":\"C\","
+                           "\"method\":\"long\"}}";
+
+static void makes_refs_of_long_answers(void **state)
 {
-  static const char call[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":{\"type\":\"C\","
-                             "\"method\":\"long\"}}";
   struct service_bench *bench = *state;
   struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
   assert_int_equal(bench_serve(bench, client, text_of(call), 0), RPC_REPLY);
   assert_true(bench->out.len > 5000);
+  assert_int_equal(bench_serve(bench, client, text_of(call), 1000), RPC_REPLY);
+  assert_text(
+      buffer_text(&bench->out),
+      "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":false,\"value\":{\"type\":\"java.lang.String\","
+      "\"null\":false,\"ref\":1}}}");
+  bench_close(bench, client, NULL);
+}
+
+/* Where no room is left, what is no longer than an error is told none the less. */
+static void loses_nothing_in_a_batch_that_is_full(void **state)
+{
+  struct service_bench *bench = *state;
+  struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
+  char batch[1024];
+  snprintf(batch, sizeof batch, "[%s,%s,%s]", ADD, call, ADD);
+  assert_int_equal(bench_serve(bench, client, text_of(batch), 1), RPC_REPLY);
+  assert_part(bench, "\"null\":false,\"ref\":1}");
+  assert_part(bench, "\"value\":\"8\"");
+  assert_null(memmem(bench->out.data, bench->out.len, "error", 5));
+  bench_close(bench, client, NULL);
+}
+
+static void makes_errors_of_long_answers_with_compat_pal(void **state)
+{
+  struct service_bench *bench = *state;
+  struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
+  bench->peer->config.compat_pal = true;
   assert_int_equal(bench_serve(bench, client, text_of(call), 1000), RPC_REPLY);
   assert_part(bench, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32000,");
   assert_part(bench, "longer than the 1000 bytes");
   char batch[1024];
   snprintf(batch, sizeof batch, "[%s,%s,%s]", ADD, call, ADD);
   assert_int_equal(bench_serve(bench, client, text_of(batch), 1000), RPC_REPLY);
-  assert_true(bench->out.len < 1000);
   assert_part(bench, "longer than the");
   bench_close(bench, client, NULL);
 }
@@ -109,7 +136,9 @@ static void streams_metadata(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(makes_errors_of_long_answers, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(makes_refs_of_long_answers, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(loses_nothing_in_a_batch_that_is_full, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(makes_errors_of_long_answers_with_compat_pal, set_up, tear_down),
       cmocka_unit_test_setup_teardown(writes_metadata_whole, set_up, tear_down),
       cmocka_unit_test_setup_teardown(streams_metadata, set_up, tear_down),
   };

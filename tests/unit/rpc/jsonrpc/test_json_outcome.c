@@ -66,7 +66,7 @@ static struct op_value boxes[] = {{.kind = OP_INTEGER, .integer = 1},
 
 #define PACKED(letter, array)                                                                                \
   {                                                                                                          \
-    .kind = OP_PACKED, .packed = {(array), COUNT_OF(array), (letter) }                                       \
+    .kind = OP_PACKED, .packed = {.data = (array), .count = COUNT_OF(array), .element = (letter) }           \
   }
 
 static const struct {
@@ -152,12 +152,9 @@ static void test_arrays_have_ref_and_text(void **state)
 
 static void test_bytes_as_base64(void **state)
 {
-  struct outcome outcome = {.kind = OUTCOME_VALUE,
-                            .type = TEXT("[B"),
-                            .ref = 3,
-                            .has_value = true,
-                            .base64_value = true,
-                            .value = PACKED('B', bytes)};
+  struct outcome outcome = {
+      .kind = OUTCOME_VALUE, .type = TEXT("[B"), .ref = 3, .has_value = true, .value = PACKED('B', bytes)};
+  outcome.value.packed.form = OP_PACKED_BASE64;
   check_result(*state, &outcome, false, NULL,
                "{\"void\":false,\"value\":{\"type\":\"[B\",\"null\":false,\"ref\":3,\"value\":\"gH8=\"}}");
 }

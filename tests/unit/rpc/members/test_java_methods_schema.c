@@ -9,6 +9,8 @@
 #define ARRAY              "{\"type\":[\"array\",\"null\"],\"items\":"
 #define MAP                "{\"type\":[\"object\",\"null\"],\"additionalProperties\":"
 #define REF                "{\"$ref\":\"#/components/schemas/ObjectRef\"}"
+#define LARGE              "{\"$ref\":\"#/components/schemas/LargeResult\"}"
+#define OR_LARGE(schema)   "{\"anyOf\":[" schema "," LARGE "]}"
 #define OBJECT(name, more) "{\"anyOf\":[" REF ",{\"type\":" more "}],\"description\":\"" name "\"}"
 
 static int open_catalog(void **state)
@@ -42,18 +44,29 @@ static void types_have_schemas(void **state)
       {"Ljava/lang/Long;", true, LONG},
       {"Ljava/lang/Object;", true, "{}"},
       {"[I", false, ARRAY INT "}"},
-      {"[[Ljava/lang/String;", true, ARRAY ARRAY STRING "}}"},
+      {"[[Ljava/lang/String;", true, OR_LARGE(ARRAY ARRAY STRING "}}")},
       {"TT;", false, "{}"},
       {"Ljava/util/Collection;", false, ARRAY "{}}"},
       {"Ljava/util/Collection<Ljava/lang/String;>;", false, ARRAY STRING "}"},
-      {"Ljava/util/Collection<+Ljava/lang/Long;>;", true, ARRAY LONG "}"},
-      {"Ljava/util/Collection<-Ljava/lang/Long;>;", true, ARRAY "{}}"},
-      {"Ljava/util/Collection<*>;", true, ARRAY "{}}"},
-      {"Ljava/util/Map<Ljava/lang/String;Ljava/util/Collection<[I>;>;", true, MAP ARRAY ARRAY INT "}}}"},
+      {"Ljava/util/Collection<+Ljava/lang/Long;>;", true, OR_LARGE(ARRAY LONG "}")},
+      {"Ljava/util/Collection<-Ljava/lang/Long;>;", true, OR_LARGE(ARRAY "{}}")},
+      {"Ljava/util/Collection<*>;", true, OR_LARGE(ARRAY "{}}")},
+      {"Ljava/util/Map<Ljava/lang/String;Ljava/util/Collection<[I>;>;", true,
+       OR_LARGE(MAP ARRAY ARRAY INT "}}}")},
       {"Ljava/util/Map<TK;Ljava/lang/Long;>;", false, MAP LONG "}"},
-      {"Ljava/util/Map<TK;Ljava/lang/Long;>;", true, "{\"anyOf\":[" REF "," MAP LONG "}]}"},
+      {"Ljava/util/Map<TK;Ljava/lang/Long;>;", true, OR_LARGE(REF "," MAP LONG "}")},
       {"Ljava/util/UUID;", false, OBJECT("java.util.UUID", "[\"string\",\"null\"]")},
-      {"Ljava/util/UUID;", true, OBJECT("java.util.UUID", "\"null\"")},
+      {"Ljava/util/UUID;", true,
+       "{\"anyOf\":[{\"type\":[\"string\",\"null\"]}],\"description\":\"java.util.UUID\"}"},
+      {"Ljava/math/BigDecimal;", true, OBJECT("java.math.BigDecimal", "[\"string\",\"null\"]")},
+      {"Ljava/time/Year;", false, OBJECT("java.time.Year", "[\"string\",\"null\"]")},
+      {"Ljava/lang/Class<*>;", false, OBJECT("java.lang.Class", "[\"string\",\"null\"]")},
+      {"Ljava/lang/Class<*>;", true,
+       "{\"anyOf\":[{\"$ref\":\"#/components/schemas/ClassRef\"},{\"type\":\"null\"}],\"description\":\"java."
+       "lang.Class\"}"},
+      {"Ljava/util/Optional<Ljava/lang/String;>;", true,
+       "{\"anyOf\":[" REF ",{\"type\":\"null\"}," STRING "]}"},
+      {"Ljava/util/Optional<Ljava/lang/String;>;", false, OBJECT("java.util.Optional", "\"null\"")},
       {"La/Outer<TT;>.Inner;", true, OBJECT("a.Outer$Inner", "\"null\"")},
       {"La/Outer$Inner;", true, OBJECT("a.Outer$Inner", "\"null\"")},
   };

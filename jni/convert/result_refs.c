@@ -1,0 +1,82 @@
+/* Results that are told as a ref, because they cannot travel by value. */
+#include "jni/convert/results.h"
+#include "jni/objects/object_table.h"
+#include "jni/runtime/throwables.h"
+
+/* What a collection or map says of itself; a negative size, and an exception, are no length. */
+static void ask_size(const struct jvm_request *request, jobject object, jmethodID method,
+                     struct op_value *told)
+{
+  jint size = (*request->thread->env)->CallIntMethod(request->thread->env, object, method);
+  if (throwable_take(request->thread, NULL) || size < 0)
+    return;
+  told->has_length = true;
+  told->length = (size_t)size;
+}
+
+static void tell_length(const struct jvm_request *request, const struct jvm_class *class, jobject object,
+                        struct op_value *told)
+{
+  JNIEnv *env = request->thread->env;
+  const struct jvm_known *known = &request->thread->jvm->known;
+  if (class->component != 0 || class->maker == MAKER_STRING) {
+    told->has_length = true;
+    told->length = (size_t)(class->component != 0 ? (*env)->GetArrayLength(env, object)
+                                                  : (*env)->GetStringLength(env, object));
+  } else if ((*env)->IsInstanceOf(env, object, known->class_collection)) {
+    ask_size(request, object, known->method_collection_size, told);
+  } else if ((*env)->IsInstanceOf(env, object, known->class_map)) {
+    ask_size(request, object, known->method_map_size, told);
+  }
+}
+
+void result_fill_ref(const struct jvm_request *request, uint64_t epoch, jobject object, bool by_value,
+                     size_t kept, struct outcome *outcome)
+{
+  const struct jvm_class *class = jvm_class_of_object(request->thread, object);
+  if (request->stored != NULL)
+    jvm_objects_renew(request->thread, request->objects, request->stored, kept);
+  *outcome = (struct outcome){.kind = OUTCOME_VALUE};
+  if (class == NULL) {
+    outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "out of memory");
+    return;
+  }
+  outcome->type = class->name;
+  if (!result_store(request, epoch, class, object, &outcome->ref, outcome) || !by_value)
+    return;
+  outcome->has_value = true;
+  outcome->value = (struct op_value){.kind = OP_REF, .type = class->name, .ref = outcome->ref};
+  tell_length(request, class, object, &outcome->value);
+}
+
+bool jvm_result_become_ref(const struct jvm_request *request, bool by_value, struct outcome *outcome)
+{
+  const struct jvm_result *result = request->result;
+  if (result->object == NULL)
+    return false;
+  result_fill_ref(request, result->epoch, result->object, by_value, result->stored_before, outcome);
+  return true;
+}
+
+void jvm_result_hold(struct jvm_thread *thread, struct jvm_result *result)
+{
+  if (result == NULL || result->object == NULL)
+    return;
+  jobject held = (*thread->env)->NewGlobalRef(thread->env, result->object);
+  (*thread->env)->DeleteLocalRef(thread->env, result->object);
+  result->object = held;
+  result->is_global = true;
+}
+
+void jvm_result_end(const struct jvm_request *request)
+{
+  JNIEnv *env = request->thread->env;
+  struct jvm_result *result = request->result;
+  if (result->object != NULL && result->is_global)
+    (*env)->DeleteGlobalRef(env, result->object);
+  else if (result->object != NULL)
+    (*env)->DeleteLocalRef(env, result->object);
+  *result = (struct jvm_result){.object = NULL};
+  if (request->stored != NULL)
+    jvm_objects_release(request->objects, request->stored);
+}
