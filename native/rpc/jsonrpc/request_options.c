@@ -1,5 +1,6 @@
 #include "rpc/jsonrpc/request_options.h"
 
+#include "base/number.h"
 #include "rpc/values/value_read.h"
 #include "json/object_members.h"
 
@@ -13,7 +14,9 @@ struct option_row {
   /* Reads the value into the option's member of struct rpc_request_options. */
   enum jp_status (*read)(const struct options_reader *reader, const struct option_row *row,
                          struct json_value value, void *member);
-  size_t offset; /* of that member */
+  size_t offset;      /* of that member */
+  struct text word;   /* read_word: the only one */
+  const char *wanted; /* read_word: it, for the error */
 };
 
 static enum jp_status fail_kind(const struct options_reader *reader, struct text name, const char *wanted,
@@ -21,6 +24,13 @@ static enum jp_status fail_kind(const struct options_reader *reader, struct text
 {
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "'%.*s' must be %s, not %s",
                TEXT_ARGS(name), wanted, json_kind_name(value.kind));
+  return JP_INVALID;
+}
+
+static enum jp_status fail_value(const struct options_reader *reader, struct text name, const char *wanted)
+{
+  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "'%.*s' must be %s",
+               TEXT_ARGS(name), wanted);
   return JP_INVALID;
 }
 
@@ -75,13 +85,57 @@ static enum jp_status read_ref(const struct options_reader *reader, const struct
   return JP_INVALID;
 }
 
+/* bool: true for the one word that the option may have */
+static enum jp_status read_word(const struct options_reader *reader, const struct option_row *row,
+                                struct json_value value, void *member)
+{
+  if (value.kind != JSON_KIND_STRING)
+    return fail_kind(reader, row->name, "a string", value);
+  *(bool *)member = json_key_is(text_slice(value.span, 1, value.span.len - 1), row->word);
+  return *(bool *)member ? JP_OK : fail_value(reader, row->name, row->wanted);
+}
+
+/* bool */
+static enum jp_status read_boolean(const struct options_reader *reader, const struct option_row *row,
+                                   struct json_value value, void *member)
+{
+  if (value.kind != JSON_KIND_TRUE && value.kind != JSON_KIND_FALSE)
+    return fail_kind(reader, row->name, "a boolean", value);
+  *(bool *)member = value.kind == JSON_KIND_TRUE;
+  return JP_OK;
+}
+
+/* The bool and the size_t of array_value_max. The answer's own limit bounds what a large number asks for. */
+static enum jp_status read_array_value_max(const struct options_reader *reader, const struct option_row *row,
+                                           struct json_value value, void *member)
+{
+  struct rpc_request_options *options = member;
+  struct number number;
+  if (value.kind != JSON_KIND_NUMBER)
+    return fail_kind(reader, row->name, "an integer", value);
+  number_read(value.span, &number);
+  if (!number.fits || number.integer < 0)
+    return fail_value(reader, row->name, "an integer from 0 to 9223372036854775807");
+  options->has_array_value_max = true;
+  options->array_value_max = (size_t)number.integer;
+  return JP_OK;
+}
+
 /* ---- the table ---- */
 
 #define AT(member) .offset = offsetof(struct rpc_request_options, member)
 
 static const struct option_row rows[] = {
+    {.name = TEXT("array_value_max"), .read = read_array_value_max},
+    {.name = TEXT("elements"), .read = read_boolean, AT(element_values)},
+    {.name = TEXT("encoding"),
+     .read = read_word,
+     AT(base64_result),
+     .word = TEXT("base64"),
+     .wanted = "\"base64\""},
     {.name = TEXT("keep"), .read = read_negated, AT(is_unkept)},
     {.name = TEXT("loader"), .read = read_ref, AT(loader)},
+    {.name = TEXT("longs"), .read = read_word, AT(longs_as_text), .word = TEXT("text"), .wanted = "\"text\""},
     {.name = TEXT("threadAffinity"), .read = read_text, AT(thread_affinity)},
 };
 
@@ -145,4 +199,9 @@ void rpc_request_options_apply(const struct rpc_request_options *options, struct
 {
   operation->loader = options->loader;
   operation->thread_affinity = options->thread_affinity;
+  operation->base64_result = operation->base64_result || options->base64_result;
+  operation->element_values = options->element_values;
+  operation->longs_as_text = options->longs_as_text;
+  operation->has_array_value_max = options->has_array_value_max;
+  operation->array_value_max = options->array_value_max;
 }

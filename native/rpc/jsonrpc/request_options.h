@@ -11,6 +11,11 @@
 #include "op/outcome.h"
 
 struct rpc_request_options {
+  bool base64_result;
+  bool element_values;
+  bool longs_as_text;
+  bool has_array_value_max;
+  size_t array_value_max;      /* where has_array_value_max */
   struct text thread_affinity; /* data NULL: not given */
   bool is_unkept;              /* "keep": false */
   uint32_t loader;             /* a ref; 0: not given */
