@@ -61,8 +61,8 @@ bool service_bench_destroy(struct service_bench *bench)
     if (!bench->has_sweeper)
       rpc_sessions_sweep(bench->peer->sessions, stub_thread(), INT64_MAX);
     rpc_peer_destroy(bench->peer);
-    catalog_destroy(bench->catalog);
   }
+  catalog_destroy(bench->catalog);
   policy_source_destroy(bench->policies);
   buffer_fini(&bench->out);
   test_free(bench);
