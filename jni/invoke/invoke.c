@@ -81,6 +81,20 @@ static bool gather_arguments(struct invocation *invocation)
   return !take_exception(invocation);
 }
 
+/* Those that are not gathered into an array. */
+static bool convert_fixed(struct invocation *invocation, struct argument_path *path)
+{
+  struct conversion *conversion = &invocation->conversion;
+  const struct resolved_member *member = invocation->member;
+  size_t fixed = member->variable ? member->method->param_count - 1 : member->plan_count;
+  for (; path->index < fixed; path->index++)
+    if (!argument_convert(conversion, &member->plans[path->index],
+                          &conversion->request->operation->args[path->index],
+                          invocation->frame->objects[path->index], &invocation->arguments[path->index]))
+      return false;
+  return true;
+}
+
 static bool convert_arguments(struct invocation *invocation)
 {
   struct conversion *conversion = &invocation->conversion;
@@ -91,15 +105,11 @@ static bool convert_arguments(struct invocation *invocation)
                               : arena_alloc(conversion->request->arena, count * sizeof(jvalue));
   if (invocation->arguments == NULL)
     return argument_fail_memory(conversion);
-  size_t fixed = member->variable ? member->method->param_count - 1 : member->plan_count;
   struct argument_path path = {0};
   conversion->path = &path;
-  for (; path.index < fixed; path.index++)
-    if (!argument_convert(conversion, &member->plans[path.index],
-                          &conversion->request->operation->args[path.index],
-                          invocation->frame->objects[path.index], &invocation->arguments[path.index]))
-      return false;
-  return !member->variable || gather_arguments(invocation);
+  bool converted = convert_fixed(invocation, &path) && (!member->variable || gather_arguments(invocation));
+  conversion->path = NULL;
+  return converted;
 }
 
 /* JNI does not check the receiver's class. The cache's key holds it, but only this check keeps the process

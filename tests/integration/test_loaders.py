@@ -135,7 +135,7 @@ class Redeployment(unittest.TestCase):
                 self.assertEqual(client.call(LOADING, "alive"), "0")
                 with self.assertRaises(RpcError):
                     client.new("some.Deployed[]", 1)
-            self.assertLess(peer.resident_kib() - before, 24 * 1024)
+            self.assertLess(peer.resident_kib() - before, 64 * 1024)  # of the heap, 25 touches more than 17
 
 
 class Blocked(unittest.TestCase):
