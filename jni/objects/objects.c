@@ -1,63 +1,7 @@
-#include "jni/objects/object_table.h"
-#include "jni/objects/slot_index.h"
 #include "jni/objects/stored.h"
+#include "jni/objects/table_state.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-
-/*
- * A slot's number is its chunk's number times CHUNK_SPAN plus its place. The first chunk is tiny, as nearly
- * all sessions are, and each further one makes the table four times as large. A large table has large chunks,
- * because every collection of the young generation visits each chunk as a root. Chunks with room are in a
- * list. A chunk that becomes empty is freed only if another has room, so that a session that makes and drops
- * one object does not make and drop a chunk each time.
- */
-enum { FIRST_CHUNK_SLOTS = 4, SMALL_CHUNK_SLOTS = 1024, CHUNK_SPAN = 8192 };
-enum { FIRST_CHUNKS = 1 };
-enum { NO_CHUNK = UINT32_MAX };
-#define REF_MAX ((uint32_t)INT32_MAX)
-
-struct slot {
-  uint32_t ref; /* 0: free */
-  int32_t hash;
-  uint32_t class_id;
-  union {
-    uint32_t next_free; /* of a free slot: a place in the chunk; slot_count ends the list */
-    uint32_t maker;     /* the one thread whose messages have returned the object; 0: several have */
-  };
-};
-
-struct chunk {
-  jobjectArray array;      /* global: Object[slot_count] */
-  jobjectArray companions; /* the same, of what is kept beside the objects; NULL: nothing is */
-  uint32_t slot_count;
-  uint32_t used;
-  uint32_t first_free;
-  uint32_t number;
-  struct chunk *previous; /* in the list of those with room */
-  struct chunk *next;
-  struct slot slots[];
-};
-
-struct jvm_objects {
-  pthread_mutex_t lock;
-  const struct jvm_objects_owner *owner; /* NULL: none */
-  void *owner_context;
-  size_t max;
-  _Atomic size_t count;   /* written with the lock */
-  size_t reserved;        /* slots for results to come */
-  _Atomic uint64_t epoch; /* likewise */
-  uint32_t last_ref;
-  bool has_begun_again;  /* refs have wrapped around, so that the next ones may be in use */
-  struct chunk **chunks; /* by number; NULL where one was given back */
-  size_t chunk_capacity;
-  size_t chunk_count;
-  size_t slots; /* of all chunks */
-  struct chunk *with_room;
-  struct slot_index by_ref;
-  struct slot_index by_hash;
-};
 
 enum jp_status jvm_objects_create(size_t max_objects, struct jvm_objects **objects)
 {
@@ -142,8 +86,7 @@ static void chunk_destroy(JNIEnv *env, struct chunk *chunk)
   free(chunk);
 }
 
-/* A global reference; NULL: Java's memory is short. Without the lock: making an array may collect garbage. */
-static jobjectArray make_array(struct jvm_thread *thread, uint32_t slot_count)
+jobjectArray object_table_make_array(struct jvm_thread *thread, uint32_t slot_count)
 {
   JNIEnv *env = thread->env;
   jobjectArray local = (*env)->NewObjectArray(env, (jsize)slot_count, thread->jvm->known.class_object, NULL);
@@ -159,7 +102,7 @@ static struct chunk *chunk_create(struct jvm_thread *thread, uint32_t slot_count
   struct chunk *chunk = malloc(sizeof *chunk + slot_count * sizeof chunk->slots[0]);
   if (chunk == NULL)
     return NULL;
-  chunk->array = make_array(thread, slot_count);
+  chunk->array = object_table_make_array(thread, slot_count);
   chunk->companions = NULL;
   if (chunk->array == NULL) {
     free(chunk);
@@ -421,55 +364,6 @@ jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, 
   pthread_mutex_unlock(&objects->lock);
   return object;
 }
-
-/* ---- companions ---- */
-
-/* With the lock held. Gives the ref's companion, which becomes the offered one where it has none yet. *slots: of the
- * array that is missing for that; 0: none is. */
-static jobject take_companion(JNIEnv *env, struct jvm_objects *objects, uint32_t ref, jobject offered,
-                              jobjectArray *spare, uint32_t *slots)
-{
-  *slots = 0;
-  uint32_t number = slot_index_find(&objects->by_ref, ref);
-  if (number == SLOT_NONE)
-    return NULL;
-  struct chunk *chunk = objects->chunks[number / CHUNK_SPAN];
-  jsize place = (jsize)(number % CHUNK_SPAN);
-  if (chunk->companions == NULL && *spare == NULL) {
-    *slots = chunk->slot_count;
-    return NULL;
-  }
-  if (chunk->companions == NULL) {
-    chunk->companions = *spare;
-    *spare = NULL;
-  }
-  jobject companion = (*env)->GetObjectArrayElement(env, chunk->companions, place);
-  if (companion != NULL)
-    return companion;
-  (*env)->SetObjectArrayElement(env, chunk->companions, place, offered);
-  (*env)->ExceptionClear(env);
-  return (*env)->NewLocalRef(env, offered);
-}
-
-jobject jvm_objects_companion(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
-                              jobject offered)
-{
-  jobject companion = NULL;
-  jobjectArray spare = NULL;
-  uint32_t slots = 0;
-  do {
-    if (slots > 0 && (spare = make_array(thread, slots)) == NULL)
-      return NULL;
-    pthread_mutex_lock(&objects->lock);
-    companion = take_companion(thread->env, objects, ref, offered, &spare, &slots);
-    pthread_mutex_unlock(&objects->lock);
-  } while (companion == NULL && slots > 0);
-  if (spare != NULL)
-    (*thread->env)->DeleteGlobalRef(thread->env, spare);
-  return companion;
-}
-
-/* ---- */
 
 static void release_chunk(JNIEnv *env, struct jvm_objects *objects, struct chunk *chunk)
 {
