@@ -136,7 +136,7 @@ bool result_store(const struct jvm_request *request, uint64_t epoch, const struc
   }
 }
 
-/* ---- what stands beside a ref ---- */
+/* ---- values beside a ref ---- */
 
 static bool is_array_of_objects(const struct jvm_class *class)
 {

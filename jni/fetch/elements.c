@@ -26,7 +26,7 @@ static bool fail_memory(struct fetch *fetch)
   return fetch_fail(fetch, FAILURE_SERVER, "out of memory");
 }
 
-/* ---- what stands behind the elements ---- */
+/* ---- the rest of an answer, behind the elements ---- */
 
 static bool may_read_entry(struct turn *turn, jclass class)
 {

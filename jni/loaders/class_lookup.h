@@ -8,7 +8,7 @@
 #include "jni/loaders/loaders.h"
 #include "jni/types/classes.h"
 
-/* What a finding stands on. */
+/* The reason why a class was found; it is checked again before the class is used. */
 enum class_basis_kind {
   CLASS_FOR_GOOD, /* a loader that has given the class gives it always */
   CLASS_OF_MAIN,  /* found by the context class loader of main: while that is the same */

@@ -12,7 +12,7 @@ static struct {
   _Atomic uint32_t number; /* RUNNING: main has not returned */
 } of_main = {.number = RUNNING};
 
-/* Not by the thread's own method, though no class of the application stands for this thread. */
+/* Asks Thread.getContextClassLoader and not a method that a subclass of the application overrides. */
 static uint32_t read_number(struct jvm *jvm, JNIEnv *env, jobject thread)
 {
   const struct jvm_known *known = &jvm->known;

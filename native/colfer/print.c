@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
-/* What is shown of a text, of a binary (in bytes), and of a list. */
+/* The longest part of a text, a binary (in bytes) and a list that is printed. */
 enum { TEXT_SHOWN = 120, BINARY_SHOWN = 32, ELEMENTS_SHOWN = 16 };
 
 static void print_rest(size_t count, const char *what, struct buffer *out)

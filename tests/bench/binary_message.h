@@ -35,7 +35,7 @@ void binary_append_return(const struct binary_call *call, struct text id, const 
 
 /* The ref of the object that the answer gives; 0: none. */
 uint32_t binary_ref_in(struct text answer);
-/* True where both are messages, and the same but for their ids. */
+/* True where both are messages that differ in their ids alone. */
 bool binary_equal_but_for_id(struct text one, struct text other);
 /* Appends the message as people read it; where it is none, why not. */
 void binary_show(struct text message, struct buffer *out);

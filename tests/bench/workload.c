@@ -146,7 +146,7 @@ static const char unknown_text[] = "\044"
 /* Digits of a number, and bytes of what fills a hole. */
 enum { DIGITS_MAX = 20, FILLING_MAX = sizeof unknown_text - 1 };
 
-/* What stands in place of the hole; borrowed from room, of which it has the last bytes. */
+/* The text that replaces the hole; borrowed from room, of which it has the last bytes. */
 static inline struct text fill_hole(const struct workload_hole *hole, const struct workload_facts *facts,
                                     char room[FILLING_MAX])
 {

@@ -4,9 +4,8 @@ What a case compares in this form:
 - results: void or not, type, null, ref; the value as the JSON text that an Obj holds, which is without its quotes for
   a string, and with them under --compat pal. The value beside the ref of a collection or map, which JSON-RPC has not,
   is left to tests/integration/test_binary.py.
-- errors: throwable type, message, frames and causes of the raised throwable. It carries neither code nor
-  suggestions. Where a case names no
-  throwable type, the type is the one that stands for its code (THROWABLES).
+- errors: throwable type, message, frames and causes of the raised throwable. It carries neither code nor suggestions.
+  Where a case names no throwable type, the type is that of its code (THROWABLES).
 - control and meta: the status, by the code of the error that is expected (STATUS_OF), and the body.
 - "from", where --compat pal has it in JSON-RPC, too.
 - null and empty texts are one: Colfer leaves both out.
@@ -26,7 +25,7 @@ from support.binary_client import (COMMANDS, DENIED, REQUESTS, SERVICES, STATUSE
                                    obj_ref, obj_text)
 
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.S)
-# The throwable that stands for an error of that code where the case names none.
+# The throwable of an error of that code, where the case names none.
 THROWABLES = {-32602: "java.lang.IllegalArgumentException", -32001: DENIED, -32603: "java.lang.InternalError",
               -32601: "$any-of:" + "|".join(f"java.lang.{name}Exception" for name in (
                   "ClassNotFound", "NoSuchMethod", "NoSuchField")),

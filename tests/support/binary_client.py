@@ -83,7 +83,7 @@ def obj_null(type_name=None):
 
 
 def as_obj(value):
-    """What is no Obj yet goes bare."""
+    """Makes an Obj without a type of anything that is none yet."""
     return value if isinstance(value, dict) else obj(value)
 
 

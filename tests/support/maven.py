@@ -11,7 +11,7 @@ UNREACHABLE = re.compile("could not be resolved|Could not resolve|Could not tran
 
 
 class Unavailable(Exception):
-    """What is needed cannot be had here."""
+    """Something that is needed cannot be fetched here."""
 
 
 def run_maven(folder, *arguments):

@@ -154,7 +154,7 @@ static enum jp_status write_ref(struct filling *filling, struct text key, struct
   return go_on_behind(filling, ref.span.data + ref.span.len);
 }
 
-/* ---- the places where a name may stand: those where an argument's reader takes {"ref": N} ---- */
+/* ---- a name is taken where the reader of arguments takes {"ref": N} ---- */
 
 static enum jp_status fill_value(struct filling *filling, struct json_value json);
 

@@ -1,13 +1,13 @@
 #ifndef JPEER_RPC_JSONRPC_BATCH_FILL_H
 #define JPEER_RPC_JSONRPC_BATCH_FILL_H
 /*
- * Puts the results of earlier requests of a batch in place of the names that stand for them in a later one
- * (rpc/jsonrpc/batch_results.h). Pure but for the arena; the thread of the message.
+ * A request of a batch may name results of earlier ones. These functions replace the names by the results
+ * (rpc/jsonrpc/batch_results.h). Allocates in the arena alone; on the thread of the message.
  */
 #include "rpc/jsonrpc/batch_results.h"
 #include "json/reader.h"
 
-/* What the names stand in. */
+/* The JSON that is searched for names. */
 enum batch_fill_form {
   BATCH_FILL_PROCEDURE, /* params of one of the six methods */
   BATCH_FILL_VALUES,    /* params of which each is a value */

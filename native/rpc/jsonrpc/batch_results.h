@@ -5,8 +5,8 @@
  * ID}} as an argument, an element, a map's value or a put value, and "instance": {"result": ID} (docs/protocol.md,
  * "Results of the same batch").
  *
- * A request that names results is rewritten (rpc/jsonrpc/batch_fill.h): each name becomes the ref, or the value with
- * its type, that it stands for. Whoever reads params knows nothing of it.
+ * A request that names results is rewritten (rpc/jsonrpc/batch_fill.h): each name is replaced by the ref or by the
+ * value with its type. Whoever reads params knows nothing of it.
  *
  * One message's, in the arena and on the thread of that message.
  */

@@ -116,7 +116,7 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
   run_operation(serving, &operation, response);
 }
 
-/* What is wrong beside method and params is an error even if the method has no use for it, so that the client
+/* A wrong member beside method and params is an error even if the method has no use for it, so that the client
  * learns of it at once. */
 static bool read_extras(struct serving *serving, bool is_good_session_name, struct outcome *outcome)
 {

@@ -294,7 +294,7 @@ static void write_container(struct java_schemas *schemas, enum container contain
     append_json(out, may_be_large ? "," LARGE_RESULT "]}" : "]}");
 }
 
-/* What is in an Optional, null where nothing is, or the Optional itself. */
+/* The schema of an Optional's content, of null where it is empty, or of the Optional itself. */
 static void write_optional_result(struct java_schemas *schemas, struct java_type_arguments arguments,
                                   unsigned depth, struct buffer *out)
 {

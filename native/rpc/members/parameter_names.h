@@ -5,7 +5,7 @@
 
 /*
  * False where a name is not of ASCII letters, digits and inner underscores, is longer than 64 bytes, or is a word of
- * TypeScript or Python, and where two names (or `instance`) are the same but for case and underscores, which generators
+ * TypeScript or Python, and where two names (or `instance`) differ in case and underscores alone, which generators
  * change.
  */
 bool parameter_names_are_identifiers(const struct java_method *method);

@@ -2,7 +2,7 @@
 #define JPEER_RPC_SUGGEST_NEAREST_H
 /*
  * The names that are nearest to one that was not found: by the least number of characters to change, insert, leave
- * out or exchange with their neighbour. Pure but for the caller's struct; any one thread.
+ * out or exchange with their neighbour. Changes nothing but the caller's struct; any one thread.
  */
 #include "base/text.h"
 

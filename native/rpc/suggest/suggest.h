@@ -28,7 +28,7 @@ void rpc_suggest_for_operation(const struct rpc_suggester *suggester, const stru
 void rpc_suggest_for_own_name(const struct rpc_suggester *suggester, const struct operation *operation,
                               struct outcome *outcome);
 
-/* Makes the nearest names suggestions of the outcome, each with what stands before and after it. The names are
+/* Makes the nearest names suggestions of the outcome, each between the two texts. The names are
  * copied. */
 void rpc_suggest(const struct nearest *nearest, struct text before, struct text after, struct arena *arena,
                  struct outcome *outcome);

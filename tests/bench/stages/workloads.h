@@ -34,7 +34,7 @@ struct workload_value {
   const char *value;
 };
 
-/* What is called by a binary message. */
+/* The member that a binary message calls. */
 struct workload_call {
   const char *class_name;
   const char *method;

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 GENERATOR = "@open-rpc/generator@1.22.3"
-# What a generated package.json names, but for TypeScript: it names 4.2.4, which cannot read the types of Node that
+# The packages of a generated package.json, except for TypeScript: it names 4.2.4, which cannot read the types of Node that
 # come with it today.
 PACKAGES = ("@open-rpc/client-js@1.7.1", "@open-rpc/meta-schema@1.14.2", "@open-rpc/schema-utils-js@1.15.0",
             "@types/json-schema@7.0.3", "@types/lodash@4.14.149", "@types/ws@6.0.1", "lodash@4.17.21",

@@ -18,7 +18,7 @@ final class Cursor {
   private static final long PATIENCE_SECONDS = 5;
   private static final Object[] NOTHING = {};
 
-  /* What stands behind the elements that take gives. */
+  /* The array that take gives ends with these, behind the elements. */
   private static final Object MORE = null;
   private static final Object END = Boolean.TRUE;
   private static final Object STOP = Boolean.FALSE; // an exception waits

@@ -240,7 +240,7 @@ static void what_has_no_value_becomes_a_ref(void **state)
   session.by_value = false;
 }
 
-/* What is surely longer than the answer may be is not even read. */
+/* A result that is surely longer than the answer may be is not even read. */
 static void what_is_too_long_becomes_a_ref(void **state)
 {
   (void)state;

@@ -102,7 +102,7 @@ static void runs_once_on_the_thread_that_runs_its_object(void **state)
   assert_false(seen.has_frame);
   assert_int_equal(seen.number, the_thread->number);
   assert_non_null(jvm_task_java_thread(task));
-  /* The thread is again what it was, but for what the work has added to its memory. */
+  /* The thread is as it was before, except that the work has added to its memory. */
   assert_ptr_equal(the_thread->env, env);
   assert_ptr_equal(the_thread->restorable, the_thread->java_thread);
   assert_true(the_thread->has_frame);

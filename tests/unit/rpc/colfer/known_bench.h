@@ -39,7 +39,7 @@ enum served_twice {
   SERVED_DIFFERENTLY /* which is told on stderr */
 };
 
-/* The answers are compared but for their own ids; that of a known message is left in bench->out. */
+/* The answers are compared without their own ids; that of a known message is left in bench->out. */
 enum served_twice known_bench_serve(struct service_bench *bench, struct rpc_client *client,
                                     struct text message, size_t reply_max);
 

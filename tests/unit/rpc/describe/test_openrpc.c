@@ -174,7 +174,7 @@ static void patterns_have_limits(void **state)
   check_patterns(*state, longest, 1, "'classes' has a pattern longer than the limit of 1024 bytes");
 }
 
-/* Fails where a generator would: at a type of several, and at a reference to what is no object. */
+/* Fails where a generator would: at a type of several, and at a reference to a schema that is no object's. */
 static void check_simple(const json_t *value, const json_t *components)
 {
   const char *key;

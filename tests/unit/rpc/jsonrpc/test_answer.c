@@ -50,7 +50,7 @@ static void makes_refs_of_long_answers(void **state)
   bench_close(bench, client, NULL);
 }
 
-/* Where no room is left, what is no longer than an error is told none the less. */
+/* Where no room is left, a result that is no longer than an error is told none the less. */
 static void loses_nothing_in_a_batch_that_is_full(void **state)
 {
   struct service_bench *bench = *state;

@@ -78,7 +78,7 @@ static enum jp_status fill(enum batch_fill_form form, size_t max_size, struct js
   return batch_fill_in(&fill, params, failed);
 }
 
-/* ---- names that stand for something ---- */
+/* ---- names of results ---- */
 
 static const struct fill_case {
   enum batch_fill_form form;
@@ -129,7 +129,7 @@ static void test_names_become_results(void **state)
   }
 }
 
-/* ---- what is no name ---- */
+/* ---- objects that are no names ---- */
 
 static const struct fill_case others[] = {
     {BATCH_FILL_PROCEDURE, "{\"type\":{\"result\":1},\"method\":{\"ref\":{\"result\":1}}}", NULL},
@@ -157,7 +157,7 @@ static void test_other_members_stay(void **state)
   }
 }
 
-/* ---- names that stand for nothing ---- */
+/* ---- names without a result ---- */
 
 static const struct failing_case {
   const char *id;

@@ -41,7 +41,7 @@ final class Hostile extends Suite {
     client.exchange(goodRequest()).returns(value("int", "8"), method("fixtures.Calculator", "add", 9));
   }
 
-  /** The status of the control message that answers what is no request. */
+  /** The status of the control message that answers bytes which are no request. */
   private int statusFor(byte[]... parts) {
     Message answer = Client.decode(client.exchange(parts));
     ControlMessage control = answer.controlMessage;

@@ -16,7 +16,7 @@ import jpeer.Message;
 
 /** The Java codec that Colfer's compiler generated. */
 final class GeneratedCodec {
-  /** All structs of the schema that a message has, but for those that the peer does not serve. */
+  /** All structs of the schema that a message has, except for those that the peer does not serve. */
   static final List<Class<? extends ColferStruct>> TYPES = structsIn(Message.class);
 
   private GeneratedCodec() {}
