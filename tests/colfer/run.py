@@ -31,7 +31,7 @@ ON_SINGLE = ("--thread-affinity", "SINGLE=fixtures.Affinity.single")
 OPERATIONS = ("calls", "fields", "values", "throwables", "controls", "metadata")
 # The part, the peer's options, and the suites of client/Main.java.
 PEERS = (
-    ("client", (*ALLOW, *ON_SINGLE), (*OPERATIONS, "hostile")),
+    ("client", (*ALLOW, *ON_SINGLE), (*OPERATIONS, "texts", "hostile")),
     ("client-pal", (*ALLOW, *ON_SINGLE, "--compat", "pal"), (*OPERATIONS, "pal")),
     ("client-denied", ("--rpc-policy", HERE / "policy.yaml"), ("denials",)),
     ("client-limits", (*ALLOW, "--message-max", "65536"), ("limits",)),

@@ -83,10 +83,6 @@ final class Fields extends Suite {
     client.getOf(object, FIELDS, "ints").returnsRef("[I", "[7,8]", fieldOf(FIELDS, "ints", 1));
   }
 
-  public void getsEnumConstant() {
-    client.get("fixtures.Color", "RED").returnsRef("fixtures.Color", fieldOf("fixtures.Color", "RED", 0x4019));
-  }
-
   public void refusesWhatCannotBePut() {
     client.put(FIELDS, "STATIC_FINAL", value("int", "1"))
         .refuses("java.lang.IllegalAccessException", "", fieldOf(FIELDS, "STATIC_FINAL", 0x19));

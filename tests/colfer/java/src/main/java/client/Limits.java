@@ -1,6 +1,5 @@
 package client;
 
-import static client.Structs.constructor;
 import static client.Structs.method;
 import static client.Structs.value;
 
@@ -14,12 +13,11 @@ final class Limits extends Suite {
     super(address);
   }
 
-  public void answerThatIsTooLong() {
-    Throwable throwable = client.call("fixtures.Arguments", "longText", value("int", String.valueOf(MESSAGE_MAX)))
-                              .raised(method("fixtures.Arguments", "longText", 9));
-    Check.equal("java.lang.IllegalStateException", throwable.Type, "the throwable");
-    Check.contains(String.valueOf(MESSAGE_MAX), throwable.message, "its message");
-    client.control(Client.PING).controls(Client.OK);
+  public void resultThatIsTooLongComesAsItsRef() {
+    int text = client.call("fixtures.Arguments", "longText", value("int", String.valueOf(MESSAGE_MAX)))
+                   .returnsRef("java.lang.String", method("fixtures.Arguments", "longText", 9));
+    client.callOn(text, "java.lang.String", "length")
+        .returns(value("int", String.valueOf(MESSAGE_MAX)), method("java.lang.String", "length", 1));
   }
 
   public void requestThatIsTooLong() {
@@ -43,14 +41,13 @@ final class Limits extends Suite {
         .returns(value("int", String.valueOf(length)), method("fixtures.Arguments", "lengthOf", 9));
   }
 
-  public void objectOfAnAnswerThatIsTooLongIsNotKept() {
-    int before = client.create("java.lang.Object").returnsRef("java.lang.Object", constructor("java.lang.Object"));
+  public void collectionThatIsTooLongComesAsItsRef() {
     String element = "\""
         + "x".repeat(300) + "\"";
-    client.call("java.util.Collections", "nCopies", value("int", "999"), value("java.lang.Object", element))
-        .raised(method("java.util.Collections", "nCopies", 9));
-    for (int ref = before + 1; ref < before + 4; ref++) {
-      client.callOn(ref, "java.util.List", "size").refuses("java.lang.NullPointerException", "No object found", null);
-    }
+    int list =
+        client.call("java.util.Collections", "nCopies", value("int", "999"), value("java.lang.Object", element))
+            .returnsRef("java.util.Collections$CopiesList", method("java.util.Collections", "nCopies", 9));
+    client.callOn(list, "java.util.Collections$CopiesList", "size")
+        .returns(value("int", "999"), method("java.util.Collections$CopiesList", "size", 1));
   }
 }

@@ -11,9 +11,18 @@ import java.util.function.Function;
 
 /** Runs suites of checks against a peer: usage: Main ADDRESS SUITE... */
 public final class Main {
-  private static final Map<String, Function<String, Suite>> SUITES = Map.of("calls", Calls::new, "controls",
-      Controls::new, "denials", Denials::new, "fields", Fields::new, "hostile", Hostile::new, "limits", Limits::new,
-      "metadata", Metadata::new, "pal", Pal::new, "throwables", Throwables::new, "values", Values::new);
+  private static final Map<String, Function<String, Suite>> SUITES = Map.ofEntries(
+      Map.entry("calls", Calls::new),
+      Map.entry("controls", Controls::new),
+      Map.entry("denials", Denials::new),
+      Map.entry("fields", Fields::new),
+      Map.entry("hostile", Hostile::new),
+      Map.entry("limits", Limits::new),
+      Map.entry("metadata", Metadata::new),
+      Map.entry("pal", Pal::new),
+      Map.entry("texts", Texts::new),
+      Map.entry("throwables", Throwables::new),
+      Map.entry("values", Values::new));
 
   private int passed;
   private int failed;

@@ -1,6 +1,7 @@
 package client;
 
 import static client.Structs.constructor;
+import static client.Structs.fieldOf;
 import static client.Structs.method;
 import static client.Structs.named;
 import static client.Structs.ref;
@@ -24,6 +25,10 @@ final class Pal extends Suite {
     client.call("fixtures.Arguments", "echoObject", ref(array))
         .returns(new Obj().withClazz(named("[Lfixtures.User;")).withRef(array).withValue("[" + user + ",null]"),
             method("fixtures.Arguments", "echoObject", 9));
+  }
+
+  public void enumConstantHasNoText() {
+    client.get("fixtures.Color", "RED").returnsRef("fixtures.Color", fieldOf("fixtures.Color", "RED", 0x4019));
   }
 
   public void namesOfPalAreDenied() {

@@ -77,7 +77,7 @@ final class Reply {
     checkExec(Client.RETURN_VALUE, expectedExec().withReturnValue(new ReturnValue().withIsVoid(true).withFrom(from)));
   }
 
-  /** An object that only its ref stands for; gives the ref. */
+  /** An object that comes as its ref alone; gives the ref. */
   int returnsRef(String type, Reflectable from) {
     return returnsRef(type, "", from);
   }
