@@ -13,7 +13,7 @@ import tempfile
 import textwrap
 from pathlib import Path
 
-from bench import chart, loadtable, process, rivals, stages, targets
+from bench import chains, chart, loadtable, process, rivals, stages, targets, values
 from bench.report import ratio
 from support.peer import BUILD, ROOT
 
@@ -114,6 +114,7 @@ def all_tables(facts):
         (rivals.WHAT, table(rivals.COLUMNS, map(rivals.cells, facts["parts"]["rivals"]))),
         (stages.WHAT, shown_stages(facts)),
         (process.WHAT, shown_process(facts)),
+        *((part.WHAT, table(part.COLUMNS, map(part.cells, facts["parts"][part.NAME]))) for part in (chains, values)),
         (targets.WHAT, shown_targets(facts)))
     head = ("# Performance: all tables of the last run\n\n"
             "[performance.md](performance.md) explains the columns. `tests/bench/document.py` writes this page.\n\n"
@@ -135,8 +136,8 @@ def write(facts, docs=DOCS):
 def smoke():
     """The pages of a run that has measured nothing; every part of performance.md is one that is known."""
     facts = {"commit": "none", "system": "none", "java": "none", "machine": {"processor": [], "kernel": "0", "cores": 1},
-             "runs": 0, "seconds": 0, "took_seconds": 0, "parts": dict.fromkeys(("load", "rivals", "stages", "process"), []),
-             "targets": []}
+             "runs": 0, "seconds": 0, "took_seconds": 0, "targets": [],
+             "parts": dict.fromkeys(("load", "rivals", "stages", "process", "chains", "values"), [])}
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(DOCS / "performance.md", folder)
         write(facts, Path(folder))

@@ -1,0 +1,52 @@
+"""Large values over WebSocket, from a client in C: the Strings of a list in every way, and doubles as base64.
+
+A row has a `key`, what was `measured` in ms, its `floor` from the same run (fetching: the list by value; doubles: a
+text of their length), and the `figure` that a target is held against.
+"""
+
+import json
+import statistics
+import subprocess
+
+from bench import process
+from support.peer import BUILD, Peer, environment
+
+NAME = "values"
+WHAT = "large values over WebSocket: Strings of a list, and doubles as base64"
+
+PROGRAM = BUILD / "tests/bench/jpeer-bench-values"
+STRINGS = 100000
+DOUBLES = 1000000
+ROUNDS_A_RUN = 3
+
+COLUMNS = process.COLUMNS
+cells = process.cells
+
+
+def run_values(strings, doubles, rounds):
+    """The median of each measure, in ms."""
+    with Peer("--log-level", "warn") as peer:
+        command = [PROGRAM, peer.address("ws"), str(strings), str(doubles), str(rounds)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment(), check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command))}: exit status {done.returncode}")
+    return {name: statistics.median(taken) for name, taken in json.loads(done.stdout).items()}
+
+
+def measure(options, strings=STRINGS, doubles=DOUBLES):
+    taken = run_values(strings, doubles, options.runs * ROUNDS_A_RUN)
+    by_value, fetched = taken["by_value"], taken["fetch"]
+    yield process.row("list-ms", f"{strings:,} Strings of an ArrayList by value", by_value, "ms")
+    yield process.row("fetch-ms", "the same by jpeer.fetch in steps of 1,000, over by value", fetched, "ms", by_value)
+    yield process.row("gets-ms", "the same by get(i), one after the other, over jpeer.fetch", taken["one_by_one"], "ms",
+                      fetched)
+    yield process.row("gets-in-flight-ms", "the same by get(i), 64 in flight, over jpeer.fetch", taken["in_flight_64"],
+                      "ms", fetched)
+    yield process.row("doubles-ms", f"double[{doubles:,}] there and back as base64, over a text of that length",
+                      taken["doubles"], "ms", taken["text"])
+
+
+def smoke():
+    """Every measure once: the program itself compares what came."""
+    taken = run_values(2000, 1000, 1)
+    assert len(taken) == 6 and all(figure > 0 for figure in taken.values()), taken
