@@ -10,6 +10,12 @@
 /* Appends the encoding of count bytes. To encode in pieces, give pieces whose size is a multiple of 3. */
 void base64_encode(struct buffer *out, const uint8_t *bytes, size_t count);
 
+/* The bytes that base64_encode appends. */
+static inline size_t base64_encoded_length(size_t count)
+{
+  return (count + 2) / 3 * 4;
+}
+
 /* The most bytes that t can decode to. */
 size_t base64_decoded_max(struct text t);
 /* Strict: no white space, right padding, canonical last digit. Writes *count bytes to out. JP_INVALID else.

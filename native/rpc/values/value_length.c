@@ -1,7 +1,15 @@
 #include "rpc/values/value_length.h"
 
+#include "base/base64.h"
+#include "base/primitives.h"
+
 /* Longest texts: a long or a double in quotes, an escaped unit. */
-enum { NUMBER_LENGTH = 30, ESCAPED_LENGTH = 6, CHAR_LENGTH = 8, REF_LENGTH = 24 };
+enum {
+  NUMBER_LENGTH = 30,
+  ESCAPED_LENGTH = 6,
+  CHAR_LENGTH = 8,
+  REF_LENGTH = sizeof "{\"ref\":4294967295,\"value\":,\"type\":,\"length\":18446744073709551615}"
+};
 
 static size_t text_length(struct text text)
 {
@@ -31,6 +39,19 @@ static size_t map_length(const struct op_value *value)
   return length;
 }
 
+static size_t ref_length(const struct op_value *value)
+{
+  size_t value_length = value->literal.data == NULL ? 0 : text_length(value->literal);
+  return REF_LENGTH + value_length + (value->type.data == NULL ? 0 : text_length(value->type));
+}
+
+static size_t packed_length(const struct op_value *value)
+{
+  if (value->packed.form == OP_PACKED_BASE64)
+    return 2 + base64_encoded_length(value->packed.count * primitive_size(value->packed.element));
+  return 2 + value->packed.count * NUMBER_LENGTH;
+}
+
 size_t rpc_value_length(const struct op_value *value)
 {
   switch (value->kind) {
@@ -41,9 +62,11 @@ size_t rpc_value_length(const struct op_value *value)
   case OP_MAP:
     return map_length(value);
   case OP_PACKED:
-    return 2 + value->packed.count * NUMBER_LENGTH;
+    return packed_length(value);
   case OP_REF:
-    return REF_LENGTH;
+    return ref_length(value);
+  case OP_BIG_INTEGER:
+    return value->literal.len;
   case OP_CHAR:
     return CHAR_LENGTH;
   default:

@@ -22,7 +22,16 @@ static void no_text_is_longer(void **state)
       {.kind = OP_CHAR, .integer = 0xD800},
       {.kind = OP_TEXT, .text = TEXT("\"\\\x01\x1f\x7f/ \xed\xa0\x80 \xc3\xa4")},
       {.kind = OP_REF, .ref = INT32_MAX},
+      {.kind = OP_REF, .ref = UINT32_MAX, .literal = TEXT("a.\"B\"")},
+      {.kind = OP_REF,
+       .ref = UINT32_MAX,
+       .type = TEXT("a.\xc3\xa4.C$D"),
+       .has_length = true,
+       .length = INT64_MAX},
+      {.kind = OP_BIG_INTEGER, .literal = TEXT("-1234567890123456789012345678901234567890")},
       {.kind = OP_PACKED, .packed = {.data = longs, .count = 2, .element = 'J'}},
+      {.kind = OP_PACKED, .packed = {.data = longs, .count = 2, .element = 'J', .form = OP_PACKED_TEXTS}},
+      {.kind = OP_PACKED, .packed = {.data = longs, .count = 2, .element = 'J', .form = OP_PACKED_BASE64}},
   };
   struct op_entry entry = {TEXT("a \"key\""), {.kind = OP_LIST, .list = {items, COUNT_OF(items)}}};
   const struct op_value map = {.kind = OP_MAP, .map = {&entry, 1}};
