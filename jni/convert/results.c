@@ -79,10 +79,11 @@ static bool read_scalar(const struct jvm_request *request, char letter, const jv
 static bool read_string(const struct jvm_request *request, jstring string, struct op_value *out)
 {
   struct jvm_thread *thread = request->thread;
-  if (request->answer_max > 0 &&
-      (size_t)(*thread->env)->GetStringLength(thread->env, string) > request->answer_max)
+  size_t length = (size_t)(*thread->env)->GetStringLength(thread->env, string);
+  if (length > result_bytes_max(request))
     return false;
-  *out = (struct op_value){.kind = OP_TEXT, .text = jvm_string_get(thread, string, request->arena)};
+  *out = (struct op_value){.kind = OP_TEXT,
+                           .text = jvm_string_get_whole(thread, string, length, request->arena)};
   return out->text.data != NULL;
 }
 

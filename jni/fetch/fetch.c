@@ -24,15 +24,6 @@ bool fetch_make_list(struct fetch *fetch, size_t capacity)
   return items != NULL || fetch_fail(fetch, FAILURE_SERVER, "out of memory");
 }
 
-static bool store_ref(struct fetch *fetch, jobject element, struct op_value *out)
-{
-  const struct jvm_class *class = jvm_class_of_object(fetch->request->thread, element);
-  *out = (struct op_value){.kind = OP_REF};
-  if (class == NULL)
-    return fetch_fail(fetch, FAILURE_SERVER, "out of memory");
-  return result_store(fetch->request, fetch->epoch, class, element, &out->ref, fetch->outcome);
-}
-
 static void take_back(struct fetch *fetch, size_t kept)
 {
   const struct jvm_request *request = fetch->request;
@@ -40,31 +31,59 @@ static void take_back(struct fetch *fetch, size_t kept)
     jvm_objects_take_back(request->thread, request->objects, request->stored, kept);
 }
 
-/* An element that cannot travel by value (it has a cycle, its size or toArray throws, it is too large for any answer)
- * is a ref: it has been taken, and must not be lost. */
-static bool read_element(struct fetch *fetch, jobject element, size_t kept, struct op_value *out)
+static size_t length_of(const struct fetch *fetch, const struct op_value *value)
 {
-  struct outcome read = {.kind = OUTCOME_VALUE};
+  return fetch->request->operation->fetch.text_length(value);
+}
+
+/* False: there is no place for a ref that it needs; OUTCOME_ERROR. */
+static bool take_told(struct fetch *fetch, const struct outcome *told, struct op_value *out)
+{
+  if (told->kind == OUTCOME_ERROR)
+    *fetch->outcome = *told;
+  else
+    *out = told->value;
+  return told->kind != OUTCOME_ERROR;
+}
+
+/* An element that cannot travel by value (it has a cycle, its size or toArray throws) is a ref: it has been taken, and
+ * must not be lost. */
+static bool read_element(struct fetch *fetch, jobject element, struct op_value *out)
+{
   *out = (struct op_value){.kind = OP_NULL};
   if (element == NULL)
     return true;
-  result_fill_by_value(fetch->request, fetch->epoch, element, &read);
-  if (read.kind == OUTCOME_VALUE && read.has_value &&
-      fetch->request->operation->fetch.text_length(&read.value) < fetch->request->operation->fetch.room_max) {
-    *out = read.value;
+  const struct jvm_class *class = jvm_class_of_object(fetch->request->thread, element);
+  if (class == NULL)
+    return fetch_fail(fetch, FAILURE_SERVER, "out of memory");
+  if (result_is_value_class(class) && result_read_value_object(fetch->request, class, element, out))
     return true;
-  }
-  take_back(fetch, kept);
-  return store_ref(fetch, element, out);
+  struct outcome told = {.kind = OUTCOME_VALUE};
+  result_fill_by_value(fetch->request, fetch->epoch, element, &told);
+  return take_told(fetch, &told, out);
+}
+
+/* One that is too long for any answer is a ref, too. */
+static bool become_ref(struct fetch *fetch, jobject element, size_t kept, struct op_value *out)
+{
+  struct outcome told;
+  result_fill_ref(fetch->request, fetch->epoch, element, true, kept, &told);
+  return take_told(fetch, &told, out);
 }
 
 bool fetch_add(struct fetch *fetch, jobject element)
 {
   size_t kept = fetch->request->stored == NULL ? 0 : fetch->request->stored->count;
   struct op_value *out = &fetch->elements.list.items[fetch->elements.list.count];
-  if (!read_element(fetch, element, kept, out))
+  if (!read_element(fetch, element, out))
     return false;
-  size_t length = fetch->request->operation->fetch.text_length(out) + 1; /* a comma */
+  size_t length = length_of(fetch, out);
+  if (length >= fetch->request->operation->fetch.room_max) {
+    if (!become_ref(fetch, element, kept, out))
+      return false;
+    length = length_of(fetch, out);
+  }
+  length++; /* a comma */
   if (length > fetch->room) {
     take_back(fetch, kept);
     return false;

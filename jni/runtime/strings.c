@@ -40,15 +40,20 @@ struct text jvm_text_of_units(const uint16_t *units, size_t count, struct arena 
   return bytes == NULL ? TEXT_ABSENT : (struct text){bytes, text_from_utf16(units, count, bytes)};
 }
 
-struct text jvm_string_get(struct jvm_thread *thread, jstring string, struct arena *arena)
+struct text jvm_string_get_whole(struct jvm_thread *thread, jstring string, size_t length,
+                                 struct arena *arena)
 {
-  JNIEnv *env = thread->env;
-  jsize count = (*env)->GetStringLength(env, string);
-  uint16_t *units = jvm_thread_units(thread, (size_t)count);
+  uint16_t *units = jvm_thread_units(thread, length);
   if (units == NULL)
     return TEXT_ABSENT;
-  (*env)->GetStringRegion(env, string, 0, count, units);
-  return jvm_text_of_units(units, (size_t)count, arena);
+  (*thread->env)->GetStringRegion(thread->env, string, 0, (jsize)length, units);
+  return jvm_text_of_units(units, length, arena);
+}
+
+struct text jvm_string_get(struct jvm_thread *thread, jstring string, struct arena *arena)
+{
+  jsize length = (*thread->env)->GetStringLength(thread->env, string);
+  return jvm_string_get_whole(thread, string, (size_t)length, arena);
 }
 
 struct text jvm_string_get_cut(struct jvm_thread *thread, jstring string, struct arena *arena, size_t max)
@@ -56,7 +61,7 @@ struct text jvm_string_get_cut(struct jvm_thread *thread, jstring string, struct
   JNIEnv *env = thread->env;
   size_t count = (size_t)(*env)->GetStringLength(env, string);
   if (count <= max)
-    return jvm_string_get(thread, string, arena);
+    return jvm_string_get_whole(thread, string, count, arena);
   uint16_t *units = jvm_thread_units(thread, max + ELLIPSIS);
   if (units == NULL)
     return TEXT_ABSENT;

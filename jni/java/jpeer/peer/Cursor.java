@@ -85,15 +85,27 @@ final class Cursor {
     Object[] taken = new Object[max + 1];
     int count = 0;
     Object next = MORE;
+    Class<?> plain = null; // of the last element that was no entry: mostly the next one's, and quickly compared
     try {
       while (next == MORE && count < max) {
-        if (!advance()) {
+        if (!hasMore()) {
           next = END;
-        } else if (current instanceof Map.Entry && current.getClass() != readable && current.getClass() != opaque) {
-          next = current.getClass();
-        } else {
-          Object element = claim(readable);
+          break;
+        }
+        Object element = claim();
+        Class<?> its = element == null ? plain : element.getClass();
+        if (its == plain || its == opaque) {
           taken[count++] = element;
+        } else if (!(element instanceof Map.Entry)) {
+          plain = its;
+          taken[count++] = element;
+        } else if (its == readable) {
+          Object pair = pairOf((Map.Entry<?, ?>) element);
+          taken[count++] = pair;
+        } else {
+          current = element;
+          hasCurrent = true;
+          next = its;
         }
       }
       if (next == MORE && looksAhead && !hasMore()) {
@@ -124,31 +136,23 @@ final class Cursor {
         : source instanceof Enumeration && ((Enumeration<?>) source).hasMoreElements();
   }
 
-  /** Makes the next element the current one. False: there is none. */
-  private boolean advance() {
-    if (hasCurrent || !hasMore()) {
-      return hasCurrent;
+  /** The next element, where there is one. */
+  private Object claim() {
+    if (hasCurrent) {
+      Object element = current;
+      current = null;
+      hasCurrent = false;
+      return element;
     }
     if (nextWaiting < waiting.length) {
-      current = waiting[nextWaiting];
+      Object element = waiting[nextWaiting];
       waiting[nextWaiting++] = null;
-    } else if (source instanceof Iterator) {
-      current = ((Iterator<?>) source).next();
-    } else {
-      current = ((Enumeration<?>) source).nextElement();
+      return element;
     }
-    hasCurrent = true;
-    return true;
+    return source instanceof Iterator ? ((Iterator<?>) source).next() : ((Enumeration<?>) source).nextElement();
   }
 
-  private Object claim(Class<?> readable) {
-    Object element = current;
-    current = null;
-    hasCurrent = false;
-    if (element instanceof Map.Entry && element.getClass() == readable) {
-      Map.Entry<?, ?> entry = (Map.Entry<?, ?>) element;
-      return new Object[] {entry.getKey(), entry.getValue()};
-    }
-    return element;
+  private static Object pairOf(Map.Entry<?, ?> entry) {
+    return new Object[] {entry.getKey(), entry.getValue()};
   }
 }
