@@ -70,18 +70,13 @@ static enum jp_status watch_policy(struct run *run, struct jp_error *error)
   return policy_watch_start(run->policies, run->options.policy_watch_ms, &run->policy_watch, error);
 }
 
-static struct net_endpoint endpoint_of(const struct run_endpoint *endpoint)
-{
-  return (struct net_endpoint){endpoint->enabled, endpoint->host, endpoint->port};
-}
-
 static enum jp_status bind_sockets(struct run *run, struct jp_error *error)
 {
   const struct run_options *options = &run->options;
   struct net_config config;
   net_config_defaults(&config);
-  config.json = endpoint_of(&options->json);
-  config.zmq = endpoint_of(&options->zmq);
+  config.json = endpoints_for_net(&options->json);
+  config.zmq = endpoints_for_net(&options->zmq);
   config.http_prefix = options->http_prefix;
   config.allow_origins = options->allow_origins;
   config.threads = (unsigned)options->threads;
@@ -248,7 +243,7 @@ static void announce_policy(const struct run *run)
   if (notice != NULL)
     log_info("%s", notice);
   policy_destroy(policy);
-  if (!run->options.json.enabled && !run->options.zmq.enabled)
+  if (run->options.json.count + run->options.zmq.count == 0)
     log_warn("neither --json-rpc nor --zmq-rpc is given: nothing can call this peer");
 }
 

@@ -7,52 +7,9 @@
 #include "policy/policy.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- readers for this table alone ---- */
-
-static enum jp_status read_host(const char *text, size_t length, struct run_endpoint *endpoint)
-{
-  if (length >= 2 && text[0] == '[' && text[length - 1] == ']') {
-    text++;
-    length -= 2;
-  }
-  if (length == 0 || length >= sizeof endpoint->host)
-    return JP_INVALID;
-  for (size_t i = 0; i < length; i++) {
-    if ((unsigned char)text[i] <= ' ' || strchr("[]/@", text[i]) != NULL)
-      return JP_INVALID;
-  }
-  memcpy(endpoint->host, text, length);
-  endpoint->host[length] = '\0';
-  return JP_OK;
-}
-
-static enum jp_status read_endpoint(const struct option *option, const char *text, void *value,
-                                    struct jp_error *error)
-{
-  (void)option;
-  struct run_endpoint *endpoint = value;
-  *endpoint = (struct run_endpoint){.enabled = true, .host = "127.0.0.1"};
-  const char *colon = strrchr(text, ':');
-  const char *port = colon != NULL ? colon + 1 : text;
-  if (colon != NULL && read_host(text, (size_t)(colon - text), endpoint) != JP_OK)
-    return JP_INVALID;
-  /* Without brackets, the end of an IPv6 address could be a port. */
-  if (strchr(endpoint->host, ':') != NULL && text[0] != '[')
-    return jp_fail(error, JP_INVALID, "takes [HOST:]PORT or auto, with an IPv6 address in brackets");
-  if (strcmp(port, "auto") == 0)
-    return JP_OK;
-  size_t digits = strspn(port, "0123456789");
-  if (digits == 0 || digits > 5 || port[digits] != '\0')
-    return JP_INVALID;
-  long number = strtol(port, NULL, 10);
-  if (number < 1 || number > UINT16_MAX)
-    return jp_fail(error, JP_INVALID, "takes a port from 1 to 65535, or auto");
-  endpoint->port = (uint16_t)number;
-  return JP_OK;
-}
 
 static enum jp_status read_uuid(const struct option *option, const char *text, void *value,
                                 struct jp_error *error)
@@ -150,16 +107,19 @@ const struct option run_option_rows[] = {
     {.group = "Addresses:",
      .names = {"--json-rpc"},
      .variable = "JPEER_JSON_RPC",
-     .takes = "[HOST:]PORT|auto",
-     .help = "serves JSON-RPC over WebSocket and HTTP; HOST is 127.0.0.1 unless given",
-     .read = read_endpoint,
-     AT(json)},
+     .takes = "[HOST:]PORT|auto|unix:PATH",
+     .help = "serves JSON-RPC over WebSocket and HTTP; HOST is 127.0.0.1 unless given; PATH is a socket that "
+             "its user alone can open; may be repeated; the variable is split at blanks",
+     .read = endpoints_read_json,
+     AT(json),
+     .repeats = true},
     {.names = {"--zmq-rpc"},
      .variable = "JPEER_ZMQ_RPC",
-     .takes = "[HOST:]PORT|auto",
-     .help = "serves JSON-RPC and binary messages over ZeroMQ",
-     .read = read_endpoint,
-     AT(zmq)},
+     .takes = "[HOST:]PORT|auto|ipc://PATH",
+     .help = "serves JSON-RPC and binary messages over ZeroMQ; may be repeated likewise",
+     .read = endpoints_read_zmq,
+     AT(zmq),
+     .repeats = true},
     {.names = {"--http-prefix"},
      .variable = "JPEER_HTTP_PREFIX",
      .takes = "PATH",
@@ -497,27 +457,6 @@ const size_t run_option_count = sizeof run_option_rows / sizeof run_option_rows[
 
 /* ---- the rules between options ---- */
 
-static bool is_loopback(const char *host)
-{
-  unsigned a, b, c, d;
-  int end = 0;
-  if (strcmp(host, "localhost") == 0 || strcmp(host, "::1") == 0)
-    return true;
-  return sscanf(host, "%3u.%3u.%3u.%3u%n", &a, &b, &c, &d, &end) == 4 && host[end] == '\0' && a == 127 &&
-         b < 256 && c < 256 && d < 256;
-}
-
-static enum jp_status check_address(const char *option, const struct run_endpoint *endpoint, bool insecure,
-                                    struct jp_error *error)
-{
-  if (!endpoint->enabled || insecure || is_loopback(endpoint->host))
-    return JP_OK;
-  return jp_fail(error, JP_INVALID,
-                 "%s takes a loopback address unless --insecure-listen is given: anyone who reaches %s could "
-                 "use the peer",
-                 option, endpoint->host);
-}
-
 static const char *standard_name(const struct run_options *options)
 {
   if (options->main_class != NULL)
@@ -540,9 +479,9 @@ static size_t standard_input_max(size_t message_max)
 
 enum jp_status run_rules_check(struct run_options *options, struct jp_error *error)
 {
-  enum jp_status status = check_address("--json-rpc", &options->json, options->insecure_listen, error);
+  enum jp_status status = endpoints_check("--json-rpc", &options->json, options->insecure_listen, error);
   if (status == JP_OK)
-    status = check_address("--zmq-rpc", &options->zmq, options->insecure_listen, error);
+    status = endpoints_check("--zmq-rpc", &options->zmq, options->insecure_listen, error);
   if (status != JP_OK)
     return status;
   if (options->threads > options->threads_max)

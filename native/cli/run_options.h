@@ -10,14 +10,9 @@
 #include "base/arena.h"
 #include "base/log.h"
 #include "base/uuid.h"
+#include "cli/endpoints.h"
 #include "cli/options.h"
 #include "jni/executors.h"
-
-struct run_endpoint {
-  bool enabled;
-  char host[256]; /* a name or a number, without brackets */
-  uint16_t port;  /* 0: auto */
-};
 
 struct run_options {
   /* the application */
@@ -45,7 +40,9 @@ struct run_options {
   const char *show_first; /* for -showversion: the option of java to run before the application: -version */
   bool dry_run;
 
-  /* the crew, and where HTTP GET answers */
+  /* addresses, the crew, and where HTTP GET answers */
+  struct run_endpoints json;
+  struct run_endpoints zmq;
   const char *http_prefix;
   const char *allow_origins; /* web pages' origins, between commas */
   size_t threads;            /* 0: the number of cores */
@@ -84,8 +81,6 @@ struct run_options {
   /* smaller members */
   int log_level;      /* enum log_level */
   int default_action; /* enum policy_action */
-  struct run_endpoint json;
-  struct run_endpoint zmq;
   bool insecure_listen;
   bool as_service;
   bool fx_thread;

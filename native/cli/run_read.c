@@ -62,6 +62,8 @@ enum jp_status run_options_read(char *const *args, size_t arg_count,
 
 void run_options_fini(struct run_options *options)
 {
+  option_list_fini(&options->json.texts);
+  option_list_fini(&options->zmq.texts);
   option_list_fini(&options->jvm_options);
   option_list_fini(&options->passed_over);
   option_list_fini(&options->thread_affinities);

@@ -56,8 +56,8 @@ static int listen_on(const struct addrinfo *at)
   return -1;
 }
 
-enum jp_status listener_bind(struct listener *listener, const struct net_endpoint *endpoint,
-                             struct jp_error *error)
+static enum jp_status bind_tcp(struct listener *listener, const struct net_endpoint *endpoint,
+                               struct jp_error *error)
 {
   const char *host = endpoint->host != NULL ? endpoint->host : "127.0.0.1";
   char port[8];
@@ -77,6 +77,31 @@ enum jp_status listener_bind(struct listener *listener, const struct net_endpoin
   return JP_OK;
 }
 
+static enum jp_status bind_file(struct listener *listener, const char *path, struct jp_error *error)
+{
+  enum jp_status status = unix_socket_bind(path, &listener->file, error);
+  listener->fd = listener->file.fd;
+  return status;
+}
+
+void listener_init(struct listener *listener)
+{
+  *listener = (struct listener){.fd = -1, .file = {.fd = -1}};
+  pthread_mutex_init(&listener->lock, NULL);
+}
+
+void listener_fini(struct listener *listener)
+{
+  pthread_mutex_destroy(&listener->lock);
+}
+
+enum jp_status listener_bind(struct listener *listener, const struct net_endpoint *endpoint,
+                             struct jp_error *error)
+{
+  return endpoint->path != NULL ? bind_file(listener, endpoint->path, error)
+                                : bind_tcp(listener, endpoint, error);
+}
+
 /* If this fails, the tick tries again. */
 static void watch_socket(struct listener *listener)
 {
@@ -91,6 +116,22 @@ static void watch_socket(struct listener *listener)
 static bool is_of_one_connection(int reason)
 {
   return reason == ECONNABORTED || reason == EINTR || reason == EPROTO || reason == EPERM;
+}
+
+/* False: the client may not use the peer. */
+static bool prepare_client(const struct listener *listener, int fd)
+{
+  if (listener->file.path == NULL) {
+    int on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return true;
+  }
+  uid_t user;
+  if (unix_socket_is_same_user(fd, &user))
+    return true;
+  log_warn_rarely("a connection of user %d to %s is closed: only the peer's own user may use it", (int)user,
+                  listener->file.path);
+  return false;
 }
 
 static void listener_turn(struct crew_source *source, struct crew_member *member)
@@ -110,10 +151,12 @@ static void listener_turn(struct crew_source *source, struct crew_member *member
         log_warn_rarely("a connection cannot be accepted: %s", strerror(errno));
       break;
     }
-    int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (!prepare_client(listener, fd)) {
+      close(fd);
+      continue;
+    }
     struct rpc_address address = address_of_socket(&client);
-    connection_table_accept(listener->table, fd, &address);
+    connection_table_accept(listener->table, fd, listener->protocol, &address);
   }
   if (listener->fd >= 0 && !listener->is_paused)
     watch_socket(listener);
@@ -121,9 +164,10 @@ static void listener_turn(struct crew_source *source, struct crew_member *member
 }
 
 enum jp_status listener_start(struct listener *listener, struct connection_table *table,
-                              struct jp_error *error)
+                              const struct connection_protocol *protocol, struct jp_error *error)
 {
   listener->table = table;
+  listener->protocol = protocol;
   listener->source.turn = listener_turn;
   return crew_watch(table->crew, &listener->source, listener->fd, EPOLLIN, error);
 }
@@ -141,6 +185,7 @@ bool listener_tick(struct listener *listener)
 void listener_close(struct listener *listener)
 {
   pthread_mutex_lock(&listener->lock);
+  unix_socket_remove(&listener->file);
   if (listener->fd >= 0)
     close(listener->fd);
   listener->fd = -1;

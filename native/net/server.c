@@ -5,10 +5,12 @@
 #include "net/connection/connection_table.h"
 #include "net/http/http.h"
 #include "net/listener.h"
+#include "net/unix_socket.h"
 #include "net/websocket/websocket.h"
 #include "net/workers/crew.h"
 #include "net/zeromq/zeromq.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,15 +21,22 @@ enum {
   SLEEP_MAX_MS = 1000,
   LAST_WORDS_MS = 2500, /* after the grace time: to send the last answers, and for clients to close */
   CONNECTIONS_MAX = 16384,
-  ADDRESSES_MAX = 4
+  ADDRESSES_MAX = 3 * NET_ENDPOINTS_MAX /* ws and http for each of JSON, one for each of ZeroMQ */
+};
+
+/* An address of WebSocket and HTTP. */
+struct json_site {
+  struct listener listener;
+  struct http_protocol http;
+  char *host; /* that was bound; NULL: 127.0.0.1, or a Unix socket */
 };
 
 struct net_server {
   struct net_config config;
-  char *host; /* of the JSON endpoint */
   struct web_origins *origins;
-  struct http_protocol http;
-  struct listener listener;
+  struct json_site sites[NET_ENDPOINTS_MAX];
+  size_t site_count; /* of those that were bound, or tried to be */
+  struct unix_socket zmq_files[NET_ENDPOINTS_MAX];
   struct crew *crew;
   struct input_budget input;
   struct connection_table table;
@@ -35,8 +44,7 @@ struct net_server {
   struct zeromq *zeromq; /* NULL: not enabled */
   bool is_started;
   bool is_abandoned; /* threads that do not come back still use the server's memory */
-  char addresses[ADDRESSES_MAX][512];
-  const char *address_list[ADDRESSES_MAX + 1];
+  char *addresses[ADDRESSES_MAX + 1];
   size_t address_count;
 };
 
@@ -57,18 +65,34 @@ void net_config_defaults(struct net_config *config)
                                 .header_max = (size_t)32 << 10};
 }
 
-static void add_address(struct net_server *server, const char *scheme, const char *address, const char *path)
+static enum jp_status fail_for_memory(struct jp_error *error)
 {
-  char *text = server->addresses[server->address_count];
-  snprintf(text, sizeof server->addresses[0], "%s://%s%s", scheme, address, path);
-  server->address_list[server->address_count++] = text;
+  return jp_fail(error, JP_NO_MEMORY, "no memory for the server");
+}
+
+static enum jp_status add_address(struct net_server *server, struct jp_error *error, const char *format, ...)
+    JP_PRINTF(3, 4);
+static enum jp_status add_address(struct net_server *server, struct jp_error *error, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  int length = vasprintf(&server->addresses[server->address_count], format, args);
+  va_end(args);
+  if (length < 0) {
+    server->addresses[server->address_count] = NULL;
+    return fail_for_memory(error);
+  }
+  server->address_count++;
+  return JP_OK;
 }
 
 /* The watcher looks once a second at least: a wake-up that was lost costs no more than that. */
 static int64_t tick_server(void *context, struct crew_member *watcher, int64_t now_ms)
 {
   struct net_server *server = context;
-  bool is_wanted_soon = listener_tick(&server->listener);
+  bool is_wanted_soon = false;
+  for (size_t i = 0; i < server->site_count; i++)
+    is_wanted_soon |= listener_tick(&server->sites[i].listener);
   int64_t due_ms = now_ms + SLEEP_MAX_MS;
   if (server->has_table) {
     int64_t deadline_ms = connection_table_tick(&server->table, watcher, now_ms);
@@ -97,21 +121,40 @@ static enum jp_status make_crew(struct net_server *server, struct jp_error *erro
   return crew_create(&crew, &server->crew, error);
 }
 
-static enum jp_status bind_json(struct net_server *server, struct jp_error *error)
+static enum jp_status add_site_addresses(struct net_server *server, const struct listener *listener,
+                                         struct jp_error *error)
 {
-  const struct net_config *config = &server->config;
-  enum jp_status status = listener_bind(&server->listener, &config->json, error);
+  static const char *const schemes[] = {"ws", "http"};
+  enum jp_status status = JP_OK;
+  for (size_t i = 0; status == JP_OK && i < sizeof schemes / sizeof schemes[0]; i++)
+    status = listener->file.path != NULL
+                 ? add_address(server, error, "%s+unix:%s", schemes[i], listener->file.path)
+                 : add_address(server, error, "%s://%s%s", schemes[i], listener->address,
+                               server->config.http_prefix);
+  return status;
+}
+
+static enum jp_status bind_site(struct net_server *server, const struct net_endpoint *endpoint,
+                                struct jp_error *error)
+{
+  struct json_site *site = &server->sites[server->site_count++];
+  listener_init(&site->listener);
+  enum jp_status status = listener_bind(&site->listener, endpoint, error);
   if (status != JP_OK)
     return status;
-  add_address(server, "ws", server->listener.address, config->http_prefix);
-  add_address(server, "http", server->listener.address, config->http_prefix);
-  if (config->json.host != NULL && (server->host = strdup(config->json.host)) == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "no memory for the server");
-  if (config->allow_origins != NULL) {
-    status = web_origins_create(text_of(config->allow_origins), &server->origins, error);
-    if (status != JP_OK)
-      return status;
-  }
+  if (endpoint->path == NULL && endpoint->host != NULL && (site->host = strdup(endpoint->host)) == NULL)
+    return fail_for_memory(error);
+  struct http_site rules = {.is_loopback = site->listener.is_loopback,
+                            .host = site->host != NULL ? text_of(site->host) : TEXT_ABSENT,
+                            .prefix = text_of(server->config.http_prefix),
+                            .origins = server->origins};
+  http_protocol_init(&site->http, &rules, &websocket_protocol);
+  return add_site_addresses(server, &site->listener, error);
+}
+
+static enum jp_status make_table(struct net_server *server, struct jp_error *error)
+{
+  const struct net_config *config = &server->config;
   struct connection_limits limits = {.message_max = config->message_max,
                                      .send_buffer_max = config->send_buffer_max,
                                      .header_max = config->header_max,
@@ -119,30 +162,52 @@ static enum jp_status bind_json(struct net_server *server, struct jp_error *erro
                                      .header_timeout_ms = config->header_timeout_ms,
                                      .body_timeout_ms = config->body_timeout_ms,
                                      .idle_timeout_ms = config->idle_timeout_ms};
-  struct http_site site = {.is_loopback = server->listener.is_loopback,
-                           .host = server->host != NULL ? text_of(server->host) : TEXT_ABSENT,
-                           .prefix = text_of(config->http_prefix),
-                           .origins = server->origins};
-  http_protocol_init(&server->http, &site, &websocket_protocol);
-  status = connection_table_init(&server->table, server->crew, &limits, &server->http.protocol,
-                                 &server->input, error);
   server->has_table = true;
-  return status;
+  return connection_table_init(&server->table, server->crew, &limits, &server->input, error);
+}
+
+static enum jp_status bind_json(struct net_server *server, struct jp_error *error)
+{
+  const struct net_config *config = &server->config;
+  if (config->json.count == 0)
+    return JP_OK;
+  enum jp_status status = JP_OK;
+  if (config->allow_origins != NULL)
+    status = web_origins_create(text_of(config->allow_origins), &server->origins, error);
+  for (size_t i = 0; status == JP_OK && i < config->json.count; i++)
+    status = bind_site(server, &config->json.items[i], error);
+  return status == JP_OK ? make_table(server, error) : status;
+}
+
+/* libzmq would unlink whatever is at the path, and leave the mode to the umask: it is given the socket. */
+static enum jp_status bind_zmq_endpoint(struct net_server *server, size_t index, struct jp_error *error)
+{
+  const struct net_endpoint *endpoint = &server->config.zmq.items[index];
+  struct unix_socket *file = &server->zmq_files[index];
+  char address[ZEROMQ_ADDRESS_MAX];
+  if (endpoint->path == NULL) {
+    enum jp_status status = zeromq_listen(server->zeromq, endpoint->host, endpoint->port, address, error);
+    return status == JP_OK ? add_address(server, error, "%s", address) : status;
+  }
+  enum jp_status status = unix_socket_bind(endpoint->path, file, error);
+  if (status == JP_OK)
+    status = zeromq_listen_on(server->zeromq, file->fd, endpoint->path, error);
+  return status == JP_OK ? add_address(server, error, "ipc://%s", file->path) : status;
 }
 
 static enum jp_status bind_zmq(struct net_server *server, struct jp_error *error)
 {
   const struct net_config *config = &server->config;
-  struct zeromq_config zmq = {.host = config->zmq.host,
-                              .port = config->zmq.port,
-                              .message_max = config->message_max,
+  if (config->zmq.count == 0)
+    return JP_OK;
+  struct zeromq_config zmq = {.message_max = config->message_max,
                               .pending_max = config->zmq_pending_max,
                               .input = &server->input,
                               .send_buffer_max = config->send_buffer_max,
                               .handshake_ms = config->header_timeout_ms};
-  enum jp_status status = zeromq_bind(&zmq, &server->zeromq, error);
-  if (status == JP_OK)
-    server->address_list[server->address_count++] = zeromq_address(server->zeromq);
+  enum jp_status status = zeromq_create(&zmq, &server->zeromq, error);
+  for (size_t i = 0; status == JP_OK && i < config->zmq.count; i++)
+    status = bind_zmq_endpoint(server, i, error);
   return status;
 }
 
@@ -150,15 +215,13 @@ enum jp_status net_bind(const struct net_config *config, struct net_server **ser
 {
   struct net_server *made = calloc(1, sizeof *made);
   if (made == NULL)
-    return jp_fail(error, JP_NO_MEMORY, "no memory for the server");
+    return fail_for_memory(error);
   made->config = *config;
   made->input.max = config->input_max_total;
-  made->listener.fd = -1;
-  pthread_mutex_init(&made->listener.lock, NULL);
   enum jp_status status = make_crew(made, error);
-  if (status == JP_OK && config->json.enabled)
+  if (status == JP_OK)
     status = bind_json(made, error);
-  if (status == JP_OK && config->zmq.enabled)
+  if (status == JP_OK)
     status = bind_zmq(made, error);
   if (status != JP_OK) {
     net_destroy(made);
@@ -170,15 +233,17 @@ enum jp_status net_bind(const struct net_config *config, struct net_server **ser
 
 const char *const *net_addresses(const struct net_server *server)
 {
-  return server->address_list;
+  return (const char *const *)server->addresses;
 }
 
 enum jp_status net_start(struct net_server *server, const struct rpc_service *service, struct jp_error *error)
 {
   server->is_started = true;
   enum jp_status status = crew_start(server->crew, service, error);
-  if (status == JP_OK && server->config.json.enabled)
-    status = listener_start(&server->listener, &server->table, error);
+  for (size_t i = 0; status == JP_OK && i < server->site_count; i++) {
+    struct json_site *site = &server->sites[i];
+    status = listener_start(&site->listener, &server->table, &site->http.protocol, error);
+  }
   if (status == JP_OK && server->zeromq != NULL)
     status = zeromq_start(server->zeromq, server->crew, error);
   return status;
@@ -197,11 +262,20 @@ static void stop_crew(struct net_server *server, int64_t deadline_ms)
   server->is_started = false;
 }
 
+/* ZeroMQ's sockets listen until they are closed, but nobody finds their files. */
+static void close_listeners(struct net_server *server)
+{
+  for (size_t i = 0; i < server->site_count; i++)
+    listener_close(&server->sites[i].listener);
+  for (size_t i = 0; i < server->config.zmq.count; i++)
+    unix_socket_remove(&server->zmq_files[i]);
+}
+
 void net_drain(struct net_server *server, int64_t grace_ms)
 {
   enum { LOOK_US = 5000, LEAVE_MS = 500, ZMQ_LINGER_MS = 500 };
   int64_t grace_end_ms = clock_now_ms() + grace_ms;
-  listener_close(&server->listener);
+  close_listeners(server);
   if (!server->is_started)
     return;
   crew_refuse_all(server->crew);
@@ -224,7 +298,7 @@ void net_destroy(struct net_server *server)
   enum { LEAVE_MS = 500 };
   if (server == NULL)
     return;
-  listener_close(&server->listener);
+  close_listeners(server);
   stop_crew(server, clock_now_ms() + LEAVE_MS);
   if (server->is_abandoned)
     return;
@@ -232,8 +306,12 @@ void net_destroy(struct net_server *server)
     connection_table_fini(&server->table);
   zeromq_destroy(server->zeromq);
   crew_destroy(server->crew);
-  pthread_mutex_destroy(&server->listener.lock);
-  free(server->host);
+  for (size_t i = 0; i < server->site_count; i++) {
+    listener_fini(&server->sites[i].listener);
+    free(server->sites[i].host);
+  }
+  for (size_t i = 0; i < server->address_count; i++)
+    free(server->addresses[i]);
   web_origins_destroy(server->origins);
   free(server);
 }

@@ -1,8 +1,8 @@
 #ifndef JPEER_NET_SERVER_H
 #define JPEER_NET_SERVER_H
 /*
- * The sockets and the crew that serves them: WebSocket and HTTP on one port, JSON over a ZeroMQ ROUTER on
- * another. Made in three steps, so that a port in use is found before a JVM is started: net_bind, net_start,
+ * The sockets and the crew that serves them: WebSocket and HTTP on some addresses, a ZeroMQ ROUTER on others,
+ * each a TCP port or a Unix socket (net/unix_socket.h). Made in three steps, so that a port in use is found before a JVM is started: net_bind, net_start,
  * net_drain.
  *
  * There are no passwords yet, and any web page can reach a loopback port. So requests of web pages of other
@@ -16,18 +16,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* All zero: any free port of 127.0.0.1. */
 struct net_endpoint {
-  bool enabled;
   const char *host; /* numeric or a name; NULL: 127.0.0.1 */
   uint16_t port;    /* 0: any free one ("auto") */
+  const char *path; /* of a Unix socket, in place of host and port; NULL: TCP */
+};
+
+enum { NET_ENDPOINTS_MAX = 8 };
+
+struct net_endpoints {
+  size_t count; /* 0: the transport is off */
+  struct net_endpoint items[NET_ENDPOINTS_MAX];
 };
 
 struct net_config {
-  struct net_endpoint json; /* WebSocket and HTTP */
-  const char *http_prefix;  /* "/rpc": the path of the service, beside "/"; borrowed as long as the server */
+  struct net_endpoints json; /* WebSocket and HTTP; texts are borrowed for net_bind */
+  const char *http_prefix;   /* "/rpc": the path of the service, beside "/"; borrowed as long as the server */
   /* "A,B": whose web pages may send requests, too; NULL: none; borrowed likewise */
   const char *allow_origins;
-  struct net_endpoint zmq;
+  struct net_endpoints zmq;
   unsigned threads;        /* the crew's size when idle; 0: number of cores */
   unsigned threads_max;    /* 256 */
   int64_t linger_ms;       /* 10,000: a member above `threads` that is idle for so long leaves */
@@ -46,12 +54,13 @@ struct net_config {
 struct net_server;
 
 void net_config_defaults(struct net_config *config);
-/* Binds and listens; accepts nothing yet. JP_INVALID for allow_origins (base/web_origin.h). JP_IO, or
- * JP_NOT_FOUND for a host without an address: the text names the address and the system's reason. */
+/* Binds and listens; accepts nothing yet. JP_INVALID for allow_origins (base/web_origin.h) and for paths
+ * (net/unix_socket.h). JP_IO, or JP_NOT_FOUND for a host without an address: the text names the address and
+ * the system's reason. */
 enum jp_status net_bind(const struct net_config *config, struct net_server **server,
                         struct jp_error *error) JP_MUST_CHECK;
-/* "ws://127.0.0.1:4711/rpc", "http://127.0.0.1:4711/rpc", "tcp://127.0.0.1:4712": NULL-terminated; borrowed,
- * as long as the server. */
+/* "ws://127.0.0.1:4711/rpc", "http://127.0.0.1:4711/rpc", "ws+unix:/run/peer", "http+unix:/run/peer",
+ * "tcp://127.0.0.1:4712", "ipc:///run/peer.zmq": NULL-terminated; borrowed, as long as the server. */
 const char *const *net_addresses(const struct net_server *server);
 /* Starts the watcher and the crew. The service stays in use until net_destroy. */
 enum jp_status net_start(struct net_server *server, const struct rpc_service *service,
@@ -59,7 +68,7 @@ enum jp_status net_start(struct net_server *server, const struct rpc_service *se
 /*
  * Takes no new connections and no new requests. Running requests get grace_ms, the rest an error ("the peer
  * is shutting down"). Answers are flushed, WebSockets are closed with 1001. A member whose thread is exiting
- * is not waited for. Returns when all this is done. Any thread, once.
+ * is not waited for. The files of Unix sockets are removed. Returns when all this is done. Any thread, once.
  */
 void net_drain(struct net_server *server, int64_t grace_ms);
 /* After net_drain, or instead of net_start. */

@@ -4,9 +4,9 @@
  * The address of a client, for the limits per address. Plain data, filled in by the transport.
  *
  * An IPv4 address is four bytes, even if it came as an IPv4-mapped IPv6 address. Of an IPv6 address the first
- * eight bytes count, because a client usually has a network of that size. No bytes: the address is unknown (a
- * Unix socket, a transport without addresses). All unknown addresses count as one, so that they share one
- * limit.
+ * eight bytes count, because a client usually has a network of that size. No bytes: there is none (a Unix
+ * socket, whose clients are all of one user). All clients without an address count as one, so that they share
+ * one limit.
  */
 #include <stdint.h>
 

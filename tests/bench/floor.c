@@ -108,8 +108,8 @@ static enum jp_status start(unsigned threads, const struct rpc_service *service,
 {
   struct net_config config;
   net_config_defaults(&config);
-  config.json.enabled = true;
-  config.zmq.enabled = true;
+  config.json.count = 1;
+  config.zmq.count = 1;
   config.threads = threads;
   enum jp_status status = net_bind(&config, server, error);
   if (status != JP_OK)

@@ -1,4 +1,5 @@
 """Runs the conformance cases over WebSocket, HTTP and ZeroMQ alike, and as binary messages where they have that form.
+The cases of one suite run over Unix sockets, too, which change nothing above the connection.
 
 usage: run.py [--transport NAME] [--suite NAME] [--verbose]
 
@@ -39,7 +40,8 @@ from conformance.binary_form import BinaryForm, NotExpressible  # noqa: E402
 from support import clients  # noqa: E402
 from support.peer import Peer  # noqa: E402
 
-TRANSPORTS = (*clients.TRANSPORTS, BinaryForm)
+TRANSPORTS = (*clients.TRANSPORTS, BinaryForm, *clients.UNIX_TRANSPORTS)
+UNIX_SUITE = "envelope"
 HERE = Path(__file__).resolve().parent
 VERBS = ("call", "get", "put", "new", "control", "meta")
 MESSAGES = {-32700: "Parse error", -32600: "Invalid Request", -32601: "Method not found", -32602: "Invalid params",
@@ -207,7 +209,7 @@ def read_suite(folder):
     for path in sorted(folder.glob("*.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
         for case in content if isinstance(content, list) else [content]:
-            yield {**case, "name": f"{folder.name}/{path.stem}: {case['name']}"}
+            yield {**case, "suite": folder.name, "name": f"{folder.name}/{path.stem}: {case['name']}"}
 
 
 def read_cases(suite):
@@ -225,11 +227,18 @@ def tell(case, transport, left_out):
         print(f"      left out: {steps} {'step' if steps == 1 else 'steps'}, {why}")
 
 
+def is_for(case, transport):
+    if transport in clients.UNIX_TRANSPORTS and case["suite"] != UNIX_SUITE:
+        return False
+    protocol = next((base.name for base in clients.TRANSPORTS if issubclass(transport, base)), transport.name)
+    return protocol in case.get("only", [protocol])
+
+
 def run_on_one_peer(options, cases, transports, verbose, counts):
-    with Peer(*options, allow=False) as peer:
+    with Peer(*options, allow=False, sockets=True) as peer:
         for case in cases:
             for transport in transports:
-                if transport.name not in case.get("only", [transport.name]):
+                if not is_for(case, transport):
                     continue
                 try:
                     left_out = run_case(case, transport, peer)

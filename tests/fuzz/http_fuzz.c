@@ -30,6 +30,8 @@ static void begin(struct reading *reading)
   reading->has_head = false;
 }
 
+static struct http_site site = {.is_loopback = true, .host = TEXT("peer"), .prefix = TEXT("/rpc")};
+
 /* used: 0 where the head was refused, or is not whole. */
 static void recognize(struct reading *reading, struct text input, size_t used)
 {
@@ -38,7 +40,7 @@ static void recognize(struct reading *reading, struct text input, size_t used)
   size_t known;
   size_t length;
   const struct http_terms *terms =
-      http_heads_find(reading->heads, input, HEAD_MAX, BODY_MAX, &known, &length);
+      http_heads_find(reading->heads, &site, input, HEAD_MAX, BODY_MAX, &known, &length);
   if (terms == NULL)
     return;
   if (known != used || route->action != HTTP_SERVE || route->continues || request->is_chunked ||
@@ -51,7 +53,6 @@ static void recognize(struct reading *reading, struct text input, size_t used)
 
 static enum http_progress read_head(struct reading *reading, struct text input)
 {
-  static struct http_site site = {.is_loopback = true, .host = TEXT("peer"), .prefix = TEXT("/rpc")};
   static struct web_origins *origins;
   struct jp_error error;
   if (origins == NULL && web_origins_create(TEXT("https://app.test"), &origins, &error) != JP_OK)
@@ -70,7 +71,7 @@ static enum http_progress read_head(struct reading *reading, struct text input)
   if (reading->route.action == HTTP_RESPOND && reading->route.response.status < 200)
     abort();
   recognize(reading, input, used);
-  http_heads_keep(reading->heads, text_slice(input, 0, used), &reading->request, &reading->route);
+  http_heads_keep(reading->heads, &site, text_slice(input, 0, used), &reading->request, &reading->route);
   recognize(reading, input, used);
   reading->at += used;
   reading->has_head = true;

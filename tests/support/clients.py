@@ -6,6 +6,7 @@ import gzip
 import http.client
 import itertools
 import json
+import socket
 from urllib.parse import urlsplit
 
 import websockets
@@ -132,12 +133,11 @@ class WebSocketClient(Client):
         self.socket = None
         self.loop = asyncio.new_event_loop()
         peer.clients.append(self)
-        self.socket = self._run(self._connect(peer.address("ws"), headers or {}))
+        self.socket = self._run(self._connect(peer, extra_headers=headers or {}, max_size=None, compression=None,
+                                              ping_interval=None))
 
-    @staticmethod
-    async def _connect(address, headers):
-        return await websockets.connect(address, extra_headers=headers, max_size=None, compression=None,
-                                        ping_interval=None)
+    async def _connect(self, peer, **options):
+        return await websockets.connect(peer.address("ws"), **options)
 
     def _run(self, awaitable):
         async def within_time():
@@ -172,6 +172,13 @@ class WebSocketClient(Client):
         self.loop.close()
 
 
+class UnixWebSocketClient(WebSocketClient):
+    name = "websocket-unix"
+
+    async def _connect(self, peer, **options):
+        return await websockets.unix_connect(peer.socket_path("ws+unix"), **options)
+
+
 class HttpClient(Client):
     """Comes back to its own session by the peer-id that the peer names."""
 
@@ -179,10 +186,13 @@ class HttpClient(Client):
 
     def __init__(self, peer, peer_id=None):
         super().__init__()
-        address = urlsplit(peer.address("http"))
-        self.path = address.path
-        self.connection = http.client.HTTPConnection(address.hostname, address.port, timeout=SECONDS)
+        self.connection, self.path = self._connection(peer)
         self.peer_id = peer_id
+
+    @staticmethod
+    def _connection(peer):
+        address = urlsplit(peer.address("http"))
+        return http.client.HTTPConnection(address.hostname, address.port, timeout=SECONDS), address.path
 
     def post(self, body, headers=None):
         """The response and its body."""
@@ -214,11 +224,30 @@ class HttpClient(Client):
         self.connection.close()
 
 
+class UnixHttpClient(HttpClient):
+    name = "http-unix"
+
+    class Connection(http.client.HTTPConnection):
+        def __init__(self, path):
+            super().__init__("localhost", timeout=SECONDS)
+            self.socket_path = path
+
+        def connect(self):
+            self.sock = socket.socket(socket.AF_UNIX)
+            self.sock.settimeout(self.timeout)
+            self.sock.connect(self.socket_path)
+
+    @classmethod
+    def _connection(cls, peer):
+        return cls.Connection(peer.socket_path("http+unix")), "/rpc"
+
+
 class ZmqClient(Client):
     """A DEALER: no envelope of its own, one frame a message."""
 
     name = "zeromq"
     kind = zmq.DEALER
+    scheme = "tcp"
 
     def __init__(self, peer, identity=None):
         super().__init__()
@@ -227,7 +256,7 @@ class ZmqClient(Client):
         self.socket.setsockopt(zmq.RCVTIMEO, SECONDS * 1000)
         if identity is not None:
             self.socket.setsockopt(zmq.IDENTITY, identity)
-        self.socket.connect(peer.address("tcp"))
+        self.socket.connect(peer.address(self.scheme))
 
     def send(self, text):
         self.socket.send(text.encode("utf-8", "surrogatepass"))
@@ -242,6 +271,11 @@ class ZmqClient(Client):
         self.socket.close()
 
 
+class UnixZmqClient(ZmqClient):
+    name = "zeromq-ipc"
+    scheme = "ipc"
+
+
 class ZmqReqClient(ZmqClient):
     name = "zeromq-req"
     kind = zmq.REQ
@@ -251,3 +285,5 @@ class ZmqReqClient(ZmqClient):
 
 
 TRANSPORTS = (WebSocketClient, HttpClient, ZmqClient)
+# The same protocols over Unix sockets, for a Peer(sockets=True).
+UNIX_TRANSPORTS = (UnixWebSocketClient, UnixHttpClient, UnixZmqClient)

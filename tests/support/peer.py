@@ -60,12 +60,14 @@ class Peer:
     """A running jpeer. As a context manager it is stopped at the end, and must have been clean."""
 
     def __init__(self, *options, application=("--as-service",), class_path=FIXTURES, allow=True, addresses=True,
-                 env=None):
+                 sockets=False, env=None):
         self.folder = tempfile.TemporaryDirectory(prefix="jpeer-test-")
         self.ready_file = Path(self.folder.name) / "ready.json"
         command = [BINARY, "run", "--ready-file", self.ready_file, *jvm_options()]
         if addresses:
             command += ["--json-rpc", "auto", "--zmq-rpc", "auto"]
+        if sockets:
+            command += ["--json-rpc", f"unix:{self.folder.name}/json", "--zmq-rpc", f"ipc://{self.folder.name}/zmq"]
         if allow:
             command += ["--rpc-default-action", "ALLOW"]
         if class_path is not None:
@@ -90,7 +92,11 @@ class Peer:
         return json.loads(self.ready_file.read_text(encoding="utf-8"))
 
     def address(self, scheme):
-        return next(address for address in self.facts["addresses"] if address.startswith(scheme + "://"))
+        return next(address for address in self.facts["addresses"] if address.startswith(scheme + ":"))
+
+    def socket_path(self, scheme):
+        """Of an address with the scheme ws+unix, http+unix or ipc."""
+        return self.address(scheme).partition(":")[2].removeprefix("//")
 
     @property
     def pid(self):

@@ -23,12 +23,10 @@ struct connection_chunk {
 };
 
 enum jp_status connection_table_init(struct connection_table *table, struct crew *crew,
-                                     const struct connection_limits *limits,
-                                     const struct connection_protocol *first_protocol,
-                                     struct input_budget *input, struct jp_error *error)
+                                     const struct connection_limits *limits, struct input_budget *input,
+                                     struct jp_error *error)
 {
-  *table = (struct connection_table){
-      .crew = crew, .limits = *limits, .first_protocol = first_protocol, .input = input};
+  *table = (struct connection_table){.crew = crew, .limits = *limits, .input = input};
   pthread_mutex_init(&table->lock, NULL);
   table->chunks = calloc(limits->connections_max / CHUNK_PLACES + 1, sizeof(struct connection_chunk *));
   return table->chunks != NULL ? JP_OK : jp_fail(error, JP_NO_MEMORY, "no memory for the connections");
@@ -114,7 +112,8 @@ void connection_table_release(struct connection_table *table, struct connection 
 }
 
 /* Keeps only the fields of the place itself. */
-static void reset_connection(struct connection *connection, int fd, const struct rpc_address *address)
+static void reset_connection(struct connection *connection, int fd,
+                             const struct connection_protocol *protocol, const struct rpc_address *address)
 {
   connection->seized = false;
   connection->address = *address;
@@ -125,7 +124,7 @@ static void reset_connection(struct connection *connection, int fd, const struct
   connection->has_said_all = connection->has_message = connection->has_sent = false;
   connection->since_ms = connection->stalled_ms = connection->linger_end_ms = 0;
   connection->began_ms = clock_now_ms();
-  connection_speak(connection, connection->table->first_protocol);
+  connection_speak(connection, protocol);
 }
 
 /* There are too many connections. */
@@ -142,15 +141,16 @@ static void turn_client_away(const struct connection_protocol *protocol, int fd)
   close(fd);
 }
 
-void connection_table_accept(struct connection_table *table, int fd, const struct rpc_address *address)
+void connection_table_accept(struct connection_table *table, int fd,
+                             const struct connection_protocol *protocol, const struct rpc_address *address)
 {
   struct connection *connection = take_place(table);
   if (connection == NULL) {
-    turn_client_away(table->first_protocol, fd);
+    turn_client_away(protocol, fd);
     return;
   }
   pthread_mutex_lock(&connection->lock);
-  reset_connection(connection, fd, address);
+  reset_connection(connection, fd, protocol, address);
   struct jp_error error;
   enum jp_status status = crew_watch(table->crew, &connection->source, fd, EPOLLIN, &error);
   if (status == JP_OK) {

@@ -13,9 +13,8 @@ struct connection_chunk;
 struct connection_table {
   struct crew *crew;
   struct connection_limits limits;
-  const struct connection_protocol *first_protocol; /* what a new connection speaks; borrowed */
-  struct input_budget *input;                       /* borrowed */
-  _Atomic size_t paused;                            /* connections */
+  struct input_budget *input; /* borrowed */
+  _Atomic size_t paused;      /* connections */
   _Atomic bool is_draining;
   _Atomic int64_t grace_end_ms;
 
@@ -32,16 +31,17 @@ struct connection_table {
   size_t claim_room;
 };
 
-/* The crew, the protocol and the budget are borrowed. */
+/* The crew and the budget are borrowed. */
 enum jp_status connection_table_init(struct connection_table *table, struct crew *crew,
-                                     const struct connection_limits *limits,
-                                     const struct connection_protocol *first_protocol,
-                                     struct input_budget *input, struct jp_error *error) JP_MUST_CHECK;
+                                     const struct connection_limits *limits, struct input_budget *input,
+                                     struct jp_error *error) JP_MUST_CHECK;
 /* After the crew has ended. Closes the connections that are left. */
 void connection_table_fini(struct connection_table *table);
 
-/* Takes fd and serves it, or closes it if there are too many. address: the client's. */
-void connection_table_accept(struct connection_table *table, int fd, const struct rpc_address *address);
+/* Takes fd and serves it, or closes it if there are too many. protocol: what it speaks first, borrowed;
+ * address: the client's. */
+void connection_table_accept(struct connection_table *table, int fd,
+                             const struct connection_protocol *protocol, const struct rpc_address *address);
 /* Takes back the place of a closed connection. */
 void connection_table_release(struct connection_table *table, struct connection *connection);
 /* Handles deadlines that have passed, ends connections once draining, and shares out the room for input.

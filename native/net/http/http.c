@@ -216,8 +216,8 @@ static bool recognize_head(struct connection *connection, struct http_heads *hea
   size_t length;
   const struct http_terms *terms =
       heads == NULL ? NULL
-                    : http_heads_find(heads, connection_input(connection), limits->header_max,
-                                      limits->message_max, &used, &length);
+                    : http_heads_find(heads, &http_of(connection)->site, connection_input(connection),
+                                      limits->header_max, limits->message_max, &used, &length);
   if (terms == NULL)
     return false;
   state->mode = terms->mode;
@@ -236,8 +236,8 @@ static void destroy_heads(void *heads)
   http_heads_destroy(heads);
 }
 
-static void remember_head(struct scratch *scratch, struct text head, const struct http_request *request,
-                          const struct http_route_result *route)
+static void remember_head(struct scratch *scratch, const struct http_site *site, struct text head,
+                          const struct http_request *request, const struct http_route_result *route)
 {
   struct http_heads *heads = scratch_object(scratch, SCRATCH_HTTP_HEADS);
   if (heads == NULL) {
@@ -246,7 +246,7 @@ static void remember_head(struct scratch *scratch, struct text head, const struc
       return;
     scratch_keep_object(scratch, SCRATCH_HTTP_HEADS, heads, destroy_heads);
   }
-  http_heads_keep(heads, head, request, route);
+  http_heads_keep(heads, site, head, request, route);
 }
 
 /* A head that cannot be read may still be one of HEAD, whose response has no body. */
@@ -276,12 +276,13 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
   state->mode = (struct http_response_mode){
       .is_1_1 = request.is_1_1, .is_head = request.method == HTTP_HEAD, .keeps_alive = request.keep_alive};
   struct http_route_result route;
-  http_route(&request, &http_of(connection)->site, limits->message_max, &route);
+  const struct http_site *site = &http_of(connection)->site;
+  http_route(&request, site, limits->message_max, &route);
   state->mode.origin = route.origin;
   state->has_peer_id = route.has_peer_id;
   state->peer_id = route.peer_id;
   state->refuses_json = route.refuses_json;
-  remember_head(scratch, text_slice(connection_input(connection), 0, used), &request, &route);
+  remember_head(scratch, site, text_slice(connection_input(connection), 0, used), &request, &route);
   return act_on_route(connection, &request, &route, used);
 }
 

@@ -5,6 +5,7 @@
 enum { HEADS = 4, HEAD_SIZE = 1024, DIGITS_MAX = 9 };
 
 struct known {
+  const struct http_site *site;
   size_t before; /* bytes before the digits of the length; 0: no head is kept here */
   size_t behind; /* bytes after them */
   struct http_terms terms;
@@ -32,14 +33,15 @@ static bool may_be_kept(const struct http_request *request, const struct http_ro
   return route->action == HTTP_SERVE && !route->continues && !request->is_chunked && request->length > 0;
 }
 
-void http_heads_keep(struct http_heads *heads, struct text head, const struct http_request *request,
-                     const struct http_route_result *route)
+void http_heads_keep(struct http_heads *heads, const struct http_site *site, struct text head,
+                     const struct http_request *request, const struct http_route_result *route)
 {
   struct text digits = request->fields[HTTP_FIELD_CONTENT_LENGTH];
   if (!may_be_kept(request, route) || head.len - digits.len > HEAD_SIZE)
     return;
   heads->replaced = (heads->replaced + 1) % HEADS;
   struct known *known = &heads->known[heads->replaced];
+  known->site = site;
   known->before = (size_t)(digits.data - head.data);
   known->behind = head.len - known->before - digits.len;
   memcpy(known->bytes, head.data, known->before);
@@ -79,12 +81,13 @@ static size_t match_head(const struct known *known, struct text input, size_t *l
   return known->before + digits + known->behind;
 }
 
-const struct http_terms *http_heads_find(struct http_heads *heads, struct text input, size_t head_max,
-                                         size_t message_max, size_t *used, size_t *length)
+const struct http_terms *http_heads_find(struct http_heads *heads, const struct http_site *site,
+                                         struct text input, size_t head_max, size_t message_max, size_t *used,
+                                         size_t *length)
 {
   for (unsigned i = 0; i < HEADS; i++) {
     unsigned at = (heads->last + i) % HEADS;
-    *used = match_head(&heads->known[at], input, length);
+    *used = heads->known[at].site == site ? match_head(&heads->known[at], input, length) : 0;
     if (*used == 0)
       continue;
     heads->last = at;

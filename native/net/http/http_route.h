@@ -14,9 +14,11 @@
  * request with an Origin is refused (403) unless the origin is this very server, as its Host names it. If the
  * server listens on loopback addresses only, the Host has to be a loopback name, an IP address or the name
  * that was bound: any other one is a stranger's name that was made to point here (DNS rebinding), and is 403
- * too. Origins that the site allows pass if their Host does. They get the headers of CORS (Fetch standard,
- * 3.2) with each response, and nobody else does. A GET by a page of another site carries no Origin, but
- * browsers mark it (Sec-Fetch-Site), and it is refused. Programs send neither field and are not affected.
+ * too. A Unix socket, which no web page reaches, serves every Host: its clients make one up, and a proxy may
+ * send that of its own clients. Origins that the site allows pass if their Host does. They get the headers of
+ * CORS (Fetch standard, 3.2) with each response, and nobody else does. A GET by a page of another site
+ * carries no Origin, but browsers mark it (Sec-Fetch-Site), and it is refused. Programs send neither field
+ * and are not affected.
  */
 #include "base/uuid.h"
 #include "base/web_origin.h"
@@ -24,8 +26,8 @@
 #include "net/http/http_response.h"
 
 struct http_site {
-  bool is_loopback;                  /* the server listens on loopback addresses only */
-  struct text host;                  /* the name that was bound */
+  bool is_loopback;                  /* the server listens on a loopback address */
+  struct text host;                  /* the name that was bound; data NULL: a Unix socket */
   struct text prefix;                /* the path of the service beside "/": "/rpc" */
   const struct web_origins *origins; /* allowed beside its own; NULL: none */
 };

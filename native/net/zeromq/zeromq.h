@@ -25,9 +25,9 @@
 
 struct zeromq;
 
+enum { ZEROMQ_ADDRESS_MAX = 256 };
+
 struct zeromq_config {
-  const char *host; /* NULL: 127.0.0.1 */
-  uint16_t port;    /* 0: any free one */
   size_t message_max;
   size_t pending_max;     /* requests that one identity may have waiting; one more is refused */
   size_t send_buffer_max; /* bytes of answers held for an identity whose pipe is full; more are dropped */
@@ -35,10 +35,17 @@ struct zeromq_config {
   struct input_budget *input; /* borrowed; requests above INPUT_SMALL count in it while they wait or run */
 };
 
-/* Binds. JP_IO: the text names the address and the reason. Caller frees with zeromq_destroy. */
-enum jp_status zeromq_bind(const struct zeromq_config *config, struct zeromq **zeromq,
-                           struct jp_error *error) JP_MUST_CHECK;
-const char *zeromq_address(const struct zeromq *zeromq); /* "tcp://127.0.0.1:4712"; borrowed */
+/* JP_IO: ZeroMQ's reason. Caller frees with zeromq_destroy. */
+enum jp_status zeromq_create(const struct zeromq_config *config, struct zeromq **zeromq,
+                             struct jp_error *error) JP_MUST_CHECK;
+/* Listens on a host (NULL: 127.0.0.1) and a port (0: any free one), before zeromq_start. address: gets
+ * "tcp://127.0.0.1:4712". JP_IO: the text names the address and the reason. */
+enum jp_status zeromq_listen(struct zeromq *zeromq, const char *host, uint16_t port,
+                             char address[ZEROMQ_ADDRESS_MAX], struct jp_error *error) JP_MUST_CHECK;
+/* Takes a Unix socket that listens at path, before zeromq_start; even on failure. Connections of other users
+ * than the peer's are closed. JP_IO: ZeroMQ's reason. */
+enum jp_status zeromq_listen_on(struct zeromq *zeromq, int fd, const char *path,
+                                struct jp_error *error) JP_MUST_CHECK;
 /* Joins the crew, which is borrowed until zeromq_close. */
 enum jp_status zeromq_start(struct zeromq *zeromq, struct crew *crew, struct jp_error *error) JP_MUST_CHECK;
 /* For the crew's tick: tries held answers again, and sends those that a slow call keeps back. True: some are

@@ -4,6 +4,7 @@
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* How many requests of a client libzmq holds. It reports room only when half of them have been taken: a
  * client with more than half of them in flight finds its pipe full, and its requests then come in pieces,
@@ -12,10 +13,9 @@
 enum { PIPE_REQUESTS_MAX = 132 };
 
 /* Makes a numeric address, because libzmq takes names for those of network interfaces. */
-static enum jp_status format_endpoint(const struct zeromq_config *config, char *endpoint, size_t size,
-                                      bool *is_ipv6, struct jp_error *error)
+static enum jp_status format_endpoint(const char *host, uint16_t port, char endpoint[ZEROMQ_ADDRESS_MAX],
+                                      int *is_ipv6, struct jp_error *error)
 {
-  const char *host = config->host == NULL ? "127.0.0.1" : config->host;
   struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
   struct addrinfo *found;
   int failure = getaddrinfo(host, NULL, &hints, &found);
@@ -27,14 +27,14 @@ static enum jp_status format_endpoint(const struct zeromq_config *config, char *
   freeaddrinfo(found);
   if (failure != 0)
     return jp_fail(error, JP_IO, "ZeroMQ address %s: %s", host, gai_strerror(failure));
-  char port[8] = "*";
-  if (config->port != 0)
-    snprintf(port, sizeof port, "%u", config->port);
-  snprintf(endpoint, size, *is_ipv6 ? "tcp://[%s]:%s" : "tcp://%s:%s", numeric, port);
+  char number[8] = "*";
+  if (port != 0)
+    snprintf(number, sizeof number, "%u", port);
+  snprintf(endpoint, ZEROMQ_ADDRESS_MAX, *is_ipv6 ? "tcp://[%s]:%s" : "tcp://%s:%s", numeric, number);
   return JP_OK;
 }
 
-static int set_options(void *socket, const struct zeromq_config *config, bool is_ipv6)
+static int set_options(void *socket, const struct zeromq_config *config)
 {
   const struct {
     int option;
@@ -46,7 +46,6 @@ static int set_options(void *socket, const struct zeromq_config *config, bool is
       {ZMQ_RCVHWM, PIPE_REQUESTS_MAX},
       {ZMQ_HANDSHAKE_IVL, (int)config->handshake_ms},
       {ZMQ_TCP_KEEPALIVE, 1},
-      {ZMQ_IPV6, is_ipv6},
       {ZMQ_LINGER, 0},
   };
   for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
@@ -60,27 +59,18 @@ static int set_options(void *socket, const struct zeromq_config *config, bool is
 
 static enum jp_status open_socket(struct zeromq *zeromq, struct jp_error *error)
 {
-  char endpoint[sizeof zeromq->address];
-  bool is_ipv6 = false;
-  enum jp_status status = format_endpoint(&zeromq->config, endpoint, sizeof endpoint, &is_ipv6, error);
-  if (status != JP_OK)
-    return status;
+  size_t fd_size = sizeof zeromq->fd;
   zeromq->context = zmq_ctx_new();
   if (zeromq->context != NULL)
     zeromq->socket = zmq_socket(zeromq->context, ZMQ_ROUTER);
-  if (zeromq->socket == NULL || set_options(zeromq->socket, &zeromq->config, is_ipv6) != 0)
-    return jp_fail(error, JP_IO, "ZeroMQ socket: %s", zmq_strerror(errno));
-  if (zmq_bind(zeromq->socket, endpoint) != 0)
-    return jp_fail(error, JP_IO, "%s: %s", endpoint, zmq_strerror(errno));
-  size_t size = sizeof zeromq->address;
-  size_t fd_size = sizeof zeromq->fd;
-  if (zmq_getsockopt(zeromq->socket, ZMQ_LAST_ENDPOINT, zeromq->address, &size) != 0 ||
+  if (zeromq->socket == NULL || set_options(zeromq->socket, &zeromq->config) != 0 ||
       zmq_getsockopt(zeromq->socket, ZMQ_FD, &zeromq->fd, &fd_size) != 0)
-    return jp_fail(error, JP_IO, "%s: %s", endpoint, zmq_strerror(errno));
+    return jp_fail(error, JP_IO, "ZeroMQ socket: %s", zmq_strerror(errno));
   return JP_OK;
 }
 
-enum jp_status zeromq_bind(const struct zeromq_config *config, struct zeromq **zeromq, struct jp_error *error)
+enum jp_status zeromq_create(const struct zeromq_config *config, struct zeromq **zeromq,
+                             struct jp_error *error)
 {
   struct zeromq *made = calloc(1, sizeof *made);
   if (made == NULL)
@@ -97,7 +87,36 @@ enum jp_status zeromq_bind(const struct zeromq_config *config, struct zeromq **z
   return JP_OK;
 }
 
-const char *zeromq_address(const struct zeromq *zeromq)
+enum jp_status zeromq_listen(struct zeromq *zeromq, const char *host, uint16_t port,
+                             char address[ZEROMQ_ADDRESS_MAX], struct jp_error *error)
 {
-  return zeromq->address;
+  char endpoint[ZEROMQ_ADDRESS_MAX];
+  int is_ipv6 = 0;
+  enum jp_status status = format_endpoint(host == NULL ? "127.0.0.1" : host, port, endpoint, &is_ipv6, error);
+  if (status != JP_OK)
+    return status;
+  size_t size = ZEROMQ_ADDRESS_MAX;
+  if (zmq_setsockopt(zeromq->socket, ZMQ_IPV6, &is_ipv6, sizeof is_ipv6) != 0 ||
+      zmq_bind(zeromq->socket, endpoint) != 0 ||
+      zmq_getsockopt(zeromq->socket, ZMQ_LAST_ENDPOINT, address, &size) != 0)
+    return jp_fail(error, JP_IO, "%s: %s", endpoint, zmq_strerror(errno));
+  return JP_OK;
+}
+
+/* Options count for the binds behind them: ZMQ_USE_FD would meet a later TCP address, too. */
+enum jp_status zeromq_listen_on(struct zeromq *zeromq, int fd, const char *path, struct jp_error *error)
+{
+  char endpoint[ZEROMQ_ADDRESS_MAX];
+  const uid_t user = geteuid();
+  const int no_fd = -1;
+  snprintf(endpoint, sizeof endpoint, "ipc://%s", path);
+  bool is_taken = zmq_setsockopt(zeromq->socket, ZMQ_IPC_FILTER_UID, &user, sizeof user) == 0 &&
+                  zmq_setsockopt(zeromq->socket, ZMQ_USE_FD, &fd, sizeof fd) == 0 &&
+                  zmq_bind(zeromq->socket, endpoint) == 0;
+  int reason = errno;
+  if (!is_taken)
+    close(fd);
+  if (!is_taken || zmq_setsockopt(zeromq->socket, ZMQ_USE_FD, &no_fd, sizeof no_fd) != 0)
+    return jp_fail(error, JP_IO, "%s: %s", endpoint, zmq_strerror(reason));
+  return JP_OK;
 }

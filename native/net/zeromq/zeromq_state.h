@@ -78,7 +78,6 @@ struct zeromq {
   struct crew *crew;
   void *context;
   int fd;
-  char address[256];
 
   pthread_mutex_t lock;
   void *socket; /* NULL once closed */

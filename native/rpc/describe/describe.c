@@ -62,7 +62,7 @@ static void write_procedures(struct buffer *out, const struct rpc_service_facts 
 struct text rpc_http_address(const char *const *addresses)
 {
   for (; addresses != NULL && *addresses != NULL; addresses++) {
-    if (text_starts_with(text_of(*addresses), TEXT("http")))
+    if (text_starts_with(text_of(*addresses), TEXT("http://")))
       return text_of(*addresses);
   }
   return TEXT_ABSENT;
@@ -118,7 +118,7 @@ void rpc_help_write(struct buffer *out, const struct rpc_service_facts *facts)
 {
   struct text address = rpc_http_address(facts->addresses);
   if (address.data == NULL)
-    address = TEXT("");
+    address = TEXT("ADDRESS");
   buffer_printf(out, "%.*s: the objects of a Java virtual machine over JSON-RPC 2.0 and 1.1.\n\n",
                 TEXT_ARGS(facts->name));
   buffer_printf(out,

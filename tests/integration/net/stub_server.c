@@ -407,8 +407,8 @@ int main(int argc, char **argv)
     return 1;
   struct net_config config;
   net_config_defaults(&config);
-  config.json.enabled = true;
-  config.zmq.enabled = true;
+  config.json.count = 1;
+  config.zmq.count = 1;
   raise_descriptor_limit();
   if (!read_options(&config, argc, argv)) {
     fprintf(stderr, "usage: %s [NAME=NUMBER ...]\n", argv[0]);

@@ -58,16 +58,16 @@ static const struct {
      "unknown option \"--add-open=a/b=c\": did you mean --add-opens? (--help lists them)"},
     {"-eab Main", "unknown option \"-eab\": did you mean -ea? (--help lists them)"},
     {"- Main", "unknown option \"-\" (--help lists them)"},
-    {"--json-rpc", "--json-rpc takes [HOST:]PORT|auto, and nothing follows it"},
+    {"--json-rpc", "--json-rpc takes [HOST:]PORT|auto|unix:PATH, and nothing follows it"},
     {"--json-rpc 0 Main", "--json-rpc takes a port from 1 to 65535, or auto, not \"0\""},
     {"--json-rpc 65536 Main", "--json-rpc takes a port from 1 to 65535, or auto, not \"65536\""},
-    {"--json-rpc 00001234 Main", "--json-rpc takes [HOST:]PORT|auto, not \"00001234\""},
-    {"--json-rpc -1 Main", "--json-rpc takes [HOST:]PORT|auto, not \"-1\""},
-    {"--json-rpc +80 Main", "--json-rpc takes [HOST:]PORT|auto, not \"+80\""},
-    {"--json-rpc 80x Main", "--json-rpc takes [HOST:]PORT|auto, not \"80x\""},
-    {"--json-rpc :80 Main", "--json-rpc takes [HOST:]PORT|auto, not \":80\""},
-    {"--json-rpc= Main", "--json-rpc takes [HOST:]PORT|auto, not \"\""},
-    {"--json-rpc host/x:80 Main", "--json-rpc takes [HOST:]PORT|auto, not \"host/x:80\""},
+    {"--json-rpc 00001234 Main", "--json-rpc takes [HOST:]PORT|auto|unix:PATH, not \"00001234\""},
+    {"--json-rpc -1 Main", "--json-rpc takes [HOST:]PORT|auto|unix:PATH, not \"-1\""},
+    {"--json-rpc +80 Main", "--json-rpc takes [HOST:]PORT|auto|unix:PATH, not \"+80\""},
+    {"--json-rpc 80x Main", "--json-rpc takes [HOST:]PORT|auto|unix:PATH, not \"80x\""},
+    {"--json-rpc :80 Main", "--json-rpc takes [HOST:]PORT|auto|unix:PATH, not \":80\""},
+    {"--json-rpc= Main", "--json-rpc takes [HOST:]PORT|auto|unix:PATH, not \"\""},
+    {"--json-rpc host/x:80 Main", "--json-rpc takes [HOST:]PORT|auto|unix:PATH, not \"host/x:80\""},
     {"--json-rpc ::1:80 Main",
      "--json-rpc takes [HOST:]PORT or auto, with an IPv6 address in brackets, not \"::1:80\""},
     {"--allow-origin * Main",
@@ -80,7 +80,21 @@ static const struct {
     {"--allow-origin http://a.test/ Main", "--allow-origin takes origins (scheme://host[:port]) between "
                                            "commas (\"http://a.test/\" has no host alone "
                                            "behind its scheme), not \"http://a.test/\""},
-    {"--zmq-rpc never Main", "--zmq-rpc takes [HOST:]PORT|auto, not \"never\""},
+    {"--zmq-rpc never Main", "--zmq-rpc takes [HOST:]PORT|auto|ipc://PATH, not \"never\""},
+    {"--json-rpc unix: Main", "--json-rpc takes the path of a file, not \"unix:\""},
+    {"--json-rpc unix:@x Main", "--json-rpc takes a path, because an abstract name has no mode that keeps "
+                                "other users out, not \"unix:@x\""},
+    {"--json-rpc ipc:///tmp/x Main", "--json-rpc takes [HOST:]PORT|auto|unix:PATH, not \"ipc:///tmp/x\""},
+    {"--zmq-rpc unix:x Main", "--zmq-rpc takes [HOST:]PORT|auto|ipc://PATH, not \"unix:x\""},
+    {"--zmq-rpc ipc://a/ Main", "--zmq-rpc takes the path of a file, not \"ipc://a/\""},
+    {"--json-rpc 1 --json-rpc 2 --json-rpc 3 --json-rpc 4 --json-rpc 5 --json-rpc 6 --json-rpc 7 --json-rpc "
+     "8 "
+     "--json-rpc 9 Main",
+     "--json-rpc takes 8 addresses at most, not \"9\""},
+    {"--json-rpc unix:x --json-rpc 0.0.0.0:80 Main",
+     "--json-rpc takes a loopback address unless --insecure-listen is given: anyone who reaches 0.0.0.0 "
+     "could "
+     "use the peer"},
     {"--json-rpc 0.0.0.0:80 Main", "--json-rpc takes a loopback address unless --insecure-listen is given: "
                                    "anyone who reaches 0.0.0.0 could "
                                    "use the peer"},
@@ -90,7 +104,6 @@ static const struct {
     {"--json-rpc 127.0.0.1.example.org:80 Main",
      "--json-rpc takes a loopback address unless --insecure-listen is given: anyone who reaches "
      "127.0.0.1.example.org could use the peer"},
-    {"--json-rpc 80 --json-rpc 81 Main", "--json-rpc is given twice"},
     {"-n", "-n takes NAME, and nothing follows it"},
     {"-n \x01 Main", "-n takes a name of 1 to 128 bytes of UTF-8 without control characters, not \"\x01\""},
     {"-n \xff Main", "-n takes a name of 1 to 128 bytes of UTF-8 without control characters, not \"\xff\""},
@@ -188,7 +201,8 @@ static void test_defaults(void **state)
   assert_string_equal(options->main_class, "com.example.Main");
   assert_string_equal(options->name, "com.example.Main");
   assert_int_equal(options->arg_count, 0);
-  assert_false(options->json.enabled || options->zmq.enabled || options->as_service || options->has_uuid);
+  assert_int_equal(options->json.count + options->zmq.count, 0);
+  assert_false(options->as_service || options->has_uuid);
   assert_int_equal(options->default_action, POLICY_UNSET);
   assert_null(options->allow);
   assert_int_equal(options->grace_ms, 5000);
@@ -223,7 +237,7 @@ static void test_options_end_at_the_main_class(void **state)
   struct command command;
   read_good(&command, "-cp a.jar:b Main --json-rpc auto -x", NULL);
   assert_string_equal(command.options.class_path, "a.jar:b");
-  assert_false(command.options.json.enabled);
+  assert_int_equal(command.options.json.count, 0);
   assert_int_equal(command.options.arg_count, 3);
   assert_string_equal(command.options.args[0], "--json-rpc");
   run_options_fini(&command.options);
@@ -250,11 +264,13 @@ static void test_values(void **state)
             "--compat pal --rpc-default-action ALLOW --rpc-allow a.**,b.C --log-level=debug --as-service",
             NULL);
   const struct run_options *options = &command.options;
-  assert_true(options->json.enabled && options->zmq.enabled && options->as_service && options->compat_pal);
-  assert_string_equal(options->json.host, "127.0.0.1");
-  assert_int_equal(options->json.port, 0);
-  assert_string_equal(options->zmq.host, "localhost");
-  assert_int_equal(options->zmq.port, 4712);
+  assert_int_equal(options->json.count, 1);
+  assert_int_equal(options->zmq.count, 1);
+  assert_true(options->as_service && options->compat_pal);
+  assert_string_equal(options->json.items[0].host, "127.0.0.1");
+  assert_int_equal(options->json.items[0].port, 0);
+  assert_string_equal(options->zmq.items[0].host, "localhost");
+  assert_int_equal(options->zmq.items[0].port, 4712);
   assert_int_equal(options->grace_ms, 2000);
   assert_int_equal(options->message_max, 65536);
   assert_int_equal(options->input_max_total, 256 << 20);
@@ -268,9 +284,37 @@ static void test_values(void **state)
   run_options_fini(&command.options);
 
   read_good(&command, "--json-rpc [::1]:81 --zmq-rpc 0.0.0.0:auto --insecure-listen Main", NULL);
-  assert_string_equal(options->json.host, "::1");
-  assert_int_equal(options->json.port, 81);
-  assert_string_equal(options->zmq.host, "0.0.0.0");
+  assert_string_equal(options->json.items[0].host, "::1");
+  assert_int_equal(options->json.items[0].port, 81);
+  assert_string_equal(options->zmq.items[0].host, "0.0.0.0");
+  run_options_fini(&command.options);
+}
+
+static void test_addresses(void **state)
+{
+  (void)state;
+  static const char *const environment[] = {"JPEER_JSON_RPC", "auto", "JPEER_ZMQ_RPC", "ipc://z", NULL};
+  struct command command;
+  const struct run_options *options = &command.options;
+  read_good(&command, "--json-rpc unix:/run/p.sock --json-rpc [::1]:81 --json-rpc=unix:rel Main",
+            environment);
+  assert_int_equal(options->json.count, 3);
+  struct net_endpoints endpoints = endpoints_for_net(&options->json);
+  assert_int_equal(endpoints.count, 3);
+  assert_string_equal(endpoints.items[0].path, "/run/p.sock");
+  assert_null(endpoints.items[1].path);
+  assert_string_equal(endpoints.items[1].host, "::1");
+  assert_int_equal(endpoints.items[1].port, 81);
+  assert_string_equal(endpoints.items[2].path, "rel");
+  assert_int_equal(options->zmq.count, 1);
+  assert_string_equal(options->zmq.items[0].path, "z");
+  run_options_fini(&command.options);
+
+  static const char *const split[] = {"JPEER_JSON_RPC", " auto  unix:/run/a 4711", NULL};
+  read_good(&command, "Main", split);
+  assert_int_equal(options->json.count, 3);
+  assert_string_equal(options->json.items[1].path, "/run/a");
+  assert_int_equal(options->json.items[2].port, 4711);
   run_options_fini(&command.options);
 }
 
@@ -328,7 +372,8 @@ static void test_environment(void **state)
   struct command command;
   read_good(&command, "--name from-line", environment);
   const struct run_options *options = &command.options;
-  assert_true(options->json.enabled && options->compat_pal && options->as_service);
+  assert_int_equal(options->json.count, 1);
+  assert_true(options->compat_pal && options->as_service);
   assert_string_equal(options->name, "from-line");
   assert_string_equal(options->allow, "com.example.**");
   assert_int_equal(options->grace_ms, 5000);
@@ -350,7 +395,7 @@ static void test_environment_errors(void **state)
     const char *environment[5];
     const char *message;
   } cases[] = {
-      {{"JPEER_JSON_RPC", "http"}, "JPEER_JSON_RPC takes [HOST:]PORT|auto, not \"http\""},
+      {{"JPEER_JSON_RPC", "http"}, "JPEER_JSON_RPC takes [HOST:]PORT|auto|unix:PATH, not \"http\""},
       {{"JPEER_AS_SERVICE", "maybe"}, "JPEER_AS_SERVICE takes 1, true, yes, 0, false or no, not \"maybe\""},
       {{"JPEER_AS_SERVICE", "1", "JPEER_JAR", "a.jar"}, "JPEER_AS_SERVICE and JPEER_JAR cannot both be set"},
   };
@@ -570,6 +615,7 @@ int main(void)
       cmocka_unit_test(test_the_bound_on_input_follows_the_longest_message),
       cmocka_unit_test(test_options_end_at_the_main_class),
       cmocka_unit_test(test_values),
+      cmocka_unit_test(test_addresses),
       cmocka_unit_test(test_executors),
       cmocka_unit_test(test_environment),
       cmocka_unit_test(test_environment_errors),

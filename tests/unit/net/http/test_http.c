@@ -137,7 +137,7 @@ static void connect_client(struct fixture *f)
   assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
   setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
   f->fd = ends[0];
-  connection_table_accept(&f->table, ends[1], &address);
+  connection_table_accept(&f->table, ends[1], &f->http.protocol, &address);
 }
 
 static int open_with_timeout(void **state, int64_t timeout_ms)
@@ -168,8 +168,7 @@ static int open_with_timeout(void **state, int64_t timeout_ms)
                                    .context = f,
                                    .tick_ms = TICK_MS};
   assert_int_equal(crew_create(&crew, &f->crew, &error), JP_OK);
-  assert_int_equal(connection_table_init(&f->table, f->crew, &limits, &f->http.protocol, &f->input, &error),
-                   JP_OK);
+  assert_int_equal(connection_table_init(&f->table, f->crew, &limits, &f->input, &error), JP_OK);
   assert_int_equal(crew_start(f->crew, &f->service, &error), JP_OK);
   connect_client(f);
   *state = f;

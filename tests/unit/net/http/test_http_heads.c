@@ -36,7 +36,7 @@ static void keep(struct http_heads *heads, const char *head)
   struct http_request request;
   struct http_route_result route;
   assert_true(read_head(text_of(head), &request, &route));
-  http_heads_keep(heads, text_of(head), &request, &route);
+  http_heads_keep(heads, &SITE, text_of(head), &request, &route);
 }
 
 /* The length that the head at the start of input tells of; 0: it is not known. */
@@ -47,7 +47,7 @@ static size_t find(struct http_heads *heads, const char *input)
   struct http_request request;
   struct http_route_result route;
   const struct http_terms *terms =
-      http_heads_find(heads, text_of(input), HEAD_MAX, MESSAGE_MAX, &used, &length);
+      http_heads_find(heads, &SITE, text_of(input), HEAD_MAX, MESSAGE_MAX, &used, &length);
   if (terms == NULL)
     return 0;
   assert_true(read_head((struct text){input, used}, &request, &route));
@@ -124,10 +124,33 @@ static void test_limits_hold(void **state)
   size_t used;
   size_t length;
   keep(heads, head);
-  assert_null(http_heads_find(heads, text_of(head), sizeof head - 2, MESSAGE_MAX, &used, &length));
-  assert_null(http_heads_find(heads, text_of(head), sizeof head - 1, 16, &used, &length));
-  assert_non_null(http_heads_find(heads, text_of(head), sizeof head - 1, 17, &used, &length));
+  assert_null(http_heads_find(heads, &SITE, text_of(head), sizeof head - 2, MESSAGE_MAX, &used, &length));
+  assert_null(http_heads_find(heads, &SITE, text_of(head), sizeof head - 1, 16, &used, &length));
+  assert_non_null(http_heads_find(heads, &SITE, text_of(head), sizeof head - 1, 17, &used, &length));
   assert_int_equal(used, sizeof head - 1);
+}
+
+/* What a Unix socket serves may be DNS rebinding at a port. */
+static void test_a_head_is_known_to_its_site_alone(void **state)
+{
+  static const struct http_site unix_site = {.prefix = TEXT("/rpc")};
+  static const char head[] = "POST / HTTP/1.1\r\nHost: evil.test\r\n" JSON "Content-Length: 3\r\n\r\n";
+  struct http_heads *heads = *state;
+  struct http_parser parser;
+  struct http_request request;
+  struct http_route_result route;
+  size_t scanned = 0;
+  size_t used;
+  size_t length;
+  http_parser_init(&parser);
+  assert_int_equal(http_read_head(&parser, text_of(head), HEAD_MAX, &scanned, &used, &request), HTTP_DONE);
+  http_route(&request, &SITE, MESSAGE_MAX, &route);
+  assert_int_equal(route.action, HTTP_RESPOND);
+  http_route(&request, &unix_site, MESSAGE_MAX, &route);
+  assert_int_equal(route.action, HTTP_SERVE);
+  http_heads_keep(heads, &unix_site, text_of(head), &request, &route);
+  assert_non_null(http_heads_find(heads, &unix_site, text_of(head), HEAD_MAX, MESSAGE_MAX, &used, &length));
+  assert_null(http_heads_find(heads, &SITE, text_of(head), HEAD_MAX, MESSAGE_MAX, &used, &length));
 }
 
 static void test_what_a_head_says_is_kept(void **state)
@@ -192,6 +215,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_the_length_may_differ, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_nothing_else_may, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_limits_hold, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_a_head_is_known_to_its_site_alone, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_what_a_head_says_is_kept, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_only_plain_posts_are_kept, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_long_head_is_not_kept, set_up, tear_down),

@@ -36,7 +36,8 @@ static int open_with_limits(void **state, size_t message_max, size_t send_buffer
                                  .pending_max = PENDING_MAX,
                                  .send_buffer_max = send_buffer_max,
                                  .handshake_ms = 1000};
-  assert_int_equal(zeromq_bind(&config, &f->zeromq, &error), JP_OK);
+  assert_int_equal(zeromq_create(&config, &f->zeromq, &error), JP_OK);
+  assert_int_equal(zeromq_listen(f->zeromq, NULL, 0, f->address, &error), JP_OK);
   struct crew_config crew = {.threads = 2,
                              .threads_max = 20,
                              .linger_ms = 100,
@@ -120,7 +121,7 @@ void *connect_client(struct zeromq_fixture *f, int type)
   zmq_setsockopt(socket, ZMQ_RCVTIMEO, &timeout, sizeof timeout);
   zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger);
   zmq_setsockopt(socket, ZMQ_SNDHWM, &unbounded, sizeof unbounded);
-  assert_int_equal(zmq_connect(socket, zeromq_address(f->zeromq)), 0);
+  assert_int_equal(zmq_connect(socket, f->address), 0);
   return socket;
 }
 

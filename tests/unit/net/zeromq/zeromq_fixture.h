@@ -22,6 +22,7 @@ struct zeromq_fixture {
   struct rpc_service service;
   struct crew *crew;
   struct zeromq *zeromq;
+  char address[ZEROMQ_ADDRESS_MAX];
   void *context; /* the clients' */
   void *clients[CLIENTS_MAX];
   struct input_budget input;

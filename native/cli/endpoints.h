@@ -1,0 +1,34 @@
+#ifndef JPEER_CLI_ENDPOINTS_H
+#define JPEER_CLI_ENDPOINTS_H
+/*
+ * The values of --json-rpc and --zmq-rpc: addresses, each a TCP port or the path of a Unix socket. Pure
+ * functions, main's thread.
+ */
+#include "cli/options.h"
+#include "net/server.h"
+
+enum { RUN_ENDPOINTS_MAX = NET_ENDPOINTS_MAX };
+
+struct run_endpoint {
+  char host[256];   /* a name or a number, without brackets */
+  uint16_t port;    /* 0: auto */
+  const char *path; /* of a Unix socket, in place of both; borrowed as the option's text; NULL: TCP */
+};
+
+struct run_endpoints {
+  struct option_list texts; /* first: a repeated option's value begins with it (cli/options.h) */
+  size_t count;
+  struct run_endpoint items[RUN_ENDPOINTS_MAX];
+};
+
+/* Readers of a struct run_endpoints: [HOST:]PORT or auto, and unix:PATH or ipc://PATH. */
+option_reader endpoints_read_json;
+option_reader endpoints_read_zmq;
+
+/* JP_INVALID: a host is no loopback address, and insecure is false. */
+enum jp_status endpoints_check(const char *option, const struct run_endpoints *endpoints, bool insecure,
+                               struct jp_error *error) JP_MUST_CHECK;
+/* Borrows the texts of endpoints. */
+struct net_endpoints endpoints_for_net(const struct run_endpoints *endpoints);
+
+#endif

@@ -1,0 +1,232 @@
+#include "net/unix_socket.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum {
+  PATH_BYTES_MAX = sizeof((struct sockaddr_un){0}.sun_path) - 1,
+  OWN_USER_ONLY = 0600,
+  OTHER_USERS = 0077,
+  LOCK_LOOKS = 200,
+  LOCK_LOOK_US = 10000
+};
+
+/* ---- paths ---- */
+
+enum jp_status unix_socket_check_path(const char *path, struct jp_error *error)
+{
+  struct text text = text_of(path);
+  if (text.len == 0 || path[text.len - 1] == '/')
+    return jp_fail(error, JP_INVALID, "takes the path of a file");
+  if (path[0] == '@')
+    return jp_fail(error, JP_INVALID,
+                   "takes a path, because an abstract name has no mode that keeps other users out");
+  if (text.len > PATH_BYTES_MAX)
+    return jp_fail(error, JP_INVALID,
+                   "takes a path of at most %d bytes, as Unix sockets do, and this has %zu", PATH_BYTES_MAX,
+                   text.len);
+  bool good = text_valid_utf8(text) == text.len;
+  for (size_t i = 0; good && i < text.len; i++)
+    good = (unsigned char)path[i] >= ' ' && path[i] != 0x7F;
+  return good ? JP_OK : jp_fail(error, JP_INVALID, "takes a path of UTF-8 without control characters");
+}
+
+/* Caller frees. NULL: no memory, or there is no current folder. */
+static char *make_absolute(const char *path)
+{
+  char folder[PATH_MAX];
+  char *made = NULL;
+  if (path[0] == '/')
+    return strdup(path);
+  if (getcwd(folder, sizeof folder) == NULL || asprintf(&made, "%s/%s", folder, path) < 0)
+    return NULL;
+  return made;
+}
+
+static struct sockaddr_un address_of(const char *path)
+{
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  memcpy(address.sun_path, path, strlen(path));
+  return address;
+}
+
+static enum jp_status fail_to_listen(const char *path, int reason, struct jp_error *error)
+{
+  return jp_fail(error, JP_IO, "cannot listen on %s: %s", path, strerror(reason));
+}
+
+static enum jp_status check_folder(const char *path, struct jp_error *error)
+{
+  char folder[PATH_BYTES_MAX + 1];
+  struct stat found;
+  const char *slash = strrchr(path, '/');
+  size_t length = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
+  snprintf(folder, sizeof folder, "%.*s", (int)length, slash == NULL ? "." : path);
+  if (stat(folder, &found) != 0)
+    return jp_fail(error, JP_IO, "cannot listen on %s: its folder %s: %s", path, folder, strerror(errno));
+  return S_ISDIR(found.st_mode) ? JP_OK : fail_to_listen(path, ENOTDIR, error);
+}
+
+/* ---- the lock, for as long as it takes to look and to bind ---- */
+
+struct path_lock {
+  char path[PATH_BYTES_MAX + sizeof ".lock"];
+  int fd;
+};
+
+/* False: its last holder has removed the file that fd is. */
+static bool is_in_place(const struct path_lock *lock)
+{
+  struct stat held;
+  struct stat named;
+  return fstat(lock->fd, &held) == 0 && lstat(lock->path, &named) == 0 && held.st_dev == named.st_dev &&
+         held.st_ino == named.st_ino;
+}
+
+static enum jp_status take_lock(const char *path, struct path_lock *lock, struct jp_error *error)
+{
+  snprintf(lock->path, sizeof lock->path, "%s.lock", path);
+  for (int look = 0; look < LOCK_LOOKS; look++) {
+    lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, OWN_USER_ONLY);
+    if (lock->fd < 0)
+      return jp_fail(error, JP_IO, "cannot listen on %s: its lock %s: %s", path, lock->path, strerror(errno));
+    bool is_held = flock(lock->fd, LOCK_EX | LOCK_NB) == 0;
+    int reason = errno;
+    if (is_held && is_in_place(lock))
+      return JP_OK;
+    close(lock->fd);
+    if (!is_held && reason != EWOULDBLOCK)
+      return jp_fail(error, JP_IO, "cannot listen on %s: its lock %s: %s", path, lock->path,
+                     strerror(reason));
+    usleep(LOCK_LOOK_US);
+  }
+  return jp_fail(error, JP_IO, "cannot listen on %s: another process holds %s", path, lock->path);
+}
+
+/* A file with content is somebody's that only has the name of the lock. */
+static void release_lock(struct path_lock *lock)
+{
+  struct stat held;
+  if (fstat(lock->fd, &held) == 0 && S_ISREG(held.st_mode) && held.st_size == 0)
+    unlink(lock->path);
+  close(lock->fd);
+}
+
+/* ---- binding ---- */
+
+/* JP_OK: nobody listens there. */
+static enum jp_status check_is_stale(const char *path, struct jp_error *error)
+{
+  const struct sockaddr_un address = address_of(path);
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0)
+    return fail_to_listen(path, errno, error);
+  bool is_live = connect(fd, (const struct sockaddr *)&address, sizeof address) == 0;
+  int reason = errno;
+  close(fd);
+  /* EAGAIN: its backlog is full. EPROTOTYPE: it is a socket of another type. */
+  if (is_live || reason == EAGAIN || reason == EPROTOTYPE)
+    return jp_fail(error, JP_IO, "cannot listen on %s: it is in use, another process listens there", path);
+  if (reason == ECONNREFUSED || reason == ENOENT)
+    return JP_OK;
+  return jp_fail(error, JP_IO, "cannot listen on %s: it may be in use: %s", path, strerror(reason));
+}
+
+static enum jp_status remove_stale(const char *path, struct jp_error *error)
+{
+  struct stat found;
+  if (lstat(path, &found) != 0)
+    return errno == ENOENT ? JP_OK : fail_to_listen(path, errno, error);
+  if (!S_ISSOCK(found.st_mode))
+    return jp_fail(error, JP_IO, "cannot listen on %s: it exists, and is not a socket", path);
+  enum jp_status status = check_is_stale(path, error);
+  if (status == JP_OK && unlink(path) != 0 && errno != ENOENT)
+    return jp_fail(error, JP_IO, "cannot listen on %s: the stale socket cannot be removed: %s", path,
+                   strerror(errno));
+  return status;
+}
+
+/* Fills in what the file is, and listens. */
+static bool open_file(const char *path, struct unix_socket *made)
+{
+  struct stat found;
+  if (lstat(path, &found) != 0)
+    return false;
+  made->device = found.st_dev;
+  made->inode = found.st_ino;
+  if ((found.st_mode & OTHER_USERS) != 0) { /* a file system that keeps no modes */
+    errno = EPERM;
+    return false;
+  }
+  return listen(made->fd, SOMAXCONN) == 0;
+}
+
+/* Linux gives the file the mode of the socket: unix_bind() in net/unix/af_unix.c. */
+static enum jp_status bind_file(const char *path, struct unix_socket *made, struct jp_error *error)
+{
+  const struct sockaddr_un address = address_of(path);
+  made->path = make_absolute(path);
+  if (made->path == NULL)
+    return fail_to_listen(path, errno, error);
+  made->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  bool is_bound = made->fd >= 0 && fchmod(made->fd, OWN_USER_ONLY) == 0 &&
+                  bind(made->fd, (const struct sockaddr *)&address, sizeof address) == 0;
+  if (is_bound && open_file(path, made))
+    return JP_OK;
+  int reason = errno;
+  if (is_bound)
+    unlink(path);
+  if (made->fd >= 0)
+    close(made->fd);
+  free(made->path);
+  *made = (struct unix_socket){.fd = -1};
+  return fail_to_listen(path, reason, error);
+}
+
+enum jp_status unix_socket_bind(const char *path, struct unix_socket *made, struct jp_error *error)
+{
+  struct path_lock lock;
+  *made = (struct unix_socket){.fd = -1};
+  enum jp_status status = unix_socket_check_path(path, error);
+  if (status == JP_OK)
+    status = check_folder(path, error);
+  if (status == JP_OK)
+    status = take_lock(path, &lock, error);
+  if (status != JP_OK)
+    return status;
+  status = remove_stale(path, error);
+  if (status == JP_OK)
+    status = bind_file(path, made, error);
+  release_lock(&lock);
+  return status;
+}
+
+void unix_socket_remove(struct unix_socket *made)
+{
+  struct stat found;
+  if (made->path == NULL)
+    return;
+  if (lstat(made->path, &found) == 0 && found.st_dev == made->device && found.st_ino == made->inode)
+    unlink(made->path);
+  free(made->path);
+  made->path = NULL;
+}
+
+bool unix_socket_is_same_user(int fd, uid_t *user)
+{
+  struct ucred client = {.uid = (uid_t)-1};
+  socklen_t size = sizeof client;
+  bool is_known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &client, &size) == 0;
+  *user = client.uid;
+  return is_known && client.uid == geteuid();
+}
