@@ -1,0 +1,321 @@
+#ifndef JPEER_PUBLIC_CLIENT_H
+#define JPEER_PUBLIC_CLIENT_H
+/*
+ * libjpeer-client: calls Java objects that a jpeer peer holds. It needs no JVM.
+ *
+ *   struct jp_client *client;
+ *   if (jp_client_open("ws+unix:/run/user/1000/app.sock", NULL, &client, &error) != JP_CLIENT_OK) ...
+ *   struct jp_request add = jp_build_class_method_call("com.example.Calculator", "add",
+ *                                                      JP_ARGUMENTS(jp_int(5), jp_int(3)));
+ *   struct jp_answer *answer;
+ *   if (jp_client_call(client, &add, 1000, &answer, &error) == JP_CLIENT_OK)
+ *     jp_answer_integer(answer, &sum);
+ *   jp_answer_free(answer);
+ *
+ * Threads: any number of threads may use a client, its refs and its answers at once; an answer, a chain and a
+ * request are used by one thread at a time. No function takes a lock that another one holds while it waits
+ * for the peer. There is no thread of the library's own: a thread that waits for an answer reads for all
+ * that wait, and who waits for none calls jp_client_process.
+ *
+ * Ownership: a text that a function takes is borrowed until it returns; what it gives says how long it lives.
+ * Each jp_*_open, _create, _keep and each jp_answer that a function gives is followed by one jp_*_close,
+ * _destroy, _release or _free. NULL is fine there.
+ *
+ * Errors: a function that can fail returns an enum jp_client_status. Details go to *error, which may be NULL.
+ *
+ * ABI: symbols have the version jp_client_1. Structs that the caller fills begin with their size or end with
+ * reserved words that are zero, so that later versions of this file only add to them.
+ */
+#include "jpeer/request.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define JP_CLIENT_VERSION_MAJOR 1
+#define JP_CLIENT_VERSION_MINOR 0
+
+/* The version of the library that is linked: major * 1000 + minor. */
+JP_API int jp_client_library_version(void);
+
+struct jp_client; /* a connection, and the session that it has in the peer */
+struct jp_answer; /* what came back for one request */
+
+/* ---- answers ---- */
+
+enum jp_answer_kind {
+  JP_ANSWER_VOID,
+  JP_ANSWER_NULL,
+  JP_ANSWER_BOOLEAN,
+  JP_ANSWER_INTEGER, /* byte, short, int, long and their wrappers */
+  JP_ANSWER_NUMBER,  /* float, double and their wrappers */
+  JP_ANSWER_STRING,  /* String, char and Character */
+  JP_ANSWER_OBJECT,  /* an object with a ref; where it has a value or text, jp_answer_text gives it */
+  JP_ANSWER_JSON,    /* of FETCH, DESCRIBE and METHOD */
+  JP_ANSWER_ERROR
+};
+
+/* All that an answer gives is borrowed until it is freed. */
+JP_API enum jp_answer_kind jp_answer_kind(const struct jp_answer *answer);
+/* The Java type: "int", "java.util.ArrayList"; "" where there is none. NUL-terminated. */
+JP_API const char *jp_answer_type(const struct jp_answer *answer);
+/* The value as text: "8", "hello", "SECONDS", "[5,6,7]"; data NULL where there is none. It is followed by a
+ * NUL. Lone surrogates of Java are three bytes each. */
+JP_API struct jp_text jp_answer_text(const struct jp_answer *answer);
+/* False where it is no such value, or does not fit; *out is left alone then. An integer is a number, too. */
+JP_API bool jp_answer_boolean(const struct jp_answer *answer, bool *out);
+JP_API bool jp_answer_integer(const struct jp_answer *answer, int64_t *out);
+JP_API bool jp_answer_number(const struct jp_answer *answer, double *out);
+/*
+ * The elements of an array of primitives whose value came with it, as C has them. Gives how many there are, and
+ * copies min(count, that) of them. SIZE_MAX: it is no array of that type ("int[]"), or came without its value.
+ */
+JP_API size_t jp_answer_array(const struct jp_answer *answer, const char *type, void *elements, size_t count);
+/* The object's handle; NULL where there is none. It ends with the answer, unless jp_ref_keep has kept it. */
+JP_API struct jp_ref *jp_answer_ref(const struct jp_answer *answer);
+/* The JSON of the result, or of the error's data; absent where there is none. */
+JP_API struct jp_json jp_answer_json(const struct jp_answer *answer);
+/* Of a value {"ref": N} inside jp_answer_json: a handle of its own, which the caller releases. NULL: it is no
+ * such value, or no memory. Refs that nobody took a handle of are let go with the answer. */
+JP_API struct jp_ref *jp_answer_take_ref(struct jp_answer *answer, struct jp_json value);
+JP_API void jp_answer_free(struct jp_answer *answer);
+
+/* A throwable of Java. */
+struct jp_throwable {
+  const char *type;         /* NULL: an error without a Java throwable, as of a wrong argument */
+  const char *message;      /* NULL: none */
+  const char *const *stack; /* one text a frame, innermost first */
+  size_t stack_count;
+  const struct jp_throwable *cause; /* NULL: none */
+};
+
+/* Of JP_ANSWER_ERROR: the code of JSON-RPC (docs/protocol.md, "Errors"), its message, and what happened.
+ * Binary replies have the code -32000, or that of what their type says. */
+JP_API int jp_answer_error_code(const struct jp_answer *answer);
+JP_API const char *jp_answer_error_message(const struct jp_answer *answer);
+/* Never NULL for an error. */
+JP_API const struct jp_throwable *jp_answer_throwable(const struct jp_answer *answer);
+
+/* ---- refs ---- */
+
+/*
+ * A handle of an object in the peer. When the last handle of an object is released, the peer lets go of it,
+ * too: with the next message of the client, together with others, and never by a message that is waited for.
+ * Any thread may release one at any time, after jp_client_close as well.
+ */
+JP_API struct jp_ref *jp_ref_keep(struct jp_ref *ref);
+JP_API void jp_ref_release(struct jp_ref *ref);
+JP_API uint32_t jp_ref_number(const struct jp_ref *ref);
+/* The object's class when it was told. */
+JP_API const char *jp_ref_type(const struct jp_ref *ref);
+
+/* ---- a connection ---- */
+
+#define JP_FOREVER (-1) /* as a timeout, which is in milliseconds */
+
+struct jp_client_config {
+  size_t size;            /* sizeof(struct jp_client_config) */
+  const char *peer_id;    /* a UUID that names the session; NULL: the connection's own */
+  bool binary;            /* tcp: and ipc: binary messages, not JSON */
+  bool reconnects;        /* a call on a connection that has ended opens another one, for the same session */
+  int connect_timeout_ms; /* 0: 10,000 */
+  size_t message_max;     /* the longest answer that is taken, in bytes; 0: 256 MiB */
+  size_t pending_max;     /* requests without an answer; 0: 65,536 */
+};
+
+/*
+ * Opens a connection by its URL:
+ *   ws://HOST:PORT[/PATH]   WebSocket; the path is /rpc without one
+ *   ws+unix:PATH            WebSocket over a unix socket
+ *   http://HOST:PORT[/PATH] HTTP
+ *   tcp://HOST:PORT         ZeroMQ
+ *   ipc://PATH              ZeroMQ over a unix socket
+ * config NULL: all zero. Blocks until the connection stands, for connect_timeout_ms at most. Over HTTP and
+ * ZeroMQ the library makes a session's UUID where none is given, so that refs outlive a request; closing ends it.
+ */
+JP_API enum jp_client_status jp_client_open(const char *url, const struct jp_client_config *config,
+                                            struct jp_client **client,
+                                            struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/*
+ * Ends the connection. Threads that wait get JP_CLIENT_CLOSED, and completions are called with it, here. The
+ * objects of this client end in the peer. No other thread may call with the client any more.
+ */
+JP_API void jp_client_close(struct jp_client *client);
+
+/*
+ * Sends a request and waits for its answer, timeout_ms at most. JP_CLIENT_OK: *answer has the result.
+ * JP_CLIENT_REMOTE: *answer has the error, and error->text a line about it. Otherwise *answer is NULL. The
+ * answer to a request that has timed out is taken when it comes, and its object let go.
+ */
+JP_API enum jp_client_status jp_client_call(struct jp_client *client, const struct jp_request *request,
+                                            int timeout_ms, struct jp_answer **answer,
+                                            struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* Sends a request that nobody answers. It blocks no longer than the socket is full. Not for binary messages. */
+JP_API enum jp_client_status jp_client_notify(struct jp_client *client, const struct jp_request *request,
+                                              struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+
+/* Told of an answer, which it owns from then on, with what jp_client_call would return; NULL where there is
+ * none. It may use the client, but not close it. */
+typedef void jp_client_completion(void *context, enum jp_client_status status, struct jp_answer *answer);
+
+/*
+ * Sends a request, or queues it where the socket is full, and returns. `completion` is called once, by
+ * jp_client_process or jp_client_close, unless this function fails.
+ */
+JP_API enum jp_client_status jp_client_send(struct jp_client *client, const struct jp_request *request,
+                                            int timeout_ms, jp_client_completion *completion, void *context,
+                                            struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* A descriptor for the caller's loop: when it can be read, jp_client_process has something to do. It stays the
+ * same as long as the client, and is the library's. */
+JP_API int jp_client_descriptor(const struct jp_client *client);
+/*
+ * Takes what has come, sends what waits, and calls the completions of what is done or has timed out. Never
+ * blocks. JP_CLIENT_CLOSED: the connection has ended, and all completions were called.
+ */
+JP_API enum jp_client_status jp_client_process(struct jp_client *client, struct jp_client_error *error);
+
+/* Requests without an answer. */
+JP_API size_t jp_client_pending(const struct jp_client *client);
+/* Objects that handles of this client name. */
+JP_API size_t jp_client_ref_count(const struct jp_client *client);
+
+/* ---- chains ---- */
+
+/*
+ * Steps that need each other's results, sent as one batch, in one round trip. A step without a name tells
+ * nothing, and what it makes ends with the batch.
+ *
+ *   jp_chain_create_object(chain, "list", "java.util.ArrayList", JP_NO_ARGUMENTS);
+ *   jp_chain_call(chain, NULL, "add", JP_ARGUMENTS(jp_string("b")));
+ *   jp_chain_call(chain, "size", "size", JP_NO_ARGUMENTS);
+ *   status = jp_chain_send(chain, 1000, &error);
+ *   jp_answer_integer(jp_chain_answer(chain, "size"), &size);
+ *
+ * Steps never fail by themselves: what is wrong with one is said by jp_chain_send. Texts and arguments are
+ * copied. A name is one of ASCII letters, digits and "_.-"; jp_named(NAME) is its result as an argument, also
+ * inside lists and maps.
+ */
+struct jp_chain;
+
+/* NULL: no memory. Borrows the client. */
+JP_API struct jp_chain *jp_chain_create(struct jp_client *client);
+/* Frees its answers, too. */
+JP_API void jp_chain_destroy(struct jp_chain *chain);
+
+/* A new object, which the next steps are on. */
+JP_API void jp_chain_create_object(struct jp_chain *chain, const char *name, const char *type,
+                                   const struct jp_argument *args, size_t arg_count);
+/* The next steps are on the result of that name. type: NULL where jp_chain_create_object or jp_chain_with told
+ * it; any class or interface of it. */
+JP_API void jp_chain_with(struct jp_chain *chain, const char *name, const char *type);
+/* The next steps are on an object that the client has. */
+JP_API void jp_chain_with_object(struct jp_chain *chain, const struct jp_ref *ref, const char *type);
+JP_API void jp_chain_call(struct jp_chain *chain, const char *name, const char *method,
+                          const struct jp_argument *args, size_t arg_count);
+JP_API void jp_chain_get(struct jp_chain *chain, const char *name, const char *field);
+JP_API void jp_chain_put(struct jp_chain *chain, const char *field, struct jp_argument value);
+JP_API void jp_chain_call_static(struct jp_chain *chain, const char *name, const char *type,
+                                 const char *method, const struct jp_argument *args, size_t arg_count);
+JP_API void jp_chain_get_static(struct jp_chain *chain, const char *name, const char *type,
+                                const char *field);
+JP_API void jp_chain_put_static(struct jp_chain *chain, const char *type, const char *field,
+                                struct jp_argument value);
+/* Any request; its options are kept. */
+JP_API void jp_chain_request(struct jp_chain *chain, const char *name, const struct jp_request *request);
+/* The steps of another chain, in their order; names are shared. It is emptied. */
+JP_API void jp_chain_append(struct jp_chain *chain, struct jp_chain *steps);
+
+/*
+ * Sends the steps and waits for the answers. The chain is empty after it, but for its answers, and can be used
+ * again. JP_CLIENT_REMOTE: a step failed; error->text names it. Steps that need it fail with it, others run.
+ */
+JP_API enum jp_client_status jp_chain_send(struct jp_chain *chain, int timeout_ms,
+                                           struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* The answer of the step of that name, borrowed until the next send or the end of the chain; NULL: none. Of a
+ * step that failed it is the error. */
+JP_API struct jp_answer *jp_chain_answer(const struct jp_chain *chain, const char *name);
+
+/* ---- a peer of one's own ---- */
+
+struct jp_peer; /* a child process */
+
+struct jp_launch_config {
+  size_t size;                    /* sizeof(struct jp_launch_config) */
+  const char *program;            /* NULL: jpeer, as PATH finds it */
+  const char *class_path;         /* NULL: none */
+  const char *const *jvm_options; /* NULL-terminated ("-Xmx1g"); NULL: none */
+  const char *const *options;   /* of jpeer run (docs/flags.md), NULL-terminated. Where they name a policy, it
+                                     counts; without one everything is allowed to this user alone */
+  const char *main_class;       /* NULL: no program of Java's runs, the peer waits for calls */
+  const char *const *arguments; /* of the main class; NULL-terminated; NULL: none */
+  /* A piece of what the peer writes: descriptor 1 or 2. Called on a thread of the library. NULL: it goes where
+   * this process's goes. */
+  void (*on_output)(void *context, int descriptor, struct jp_text bytes);
+  void *output_context;
+  int start_timeout_ms;                  /* 0: 30,000 */
+  const struct jp_client_config *client; /* of its connection; NULL: all zero */
+};
+
+/*
+ * Starts a peer as a child of this process and connects to it over a unix socket in a folder of its own, which
+ * nobody else may enter. The peer ends with this process, however that ends. config NULL: all zero.
+ */
+JP_API enum jp_client_status jp_launch(const struct jp_launch_config *config, struct jp_peer **peer,
+                                       struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* Its connection, the launch's own: jp_peer_stop closes it. */
+JP_API struct jp_client *jp_peer_client(const struct jp_peer *peer);
+/* Where others connect: "ws+unix:/tmp/...". */
+JP_API const char *jp_peer_url(const struct jp_peer *peer);
+JP_API int jp_peer_process_id(const struct jp_peer *peer);
+/* Asks the peer to end, waits for it, kills it after timeout_ms, and frees *peer. Gives the status of waitpid. */
+JP_API int jp_peer_stop(struct jp_peer *peer, int timeout_ms);
+
+/* ---- callbacks ---- */
+
+struct jp_callback_call; /* one call from Java */
+
+/* Answers by jp_callback_return or jp_callback_throw, before it returns or later, from any thread; without an
+ * answer when it returns and nothing kept the call, Java gets an exception. */
+typedef void jp_callback_function(void *context, struct jp_callback_call *call);
+
+struct jp_callback_config {
+  size_t size;                   /* sizeof(struct jp_callback_config) */
+  const char *const *interfaces; /* NULL-terminated; NULL: the parameter tells */
+  int arity;                     /* of a function for a functional interface; -1: not told */
+  const char *const *overrides;  /* default methods that are to come, too */
+  bool oneway;                   /* void methods are not waited for */
+  bool borrow;                   /* the refs of its arguments end with the call */
+  jp_callback_function *function;
+  void (*released)(void *context); /* Java has let go of it */
+  void *context;
+};
+
+/*
+ * Offers an object to Java, which sees the interfaces (docs/callbacks.md). It is called while a thread waits
+ * in jp_client_call, on that thread, or else by jp_client_process. JP_CLIENT_UNSUPPORTED: the peer or the
+ * transport has no callbacks.
+ */
+JP_API enum jp_client_status jp_callback_create(struct jp_client *client,
+                                                const struct jp_callback_config *config,
+                                                struct jp_callback **callback,
+                                                struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* The client needs it no more: it ends when Java has let go of it. */
+JP_API void jp_callback_release(struct jp_callback *callback);
+
+JP_API const char *jp_callback_interface(const struct jp_callback_call *call);
+JP_API const char *jp_callback_method(const struct jp_callback_call *call);
+/* Borrowed until the call is answered. */
+JP_API size_t jp_callback_argument_count(const struct jp_callback_call *call);
+JP_API const struct jp_answer *jp_callback_argument_at(const struct jp_callback_call *call, size_t index);
+/* The id for jp_options.within: requests that run on the Java thread that waits. */
+JP_API const char *jp_callback_id(const struct jp_callback_call *call);
+JP_API enum jp_client_status jp_callback_return(struct jp_callback_call *call,
+                                                const struct jp_argument *value);
+JP_API enum jp_client_status jp_callback_throw(struct jp_callback_call *call, const char *throwable_type,
+                                               const char *message);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,429 @@
+#ifndef JPEER_PUBLIC_REQUEST_H
+#define JPEER_PUBLIC_REQUEST_H
+/*
+ * Requests of libjpeer-client: values for Java, and what is asked with them. All of it is built in place,
+ * without an allocation: the functions here fill structs, which borrow whatever they are given. Sending
+ * them is in jpeer/client.h; the functions at the end write them for who sends them himself.
+ *
+ * Threads: pure functions, any thread.
+ */
+#include "jpeer/jsonrpc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define JP_CLIENT_MUST_CHECK __attribute__((warn_unused_result))
+
+enum jp_client_status {
+  JP_CLIENT_OK = 0,
+  JP_CLIENT_REMOTE,      /* the peer answered with an error, which the answer has */
+  JP_CLIENT_TIMEOUT,     /* no answer in time; the request may have run, or may yet */
+  JP_CLIENT_CLOSED,      /* the connection is gone; a request that was sent may have run */
+  JP_CLIENT_REFUSED,     /* the peer or the system refused the connection */
+  JP_CLIENT_INVALID,     /* what the caller gave is wrong */
+  JP_CLIENT_LIMIT,       /* a limit was reached; the text names it */
+  JP_CLIENT_UNSUPPORTED, /* the transport, or the form of messages, has no such thing */
+  JP_CLIENT_PROTOCOL,    /* what came from the peer is no answer; the connection ends */
+  JP_CLIENT_NO_MEMORY
+};
+
+struct jp_client_error {
+  enum jp_client_status status;
+  char text[1000]; /* UTF-8, NUL-terminated; a longer one ends with "..." */
+};
+
+/* "timeout" and so on; static. */
+JP_API const char *jp_client_status_text(enum jp_client_status status);
+
+struct jp_ref;      /* an object in the peer (jpeer/client.h) */
+struct jp_callback; /* an object of the caller's that Java can call */
+
+/* ---- arguments ---- */
+
+enum jp_argument_kind {
+  JP_ARGUMENT_NONE, /* an instance that is absent: the member is static */
+  JP_ARGUMENT_NULL,
+  JP_ARGUMENT_BOOLEAN,
+  JP_ARGUMENT_INTEGER,
+  JP_ARGUMENT_NUMBER,
+  JP_ARGUMENT_TEXT,
+  JP_ARGUMENT_REF,        /* of a handle */
+  JP_ARGUMENT_REF_NUMBER, /* of a bare number */
+  JP_ARGUMENT_NAMED,      /* a named result of the chain that it is given to */
+  JP_ARGUMENT_LIST,
+  JP_ARGUMENT_MAP,
+  JP_ARGUMENT_ARRAY, /* elements of a primitive type, packed as C packs them */
+  JP_ARGUMENT_JSON,  /* JSON that the caller vouches for */
+  JP_ARGUMENT_CALLBACK
+};
+
+/*
+ * A value for Java. Make one with the functions below. It borrows all that it points to: until the request is
+ * sent or written, or the step is added to a chain.
+ */
+struct jp_argument {
+  enum jp_argument_kind kind;
+  const char
+      *type; /* "int", "java.lang.String"; NULL: the peer infers it (docs/protocol.md, "Bare values") */
+  union {
+    bool boolean;
+    int64_t integer;
+    double number;
+    struct jp_text text; /* TEXT, NAMED and JSON */
+    const struct jp_ref *ref;
+    uint32_t ref_number;
+    struct {
+      const struct jp_argument *items;
+      size_t count;
+    } list;
+    struct {
+      const struct jp_entry *entries;
+      size_t count;
+    } map;
+    struct {
+      const void *elements;
+      size_t count;
+    } array;
+    const struct jp_callback *callback;
+  } as;
+  uintptr_t reserved[2];
+};
+
+struct jp_entry {
+  struct jp_text key;
+  struct jp_argument value;
+};
+
+/* The arguments of a call: JP_ARGUMENTS(jp_int(5), jp_string("a")), or JP_NO_ARGUMENTS. Two parameters. */
+#define JP_ARGUMENTS(...)                                                                                    \
+  ((const struct jp_argument[]){__VA_ARGS__}),                                                               \
+      (sizeof((const struct jp_argument[]){__VA_ARGS__}) / sizeof(struct jp_argument))
+#define JP_NO_ARGUMENTS NULL, 0
+
+#define JP_MAKE_ARGUMENT(kind_, type_, member, value)                                                        \
+  ((struct jp_argument){.kind = (kind_), .type = (type_), .as = {.member = (value)}})
+
+static inline struct jp_text jp_text_of(const char *utf8)
+{
+  return (struct jp_text){utf8, __builtin_strlen(utf8)};
+}
+
+static inline struct jp_argument jp_boolean(bool value)
+{
+  return JP_MAKE_ARGUMENT(JP_ARGUMENT_BOOLEAN, "boolean", boolean, value);
+}
+
+static inline struct jp_argument jp_byte(int8_t value)
+{
+  return JP_MAKE_ARGUMENT(JP_ARGUMENT_INTEGER, "byte", integer, value);
+}
+
+static inline struct jp_argument jp_short(int16_t value)
+{
+  return JP_MAKE_ARGUMENT(JP_ARGUMENT_INTEGER, "short", integer, value);
+}
+
+static inline struct jp_argument jp_int(int32_t value)
+{
+  return JP_MAKE_ARGUMENT(JP_ARGUMENT_INTEGER, "int", integer, value);
+}
+
+static inline struct jp_argument jp_long(int64_t value)
+{
+  return JP_MAKE_ARGUMENT(JP_ARGUMENT_INTEGER, "long", integer, value);
+}
+
+/* NaN and the infinities travel, too. */
+static inline struct jp_argument jp_float(float value)
+{
+  return JP_MAKE_ARGUMENT(JP_ARGUMENT_NUMBER, "float", number, value);
+}
+
+static inline struct jp_argument jp_double(double value)
+{
+  return JP_MAKE_ARGUMENT(JP_ARGUMENT_NUMBER, "double", number, value);
+}
+
+/* One character of UTF-8, which is one UTF-16 unit in Java. */
+static inline struct jp_argument jp_char(const char *utf8)
+{
+  return JP_MAKE_ARGUMENT(JP_ARGUMENT_TEXT, "char", text, jp_text_of(utf8));
+}
+
+static inline struct jp_argument jp_string(const char *utf8)
+{
+  return JP_MAKE_ARGUMENT(JP_ARGUMENT_TEXT, "java.lang.String", text, jp_text_of(utf8));
+}
+
+/* UTF-8 of a length, NULs included. */
+static inline struct jp_argument jp_text_argument(struct jp_text utf8)
+{
+  return JP_MAKE_ARGUMENT(JP_ARGUMENT_TEXT, "java.lang.String", text, utf8);
+}
+
+/* What Java takes as text: an enum constant, a BigDecimal, a java.time value, a UUID, a Class. */
+static inline struct jp_argument jp_text_of_type(const char *type, const char *utf8)
+{
+  return JP_MAKE_ARGUMENT(JP_ARGUMENT_TEXT, type, text, jp_text_of(utf8));
+}
+
+/* null; the type chooses among overloads and may be NULL. */
+static inline struct jp_argument jp_null(const char *type)
+{
+  return (struct jp_argument){.kind = JP_ARGUMENT_NULL, .type = type};
+}
+
+/* An object of the peer; it stays the caller's. */
+static inline struct jp_argument jp_object(const struct jp_ref *ref)
+{
+  return JP_MAKE_ARGUMENT(JP_ARGUMENT_REF, NULL, ref, ref);
+}
+
+static inline struct jp_argument jp_object_number(uint32_t number)
+{
+  return JP_MAKE_ARGUMENT(JP_ARGUMENT_REF_NUMBER, NULL, ref_number, number);
+}
+
+/* In a chain: what the step of that name gives. */
+static inline struct jp_argument jp_named(const char *name)
+{
+  return JP_MAKE_ARGUMENT(JP_ARGUMENT_NAMED, NULL, text, jp_text_of(name));
+}
+
+/* A collection of that class, or an array ("java.lang.String[]"); NULL: a List. */
+static inline struct jp_argument jp_list(const char *type, const struct jp_argument *items, size_t count)
+{
+  return (struct jp_argument){
+      .kind = JP_ARGUMENT_LIST, .type = type, .as = {.list = {.items = items, .count = count}}};
+}
+
+/* NULL: a Map. */
+static inline struct jp_argument jp_map(const char *type, const struct jp_entry *entries, size_t count)
+{
+  return (struct jp_argument){
+      .kind = JP_ARGUMENT_MAP, .type = type, .as = {.map = {.entries = entries, .count = count}}};
+}
+
+/* type: "byte[]", "int[]", "double[]" or another array of primitives; elements: its elements as C has them
+ * (char: uint16_t; boolean: one byte, 0 or 1). They go as they are (base64), not one by one. */
+static inline struct jp_argument jp_array(const char *type, const void *elements, size_t count)
+{
+  return (struct jp_argument){
+      .kind = JP_ARGUMENT_ARRAY, .type = type, .as = {.array = {.elements = elements, .count = count}}};
+}
+
+/* Any argument of docs/protocol.md, as it stands there. Not for binary messages. */
+static inline struct jp_argument jp_json_argument(struct jp_text json)
+{
+  return JP_MAKE_ARGUMENT(JP_ARGUMENT_JSON, NULL, text, json);
+}
+
+static inline struct jp_argument jp_callback_argument(const struct jp_callback *callback)
+{
+  return JP_MAKE_ARGUMENT(JP_ARGUMENT_CALLBACK, NULL, callback, callback);
+}
+
+/* The same argument with another declared type: chooses among overloads, as a cast does. */
+static inline struct jp_argument jp_as_type(const char *type, struct jp_argument argument)
+{
+  argument.type = type;
+  return argument;
+}
+
+/* ---- requests ---- */
+
+enum jp_operation {
+  JP_NEW,
+  JP_CALL,
+  JP_GET,
+  JP_PUT,
+  JP_CONTROL,
+  JP_META,
+  JP_FETCH,    /* jpeer.fetch */
+  JP_DESCRIBE, /* jpeer.describe */
+  JP_METHOD    /* any other method of JSON-RPC: a member by its own name, rpc.discover */
+};
+
+/* The options of a request (docs/protocol.md, "Options"). All zero: none. */
+struct jp_options {
+  size_t size;               /* sizeof(struct jp_options) */
+  struct jp_argument loader; /* the class loader that names are looked up in */
+  bool base64;               /* arrays of primitives come as base64: jp_answer_array reads both forms */
+  int64_t array_value_max;   /* elements that an array's value may have; 0: the peer's own limit */
+  bool elements;             /* arrays of objects come with their elements */
+  bool longs_as_text;
+  const char *thread_affinity; /* the name of an executor of the peer */
+  const char *within; /* the id of a callback: the request runs on the Java thread that waits in it */
+};
+
+/* One request. Make one with the functions below; it borrows its texts, arguments and options. */
+struct jp_request {
+  enum jp_operation operation;
+  const char *type;               /* the class */
+  const char *member;             /* a method or field; of CONTROL, META and METHOD the method */
+  struct jp_argument instance;    /* JP_ARGUMENT_NONE: a static member */
+  const struct jp_argument *args; /* of PUT: the value */
+  size_t arg_count;
+  const struct jp_options *options; /* NULL: none */
+  struct jp_text params;            /* of METHOD: the JSON of an array or object; data NULL: none */
+  int64_t from;                     /* of FETCH */
+  int64_t max;
+  bool compress; /* of META: fetch_classes_info */
+  bool merge_ancestry;
+  const char *const *include_classes; /* NULL-terminated; NULL: all */
+  const char *const *exclude_prefixes;
+  uintptr_t reserved[4];
+};
+
+static inline struct jp_request jp_build_constructor_call(const char *type, const struct jp_argument *args,
+                                                          size_t arg_count)
+{
+  return (struct jp_request){.operation = JP_NEW, .type = type, .args = args, .arg_count = arg_count};
+}
+
+static inline struct jp_request jp_build_class_method_call(const char *type, const char *method,
+                                                           const struct jp_argument *args, size_t arg_count)
+{
+  return (struct jp_request){
+      .operation = JP_CALL, .type = type, .member = method, .args = args, .arg_count = arg_count};
+}
+
+/* instance: jp_object(ref), jp_object_number(42), jp_named("list") in a chain, or a value with a type. type
+ * may be any class or interface of it. */
+static inline struct jp_request jp_build_instance_method_call(const char *type, const char *method,
+                                                              struct jp_argument instance,
+                                                              const struct jp_argument *args,
+                                                              size_t arg_count)
+{
+  return (struct jp_request){.operation = JP_CALL,
+                             .type = type,
+                             .member = method,
+                             .instance = instance,
+                             .args = args,
+                             .arg_count = arg_count};
+}
+
+static inline struct jp_request jp_build_static_field_get(const char *type, const char *field)
+{
+  return (struct jp_request){.operation = JP_GET, .type = type, .member = field};
+}
+
+/* field: a name, or of an array "[3]", "[-1]", "[10:20]". */
+static inline struct jp_request jp_build_instance_field_get(const char *type, struct jp_argument instance,
+                                                            const char *field)
+{
+  return (struct jp_request){.operation = JP_GET, .type = type, .member = field, .instance = instance};
+}
+
+/* *value is borrowed as arguments are. */
+static inline struct jp_request jp_build_static_field_put(const char *type, const char *field,
+                                                          const struct jp_argument *value)
+{
+  return (struct jp_request){
+      .operation = JP_PUT, .type = type, .member = field, .args = value, .arg_count = 1};
+}
+
+static inline struct jp_request jp_build_instance_field_put(const char *type, struct jp_argument instance,
+                                                            const char *field,
+                                                            const struct jp_argument *value)
+{
+  return (struct jp_request){.operation = JP_PUT,
+                             .type = type,
+                             .member = field,
+                             .instance = instance,
+                             .args = value,
+                             .arg_count = 1};
+}
+
+/* include_classes, exclude_prefixes: NULL-terminated, or NULL. The answer is a String: with compress the
+ * gzip of the list in base64, else its JSON. */
+static inline struct jp_request jp_build_fetch_classes_info(const char *const *include_classes,
+                                                            const char *const *exclude_prefixes,
+                                                            bool compress, bool merge_ancestry)
+{
+  return (struct jp_request){.operation = JP_META,
+                             .member = "fetch_classes_info",
+                             .include_classes = include_classes,
+                             .exclude_prefixes = exclude_prefixes,
+                             .compress = compress,
+                             .merge_ancestry = merge_ancestry};
+}
+
+/* objects: jp_object or jp_object_number, one or more. Handles are better let go of by jp_ref_release. */
+static inline struct jp_request jp_build_delete_object(const struct jp_argument *objects, size_t count)
+{
+  return (struct jp_request){
+      .operation = JP_CONTROL, .member = "delete_object", .args = objects, .arg_count = count};
+}
+
+static inline struct jp_request jp_build_delete_session(void)
+{
+  return (struct jp_request){.operation = JP_CONTROL, .member = "delete_session"};
+}
+
+static inline struct jp_request jp_build_gc(void)
+{
+  return (struct jp_request){.operation = JP_CONTROL, .member = "gc"};
+}
+
+static inline struct jp_request jp_build_ping(void)
+{
+  return (struct jp_request){.operation = JP_CONTROL, .member = "ping"};
+}
+
+static inline struct jp_request jp_build_stats(void)
+{
+  return (struct jp_request){.operation = JP_CONTROL, .member = "stats"};
+}
+
+/* The next elements of an iterator, collection, map, array, String or stream, at most max; from is for arrays
+ * and Strings, else 0. The answer is JSON: {"elements": [...], "done": false, "ref": N}. */
+static inline struct jp_request jp_build_fetch(struct jp_argument instance, int64_t max, int64_t from)
+{
+  return (struct jp_request){.operation = JP_FETCH, .instance = instance, .max = max, .from = from};
+}
+
+/* What an object is and has. The answer is JSON. */
+static inline struct jp_request jp_build_describe(struct jp_argument instance)
+{
+  return (struct jp_request){.operation = JP_DESCRIBE, .instance = instance};
+}
+
+/* A member by its own name ("java.lang.Math.max"), rpc.discover, or whatever the peer will have. The answer
+ * is JSON. params: the JSON of an array or object; data NULL: none. */
+static inline struct jp_request jp_build_method(const char *method, struct jp_text params)
+{
+  return (struct jp_request){.operation = JP_METHOD, .member = method, .params = params};
+}
+
+/* The same request with options, which are borrowed. */
+static inline struct jp_request jp_with_options(struct jp_request request, const struct jp_options *options)
+{
+  request.options = options;
+  return request;
+}
+
+/*
+ * Writes the request as a JSON-RPC 2.0 message, for who sends it himself. id: the JSON of a string or number;
+ * data NULL: it is a notification. JP_CLIENT_INVALID: the request lacks what its operation needs, or a text
+ * is not UTF-8. (jpeer/client_jansson.h gives it as a tree.)
+ */
+JP_API enum jp_client_status jp_request_write_json(const struct jp_request *request, struct jp_text id,
+                                                   struct jp_json_writer *writer,
+                                                   struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/*
+ * The same as a binary message (docs/binary.md). session: 16 bytes, or NULL; message_id: what the reply
+ * names. Gives its length and writes it if it fits: call with size 0 to learn how much room it needs.
+ * JP_CLIENT_UNSUPPORTED: the binary form has no place for it.
+ */
+JP_API enum jp_client_status jp_request_write_binary(const struct jp_request *request,
+                                                     const uint8_t session[16], const char *message_id,
+                                                     void *out, size_t size, size_t *length,
+                                                     struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
