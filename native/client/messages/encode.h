@@ -1,0 +1,57 @@
+#ifndef JPEER_CLIENT_MESSAGES_ENCODE_H
+#define JPEER_CLIENT_MESSAGES_ENCODE_H
+/*
+ * Requests to bytes: JSON-RPC (docs/protocol.md) and binary messages (docs/binary.md). Pure functions, any thread; they
+ * allocate nothing but out's memory. Where one fails, what it has appended is the caller's to take back.
+ */
+#include "jpeer/request.h"
+
+#include "base/buffer.h"
+
+#include <stdbool.h>
+
+/* A ref that the client lets go of, and how often answers have told it (docs/protocol.md, "Sessions and refs"). */
+struct message_release {
+  uint32_t ref;
+  uint32_t told;
+};
+
+/* Which step of its batch a named argument means. NULL names: there is no batch, and a named argument is an error. */
+struct message_names {
+  /* The id of that step, as JSON; data NULL: no step has that name. */
+  struct text (*find)(const struct message_names *names, struct text name);
+};
+
+struct message_json {
+  struct text id;      /* the JSON of a string or number; data NULL: a notification */
+  struct text peer_id; /* a member of the message, for ZeroMQ; data NULL: none */
+  bool is_dropped;     /* the option keep:false: what it makes ends with its batch */
+  const struct message_names *names;
+};
+
+/* JP_CLIENT_INVALID, JP_CLIENT_UNSUPPORTED (a callback) or JP_CLIENT_NO_MEMORY. */
+enum jp_client_status message_write_json(const struct jp_request *request, const struct message_json *how,
+                                         struct buffer *out,
+                                         struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* A notification that lets go of refs. */
+void message_write_release_json(const struct message_release *releases, size_t count, struct text peer_id,
+                                struct buffer *out);
+
+struct message_binary {
+  const uint8_t *session; /* 16 bytes; NULL: the socket's */
+  struct text id;
+};
+
+/* JP_CLIENT_UNSUPPORTED: the binary form has no place for it. */
+enum jp_client_status message_write_binary(const struct jp_request *request, const struct message_binary *how,
+                                           struct buffer *out,
+                                           struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* A control message, which the peer answers. */
+void message_write_release_binary(const struct message_release *releases, size_t count,
+                                  const struct message_binary *how, struct buffer *out);
+
+/* Sets *error, if it is not NULL, and returns status. */
+enum jp_client_status client_fail(struct jp_client_error *error, enum jp_client_status status,
+                                  const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif
