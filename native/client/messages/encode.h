@@ -2,10 +2,11 @@
 #define JPEER_CLIENT_MESSAGES_ENCODE_H
 /*
  * Requests to bytes: JSON-RPC (docs/protocol.md) and binary messages (docs/binary.md). Pure functions, any thread; they
- * allocate nothing but out's memory. Where one fails, what it has appended is the caller's to take back.
+ * allocate nothing but memory of out and of the arena that they are given. Where one fails, what it has appended is the caller's to take back.
  */
-#include "jpeer/request.h"
+#include "client/messages/client_error.h"
 
+#include "base/arena.h"
 #include "base/buffer.h"
 
 #include <stdbool.h>
@@ -40,6 +41,8 @@ void message_write_release_json(const struct message_release *releases, size_t c
 struct message_binary {
   const uint8_t *session; /* 16 bytes; NULL: the socket's */
   struct text id;
+  struct arena *arena;    /* for what the message is made of; reset by its owner */
+  struct buffer *scratch; /* for the JSON of its values; its content is dropped */
 };
 
 /* JP_CLIENT_UNSUPPORTED: the binary form has no place for it. */
@@ -49,9 +52,5 @@ enum jp_client_status message_write_binary(const struct jp_request *request, con
 /* A control message, which the peer answers. */
 void message_write_release_binary(const struct message_release *releases, size_t count,
                                   const struct message_binary *how, struct buffer *out);
-
-/* Sets *error, if it is not NULL, and returns status. */
-enum jp_client_status client_fail(struct jp_client_error *error, enum jp_client_status status,
-                                  const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -1,0 +1,322 @@
+#include "client/messages/answer_parts.h"
+
+#include "base/number.h"
+#include "json/object_members.h"
+
+#include <stdlib.h>
+
+/* What a peer writes is at most 256 levels deep; a document of the caller's own methods may be deeper. */
+enum { DEPTH_MAX = 1000, CAUSES_MAX = 1000 };
+
+static enum jp_client_status fail_protocol(struct jp_client_error *error, const char *what)
+{
+  return client_fail(error, JP_CLIENT_PROTOCOL, "this is no answer: %s", what);
+}
+
+/* ---- messages ---- */
+
+enum { ID, RESULT, ERROR, METHOD, MEMBERS };
+
+static enum jp_client_status read_one(struct json_value value, struct answer_reader *reader,
+                                      struct jp_client_error *error)
+{
+  static const struct text names[] = {TEXT("id"), TEXT("result"), TEXT("error"), TEXT("method")};
+  struct json_members members;
+  if (value.kind != JSON_KIND_OBJECT)
+    return fail_protocol(error, "it is no object");
+  json_members_collect(value, names, MEMBERS, &members);
+  if (members.has[METHOD])
+    return reader->request(reader, value, error);
+  if (members.has[RESULT] == members.has[ERROR])
+    return fail_protocol(error, "it has not one of result and error");
+  struct answer_message message = {.is_error = members.has[ERROR],
+                                   .body = members.value[members.has[ERROR] ? ERROR : RESULT]};
+  if (members.has[ID] && members.value[ID].kind != JSON_KIND_NULL)
+    message.id = members.value[ID].span;
+  return reader->answer(reader, &message, error);
+}
+
+enum jp_client_status answers_read_json(struct text message, struct answer_reader *reader,
+                                        struct jp_client_error *error)
+{
+  struct json_index index;
+  struct json_fault fault;
+  const struct json_limits limits = {.max_depth = DEPTH_MAX};
+  if (json_validate_indexed(message, limits, TEXT_ABSENT, &index, &fault) != JP_OK)
+    return client_fail(error, JP_CLIENT_PROTOCOL, "this is no JSON: byte %zu: %s", fault.offset,
+                       fault.reason);
+  struct json_value root = json_root_indexed(message, &index);
+  if (root.kind != JSON_KIND_ARRAY)
+    return read_one(root, reader, error);
+  struct json_cursor cursor = json_enter(root);
+  struct json_value element;
+  enum jp_client_status status = JP_CLIENT_OK;
+  while (status == JP_CLIENT_OK && json_next_element(&cursor, &element))
+    status = read_one(element, reader, error);
+  return status;
+}
+
+/* ---- results in the envelope ---- */
+
+enum { TYPE, NULLED, REF, VALUE, VALUE_MEMBERS };
+
+static bool read_ref_number(struct json_value value, uint32_t *ref)
+{
+  struct number number;
+  if (value.kind != JSON_KIND_NUMBER)
+    return false;
+  number_read(value.span, &number);
+  *ref = (uint32_t)number.integer;
+  return number.fits && number.integer > 0 && number.integer <= INT32_MAX;
+}
+
+static enum jp_client_status fill_value(struct jp_answer *answer, const struct json_members *members,
+                                        struct answer_refs *refs, struct jp_client_error *error)
+{
+  struct text type = json_read_string(members->value[TYPE], &answer->arena);
+  uint32_t ref = 0;
+  if (type.data == NULL || !answer_set_type(answer, type))
+    return answer_fail_memory(error);
+  if (members->has[NULLED] && members->value[NULLED].kind == JSON_KIND_TRUE) {
+    answer->kind = JP_ANSWER_NULL;
+    return JP_CLIENT_OK;
+  }
+  if (members->has[VALUE]) {
+    if (members->value[VALUE].kind != JSON_KIND_STRING)
+      return fail_protocol(error, "its value is no string");
+    struct text value = json_read_string(members->value[VALUE], &answer->arena);
+    if (value.data == NULL)
+      return answer_fail_memory(error);
+    if (!answer_set_value(answer, type, value))
+      return client_fail(error, JP_CLIENT_PROTOCOL, "\"%.*s\" is no value of type %s",
+                         (int)text_cut(value, 100).len, value.data, answer->type);
+    if (answer->text.data == NULL)
+      return answer_fail_memory(error);
+  }
+  if (!members->has[REF])
+    return members->has[VALUE] ? JP_CLIENT_OK : fail_protocol(error, "it has neither value nor ref");
+  if (!read_ref_number(members->value[REF], &ref))
+    return fail_protocol(error, "its ref is no ref");
+  return answer_set_ref(answer, ref, type, refs) ? JP_CLIENT_OK : answer_fail_memory(error);
+}
+
+static enum jp_client_status fill_envelope(struct jp_answer *answer, struct json_value body,
+                                           struct answer_refs *refs, struct jp_client_error *error)
+{
+  static const struct text names[] = {TEXT("void"), TEXT("value")};
+  static const struct text value_names[] = {TEXT("type"), TEXT("null"), TEXT("ref"), TEXT("value")};
+  struct json_members result, value;
+  if (body.kind != JSON_KIND_OBJECT)
+    return fail_protocol(error, "its result is no object");
+  json_members_collect(body, names, 2, &result);
+  if (result.has[0] && result.value[0].kind == JSON_KIND_TRUE) {
+    answer->kind = JP_ANSWER_VOID;
+    return JP_CLIENT_OK;
+  }
+  if (!result.has[1] || result.value[1].kind != JSON_KIND_OBJECT)
+    return fail_protocol(error, "its result has no value");
+  json_members_collect(result.value[1], value_names, VALUE_MEMBERS, &value);
+  if (!value.has[TYPE] || value.value[TYPE].kind != JSON_KIND_STRING)
+    return fail_protocol(error, "its value has no type");
+  return fill_value(answer, &value, refs, error);
+}
+
+/* ---- results that are plain JSON ---- */
+
+static bool keep_told(struct jp_answer *answer, uint32_t number, struct answer_refs *refs)
+{
+  if (answer->told_count == answer->told_capacity) {
+    size_t capacity = answer->told_capacity == 0 ? 16 : answer->told_capacity * 2;
+    struct jp_ref **wider = reallocarray(answer->told, capacity, sizeof *wider);
+    if (wider == NULL)
+      return false;
+    answer->told = wider;
+    answer->told_capacity = capacity;
+  }
+  struct jp_ref *ref = refs->told(refs, number, TEXT(""));
+  if (ref != NULL)
+    answer->told[answer->told_count++] = ref;
+  return ref != NULL;
+}
+
+/* Notes the refs inside a value, each as often as it stands there. */
+static bool find_refs(struct jp_answer *answer, struct json_value value, struct answer_refs *refs)
+{
+  struct json_cursor cursor;
+  struct json_value inside;
+  struct text key;
+  uint32_t ref;
+  bool good = true;
+  if (value.kind != JSON_KIND_ARRAY && value.kind != JSON_KIND_OBJECT)
+    return true;
+  cursor = json_enter(value);
+  if (value.kind == JSON_KIND_ARRAY) {
+    while (good && json_next_element(&cursor, &inside))
+      good = find_refs(answer, inside, refs);
+    return good;
+  }
+  while (good && json_next_member(&cursor, &key, &inside)) {
+    bool is_ref = json_key_is(key, TEXT("ref")) && read_ref_number(inside, &ref);
+    good = is_ref ? keep_told(answer, ref, refs) : find_refs(answer, inside, refs);
+  }
+  return good;
+}
+
+static enum jp_json_kind public_kind(enum json_kind kind)
+{
+  static const enum jp_json_kind kinds[] = {
+      [JSON_KIND_NULL] = JP_JSON_NULL,     [JSON_KIND_TRUE] = JP_JSON_TRUE,
+      [JSON_KIND_FALSE] = JP_JSON_FALSE,   [JSON_KIND_NUMBER] = JP_JSON_NUMBER,
+      [JSON_KIND_STRING] = JP_JSON_STRING, [JSON_KIND_ARRAY] = JP_JSON_ARRAY,
+      [JSON_KIND_OBJECT] = JP_JSON_OBJECT};
+  return kinds[kind];
+}
+
+static bool keep_json(struct jp_answer *answer, struct json_value value)
+{
+  buffer_append_text(&answer->bytes, value.span);
+  answer->json =
+      (struct jp_json){.kind = public_kind(value.kind), .text = {answer->bytes.data, answer->bytes.len}};
+  bool good = !answer->bytes.failed;
+  answer->bytes.failed = false;
+  return good;
+}
+
+static enum jp_client_status fill_plain(struct jp_answer *answer, struct json_value body,
+                                        enum answer_form form, struct answer_refs *refs,
+                                        struct jp_client_error *error)
+{
+  answer->kind = JP_ANSWER_JSON;
+  if (!keep_json(answer, body))
+    return answer_fail_memory(error);
+  if (form == ANSWER_PLAIN && !find_refs(answer, body, refs))
+    return answer_fail_memory(error);
+  return JP_CLIENT_OK;
+}
+
+/* ---- errors ---- */
+
+/* Of a member that is a string; data NULL: it is absent or null. *good becomes false where memory is short. */
+static struct text keep_member(struct jp_answer *answer, const struct json_members *members, int index,
+                               bool *good)
+{
+  if (!members->has[index] || members->value[index].kind != JSON_KIND_STRING)
+    return TEXT_ABSENT;
+  struct text read = json_read_string(members->value[index], &answer->arena);
+  struct text kept = read.data == NULL ? TEXT_ABSENT : answer_keep_text(answer, read);
+  *good = *good && kept.data != NULL;
+  return kept;
+}
+
+static bool keep_stack(struct jp_answer *answer, struct json_value list, struct jp_throwable *throwable)
+{
+  const char **frames = arena_alloc(&answer->arena, json_count(list) * sizeof *frames);
+  struct json_cursor cursor = json_enter(list);
+  struct json_value element;
+  while (frames != NULL && json_next_element(&cursor, &element)) {
+    struct text frame =
+        element.kind == JSON_KIND_STRING ? json_read_string(element, &answer->arena) : TEXT("?");
+    frames[throwable->stack_count] = frame.data == NULL ? NULL : answer_keep_text(answer, frame).data;
+    if (frames[throwable->stack_count++] == NULL)
+      return false;
+  }
+  throwable->stack = frames;
+  return frames != NULL;
+}
+
+enum { THROWABLE_TYPE, MESSAGE, STACK_TRACE, CAUSE, THROWABLE_MEMBERS };
+
+/* One throwable; *cause is what is inside it. NULL: no memory. */
+static struct jp_throwable *keep_throwable(struct jp_answer *answer, struct json_value data,
+                                           struct json_value *cause, bool *has_cause)
+{
+  static const struct text names[] = {TEXT("throwable_type"), TEXT("message"), TEXT("stack_trace"),
+                                      TEXT("cause")};
+  struct json_members members;
+  bool good = true;
+  struct jp_throwable *throwable = arena_calloc(&answer->arena, 1, sizeof *throwable);
+  if (throwable == NULL)
+    return NULL;
+  json_members_collect(data, names, THROWABLE_MEMBERS, &members);
+  throwable->type = keep_member(answer, &members, THROWABLE_TYPE, &good).data;
+  throwable->message = keep_member(answer, &members, MESSAGE, &good).data;
+  if (members.has[STACK_TRACE] && members.value[STACK_TRACE].kind == JSON_KIND_ARRAY)
+    good = keep_stack(answer, members.value[STACK_TRACE], throwable) && good;
+  *has_cause = members.has[CAUSE] && members.value[CAUSE].kind == JSON_KIND_OBJECT;
+  if (*has_cause)
+    *cause = members.value[CAUSE];
+  return good ? throwable : NULL;
+}
+
+static bool keep_throwables(struct jp_answer *answer, struct json_value data)
+{
+  const struct jp_throwable **place = &answer->throwable;
+  struct json_value next = data;
+  bool has_next = true;
+  for (int i = 0; has_next && i < CAUSES_MAX; i++) {
+    struct jp_throwable *throwable = keep_throwable(answer, next, &next, &has_next);
+    if (throwable == NULL)
+      return false;
+    *place = throwable;
+    place = &throwable->cause;
+  }
+  return true;
+}
+
+static enum jp_client_status fill_error(struct jp_answer *answer, struct json_value body,
+                                        struct answer_refs *refs, struct jp_client_error *error)
+{
+  static const struct text names[] = {TEXT("code"), TEXT("message"), TEXT("data")};
+  static const struct jp_throwable none = {0};
+  struct json_members members;
+  struct number code;
+  bool good = true;
+  if (body.kind != JSON_KIND_OBJECT)
+    return fail_protocol(error, "its error is no object");
+  json_members_collect(body, names, 3, &members);
+  if (!members.has[0] || members.value[0].kind != JSON_KIND_NUMBER)
+    return fail_protocol(error, "its error has no code");
+  number_read(members.value[0].span, &code);
+  answer->kind = JP_ANSWER_ERROR;
+  answer->code = code.fits && code.integer >= INT32_MIN && code.integer <= INT32_MAX ? (int)code.integer : 0;
+  answer->message = keep_member(answer, &members, 1, &good).data;
+  if (answer->message == NULL)
+    answer->message = "";
+  answer->throwable = &none;
+  if (good && members.has[2])
+    good = keep_json(answer, members.value[2]);
+  if (good && members.has[2] && members.value[2].kind == JSON_KIND_OBJECT)
+    good = keep_throwables(answer, members.value[2]) && find_refs(answer, members.value[2], refs);
+  return good ? JP_CLIENT_OK : answer_fail_memory(error);
+}
+
+/* ---- all of them ---- */
+
+enum answer_form answer_form_of(const struct jp_request *request)
+{
+  switch (request->operation) {
+  case JP_FETCH:
+    return ANSWER_PLAIN;
+  case JP_DESCRIBE:
+    return ANSWER_DOCUMENT;
+  case JP_METHOD: {
+    struct text name = request->member == NULL ? TEXT("") : text_of(request->member);
+    bool is_document = text_starts_with(name, TEXT("rpc.")) || text_starts_with(name, TEXT("system.")) ||
+                       text_equal(name, TEXT("jpeer.describe"));
+    return is_document ? ANSWER_DOCUMENT : ANSWER_PLAIN;
+  }
+  default:
+    return ANSWER_ENVELOPE;
+  }
+}
+
+enum jp_client_status answer_fill_json(struct jp_answer *answer, const struct answer_message *message,
+                                       enum answer_form form, struct answer_refs *refs,
+                                       struct jp_client_error *error)
+{
+  if (message->is_error)
+    return fill_error(answer, message->body, refs, error);
+  if (form == ANSWER_ENVELOPE)
+    return fill_envelope(answer, message->body, refs, error);
+  return fill_plain(answer, message->body, form, refs, error);
+}

@@ -1,0 +1,67 @@
+#include "client/messages/client_error.h"
+
+#include "jpeer/client.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void write_text(struct jp_client_error *error, const char *format, va_list args)
+{
+  static const char ellipsis[] = "...";
+  int length = vsnprintf(error->text, sizeof error->text, format, args);
+  if (length >= (int)sizeof error->text)
+    memcpy(error->text + sizeof error->text - sizeof ellipsis, ellipsis, sizeof ellipsis);
+}
+
+enum jp_client_status client_fail_va(struct jp_client_error *error, enum jp_client_status status,
+                                     const char *format, va_list args)
+{
+  if (error != NULL) {
+    error->status = status;
+    write_text(error, format, args);
+  }
+  return status;
+}
+
+enum jp_client_status client_fail(struct jp_client_error *error, enum jp_client_status status,
+                                  const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  client_fail_va(error, status, format, args);
+  va_end(args);
+  return status;
+}
+
+void client_error_prefix(struct jp_client_error *error, const char *format, ...)
+{
+  if (error == NULL)
+    return;
+  struct jp_client_error whole = *error;
+  va_list args;
+  va_start(args, format);
+  write_text(&whole, format, args);
+  va_end(args);
+  size_t used = strlen(whole.text);
+  snprintf(whole.text + used, sizeof whole.text - used, "%s", error->text);
+  *error = whole;
+}
+
+/* ---- for programs ---- */
+
+const char *jp_client_status_text(enum jp_client_status status)
+{
+  static const char *const texts[] = {
+      [JP_CLIENT_OK] = "no error",
+      [JP_CLIENT_REMOTE] = "the peer answered with an error",
+      [JP_CLIENT_TIMEOUT] = "no answer in time",
+      [JP_CLIENT_CLOSED] = "the connection is closed",
+      [JP_CLIENT_REFUSED] = "no connection",
+      [JP_CLIENT_INVALID] = "invalid",
+      [JP_CLIENT_LIMIT] = "over a limit",
+      [JP_CLIENT_UNSUPPORTED] = "not supported",
+      [JP_CLIENT_PROTOCOL] = "not understood",
+      [JP_CLIENT_NO_MEMORY] = "out of memory",
+  };
+  return (size_t)status < sizeof texts / sizeof texts[0] ? texts[status] : "unknown status";
+}

@@ -1,0 +1,329 @@
+#include "client/messages/argument_json.h"
+
+#include "jpeer/client.h"
+#include "json/writer.h"
+
+/* ---- members of objects ---- */
+
+/* Begins the member of an object; `first` is what stands before it in place of a comma. */
+struct members {
+  struct buffer *out;
+  bool has_any;
+};
+
+static void begin_member(struct members *members, struct text key)
+{
+  buffer_append_text(members->out, members->has_any ? TEXT(",\"") : TEXT("\""));
+  buffer_append_text(members->out, key);
+  BUFFER_LITERAL(members->out, "\":");
+  members->has_any = true;
+}
+
+static void write_arguments(struct argument_writer *writer, const struct jp_request *request)
+{
+  buffer_append_char(writer->out, '[');
+  for (size_t i = 0; i < request->arg_count && writer->status == JP_CLIENT_OK; i++) {
+    if (i > 0)
+      buffer_append_char(writer->out, ',');
+    argument_write_json(writer, &request->args[i]);
+    if (writer->status != JP_CLIENT_OK)
+      client_error_prefix(writer->error, "argument %zu: ", i);
+  }
+  buffer_append_char(writer->out, ']');
+}
+
+/* ---- the params of each operation ---- */
+
+static void write_type(struct argument_writer *writer, const struct jp_request *request,
+                       struct members *members)
+{
+  begin_member(members, TEXT("type"));
+  argument_write_name(writer, request->type, "the class");
+}
+
+static void write_instance(struct argument_writer *writer, const struct jp_request *request,
+                           struct members *members)
+{
+  if (request->instance.kind == JP_ARGUMENT_NONE || writer->status != JP_CLIENT_OK)
+    return;
+  begin_member(members, TEXT("instance"));
+  argument_write_instance(writer, &request->instance);
+  if (writer->status != JP_CLIENT_OK)
+    client_error_prefix(writer->error, "instance: ");
+}
+
+static void write_args(struct argument_writer *writer, const struct jp_request *request,
+                       struct members *members)
+{
+  if (request->arg_count == 0)
+    return;
+  begin_member(members, TEXT("args"));
+  write_arguments(writer, request);
+}
+
+static void write_new(struct argument_writer *writer, const struct jp_request *request,
+                      struct members *members)
+{
+  write_type(writer, request, members);
+  write_args(writer, request, members);
+}
+
+static void write_call(struct argument_writer *writer, const struct jp_request *request,
+                       struct members *members)
+{
+  write_type(writer, request, members);
+  begin_member(members, TEXT("method"));
+  argument_write_name(writer, request->member, "the method");
+  write_instance(writer, request, members);
+  write_args(writer, request, members);
+}
+
+static void write_get(struct argument_writer *writer, const struct jp_request *request,
+                      struct members *members)
+{
+  write_type(writer, request, members);
+  begin_member(members, TEXT("field"));
+  argument_write_name(writer, request->member, "the field");
+  write_instance(writer, request, members);
+}
+
+static void write_put(struct argument_writer *writer, const struct jp_request *request,
+                      struct members *members)
+{
+  static const struct jp_argument missing = {.kind = JP_ARGUMENT_NONE};
+  write_get(writer, request, members);
+  begin_member(members, TEXT("value"));
+  argument_write_json(writer, request->arg_count == 1 ? request->args : &missing);
+  if (writer->status != JP_CLIENT_OK)
+    client_error_prefix(writer->error, "value: ");
+}
+
+static void write_control(struct argument_writer *writer, const struct jp_request *request,
+                          struct members *members)
+{
+  begin_member(members, TEXT("method"));
+  argument_write_name(writer, request->member, "the method");
+  write_args(writer, request, members);
+}
+
+static void write_flag(struct members *args, const char *name, bool value)
+{
+  buffer_append_text(args->out, args->has_any ? TEXT(",") : TEXT(""));
+  buffer_printf(args->out, "{\"name\":\"%s\",\"type\":\"boolean\",\"value\":%s}", name,
+                value ? "true" : "false");
+  args->has_any = true;
+}
+
+static void write_prefixes(struct argument_writer *writer, struct members *args, const char *name,
+                           const char *const *items)
+{
+  if (items == NULL)
+    return;
+  buffer_append_text(args->out, args->has_any ? TEXT(",") : TEXT(""));
+  buffer_printf(args->out, "{\"name\":\"%s\",\"type\":\"java.lang.String[]\",\"value\":[", name);
+  for (size_t i = 0; items[i] != NULL; i++) {
+    if (i > 0)
+      buffer_append_char(args->out, ',');
+    argument_write_text(writer, jp_text_of(items[i]));
+  }
+  BUFFER_LITERAL(args->out, "]}");
+  args->has_any = true;
+}
+
+static void write_meta(struct argument_writer *writer, const struct jp_request *request,
+                       struct members *members)
+{
+  struct members args = {.out = writer->out};
+  begin_member(members, TEXT("method"));
+  argument_write_name(writer, request->member, "the service");
+  begin_member(members, TEXT("args"));
+  buffer_append_char(writer->out, '[');
+  write_flag(&args, "compress_encode", request->compress);
+  write_flag(&args, "merge_ancestry", request->merge_ancestry);
+  write_prefixes(writer, &args, "exclude_prefixes", request->exclude_prefixes);
+  write_prefixes(writer, &args, "include_classes", request->include_classes);
+  buffer_append_char(writer->out, ']');
+}
+
+/* Of jpeer.fetch and jpeer.describe, which have no `type` beside their instance. */
+static void write_subject(struct argument_writer *writer, const struct jp_request *request,
+                          struct members *members)
+{
+  begin_member(members, TEXT("instance"));
+  if (argument_is_object(&request->instance))
+    argument_write_instance(writer, &request->instance);
+  else
+    argument_write_json(writer, &request->instance);
+  if (writer->status != JP_CLIENT_OK)
+    client_error_prefix(writer->error, "instance: ");
+}
+
+static void write_fetch(struct argument_writer *writer, const struct jp_request *request,
+                        struct members *members)
+{
+  write_subject(writer, request, members);
+  begin_member(members, TEXT("max"));
+  json_write_integer(writer->out, request->max);
+  if (request->from == 0)
+    return;
+  begin_member(members, TEXT("from"));
+  json_write_integer(writer->out, request->from);
+}
+
+/* A row an operation; METHOD, whose name and params are the caller's, has none. */
+static const struct {
+  struct text method;
+  void (*write)(struct argument_writer *writer, const struct jp_request *request, struct members *members);
+} operations[] = {
+    [JP_NEW] = {TEXT("new"), write_new},
+    [JP_CALL] = {TEXT("call"), write_call},
+    [JP_GET] = {TEXT("get"), write_get},
+    [JP_PUT] = {TEXT("put"), write_put},
+    [JP_CONTROL] = {TEXT("control"), write_control},
+    [JP_META] = {TEXT("meta"), write_meta},
+    [JP_FETCH] = {TEXT("jpeer.fetch"), write_fetch},
+    [JP_DESCRIBE] = {TEXT("jpeer.describe"), write_subject},
+};
+
+static void write_params(struct argument_writer *writer, const struct jp_request *request,
+                         struct members *message)
+{
+  struct members members = {.out = writer->out};
+  begin_member(message, TEXT("method"));
+  json_write_string(writer->out, operations[request->operation].method);
+  begin_member(message, TEXT("params"));
+  buffer_append_char(writer->out, '{');
+  operations[request->operation].write(writer, request, &members);
+  buffer_append_char(writer->out, '}');
+}
+
+static void write_method(struct argument_writer *writer, const struct jp_request *request,
+                         struct members *message)
+{
+  begin_member(message, TEXT("method"));
+  argument_write_name(writer, request->member, "the method");
+  if (request->params.data == NULL)
+    return;
+  begin_member(message, TEXT("params"));
+  argument_write_raw(writer, request->params, "params");
+}
+
+/* ---- options ---- */
+
+static bool has_options(const struct jp_options *options, bool is_dropped)
+{
+  return is_dropped ||
+         (options != NULL && (options->loader.kind != JP_ARGUMENT_NONE || options->base64 ||
+                              options->array_value_max != 0 || options->elements || options->longs_as_text ||
+                              options->thread_affinity != NULL || options->within != NULL));
+}
+
+static void write_name_option(struct argument_writer *writer, struct members *members, struct text key,
+                              const char *name)
+{
+  if (name == NULL)
+    return;
+  begin_member(members, key);
+  argument_write_text(writer, jp_text_of(name));
+}
+
+static void write_given_options(struct argument_writer *writer, const struct jp_options *options,
+                                struct members *members)
+{
+  if (options->loader.kind != JP_ARGUMENT_NONE) {
+    begin_member(members, TEXT("loader"));
+    argument_write_instance(writer, &options->loader);
+  }
+  if (options->base64) {
+    begin_member(members, TEXT("encoding"));
+    BUFFER_LITERAL(writer->out, "\"base64\"");
+  }
+  if (options->array_value_max != 0) {
+    begin_member(members, TEXT("array_value_max"));
+    json_write_integer(writer->out, options->array_value_max);
+  }
+  if (options->elements) {
+    begin_member(members, TEXT("elements"));
+    BUFFER_LITERAL(writer->out, "true");
+  }
+  if (options->longs_as_text) {
+    begin_member(members, TEXT("longs"));
+    BUFFER_LITERAL(writer->out, "\"text\"");
+  }
+  write_name_option(writer, members, TEXT("threadAffinity"), options->thread_affinity);
+  write_name_option(writer, members, TEXT("within"), options->within);
+}
+
+static void write_options(struct argument_writer *writer, const struct jp_options *options, bool is_dropped,
+                          struct members *message)
+{
+  if (!has_options(options, is_dropped))
+    return;
+  struct members members = {.out = writer->out};
+  begin_member(message, TEXT("options"));
+  buffer_append_char(writer->out, '{');
+  if (options != NULL)
+    write_given_options(writer, options, &members);
+  if (is_dropped) {
+    begin_member(&members, TEXT("keep"));
+    BUFFER_LITERAL(writer->out, "false");
+  }
+  buffer_append_char(writer->out, '}');
+}
+
+/* ---- messages ---- */
+
+/* The id, and the session's UUID where the transport has no other place for it. */
+static void write_head(struct buffer *out, struct text id, struct text peer_id, struct members *message)
+{
+  BUFFER_LITERAL(out, "{\"jsonrpc\":\"2.0\"");
+  message->has_any = true;
+  if (id.data != NULL) {
+    begin_member(message, TEXT("id"));
+    buffer_append_text(out, id);
+  }
+  if (peer_id.data != NULL) {
+    begin_member(message, TEXT("peer-id"));
+    json_write_string(out, peer_id);
+  }
+}
+
+enum jp_client_status message_write_json(const struct jp_request *request, const struct message_json *how,
+                                         struct buffer *out, struct jp_client_error *error)
+{
+  struct argument_writer writer = {.out = out, .names = how->names, .error = error};
+  struct members message = {.out = out};
+  if (request->arg_count > 0 && request->args == NULL)
+    return client_fail(error, JP_CLIENT_INVALID, "the arguments are missing");
+  if (request->options != NULL && request->options->size < sizeof(struct jp_options))
+    return client_fail(error, JP_CLIENT_INVALID, "options: size is not sizeof(struct jp_options)");
+  if ((size_t)request->operation > JP_METHOD)
+    return client_fail(error, JP_CLIENT_INVALID, "there is no operation %d", (int)request->operation);
+  write_head(out, how->id, how->peer_id, &message);
+  if (request->operation == JP_METHOD)
+    write_method(&writer, request, &message);
+  else
+    write_params(&writer, request, &message);
+  if (writer.status == JP_CLIENT_OK)
+    write_options(&writer, request->options, how->is_dropped, &message);
+  buffer_append_char(out, '}');
+  if (writer.status == JP_CLIENT_OK && out->failed)
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "out of memory");
+  return writer.status;
+}
+
+void message_write_release_json(const struct message_release *releases, size_t count, struct text peer_id,
+                                struct buffer *out)
+{
+  struct members message = {.out = out};
+  write_head(out, TEXT_ABSENT, peer_id, &message);
+  BUFFER_LITERAL(out, ",\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":[");
+  for (size_t i = 0; i < count; i++) {
+    buffer_append_text(out, i > 0 ? TEXT(",{\"ref\":") : TEXT("{\"ref\":"));
+    json_write_integer(out, releases[i].ref);
+    BUFFER_LITERAL(out, ",\"told\":");
+    json_write_integer(out, releases[i].told);
+    buffer_append_char(out, '}');
+  }
+  BUFFER_LITERAL(out, "]}}");
+}
