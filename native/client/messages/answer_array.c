@@ -26,7 +26,9 @@ static size_t read_base64(struct text value, const struct primitive *element, vo
   size_t found = SIZE_MAX;
   if (decoded != NULL && base64_decode(value, decoded, &bytes) == JP_OK && bytes % element->size == 0) {
     found = bytes / element->size;
-    memcpy(elements, decoded, (count < found ? count : found) * element->size);
+    size_t copied = count < found ? count : found;
+    if (copied > 0)
+      memcpy(elements, decoded, copied * element->size);
   }
   free(decoded);
   return found;

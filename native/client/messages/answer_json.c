@@ -42,6 +42,9 @@ enum jp_client_status answers_read_json(struct text message, struct answer_reade
   struct json_index index;
   struct json_fault fault;
   const struct json_limits limits = {.max_depth = DEPTH_MAX};
+  size_t valid = text_valid_utf8(message);
+  if (valid < message.len)
+    return client_fail(error, JP_CLIENT_PROTOCOL, "this is no JSON: byte %zu is not UTF-8", valid);
   if (json_validate_indexed(message, limits, TEXT_ABSENT, &index, &fault) != JP_OK)
     return client_fail(error, JP_CLIENT_PROTOCOL, "this is no JSON: byte %zu: %s", fault.offset,
                        fault.reason);

@@ -1,0 +1,57 @@
+#include "tests/unit/client/messages/stub_refs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct jp_ref {
+  uint32_t number;
+  char type[64];
+};
+
+size_t stub_refs_open;
+
+struct jp_ref *stub_ref(uint32_t number, const char *type)
+{
+  struct jp_ref *ref = calloc(1, sizeof *ref);
+  if (ref == NULL)
+    abort();
+  ref->number = number;
+  strncpy(ref->type, type, sizeof ref->type - 1);
+  stub_refs_open++;
+  return ref;
+}
+
+static struct jp_ref *told(struct answer_refs *refs, uint32_t number, struct text type)
+{
+  struct stub_refs *stub = (struct stub_refs *)refs;
+  char name[64];
+  if (stub->told == stub->room)
+    return NULL;
+  stub->told++;
+  memcpy(name, type.data, type.len);
+  name[type.len] = '\0';
+  return stub_ref(number, name);
+}
+
+void stub_refs_init(struct stub_refs *stub)
+{
+  *stub = (struct stub_refs){.refs = {.told = told}, .room = SIZE_MAX};
+}
+
+uint32_t jp_ref_number(const struct jp_ref *ref)
+{
+  return ref->number;
+}
+
+const char *jp_ref_type(const struct jp_ref *ref)
+{
+  return ref->type;
+}
+
+void jp_ref_release(struct jp_ref *ref)
+{
+  if (ref == NULL)
+    return;
+  stub_refs_open--;
+  free(ref);
+}

@@ -1,0 +1,321 @@
+#include "tests/unit/client/messages/stub_refs.h"
+#include "tests/unit/unit.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Reads messages into answers, in order. */
+struct reading {
+  struct answer_reader reader;
+  struct stub_refs stub;
+  enum answer_form form;
+  struct jp_answer *answers[4];
+  char ids[4][32];
+  size_t count;
+  size_t requests;
+  struct jp_client_error error;
+};
+
+static enum jp_client_status take_answer(struct answer_reader *reader, const struct answer_message *message,
+                                         struct jp_client_error *error)
+{
+  struct reading *reading = (struct reading *)reader;
+  struct jp_answer *answer = answer_create();
+  snprintf(reading->ids[reading->count], sizeof reading->ids[0], "%.*s", TEXT_ARGS(message->id));
+  reading->answers[reading->count++] = answer;
+  return answer_fill_json(answer, message, reading->form, &reading->stub.refs, error);
+}
+
+static enum jp_client_status take_request(struct answer_reader *reader, struct json_value message,
+                                          struct jp_client_error *error)
+{
+  (void)message, (void)error;
+  ((struct reading *)reader)->requests++;
+  return JP_CLIENT_OK;
+}
+
+static enum jp_client_status read_message(struct reading *reading, const char *json, enum answer_form form)
+{
+  char *copy = unit_exact_copy(json, strlen(json));
+  *reading = (struct reading){.reader = {take_answer, take_request}, .form = form};
+  stub_refs_init(&reading->stub);
+  enum jp_client_status status =
+      answers_read_json((struct text){copy, strlen(json)}, &reading->reader, &reading->error);
+  test_free(copy); /* answers borrow nothing of it */
+  return status;
+}
+
+static void leave(struct reading *reading)
+{
+  for (size_t i = 0; i < reading->count; i++)
+    jp_answer_free(reading->answers[i]);
+  assert_int_equal(stub_refs_open, 0);
+}
+
+static struct jp_answer *read_result(struct reading *reading, const char *value)
+{
+  char json[512];
+  snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":false,\"value\":%s}}",
+           value);
+  if (read_message(reading, json, ANSWER_ENVELOPE) != JP_CLIENT_OK)
+    fail_msg("%s", reading->error.text);
+  return reading->answers[0];
+}
+
+static void reads_integers(void **state)
+{
+  (void)state;
+  struct reading reading;
+  int64_t integer = 0;
+  double number = 0;
+  bool boolean;
+  struct jp_answer *answer =
+      read_result(&reading, "{\"type\":\"int\",\"null\":false,\"value\":\"-2147483648\"}");
+  assert_string_equal(reading.ids[0], "1");
+  assert_int_equal(jp_answer_kind(answer), JP_ANSWER_INTEGER);
+  assert_string_equal(jp_answer_type(answer), "int");
+  assert_string_equal(jp_answer_text(answer).data, "-2147483648");
+  assert_true(jp_answer_integer(answer, &integer) && integer == INT32_MIN);
+  assert_true(jp_answer_number(answer, &number) && number == INT32_MIN);
+  assert_false(jp_answer_boolean(answer, &boolean));
+  leave(&reading);
+  answer =
+      read_result(&reading, "{\"type\":\"java.lang.Long\",\"null\":false,\"value\":\"9223372036854775807\"}");
+  assert_true(jp_answer_integer(answer, &integer) && integer == INT64_MAX);
+  leave(&reading);
+}
+
+static void reads_other_scalars(void **state)
+{
+  (void)state;
+  struct reading reading;
+  double number = 0;
+  bool boolean = false;
+  struct jp_answer *answer = read_result(&reading, "{\"type\":\"double\",\"value\":\"-1.0E10\"}");
+  assert_true(jp_answer_number(answer, &number) && number == -1e10);
+  leave(&reading);
+  answer = read_result(&reading, "{\"type\":\"double\",\"value\":\"NaN\"}");
+  assert_true(jp_answer_number(answer, &number) && isnan(number));
+  leave(&reading);
+  answer = read_result(&reading, "{\"type\":\"float\",\"value\":\"0.1\"}");
+  assert_true(jp_answer_number(answer, &number) && number == (double)0.1F);
+  leave(&reading);
+  answer = read_result(&reading, "{\"type\":\"java.lang.Boolean\",\"value\":\"true\"}");
+  assert_true(jp_answer_boolean(answer, &boolean) && boolean);
+  leave(&reading);
+  answer = read_result(&reading, "{\"type\":\"java.lang.String\",\"value\":\"a\\u0000b\\ud83d\"}");
+  assert_int_equal(jp_answer_kind(answer), JP_ANSWER_STRING);
+  struct jp_text text = jp_answer_text(answer);
+  assert_text(((struct text){text.data, text.len}), "a\0b\xED\xA0\xBD");
+  leave(&reading);
+  answer = read_result(&reading, "{\"type\":\"java.lang.String\",\"null\":true}");
+  assert_int_equal(jp_answer_kind(answer), JP_ANSWER_NULL);
+  assert_null(jp_answer_text(answer).data);
+  leave(&reading);
+}
+
+static void reads_objects(void **state)
+{
+  (void)state;
+  struct reading reading;
+  struct jp_answer *answer = read_result(
+      &reading,
+      "{\"type\":\"java.util.concurrent.TimeUnit\",\"null\":false,\"ref\":5,\"value\":\"SECONDS\"}");
+  assert_int_equal(jp_answer_kind(answer), JP_ANSWER_OBJECT);
+  assert_int_equal(jp_ref_number(jp_answer_ref(answer)), 5);
+  assert_string_equal(jp_ref_type(jp_answer_ref(answer)), "java.util.concurrent.TimeUnit");
+  assert_string_equal(jp_answer_text(answer).data, "SECONDS");
+  leave(&reading);
+  answer = read_result(&reading, "{\"type\":\"java.lang.String\",\"null\":false,\"ref\":45}");
+  assert_int_equal(jp_answer_kind(answer), JP_ANSWER_OBJECT);
+  assert_null(jp_answer_text(answer).data);
+  leave(&reading);
+}
+
+static void reads_batches_and_requests(void **state)
+{
+  (void)state;
+  struct reading reading;
+  assert_int_equal(read_message(&reading,
+                                "[{\"jsonrpc\":\"2.0\",\"id\":\"7/1\",\"result\":{\"void\":true}},"
+                                "{\"jsonrpc\":\"2.0\",\"method\":\"callback\",\"id\":\"cb-1\"},"
+                                "{\"jsonrpc\":\"2.0\",\"result\":{\"void\":true},\"id\":null}]",
+                                ANSWER_ENVELOPE),
+                   JP_CLIENT_OK);
+  assert_int_equal(reading.count, 2);
+  assert_int_equal(reading.requests, 1);
+  assert_string_equal(reading.ids[0], "\"7/1\"");
+  assert_string_equal(reading.ids[1], "");
+  assert_int_equal(jp_answer_kind(reading.answers[1]), JP_ANSWER_VOID);
+  leave(&reading);
+}
+
+static void reads_plain_json_with_its_refs(void **state)
+{
+  (void)state;
+  struct reading reading;
+  assert_int_equal(
+      read_message(&reading,
+                   "{\"id\":1,\"result\":{\"elements\":[{\"ref\":5},[\"k\",{\"ref\":6,\"value\":\"x\"}],"
+                   "{\"ref\":5}, 7],\"done\":false,\"ref\":8}}",
+                   ANSWER_PLAIN),
+      JP_CLIENT_OK);
+  struct jp_answer *answer = reading.answers[0];
+  assert_int_equal(jp_answer_kind(answer), JP_ANSWER_JSON);
+  assert_int_equal(reading.stub.told, 4);
+  struct jp_json elements = jp_json_member(jp_answer_json(answer), "elements");
+  struct jp_ref *first = jp_answer_take_ref(answer, jp_json_at(elements, 0));
+  struct jp_ref *again = jp_answer_take_ref(answer, jp_json_at(elements, 2));
+  assert_int_equal(jp_ref_number(first), 5);
+  assert_int_equal(jp_ref_number(again), 5);
+  assert_null(jp_answer_take_ref(answer, jp_json_at(elements, 0)));
+  assert_null(jp_answer_take_ref(answer, jp_json_at(elements, 3)));
+  jp_ref_release(first);
+  jp_ref_release(again);
+  leave(&reading);
+}
+
+static void takes_no_refs_out_of_documents(void **state)
+{
+  (void)state;
+  struct reading reading;
+  assert_int_equal(
+      read_message(&reading, "{\"id\":1,\"result\":{\"examples\":[{\"ref\":5}]}}", ANSWER_DOCUMENT),
+      JP_CLIENT_OK);
+  assert_int_equal(reading.stub.told, 0);
+  leave(&reading);
+  struct jp_request discover = jp_build_method("rpc.discover", (struct jp_text){0});
+  struct jp_request own = jp_build_method("a.B.rpc.discover", (struct jp_text){0});
+  struct jp_request fetch = jp_build_fetch(jp_object_number(1), 1, 0);
+  struct jp_request get = jp_build_static_field_get("a", "b");
+  assert_int_equal(answer_form_of(&discover), ANSWER_DOCUMENT);
+  assert_int_equal(answer_form_of(&own), ANSWER_PLAIN);
+  assert_int_equal(answer_form_of(&fetch), ANSWER_PLAIN);
+  assert_int_equal(answer_form_of(&get), ANSWER_ENVELOPE);
+}
+
+static void reads_errors_with_their_causes(void **state)
+{
+  (void)state;
+  struct reading reading;
+  assert_int_equal(
+      read_message(
+          &reading,
+          "{\"id\":1,\"error\":{\"code\":-32000,\"message\":\"Server error\",\"data\":{"
+          "\"throwable_type\":\"a.E\",\"message\":\"bad\",\"stack_trace\":[\"x(Y.java:1)\",\"z\"],"
+          "\"cause\":{\"throwable_type\":\"a.F\",\"message\":null,\"stack_trace\":[],\"cause\":null},"
+          "\"loaders\":[{\"ref\":3,\"type\":\"L\",\"name\":null}]}}}",
+          ANSWER_ENVELOPE),
+      JP_CLIENT_OK);
+  struct jp_answer *answer = reading.answers[0];
+  assert_int_equal(jp_answer_kind(answer), JP_ANSWER_ERROR);
+  assert_int_equal(jp_answer_error_code(answer), -32000);
+  assert_string_equal(jp_answer_error_message(answer), "Server error");
+  const struct jp_throwable *throwable = jp_answer_throwable(answer);
+  assert_string_equal(throwable->type, "a.E");
+  assert_string_equal(throwable->message, "bad");
+  assert_int_equal(throwable->stack_count, 2);
+  assert_string_equal(throwable->stack[1], "z");
+  assert_string_equal(throwable->cause->type, "a.F");
+  assert_null(throwable->cause->message);
+  assert_null(throwable->cause->cause);
+  struct jp_json loaders = jp_json_member(jp_answer_json(answer), "loaders");
+  struct jp_ref *loader = jp_answer_take_ref(answer, jp_json_at(loaders, 0));
+  assert_int_equal(jp_ref_number(loader), 3);
+  jp_ref_release(loader);
+  leave(&reading);
+}
+
+static void reads_errors_without_data(void **state)
+{
+  (void)state;
+  struct reading reading;
+  assert_int_equal(read_message(&reading,
+                                "{\"id\":null,\"error\":{\"code\":-32700,\"message\":\"Parse error\"}}",
+                                ANSWER_ENVELOPE),
+                   JP_CLIENT_OK);
+  assert_int_equal(jp_answer_error_code(reading.answers[0]), -32700);
+  assert_null(jp_answer_throwable(reading.answers[0])->type);
+  leave(&reading);
+}
+
+static void refuses_what_is_no_answer(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *json;
+    const char *error;
+  } cases[] = {
+      {"", "this is no JSON: byte 0: unexpected end"},
+      {"{\"id\":1", "this is no JSON: byte 7: unexpected end"},
+      {"{\"id\":1,\"result\":\"\xFF\"}", "this is no JSON: byte 18 is not UTF-8"},
+      {"17", "this is no answer: it is no object"},
+      {"{\"id\":1}", "this is no answer: it has not one of result and error"},
+      {"{\"id\":1,\"result\":1,\"error\":{}}", "this is no answer: it has not one of result and error"},
+      {"{\"id\":1,\"result\":5}", "this is no answer: its result is no object"},
+      {"{\"id\":1,\"result\":{\"void\":false}}", "this is no answer: its result has no value"},
+      {"{\"id\":1,\"result\":{\"value\":{\"null\":true}}}", "this is no answer: its value has no type"},
+      {"{\"id\":1,\"result\":{\"value\":{\"type\":\"int\"}}}",
+       "this is no answer: it has neither value nor ref"},
+      {"{\"id\":1,\"result\":{\"value\":{\"type\":\"int\",\"value\":5}}}",
+       "this is no answer: its value is no string"},
+      {"{\"id\":1,\"result\":{\"value\":{\"type\":\"int\",\"value\":\"x\"}}}",
+       "\"x\" is no value of type int"},
+      {"{\"id\":1,\"result\":{\"value\":{\"type\":\"a\",\"ref\":0}}}",
+       "this is no answer: its ref is no ref"},
+      {"{\"id\":1,\"result\":{\"value\":{\"type\":\"a\",\"ref\":1e3}}}",
+       "this is no answer: its ref is no ref"},
+      {"{\"id\":1,\"error\":{}}", "this is no answer: its error has no code"},
+      {"{\"id\":1,\"error\":7}", "this is no answer: its error is no object"},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct reading reading;
+    assert_int_equal(read_message(&reading, cases[i].json, ANSWER_ENVELOPE), JP_CLIENT_PROTOCOL);
+    assert_string_equal(reading.error.text, cases[i].error);
+    leave(&reading);
+  }
+}
+
+static void keeps_memory_from_one_answer_to_the_next(void **state)
+{
+  (void)state;
+  struct reading reading;
+  struct jp_answer *answer = read_result(&reading, "{\"type\":\"a.B\",\"value\":\"t\",\"ref\":1}");
+  answer_clear(answer);
+  assert_int_equal(stub_refs_open, 0);
+  assert_int_equal(jp_answer_kind(answer), JP_ANSWER_VOID);
+  assert_string_equal(jp_answer_type(answer), "");
+  assert_null(jp_answer_text(answer).data);
+  assert_null(jp_answer_ref(answer));
+  leave(&reading);
+}
+
+static void says_that_memory_is_short(void **state)
+{
+  (void)state;
+  struct reading reading = {.reader = {take_answer, take_request}, .form = ANSWER_PLAIN};
+  stub_refs_init(&reading.stub);
+  reading.stub.room = 1;
+  assert_int_equal(answers_read_json(TEXT("{\"id\":1,\"result\":[{\"ref\":1},{\"ref\":2}]}"), &reading.reader,
+                                     &reading.error),
+                   JP_CLIENT_NO_MEMORY);
+  leave(&reading);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(reads_integers),
+      cmocka_unit_test(reads_other_scalars),
+      cmocka_unit_test(reads_objects),
+      cmocka_unit_test(reads_batches_and_requests),
+      cmocka_unit_test(reads_plain_json_with_its_refs),
+      cmocka_unit_test(takes_no_refs_out_of_documents),
+      cmocka_unit_test(reads_errors_with_their_causes),
+      cmocka_unit_test(reads_errors_without_data),
+      cmocka_unit_test(refuses_what_is_no_answer),
+      cmocka_unit_test(keeps_memory_from_one_answer_to_the_next),
+      cmocka_unit_test(says_that_memory_is_short),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

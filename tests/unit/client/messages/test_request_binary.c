@@ -1,0 +1,202 @@
+#include "client/messages/encode.h"
+
+#include "colfer/messages.h"
+#include "tests/unit/client/messages/stub_refs.h"
+#include "tests/unit/unit.h"
+
+static const uint8_t session[16] = {0x7f, 0x1a, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
+
+struct room {
+  struct arena arena;
+  struct buffer scratch;
+  struct buffer out;
+  struct jp_client_error error;
+};
+
+static enum jp_client_status write(struct room *room, struct jp_request request, const uint8_t *uuid)
+{
+  arena_init(&room->arena);
+  buffer_init(&room->scratch);
+  buffer_init(&room->out);
+  const struct message_binary how = {
+      .session = uuid, .id = TEXT("17"), .arena = &room->arena, .scratch = &room->scratch};
+  return message_write_binary(&request, &how, &room->out, &room->error);
+}
+
+static void leave(struct room *room)
+{
+  buffer_fini(&room->out);
+  buffer_fini(&room->scratch);
+  arena_fini(&room->arena);
+}
+
+/* Holds the message, as colfer_print shows it, against the text. */
+static void expect(struct jp_request request, const char *shown)
+{
+  struct room room;
+  if (write(&room, request, NULL) != JP_CLIENT_OK)
+    fail_msg("%s instead of %s", room.error.text, shown);
+  struct colfer_message message;
+  struct buffer print;
+  struct jp_error fault;
+  buffer_init(&print);
+  if (colfer_decode(&colfer_message_type, buffer_text(&room.out), &room.arena, &message, &fault) != JP_OK)
+    fail_msg("%s", fault.text);
+  colfer_print(&colfer_message_type, &message, &print);
+  unit_assert_text(buffer_text(&print), text_of(shown), __FILE__, __LINE__);
+  buffer_fini(&print);
+  leave(&room);
+}
+
+static void expect_fault(struct jp_request request, enum jp_client_status status, const char *text)
+{
+  struct room room;
+  assert_int_equal(write(&room, request, session), status);
+  assert_string_equal(room.error.text, text);
+  leave(&room);
+}
+
+static void writes_calls(void **state)
+{
+  (void)state;
+  expect(jp_build_class_method_call("a.B", "f", JP_ARGUMENTS(jp_int(2), jp_string("x\""), jp_null(NULL))),
+         "{message_type: 3, exec_message: {message_id: \"17\", class_method_call: {clazz: {name: \"a.B\"}, "
+         "name: "
+         "\"f\", args: [{value: \"2\", clazz: {name: \"int\"}}, {value: \"\\x22x\\x5c\\x22\\x22\", clazz: "
+         "{name: "
+         "\"java.lang.String\"}}, {is_null: true}]}}}");
+  expect(jp_build_instance_method_call("a.B", "f", jp_object_number(42), JP_ARGUMENTS(jp_object_number(7))),
+         "{message_type: 2, exec_message: {message_id: \"17\", instance_method_call: {clazz: {name: "
+         "\"a.B\"}, name: "
+         "\"f\", object_ref: 42, args: [{ref: 7}]}}}");
+  expect(jp_build_constructor_call("a.B", JP_NO_ARGUMENTS),
+         "{message_type: 1, exec_message: {message_id: \"17\", constructor_call: {clazz: {name: \"a.B\"}}}}");
+}
+
+static void writes_fields(void **state)
+{
+  (void)state;
+  const struct jp_argument value = jp_int(5);
+  const struct jp_argument object = jp_object_number(9);
+  expect(jp_build_static_field_get("a.B", "F"), "{message_type: 4, exec_message: {message_id: \"17\", "
+                                                "static_field_get: {clazz: {name: \"a.B\"}, field: "
+                                                "{name: \"F\"}}}}");
+  expect(jp_build_instance_field_get("a.B", jp_object_number(1), "f"),
+         "{message_type: 5, exec_message: {message_id: \"17\", instance_field_get: {clazz: {name: \"a.B\"}, "
+         "object_ref: 1, field: {name: \"f\"}}}}");
+  expect(jp_build_static_field_put("a.B", "F", &value),
+         "{message_type: 6, exec_message: {message_id: \"17\", static_field_put: {clazz: {name: \"a.B\"}, "
+         "field: "
+         "{name: \"F\"}, value_object: {value: \"5\", clazz: {name: \"int\"}}}}}");
+  expect(jp_build_instance_field_put("a.B", jp_object_number(1), "f", &object),
+         "{message_type: 7, exec_message: {message_id: \"17\", instance_field_put: {clazz: {name: \"a.B\"}, "
+         "object_ref: 1, field: {name: \"f\"}, value_object_ref: 9}}}");
+}
+
+static void writes_elements_of_arrays(void **state)
+{
+  (void)state;
+  const int16_t shorts[] = {-1, 2};
+  const float floats[] = {0.1F};
+  const uint16_t units[] = {'a', 0xD83D};
+  expect(
+      jp_build_constructor_call("a.B",
+                                JP_ARGUMENTS(jp_array("short[]", shorts, 2), jp_array("float[]", floats, 1),
+                                             jp_array("char[]", units, 2))),
+      "{message_type: 1, exec_message: {message_id: \"17\", constructor_call: {clazz: {name: \"a.B\"}, args: "
+      "[{value: \"[-1,2]\", clazz: {name: \"short[]\"}}, {value: \"[0.1]\", clazz: {name: \"float[]\"}}, "
+      "{value: "
+      "\"[\\x22a\\x22,\\x22\\x5cud83d\\x22]\", clazz: {name: \"char[]\"}}]}}}");
+}
+
+static void writes_control_and_meta(void **state)
+{
+  (void)state;
+  static const char *const prefixes[] = {"java.", NULL};
+  expect(jp_build_ping(), "{message_type: 31, control_message: {message_id: \"17\", command: 4}}");
+  expect(jp_build_delete_object(JP_ARGUMENTS(jp_object_number(3))),
+         "{message_type: 31, control_message: {message_id: \"17\", command: 1, params: [{ref: 3}]}}");
+  expect(
+      jp_build_fetch_classes_info(NULL, prefixes, false, true),
+      "{message_type: 60, meta_message: {message_id: \"17\", service: 1, params: [{value: \"false\", clazz: "
+      "{name: "
+      "\"boolean\"}}, {value: \"true\", clazz: {name: \"boolean\"}}, {value: \"[\\x22java.\\x22]\"}, "
+      "{is_null: "
+      "true}]}}");
+}
+
+static void writes_the_session_and_the_executor(void **state)
+{
+  (void)state;
+  struct room room;
+  const struct jp_options options = {.size = sizeof options, .thread_affinity = "FX"};
+  assert_int_equal(write(&room, jp_with_options(jp_build_static_field_get("a.B", "F"), &options), session),
+                   JP_CLIENT_OK);
+  struct colfer_message message;
+  assert_int_equal(colfer_decode(&colfer_message_type, buffer_text(&room.out), &room.arena, &message, NULL),
+                   JP_OK);
+  assert_text(message.exec_message->peer_uuid, "\x7f\x1a\1\2\3\4\5\6\7\10\11\12\13\14\15\16");
+  assert_text(message.exec_message->thread_affinity, "FX");
+  leave(&room);
+}
+
+static void refuses_what_has_no_place(void **state)
+{
+  (void)state;
+  const struct jp_options options = {.size = sizeof options, .base64 = true};
+  expect_fault(jp_build_fetch(jp_object_number(1), 1, 0), JP_CLIENT_UNSUPPORTED,
+               "binary messages have no jpeer.fetch, jpeer.describe and own names");
+  expect_fault(jp_build_stats(), JP_CLIENT_UNSUPPORTED, "binary messages have no such control method");
+  expect_fault(jp_with_options(jp_build_static_field_get("a.B", "F"), &options), JP_CLIENT_UNSUPPORTED,
+               "binary messages have no options but thread_affinity");
+  expect_fault(jp_build_instance_method_call("a.B", "f", jp_string("x"), JP_NO_ARGUMENTS),
+               JP_CLIENT_UNSUPPORTED, "in a binary message an instance is an object of the peer");
+  expect_fault(jp_build_class_method_call("a.B", "f", JP_ARGUMENTS(jp_named("x"))), JP_CLIENT_UNSUPPORTED,
+               "argument 0: binary messages have no batches, and so no named results");
+}
+
+static void refuses_requests_that_lack_something(void **state)
+{
+  (void)state;
+  expect_fault(jp_build_constructor_call(NULL, JP_NO_ARGUMENTS), JP_CLIENT_INVALID, "the class is missing");
+  expect_fault(jp_build_static_field_get("a.B", "\xFF"), JP_CLIENT_INVALID, "a name is not UTF-8");
+  expect_fault((struct jp_request){.operation = JP_PUT, .type = "a.B", .member = "f"}, JP_CLIENT_INVALID,
+               "the value is missing");
+  expect_fault(jp_build_class_method_call("a.B", "f", JP_ARGUMENTS(jp_int(1), jp_string("\xFF"))),
+               JP_CLIENT_INVALID, "argument 1: a text is not UTF-8: byte 0 of 1");
+  expect_fault(jp_build_class_method_call("a.B", "f", NULL, 1), JP_CLIENT_INVALID,
+               "the arguments are missing");
+}
+
+static void writes_releases(void **state)
+{
+  (void)state;
+  struct room room;
+  const struct message_release releases[] = {{5, 2}, {6, 1}};
+  assert_int_equal(write(&room, jp_build_ping(), NULL), JP_CLIENT_OK);
+  buffer_clear(&room.out);
+  const struct message_binary how = {.id = TEXT("18"), .arena = &room.arena, .scratch = &room.scratch};
+  message_write_release_binary(releases, 2, &how, &room.out);
+  struct colfer_message message;
+  assert_int_equal(colfer_decode(&colfer_message_type, buffer_text(&room.out), &room.arena, &message, NULL),
+                   JP_OK);
+  assert_int_equal(message.control_message->command, COLFER_DELETE_OBJECT);
+  assert_int_equal(message.control_message->params.count, 2);
+  assert_int_equal(message.control_message->params.items[1].ref, 6);
+  leave(&room);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(writes_calls),
+      cmocka_unit_test(writes_fields),
+      cmocka_unit_test(writes_elements_of_arrays),
+      cmocka_unit_test(writes_control_and_meta),
+      cmocka_unit_test(writes_the_session_and_the_executor),
+      cmocka_unit_test(refuses_what_has_no_place),
+      cmocka_unit_test(refuses_requests_that_lack_something),
+      cmocka_unit_test(writes_releases),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,217 @@
+#include "client/messages/encode.h"
+
+#include "tests/unit/client/messages/stub_refs.h"
+#include "tests/unit/unit.h"
+
+static enum jp_client_status write(const struct jp_request *request, const struct message_json *how,
+                                   struct buffer *out, struct jp_client_error *error)
+{
+  buffer_init(out);
+  return message_write_json(request, how, out, error);
+}
+
+static void expect_with(struct jp_request request, struct message_json how, const char *json)
+{
+  struct buffer out;
+  struct jp_client_error error;
+  if (write(&request, &how, &out, &error) != JP_CLIENT_OK)
+    fail_msg("%s instead of %s", error.text, json);
+  unit_assert_text(buffer_text(&out), text_of(json), __FILE__, __LINE__);
+  buffer_fini(&out);
+}
+
+/* members: what stands behind the id. */
+static void expect(struct jp_request request, const char *members)
+{
+  struct buffer json;
+  buffer_init(&json);
+  buffer_printf(&json, "{\"jsonrpc\":\"2.0\",\"id\":1,%s}", members);
+  buffer_append_char(&json, '\0');
+  expect_with(request, (struct message_json){.id = TEXT("1")}, json.data);
+  buffer_fini(&json);
+}
+
+static void expect_fault(struct jp_request request, enum jp_client_status status, const char *text)
+{
+  struct buffer out;
+  struct jp_client_error error;
+  assert_int_equal(write(&request, &(struct message_json){.id = TEXT("1")}, &out, &error), status);
+  assert_string_equal(error.text, text);
+  assert_int_equal(error.status, status);
+  buffer_fini(&out);
+}
+
+static void writes_the_six_methods(void **state)
+{
+  (void)state;
+  const struct jp_argument value = jp_boolean(true);
+  expect(jp_build_constructor_call("a.B", JP_NO_ARGUMENTS),
+         "\"method\":\"new\",\"params\":{\"type\":\"a.B\"}");
+  expect(jp_build_constructor_call("a.B", JP_ARGUMENTS(jp_int(30))),
+         "\"method\":\"new\",\"params\":{\"type\":\"a.B\",\"args\":[{\"type\":\"int\",\"value\":30}]}");
+  expect(jp_build_class_method_call("a.B", "f", JP_ARGUMENTS(jp_object_number(3), jp_null(NULL))),
+         "\"method\":\"call\",\"params\":{\"type\":\"a.B\",\"method\":\"f\",\"args\":[{\"ref\":3},null]}");
+  expect(jp_build_instance_method_call("a.B", "size", jp_object_number(42), JP_NO_ARGUMENTS),
+         "\"method\":\"call\",\"params\":{\"type\":\"a.B\",\"method\":\"size\",\"instance\":42}");
+  expect(jp_build_static_field_get("a.B", "F"),
+         "\"method\":\"get\",\"params\":{\"type\":\"a.B\",\"field\":\"F\"}");
+  expect(jp_build_instance_field_get("int[]", jp_object_number(42), "[-1]"),
+         "\"method\":\"get\",\"params\":{\"type\":\"int[]\",\"field\":\"[-1]\",\"instance\":42}");
+  expect(jp_build_static_field_put("a.B", "F", &value),
+         "\"method\":\"put\",\"params\":{\"type\":\"a.B\",\"field\":\"F\",\"value\":{\"type\":\"boolean\","
+         "\"value\":true}}");
+  expect(jp_build_instance_field_put("a.B", jp_object_number(1), "f", &value),
+         "\"method\":\"put\",\"params\":{\"type\":\"a.B\",\"field\":\"f\",\"instance\":1,\"value\":{\"type\":"
+         "\"boolean\",\"value\":true}}");
+}
+
+static void writes_control_and_meta(void **state)
+{
+  (void)state;
+  static const char *const classes[] = {"a.B", "a.C", NULL};
+  expect(jp_build_ping(), "\"method\":\"control\",\"params\":{\"method\":\"ping\"}");
+  expect(jp_build_gc(), "\"method\":\"control\",\"params\":{\"method\":\"gc\"}");
+  expect(jp_build_stats(), "\"method\":\"control\",\"params\":{\"method\":\"stats\"}");
+  expect(jp_build_delete_session(), "\"method\":\"control\",\"params\":{\"method\":\"delete_session\"}");
+  expect(
+      jp_build_delete_object(JP_ARGUMENTS(jp_object_number(1), jp_object_number(2))),
+      "\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":[{\"ref\":1},{\"ref\":2}]}");
+  expect(jp_build_fetch_classes_info(classes, NULL, true, false),
+         "\"method\":\"meta\",\"params\":{\"method\":\"fetch_classes_info\",\"args\":["
+         "{\"name\":\"compress_encode\",\"type\":\"boolean\",\"value\":true},"
+         "{\"name\":\"merge_ancestry\",\"type\":\"boolean\",\"value\":false},"
+         "{\"name\":\"include_classes\",\"type\":\"java.lang.String[]\",\"value\":[\"a.B\",\"a.C\"]}]}");
+}
+
+static void writes_members_of_the_peer(void **state)
+{
+  (void)state;
+  expect(jp_build_fetch(jp_object_number(7), 1000, 0),
+         "\"method\":\"jpeer.fetch\",\"params\":{\"instance\":7,\"max\":1000}");
+  expect(jp_build_fetch(jp_object_number(7), 10, 20),
+         "\"method\":\"jpeer.fetch\",\"params\":{\"instance\":7,\"max\":10,\"from\":20}");
+  expect(jp_build_describe(jp_string("a")),
+         "\"method\":\"jpeer.describe\",\"params\":{\"instance\":{\"type\":"
+         "\"java.lang.String\",\"value\":\"a\"}}");
+  expect(jp_build_method("java.lang.Math.max", jp_text_of("[3, 5]")),
+         "\"method\":\"java.lang.Math.max\",\"params\":[3, 5]");
+  expect(jp_build_method("rpc.discover", (struct jp_text){NULL, 0}), "\"method\":\"rpc.discover\"");
+}
+
+static void writes_receivers_that_are_values(void **state)
+{
+  (void)state;
+  expect(jp_build_instance_method_call("java.lang.String", "length", jp_string("abc"), JP_NO_ARGUMENTS),
+         "\"method\":\"call\",\"params\":{\"type\":\"java.lang.String\",\"method\":\"length\",\"instance\":"
+         "{\"type\":\"java.lang.String\",\"value\":\"abc\"}}");
+  expect_fault(jp_build_instance_method_call("java.lang.String", "length", jp_as_type(NULL, jp_string("abc")),
+                                             JP_NO_ARGUMENTS),
+               JP_CLIENT_INVALID, "instance: an instance that is a value needs a type");
+}
+
+static void writes_options(void **state)
+{
+  (void)state;
+  const struct jp_options all = {.size = sizeof all,
+                                 .loader = jp_object_number(4),
+                                 .base64 = true,
+                                 .array_value_max = 5000,
+                                 .elements = true,
+                                 .longs_as_text = true,
+                                 .thread_affinity = "FX",
+                                 .within = "cb-17"};
+  const struct jp_options none = {.size = sizeof none};
+  expect(jp_with_options(jp_build_ping(), &none), "\"method\":\"control\",\"params\":{\"method\":\"ping\"}");
+  expect(jp_with_options(jp_build_ping(), &all), "\"method\":\"control\",\"params\":{\"method\":\"ping\"},"
+                                                 "\"options\":{\"loader\":4,\"encoding\":\"base64\","
+                                                 "\"array_value_max\":5000,\"elements\":true,\"longs\":"
+                                                 "\"text\",\"threadAffinity\":\"FX\",\"within\":\"cb-17\"}");
+  expect_with(jp_build_ping(), (struct message_json){.id = TEXT("\"x\""), .is_dropped = true},
+              "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"control\",\"params\":{\"method\":\"ping\"},"
+              "\"options\":{\"keep\":false}}");
+  const struct jp_options unsized = {.base64 = true};
+  expect_fault(jp_with_options(jp_build_ping(), &unsized), JP_CLIENT_INVALID,
+               "options: size is not sizeof(struct jp_options)");
+}
+
+static struct text find_name(const struct message_names *names, struct text name)
+{
+  (void)names;
+  return text_equal(name, TEXT("list")) ? TEXT("17") : TEXT_ABSENT;
+}
+
+static void writes_named_results(void **state)
+{
+  (void)state;
+  const struct message_names names = {find_name};
+  const struct message_json how = {.id = TEXT("1"), .names = &names};
+  expect_with(jp_build_instance_method_call("java.util.List", "add", jp_named("list"),
+                                            JP_ARGUMENTS(jp_named("list"))),
+              how,
+              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":{\"type\":\"java.util.List\","
+              "\"method\":\"add\","
+              "\"instance\":{\"result\":17},\"args\":[{\"ref\":{\"result\":17}}]}}");
+  struct buffer out;
+  struct jp_client_error error;
+  struct jp_request request = jp_build_describe(jp_named("lost"));
+  assert_int_equal(write(&request, &how, &out, &error), JP_CLIENT_INVALID);
+  assert_string_equal(error.text, "instance: no earlier step is named \"lost\"");
+  buffer_fini(&out);
+}
+
+static void writes_notifications_and_sessions(void **state)
+{
+  (void)state;
+  expect_with(
+      jp_build_ping(), (struct message_json){.peer_id = TEXT("7f1a")},
+      "{\"jsonrpc\":\"2.0\",\"peer-id\":\"7f1a\",\"method\":\"control\",\"params\":{\"method\":\"ping\"}}");
+}
+
+static void writes_releases(void **state)
+{
+  (void)state;
+  const struct message_release releases[] = {{5, 1}, {2147483647, 4000000000U}};
+  struct buffer out;
+  buffer_init(&out);
+  message_write_release_json(releases, 2, TEXT_ABSENT, &out);
+  assert_text(
+      buffer_text(&out),
+      "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":["
+      "{\"ref\":5,\"told\":1},{\"ref\":2147483647,\"told\":4000000000}]}}");
+  buffer_fini(&out);
+}
+
+static void refuses_requests_that_lack_something(void **state)
+{
+  (void)state;
+  expect_fault(jp_build_constructor_call(NULL, JP_NO_ARGUMENTS), JP_CLIENT_INVALID, "the class is missing");
+  expect_fault(jp_build_class_method_call("a.B", "", JP_NO_ARGUMENTS), JP_CLIENT_INVALID,
+               "the method is missing");
+  expect_fault(jp_build_static_field_get("a.B", NULL), JP_CLIENT_INVALID, "the field is missing");
+  expect_fault(jp_build_class_method_call("a.B", "f", NULL, 3), JP_CLIENT_INVALID,
+               "the arguments are missing");
+  expect_fault(jp_build_class_method_call("a.B", "f", JP_ARGUMENTS(jp_int(1), jp_string("\xFF"))),
+               JP_CLIENT_INVALID, "argument 1: a text is not UTF-8: byte 0 of 1");
+  expect_fault((struct jp_request){.operation = JP_PUT, .type = "a.B", .member = "f"}, JP_CLIENT_INVALID,
+               "value: this is no value (an argument of kind 0)");
+  expect_fault((struct jp_request){.operation = (enum jp_operation)77}, JP_CLIENT_INVALID,
+               "there is no operation 77");
+  expect_fault(jp_build_method("a.B.f", jp_text_of("[1")), JP_CLIENT_INVALID,
+               "params is no JSON: byte 2: unexpected end");
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(writes_the_six_methods),
+      cmocka_unit_test(writes_control_and_meta),
+      cmocka_unit_test(writes_members_of_the_peer),
+      cmocka_unit_test(writes_receivers_that_are_values),
+      cmocka_unit_test(writes_options),
+      cmocka_unit_test(writes_named_results),
+      cmocka_unit_test(writes_notifications_and_sessions),
+      cmocka_unit_test(writes_releases),
+      cmocka_unit_test(refuses_requests_that_lack_something),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
