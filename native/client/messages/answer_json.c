@@ -130,7 +130,7 @@ static bool keep_told(struct jp_answer *answer, uint32_t number, struct answer_r
 {
   if (answer->told_count == answer->told_capacity) {
     size_t capacity = answer->told_capacity == 0 ? 16 : answer->told_capacity * 2;
-    struct jp_ref **wider = reallocarray(answer->told, capacity, sizeof *wider);
+    struct jp_ref **wider = reallocarray(answer->told, capacity, sizeof(struct jp_ref *));
     if (wider == NULL)
       return false;
     answer->told = wider;
