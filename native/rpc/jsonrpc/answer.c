@@ -91,8 +91,7 @@ static void tell_places(struct serving *serving, const struct jsonrpc_response *
   serving->places->member = serving->run.reached.resolved;
 }
 
-/* For later requests of the batch that name it. */
-static void note_result(struct serving *serving, const struct outcome *outcome)
+void serving_note_result(struct serving *serving, const struct outcome *outcome)
 {
   struct text id = serving->request->id;
   if (serving->results == NULL)
@@ -177,5 +176,5 @@ void serving_write_answer(struct serving *serving, struct jsonrpc_response *resp
   struct outcome told = *outcome;
   serving->has_failed = false;
   write_answer(serving, response, &told);
-  note_result(serving, &told);
+  serving_note_result(serving, &told);
 }

@@ -106,7 +106,7 @@ static enum jp_status go_on_behind(struct filling *filling, const char *end)
   return filling->out.len > filling->fill->max_size ? fail_size(filling->fill) : JP_OK;
 }
 
-/* As members of an argument: "ref":N or "type":T,"value":V. */
+/* As members of an argument: "ref":N or "type":T,"value":V, with an encoding where V has one. */
 static void write_members(struct buffer *out, const struct batch_result *result, bool has_type)
 {
   if (result->kind == BATCH_RESULT_REF) {
@@ -121,6 +121,8 @@ static void write_members(struct buffer *out, const struct batch_result *result,
   }
   BUFFER_LITERAL(out, "\"value\":");
   buffer_append_text(out, result->json);
+  if (result->is_base64)
+    BUFFER_LITERAL(out, ",\"encoding\":\"base64\"");
 }
 
 /* In place of {"result": ID}: the bare ref, or a value. */
@@ -222,12 +224,13 @@ static enum jp_status fill_member(struct filling *filling, struct text key, stru
 {
   enum batch_fill_form form = filling->fill->form;
   bool has_options = form == BATCH_FILL_OPTIONS;
+  bool is_instance = !has_options && json_key_is(key, TEXT("instance"));
   struct text id;
-  if (json_key_is(key, has_options ? TEXT("loader") : TEXT("instance")) && is_name(value, &id))
+  if ((is_instance || (has_options && json_key_is(key, TEXT("loader")))) && is_name(value, &id))
     return write_named(filling, value, id);
   if (has_options)
     return JP_OK;
-  if (form == BATCH_FILL_VALUES || json_key_is(key, TEXT("value")))
+  if (form == BATCH_FILL_VALUES || is_instance || json_key_is(key, TEXT("value")))
     return fill_value(filling, value);
   return json_key_is(key, TEXT("args")) ? fill_contents(filling, value) : JP_OK;
 }

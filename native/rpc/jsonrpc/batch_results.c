@@ -76,16 +76,19 @@ static bool copy_json(struct batch_results *results, struct text json, struct ba
   return result->json.data != NULL;
 }
 
-/* Lists and maps by value have no one class that their JSON would need. */
-static bool needs_type(const struct op_value *value)
+/* Lists and maps by value have no one class that their JSON would need, and what is told of an Optional is what is in
+ * it. */
+static bool needs_type(const struct outcome *outcome)
 {
-  return value->kind != OP_LIST && value->kind != OP_MAP;
+  bool is_array = outcome->type.len > 0 && *outcome->type.data == '[';
+  if (text_equal(outcome->type, TEXT("java.util.Optional")))
+    return false;
+  return outcome->is_null || is_array || (outcome->value.kind != OP_LIST && outcome->value.kind != OP_MAP);
 }
 
 static void note_value(struct batch_results *results, struct batch_result *result,
                        const struct outcome *outcome)
 {
-  bool is_array = outcome->type.len > 0 && *outcome->type.data == '[';
   struct buffer json;
   buffer_init(&json);
   if (outcome->is_null)
@@ -95,8 +98,10 @@ static void note_value(struct batch_results *results, struct batch_result *resul
   bool is_kept = !json.failed && copy_json(results, buffer_text(&json), result);
   buffer_fini(&json);
   result->kind = is_kept ? BATCH_RESULT_VALUE : BATCH_RESULT_LARGE;
-  if (outcome->is_null || is_array || needs_type(&outcome->value))
+  if (needs_type(outcome))
     result->type = arena_text(results->arena, outcome->type);
+  result->is_base64 =
+      !outcome->is_null && outcome->value.kind == OP_PACKED && outcome->value.packed.form == OP_PACKED_BASE64;
 }
 
 /* The ref that the result is; 0: it is a value. The ref of a result by value may be of a part of it. */

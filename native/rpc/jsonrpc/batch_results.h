@@ -28,6 +28,7 @@ struct batch_result {
   uint32_t ref;
   struct text type;
   struct text json;
+  bool is_base64;    /* BATCH_RESULT_VALUE: json is the base64 of an array's elements */
   unsigned failures; /* BATCH_RESULT_FAILED: how many failed requests led to it, one after the other */
   struct batch_result *next;
 };

@@ -33,10 +33,17 @@ static void discover_methods(struct serving *serving, struct jsonrpc_response *r
   const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
   const struct openrpc_view view = {authorizer.policy, rpc_authorizer_channel(&authorizer)};
   size_t max = serving->reply_max > 0 ? serving->reply_max : serving->peer->config.limits.message_max;
-  struct outcome outcome;
-  if (openrpc_discover(rpc_jsonrpc_peer(serving->peer)->openrpc, serving->request, &view, max,
-                       &serving->run.runner->arena, jsonrpc_result(response), &outcome) != JP_OK)
+  bool is_unkept = serving_is_unkept(serving);
+  struct buffer *out = is_unkept ? &serving->own->scratch : jsonrpc_result(response);
+  struct outcome outcome = {.kind = OUTCOME_VOID};
+  enum jp_status status = openrpc_discover(rpc_jsonrpc_peer(serving->peer)->openrpc, serving->request, &view,
+                                           max, &serving->run.runner->arena, out, &outcome);
+  if (status != JP_OK || is_unkept) {
     serving_write_answer(serving, response, &outcome);
+    return;
+  }
+  serving->has_failed = false;
+  serving_note_result(serving, &outcome);
 }
 
 static enum jp_status decode_procedure(struct serving *serving, struct operation *operation,
@@ -141,13 +148,13 @@ static enum jp_status fill_one(struct serving *serving, enum batch_fill_form for
   return batch_fill_in(&fill, json, &serving->cause);
 }
 
-/* Puts results of earlier requests of the batch in place of their names. */
+/* Puts results of earlier requests of the batch in place of their names. With --compat pal only options have some. */
 static enum jp_status fill_in_results(struct serving *serving, struct jsonrpc_request *request,
                                       struct outcome *outcome)
 {
   enum batch_fill_form form = rpc_is_bare_name(request->method) ? BATCH_FILL_PROCEDURE : BATCH_FILL_VALUES;
   enum jp_status status = JP_OK;
-  if (request->has_params)
+  if (request->has_params && !serving->peer->config.compat_pal)
     status = fill_one(serving, form, &request->params, outcome);
   if (status == JP_OK && request->has_options)
     status = fill_one(serving, BATCH_FILL_OPTIONS, &request->options, outcome);

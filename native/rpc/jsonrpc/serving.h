@@ -86,6 +86,10 @@ void serving_handle_request(void *context, const struct jsonrpc_request *request
 void serving_write_answer(struct serving *serving, struct jsonrpc_response *response,
                           const struct outcome *outcome);
 
+/* Keeps what the request has come to for later ones of its batch that name it. serving_write_answer does that; it is
+ * for answers that are written without it. */
+void serving_note_result(struct serving *serving, const struct outcome *outcome);
+
 /* suggestions.c: gives an outcome that says what was not found near names, which the caller may use. */
 void serving_suggest_names(const struct serving *serving, const struct operation *operation,
                            struct outcome *outcome);

@@ -10,7 +10,8 @@ static void note(const char *id, const struct outcome *outcome, bool by_value)
   batch_results_note(results, text_of(id), outcome, by_value);
 }
 
-/* 1: the ref 7. "s": a String. 3: an int. 4: null. 5: an array by value. 6: a list by value. 8 failed. 9: void. */
+/* 1: the ref 7. "s": a String. 3: an int. 4: null. 5: an array by value. 6: a list by value. 8 failed. 9: void.
+ * 10: an array in base64. 11: an Optional by value. */
 static void note_samples(void)
 {
   static int32_t numbers[] = {1, 2};
@@ -18,6 +19,7 @@ static void note_samples(void)
   const struct op_value text = {.kind = OP_TEXT, .text = TEXT("a\"b")};
   const struct op_value number = {.kind = OP_INTEGER, .integer = 42};
   const struct op_value packed = {.kind = OP_PACKED, .packed = {numbers, 2, 'I'}};
+  const struct op_value encoded = {.kind = OP_PACKED, .packed = {numbers, 2, 'I', OP_PACKED_BASE64}};
   const struct op_value list = {.kind = OP_LIST, .list = {items, 2}};
   const struct outcome samples[] = {
       {.kind = OUTCOME_VALUE, .type = TEXT("java.util.ArrayList"), .ref = 7},
@@ -31,6 +33,8 @@ static void note_samples(void)
        .ref = 12,
        .value = list},
       {.kind = OUTCOME_VOID},
+      {.kind = OUTCOME_VALUE, .type = TEXT("[I"), .has_value = true, .value = encoded},
+      {.kind = OUTCOME_VALUE, .type = TEXT("java.util.Optional"), .has_value = true, .value = number},
   };
   note("1", &samples[0], false);
   note("\"s\"", &samples[1], false);
@@ -40,6 +44,8 @@ static void note_samples(void)
   note("6", &samples[5], true);
   batch_results_note_failure(results, TEXT("8"), TEXT("{\"message\":\"no\"}"), NULL);
   note("9", &samples[6], false);
+  note("10", &samples[7], true);
+  note("11", &samples[8], true);
 }
 
 static int set_up(void **state)
@@ -101,6 +107,10 @@ static const struct fill_case {
     {BATCH_FILL_PROCEDURE, "{\"instance\":{\"result\":1},\"args\":[]}", "{\"instance\":7,\"args\":[]}"},
     {BATCH_FILL_PROCEDURE, "{\"instance\":{\"result\":\"s\"}}",
      "{\"instance\":{\"type\":\"java.lang.String\",\"value\":\"a\\\"b\"}}"},
+    {BATCH_FILL_PROCEDURE, "{\"instance\":{\"type\":\"List\",\"value\":[{\"ref\":{\"result\":1}}]}}",
+     "{\"instance\":{\"type\":\"List\",\"value\":[{\"ref\":7}]}}"},
+    {BATCH_FILL_PROCEDURE, "{\"args\":[{\"ref\":{\"result\":10}},{\"ref\":{\"result\":11}}]}",
+     "{\"args\":[{\"type\":\"[I\",\"value\":\"AQAAAAIAAAA=\",\"encoding\":\"base64\"},{\"value\":42}]}"},
     {BATCH_FILL_PROCEDURE, "{\"value\":{\"ref\":{\"result\":1}}}", "{\"value\":{\"ref\":7}}"},
     {BATCH_FILL_PROCEDURE,
      "{\"args\":[{\"type\":\"List\",\"value\":[{\"ref\":{\"result\":1}},{\"ref\":{\"result\":1}}]}]}",
