@@ -201,12 +201,13 @@ static struct text shorten_name(struct resolution *resolution, struct text name)
 static bool fail_receiver(struct resolution *resolution)
 {
   const struct operation *operation = resolution->operation;
-  if (resolution->receiver_class == NULL)
+  if (resolution->receiver_class == NULL) {
     outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_INVALID_PARAMS, NULL,
                  "'%.*s' is an instance member of %.*s: an instance is needed",
                  TEXT_ARGS(shorten_name(resolution, operation->member)),
                  TEXT_ARGS(shorten_name(resolution, resolution->named->name)));
-  else if (operation->receiver != NULL)
+    resolution->conversion.outcome->lacks_instance = true;
+  } else if (operation->receiver != NULL)
     outcome_fail(resolution->conversion.outcome, resolution->arena, FAILURE_INVALID_PARAMS, NULL,
                  "The instance is of %.*s, not of %.*s",
                  TEXT_ARGS(shorten_name(resolution, resolution->receiver_class->name)),

@@ -1,7 +1,7 @@
 #include "rpc/jsonrpc/cached_requests.h"
 
 #include "rpc/fastpath/fastpath.h"
-#include "rpc/jsonrpc/procedures.h"
+#include "rpc/jsonrpc/near_params.h"
 #include "json/object_members.h"
 
 static bool begins_with(struct text message, char bracket)
@@ -140,13 +140,21 @@ void rpc_find_value_places(const void *message, const struct operation *operatio
     places->arguments = members.value[arguments].span;
 }
 
+/* Whether the error of the request could name a member of params, which are not looked at again. */
+static bool may_be_hinted(const struct jsonrpc_request *request)
+{
+  return rpc_has_near_param(request->params, RPC_PARAM_ARGS) ||
+         rpc_has_near_param(request->params, RPC_PARAM_INSTANCE);
+}
+
 /* Requests of 1.1, by HTTP GET, with results by value, and of batches whose requests name results always go the
  * general path. */
 static bool may_cache(const struct serving *serving)
 {
   return serving->request->version == JSONRPC_2_0 && !serving->by_value && serving->results == NULL &&
          !serving->run.client->only_safe &&
-         (begins_with(serving->message, '{') || begins_with(serving->message, '['));
+         (begins_with(serving->message, '{') || begins_with(serving->message, '[')) &&
+         !may_be_hinted(serving->request);
 }
 
 void serving_cache_request(struct serving *serving, const struct operation *operation)

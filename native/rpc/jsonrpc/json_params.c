@@ -2,8 +2,8 @@
 
 #include "op/type.h"
 #include "rpc/jsonrpc/coerce.h"
+#include "rpc/jsonrpc/near_params.h"
 #include "rpc/jsonrpc/procedures.h"
-#include "rpc/suggest/nearest.h"
 #include "rpc/values/piece_read.h"
 #include "rpc/values/value_length.h"
 #include "rpc/values/value_read.h"
@@ -32,27 +32,13 @@ static enum jp_status fail_params(struct params_reader *reader, const char *what
   return JP_INVALID;
 }
 
-/* Names a member that may have been meant for the one that is missing. */
+/* Names a member that may have been meant for the one that is missing. The Java implementation does not. */
 static enum jp_status fail_missing(struct params_reader *reader, enum rpc_param param, const char *missing)
 {
-  struct nearest nearest;
-  struct json_cursor cursor;
-  struct text raw_key;
-  struct json_value value;
-  nearest_begin(&nearest, rpc_param_names[param], rpc_param_names[param]);
-  if (reader->params.span.data != NULL) {
-    cursor = json_enter(reader->params);
-    while (json_next_member(&cursor, &raw_key, &value)) {
-      if (json_find_key(raw_key, rpc_param_names, RPC_OPERATION_PARAMS) < 0)
-        nearest_offer(&nearest, raw_key, nearest_distance(raw_key, nearest.wanted, nearest.limit));
-    }
-  }
-  if (nearest.count == 0)
-    return fail_params(reader, missing);
-  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
-               "%s (\"%.*s\": did you mean \"%s\"?)", missing, TEXT_ARGS(nearest.names[0]),
-               rpc_param_names[param].data);
-  return JP_INVALID;
+  enum jp_status status = fail_params(reader, missing);
+  if (reader->params.span.data != NULL && !reader->is_compat)
+    rpc_hint_param(reader->params, param, reader->arena, reader->outcome);
+  return status;
 }
 
 static enum jp_status fail_kind(struct params_reader *reader, enum rpc_param param, const char *wanted)
@@ -206,9 +192,9 @@ static enum jp_status check_refs(struct params_reader *reader, const struct op_c
 {
   const struct operation *operation = reader->operation;
   if (operation->arg_count == 0) {
-    outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
-                 "Missing object ref for %s request", control->name.data);
-    return JP_INVALID;
+    struct text missing =
+        arena_printf(reader->arena, "Missing object ref for %s request", control->name.data);
+    return fail_missing(reader, RPC_PARAM_ARGS, missing.data == NULL ? "out of memory" : missing.data);
   }
   for (size_t i = 0; i < operation->arg_count; i++) {
     if (operation->args[i].kind == OP_REF)
@@ -373,6 +359,8 @@ static enum jp_status decode_1_1(struct params_reader *reader, const struct rpc_
 {
   enum jp_status status = JP_OK;
   reader->coerces = true;
+  if (request->has_params && request->params.kind == JSON_KIND_OBJECT)
+    reader->params = request->params;
   if (request->only_safe && procedure->safety == RPC_SAFE_NEVER)
     return fail_unsafe(reader, procedure->name);
   if (request->has_params)

@@ -1,4 +1,5 @@
 /* Near names for a request whose class, member or own name was not found. */
+#include "rpc/jsonrpc/near_params.h"
 #include "rpc/jsonrpc/procedures.h"
 #include "rpc/jsonrpc/serving.h"
 #include "rpc/suggest/suggest.h"
@@ -18,6 +19,21 @@ static void suggest_procedures(const struct serving *serving, struct outcome *ou
   rpc_suggest(&nearest, TEXT(""), TEXT(""), &serving->run.runner->arena, outcome);
 }
 
+/* Of the members of params that a request may leave out, the one that this request needs. */
+static void hint_param(const struct serving *serving, const struct operation *operation,
+                       struct outcome *outcome)
+{
+  const struct jsonrpc_request *request = serving->request;
+  bool lacks_args = outcome->failure == FAILURE_NOT_FOUND && operation->arg_count == 0 &&
+                    text_equal(outcome->throwable_type, TEXT("java.lang.NoSuchMethodException"));
+  if (serving->by_value || !request->has_params || request->params.kind != JSON_KIND_OBJECT)
+    return;
+  if (outcome->lacks_instance)
+    rpc_hint_param(request->params, RPC_PARAM_INSTANCE, &serving->run.runner->arena, outcome);
+  else if (lacks_args)
+    rpc_hint_param(request->params, RPC_PARAM_ARGS, &serving->run.runner->arena, outcome);
+}
+
 /* The Java implementation suggests nothing. */
 void serving_suggest_names(const struct serving *serving, const struct operation *operation,
                            struct outcome *outcome)
@@ -27,8 +43,10 @@ void serving_suggest_names(const struct serving *serving, const struct operation
                                           .policy = authorizer.policy,
                                           .channel = rpc_authorizer_channel(&authorizer),
                                           .arena = &serving->run.runner->arena};
-  if (outcome->kind != OUTCOME_ERROR || outcome->failure != FAILURE_NOT_FOUND ||
-      serving->peer->config.compat_pal)
+  if (outcome->kind != OUTCOME_ERROR || serving->peer->config.compat_pal)
+    return;
+  hint_param(serving, operation, outcome);
+  if (outcome->failure != FAILURE_NOT_FOUND || outcome->suggestion_count > 0)
     return;
   if (serving->by_value && operation->type.len == 0)
     suggest_procedures(serving, outcome);

@@ -6,6 +6,7 @@
 #include "rpc/members/java_methods_index.h"
 #include "rpc/members/java_methods_names.h"
 #include "rpc/members/java_methods_typing.h"
+#include "rpc/members/near_names.h"
 #include "rpc/values/value_read.h"
 
 #include <string.h>
@@ -49,8 +50,7 @@ static enum jp_status fail_memory(struct reader *reader)
 
 /* ---- the member ---- */
 
-/* A class without a package looks like any other dotted name, so its denial says that there is no such
- * method. */
+/* A class without a package looks like any other dotted name: its denial says that there is no such method. */
 static enum jp_status ask_policy(struct reader *reader, const struct rpc_authorizer *authorizer)
 {
   const struct operation asked = {
@@ -60,6 +60,15 @@ static enum jp_status ask_policy(struct reader *reader, const struct rpc_authori
   if (status == JP_OK || (status == JP_DENIED && has_package))
     return status;
   return fail_name(reader, "");
+}
+
+static enum jp_status fail_suffix(struct reader *reader)
+{
+  enum jp_status status = fail_name(reader, " (no such overload)");
+  if (!reader->rules->compat_pal)
+    java_methods_suggest_overloads(reader->methods, reader->count, reader->request->method,
+                                   reader->name.suffix, reader->arena, reader->outcome);
+  return status;
 }
 
 /* Leaves the method that the suffix names, or fails. */
@@ -76,7 +85,7 @@ static enum jp_status choose_by_suffix(struct reader *reader)
   }
   buffer_fini(&suffix);
   if (found == SIZE_MAX)
-    return fail_name(reader, " (no such overload)");
+    return fail_suffix(reader);
   reader->methods += found;
   reader->count = 1;
   return JP_OK;
@@ -191,8 +200,7 @@ static enum jp_status read_positions(struct reader *reader)
   return JP_OK;
 }
 
-/* JSON-RPC 1.1, 6.2.3: a name of digits is a position. False for other names and positions from `count`
- * on. */
+/* JSON-RPC 1.1, 6.2.3: a name of digits is a position. False for other names, and from `count` on. */
 static bool read_position(struct text name, size_t count, size_t *at)
 {
   *at = 0;
@@ -231,8 +239,7 @@ static bool fits_positions(const struct reader *reader, const struct java_method
   return reader->given_count == wanted || (method->is_varargs && reader->given_count + 1 >= wanted);
 }
 
-/* Where instance and static methods take the same number of params, a first param {"ref": N} is the
- * receiver. */
+/* Of instance and static methods that take as many params: a first param {"ref": N} is the receiver. */
 static bool begins_with_ref(const struct reader *reader)
 {
   struct json_cursor cursor;
@@ -305,8 +312,7 @@ static size_t find_position(const struct reader *reader, const struct java_metho
   return at;
 }
 
-/* Puts the values in the order of the method's parameters. False where the params do not name each of them
- * once. */
+/* Puts the values in the order of the method's parameters. False where not each of them is named once. */
 static bool fit_names(struct reader *reader, const struct java_method *method, bool drops_extra,
                       struct json_value *values)
 {
@@ -376,14 +382,21 @@ static enum jp_status fit_all_names(struct reader *reader, bool drops_extra)
   return JP_OK;
 }
 
+static enum jp_status fail_param_names(struct reader *reader)
+{
+  struct text near = TEXT("");
+  if (!reader->rules->compat_pal)
+    near = java_methods_near_param(reader->methods, reader->count, reader->request->params, reader->arena);
+  struct text why = arena_printf(reader->arena, "these are not the names of the params%.*s", TEXT_ARGS(near));
+  return why.data == NULL ? fail_memory(reader) : fail_params(reader, why.data);
+}
+
 static enum jp_status read_names(struct reader *reader)
 {
   enum jp_status status = fit_all_names(reader, false);
   if (status == JP_OK && reader->fits == 0 && is_coerced(reader))
     status = fit_all_names(reader, true);
-  if (status == JP_OK && reader->fits == 0)
-    return fail_params(reader, "these are not the names of the params");
-  return status;
+  return status == JP_OK && reader->fits == 0 ? fail_param_names(reader) : status;
 }
 
 static enum jp_status read_given(struct reader *reader)

@@ -1,6 +1,7 @@
 #include "rpc/suggest/suggest.h"
 
 #include "classfile/class_file.h"
+#include "op/type.h"
 #include "rpc/meta/meta_query.h"
 #include "rpc/suggest/nearest.h"
 
@@ -150,18 +151,19 @@ void rpc_suggest(const struct nearest *nearest, struct text before, struct text 
   outcome->suggestion_count = count;
 }
 
-/* The class among those of the request that is not there: the operation's own, or an argument's type. */
-static struct text missing_class(const struct look *look, const struct operation *operation)
+/* The class that is not there, wherever the request names it: its name is the whole message. Of an array it is the class
+ * of the elements. data NULL: only the loader that was asked has no such class. */
+static struct text missing_class(const struct look *look, const struct outcome *outcome)
 {
-  if (catalog_find(look->tables, operation->type) == CATALOG_NONE)
-    return operation->type;
-  for (size_t i = 0; i < operation->arg_count; i++) {
-    struct text type = operation->args[i].type;
-    if (type.len > 0 && text_find_last(type, '.') != SIZE_MAX &&
-        catalog_find(look->tables, type) == CATALOG_NONE)
-      return type;
-  }
-  return TEXT_ABSENT;
+  struct op_type type;
+  struct jp_error error;
+  bool is_name = op_type_parse_target(outcome->message, &type, &error) == JP_OK;
+  return is_name && catalog_find(look->tables, type.name) == CATALOG_NONE ? type.name : TEXT_ABSENT;
+}
+
+static bool is_about_class(const struct outcome *outcome)
+{
+  return text_equal(outcome->throwable_type, TEXT("java.lang.ClassNotFoundException"));
 }
 
 void rpc_suggest_for_operation(const struct rpc_suggester *suggester, const struct operation *operation,
@@ -169,12 +171,11 @@ void rpc_suggest_for_operation(const struct rpc_suggester *suggester, const stru
 {
   struct look look;
   struct nearest nearest = {.count = 0};
-  bool is_class = text_equal(outcome->throwable_type, TEXT("java.lang.ClassNotFoundException"));
   if (begin_look(suggester, &look)) {
-    struct text missing = is_class ? missing_class(&look, operation) : TEXT_ABSENT;
+    struct text missing = is_about_class(outcome) ? missing_class(&look, outcome) : TEXT_ABSENT;
     if (missing.data != NULL)
       find_classes(&look, missing, &nearest);
-    else if (!is_class)
+    else if (!is_about_class(outcome))
       find_members(&look, operation, &nearest);
     rpc_suggest(&nearest, TEXT(""), TEXT(""), suggester->arena, outcome);
   }
@@ -192,13 +193,18 @@ static bool has_allowed(const struct look *look, const struct table *members, st
   return false;
 }
 
+static bool has_constructor(const struct look *look)
+{
+  return has_allowed(look, &look->members.constructors, TEXT("<init>"));
+}
+
 static bool has_member(struct look *look, struct text class_name, const struct operation *operation)
 {
   uint32_t class_index = catalog_find(look->tables, class_name);
   if (meta_members_collect(&look->members, &look->query, class_index) != JP_OK)
     return false;
-  return has_allowed(look, operation->kind == OP_NEW ? &look->members.constructors : &look->members.methods,
-                     operation->member);
+  return operation->kind == OP_NEW ? has_constructor(look)
+                                   : has_allowed(look, &look->members.methods, operation->member);
 }
 
 static void keep_those_with(struct look *look, const struct operation *operation, struct nearest *nearest)
@@ -211,9 +217,21 @@ static void keep_those_with(struct look *look, const struct operation *operation
   nearest->count = kept;
 }
 
+/* By their own names, constructors are called like methods. */
+static void find_own_members(struct look *look, const struct operation *operation, struct nearest *nearest)
+{
+  find_members(look, operation, nearest);
+  if (operation->kind == OP_CALL && has_constructor(look))
+    offer_member(TEXT("new"), nearest);
+}
+
 void rpc_suggest_for_own_name(const struct rpc_suggester *suggester, const struct operation *operation,
                               struct outcome *outcome)
 {
+  if (is_about_class(outcome)) { /* one that the params name */
+    rpc_suggest_for_operation(suggester, operation, outcome);
+    return;
+  }
   struct look look;
   struct nearest nearest = {.count = 0};
   struct arena *arena = suggester->arena;
@@ -227,7 +245,7 @@ void rpc_suggest_for_own_name(const struct rpc_suggester *suggester, const struc
     keep_those_with(&look, operation, &nearest);
     rpc_suggest(&nearest, TEXT(""), arena_printf(arena, ".%.*s", TEXT_ARGS(member)), arena, outcome);
   } else {
-    find_members(&look, operation, &nearest);
+    find_own_members(&look, operation, &nearest);
     rpc_suggest(&nearest, arena_printf(arena, "%.*s.", TEXT_ARGS(operation->type)), TEXT(""), arena, outcome);
   }
   end_look(&look);
