@@ -8,6 +8,9 @@
  * connections that share a session may use it at the same time. Refs count up from 1, and a ref is given
  * again only after 2^31 - 1 others, so that a stale ref never names a newer object. An object keeps its ref
  * as long as it is held. An empty table needs no Java object.
+ *
+ * The table counts how often each ref was told: once for each jvm_objects_put and jvm_objects_tell that was not taken
+ * back. An object goes when no telling of it is left, or is deleted.
  */
 #include "base/status.h"
 
@@ -28,12 +31,13 @@ struct jvm_objects_owner {
   void (*leave)(void *context);
 };
 
-/* The refs that the results of one message have made, in order: a client that never gets the answer could not
- * let go of them. Also what is reserved for the next result. Used by one thread; begins zeroed. */
+/* The refs that the results of one message tell, each as often as they do, in order: a client that never gets the
+ * answer could not let go of them. Also what is reserved for the next result. Used by one thread; begins zeroed. */
 struct jvm_stored {
   uint32_t *refs;
   size_t count;
   size_t capacity;
+  bool is_new;      /* nobody had been told of the object that was put last */
   bool has_slot;    /* jvm_objects_reserve: no other result takes it */
   bool has_entered; /* and the owner has said yes to the table's first object */
 };
@@ -55,8 +59,15 @@ bool jvm_objects_is_unused(const struct jvm_objects *objects);
 /* JP_NOT_FOUND: no such object. A call that is using the object keeps it alive. */
 enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects *objects,
                                   uint32_t ref) JP_MUST_CHECK;
-/* Drops the last refs of *stored, down to `kept` of them, and their objects, except an object whose ref
- * another thread's message has returned since. On the thread that stored them. */
+/* Counts another telling of the ref, which is noted in *stored (may be NULL). JP_NOT_FOUND: no such object. */
+enum jp_status jvm_objects_tell(struct jvm_objects *objects, uint32_t ref,
+                                struct jvm_stored *stored) JP_MUST_CHECK;
+/* Lets go of `count` tellings of the ref, 1 at least; where there are fewer, of all. An unknown ref has none. */
+void jvm_objects_forget(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, uint32_t count);
+/* Takes one telling of the ref back, and its note in *stored (may be NULL). */
+void jvm_objects_untell(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
+                        struct jvm_stored *stored);
+/* Takes back the last tellings of *stored, down to `kept` of them. */
 void jvm_objects_take_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
                            size_t kept);
 /* As jvm_objects_take_back, and reserves one of the slots again that become free. */

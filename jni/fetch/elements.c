@@ -296,13 +296,13 @@ bool fetch_from_stream(struct fetch *fetch)
 static bool store_iterator(struct fetch *fetch, jobject iterator, bool *is_new)
 {
   const struct jvm_stored *stored = fetch->request->stored;
-  size_t before = stored == NULL ? 0 : stored->count;
   const struct jvm_class *class = jvm_class_of_object(fetch->request->thread, iterator);
   if (class == NULL)
     return fail_memory(fetch);
   if (!result_store(fetch->request, fetch->epoch, class, iterator, &fetch->ref, fetch->outcome))
     return false;
-  *is_new = stored == NULL || stored->count > before;
+  fetch->is_ref_told = true;
+  *is_new = stored == NULL || stored->is_new;
   return true;
 }
 

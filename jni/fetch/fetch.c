@@ -154,6 +154,19 @@ static bool open_object(struct fetch *fetch)
   return fetch->class != NULL || fetch_fail(fetch, FAILURE_SERVER, "out of memory");
 }
 
+/* An answer that is not the last tells the ref, once. One that was deleted meanwhile is told all the same: it would
+ * mean nothing a moment later either. */
+static bool count_ref(struct fetch *fetch)
+{
+  const struct jvm_request *request = fetch->request;
+  if (fetch->is_done && fetch->is_ref_told)
+    jvm_objects_untell(request->thread, request->objects, fetch->ref, request->stored);
+  if (fetch->is_done || fetch->is_ref_told)
+    return true;
+  return jvm_objects_tell(request->objects, fetch->ref, request->stored) != JP_NO_MEMORY ||
+         fetch_fail(fetch, FAILURE_SERVER, "out of memory");
+}
+
 static void fill_outcome(struct fetch *fetch)
 {
   struct op_entry *entries = arena_calloc(fetch->request->arena, 3, sizeof *entries);
@@ -181,6 +194,6 @@ void jvm_fetch(const struct jvm_request *request, struct outcome *outcome)
                         .outcome = outcome,
                         .max = request->operation->fetch.max,
                         .room = request->operation->fetch.room};
-  if (open_object(&fetch) && run_fetcher(&fetch))
+  if (open_object(&fetch) && run_fetcher(&fetch) && count_ref(&fetch))
     fill_outcome(&fetch);
 }

@@ -16,6 +16,7 @@ struct fetch {
 
   struct op_value elements; /* a list, or a text */
   uint32_t ref;             /* takes the next call */
+  bool is_ref_told;         /* it has been counted for this answer already */
   bool is_done;
 };
 

@@ -14,8 +14,8 @@
 uint64_t jvm_objects_epoch(struct jvm_objects *objects);
 
 /*
- * Stores the object and its class_id. *ref is the object's present ref or a new one, which is also added to
- * *stored (may be NULL). JP_LIMIT: the table is full (the text names session-max-objects), or its owner
+ * Stores the object and its class_id. *ref is the object's present ref or a new one; it is told once more, which is
+ * noted in *stored (may be NULL). JP_LIMIT: the table is full (the text names session-max-objects), or its owner
  * refuses. JP_NO_MEMORY: C's or Java's memory is short. JP_CLOSED: the table was cleared after `epoch`;
  * nothing is stored. object must not be NULL.
  */

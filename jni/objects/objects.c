@@ -39,16 +39,10 @@ static void set_count(struct jvm_objects *objects, size_t count)
   atomic_store_explicit(&objects->count, count, memory_order_relaxed);
 }
 
-/* With the lock held, when the last object is gone. */
-static void tell_owner(const struct jvm_objects *objects)
+void object_table_tell_owner(const struct jvm_objects *objects)
 {
   if (objects->owner != NULL)
     objects->owner->leave(objects->owner_context);
-}
-
-static struct slot *slot_at(const struct jvm_objects *objects, uint32_t number)
-{
-  return &objects->chunks[number / CHUNK_SPAN]->slots[number % CHUNK_SPAN];
 }
 
 static jobject object_at(JNIEnv *env, const struct jvm_objects *objects, uint32_t number)
@@ -243,6 +237,14 @@ static void drop_slot(struct jvm_objects *objects, struct jvm_stored *stored)
   objects->reserved--;
 }
 
+static void note_telling(struct jvm_stored *stored, uint32_t ref, bool is_new)
+{
+  if (stored == NULL)
+    return;
+  stored_note(stored, ref);
+  stored->is_new = is_new;
+}
+
 /* With the lock held. *need: what the caller has to do, with the lock released, before it tries again;
  * NEED_NOTHING: this result is final. */
 static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum need *need,
@@ -256,9 +258,9 @@ static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum ne
   slot_index_expect(&objects->by_ref, objects->last_ref + 1);
   uint32_t same = find_same(env, objects, putting->object, putting->filled.hash);
   if (same != SLOT_NONE) {
-    struct slot *slot = slot_at(objects, same);
-    if (slot->maker != putting->filled.maker)
-      slot->maker = 0;
+    struct slot *slot = object_table_slot(objects, same);
+    object_table_tell(slot);
+    note_telling(putting->stored, slot->ref, false);
     *ref = slot->ref;
     return JP_OK;
   }
@@ -272,7 +274,7 @@ static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum ne
   if (count_of(objects) == 1)
     putting->has_entered = false; /* the leave belongs to the object now */
   drop_slot(objects, putting->stored);
-  stored_note(putting->stored, *ref);
+  note_telling(putting->stored, *ref, true);
   return JP_OK;
 }
 
@@ -335,7 +337,7 @@ enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *ob
   struct putting putting = {.thread = thread,
                             .objects = objects,
                             .object = object,
-                            .filled = {.class_id = class_id, .maker = thread->number},
+                            .filled = {.class_id = class_id, .told = 1},
                             .epoch = epoch,
                             .stored = stored};
   if ((*thread->jvmti)->GetObjectHashCode(thread->jvmti, object, &putting.filled.hash) != JVMTI_ERROR_NONE)
@@ -346,7 +348,7 @@ enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *ob
   enum jp_status status = put_object(&putting, ref, error);
   chunk_destroy(thread->env, putting.chunk); /* another thread's was there first */
   if (putting.has_entered)
-    tell_owner(objects);
+    object_table_tell_owner(objects);
   return status;
 }
 
@@ -359,7 +361,7 @@ jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, 
   if (number != SLOT_NONE) {
     object = object_at(thread->env, objects, number);
     if (class_id != NULL)
-      *class_id = slot_at(objects, number)->class_id;
+      *class_id = object_table_slot(objects, number)->class_id;
   }
   pthread_mutex_unlock(&objects->lock);
   return object;
@@ -374,8 +376,7 @@ static void release_chunk(JNIEnv *env, struct jvm_objects *objects, struct chunk
   chunk_destroy(env, chunk);
 }
 
-/* The caller tells the owner where that was the last object. */
-static void release_slot(JNIEnv *env, struct jvm_objects *objects, uint32_t number)
+void object_table_release_slot(JNIEnv *env, struct jvm_objects *objects, uint32_t number)
 {
   struct chunk *chunk = objects->chunks[number / CHUNK_SPAN];
   uint32_t place = number % CHUNK_SPAN;
@@ -401,47 +402,21 @@ enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects 
   pthread_mutex_lock(&objects->lock);
   uint32_t number = slot_index_find(&objects->by_ref, ref);
   if (number != SLOT_NONE) {
-    release_slot(thread->env, objects, number);
+    object_table_release_slot(thread->env, objects, number);
     if (count_of(objects) == 0)
-      tell_owner(objects);
+      object_table_tell_owner(objects);
   }
   pthread_mutex_unlock(&objects->lock);
   return number == SLOT_NONE ? JP_NOT_FOUND : JP_OK;
-}
-
-static void take_back(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref)
-{
-  uint32_t number = slot_index_find(&objects->by_ref, ref);
-  if (number != SLOT_NONE && slot_at(objects, number)->maker == thread->number)
-    release_slot(thread->env, objects, number);
-}
-
-/* True where that was the last of the table's objects, so that its owner has to be told. With the lock held. */
-static bool take_back_down_to(struct jvm_thread *thread, struct jvm_objects *objects,
-                              struct jvm_stored *stored, size_t kept)
-{
-  size_t before = count_of(objects);
-  while (stored->count > kept)
-    take_back(thread, objects, stored->refs[--stored->count]);
-  return before > 0 && count_of(objects) == 0;
-}
-
-void jvm_objects_take_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
-                           size_t kept)
-{
-  pthread_mutex_lock(&objects->lock);
-  if (take_back_down_to(thread, objects, stored, kept))
-    tell_owner(objects);
-  pthread_mutex_unlock(&objects->lock);
 }
 
 void jvm_objects_renew(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
                        size_t kept)
 {
   pthread_mutex_lock(&objects->lock);
-  bool is_last = take_back_down_to(thread, objects, stored, kept);
+  bool is_last = object_table_take_back(thread, objects, stored, kept);
   if (is_last && (objects->owner == NULL || stored->has_entered))
-    tell_owner(objects);
+    object_table_tell_owner(objects);
   else if (is_last)
     stored->has_entered = true;
   if (!is_full(objects, stored) && !stored->has_slot) {
@@ -490,7 +465,7 @@ void jvm_objects_release(struct jvm_objects *objects, struct jvm_stored *stored)
   pthread_mutex_lock(&objects->lock);
   drop_slot(objects, stored);
   if (stored->has_entered)
-    tell_owner(objects);
+    object_table_tell_owner(objects);
   stored->has_entered = false;
   pthread_mutex_unlock(&objects->lock);
 }
@@ -509,7 +484,7 @@ void jvm_objects_clear(struct jvm_thread *thread, struct jvm_objects *objects)
   slot_index_fini(&objects->by_ref);
   slot_index_fini(&objects->by_hash);
   if (count_of(objects) > 0)
-    tell_owner(objects);
+    object_table_tell_owner(objects);
   set_count(objects, 0);
   objects->epoch++;
   pthread_mutex_unlock(&objects->lock);

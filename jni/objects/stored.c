@@ -23,6 +23,15 @@ void stored_note(struct jvm_stored *stored, uint32_t ref)
     stored->refs[stored->count++] = ref;
 }
 
+void stored_drop(struct jvm_stored *stored, uint32_t ref)
+{
+  size_t i = stored == NULL ? 0 : stored->count;
+  while (i > 0 && stored->refs[i - 1] != ref)
+    i--;
+  if (i > 0)
+    stored->refs[i - 1] = stored->refs[--stored->count];
+}
+
 void jvm_stored_fini(struct jvm_stored *stored)
 {
   free(stored->refs);

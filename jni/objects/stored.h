@@ -7,6 +7,8 @@
 bool stored_make_room(struct jvm_stored *stored) JP_MUST_CHECK;
 /* stored_make_room has made room. */
 void stored_note(struct jvm_stored *stored, uint32_t ref);
+/* Drops the last note of this ref, if there is one; the very last note takes its place. */
+void stored_drop(struct jvm_stored *stored, uint32_t ref);
 
 static inline bool stored_has_slot(const struct jvm_stored *stored)
 {

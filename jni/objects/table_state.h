@@ -17,7 +17,8 @@
 enum { FIRST_CHUNK_SLOTS = 4, SMALL_CHUNK_SLOTS = 1024, CHUNK_SPAN = 8192 };
 enum { FIRST_CHUNKS = 1 };
 enum { NO_CHUNK = UINT32_MAX };
-#define REF_MAX ((uint32_t)INT32_MAX)
+#define TOLD_MAX UINT32_MAX
+#define REF_MAX  ((uint32_t)INT32_MAX)
 
 struct slot {
   uint32_t ref; /* 0: free */
@@ -25,7 +26,7 @@ struct slot {
   uint32_t class_id;
   union {
     uint32_t next_free; /* of a free slot: a place in the chunk; slot_count ends the list */
-    uint32_t maker;     /* the one thread whose messages have returned the object; 0: several have */
+    uint32_t told;      /* of one that is held: how often answers have told its ref; TOLD_MAX: more often */
   };
 };
 
@@ -62,5 +63,30 @@ struct jvm_objects {
 
 /* A global reference; NULL: Java's memory is short. Without the lock: making an array may collect garbage. */
 jobjectArray object_table_make_array(struct jvm_thread *thread, uint32_t slot_count);
+
+/* All of these with the lock held. */
+
+static inline struct slot *object_table_slot(const struct jvm_objects *objects, uint32_t number)
+{
+  return &objects->chunks[number / CHUNK_SPAN]->slots[number % CHUNK_SPAN];
+}
+
+/* The caller tells the owner where that was the last object. */
+void object_table_release_slot(JNIEnv *env, struct jvm_objects *objects, uint32_t number);
+/* When the last object is gone. */
+void object_table_tell_owner(const struct jvm_objects *objects);
+
+/* tellings.c */
+
+/* Counts a telling. At TOLD_MAX nobody knows how many there are, and the object stays until all are let go. */
+static inline void object_table_tell(struct slot *slot)
+{
+  if (slot->told < TOLD_MAX)
+    slot->told++;
+}
+
+/* As jvm_objects_take_back. True where the last of the table's objects went, so that its owner has to be told. */
+bool object_table_take_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
+                            size_t kept);
 
 #endif

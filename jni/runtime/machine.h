@@ -69,7 +69,6 @@ struct jvm_thread {
   jobject java_thread; /* global; JVMTI may be asked about it from other threads */
   jobject
       restorable; /* java_thread, borrowed: requests undo what calls have done to it. NULL: not to be touched */
-  uint32_t number; /* unique in the process, from 1 */
 
   bool has_frame;      /* a frame of local references is open; it stays for the next request if it is empty */
   bool frame_is_empty; /* the request in hand has left no reference in it */

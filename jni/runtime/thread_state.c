@@ -6,13 +6,8 @@ enum { UNITS_KEPT = 32 * 1024 };
 
 void jvm_thread_init(struct jvm_thread *thread, struct jvm *jvm, JNIEnv *env, jobject java_thread)
 {
-  static _Atomic uint32_t numbers;
-  *thread = (struct jvm_thread){.env = env,
-                                .jvm = jvm,
-                                .jvmti = jvm->jvmti,
-                                .java_thread = java_thread,
-                                .restorable = java_thread,
-                                .number = atomic_fetch_add(&numbers, 1) + 1};
+  *thread = (struct jvm_thread){
+      .env = env, .jvm = jvm, .jvmti = jvm->jvmti, .java_thread = java_thread, .restorable = java_thread};
 }
 
 static void set_place(struct jvm_thread *thread, const struct jvm_thread_place *place)

@@ -61,7 +61,8 @@ struct op_value {
     struct text text;
     struct {
       uint32_t ref;
-      bool has_length; /* results only: of what could not travel by value */
+      uint32_t tellings; /* of OP_DELETE_OBJECT alone: so many are let go of; 0: the object is deleted */
+      bool has_length;   /* results only: of what could not travel by value */
       size_t length;
     };
     struct {

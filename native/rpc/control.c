@@ -5,21 +5,30 @@ static void answer_ping(struct rpc_run *run, const struct operation *operation, 
   (void)run, (void)operation, (void)outcome;
 }
 
+/* Who lets go of tellings may have lost the session meanwhile, and the object with it. */
+static enum jp_status delete_object(const struct rpc_run *run, struct rpc_session *session,
+                                    const struct op_value *object)
+{
+  struct jvm_thread *thread = run->runner->thread;
+  if (session == NULL)
+    return object->tellings > 0 ? JP_OK : JP_NOT_FOUND;
+  if (object->tellings == 0)
+    return jvm_objects_delete(thread, rpc_session_objects(session), object->ref);
+  jvm_objects_forget(thread, rpc_session_objects(session), object->ref, object->tellings);
+  return JP_OK;
+}
+
 static void delete_objects(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
-  struct rpc_runner *runner = run->runner;
   struct rpc_session *session;
   if (rpc_run_find_session(run, false, &session, outcome) != JP_OK)
     return;
   for (size_t i = 0; i < operation->arg_count; i++) {
-    uint32_t ref = operation->args[i].ref;
-    enum jp_status status = session == NULL
-                                ? JP_NOT_FOUND
-                                : jvm_objects_delete(runner->thread, rpc_session_objects(session), ref);
+    enum jp_status status = delete_object(run, session, &operation->args[i]);
     if (status == JP_OK)
       continue;
-    outcome_fail(outcome, &runner->arena, status == JP_NOT_FOUND ? FAILURE_SERVER : FAILURE_INTERNAL, NULL,
-                 "No such object: %u", ref);
+    outcome_fail(outcome, &run->runner->arena, status == JP_NOT_FOUND ? FAILURE_SERVER : FAILURE_INTERNAL,
+                 NULL, "No such object: %u", operation->args[i].ref);
     outcome->is_unknown_ref = status == JP_NOT_FOUND;
     return;
   }

@@ -35,6 +35,7 @@ static enum jp_status read_json(struct rpc_colfer_reader *reader, struct text va
 static enum jp_status read_ref(struct rpc_colfer_reader *reader, uint32_t ref, struct op_value *value)
 {
   value->kind = OP_REF;
+  value->tellings = 0;
   value->ref = ref;
   if (ref <= RPC_REF_MAX)
     return JP_OK;

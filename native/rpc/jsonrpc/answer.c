@@ -140,7 +140,6 @@ static void shorten_answer(struct serving *serving, struct jsonrpc_response *res
   } else if (outcome->type.len > OUTCOME_MESSAGE_MAX) {
     fail_too_long(serving, response, answer);
   } else {
-    unkept_results_tell(&serving->unkept, &serving->run, outcome);
     write_result(serving, response, outcome, answer);
   }
 }

@@ -96,10 +96,8 @@ static void run_operation(struct serving *serving, const struct operation *opera
   struct outcome outcome;
   rpc_run_operation(&serving->run, operation, &outcome);
   serving_suggest_names(serving, operation, &outcome);
-  if (serving_is_unkept(serving))
+  if (serving_is_unkept(serving) && outcome.kind != OUTCOME_ERROR)
     unkept_results_note(&serving->unkept, &serving->run);
-  else
-    unkept_results_tell(&serving->unkept, &serving->run, &outcome);
   serving_write_answer(serving, response, &outcome);
   rpc_run_end(&serving->run);
 }

@@ -1,8 +1,9 @@
 #ifndef JPEER_RPC_JSONRPC_UNKEPT_RESULTS_H
 #define JPEER_RPC_JSONRPC_UNKEPT_RESULTS_H
 /*
- * Objects that end with their message, because their requests asked for it ("keep": false): steps of a chain in a
- * batch, whose refs nobody is told. An object that another answer of the message tells of stays.
+ * Results that nobody is told, because their requests asked for it ("keep": false): steps of a chain in a batch, which
+ * later requests may use. With the message they count as not told, so that an object stays only where another answer
+ * has told of it.
  *
  * One message's, in the arena and on the thread of that message.
  */
@@ -10,27 +11,18 @@
 
 struct unkept_object;
 
-struct unkept_objects {
+/* Begins as zero. */
+struct unkept_results {
   struct unkept_object *items;
   size_t count;
   size_t capacity;
 };
 
-/* Begins as zero. */
-struct unkept_results {
-  struct unkept_objects made;
-  struct unkept_objects told; /* nothing is noted before something is in made */
-};
-
-/* Notes the objects that the request in hand has stored, which nobody will be told. Without memory they stay in the
+/* Takes the notes of what the result of the request in hand would tell. Without memory the objects stay in the
  * session. */
-void unkept_results_note(struct unkept_results *unkept, const struct rpc_run *run);
+void unkept_results_note(struct unkept_results *unkept, struct rpc_run *run);
 
-/* The answer to the request in hand tells of what is in the outcome. */
-void unkept_results_tell(struct unkept_results *unkept, const struct rpc_run *run,
-                         const struct outcome *outcome);
-
-/* At the end of the message: lets go of the objects that no answer tells of. */
+/* At the end of the message. */
 void unkept_results_drop(struct unkept_results *unkept, struct rpc_run *run);
 
 #endif

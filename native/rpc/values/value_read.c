@@ -327,6 +327,7 @@ static enum jp_status read_typed(struct rpc_value_reader *reader, const struct j
     if (members->has[ARGUMENT_VALUE])
       return fail(reader, "has both 'value' and 'ref'");
     value->kind = OP_REF;
+    value->tellings = 0;
     if (!rpc_ref_read(members->value[ARGUMENT_REF], &value->ref))
       return fail(reader, "'ref' must be an integer from 1 to 2147483647");
     return JP_OK;

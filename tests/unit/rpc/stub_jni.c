@@ -176,6 +176,15 @@ void jvm_objects_take_back(struct jvm_thread *thread, struct jvm_objects *object
   }
 }
 
+/* Each object of the stub is told once. */
+void jvm_objects_forget(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, uint32_t count)
+{
+  if (count == 0)
+    abort();
+  enum jp_status status = jvm_objects_delete(thread, objects, ref);
+  (void)status; /* an unknown ref is no mistake */
+}
+
 size_t jvm_objects_count(const struct jvm_objects *objects)
 {
   return objects->count;

@@ -287,57 +287,6 @@ static void the_owner_hears_of_a_first_object_that_came_too_late(void **state)
   jvm_objects_destroy(the_thread, objects);
 }
 
-/* ---- refs that nobody heard of ---- */
-
-static uint32_t put_noted(struct jvm_thread *thread, struct jvm_objects *objects, jobject object,
-                          struct jvm_stored *stored)
-{
-  uint32_t ref;
-  assert_int_equal(
-      jvm_objects_put(thread, objects, object, 0, jvm_objects_epoch(objects), stored, &ref, NULL), JP_OK);
-  return ref;
-}
-
-static void new_refs_can_be_taken_back(void **state)
-{
-  (void)state;
-  enum { MANY = 100 };
-  struct jvm_objects *objects = new_table(1000);
-  struct jvm_stored stored = {0};
-  jobject held = new_object(the_thread);
-  uint32_t first = put_noted(the_thread, objects, held, NULL);
-  for (size_t i = 0; i < MANY; i++) {
-    assert_int_equal(put_noted(the_thread, objects, held, &stored), first);
-    jobject object = new_object(the_thread);
-    put_noted(the_thread, objects, object, &stored);
-    put_noted(the_thread, objects, object, &stored); /* twice in one answer: it is still new */
-    (*the_thread->env)->DeleteLocalRef(the_thread->env, object);
-  }
-  assert_int_equal(stored.count, MANY);
-  jvm_objects_take_back(the_thread, objects, &stored, MANY - 10);
-  assert_int_equal(stored.count, MANY - 10);
-  assert_int_equal(jvm_objects_count(objects), 1 + MANY - 10);
-  assert_int_equal(jvm_objects_delete(the_thread, objects, stored.refs[5]), JP_OK);
-  jvm_objects_take_back(the_thread, objects, &stored, 0);
-  assert_int_equal(jvm_objects_count(objects), 1);
-  assert_int_equal(put_noted(the_thread, objects, held, NULL), first);
-  jvm_stored_fini(&stored);
-  jvm_objects_destroy(the_thread, objects);
-}
-
-struct meeting {
-  struct jvm_objects *objects;
-  jobject object; /* global */
-  pthread_barrier_t met;
-};
-
-static void be_given(void *argument, struct jvm_thread *thread)
-{
-  struct meeting *meeting = argument;
-  put_noted(thread, meeting->objects, meeting->object, NULL);
-  pthread_barrier_wait(&meeting->met);
-}
-
 static void a_companion_stays_as_long_as_the_ref(void **state)
 {
   (void)state;
@@ -359,27 +308,6 @@ static void a_companion_stays_as_long_as_the_ref(void **state)
   jvm_objects_clear(the_thread, objects);
   assert_null(jvm_objects_companion(the_thread, objects, next, first));
   jvm_objects_destroy(the_thread, objects);
-}
-
-static void what_another_thread_was_given_is_not_taken_back(void **state)
-{
-  (void)state;
-  struct meeting meeting = {.objects = new_table(10)};
-  struct jvm_stored stored = {0};
-  struct jp_error error;
-  meeting.object = (*the_thread->env)->NewGlobalRef(the_thread->env, new_object(the_thread));
-  pthread_barrier_init(&meeting.met, NULL, 2);
-  put_noted(the_thread, meeting.objects, new_object(the_thread), &stored);
-  uint32_t ref = put_noted(the_thread, meeting.objects, meeting.object, &stored);
-  assert_int_equal(jvm_spawn(the_jvm, "other", be_given, &meeting, &error), JP_OK);
-  pthread_barrier_wait(&meeting.met);
-  pthread_barrier_destroy(&meeting.met);
-  jvm_objects_take_back(the_thread, meeting.objects, &stored, 0);
-  assert_int_equal(jvm_objects_count(meeting.objects), 1);
-  assert_int_equal(jvm_objects_delete(the_thread, meeting.objects, ref), JP_OK);
-  (*the_thread->env)->DeleteGlobalRef(the_thread->env, meeting.object);
-  jvm_stored_fini(&stored);
-  jvm_objects_destroy(the_thread, meeting.objects);
 }
 
 /* 100,000 of them are to fit into a small machine: C's part of one with an object is below 1 KiB. */
@@ -484,9 +412,7 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(many_come_and_go),
       cmocka_unit_test(the_owner_is_asked_before_the_first_object_alone),
       cmocka_unit_test(the_owner_hears_of_a_first_object_that_came_too_late),
-      cmocka_unit_test(new_refs_can_be_taken_back),
       cmocka_unit_test(a_companion_stays_as_long_as_the_ref),
-      cmocka_unit_test(what_another_thread_was_given_is_not_taken_back),
       cmocka_unit_test(a_table_with_one_object_is_small),
       cmocka_unit_test(threads_share_a_table),
       cmocka_unit_test(a_million_can_be_held),

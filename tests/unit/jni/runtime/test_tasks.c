@@ -17,7 +17,6 @@ struct seen {
   struct jvm_thread *thread;
   struct jvm_task *task; /* of its thread while it ran */
   atomic_int runs;
-  uint32_t number;
   bool has_frame;
   bool opens_frames;
 };
@@ -29,7 +28,6 @@ static void note_run(void *argument, struct jvm_thread *thread)
   seen->env = thread->env;
   seen->thread = thread;
   seen->has_frame = thread->has_frame;
-  seen->number = thread->number;
   seen->task = jvm_task_of(thread);
   jvm_task_release(thread->env, seen->task);
   if (!seen->opens_frames)
@@ -100,7 +98,6 @@ static void runs_once_on_the_thread_that_runs_its_object(void **state)
   assert_ptr_not_equal(seen.env, env);
   assert_ptr_equal(seen.task, task);
   assert_false(seen.has_frame);
-  assert_int_equal(seen.number, the_thread->number);
   assert_non_null(jvm_task_java_thread(task));
   /* The thread is as it was before, except that the work has added to its memory. */
   assert_ptr_equal(the_thread->env, env);
