@@ -9,8 +9,10 @@ import struct
 import time
 import unittest
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
+from support.binary_client import BinaryClient
 from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient, ref
 from support.peer import Peer
 
@@ -298,6 +300,101 @@ class Limits(SessionCase):
                     except RpcError:
                         break
                 self.assertLess(time.monotonic(), deadline)
+
+
+def told(number, count):
+    return {"ref": number, "told": count}
+
+
+class Tellings(SessionCase):
+    """A library counts how often answers have told a ref, and gives that number back."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.peer = Peer()
+
+    @classmethod
+    def tearDownClass(cls):
+        with cls.peer:
+            pass
+
+    def test_an_object_is_there_until_all_of_its_tellings_are_released(self):
+        out = "java.lang.System", "out"
+        for transport in (WebSocketClient, HttpClient, ZmqClient):
+            with transport(self.peer) as client:
+                number = client.get(*out)
+                self.assertEqual([client.get(*out), client.get(*out)], [number, number])
+                client.control("delete_object", told(number, 2))
+                self.assertEqual(client.call("java.io.PrintStream", "checkError", on=number), "false")
+                client.control("delete_object", told(number, 1))
+                self.assert_unknown(client, number)
+                client.control("delete_object", told(number, 1))
+                self.assertNotEqual(client.get(*out), number)
+
+    def test_a_release_that_meets_the_same_ref_on_its_way(self):
+        """What the last answer has told is there, whatever was released while it was on its way."""
+        get = {"jsonrpc": "2.0", "id": 1, "method": "get", "params": {"type": "java.lang.System", "field": "out"}}
+        with WebSocketClient(self.peer) as client:
+            number = client.get("java.lang.System", "out")
+            release = {"jsonrpc": "2.0", "id": 2, "method": "control",
+                       "params": {"method": "delete_object", "args": [told(number, 1)]}}
+            client.send(json.dumps(get))
+            client.send(json.dumps(release))
+            self.assertEqual(json.loads(client.receive())["result"]["value"]["ref"], number)
+            self.assertEqual(json.loads(client.receive())["result"], {"void": True})
+            self.assertEqual(client.call("java.io.PrintStream", "checkError", on=number), "false")
+
+    def test_a_list_of_one_object_a_million_times(self):
+        million = 1000000
+        with WebSocketClient(self.peer) as client:
+            number = client.new("java.lang.Object")
+            for copies, answer in ((million, [ref(number)] * million), (2 * million, None)):
+                reply = client.request("java.util.Collections.nCopies", [copies, ref(number)],
+                                       options={"array_value_max": 2 * million})["result"]
+                if answer is None:  # too long: the list is a ref, and tells nothing of what is in it
+                    self.assertEqual(reply["length"], copies)
+                else:
+                    self.assertEqual(reply, answer)
+            client.control("delete_object", told(number, million))
+            self.assertEqual(client.call("java.util.Objects", "isNull", ref(number)), "false")
+            client.control("delete_object", told(number, 1))
+            with self.assertRaises(RpcError):
+                client.call("java.util.Objects", "isNull", ref(number))
+
+    def test_what_a_binary_message_tells_counts_as_well(self):
+        name = uuid.uuid4()
+        with HttpClient(self.peer, str(name)) as client, BinaryClient(self.peer, "dealer", name.bytes) as binary:
+            number = binary.new(LIST)
+            self.assertEqual(client.call("fixtures.Arguments", "echoObject", ref(number)), number)
+            client.control("delete_object", told(number, 1))
+            self.assertEqual(client.call(LIST, "size", on=number), "0")
+            client.control("delete_object", told(number, 1))
+            self.assert_unknown(client, number)
+
+    def use_and_release(self, client, rounds):
+        """Holds the object while it has been told of it, sometimes more than once."""
+        held = {}
+        for i in range(rounds):
+            number = client.get("java.lang.System", "err")
+            held[number] = held.get(number, 0) + 1
+            self.assertEqual(client.call("java.io.PrintStream", "checkError", on=number), "false")
+            if i % 3 != 1:
+                client.control("delete_object", *[told(*each) for each in held.items()])
+                held.clear()
+        client.control("delete_object", *[told(*each) for each in held.items()])
+
+    def test_two_clients_of_a_session_release_the_same_object(self):
+        name = str(uuid.uuid4())
+        clients = [WebSocketClient(self.peer, {"peer-id": name}), WebSocketClient(self.peer, {"peer-id": name}),
+                   HttpClient(self.peer, name), HttpClient(self.peer, name)]
+        with ThreadPoolExecutor(len(clients)) as pool, contextlib.ExitStack() as opened:
+            for client in clients:
+                opened.enter_context(client)
+            for done in [pool.submit(self.use_and_release, client, 1502) for client in clients]:
+                done.result()
+            number = clients[0].get("java.lang.System", "err")
+            clients[1].control("delete_object", told(number, 1))
+            self.assert_unknown(clients[2], number)
 
 
 def masked_text_frame(payload):

@@ -1,5 +1,6 @@
 #include "rpc/jsonrpc/json_params.h"
 
+#include "base/number.h"
 #include "op/type.h"
 #include "rpc/jsonrpc/coerce.h"
 #include "rpc/jsonrpc/near_params.h"
@@ -206,6 +207,45 @@ static enum jp_status check_refs(struct params_reader *reader, const struct op_c
   return JP_OK;
 }
 
+/* A number of tellings: any integer from 1; more than can be counted are all of them. */
+static bool read_told(struct json_value json, uint32_t *tellings)
+{
+  struct number number;
+  if (json.kind != JSON_KIND_NUMBER)
+    return false;
+  number_read(json.span, &number);
+  if (!number.integral || number.suffix != 0 || *number.literal.data == '-' ||
+      (number.fits && number.integer < 1))
+    return false;
+  *tellings = number.fits && number.integer < UINT32_MAX ? (uint32_t)number.integer : UINT32_MAX;
+  return true;
+}
+
+static enum jp_status read_tellings_of(struct params_reader *reader, size_t i, struct json_value json)
+{
+  static const struct text names[] = {TEXT("told")};
+  struct json_members members;
+  json_members_collect(json, names, 1, &members);
+  const char *wrong = members.repeated >= 0 ? "is given twice" : "must be an integer from 1";
+  if (!members.has[0] ||
+      (members.repeated < 0 && read_told(members.value[0], &reader->operation->args[i].tellings)))
+    return JP_OK;
+  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "argument %zu: 'told' %s", i,
+               wrong);
+  return JP_INVALID;
+}
+
+/* {"ref": N, "told": K}; all of them are refs. */
+static enum jp_status read_tellings(struct params_reader *reader)
+{
+  struct json_cursor cursor = json_enter(reader->members.value[RPC_PARAM_ARGS]);
+  struct json_value json;
+  enum jp_status status = JP_OK;
+  for (size_t i = 0; status == JP_OK && json_next_element(&cursor, &json); i++)
+    status = read_tellings_of(reader, i, json);
+  return status;
+}
+
 static enum jp_status read_control(struct params_reader *reader)
 {
   struct text name = TEXT_ABSENT;
@@ -223,8 +263,10 @@ static enum jp_status read_control(struct params_reader *reader)
   status = read_args(reader);
   if (status != JP_OK)
     return status;
-  if (control->takes_refs)
-    return check_refs(reader, control);
+  if (control->takes_refs) {
+    status = check_refs(reader, control);
+    return status == JP_OK && !reader->is_compat ? read_tellings(reader) : status;
+  }
   if (reader->operation->arg_count == 0)
     return JP_OK;
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "'%s' takes no arguments",

@@ -93,6 +93,8 @@ static void show_value(struct buffer *out, const struct op_value *value)
     break;
   case OP_REF:
     buffer_printf(out, "@%u", value->ref);
+    if (value->tellings > 0)
+      buffer_printf(out, "*%u", value->tellings);
     break;
   case OP_LIST:
     show_list(out, value);

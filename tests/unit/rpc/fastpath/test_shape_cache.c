@@ -15,6 +15,9 @@
 #define TYPED(type, value) "{\"type\":\"" type "\",\"value\":" value "}"
 #define ON(instance)       CALL("1", "\"type\":\"C\",\"method\":\"m\",\"instance\":" instance)
 
+#define LET_GO(ref, told)                                                                                    \
+  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":[" \
+  "{\"ref\":" ref ",\"told\":" told "}]}}"
 #define GET(field)                                                                                           \
   "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"get\",\"params\":{\"type\":\"C\",\"instance\":1,\"field\":"    \
   "\"" field "\"}}"
@@ -65,6 +68,8 @@ static const struct shape_case cases[] = {
      "[{"
      "\"ref\":3}]}}",
      true},
+    {LET_GO("1", "2"), LET_GO("3", "2"), true},
+    {LET_GO("1", "2"), LET_GO("1", "3"), false},
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"peer-id\":\"p\",\"method\":\"new\",\"params\":{\"type\":\"C\"}}",
      "{\"jsonrpc\":\"2.0\",\"id\":2,\"peer-id\":\"p\",\"method\":\"new\",\"params\":{\"type\":\"C\"}}", true},
 

@@ -55,6 +55,17 @@ static void test_methods_are_read(void **state)
       {"control", "{\"method\":\"Delete_Session\"}", "control delete_session"},
       {"control", "{\"method\":\"delete_object\",\"args\":[{\"ref\":42},{\"type\":\"x.Y\",\"ref\":43}]}",
        "control delete_object @42 (x.Y)@43"},
+      {"control",
+       "{\"method\":\"delete_object\",\"args\":[{\"ref\":4,\"told\":1},{\"ref\":5},{\"t\\u006fld\":"
+       "2147483648,"
+       "\"ref\":6}]}",
+       "control delete_object @4*1 @5 @6*2147483648"},
+      {"control",
+       "{\"method\":\"delete_object\",\"args\":[{\"ref\":4,\"told\":4294967295},{\"ref\":5,\"told\":"
+       "4294967296},"
+       "{\"ref\":6,\"told\":18446744073709551616}]}",
+       "control delete_object @4*4294967295 @5*4294967295 @6*4294967295"},
+      {"call", "{\"type\":\"C\",\"method\":\"m\",\"args\":[{\"ref\":4,\"told\":0}]}", "call C m @4"},
   };
   params_check_requests(*state, cases, COUNT_OF(cases));
 }
@@ -161,6 +172,20 @@ static void test_wrong_requests_are_refused(void **state)
        "Missing object ref for delete_object request: argument 1 is no {\"ref\": N}"},
       {"control", "{\"method\":\"delete_object\",\"args\":[{\"type\":\"int\",\"value\":4}]}",
        FAILURE_INVALID_PARAMS, "Missing object ref for delete_object request: argument 0 is no {\"ref\": N}"},
+      {"control", "{\"method\":\"delete_object\",\"args\":[{\"ref\":1,\"told\":1},{\"ref\":1,\"told\":0}]}",
+       FAILURE_INVALID_PARAMS, "argument 1: 'told' must be an integer from 1"},
+      {"control", "{\"method\":\"delete_object\",\"args\":[{\"ref\":1,\"told\":-1}]}", FAILURE_INVALID_PARAMS,
+       "argument 0: 'told' must be an integer from 1"},
+      {"control", "{\"method\":\"delete_object\",\"args\":[{\"ref\":1,\"told\":1.5}]}",
+       FAILURE_INVALID_PARAMS, "argument 0: 'told' must be an integer from 1"},
+      {"control", "{\"method\":\"delete_object\",\"args\":[{\"ref\":1,\"told\":1l}]}", FAILURE_INVALID_PARAMS,
+       "argument 0: 'told' must be an integer from 1"},
+      {"control", "{\"method\":\"delete_object\",\"args\":[{\"ref\":1,\"told\":\"1\"}]}",
+       FAILURE_INVALID_PARAMS, "argument 0: 'told' must be an integer from 1"},
+      {"control", "{\"method\":\"delete_object\",\"args\":[{\"ref\":1,\"told\":-18446744073709551616}]}",
+       FAILURE_INVALID_PARAMS, "argument 0: 'told' must be an integer from 1"},
+      {"control", "{\"method\":\"delete_object\",\"args\":[{\"ref\":1,\"told\":1,\"told\":1}]}",
+       FAILURE_INVALID_PARAMS, "argument 0: 'told' is given twice"},
       {"meta", "{}", FAILURE_INVALID_PARAMS, "Method is missing in 'meta' request"},
       {"meta", "{\"method\":\"fetch\"}", FAILURE_NOT_FOUND, "Invalid meta service: fetch"},
       {"meta", "{\"method\":\"fetch_classes_info\",\"args\":{}}", FAILURE_INVALID_PARAMS,

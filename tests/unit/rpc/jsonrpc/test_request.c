@@ -40,6 +40,23 @@ static void runs_control_methods(void **state)
   bench_close(bench, client, NULL);
 }
 
+static void tellings_of_unknown_refs_are_no_error(void **state)
+{
+  struct service_bench *bench = *state;
+  struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
+  check_answer(bench, client, CONTROL("delete_object", "{\"ref\":1,\"told\":1}"), VOID_ANSWER);
+  check_answer(bench, client, CONTROL("delete_object", "{\"ref\":1,\"told\":1},{\"ref\":1}"), NO_OBJECT("1"));
+  check_answer(bench, client, MAKE, MADE("1"));
+  check_answer(bench, client, MAKE, MADE("2"));
+  check_answer(bench, client, CONTROL("delete_object", "{\"ref\":9,\"told\":1},{\"ref\":1,\"told\":1}"),
+               VOID_ANSWER);
+  check_answer(bench, client, CONTROL("delete_object", "{\"ref\":9,\"told\":2},{\"ref\":1,\"told\":1}"),
+               VOID_ANSWER);
+  check_answer(bench, client, CONTROL("delete_object", "{\"ref\":1}"), NO_OBJECT("1"));
+  check_answer(bench, client, CONTROL("delete_object", "{\"ref\":2}"), VOID_ANSWER);
+  bench_close(bench, client, NULL);
+}
+
 #define NOT_MINE(peer_id, method, params)                                                                    \
   "{\"jsonrpc\":\"2.0\",\"id\":1,\"peer-id\":" peer_id ",\"method\":\"" method "\",\"params\":" params "}"
 
@@ -87,6 +104,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(runs_control_methods, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(tellings_of_unknown_refs_are_no_error, set_up, tear_down),
       cmocka_unit_test_setup_teardown(finds_sessions_by_routing_id_and_by_the_message, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
