@@ -79,8 +79,12 @@ static bool fill_primitives(struct fetch *fetch, char letter, jobject array, siz
   dispatch_get_range(fetch->env, letter, array, (jsize)from, (jsize)count, data);
   if (fetch->request->operation->base64_result)
     return encode(fetch, data, size);
-  fetch->elements =
-      (struct op_value){.kind = OP_PACKED, .packed = {.data = data, .count = count, .element = letter}};
+  bool is_text = letter == 'J' && fetch->request->operation->longs_as_text;
+  fetch->elements = (struct op_value){.kind = OP_PACKED,
+                                      .packed = {.data = data,
+                                                 .count = count,
+                                                 .element = letter,
+                                                 .form = is_text ? OP_PACKED_TEXTS : OP_PACKED_LIST}};
   return true;
 }
 
