@@ -116,7 +116,7 @@ static bool fill_array(struct walk *walk, const struct level *level, const struc
   if (class->component == 'L' || class->component == '[')
     return fill_list(walk, level, level->object, out);
   jsize count = (*walk->env)->GetArrayLength(walk->env, level->object);
-  bool in_base64 = walk->request->operation->base64_result;
+  bool in_base64 = result_is_base64(walk->request, class->component);
   if (!in_base64 && !count_elements(walk, (size_t)count))
     return false;
   if (!count_bytes(walk, (size_t)count) ||
@@ -331,6 +331,13 @@ static bool fill_text(struct walk *walk, const struct jvm_class *class, jobject 
   return true;
 }
 
+/* With --compat pal no object has a text but a BigInteger, where the request asks for it. */
+static bool has_text(const struct jvm_request *request, const struct jvm_class *class)
+{
+  bool is_wanted = class->text == CLASS_TEXT_INTEGER && request->operation->longs_as_text;
+  return class->text != CLASS_TEXT_NONE && (!request->compat_pal || is_wanted);
+}
+
 static bool fill_value(struct walk *walk, const struct level *outer, jobject object, struct op_value *out)
 {
   if (object == NULL) {
@@ -342,7 +349,7 @@ static bool fill_value(struct walk *walk, const struct level *outer, jobject obj
     return fail_result(walk, "out of memory");
   if (result_is_value_class(class))
     return fill_scalar(walk, class, object, out);
-  if (class->text != CLASS_TEXT_NONE && !walk->request->compat_pal)
+  if (has_text(walk->request, class))
     return fill_text(walk, class, object, out);
   if (walk->is_flat || !is_container(walk, class, object))
     return fill_ref(walk, class, object, out);

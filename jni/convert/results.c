@@ -60,6 +60,12 @@ bool result_is_value_class(const struct jvm_class *class)
   return class->unboxed != 0 || class->maker == MAKER_STRING;
 }
 
+bool result_is_base64(const struct jvm_request *request, char letter)
+{
+  const struct operation *operation = request->operation;
+  return operation->base64_result && (letter == 'B' || !operation->base64_bytes);
+}
+
 /* For clients whose numbers are doubles. */
 static bool writes_as_text(const struct jvm_request *request, char letter)
 {
@@ -101,7 +107,7 @@ bool result_read_primitives(const struct jvm_request *request, const struct jvm_
                             jsize count, struct op_value *out)
 {
   size_t size = (size_t)count * primitive_size(class->component);
-  bool in_base64 = request->operation->base64_result;
+  bool in_base64 = result_is_base64(request, class->component);
   if ((in_base64 ? size : (size_t)count) > result_bytes_max(request))
     return false;
   void *data = arena_alloc(request->arena, size);
@@ -211,7 +217,7 @@ static bool read_array(const struct jvm_request *request, uint64_t epoch, struct
   const struct operation *operation = request->operation;
   bool is_primitive = !is_array_of_objects(class);
   size_t count = count_array(request, array);
-  if (!(is_primitive && operation->base64_result) && count > result_elements_max(request))
+  if (!(is_primitive && result_is_base64(request, class->component)) && count > result_elements_max(request))
     return false;
   if (is_primitive)
     return result_read_primitives(request, class, array, (jsize)count, out);

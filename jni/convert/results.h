@@ -23,6 +23,8 @@ bool result_is_value_class(const struct jvm_class *class);
 /* False: memory is short, or a String is longer than the answer may be. */
 bool result_read_value_object(const struct jvm_request *request, const struct jvm_class *class,
                               jobject object, struct op_value *out);
+/* Whether the request wants arrays of primitives of this letter in base64. */
+bool result_is_base64(const struct jvm_request *request, char letter);
 /* Reads an array of count primitives; false as before. */
 bool result_read_primitives(const struct jvm_request *request, const struct jvm_class *class, jobject array,
                             jsize count, struct op_value *out);

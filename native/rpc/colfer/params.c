@@ -353,6 +353,6 @@ enum jp_status rpc_colfer_operation_read(const struct rpc_colfer_request *reques
   struct rpc_colfer_reader reader = {
       .rules = rules, .arena = arena, .operation = operation, .outcome = outcome};
   rpc_value_reader_init(&reader.values, rules->digits_max, arena, outcome);
-  reader.values.type_alone_is_null = rules->compat_pal;
+  reader.values.compat_pal = rules->compat_pal;
   return readers[request->part](&reader, &request->message);
 }

@@ -234,14 +234,15 @@ static void write_own(const struct openrpc *openrpc, const json_t *parts, enum o
   BUFFER_LITERAL(out, "}}");
 }
 
-/* Those that the schemas of Java types name. */
-static void write_ref_schemas(const json_t *parts, struct buffer *out)
+/* Those that the schemas of Java types name, the ones that --compat pal has first. */
+static void write_ref_schemas(const struct openrpc_config *config, const json_t *parts, struct buffer *out)
 {
-  static const char *const keys[] = {"ObjectRef", "ClassRef",      "LargeResult",
-                                     "Ref",       "ReceiverValue", "TypeName"};
+  static const char *const keys[] = {"ObjectRef",   "Ref",           "ClassRef",
+                                     "LargeResult", "ReceiverValue", "TypeName"};
+  size_t count = config->compat_pal ? 2 : sizeof keys / sizeof keys[0];
   const json_t *schemas = json_object_get(json_object_get(parts, "components"), "schemas");
   bool any = false;
-  for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+  for (size_t i = 0; i < count; i++) {
     const json_t *schema = json_object_get(schemas, keys[i]);
     if (schema == NULL) /* simplified parts have it in place of its references */
       continue;
@@ -264,7 +265,7 @@ static bool has_failed(const struct openrpc *openrpc)
 static void write_texts(struct openrpc *made, const json_t *parts, enum openrpc_names names)
 {
   write_head(&made->config, parts, names, &made->head[names]);
-  write_ref_schemas(parts, &made->ref_schemas[names]);
+  write_ref_schemas(&made->config, parts, &made->ref_schemas[names]);
   write_own(made, parts, names, &made->own[names]);
 }
 

@@ -11,6 +11,7 @@ struct question {
   struct outcome *outcome;
   struct text *patterns; /* NULL: the peer's own procedures */
   size_t count;
+  bool compat_pal; /* no names but those that members are called by */
   enum openrpc_names names;
 };
 
@@ -117,7 +118,7 @@ static enum jp_status read_question(struct question *question, const struct json
     return status;
   if (members.has[RPC_PARAM_OPENRPC] && members.value[RPC_PARAM_OPENRPC].kind != JSON_KIND_TRUE)
     return fail_params(question, "'openrpc' can only be true: it is the one form that there is");
-  if (members.has[RPC_PARAM_NAMES])
+  if (members.has[RPC_PARAM_NAMES] && !question->compat_pal)
     status = read_names(question, members.value[RPC_PARAM_NAMES]);
   if (status != JP_OK)
     return status;
@@ -184,7 +185,7 @@ enum jp_status openrpc_discover(struct openrpc *openrpc, const struct jsonrpc_re
                                 const struct openrpc_view *view, size_t max, struct arena *arena,
                                 struct buffer *out, struct outcome *outcome)
 {
-  struct question question = {.arena = arena, .outcome = outcome};
+  struct question question = {.arena = arena, .outcome = outcome, .compat_pal = openrpc->config.compat_pal};
   enum jp_status status = read_question(&question, request);
   if (status != JP_OK)
     return status;

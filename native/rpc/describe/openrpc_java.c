@@ -52,8 +52,10 @@ static void write_receiver(const struct document *document, struct text class_na
   buffer_append_text(out, document->scope->names == OPENRPC_IDENTIFIERS
                               ? TEXT("{\"type\":\"integer\"}")
                               : TEXT("{\"$ref\":\"#/components/schemas/Ref\"}"));
-  BUFFER_LITERAL(out, ",{\"$ref\":\"#/components/schemas/ReceiverValue\"}");
-  if (java_schema_has_text(document->tables, class_name))
+  bool takes_values = !document->openrpc->config.compat_pal;
+  if (takes_values)
+    BUFFER_LITERAL(out, ",{\"$ref\":\"#/components/schemas/ReceiverValue\"}");
+  if (takes_values && java_schema_has_text(document->tables, class_name))
     BUFFER_LITERAL(out, ",{\"type\":\"string\"}");
   BUFFER_LITERAL(out, "]}}");
 }
@@ -196,6 +198,7 @@ enum jp_status openrpc_java_write(const struct openrpc *openrpc, const struct op
   status = java_methods_init(&document.methods, document.tables, view->policy, view->channel);
   if (status == JP_OK)
     status = java_schemas_init(&document.schemas, document.tables, scope->names == OPENRPC_IDENTIFIERS);
+  document.schemas.compat_pal = openrpc->config.compat_pal;
   if (status == JP_OK)
     status = write_document(&document, view);
   java_schemas_fini(&document.schemas);

@@ -106,7 +106,7 @@ static enum jp_status read_args(struct params_reader *reader)
     return fail_kind(reader, RPC_PARAM_ARGS, "an array");
   struct rpc_value_reader decoder;
   rpc_value_reader_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
-  decoder.type_alone_is_null = reader->is_compat;
+  decoder.compat_pal = reader->is_compat;
   return rpc_args_read(&decoder, args, &reader->operation->args, &reader->operation->arg_count);
 }
 
@@ -120,6 +120,7 @@ static enum jp_status read_encoding(struct params_reader *reader)
   if (!json_key_is(text_slice(encoding.span, 1, encoding.span.len - 1), TEXT("base64")))
     return fail_params(reader, "'encoding' must be \"base64\"");
   reader->operation->base64_result = true;
+  reader->operation->base64_bytes = reader->is_compat;
   return JP_OK;
 }
 
@@ -169,7 +170,7 @@ static enum jp_status read_put_value(struct params_reader *reader)
     return fail_missing(reader, RPC_PARAM_VALUE, "Value is missing in 'put' request");
   struct rpc_value_reader decoder;
   rpc_value_reader_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
-  decoder.type_alone_is_null = reader->is_compat;
+  decoder.compat_pal = reader->is_compat;
   decoder.is_put = true;
   struct op_value *value = arena_alloc(reader->arena, sizeof *value);
   if (value == NULL)

@@ -200,6 +200,7 @@ void rpc_request_options_apply(const struct rpc_request_options *options, struct
   operation->loader = options->loader;
   operation->thread_affinity = options->thread_affinity;
   operation->base64_result = operation->base64_result || options->base64_result;
+  operation->base64_bytes = operation->base64_bytes && !options->base64_result;
   operation->element_values = options->element_values;
   operation->longs_as_text = options->longs_as_text;
   operation->has_array_value_max = options->has_array_value_max;

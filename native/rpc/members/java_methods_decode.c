@@ -257,8 +257,7 @@ static bool is_coerced(const struct reader *reader)
   return reader->request->version == JSONRPC_1_1;
 }
 
-/* JSON-RPC 1.1, 6.6.1: where no overload takes that many params, those that the longest one does not take are
- * dropped. */
+/* JSON-RPC 1.1, 6.6.1: where no overload takes that many params, those beyond the longest are dropped. */
 static void drop_extra_params(struct reader *reader)
 {
   size_t most = 0;
@@ -515,6 +514,7 @@ static enum jp_status read_arguments(struct reader *reader, const struct json_va
   struct operation *operation = reader->operation;
   struct rpc_value_reader decoder;
   rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->arena, reader->outcome);
+  decoder.compat_pal = reader->rules->compat_pal;
   operation->args = arena_calloc(reader->arena, count, sizeof *operation->args);
   if (operation->args == NULL)
     return fail_memory(reader);

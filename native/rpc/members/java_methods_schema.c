@@ -211,6 +211,13 @@ static void write_class_argument(const struct java_schemas *schemas, struct text
   write_description(name, out);
 }
 
+/* Of an object that has no text: with --compat pal, of every one. */
+static void write_ref_result(struct text name, struct buffer *out)
+{
+  append_json(out, "{\"anyOf\":[" OBJECT_REF ",{\"type\":\"null\"}]");
+  write_description(name, out);
+}
+
 static void write_class_result(const struct java_schemas *schemas, struct text name, struct buffer *out)
 {
   const struct text_row *row = find_text_row(name);
@@ -275,6 +282,11 @@ static bool has_text_keys(struct java_type_arguments arguments)
          !text_equal(arguments.first, TEXT("Ljava/lang/Object;"));
 }
 
+static bool may_be_large_result(const struct java_schemas *schemas, bool is_result, unsigned depth)
+{
+  return is_result && depth == 0 && !schemas->compat_pal;
+}
+
 static void write_container(struct java_schemas *schemas, enum container container,
                             struct java_type_arguments arguments, bool is_result, unsigned depth,
                             struct buffer *out)
@@ -282,7 +294,7 @@ static void write_container(struct java_schemas *schemas, enum container contain
   bool is_map = container == CONTAINER_MAP;
   bool is_told = arguments.count == (is_map ? 2 : 1);
   bool may_be_ref = is_map && is_result && !has_text_keys(arguments);
-  bool may_be_large = is_result && depth == 0;
+  bool may_be_large = may_be_large_result(schemas, is_result, depth);
   if (may_be_ref || may_be_large)
     append_json(out, may_be_ref ? "{\"anyOf\":[" OBJECT_REF "," : "{\"anyOf\":[");
   begin_nullable(schemas, is_map ? "object" : "array", out);
@@ -360,6 +372,8 @@ static void write_class(struct java_schemas *schemas, struct text type, bool is_
     write_row(schemas, row, out);
   else if (container != CONTAINER_NONE)
     write_container(schemas, container, arguments, is_result, depth, out);
+  else if (is_result && schemas->compat_pal)
+    write_ref_result(name, out);
   else if (is_enum && is_result)
     write_enum_result(schemas, class_index, out);
   else if (is_enum)
@@ -381,7 +395,7 @@ static void write_type(struct java_schemas *schemas, struct text type, bool is_r
   } else if (type.data[0] == 'L') {
     write_class(schemas, type, is_result, depth, out);
   } else if (type.data[0] == '[') {
-    bool may_be_large = is_result && depth == 0;
+    bool may_be_large = may_be_large_result(schemas, is_result, depth);
     append_json(out, may_be_large ? "{\"anyOf\":[" : "");
     begin_nullable(schemas, "array", out);
     append_json(out, ",\"items\":");

@@ -13,6 +13,7 @@ struct java_schemas {
   const struct catalog_tables *tables;
   bool
       for_generators; /* one type a schema, and no component but ObjectRef (docs/descriptions.md, "Generators") */
+  bool compat_pal;    /* results have no texts, and none of them is a LargeResult */
   struct table enums; /* uint32_t: class indexes of the enums that schemas refer to, each once */
   uint8_t *enum_seen; /* one bit for each class */
 };

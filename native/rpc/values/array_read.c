@@ -214,7 +214,7 @@ static enum jp_status check_element(struct array_reader *reader, struct json_val
     return fail_at_path(reader, json, "a member is given twice");
   if (members->has[ELEMENT_REF])
     return fail_at_path(reader, json, "an object is no primitive");
-  bool is_null = members->has[ELEMENT_TYPE] && reader->values->type_alone_is_null;
+  bool is_null = members->has[ELEMENT_TYPE] && reader->values->compat_pal;
   if (members->has[ELEMENT_VALUE] ? members->value[ELEMENT_VALUE].kind == JSON_KIND_NULL : is_null)
     return fail_element(reader, json, reader->type->base, OP_SCALAR_NULL);
   if (members->has[ELEMENT_TYPE] && !members->has[ELEMENT_VALUE])

@@ -278,6 +278,8 @@ static enum jp_status read_encoded(struct rpc_value_reader *reader, const struct
     return fail(reader, "'encoding' must be a string");
   if (!json_key_is(text_slice(encoding.span, 1, encoding.span.len - 1), TEXT("base64")))
     return fail(reader, "'encoding' must be \"base64\"");
+  if (reader->compat_pal && (type == NULL || type->base != 'B' || type->dimensions != 1))
+    return fail(reader, "'encoding' is for values of type byte[] alone");
   if (type == NULL || type->base == 'L' || type->dimensions != 1)
     return fail(reader, "'encoding' is for arrays of primitives, of one dimension, alone");
   return rpc_base64_read(reader, type, members->value[ARGUMENT_VALUE], value);
@@ -332,7 +334,7 @@ static enum jp_status read_typed(struct rpc_value_reader *reader, const struct j
       return fail(reader, "'ref' must be an integer from 1 to 2147483647");
     return JP_OK;
   }
-  if (!members->has[ARGUMENT_VALUE] && members->has[ARGUMENT_TYPE] && reader->type_alone_is_null) {
+  if (!members->has[ARGUMENT_VALUE] && members->has[ARGUMENT_TYPE] && reader->compat_pal) {
     value->kind = OP_NULL;
     return JP_OK;
   }

@@ -26,7 +26,7 @@ struct rpc_value_reader {
   struct outcome *outcome; /* takes the errors */
   size_t values_left;      /* of RPC_VALUES_MAX */
   size_t digits_max;       /* of one number, as it is written */
-  bool type_alone_is_null; /* {"type": T} is null: --compat pal */
+  bool compat_pal;         /* {"type": T} is null, and of arrays a byte[] alone comes as base64 */
   bool is_put;             /* errors speak of "value" instead of "argument N" */
   bool is_receiver;        /* errors speak of "instance" */
   size_t argument;         /* index of the argument that is read */
