@@ -351,8 +351,10 @@ static enum jsonrpc_handled handle_batch(const struct jsonrpc_service *service, 
   struct json_cursor cursor = json_enter(batch);
   struct json_value element;
   while (json_next_element(&cursor, &element)) {
+    struct arena_mark mark = arena_mark(service->arena);
     size_t before = begin_next(&answers);
     end_next(&answers, before, handle_element(service, element, out, stream));
+    arena_rewind(service->arena, mark); /* or a batch would hold what each of its requests needs */
   }
   return end_batch(&answers);
 }
@@ -404,9 +406,11 @@ static enum jsonrpc_handled handle_cached_batch(const struct jsonrpc_service *se
 {
   struct answers answers = {.out = out};
   struct cached_batch batch = {.rest = text_slice(message, 1, message.len)};
+  struct arena_mark mark = arena_mark(service->arena);
   while (!batch.ended && match_next(service, &batch)) {
     size_t before = begin_next(&answers);
     end_next(&answers, before, service->run_cached(service->context));
+    arena_rewind(service->arena, mark);
   }
   if (!batch.ended) { /* memory was short for what had matched before */
     out->failed = true;

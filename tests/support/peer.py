@@ -121,8 +121,15 @@ class Peer:
             time.sleep(0.005)
 
     def resident_kib(self):
+        return self._memory_kib("VmRSS")
+
+    def peak_kib(self):
+        """The most that was resident since the peer began."""
+        return self._memory_kib("VmHWM")
+
+    def _memory_kib(self, name):
         status = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii")
-        return int(re.search(r"VmRSS:\s+(\d+)", status).group(1))
+        return int(re.search(rf"{name}:\s+(\d+)", status).group(1))
 
     def send_signal(self, number):
         self.process.send_signal(number)

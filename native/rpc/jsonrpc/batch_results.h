@@ -8,7 +8,8 @@
  * A request that names results is rewritten (rpc/jsonrpc/batch_fill.h): each name is replaced by the ref or by the
  * value with its type. Whoever reads params knows nothing of it.
  *
- * One message's, in the arena and on the thread of that message.
+ * One message's, on the thread of that message. It lives in the arena that it was made in, which must outlive the
+ * requests of the batch.
  */
 #include "base/arena.h"
 #include "op/outcome.h"

@@ -32,6 +32,7 @@ static enum rpc_served end_message(struct serving *serving, enum jsonrpc_handled
                                    const struct jsonrpc_stream *rest, struct rpc_stream *stream)
 {
   unkept_results_drop(&serving->unkept, &serving->run);
+  arena_fini(&serving->lasting);
   if (handled == JSONRPC_STREAM) {
     stream->body = serving->stream;
     stream->tail = rest->tail; /* in the arena, which is reset by the next message */
@@ -53,7 +54,7 @@ static enum rpc_served take_general_path(const struct serving_message *message, 
   const struct rpc_peer *peer = message->peer;
   bool only_safe = message->client->only_safe;
   if (batch_results_may_be_named(message->text))
-    serving.results = batch_results_create(&message->worker->runner.arena, peer->config.limits.message_max);
+    serving.results = batch_results_create(&serving.lasting, peer->config.limits.message_max);
   bool may_use_cache = !only_safe && serving.results == NULL;
   const struct jsonrpc_service service = {.context = &serving,
                                           .arena = &message->worker->runner.arena,

@@ -1,6 +1,6 @@
 #include "rpc/jsonrpc/unkept_results.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 enum { FIRST_CAPACITY = 16 };
 
@@ -9,16 +9,14 @@ struct unkept_object {
   uint32_t ref;
 };
 
-static bool make_room(struct unkept_results *unkept, struct arena *arena)
+static bool make_room(struct unkept_results *unkept)
 {
   if (unkept->count < unkept->capacity)
     return true;
   size_t wanted = unkept->capacity == 0 ? FIRST_CAPACITY : unkept->capacity * 2;
-  struct unkept_object *grown = arena_alloc(arena, wanted * sizeof *grown);
+  struct unkept_object *grown = reallocarray(unkept->items, wanted, sizeof *grown);
   if (grown == NULL)
     return false;
-  if (unkept->count > 0)
-    memcpy(grown, unkept->items, unkept->count * sizeof *grown);
   unkept->items = grown;
   unkept->capacity = wanted;
   return true;
@@ -30,7 +28,7 @@ void unkept_results_note(struct unkept_results *unkept, struct rpc_run *run)
   struct unkept_object object = {0};
   if (run->names_session)
     object.session = run->guest_id;
-  while (stored->count > run->stored_before && make_room(unkept, &run->runner->arena)) {
+  while (stored->count > run->stored_before && make_room(unkept)) {
     object.ref = stored->refs[--stored->count];
     unkept->items[unkept->count++] = object;
   }
@@ -52,4 +50,6 @@ void unkept_results_drop(struct unkept_results *unkept, struct rpc_run *run)
 {
   for (size_t i = 0; i < unkept->count; i++)
     forget_telling(run, &unkept->items[i]);
+  free(unkept->items);
+  *unkept = (struct unkept_results){.count = 0};
 }

@@ -5,7 +5,7 @@
  * later requests may use. With the message they count as not told, so that an object stays only where another answer
  * has told of it.
  *
- * One message's, in the arena and on the thread of that message.
+ * One message's, on the thread of that message.
  */
 #include "rpc/run.h"
 
@@ -22,7 +22,7 @@ struct unkept_results {
  * session. */
 void unkept_results_note(struct unkept_results *unkept, struct rpc_run *run);
 
-/* At the end of the message. */
+/* At the end of the message, also for what was noted. */
 void unkept_results_drop(struct unkept_results *unkept, struct rpc_run *run);
 
 #endif

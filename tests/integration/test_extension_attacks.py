@@ -1,0 +1,62 @@
+"""Requests that ask for more than they look like: each costs its own caller an error or a ref, and nobody else anything."""
+
+import json
+import unittest
+
+from support.clients import WebSocketClient
+from support.peer import Peer, environment
+
+MIB = 1 << 20
+
+
+def small_heap():
+    """Options and environment of a peer whose growth is its own: of the heap, and of what ASan keeps, there is little."""
+    env = environment()
+    env["ASAN_OPTIONS"] += ":quarantine_size_mb=4"
+    return ("-J", "-Xmx64m"), env
+
+
+def request(number, method, params, **envelope):
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params, **envelope}
+
+
+def call(number, type_name, method, *args, on=None, **envelope):
+    params = {"type": type_name, "method": method, "args": list(args)}
+    if on is not None:
+        params["instance"] = on
+    return request(number, "call", params, **envelope)
+
+
+def exchange_batch(client, requests):
+    """The answers' text."""
+    return client.exchange(json.dumps(requests))
+
+
+class Batches(unittest.TestCase):
+    def growth(self, requests):
+        """By how many MiB a peer grows while it answers the batch."""
+        options, env = small_heap()
+        with Peer(*options, env=env) as peer, WebSocketClient(peer) as client:
+            exchange_batch(client, requests(1))
+            before = peer.resident_kib()
+            answers = json.loads(exchange_batch(client, requests(100)))
+            self.assertEqual([one for one in answers if "error" in one], [])
+            return (peer.peak_kib() - before) // 1024
+
+    def test_a_long_result_that_is_named_often_is_held_once(self):
+        """Each request that names it is written out with it."""
+        def requests(count):
+            long = call("long", "fixtures.Arguments", "longText", 4 * MIB, options={"keep": False})
+            return [long] + [call(i, "java.lang.String", "length", on={"result": "long"}) for i in range(count)]
+        self.assertLess(self.growth(requests), 120)
+
+    def test_results_that_become_refs_leave_nothing_behind(self):
+        def requests(count):
+            ints = call("ints", "fixtures.Arguments", "manyInts", MIB)
+            echo = {"type": "fixtures.Arguments", "method": "echoObject", "args": [{"ref": {"result": "ints"}}]}
+            return [ints] + [request(i, "call", echo, options={"array_value_max": 4 * MIB}) for i in range(count)]
+        self.assertLess(self.growth(requests), 160)
+
+
+if __name__ == "__main__":
+    unittest.main()
