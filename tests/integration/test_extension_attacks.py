@@ -57,6 +57,15 @@ class Batches(unittest.TestCase):
             return [ints] + [request(i, "call", echo, options={"array_value_max": 4 * MIB}) for i in range(count)]
         self.assertLess(self.growth(requests), 160)
 
+    def test_an_error_is_not_repeated_beyond_the_limit_of_the_answer(self):
+        with Peer("--send-buffer-max", "64K") as peer, WebSocketClient(peer) as client:
+            failing = call("failing", "fixtures.Throwables", "plain", "m" * 8000)
+            dependants = [call(i, "java.lang.String", "length", on={"result": "failing"}) for i in range(500)]
+            answers = exchange_batch(client, [failing, *dependants])
+            self.assertEqual(len(json.loads(answers)), 501)
+            self.assertLess(len(answers), 64 * 1024 + 500 * 512)
+            self.assertNotIn("error", client.request("control", {"method": "ping"}))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -23,16 +23,19 @@ static void write_error(struct serving *serving, struct jsonrpc_response *respon
   rpc_error_data_write(data, &told, answer);
 }
 
+/* Without the cause that another failed request is: a batch whose answer is full would grow by it again and again. */
 static void fail_too_long(struct serving *serving, struct jsonrpc_response *response,
                           const struct rpc_answer *answer)
 {
   struct outcome outcome;
+  struct rpc_answer short_answer = *answer;
+  short_answer.cause = TEXT_ABSENT;
   rpc_run_take_back(&serving->run);
   outcome_fail(&outcome, &serving->run.runner->arena, FAILURE_SERVER, NULL,
                "the answer is longer than the %zu bytes that may be held for it (send-buffer-max; on ZeroMQ "
                "message-max)",
                serving->reply_max);
-  write_error(serving, response, &outcome, answer);
+  write_error(serving, response, &outcome, &short_answer);
 }
 
 static void fail_body(struct serving *serving, struct jsonrpc_response *response,
