@@ -386,6 +386,7 @@ void result_fill_by_value(const struct jvm_request *request, uint64_t epoch, job
                           struct outcome *outcome)
 {
   struct walk walk = begin_walk(request, epoch, outcome);
+  struct arena_mark mark = arena_mark(request->arena);
   struct op_value value;
   size_t stored_before = count_stored(request);
   bool is_new = request->operation->kind == OP_NEW;
@@ -393,6 +394,7 @@ void result_fill_by_value(const struct jvm_request *request, uint64_t epoch, job
     outcome->has_value = true;
     outcome->value = value;
   } else if (!request->compat_pal) {
+    arena_rewind(request->arena, mark);
     result_fill_ref(request, epoch, object, true, stored_before, outcome);
   }
 }

@@ -75,10 +75,12 @@ bool fetch_add(struct fetch *fetch, jobject element)
 {
   size_t kept = fetch->request->stored == NULL ? 0 : fetch->request->stored->count;
   struct op_value *out = &fetch->elements.list.items[fetch->elements.list.count];
+  struct arena_mark mark = arena_mark(fetch->request->arena);
   if (!read_element(fetch, element, out))
     return false;
   size_t length = length_of(fetch, out);
   if (length >= fetch->request->operation->fetch.room_max) {
+    arena_rewind(fetch->request->arena, mark); /* or all long elements would need their memory at once */
     if (!become_ref(fetch, element, kept, out))
       return false;
     length = length_of(fetch, out);

@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from support.clients import WebSocketClient
+from support.clients import HttpClient, WebSocketClient, ZmqClient
 from support.peer import Peer, environment
 
 MIB = 1 << 20
@@ -30,6 +30,27 @@ def call(number, type_name, method, *args, on=None, **envelope):
 def exchange_batch(client, requests):
     """The answers' text."""
     return client.exchange(json.dumps(requests))
+
+
+class Elements(unittest.TestCase):
+    """Lists that hold each other: few objects, and 2^60 elements."""
+
+    OPTIONS = {"array_value_max": (1 << 63) - 1}
+
+    def test_elements_without_end_are_counted_no_further_than_an_answer_reaches(self):
+        with Peer("--message-max", "64K", "--send-buffer-max", "64K") as peer:
+            for transport in (WebSocketClient, HttpClient, ZmqClient):
+                with self.subTest(transport=transport.name), transport(peer) as client:
+                    told = client.request("fixtures.OddCollections.listsThatShare", [], options=self.OPTIONS)["result"]
+                    self.assertEqual((told["type"], told["length"]), ("java.util.Arrays$ArrayList", 2))
+                    pieces = client.request("jpeer.fetch", {"instance": told["ref"], "max": 2}, options=self.OPTIONS)
+                    self.assertEqual([one["length"] for one in pieces["result"]["elements"]], [2, 2])
+
+    def test_with_compat_pal_it_is_an_error(self):
+        with Peer("--compat", "pal", "--message-max", "64K", "--send-buffer-max", "64K") as peer, \
+                WebSocketClient(peer) as client:
+            reply = client.request("fixtures.OddCollections.listsThatShare", [], options=self.OPTIONS)
+            self.assertIn("more than the limit of 32768 elements", json.dumps(reply))
 
 
 class Batches(unittest.TestCase):

@@ -13,6 +13,12 @@
 
 enum { ANSWER_FRAME = 128 /* bytes of an answer around the elements of jpeer.fetch and the request's id */ };
 
+/* Bytes that the answer to the message may have. */
+static size_t answer_max(const struct serving *serving)
+{
+  return serving->reply_max > 0 ? serving->reply_max : serving->peer->config.limits.message_max;
+}
+
 static bool is_description(const struct jsonrpc_request *request)
 {
   if (request->version != JSONRPC_1_1)
@@ -32,12 +38,11 @@ static void discover_methods(struct serving *serving, struct jsonrpc_response *r
 {
   const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
   const struct openrpc_view view = {authorizer.policy, rpc_authorizer_channel(&authorizer)};
-  size_t max = serving->reply_max > 0 ? serving->reply_max : serving->peer->config.limits.message_max;
   bool is_unkept = serving_is_unkept(serving);
   struct buffer *out = is_unkept ? &serving->own->scratch : jsonrpc_result(response);
   struct outcome outcome = {.kind = OUTCOME_VOID};
   enum jp_status status = openrpc_discover(rpc_jsonrpc_peer(serving->peer)->openrpc, serving->request, &view,
-                                           max, &serving->run.runner->arena, out, &outcome);
+                                           answer_max(serving), &serving->run.runner->arena, out, &outcome);
   if (status != JP_OK || is_unkept) {
     serving_write_answer(serving, response, &outcome);
     return;
@@ -83,11 +88,20 @@ static enum jp_status decode_operation(struct serving *serving, struct operation
 /* What an answer of the message's own size limit leaves for the elements. */
 static void give_room(const struct serving *serving, struct operation *operation)
 {
-  size_t max = serving->reply_max > 0 ? serving->reply_max : serving->peer->config.limits.message_max;
+  size_t max = answer_max(serving);
   size_t written = serving->out->len - serving->start;
   size_t frame = ANSWER_FRAME + serving->request->id.len;
   operation->fetch.room_max = max > frame ? max - frame : 0;
   operation->fetch.room = operation->fetch.room_max > written ? operation->fetch.room_max - written : 0;
+}
+
+/* However many the request asks for: where a few lists hold each other again and again, their elements would be counted
+ * without end. One takes two bytes of the answer, with its comma. */
+static void bound_elements(const struct serving *serving, struct operation *operation)
+{
+  size_t max = answer_max(serving) / 2;
+  if (operation->array_value_max > max)
+    operation->array_value_max = max;
 }
 
 static void run_operation(struct serving *serving, const struct operation *operation,
@@ -114,10 +128,12 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
   operation.tells_loaders = true;
   if (operation.kind == OP_FETCH)
     give_room(serving, &operation);
-  if (serving->request->has_options)
+  if (serving->request->has_options) {
     rpc_request_options_apply(&serving->options, &operation);
-  else
+    bound_elements(serving, &operation);
+  } else {
     serving_cache_request(serving, &operation);
+  }
   run_operation(serving, &operation, response);
 }
 

@@ -32,7 +32,7 @@ struct serving {
   bool found_invalid;         /* the envelope, by jsonrpc */
   struct outcome_body stream; /* of RPC_STREAM */
 
-  struct arena lasting;          /* until the message ends; the runner's arena lasts for one request of a batch */
+  struct arena lasting; /* until the message ends; the runner's arena lasts for one request of a batch */
   struct batch_results *results; /* of the batch, whose requests name results of earlier ones; else NULL */
 
   struct unkept_results unkept;
