@@ -20,12 +20,16 @@ static unsigned least_of(unsigned a, unsigned b)
   return a < b ? a : b;
 }
 
-/* The row of the table for a[i - 1], from those for the two characters before it; gives its least entry. */
-static unsigned fill_row(struct text a, struct text b, size_t i, const unsigned *before_last,
+/* The row of the table for a[i - 1], from those for the two characters before it; gives its least entry. Only the
+ * entries are filled that are at most `limit` from the diagonal, and one on each side of them: others are larger than
+ * limit, and so is what comes of them. */
+static unsigned fill_row(struct text a, struct text b, size_t i, unsigned limit, const unsigned *before_last,
                          const unsigned *last, unsigned *row)
 {
-  unsigned least = row[0] = (unsigned)i;
-  for (size_t j = 1; j <= b.len; j++) {
+  size_t first = i > limit ? i - limit : 1;
+  size_t end = i + limit < b.len ? i + limit : b.len;
+  unsigned least = row[first - 1] = first == 1 ? (unsigned)i : limit + 1;
+  for (size_t j = first; j <= end; j++) {
     bool is_same = a.data[i - 1] == b.data[j - 1];
     unsigned distance = least_of(last[j - 1] + !is_same, least_of(last[j], row[j - 1]) + 1);
     if (i > 1 && j > 1 && a.data[i - 1] == b.data[j - 2] && a.data[i - 2] == b.data[j - 1])
@@ -33,6 +37,8 @@ static unsigned fill_row(struct text a, struct text b, size_t i, const unsigned 
     row[j] = distance;
     least = least_of(least, distance);
   }
+  if (end < b.len)
+    row[end + 1] = limit + 1;
   return least;
 }
 
@@ -40,10 +46,10 @@ static unsigned fill_row(struct text a, struct text b, size_t i, const unsigned 
 static unsigned aligned_distance(struct text a, struct text b, unsigned limit)
 {
   unsigned rows[3][NEAREST_NAME_MAX + 1];
-  for (unsigned j = 0; j <= b.len; j++)
+  for (unsigned j = 0; j <= b.len && j <= limit + 1; j++)
     rows[0][j] = j;
   for (size_t i = 1; i <= a.len; i++) {
-    if (fill_row(a, b, i, rows[(i + 1) % 3], rows[(i + 2) % 3], rows[i % 3]) > limit)
+    if (fill_row(a, b, i, limit, rows[(i + 1) % 3], rows[(i + 2) % 3], rows[i % 3]) > limit)
       return limit + 1;
   }
   return least_of(rows[a.len % 3][b.len], limit + 1);

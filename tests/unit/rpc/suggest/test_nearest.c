@@ -2,6 +2,10 @@
 #include "rpc/suggest/nearest.h"
 #include "tests/unit/unit.h"
 
+#include <stdlib.h>
+
+enum { NAME_MAX_TRIED = 9 };
+
 static const struct distance_case {
   const char *a;
   const char *b;
@@ -32,6 +36,49 @@ static void test_distances(void **state)
     struct text b = text_of(distances[i].b);
     assert_int_equal(nearest_distance(a, b, 3), distances[i].distance);
     assert_int_equal(nearest_distance(b, a, 3), distances[i].distance);
+  }
+}
+
+/* The distance without a limit: the whole table. */
+static unsigned plain_distance(struct text a, struct text b)
+{
+  unsigned table[NAME_MAX_TRIED + 1][NAME_MAX_TRIED + 1];
+  for (size_t i = 0; i <= a.len; i++) {
+    for (size_t j = 0; j <= b.len; j++) {
+      unsigned least = (unsigned)(i == 0 ? j : i);
+      if (i > 0 && j > 0) {
+        unsigned changed = table[i - 1][j - 1] + (a.data[i - 1] != b.data[j - 1]);
+        unsigned shifted = (table[i - 1][j] < table[i][j - 1] ? table[i - 1][j] : table[i][j - 1]) + 1;
+        least = changed < shifted ? changed : shifted;
+      }
+      if (i > 1 && j > 1 && a.data[i - 1] == b.data[j - 2] && a.data[i - 2] == b.data[j - 1] &&
+          table[i - 2][j - 2] + 1 < least)
+        least = table[i - 2][j - 2] + 1;
+      table[i][j] = least;
+    }
+  }
+  return table[a.len][b.len];
+}
+
+static struct text make_name(char *bytes)
+{
+  size_t length = (size_t)rand() % (NAME_MAX_TRIED + 1);
+  for (size_t i = 0; i < length; i++)
+    bytes[i] = "abc"[rand() % 3];
+  return (struct text){bytes, length};
+}
+
+static void test_a_limit_changes_no_distance_within_it(void **state)
+{
+  (void)state;
+  char bytes[2][NAME_MAX_TRIED];
+  srand(1);
+  for (int i = 0; i < 20000; i++) {
+    struct text a = make_name(bytes[0]);
+    struct text b = make_name(bytes[1]);
+    unsigned plain = plain_distance(a, b);
+    for (unsigned limit = 1; limit <= 3; limit++)
+      assert_int_equal(nearest_distance(a, b, limit), plain <= limit ? plain : limit + 1);
   }
 }
 
@@ -85,6 +132,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_distances),
+      cmocka_unit_test(test_a_limit_changes_no_distance_within_it),
       cmocka_unit_test(test_nothing_is_near_a_long_name),
       cmocka_unit_test(test_the_nearest_are_kept),
       cmocka_unit_test(test_a_short_name_may_have_one_error),
