@@ -4,30 +4,30 @@
 #include "jni/runtime/throwables.h"
 
 /* What a collection or map says of itself; a negative size, and an exception, are no length. */
-static void ask_size(const struct jvm_request *request, jobject object, jmethodID method,
-                     struct op_value *told)
+static bool ask_size(const struct jvm_request *request, jobject object, jmethodID method, size_t *length)
 {
   jint size = (*request->thread->env)->CallIntMethod(request->thread->env, object, method);
   if (throwable_take(request->thread, NULL) || size < 0)
-    return;
-  told->has_length = true;
-  told->length = (size_t)size;
+    return false;
+  *length = (size_t)size;
+  return true;
 }
 
-static void tell_length(const struct jvm_request *request, const struct jvm_class *class, jobject object,
-                        struct op_value *told)
+bool result_find_length(const struct jvm_request *request, const struct jvm_class *class, jobject object,
+                        size_t *length)
 {
   JNIEnv *env = request->thread->env;
   const struct jvm_known *known = &request->thread->jvm->known;
   if (class->component != 0 || class->maker == MAKER_STRING) {
-    told->has_length = true;
-    told->length = (size_t)(class->component != 0 ? (*env)->GetArrayLength(env, object)
-                                                  : (*env)->GetStringLength(env, object));
-  } else if ((*env)->IsInstanceOf(env, object, known->class_collection)) {
-    ask_size(request, object, known->method_collection_size, told);
-  } else if ((*env)->IsInstanceOf(env, object, known->class_map)) {
-    ask_size(request, object, known->method_map_size, told);
+    *length = (size_t)(class->component != 0 ? (*env)->GetArrayLength(env, object)
+                                             : (*env)->GetStringLength(env, object));
+    return true;
   }
+  if ((*env)->IsInstanceOf(env, object, known->class_collection))
+    return ask_size(request, object, known->method_collection_size, length);
+  if ((*env)->IsInstanceOf(env, object, known->class_map))
+    return ask_size(request, object, known->method_map_size, length);
+  return false;
 }
 
 void result_fill_ref(const struct jvm_request *request, uint64_t epoch, jobject object, bool by_value,
@@ -46,7 +46,7 @@ void result_fill_ref(const struct jvm_request *request, uint64_t epoch, jobject 
     return;
   outcome->has_value = true;
   outcome->value = (struct op_value){.kind = OP_REF, .type = class->name, .ref = outcome->ref};
-  tell_length(request, class, object, &outcome->value);
+  outcome->value.has_length = result_find_length(request, class, object, &outcome->value.length);
 }
 
 bool jvm_result_become_ref(const struct jvm_request *request, bool by_value, struct outcome *outcome)

@@ -36,6 +36,10 @@ size_t result_bytes_max(const struct jvm_request *request);
 bool result_store(const struct jvm_request *request, uint64_t epoch, const struct jvm_class *class,
                   jobject object, uint32_t *ref, struct outcome *outcome);
 
+/* The length of an array or a String, or the size that a collection or map gives. False: it has none, or size throws. */
+bool result_find_length(const struct jvm_request *request, const struct jvm_class *class, jobject object,
+                        size_t *length);
+
 /*
  * The elements of an array of objects beside its ref (element_values): values and texts as they are, an OP_REF for each
  * other object, which is stored. False: there are too many, or not all could be stored; none is then.

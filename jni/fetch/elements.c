@@ -30,14 +30,14 @@ static bool fail_memory(struct fetch *fetch)
 
 static bool may_read_entry(struct turn *turn, jclass class)
 {
-  static const struct fetch_member get_key = {"getKey", "()Ljava/lang/Object;"};
-  static const struct fetch_member get_value = {"getValue", "()Ljava/lang/Object;"};
+  static const struct judged_member get_key = {"getKey", "()Ljava/lang/Object;"};
+  static const struct judged_member get_value = {"getValue", "()Ljava/lang/Object;"};
   struct fetch *fetch = turn->fetch;
   jclass entry = jvm_of(fetch)->known.class_map_entry;
   struct jvm_class *known = jvm_class_of(fetch->request->thread, class);
   struct outcome denied;
-  return known != NULL && fetch_judge(fetch, known, entry, get_key, &denied) &&
-         fetch_judge(fetch, known, entry, get_value, &denied);
+  return known != NULL && judge_call(fetch->request, known, entry, get_key, &denied) &&
+         judge_call(fetch->request, known, entry, get_value, &denied);
 }
 
 static void judge_entry(struct turn *turn, jclass class)
@@ -147,7 +147,7 @@ static bool end_turn(struct turn *turn, bool *is_own)
 
 static bool judge_source(struct fetch *fetch, jobject source)
 {
-  static const struct fetch_member members[][2] = {
+  static const struct judged_member members[][2] = {
       {{"hasNext", "()Z"}, {"next", "()Ljava/lang/Object;"}},
       {{"hasMoreElements", "()Z"}, {"nextElement", "()Ljava/lang/Object;"}},
   };
@@ -157,8 +157,8 @@ static bool judge_source(struct fetch *fetch, jobject source)
     return fail_memory(fetch);
   bool is_iterator = (*fetch->env)->IsInstanceOf(fetch->env, source, known->class_iterator);
   jclass declaring = is_iterator ? known->class_iterator : known->class_enumeration;
-  return fetch_judge(fetch, class, declaring, members[!is_iterator][0], fetch->outcome) &&
-         fetch_judge(fetch, class, declaring, members[!is_iterator][1], fetch->outcome);
+  return judge_call(fetch->request, class, declaring, members[!is_iterator][0], fetch->outcome) &&
+         judge_call(fetch->request, class, declaring, members[!is_iterator][1], fetch->outcome);
 }
 
 /* How the source of a cursor is found when it has none yet. */
@@ -259,14 +259,14 @@ bool fetch_from_iterator(struct fetch *fetch)
 
 /* Calls a getter of an object, as the guard allows. NULL: the outcome tells why. */
 static jobject ask_for(struct fetch *fetch, jobject object, jclass declaring, jmethodID id,
-                       struct fetch_member member)
+                       struct judged_member member)
 {
   struct jvm_class *class = jvm_class_of_object(fetch->request->thread, object);
   if (class == NULL) {
     (void)fail_memory(fetch);
     return NULL;
   }
-  if (!fetch_judge(fetch, class, declaring, member, fetch->outcome))
+  if (!judge_call(fetch->request, class, declaring, member, fetch->outcome))
     return NULL;
   jobject given = (*fetch->env)->CallObjectMethod(fetch->env, object, id);
   if (!fetch_take_exception(fetch) && given == NULL)
@@ -275,7 +275,7 @@ static jobject ask_for(struct fetch *fetch, jobject object, jclass declaring, jm
   return given;
 }
 
-static const struct fetch_member iterator_member = {"iterator", "()Ljava/util/Iterator;"};
+static const struct judged_member iterator_member = {"iterator", "()Ljava/util/Iterator;"};
 
 static jobject open_stream(struct fetch *fetch)
 {
@@ -335,7 +335,7 @@ bool fetch_from_iterable(struct fetch *fetch)
 bool fetch_from_map(struct fetch *fetch)
 {
   const struct jvm_known *known = &jvm_of(fetch)->known;
-  const struct fetch_member entry_set = {"entrySet", "()Ljava/util/Set;"};
+  const struct judged_member entry_set = {"entrySet", "()Ljava/util/Set;"};
   jobject entries = ask_for(fetch, fetch->object, known->class_map, known->method_map_entry_set, entry_set);
   return entries != NULL && fetch_from_its_iterator(fetch, entries, true);
 }

@@ -1,6 +1,7 @@
 #ifndef JPEER_JNI_FETCH_FETCH_STATE_H
 #define JPEER_JNI_FETCH_FETCH_STATE_H
 /* What the files of this folder share about one OP_FETCH. Not for others. */
+#include "jni/convert/judge.h"
 #include "jni/convert/results.h"
 #include "jni/fetch.h"
 
@@ -40,18 +41,5 @@ bool fetch_take_exception(struct fetch *fetch); /* true: one was pending, and th
  * matter of room. */
 bool fetch_add(struct fetch *fetch, jobject element);
 bool fetch_make_list(struct fetch *fetch, size_t capacity);
-
-/* judge.c */
-
-struct fetch_member {
-  const char *name;
-  const char *descriptor;
-};
-
-/* Asks the guard about a call of the member that `declaring` has, on an object of the class, by that class itself. */
-bool fetch_judge(struct fetch *fetch, struct jvm_class *class, jclass declaring, struct fetch_member member,
-                 struct outcome *denied);
-/* Asks it about a read of elements of an array. */
-bool fetch_judge_range(struct fetch *fetch, size_t from, size_t count);
 
 #endif

@@ -112,7 +112,7 @@ bool fetch_from_array(struct fetch *fetch)
   char letter = fetch->class->component;
   bool is_primitive = letter != 'L' && letter != '[';
   size_t count;
-  if (!fetch_judge_range(fetch, from, fetch->max) ||
+  if (!judge_range(fetch->request, fetch->class, from, fetch->max, fetch->outcome) ||
       !find_count(fetch, length, "java.lang.ArrayIndexOutOfBoundsException", &count))
     return false;
   if (is_primitive) {
@@ -199,10 +199,10 @@ static bool read_input(struct fetch *fetch, jbyteArray bytes, jint count, jint *
 /* What it gives has room in the answer: no more is asked for. */
 bool fetch_from_input(struct fetch *fetch)
 {
-  static const struct fetch_member read = {"read", "([BII)I"};
+  static const struct judged_member read = {"read", "([BII)I"};
   jclass declaring = fetch->request->thread->jvm->known.class_input_stream;
   jint count = (jint)smaller(fetch->max, fit_primitives(fetch, 'B'));
-  if (!fetch_judge(fetch, fetch->class, declaring, read, fetch->outcome))
+  if (!judge_call(fetch->request, fetch->class, declaring, read, fetch->outcome))
     return false;
   jbyteArray bytes = (*fetch->env)->NewByteArray(fetch->env, count);
   if (fetch_take_exception(fetch))

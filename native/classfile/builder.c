@@ -255,8 +255,8 @@ static bool is_hidden(const struct class_file *file, size_t simple_name)
          text_equal(text_slice(file->name, simple_name, file->name.len), TEXT("package-info"));
 }
 
-static enum jp_status add_parsed(struct builder *builder, const struct class_file *file,
-                                 enum catalog_origin origin, struct jp_error *error)
+enum jp_status builder_add_parsed(struct builder *builder, const struct class_file *file,
+                                  enum catalog_origin origin, struct jp_error *error)
 {
   struct catalog_class class = {.access = file->access,
                                 .major_version = file->major,
@@ -322,7 +322,7 @@ enum jp_status builder_add_class(struct builder *builder, const uint8_t *bytes, 
     return jp_fail(error, status, "%s", lower.text);
   if ((file.access & ACCESS_MODULE) != 0 || !is_at_its_place(path, file.name))
     return JP_OK;
-  return add_parsed(builder, &file, origin, error);
+  return builder_add_parsed(builder, &file, origin, error);
 }
 
 static int compare_classes(const void *left, const void *right, void *context)

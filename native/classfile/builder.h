@@ -6,6 +6,7 @@
  */
 #include "base/arena.h"
 #include "classfile/catalog.h"
+#include "classfile/class_file.h"
 
 struct builder;
 
@@ -39,6 +40,11 @@ enum jp_status builder_count_bytes(struct builder *builder, uint64_t bytes,
 enum jp_status builder_add_class(struct builder *builder, const uint8_t *bytes, size_t size, struct text path,
                                  enum catalog_origin origin, const struct class_place *place,
                                  struct jp_error *error) JP_MUST_CHECK;
+
+/* Adds a class that was read already, or made, unless one of its name is there. Its texts are copied. JP_NO_MEMORY,
+ * JP_LIMIT. */
+enum jp_status builder_add_parsed(struct builder *builder, const struct class_file *file,
+                                  enum catalog_origin origin, struct jp_error *error) JP_MUST_CHECK;
 
 /* Sorts and links the classes. The tables are borrowed from the builder. */
 enum jp_status builder_finish(struct builder *builder, struct catalog_tables *tables,

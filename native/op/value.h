@@ -29,7 +29,8 @@ enum op_value_kind {
   OP_REF,         /* ref: an object of the session */
   OP_LIST,        /* list */
   OP_MAP,         /* map: keys as text, in the order they came, a repeated key's last value only */
-  OP_PACKED       /* packed: a one-dimensional array of primitives */
+  OP_PACKED,      /* packed: a one-dimensional array of primitives */
+  OP_DOCUMENT     /* text: JSON that rpc/meta has written already, the same in every codec. Results only */
 };
 
 /* How an OP_PACKED in a result is written. */

@@ -1,6 +1,7 @@
 #include "rpc/execute.h"
 
 #include "jni/fetch.h"
+#include "jni/look.h"
 
 /* A name that a loader is asked for is a call of its loadClass, which the policy judges as any other. */
 static enum jp_status judge_loader(const struct rpc_execution *execution, const struct jvm_request *request,
@@ -28,6 +29,26 @@ static enum jp_status judge_loader(const struct rpc_execution *execution, const 
   return jvm_resolve(&judged, &target, outcome);
 }
 
+static void describe_object(const struct rpc_execution *execution, const struct jvm_request *request,
+                            struct outcome *outcome)
+{
+  struct op_look look = {.has_length = false};
+  *outcome = (struct outcome){.kind = OUTCOME_VOID};
+  if (request->drops_result || !jvm_look(request, &look, outcome))
+    return;
+  const struct rpc_authorizer *authorizer = &execution->authorizer;
+  struct op_value described = {.kind = OP_DOCUMENT};
+  enum jp_status status =
+      rpc_meta_describe(execution->meta, authorizer->policy, rpc_authorizer_channel(authorizer), &look,
+                        request->arena, &described.text);
+  if (status != JP_OK)
+    outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "%s",
+                 status == JP_LIMIT ? "the object has too many members" : "out of memory");
+  else
+    *outcome = (struct outcome){
+        .kind = OUTCOME_VALUE, .type = TEXT("java.util.Map"), .has_value = true, .value = described};
+}
+
 void rpc_execute(struct rpc_execution *execution, const struct operation *operation,
                  struct rpc_reached_member *reached, struct outcome *outcome)
 {
@@ -46,6 +67,10 @@ void rpc_execute(struct rpc_execution *execution, const struct operation *operat
                                       .result = execution->result};
   if (operation->kind == OP_FETCH) {
     jvm_fetch(&request, outcome);
+    return;
+  }
+  if (operation->kind == OP_DESCRIBE) {
+    describe_object(execution, &request, outcome);
     return;
   }
   struct jvm_target target;

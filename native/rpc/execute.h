@@ -6,6 +6,7 @@
  */
 #include "jni/executors.h"
 #include "rpc/authorize.h"
+#include "rpc/meta/meta.h"
 
 /* The member that an operation reached. */
 struct rpc_reached_member {
@@ -24,12 +25,13 @@ struct rpc_execution {
   bool compat_pal;
   size_t answer_max;         /* of struct jvm_request */
   struct jvm_result *result; /* likewise */
+  struct rpc_meta *meta;     /* for an OP_DESCRIBE; NULL: the peer serves no metadata */
   struct arena *arena;
   const struct jvm_limits *limits;
   struct rpc_authorizer authorizer;
 };
 
-/* Runs an OP_NEW, OP_CALL, OP_GET, OP_PUT or OP_FETCH. *reached becomes the member that was reached. */
+/* Runs an OP_NEW, OP_CALL, OP_GET, OP_PUT, OP_FETCH or OP_DESCRIBE. *reached becomes the member that was reached. */
 void rpc_execute(struct rpc_execution *execution, const struct operation *operation,
                  struct rpc_reached_member *reached, struct outcome *outcome);
 

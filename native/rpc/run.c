@@ -185,6 +185,7 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
                                     .compat_pal = runner->peer->config.compat_pal,
                                     .answer_max = runner->peer->config.compat_pal ? 0 : run->answer_max,
                                     .result = &run->result,
+                                    .meta = runner->peer->meta,
                                     .authorizer = rpc_run_authorizer(run)};
   const struct jvm_executor *executor = find_executor(runner->peer, operation->thread_affinity);
   if (executor == NULL)

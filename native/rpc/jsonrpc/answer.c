@@ -132,7 +132,8 @@ static void write_result(struct serving *serving, struct jsonrpc_response *respo
 static void shorten_answer(struct serving *serving, struct jsonrpc_response *response,
                            struct outcome *outcome, const struct rpc_answer *answer)
 {
-  if (outcome->kind == OUTCOME_ERROR || answer->compat_pal) {
+  bool is_document = outcome->has_value && outcome->value.kind == OP_DOCUMENT;
+  if (outcome->kind == OUTCOME_ERROR || is_document || answer->compat_pal) {
     fail_too_long(serving, response, answer);
     return;
   }

@@ -83,7 +83,9 @@ static bool needs_type(const struct outcome *outcome)
   bool is_array = outcome->type.len > 0 && *outcome->type.data == '[';
   if (text_equal(outcome->type, TEXT("java.util.Optional")))
     return false;
-  return outcome->is_null || is_array || (outcome->value.kind != OP_LIST && outcome->value.kind != OP_MAP);
+  enum op_value_kind kind = outcome->value.kind;
+  bool is_plain = kind == OP_LIST || kind == OP_MAP || kind == OP_DOCUMENT;
+  return outcome->is_null || is_array || !is_plain;
 }
 
 static void note_value(struct batch_results *results, struct batch_result *result,

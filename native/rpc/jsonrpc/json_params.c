@@ -308,8 +308,8 @@ static enum jp_status read_meta_1_1(struct params_reader *reader, const struct j
 
 /* ---- jpeer.* ---- */
 
-/* {"ref": N}, or N: the forms of members that are called by their own names. */
-static enum jp_status read_object(struct params_reader *reader)
+/* {"ref": N}, or N: the forms of members that are called by their own names; {"type", "value"} where a value will do. */
+static enum jp_status read_object(struct params_reader *reader, bool takes_value)
 {
   struct json_value object = reader->members.value[RPC_PARAM_INSTANCE];
   if (!reader->members.has[RPC_PARAM_INSTANCE])
@@ -320,6 +320,8 @@ static enum jp_status read_object(struct params_reader *reader)
     json_members_collect(object, names, 1, &members);
     if (members.has[0])
       object = members.value[0];
+    else if (takes_value)
+      return read_receiver(reader, object);
   } else if (reader->coerces && rpc_value_coerce(object, RPC_WANTS_NUMBER, reader->arena, &object) != JP_OK) {
     return fail_params(reader, "out of memory");
   }
@@ -353,7 +355,7 @@ static enum jp_status read_fetch(struct params_reader *reader)
   struct operation *operation = reader->operation;
   operation->fetch.max = FETCHED;
   operation->fetch.text_length = rpc_value_length;
-  enum jp_status status = read_object(reader);
+  enum jp_status status = read_object(reader, false);
   if (status == JP_OK)
     status = read_count(reader, RPC_PARAM_MAX, 1, &operation->fetch.max);
   if (status == JP_OK)
@@ -361,9 +363,15 @@ static enum jp_status read_fetch(struct params_reader *reader)
   return status == JP_OK ? read_encoding(reader) : status;
 }
 
+static enum jp_status read_describe(struct params_reader *reader)
+{
+  return read_object(reader, true);
+}
+
 static enum jp_status (*const readers[])(struct params_reader *reader) = {
-    [OP_CALL] = read_call,       [OP_NEW] = read_new,   [OP_GET] = read_get,     [OP_PUT] = read_put,
-    [OP_CONTROL] = read_control, [OP_META] = read_meta, [OP_FETCH] = read_fetch,
+    [OP_CALL] = read_call,   [OP_NEW] = read_new,           [OP_GET] = read_get,
+    [OP_PUT] = read_put,     [OP_CONTROL] = read_control,   [OP_META] = read_meta,
+    [OP_FETCH] = read_fetch, [OP_DESCRIBE] = read_describe,
 };
 
 /* An unknown name without a dot makes an invalid request; one with a dot is a procedure that was not found.

@@ -102,6 +102,15 @@ const struct rpc_procedure rpc_procedures[] = {
                  .summary = "base64: bytes, and elements of an array of primitives, come as one text"}},
      .param_count = 4,
      .returns = RPC_WANTS_OBJECT},
+    {.name = TEXT("jpeer.describe"),
+     .op = OP_DESCRIBE,
+     .is_own = true,
+     .summary =
+         "Shows an object: its class and text, its superclasses and interfaces, and the members that the "
+         "caller may use",
+     .params = {OBJECT},
+     .param_count = 1,
+     .returns = RPC_WANTS_OBJECT},
     {.name = TEXT("rpc.discover"),
      .kind = RPC_PROCEDURE_DISCOVER,
      .safety = RPC_SAFE_ALWAYS,

@@ -3,6 +3,7 @@
 #include "rpc/meta/document_cache.h"
 #include "rpc/meta/meta_gzip.h"
 #include "rpc/meta/meta_json.h"
+#include "rpc/meta/meta_look.h"
 
 #include <stdlib.h>
 
@@ -221,5 +222,28 @@ enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum 
   if (!is_kept)
     status = open_new(meta, policy, channel, operation, &key, body, error);
   buffer_fini(&key);
+  return status;
+}
+
+/* What is known of a peer without a catalog, or with one that cannot be read, is enough. */
+static const struct catalog_tables *known_tables(struct rpc_meta *meta)
+{
+  const struct catalog_tables *tables = NULL;
+  struct jp_error error;
+  return meta != NULL && catalog_load(meta->catalog, &tables, &error) == JP_OK ? tables : NULL;
+}
+
+enum jp_status rpc_meta_describe(struct rpc_meta *meta, const struct policy *policy,
+                                 enum policy_channel channel, const struct op_look *look, struct arena *arena,
+                                 struct text *text)
+{
+  struct buffer out;
+  buffer_init(&out);
+  enum jp_status status = meta_look_write(look, known_tables(meta), policy, channel, &out);
+  if (status == JP_OK) {
+    *text = arena_text(arena, buffer_text(&out));
+    status = text->data == NULL ? JP_NO_MEMORY : JP_OK;
+  }
+  buffer_fini(&out);
   return status;
 }

@@ -8,7 +8,9 @@
  * One struct rpc_meta serves all threads. An answer's body is made while it is read: the JSON text, or with
  * compress_encode the base64 of its gzip.
  */
+#include "base/arena.h"
 #include "base/status.h"
+#include "op/look.h"
 #include "op/operation.h"
 #include "op/outcome.h"
 #include "policy/policy.h"
@@ -29,5 +31,14 @@ void rpc_meta_destroy(struct rpc_meta *meta);
 enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,
                              const struct operation *operation, struct outcome_body *body,
                              struct jp_error *error) JP_MUST_CHECK;
+
+/*
+ * Writes what there is to see of an object, an OP_DESCRIBE, as the JSON object that every codec answers with: its
+ * members are those that the caller may use. *text is in the arena. meta NULL: the peer serves no metadata, and
+ * parameters have no names. JP_NO_MEMORY, JP_LIMIT.
+ */
+enum jp_status rpc_meta_describe(struct rpc_meta *meta, const struct policy *policy,
+                                 enum policy_channel channel, const struct op_look *look, struct arena *arena,
+                                 struct text *text) JP_MUST_CHECK;
 
 #endif

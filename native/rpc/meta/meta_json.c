@@ -91,6 +91,17 @@ static void write_interfaces(struct meta_json *json, struct buffer *out)
   buffer_append_char(out, ']');
 }
 
+/* Those of its superclasses, and those that interfaces extend, too; subtypes first. */
+static void write_all_interfaces(struct meta_json *json, struct buffer *out)
+{
+  const uint32_t *lineage = json->members.lineage.items;
+  bool any = false;
+  BUFFER_LITERAL(out, ",\"interfaces\":[");
+  for (size_t i = json->members.chain_length; i < json->members.lineage.count; i++)
+    write_listed(out, &any, name_of(json, lineage[i]));
+  buffer_append_char(out, ']');
+}
+
 static void write_subclasses(struct meta_json *json, struct buffer *out)
 {
   const struct catalog_tables *tables = tables_of(json);
@@ -293,6 +304,12 @@ static void write_next_member(struct meta_json *json, const struct table *list, 
   json->phase++;
 }
 
+static void begin_members(struct meta_json *json, struct buffer *out)
+{
+  BUFFER_LITERAL(out, ",\"constructors\":[");
+  json->phase = META_CONSTRUCTORS;
+}
+
 static enum jp_status write_class(struct meta_json *json, struct buffer *out)
 {
   do {
@@ -306,8 +323,7 @@ static enum jp_status write_class(struct meta_json *json, struct buffer *out)
       return status;
   } while (meta_members_are_denied(&json->members));
   write_head(json, out);
-  BUFFER_LITERAL(out, ",\"constructors\":[");
-  json->phase = META_CONSTRUCTORS;
+  begin_members(json, out);
   return JP_OK;
 }
 
@@ -337,4 +353,18 @@ enum jp_status meta_json_next(struct meta_json *json, struct buffer *out)
     return JP_CLOSED;
   }
   return out->failed ? JP_NO_MEMORY : status;
+}
+
+enum jp_status meta_json_write_members(struct meta_json *json, uint32_t class_index, struct buffer *out)
+{
+  json->class_index = class_index;
+  enum jp_status status = meta_members_collect(&json->members, json->query, class_index);
+  if (status != JP_OK)
+    return status;
+  write_superclasses(json, out);
+  write_all_interfaces(json, out);
+  begin_members(json, out);
+  while (status == JP_OK && json->phase != META_CLASS)
+    status = meta_json_next(json, out);
+  return status;
 }

@@ -2,7 +2,7 @@
 #define JPEER_RPC_META_META_JSON_H
 /*
  * Writes the answer of a metadata query as JSON, a member at a time (docs/metadata.md, "One element"). The
- * one file of this folder that knows JSON. One owner. Only for meta.c.
+ * one file of this folder that knows how a member is written. One owner. Only for meta.c and meta_look.c.
  */
 #include "base/buffer.h"
 #include "rpc/meta/meta_query.h"
@@ -23,6 +23,11 @@ struct meta_json {
 
 void meta_json_init(struct meta_json *json, struct meta_query *query);
 void meta_json_fini(struct meta_json *json);
+
+/* Appends the superclasses, all interfaces and the members of one class as the rest of an object, whose first members
+ * are written already. The query has merge_ancestry. JP_NO_MEMORY. */
+enum jp_status meta_json_write_members(struct meta_json *json, uint32_t class_index,
+                                       struct buffer *out) JP_MUST_CHECK;
 
 /* Appends the next piece: a class's head, one member, or the end of a list. JP_CLOSED: the answer is
  * complete, and nothing was appended. JP_NO_MEMORY. */

@@ -1,5 +1,6 @@
 #include "rpc/meta/meta_query.h"
 
+#include "base/primitives.h"
 #include "classfile/class_file.h"
 
 #include <stdlib.h>
@@ -148,6 +149,11 @@ static enum policy_visibility visibility_of(unsigned access)
   return (access & ACCESS_PRIVATE) != 0 ? POLICY_PRIVATE : POLICY_PACKAGE_PRIVATE;
 }
 
+static struct text judged_name(const struct meta_query *query, uint32_t class_index)
+{
+  return query->judged_name.data == NULL ? class_name(query, class_index) : query->judged_name;
+}
+
 /* Judges the named class and then the declaring one, as for an operation (docs/policy.md, "Whose class is
  * judged"). */
 static bool is_allowed(const struct meta_query *query, uint32_t class_index, uint32_t declaring,
@@ -157,15 +163,22 @@ static bool is_allowed(const struct meta_query *query, uint32_t class_index, uin
       .channel = query->channel,
       .category = category,
       .visibility = visibility_of(access),
-      .class_name = class_name(query, class_index),
+      .class_name = judged_name(query, class_index),
       .member_name = catalog_text(query->tables, name),
   };
-  if (!policy_check(query->policy, &asked).allow)
+  /* Arrays of primitives have no class that the policy could be asked about. */
+  if (!primitive_is_keyword(asked.class_name) && !policy_check(query->policy, &asked).allow)
     return false;
   if (declaring == class_index)
     return true;
   asked.class_name = class_name(query, declaring);
   return policy_check_other(query->policy, &asked).allow;
+}
+
+static bool is_left_out(const struct meta_query *query, uint32_t class_index, uint32_t declaring,
+                        unsigned access)
+{
+  return query->only_public_ancestry && class_index != declaring && (access & ACCESS_PUBLIC) == 0;
 }
 
 bool meta_query_allows_method(const struct meta_query *query, uint32_t class_index, uint32_t declaring,
@@ -175,12 +188,15 @@ bool meta_query_allows_method(const struct meta_query *query, uint32_t class_ind
   enum policy_category category = is_constructor                          ? POLICY_CONSTRUCTOR
                                   : (method->access & ACCESS_STATIC) != 0 ? POLICY_STATIC_METHOD
                                                                           : POLICY_METHOD;
-  return is_allowed(query, class_index, declaring, category, method->access, method->name);
+  return !is_left_out(query, class_index, declaring, method->access) &&
+         is_allowed(query, class_index, declaring, category, method->access, method->name);
 }
 
 bool meta_query_allows_field(const struct meta_query *query, uint32_t class_index, uint32_t declaring,
                              const struct catalog_field *field)
 {
+  if (is_left_out(query, class_index, declaring, field->access))
+    return false;
   if (is_allowed(query, class_index, declaring, POLICY_FIELD_GET, field->access, field->name))
     return true;
   /* A field that may only be written is shown, too; static final fields cannot be written. */

@@ -16,6 +16,8 @@ struct meta_query {
   const struct policy *policy;
   enum policy_channel channel;
   bool merge_ancestry;
+  bool only_public_ancestry; /* of what is inherited, only public members */
+  struct text judged_name;   /* what the policy knows a described class as; data NULL: its own name */
   struct meta_prefixes excludes;
   uint32_t *included; /* class indexes, sorted; NULL: the default scope */
   size_t included_count;
@@ -38,7 +40,8 @@ bool meta_query_next(struct meta_query *query, size_t *position, uint32_t *class
  * do so without include_classes. */
 bool meta_query_knows(struct meta_query *query, uint32_t class_index);
 
-/* True where the caller may use this member of a class, which inherits it from `declaring` or declares it. */
+/* True where this member of a class, which inherits it from `declaring` or declares it, is shown: the caller may use
+ * it. */
 bool meta_query_allows_method(const struct meta_query *query, uint32_t class_index, uint32_t declaring,
                               const struct catalog_method *method);
 bool meta_query_allows_field(const struct meta_query *query, uint32_t class_index, uint32_t declaring,

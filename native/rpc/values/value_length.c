@@ -57,6 +57,8 @@ size_t rpc_value_length(const struct op_value *value)
   switch (value->kind) {
   case OP_TEXT:
     return text_length(value->text);
+  case OP_DOCUMENT:
+    return value->text.len;
   case OP_LIST:
     return list_length(value);
   case OP_MAP:

@@ -163,6 +163,9 @@ void rpc_value_write(struct buffer *out, const struct op_value *value)
   case OP_TEXT:
     json_write_string(out, value->text);
     break;
+  case OP_DOCUMENT:
+    buffer_append_text(out, value->text);
+    break;
   case OP_LIST:
     write_list(out, value);
     break;

@@ -7,6 +7,7 @@ foreach(name test_meta test_meta_query)
 endforeach()
 jpeer_unit_test(test_document_cache meta/test_document_cache.c jpeer_rpc)
 jpeer_unit_test(test_meta_lineage meta/test_meta_lineage.c jpeer_rpc)
+jpeer_unit_test(test_meta_look meta/test_meta_look.c jpeer_rpc)
 jpeer_unit_test(test_meta_prefixes meta/test_meta_prefixes.c jpeer_rpc)
 
 jpeer_test_program(test_meta_jdk meta/test_meta_jdk.c jpeer_rpc PkgConfig::JANSSON)

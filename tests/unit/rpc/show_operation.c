@@ -119,8 +119,9 @@ static void show_texts(struct buffer *out, const char *name, const struct text *
 
 void show_operation(struct buffer *out, const struct operation *operation)
 {
-  static const char *const kinds[] = {[OP_NEW] = "new", [OP_CALL] = "call",       [OP_GET] = "get",
-                                      [OP_PUT] = "put", [OP_CONTROL] = "control", [OP_META] = "meta"};
+  static const char *const kinds[] = {
+      [OP_NEW] = "new",         [OP_CALL] = "call", [OP_GET] = "get",     [OP_PUT] = "put",
+      [OP_CONTROL] = "control", [OP_META] = "meta", [OP_FETCH] = "fetch", [OP_DESCRIBE] = "describe"};
   buffer_clear(out);
   buffer_printf(out, "%s", kinds[operation->kind]);
   if (operation->kind == OP_META) {

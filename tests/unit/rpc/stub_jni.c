@@ -382,6 +382,17 @@ void jvm_fetch(const struct jvm_request *request, struct outcome *outcome)
                  request->operation->instance);
 }
 
+bool jvm_look(const struct jvm_request *request, struct op_look *look, struct outcome *outcome)
+{
+  stub.invoked++;
+  look->class_name = TEXT("a.Looked");
+  if (has_receiver(request))
+    return true;
+  outcome_fail(outcome, request->arena, FAILURE_SERVER, NULL, "No object found with objRef: %u",
+               request->operation->instance);
+  return false;
+}
+
 /* ---- executors ---- */
 
 enum jp_status jvm_executor_run(struct jvm_thread *thread, const struct jvm_executor_call *call,
@@ -479,6 +490,15 @@ static void close_meta(void *state)
 {
   (void)state;
   stub.bodies--;
+}
+
+enum jp_status rpc_meta_describe(struct rpc_meta *meta, const struct policy *policy,
+                                 enum policy_channel channel, const struct op_look *look, struct arena *arena,
+                                 struct text *text)
+{
+  (void)meta, (void)policy, (void)channel;
+  *text = arena_printf(arena, "{\"class\":\"%.*s\"}", TEXT_ARGS(look->class_name));
+  return JP_OK;
 }
 
 enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,

@@ -8,6 +8,7 @@
  */
 #include "jni/executors.h"
 #include "jni/fetch.h"
+#include "jni/look.h"
 #include "jni/whole_number_call.h"
 #include "rpc/meta/meta.h"
 

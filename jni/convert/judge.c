@@ -1,10 +1,11 @@
-#include "jni/fetch/fetch_state.h"
+#include "jni/convert/judge.h"
+
 #include "jni/runtime/throwables.h"
 #include "jni/types/selection.h"
 
-static struct jvm_method *find_method(struct fetch *fetch, jclass declaring, struct fetch_member member)
+static struct jvm_method *find_method(struct jvm_thread *thread, jclass declaring,
+                                      struct judged_member member)
 {
-  struct jvm_thread *thread = fetch->request->thread;
   struct jvm_class *owner = jvm_class_of(thread, declaring);
   const struct member_table *table = owner == NULL ? NULL : member_table_of(thread, owner);
   for (size_t i = 0; table != NULL && i < table->method_count; i++) {
@@ -15,22 +16,20 @@ static struct jvm_method *find_method(struct fetch *fetch, jclass declaring, str
   return NULL;
 }
 
-static bool ask(struct fetch *fetch, enum op_kind kind, const struct jvm_target *target,
+static bool ask(const struct jvm_request *request, enum op_kind kind, const struct jvm_target *target,
                 struct outcome *denied)
 {
-  const struct jvm_request *request = fetch->request;
   const struct operation operation = {.kind = kind, .type = target->named_class, .member = target->member};
   return request->guard->check_target(request->guard->context, &operation, target, request->arena, denied) ==
          JP_OK;
 }
 
-bool fetch_judge(struct fetch *fetch, struct jvm_class *class, jclass declaring, struct fetch_member member,
-                 struct outcome *denied)
+bool judge_call(const struct jvm_request *request, struct jvm_class *class, jclass declaring,
+                struct judged_member member, struct outcome *denied)
 {
-  const struct jvm_request *request = fetch->request;
   if (request->guard == NULL || request->guard->check_target == NULL)
     return true;
-  struct jvm_method *method = find_method(fetch, declaring, member);
+  struct jvm_method *method = find_method(request->thread, declaring, member);
   struct jvm_holder *holders;
   size_t holder_count;
   if (method == NULL ||
@@ -49,21 +48,21 @@ bool fetch_judge(struct fetch *fetch, struct jvm_class *class, jclass declaring,
                                     .holder_count = holder_count,
                                     .member = method->name,
                                     .verdicts = verdicts};
-  return ask(fetch, OP_CALL, &target, denied);
+  return ask(request, OP_CALL, &target, denied);
 }
 
-bool fetch_judge_range(struct fetch *fetch, size_t from, size_t count)
+bool judge_range(const struct jvm_request *request, const struct jvm_class *class, size_t from, size_t count,
+                 struct outcome *denied)
 {
-  const struct jvm_request *request = fetch->request;
   if (request->guard == NULL || request->guard->check_target == NULL)
     return true;
   uint64_t verdicts[OP_CHANNELS] = {0};
   const struct jvm_target target = {.kind = JVM_FIELD,
                                     .modifiers = JVM_ACC_PUBLIC,
-                                    .named_class = fetch->class->element_name,
-                                    .declaring_class = fetch->class->element_name,
-                                    .runtime_class = fetch->class->element_name,
+                                    .named_class = class->element_name,
+                                    .declaring_class = class->element_name,
+                                    .runtime_class = class->element_name,
                                     .member = arena_printf(request->arena, "[%zu:%zu]", from, from + count),
                                     .verdicts = verdicts};
-  return ask(fetch, OP_GET, &target, fetch->outcome);
+  return ask(request, OP_GET, &target, denied);
 }
