@@ -16,10 +16,8 @@
   ROW(PING, "ping", .is_safe = true, .needs_no_runner = true)                                                \
   ROW(DELETE_OBJECT, "delete_object", .takes_refs = true)                                                    \
   ROW(DELETE_SESSION, "delete_session")                                                                      \
-  ROW(GC, "gc")
-
-/* The names for people, in the table's order. */
-#define OP_CONTROL_NAMES "ping, delete_object, delete_session or gc"
+  ROW(GC, "gc")                                                                                              \
+  ROW(STATS, "stats", .is_safe = true, .is_addition = true)
 
 #define OP_CONTROL_COMMAND(command, ...) OP_##command,
 enum op_command { OP_CONTROL_TABLE(OP_CONTROL_COMMAND) OP_COMMANDS };
@@ -28,8 +26,9 @@ enum op_command { OP_CONTROL_TABLE(OP_CONTROL_COMMAND) OP_COMMANDS };
 struct op_control_method {
   struct text name;
   enum op_command command;
-  bool takes_refs; /* its arguments are OP_REF values, one at least; otherwise it takes none */
-  bool is_safe;    /* it changes nothing, so that HTTP GET may call it */
+  bool takes_refs;  /* its arguments are OP_REF values, one at least; otherwise it takes none */
+  bool is_addition; /* of this peer, so that --compat pal does not have it */
+  bool is_safe;     /* it changes nothing, so that HTTP GET may call it */
   /* it needs neither Java nor a session: a peer whose threads are all busy answers it */
   bool needs_no_runner;
 };

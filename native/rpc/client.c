@@ -109,6 +109,7 @@ enum jp_status rpc_client_open(void *context, const struct rpc_client_info *info
   (*client)->channel = info->channel; /* a spare one may have come by another channel of single messages */
   (*client)->only_safe = info->only_safe;
   (*client)->maker.address = info->address;
+  (*client)->calls = 0;
   if ((*client)->key.length == 0)
     (*client)->key.serial = atomic_fetch_add(&peer->clients, 1) + 1;
   return JP_OK;
@@ -131,8 +132,10 @@ bool rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_clien
   bool is_kept = keep_objects(peer, client, kept);
   if (become_spare(worker, client))
     return is_kept;
-  if (client->session != NULL)
+  if (client->session != NULL) {
+    rpc_session_add_calls(client->session, client->calls);
     rpc_session_release(peer->sessions, client->session, thread, clock_now_ms());
+  }
   rpc_client_destroy(peer->sessions, client, thread);
   return is_kept;
 }

@@ -1,5 +1,9 @@
 #include "rpc/control.h"
 
+#include "rpc/peer_state.h"
+
+#include <inttypes.h>
+
 static void answer_ping(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
   (void)run, (void)operation, (void)outcome;
@@ -48,6 +52,28 @@ static void collect_garbage(struct rpc_run *run, const struct operation *operati
   jvm_gc(run->runner->thread);
 }
 
+static void tell_stats(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
+{
+  (void)operation;
+  struct rpc_client *client = run->client;
+  struct rpc_session *session;
+  if (rpc_run_find_session(run, false, &session, outcome) != JP_OK)
+    return;
+  size_t objects = session == NULL ? 0 : jvm_objects_count(rpc_session_objects(session));
+  uint64_t calls = client->calls + (session == NULL ? 0 : rpc_session_calls(session));
+  size_t sessions = rpc_sessions_count_of(run->runner->peer->sessions, &client->maker.address);
+  struct text text = arena_printf(&run->runner->arena,
+                                  "{\"objects\":%zu,\"sessions_of_this_address\":%zu,\"calls\":%" PRIu64 "}",
+                                  objects, sessions, calls);
+  if (text.data == NULL)
+    outcome_fail(outcome, &run->runner->arena, FAILURE_SERVER, NULL, "out of memory");
+  else
+    *outcome = (struct outcome){.kind = OUTCOME_VALUE,
+                                .type = TEXT("java.lang.String"),
+                                .has_value = true,
+                                .value = {.kind = OP_TEXT, .text = text}};
+}
+
 /* A switch without a default and no table: the compiler refuses one that leaves out a method. */
 void rpc_control_run(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
@@ -63,6 +89,9 @@ void rpc_control_run(struct rpc_run *run, const struct operation *operation, str
     return;
   case OP_GC:
     collect_garbage(run, operation, outcome);
+    return;
+  case OP_STATS:
+    tell_stats(run, operation, outcome);
     return;
   case OP_COMMANDS:
     return;

@@ -32,6 +32,7 @@ struct rpc_client {
   struct rpc_session_key key;  /* empty: the session is this client's alone */
   struct rpc_session *session; /* held; NULL until it is needed */
   struct rpc_session_maker maker;
+  uint64_t calls;            /* that it has made */
   struct rpc_session *spare; /* set aside, to be the session when one is needed; NULL: none */
 };
 

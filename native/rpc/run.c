@@ -174,6 +174,7 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
 {
   struct rpc_runner *runner = run->runner;
   struct rpc_session *session;
+  run->client->calls++;
   if (rpc_run_find_session(run, true, &session, outcome) != JP_OK)
     return;
   struct rpc_execution execution = {.thread = runner->thread,

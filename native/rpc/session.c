@@ -62,6 +62,25 @@ size_t rpc_sessions_count(struct rpc_sessions *sessions)
   return atomic_load(&sessions->count);
 }
 
+size_t rpc_sessions_count_of(struct rpc_sessions *sessions, const struct rpc_address *address)
+{
+  uint64_t hash = session_index_hash(sessions, address->bytes, address->length);
+  pthread_mutex_lock(&sessions->lock);
+  size_t count = session_addresses_count(&sessions->addresses, address, hash);
+  pthread_mutex_unlock(&sessions->lock);
+  return count;
+}
+
+void rpc_session_add_calls(struct rpc_session *session, uint64_t calls)
+{
+  atomic_fetch_add_explicit(&session->calls, calls, memory_order_relaxed);
+}
+
+uint64_t rpc_session_calls(const struct rpc_session *session)
+{
+  return atomic_load_explicit(&session->calls, memory_order_relaxed);
+}
+
 /* ---- idle sessions ---- */
 
 static struct session_queue *queue_of(struct rpc_sessions *sessions, const struct rpc_session *session)

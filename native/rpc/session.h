@@ -71,6 +71,9 @@ enum jp_status rpc_sessions_create(const struct rpc_session_limits *limits,
 void rpc_sessions_destroy(struct rpc_sessions *sessions);
 size_t rpc_sessions_count(struct rpc_sessions *sessions); /* of those with objects */
 
+/* The same, of one client address. */
+size_t rpc_sessions_count_of(struct rpc_sessions *sessions, const struct rpc_address *address);
+
 /* Holds the session of the key, and makes it if there is none; key NULL or empty: always makes one. A session
  * that exists stops being passing, unless the same message acquires it again. JP_NO_MEMORY. Released with
  * rpc_session_release. */
@@ -95,6 +98,9 @@ void rpc_session_discard(struct rpc_sessions *sessions, struct rpc_session *sess
 void rpc_session_keep(struct rpc_sessions *sessions, struct rpc_session *session, struct uuid *peer_id);
 
 struct jvm_objects *rpc_session_objects(const struct rpc_session *session); /* as long as it is held */
+/* Calls that clients which no longer hold it have made. Whoever holds it. */
+void rpc_session_add_calls(struct rpc_session *session, uint64_t calls);
+uint64_t rpc_session_calls(const struct rpc_session *session);
 /* delete_session: drops every object. The session stops counting, and ends when nobody holds it. */
 void rpc_session_clear(struct rpc_session *session, struct jvm_thread *thread);
 

@@ -43,13 +43,20 @@ static bool is_of(const struct session_address *entry, const struct rpc_address 
          memcmp(entry->address.bytes, address->bytes, address->length) == 0;
 }
 
+static struct session_address *find_entry(struct session_addresses *addresses,
+                                          const struct rpc_address *address, uint64_t hash)
+{
+  struct session_address *entry = *bucket_of(addresses, hash);
+  while (entry != NULL && !is_of(entry, address))
+    entry = entry->next;
+  return entry;
+}
+
 struct session_address *session_address_hold(struct session_addresses *addresses,
                                              const struct rpc_address *address, uint64_t hash)
 {
   struct session_address **bucket = bucket_of(addresses, hash);
-  struct session_address *entry = *bucket;
-  while (entry != NULL && !is_of(entry, address))
-    entry = entry->next;
+  struct session_address *entry = find_entry(addresses, address, hash);
   if (entry == NULL) {
     entry = calloc(1, sizeof *entry);
     if (entry == NULL)
@@ -72,6 +79,13 @@ void session_address_release(struct session_addresses *addresses, struct session
     link = &(*link)->next;
   *link = address->next;
   free(address);
+}
+
+size_t session_addresses_count(struct session_addresses *addresses, const struct rpc_address *address,
+                               uint64_t hash)
+{
+  const struct session_address *entry = find_entry(addresses, address, hash);
+  return entry == NULL ? 0 : atomic_load_explicit(&entry->sessions, memory_order_relaxed);
 }
 
 struct session_queue *session_address_passing(struct session_address *address)

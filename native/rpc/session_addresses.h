@@ -38,6 +38,10 @@ struct session_address *session_address_hold(struct session_addresses *addresses
                                              const struct rpc_address *address, uint64_t hash);
 void session_address_release(struct session_addresses *addresses, struct session_address *address);
 
+/* How many sessions are counted for the address. Under the caller's lock. */
+size_t session_addresses_count(struct session_addresses *addresses, const struct rpc_address *address,
+                               uint64_t hash);
+
 /* The address's passing sessions (rpc/session.h). Used under the caller's lock. */
 struct session_queue *session_address_passing(struct session_address *address);
 

@@ -23,6 +23,7 @@ struct rpc_session {
   } lines[SESSION_LINES];
   struct rpc_sessions *sessions;
   struct jvm_objects *objects;
+  _Atomic uint64_t calls;                    /* of clients that have released it; used without the lock */
   _Atomic(struct session_address *) address; /* held; NULL before the first object */
   struct rpc_session_maker maker;
   bool is_passing; /* only the message that made it has used it */

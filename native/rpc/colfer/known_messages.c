@@ -118,6 +118,7 @@ static bool run_framed(const struct known_message *message, struct jvm_objects *
   enum jvm_whole_number told = jvm_whole_number_call_run(&jvm, &message->call, &result);
   if (told == JVM_WHOLE_NUMBER_UNFIT)
     return false;
+  call->client->calls++;
   if (told == JVM_WHOLE_NUMBER_THREW) {
     answer_failed(&jvm, message, head, call);
     return true;

@@ -189,13 +189,15 @@ static void write_procedure(const struct rpc_procedure *procedure, enum openrpc_
 }
 
 /* The schema of `method` of control has an empty "enum" in the parts: its names come from the table. */
-static bool name_control_methods(json_t *parts)
+static bool name_control_methods(json_t *parts, bool compat_pal)
 {
   json_t *control = json_object_get(json_object_get(parts, "methods"), "control");
   json_t *method = json_object_get(json_object_get(control, "params"), "method");
   json_t *names = json_object_get(method, "enum");
   for (size_t i = 0; i < OP_COMMANDS; i++) {
     struct text name = op_control_methods[i].name;
+    if (op_control_methods[i].is_addition && compat_pal)
+      continue;
     if (json_array_append_new(names, json_stringn(name.data, name.len)) != 0)
       return false;
   }
@@ -279,7 +281,7 @@ enum jp_status openrpc_create(const struct openrpc_config *config, struct openrp
     goto out;
   made->config = *config;
   made->cache = document_cache_create();
-  if (parts == NULL || made->cache == NULL || !name_control_methods(parts))
+  if (parts == NULL || made->cache == NULL || !name_control_methods(parts, config->compat_pal))
     goto out;
   write_errors(&made->errors);
   write_texts(made, parts, OPENRPC_OWN_NAMES);

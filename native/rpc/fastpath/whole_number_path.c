@@ -59,6 +59,7 @@ static bool run_call(const struct whole_number_path *path, struct rpc_cached_req
   enum jvm_whole_number told = jvm_whole_number_call_run(&jvm, &path->call, &result);
   if (told == JVM_WHOLE_NUMBER_UNFIT)
     return false;
+  call->client->calls++;
   if (told == JVM_WHOLE_NUMBER_THREW)
     answer_failed(&jvm, request, call);
   else

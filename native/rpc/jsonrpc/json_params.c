@@ -255,7 +255,7 @@ static enum jp_status read_control(struct params_reader *reader)
   if (status != JP_OK)
     return status;
   const struct op_control_method *control = op_control_find(name);
-  if (control == NULL) {
+  if (control == NULL || (control->is_addition && reader->is_compat)) {
     outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_FOUND, NULL, "Invalid control method: %.*s",
                  TEXT_ARGS(arena_shorten(reader->arena, name, OUTCOME_NAME_SHOWN)));
     return JP_INVALID;

@@ -17,19 +17,6 @@ static void finds_every_method_in_any_case(void **state)
   assert_null(op_control_find(TEXT("")));
 }
 
-static void names_every_method_for_people(void **state)
-{
-  (void)state;
-  struct buffer names;
-  buffer_init(&names);
-  for (size_t i = 0; i < OP_COMMANDS; i++) {
-    const char *before = i == 0 ? "" : i + 1 == OP_COMMANDS ? " or " : ", ";
-    buffer_printf(&names, "%s%s", before, op_control_methods[i].name.data);
-  }
-  unit_assert_text(buffer_text(&names), TEXT(OP_CONTROL_NAMES), __FILE__, __LINE__);
-  buffer_fini(&names);
-}
-
 static void lets_nothing_that_takes_objects_be_safe(void **state)
 {
   (void)state;
@@ -42,7 +29,6 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(finds_every_method_in_any_case),
-      cmocka_unit_test(names_every_method_for_people),
       cmocka_unit_test(lets_nothing_that_takes_objects_be_safe),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

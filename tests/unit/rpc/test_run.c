@@ -258,6 +258,31 @@ static void runs_every_control_method(void **state)
   check_on_plain_thread(run_controls);
 }
 
+static void check_stats(struct rpc_run *run, const char *wanted)
+{
+  const struct outcome outcome = control(run, OP_STATS, 0);
+  assert_int_equal(outcome.kind, OUTCOME_VALUE);
+  unit_assert_text(outcome.value.text, text_of(wanted), __FILE__, __LINE__);
+}
+
+static void count_calls(struct rpc_run *run)
+{
+  check_stats(run, "{\"objects\":0,\"sessions_of_this_address\":0,\"calls\":0}");
+  run_one(run, &make);
+  run_one(run, &add);
+  check_stats(run, "{\"objects\":1,\"sessions_of_this_address\":1,\"calls\":2}");
+  control(run, OP_DELETE_SESSION, 0);
+  check_stats(run, "{\"objects\":0,\"sessions_of_this_address\":0,\"calls\":2}");
+  rpc_session_add_calls(run->client->session, 40); /* of a client that has left */
+  check_stats(run, "{\"objects\":0,\"sessions_of_this_address\":0,\"calls\":42}");
+}
+
+static void stats_tell_of_the_caller_alone(void **state)
+{
+  (void)state;
+  check_on_plain_thread(count_calls);
+}
+
 /* ---- metadata ---- */
 
 static void ask_metadata(struct rpc_run *run)
@@ -294,6 +319,7 @@ int main(void)
       cmocka_unit_test(stores_nothing_that_nobody_reads),
       cmocka_unit_test(runs_in_the_session_that_a_request_names),
       cmocka_unit_test(runs_every_control_method),
+      cmocka_unit_test(stats_tell_of_the_caller_alone),
       cmocka_unit_test(opens_metadata_where_somebody_reads_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

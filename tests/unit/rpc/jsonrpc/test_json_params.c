@@ -52,6 +52,7 @@ static void test_methods_are_read(void **state)
       {"control", "{\"method\":\"ping\"}", "control ping"},
       {"control", "{\"method\":\"PinG\",\"args\":[]}", "control ping"},
       {"control", "{\"method\":\"GC\"}", "control gc"},
+      {"control", "{\"method\":\"Stats\"}", "control stats"},
       {"jpeer.describe", "{\"instance\":7}", "describe   on @7"},
       {"jpeer.describe", "{\"instance\":{\"ref\":7}}", "describe   on @7"},
       {"jpeer.describe", "[7]", "describe   on @7"},
