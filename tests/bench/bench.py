@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from bench import chains, chart, document, loadtable, process, rivals, stages, targets, values
-from bench.load import TRANSPORTS
+from bench.load import TRANSPORTS, UNIX_TRANSPORTS
 from bench.report import print_head, print_line
 from support.peer import BINARY, BUILD, ROOT
 
@@ -111,7 +111,7 @@ def read_options():
     parser.add_argument("--warm-up", type=int, default=1000, help="calls before each run (default %(default)s)")
     add_choice(parser, "--workloads", loadtable.WORKLOADS, "workloads")
     add_choice(parser, "--shapes", (loadtable.shape_name(*shape) for shape in loadtable.SHAPES), "shapes")
-    add_choice(parser, "--transports", TRANSPORTS.values(), "transports")
+    add_choice(parser, "--transports", (*TRANSPORTS.values(), *UNIX_TRANSPORTS.values()), "transports")
     add_choice(parser, "--rivals", rivals.NAMES, "rivals")
     add_choice(parser, "--placements", PLACEMENTS, "placements")
     parser.add_argument("--full", action="store_true", help="every workload in every shape on every transport")

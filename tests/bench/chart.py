@@ -32,7 +32,7 @@ def series_of(run, placement):
     series = {}
     for part in ("load", "rivals"):
         for row in run.get(part, ()):
-            if (row["placement"], row["workload"]) != (placement, WORKLOAD):
+            if (row["placement"], row["workload"]) != (placement, WORKLOAD) or row["transport"] not in TRANSPORT_COLOURS:
                 continue
             for server, figures in row["figures"].items():
                 if part == "load":

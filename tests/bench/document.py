@@ -14,6 +14,7 @@ import textwrap
 from pathlib import Path
 
 from bench import chains, chart, loadtable, process, rivals, stages, targets, values
+from bench.load import TRANSPORTS, UNIX_TRANSPORTS
 from bench.report import ratio
 from support.peer import BUILD, ROOT
 
@@ -22,6 +23,9 @@ PLACEMENTS = ("apart", "together")
 SHOWN_WORKLOAD = "add"
 SHOWN_LOAD = ("placement", "transport", "shape", "calls/s", "p50 us", "p99 us", "server us", "floor calls/s", "floor p50",
               "calls/s over (a)", "p50 over (a)")
+SHOWN_UNIX = ("placement", "transport", "shape", "calls/s", "p50 us", "p99 us", "server us", "calls/s over (a)",
+              "p50 over (a)", "calls/s over (c)")
+UNIX_TWINS = dict(zip(UNIX_TRANSPORTS.values(), TRANSPORTS.values()))
 SHOWN_BINARY = ("placement", "workload", "shape", "calls/s", "p50 us", "p99 us", "server us", "calls/s over (a)",
                 "p50 over (a)", "calls/s over (c)", "p50 over (c)")
 GROWTH = re.compile("resident in (.*), above the first tenth")
@@ -39,8 +43,23 @@ def some_columns(columns, rows):
 
 
 def shown_load(facts):
-    """The rows of `add`."""
-    return some_columns(SHOWN_LOAD, (row for row in facts["parts"]["load"] if row["workload"] == SHOWN_WORKLOAD))
+    """The rows of `add` over TCP."""
+    return some_columns(SHOWN_LOAD, (row for row in facts["parts"]["load"] if row["workload"] == SHOWN_WORKLOAD
+                                     and row["transport"] in TRANSPORTS.values()))
+
+
+def shown_unix(facts):
+    """The rows of `add` over Unix sockets, with the ratio to those over TCP in the same run."""
+    rows = {(row["placement"], row["transport"], row["connections"], row["in_flight"]): row
+            for row in facts["parts"]["load"] if row["workload"] == loadtable.UNIX_WORKLOAD}
+    lines = []
+    for (placement, transport, *shape), row in rows.items():
+        over = rows.get((placement, UNIX_TWINS.get(transport), *shape))
+        if over is not None:
+            made, tcp = row["figures"]["jpeer"], over["figures"]["jpeer"]
+            shown = [loadtable.cells(row)[loadtable.COLUMNS.index(column)] for column in SHOWN_UNIX]
+            lines.append(shown + [ratio(made[figure], tcp[figure]) for figure in ("calls_per_second", "p50_us")])
+    return table((*SHOWN_UNIX, "calls/s over TCP", "p50 over TCP"), lines)
 
 
 def shown_binary(facts):
@@ -97,7 +116,7 @@ def shown_run(facts):
     return textwrap.fill(said, 119, break_on_hyphens=False) + "\n"
 
 
-PARTS = {"run": shown_run, "targets": shown_targets, "add": shown_load, "binary": shown_binary,
+PARTS = {"run": shown_run, "targets": shown_targets, "add": shown_load, "unix": shown_unix, "binary": shown_binary,
          "rivals": shown_rivals, "growth": shown_growth}
 
 

@@ -2,8 +2,9 @@
  * jpeer-bench-floor: the peer's transports over a service that gives a canned answer: no reader, no policy,
  * no JVM. What the peer takes beyond it is what serving a request costs; what both take is transport.
  *
- * usage: jpeer-bench-floor WORKLOAD [THREADS]
- * Prints its addresses, one a line; ends when its standard input does.
+ * usage: jpeer-bench-floor WORKLOAD FOLDER [THREADS]
+ * Listens on ports, and on Unix sockets in the folder. Prints its addresses, one a line; ends when its standard
+ * input does.
  */
 #include "canned.h"
 
@@ -103,13 +104,17 @@ static const struct rpc_codec codec = {
     .serve = serve, .serve_without_worker = serve_without_worker, .refuse = refuse, .reject = reject};
 static const struct rpc_codec *const codecs[RPC_CODECS] = {[RPC_CODEC_JSONRPC] = &codec};
 
-static enum jp_status start(unsigned threads, const struct rpc_service *service, struct net_server **server,
-                            struct jp_error *error)
+static enum jp_status start(const char *folder, unsigned threads, const struct rpc_service *service,
+                            struct net_server **server, struct jp_error *error)
 {
+  char json[128];
+  char zmq[128];
   struct net_config config;
+  snprintf(json, sizeof(json), "%s/json", folder);
+  snprintf(zmq, sizeof(zmq), "%s/zmq", folder);
   net_config_defaults(&config);
-  config.json.count = 1;
-  config.zmq.count = 1;
+  config.json = (struct net_endpoints){.count = 2, .items = {[1] = {.path = json}}};
+  config.zmq = (struct net_endpoints){.count = 2, .items = {[1] = {.path = zmq}}};
   config.threads = threads;
   enum jp_status status = net_bind(&config, server, error);
   if (status != JP_OK)
@@ -123,8 +128,8 @@ static enum jp_status start(unsigned threads, const struct rpc_service *service,
 int main(int argc, char **argv)
 {
   static struct canned canned;
-  if (argc < 2 || argc > 3 || !canned_init(&canned, argv[1])) {
-    fputs("usage: jpeer-bench-floor WORKLOAD [THREADS]\n", stderr);
+  if (argc < 3 || argc > 4 || !canned_init(&canned, argv[1])) {
+    fputs("usage: jpeer-bench-floor WORKLOAD FOLDER [THREADS]\n", stderr);
     return 2;
   }
   const struct rpc_service service = {.context = &canned,
@@ -135,7 +140,8 @@ int main(int argc, char **argv)
                                       .codecs = codecs};
   struct net_server *server = NULL;
   struct jp_error error;
-  if (start(argc == 3 ? (unsigned)strtoul(argv[2], NULL, 10) : 0, &service, &server, &error) != JP_OK) {
+  if (start(argv[2], argc == 4 ? (unsigned)strtoul(argv[3], NULL, 10) : 0, &service, &server, &error) !=
+      JP_OK) {
     fprintf(stderr, "jpeer-bench-floor: %s\n", error.text);
     return 1;
   }

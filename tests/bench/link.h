@@ -16,8 +16,9 @@
 struct link;
 
 struct link_target {
-  const char *address; /* "ws://127.0.0.1:4711/rpc" */
-  char host[64];       /* numeric IPv4 */
+  const char *address;     /* "ws://127.0.0.1:4711/rpc", "ws+unix:/run/peer" */
+  const char *socket_path; /* of a Unix socket; NULL: TCP */
+  char host[64];           /* numeric IPv4; of a Unix socket a name for the head of HTTP */
   char port[8];
   char path[64];
   unsigned in_flight; /* the most requests that are open at a time */
@@ -31,6 +32,7 @@ struct link_listener {
 
 struct link_kind {
   const char *scheme;
+  const char *unix_scheme; /* over a Unix socket, without its last ":"; NULL: it has none */
   /* Connects, and shakes hands, blocking. */
   enum jp_status (*open)(const struct link_target *target, struct link **link, struct jp_error *error);
   void (*close)(struct link *link);

@@ -199,6 +199,7 @@ static enum jp_status http_receive(struct link *link, struct link_listener *list
 
 const struct link_kind link_http = {
     .scheme = "http",
+    .unix_scheme = "http+unix",
     .open = http_open,
     .close = http_close,
     .fd = http_fd,

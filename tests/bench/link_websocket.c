@@ -158,6 +158,7 @@ static enum jp_status websocket_receive(struct link *link, struct link_listener 
 
 const struct link_kind link_websocket = {
     .scheme = "ws",
+    .unix_scheme = "ws+unix",
     .open = websocket_open,
     .close = websocket_close,
     .fd = websocket_fd,

@@ -141,6 +141,7 @@ static enum jp_status zeromq_receive(struct link *link, struct link_listener *li
 
 const struct link_kind link_zeromq = {
     .scheme = "tcp",
+    .unix_scheme = "ipc",
     .open = zeromq_open,
     .close = zeromq_close,
     .fd = zeromq_fd,

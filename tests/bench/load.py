@@ -4,12 +4,14 @@ import contextlib
 import json
 import os
 import subprocess
+import tempfile
 
 from support.peer import BUILD, environment
 
 GENERATOR = BUILD / "tests/bench/jpeer-bench"
 
 TRANSPORTS = {"ws": "WebSocket", "http": "HTTP", "tcp": "ZeroMQ"}
+UNIX_TRANSPORTS = {"ws+unix": "WebSocket-unix", "http+unix": "HTTP-unix", "ipc": "ZeroMQ-ipc"}
 # What any client tells of a run, and a row keeps.
 FIGURES = ("calls_per_second", "p50_us", "p99_us", "p999_us", "max_us", "server_us_per_call")
 # What the generator tells beside them: what it took itself.
@@ -46,14 +48,16 @@ class Floor:
     """Floor (a): the peer's transports with canned answers to one workload."""
 
     PROGRAM = "jpeer-bench-floor"
-    SCHEMES = tuple(TRANSPORTS)
+    SCHEMES = (*TRANSPORTS, *UNIX_TRANSPORTS)
 
     def __init__(self, workload, core=None):
+        self.folder = tempfile.TemporaryDirectory(prefix="jpeer-bench-")
         with pinned(core):
-            self.process = subprocess.Popen([BUILD / "tests/bench" / self.PROGRAM, workload], stdin=subprocess.PIPE,
-                                            stdout=subprocess.PIPE, text=True, env=environment())
+            self.process = subprocess.Popen([BUILD / "tests/bench" / self.PROGRAM, workload, self.folder.name],
+                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                            env=environment())
         lines = [self.process.stdout.readline().strip() for _ in self.SCHEMES]
-        self.addresses = {line.split("://", maxsplit=1)[0]: line for line in lines}
+        self.addresses = {line.split(":", maxsplit=1)[0]: line for line in lines}
 
     @property
     def pid(self):
@@ -68,7 +72,9 @@ class Floor:
     def __exit__(self, kind, value, trace):
         self.process.stdin.close()
         self.process.stdout.close()
-        if self.process.wait() != 0 and kind is None:
+        status = self.process.wait()
+        self.folder.cleanup()
+        if status != 0 and kind is None:
             raise SystemExit("the floor did not end well")
 
 
@@ -76,4 +82,4 @@ class ZmqEcho(Floor):
     """Floor (c): a bare ROUTER of libzmq with the same answers."""
 
     PROGRAM = "jpeer-bench-zmq-echo"
-    SCHEMES = ("tcp",)
+    SCHEMES = ("tcp", "ipc")

@@ -11,7 +11,7 @@ over ZeroMQ, of "zmq-echo", floor (c).
 import contextlib
 import os
 
-from bench.load import FIGURES, OWN_FIGURES, TRANSPORTS, Floor, ZmqEcho, pinned, run_load
+from bench.load import FIGURES, OWN_FIGURES, TRANSPORTS, UNIX_TRANSPORTS, Floor, ZmqEcho, pinned, run_load
 from bench.report import median_of, ratio
 from support.peer import Peer
 
@@ -25,6 +25,9 @@ WORKLOADS = ("add", "add-anew", "ping", "instance", "echo", "get", "put", "new-d
 BINARY = {"add-binary": ("add", ((1, 1), (1, 64), (16, 16))), "echo-binary": ("echo", ((1, 1),)),
           "ints-binary": ("ints", ((1, 1),))}
 BINARY_TRANSPORTS = {"tcp": TRANSPORTS["tcp"]}
+# What is measured over Unix sockets, too, and in which shapes: they change nothing above the connection.
+UNIX_WORKLOAD = "add"
+UNIX_SHAPES = ((1, 1), (1, 64), (16, 16))
 # Those whose messages fill a core without being many in flight, and how many times fewer calls warm them up.
 LARGE = {"ints": 10, "ints-binary": 10, "batch": 20, "base64": 100}
 # Where anything but `add` is measured with calls in flight, unless --full asks for all.
@@ -47,10 +50,14 @@ def shape_name(connections, in_flight):
 
 
 def transports_of(workload):
-    return BINARY_TRANSPORTS if workload in BINARY else TRANSPORTS
+    if workload in BINARY:
+        return BINARY_TRANSPORTS
+    return {**TRANSPORTS, **UNIX_TRANSPORTS} if workload == UNIX_WORKLOAD else TRANSPORTS
 
 
 def shapes_of(workload, transport, full):
+    if transport in UNIX_TRANSPORTS.values():
+        return UNIX_SHAPES
     if workload == "add" or full:
         return SHAPES
     if workload in BINARY:
@@ -97,14 +104,14 @@ def measure_workload(peer, workload, placement, options):
             servers = {floor: server for floor, server in floors.items() if scheme in server.SCHEMES}
             figures = take_turns({**servers, "jpeer": peer}, scheme, (workload, connections, in_flight), client_core,
                                  options)
-            yield {"placement": name, "transport": TRANSPORTS[scheme], "workload": workload,
+            yield {"placement": name, "transport": transports_of(workload)[scheme], "workload": workload,
                    "connections": connections, "in_flight": in_flight, "figures": figures}
 
 
 def measure_placement(placement, options):
     with contextlib.ExitStack() as stack:
         with pinned(placement[1]):
-            peer = stack.enter_context(Peer("--log-level", "warn"))
+            peer = stack.enter_context(Peer("--log-level", "warn", sockets=True))
         for workload in options.workloads:
             yield from measure_workload(peer, workload, placement, options)
 
@@ -134,9 +141,9 @@ def cells(row):
 def smoke():
     """Every workload on every transport of the peer and of the floors, a few calls each."""
     with contextlib.ExitStack() as stack:
-        peer = stack.enter_context(Peer("--log-level", "warn"))
+        peer = stack.enter_context(Peer("--log-level", "warn", sockets=True))
         for workload in WORKLOADS:
-            servers = [(peer, TRANSPORTS)]
+            servers = [(peer, Floor.SCHEMES)]
             servers += [(stack.enter_context(kind(workload)), kind.SCHEMES) for kind in FLOORS.values()]
             for server, schemes in servers:
                 for scheme in transports_of(workload).keys() & set(schemes):

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum { READ_MIN = 64 * 1024 };
@@ -26,7 +27,8 @@ void stream_fini(struct stream *stream)
   stream->fd = -1;
 }
 
-enum jp_status stream_connect(struct stream *stream, const struct link_target *target, struct jp_error *error)
+static enum jp_status connect_tcp(struct stream *stream, const struct link_target *target,
+                                  struct jp_error *error)
 {
   const struct addrinfo wanted = {
       .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
@@ -42,6 +44,26 @@ enum jp_status stream_connect(struct stream *stream, const struct link_target *t
     status = jp_fail(error, JP_IO, "%s: %s", target->address, strerror(errno));
   freeaddrinfo(found);
   return status;
+}
+
+static enum jp_status connect_unix(struct stream *stream, const struct link_target *target,
+                                   struct jp_error *error)
+{
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  size_t length = strlen(target->socket_path);
+  if (length >= sizeof(address.sun_path))
+    return jp_fail(error, JP_INVALID, "%s: the path is too long", target->address);
+  memcpy(address.sun_path, target->socket_path, length);
+  stream->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (stream->fd < 0 || connect(stream->fd, (struct sockaddr *)&address, sizeof(address)) != 0)
+    return jp_fail(error, JP_IO, "%s: %s", target->address, strerror(errno));
+  return JP_OK;
+}
+
+enum jp_status stream_connect(struct stream *stream, const struct link_target *target, struct jp_error *error)
+{
+  return target->socket_path == NULL ? connect_tcp(stream, target, error)
+                                     : connect_unix(stream, target, error);
 }
 
 enum jp_status stream_unblock(struct stream *stream, struct jp_error *error)

@@ -1,6 +1,6 @@
 #ifndef JPEER_BENCH_STREAM_H
 #define JPEER_BENCH_STREAM_H
-/* A TCP connection with a buffer each way: what the WebSocket and the HTTP link share. One thread. */
+/* A connection over TCP or a Unix socket, with a buffer each way: what the WebSocket and the HTTP link share. One thread. */
 #include "link.h"
 
 struct stream {
@@ -14,7 +14,7 @@ struct stream {
 void stream_init(struct stream *stream);
 void stream_fini(struct stream *stream);
 
-/* Connects, with TCP_NODELAY; the socket blocks until stream_unblock. JP_IO. */
+/* Connects, over TCP with TCP_NODELAY; the socket blocks until stream_unblock. JP_IO. */
 enum jp_status stream_connect(struct stream *stream, const struct link_target *target,
                               struct jp_error *error) JP_MUST_CHECK;
 enum jp_status stream_unblock(struct stream *stream, struct jp_error *error) JP_MUST_CHECK;

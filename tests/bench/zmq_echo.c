@@ -2,8 +2,8 @@
  * jpeer-bench-zmq-echo: a bare ROUTER of libzmq that gives the canned answer of a workload; one thread that
  * waits, receives and sends. What ZeroMQ itself costs: the floor beneath the peer's ZeroMQ transport.
  *
- * usage: jpeer-bench-zmq-echo WORKLOAD
- * Prints its address; ends when its standard input does.
+ * usage: jpeer-bench-zmq-echo WORKLOAD FOLDER
+ * Listens on a port, and on a Unix socket in the folder. Prints both addresses, one a line; ends when its standard input does.
  */
 #include "canned.h"
 
@@ -12,21 +12,27 @@
 #include <unistd.h>
 #include <zmq.h>
 
-static bool open_router(void *context, void **router)
+static bool listen_on(void *router, const char *endpoint)
 {
-  const int none = 0;
-  char address[64];
+  char address[128];
   size_t size = sizeof(address);
-  *router = zmq_socket(context, ZMQ_ROUTER);
-  if (*router == NULL || zmq_setsockopt(*router, ZMQ_SNDHWM, &none, sizeof(none)) != 0 ||
-      zmq_setsockopt(*router, ZMQ_RCVHWM, &none, sizeof(none)) != 0 ||
-      zmq_setsockopt(*router, ZMQ_LINGER, &none, sizeof(none)) != 0 ||
-      zmq_bind(*router, "tcp://127.0.0.1:*") != 0 ||
-      zmq_getsockopt(*router, ZMQ_LAST_ENDPOINT, address, &size) != 0)
+  if (zmq_bind(router, endpoint) != 0 || zmq_getsockopt(router, ZMQ_LAST_ENDPOINT, address, &size) != 0)
     return false;
   puts(address);
   fflush(stdout);
   return true;
+}
+
+static bool open_router(void *context, const char *folder, void **router)
+{
+  const int none = 0;
+  char ipc[128];
+  snprintf(ipc, sizeof(ipc), "ipc://%s/zmq", folder);
+  *router = zmq_socket(context, ZMQ_ROUTER);
+  return *router != NULL && zmq_setsockopt(*router, ZMQ_SNDHWM, &none, sizeof(none)) == 0 &&
+         zmq_setsockopt(*router, ZMQ_RCVHWM, &none, sizeof(none)) == 0 &&
+         zmq_setsockopt(*router, ZMQ_LINGER, &none, sizeof(none)) == 0 &&
+         listen_on(*router, "tcp://127.0.0.1:*") && listen_on(*router, ipc);
 }
 
 /* Answers one request, which is the client's identity and one frame. False where none is there. */
@@ -70,14 +76,14 @@ static int serve(void *router, const struct canned *canned)
 int main(int argc, char **argv)
 {
   struct canned canned = {0};
-  if (argc != 2 || !canned_init(&canned, argv[1])) {
-    fputs("usage: jpeer-bench-zmq-echo WORKLOAD\n", stderr);
+  if (argc != 3 || !canned_init(&canned, argv[1])) {
+    fputs("usage: jpeer-bench-zmq-echo WORKLOAD FOLDER\n", stderr);
     canned_fini(&canned);
     return 2;
   }
   void *router = NULL;
   void *context = zmq_ctx_new();
-  int failure = context != NULL && open_router(context, &router) ? serve(router, &canned) : errno;
+  int failure = context != NULL && open_router(context, argv[2], &router) ? serve(router, &canned) : errno;
   if (failure != 0)
     fprintf(stderr, "jpeer-bench-zmq-echo: %s\n", zmq_strerror(failure));
   if (router != NULL)
