@@ -1,7 +1,7 @@
 #ifndef JPEER_NET_CONNECTION_PROTOCOL_H
 #define JPEER_NET_CONNECTION_PROTOCOL_H
 /*
- * A protocol of TCP connections as a table of functions. Connections, their table and the watcher know a
+ * A protocol of connections as a table of functions. Connections, their table and the watcher know a
  * protocol by this table alone. Each protocol has a folder (net/http, net/websocket) and fills in one table;
  * net/server.c says which one a new connection speaks, and a protocol may change it for another
  * (connection_speak).
