@@ -4,6 +4,7 @@
 #include "classfile/class_path.h"
 #include "cli/java_command.h"
 #include "cli/near_class.h"
+#include "cli/parent_watch.h"
 #include "cli/ready.h"
 #include "cli/run_notices.h"
 #include "cli/run_options.h"
@@ -278,6 +279,13 @@ static int become_java(struct run *run, struct jp_error *error)
   return EXIT_RUN_TIME;
 }
 
+static enum jp_status watch_parent(const struct run *run, struct jp_error *error)
+{
+  const struct run_options *options = &run->options;
+  return options->stop_on_eof < 0 ? JP_OK
+                                  : parent_watch_start(options->stop_on_eof, options->grace_ms, error);
+}
+
 static int run_peer(struct run *run, struct jp_error *error)
 {
   bound_arenas();
@@ -287,9 +295,9 @@ static int run_peer(struct run *run, struct jp_error *error)
     uuid_random(&run->uuid);
   if (load_policy(run, error) != JP_OK)
     return EXIT_USAGE;
-  if (watch_policy(run, error) != JP_OK || jvm_locate(run->options.jvm, &run->home, error) != JP_OK ||
-      run_show_first(run, error) != JP_OK || bind_sockets(run, error) != JP_OK ||
-      create_peer(run, error) != JP_OK)
+  if (watch_parent(run, error) != JP_OK || watch_policy(run, error) != JP_OK ||
+      jvm_locate(run->options.jvm, &run->home, error) != JP_OK || run_show_first(run, error) != JP_OK ||
+      bind_sockets(run, error) != JP_OK || create_peer(run, error) != JP_OK)
     return EXIT_RUN_TIME;
   announce_policy(run);
   return launch_jvm(run, error);

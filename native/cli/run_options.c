@@ -1,11 +1,13 @@
 #include "cli/run_options.h"
 
 #include "base/web_origin.h"
+#include "cli/parent_watch.h"
 #include "cli/policy_options.h"
 #include "cli/run_rules.h"
 #include "cli/thread_affinity.h"
 #include "policy/policy.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -220,6 +222,15 @@ const struct option run_option_rows[] = {
      .read = option_read_duration,
      AT(grace_ms),
      .max = DAY_MS},
+    {.names = {"--stop-on-eof"},
+     .variable = "JPEER_STOP_ON_EOF",
+     .takes = "FD",
+     .help =
+         "stops, as at SIGTERM, when the other end of this pipe or socket is closed: the peer ends with the "
+         "program that started it",
+     .read = parent_watch_read,
+     AT(stop_on_eof),
+     .max = INT_MAX},
     {.names = {"--compat"},
      .variable = "JPEER_COMPAT",
      .takes = "pal",
@@ -505,6 +516,7 @@ void run_rules_set_defaults(struct run_options *options)
 {
   *options = (struct run_options){.log_level = LOG_LEVEL_INFO,
                                   .grace_ms = 5000,
+                                  .stop_on_eof = -1,
                                   .threads_max = 256,
                                   .default_action = POLICY_UNSET,
                                   .busy_timeout_ms = 5000,

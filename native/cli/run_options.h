@@ -81,6 +81,7 @@ struct run_options {
   /* smaller members */
   int log_level;      /* enum log_level */
   int default_action; /* enum policy_action */
+  int stop_on_eof;    /* a descriptor; -1: none */
   bool insecure_listen;
   bool as_service;
   bool fx_thread;

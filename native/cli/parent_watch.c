@@ -1,0 +1,76 @@
+#include "cli/parent_watch.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Between two signals at least: also where grace_ms is 0. */
+enum { PAUSE_MIN_MS = 1000 };
+
+struct watched {
+  int descriptor;
+  int64_t pause_ms;
+};
+
+enum jp_status parent_watch_read(const struct option *option, const char *text, void *value,
+                                 struct jp_error *error)
+{
+  char *end;
+  errno = 0;
+  long number = strtol(text, &end, 10);
+  int flags = -1;
+  if (errno == 0 && end != text && *end == '\0' && number >= 0 && number <= option->max)
+    flags = fcntl((int)number, F_GETFL);
+  if (flags < 0 || (flags & O_ACCMODE) == O_WRONLY || (flags & O_PATH) != 0)
+    return jp_fail(error, JP_INVALID, "takes the number of an open descriptor that can be read");
+  *(int *)value = (int)number;
+  return JP_OK;
+}
+
+/* False: nothing more can come. */
+static bool await_bytes(int descriptor)
+{
+  char bytes[256];
+  struct pollfd poll_set = {.fd = descriptor, .events = POLLIN};
+  ssize_t count = read(descriptor, bytes, sizeof bytes);
+  if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+    return poll(&poll_set, 1, -1) >= 0 || errno == EINTR;
+  return count > 0 || (count < 0 && errno == EINTR);
+}
+
+/* A signal that comes while the JVM is created is lost, and one that comes when the grace time is over ends the
+ * process at once: so there are more than one. */
+static void *watch(void *argument)
+{
+  const struct watched *watched = argument;
+  while (await_bytes(watched->descriptor))
+    continue;
+  log_info("the program that started this peer is gone: the peer stops");
+  for (;;) {
+    kill(getpid(), SIGTERM);
+    poll(NULL, 0, (int)watched->pause_ms);
+  }
+  return NULL;
+}
+
+enum jp_status parent_watch_start(int descriptor, int64_t grace_ms, struct jp_error *error)
+{
+  static struct watched watched;
+  pthread_t thread;
+  watched.descriptor = descriptor;
+  watched.pause_ms = grace_ms > PAUSE_MIN_MS ? grace_ms + 1 : PAUSE_MIN_MS;
+  if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0)
+    return jp_fail(error, JP_IO, "--stop-on-eof: %s", strerror(errno));
+  int fault = pthread_create(&thread, NULL, watch, &watched);
+  if (fault != 0)
+    return jp_fail(error, JP_IO, "no thread for --stop-on-eof: %s", strerror(fault));
+  pthread_detach(thread);
+  return JP_OK;
+}

@@ -1,0 +1,18 @@
+#ifndef JPEER_CLI_PARENT_WATCH_H
+#define JPEER_CLI_PARENT_WATCH_H
+/*
+ * Ends the peer with the program that started it, however that one ends: it holds the other end of a pipe or socket,
+ * which the kernel closes (--stop-on-eof). A signal of the parent's death would be one of the thread that forked.
+ */
+#include "cli/options.h"
+
+/* int: a descriptor that is open for reading. It is not inherited by programs that the application starts. */
+option_reader parent_watch_read;
+
+/*
+ * Reads the descriptor on a thread of its own, and sends this process SIGTERM when nothing can come any more; again
+ * each grace_ms, as long as the process lives. What comes is dropped. Once a process, before the JVM is started.
+ */
+enum jp_status parent_watch_start(int descriptor, int64_t grace_ms, struct jp_error *error) JP_MUST_CHECK;
+
+#endif

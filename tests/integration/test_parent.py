@@ -1,0 +1,94 @@
+"""--stop-on-eof: a peer ends with the program that started it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from support.clients import WebSocketClient
+from support.peer import BINARY, Peer, STOP_SECONDS, environment, run_to_end
+
+# Starts a peer with the pipe's end and waits to be killed; the peer's stderr is ours.
+PARENT = """
+import os, subprocess, sys, time
+reader, writer = os.pipe()
+os.set_inheritable(reader, True)
+peer = subprocess.Popen([sys.argv[1], "run", "--json-rpc", "auto", "--stop-on-eof", str(reader), "--as-service"],
+                        close_fds=False)
+os.close(reader)
+print(peer.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def await_end(pid):
+    """Whether the process, which is no child of ours, ends in time."""
+    deadline = time.monotonic() + STOP_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+class Parent(unittest.TestCase):
+    def peer_with_pipe(self, *options):
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        os.dup2(reader, 200)  # inheritable, as dup2's are
+        self.addCleanup(os.close, 200)
+        peer = Peer("--stop-on-eof", "200", *options, pass_fds=(200,))
+        self.addCleanup(peer.close)
+        return peer, writer
+
+    def test_ends_when_the_pipe_is_closed(self):
+        peer, writer = self.peer_with_pipe()
+        os.write(writer, b"x" * 1000)  # what comes is dropped
+        with WebSocketClient(peer) as client:
+            self.assertEqual(client.call("fixtures.Calculator", "add", 1, 2), "3")
+            os.close(writer)
+            self.assertEqual(peer.process.wait(STOP_SECONDS), 0)
+        self.assertIn("is gone: the peer stops", peer.stderr())
+
+    def test_ends_though_a_call_blocks(self):
+        peer, writer = self.peer_with_pipe("--grace", "300")
+        with WebSocketClient(peer) as client:
+            client.send('{"jsonrpc": "2.0", "id": 1, "method": "call", "params": {"type": "java.lang.Thread", '
+                        '"method": "sleep", "args": [600000]}}')
+            time.sleep(0.2)
+            os.close(writer)
+            peer.process.wait(STOP_SECONDS)
+
+    def test_ends_with_a_parent_that_is_killed(self):
+        parent = subprocess.Popen([sys.executable, "-c", PARENT, str(BINARY)], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, env=environment(), text=True)
+        with parent:
+            pid = int(parent.stdout.readline())
+            while "ready" not in parent.stderr.readline():
+                self.assertIsNone(parent.poll())
+            parent.send_signal(signal.SIGKILL)
+            parent.wait()
+            self.assertTrue(await_end(pid))
+
+    def test_ends_with_a_parent_that_is_gone_before_the_jvm_is_up(self):
+        reader, writer = os.pipe()
+        os.close(writer)
+        self.addCleanup(os.close, reader)
+        done = subprocess.run([BINARY, "run", "--json-rpc", "auto", "--stop-on-eof", str(reader), "--as-service"],
+                              pass_fds=(reader,), env=environment(), timeout=STOP_SECONDS, capture_output=True,
+                              text=True, check=False)
+        self.assertIn("is gone: the peer stops", done.stderr)
+
+    def test_refuses_what_is_no_descriptor(self):
+        for word in ("-1", "x", "3x", "99999", "99999999999999999999", ""):
+            done = run_to_end("run", "--json-rpc", "auto", f"--stop-on-eof={word}", "--as-service")
+            self.assertEqual(done.returncode, 2, word)
+            self.assertIn("--stop-on-eof", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
