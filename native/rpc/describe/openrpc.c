@@ -1,5 +1,6 @@
 #include "jsonrpc/jsonrpc.h"
 #include "op/control.h"
+#include "rpc/describe/openrpc_compat.h"
 #include "rpc/describe/openrpc_parts.h"
 #include "rpc/describe/openrpc_simplify.h"
 #include "rpc/describe/openrpc_state.h"
@@ -163,8 +164,14 @@ static void write_name(const struct rpc_procedure *procedure, enum openrpc_names
   buffer_append_char(out, '"');
 }
 
-static void write_procedure(const struct rpc_procedure *procedure, enum openrpc_names names,
-                            const json_t *part, struct buffer *out)
+/* With --compat pal there are no names but those that members are called by. */
+static bool is_param_listed(const struct openrpc *openrpc, enum rpc_param param)
+{
+  return param != RPC_PARAM_NAMES || !openrpc->config.compat_pal;
+}
+
+static void write_procedure(const struct openrpc *openrpc, const struct rpc_procedure *procedure,
+                            enum openrpc_names names, const json_t *part, struct buffer *out)
 {
   BUFFER_LITERAL(out, "{\"name\":");
   write_name(procedure, names, out);
@@ -175,9 +182,13 @@ static void write_procedure(const struct rpc_procedure *procedure, enum openrpc_
   BUFFER_LITERAL(out, ",\"paramStructure\":");
   json_write_string(out, by_position ? TEXT("either") : TEXT("by-name"));
   BUFFER_LITERAL(out, ",\"params\":[");
+  bool any = false;
   for (size_t i = 0; i < procedure->param_count; i++) {
-    if (i > 0)
+    if (!is_param_listed(openrpc, procedure->params[i].param))
+      continue;
+    if (any)
       buffer_append_char(out, ',');
+    any = true;
     write_param(&procedure->params[i], json_object_get(part, "params"), out);
   }
   BUFFER_LITERAL(out, "],\"result\":{\"name\":\"result\",\"schema\":");
@@ -226,8 +237,8 @@ static void write_own(const struct openrpc *openrpc, const json_t *parts, enum o
     if (any)
       buffer_append_char(out, ',');
     any = true;
-    write_procedure(procedure, names, json_object_getn(methods, procedure->name.data, procedure->name.len),
-                    out);
+    write_procedure(openrpc, procedure, names,
+                    json_object_getn(methods, procedure->name.data, procedure->name.len), out);
   }
   BUFFER_LITERAL(out, "],\"components\":{\"errors\":");
   buffer_append_text(out, buffer_text(&openrpc->errors));
@@ -268,7 +279,8 @@ static void write_texts(struct openrpc *made, const json_t *parts, enum openrpc_
 {
   write_head(&made->config, parts, names, &made->head[names]);
   write_ref_schemas(&made->config, parts, &made->ref_schemas[names]);
-  write_own(made, parts, names, &made->own[names]);
+  if (made->head[names].data != NULL) /* else there is no memory, as has_failed says */
+    write_own(made, parts, names, &made->own[names]);
 }
 
 enum jp_status openrpc_create(const struct openrpc_config *config, struct openrpc **openrpc,
@@ -282,6 +294,8 @@ enum jp_status openrpc_create(const struct openrpc_config *config, struct openrp
   made->config = *config;
   made->cache = document_cache_create();
   if (parts == NULL || made->cache == NULL || !name_control_methods(parts, config->compat_pal))
+    goto out;
+  if (config->compat_pal && !openrpc_parts_restrict(parts))
     goto out;
   write_errors(&made->errors);
   write_texts(made, parts, OPENRPC_OWN_NAMES);
