@@ -1,25 +1,19 @@
 #ifndef JPEER_CLIENT_TRANSPORT_H
 #define JPEER_CLIENT_TRANSPORT_H
 /*
- * What the client's core asks of a transport. A kind of transport is a struct transport_kind and a row of the
- * table in transport.c; the core knows nothing of frames.
+ * What the client's core asks of a transport. A kind of transport is a struct transport_kind, a line of
+ * transports.h and a row of the table in url.c; the core knows nothing of frames.
  *
- * A transport has one owner: the core calls it with the client's lock held, and none of its functions blocks
- * but `open`. Messages go out in the order in which they were begun.
+ * A transport has one owner: the core calls it with the client's lock held, and none of its functions
+ * blocks but `open`, which is called without the lock. Messages go out in the order in which they were
+ * begun.
  */
 #include "jpeer/client.h"
 
 #include "base/buffer.h"
+#include "client/url.h"
 
 #include <stdbool.h>
-
-/* The parts of a URL; all borrowed from it. */
-struct client_url {
-  struct text scheme; /* "ws", "ws+unix", "http", "tcp", "ipc" */
-  struct text host;   /* without the brackets of an IPv6 address; absent where there is a socket's path */
-  struct text port;
-  struct text path; /* of a unix socket, or of the request ("/rpc") */
-};
 
 struct transport_options {
   struct text peer_id; /* absent: none */
@@ -30,8 +24,8 @@ struct transport_options {
 
 /* Whom a transport tells of what it reads. */
 struct transport_listener {
-  /* A whole message, borrowed for the call; it may change the bytes. Not JP_CLIENT_OK: the transport stops reading
-   * and passes it on. */
+  /* A whole message, borrowed for the call; it may change the bytes. Not JP_CLIENT_OK: the transport stops
+   * reading and passes it on. */
   enum jp_client_status (*message)(struct transport_listener *listener, struct text message,
                                    struct jp_client_error *error);
 };
@@ -42,20 +36,21 @@ struct client_transport {
 };
 
 struct transport_kind {
-  const char *scheme;
   bool
       session_is_named; /* a session is that of a UUID alone: the core makes one where the caller gave none */
+  bool names_in_messages; /* each message names its session; else `open` does, by the options */
+  bool has_binary;        /* carries binary messages, too */
   enum jp_client_status (*open)(const struct client_url *url, const struct transport_options *options,
                                 struct client_transport **transport, struct jp_client_error *error);
   /* Says farewell if that costs no waiting, and frees. */
   void (*close)(struct client_transport *transport);
-  /* To be polled: for reading, and for writing while wants_to_write. */
+  /* To be polled: for reading, and for writing while wants_to_write. The same until `close`. */
   int (*descriptor)(const struct client_transport *transport);
   bool (*wants_to_write)(const struct client_transport *transport);
   /* True where `receive` has something to do although the descriptor may not show it. */
   bool (*has_input)(struct client_transport *transport);
-  /* The buffer that the next message is appended to; `end` frames what was appended since. is_answered: false for a
-   * notification. `take_back` drops it instead. */
+  /* The buffer that the next message is appended to; `end` frames what was appended since. is_answered:
+   * false for a notification. `take_back` drops it instead. */
   struct buffer *(*begin)(struct client_transport *transport);
   void (*end)(struct client_transport *transport, bool is_answered);
   void (*take_back)(struct client_transport *transport);

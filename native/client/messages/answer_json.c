@@ -53,9 +53,12 @@ enum jp_client_status answers_read_json(struct text message, struct answer_reade
     return read_one(root, reader, error);
   struct json_cursor cursor = json_enter(root);
   struct json_value element;
-  enum jp_client_status status = JP_CLIENT_OK;
-  while (status == JP_CLIENT_OK && json_next_element(&cursor, &element))
+  if (!json_next_element(&cursor, &element))
+    return fail_protocol(error, "it is an empty batch");
+  enum jp_client_status status;
+  do {
     status = read_one(element, reader, error);
+  } while (status == JP_CLIENT_OK && json_next_element(&cursor, &element));
   return status;
 }
 

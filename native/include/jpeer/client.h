@@ -12,19 +12,23 @@
  *     jp_answer_integer(answer, &sum);
  *   jp_answer_free(answer);
  *
- * Threads: any number of threads may use a client, its refs and its answers at once; an answer, a chain and a
- * request are used by one thread at a time. No function takes a lock that another one holds while it waits
- * for the peer. There is no thread of the library's own: a thread that waits for an answer reads for all
- * that wait, and who waits for none calls jp_client_process.
+ * Threads: any number of threads may use a client, its refs and its answers at once; an answer, a chain and
+ * a request are used by one thread at a time. No function takes a lock that another one holds while it
+ * waits for the peer. There is no thread of the library's own: a thread that waits for an answer reads for
+ * all that wait, and who waits for none calls jp_client_process.
  *
- * Ownership: a text that a function takes is borrowed until it returns; what it gives says how long it lives.
- * Each jp_*_open, _create, _keep and each jp_answer that a function gives is followed by one jp_*_close,
- * _destroy, _release or _free. NULL is fine there.
+ * Ownership: a text that a function takes is borrowed until it returns; what it gives says how long it
+ * lives. Each jp_*_open, _create, _keep and each jp_answer that a function gives is followed by one
+ * jp_*_close, _destroy, _release or _free. NULL is fine there.
  *
- * Errors: a function that can fail returns an enum jp_client_status. Details go to *error, which may be NULL.
+ * Errors: a function that can fail returns an enum jp_client_status. Details go to *error, which may be
+ * NULL.
  *
- * ABI: symbols have the version jp_client_1. Structs that the caller fills begin with their size or end with
- * reserved words that are zero, so that later versions of this file only add to them.
+ * fork: a client belongs to the process that has opened it. In a child, calls fail and handles are not let
+ * go of. No function raises a signal or installs a handler.
+ *
+ * ABI: symbols have the version jp_client_1. Structs that the caller fills begin with their size or end
+ * with reserved words that are zero, so that later versions of this file only add to them.
  */
 #include "jpeer/request.h"
 
@@ -67,8 +71,9 @@ JP_API bool jp_answer_boolean(const struct jp_answer *answer, bool *out);
 JP_API bool jp_answer_integer(const struct jp_answer *answer, int64_t *out);
 JP_API bool jp_answer_number(const struct jp_answer *answer, double *out);
 /*
- * The elements of an array of primitives whose value came with it, as C has them. Gives how many there are, and
- * copies min(count, that) of them. SIZE_MAX: it is no array of that type ("int[]"), or came without its value.
+ * The elements of an array of primitives whose value came with it, as C has them. Gives how many there are,
+ * and copies min(count, that) of them. SIZE_MAX: it is no array of that type ("int[]"), or came without its
+ * value.
  */
 JP_API size_t jp_answer_array(const struct jp_answer *answer, const char *type, void *elements, size_t count);
 /* The object's handle; NULL where there is none. It ends with the answer, unless jp_ref_keep has kept it. */
@@ -106,7 +111,7 @@ JP_API const struct jp_throwable *jp_answer_throwable(const struct jp_answer *an
 JP_API struct jp_ref *jp_ref_keep(struct jp_ref *ref);
 JP_API void jp_ref_release(struct jp_ref *ref);
 JP_API uint32_t jp_ref_number(const struct jp_ref *ref);
-/* The object's class when it was told. */
+/* The object's class; "" where it was told first without it, as inside lists. */
 JP_API const char *jp_ref_type(const struct jp_ref *ref);
 
 /* ---- a connection ---- */
@@ -117,7 +122,7 @@ struct jp_client_config {
   size_t size;            /* sizeof(struct jp_client_config) */
   const char *peer_id;    /* a UUID that names the session; NULL: the connection's own */
   bool binary;            /* tcp: and ipc: binary messages, not JSON */
-  bool reconnects;        /* a call on a connection that has ended opens another one, for the same session */
+  bool reconnects;        /* see jp_client_open */
   int connect_timeout_ms; /* 0: 10,000 */
   size_t message_max;     /* the longest answer that is taken, in bytes; 0: 256 MiB */
   size_t pending_max;     /* requests without an answer; 0: 65,536 */
@@ -130,15 +135,24 @@ struct jp_client_config {
  *   http://HOST:PORT[/PATH] HTTP
  *   tcp://HOST:PORT         ZeroMQ
  *   ipc://PATH              ZeroMQ over a unix socket
- * config NULL: all zero. Blocks until the connection stands, for connect_timeout_ms at most. Over HTTP and
- * ZeroMQ the library makes a session's UUID where none is given, so that refs outlive a request; closing ends it.
+ * config NULL: all zero. Blocks until the connection stands, for connect_timeout_ms at most; to look up a
+ * host's name may take longer. Over HTTP and ZeroMQ the library makes a session's UUID where none is given,
+ * so that refs outlive a request; closing ends it.
+ *
+ * With config->reconnects a call on a connection that has ended opens another one, for the same session:
+ * refs stay valid if the peer still has it. Requests without an answer end with the connection, and are not
+ * sent again. A dead peer is not tried for again before 100 ms are over, then 200, up to 5 seconds: calls
+ * get the last failure meanwhile.
  */
 JP_API enum jp_client_status jp_client_open(const char *url, const struct jp_client_config *config,
                                             struct jp_client **client,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
- * Ends the connection. Threads that wait get JP_CLIENT_CLOSED, and completions are called with it, here. The
- * objects of this client end in the peer. No other thread may call with the client any more.
+ * Ends the connection. Threads that wait get JP_CLIENT_CLOSED, and completions are called with it, here.
+ * The objects of this client end in the peer, but for those that answers to pending requests would name in
+ * a session of the caller's. A second at most is spent on telling the peer. No other thread may begin a
+ * call with the client any more. In a process that fork has made it closes that process's descriptors and
+ * tells the peer nothing.
  */
 JP_API void jp_client_close(struct jp_client *client);
 
@@ -150,7 +164,8 @@ JP_API void jp_client_close(struct jp_client *client);
 JP_API enum jp_client_status jp_client_call(struct jp_client *client, const struct jp_request *request,
                                             int timeout_ms, struct jp_answer **answer,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* Sends a request that nobody answers. It blocks no longer than the socket is full. Not for binary messages. */
+/* Sends a request that nobody answers. It blocks no longer than the socket is full. Not for binary
+ * messages. */
 JP_API enum jp_client_status jp_client_notify(struct jp_client *client, const struct jp_request *request,
                                               struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 
@@ -160,21 +175,23 @@ typedef void jp_client_completion(void *context, enum jp_client_status status, s
 
 /*
  * Sends a request, or queues it where the socket is full, and returns. `completion` is called once, by
- * jp_client_process or jp_client_close, unless this function fails.
+ * jp_client_process or jp_client_close, unless this function fails. What completions send leaves together,
+ * at the end of jp_client_process.
  */
 JP_API enum jp_client_status jp_client_send(struct jp_client *client, const struct jp_request *request,
                                             int timeout_ms, jp_client_completion *completion, void *context,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* A descriptor for the caller's loop: when it can be read, jp_client_process has something to do. It stays the
- * same as long as the client, and is the library's. */
-JP_API int jp_client_descriptor(const struct jp_client *client);
+/* A descriptor for the caller's loop: when it can be read, jp_client_process has something to do. It is
+ * made when it is asked for first, stays the same as long as the client, and is the library's. -1: the
+ * process has no descriptor left. */
+JP_API int jp_client_descriptor(struct jp_client *client);
 /*
  * Takes what has come, sends what waits, and calls the completions of what is done or has timed out. Never
- * blocks. JP_CLIENT_CLOSED: the connection has ended, and all completions were called.
+ * blocks. Not JP_CLIENT_OK: the connection has ended, the error says why, and all completions were called.
  */
 JP_API enum jp_client_status jp_client_process(struct jp_client *client, struct jp_client_error *error);
 
-/* Requests without an answer. */
+/* Requests without an answer, those that have timed out included. */
 JP_API size_t jp_client_pending(const struct jp_client *client);
 /* Objects that handles of this client name. */
 JP_API size_t jp_client_ref_count(const struct jp_client *client);
@@ -205,8 +222,8 @@ JP_API void jp_chain_destroy(struct jp_chain *chain);
 /* A new object, which the next steps are on. */
 JP_API void jp_chain_create_object(struct jp_chain *chain, const char *name, const char *type,
                                    const struct jp_argument *args, size_t arg_count);
-/* The next steps are on the result of that name. type: NULL where jp_chain_create_object or jp_chain_with told
- * it; any class or interface of it. */
+/* The next steps are on the result of that name. type: NULL where jp_chain_create_object or jp_chain_with
+ * told it; any class or interface of it. */
 JP_API void jp_chain_with(struct jp_chain *chain, const char *name, const char *type);
 /* The next steps are on an object that the client has. */
 JP_API void jp_chain_with_object(struct jp_chain *chain, const struct jp_ref *ref, const char *type);
@@ -226,8 +243,9 @@ JP_API void jp_chain_request(struct jp_chain *chain, const char *name, const str
 JP_API void jp_chain_append(struct jp_chain *chain, struct jp_chain *steps);
 
 /*
- * Sends the steps and waits for the answers. The chain is empty after it, but for its answers, and can be used
- * again. JP_CLIENT_REMOTE: a step failed; error->text names it. Steps that need it fail with it, others run.
+ * Sends the steps and waits for the answers. The chain is empty after it, but for its answers, and can be
+ * used again. JP_CLIENT_REMOTE: a step failed; error->text names it. Steps that need it fail with it,
+ * others run.
  */
 JP_API enum jp_client_status jp_chain_send(struct jp_chain *chain, int timeout_ms,
                                            struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
@@ -248,8 +266,8 @@ struct jp_launch_config {
                                      counts; without one everything is allowed to this user alone */
   const char *main_class;       /* NULL: no program of Java's runs, the peer waits for calls */
   const char *const *arguments; /* of the main class; NULL-terminated; NULL: none */
-  /* A piece of what the peer writes: descriptor 1 or 2. Called on a thread of the library. NULL: it goes where
-   * this process's goes. */
+  /* A piece of what the peer writes: descriptor 1 or 2. Called on a thread of the library. NULL: it goes
+   * where this process's goes. */
   void (*on_output)(void *context, int descriptor, struct jp_text bytes);
   void *output_context;
   int start_timeout_ms;                  /* 0: 30,000 */
@@ -257,8 +275,8 @@ struct jp_launch_config {
 };
 
 /*
- * Starts a peer as a child of this process and connects to it over a unix socket in a folder of its own, which
- * nobody else may enter. The peer ends with this process, however that ends. config NULL: all zero.
+ * Starts a peer as a child of this process and connects to it over a unix socket in a folder of its own,
+ * which nobody else may enter. The peer ends with this process, however that ends. config NULL: all zero.
  */
 JP_API enum jp_client_status jp_launch(const struct jp_launch_config *config, struct jp_peer **peer,
                                        struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
@@ -267,7 +285,8 @@ JP_API struct jp_client *jp_peer_client(const struct jp_peer *peer);
 /* Where others connect: "ws+unix:/tmp/...". */
 JP_API const char *jp_peer_url(const struct jp_peer *peer);
 JP_API int jp_peer_process_id(const struct jp_peer *peer);
-/* Asks the peer to end, waits for it, kills it after timeout_ms, and frees *peer. Gives the status of waitpid. */
+/* Asks the peer to end, waits for it, kills it after timeout_ms, and frees *peer. Gives the status of
+ * waitpid. */
 JP_API int jp_peer_stop(struct jp_peer *peer, int timeout_ms);
 
 /* ---- callbacks ---- */

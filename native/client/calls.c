@@ -1,0 +1,282 @@
+/* Calls that a thread waits for, and what is written before each message. */
+#include "client/client_state.h"
+
+#include <stdio.h>
+
+enum { RELEASES_A_MESSAGE = 1000, RELEASES_MAX = 10000 };
+enum { ID_SIZE = 24 }; /* the digits of 64 bits */
+
+static struct text write_id(uint64_t id, char digits[ID_SIZE])
+{
+  char *at = digits + ID_SIZE;
+  size_t length = 0;
+  for (; id > 0; id /= 10, length++)
+    *--at = (char)('0' + id % 10);
+  return (struct text){length == 0 ? NULL : at, length};
+}
+
+/* The session's name, where messages have it. */
+static struct text peer_id_of(const struct jp_client *client)
+{
+  return client->kind->names_in_messages && client->peer_id[0] != '\0' ? client->options.peer_id
+                                                                       : TEXT_ABSENT;
+}
+
+static struct message_binary binary_form(struct jp_client *client, struct text id)
+{
+  arena_reset(&client->binary_arena);
+  return (struct message_binary){.session = client->peer_id[0] == '\0' ? NULL : client->session.bytes,
+                                 .id = id,
+                                 .arena = &client->binary_arena,
+                                 .scratch = &client->binary_scratch};
+}
+
+enum jp_client_status client_write_request(struct jp_client *client, const struct jp_request *request,
+                                           uint64_t id, struct buffer *out, struct jp_client_error *error)
+{
+  char digits[ID_SIZE];
+  struct text id_text = write_id(id, digits);
+  if (!client->options.binary) {
+    struct message_json how = {.id = id_text, .peer_id = peer_id_of(client)};
+    return message_write_json(request, &how, out, error);
+  }
+  if (id == 0)
+    return client_fail(error, JP_CLIENT_UNSUPPORTED, "binary messages have no notifications");
+  struct message_binary how = binary_form(client, id_text);
+  return message_write_binary(request, &how, out, error);
+}
+
+/* ---- releases ---- */
+
+static void write_releases(struct jp_client *client, const struct message_release *releases, size_t count)
+{
+  struct buffer *out = client->kind->begin(client->transport);
+  if (client->options.binary) {
+    char digits[ID_SIZE];
+    const struct pending nobody = {.id = client->last_id + 1, .kind = PENDING_ABANDONED};
+    struct message_binary how = binary_form(client, write_id(nobody.id, digits));
+    message_write_release_binary(releases, count, &how, out);
+    if (!out->failed && pending_table_add(&client->pending, &nobody))
+      client->last_id = nobody.id;
+    else
+      out->failed = true;
+  } else {
+    message_write_release_json(releases, count, peer_id_of(client), out);
+  }
+  if (out->failed) /* these stay in the peer until the session ends: memory is short */
+    client->kind->take_back(client->transport);
+  else
+    client->kind->end(client->transport, client->options.binary);
+}
+
+/* Binary messages cannot say how many tellings they mean: an answer that is on its way may tell of the
+ * object again. */
+static bool may_release(const struct jp_client *client)
+{
+  return client->refs.releases > 0 && (!client->options.binary || client->pending.count == 0);
+}
+
+void client_write_releases(struct jp_client *client)
+{
+  if (!may_release(client))
+    return;
+  struct message_release releases[RELEASES_A_MESSAGE];
+  size_t count = ref_table_take_releases(&client->refs, releases, RELEASES_A_MESSAGE);
+  if (count > 0)
+    write_releases(client, releases, count);
+}
+
+void client_write_overdue_releases(struct jp_client *client)
+{
+  bool is_open = client->transport != NULL && client->ended.status == JP_CLIENT_OK;
+  if (client->refs.releases < RELEASES_MAX || !is_open || !may_release(client))
+    return;
+  while (may_release(client))
+    client_write_releases(client);
+  client_flush(client);
+}
+
+void client_write_all_tellings(struct jp_client *client)
+{
+  struct message_release releases[RELEASES_A_MESSAGE];
+  size_t from = 0;
+  size_t count;
+  while ((count = ref_table_take_tellings(&client->refs, &from, releases, RELEASES_A_MESSAGE)) > 0)
+    write_releases(client, releases, count);
+}
+
+/* ---- exchanges ---- */
+
+enum jp_client_status client_check_pending(const struct jp_client *client, size_t count,
+                                           struct jp_client_error *error)
+{
+  if (client->pending.count + count <= client->pending_max)
+    return JP_CLIENT_OK;
+  return client_fail(error, JP_CLIENT_LIMIT, "%zu requests have no answer: pending_max is %zu",
+                     client->pending.count, client->pending_max);
+}
+
+static void forget_requests(struct jp_client *client, uint64_t first_id, size_t count)
+{
+  for (size_t i = 0; i < count; i++) {
+    struct pending *request = pending_table_find(&client->pending, first_id + i);
+    if (request != NULL)
+      pending_table_remove(&client->pending, request);
+  }
+}
+
+static enum jp_client_status note_requests(struct jp_client *client, const struct exchange *exchange,
+                                           uint64_t first_id, struct waiter *waiter,
+                                           struct jp_client_error *error)
+{
+  for (size_t i = 0; i < exchange->count; i++) {
+    const struct pending request = {.id = first_id + i,
+                                    .kind = PENDING_WAITED,
+                                    .form = exchange->forms[i],
+                                    .as = {.waited = {.waiter = waiter, .index = i}}};
+    if (pending_table_add(&client->pending, &request))
+      continue;
+    forget_requests(client, first_id, i);
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request");
+  }
+  client->last_id += exchange->count;
+  return JP_CLIENT_OK;
+}
+
+/* Writes the message and notes whom its answers are for. */
+static enum jp_client_status send_message(struct exchange *exchange, struct waiter *waiter,
+                                          uint64_t *first_id, struct jp_client_error *error)
+{
+  struct jp_client *client = exchange->client;
+  enum jp_client_status status = client_check_pending(client, exchange->count, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  client_write_releases(client);
+  *first_id = client->last_id + 1;
+  struct buffer *out = client->kind->begin(client->transport);
+  status = exchange->write(exchange, *first_id, out, error);
+  if (status == JP_CLIENT_OK && out->failed)
+    status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request");
+  if (status == JP_CLIENT_OK)
+    status = note_requests(client, exchange, *first_id, waiter, error);
+  if (status == JP_CLIENT_OK)
+    client->kind->end(client->transport, exchange->count > 0);
+  else
+    client->kind->take_back(client->transport);
+  client_flush(client);
+  return status;
+}
+
+/* Late answers are taken, and their objects let go of. */
+static void abandon_requests(struct jp_client *client, uint64_t first_id, size_t count)
+{
+  for (size_t i = 0; i < count; i++) {
+    struct pending *request = pending_table_find(&client->pending, first_id + i);
+    if (request != NULL)
+      request->kind = PENDING_ABANDONED;
+  }
+}
+
+static enum jp_client_status run_exchange(struct exchange *exchange, int timeout_ms,
+                                          struct jp_client_error *error)
+{
+  struct jp_client *client = exchange->client;
+  struct waiter waiter = {.left = exchange->count, .answers = exchange->answers, .error = error};
+  int64_t deadline_ns = client_deadline(timeout_ms);
+  uint64_t first_id = 0;
+  enum jp_client_status status = client_connect(client, deadline_ns, error);
+  if (status == JP_CLIENT_OK)
+    status = send_message(exchange, &waiter, &first_id, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  if (client_wait(client, &waiter, deadline_ns))
+    return waiter.status;
+  abandon_requests(client, first_id, exchange->count);
+  return client_fail(error, JP_CLIENT_TIMEOUT, "no answer in %d ms", timeout_ms);
+}
+
+enum jp_client_status client_exchange(struct exchange *exchange, int timeout_ms,
+                                      struct jp_client_error *error)
+{
+  struct jp_client *client = exchange->client;
+  for (size_t i = 0; i < exchange->count; i++)
+    exchange->answers[i] = NULL;
+  enum jp_client_status status = client_check_process(client, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  client_lock(client);
+  client->holders++;
+  status = run_exchange(exchange, timeout_ms, error);
+  client_leave(client);
+  return status;
+}
+
+/* ---- one call ---- */
+
+struct call {
+  struct exchange exchange; /* first: an exchange is its call */
+  const struct jp_request *request;
+};
+
+static enum jp_client_status write_call(struct exchange *exchange, uint64_t first_id, struct buffer *out,
+                                        struct jp_client_error *error)
+{
+  const struct call *call = (const struct call *)exchange;
+  return client_write_request(exchange->client, call->request, first_id, out, error);
+}
+
+enum jp_client_status client_report_remote(const struct jp_answer *answer, struct jp_client_error *error)
+{
+  const struct jp_throwable *throwable = jp_answer_throwable(answer);
+  const char *what = throwable->type != NULL ? throwable->type : jp_answer_error_message(answer);
+  return client_fail(error, JP_CLIENT_REMOTE, "%s%s%s", what, throwable->message != NULL ? ": " : "",
+                     throwable->message != NULL ? throwable->message : "");
+}
+
+enum jp_client_status jp_client_call(struct jp_client *client, const struct jp_request *request,
+                                     int timeout_ms, struct jp_answer **answer, struct jp_client_error *error)
+{
+  const enum answer_form form = answer_form_of(request);
+  struct call call = {
+      .exchange = {.write = write_call, .client = client, .forms = &form, .count = 1, .answers = answer},
+      .request = request};
+  enum jp_client_status status = client_exchange(&call.exchange, timeout_ms, error);
+  if (status == JP_CLIENT_OK && jp_answer_kind(*answer) == JP_ANSWER_ERROR)
+    return client_report_remote(*answer, error);
+  return status;
+}
+
+/* ---- notifications ---- */
+
+static enum jp_client_status write_notification(struct jp_client *client, const struct jp_request *request,
+                                                struct jp_client_error *error)
+{
+  client_write_releases(client);
+  struct buffer *out = client->kind->begin(client->transport);
+  enum jp_client_status status = client_write_request(client, request, 0, out, error);
+  if (status == JP_CLIENT_OK && out->failed)
+    status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request");
+  if (status == JP_CLIENT_OK)
+    client->kind->end(client->transport, false);
+  else
+    client->kind->take_back(client->transport);
+  client_flush(client);
+  return status != JP_CLIENT_OK ? status : client_report_end(client, error);
+}
+
+enum jp_client_status jp_client_notify(struct jp_client *client, const struct jp_request *request,
+                                       struct jp_client_error *error)
+{
+  enum jp_client_status status = client_check_process(client, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  client_lock(client);
+  client->holders++;
+  status = client_connect(client, INT64_MAX, error);
+  if (status == JP_CLIENT_OK)
+    status = write_notification(client, request, error);
+  if (status == JP_CLIENT_OK)
+    status = client_await_room(client, INT64_MAX, error);
+  client_leave(client);
+  return status;
+}

@@ -1,0 +1,269 @@
+/* Clients: opened and closed, and who holds them. */
+#include "base/clock.h"
+#include "client/client_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static const struct jp_client_config DEFAULTS = {
+    .connect_timeout_ms = 10000, .message_max = (size_t)256 * 1024 * 1024, .pending_max = 65536};
+
+int jp_client_library_version(void)
+{
+  return JP_CLIENT_VERSION_MAJOR * 1000 + JP_CLIENT_VERSION_MINOR;
+}
+
+int64_t client_deadline(int timeout_ms)
+{
+  enum { NS_IN_MS = 1000000 };
+  return timeout_ms < 0 ? INT64_MAX : clock_now_ns() + (int64_t)timeout_ms * NS_IN_MS;
+}
+
+/* ---- holders ---- */
+
+/* Nobody has a pointer to it any more. */
+static void destroy(struct jp_client *client)
+{
+  for (struct jp_answer *answer = client->free_answers; answer != NULL;) {
+    struct jp_answer *next = answer->next;
+    answer_destroy(answer);
+    answer = next;
+  }
+  if (client->transport != NULL)
+    client->kind->close(client->transport);
+  client_loop_fini(&client->loop);
+  if (client->wake_fd >= 0)
+    close(client->wake_fd);
+  ref_table_fini(&client->refs);
+  pending_table_fini(&client->pending);
+  completion_queue_fini(&client->completed);
+  arena_fini(&client->binary_arena);
+  buffer_fini(&client->binary_scratch);
+  fork_guard_fini(&client->fork_guard);
+  pthread_cond_destroy(&client->changed);
+  pthread_mutex_destroy(&client->lock);
+  free(client->url_text);
+  free(client);
+}
+
+void client_lock(struct jp_client *client)
+{
+  pthread_mutex_lock(&client->lock);
+}
+
+void client_unlock(struct jp_client *client)
+{
+  struct jp_answer *dropped = client->dropped;
+  client->dropped = NULL;
+  bool is_last = client->holders == 0 && client->refs.held == 0;
+  pthread_mutex_unlock(&client->lock);
+  if (is_last)
+    destroy(client);
+  while (dropped != NULL) { /* each of them is a holder */
+    struct jp_answer *next = dropped->next;
+    jp_answer_free(dropped);
+    dropped = next;
+  }
+}
+
+void client_leave(struct jp_client *client)
+{
+  client->holders--;
+  client_unlock(client);
+}
+
+enum jp_client_status client_check_process(const struct jp_client *client, struct jp_client_error *error)
+{
+  if (!fork_guard_is_child(&client->fork_guard))
+    return JP_CLIENT_OK;
+  return client_fail(error, JP_CLIENT_CLOSED,
+                     "the client was opened before fork(): it is the parent's, open another one");
+}
+
+/* ---- opening ---- */
+
+static enum jp_client_status read_config(const struct jp_client_config *given,
+                                         struct jp_client_config *config, struct jp_client_error *error)
+{
+  *config = DEFAULTS;
+  if (given == NULL)
+    return JP_CLIENT_OK;
+  if (given->size < sizeof *config)
+    return client_fail(error, JP_CLIENT_INVALID, "size of jp_client_config is not set");
+  if (given->size > sizeof *config)
+    return client_fail(error, JP_CLIENT_UNSUPPORTED,
+                       "jp_client_config is of a later version than the library");
+  if (given->connect_timeout_ms < 0)
+    return client_fail(error, JP_CLIENT_INVALID, "connect_timeout_ms is negative");
+  *config = *given;
+  if (config->connect_timeout_ms == 0)
+    config->connect_timeout_ms = DEFAULTS.connect_timeout_ms;
+  if (config->message_max == 0)
+    config->message_max = DEFAULTS.message_max;
+  if (config->pending_max == 0)
+    config->pending_max = DEFAULTS.pending_max;
+  return JP_CLIENT_OK;
+}
+
+/* A session has a name where the caller gives one, where the transport needs one, and where it is to
+ * outlive a connection. */
+static enum jp_client_status name_session(struct jp_client *client, const char *peer_id,
+                                          struct jp_client_error *error)
+{
+  bool is_needed = client->kind->session_is_named || client->reconnects;
+  if (peer_id == NULL && !is_needed)
+    return JP_CLIENT_OK;
+  if (peer_id == NULL)
+    uuid_random(&client->session);
+  else if (!uuid_parse(text_of(peer_id), &client->session))
+    return client_fail(error, JP_CLIENT_INVALID, "peer_id is no UUID");
+  client->session_is_ours = peer_id == NULL;
+  uuid_format(&client->session, client->peer_id);
+  client->options.peer_id = text_of(client->peer_id);
+  return JP_CLIENT_OK;
+}
+
+static enum jp_client_status fill_client(struct jp_client *client, const char *url,
+                                         const struct jp_client_config *config, struct jp_client_error *error)
+{
+  client->url_text = strdup(url);
+  client->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (!pending_table_init(&client->pending) || client->url_text == NULL)
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a client");
+  if (client->wake_fd < 0)
+    return client_fail(error, JP_CLIENT_LIMIT, "no eventfd: %s", strerror(errno));
+  enum jp_client_status status = client_url_parse(client->url_text, &client->url, &client->kind, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  if (config->binary && !client->kind->has_binary)
+    return client_fail(error, JP_CLIENT_UNSUPPORTED, "%s: this transport has no binary messages", url);
+  client->options = (struct transport_options){
+      .timeout_ms = config->connect_timeout_ms, .message_max = config->message_max, .binary = config->binary};
+  client->pending_max = config->pending_max;
+  client->reconnects = config->reconnects;
+  return name_session(client, config->peer_id, error);
+}
+
+static struct jp_client *create(void)
+{
+  struct jp_client *client = calloc(1, sizeof *client);
+  if (client == NULL)
+    return NULL;
+  pthread_mutex_init(&client->lock, NULL);
+  pthread_cond_init(&client->changed, NULL);
+  fork_guard_init(&client->fork_guard);
+  client->holders = 1;
+  client->wake_fd = -1;
+  client_loop_init(&client->loop);
+  ref_table_init(&client->refs, client);
+  arena_init(&client->binary_arena);
+  client_init_readers(client);
+  return client;
+}
+
+enum jp_client_status jp_client_open(const char *url, const struct jp_client_config *config,
+                                     struct jp_client **client, struct jp_client_error *error)
+{
+  struct jp_client_config settings;
+  *client = NULL;
+  enum jp_client_status status = read_config(config, &settings, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  struct jp_client *made = create();
+  if (made == NULL)
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a client");
+  status = fill_client(made, url, &settings, error);
+  client_lock(made);
+  if (status == JP_CLIENT_OK)
+    status = client_connect(made, INT64_MAX, error);
+  if (status != JP_CLIENT_OK) {
+    client_leave(made);
+    return status;
+  }
+  client_unlock(made);
+  *client = made;
+  return JP_CLIENT_OK;
+}
+
+/* ---- closing ---- */
+
+enum { FAREWELL_MS = 1000 };
+
+/* A session that nobody else can name ends with its client. One that the caller has named stays, without
+ * what this client was told of. */
+static void say_farewell(struct jp_client *client)
+{
+  client_lock(client);
+  bool is_open = client->transport != NULL && client->ended.status == JP_CLIENT_OK;
+  bool has_objects = client->refs.capacity > 0 || client->pending.count > 0;
+  bool is_named = client->peer_id[0] != '\0' && is_open && has_objects;
+  if (is_named && !client->session_is_ours) {
+    client_write_all_tellings(client);
+    client_flush(client);
+    (void)!client_await_room(client, client_deadline(FAREWELL_MS),
+                             NULL); /* or the TTL of the session ends it */
+  }
+  client_unlock(client);
+  if (!is_named || !client->session_is_ours)
+    return;
+  struct jp_request request = jp_build_delete_session();
+  struct jp_answer *answer = NULL;
+  (void)!jp_client_call(client, &request, FAREWELL_MS, &answer, NULL); /* the same */
+  jp_answer_free(answer);
+}
+
+/* What fork has copied: the descriptors are this process's, all else belongs to the parent. */
+static void close_in_child(struct jp_client *client)
+{
+  if (client->transport != NULL)
+    close(client->kind->descriptor(client->transport));
+  client_loop_fini(&client->loop);
+  close(client->wake_fd);
+}
+
+void jp_client_close(struct jp_client *client)
+{
+  static const struct jp_client_error why = {.status = JP_CLIENT_CLOSED, .text = "the client was closed"};
+  if (client == NULL)
+    return;
+  if (fork_guard_is_child(&client->fork_guard)) {
+    close_in_child(client);
+    return;
+  }
+  say_farewell(client);
+  client_lock(client);
+  client->is_closed = true;
+  client_break(client, &why);
+  while (client->transport != NULL || client->is_opening)
+    pthread_cond_wait(&client->changed, &client->lock);
+  client_call_completions(client);
+  client_loop_fini(&client->loop);
+  client_leave(client);
+}
+
+/* ---- figures ---- */
+
+size_t jp_client_pending(const struct jp_client *client)
+{
+  struct jp_client *locked = (struct jp_client *)client; /* the lock is no part of what callers see */
+  if (fork_guard_is_child(&client->fork_guard))
+    return 0;
+  client_lock(locked);
+  size_t count = locked->pending.count;
+  client_unlock(locked);
+  return count;
+}
+
+size_t jp_client_ref_count(const struct jp_client *client)
+{
+  struct jp_client *locked = (struct jp_client *)client;
+  if (fork_guard_is_child(&client->fork_guard))
+    return 0;
+  client_lock(locked);
+  size_t count = locked->refs.held;
+  client_unlock(locked);
+  return count;
+}

@@ -1,0 +1,214 @@
+#ifndef JPEER_CLIENT_CLIENT_STATE_H
+#define JPEER_CLIENT_CLIENT_STATE_H
+/*
+ * The inside of a client, for the files of this folder. docs/architecture.md, "Inside the client library",
+ * says which file does what.
+ *
+ * All of it is under client->lock, but for what is constant once the client is open and what client->lock's
+ * comment says. Functions here expect the lock to be held unless their comments say otherwise. The lock is
+ * never held while the peer is waited for, and not while a completion runs.
+ */
+#include "base/arena.h"
+#include "base/uuid.h"
+#include "client/completions.h"
+#include "client/fork_guard.h"
+#include "client/pending.h"
+#include "client/refs.h"
+#include "client/transport.h"
+
+#include <pthread.h>
+
+/* A thread that waits: for answers, or until all that was written has left. It lies on the thread's stack. */
+struct waiter {
+  size_t left;                   /* answers that are still to come; 0: the wait is over */
+  struct jp_answer **answers;    /* by the requests' numbers in their message */
+  enum jp_client_status status;  /* of what has ended the wait, or an answer, instead */
+  struct jp_client_error *error; /* the text goes here; may be NULL */
+  bool has_wake;                 /* `wake` is made */
+  bool sleeps;                   /* on `wake`, in client->sleepers */
+  pthread_cond_t wake;
+  struct waiter *next;
+  struct waiter *previous;
+  struct waiter *next_roomless; /* in client->roomless */
+};
+
+/* What jp_client_descriptor gives, and how it is made readable. Made when it is first asked for. */
+struct client_loop {
+  int epoll_fd; /* holds the others, and the connection; -1: there is no loop */
+  int wake_fd;  /* an eventfd: completions wait, or the connection has ended */
+  int timer_fd; /* the next deadline of a completion */
+  bool is_woken;
+  bool watches_writing;
+  bool watches_connection;
+  int64_t timer_ns; /* what timer_fd is set to; INT64_MAX: nothing */
+};
+
+/* Whom transports and messages tell; each finds its client by the second member. */
+struct client_listener {
+  struct transport_listener listener;
+  struct jp_client *client;
+};
+
+struct client_reader {
+  struct answer_reader reader;
+  struct jp_client *client;
+};
+
+struct jp_client {
+  pthread_mutex_t lock;
+  pthread_cond_t changed; /* a connection was opened or has gone, or the last reader has left */
+  struct fork_guard fork_guard;
+  size_t
+      holders; /* the program, until it closes; threads inside; answers that are out. Refs count themselves */
+  bool is_closed;
+
+  /* Constant. */
+  char *url_text;
+  struct client_url url;
+  const struct transport_kind *kind;
+  struct transport_options options;
+  char peer_id[UUID_TEXT_LENGTH + 1]; /* "": the session is the connection's */
+  struct uuid session;
+  bool session_is_ours; /* nobody else knows its name */
+  bool reconnects;
+  size_t pending_max;
+
+  /* The connection. */
+  struct client_transport *transport; /* NULL: none */
+  struct jp_client_error ended;       /* why it has ended; JP_CLIENT_OK: it has not */
+  bool is_opening;                    /* a thread opens it, without the lock */
+  int64_t retry_ns;                   /* a connection is not tried for before */
+  int64_t pause_ns;                   /* how long it was waited for last */
+
+  /* Reading. */
+  struct client_listener listener;
+  struct client_reader reader;
+  struct waiter *leader;   /* the one that reads for all */
+  bool is_polled;          /* the leader waits in poll, without the lock */
+  bool is_polled_to_write; /* and for room to write, too */
+  bool leader_is_called;   /* wake_fd is readable */
+  int wake_fd;             /* an eventfd that ends the leader's poll */
+  struct waiter *sleepers; /* those that another one reads for, or nobody yet */
+  struct waiter *roomless; /* those that want room */
+  size_t processors;       /* threads inside jp_client_process: they call what is completed */
+  bool has_processor;
+  pthread_t processor; /* the one whose sends leave together */
+
+  /* Requests and answers. */
+  uint64_t last_id;
+  struct pending_table pending;
+  size_t completions_pending;
+  struct completion_queue completed;
+  struct jp_answer *free_answers;
+  size_t free_count;
+  struct jp_answer *dropped; /* filled for nobody: freed when the lock is let go of */
+  struct ref_table refs;
+  struct arena binary_arena; /* for writing binary messages */
+  struct buffer binary_scratch;
+
+  struct client_loop loop;
+};
+
+/* ---- client.c ---- */
+
+/* Also frees what was dropped, and the client after its last holder has gone. */
+void client_lock(struct jp_client *client);
+void client_unlock(struct jp_client *client);
+/* Lets go of one hold, and of the lock. */
+void client_leave(struct jp_client *client);
+/* Without the lock. JP_CLIENT_CLOSED in a process that fork has made: the connection is the parent's. */
+enum jp_client_status client_check_process(const struct jp_client *client,
+                                           struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* now + timeout_ms; INT64_MAX for JP_FOREVER. */
+int64_t client_deadline(int timeout_ms);
+
+/* ---- connection.c ---- */
+
+/* Makes sure that there is a connection; opens one if it may. The lock is let go of meanwhile. */
+enum jp_client_status client_connect(struct jp_client *client, int64_t deadline_ns,
+                                     struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* JP_CLIENT_OK, or why the connection has ended. */
+enum jp_client_status client_report_end(const struct jp_client *client,
+                                        struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* Ends the connection, and with it all that is pending, for that reason. */
+void client_break(struct jp_client *client, const struct jp_client_error *why);
+/* Closes what client_break has left, once nobody polls it. */
+void client_close_transport(struct jp_client *client);
+/* Writes what the socket takes. Failures end the connection. */
+void client_flush(struct jp_client *client);
+/* Reads what is there, and completes what it answers. Failures end the connection. */
+void client_read(struct jp_client *client);
+
+/* ---- waiting.c ---- */
+
+/* Waits until waiter->left is 0; false: not in time, and the waiter's requests are still in the table. The
+ * lock is let go of meanwhile. */
+bool client_wait(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns);
+/* Its wait is over. */
+void client_end_wait(struct jp_client *client, struct waiter *waiter);
+/* Waits until all that was written has left. JP_CLIENT_TIMEOUT. */
+enum jp_client_status client_await_room(struct jp_client *client, int64_t deadline_ns,
+                                        struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* Ends those waits. */
+void client_give_room(struct jp_client *client, enum jp_client_status status,
+                      const struct jp_client_error *error);
+/* Ends the leader's poll, so that it looks again. */
+void client_call_leader(struct jp_client *client);
+
+/* ---- incoming.c ---- */
+
+void client_init_readers(struct jp_client *client);
+/* A cleared answer; NULL: no memory. */
+struct jp_answer *client_take_answer(struct jp_client *client);
+/* Ends one request; it is not in the table any more. Takes the answer, which may be NULL. */
+void client_end_request(struct jp_client *client, const struct pending *request, enum jp_client_status status,
+                        struct jp_answer *answer, const struct jp_client_error *error);
+/* Ends all of them for one reason. */
+void client_end_requests(struct jp_client *client, const struct jp_client_error *why);
+
+/* ---- calls.c ---- */
+
+/* One message with the requests of one thread, which waits for all of their answers. */
+struct exchange {
+  /* Appends the message to out. The ids of its requests count up from first_id. */
+  enum jp_client_status (*write)(struct exchange *exchange, uint64_t first_id, struct buffer *out,
+                                 struct jp_client_error *error);
+  struct jp_client *client;
+  const enum answer_form *forms;
+  size_t count;
+  /* The answers, in the order of the requests; the caller frees them, also where the exchange fails. */
+  struct jp_answer **answers;
+};
+
+/* Without the lock. Sends the message and waits for its answers. */
+enum jp_client_status client_exchange(struct exchange *exchange, int timeout_ms,
+                                      struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* Appends one request in the connection's form. id 0: a notification. */
+enum jp_client_status client_write_request(struct jp_client *client, const struct jp_request *request,
+                                           uint64_t id, struct buffer *out,
+                                           struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* What is written before each message: refs that are let go of. */
+void client_write_releases(struct jp_client *client);
+/* Writes and flushes releases where very many wait for a message. */
+void client_write_overdue_releases(struct jp_client *client);
+/* Lets go of all that answers have told, also of what there are handles of. */
+void client_write_all_tellings(struct jp_client *client);
+/* JP_CLIENT_REMOTE, with a line about the error that the answer is. */
+enum jp_client_status client_report_remote(const struct jp_answer *answer, struct jp_client_error *error);
+/* JP_CLIENT_LIMIT where `count` more are too many. */
+enum jp_client_status client_check_pending(const struct jp_client *client, size_t count,
+                                           struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+
+/* ---- loop.c ---- */
+
+void client_loop_init(struct client_loop *loop);
+void client_loop_fini(struct client_loop *loop);
+/* Makes the descriptor readable, where there is one. */
+void client_wake_loop(struct jp_client *client);
+/* Watches the connection as it is now. */
+void client_watch_connection(struct jp_client *client);
+void client_forget_connection(struct jp_client *client);
+/* Calls what is completed. The lock is let go of meanwhile. */
+void client_call_completions(struct jp_client *client);
+
+#endif

@@ -1,0 +1,227 @@
+/* From messages that came to the requests that they answer. */
+#include "client/client_state.h"
+
+#include <stdlib.h>
+
+enum { FREE_ANSWERS_MAX = 1024, KEPT_BYTES_MAX = 64 * 1024 };
+
+/* ---- answers ---- */
+
+/* The end of jp_answer_free: the answer is clear. */
+static void take_back(void *owner, struct jp_answer *answer)
+{
+  struct jp_client *client = owner;
+  if (fork_guard_is_child(&client->fork_guard))
+    return;
+  buffer_trim(&answer->bytes, KEPT_BYTES_MAX);
+  client_lock(client);
+  bool is_kept = client->free_count < FREE_ANSWERS_MAX;
+  if (is_kept) {
+    answer->next = client->free_answers;
+    client->free_answers = answer;
+    client->free_count++;
+  }
+  if (!is_kept)
+    answer_destroy(answer); /* it has no handles */
+  client_leave(client);
+}
+
+struct jp_answer *client_take_answer(struct jp_client *client)
+{
+  struct jp_answer *answer = client->free_answers;
+  if (answer != NULL) {
+    client->free_answers = answer->next;
+    client->free_count--;
+  } else {
+    answer = answer_create();
+  }
+  if (answer != NULL) {
+    answer->give_back = take_back;
+    answer->owner = client;
+    answer->next = NULL;
+  }
+  return answer;
+}
+
+/* ---- ending requests ---- */
+
+static void tell_waiter(struct jp_client *client, const struct pending *request, enum jp_client_status status,
+                        struct jp_answer *answer, const struct jp_client_error *error)
+{
+  struct waiter *waiter = request->as.waited.waiter;
+  waiter->answers[request->as.waited.index] = answer;
+  if (answer == NULL) {
+    waiter->status = status;
+    if (waiter->error != NULL)
+      *waiter->error = *error;
+  }
+  waiter->left--;
+  if (waiter->left == 0)
+    client_end_wait(client, waiter);
+}
+
+static void queue_completion(struct jp_client *client, const struct pending *request,
+                             enum jp_client_status status, struct jp_answer *answer)
+{
+  completion_queue_push(&client->completed, &(struct completion){.function = request->as.completed.function,
+                                                                 .context = request->as.completed.context,
+                                                                 .status = status,
+                                                                 .answer = answer});
+  client->completions_pending--;
+  if (client->processors == 0)
+    client_wake_loop(client);
+}
+
+void client_end_request(struct jp_client *client, const struct pending *request, enum jp_client_status status,
+                        struct jp_answer *answer, const struct jp_client_error *error)
+{
+  if (answer != NULL)
+    client->holders++;
+  switch (request->kind) {
+  case PENDING_WAITED:
+    tell_waiter(client, request, status, answer, error);
+    break;
+  case PENDING_COMPLETED:
+    queue_completion(client, request, status, answer);
+    break;
+  default:
+    if (answer != NULL) {
+      answer->next = client->dropped;
+      client->dropped = answer;
+    }
+  }
+}
+
+void client_end_requests(struct jp_client *client, const struct jp_client_error *why)
+{
+  struct pending_table *table = &client->pending;
+  for (size_t i = 0; i < table->capacity; i++) {
+    if (table->places[i].id != 0)
+      client_end_request(client, &table->places[i], why->status, NULL, why);
+  }
+  pending_table_clear(table);
+}
+
+/* ---- reading ---- */
+
+static bool read_id(struct text digits, uint64_t *id)
+{
+  *id = 0;
+  for (size_t i = 0; digits.data != NULL && i < digits.len; i++) {
+    uint64_t digit = (uint64_t)(digits.data[i] - '0');
+    if (digit > 9 || __builtin_mul_overflow(*id, 10, id) || __builtin_add_overflow(*id, digit, id))
+      return false;
+  }
+  return digits.len > 0;
+}
+
+/* Takes the request out of the table. One that was answered before is not there: a second answer is
+ * nobody's. False: there is nothing to fill. JP_CLIENT_PROTOCOL: no such request was ever sent. */
+static enum jp_client_status take_request(struct jp_client *client, struct text id_text,
+                                          struct pending *request, bool *is_taken,
+                                          struct jp_client_error *error)
+{
+  uint64_t id;
+  *is_taken = false;
+  if (!read_id(id_text, &id) || id == 0 || id > client->last_id)
+    return client_fail(error, JP_CLIENT_PROTOCOL, "the peer answers a request that was never sent: %.*s",
+                       TEXT_ARGS(text_cut(id_text, 100)));
+  struct pending *found = pending_table_find(&client->pending, id);
+  if (found == NULL)
+    return JP_CLIENT_OK;
+  *request = *found;
+  *is_taken = true;
+  pending_table_remove(&client->pending, found);
+  return JP_CLIENT_OK;
+}
+
+/* What an answer could not be filled with. Only a lack of memory leaves the connection as it is. */
+static enum jp_client_status end_unfilled(struct jp_client *client, const struct pending *request,
+                                          struct jp_answer *answer, enum jp_client_status status,
+                                          struct jp_client_error *error)
+{
+  struct pending nobody = {.kind = PENDING_ABANDONED};
+  if (answer != NULL)
+    client_end_request(client, &nobody, status, answer, error);
+  client_end_request(client, request, status, NULL, error);
+  return status == JP_CLIENT_NO_MEMORY ? JP_CLIENT_OK : status;
+}
+
+static enum jp_client_status end_filled(struct jp_client *client, const struct pending *request,
+                                        struct jp_answer *answer)
+{
+  enum jp_client_status status = answer->kind == JP_ANSWER_ERROR ? JP_CLIENT_REMOTE : JP_CLIENT_OK;
+  client_end_request(client, request, status, answer, NULL);
+  return JP_CLIENT_OK;
+}
+
+/* An error without an id is about a message that the peer could not read. */
+static enum jp_client_status refuse_without_id(struct text body, struct jp_client_error *error)
+{
+  return client_fail(error, JP_CLIENT_PROTOCOL, "the peer answers without an id: %.*s",
+                     TEXT_ARGS(text_cut(body, 500)));
+}
+
+static enum jp_client_status take_json(struct answer_reader *reader, const struct answer_message *message,
+                                       struct jp_client_error *error)
+{
+  struct jp_client *client = ((struct client_reader *)reader)->client;
+  struct pending request;
+  bool is_taken;
+  if (message->id.data == NULL)
+    return refuse_without_id(message->body.span, error);
+  enum jp_client_status status = take_request(client, message->id, &request, &is_taken, error);
+  if (status != JP_CLIENT_OK || !is_taken)
+    return status;
+  struct jp_answer *answer = client_take_answer(client);
+  status = answer == NULL ? client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for an answer")
+                          : answer_fill_json(answer, message, request.form, &client->refs.refs, error);
+  return status == JP_CLIENT_OK ? end_filled(client, &request, answer)
+                                : end_unfilled(client, &request, answer, status, error);
+}
+
+static enum jp_client_status take_binary(struct jp_client *client, struct text message,
+                                         struct jp_client_error *error)
+{
+  struct pending request;
+  struct text id;
+  bool is_taken;
+  enum jp_client_status status = answer_find_binary_id(message, &id, error);
+  if (status == JP_CLIENT_OK && id.data == NULL)
+    return refuse_without_id(TEXT("a reply to no message"), error);
+  if (status == JP_CLIENT_OK)
+    status = take_request(client, id, &request, &is_taken, error);
+  if (status != JP_CLIENT_OK || !is_taken)
+    return status;
+  struct jp_answer *answer = client_take_answer(client);
+  status = answer == NULL ? client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for an answer")
+                          : answer_fill_binary(answer, message, &client->refs.refs, error);
+  return status == JP_CLIENT_OK ? end_filled(client, &request, answer)
+                                : end_unfilled(client, &request, answer, status, error);
+}
+
+/* Calls from Java come here: docs/callbacks.md. No peer offers them, and nothing of the client asks
+ * for them. */
+static enum jp_client_status take_call(struct answer_reader *reader, struct json_value message,
+                                       struct jp_client_error *error)
+{
+  (void)reader;
+  return client_fail(error, JP_CLIENT_PROTOCOL, "the peer asks something of the client: %.*s",
+                     TEXT_ARGS(text_cut(message.span, 500)));
+}
+
+static enum jp_client_status take_message(struct transport_listener *listener, struct text message,
+                                          struct jp_client_error *error)
+{
+  struct jp_client *client = ((struct client_listener *)listener)->client;
+  if (client->options.binary)
+    return take_binary(client, message, error);
+  return answers_read_json(message, &client->reader.reader, error);
+}
+
+void client_init_readers(struct jp_client *client)
+{
+  client->listener = (struct client_listener){.listener = {.message = take_message}, .client = client};
+  client->reader =
+      (struct client_reader){.reader = {.answer = take_json, .request = take_call}, .client = client};
+}

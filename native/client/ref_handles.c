@@ -1,0 +1,33 @@
+/* What programs do with handles of objects. */
+#include "client/client_state.h"
+
+struct jp_ref *jp_ref_keep(struct jp_ref *ref)
+{
+  if (ref == NULL || fork_guard_is_child(&ref->client->fork_guard))
+    return ref;
+  client_lock(ref->client);
+  ref->handles++;
+  client_unlock(ref->client);
+  return ref;
+}
+
+void jp_ref_release(struct jp_ref *ref)
+{
+  if (ref == NULL || fork_guard_is_child(&ref->client->fork_guard))
+    return;
+  struct jp_client *client = ref->client;
+  client_lock(client);
+  ref_table_release(&client->refs, ref);
+  client_write_overdue_releases(client);
+  client_unlock(client);
+}
+
+uint32_t jp_ref_number(const struct jp_ref *ref)
+{
+  return ref->number;
+}
+
+const char *jp_ref_type(const struct jp_ref *ref)
+{
+  return ref->type;
+}

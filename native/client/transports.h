@@ -1,0 +1,8 @@
+#ifndef JPEER_CLIENT_TRANSPORTS_H
+#define JPEER_CLIENT_TRANSPORTS_H
+/* The kinds of transports that there are. The table in url.c says which URL each is for. */
+#include "client/transport.h"
+
+extern const struct transport_kind transport_websocket; /* websocket.c */
+
+#endif

@@ -1,0 +1,185 @@
+/* Threads that wait. One of them, the leader, polls the connection and reads for all; the others sleep. */
+#include "base/clock.h"
+#include "client/client_state.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+
+enum { NS_IN_MS = 1000000, NS_IN_S = 1000000000 };
+
+/* ---- waking ---- */
+
+void client_call_leader(struct jp_client *client)
+{
+  if (!client->is_polled || client->leader_is_called)
+    return;
+  client->leader_is_called = true;
+  (void)eventfd_write(client->wake_fd, 1); /* it cannot be full: it is read before it is written again */
+}
+
+static void answer_call(struct jp_client *client)
+{
+  eventfd_t count;
+  if (client->leader_is_called)
+    (void)eventfd_read(client->wake_fd, &count);
+  client->leader_is_called = false;
+}
+
+void client_end_wait(struct jp_client *client, struct waiter *waiter)
+{
+  waiter->left = 0;
+  if (waiter == client->leader)
+    client_call_leader(client);
+  else if (waiter->sleeps)
+    pthread_cond_signal(&waiter->wake);
+}
+
+void client_give_room(struct jp_client *client, enum jp_client_status status,
+                      const struct jp_client_error *error)
+{
+  while (client->roomless != NULL) {
+    struct waiter *waiter = client->roomless;
+    client->roomless = waiter->next_roomless;
+    waiter->status = status;
+    if (status != JP_CLIENT_OK && waiter->error != NULL)
+      *waiter->error = *error;
+    client_end_wait(client, waiter);
+  }
+}
+
+static void leave_roomless(struct jp_client *client, const struct waiter *waiter)
+{
+  struct waiter **at = &client->roomless;
+  while (*at != NULL && *at != waiter)
+    at = &(*at)->next_roomless;
+  if (*at != NULL)
+    *at = waiter->next_roomless;
+}
+
+enum jp_client_status client_await_room(struct jp_client *client, int64_t deadline_ns,
+                                        struct jp_client_error *error)
+{
+  struct waiter waiter = {.left = 1, .error = error, .next_roomless = client->roomless};
+  if (client->ended.status != JP_CLIENT_OK || !client->kind->wants_to_write(client->transport))
+    return client_report_end(client, error);
+  client->roomless = &waiter;
+  if (client_wait(client, &waiter, deadline_ns))
+    return waiter.status;
+  leave_roomless(client, &waiter);
+  return client_fail(error, JP_CLIENT_TIMEOUT, "the peer did not take the message in time");
+}
+
+/* ---- sleeping ---- */
+
+static void lie_down(struct jp_client *client, struct waiter *waiter)
+{
+  if (!waiter->has_wake)
+    pthread_cond_init(&waiter->wake, NULL);
+  waiter->has_wake = true;
+  waiter->sleeps = true;
+  waiter->next = client->sleepers;
+  waiter->previous = NULL;
+  if (client->sleepers != NULL)
+    client->sleepers->previous = waiter;
+  client->sleepers = waiter;
+}
+
+static void get_up(struct jp_client *client, struct waiter *waiter)
+{
+  if (waiter->previous != NULL)
+    waiter->previous->next = waiter->next;
+  else
+    client->sleepers = waiter->next;
+  if (waiter->next != NULL)
+    waiter->next->previous = waiter->previous;
+  waiter->sleeps = false;
+}
+
+/* Until its wait is over, or nobody reads. False: not in time. */
+static bool sleep_on(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
+{
+  const struct timespec until = {.tv_sec = deadline_ns / NS_IN_S, .tv_nsec = deadline_ns % NS_IN_S};
+  int failure = 0;
+  lie_down(client, waiter);
+  while (waiter->left > 0 && client->leader != NULL && failure != ETIMEDOUT) {
+    if (deadline_ns == INT64_MAX)
+      pthread_cond_wait(&waiter->wake, &client->lock);
+    else
+      failure = pthread_cond_clockwait(&waiter->wake, &client->lock, CLOCK_MONOTONIC, &until);
+  }
+  get_up(client, waiter);
+  return failure != ETIMEDOUT;
+}
+
+/* ---- reading for all ---- */
+
+/* Rounded up. */
+static int poll_timeout(int64_t deadline_ns)
+{
+  if (deadline_ns == INT64_MAX)
+    return -1;
+  int64_t left_ns = deadline_ns - clock_now_ns();
+  int64_t left_ms = left_ns <= 0 ? 0 : (left_ns + NS_IN_MS - 1) / NS_IN_MS;
+  return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
+}
+
+/* Waits, without the lock, until there is something to read, or room to write. */
+static short poll_connection(struct jp_client *client, int timeout_ms)
+{
+  struct client_transport *transport = client->transport;
+  bool writes = client->kind->wants_to_write(transport);
+  struct pollfd polled[] = {
+      {.fd = client->kind->descriptor(transport), .events = (short)(POLLIN | (writes ? POLLOUT : 0))},
+      {.fd = client->wake_fd, .events = POLLIN}};
+  client->is_polled = true;
+  client->is_polled_to_write = writes;
+  client_unlock(client);
+  int ready = poll(polled, sizeof polled / sizeof polled[0], timeout_ms);
+  client_lock(client);
+  client->is_polled = false;
+  answer_call(client);
+  return ready > 0 ? polled[0].revents : 0;
+}
+
+/* One look at the connection. False: the time was over. */
+static bool read_once(struct jp_client *client, int64_t deadline_ns)
+{
+  int timeout = poll_timeout(deadline_ns);
+  short ready = POLLIN;
+  if (!client->kind->has_input(client->transport))
+    ready = poll_connection(client, timeout);
+  if (client->ended.status != JP_CLIENT_OK) {
+    client_close_transport(client);
+    return true;
+  }
+  if ((ready & POLLOUT) != 0)
+    client_flush(client);
+  if ((ready & ~POLLOUT) != 0 && client->ended.status == JP_CLIENT_OK)
+    client_read(client);
+  return timeout != 0;
+}
+
+static bool lead(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
+{
+  bool in_time = true;
+  client->leader = waiter;
+  while (waiter->left > 0 && in_time)
+    in_time = read_once(client, deadline_ns);
+  client->leader = NULL;
+  return in_time;
+}
+
+bool client_wait(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
+{
+  bool in_time = true;
+  while (waiter->left > 0 && in_time)
+    in_time =
+        client->leader == NULL ? lead(client, waiter, deadline_ns) : sleep_on(client, waiter, deadline_ns);
+  if (client->leader == NULL && client->sleepers != NULL)
+    pthread_cond_signal(&client->sleepers->wake);
+  if (waiter->has_wake)
+    pthread_cond_destroy(&waiter->wake);
+  return waiter->left == 0;
+}

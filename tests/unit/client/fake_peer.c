@@ -1,0 +1,290 @@
+#include "fake_peer.h"
+
+#include "base/base64.h"
+#include "base/buffer.h"
+#include "net/websocket/ws_frames.h"
+
+#include <openssl/sha.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { CONNECTIONS_MAX = 64, MESSAGE_MAX = 64 * 1024 * 1024 };
+
+struct fake_connection {
+  struct fake_peer *peer;
+  unsigned number;
+  int fd;
+  pthread_t thread;
+  struct buffer request;
+  struct buffer in;
+  size_t taken;
+  struct buffer message;
+  struct ws_reader reader;
+  struct ws_decoder *decoder;
+};
+
+struct fake_peer {
+  fake_script *script;
+  void *context;
+  char folder[32];
+  char url[64];
+  struct sockaddr_un address;
+  int listener;
+  pthread_t acceptor;
+  pthread_mutex_t lock;
+  bool stops;
+  struct fake_connection connections[CONNECTIONS_MAX];
+  unsigned count;
+};
+
+static void check(bool good, const char *what)
+{
+  if (good)
+    return;
+  perror(what);
+  abort();
+}
+
+/* ---- connections ---- */
+
+static bool read_more(struct fake_connection *connection, struct buffer *in)
+{
+  char *room = buffer_reserve(in, 65536);
+  ssize_t count = recv(connection->fd, room, 65536, 0);
+  if (count <= 0)
+    return false;
+  in->len += (size_t)count;
+  return true;
+}
+
+static void accept_key(struct text head, struct buffer *out)
+{
+  static const char name[] = "Sec-WebSocket-Key: ";
+  const char *key = memmem(head.data, head.len, name, sizeof name - 1);
+  char text[64];
+  unsigned char hash[SHA_DIGEST_LENGTH];
+  check(key != NULL, "the key of the handshake");
+  int length =
+      snprintf(text, sizeof text, "%.24s258EAFA5-E914-47DA-95CA-C5AB0DC85B11", key + sizeof name - 1);
+  SHA1((const unsigned char *)text, (size_t)length, hash);
+  base64_encode(out, hash, sizeof hash);
+}
+
+static bool shake_hands(struct fake_connection *connection)
+{
+  struct buffer out = {0};
+  struct buffer *request = &connection->request;
+  const char *end;
+  do {
+    if (!read_more(connection, request))
+      return false;
+    end = memmem(request->data, request->len, "\r\n\r\n", 4);
+  } while (end == NULL);
+  size_t head = (size_t)(end - request->data) + 4;
+  buffer_append(&connection->in, request->data + head, request->len - head);
+  buffer_truncate(request, head);
+  BUFFER_LITERAL(&out, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                       "Sec-WebSocket-Accept: ");
+  accept_key(buffer_text(request), &out);
+  BUFFER_LITERAL(&out, "\r\n\r\n");
+  fake_write_bytes(connection, out.data, out.len);
+  buffer_fini(&out);
+  return true;
+}
+
+static void *run_connection(void *argument)
+{
+  struct fake_connection *connection = argument;
+  if (shake_hands(connection))
+    connection->peer->script(connection, connection->peer->context);
+  shutdown(connection->fd, SHUT_RDWR);
+  return NULL;
+}
+
+static void *accept_connections(void *argument)
+{
+  struct fake_peer *peer = argument;
+  for (;;) {
+    int fd = accept4(peer->listener, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0)
+      return NULL;
+    pthread_mutex_lock(&peer->lock);
+    check(peer->count < CONNECTIONS_MAX, "too many connections");
+    struct fake_connection *connection = &peer->connections[peer->count++];
+    *connection = (struct fake_connection){
+        .peer = peer, .number = peer->count, .fd = fd, .decoder = ws_decoder_create()};
+    check(pthread_create(&connection->thread, NULL, run_connection, connection) == 0, "pthread_create");
+    pthread_mutex_unlock(&peer->lock);
+  }
+}
+
+/* ---- the peer ---- */
+
+void fake_peer_accept(struct fake_peer *peer)
+{
+  unlink(peer->address.sun_path);
+  peer->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  check(bind(peer->listener, (const struct sockaddr *)&peer->address, sizeof peer->address) == 0, "bind");
+  check(listen(peer->listener, CONNECTIONS_MAX) == 0, "listen");
+  check(pthread_create(&peer->acceptor, NULL, accept_connections, peer) == 0, "pthread_create");
+}
+
+struct fake_peer *fake_peer_start(fake_script *script, void *context)
+{
+  struct fake_peer *peer = calloc(1, sizeof *peer);
+  check(peer != NULL, "calloc");
+  peer->script = script;
+  peer->context = context;
+  pthread_mutex_init(&peer->lock, NULL);
+  strcpy(peer->folder, "/tmp/jpeer-test-XXXXXX");
+  check(mkdtemp(peer->folder) != NULL, "mkdtemp");
+  peer->address.sun_family = AF_UNIX;
+  snprintf(peer->address.sun_path, sizeof peer->address.sun_path, "%s/peer", peer->folder);
+  snprintf(peer->url, sizeof peer->url, "ws+unix:%s/peer", peer->folder);
+  fake_peer_accept(peer);
+  return peer;
+}
+
+const char *fake_peer_url(const struct fake_peer *peer)
+{
+  return peer->url;
+}
+
+unsigned fake_peer_connections(struct fake_peer *peer)
+{
+  pthread_mutex_lock(&peer->lock);
+  unsigned count = peer->count;
+  pthread_mutex_unlock(&peer->lock);
+  return count;
+}
+
+void fake_peer_refuse(struct fake_peer *peer)
+{
+  shutdown(peer->listener, SHUT_RDWR);
+  pthread_join(peer->acceptor, NULL);
+  close(peer->listener);
+  peer->listener = -1;
+}
+
+void fake_peer_stop(struct fake_peer *peer)
+{
+  if (peer->listener >= 0)
+    fake_peer_refuse(peer);
+  for (unsigned i = 0; i < peer->count; i++) {
+    struct fake_connection *connection = &peer->connections[i];
+    shutdown(connection->fd, SHUT_RDWR);
+    pthread_join(connection->thread, NULL);
+    close(connection->fd);
+    ws_decoder_destroy(connection->decoder);
+    buffer_fini(&connection->request);
+    buffer_fini(&connection->in);
+    buffer_fini(&connection->message);
+  }
+  unlink(peer->address.sun_path);
+  rmdir(peer->folder);
+  pthread_mutex_destroy(&peer->lock);
+  free(peer);
+}
+
+/* ---- for scripts ---- */
+
+bool fake_read(struct fake_connection *connection, struct text *message)
+{
+  buffer_clear(&connection->message);
+  for (;;) {
+    /* Also without input: the decoder may have read ahead. */
+    struct ws_input input = {.bytes = buffer_text(&connection->in), .used = connection->taken};
+    enum ws_event event =
+        ws_read(&connection->reader, connection->decoder, &input, &connection->message, MESSAGE_MAX);
+    connection->taken = input.used;
+    if (event == WS_EVENT_MESSAGE) {
+      *message = buffer_text(&connection->message);
+      return true;
+    }
+    if (event == WS_EVENT_FAILED || event == WS_EVENT_CLOSE)
+      return false;
+    if (event != WS_EVENT_NONE)
+      continue;
+    buffer_clear(&connection->in);
+    connection->taken = 0;
+    if (!read_more(connection, &connection->in))
+      return false;
+  }
+}
+
+uint64_t fake_id(struct text message)
+{
+  const char *found = memmem(message.data, message.len, "\"id\":", 5);
+  return found == NULL ? 0 : strtoull(found + 5, NULL, 10);
+}
+
+void fake_write_bytes(struct fake_connection *connection, const void *bytes, size_t count)
+{
+  while (count > 0) {
+    ssize_t sent = send(connection->fd, bytes, count, MSG_NOSIGNAL);
+    if (sent <= 0)
+      return; /* the client has gone */
+    bytes = (const char *)bytes + sent;
+    count -= (size_t)sent;
+  }
+}
+
+void fake_write(struct fake_connection *connection, const char *format, ...)
+{
+  struct buffer out = {0};
+  char *text = NULL;
+  va_list args;
+  va_start(args, format);
+  int length = vasprintf(&text, format, args);
+  va_end(args);
+  check(length >= 0, "vasprintf");
+  ws_write(&out, WS_TEXT, true, (struct text){text, (size_t)length});
+  fake_write_bytes(connection, out.data, out.len);
+  buffer_fini(&out);
+  free(text);
+}
+
+struct text fake_request(const struct fake_connection *connection)
+{
+  return buffer_text(&connection->request);
+}
+
+unsigned fake_number(const struct fake_connection *connection)
+{
+  return connection->number;
+}
+
+void fake_answer_int(struct fake_connection *connection, uint64_t id, int value)
+{
+  fake_write(connection,
+             "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":false,\"value\":"
+             "{\"type\":\"int\",\"null\":false,\"value\":\"%d\"}}}",
+             (unsigned long long)id, value);
+}
+
+void fake_answer_object(struct fake_connection *connection, uint64_t id, unsigned ref)
+{
+  fake_write(connection,
+             "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":false,\"value\":"
+             "{\"type\":\"java.util.ArrayList\",\"null\":false,\"ref\":%u}}}",
+             (unsigned long long)id, ref);
+}
+
+void fake_serve(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  struct text message;
+  unsigned ref = 0;
+  while (fake_read(connection, &message)) {
+    uint64_t id = fake_id(message);
+    if (id != 0 && memmem(message.data, message.len, "\"new\"", 5) != NULL)
+      fake_answer_object(connection, id, ++ref);
+    else if (id != 0)
+      fake_answer_int(connection, id, 8);
+  }
+}

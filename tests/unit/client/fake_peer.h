@@ -1,0 +1,48 @@
+#ifndef JPEER_TESTS_UNIT_CLIENT_FAKE_PEER_H
+#define JPEER_TESTS_UNIT_CLIENT_FAKE_PEER_H
+/*
+ * A peer without a JVM for tests of the client library: it listens on a unix socket, shakes hands, and lets
+ * a script read and write what it wants, one thread a connection. A script returns to close the connection.
+ */
+#include "tests/unit/unit.h"
+
+#include <stdbool.h>
+
+struct fake_peer;
+struct fake_connection;
+
+typedef void fake_script(struct fake_connection *connection, void *context);
+
+struct fake_peer *fake_peer_start(fake_script *script, void *context);
+/* "ws+unix:/tmp/..." */
+const char *fake_peer_url(const struct fake_peer *peer);
+/* Connections that were made so far. */
+unsigned fake_peer_connections(struct fake_peer *peer);
+/* Nobody can connect any more; connections stay. */
+void fake_peer_refuse(struct fake_peer *peer);
+/* Those who were refused can connect again. */
+void fake_peer_accept(struct fake_peer *peer);
+/* Ends the connections, and waits for their threads. */
+void fake_peer_stop(struct fake_peer *peer);
+
+/* The next text message, borrowed until the next one. False: the client has closed. */
+bool fake_read(struct fake_connection *connection, struct text *message);
+/* The number of the `id` of a message; 0: it has none. */
+uint64_t fake_id(struct text message);
+/* One text frame. */
+void fake_write(struct fake_connection *connection, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void fake_write_bytes(struct fake_connection *connection, const void *bytes, size_t count);
+/* The head of the handshake's request. */
+struct text fake_request(const struct fake_connection *connection);
+/* Which connection of the peer it is, from 1. */
+unsigned fake_number(const struct fake_connection *connection);
+
+/* Answers each request with the int 8, and each `new` with an object that counts up from 1. */
+void fake_serve(struct fake_connection *connection, void *context);
+/* The answer with an int. */
+void fake_answer_int(struct fake_connection *connection, uint64_t id, int value);
+/* The answer with an object. */
+void fake_answer_object(struct fake_connection *connection, uint64_t id, unsigned ref);
+
+#endif

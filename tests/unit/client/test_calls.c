@@ -1,0 +1,371 @@
+/* Calls against a peer without a JVM: what answers become, and what a peer that misbehaves leads to. */
+#include "fake_peer.h"
+
+#include "base/clock.h"
+#include "jpeer/client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct jp_client *open_client(const struct fake_peer *peer, const struct jp_client_config *config)
+{
+  struct jp_client *client;
+  struct jp_client_error error;
+  if (jp_client_open(fake_peer_url(peer), config, &client, &error) != JP_CLIENT_OK)
+    fail_msg("%s", error.text);
+  return client;
+}
+
+static struct jp_request simple_call(void)
+{
+  return jp_build_class_method_call("T", "m", JP_NO_ARGUMENTS);
+}
+
+static void assert_call(struct jp_client *client)
+{
+  const struct jp_request request = simple_call();
+  struct jp_answer *answer;
+  struct jp_client_error error;
+  int64_t value = 0;
+  if (jp_client_call(client, &request, 5000, &answer, &error) != JP_CLIENT_OK)
+    fail_msg("%s", error.text);
+  assert_true(jp_answer_integer(answer, &value));
+  assert_int_equal(value, 8);
+  jp_answer_free(answer);
+}
+
+/* A call that fails, and the words that its error has. */
+static void assert_fails(struct jp_client *client, enum jp_client_status status, const char *words)
+{
+  const struct jp_request request = simple_call();
+  struct jp_answer *answer;
+  struct jp_client_error error;
+  enum jp_client_status got = jp_client_call(client, &request, 5000, &answer, &error);
+  if (got != status || strstr(error.text, words) == NULL)
+    fail_msg("wanted %d %s, got %d %s", status, words, got, error.text);
+  assert_int_equal(error.status, got);
+  assert_null(answer);
+}
+
+/* ---- what answers become ---- */
+
+static void test_value(void **state)
+{
+  (void)state;
+  struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
+  struct jp_client *client = open_client(peer, NULL);
+  for (int i = 0; i < 1000; i++)
+    assert_call(client);
+  assert_int_equal(jp_client_pending(client), 0);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+static void answer_with_error(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  struct text message;
+  while (fake_read(connection, &message))
+    fake_write(
+        connection,
+        "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":-32000,\"message\":\"Server error\",\"data\":"
+        "{\"throwable_type\":\"java.lang.ArithmeticException\",\"message\":\"/ by zero\",\"request_id\":1,"
+        "\"stack_trace\":[],\"cause\":null}}}",
+        (unsigned long long)fake_id(message));
+}
+
+static void test_error(void **state)
+{
+  (void)state;
+  struct fake_peer *peer = fake_peer_start(answer_with_error, NULL);
+  struct jp_client *client = open_client(peer, NULL);
+  const struct jp_request request = simple_call();
+  struct jp_answer *answer;
+  struct jp_client_error error;
+  assert_int_equal(jp_client_call(client, &request, 5000, &answer, &error), JP_CLIENT_REMOTE);
+  assert_string_equal(error.text, "java.lang.ArithmeticException: / by zero");
+  assert_int_equal(jp_answer_error_code(answer), -32000);
+  jp_answer_free(answer);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+static void test_request_that_is_wrong(void **state)
+{
+  (void)state;
+  struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
+  struct jp_client *client = open_client(peer, NULL);
+  const struct jp_request request = jp_build_class_method_call(NULL, "m", JP_NO_ARGUMENTS);
+  struct jp_answer *answer;
+  struct jp_client_error error;
+  assert_int_equal(jp_client_call(client, &request, 5000, &answer, &error), JP_CLIENT_INVALID);
+  assert_null(answer);
+  assert_call(client); /* nothing of it was sent */
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+/* ---- answers that come late, twice, or to nobody ---- */
+
+/* The answer to the second request comes with that to the third. */
+static void answer_late(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  struct text message;
+  uint64_t late = 0;
+  for (unsigned count = 1; fake_read(connection, &message); count++) {
+    if (count == 2) {
+      late = fake_id(message);
+      continue;
+    }
+    if (count == 3)
+      fake_answer_object(connection, late, 77);
+    if (memmem(message.data, message.len, "\"ref\":77", 8) != NULL) {
+      assert_int_equal(fake_id(message), 0);
+      assert_non_null(memmem(message.data, message.len, "\"told\":1", 8));
+      *(bool *)context = true;
+    } else {
+      fake_answer_int(connection, fake_id(message), 8);
+    }
+  }
+}
+
+static void test_late_answer(void **state)
+{
+  (void)state;
+  bool is_released = false;
+  struct fake_peer *peer = fake_peer_start(answer_late, &is_released);
+  struct jp_client *client = open_client(peer, NULL);
+  const struct jp_request request = simple_call();
+  struct jp_answer *answer;
+  struct jp_client_error error;
+  assert_call(client);
+  int64_t before = clock_now_ms();
+  assert_int_equal(jp_client_call(client, &request, 50, &answer, &error), JP_CLIENT_TIMEOUT);
+  assert_in_range(clock_now_ms() - before, 49, 2000);
+  assert_null(answer);
+  assert_int_equal(jp_client_pending(client), 1);
+  assert_call(client);
+  assert_int_equal(jp_client_pending(client), 0);
+  assert_int_equal(jp_client_ref_count(client), 0);
+  assert_call(client); /* takes the release along */
+  jp_client_close(client);
+  fake_peer_stop(peer);
+  assert_true(is_released);
+}
+
+static void answer_twice(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  struct text message;
+  while (fake_read(connection, &message)) {
+    fake_answer_int(connection, fake_id(message), 8);
+    fake_answer_int(connection, fake_id(message), 9);
+  }
+}
+
+static void test_second_answer(void **state)
+{
+  (void)state;
+  struct fake_peer *peer = fake_peer_start(answer_twice, NULL);
+  struct jp_client *client = open_client(peer, NULL);
+  for (int i = 0; i < 10; i++)
+    assert_call(client);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+/* ---- peers that misbehave ---- */
+
+struct misbehaviour {
+  const char *bytes;
+  size_t count;
+  const char *words;
+  enum jp_client_status status;
+  bool is_text; /* in one whole frame */
+};
+
+static void misbehave(struct fake_connection *connection, void *context)
+{
+  const struct misbehaviour *what = context;
+  struct text message;
+  if (!fake_read(connection, &message))
+    return;
+  if (what->is_text)
+    fake_write(connection, "%.*s", (int)what->count, what->bytes);
+  else
+    fake_write_bytes(connection, what->bytes, what->count);
+  if (what->status != JP_CLIENT_CLOSED)
+    fake_read(connection, &message);
+}
+
+#define TEXT_FRAME(literal) .is_text = true, .bytes = (literal), .count = sizeof(literal) - 1
+#define BYTES(literal)      .bytes = (literal), .count = sizeof(literal) - 1
+
+static void test_misbehaviour(void **state)
+{
+  (void)state;
+  static const struct misbehaviour cases[] = {
+      {BYTES(""), .status = JP_CLIENT_CLOSED, .words = "has closed the connection"},
+      {BYTES("\x81\x7e\x01"), .status = JP_CLIENT_CLOSED, .words = "has closed the connection"},
+      {BYTES("\x81\x20{\"jsonrpc\""), .status = JP_CLIENT_CLOSED, .words = "has closed the connection"},
+      {BYTES("HTTP/1.1 200 OK"), .status = JP_CLIENT_PROTOCOL, .words = "WebSocket protocol"},
+      {TEXT_FRAME("hello"), .status = JP_CLIENT_PROTOCOL, .words = ""},
+      {TEXT_FRAME("{}"), .status = JP_CLIENT_PROTOCOL, .words = ""},
+      {TEXT_FRAME("[]"), .status = JP_CLIENT_PROTOCOL, .words = ""},
+      {TEXT_FRAME("\"\xff\xfe\""), .status = JP_CLIENT_PROTOCOL, .words = ""},
+      {TEXT_FRAME("{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":null}"), .status = JP_CLIENT_PROTOCOL,
+       .words = "never sent: 99"},
+      {TEXT_FRAME("{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":null}"), .status = JP_CLIENT_PROTOCOL,
+       .words = "never sent"},
+      {TEXT_FRAME("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":true}"), .status = JP_CLIENT_PROTOCOL,
+       .words = ""},
+      {TEXT_FRAME("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700}}"),
+       .status = JP_CLIENT_PROTOCOL, .words = ""},
+      {TEXT_FRAME("{\"jsonrpc\":\"2.0\",\"method\":\"hello\"}"), .status = JP_CLIENT_PROTOCOL, .words = ""},
+      {BYTES("\x82\x02{}"), .status = JP_CLIENT_PROTOCOL, .words = "binary"},
+      {BYTES("\x80\x02{}"), .status = JP_CLIENT_PROTOCOL, .words = "continuation of nothing"},
+      {BYTES("\x01\x02{}\x81\x02{}"), .status = JP_CLIENT_PROTOCOL, .words = "inside one in pieces"},
+      {BYTES("\x81\x7f\0\0\0\1\0\0\0\0"), .status = JP_CLIENT_LIMIT, .words = "message_max"},
+      {BYTES("\x01\x7e\x80\0"), .status = JP_CLIENT_CLOSED, .words = "has closed the connection"},
+      {BYTES("\x88\x00"), .status = JP_CLIENT_CLOSED, .words = "has closed the connection"},
+      {BYTES("\x88\x0c\x03\xe9going away"), .status = JP_CLIENT_CLOSED, .words = "1001: going away"},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct misbehaviour what = cases[i];
+    struct fake_peer *peer = fake_peer_start(misbehave, &what);
+    struct jp_client *client = open_client(peer, NULL);
+    assert_fails(client, what.status, what.words);
+    assert_fails(client, what.status, what.words); /* it stays so */
+    assert_int_equal(jp_client_pending(client), 0);
+    jp_client_close(client);
+    fake_peer_stop(peer);
+  }
+}
+
+/* ---- frames of all kinds that are right ---- */
+
+static void answer_in_pieces(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  static const char rest[] =
+      ",\"result\":{\"void\":false,\"value\":{\"type\":\"int\",\"null\":false,\"value\":\"8\"}}}";
+  struct text message;
+  while (fake_read(connection, &message)) {
+    char first[64];
+    char head[4] = {(char)0x80, (char)(sizeof rest - 1), 0, 0};
+    int length = snprintf(first + 2, sizeof first - 2, "{\"jsonrpc\":\"2.0\",\"id\":%llu",
+                          (unsigned long long)fake_id(message));
+    first[0] = 0x01;
+    first[1] = (char)length;
+    for (int i = 0; i < length + 2; i++)
+      fake_write_bytes(connection, first + i, 1);
+    fake_write_bytes(connection, "\x89\x04ping\x8a\x00", 8);
+    fake_write_bytes(connection, "\x00\x00", 2);
+    fake_write_bytes(connection, head, 2);
+    fake_write_bytes(connection, rest, sizeof rest - 1);
+  }
+}
+
+static void test_pieces_and_pings(void **state)
+{
+  (void)state;
+  struct fake_peer *peer = fake_peer_start(answer_in_pieces, NULL);
+  struct jp_client *client = open_client(peer, NULL);
+  for (int i = 0; i < 20; i++)
+    assert_call(client);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+static void answer_in_a_batch(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  struct text message;
+  while (fake_read(connection, &message))
+    fake_write(connection,
+               "[{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":false,\"value\":"
+               "{\"type\":\"int\",\"null\":false,\"value\":\"8\"}}}]",
+               (unsigned long long)fake_id(message));
+}
+
+static void test_batch(void **state)
+{
+  (void)state;
+  struct fake_peer *peer = fake_peer_start(answer_in_a_batch, NULL);
+  struct jp_client *client = open_client(peer, NULL);
+  assert_call(client);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+/* ---- more than a socket takes ---- */
+
+struct sink {
+  size_t bytes;
+  unsigned notifications;
+};
+
+static void swallow(struct fake_connection *connection, void *context)
+{
+  struct sink *sink = context;
+  struct text message;
+  while (fake_read(connection, &message)) {
+    sink->bytes += message.len;
+    sink->notifications += fake_id(message) == 0;
+    if (fake_id(message) != 0)
+      fake_answer_int(connection, fake_id(message), 8);
+  }
+}
+
+static void test_large_messages(void **state)
+{
+  (void)state;
+  enum { LARGE = 8 * 1024 * 1024, TIMES = 4 };
+  struct sink sink = {0};
+  struct fake_peer *peer = fake_peer_start(swallow, &sink);
+  struct jp_client *client = open_client(peer, NULL);
+  char *large = test_malloc(LARGE);
+  memset(large, 'x', LARGE);
+  const struct jp_argument arguments[] = {jp_text_argument((struct jp_text){large, LARGE})};
+  const struct jp_request request = jp_build_class_method_call("T", "m", arguments, 1);
+  for (int i = 0; i < TIMES; i++) {
+    struct jp_answer *answer;
+    assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
+    assert_int_equal(jp_client_call(client, &request, 30000, &answer, NULL), JP_CLIENT_OK);
+    jp_answer_free(answer);
+  }
+  jp_client_close(client);
+  fake_peer_stop(peer);
+  test_free(large);
+  assert_int_equal(sink.notifications, TIMES);
+  assert_true(sink.bytes > (size_t)2 * TIMES * LARGE);
+}
+
+static void test_answer_over_message_max(void **state)
+{
+  (void)state;
+  const struct jp_client_config config = {.size = sizeof config, .message_max = 64};
+  struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
+  struct jp_client *client = open_client(peer, &config);
+  assert_fails(client, JP_CLIENT_LIMIT, "message_max, 64 bytes");
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_value),
+      cmocka_unit_test(test_error),
+      cmocka_unit_test(test_request_that_is_wrong),
+      cmocka_unit_test(test_late_answer),
+      cmocka_unit_test(test_second_answer),
+      cmocka_unit_test(test_misbehaviour),
+      cmocka_unit_test(test_pieces_and_pings),
+      cmocka_unit_test(test_batch),
+      cmocka_unit_test(test_large_messages),
+      cmocka_unit_test(test_answer_over_message_max),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

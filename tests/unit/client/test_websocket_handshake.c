@@ -1,0 +1,117 @@
+#include "client/websocket_handshake.h"
+
+#include "tests/unit/unit.h"
+
+/* The key and the accept value of RFC 6455, 1.3. */
+#define KEY    "dGhlIHNhbXBsZSBub25jZQ=="
+#define ACCEPT "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+#define HEAD   "HTTP/1.1 101 Switching Protocols\r\n"
+#define FIELDS "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+
+static enum jp_client_status read_response(const char *response, size_t *length,
+                                           struct jp_client_error *error)
+{
+  size_t count = strlen(response);
+  char *came = unit_exact_copy(response, count);
+  enum jp_client_status status = websocket_read_response((struct text){came, count}, KEY, length, error);
+  test_free(came);
+  return status;
+}
+
+static void test_accepted(void **state)
+{
+  (void)state;
+  static const char *const responses[] = {
+      HEAD FIELDS "Sec-WebSocket-Accept: " ACCEPT "\r\n\r\n",
+      HEAD "server: x\r\nupgrade:WebSocket\r\nCONNECTION:\tupgrade \r\nsec-websocket-accept:" ACCEPT
+           "\r\n\r\n",
+  };
+  for (size_t i = 0; i < COUNT_OF(responses); i++) {
+    size_t length;
+    assert_int_equal(read_response(responses[i], &length, NULL), JP_CLIENT_OK);
+    assert_int_equal(length, strlen(responses[i]));
+  }
+}
+
+static void test_incomplete(void **state)
+{
+  (void)state;
+  static const char response[] = HEAD FIELDS "Sec-WebSocket-Accept: " ACCEPT "\r\n\r\n";
+  for (size_t count = 1; count < sizeof response - 1; count++) {
+    size_t length = 1;
+    char *came = unit_exact_copy(response, count);
+    assert_int_equal(websocket_read_response((struct text){came, count}, KEY, &length, NULL), JP_CLIENT_OK);
+    assert_int_equal(length, 0);
+    test_free(came);
+  }
+}
+
+static void test_refused(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *response;
+    enum jp_client_status status;
+    const char *words;
+  } cases[] = {
+      {"HTTP/1.1 403 Forbidden\r\n\r\nthis origin\nmay not", JP_CLIENT_REFUSED, "403 Forbidden: this origin"},
+      {"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", JP_CLIENT_REFUSED, "404 Not Found"},
+      {"SSH-2.0-OpenSSH\r\n", JP_CLIENT_PROTOCOL, "no HTTP/1.1 server"},
+      {"HTTP/1.0 101 Switching\r\n\r\n", JP_CLIENT_PROTOCOL, "no HTTP/1.1 server"},
+      {HEAD "\r\n", JP_CLIENT_PROTOCOL, "none of a WebSocket"},
+      {HEAD FIELDS "\r\n", JP_CLIENT_PROTOCOL, "none of a WebSocket"},
+      {HEAD FIELDS "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOO=\r\n\r\n", JP_CLIENT_PROTOCOL,
+       "none of"},
+      {HEAD "Sec-WebSocket-Accept: " ACCEPT "\r\n\r\n", JP_CLIENT_PROTOCOL, "none of a WebSocket"},
+      {HEAD FIELDS "Sec-WebSocket-Accept: " ACCEPT "\r\nSec-WebSocket-Accept: " ACCEPT "\r\n\r\n",
+       JP_CLIENT_PROTOCOL, "none of a WebSocket"},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct jp_client_error error;
+    size_t length;
+    enum jp_client_status status = read_response(cases[i].response, &length, &error);
+    if (status != cases[i].status || strstr(error.text, cases[i].words) == NULL)
+      fail_msg("%s: %d %s", cases[i].response, status, error.text);
+  }
+}
+
+static void test_endless_head(void **state)
+{
+  (void)state;
+  static char response[WEBSOCKET_RESPONSE_MAX + 100];
+  size_t length;
+  memset(response, 'a', sizeof response);
+  memcpy(response, HEAD, sizeof HEAD - 1);
+  assert_int_equal(websocket_read_response((struct text){response, sizeof response}, KEY, &length, NULL),
+                   JP_CLIENT_PROTOCOL);
+}
+
+static void test_request(void **state)
+{
+  (void)state;
+  char key[WEBSOCKET_KEY_LENGTH + 1];
+  struct buffer out = {0};
+  const struct client_url url = {.host = TEXT("::1"), .port = TEXT("80"), .path = TEXT("/a")};
+  const struct client_url socket = {.path = TEXT("/tmp/a")};
+  assert_true(websocket_make_key(key));
+  assert_int_equal(strlen(key), WEBSOCKET_KEY_LENGTH);
+  websocket_write_request(&url, TEXT("some-id"), KEY, &out);
+  assert_text(buffer_text(&out), "GET /a HTTP/1.1\r\nHost: [::1]:80\r\nUpgrade: websocket\r\n"
+                                 "Connection: Upgrade\r\nSec-WebSocket-Key: " KEY "\r\n"
+                                 "Sec-WebSocket-Version: 13\r\npeer-id: some-id\r\n\r\n");
+  buffer_clear(&out);
+  websocket_write_request(&socket, TEXT_ABSENT, KEY, &out);
+  assert_text(buffer_text(&out), "GET /rpc HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
+                                 "Connection: Upgrade\r\nSec-WebSocket-Key: " KEY "\r\n"
+                                 "Sec-WebSocket-Version: 13\r\n\r\n");
+  buffer_fini(&out);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_accepted), cmocka_unit_test(test_incomplete),   cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_request),  cmocka_unit_test(test_endless_head),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
