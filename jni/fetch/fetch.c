@@ -31,9 +31,10 @@ static void take_back(struct fetch *fetch, size_t kept)
     jvm_objects_take_back(request->thread, request->objects, request->stored, kept);
 }
 
+/* With its comma. */
 static size_t length_of(const struct fetch *fetch, const struct op_value *value)
 {
-  return fetch->request->operation->fetch.text_length(value);
+  return fetch->request->operation->fetch.text_length(value) + 1;
 }
 
 /* False: there is no place for a ref that it needs; OUTCOME_ERROR. */
@@ -63,12 +64,17 @@ static bool read_element(struct fetch *fetch, jobject element, struct op_value *
   return take_told(fetch, &told, out);
 }
 
-/* One that is too long for any answer is a ref, too. */
+/* One that is too long for any answer is a ref, too; alone where the name of its class is too long, which may have
+ * 64 KiB. */
 static bool become_ref(struct fetch *fetch, jobject element, size_t kept, struct op_value *out)
 {
   struct outcome told;
   result_fill_ref(fetch->request, fetch->epoch, element, true, kept, &told);
-  return take_told(fetch, &told, out);
+  if (!take_told(fetch, &told, out))
+    return false;
+  if (length_of(fetch, out) > fetch->request->operation->fetch.room_max)
+    *out = (struct op_value){.kind = OP_REF, .ref = out->ref};
+  return true;
 }
 
 bool fetch_add(struct fetch *fetch, jobject element)
@@ -79,13 +85,12 @@ bool fetch_add(struct fetch *fetch, jobject element)
   if (!read_element(fetch, element, out))
     return false;
   size_t length = length_of(fetch, out);
-  if (length >= fetch->request->operation->fetch.room_max) {
+  if (length > fetch->request->operation->fetch.room_max) {
     arena_rewind(fetch->request->arena, mark); /* or all long elements would need their memory at once */
     if (!become_ref(fetch, element, kept, out))
       return false;
     length = length_of(fetch, out);
   }
-  length++; /* a comma */
   if (length > fetch->room) {
     take_back(fetch, kept);
     return false;
