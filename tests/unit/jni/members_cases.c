@@ -1,12 +1,15 @@
 #include "tests/unit/jni/members_cases.h"
 
 #include "base/buffer.h"
+#include "jni/fetch.h"
 #include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/jsonrpc/json_params.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
 #include <ctype.h>
+
+enum { PLENTY = 1024 * 1024 };
 
 void members_session_init(struct members_session *session, struct jvm_thread *thread)
 {
@@ -139,9 +142,29 @@ static void run(struct members_session *session, const struct operation *operati
   };
   session->stored.count = 0;
   struct jvm_target target;
-  if (jvm_resolve(&request, &target, outcome) == JP_OK)
+  if (operation->kind == OP_FETCH)
+    jvm_fetch(&request, outcome);
+  else if (jvm_resolve(&request, &target, outcome) == JP_OK)
     jvm_invoke(&request, &target, outcome);
   jvm_result_end(&request);
+}
+
+static void prepare_fetch(const struct members_session *session, struct operation *operation)
+{
+  operation->by_value = true;
+  operation->fetch.room = operation->fetch.room_max = session->room == 0 ? PLENTY : session->room;
+}
+
+/* That of the result; of a fetch the one that takes the next call. */
+static uint32_t find_ref(const struct outcome *outcome)
+{
+  if (outcome->kind != OUTCOME_VALUE)
+    return 0;
+  const struct op_value *value = &outcome->value;
+  for (size_t i = 0; outcome->has_value && value->kind == OP_MAP && i < value->map.count; i++)
+    if (text_equal(value->map.entries[i].key, TEXT("ref")) && value->map.entries[i].value.kind == OP_INTEGER)
+      return (uint32_t)value->map.entries[i].value.integer;
+  return outcome->ref;
 }
 
 struct text members_run(struct members_session *session, const char *method, const char *params,
@@ -166,17 +189,19 @@ struct text members_run(struct members_session *session, const char *method, con
   operation.tells_loaders = true;
   operation.element_values = session->element_values;
   operation.longs_as_text = session->longs_as_text;
+  if (operation.kind == OP_FETCH)
+    prepare_fetch(session, &operation);
   if (status == JP_OK)
     run(session, &operation, &outcome);
   assert_false((*session->thread->env)->ExceptionCheck(session->thread->env));
   jvm_request_end(session->thread);
 
-  *ref = outcome.kind == OUTCOME_VALUE ? outcome.ref : 0;
+  *ref = find_ref(&outcome);
   for (size_t i = 0; i < COUNT_OF(session->told); i++)
     session->told[i] = i < outcome.loader_count ? outcome.loaders[i].ref : 0;
   struct buffer out;
   buffer_init(&out);
-  if (session->by_value && outcome.kind != OUTCOME_ERROR)
+  if (operation.by_value && outcome.kind != OUTCOME_ERROR)
     rpc_by_value_result_write(&out, &outcome);
   else
     describe(&out, &outcome);

@@ -20,7 +20,7 @@
 #include "jni/runtime/machine.h"
 
 struct members_case {
-  const char *method; /* "new", "call", "get", "put" */
+  const char *method; /* "new", "call", "get", "put", "jpeer.fetch" */
   const char *params;
   const char *wanted;
   const char *keep; /* keeps the result's ref under this name; NULL: nothing is kept */
@@ -39,6 +39,7 @@ struct members_session {
   bool element_values;    /* the same */
   bool longs_as_text;     /* the same */
   size_t answer_max;      /* of struct jvm_request */
+  size_t room;            /* of every fetch, for the text of its elements; 0: plenty */
   struct jvm_stored stored;
   struct arena arena;
   struct {

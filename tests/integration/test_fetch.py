@@ -1,0 +1,290 @@
+"""jpeer.fetch between several clients, within the limits of an answer, and over Java code that blocks; and results that
+are too long for their answer, by the words of the requests alone."""
+
+import base64
+import itertools
+import json
+import threading
+import time
+import unittest
+import uuid
+
+from support.clients import TRANSPORTS, HttpClient, RpcError, WebSocketClient, ZmqClient, ref, typed
+from support.peer import Peer
+
+FIXTURES = "fixtures.Iterables"
+SMALL = 4096  # bytes of an answer, where answers are small
+SMALL_ANSWERS = ("--message-max", str(SMALL), "--send-buffer-max", str(SMALL))
+PATIENCE = 5  # seconds that a fetch waits for another
+
+
+def fetch(client, number, **params):
+    """The answer's result. Raises RpcError."""
+    reply = client.request("jpeer.fetch", {"instance": ref(number), **params})
+    if "error" in reply:
+        raise RpcError(reply["error"])
+    return reply["result"]
+
+
+def fetch_all(client, number, **params):
+    """The elements of each answer until the end."""
+    told = {"ref": number, "done": False}
+    while not told["done"]:
+        told = fetch(client, told["ref"], **params)
+        yield told["elements"]
+
+
+def units(text):
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def pieces_of_string(client, number, size):
+    """What each answer has of a String."""
+    told, taken = {"done": False}, 0
+    while not told["done"]:
+        told = fetch(client, number, max=size, **{"from": taken})
+        piece, = told["elements"]
+        yield piece
+        taken += units(piece)
+
+
+class Results(unittest.TestCase):
+    """With the options that a peer has when none is given."""
+
+    def ask(self, client, text):
+        return json.loads(client.exchange(text))["result"]
+
+    def test_5000_bytes_of_an_input_stream_arrive(self):
+        bytes_of_it = bytes(number % 256 for number in range(5000))
+        for transport in TRANSPORTS:
+            with self.subTest(transport.name), Peer() as peer, transport(peer) as client:
+                def read_all(options=""):
+                    stream = self.ask(client, '{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":'
+                                      '"fixtures.Iterables","method":"bytes","args":[5000]}}')["value"]["ref"]
+                    return self.ask(client, '{"jsonrpc":"2.0","id":2,"method":"call","params":{"type":'
+                                    '"java.io.InputStream","method":"readAllBytes","instance":%d}%s}'
+                                    % (stream, options))["value"]
+
+                value = read_all()
+                self.assertEqual(value, {"type": "[B", "null": False, "ref": value["ref"]})
+                fetched = self.ask(client, '{"jsonrpc":"2.0","id":3,"method":"jpeer.fetch","params":{"instance":'
+                                   '{"ref":%d},"max":5000,"encoding":"base64"}}' % value["ref"])
+                self.assertEqual(fetched, {"elements": base64.b64encode(bytes_of_it).decode(), "done": True})
+                self.assertEqual(base64.b64decode(read_all(',"options":{"encoding":"base64"}')["value"]), bytes_of_it)
+                numbers = json.loads(read_all(',"options":{"array_value_max":5000}')["value"])
+                self.assertEqual(bytes(number % 256 for number in numbers), bytes_of_it)
+
+    def test_5000_bytes_arrive_by_an_own_name(self):
+        with Peer() as peer, WebSocketClient(peer) as client:
+            told = self.ask(client, '{"jsonrpc":"2.0","id":1,"method":"java.io.InputStream.readAllBytes",'
+                            '"params":[{"ref":%s}]}' % client.call(FIXTURES, "bytes", 5000))
+            self.assertEqual(told, {"ref": told["ref"], "type": "[B", "length": 5000})
+            numbers = itertools.chain.from_iterable(fetch_all_of_array(client, told["ref"], 999))
+            self.assertEqual(list(numbers), [(number + 128) % 256 - 128 for number in range(5000)])
+
+
+def fetch_all_of_array(client, number, size):
+    told, taken = {"done": False}, 0
+    while not told["done"]:
+        told = fetch(client, number, max=size, **{"from": taken})
+        yield told["elements"]
+        taken += len(told["elements"])
+
+
+class SmallAnswers(unittest.TestCase):
+    """What does not fit in an answer is told by the next one."""
+
+    def on_every_transport(self, *options):
+        for transport in TRANSPORTS:
+            with self.subTest(transport.name), Peer(*SMALL_ANSWERS, *options) as peer, transport(peer) as client:
+                yield client
+
+    def test_a_string_comes_in_pieces(self):
+        pattern = "a\U0001f600\ud800b\udc00"
+        for client in self.on_every_transport():
+            reply = client.value("call", {"type": "java.lang.String", "method": "repeat", "args": [1000],
+                                          "instance": typed("java.lang.String", pattern)})
+            self.assertEqual(reply, {"type": "java.lang.String", "null": False, "ref": reply["ref"]})
+            for size in (2, 7, 333, 65537):
+                pieces = list(pieces_of_string(client, reply["ref"], size))
+                self.assertEqual("".join(pieces), pattern * 1000)
+                self.assertLessEqual(max(map(units, pieces)), size)
+
+    def test_elements_wait_for_the_next_answer(self):
+        for client in self.on_every_transport():
+            strings = client.call(FIXTURES, "longStrings", 20, 1000)
+            answers = list(fetch_all(client, strings))
+            self.assertGreater(len(answers), 5)
+            told = [text for answer in answers for text in answer]
+            self.assertEqual(told, [chr(ord("a") + number) * 1000 for number in range(20)])
+
+    def test_elements_that_no_answer_can_hold_are_refs(self):
+        for client in self.on_every_transport():
+            told, = fetch_all(client, client.call(FIXTURES, "longStrings", 3, 5001))
+            for number, element in enumerate(told):
+                self.assertEqual(element, {"ref": element["ref"], "type": "java.lang.String", "length": 5001})
+                self.assertEqual("".join(pieces_of_string(client, element["ref"], 4096)),
+                                 chr(ord("a") + number) * 5001)
+
+    def test_refs_fill_an_answer_and_no_more(self):
+        for client in self.on_every_transport():
+            answers = list(fetch_all(client, client.call(FIXTURES, "cycles", 300)))
+            self.assertGreater(len(answers), 4)
+            told = [element for answer in answers for element in answer]
+            self.assertEqual(len({element["ref"] for element in told}), 300)
+            self.assertEqual({element["type"] for element in told}, {"java.util.ArrayList"})
+
+    def test_fetches_of_a_batch_share_its_answer(self):
+        for client in self.on_every_transport():
+            strings = client.call(FIXTURES, "longStrings", 20, 700)
+            iterator = client.value("call", {"type": "java.util.List", "method": "iterator", "instance": strings})["ref"]
+            told = []
+            while len(told) < 20:
+                replies = json.loads(client.exchange(json.dumps([
+                    {"jsonrpc": "2.0", "id": number, "method": "jpeer.fetch",
+                     "params": {"instance": iterator, "max": 2}} for number in range(5)])))
+                elements = [text for reply in replies for text in reply["result"]["elements"]]
+                self.assertTrue(elements)
+                told += elements
+            self.assertEqual(told, [chr(ord("a") + number) * 700 for number in range(20)])
+
+
+class Sharing(unittest.TestCase):
+    """Several clients of one session."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.peer = cls.enterClassContext(Peer())
+
+    def setUp(self):
+        self.name = str(uuid.uuid4())
+
+    def client(self):
+        return self.enterContext(WebSocketClient(self.peer, {"peer-id": self.name}))
+
+    def test_two_take_from_one_iterator(self):
+        one, other = self.client(), self.enterContext(HttpClient(self.peer, self.name))
+        iterator = one.call("java.util.List", "iterator", on=one.call(FIXTURES, "strings", 20000))
+        taken = {one: [], other: []}
+
+        def take(client, sizes):
+            for size in itertools.cycle(sizes):
+                told = fetch(client, int(iterator), max=size)
+                taken[client] += [int(text[1:]) for text in told["elements"]]
+                if told["done"]:
+                    return
+
+        threads = [threading.Thread(target=take, args=args) for args in ((one, (7, 1, 50)), (other, (11, 3)))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+            self.assertFalse(thread.is_alive())
+        for numbers in taken.values():
+            self.assertGreater(len(numbers), 100)
+            self.assertEqual(numbers, sorted(numbers))
+        self.assertEqual(sorted(taken[one] + taken[other]), list(range(20000)))
+
+    def block(self, kind):
+        """A client whose fetch is blocked, and what it fetches from; and the latch that ends that."""
+        client = self.client()
+        latch = client.new("java.util.concurrent.CountDownLatch", typed("int", 1))
+        blocked = client.call(FIXTURES, kind, ref(latch))
+        client.send('{"jsonrpc":"2.0","id":"blocked","method":"jpeer.fetch","params":{"instance":%s}}' % blocked)
+        watch, deadline = self.client(), time.monotonic() + 60
+        while watch.call(FIXTURES, "waiting") != "1":
+            self.assertLess(time.monotonic(), deadline)
+        return client, int(blocked), latch
+
+    def test_another_waits_for_a_blocked_iterator_but_not_for_ever(self):
+        blocked, iterator, latch = self.block("blocking")
+        other, third = self.client(), self.client()
+        begins = time.monotonic()
+        other.send('{"jsonrpc":"2.0","id":1,"method":"jpeer.fetch","params":{"instance":%d}}' % iterator)
+        self.assertEqual(third.call("fixtures.Calculator", "add", 1, 2), "3")
+        self.assertEqual(list(fetch_all(third, int(third.call(FIXTURES, "strings", 2)))), [["s0", "s1"]])
+        self.assertLess(time.monotonic() - begins, PATIENCE / 2)
+        error = json.loads(other.receive())["error"]
+        self.assertGreater(time.monotonic() - begins, PATIENCE - 1)
+        self.assertEqual((error["code"], error["data"]["message"]),
+                         (-32000, "another request is fetching from this object"))
+        other.call("java.util.concurrent.CountDownLatch", "countDown", on=latch)
+        answer = json.loads(blocked.receive())
+        self.assertEqual(answer, {"jsonrpc": "2.0", "id": "blocked", "result": {"elements": ["first"], "done": True}})
+        self.assertEqual(fetch(other, iterator), {"elements": [], "done": True})
+
+    def test_another_gets_its_turn_when_the_iterator_goes_on(self):
+        blocked, iterator, latch = self.block("blocking")
+        other = self.client()
+        other.send('{"jsonrpc":"2.0","id":1,"method":"jpeer.fetch","params":{"instance":%d}}' % iterator)
+        self.client().call("java.util.concurrent.CountDownLatch", "countDown", on=latch)
+        self.assertEqual(json.loads(blocked.receive())["result"], {"elements": ["first"], "done": True})
+        self.assertEqual(json.loads(other.receive())["result"], {"elements": [], "done": True})
+
+    def test_the_iterator_is_deleted_while_it_is_blocked(self):
+        blocked, iterator, latch = self.block("blocking")
+        other = self.client()
+        other.control("delete_object", ref(iterator))
+        other.call("java.util.concurrent.CountDownLatch", "countDown", on=latch)
+        self.assertEqual(json.loads(blocked.receive())["result"], {"elements": ["first"], "done": True})
+        with self.assertRaises(RpcError) as caught:
+            fetch(other, iterator)
+        self.assertEqual(caught.exception.detail, f"No object found with objRef: {iterator}")
+
+    def test_a_client_goes_while_its_fetch_is_blocked(self):
+        blocked, iterator, latch = self.block("blocking")
+        other = self.client()
+        blocked.socket.transport.abort()
+        other.call("java.util.concurrent.CountDownLatch", "countDown", on=latch)
+        self.assertEqual(fetch(other, iterator), {"elements": [], "done": True})
+
+    def test_a_blocked_stream_of_bytes_delays_nobody(self):
+        blocked, _, latch = self.block("blockingStream")
+        other = self.client()
+        self.assertEqual(list(fetch_all(other, int(other.call(FIXTURES, "strings", 1)))), [["s0"]])
+        other.call("java.util.concurrent.CountDownLatch", "countDown", on=latch)
+        self.assertEqual(json.loads(blocked.receive())["result"], {"elements": [], "done": True})
+
+
+class Limits(unittest.TestCase):
+    def test_iterators_that_are_done_leave_no_object(self):
+        for transport in TRANSPORTS:
+            with Peer("--session-max-objects", "2") as peer, transport(peer) as client:
+                strings = int(client.call(FIXTURES, "strings", 5))
+                for _ in range(20):
+                    self.assertEqual(sum(fetch_all(client, strings, max=2), []), ["s0", "s1", "s2", "s3", "s4"])
+                client.new("java.lang.Object")
+                with self.assertRaises(RpcError) as caught:
+                    fetch(client, strings)
+                self.assertEqual(caught.exception.code, -32000)
+
+    def test_no_answer_has_more_than_65536_elements(self):
+        with Peer() as peer, WebSocketClient(peer) as client:
+            answers = list(fetch_all(client, int(client.call(FIXTURES, "strings", 70000)), max=2147483647))
+            self.assertEqual([len(answer) for answer in answers], [65536, 4464])
+            self.assertEqual(sum(answers, []), [f"s{number}" for number in range(70000)])
+            array = client.new("byte[]", 1048577)
+            first = fetch(client, array, max=2147483647, encoding="base64")
+            self.assertEqual((len(base64.b64decode(first["elements"])), first["done"]), (1048576, False))
+            last = fetch(client, array, max=2147483647, encoding="base64", **{"from": 1048576})
+            self.assertEqual(last, {"elements": "AA==", "done": True})
+
+    def test_a_notification_takes_nothing(self):
+        with Peer() as peer, WebSocketClient(peer) as client:
+            stream = client.call(FIXTURES, "bytes", 3)
+            self.assertIsNone(client.exchange_or_nothing(
+                '{"jsonrpc":"2.0","method":"jpeer.fetch","params":{"instance":%s}}' % stream))
+            self.assertEqual(fetch(client, int(stream))["elements"], [0, 1, 2])
+
+    def test_zeromq_names_its_session_in_each_message(self):
+        name = str(uuid.uuid4())
+        with Peer() as peer, ZmqClient(peer) as one, WebSocketClient(peer, {"peer-id": name}) as other:
+            strings = int(other.call(FIXTURES, "strings", 3))
+            reply = one.request("jpeer.fetch", {"instance": ref(strings), "max": 1}, **{"peer-id": name})
+            self.assertEqual(fetch(other, reply["result"]["ref"])["elements"], ["s1", "s2"])
+            reply = one.request("jpeer.fetch", {"instance": ref(strings)})
+            self.assertEqual(reply["error"]["code"], -32000)
+
+
+if __name__ == "__main__":
+    unittest.main()
