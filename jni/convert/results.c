@@ -103,6 +103,22 @@ bool result_read_value_object(const struct jvm_request *request, const struct jv
   return read_scalar(request, class->unboxed, &scalar, out);
 }
 
+bool result_read_range(const struct jvm_request *request, char letter, jobject array, jsize from, jsize count,
+                       struct op_value *out)
+{
+  void *data = arena_alloc(request->arena, (size_t)count * primitive_size(letter));
+  if (data == NULL)
+    return false;
+  dispatch_get_range(request->thread->env, letter, array, from, count, data);
+  *out = (struct op_value){.kind = OP_PACKED,
+                           .packed = {.data = data, .count = (size_t)count, .element = letter}};
+  if (result_is_base64(request, letter))
+    out->packed.form = OP_PACKED_BASE64;
+  else if (writes_as_text(request, letter))
+    out->packed.form = OP_PACKED_TEXTS;
+  return true;
+}
+
 bool result_read_primitives(const struct jvm_request *request, const struct jvm_class *class, jobject array,
                             jsize count, struct op_value *out)
 {
@@ -110,17 +126,7 @@ bool result_read_primitives(const struct jvm_request *request, const struct jvm_
   bool in_base64 = result_is_base64(request, class->component);
   if ((in_base64 ? size : (size_t)count) > result_bytes_max(request))
     return false;
-  void *data = arena_alloc(request->arena, size);
-  if (data == NULL)
-    return false;
-  dispatch_get_region(request->thread->env, class->component, array, count, data);
-  *out = (struct op_value){.kind = OP_PACKED,
-                           .packed = {.data = data, .count = (size_t)count, .element = class->component}};
-  if (in_base64)
-    out->packed.form = OP_PACKED_BASE64;
-  else if (writes_as_text(request, class->component))
-    out->packed.form = OP_PACKED_TEXTS;
-  return true;
+  return result_read_range(request, class->component, array, 0, count, out);
 }
 
 /* ---- refs ---- */

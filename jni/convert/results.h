@@ -28,6 +28,9 @@ bool result_is_base64(const struct jvm_request *request, char letter);
 /* Reads an array of count primitives; false as before. */
 bool result_read_primitives(const struct jvm_request *request, const struct jvm_class *class, jobject array,
                             jsize count, struct op_value *out);
+/* Those from `from` on, whatever their number. False: memory is short. */
+bool result_read_range(const struct jvm_request *request, char letter, jobject array, jsize from, jsize count,
+                       struct op_value *out);
 /* How many elements may travel by value. */
 size_t result_elements_max(const struct jvm_request *request);
 /* How many bytes the answer may have; SIZE_MAX: any number. */

@@ -1,8 +1,6 @@
 /* Pieces of arrays, Strings and InputStreams. */
-#include "base/base64.h"
 #include "base/primitives.h"
 #include "jni/fetch/fetch_state.h"
-#include "jni/runtime/dispatch.h"
 #include "jni/runtime/strings.h"
 
 enum { PIECE_MAX = 1024 * 1024, LIST_MAX = 65536, UNIT_TEXT = 6 /* an escaped one, as \u0000 */ };
@@ -59,33 +57,10 @@ static size_t fit_primitives(const struct fetch *fetch, char letter)
   return smaller(fitting, PIECE_MAX);
 }
 
-static bool encode(struct fetch *fetch, const void *data, size_t size)
-{
-  struct buffer encoded;
-  buffer_init(&encoded);
-  base64_encode(&encoded, data, size);
-  struct text text = encoded.failed ? TEXT_ABSENT : arena_text(fetch->request->arena, buffer_text(&encoded));
-  buffer_fini(&encoded);
-  fetch->elements = (struct op_value){.kind = OP_TEXT, .text = text};
-  return text.data != NULL || fail_memory(fetch);
-}
-
 static bool fill_primitives(struct fetch *fetch, char letter, jobject array, size_t from, size_t count)
 {
-  size_t size = count * primitive_size(letter);
-  void *data = arena_alloc(fetch->request->arena, size);
-  if (data == NULL)
-    return fail_memory(fetch);
-  dispatch_get_range(fetch->env, letter, array, (jsize)from, (jsize)count, data);
-  if (fetch->request->operation->base64_result)
-    return encode(fetch, data, size);
-  bool is_text = letter == 'J' && fetch->request->operation->longs_as_text;
-  fetch->elements = (struct op_value){.kind = OP_PACKED,
-                                      .packed = {.data = data,
-                                                 .count = count,
-                                                 .element = letter,
-                                                 .form = is_text ? OP_PACKED_TEXTS : OP_PACKED_LIST}};
-  return true;
+  return result_read_range(fetch->request, letter, array, (jsize)from, (jsize)count, &fetch->elements) ||
+         fail_memory(fetch);
 }
 
 /* ---- arrays ---- */

@@ -114,11 +114,6 @@ void dispatch_set_range(JNIEnv *env, char element, jobject array, jsize from, js
   }
 }
 
-void dispatch_get_region(JNIEnv *env, char element, jobject array, jsize count, void *data)
-{
-  dispatch_get_range(env, element, array, 0, count, data);
-}
-
 void dispatch_get_range(JNIEnv *env, char element, jobject array, jsize from, jsize count, void *data)
 {
   switch (element) {

@@ -18,7 +18,6 @@ void dispatch_put_static(JNIEnv *env, char type, jclass on, jfieldID id, const j
 /* Arrays of primitives; from: the first of count elements. */
 jobject dispatch_new_array(JNIEnv *env, char element, jsize count);
 void dispatch_set_region(JNIEnv *env, char element, jobject array, jsize count, const void *data);
-void dispatch_get_region(JNIEnv *env, char element, jobject array, jsize count, void *data);
 void dispatch_set_range(JNIEnv *env, char element, jobject array, jsize from, jsize count, const void *data);
 void dispatch_get_range(JNIEnv *env, char element, jobject array, jsize from, jsize count, void *data);
 

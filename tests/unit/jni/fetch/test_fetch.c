@@ -349,6 +349,21 @@ static void primitives_that_have_no_room_are_left_for_the_next_call(void **state
   session.room = 0;
 }
 
+static void longs_are_texts_where_they_are_asked_for(void **state)
+{
+  (void)state;
+  static const struct members_case cases[] = {
+      {"new", "{'type':'long[]','args':[1,-2]}", "[J [1,-2] ref", "longs"},
+      FETCH("'instance':$longs", "{\"elements\":[\"1\",\"-2\"],\"done\":true}", NULL),
+      {"call", "{'type':'java.util.Arrays','method':'asList','args':[3l,4]}",
+       "java.util.Arrays$ArrayList ref", "list"},
+      FETCH("'instance':$list", "{\"elements\":[\"3\",4],\"done\":true}", NULL),
+  };
+  session.longs_as_text = true;
+  MEMBERS_CHECK(&session, cases);
+  session.longs_as_text = false;
+}
+
 /* ---- Strings ---- */
 
 /* One that an answer has no room for has a ref. */
@@ -467,6 +482,7 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(arrays_of_every_primitive),
       cmocka_unit_test(ranges_of_arrays),
       cmocka_unit_test(primitives_that_have_no_room_are_left_for_the_next_call),
+      cmocka_unit_test(longs_are_texts_where_they_are_asked_for),
       cmocka_unit_test(pieces_of_a_string_split_no_pair),
       cmocka_unit_test(lone_surrogates_are_units),
       cmocka_unit_test(a_string_is_cut_where_the_answer_ends),
