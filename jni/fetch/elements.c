@@ -14,6 +14,7 @@ struct turn {
   jclass opaque;       /* the class of entries that it may not; NULL: none yet */
   jobjectArray untold; /* from the cursor, and from this element on not in the answer; NULL: all are */
   jsize first_untold;
+  jsize untold_end; /* behind the last of them */
 };
 
 static const struct jvm *jvm_of(const struct fetch *fetch)
@@ -82,6 +83,7 @@ static bool add_elements(struct turn *turn, jobjectArray taken, jsize count)
     if (!added) {
       turn->untold = taken;
       turn->first_untold = i;
+      turn->untold_end = count;
       return false;
     }
   }
@@ -100,7 +102,7 @@ static bool take_chunk(struct turn *turn)
                                                 turn->readable, turn->opaque);
   if (fetch_take_exception(fetch))
     return false;
-  jsize count = (*env)->GetArrayLength(env, taken) - 1;
+  jsize count = (*env)->GetIntField(env, turn->cursor, jvm_of(fetch)->cursor_given);
   if (!add_elements(turn, taken, count))
     return false;
   bool goes_on = read_next(turn, (*env)->GetObjectArrayElement(env, taken, count));
@@ -139,9 +141,8 @@ static bool begin_turn(struct turn *turn)
 static bool end_turn(struct turn *turn, bool *is_own)
 {
   JNIEnv *env = turn->fetch->env;
-  jsize count = turn->untold == NULL ? 0 : (*env)->GetArrayLength(env, turn->untold) - 1;
   *is_own = (*env)->CallBooleanMethod(env, turn->cursor, jvm_of(turn->fetch)->cursor_end, turn->untold,
-                                      turn->first_untold, count) != JNI_FALSE;
+                                      turn->first_untold, turn->untold_end) != JNI_FALSE;
   return !fetch_take_exception(turn->fetch);
 }
 

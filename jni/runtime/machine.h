@@ -40,6 +40,7 @@ struct jvm {
   jmethodID cursor_source;
   jmethodID cursor_open;
   jmethodID cursor_take;
+  jfieldID cursor_given;
   jclass traces_class;
   jmethodID traces_describe;
   jclass task_class;

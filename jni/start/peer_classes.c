@@ -60,7 +60,8 @@ static bool bind_cursor_class(JNIEnv *env, struct jvm *jvm)
     if (*rows[i].id == NULL)
       return false;
   }
-  return true;
+  jvm->cursor_given = (*env)->GetFieldID(env, jvm->cursor_class, "given", "I");
+  return jvm->cursor_given != NULL;
 }
 
 /* The static methods that C calls. */

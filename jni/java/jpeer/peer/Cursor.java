@@ -18,7 +18,7 @@ final class Cursor {
   private static final long PATIENCE_SECONDS = 5;
   private static final Object[] NOTHING = {};
 
-  /* The array that take gives ends with these, behind the elements. */
+  /* The array that take gives has one of these behind the elements. */
   private static final Object MORE = null;
   private static final Object END = Boolean.TRUE;
   private static final Object STOP = Boolean.FALSE; // an exception waits
@@ -32,6 +32,7 @@ final class Cursor {
   private Object current; // where hasCurrent: taken, and not given yet
   private boolean hasCurrent;
   private Throwable thrown;
+  private int given; // how many elements the last take gave
 
   private Cursor() {
   }
@@ -122,7 +123,8 @@ final class Cursor {
       thrown = null;
     }
     taken[count] = next;
-    return count == max ? taken : Arrays.copyOf(taken, count + 1);
+    given = count; // in place of a shorter array, for which there may be no memory
+    return taken;
   }
 
   private boolean hasMore() {
