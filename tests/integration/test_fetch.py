@@ -238,6 +238,21 @@ class Sharing(unittest.TestCase):
         other.call("java.util.concurrent.CountDownLatch", "countDown", on=latch)
         self.assertEqual(fetch(other, iterator), {"elements": [], "done": True})
 
+    def test_an_iterator_calls_the_peer_and_even_fetches_from_itself(self):
+        client = self.client()
+        requests = client.new("java.util.ArrayDeque")
+        iterator = int(client.call(FIXTURES, "callingBack", self.peer.address("http"), self.name, ref(requests)))
+        for request in (
+                {"method": "call", "params": {"type": "fixtures.Calculator", "method": "add", "args": [1, 2]}},
+                {"method": "jpeer.fetch", "params": {"instance": ref(iterator)}},
+                {"method": "control", "params": {"method": "delete_object", "args": [ref(iterator)]}}):
+            client.call("java.util.ArrayDeque", "add", json.dumps({"jsonrpc": "2.0", "id": 1, **request}), on=requests)
+        told = fetch(client, iterator)
+        added, fetched, deleted = map(json.loads, told["elements"])
+        self.assertEqual(added["result"]["value"]["value"], "3")
+        self.assertEqual(fetched["error"]["data"]["message"], "another request is fetching from this object")
+        self.assertEqual((deleted["result"], told["done"]), ({"void": True}, True))
+
     def test_a_blocked_stream_of_bytes_delays_nobody(self):
         blocked, _, latch = self.block("blockingStream")
         other = self.client()
