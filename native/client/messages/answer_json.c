@@ -269,6 +269,15 @@ static bool keep_throwables(struct jp_answer *answer, struct json_value data)
   return true;
 }
 
+/* The refs that an error tells; those inside a cause repeat what another answer has told. */
+static bool keep_loaders(struct jp_answer *answer, struct json_value data, struct answer_refs *refs)
+{
+  static const struct text names[] = {TEXT("loaders")};
+  struct json_members members;
+  json_members_collect(data, names, 1, &members);
+  return !members.has[0] || find_refs(answer, members.value[0], refs);
+}
+
 static enum jp_client_status fill_error(struct jp_answer *answer, struct json_value body,
                                         struct answer_refs *refs, struct jp_client_error *error)
 {
@@ -292,7 +301,7 @@ static enum jp_client_status fill_error(struct jp_answer *answer, struct json_va
   if (good && members.has[2])
     good = keep_json(answer, members.value[2]);
   if (good && members.has[2] && members.value[2].kind == JSON_KIND_OBJECT)
-    good = keep_throwables(answer, members.value[2]) && find_refs(answer, members.value[2], refs);
+    good = keep_throwables(answer, members.value[2]) && keep_loaders(answer, members.value[2], refs);
   return good ? JP_CLIENT_OK : answer_fail_memory(error);
 }
 

@@ -226,6 +226,20 @@ static void reads_errors_with_their_causes(void **state)
   leave(&reading);
 }
 
+/* What a cause tells was told by the answer that it repeats. */
+static void counts_no_refs_of_causes(void **state)
+{
+  (void)state;
+  struct reading reading;
+  assert_int_equal(read_message(&reading,
+                                "{\"id\":1,\"error\":{\"code\":-32000,\"message\":\"\",\"data\":{\"message\":"
+                                "\"depends on failed request 1\",\"cause\":{\"loaders\":[{\"ref\":3}]}}}}",
+                                ANSWER_ENVELOPE),
+                   JP_CLIENT_OK);
+  assert_int_equal(reading.stub.told, 0);
+  leave(&reading);
+}
+
 static void reads_errors_without_data(void **state)
 {
   (void)state;
@@ -312,6 +326,7 @@ int main(void)
       cmocka_unit_test(reads_plain_json_with_its_refs),
       cmocka_unit_test(takes_no_refs_out_of_documents),
       cmocka_unit_test(reads_errors_with_their_causes),
+      cmocka_unit_test(counts_no_refs_of_causes),
       cmocka_unit_test(reads_errors_without_data),
       cmocka_unit_test(refuses_what_is_no_answer),
       cmocka_unit_test(keeps_memory_from_one_answer_to_the_next),
