@@ -50,6 +50,7 @@ void answer_clear(struct jp_answer *answer);
 /* What the result of a request is read as. */
 enum answer_form {
   ANSWER_ENVELOPE, /* {"void":..., "value":{...}} */
+  ANSWER_ELEMENTS, /* the same, with the option `elements`: the text of an array may tell refs */
   ANSWER_PLAIN,    /* JSON, in which an object {"ref":N} names an object: of jpeer.fetch and own names */
   ANSWER_DOCUMENT  /* JSON that only speaks of refs: of rpc.discover, jpeer.describe */
 };

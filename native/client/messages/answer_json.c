@@ -62,9 +62,7 @@ enum jp_client_status answers_read_json(struct text message, struct answer_reade
   return status;
 }
 
-/* ---- results in the envelope ---- */
-
-enum { TYPE, NULLED, REF, VALUE, VALUE_MEMBERS };
+/* ---- refs ---- */
 
 static bool read_ref_number(struct json_value value, uint32_t *ref)
 {
@@ -75,6 +73,61 @@ static bool read_ref_number(struct json_value value, uint32_t *ref)
   *ref = (uint32_t)number.integer;
   return number.fits && number.integer > 0 && number.integer <= INT32_MAX;
 }
+
+static bool keep_told(struct jp_answer *answer, uint32_t number, struct answer_refs *refs)
+{
+  if (answer->told_count == answer->told_capacity) {
+    size_t capacity = answer->told_capacity == 0 ? 16 : answer->told_capacity * 2;
+    struct jp_ref **wider = reallocarray(answer->told, capacity, sizeof(struct jp_ref *));
+    if (wider == NULL)
+      return false;
+    answer->told = wider;
+    answer->told_capacity = capacity;
+  }
+  struct jp_ref *ref = refs->told(refs, number, TEXT(""));
+  if (ref != NULL)
+    answer->told[answer->told_count++] = ref;
+  return ref != NULL;
+}
+
+/* Notes the refs inside a value, each as often as it stands there. */
+static bool find_refs(struct jp_answer *answer, struct json_value value, struct answer_refs *refs)
+{
+  struct json_cursor cursor;
+  struct json_value inside;
+  struct text key;
+  uint32_t ref;
+  bool good = true;
+  if (value.kind != JSON_KIND_ARRAY && value.kind != JSON_KIND_OBJECT)
+    return true;
+  cursor = json_enter(value);
+  if (value.kind == JSON_KIND_ARRAY) {
+    while (good && json_next_element(&cursor, &inside))
+      good = find_refs(answer, inside, refs);
+    return good;
+  }
+  while (good && json_next_member(&cursor, &key, &inside)) {
+    bool is_ref = json_key_is(key, TEXT("ref")) && read_ref_number(inside, &ref);
+    good = is_ref ? keep_told(answer, ref, refs) : find_refs(answer, inside, refs);
+  }
+  return good;
+}
+
+/* The text of an array of objects is JSON, in which {"ref":N} is an element. */
+static bool find_refs_of_text(struct jp_answer *answer, struct answer_refs *refs)
+{
+  struct text text = {answer->text.data, answer->text.len};
+  const struct json_limits limits = {.max_depth = DEPTH_MAX};
+  struct json_fault fault;
+  if (answer->kind != JP_ANSWER_OBJECT || text.len == 0 || text.data[0] != '[' ||
+      json_validate(text, limits, TEXT_ABSENT, &fault) != JP_OK)
+    return true;
+  return find_refs(answer, json_root(text), refs);
+}
+
+/* ---- results in the envelope ---- */
+
+enum { TYPE, NULLED, REF, VALUE, VALUE_MEMBERS };
 
 static enum jp_client_status fill_value(struct jp_answer *answer, const struct json_members *members,
                                         struct answer_refs *refs, struct jp_client_error *error)
@@ -128,45 +181,6 @@ static enum jp_client_status fill_envelope(struct jp_answer *answer, struct json
 }
 
 /* ---- results that are plain JSON ---- */
-
-static bool keep_told(struct jp_answer *answer, uint32_t number, struct answer_refs *refs)
-{
-  if (answer->told_count == answer->told_capacity) {
-    size_t capacity = answer->told_capacity == 0 ? 16 : answer->told_capacity * 2;
-    struct jp_ref **wider = reallocarray(answer->told, capacity, sizeof(struct jp_ref *));
-    if (wider == NULL)
-      return false;
-    answer->told = wider;
-    answer->told_capacity = capacity;
-  }
-  struct jp_ref *ref = refs->told(refs, number, TEXT(""));
-  if (ref != NULL)
-    answer->told[answer->told_count++] = ref;
-  return ref != NULL;
-}
-
-/* Notes the refs inside a value, each as often as it stands there. */
-static bool find_refs(struct jp_answer *answer, struct json_value value, struct answer_refs *refs)
-{
-  struct json_cursor cursor;
-  struct json_value inside;
-  struct text key;
-  uint32_t ref;
-  bool good = true;
-  if (value.kind != JSON_KIND_ARRAY && value.kind != JSON_KIND_OBJECT)
-    return true;
-  cursor = json_enter(value);
-  if (value.kind == JSON_KIND_ARRAY) {
-    while (good && json_next_element(&cursor, &inside))
-      good = find_refs(answer, inside, refs);
-    return good;
-  }
-  while (good && json_next_member(&cursor, &key, &inside)) {
-    bool is_ref = json_key_is(key, TEXT("ref")) && read_ref_number(inside, &ref);
-    good = is_ref ? keep_told(answer, ref, refs) : find_refs(answer, inside, refs);
-  }
-  return good;
-}
 
 static enum jp_json_kind public_kind(enum json_kind kind)
 {
@@ -321,7 +335,7 @@ enum answer_form answer_form_of(const struct jp_request *request)
     return is_document ? ANSWER_DOCUMENT : ANSWER_PLAIN;
   }
   default:
-    return ANSWER_ENVELOPE;
+    return request->options != NULL && request->options->elements ? ANSWER_ELEMENTS : ANSWER_ENVELOPE;
   }
 }
 
@@ -331,7 +345,10 @@ enum jp_client_status answer_fill_json(struct jp_answer *answer, const struct an
 {
   if (message->is_error)
     return fill_error(answer, message->body, refs, error);
-  if (form == ANSWER_ENVELOPE)
-    return fill_envelope(answer, message->body, refs, error);
+  if (form == ANSWER_ENVELOPE || form == ANSWER_ELEMENTS) {
+    enum jp_client_status status = fill_envelope(answer, message->body, refs, error);
+    bool is_short = status == JP_CLIENT_OK && form == ANSWER_ELEMENTS && !find_refs_of_text(answer, refs);
+    return is_short ? answer_fail_memory(error) : status;
+  }
   return fill_plain(answer, message->body, form, refs, error);
 }

@@ -175,6 +175,24 @@ static void reads_plain_json_with_its_refs(void **state)
   leave(&reading);
 }
 
+static void reads_the_elements_of_arrays(void **state)
+{
+  (void)state;
+  static const char json[] = "{\"id\":1,\"result\":{\"void\":false,\"value\":{\"type\":\"[Ljava.lang.Object;"
+                             "\",\"null\":false,\"ref\":9,"
+                             "\"value\":\"[1,{\\\"ref\\\":5},null]\"}}}";
+  struct reading reading;
+  struct jp_json elements;
+  assert_int_equal(read_message(&reading, json, ANSWER_ELEMENTS), JP_CLIENT_OK);
+  assert_int_equal(reading.stub.told, 2);
+  struct jp_answer *answer = reading.answers[0];
+  assert_int_equal(jp_json_parse(jp_answer_text(answer), 10, &elements, NULL), JP_JSONRPC_OK);
+  struct jp_ref *ref = jp_answer_take_ref(answer, jp_json_at(elements, 1));
+  assert_int_equal(jp_ref_number(ref), 5);
+  jp_ref_release(ref);
+  leave(&reading);
+}
+
 static void takes_no_refs_out_of_documents(void **state)
 {
   (void)state;
@@ -324,6 +342,7 @@ int main(void)
       cmocka_unit_test(reads_objects),
       cmocka_unit_test(reads_batches_and_requests),
       cmocka_unit_test(reads_plain_json_with_its_refs),
+      cmocka_unit_test(reads_the_elements_of_arrays),
       cmocka_unit_test(takes_no_refs_out_of_documents),
       cmocka_unit_test(reads_errors_with_their_causes),
       cmocka_unit_test(counts_no_refs_of_causes),
