@@ -223,6 +223,14 @@ static bool is_listed(const struct openrpc *openrpc, const struct rpc_procedure 
   return !procedure->only_1_1 && !describes && !is_withheld;
 }
 
+/* What OpenRPC has no place for: members of a request beside its params, and batches. */
+static void write_requests(const json_t *parts, struct buffer *out)
+{
+  BUFFER_LITERAL(out,
+                 ",\"x-request-options\":{\"$ref\":\"#/components/schemas/RequestOptions\"},\"x-requests\":");
+  write_tree(out, json_object_get(parts, "requests"));
+}
+
 static void write_own(const struct openrpc *openrpc, const json_t *parts, enum openrpc_names names,
                       struct buffer *out)
 {
@@ -244,7 +252,10 @@ static void write_own(const struct openrpc *openrpc, const json_t *parts, enum o
   buffer_append_text(out, buffer_text(&openrpc->errors));
   BUFFER_LITERAL(out, ",\"schemas\":");
   write_tree(out, json_object_get(json_object_get(parts, "components"), "schemas"));
-  BUFFER_LITERAL(out, "}}");
+  buffer_append_char(out, '}');
+  if (names == OPENRPC_OWN_NAMES && !openrpc->config.compat_pal)
+    write_requests(parts, out);
+  buffer_append_char(out, '}');
 }
 
 /* Those that the schemas of Java types name, the ones that --compat pal has first. */

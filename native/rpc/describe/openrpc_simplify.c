@@ -4,6 +4,13 @@
 
 static const char component_prefix[] = "#/components/schemas/";
 
+/* A component that generators make a class of, whose fields are the properties. None can be named `class`. */
+static bool is_model(const json_t *component)
+{
+  const json_t *properties = json_object_get(component, "properties");
+  return properties != NULL && json_object_get(properties, "class") == NULL;
+}
+
 /* The component that a reference names, or NULL where the reference may stay. */
 static const json_t *component_in_place(const json_t *schema, const json_t *components)
 {
@@ -11,7 +18,7 @@ static const json_t *component_in_place(const json_t *schema, const json_t *comp
   if (reference == NULL || strncmp(reference, component_prefix, sizeof component_prefix - 1) != 0)
     return NULL;
   const json_t *component = json_object_get(components, reference + sizeof component_prefix - 1);
-  return json_object_get(component, "properties") == NULL ? component : NULL;
+  return is_model(component) ? NULL : component;
 }
 
 static bool append_type(json_t *any_of, const char *type)
@@ -118,7 +125,7 @@ static json_t *simplify_components(const json_t *components)
   bool good = made != NULL;
   json_object_foreach((json_t *)components, name, schema)
   {
-    if (json_object_get(schema, "properties") != NULL)
+    if (is_model(schema))
       good = good && json_object_set_new(made, name, simplify(schema, components)) == 0;
   }
   if (good)

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 /*
- * Only components that are objects with properties stay; others are written in place of their references. A schema has
+ * Only components that are objects with properties, none of them `class`, stay; others are written in place of their references. A schema has
  * one type: a list of types becomes an anyOf. An optional property has the default null. False where memory is short;
  * parts is then half changed.
  */
