@@ -7,6 +7,7 @@
 #include "classfile/table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { WARNINGS_MAX = 20, RECORD_COUNT_MAX = UINT32_MAX / 2 };
 static const uint64_t total_bytes_max = (uint64_t)4 << 30;
@@ -21,6 +22,9 @@ struct builder {
   struct table subclasses;    /* uint32_t */
   struct table class_of_name; /* uint32_t by string id: index in classes or CATALOG_NONE */
   struct arena arena;         /* for the class that is being added */
+  struct table parts;         /* struct catalog_part */
+  uint16_t part_count;        /* beside the one that stands for none */
+  uint16_t part;              /* the one that is entered */
   uint64_t bytes;
   unsigned warnings;
 };
@@ -37,6 +41,7 @@ struct builder *builder_create(void)
   table_init(&builder->links, sizeof(struct catalog_link));
   table_init(&builder->subclasses, sizeof(uint32_t));
   table_init(&builder->class_of_name, sizeof(uint32_t));
+  table_init(&builder->parts, sizeof(struct catalog_part));
   arena_init(&builder->arena);
   builder->strings = string_pool_create();
   if (builder->strings == NULL) {
@@ -58,6 +63,7 @@ void builder_destroy(struct builder *builder)
   table_fini(&builder->links);
   table_fini(&builder->subclasses);
   table_fini(&builder->class_of_name);
+  table_fini(&builder->parts);
   arena_fini(&builder->arena);
   free(builder);
 }
@@ -70,6 +76,18 @@ void builder_warn(struct builder *builder, const struct class_place *place, cons
   else if (builder->warnings == WARNINGS_MAX)
     log_warn("metadata: more is left out");
   builder->warnings++;
+}
+
+uint16_t builder_make_part(struct builder *builder)
+{
+  if (builder->part_count < BUILDER_PARTS_MAX)
+    builder->part_count++;
+  return builder->part_count;
+}
+
+void builder_enter_part(struct builder *builder, uint16_t part)
+{
+  builder->part = part;
 }
 
 enum jp_status builder_count_bytes(struct builder *builder, uint64_t bytes, struct jp_error *error)
@@ -255,12 +273,19 @@ static bool is_hidden(const struct class_file *file, size_t simple_name)
          text_equal(text_slice(file->name, simple_name, file->name.len), TEXT("package-info"));
 }
 
+/* A class that the application's loader finds, in place of one of the name in a part that it does not look into. */
+static bool is_preferred(const struct builder *builder, uint32_t known)
+{
+  return builder->part == 0 && ((const struct catalog_class *)builder->classes.items)[known].part != 0;
+}
+
 enum jp_status builder_add_parsed(struct builder *builder, const struct class_file *file,
                                   enum catalog_origin origin, struct jp_error *error)
 {
   struct catalog_class class = {.access = file->access,
                                 .major_version = file->major,
                                 .minor_version = file->minor,
+                                .part = builder->part,
                                 .origin = (uint8_t)origin};
   enum jp_status status = intern_text(builder, file->name, &class.name, error);
   if (status != JP_OK)
@@ -268,12 +293,14 @@ enum jp_status builder_add_parsed(struct builder *builder, const struct class_fi
   uint32_t *slot = class_slot(builder, class.name);
   if (slot == NULL)
     return no_memory(error);
-  if (*slot != CATALOG_NONE)
+  if (*slot != CATALOG_NONE && !is_preferred(builder, *slot))
     return JP_OK; /* the first on the class path wins */
   if (builder->classes.count >= CLASSES_MAX || builder->methods.count > RECORD_COUNT_MAX ||
       builder->fields.count > RECORD_COUNT_MAX)
     return jp_fail(error, JP_LIMIT, "more classes or members on the class path than a catalog takes");
-  *slot = (uint32_t)builder->classes.count;
+  bool is_new = *slot == CATALOG_NONE;
+  uint32_t place = is_new ? (uint32_t)builder->classes.count : *slot;
+  *slot = place;
   size_t simple_name = simple_name_start(file);
   class.simple_name_at = (uint16_t)simple_name;
   class.hidden = is_hidden(file, simple_name);
@@ -284,10 +311,9 @@ enum jp_status builder_add_parsed(struct builder *builder, const struct class_fi
     status = add_members(builder, file, &class, error);
   if (status != JP_OK)
     return status;
-  struct catalog_class *added = table_add(&builder->classes, 1);
-  if (added == NULL)
+  if (is_new && table_add(&builder->classes, 1) == NULL)
     return no_memory(error);
-  *added = class;
+  ((struct catalog_class *)builder->classes.items)[place] = class;
   return JP_OK;
 }
 
@@ -386,13 +412,28 @@ static bool list_subclasses(struct builder *builder)
   return true;
 }
 
+static bool fill_parts(struct builder *builder)
+{
+  size_t count = (size_t)builder->part_count + 1;
+  struct catalog_part *parts = table_add(&builder->parts, count);
+  const struct catalog_class *classes = builder->classes.items;
+  if (parts == NULL)
+    return false;
+  memset(parts, 0, count * sizeof *parts);
+  for (size_t i = 0; i < builder->classes.count; i++) {
+    if (classes[i].part != 0 && !classes[i].hidden)
+      parts[classes[i].part].some_class = classes[i].name;
+  }
+  return true;
+}
+
 enum jp_status builder_finish(struct builder *builder, struct catalog_tables *tables, struct jp_error *error)
 {
   if (builder->classes.count > 0)
     qsort_r(builder->classes.items, builder->classes.count, sizeof(struct catalog_class), compare_classes,
             builder);
   link_classes(builder);
-  if (!list_subclasses(builder))
+  if (!list_subclasses(builder) || !fill_parts(builder))
     return no_memory(error);
   arena_fini(&builder->arena);
   table_fini(&builder->class_of_name);
@@ -412,6 +453,8 @@ enum jp_status builder_finish(struct builder *builder, struct catalog_tables *ta
       .parameters = builder->parameters.items,
       .links = builder->links.items,
       .subclasses = builder->subclasses.items,
+      .parts = builder->parts.items,
+      .part_count = builder->parts.count,
       .strings = builder->strings,
   };
   return JP_OK;

@@ -28,6 +28,15 @@ void builder_destroy(struct builder *builder);
 /* Logs that a file is left out, and why. The number of such lines is bounded. */
 void builder_warn(struct builder *builder, const struct class_place *place, const struct jp_error *why);
 
+enum { BUILDER_PARTS_MAX = UINT16_MAX };
+
+/* A new part of a jar (struct catalog_part) for the classes that are added while it is entered. Beyond BUILDER_PARTS_MAX
+ * the last one is given again. */
+uint16_t builder_make_part(struct builder *builder);
+/* What is added from now on is of this part; 0: the application's class loader finds it. Of two classes of one name it
+ * is the latter that counts. */
+void builder_enter_part(struct builder *builder, uint16_t part);
+
 /* Counts bytes that were read or unpacked. JP_LIMIT: there are more than any real class path has. */
 enum jp_status builder_count_bytes(struct builder *builder, uint64_t bytes,
                                    struct jp_error *error) JP_MUST_CHECK;

@@ -46,8 +46,9 @@ struct catalog_class {
   uint16_t major_version;
   uint16_t minor_version;
   uint16_t simple_name_at; /* where the simple name starts in the name */
-  uint8_t origin;          /* enum catalog_origin */
-  bool hidden;             /* anonymous, local or synthetic: listed only because others may inherit from it */
+  uint16_t part;  /* of the class path, by number in parts; 0: the application's class loader finds it */
+  uint8_t origin; /* enum catalog_origin */
+  bool hidden;    /* anonymous, local or synthetic: listed only because others may inherit from it */
 };
 
 struct catalog_method {
@@ -73,6 +74,12 @@ struct catalog_parameter {
   uint16_t access;
 };
 
+/* A part of a jar that the application's class loader does not look into: a jar in it, or its classes below a folder
+ * such as BOOT-INF/classes. */
+struct catalog_part {
+  uint32_t some_class; /* the name of one of its classes that is not hidden; 0: it has none */
+};
+
 struct catalog_tables {
   const struct catalog_class *classes; /* sorted by name (as bytes) */
   size_t class_count;
@@ -82,7 +89,9 @@ struct catalog_tables {
   size_t field_count;
   const struct catalog_parameter *parameters;
   const struct catalog_link *links;
-  const uint32_t *subclasses; /* indexes of direct subclasses that are not hidden, sorted by name */
+  const uint32_t *subclasses;       /* indexes of direct subclasses that are not hidden, sorted by name */
+  const struct catalog_part *parts; /* the first stands for none */
+  size_t part_count;
   const struct string_pool *strings;
 };
 

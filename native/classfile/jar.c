@@ -17,6 +17,7 @@ enum {
 struct jar_entry {
   uint64_t index;
   struct text path; /* below its root, without ".class"; borrowed from the archive */
+  bool is_rooted;   /* below a folder that class loaders of Java do not look into */
   unsigned version; /* 0: of the base */
 };
 
@@ -26,6 +27,8 @@ struct jar {
   const char *name;
   unsigned feature_version;
   unsigned depth;
+  uint16_t part;        /* of a jar in another one; 0: of the class path */
+  uint16_t rooted_part; /* of classes below a folder such as BOOT-INF/classes; 0: none was found */
   struct manifest manifest;
   struct arena arena;
   struct table entries; /* struct jar_entry */
@@ -131,17 +134,19 @@ static bool take_version(struct text *path, unsigned *version)
   return true;
 }
 
-/* Reduces *path to the class's path below its root. False: the entry is not for this Java. */
-static bool reduce_path(const struct jar *jar, struct text *path, unsigned *version)
+/* Reduces the entry's path to the class's path below its root. False: the entry is not for this Java. */
+static bool reduce_path(const struct jar *jar, struct jar_entry *entry)
 {
   static const struct text roots[] = {TEXT("BOOT-INF/classes/"), TEXT("WEB-INF/classes/")};
-  *version = 0;
-  if (take_version(path, version))
-    return jar->manifest.multi_release && *version >= MULTI_RELEASE_FIRST && *version <= jar->feature_version;
+  struct text *path = &entry->path;
+  if (take_version(path, &entry->version))
+    return jar->manifest.multi_release && entry->version >= MULTI_RELEASE_FIRST &&
+           entry->version <= jar->feature_version;
   if (text_starts_with(*path, TEXT("META-INF/")))
     return false;
-  for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++) {
-    if (text_starts_with(*path, roots[i]))
+  for (size_t i = 0; !entry->is_rooted && i < sizeof roots / sizeof roots[0]; i++) {
+    entry->is_rooted = text_starts_with(*path, roots[i]);
+    if (entry->is_rooted)
       *path = text_slice(*path, roots[i].len, path->len);
   }
   return true;
@@ -157,7 +162,7 @@ static enum jp_status list_entries(struct jar *jar)
     if (!text_ends_with(path, suffix))
       continue;
     struct jar_entry entry = {.index = (uint64_t)i, .path = text_slice(path, 0, path.len - suffix.len)};
-    if (!reduce_path(jar, &entry.path, &entry.version))
+    if (!reduce_path(jar, &entry))
       continue;
     struct jar_entry *added = table_add(&jar->entries, 1);
     if (added == NULL)
@@ -165,6 +170,15 @@ static enum jp_status list_entries(struct jar *jar)
     *added = entry;
   }
   return JP_OK;
+}
+
+static uint16_t part_of(struct jar *jar, const struct jar_entry *entry)
+{
+  if (!entry->is_rooted)
+    return jar->part;
+  if (jar->rooted_part == 0)
+    jar->rooted_part = builder_make_part(jar->builder);
+  return jar->rooted_part;
 }
 
 /* Orders by path, then the highest version first, then as the jar does. */
@@ -195,6 +209,7 @@ static enum jp_status read_classes(struct jar *jar)
     status = unpack_entry(jar, entries[i].index, CLASS_BYTES_MAX, &size);
     if (status == JP_INVALID)
       continue;
+    builder_enter_part(jar->builder, part_of(jar, &entries[i]));
     struct class_place place = {jar->name, zip_get_name(jar->archive, entries[i].index, ZIP_FL_ENC_RAW)};
     if (status == JP_OK)
       status = builder_add_class(jar->builder, jar->bytes, size, entries[i].path, CATALOG_CLASS_PATH, &place,
@@ -270,6 +285,7 @@ static enum jp_status read_archive(struct builder *builder, zip_t *archive, cons
                     .name = name,
                     .feature_version = feature_version,
                     .depth = depth,
+                    .part = depth > 1 ? builder_make_part(builder) : 0,
                     .error = error};
   arena_init(&jar.arena);
   table_init(&jar.entries, sizeof(struct jar_entry));
@@ -282,6 +298,7 @@ static enum jp_status read_archive(struct builder *builder, zip_t *archive, cons
     *class_path = arena_text(arena, jar.manifest.class_path);
     status = class_path->data == NULL ? no_memory(&jar) : JP_OK;
   }
+  builder_enter_part(builder, 0);
   table_fini(&jar.entries);
   arena_fini(&jar.arena);
   free(jar.bytes);

@@ -1,6 +1,7 @@
 #include "rpc/run.h"
 
 #include "base/clock.h"
+#include "jni/loading.h"
 #include "rpc/channel.h"
 #include "rpc/control.h"
 #include "rpc/peer_state.h"
@@ -197,17 +198,41 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
     rpc_run_take_back(run);
 }
 
+/* struct meta_loaders, with a struct rpc_run */
+
+static bool main_finds(void *context, struct text class_name)
+{
+  struct rpc_run *run = context;
+  return jvm_main_loader_finds(run->runner->thread, class_name, &run->runner->arena);
+}
+
+static bool is_loaded(void *context, struct text class_name)
+{
+  struct rpc_run *run = context;
+  return jvm_class_is_loaded_once(run->runner->thread, class_name);
+}
+
+bool rpc_run_find_loaders(struct rpc_run *run, struct meta_loaders *loaders)
+{
+  if (!run->is_framed && jvm_request_begin(run->runner->thread) != JP_OK)
+    return false;
+  run->is_framed = true;
+  *loaders = (struct meta_loaders){run, main_finds, is_loaded};
+  return true;
+}
+
 static void run_meta(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
   struct rpc_runner *runner = run->runner;
   struct rpc_meta *meta = runner->peer->meta;
+  struct meta_loaders loaders = {run, main_finds, is_loaded};
   struct jp_error error;
   if (run->drops_result)
     return; /* a query changes nothing, and nobody reads its answer */
   if (meta == NULL) {
     outcome_fail(outcome, &runner->arena, FAILURE_SERVER, NULL, "this peer serves no metadata");
-  } else if (rpc_meta_open(meta, runner->policy, rpc_channels[run->client->channel].policy, operation,
-                           &outcome->body, &error) == JP_OK) {
+  } else if (rpc_meta_open(meta, runner->policy, rpc_channels[run->client->channel].policy, &loaders,
+                           operation, &outcome->body, &error) == JP_OK) {
     outcome->kind = OUTCOME_BODY;
     return;
   } else {

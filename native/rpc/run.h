@@ -16,6 +16,7 @@
 #include "op/outcome.h"
 #include "rpc/authorize.h"
 #include "rpc/execute.h"
+#include "rpc/meta/meta_reach.h"
 #include "rpc/session.h"
 
 struct rpc_peer;
@@ -84,6 +85,12 @@ void rpc_run_take_back(struct rpc_run *run);
 
 /* Ends the request when its answer is written; harmless where no operation was run. */
 void rpc_run_end(struct rpc_run *run);
+
+/*
+ * For questions about class loaders while the request is in hand, valid as long as the run; their context is the run. Opens
+ * the request's frame of references, where no operation has, so that rpc_run_end is due. False: memory is short.
+ */
+bool rpc_run_find_loaders(struct rpc_run *run, struct meta_loaders *loaders) JP_MUST_CHECK;
 
 /* Who asks the policy for the request in hand. Valid as long as the run. */
 struct rpc_authorizer rpc_run_authorizer(const struct rpc_run *run);

@@ -1,6 +1,7 @@
 """Classes that the application's class loader does not find, over real sockets and on each JDK: a jar with jars in it, a
 jar that is added at run time, redeployment, and loaders that block. tests/conformance/loaders has the rules."""
 
+import json
 import threading
 import time
 import unittest
@@ -10,6 +11,7 @@ from support.clients import HttpClient, RpcError, WebSocketClient, ref, typed
 from support.peer import FIXTURES, Peer, environment
 
 BEYOND = FIXTURES.parent / "beyond.jar"
+FAT = FIXTURES.parent / "fat.jar"
 LOADING = "fixtures.Loading"
 BEAN = "beyond.Bean"
 
@@ -73,6 +75,55 @@ class FatJar(unittest.TestCase):
             client.call("fixtures.FatMain", "end")
             self.assertEqual(peer.wait(), 1)
             self.assertIn("java.lang.IllegalStateException: main throws", peer.stderr())
+
+
+class ListedClasses(unittest.TestCase):
+    """What fetch_classes_info and rpc.discover list can be called: classes of jars within jars, too."""
+
+    NAMES = [BEAN, "beyond.Bean$Color", "beyond.Bean$Part", "beyond.dep.Helper"]
+
+    def listed(self, client):
+        arguments = [{"name": "compress_encode", "value": False}, {"name": "include_classes", "value": self.NAMES}]
+        answer = client.request("meta", {"method": "fetch_classes_info", "args": arguments})
+        info = [one["className"] for one in json.loads(answer["result"]["value"]["value"])]
+        document = client.request("rpc.discover", {"classes": ["beyond.**"]})["result"]
+        described = {method["name"].partition("-")[0].rpartition(".")[0] for method in document["methods"]}
+        self.assertEqual(described - {"beyond.Bean$Color"}, set(info) - {"beyond.Bean$Color"})
+        return info
+
+    @on_each_jdk
+    def test_nothing_is_listed_that_no_loader_finds(self, options):
+        with Peer(*options, class_path=FAT) as peer, WebSocketClient(peer) as client:
+            self.assertEqual(self.listed(client), [])
+            with self.assertRaises(RpcError):
+                client.call(BEAN, "add", 5, 3)
+            self.assertIn("error", client.request("beyond.Bean.add", [5, 3]))
+
+    @on_each_jdk
+    def test_what_the_loader_of_main_finds_is_listed_and_called(self, options):
+        with Peer(*options, class_path=FAT, application=("fixtures.FatMain",)) as peer:
+            for client_class in (WebSocketClient, HttpClient):
+                with client_class(peer) as client:
+                    while client.call("fixtures.FatMain", "hasMainReturned") != "true":
+                        time.sleep(0.01)
+                    self.assertEqual(self.listed(client), self.NAMES)
+                    self.assertEqual(client.call(BEAN, "add", 5, 3), "8")
+                    self.assertEqual(client.request("beyond.Bean.add", [5, 3])["result"], 8)
+                    self.assertEqual(client.request("beyond.Bean$Part.whole")["result"], "part of fat")
+                    helper = client.request("beyond.dep.Helper.new")["result"]
+                    self.assertEqual(client.request("beyond.dep.Helper.help", [helper, "you"])["result"], "helped you")
+
+    @on_each_jdk
+    def test_what_is_loaded_is_listed(self, options):
+        """And no longer when it is gone, or when two loaders have it."""
+        with Peer(*options, class_path=FAT) as peer, WebSocketClient(peer) as client:
+            loader = client.call(LOADING, "own", "one")
+            client.call("java.lang.ClassLoader", "loadClass", BEAN, on=loader)
+            self.assertEqual(self.listed(client), [BEAN])
+            self.assertEqual(client.request("beyond.Bean.add", [5, 3])["result"], 8)
+            other = client.call(LOADING, "own", "other")
+            client.call("java.lang.ClassLoader", "loadClass", BEAN, on=other)
+            self.assertEqual(self.listed(client), [])
 
 
 class AddedJar(unittest.TestCase):

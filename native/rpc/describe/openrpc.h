@@ -13,6 +13,7 @@
 #include "policy/policy.h"
 
 struct catalog;
+struct meta_loaders;
 struct openrpc;
 
 struct openrpc_config {
@@ -36,6 +37,7 @@ struct text openrpc_own_document(const struct openrpc *openrpc);
 struct openrpc_view {
   const struct policy *policy; /* borrowed */
   enum policy_channel channel;
+  const struct meta_loaders *loaders; /* which classes can be named; NULL: all */
 };
 
 /*

@@ -1,6 +1,8 @@
+#include "classfile/catalog.h"
 #include "rpc/describe/openrpc_state.h"
 #include "rpc/jsonrpc/coerce.h"
 #include "rpc/meta/document_cache.h"
+#include "rpc/meta/meta_reach.h"
 
 /* Each class is compared with each pattern, and a star before a pattern's end makes that dearer. */
 enum { PATTERNS_MAX = 1000, STARRED_MAX = 100, PATTERN_LENGTH_MAX = 1024 };
@@ -129,9 +131,10 @@ static enum jp_status read_question(struct question *question, const struct json
 /* ---- the application ---- */
 
 /* Names all that a document depends on; the catalog never changes. */
-static void make_key(const struct question *question, const struct openrpc_view *view, struct buffer *key)
+static void make_key(const struct question *question, const struct openrpc_view *view,
+                     const struct meta_reach *reach, struct buffer *key)
 {
-  const uint64_t facts[] = {policy_generation(view->policy), view->channel, question->names};
+  const uint64_t facts[] = {policy_generation(view->policy), view->channel, question->names, reach->stamp};
   buffer_append(key, facts, sizeof facts);
   for (size_t i = 0; i < question->count; i++) {
     buffer_append(key, &question->patterns[i].len, sizeof question->patterns[i].len);
@@ -152,20 +155,17 @@ static bool append_kept(const struct openrpc *openrpc, struct text key, size_t m
   return is_short_enough;
 }
 
-static enum jp_status describe_java(struct openrpc *openrpc, struct question *question,
-                                    const struct openrpc_view *view, size_t max, struct buffer *out)
+static enum jp_status describe_reached(struct openrpc *openrpc, struct question *question,
+                                       const struct openrpc_view *view, const struct meta_reach *reach,
+                                       size_t max, struct buffer *out)
 {
   struct buffer key;
   struct jp_error error = {0};
   enum jp_status status = JP_OK;
-  const struct openrpc_scope scope = {question->patterns, question->count, question->names};
+  const struct openrpc_scope scope = {question->patterns, question->count, question->names, reach};
   size_t start = out->len;
-  if (openrpc->config.catalog == NULL) {
-    outcome_fail(question->outcome, question->arena, FAILURE_SERVER, NULL, "this peer serves no metadata");
-    return JP_NOT_FOUND;
-  }
   buffer_init(&key);
-  make_key(question, view, &key);
+  make_key(question, view, reach, &key);
   if (key.failed || !append_kept(openrpc, buffer_text(&key), max, out)) {
     status = openrpc_java_write(openrpc, &scope, view, max, out, &error);
     struct text document = text_slice(buffer_text(out), start, out->len);
@@ -178,6 +178,28 @@ static enum jp_status describe_java(struct openrpc *openrpc, struct question *qu
   if (!out->failed)
     buffer_truncate(out, start);
   outcome_fail(question->outcome, question->arena, FAILURE_SERVER, NULL, "%s", error.text);
+  return status;
+}
+
+static enum jp_status describe_java(struct openrpc *openrpc, struct question *question,
+                                    const struct openrpc_view *view, size_t max, struct buffer *out)
+{
+  const struct catalog_tables *tables;
+  struct meta_reach reach;
+  struct jp_error error;
+  if (openrpc->config.catalog == NULL) {
+    outcome_fail(question->outcome, question->arena, FAILURE_SERVER, NULL, "this peer serves no metadata");
+    return JP_NOT_FOUND;
+  }
+  enum jp_status status = catalog_load(openrpc->config.catalog, &tables, &error);
+  if (status != JP_OK) {
+    outcome_fail(question->outcome, question->arena, FAILURE_SERVER, NULL, "%s", error.text);
+    return status;
+  }
+  if (meta_reach_find(&reach, tables, view->loaders) != JP_OK)
+    return fail_memory(question);
+  status = describe_reached(openrpc, question, view, &reach, max, out);
+  meta_reach_fini(&reach);
   return status;
 }
 

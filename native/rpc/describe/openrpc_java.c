@@ -5,6 +5,7 @@
 #include "rpc/members/java_methods_names.h"
 #include "rpc/members/java_methods_schema.h"
 #include "rpc/members/parameter_names.h"
+#include "rpc/meta/meta_reach.h"
 #include "json/writer.h"
 
 /* A document that is being written. */
@@ -143,14 +144,15 @@ static enum jp_status write_class(struct document *document, uint32_t class_inde
   return status;
 }
 
-static bool is_wanted(const struct document *document, const struct catalog_class *class,
-                      const struct openrpc_view *view)
+static bool is_wanted(const struct document *document, uint32_t class_index, const struct openrpc_view *view)
 {
+  const struct catalog_class *class = &document->tables->classes[class_index];
   struct text name = catalog_text(document->tables, class->name);
   bool covered = false;
   for (size_t i = 0; !covered && i < document->scope->count; i++)
     covered = java_class_matches(document->scope->patterns[i], name);
-  return covered && !class->hidden && policy_shows_class(view->policy, view->channel, name);
+  return covered && !class->hidden && meta_reach_has(document->scope->reach, class_index) &&
+         policy_shows_class(view->policy, view->channel, name);
 }
 
 static void write_components(struct document *document)
@@ -176,7 +178,7 @@ static enum jp_status write_document(struct document *document, const struct ope
   buffer_append_text(document->out, buffer_text(&document->openrpc->head[document->scope->names]));
   BUFFER_LITERAL(document->out, ",\"methods\":[");
   for (uint32_t i = 0; status == JP_OK && i < document->tables->class_count; i++) {
-    if (is_wanted(document, &document->tables->classes[i], view))
+    if (is_wanted(document, i, view))
       status = write_class(document, i);
   }
   if (status == JP_OK)

@@ -6,6 +6,7 @@
 #include "rpc/describe/openrpc.h"
 
 struct document_cache;
+struct meta_reach;
 
 /* How methods are named in a document. */
 enum openrpc_names {
@@ -33,6 +34,7 @@ struct openrpc_scope {
   const struct text *patterns;
   size_t count;
   enum openrpc_names names;
+  const struct meta_reach *reach; /* the classes that can be named */
 };
 
 /* Writes the document of the classes that the patterns cover (openrpc_java.c). JP_LIMIT: it is longer than

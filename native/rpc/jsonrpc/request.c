@@ -37,12 +37,16 @@ static void describe_service(const struct rpc_peer *peer, struct jsonrpc_respons
 static void discover_methods(struct serving *serving, struct jsonrpc_response *response)
 {
   const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
-  const struct openrpc_view view = {authorizer.policy, rpc_authorizer_channel(&authorizer)};
+  struct meta_loaders loaders;
+  bool has_loaders = rpc_run_find_loaders(&serving->run, &loaders);
+  const struct openrpc_view view = {authorizer.policy, rpc_authorizer_channel(&authorizer),
+                                    has_loaders ? &loaders : NULL};
   bool is_unkept = serving_is_unkept(serving);
   struct buffer *out = is_unkept ? &serving->own->scratch : jsonrpc_result(response);
   struct outcome outcome = {.kind = OUTCOME_VOID};
   enum jp_status status = openrpc_discover(rpc_jsonrpc_peer(serving->peer)->openrpc, serving->request, &view,
                                            answer_max(serving), &serving->run.runner->arena, out, &outcome);
+  rpc_run_end(&serving->run); /* no answer names an object */
   if (status != JP_OK || is_unkept) {
     serving_write_answer(serving, response, &outcome);
     return;

@@ -19,6 +19,7 @@ struct rpc_meta {
 struct new_answer {
   struct policy *policy; /* held */
   struct rpc_meta *meta;
+  struct meta_reach reach;
   struct meta_query query;
   struct meta_json json;
   bool compress;
@@ -134,6 +135,7 @@ static void close_new(void *state)
   struct new_answer *answer = state;
   meta_json_fini(&answer->json);
   meta_query_fini(&answer->query);
+  meta_reach_fini(&answer->reach);
   if (answer->compress)
     meta_gzip_fini(&answer->gzip);
   buffer_fini(&answer->text);
@@ -159,9 +161,10 @@ static void append_key_texts(struct buffer *key, const struct text *texts, size_
 
 /* Names all that a compressed answer depends on; the catalog never changes. */
 static void make_key(struct buffer *key, const struct policy *policy, enum policy_channel channel,
-                     const struct operation *operation)
+                     const struct meta_reach *reach, const struct operation *operation)
 {
   append_key_number(key, policy_generation(policy));
+  append_key_number(key, reach->stamp);
   append_key_number(key, (uint64_t)channel << 1 | operation->meta.merge_ancestry);
   append_key_texts(key, operation->meta.exclude_prefixes, operation->meta.exclude_count);
   append_key_texts(key, operation->meta.include_classes,
@@ -181,19 +184,20 @@ static bool open_kept(struct rpc_meta *meta, struct text key, struct outcome_bod
   return true;
 }
 
+/* Takes *reach where it succeeds. */
 static enum jp_status open_new(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,
+                               const struct catalog_tables *tables, struct meta_reach *reach,
                                const struct operation *operation, struct buffer *key,
                                struct outcome_body *body, struct jp_error *error)
 {
-  const struct catalog_tables *tables;
-  enum jp_status status = catalog_load(meta->catalog, &tables, error);
-  if (status != JP_OK)
-    return status;
   struct new_answer *answer = calloc(1, sizeof *answer);
   if (answer == NULL || meta_query_init(&answer->query, tables, policy, channel, operation) != JP_OK) {
     free(answer);
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   }
+  answer->reach = *reach;
+  *reach = (struct meta_reach){.classes = NULL};
+  answer->query.reach = &answer->reach;
   answer->meta = meta;
   answer->policy = policy_retain(policy);
   meta_json_init(&answer->json, &answer->query);
@@ -210,18 +214,25 @@ static enum jp_status open_new(struct rpc_meta *meta, struct policy *policy, enu
 }
 
 enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,
-                             const struct operation *operation, struct outcome_body *body,
-                             struct jp_error *error)
+                             const struct meta_loaders *loaders, const struct operation *operation,
+                             struct outcome_body *body, struct jp_error *error)
 {
+  const struct catalog_tables *tables;
+  struct meta_reach reach;
   struct buffer key;
-  enum jp_status status = JP_OK;
+  enum jp_status status = catalog_load(meta->catalog, &tables, error);
+  if (status != JP_OK)
+    return status;
+  if (meta_reach_find(&reach, tables, loaders) != JP_OK)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
   buffer_init(&key);
   if (operation->meta.compress_encode)
-    make_key(&key, policy, channel, operation);
+    make_key(&key, policy, channel, &reach, operation);
   bool is_kept = operation->meta.compress_encode && !key.failed && open_kept(meta, buffer_text(&key), body);
   if (!is_kept)
-    status = open_new(meta, policy, channel, operation, &key, body, error);
+    status = open_new(meta, policy, channel, tables, &reach, operation, &key, body, error);
   buffer_fini(&key);
+  meta_reach_fini(&reach);
   return status;
 }
 

@@ -14,6 +14,7 @@
 #include "op/operation.h"
 #include "op/outcome.h"
 #include "policy/policy.h"
+#include "rpc/meta/meta_reach.h"
 
 struct catalog;
 struct rpc_meta;
@@ -26,11 +27,11 @@ void rpc_meta_destroy(struct rpc_meta *meta);
 /*
  * Begins the answer to an OP_META operation. The first call of the process reads the catalog and fails as
  * catalog_load does (docs/metadata.md, "When it fails"). The operation is copied; the policy is held until
- * body->close.
+ * body->close. The loaders are asked before this returns, and not later.
  */
 enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,
-                             const struct operation *operation, struct outcome_body *body,
-                             struct jp_error *error) JP_MUST_CHECK;
+                             const struct meta_loaders *loaders, const struct operation *operation,
+                             struct outcome_body *body, struct jp_error *error) JP_MUST_CHECK;
 
 /*
  * Writes what there is to see of an object, an OP_DESCRIBE, as the JSON object that every codec answers with: its

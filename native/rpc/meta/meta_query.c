@@ -90,7 +90,8 @@ static bool is_in_default_scope(const struct meta_query *query, uint32_t class_i
 static bool may_be_shown(const struct meta_query *query, uint32_t class_index)
 {
   struct text name = class_name(query, class_index);
-  return !query->tables->classes[class_index].hidden && !meta_prefixes_cover(&query->excludes, name) &&
+  return !query->tables->classes[class_index].hidden && meta_reach_has(query->reach, class_index) &&
+         !meta_prefixes_cover(&query->excludes, name) &&
          policy_shows_class(query->policy, query->channel, name);
 }
 

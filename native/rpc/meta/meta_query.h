@@ -10,14 +10,16 @@
 #include "policy/policy.h"
 #include "rpc/meta/meta_members.h"
 #include "rpc/meta/meta_prefixes.h"
+#include "rpc/meta/meta_reach.h"
 
 struct meta_query {
   const struct catalog_tables *tables;
   const struct policy *policy;
   enum policy_channel channel;
   bool merge_ancestry;
-  bool only_public_ancestry; /* of what is inherited, only public members */
-  struct text judged_name;   /* what the policy knows a described class as; data NULL: its own name */
+  bool only_public_ancestry;      /* of what is inherited, only public members */
+  const struct meta_reach *reach; /* borrowed; NULL: classes of all loaders are shown */
+  struct text judged_name;        /* what the policy knows a described class as; data NULL: its own name */
   struct meta_prefixes excludes;
   uint32_t *included; /* class indexes, sorted; NULL: the default scope */
   size_t included_count;

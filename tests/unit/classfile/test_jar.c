@@ -58,6 +58,14 @@ static unsigned version_of(const struct fixture *fixture, const char *name)
   return found == CATALOG_NONE ? 0 : fixture->tables.classes[found].major_version;
 }
 
+/* The part of the class path that the class is in. */
+static unsigned part_of(const struct fixture *fixture, const char *name)
+{
+  uint32_t found = catalog_find(&fixture->tables, text_of(name));
+  assert_int_not_equal(found, CATALOG_NONE);
+  return fixture->tables.classes[found].part;
+}
+
 static void test_multi_release(void **state)
 {
   struct fixture *fixture = *state;
@@ -123,6 +131,40 @@ static void test_nested(void **state)
   assert_int_equal(version_of(fixture, "p.App"), 51);
   assert_int_equal(version_of(fixture, "p.Web"), 52);
   assert_int_equal(version_of(fixture, "p.Twice"), 55); /* the jar's own come before those inside it */
+  assert_int_equal(part_of(fixture, "p.Twice"), 0);
+  unsigned rooted = part_of(fixture, "p.App");
+  assert_int_equal(part_of(fixture, "p.Web"), rooted);
+  unsigned middle = part_of(fixture, "p.Middle");
+  unsigned deep = part_of(fixture, "p.Deep");
+  assert_true(rooted != 0 && middle != 0 && deep != 0);
+  assert_true(rooted != middle && middle != deep && deep != rooted);
+  assert_true(fixture->tables.part_count > 3);
+  unit_assert_text(catalog_text(&fixture->tables, fixture->tables.parts[deep].some_class), TEXT("p.Deep"),
+                   __FILE__, __LINE__);
+}
+
+/* The application's class loader finds it there, whatever a jar before it carries. */
+static void test_a_class_of_its_own_comes_before_a_nested_one(void **state)
+{
+  struct fixture *fixture = *state;
+  size_t size;
+  zip_t *jar = jars_create(fixture->path);
+  jars_add_class(jar, "p/Both.class", "p/Both", 50);
+  jars_close(jar);
+  uint8_t *bytes = files_read(fixture->path, &size);
+  jar = jars_create(fixture->path);
+  jars_add(jar, "lib/inner.jar", bytes, size);
+  jars_close(jar);
+  test_free(bytes);
+  read_jar(fixture);
+  jar = jars_create(fixture->path);
+  jars_add_class(jar, "p/Both.class", "p/Both", 55);
+  jars_close(jar);
+  read_jar(fixture);
+  finish(fixture);
+  assert_int_equal(version_of(fixture, "p.Both"), 55);
+  assert_int_equal(part_of(fixture, "p.Both"), 0);
+  assert_int_equal(fixture->tables.class_count, 1);
 }
 
 static void test_nesting_is_bounded(void **state)
@@ -262,6 +304,7 @@ int main(void)
       WITH_FIXTURE(test_multi_release),
       WITH_FIXTURE(test_versions_without_the_manifest),
       WITH_FIXTURE(test_nested),
+      WITH_FIXTURE(test_a_class_of_its_own_comes_before_a_nested_one),
       WITH_FIXTURE(test_nesting_is_bounded),
       WITH_FIXTURE(test_class_at_the_wrong_place),
       WITH_FIXTURE(test_broken_classes_are_left_out),

@@ -8,6 +8,7 @@ endforeach()
 jpeer_unit_test(test_document_cache meta/test_document_cache.c jpeer_rpc)
 jpeer_unit_test(test_meta_lineage meta/test_meta_lineage.c jpeer_rpc)
 jpeer_unit_test(test_meta_look meta/test_meta_look.c jpeer_rpc)
+jpeer_unit_test(test_meta_reach meta/test_meta_reach.c jpeer_rpc)
 jpeer_unit_test(test_meta_prefixes meta/test_meta_prefixes.c jpeer_rpc)
 
 jpeer_test_program(test_meta_jdk meta/test_meta_jdk.c jpeer_rpc PkgConfig::JANSSON)

@@ -1,5 +1,7 @@
 #include "stub_jni.h"
 
+#include "jni/loading.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -501,11 +503,23 @@ enum jp_status rpc_meta_describe(struct rpc_meta *meta, const struct policy *pol
   return JP_OK;
 }
 
-enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,
-                             const struct operation *operation, struct outcome_body *body,
-                             struct jp_error *error)
+bool jvm_main_loader_finds(struct jvm_thread *thread, struct text class_name, struct arena *arena)
 {
-  (void)meta;
+  (void)thread, (void)class_name, (void)arena;
+  return false;
+}
+
+bool jvm_class_is_loaded_once(struct jvm_thread *thread, struct text class_name)
+{
+  (void)thread, (void)class_name;
+  return false;
+}
+
+enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,
+                             const struct meta_loaders *loaders, const struct operation *operation,
+                             struct outcome_body *body, struct jp_error *error)
+{
+  (void)meta, (void)loaders;
   (void)policy;
   (void)channel;
   (void)operation;

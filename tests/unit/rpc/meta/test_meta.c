@@ -94,7 +94,7 @@ static void ask(const struct query *query, struct policy *policy, bool compress,
   operation.meta.include_classes = operation.meta.include_count == 0 ? NULL : includes;
   operation.meta.exclude_count = make_texts(query->excludes, excludes);
   operation.meta.exclude_prefixes = excludes;
-  if (rpc_meta_open(meta, policy, POLICY_WEBSOCKET, &operation, &body, &error) != JP_OK)
+  if (rpc_meta_open(meta, policy, POLICY_WEBSOCKET, NULL, &operation, &body, &error) != JP_OK)
     fail_msg("%s", error.text);
   memset(includes, 0xAA, sizeof includes); /* the operation is copied */
   memset(excludes, 0xAA, sizeof excludes);
@@ -479,7 +479,7 @@ static void test_closed_before_its_end(void **state)
     buffer_init(&out);
     operation.meta.compress_encode = compress != 0;
     operation.meta.merge_ancestry = true;
-    assert_int_equal(rpc_meta_open(meta, policy, POLICY_HTTP, &operation, &body, NULL), JP_OK);
+    assert_int_equal(rpc_meta_open(meta, policy, POLICY_HTTP, NULL, &operation, &body, NULL), JP_OK);
     assert_int_equal(body.read(body.state, &out, 1), JP_OK);
     body.close(body.state);
     buffer_fini(&out);
@@ -499,7 +499,7 @@ static void test_failed_scan(void **state)
   const struct operation operation = {.kind = OP_META};
   assert_int_equal(catalog_create(&config, &broken, &error), JP_OK);
   assert_int_equal(rpc_meta_create(broken, &asked, &error), JP_OK);
-  assert_int_equal(rpc_meta_open(asked, policy, POLICY_ZMQ, &operation, &body, &error), JP_NOT_FOUND);
+  assert_int_equal(rpc_meta_open(asked, policy, POLICY_ZMQ, NULL, &operation, &body, &error), JP_NOT_FOUND);
   assert_non_null(strstr(error.text, "/nowhere/lib/libjimage.so"));
   rpc_meta_destroy(asked);
   catalog_destroy(broken);
@@ -529,7 +529,7 @@ static void test_inheritance_in_a_circle(void **state)
   struct policy *policy = make_policy(NULL);
   struct operation operation = {.kind = OP_META};
   operation.meta.merge_ancestry = true;
-  assert_int_equal(rpc_meta_open(meta, policy, POLICY_HTTP, &operation, &body, NULL), JP_OK);
+  assert_int_equal(rpc_meta_open(meta, policy, POLICY_HTTP, NULL, &operation, &body, NULL), JP_OK);
   buffer_init(&out);
   read_body(&body, 1000, &out);
   json_t *answer = json_loadb(out.data, out.len, 0, NULL);

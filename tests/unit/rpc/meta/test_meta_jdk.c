@@ -40,7 +40,7 @@ static struct outcome_body begin(const struct operation *operation)
 {
   struct outcome_body body;
   struct jp_error error;
-  if (rpc_meta_open(meta, policy, POLICY_WEBSOCKET, operation, &body, &error) != JP_OK)
+  if (rpc_meta_open(meta, policy, POLICY_WEBSOCKET, NULL, operation, &body, &error) != JP_OK)
     fail_msg("%s", error.text);
   return body;
 }

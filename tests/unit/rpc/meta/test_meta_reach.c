@@ -1,0 +1,109 @@
+/* Which classes of jars within jars are listed, by what is known of class loaders. */
+#include "classfile/builder.h"
+#include "rpc/meta/meta_query.h"
+#include "tests/unit/unit.h"
+
+struct loaders {
+  const char *found;  /* by the loader of main */
+  const char *loaded; /* by one loader */
+  unsigned asked;     /* the loader of main */
+};
+
+static bool main_finds(void *context, struct text class_name)
+{
+  struct loaders *loaders = context;
+  loaders->asked++;
+  return loaders->found != NULL && text_equal(class_name, text_of(loaders->found));
+}
+
+static bool is_loaded(void *context, struct text class_name)
+{
+  const struct loaders *loaders = context;
+  return loaders->loaded != NULL && text_equal(class_name, text_of(loaders->loaded));
+}
+
+static struct builder *builder;
+static struct catalog_tables tables;
+
+static void add_class(const char *name, uint16_t part)
+{
+  const struct class_file file = {.access = ACCESS_PUBLIC, .name = text_of(name)};
+  struct jp_error error;
+  builder_enter_part(builder, part);
+  assert_int_equal(builder_add_parsed(builder, &file, CATALOG_CLASS_PATH, &error), JP_OK);
+}
+
+static int make_tables(void **state)
+{
+  (void)state;
+  struct jp_error error;
+  builder = builder_create();
+  assert_non_null(builder);
+  uint16_t first = builder_make_part(builder);
+  uint16_t second = builder_make_part(builder);
+  uint16_t empty = builder_make_part(builder);
+  assert_true(first != second && empty != second);
+  add_class("a.Own", 0);
+  add_class("b.One", first);
+  add_class("b.Two", first);
+  add_class("c.One", second);
+  add_class("c.Two", second);
+  return builder_finish(builder, &tables, &error) == JP_OK ? 0 : 1;
+}
+
+static int free_tables(void **state)
+{
+  (void)state;
+  builder_destroy(builder);
+  return 0;
+}
+
+/* wanted: a 1 for each class that can be named, in the order of their names. */
+static uint64_t check_reach(struct loaders *given, const char *wanted)
+{
+  const struct meta_loaders loaders = {given, main_finds, is_loaded};
+  struct meta_reach reach;
+  char found[8] = "";
+  assert_int_equal(meta_reach_find(&reach, &tables, given == NULL ? NULL : &loaders), JP_OK);
+  for (uint32_t i = 0; i < tables.class_count; i++)
+    found[i] = meta_reach_has(&reach, i) ? '1' : '0';
+  assert_string_equal(found, wanted);
+  uint64_t stamp = reach.stamp;
+  meta_reach_fini(&reach);
+  return stamp;
+}
+
+static void a_jar_is_listed_as_a_whole_once_main_has_its_loader(void **state)
+{
+  (void)state;
+  struct loaders none = {.asked = 0};
+  struct loaders all_of_first = {.found = "b.Two"}; /* the one that stands for the jar */
+  uint64_t without = check_reach(&none, "10000");
+  assert_int_equal(none.asked, 2); /* once a jar that has classes */
+  assert_true(check_reach(&all_of_first, "11100") != without);
+  assert_true(check_reach(&none, "10000") == without);
+}
+
+static void a_loaded_class_is_listed_alone(void **state)
+{
+  (void)state;
+  struct loaders one = {.loaded = "c.One"};
+  check_reach(&one, "10010");
+}
+
+static void without_loaders_all_are_listed(void **state)
+{
+  (void)state;
+  assert_int_equal(check_reach(NULL, "11111"), 0);
+  assert_true(meta_reach_has(NULL, 4));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_jar_is_listed_as_a_whole_once_main_has_its_loader),
+      cmocka_unit_test(a_loaded_class_is_listed_alone),
+      cmocka_unit_test(without_loaders_all_are_listed),
+  };
+  return cmocka_run_group_tests(tests, make_tables, free_tables);
+}
