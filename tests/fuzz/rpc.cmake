@@ -1,4 +1,5 @@
 jpeer_fuzz_target(batch_fill_fuzz batch_fill_fuzz.c ${CMAKE_CURRENT_SOURCE_DIR}/corpus/batch_fill jpeer_rpc)
+jpeer_fuzz_target(identifier_fuzz identifier_fuzz.c ${CMAKE_CURRENT_SOURCE_DIR}/corpus/identifier jpeer_rpc)
 jpeer_fuzz_target(rpc_params_fuzz rpc_params_fuzz.c ${CMAKE_CURRENT_SOURCE_DIR}/corpus/rpc_params jpeer_rpc)
 target_sources(rpc_params_fuzz PRIVATE touch_operation.c)
 jpeer_fuzz_target(binary_params_fuzz binary_params_fuzz.c ${CMAKE_CURRENT_SOURCE_DIR}/corpus/binary_params jpeer_rpc)

@@ -61,6 +61,21 @@ static void touch_value(const struct op_value *value)
   }
 }
 
+static void touch_query(const struct operation *operation)
+{
+  for (size_t i = 0; i < operation->meta.exclude_count; i++)
+    touch_text(operation->meta.exclude_prefixes[i]);
+  for (size_t i = 0; i < operation->meta.include_count; i++)
+    touch_text(operation->meta.include_classes[i]);
+}
+
+static void check_fetch(const struct operation *operation)
+{
+  require(operation->has_instance);
+  require(operation->fetch.max >= 1 && operation->fetch.max <= INT32_MAX);
+  require(operation->fetch.from <= INT32_MAX);
+}
+
 void touch_operation(const struct operation *operation)
 {
   touch_text(operation->type);
@@ -68,8 +83,13 @@ void touch_operation(const struct operation *operation)
   touch_text(operation->thread_affinity);
   for (size_t i = 0; i < operation->arg_count; i++)
     touch_value(&operation->args[i]);
-  for (size_t i = 0; i < operation->meta.exclude_count; i++)
-    touch_text(operation->meta.exclude_prefixes[i]);
-  for (size_t i = 0; i < operation->meta.include_count; i++)
-    touch_text(operation->meta.include_classes[i]);
+  if (operation->receiver != NULL)
+    touch_value(operation->receiver);
+  if (operation->piece != NULL)
+    touch_text(operation->piece->written);
+  require(operation->loader <= INT32_MAX);
+  if (operation->kind == OP_META)
+    touch_query(operation);
+  else if (operation->kind == OP_FETCH)
+    check_fetch(operation);
 }

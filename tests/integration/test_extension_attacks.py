@@ -53,6 +53,77 @@ class Elements(unittest.TestCase):
             self.assertIn("more than the limit of 32768 elements", json.dumps(reply))
 
 
+class Hostile(unittest.TestCase):
+    """Loaders and iterators of class fixtures.Attackers. The same connection, and with it the same thread, goes on."""
+
+    ATTACKERS = "fixtures.Attackers"
+    PEER_ID = "7d3c1a52-0f6e-4f4e-9a55-2f2f8a0f6d11"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.peer = Peer()
+
+    @classmethod
+    def tearDownClass(cls):
+        with cls.peer:
+            pass
+
+    def setUp(self):
+        self.client = WebSocketClient(self.peer, {"peer-id": self.PEER_ID})
+        self.addCleanup(self.client.close)
+
+    def fails(self, method, params, **envelope):
+        error = self.client.request(method, params, **envelope)["error"]
+        self.assertIsNone(self.client.call("fixtures.Blockers", "sleep", 1))  # nothing interrupts it
+        return error["code"], error["data"].get("throwable_type"), error["data"]["message"]
+
+    def look_up(self, loader):
+        """What three ways to name a class of the loader come to."""
+        by_loader = {"options": {"loader": loader}}
+        wanted = {"type": "java.util.Objects", "method": "toString", "args": [{"type": "evil.Argument", "value": None}]}
+        return {self.fails("call", {"type": "evil.Named", "method": "run"}, **by_loader)[:2],
+                self.fails("new", {"type": "evil.Element[]", "args": [1]}, **by_loader)[:2],
+                self.fails("call", wanted, **by_loader)[:2]}
+
+    def test_loaders(self):
+        missing = (-32601, "java.lang.ClassNotFoundException")
+        kind = {"type": "java.lang.Class"}
+        for method, args, told in (
+                ("recursing", [], (-32000, "java.lang.StackOverflowError")),
+                ("givingNull", [], missing),
+                ("giving", [{**kind, "value": "java.lang.String"}], missing),
+                ("giving", [{**kind, "value": "int"}], missing),
+                ("giving", [{**kind, "value": "java.lang.String[]"}], missing),
+                ("throwing", ["no"], (-32000, "fixtures.Attackers$OwnError")),
+                ("notFinding", [10 * MIB], missing)):
+            with self.subTest(method=method, args=args):
+                self.assertEqual(self.look_up(self.client.call(self.ATTACKERS, method, *args)), {told})
+
+    def test_iterators(self):
+        for method, told in (("interrupting", "java.util.NoSuchElementException"),
+                             ("overflowing", "java.lang.StackOverflowError")):
+            with self.subTest(method=method):
+                iterator = self.client.call(self.ATTACKERS, method)
+                for _ in range(2):
+                    self.assertEqual(self.fails("jpeer.fetch", {"instance": iterator, "max": 5})[:2], (-32000, told))
+
+    def fetch_while_fetching(self, inner):
+        """The elements of an iterator that asks the peer, in the same session, for those of object `inner`."""
+        message = json.dumps(request(1, "jpeer.fetch", {"instance": inner, "max": 1}))
+        iterator = self.client.call(self.ATTACKERS, "asking", self.peer.address("ws"), self.PEER_ID, message)
+        told = self.client.request("jpeer.fetch", {"instance": iterator, "max": 1})["result"]
+        self.assertFalse(told["done"])
+        return iterator, json.loads(told["elements"][0])
+
+    def test_an_iterator_that_uses_its_own_session(self):
+        endless = self.client.call("fixtures.Iterables", "endless")
+        self.assertEqual(self.fetch_while_fetching(endless)[1]["result"]["elements"], [0])
+        following = endless + 2  # refs count up
+        iterator, told = self.fetch_while_fetching(following)
+        self.assertEqual((iterator, told["error"]["data"]["message"]),
+                         (following, "another request is fetching from this object"))
+
+
 class Batches(unittest.TestCase):
     def growth(self, requests):
         """By how many MiB a peer grows while it answers the batch."""

@@ -1,0 +1,46 @@
+/* Names as identifiers: the input is an identifier that a client may send, and a name that a document may list. What is
+ * taken for the one is written the same way again, and every name is read back. */
+#include "rpc/members/identifiers.h"
+
+#include <stdlib.h>
+
+static void require(bool condition)
+{
+  if (!condition)
+    abort();
+}
+
+static void write_again(struct text name, struct text identifier)
+{
+  struct buffer out;
+  buffer_init(&out);
+  identifier_write(name, &out);
+  require(!out.failed && text_equal(buffer_text(&out), identifier));
+  buffer_fini(&out);
+}
+
+static void read_back(struct text name, struct arena *arena)
+{
+  struct buffer out;
+  buffer_init(&out);
+  identifier_write(name, &out);
+  require(!out.failed && text_is_ascii(buffer_text(&out)));
+  require(text_equal(identifier_read(buffer_text(&out), arena), name));
+  buffer_fini(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  struct text input = {(const char *)data, size};
+  struct arena arena;
+  arena_init(&arena);
+  struct text name = identifier_read(input, &arena);
+  if (name.data != NULL)
+    write_again(name, input);
+  if (text_valid_utf8(input) == size)
+    read_back(input, &arena);
+  arena_fini(&arena);
+  return 0;
+}
