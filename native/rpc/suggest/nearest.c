@@ -45,7 +45,7 @@ static unsigned fill_row(struct text a, struct text b, size_t i, unsigned limit,
 /* "Optimal string alignment": Levenshtein's distance, where an exchange of neighbours counts one. */
 static unsigned aligned_distance(struct text a, struct text b, unsigned limit)
 {
-  unsigned rows[3][NEAREST_NAME_MAX + 1];
+  unsigned rows[3][NEAREST_NAME_MAX + 1] = {{0}}; /* the analyzer does not see which entries are read */
   for (unsigned j = 0; j <= b.len && j <= limit + 1; j++)
     rows[0][j] = j;
   for (size_t i = 1; i <= a.len; i++) {
