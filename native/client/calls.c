@@ -15,8 +15,7 @@ static struct text write_id(uint64_t id, char digits[ID_SIZE])
   return (struct text){length == 0 ? NULL : at, length};
 }
 
-/* The session's name, where messages have it. */
-static struct text peer_id_of(const struct jp_client *client)
+struct text client_name_in_messages(const struct jp_client *client)
 {
   return client->kind->names_in_messages && client->peer_id[0] != '\0' ? client->options.peer_id
                                                                        : TEXT_ABSENT;
@@ -37,7 +36,7 @@ enum jp_client_status client_write_request(struct jp_client *client, const struc
   char digits[ID_SIZE];
   struct text id_text = write_id(id, digits);
   if (!client->options.binary) {
-    struct message_json how = {.id = id_text, .peer_id = peer_id_of(client)};
+    struct message_json how = {.id = id_text, .peer_id = client_name_in_messages(client)};
     return message_write_json(request, &how, out, error);
   }
   if (id == 0)
@@ -61,7 +60,7 @@ static void write_releases(struct jp_client *client, const struct message_releas
     else
       out->failed = true;
   } else {
-    message_write_release_json(releases, count, peer_id_of(client), out);
+    message_write_release_json(releases, count, client_name_in_messages(client), out);
   }
   if (out->failed) /* these stay in the peer until the session ends: memory is short */
     client->kind->take_back(client->transport);

@@ -183,6 +183,8 @@ struct exchange {
 /* Without the lock. Sends the message and waits for its answers. */
 enum jp_client_status client_exchange(struct exchange *exchange, int timeout_ms,
                                       struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* The session's name, where messages have it; else absent. Constant: without the lock. */
+struct text client_name_in_messages(const struct jp_client *client);
 /* Appends one request in the connection's form. id 0: a notification. */
 enum jp_client_status client_write_request(struct jp_client *client, const struct jp_request *request,
                                            uint64_t id, struct buffer *out,

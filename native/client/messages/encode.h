@@ -17,6 +17,13 @@ struct message_release {
   uint32_t told;
 };
 
+/* Bytes before the id of a request, and before that of the result that an argument names, from where the writer was when
+ * it asked for the name. */
+enum {
+  MESSAGE_BEFORE_ID = sizeof("{\"jsonrpc\":\"2.0\",\"id\":") - 1,
+  MESSAGE_BEFORE_RESULT_ID = sizeof("{\"result\":") - 1
+};
+
 /* Which step of its batch a named argument means. NULL names: there is no batch, and a named argument is an error. */
 struct message_names {
   /* The id of that step, as JSON; data NULL: no step has that name. */

@@ -209,8 +209,8 @@ JP_API size_t jp_client_ref_count(const struct jp_client *client);
  *   jp_answer_integer(jp_chain_answer(chain, "size"), &size);
  *
  * Steps never fail by themselves: what is wrong with one is said by jp_chain_send. Texts and arguments are
- * copied. A name is one of ASCII letters, digits and "_.-"; jp_named(NAME) is its result as an argument, also
- * inside lists and maps.
+ * copied, but a handle has to be kept until the chain is sent. jp_named(NAME) is the result of the step of
+ * that name as an argument, also inside lists and maps, and as an instance.
  */
 struct jp_chain;
 

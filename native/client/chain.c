@@ -1,0 +1,356 @@
+#include "client/chain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct jp_chain *jp_chain_create(struct jp_client *client)
+{
+  struct jp_chain *chain = calloc(1, sizeof *chain);
+  if (chain == NULL)
+    return NULL;
+  chain->client = client;
+  arena_init(&chain->arena);
+  arena_init(&chain->answer_arena);
+  buffer_init(&chain->text);
+  return chain;
+}
+
+void chain_clear(struct jp_chain *chain)
+{
+  arena_reset(&chain->arena);
+  buffer_clear(&chain->text);
+  chain->step_count = 0;
+  chain->hole_count = 0;
+  chain->target = (struct jp_argument){0};
+  chain->target_type = NULL;
+  chain->fault.status = JP_CLIENT_OK;
+}
+
+void chain_clear_answers(struct jp_chain *chain)
+{
+  for (size_t i = 0; i < chain->answer_count; i++)
+    jp_answer_free(chain->answers[i].answer);
+  free(chain->answers);
+  chain->answers = NULL;
+  chain->answer_count = 0;
+  arena_reset(&chain->answer_arena);
+}
+
+void jp_chain_destroy(struct jp_chain *chain)
+{
+  if (chain == NULL)
+    return;
+  chain_clear_answers(chain);
+  arena_fini(&chain->answer_arena);
+  arena_fini(&chain->arena);
+  buffer_fini(&chain->text);
+  free(chain->steps);
+  free(chain->holes);
+  free(chain);
+}
+
+/* ---- what was wrong ---- */
+
+static bool is_good(const struct jp_chain *chain)
+{
+  return chain->fault.status == JP_CLIENT_OK;
+}
+
+static void fail_memory(struct jp_chain *chain)
+{
+  if (is_good(chain))
+    client_fail(&chain->fault, JP_CLIENT_NO_MEMORY, "no memory for a chain");
+}
+
+/* A copy that ends with a NUL; absent where the text is. */
+static struct text keep(struct jp_chain *chain, const char *text)
+{
+  if (text == NULL)
+    return TEXT_ABSENT;
+  struct text kept = arena_printf(&chain->arena, "%s", text);
+  if (kept.data == NULL)
+    fail_memory(chain);
+  return kept;
+}
+
+/* Room for one more element. False: no memory. */
+static bool make_room(struct jp_chain *chain, void **items, size_t *capacity, size_t count, size_t size)
+{
+  if (count < *capacity)
+    return true;
+  size_t wider = *capacity == 0 ? 16 : *capacity * 2;
+  void *grown = reallocarray(*items, wider, size);
+  if (grown == NULL) {
+    fail_memory(chain);
+    return false;
+  }
+  *items = grown;
+  *capacity = wider;
+  return true;
+}
+
+/* ---- steps ---- */
+
+static void add_hole(struct jp_chain *chain, size_t at, struct text name)
+{
+  if (!make_room(chain, (void **)&chain->holes, &chain->hole_capacity, chain->hole_count,
+                 sizeof(struct chain_hole)))
+    return;
+  chain->holes[chain->hole_count++] = (struct chain_hole){.at = at, .name = name};
+}
+
+/* Whom the writer asks for the ids of named results. */
+struct chain_names {
+  struct message_names names;
+  struct jp_chain *chain;
+};
+
+/* The id is written when it is known: a hole stands for it, behind what the writer puts before it. */
+static struct text note_name(const struct message_names *names, struct text name)
+{
+  struct jp_chain *chain = ((const struct chain_names *)names)->chain;
+  struct text kept = arena_text(&chain->arena, name);
+  if (kept.data == NULL)
+    fail_memory(chain);
+  add_hole(chain, chain->text.len + MESSAGE_BEFORE_RESULT_ID, kept);
+  return TEXT("");
+}
+
+static struct text describe(struct jp_chain *chain, const struct jp_request *request)
+{
+  const char *type = request->type == NULL ? "" : request->type;
+  const char *member = request->operation == JP_NEW ? "new" : request->member == NULL ? "" : request->member;
+  return arena_printf(&chain->arena, "%.100s%s%.100s", type, type[0] != '\0' ? "." : "", member);
+}
+
+static void fail_step(struct jp_chain *chain, struct text what, const struct jp_client_error *error)
+{
+  if (!is_good(chain))
+    return;
+  chain->fault = *error;
+  client_error_prefix(&chain->fault, "step %zu (%.*s): ", chain->step_count + 1, TEXT_ARGS(what));
+}
+
+/* NULL: it was not added. */
+static struct chain_step *write_step(struct jp_chain *chain, const char *name,
+                                     const struct jp_request *request)
+{
+  struct chain_names names = {.names = {note_name}, .chain = chain};
+  const struct message_json how = {.id = TEXT(""),
+                                   .peer_id = client_name_in_messages(chain->client),
+                                   .is_dropped = name == NULL,
+                                   .names = &names.names};
+  struct chain_step step = {.name = keep(chain, name),
+                            .is_told = name != NULL,
+                            .what = describe(chain, request),
+                            .first_hole = chain->hole_count,
+                            .start = chain->text.len,
+                            .form = name == NULL ? ANSWER_ENVELOPE : answer_form_of(request)};
+  struct jp_client_error error;
+  add_hole(chain, chain->text.len + MESSAGE_BEFORE_ID, TEXT_ABSENT);
+  if (message_write_json(request, &how, &chain->text, &error) != JP_CLIENT_OK)
+    fail_step(chain, step.what, &error);
+  if (!is_good(chain))
+    return NULL;
+  chain->steps[chain->step_count] = step;
+  return &chain->steps[chain->step_count++];
+}
+
+/* NULL: it was not added. */
+static struct chain_step *add_step(struct jp_chain *chain, const char *name, const struct jp_request *request)
+{
+  if (!is_good(chain) || !make_room(chain, (void **)&chain->steps, &chain->step_capacity, chain->step_count,
+                                    sizeof(struct chain_step)))
+    return NULL;
+  return write_step(chain, name, request);
+}
+
+void jp_chain_request(struct jp_chain *chain, const char *name, const struct jp_request *request)
+{
+  (void)add_step(chain, name, request);
+}
+
+/* ---- what steps are on ---- */
+
+static bool has_target(struct jp_chain *chain, const char *member)
+{
+  if (!is_good(chain))
+    return false;
+  if (chain->target_type != NULL)
+    return true;
+  client_fail(&chain->fault, JP_CLIENT_INVALID,
+              "step %zu (%s): there is no object; jp_chain_create_object and jp_chain_with name one",
+              chain->step_count + 1, member == NULL ? "" : member);
+  return false;
+}
+
+static void set_target(struct jp_chain *chain, struct jp_argument target, const char *type)
+{
+  chain->target = target;
+  chain->target_type = keep(chain, type).data;
+}
+
+/* Of a step that has no name and that the next ones are on: no name of the caller's begins with a NUL, and other chains
+ * have others. */
+static struct text make_hidden_name(struct jp_chain *chain)
+{
+  struct text name = arena_printf(&chain->arena, "%c%p/%zu", '\0', (const void *)chain, chain->step_count);
+  if (name.data == NULL)
+    fail_memory(chain);
+  return name;
+}
+
+static struct jp_argument named(struct text name)
+{
+  return (struct jp_argument){.kind = JP_ARGUMENT_NAMED, .as = {.text = {name.data, name.len}}};
+}
+
+void jp_chain_create_object(struct jp_chain *chain, const char *name, const char *type,
+                            const struct jp_argument *args, size_t arg_count)
+{
+  struct jp_request request = jp_build_constructor_call(type, args, arg_count);
+  struct chain_step *step = add_step(chain, name, &request);
+  if (step == NULL)
+    return;
+  if (name == NULL)
+    step->name = make_hidden_name(chain);
+  set_target(chain, named(step->name), type);
+  step->type = chain->target_type;
+}
+
+/* The last step of that name; NULL: none. */
+static struct chain_step *find_step(const struct jp_chain *chain, const char *name)
+{
+  for (size_t i = chain->step_count; i > 0; i--) {
+    struct chain_step *step = &chain->steps[i - 1];
+    if (step->name.data != NULL && text_equal(step->name, text_of(name)))
+      return step;
+  }
+  return NULL;
+}
+
+void jp_chain_with(struct jp_chain *chain, const char *name, const char *type)
+{
+  struct chain_step *step = name == NULL ? NULL : find_step(chain, name);
+  const char *known = type != NULL || step == NULL ? type : step->type;
+  if (!is_good(chain))
+    return;
+  if (name == NULL || known == NULL) {
+    client_fail(&chain->fault, JP_CLIENT_INVALID, "jp_chain_with: %s%s", name == NULL ? "the name" : name,
+                name == NULL ? " is missing" : ": its class is not known");
+    return;
+  }
+  set_target(chain, named(keep(chain, name)), known);
+  if (step != NULL)
+    step->type = chain->target_type;
+}
+
+void jp_chain_with_object(struct jp_chain *chain, const struct jp_ref *ref, const char *type)
+{
+  if (!is_good(chain))
+    return;
+  if (ref == NULL) {
+    client_fail(&chain->fault, JP_CLIENT_INVALID, "jp_chain_with_object: the object is NULL");
+    return;
+  }
+  set_target(chain, jp_object_number(jp_ref_number(ref)), type != NULL ? type : jp_ref_type(ref));
+}
+
+void jp_chain_call(struct jp_chain *chain, const char *name, const char *method,
+                   const struct jp_argument *args, size_t arg_count)
+{
+  if (!has_target(chain, method))
+    return;
+  struct jp_request request =
+      jp_build_instance_method_call(chain->target_type, method, chain->target, args, arg_count);
+  jp_chain_request(chain, name, &request);
+}
+
+void jp_chain_get(struct jp_chain *chain, const char *name, const char *field)
+{
+  if (!has_target(chain, field))
+    return;
+  struct jp_request request = jp_build_instance_field_get(chain->target_type, chain->target, field);
+  jp_chain_request(chain, name, &request);
+}
+
+void jp_chain_put(struct jp_chain *chain, const char *field, struct jp_argument value)
+{
+  if (!has_target(chain, field))
+    return;
+  struct jp_request request = jp_build_instance_field_put(chain->target_type, chain->target, field, &value);
+  jp_chain_request(chain, NULL, &request);
+}
+
+/* ---- static members ---- */
+
+void jp_chain_call_static(struct jp_chain *chain, const char *name, const char *type, const char *method,
+                          const struct jp_argument *args, size_t arg_count)
+{
+  struct jp_request request = jp_build_class_method_call(type, method, args, arg_count);
+  jp_chain_request(chain, name, &request);
+}
+
+void jp_chain_get_static(struct jp_chain *chain, const char *name, const char *type, const char *field)
+{
+  struct jp_request request = jp_build_static_field_get(type, field);
+  jp_chain_request(chain, name, &request);
+}
+
+void jp_chain_put_static(struct jp_chain *chain, const char *type, const char *field,
+                         struct jp_argument value)
+{
+  struct jp_request request = jp_build_static_field_put(type, field, &value);
+  jp_chain_request(chain, NULL, &request);
+}
+
+/* ---- steps of another chain ---- */
+
+static struct text keep_text(struct jp_chain *chain, struct text t)
+{
+  struct text kept = t.data == NULL ? TEXT_ABSENT : arena_text(&chain->arena, t);
+  if (t.data != NULL && kept.data == NULL)
+    fail_memory(chain);
+  return kept;
+}
+
+static size_t end_of(const struct jp_chain *chain, size_t step)
+{
+  return step + 1 < chain->step_count ? chain->steps[step + 1].start : chain->text.len;
+}
+
+static size_t last_hole(const struct jp_chain *chain, size_t step)
+{
+  return step + 1 < chain->step_count ? chain->steps[step + 1].first_hole : chain->hole_count;
+}
+
+static void append_step(struct jp_chain *chain, const struct jp_chain *steps, size_t index)
+{
+  const struct chain_step *from = &steps->steps[index];
+  struct chain_step step = *from;
+  step.name = keep_text(chain, from->name);
+  step.what = keep_text(chain, from->what);
+  step.type = keep(chain, from->type).data;
+  step.start = chain->text.len;
+  step.first_hole = chain->hole_count;
+  for (size_t i = from->first_hole; i < last_hole(steps, index); i++)
+    add_hole(chain, step.start + steps->holes[i].at - from->start, keep_text(chain, steps->holes[i].name));
+  buffer_append_text(&chain->text, text_slice(buffer_text(&steps->text), from->start, end_of(steps, index)));
+  if (chain->text.failed)
+    fail_memory(chain);
+  if (is_good(chain) && make_room(chain, (void **)&chain->steps, &chain->step_capacity, chain->step_count,
+                                  sizeof(struct chain_step)))
+    chain->steps[chain->step_count++] = step;
+}
+
+void jp_chain_append(struct jp_chain *chain, struct jp_chain *steps)
+{
+  if (is_good(chain) && !is_good(steps))
+    chain->fault = steps->fault;
+  if (is_good(chain) && chain == steps)
+    client_fail(&chain->fault, JP_CLIENT_INVALID, "jp_chain_append: a chain is appended to itself");
+  for (size_t i = 0; is_good(chain) && i < steps->step_count; i++)
+    append_step(chain, steps, i);
+  if (chain != steps)
+    chain_clear(steps);
+}

@@ -1,0 +1,61 @@
+#ifndef JPEER_CLIENT_CHAIN_H
+#define JPEER_CLIENT_CHAIN_H
+/*
+ * The inside of a chain: chain.c adds steps, chain_send.c sends them. One thread at a time.
+ *
+ * A step is written when it is added, because its arguments are borrowed. The ids of its request and of those that it
+ * names are known when the chain is sent: places of the text where they go are noted.
+ */
+#include "client/client_state.h"
+
+/* Where the id of a request goes in a step's text. */
+struct chain_hole {
+  size_t at;        /* in chain->text */
+  struct text name; /* of the step that it names, in the arena; absent: the step's own id */
+};
+
+struct chain_step {
+  struct text name;  /* in the arena; absent: nothing names it */
+  bool is_told;      /* its answer has its result; else what it makes ends with the batch */
+  const char *type;  /* of its object, where that is known; in the arena; NULL: it is not */
+  struct text what;  /* "java.util.ArrayList.add": for messages; in the arena */
+  size_t first_hole; /* in chain->holes */
+  size_t start;      /* in chain->text */
+  enum answer_form form;
+};
+
+struct chain_answer {
+  struct text name;
+  struct jp_answer *answer; /* owned */
+};
+
+struct jp_chain {
+  struct jp_client *client;
+  struct arena arena; /* names and classes; reset when the chain is sent */
+  struct buffer text; /* the steps, one behind the other */
+  struct chain_step *steps;
+  size_t step_count;
+  size_t step_capacity;
+  struct chain_hole *holes;
+  size_t hole_count;
+  size_t hole_capacity;
+
+  /* What the next steps are on. */
+  struct jp_argument target;
+  const char *target_type; /* in the arena; NULL: there is no target */
+
+  /* The first fault of a step; JP_CLIENT_OK: none. */
+  struct jp_client_error fault;
+
+  /* Of the last send; the names are in an arena of their own. */
+  struct chain_answer *answers;
+  size_t answer_count;
+  struct arena answer_arena;
+};
+
+/* Forgets the steps. */
+void chain_clear(struct jp_chain *chain);
+/* Frees the answers of the last send. */
+void chain_clear_answers(struct jp_chain *chain);
+
+#endif

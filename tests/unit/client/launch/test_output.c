@@ -1,0 +1,86 @@
+#include "client/launch/output.h"
+
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct seen {
+  char text[3][200000]; /* by descriptor */
+  size_t length[3];
+};
+
+static void keep(void *context, int descriptor, struct jp_text bytes)
+{
+  struct seen *seen = context;
+  memcpy(seen->text[descriptor] + seen->length[descriptor], bytes.data, bytes.len);
+  seen->length[descriptor] += bytes.len;
+}
+
+/* The write ends of the pipes. */
+static struct seen *start(struct output *output, int ends[2])
+{
+  struct seen *seen = calloc(1, sizeof *seen);
+  int first[2], second[2];
+  assert_int_equal(pipe2(first, O_CLOEXEC) + pipe2(second, O_CLOEXEC), 0);
+  const int descriptors[2] = {first[0], second[0]};
+  assert_int_equal(output_start(output, descriptors, keep, seen, NULL), JP_CLIENT_OK);
+  ends[0] = first[1];
+  ends[1] = second[1];
+  return seen;
+}
+
+static void hands_on_all_that_was_written(void **state)
+{
+  (void)state;
+  struct output output;
+  int ends[2];
+  static char many[150000];
+  struct seen *seen = start(&output, ends);
+  memset(many, 'x', sizeof many);
+  assert_int_equal(write(ends[1], "error", 5), 5);
+  assert_int_equal(write(ends[0], many, sizeof many), sizeof many);
+  assert_int_equal(write(ends[0], "!", 1), 1);
+  close(ends[0]);
+  close(ends[1]);
+  output_finish(&output);
+  assert_int_equal(seen->length[1], sizeof many + 1);
+  assert_int_equal(seen->text[1][sizeof many], '!');
+  assert_int_equal(seen->length[2], 5);
+  free(seen);
+}
+
+/* A grandchild has the write ends, and lives on. */
+static void is_not_held_up_by_who_holds_the_pipes(void **state)
+{
+  (void)state;
+  struct output output;
+  int ends[2];
+  struct seen *seen = start(&output, ends);
+  assert_int_equal(write(ends[0], "last words", 10), 10);
+  output_finish(&output);
+  assert_int_equal(seen->length[1], 10);
+  close(ends[0]);
+  close(ends[1]);
+  free(seen);
+}
+
+static void does_nothing_where_nobody_listens(void **state)
+{
+  (void)state;
+  struct output output;
+  const int none[2] = {-1, -1};
+  assert_int_equal(output_start(&output, none, NULL, NULL, NULL), JP_CLIENT_OK);
+  output_finish(&output);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(hands_on_all_that_was_written),
+      cmocka_unit_test(is_not_held_up_by_who_holds_the_pipes),
+      cmocka_unit_test(does_nothing_where_nobody_listens),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
