@@ -344,10 +344,10 @@ static inline struct jp_request jp_build_fetch_classes_info(const char *const *i
 {
   return (struct jp_request){.operation = JP_META,
                              .member = "fetch_classes_info",
-                             .include_classes = include_classes,
-                             .exclude_prefixes = exclude_prefixes,
                              .compress = compress,
-                             .merge_ancestry = merge_ancestry};
+                             .merge_ancestry = merge_ancestry,
+                             .include_classes = include_classes,
+                             .exclude_prefixes = exclude_prefixes};
 }
 
 /* objects: jp_object or jp_object_number, one or more. Handles are better let go of by jp_ref_release. */
@@ -381,7 +381,7 @@ static inline struct jp_request jp_build_stats(void)
  * and Strings, else 0. The answer is JSON: {"elements": [...], "done": false, "ref": N}. */
 static inline struct jp_request jp_build_fetch(struct jp_argument instance, int64_t max, int64_t from)
 {
-  return (struct jp_request){.operation = JP_FETCH, .instance = instance, .max = max, .from = from};
+  return (struct jp_request){.operation = JP_FETCH, .instance = instance, .from = from, .max = max};
 }
 
 /* What an object is and has. The answer is JSON. */

@@ -1,0 +1,374 @@
+/* client_scenarios URL SCENARIO: what test_client.py has the library do with a real peer. Ends with 0, or with a line
+ * that says what was wrong. */
+#include <jpeer/client.h>
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const char *url;
+
+#define CHECK(condition, ...)                                                                                \
+  do {                                                                                                       \
+    if (!(condition)) {                                                                                      \
+      fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition);                                        \
+      fprintf(stderr, __VA_ARGS__);                                                                          \
+      fputc('\n', stderr);                                                                                   \
+      exit(1);                                                                                               \
+    }                                                                                                        \
+  } while (0)
+
+static struct jp_client *open_client(const struct jp_client_config *config)
+{
+  struct jp_client *client;
+  struct jp_client_error error;
+  enum jp_client_status status = jp_client_open(url, config, &client, &error);
+  CHECK(status == JP_CLIENT_OK, "%s", error.text);
+  return client;
+}
+
+static struct jp_answer *call(struct jp_client *client, struct jp_request request)
+{
+  struct jp_answer *answer;
+  struct jp_client_error error;
+  enum jp_client_status status = jp_client_call(client, &request, 30000, &answer, &error);
+  CHECK(status == JP_CLIENT_OK, "%s", error.text);
+  return answer;
+}
+
+static enum jp_client_status try_call(struct jp_client *client, struct jp_request request, int timeout_ms)
+{
+  struct jp_answer *answer;
+  enum jp_client_status status = jp_client_call(client, &request, timeout_ms, &answer, NULL);
+  jp_answer_free(answer);
+  return status;
+}
+
+static void check_integer(struct jp_client *client, struct jp_request request, int64_t wanted)
+{
+  struct jp_answer *answer = call(client, request);
+  int64_t value = 0;
+  CHECK(jp_answer_integer(answer, &value), "the answer is no integer");
+  CHECK(value == wanted, "%lld", (long long)value);
+  jp_answer_free(answer);
+}
+
+static struct jp_ref *make_list(struct jp_client *client)
+{
+  struct jp_answer *answer = call(client, jp_build_constructor_call("java.util.ArrayList", JP_NO_ARGUMENTS));
+  struct jp_ref *ref = jp_ref_keep(jp_answer_ref(answer));
+  CHECK(ref != NULL, "the answer has no ref");
+  jp_answer_free(answer);
+  return ref;
+}
+
+static void check_size(struct jp_client *client, const struct jp_ref *list, int64_t wanted)
+{
+  check_integer(client,
+                jp_build_instance_method_call("java.util.List", "size", jp_object(list), JP_NO_ARGUMENTS),
+                wanted);
+}
+
+/* The objects that the session has. */
+static int64_t count_objects(struct jp_client *client)
+{
+  struct jp_answer *answer = call(client, jp_build_stats());
+  struct jp_json document;
+  int64_t count = -1;
+  CHECK(jp_json_parse(jp_answer_text(answer), 10, &document, NULL) == JP_JSONRPC_OK, "stats is no JSON");
+  CHECK(jp_json_integer(jp_json_member(document, "objects"), &count), "stats has no objects");
+  jp_answer_free(answer);
+  return count;
+}
+
+static struct jp_request sleep_call(const struct jp_argument *milliseconds)
+{
+  return jp_build_class_method_call("java.lang.Thread", "sleep", milliseconds, 1);
+}
+
+/* Tells the test that it may go on, and waits until it has. */
+static void take_turns(const char *what)
+{
+  char line[16];
+  printf("%s\n", what);
+  fflush(stdout);
+  CHECK(fgets(line, sizeof line, stdin) != NULL, "the test has gone");
+}
+
+/* ---- calls of each kind ---- */
+
+static void run_kinds(void)
+{
+  struct jp_client *client = open_client(NULL);
+  struct jp_ref *list = make_list(client);
+  CHECK(strcmp(jp_ref_type(list), "java.util.ArrayList") == 0, "%s", jp_ref_type(list));
+  check_integer(client,
+                jp_build_class_method_call("java.lang.Math", "max", JP_ARGUMENTS(jp_int(5), jp_int(3))), 5);
+  jp_answer_free(call(client, jp_build_instance_method_call("java.util.List", "add", jp_object(list),
+                                                            JP_ARGUMENTS(jp_string("a")))));
+  check_size(client, list, 1);
+  check_integer(client, jp_build_static_field_get("java.lang.Integer", "MAX_VALUE"), INT32_MAX);
+
+  struct jp_answer *answer = call(client, jp_build_fetch(jp_object(list), 10, 0));
+  struct jp_json elements = jp_json_member(jp_answer_json(answer), "elements");
+  CHECK(jp_json_count(elements) == 1, "%zu elements", jp_json_count(elements));
+  jp_answer_free(answer);
+  answer = call(client, jp_build_method("java.lang.Math.max", jp_text_of("[7, 2]")));
+  CHECK(strncmp(jp_answer_json(answer).text.data, "7", 1) == 0, "an own name");
+  jp_answer_free(answer);
+  jp_answer_free(call(client, jp_build_describe(jp_object(list))));
+  jp_answer_free(call(client, jp_build_gc()));
+  jp_answer_free(call(client, jp_build_ping()));
+
+  struct jp_request request =
+      jp_build_class_method_call("java.lang.Integer", "parseInt", JP_ARGUMENTS(jp_string("x")));
+  struct jp_client_error error;
+  CHECK(jp_client_call(client, &request, 5000, &answer, &error) == JP_CLIENT_REMOTE, "no error");
+  CHECK(strcmp(error.text, "java.lang.NumberFormatException: For input string: \"x\"") == 0, "%s",
+        error.text);
+  CHECK(strcmp(jp_answer_throwable(answer)->type, "java.lang.NumberFormatException") == 0, "the throwable");
+  jp_answer_free(answer);
+  jp_ref_release(list);
+  jp_client_close(client);
+}
+
+/* ---- refs ---- */
+
+static void run_refs(void)
+{
+  enum { LISTS = 2500 };
+  struct jp_client *client = open_client(NULL);
+  struct jp_ref *lists[LISTS];
+  for (int i = 0; i < LISTS; i++)
+    lists[i] = make_list(client);
+  CHECK(jp_client_ref_count(client) == LISTS, "%zu", jp_client_ref_count(client));
+  CHECK(count_objects(client) == LISTS, "not all objects are there");
+  for (int i = 1; i < LISTS; i++)
+    jp_ref_release(lists[i]);
+  CHECK(jp_client_ref_count(client) == 1, "%zu", jp_client_ref_count(client));
+  for (int i = 0; i < 3; i++) /* each takes a thousand along */
+    jp_answer_free(call(client, jp_build_ping()));
+  CHECK(count_objects(client) == 1, "%lld objects", (long long)count_objects(client));
+  check_size(client, lists[0], 0);
+
+  /* Told ten times, held once: one release lets go of all. */
+  for (int i = 0; i < 10; i++)
+    jp_answer_free(call(client, jp_build_class_method_call("java.util.Objects", "requireNonNull",
+                                                           JP_ARGUMENTS(jp_object(lists[0])))));
+  CHECK(jp_client_ref_count(client) == 1, "%zu", jp_client_ref_count(client));
+  jp_ref_release(lists[0]);
+  CHECK(count_objects(client) == 0, "%lld objects", (long long)count_objects(client));
+  jp_client_close(client);
+}
+
+/* More releases than any message takes along leave on their own. */
+static void run_overdue(void)
+{
+  enum { LISTS = 10000 };
+  static struct jp_ref *lists[LISTS];
+  struct jp_client *client = open_client(NULL);
+  for (int i = 0; i < LISTS; i++)
+    lists[i] = make_list(client);
+  for (int i = 0; i < LISTS; i++)
+    jp_ref_release(lists[i]);
+  CHECK(count_objects(client) == 0, "%lld objects", (long long)count_objects(client));
+  jp_client_close(client);
+}
+
+/* What a client of a shared session held goes when it closes, and no more. */
+static void run_shared_session(void)
+{
+  const struct jp_client_config config = {.size = sizeof config,
+                                          .peer_id = "6f9a3c1e-2b4d-4e5f-8a7b-9c0d1e2f3a4b"};
+  struct jp_client *one = open_client(&config);
+  struct jp_client *other = open_client(&config);
+  struct jp_ref *kept = make_list(one);
+  struct jp_ref *held = make_list(other);
+  CHECK(count_objects(one) == 2, "%lld objects", (long long)count_objects(one));
+  jp_client_close(other);
+  int64_t left = 2;
+  for (int i = 0; i < 1000 && left != 1; i++, usleep(1000))
+    left = count_objects(one);
+  CHECK(left == 1, "%lld objects", (long long)left);
+  check_size(one, kept, 0);
+  jp_ref_release(held); /* after its client */
+  jp_ref_release(kept);
+  jp_client_close(one);
+}
+
+/* ---- late answers ---- */
+
+static void run_late(void)
+{
+  struct jp_client *client = open_client(NULL);
+  const struct jp_argument time = jp_long(300);
+  CHECK(try_call(client, sleep_call(&time), 20) == JP_CLIENT_TIMEOUT, "no timeout");
+  CHECK(try_call(client, jp_build_constructor_call("java.util.ArrayList", JP_NO_ARGUMENTS), 20) ==
+            JP_CLIENT_TIMEOUT,
+        "no timeout");
+  CHECK(jp_client_pending(client) == 2, "%zu", jp_client_pending(client));
+  CHECK(count_objects(client) == 1, "the late object");
+  CHECK(jp_client_pending(client) == 0, "%zu", jp_client_pending(client));
+  CHECK(count_objects(client) == 0, "the late object is still there");
+  jp_client_close(client);
+}
+
+/* ---- a peer that dies, or stands still ---- */
+
+enum { IN_FLIGHT = 64 };
+
+struct tally {
+  unsigned done;
+  unsigned closed;
+};
+
+static void count_completion(void *context, enum jp_client_status status, struct jp_answer *answer)
+{
+  struct tally *tally = context;
+  tally->done++;
+  tally->closed += status == JP_CLIENT_CLOSED;
+  CHECK(answer == NULL || status != JP_CLIENT_CLOSED, "an answer out of nowhere");
+  jp_answer_free(answer);
+}
+
+static void *wait_for_answer(void *context)
+{
+  const struct jp_argument time = jp_long(60000);
+  CHECK(try_call(context, sleep_call(&time), JP_FOREVER) == JP_CLIENT_CLOSED, "the call has ended otherwise");
+  return NULL;
+}
+
+static void run_killed(void)
+{
+  struct jp_client *client = open_client(NULL);
+  struct jp_client_error error;
+  struct tally tally = {0};
+  const struct jp_argument time = jp_long(60000);
+  const struct jp_request request = sleep_call(&time);
+  pthread_t threads[4];
+  for (int i = 0; i < IN_FLIGHT; i++)
+    CHECK(jp_client_send(client, &request, JP_FOREVER, count_completion, &tally, NULL) == JP_CLIENT_OK,
+          "send");
+  for (int i = 0; i < 4; i++)
+    CHECK(pthread_create(&threads[i], NULL, wait_for_answer, client) == 0, "pthread_create");
+  take_turns("waits");
+  enum jp_client_status status = JP_CLIENT_OK;
+  while (status == JP_CLIENT_OK) {
+    struct pollfd polled = {.fd = jp_client_descriptor(client), .events = POLLIN};
+    CHECK(poll(&polled, 1, 10000) == 1, "nobody tells that the peer is dead");
+    status = jp_client_process(client, &error);
+  }
+  CHECK(status == JP_CLIENT_CLOSED, "%s", error.text);
+  CHECK(tally.done == IN_FLIGHT && tally.closed == IN_FLIGHT, "%u, %u", tally.done, tally.closed);
+  for (int i = 0; i < 4; i++)
+    pthread_join(threads[i], NULL);
+  CHECK(try_call(client, jp_build_ping(), 1000) == JP_CLIENT_CLOSED, "the connection lives");
+  jp_client_close(client);
+}
+
+static void run_stopped(void)
+{
+  struct jp_client *client = open_client(NULL);
+  jp_answer_free(call(client, jp_build_ping()));
+  take_turns("stop");
+  CHECK(try_call(client, jp_build_ping(), 200) == JP_CLIENT_TIMEOUT, "a stopped peer answers");
+  take_turns("continue");
+  jp_answer_free(call(client, jp_build_ping()));
+  CHECK(jp_client_pending(client) == 0, "%zu", jp_client_pending(client));
+  jp_client_close(client);
+}
+
+/* ---- many threads, one connection ---- */
+
+enum { THREADS = 100, CALLS = 200 };
+
+struct worker {
+  struct jp_client *client;
+  pthread_t thread;
+  int number;
+};
+
+static void *call_often(void *context)
+{
+  const struct worker *worker = context;
+  for (int i = 0; i < CALLS; i++) {
+    int32_t left = worker->number * 1000000;
+    check_integer(
+        worker->client,
+        jp_build_class_method_call("java.lang.Math", "addExact", JP_ARGUMENTS(jp_int(left), jp_int(i))),
+        left + i);
+  }
+  return NULL;
+}
+
+static void run_threads(void)
+{
+  struct jp_client *client = open_client(NULL);
+  struct worker workers[THREADS];
+  for (int i = 0; i < THREADS; i++) {
+    workers[i] = (struct worker){.client = client, .number = i};
+    CHECK(pthread_create(&workers[i].thread, NULL, call_often, &workers[i]) == 0, "pthread_create");
+  }
+  for (int i = 0; i < THREADS; i++)
+    pthread_join(workers[i].thread, NULL);
+  CHECK(jp_client_pending(client) == 0, "%zu", jp_client_pending(client));
+  jp_client_close(client);
+}
+
+/* ---- a connection that breaks ---- */
+
+/* As a network would: the only connected socket of this process ends. */
+static void break_connection(void)
+{
+  int broken = 0;
+  for (int fd = 3; fd < 64; fd++)
+    broken += shutdown(fd, SHUT_RDWR) == 0;
+  CHECK(broken == 1, "%d sockets", broken);
+}
+
+static void run_reconnects(void)
+{
+  const struct jp_client_config config = {.size = sizeof config, .reconnects = true};
+  struct jp_client *client = open_client(&config);
+  struct jp_ref *list = make_list(client);
+  for (int i = 0; i < 5; i++) {
+    break_connection();
+    CHECK(try_call(client, jp_build_ping(), 5000) == JP_CLIENT_CLOSED, "the call did not see the end");
+    check_size(client, list, 0);
+  }
+  CHECK(count_objects(client) == 1, "%lld objects", (long long)count_objects(client));
+  jp_ref_release(list);
+  CHECK(count_objects(client) == 0, "%lld objects", (long long)count_objects(client));
+  jp_client_close(client);
+}
+
+int main(int argc, char **argv)
+{
+  static const struct {
+    const char *name;
+    void (*run)(void);
+  } scenarios[] = {
+      {"kinds", run_kinds},
+      {"refs", run_refs},
+      {"overdue", run_overdue},
+      {"shared-session", run_shared_session},
+      {"late", run_late},
+      {"killed", run_killed},
+      {"stopped", run_stopped},
+      {"threads", run_threads},
+      {"reconnects", run_reconnects},
+  };
+  CHECK(argc == 3, "URL SCENARIO");
+  url = argv[1];
+  for (size_t i = 0; i < sizeof scenarios / sizeof scenarios[0]; i++) {
+    if (strcmp(argv[2], scenarios[i].name) != 0)
+      continue;
+    scenarios[i].run();
+    return 0;
+  }
+  CHECK(false, "no scenario %s", argv[2]);
+}

@@ -1,0 +1,116 @@
+"""The client library against a real peer, over TCP and a unix socket.
+
+usage: test_client.py CLIENT_SCENARIOS
+"""
+
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from support.peer import Peer
+
+PROGRAM = sys.argv[1]
+SECONDS = 60
+
+
+class Scenario:
+    """A run of the program. say() waits for its word and lets it go on."""
+
+    def __init__(self, url, name):
+        self.process = subprocess.Popen([PROGRAM, url, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+
+    def await_word(self, word):
+        line = self.process.stdout.readline()
+        assert line == word + "\n", (word, line, self.process.stderr.read())
+
+    def go_on(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def end(self):
+        _, errors = self.process.communicate(timeout=SECONDS)
+        assert self.process.returncode == 0, errors
+
+
+class Client(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="jpeer-client-")
+        cls.socket = Path(cls.folder.name) / "peer"
+        cls.peer = cls.start_peer()
+
+    @classmethod
+    def start_peer(cls):
+        return Peer("--json-rpc", f"unix:{cls.socket}")
+
+    @classmethod
+    def tearDownClass(cls):
+        with cls.peer, cls.folder:
+            pass
+
+    def urls(self):
+        return self.peer.address("ws"), f"ws+unix:{self.socket}"
+
+    def each_url(self, name):
+        for url in self.urls():
+            with self.subTest(url=url):
+                Scenario(url, name).end()
+
+    def test_calls_of_each_kind(self):
+        self.each_url("kinds")
+
+    def test_refs_go_with_the_next_messages(self):
+        self.each_url("refs")
+
+    def test_very_many_releases_go_on_their_own(self):
+        self.each_url("overdue")
+
+    def test_a_shared_session_loses_what_its_client_held(self):
+        self.each_url("shared-session")
+
+    def test_a_late_answer_leaves_nothing_behind(self):
+        self.each_url("late")
+
+    def test_a_hundred_threads_share_a_connection(self):
+        self.each_url("threads")
+
+    def test_a_broken_connection_is_opened_again_for_the_same_session(self):
+        self.each_url("reconnects")
+
+    def test_a_stopped_peer(self):
+        for url in self.urls():
+            with self.subTest(url=url):
+                scenario = Scenario(url, "stopped")
+                scenario.await_word("stop")
+                self.peer.send_signal(signal.SIGSTOP)
+                scenario.go_on()
+                scenario.await_word("continue")
+                self.peer.send_signal(signal.SIGCONT)
+                scenario.go_on()
+                scenario.end()
+
+
+class DyingPeer(unittest.TestCase):
+    def test_a_peer_that_is_killed_ends_all_that_wait(self):
+        with tempfile.TemporaryDirectory(prefix="jpeer-client-") as folder:
+            for scheme in ("tcp", "unix"):
+                with self.subTest(scheme=scheme):
+                    peer = Peer("--json-rpc", f"unix:{folder}/peer")
+                    try:
+                        scenario = Scenario(peer.address("ws") if scheme == "tcp" else f"ws+unix:{folder}/peer", "killed")
+                        scenario.await_word("waits")
+                        time.sleep(0.1)
+                        peer.process.kill()
+                        scenario.go_on()
+                        scenario.end()
+                    finally:
+                        peer.close()
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

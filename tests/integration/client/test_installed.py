@@ -1,0 +1,96 @@
+"""The installed client library: programs are built with it, by pkg-config and by CMake, in C and in C++.
+
+usage: test_installed.py BUILD_FOLDER
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+BUILD = Path(sys.argv[1])
+SECONDS = 60
+PROGRAM = """\
+#include <jpeer/client.h>
+#include <stdio.h>
+
+int main(void)
+{
+  struct jp_client *client;
+  struct jp_client_error error;
+  if (jp_client_open("ws+unix:/nonexistent/peer", NULL, &client, &error) != JP_CLIENT_REFUSED)
+    return 1;
+  printf("%s\\n", error.text);
+  return jp_client_library_version() == JP_CLIENT_VERSION_MAJOR * 1000 + JP_CLIENT_VERSION_MINOR ? 0 : 1;
+}
+"""
+OUTPUT = "ws+unix:/nonexistent/peer: No such file or directory\n"
+PACKAGE = """\
+cmake_minimum_required(VERSION 3.25)
+project(example C CXX)
+find_package(jpeer-client 1.0 REQUIRED)
+foreach(kind client client-static)
+  add_executable(c-${kind} program.c)
+  target_link_libraries(c-${kind} PRIVATE jpeer::${kind})
+endforeach()
+add_executable(cxx program.cpp)
+target_compile_options(cxx PRIVATE -Wall -Wextra -Werror)
+target_link_libraries(cxx PRIVATE jpeer::client)
+"""
+
+
+def run(*command, **options):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=SECONDS, check=False,
+                          **options)
+    assert done.returncode == 0, (command, done.stdout, done.stderr)
+    return done.stdout
+
+
+class Installed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="jpeer-client-")
+        cls.root = Path(cls.folder.name)
+        cls.prefix = cls.root / "prefix"
+        for component in ("jsonrpc", "client"):
+            run("cmake", "--install", BUILD, "--component", component, "--prefix", cls.prefix)
+        for name in ("program.c", "program.cpp"):
+            (cls.root / name).write_text(PROGRAM, encoding="utf-8")
+        packages = next(cls.prefix.rglob("pkgconfig"))
+        cls.libraries = packages.parent
+        cls.environment = {**os.environ, "PKG_CONFIG_PATH": str(packages), "LD_LIBRARY_PATH": str(cls.libraries)}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_pkg_config(self):
+        flags = run("pkg-config", "--cflags", "--libs", "jpeer-client", env=self.environment).split()
+        program = self.root / "by-pkg-config"
+        run("cc", "-Wall", "-Wextra", "-Werror", self.root / "program.c", "-o", program, *flags)
+        self.assertEqual(OUTPUT, run(program, env=self.environment))
+
+    def test_the_cmake_package_with_c_and_cxx(self):
+        (self.root / "CMakeLists.txt").write_text(PACKAGE, encoding="utf-8")
+        build = self.root / "build"
+        run("cmake", "-G", "Ninja", "-S", self.root, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        run("cmake", "--build", build)
+        for program in ("c-client", "c-client-static", "cxx"):
+            self.assertEqual(OUTPUT, run(build / program))
+
+    def test_public_names_are_exported_alone_and_have_a_version(self):
+        for options, name in ((["-D"], "libjpeer-client.so"), (["-g"], "libjpeer-client.a")):
+            symbols = run("nm", *options, "--defined-only", self.libraries / name).splitlines()
+            names = [line.split()[-1] for line in symbols if len(line.split()) == 3]
+            names = [each for each in names if each != "jp_client_1"]
+            self.assertTrue(any(each.startswith("jp_client_call") for each in names))
+            self.assertEqual([], [each for each in names if not each.startswith("jp_")])
+            if name.endswith(".so"):
+                plain = [each.split("@@")[0] for each in names if each.split("@")[-1] != "jp_client_1"]
+                self.assertEqual([], [each for each in plain if each != "jp_client_1"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
