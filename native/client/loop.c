@@ -233,6 +233,18 @@ static void process(struct jp_client *client)
     client_flush(client);
 }
 
+/* Leaves the descriptor readable where there is more to do: completions that the last flush has made, which
+ * it says, or input that the connection's descriptor does not show. */
+static bool settle_wake(struct jp_client *client)
+{
+  bool has_completions = client->completed.count > 0;
+  if (has_completions || (is_open(client) && client->kind->has_input(client->transport)))
+    client_wake_loop(client);
+  else
+    answer_wake(&client->loop);
+  return has_completions;
+}
+
 enum jp_client_status jp_client_process(struct jp_client *client, struct jp_client_error *error)
 {
   enum jp_client_status status = client_check_process(client, error);
@@ -250,10 +262,7 @@ enum jp_client_status jp_client_process(struct jp_client *client, struct jp_clie
   if (is_first)
     client->has_processor = false;
   client->processors--;
-  if (client->completed.count > 0) /* the last flush has ended the connection */
-    client_wake_loop(client);
-  else
-    status = client_report_end(client, error);
+  status = settle_wake(client) ? JP_CLIENT_OK : client_report_end(client, error);
   client_leave(client);
   return status;
 }

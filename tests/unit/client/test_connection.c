@@ -1,0 +1,236 @@
+/* Connections: how they are opened, and opened again. */
+#include "client_fixture.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SESSION "6f9a3c1e-2b4d-4e5f-8a7b-9c0d1e2f3a4b"
+
+static enum jp_client_status try_open(const char *url, const struct jp_client_config *config,
+                                      struct jp_client_error *error)
+{
+  struct jp_client *client = (struct jp_client *)error;
+  enum jp_client_status status = jp_client_open(url, config, &client, error);
+  assert_int_equal(client == NULL, status != JP_CLIENT_OK);
+  jp_client_close(client);
+  return status;
+}
+
+/* ---- opening ---- */
+
+static void test_nobody_there(void **state)
+{
+  (void)state;
+  struct jp_client_error error;
+  assert_int_equal(try_open("ws+unix:/nonexistent/x", NULL, &error), JP_CLIENT_REFUSED);
+  assert_string_equal(error.text, "ws+unix:/nonexistent/x: No such file or directory");
+  assert_int_equal(try_open("ws://127.0.0.1:1/rpc", NULL, &error), JP_CLIENT_REFUSED);
+  assert_string_equal(error.text, "ws://127.0.0.1:1/rpc: Connection refused");
+  assert_int_equal(try_open("ws://[::1]:1/rpc", NULL, NULL), JP_CLIENT_REFUSED);
+  assert_int_equal(try_open("ws://host.invalid:1/rpc", NULL, &error), JP_CLIENT_REFUSED);
+  assert_int_equal(try_open("gopher://x", NULL, NULL), JP_CLIENT_UNSUPPORTED);
+}
+
+/* It takes the connection, and says nothing. */
+static void test_silent_peer(void **state)
+{
+  (void)state;
+  char folder[] = "/tmp/jpeer-test-XXXXXX";
+  char url[sizeof "ws+unix:" + sizeof((struct sockaddr_un *)0)->sun_path];
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  const struct jp_client_config config = {.size = sizeof config, .connect_timeout_ms = 100};
+  struct jp_client_error error;
+  assert_non_null(mkdtemp(folder));
+  snprintf(address.sun_path, sizeof address.sun_path, "%s/s", folder);
+  snprintf(url, sizeof url, "ws+unix:%s", address.sun_path);
+  int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+  assert_int_equal(bind(listener, (const struct sockaddr *)&address, sizeof address), 0);
+  assert_int_equal(listen(listener, 0), 0);
+  struct jp_client_error first = {0};
+  for (int i = 0; i < 3; i++) { /* the queue is full then, which a unix socket tells in its own way */
+    int64_t before = clock_now_ms();
+    assert_int_equal(try_open(url, &config, &error), JP_CLIENT_REFUSED);
+    assert_in_range(clock_now_ms() - before, 99, 2000);
+    if (i == 0)
+      first = error;
+  }
+  assert_non_null(strstr(first.text, "did not answer in time"));
+  close(listener);
+  unlink(address.sun_path);
+  rmdir(folder);
+}
+
+static void test_wrong_configurations(void **state)
+{
+  (void)state;
+  struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
+  const char *url = fake_peer_url(peer);
+  struct jp_client_config config = {0};
+  assert_int_equal(try_open(url, &config, NULL), JP_CLIENT_INVALID);
+  config.size = sizeof config + 8;
+  assert_int_equal(try_open(url, &config, NULL), JP_CLIENT_UNSUPPORTED);
+  config = (struct jp_client_config){.size = sizeof config, .peer_id = "no-uuid\r\nx: y"};
+  assert_int_equal(try_open(url, &config, NULL), JP_CLIENT_INVALID);
+  config = (struct jp_client_config){.size = sizeof config, .connect_timeout_ms = -1};
+  assert_int_equal(try_open(url, &config, NULL), JP_CLIENT_INVALID);
+  config = (struct jp_client_config){.size = sizeof config, .binary = true};
+  assert_int_equal(try_open(url, &config, NULL), JP_CLIENT_UNSUPPORTED);
+  config = (struct jp_client_config){.size = sizeof config};
+  assert_int_equal(try_open(url, &config, NULL), JP_CLIENT_OK);
+  assert_int_equal(fake_peer_connections(peer), 1);
+  fake_peer_stop(peer);
+}
+
+/* ---- opening again ---- */
+
+/* Answers two requests, the first with an object; then the connection ends. */
+static void serve_two(struct fake_connection *connection, void *context)
+{
+  struct text message;
+  struct text request = fake_request(connection);
+  const char *session = memmem(request.data, request.len, "peer-id: ", 9);
+  char *seen = context;
+  if (session != NULL && seen[0] == '\0')
+    memcpy(seen, session + 9, 36);
+  else if (session == NULL || memcmp(seen, session + 9, 36) != 0)
+    seen[0] = '!';
+  for (int i = 0; i < 2 && fake_read(connection, &message); i++)
+    fake_answer_int(connection, fake_id(message), 8);
+  fake_read(connection, &message); /* and not that */
+}
+
+static void check_reconnects(const char *peer_id, char seen[40])
+{
+  const struct jp_client_config config = {.size = sizeof config, .peer_id = peer_id, .reconnects = true};
+  struct fake_peer *peer = fake_peer_start(serve_two, seen);
+  struct jp_client *client = fixture_open(peer, &config);
+  struct jp_client_error error;
+  for (unsigned i = 1; i <= 5; i++) {
+    assert_int_equal(fixture_call(client, 5000, NULL), JP_CLIENT_OK);
+    assert_int_equal(fixture_call(client, 5000, NULL), JP_CLIENT_OK);
+    assert_int_equal(fixture_call(client, 5000, &error), JP_CLIENT_CLOSED);
+    assert_int_equal(fake_peer_connections(peer), i);
+  }
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+static void test_the_same_session(void **state)
+{
+  (void)state;
+  char seen[40] = "";
+  check_reconnects(SESSION, seen);
+  assert_string_equal(seen, SESSION);
+  memset(seen, 0, sizeof seen);
+  check_reconnects(NULL, seen);
+  assert_int_equal(strlen(seen), 36);
+}
+
+static void test_no_reconnecting_unless_asked(void **state)
+{
+  (void)state;
+  char seen[40] = "";
+  const struct jp_client_config config = {.size = sizeof config, .peer_id = SESSION};
+  struct fake_peer *peer = fake_peer_start(serve_two, seen);
+  struct jp_client *client = fixture_open(peer, &config);
+  for (int i = 0; i < 6; i++)
+    assert_int_equal(fixture_call(client, 5000, NULL), i < 2 ? JP_CLIENT_OK : JP_CLIENT_CLOSED);
+  assert_int_equal(fake_peer_connections(peer), 1);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+/* A dead peer is tried for again and again, but not by each call. */
+static void test_pauses(void **state)
+{
+  (void)state;
+  char seen[40] = "";
+  const struct jp_client_config config = {.size = sizeof config, .reconnects = true};
+  struct fake_peer *peer = fake_peer_start(serve_two, seen);
+  struct jp_client *client = fixture_open(peer, &config);
+  for (int i = 0; i < 2; i++)
+    assert_int_equal(fixture_call(client, 5000, NULL), JP_CLIENT_OK);
+  fake_peer_refuse(peer);
+  assert_int_equal(fixture_call(client, 5000, NULL), JP_CLIENT_CLOSED);
+  int64_t since = clock_now_ms();
+  assert_int_equal(fixture_call(client, 5000, NULL), JP_CLIENT_REFUSED);
+  fake_peer_accept(peer);
+  struct jp_client_error error;
+  enum jp_client_status status = fixture_call(client, 5000, &error);
+  if (clock_now_ms() - since < 100) { /* else this machine was too slow to see it */
+    assert_int_equal(status, JP_CLIENT_REFUSED);
+    assert_non_null(strstr(error.text, "ws+unix:"));
+  }
+  while (status == JP_CLIENT_REFUSED && clock_now_ms() - since < 5000) {
+    usleep(1000);
+    status = fixture_call(client, 5000, NULL);
+  }
+  assert_int_equal(status, JP_CLIENT_OK);
+  assert_true(clock_now_ms() - since >= 99);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+/* ---- fork ---- */
+
+/* Nothing of the child reaches the peer; what it does is told by its exit status. */
+static int use_in_child(struct jp_client *client, struct jp_ref *ref, struct jp_answer *answer)
+{
+  struct jp_client_error error;
+  const struct jp_request request = fixture_request();
+  bool good = fixture_call(client, 1000, &error) == JP_CLIENT_CLOSED && strstr(error.text, "fork") != NULL &&
+              jp_client_notify(client, &request, NULL) == JP_CLIENT_CLOSED &&
+              jp_client_process(client, NULL) == JP_CLIENT_CLOSED && jp_client_descriptor(client) == -1 &&
+              jp_client_pending(client) == 0;
+  jp_ref_release(jp_ref_keep(ref));
+  jp_ref_release(ref);
+  jp_answer_free(answer);
+  jp_client_close(client);
+  return good ? 0 : 1;
+}
+
+static void test_fork(void **state)
+{
+  (void)state;
+  struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
+  struct jp_client *client = fixture_open(peer, NULL);
+  const struct jp_request request = jp_build_constructor_call("T", JP_NO_ARGUMENTS);
+  struct jp_answer *answer;
+  assert_int_equal(jp_client_call(client, &request, 5000, &answer, NULL), JP_CLIENT_OK);
+  struct jp_ref *ref = jp_ref_keep(jp_answer_ref(answer));
+  assert_true(jp_client_descriptor(client) >= 0);
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0)
+    _exit(use_in_child(client, ref, answer));
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  for (int i = 0; i < 10; i++)
+    assert_int_equal(fixture_call(client, 5000, NULL), JP_CLIENT_OK);
+  assert_int_equal(jp_client_ref_count(client), 1);
+  jp_answer_free(answer);
+  jp_client_close(client);
+  jp_ref_release(ref); /* after its client */
+  fake_peer_stop(peer);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_nobody_there),
+      cmocka_unit_test(test_silent_peer),
+      cmocka_unit_test(test_wrong_configurations),
+      cmocka_unit_test(test_the_same_session),
+      cmocka_unit_test(test_no_reconnecting_unless_asked),
+      cmocka_unit_test(test_pauses),
+      cmocka_unit_test(test_fork),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
