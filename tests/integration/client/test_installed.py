@@ -4,6 +4,7 @@ usage: test_installed.py BUILD_FOLDER
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -79,6 +80,15 @@ class Installed(unittest.TestCase):
         run("cmake", "--build", build)
         for program in ("c-client", "c-client-static", "cxx"):
             self.assertEqual(OUTPUT, run(build / program))
+
+    def test_all_that_the_headers_declare_is_there(self):
+        declared = set()
+        for header in ("client.h", "request.h"):
+            text = (self.prefix / "include/jpeer" / header).read_text(encoding="utf-8")
+            declared |= set(re.findall(r"^JP_API [^(;]*?\b(jp_\w+)\(", text, re.MULTILINE))
+        self.assertIn("jp_client_call", declared)
+        symbols = run("nm", "-D", "--defined-only", self.libraries / "libjpeer-client.so")
+        self.assertEqual(set(), {name for name in declared if f"{name}@@jp_client_1\n" not in symbols})
 
     def test_public_names_are_exported_alone_and_have_a_version(self):
         for options, name in ((["-D"], "libjpeer-client.so"), (["-g"], "libjpeer-client.a")):
