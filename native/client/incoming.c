@@ -1,5 +1,6 @@
 /* From messages that came to the requests that they answer. */
 #include "client/client_state.h"
+#include "client/messages/answer_usual.h"
 
 #include <stdlib.h>
 
@@ -162,6 +163,30 @@ static enum jp_client_status refuse_without_id(struct text body, struct jp_clien
                      TEXT_ARGS(text_cut(body, 500)));
 }
 
+/* What was asked tells how an answer is read, also one that looks usual. */
+static bool is_usual(const struct jp_client *client, struct text message, struct usual_answer *usual,
+                     struct pending **request)
+{
+  uint64_t id;
+  *request = NULL;
+  if (answer_read_usual(message, usual) && read_id(usual->id, &id))
+    *request = pending_table_find(&client->pending, id);
+  return *request != NULL && (*request)->form == ANSWER_ENVELOPE;
+}
+
+static enum jp_client_status take_usual(struct jp_client *client, const struct usual_answer *usual,
+                                        struct pending *found, struct jp_client_error *error)
+{
+  struct pending request = *found;
+  pending_table_remove(&client->pending, found);
+  struct jp_answer *answer = client_take_answer(client);
+  enum jp_client_status status = answer == NULL
+                                     ? client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for an answer")
+                                     : answer_fill_usual(answer, usual, error);
+  return status == JP_CLIENT_OK ? end_filled(client, &request, answer)
+                                : end_unfilled(client, &request, answer, status, error);
+}
+
 static enum jp_client_status take_json(struct answer_reader *reader, const struct answer_message *message,
                                        struct jp_client_error *error)
 {
@@ -214,8 +239,12 @@ static enum jp_client_status take_message(struct transport_listener *listener, s
                                           struct jp_client_error *error)
 {
   struct jp_client *client = ((struct client_listener *)listener)->client;
+  struct usual_answer usual;
+  struct pending *request;
   if (client->options.binary)
     return take_binary(client, message, error);
+  if (is_usual(client, message, &usual, &request))
+    return take_usual(client, &usual, request, error);
   return answers_read_json(message, &client->reader.reader, error);
 }
 

@@ -176,7 +176,7 @@ typedef void jp_client_completion(void *context, enum jp_client_status status, s
 /*
  * Sends a request, or queues it where the socket is full, and returns. `completion` is called once, by
  * jp_client_process or jp_client_close, unless this function fails. What completions send leaves together,
- * at the end of jp_client_process.
+ * at the end of jp_client_process. A timeout may be told 10 ms late, with very many requests some more.
  */
 JP_API enum jp_client_status jp_client_send(struct jp_client *client, const struct jp_request *request,
                                             int timeout_ms, jp_client_completion *completion, void *context,
