@@ -206,6 +206,14 @@ static enum jp_client_status take_piece(struct websocket *socket, const struct c
   return status;
 }
 
+/* Not each of them while the peer reads none: they would fill the memory. RFC 6455, 5.5.3, asks for no more. */
+static void answer_ping(struct websocket *socket, struct text payload)
+{
+  enum { QUEUED_MAX = 64 * 1024 };
+  if (socket->stream.out.len - socket->stream.sent < QUEUED_MAX)
+    write_control(socket, CLIENT_WS_PONG, payload);
+}
+
 static enum jp_client_status take_frame(struct websocket *socket, const struct client_ws_head *head,
                                         struct text payload, struct transport_listener *listener,
                                         struct jp_client_error *error)
@@ -215,7 +223,7 @@ static enum jp_client_status take_frame(struct websocket *socket, const struct c
   case CLIENT_WS_CONTINUATION:
     return take_piece(socket, head, payload, listener, error);
   case CLIENT_WS_PING:
-    write_control(socket, CLIENT_WS_PONG, payload);
+    answer_ping(socket, payload);
     return JP_CLIENT_OK;
   case CLIENT_WS_PONG:
     return JP_CLIENT_OK;

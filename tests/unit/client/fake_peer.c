@@ -26,6 +26,7 @@ struct fake_connection {
   struct buffer message;
   struct ws_reader reader;
   struct ws_decoder *decoder;
+  unsigned pongs;
 };
 
 struct fake_peer {
@@ -208,6 +209,7 @@ bool fake_read(struct fake_connection *connection, struct text *message)
     }
     if (event == WS_EVENT_FAILED || event == WS_EVENT_CLOSE)
       return false;
+    connection->pongs += event == WS_EVENT_PONG;
     if (event != WS_EVENT_NONE)
       continue;
     buffer_clear(&connection->in);
@@ -215,6 +217,11 @@ bool fake_read(struct fake_connection *connection, struct text *message)
     if (!read_more(connection, &connection->in))
       return false;
   }
+}
+
+unsigned fake_pongs(const struct fake_connection *connection)
+{
+  return connection->pongs;
 }
 
 uint64_t fake_id(struct text message)

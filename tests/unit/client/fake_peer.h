@@ -27,6 +27,8 @@ void fake_peer_stop(struct fake_peer *peer);
 
 /* The next text message, borrowed until the next one. False: the client has closed. */
 bool fake_read(struct fake_connection *connection, struct text *message);
+/* Pongs that fake_read has passed over. */
+unsigned fake_pongs(const struct fake_connection *connection);
 /* The number of the `id` of a message; 0: it has none. */
 uint64_t fake_id(struct text message);
 /* One text frame. */

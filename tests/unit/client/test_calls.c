@@ -278,6 +278,36 @@ static void test_pieces_and_pings(void **state)
   fake_peer_stop(peer);
 }
 
+enum { PINGS = 400000 };
+
+/* Reads nothing while it pings. */
+static void flood_with_pings(struct fake_connection *connection, void *context)
+{
+  static char pings[2 * PINGS];
+  struct text message;
+  for (int i = 0; i < PINGS; i++)
+    memcpy(pings + (size_t)2 * i, "\x89", 2);
+  while (fake_read(connection, &message)) {
+    if (fake_pongs(connection) == 0)
+      fake_write_bytes(connection, pings, sizeof pings);
+    fake_answer_int(connection, fake_id(message), 8);
+  }
+  *(unsigned *)context = fake_pongs(connection);
+}
+
+static void test_flood_of_pings(void **state)
+{
+  (void)state;
+  unsigned pongs = 0;
+  struct fake_peer *peer = fake_peer_start(flood_with_pings, &pongs);
+  struct jp_client *client = open_client(peer, NULL);
+  assert_call(client);
+  assert_call(client);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+  assert_in_range(pongs, 1, PINGS / 2);
+}
+
 static void answer_in_a_batch(struct fake_connection *connection, void *context)
 {
   (void)context;
@@ -363,6 +393,7 @@ int main(void)
       cmocka_unit_test(test_second_answer),
       cmocka_unit_test(test_misbehaviour),
       cmocka_unit_test(test_pieces_and_pings),
+      cmocka_unit_test(test_flood_of_pings),
       cmocka_unit_test(test_batch),
       cmocka_unit_test(test_large_messages),
       cmocka_unit_test(test_answer_over_message_max),

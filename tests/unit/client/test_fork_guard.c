@@ -1,0 +1,47 @@
+#include "client/fork_guard.h"
+
+#include "tests/unit/unit.h"
+
+#include <sys/wait.h>
+
+static void check_child(const struct fork_guard *guard)
+{
+  int status;
+  assert_false(fork_guard_is_child(guard));
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0)
+    _exit(fork_guard_is_child(guard) ? 0 : 1);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  assert_false(fork_guard_is_child(guard));
+}
+
+static void test_child(void **state)
+{
+  (void)state;
+  struct fork_guard guard;
+  fork_guard_init(&guard);
+  check_child(&guard);
+  fork_guard_fini(&guard);
+}
+
+/* On a kernel that clears no page in a child. */
+static void test_without_the_page(void **state)
+{
+  (void)state;
+  struct fork_guard guard;
+  fork_guard_init(&guard);
+  fork_guard_fini(&guard);
+  assert_null(guard.mark);
+  check_child(&guard);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_child),
+      cmocka_unit_test(test_without_the_page),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
