@@ -95,7 +95,8 @@ struct jp_entry {
   struct jp_argument value;
 };
 
-/* The arguments of a call: JP_ARGUMENTS(jp_int(5), jp_string("a")), or JP_NO_ARGUMENTS. Two parameters. */
+/* The arguments of a call: JP_ARGUMENTS(jp_int(5), jp_string("a")), or JP_NO_ARGUMENTS. Two parameters. The
+ * list ends with the block that it stands in (C11, 6.5.2.5): a function cannot return a request of it. */
 #define JP_ARGUMENTS(...)                                                                                    \
   ((const struct jp_argument[]){__VA_ARGS__}),                                                               \
       (sizeof((const struct jp_argument[]){__VA_ARGS__}) / sizeof(struct jp_argument))

@@ -1,0 +1,79 @@
+"""The programs of docs/c-client.md: taken out of the page, built with the installed library, and run against a peer.
+
+usage: test_examples.py BUILD_FOLDER PAGE
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from support.peer import BINARY, Peer, environment
+
+BUILD = Path(sys.argv[1])
+PAGE = Path(sys.argv[2])
+SECONDS = 60
+SESSION_LINES_MAX = 60
+
+
+def run(*command, **options):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=SECONDS, check=False,
+                          **options)
+    assert done.returncode == 0, (command, done.stdout, done.stderr)
+    return done.stdout
+
+
+class Examples(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="jpeer-examples-")
+        root = Path(cls.folder.name)
+        for component in ("jsonrpc", "client"):
+            run("cmake", "--install", BUILD, "--component", component, "--prefix", root / "prefix")
+        packages = next((root / "prefix").rglob("pkgconfig"))
+        cls.environment = {**environment(), "PKG_CONFIG_PATH": str(packages), "LD_LIBRARY_PATH": str(packages.parent)}
+        flags = run("pkg-config", "--cflags", "--libs", "jpeer-client", env=cls.environment).split()
+        cls.sources = dict(re.findall(r"<!-- example: (\S+)\.c -->\n```c\n(.*?)```", PAGE.read_text(encoding="utf-8"),
+                                      re.DOTALL))
+        cls.programs = {}
+        for name, source in cls.sources.items():
+            (root / f"{name}.c").write_text(source, encoding="utf-8")
+            run("cc", "-std=c11", "-Wall", "-Wextra", "-Werror", root / f"{name}.c", "-o", root / name, *flags)
+            cls.programs[name] = root / name
+        cls.peer = Peer()
+
+    @classmethod
+    def tearDownClass(cls):
+        with cls.peer, cls.folder:
+            pass
+
+    def output(self, name, argument):
+        return run(self.programs[name], argument, env=self.environment)
+
+    def test_all_are_run_here(self):
+        self.assertEqual({"session", "loop", "chain", "launch"}, set(self.sources))
+
+    def test_session(self):
+        self.assertEqual("result: 8\n", self.output("session", self.peer.address("ws")))
+        self.assertLess(len(self.sources["session"].splitlines()), SESSION_LINES_MAX)
+
+    def test_session_with_nobody_there(self):
+        done = subprocess.run([self.programs["session"], "ws+unix:/nonexistent/peer"], capture_output=True, text=True,
+                              timeout=SECONDS, check=False, env=self.environment)
+        self.assertEqual((1, "ws+unix:/nonexistent/peer: No such file or directory\n"), (done.returncode, done.stderr))
+
+    def test_loop(self):
+        self.assertEqual("sum: 500500\n", self.output("loop", self.peer.address("ws")))
+
+    def test_chain(self):
+        self.assertEqual("[a, b]\n", self.output("chain", self.peer.address("ws")))
+
+    def test_launch(self):
+        self.assertRegex(self.output("launch", BINARY), r"^Java \d+\n$")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

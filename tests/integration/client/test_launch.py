@@ -1,0 +1,69 @@
+"""jp_launch: peers as children of a program in C.
+
+usage: test_launch.py CLIENT_LAUNCHES
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from support.peer import BINARY, STOP_SECONDS, complaints_in, environment
+
+PROGRAM = sys.argv[1]
+SECONDS = 120
+
+
+class Launch(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="jpeer-launch-")
+        self.addCleanup(self.folder.cleanup)
+        self.environment = environment(XDG_RUNTIME_DIR=self.folder.name)
+
+    def run_scenario(self, name):
+        done = subprocess.run([PROGRAM, BINARY, name], env=self.environment, capture_output=True, text=True,
+                              timeout=SECONDS, check=False)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertEqual([], complaints_in(done.stderr))
+        self.assertEqual([], os.listdir(self.folder.name))
+
+    def test_serves_and_stops(self):
+        self.run_scenario("serves")
+
+    def test_hands_on_output(self):
+        self.run_scenario("output")
+
+    def test_leaves_the_policy_to_options(self):
+        self.run_scenario("policy")
+
+    def test_leaves_the_policy_to_the_environment(self):
+        self.environment["JPEER_RPC_ALLOW"] = "java.lang.Math"
+        done = subprocess.run([PROGRAM, BINARY, "serves"], env=self.environment, capture_output=True, text=True,
+                              timeout=SECONDS, check=False)
+        self.assertIn("get_property(peer, NULL) == JP_CLIENT_OK", done.stderr)
+
+    def test_tells_how_the_peer_ended(self):
+        self.run_scenario("exits")
+
+    def test_kills_a_peer_that_does_not_end(self):
+        self.run_scenario("kills")
+
+    def test_says_why_there_is_no_peer(self):
+        self.run_scenario("fails")
+
+    def test_the_peer_ends_with_a_program_that_is_killed(self):
+        with subprocess.Popen([PROGRAM, BINARY, "waits"], env=self.environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True) as program:
+            pid = int(program.stdout.readline())
+            program.kill()
+        deadline = time.monotonic() + STOP_SECONDS
+        while Path(f"/proc/{pid}").exists() and "State:\tZ" not in Path(f"/proc/{pid}/status").read_text():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
