@@ -1,10 +1,11 @@
 """Indexes 1,000 documents with Lucene and asks for the ten best, in raw JSON-RPC: once a request at a time, once in
-batches whose requests name each other's results. Both have to find the same, and neither may leave an object behind.
-Prints the round trips and the lines of each way. Skipped, with the reason, where Maven cannot fetch Lucene.
+batches whose requests name each other's results, and once by a program in C with chains, which starts its own peer. All
+have to find the same, and none may leave an object behind. Prints the round trips and the lines of each way. Skipped, with the reason, where Maven cannot fetch Lucene.
 """
 
 import inspect
 import json
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -14,7 +15,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from support import maven  # noqa: E402
 from support.clients import WebSocketClient  # noqa: E402
-from support.peer import Peer  # noqa: E402
+from support.peer import BINARY, BUILD, Peer, environment  # noqa: E402
 
 DOCUMENTS = [f"document {number} about {'lucene ' * (number % 13)}and {'java ' * (number % 7)}" for number in range(1000)]
 DOCUMENTS_A_BATCH = 200
@@ -158,6 +159,20 @@ def run_task(task, class_path):
         return found, wire.round_trips
 
 
+def run_in_c(class_path):
+    """The program prints what it found and, at the end, how many objects its session still holds."""
+    began = time.monotonic()
+    done = subprocess.run([BUILD / "tests/applications/client_lucene", BINARY, class_path], env=environment(),
+                          capture_output=True, text=True, timeout=120, check=False)
+    seconds = time.monotonic() - began
+    assert done.returncode == 0, done.stderr
+    *found, held = done.stdout.splitlines()
+    assert held == "0 objects are left", held
+    lines = len((HERE / "lucene.c").read_text(encoding="utf-8").splitlines())
+    print(f"lucene.c: {seconds:.2f} s, the start of its peer included, {lines} lines")
+    return found
+
+
 def main():
     try:
         folder = maven.build(HERE / "lucene", "lucene", "package")
@@ -169,7 +184,9 @@ def main():
     quick, quick_trips = run_task(in_batches, class_path)
     assert slow == quick and len(quick) == 10, (slow, quick)
     assert quick_trips * 100 < slow_trips, (quick_trips, slow_trips)
-    print("lucene: 2 passed, 0 failed")
+    in_c = run_in_c(class_path)
+    assert in_c == quick, (in_c, quick)
+    print("lucene: 3 passed, 0 failed")
     return 0
 
 

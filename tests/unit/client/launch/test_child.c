@@ -67,7 +67,7 @@ static void is_killed(void **state)
 {
   (void)state;
   struct child child;
-  start(&child, "trap '' TERM; sleep 100");
+  start(&child, "trap '' TERM; exec sleep 100");
   assert_false(child_await(&child, 20));
   assert_int_equal(getpgid(child.pid), child.pid);
   child_kill(&child);
