@@ -34,15 +34,23 @@ set_target_properties(jpeer-client-static PROPERTIES
   LINKER_LANGUAGE C OUTPUT_NAME jpeer-client EXPORT_NAME client-static)
 target_link_libraries(jpeer-client-static INTERFACE jpeer-jsonrpc-static OpenSSL::Crypto Threads::Threads m)
 
+add_library(jpeer-client-jansson SHARED jansson/client_trees.c)
+set_target_properties(jpeer-client-jansson PROPERTIES
+  VERSION ${client_version} SOVERSION 1 EXPORT_NAME client-jansson INSTALL_RPATH $ORIGIN LINK_DEPENDS ${client_symbols})
+target_include_directories(jpeer-client-jansson PRIVATE ${PROJECT_SOURCE_DIR}/native)
+target_link_options(jpeer-client-jansson PRIVATE -Wl,--version-script,${client_symbols})
+target_link_libraries(jpeer-client-jansson PUBLIC jpeer-client PRIVATE jpeer_flags PkgConfig::JANSSON)
+
 foreach(target jpeer-client jpeer-client-static)
   target_include_directories(${target} INTERFACE
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/native/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
 
 set(client_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/jpeer-client)
-install(TARGETS jpeer-client jpeer-client-static EXPORT jpeer-client-targets COMPONENT client)
+install(TARGETS jpeer-client jpeer-client-static jpeer-client-jansson EXPORT jpeer-client-targets COMPONENT client)
 install(EXPORT jpeer-client-targets NAMESPACE jpeer:: DESTINATION ${client_package_dir} COMPONENT client)
 install(FILES ${PROJECT_SOURCE_DIR}/native/include/jpeer/client.h ${PROJECT_SOURCE_DIR}/native/include/jpeer/request.h
+              ${PROJECT_SOURCE_DIR}/native/include/jpeer/client_jansson.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/jpeer COMPONENT client)
 
 configure_package_config_file(jpeer-client-config.cmake.in
@@ -53,8 +61,10 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/jpeer-client-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/jpeer-client-config-version.cmake
   DESTINATION ${client_package_dir} COMPONENT client)
 
-# The way from the folder of the .pc file up to the prefix, so that the tree can be moved.
+# The way from the folder of the .pc files up to the prefix, so that the tree can be moved.
 file(RELATIVE_PATH client_pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-configure_file(jpeer-client.pc.in ${CMAKE_CURRENT_BINARY_DIR}/jpeer-client.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/jpeer-client.pc
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT client)
+foreach(package jpeer-client jpeer-client-jansson)
+  configure_file(${package}.pc.in ${CMAKE_CURRENT_BINARY_DIR}/${package}.pc @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${package}.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT client)
+endforeach()

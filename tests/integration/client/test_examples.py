@@ -35,7 +35,7 @@ class Examples(unittest.TestCase):
             run("cmake", "--install", BUILD, "--component", component, "--prefix", root / "prefix")
         packages = next((root / "prefix").rglob("pkgconfig"))
         cls.environment = {**environment(), "PKG_CONFIG_PATH": str(packages), "LD_LIBRARY_PATH": str(packages.parent)}
-        flags = run("pkg-config", "--cflags", "--libs", "jpeer-client", env=cls.environment).split()
+        flags = run("pkg-config", "--cflags", "--libs", "jpeer-client-jansson", env=cls.environment).split()
         cls.sources = dict(re.findall(r"<!-- example: (\S+)\.c -->\n```c\n(.*?)```", PAGE.read_text(encoding="utf-8"),
                                       re.DOTALL))
         cls.programs = {}
@@ -54,7 +54,7 @@ class Examples(unittest.TestCase):
         return run(self.programs[name], argument, env=self.environment)
 
     def test_all_are_run_here(self):
-        self.assertEqual({"session", "loop", "chain", "launch"}, set(self.sources))
+        self.assertEqual({"session", "loop", "chain", "launch", "trees"}, set(self.sources))
 
     def test_session(self):
         self.assertEqual("result: 8\n", self.output("session", self.peer.address("ws")))
@@ -70,6 +70,9 @@ class Examples(unittest.TestCase):
 
     def test_chain(self):
         self.assertEqual("[a, b]\n", self.output("chain", self.peer.address("ws")))
+
+    def test_trees(self):
+        self.assertEqual("2 elements, three\n", self.output("trees", self.peer.address("ws")))
 
     def test_launch(self):
         self.assertRegex(self.output("launch", BINARY), r"^Java \d+\n$")
