@@ -37,6 +37,15 @@ class Scenario:
         assert self.process.returncode == 0, errors
 
 
+def await_stop(pid):
+    """Until SIGSTOP, which comes to each thread in its own time, has stopped all of them."""
+    deadline = time.monotonic() + SECONDS
+    while any(status.read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "T"
+              for status in Path(f"/proc/{pid}/task").glob("*/stat")):
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
 class Client(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -88,9 +97,12 @@ class Client(unittest.TestCase):
                 scenario = Scenario(url, "stopped")
                 scenario.await_word("stop")
                 self.peer.send_signal(signal.SIGSTOP)
-                scenario.go_on()
-                scenario.await_word("continue")
-                self.peer.send_signal(signal.SIGCONT)
+                try:
+                    await_stop(self.peer.pid)
+                    scenario.go_on()
+                    scenario.await_word("continue")
+                finally:
+                    self.peer.send_signal(signal.SIGCONT)
                 scenario.go_on()
                 scenario.end()
 
