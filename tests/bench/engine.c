@@ -3,13 +3,13 @@
 #include "base/clock.h"
 #include "binary_message.h"
 #include "link.h"
+#include "processor_time.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { EVENTS_MAX = 256 };
@@ -65,15 +65,6 @@ static int64_t now_of(struct engine *engine)
 }
 
 /* ---- the watched process ---- */
-
-static int64_t processor_ns(int pid)
-{
-  clockid_t clock;
-  struct timespec used;
-  if (pid == 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
-    return 0;
-  return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
-}
 
 static uint64_t resident_kib(int pid)
 {
