@@ -29,10 +29,12 @@ void pending_table_fini(struct pending_table *table)
 
 static void put(struct pending_table *table, const struct pending *request)
 {
-  size_t place = home_of(table, request->id);
+  size_t home = home_of(table, request->id);
+  size_t place = home;
   while (table->places[place].id != 0)
     place = next_place(table, place);
   table->places[place] = *request;
+  table->displaced += place != home;
 }
 
 static bool grow(struct pending_table *table)
@@ -68,10 +70,9 @@ struct pending *pending_table_find(const struct pending_table *table, uint64_t i
   return NULL;
 }
 
-/* Those behind it move up where they may, so that no search ends too early. */
-void pending_table_remove(struct pending_table *table, struct pending *request)
+/* Those behind the hole move up where they may, so that no search ends too early. */
+static size_t close_hole(struct pending_table *table, size_t hole)
 {
-  size_t hole = (size_t)(request - table->places);
   for (size_t at = next_place(table, hole); table->places[at].id != 0; at = next_place(table, at)) {
     size_t home = home_of(table, table->places[at].id);
     size_t from_home = (at - home) & (table->capacity - 1);
@@ -79,8 +80,18 @@ void pending_table_remove(struct pending_table *table, struct pending *request)
     if (from_home < from_hole)
       continue;
     table->places[hole] = table->places[at];
+    table->displaced -= hole == home;
     hole = at;
   }
+  return hole;
+}
+
+void pending_table_remove(struct pending_table *table, struct pending *request)
+{
+  size_t hole = (size_t)(request - table->places);
+  table->displaced -= hole != home_of(table, request->id);
+  if (table->displaced > 0)
+    hole = close_hole(table, hole);
   table->places[hole].id = 0;
   table->count--;
 }
@@ -89,4 +100,5 @@ void pending_table_clear(struct pending_table *table)
 {
   memset(table->places, 0, table->capacity * sizeof *table->places);
   table->count = 0;
+  table->displaced = 0;
 }

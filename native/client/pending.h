@@ -37,6 +37,7 @@ struct pending_table {
   struct pending *places;
   size_t capacity; /* a power of two */
   size_t count;
+  size_t displaced; /* requests that are not at the place of their id */
 };
 
 /* False: no memory. */
