@@ -5,17 +5,22 @@
 
 /* ---- members of objects ---- */
 
-/* Begins the member of an object; `first` is what stands before it in place of a comma. */
+/* The members of an object that is being written. */
 struct members {
   struct buffer *out;
   bool has_any;
 };
 
-static void begin_member(struct members *members, struct text key)
+/* What stands before a member's value; the first member leaves the comma out. */
+#define MEMBER(key) TEXT(",\"" key "\":")
+
+/* In line, so that openings are copied as the constants that they are. */
+__attribute__((always_inline)) static inline void begin_member(struct members *members, struct text opening)
 {
-  buffer_append_text(members->out, members->has_any ? TEXT(",\"") : TEXT("\""));
-  buffer_append_text(members->out, key);
-  BUFFER_LITERAL(members->out, "\":");
+  if (members->has_any)
+    buffer_append(members->out, opening.data, opening.len);
+  else
+    buffer_append(members->out, opening.data + 1, opening.len - 1);
   members->has_any = true;
 }
 
@@ -37,7 +42,7 @@ static void write_arguments(struct argument_writer *writer, const struct jp_requ
 static void write_type(struct argument_writer *writer, const struct jp_request *request,
                        struct members *members)
 {
-  begin_member(members, TEXT("type"));
+  begin_member(members, MEMBER("type"));
   argument_write_name(writer, request->type, "the class");
 }
 
@@ -46,7 +51,7 @@ static void write_instance(struct argument_writer *writer, const struct jp_reque
 {
   if (request->instance.kind == JP_ARGUMENT_NONE || writer->status != JP_CLIENT_OK)
     return;
-  begin_member(members, TEXT("instance"));
+  begin_member(members, MEMBER("instance"));
   argument_write_instance(writer, &request->instance);
   if (writer->status != JP_CLIENT_OK)
     client_error_prefix(writer->error, "instance: ");
@@ -57,7 +62,7 @@ static void write_args(struct argument_writer *writer, const struct jp_request *
 {
   if (request->arg_count == 0)
     return;
-  begin_member(members, TEXT("args"));
+  begin_member(members, MEMBER("args"));
   write_arguments(writer, request);
 }
 
@@ -72,7 +77,7 @@ static void write_call(struct argument_writer *writer, const struct jp_request *
                        struct members *members)
 {
   write_type(writer, request, members);
-  begin_member(members, TEXT("method"));
+  begin_member(members, MEMBER("method"));
   argument_write_name(writer, request->member, "the method");
   write_instance(writer, request, members);
   write_args(writer, request, members);
@@ -82,7 +87,7 @@ static void write_get(struct argument_writer *writer, const struct jp_request *r
                       struct members *members)
 {
   write_type(writer, request, members);
-  begin_member(members, TEXT("field"));
+  begin_member(members, MEMBER("field"));
   argument_write_name(writer, request->member, "the field");
   write_instance(writer, request, members);
 }
@@ -92,7 +97,7 @@ static void write_put(struct argument_writer *writer, const struct jp_request *r
 {
   static const struct jp_argument missing = {.kind = JP_ARGUMENT_NONE};
   write_get(writer, request, members);
-  begin_member(members, TEXT("value"));
+  begin_member(members, MEMBER("value"));
   argument_write_json(writer, request->arg_count == 1 ? request->args : &missing);
   if (writer->status != JP_CLIENT_OK)
     client_error_prefix(writer->error, "value: ");
@@ -101,7 +106,7 @@ static void write_put(struct argument_writer *writer, const struct jp_request *r
 static void write_control(struct argument_writer *writer, const struct jp_request *request,
                           struct members *members)
 {
-  begin_member(members, TEXT("method"));
+  begin_member(members, MEMBER("method"));
   argument_write_name(writer, request->member, "the method");
   write_args(writer, request, members);
 }
@@ -134,9 +139,9 @@ static void write_meta(struct argument_writer *writer, const struct jp_request *
                        struct members *members)
 {
   struct members args = {.out = writer->out};
-  begin_member(members, TEXT("method"));
+  begin_member(members, MEMBER("method"));
   argument_write_name(writer, request->member, "the service");
-  begin_member(members, TEXT("args"));
+  begin_member(members, MEMBER("args"));
   buffer_append_char(writer->out, '[');
   write_flag(&args, "compress_encode", request->compress);
   write_flag(&args, "merge_ancestry", request->merge_ancestry);
@@ -149,7 +154,7 @@ static void write_meta(struct argument_writer *writer, const struct jp_request *
 static void write_subject(struct argument_writer *writer, const struct jp_request *request,
                           struct members *members)
 {
-  begin_member(members, TEXT("instance"));
+  begin_member(members, MEMBER("instance"));
   if (argument_is_object(&request->instance))
     argument_write_instance(writer, &request->instance);
   else
@@ -162,11 +167,11 @@ static void write_fetch(struct argument_writer *writer, const struct jp_request 
                         struct members *members)
 {
   write_subject(writer, request, members);
-  begin_member(members, TEXT("max"));
+  begin_member(members, MEMBER("max"));
   json_write_integer(writer->out, request->max);
   if (request->from == 0)
     return;
-  begin_member(members, TEXT("from"));
+  begin_member(members, MEMBER("from"));
   json_write_integer(writer->out, request->from);
 }
 
@@ -189,9 +194,9 @@ static void write_params(struct argument_writer *writer, const struct jp_request
                          struct members *message)
 {
   struct members members = {.out = writer->out};
-  begin_member(message, TEXT("method"));
+  begin_member(message, MEMBER("method"));
   json_write_string(writer->out, operations[request->operation].method);
-  begin_member(message, TEXT("params"));
+  begin_member(message, MEMBER("params"));
   buffer_append_char(writer->out, '{');
   operations[request->operation].write(writer, request, &members);
   buffer_append_char(writer->out, '}');
@@ -200,11 +205,11 @@ static void write_params(struct argument_writer *writer, const struct jp_request
 static void write_method(struct argument_writer *writer, const struct jp_request *request,
                          struct members *message)
 {
-  begin_member(message, TEXT("method"));
+  begin_member(message, MEMBER("method"));
   argument_write_name(writer, request->member, "the method");
   if (request->params.data == NULL)
     return;
-  begin_member(message, TEXT("params"));
+  begin_member(message, MEMBER("params"));
   argument_write_raw(writer, request->params, "params");
 }
 
@@ -218,12 +223,12 @@ static bool has_options(const struct jp_options *options, bool is_dropped)
                               options->thread_affinity != NULL || options->within != NULL));
 }
 
-static void write_name_option(struct argument_writer *writer, struct members *members, struct text key,
+static void write_name_option(struct argument_writer *writer, struct members *members, struct text opening,
                               const char *name)
 {
   if (name == NULL)
     return;
-  begin_member(members, key);
+  begin_member(members, opening);
   argument_write_text(writer, jp_text_of(name));
 }
 
@@ -231,27 +236,27 @@ static void write_given_options(struct argument_writer *writer, const struct jp_
                                 struct members *members)
 {
   if (options->loader.kind != JP_ARGUMENT_NONE) {
-    begin_member(members, TEXT("loader"));
+    begin_member(members, MEMBER("loader"));
     argument_write_instance(writer, &options->loader);
   }
   if (options->base64) {
-    begin_member(members, TEXT("encoding"));
+    begin_member(members, MEMBER("encoding"));
     BUFFER_LITERAL(writer->out, "\"base64\"");
   }
   if (options->array_value_max != 0) {
-    begin_member(members, TEXT("array_value_max"));
+    begin_member(members, MEMBER("array_value_max"));
     json_write_integer(writer->out, options->array_value_max);
   }
   if (options->elements) {
-    begin_member(members, TEXT("elements"));
+    begin_member(members, MEMBER("elements"));
     BUFFER_LITERAL(writer->out, "true");
   }
   if (options->longs_as_text) {
-    begin_member(members, TEXT("longs"));
+    begin_member(members, MEMBER("longs"));
     BUFFER_LITERAL(writer->out, "\"text\"");
   }
-  write_name_option(writer, members, TEXT("threadAffinity"), options->thread_affinity);
-  write_name_option(writer, members, TEXT("within"), options->within);
+  write_name_option(writer, members, MEMBER("threadAffinity"), options->thread_affinity);
+  write_name_option(writer, members, MEMBER("within"), options->within);
 }
 
 static void write_options(struct argument_writer *writer, const struct jp_options *options, bool is_dropped,
@@ -260,12 +265,12 @@ static void write_options(struct argument_writer *writer, const struct jp_option
   if (!has_options(options, is_dropped))
     return;
   struct members members = {.out = writer->out};
-  begin_member(message, TEXT("options"));
+  begin_member(message, MEMBER("options"));
   buffer_append_char(writer->out, '{');
   if (options != NULL)
     write_given_options(writer, options, &members);
   if (is_dropped) {
-    begin_member(&members, TEXT("keep"));
+    begin_member(&members, MEMBER("keep"));
     BUFFER_LITERAL(writer->out, "false");
   }
   buffer_append_char(writer->out, '}');
@@ -279,11 +284,11 @@ static void write_head(struct buffer *out, struct text id, struct text peer_id, 
   BUFFER_LITERAL(out, "{\"jsonrpc\":\"2.0\"");
   message->has_any = true;
   if (id.data != NULL) {
-    begin_member(message, TEXT("id"));
+    begin_member(message, MEMBER("id"));
     buffer_append_text(out, id);
   }
   if (peer_id.data != NULL) {
-    begin_member(message, TEXT("peer-id"));
+    begin_member(message, MEMBER("peer-id"));
     json_write_string(out, peer_id);
   }
 }
