@@ -28,7 +28,8 @@ struct load;
 struct call {
   struct load *load;
   int64_t since_ns;
-  int32_t sum; /* what is to be answered */
+  int32_t sum;              /* what is to be answered */
+  struct jp_answer *answer; /* while the client is made to have as many as there are calls */
 };
 
 struct load {
@@ -121,19 +122,7 @@ static void run_calls(struct load *load)
 
 /* ---- many in flight ---- */
 
-static void send_call(struct call *call);
-
-static void complete_call(void *context, enum jp_client_status status, struct jp_answer *answer)
-{
-  struct call *call = context;
-  struct load *load = call->load;
-  load->open--;
-  take_answer(load, call, status, answer);
-  if (may_begin(load))
-    send_call(call);
-}
-
-static void send_call(struct call *call)
+static void send_call(struct call *call, jp_client_completion *completion)
 {
   struct load *load = call->load;
   const struct jp_argument operands[] = {next_operand(load, 1), next_operand(load, 7)};
@@ -142,10 +131,29 @@ static void send_call(struct call *call)
   call->since_ns = load->now_ns;
   load->begun++;
   load->open++;
-  if (jp_client_send(load->client, &add, TIMEOUT_MS, complete_call, call, &load->error) == JP_CLIENT_OK)
+  if (jp_client_send(load->client, &add, TIMEOUT_MS, completion, call, &load->error) == JP_CLIENT_OK)
     return;
   load->open--;
   fail_load(load, load->error.text);
+}
+
+static void complete_call(void *context, enum jp_client_status status, struct jp_answer *answer)
+{
+  struct call *call = context;
+  struct load *load = call->load;
+  load->open--;
+  take_answer(load, call, status, answer);
+  if (may_begin(load))
+    send_call(call, complete_call);
+}
+
+static void keep_answer(void *context, enum jp_client_status status, struct jp_answer *answer)
+{
+  struct call *call = context;
+  call->load->open--;
+  call->answer = answer;
+  if (status != JP_CLIENT_OK)
+    fail_load(call->load, answer == NULL ? jp_client_status_text(status) : jp_answer_error_message(answer));
 }
 
 /* One wait for answers, and all that they bring about. */
@@ -161,16 +169,27 @@ static void turn_loop(struct load *load, struct pollfd *polled)
     fail_load(load, load->error.text);
 }
 
-static void run_loop(struct load *load)
+static void fill_window(struct load *load, struct pollfd *polled, jp_client_completion *completion)
 {
-  struct pollfd polled = {.fd = jp_client_descriptor(load->client), .events = POLLIN};
   load->now_ns = clock_now_ns();
   for (size_t i = 0; i < load->in_flight; i++) {
     load->calls[i].load = load;
-    send_call(&load->calls[i]);
+    send_call(&load->calls[i], completion);
   }
   while (load->open > 0 && !load->has_failed)
-    turn_loop(load, &polled);
+    turn_loop(load, polled);
+}
+
+/* The first window's answers are freed together: all that may be there at once have their memory then, and any
+ * allocation that is counted later is one of a call's. */
+static void run_loop(struct load *load)
+{
+  struct pollfd polled = {.fd = jp_client_descriptor(load->client), .events = POLLIN};
+  fill_window(load, &polled, keep_answer);
+  for (size_t i = 0; i < load->in_flight; i++)
+    jp_answer_free(load->calls[i].answer);
+  if (!load->has_failed)
+    fill_window(load, &polled, complete_call);
 }
 
 /* ---- the program ---- */

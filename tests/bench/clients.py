@@ -1,0 +1,92 @@
+"""The client library (tests/bench/client.c) beside the bench's own generator, which both call `add` of one peer in turns.
+
+One call at a time is jp_client_call; 64 in flight are completions that send the next call. A row: placement, transport,
+workload, connections, in_flight, and `figures`: those of "jpeer" through the library, and of the "generator". Its `key`
+is that of the shape, and its `figure` how often the library allocates a call.
+"""
+
+import json
+import subprocess
+
+from bench.load import FIGURES, OWN_FIGURES, TRANSPORTS, UNIX_TRANSPORTS, pinned, run_load
+from bench.loadtable import placements, shape_name
+from bench.report import median_of, ratio
+from support.peer import BUILD, Peer, environment
+
+NAME = "clients"
+WHAT = "the client library beside the bench's own generator"
+
+PROGRAM = BUILD / "tests/bench/jpeer-bench-client"
+TIMED = (*FIGURES, *OWN_FIGURES)
+WORKLOAD = "add"
+SCHEMES = {scheme: name for scheme, name in {**TRANSPORTS, **UNIX_TRANSPORTS}.items() if scheme in ("ws", "ws+unix")}
+IN_FLIGHT = (1, 64)
+WARM_SECONDS = 1
+
+
+def run_client(address, pid, in_flight, core, seconds, warm_up):
+    """The figures of the library's program."""
+    command = [PROGRAM, address, str(pid), str(in_flight), str(warm_up), str(seconds)]
+    with pinned(core):
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment(), check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command))}: exit status {done.returncode}")
+    return json.loads(done.stdout)
+
+
+def take_turns(peer, scheme, in_flight, core, options):
+    """Medians of the generator and of the library, and the most allocations that a run of the library made a call."""
+    address = peer.address(scheme)
+    runs = {"generator": [], "jpeer": []}
+    allocations = []
+    for _ in range(options.runs):
+        made = run_load(address, peer.pid, WORKLOAD, 1, in_flight, core, seconds=options.seconds,
+                        warm_up=options.warm_up)
+        runs["generator"].append({figure: made[figure] for figure in TIMED})
+        made = run_client(address, peer.pid, in_flight, core, options.seconds, options.warm_up)
+        runs["jpeer"].append({figure: made[figure] for figure in TIMED})
+        allocations.append(made["allocations_per_call"])
+    return {name: median_of(of_client) for name, of_client in runs.items()}, max(allocations)
+
+
+def measure_placement(placement, options):
+    name, server_core, client_core = placement
+    with pinned(server_core):
+        peer = Peer("--log-level", "warn", sockets=True)
+    with peer:
+        for scheme, transport in SCHEMES.items():
+            run_load(peer.address(scheme), peer.pid, WORKLOAD, 1, 16, client_core, seconds=WARM_SECONDS, warm_up=0)
+            for in_flight in IN_FLIGHT:
+                figures, allocations = take_turns(peer, scheme, in_flight, client_core, options)
+                yield {"placement": name, "transport": transport, "workload": WORKLOAD, "connections": 1,
+                       "in_flight": in_flight, "figures": figures, "key": f"allocations-{in_flight}",
+                       "figure": allocations}
+
+
+def measure(options):
+    for placement in placements(options.placements):
+        yield from measure_placement(placement, options)
+
+
+COLUMNS = ("placement", "transport", "shape", "calls/s", "p50 us", "p99 us", "client us", "generator calls/s",
+           "generator p50", "generator us", "calls/s over", "p50 over", "allocations")
+
+
+def cells(row):
+    jpeer, generator = row["figures"]["jpeer"], row["figures"]["generator"]
+    return [row["placement"], row["transport"], shape_name(row["connections"], row["in_flight"]),
+            f"{jpeer['calls_per_second']:,.0f}", f"{jpeer['p50_us']:.1f}", f"{jpeer['p99_us']:.1f}",
+            f"{jpeer['client_us_per_call']:.2f}", f"{generator['calls_per_second']:,.0f}",
+            f"{generator['p50_us']:.1f}", f"{generator['client_us_per_call']:.2f}",
+            ratio(jpeer["calls_per_second"], generator["calls_per_second"]), ratio(jpeer["p50_us"], generator["p50_us"]),
+            f"{row['figure']:.2f}"]
+
+
+def smoke():
+    """Both shapes on both transports, a moment each: the program compares every answer."""
+    with Peer("--log-level", "warn", sockets=True) as peer:
+        for scheme in SCHEMES:
+            for in_flight in IN_FLIGHT:
+                made = run_client(peer.address(scheme), peer.pid, in_flight, None, 0.05, 100)
+                assert made["calls"] > 0 and made["calls_per_second"] > 0, made
+                assert made["allocations_per_call"] in (0, None), made
