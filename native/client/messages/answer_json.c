@@ -119,7 +119,7 @@ static bool find_refs_of_text(struct jp_answer *answer, struct answer_refs *refs
   struct text text = {answer->text.data, answer->text.len};
   const struct json_limits limits = {.max_depth = DEPTH_MAX};
   struct json_fault fault;
-  if (answer->kind != JP_ANSWER_OBJECT || text.len == 0 || text.data[0] != '[' ||
+  if (answer->kind != JP_ANSWER_OBJECT || text.data == NULL || text.len == 0 || text.data[0] != '[' ||
       json_validate(text, limits, TEXT_ABSENT, &fault) != JP_OK)
     return true;
   return find_refs(answer, json_root(text), refs);
