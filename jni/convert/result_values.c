@@ -177,12 +177,19 @@ static struct text key_text(struct walk *walk, const struct op_value *value)
   }
 }
 
-enum key { KEY_TEXT, KEY_OBJECT, KEY_FAILED };
+enum key { KEY_TEXT, KEY_UNFIT, KEY_FAILED };
 
 static enum key fail_key(struct walk *walk, const char *what)
 {
   (void)fail_result(walk, what);
   return KEY_FAILED;
+}
+
+/* By value a map that has this key would look like the ref of an object, which clients count. Where the map travels
+ * beside its own ref no ref is told inside it, and clients of --compat pal know such maps. */
+static bool looks_like_ref(const struct walk *walk, struct text key)
+{
+  return !walk->keeps_nothing && !walk->request->compat_pal && text_equal(key, TEXT("ref"));
 }
 
 static enum key read_key(struct walk *walk, jobject entry, struct text *text)
@@ -199,7 +206,7 @@ static enum key read_key(struct walk *walk, jobject entry, struct text *text)
     if (class == NULL)
       kind = fail_key(walk, "out of memory");
     else if (!result_is_value_class(class))
-      kind = KEY_OBJECT;
+      kind = KEY_UNFIT;
     else if (!fill_scalar(walk, class, key, &value))
       kind = KEY_FAILED;
   }
@@ -207,6 +214,8 @@ static enum key read_key(struct walk *walk, jobject entry, struct text *text)
     *text = key_text(walk, &value);
     if (text->data == NULL)
       kind = fail_key(walk, "out of memory");
+    else if (looks_like_ref(walk, *text))
+      kind = KEY_UNFIT;
   }
   (*walk->env)->DeleteLocalRef(walk->env, key);
   return kind;
@@ -225,7 +234,7 @@ static bool fill_entry_value(struct walk *walk, const struct level *level, jobje
   return filled;
 }
 
-/* Reads all keys first: if one is an object, the whole map becomes a ref, and no value is read. */
+/* Reads all keys first: if one is unfit, the whole map becomes a ref, and no value is read. */
 static enum key read_keys(struct walk *walk, jobjectArray pairs, size_t count, struct op_entry *entries)
 {
   enum key kind = KEY_TEXT;
@@ -260,7 +269,7 @@ static bool fill_map(struct walk *walk, const struct level *level, const struct 
     return fail_result(walk, "out of memory");
   enum key keys = read_keys(walk, pairs, count, entries);
   if (keys != KEY_TEXT)
-    return keys == KEY_OBJECT && fill_ref(walk, class, level->object, out);
+    return keys == KEY_UNFIT && fill_ref(walk, class, level->object, out);
   for (size_t i = 0; i < count; i++) {
     jobject pair = (*walk->env)->GetObjectArrayElement(walk->env, pairs, (jsize)i);
     bool filled = fill_entry_value(walk, level, pair, &entries[i].value);

@@ -58,7 +58,8 @@ void result_fill_collection(const struct jvm_request *request, const struct jvm_
 /*
  * For an operation that asks for values (by_value). Arrays, collections and maps travel whole, with their
  * contents, and objects that have a text as that text. An OP_REF stands for an object of any other class, for
- * the new object of an OP_NEW, and for a map with a key that is no wrapper, String or null. The outcome's ref is
+ * the new object of an OP_NEW, and for a map with a key that is no wrapper, String or null, or that is "ref"
+ * (unless compat_pal). The outcome's ref is
  * one of these refs, or 0. If the result has a cycle, more elements in all than array-value-max, or more levels
  * than the limit (docs/jsonrpc-1.1.md, "Every MUST and SHOULD", 13), or if reading it throws, it is one OP_REF
  * with the class and the length; with compat_pal an error. Runs size, toArray, entrySet, getKey and getValue of

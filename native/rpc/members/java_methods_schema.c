@@ -1,5 +1,6 @@
 #include "rpc/members/java_methods_schema.h"
 
+#include "base/primitives.h"
 #include "classfile/class_file.h"
 #include "rpc/members/java_methods_names.h"
 #include "rpc/members/java_type_arguments.h"
@@ -275,11 +276,25 @@ static void write_element(struct java_schemas *schemas, struct text type, bool i
     write_type(schemas, type, is_result, depth + 1, out);
 }
 
-/* False where a key may turn out to be an object, for then the result is a ref to the map. */
-static bool has_text_keys(struct java_type_arguments arguments)
+static bool is_wrapper(struct text type)
 {
-  return arguments.count == 2 && text_starts_with(arguments.first, TEXT("Ljava/lang/")) &&
-         !text_equal(arguments.first, TEXT("Ljava/lang/Object;"));
+#define SIGNATURE(letter, member, keyword, type, word, box, wrapper, ...) TEXT("Ljava/lang/" #wrapper ";"),
+  static const struct text wrappers[] = {PRIMITIVES(SIGNATURE)};
+#undef SIGNATURE
+  for (size_t i = 0; i < sizeof wrappers / sizeof wrappers[0]; i++) {
+    if (text_equal(type, wrappers[i]))
+      return true;
+  }
+  return false;
+}
+
+/* False where a key may turn out to be an object, or the text "ref", for then the result is a ref to the map. */
+static bool has_plain_keys(const struct java_schemas *schemas, struct java_type_arguments arguments)
+{
+  if (arguments.count != 2)
+    return false;
+  return is_wrapper(arguments.first) ||
+         (schemas->compat_pal && text_equal(arguments.first, TEXT("Ljava/lang/String;")));
 }
 
 static bool may_be_large_result(const struct java_schemas *schemas, bool is_result, unsigned depth)
@@ -293,7 +308,7 @@ static void write_container(struct java_schemas *schemas, enum container contain
 {
   bool is_map = container == CONTAINER_MAP;
   bool is_told = arguments.count == (is_map ? 2 : 1);
-  bool may_be_ref = is_map && is_result && !has_text_keys(arguments);
+  bool may_be_ref = is_map && is_result && !has_plain_keys(schemas, arguments);
   bool may_be_large = may_be_large_result(schemas, is_result, depth);
   if (may_be_ref || may_be_large)
     append_json(out, may_be_ref ? "{\"anyOf\":[" OBJECT_REF "," : "{\"anyOf\":[");
