@@ -120,11 +120,23 @@ static void run_operation(struct serving *serving, const struct operation *opera
   rpc_run_end(&serving->run);
 }
 
+/* Nobody would ever see what it takes. */
+static bool refuse_unkept_fetch(struct serving *serving, const struct operation *operation,
+                                struct outcome *outcome)
+{
+  if (operation->kind != OP_FETCH || !serving_is_unkept(serving))
+    return false;
+  outcome_fail(outcome, &serving->run.runner->arena, FAILURE_INVALID_PARAMS, NULL,
+               "jpeer.fetch takes no 'keep': false, because what it takes would be lost");
+  return true;
+}
+
 static void decode_and_run(struct serving *serving, struct jsonrpc_response *response)
 {
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
-  if (decode_operation(serving, &operation, &outcome) != JP_OK) {
+  if (decode_operation(serving, &operation, &outcome) != JP_OK ||
+      refuse_unkept_fetch(serving, &operation, &outcome)) {
     serving_suggest_names(serving, &operation, &outcome);
     serving_write_answer(serving, response, &outcome);
     return;
