@@ -1,10 +1,12 @@
 """Slow calls delay nobody but their own connection, and the crew grows and shrinks again."""
 
+import json
 import os
 import time
 import unittest
+import uuid
 
-from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient
+from support.clients import HttpClient, RpcError, WebSocketClient, ZmqClient, ref, typed
 from support.peer import Peer
 
 PING = '{"jsonrpc":"2.0","id":"ping","method":"control","params":{"method":"ping"}}'
@@ -36,6 +38,23 @@ class SlowCalls(unittest.TestCase):
                 for client in slow:
                     self.assertIn('"value":"1"', client.receive())
                     client.close()
+
+    def test_a_text_that_takes_for_ever_holds_up_its_own_request_alone(self):
+        """jpeer.describe runs toString: all others are served, clients of the same session and object included."""
+        session = {"peer-id": str(uuid.uuid4())}
+        with Peer() as peer, WebSocketClient(peer) as steering:
+            with WebSocketClient(peer, session) as looking, WebSocketClient(peer, session) as beside:
+                looks = int(looking.call("fixtures.Looks", "waiting"))
+                looking.send('{"jsonrpc":"2.0","id":1,"method":"jpeer.describe","params":{"instance":%d}}' % looks)
+                await_running(steering, 1)
+                self.assertEqual(beside.call("java.util.Objects", "isNull", ref(looks)), "false")
+                for transport in (WebSocketClient, HttpClient, ZmqClient):
+                    with transport(peer) as quick:
+                        described = quick.request("jpeer.describe", [typed("java.lang.String", "x")])
+                        self.assertEqual(described["result"]["text"], "x")
+                self.assertEqual(steering.call("fixtures.Blockers", "running"), "1")
+                steering.call("fixtures.Blockers", "open")
+                self.assertEqual(json.loads(looking.receive())["result"]["text"], "waited 1")
 
     def test_requests_of_one_connection_keep_their_order(self):
         with Peer() as peer, WebSocketClient(peer) as steering, WebSocketClient(peer) as client:
