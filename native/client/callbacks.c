@@ -1,5 +1,5 @@
-/* Objects of the caller's that Java can call (docs/callbacks.md). No peer offers them, so that none can be
- * made: what is asked of one never happens. */
+/* Objects of the caller's that Java can call. No peer offers them, so that none can be made:
+ * what is asked of one never happens. */
 #include "client/messages/client_error.h"
 
 #include "jpeer/client.h"

@@ -225,8 +225,7 @@ static enum jp_client_status take_binary(struct jp_client *client, struct text m
                                 : end_unfilled(client, &request, answer, status, error);
 }
 
-/* Calls from Java come here: docs/callbacks.md. No peer offers them, and nothing of the client asks
- * for them. */
+/* Calls from Java come here. No peer offers them, and nothing of the client asks for them. */
 static enum jp_client_status take_call(struct answer_reader *reader, struct json_value message,
                                        struct jp_client_error *error)
 {

@@ -310,7 +310,7 @@ struct jp_callback_config {
 };
 
 /*
- * Offers an object to Java, which sees the interfaces (docs/callbacks.md). It is called while a thread waits
+ * Offers an object to Java, which sees the interfaces. It is called while a thread waits
  * in jp_client_call, on that thread, or else by jp_client_process. JP_CLIENT_UNSUPPORTED: the peer or the
  * transport has no callbacks.
  */

@@ -246,7 +246,7 @@ enum jp_operation {
   JP_METHOD    /* any other method of JSON-RPC: a member by its own name, rpc.discover */
 };
 
-/* The options of a request (docs/protocol.md, "Options"). All zero: none. */
+/* The options of a request (docs/protocol.md, "Options of a request"). All zero: none. */
 struct jp_options {
   size_t size;               /* sizeof(struct jp_options) */
   struct jp_argument loader; /* the class loader that names are looked up in */
