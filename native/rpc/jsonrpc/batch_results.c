@@ -1,6 +1,7 @@
 #include "rpc/jsonrpc/batch_results.h"
 
 #include "rpc/values/value_write.h"
+#include "json/writer.h"
 
 #include <string.h>
 
@@ -88,6 +89,65 @@ static bool needs_type(const struct outcome *outcome)
   return outcome->is_null || is_array || !is_plain;
 }
 
+/* ---- a value as an argument ---- */
+
+static void write_inside(struct buffer *out, const struct op_value *value);
+
+/* As a reader of arguments takes it, not as a result is told. */
+static void write_argument(struct buffer *out, const struct op_value *value)
+{
+  switch (value->kind) {
+  case OP_LIST:
+    buffer_append_char(out, '[');
+    for (size_t i = 0; i < value->list.count; i++) {
+      buffer_append_text(out, i > 0 ? TEXT(",") : TEXT(""));
+      write_inside(out, &value->list.items[i]);
+    }
+    buffer_append_char(out, ']');
+    break;
+  case OP_MAP:
+    buffer_append_char(out, '{');
+    for (size_t i = 0; i < value->map.count; i++) {
+      buffer_append_text(out, i > 0 ? TEXT(",") : TEXT(""));
+      json_write_string(out, value->map.entries[i].key);
+      buffer_append_char(out, ':');
+      write_inside(out, &value->map.entries[i].value);
+    }
+    buffer_append_char(out, '}');
+    break;
+  case OP_REF: /* what stands beside the number is for readers of results */
+    BUFFER_LITERAL(out, "{\"ref\":");
+    json_write_integer(out, value->ref);
+    buffer_append_char(out, '}');
+    break;
+  default:
+    rpc_value_write(out, value);
+  }
+}
+
+static bool looks_like_argument(const struct op_value *value)
+{
+  static const struct text members[] = {TEXT("type"), TEXT("value"), TEXT("ref")};
+  for (size_t i = 0; value->kind == OP_MAP && i < value->map.count; i++)
+    for (size_t j = 0; j < sizeof members / sizeof members[0]; j++)
+      if (text_equal(value->map.entries[i].key, members[j]))
+        return true;
+  return false;
+}
+
+/* Inside a list or a map, a map that has a member of an argument would be read as one: "value" says that it is a map. */
+static void write_inside(struct buffer *out, const struct op_value *value)
+{
+  bool is_wrapped = looks_like_argument(value);
+  if (is_wrapped)
+    BUFFER_LITERAL(out, "{\"value\":");
+  write_argument(out, value);
+  if (is_wrapped)
+    buffer_append_char(out, '}');
+}
+
+/* ---- */
+
 static void note_value(struct batch_results *results, struct batch_result *result,
                        const struct outcome *outcome)
 {
@@ -96,7 +156,7 @@ static void note_value(struct batch_results *results, struct batch_result *resul
   if (outcome->is_null)
     BUFFER_LITERAL(&json, "null");
   else
-    rpc_value_write(&json, &outcome->value);
+    write_argument(&json, &outcome->value);
   bool is_kept = !json.failed && copy_json(results, buffer_text(&json), result);
   buffer_fini(&json);
   result->kind = is_kept ? BATCH_RESULT_VALUE : BATCH_RESULT_LARGE;
