@@ -143,7 +143,7 @@ static enum jp_client_status fill_client(struct jp_client *client, const char *u
   client->options = (struct transport_options){
       .timeout_ms = config->connect_timeout_ms, .message_max = config->message_max, .binary = config->binary};
   client->pending_max = config->pending_max;
-  client->reconnects = config->reconnects;
+  client->reconnects = config->reconnects || client->kind->ends_when_idle;
   return name_session(client, config->peer_id, error);
 }
 

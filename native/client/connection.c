@@ -72,9 +72,18 @@ static enum jp_client_status await_change(struct jp_client *client, int64_t dead
   return JP_CLIENT_OK;
 }
 
+/* A connection that the peer has closed while nobody used it shows when it is read. */
+static void check_idle(struct jp_client *client)
+{
+  bool is_open = client->transport != NULL && client->ended.status == JP_CLIENT_OK;
+  if (is_open && client->kind->ends_when_idle && client->pending.count == 0 && !client->is_polled)
+    client_read(client);
+}
+
 enum jp_client_status client_connect(struct jp_client *client, int64_t deadline_ns,
                                      struct jp_client_error *error)
 {
+  check_idle(client);
   for (;;) {
     if (client->is_closed)
       return client_fail(error, JP_CLIENT_CLOSED, "the client was closed");

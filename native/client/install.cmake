@@ -1,12 +1,14 @@
 # libjpeer-client as others install it. It needs libjpeer-jsonrpc, whose functions read the JSON of answers.
 set(client_version 1.0) # JP_CLIENT_VERSION_MAJOR and _MINOR of jpeer/client.h
-set(client_parts jpeer_client jpeer_client_launch jpeer_client_messages jpeer_colfer jpeer_json jpeer_base)
+set(client_parts
+  jpeer_client jpeer_client_launch jpeer_client_messages jpeer_colfer jpeer_json jpeer_llhttp jpeer_base)
 set(client_objects
   $<TARGET_OBJECTS:jpeer_client>
   $<TARGET_OBJECTS:jpeer_client_launch>
   $<TARGET_OBJECTS:jpeer_client_messages>
   $<FILTER:$<TARGET_OBJECTS:jpeer_colfer>,EXCLUDE,/print\\.c\\.o$>
   $<TARGET_OBJECTS:jpeer_json>
+  $<TARGET_OBJECTS:jpeer_llhttp>
   $<FILTER:$<TARGET_OBJECTS:jpeer_base>,INCLUDE,/\(arena|base64|base64_wide|buffer|decimal|number|number_format|primitives|status|text|text_wide|uuid\)\\.c\\.o$>)
 set(client_symbols ${CMAKE_CURRENT_SOURCE_DIR}/jpeer-client.map)
 

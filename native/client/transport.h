@@ -40,6 +40,7 @@ struct transport_kind {
       session_is_named; /* a session is that of a UUID alone: the core makes one where the caller gave none */
   bool names_in_messages; /* each message names its session; else `open` does, by the options */
   bool has_binary;        /* carries binary messages, too */
+  bool ends_when_idle;    /* the peer may close a connection that nobody uses: the next call opens another */
   enum jp_client_status (*open)(const struct client_url *url, const struct transport_options *options,
                                 struct client_transport **transport, struct jp_client_error *error);
   /* Says farewell if that costs no waiting, and frees. */

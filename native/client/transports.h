@@ -4,5 +4,7 @@
 #include "client/transport.h"
 
 extern const struct transport_kind transport_websocket; /* websocket.c */
+extern const struct transport_kind transport_http;      /* http.c */
+extern const struct transport_kind transport_zeromq;    /* zeromq/zeromq.c; with JPEER_CLIENT_ZEROMQ */
 
 #endif

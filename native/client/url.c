@@ -14,16 +14,23 @@ enum url_form {
   URL_SLASHED_SOCKET /* //PATH */
 };
 
+#ifdef JPEER_CLIENT_ZEROMQ
+#define ZEROMQ &transport_zeromq
+#else
+#define ZEROMQ NULL
+#endif
+
 static const struct {
   struct text scheme;
   enum url_form form;
-  const struct transport_kind *kind;
+  const struct transport_kind *kind; /* NULL: the library was built without it */
 } SCHEMES[] = {
-    {TEXT("ws"), URL_REQUEST, &transport_websocket},
-    {TEXT("ws+unix"), URL_SOCKET, &transport_websocket},
+    {TEXT("ws"), URL_REQUEST, &transport_websocket}, {TEXT("ws+unix"), URL_SOCKET, &transport_websocket},
+    {TEXT("http"), URL_REQUEST, &transport_http},    {TEXT("http+unix"), URL_SOCKET, &transport_http},
+    {TEXT("tcp"), URL_HOST_AND_PORT, ZEROMQ},        {TEXT("ipc"), URL_SLASHED_SOCKET, ZEROMQ},
 };
 
-#define SCHEME_NAMES "ws: and ws+unix:"
+#define SCHEME_NAMES "ws:, ws+unix:, http:, http+unix:, tcp: and ipc:"
 
 static enum jp_client_status refuse(const struct client_url *parts, const char *why,
                                     struct jp_client_error *error)
@@ -138,8 +145,27 @@ enum jp_client_status client_url_parse(const char *url, struct client_url *parts
     if (!text_equal(scheme, SCHEMES[i].scheme))
       continue;
     *kind = SCHEMES[i].kind;
+    if (*kind == NULL)
+      return client_fail(error, JP_CLIENT_UNSUPPORTED, "%.*s: the library was built without ZeroMQ",
+                         TEXT_ARGS(parts->whole));
     return parse_rest(rest, SCHEMES[i].form, parts, error);
   }
   return client_fail(error, JP_CLIENT_UNSUPPORTED, "%.*s: the scheme is none of " SCHEME_NAMES,
                      TEXT_ARGS(parts->whole));
+}
+
+struct text client_url_request_path(const struct client_url *url)
+{
+  return url->host.data == NULL ? TEXT("/rpc") : url->path;
+}
+
+void client_url_write_host(const struct client_url *url, struct buffer *out)
+{
+  bool is_address = url->host.data != NULL && memchr(url->host.data, ':', url->host.len) != NULL;
+  if (url->host.data == NULL)
+    BUFFER_LITERAL(out, "localhost");
+  else if (is_address)
+    buffer_printf(out, "[%.*s]:%.*s", TEXT_ARGS(url->host), TEXT_ARGS(url->port));
+  else
+    buffer_printf(out, "%.*s:%.*s", TEXT_ARGS(url->host), TEXT_ARGS(url->port));
 }

@@ -3,7 +3,7 @@
 /* URLs of peers, and which transport each is for. Pure functions, any thread. */
 #include "jpeer/request.h"
 
-#include "base/text.h"
+#include "base/buffer.h"
 
 struct transport_kind;
 
@@ -19,5 +19,8 @@ struct client_url {
 enum jp_client_status client_url_parse(const char *url, struct client_url *parts,
                                        const struct transport_kind **kind,
                                        struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* What an HTTP request asks for, and its field Host. */
+struct text client_url_request_path(const struct client_url *url);
+void client_url_write_host(const struct client_url *url, struct buffer *out);
 
 #endif

@@ -28,24 +28,13 @@ bool websocket_make_key(char key[WEBSOCKET_KEY_LENGTH + 1])
   return made;
 }
 
-static void write_host(const struct client_url *url, struct buffer *out)
-{
-  bool is_address = url->host.data != NULL && memchr(url->host.data, ':', url->host.len) != NULL;
-  if (url->host.data == NULL)
-    BUFFER_LITERAL(out, "localhost");
-  else if (is_address)
-    buffer_printf(out, "[%.*s]:%.*s", TEXT_ARGS(url->host), TEXT_ARGS(url->port));
-  else
-    buffer_printf(out, "%.*s:%.*s", TEXT_ARGS(url->host), TEXT_ARGS(url->port));
-}
-
 void websocket_write_request(const struct client_url *url, struct text peer_id, const char *key,
                              struct buffer *out)
 {
   BUFFER_LITERAL(out, "GET ");
-  buffer_append_text(out, url->host.data == NULL ? TEXT("/rpc") : url->path);
+  buffer_append_text(out, client_url_request_path(url));
   BUFFER_LITERAL(out, " HTTP/1.1\r\nHost: ");
-  write_host(url, out);
+  client_url_write_host(url, out);
   buffer_printf(out,
                 "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: %s\r\n"
                 "Sec-WebSocket-Version: 13\r\n",

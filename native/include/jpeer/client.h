@@ -14,7 +14,8 @@
  *
  * Threads: any number of threads may use a client, its refs and its answers at once; an answer, a chain and
  * a request are used by one thread at a time. No function takes a lock that another one holds while it
- * waits for the peer. There is no thread of the library's own: a thread that waits for an answer reads for
+ * waits for the peer. There is no thread of the library's own, but
+ * for libzmq's two of each connection over ZeroMQ: a thread that waits for an answer reads for
  * all that wait, and who waits for none calls jp_client_process.
  *
  * Ownership: a text that a function takes is borrowed until it returns; what it gives says how long it
@@ -133,6 +134,7 @@ struct jp_client_config {
  *   ws://HOST:PORT[/PATH]   WebSocket; the path is /rpc without one
  *   ws+unix:PATH            WebSocket over a unix socket
  *   http://HOST:PORT[/PATH] HTTP
+ *   http+unix:PATH          HTTP over a unix socket
  *   tcp://HOST:PORT         ZeroMQ
  *   ipc://PATH              ZeroMQ over a unix socket
  * config NULL: all zero. Blocks until the connection stands, for connect_timeout_ms at most; to look up a
@@ -142,7 +144,8 @@ struct jp_client_config {
  * With config->reconnects a call on a connection that has ended opens another one, for the same session:
  * refs stay valid if the peer still has it. Requests without an answer end with the connection, and are not
  * sent again. A dead peer is not tried for again before 100 ms are over, then 200, up to 5 seconds: calls
- * get the last failure meanwhile.
+ * get the last failure meanwhile. Over HTTP it is always so, because a peer closes connections that nobody
+ * uses for a while.
  */
 JP_API enum jp_client_status jp_client_open(const char *url, const struct jp_client_config *config,
                                             struct jp_client **client,

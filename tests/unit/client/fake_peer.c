@@ -31,6 +31,7 @@ struct fake_connection {
 
 struct fake_peer {
   fake_script *script;
+  bool speaks_http;
   void *context;
   char folder[32];
   char url[64];
@@ -101,7 +102,7 @@ static bool shake_hands(struct fake_connection *connection)
 static void *run_connection(void *argument)
 {
   struct fake_connection *connection = argument;
-  if (shake_hands(connection))
+  if (connection->peer->speaks_http || shake_hands(connection))
     connection->peer->script(connection, connection->peer->context);
   shutdown(connection->fd, SHUT_RDWR);
   return NULL;
@@ -135,7 +136,7 @@ void fake_peer_accept(struct fake_peer *peer)
   check(pthread_create(&peer->acceptor, NULL, accept_connections, peer) == 0, "pthread_create");
 }
 
-struct fake_peer *fake_peer_start(fake_script *script, void *context)
+static struct fake_peer *start(const char *scheme, fake_script *script, void *context)
 {
   struct fake_peer *peer = calloc(1, sizeof *peer);
   check(peer != NULL, "calloc");
@@ -146,9 +147,20 @@ struct fake_peer *fake_peer_start(fake_script *script, void *context)
   check(mkdtemp(peer->folder) != NULL, "mkdtemp");
   peer->address.sun_family = AF_UNIX;
   snprintf(peer->address.sun_path, sizeof peer->address.sun_path, "%s/peer", peer->folder);
-  snprintf(peer->url, sizeof peer->url, "ws+unix:%s/peer", peer->folder);
+  snprintf(peer->url, sizeof peer->url, "%s:%s/peer", scheme, peer->folder);
+  peer->speaks_http = strcmp(scheme, "http+unix") == 0;
   fake_peer_accept(peer);
   return peer;
+}
+
+struct fake_peer *fake_peer_start(fake_script *script, void *context)
+{
+  return start("ws+unix", script, context);
+}
+
+struct fake_peer *fake_peer_start_http(fake_script *script, void *context)
+{
+  return start("http+unix", script, context);
 }
 
 const char *fake_peer_url(const struct fake_peer *peer)
@@ -222,6 +234,32 @@ bool fake_read(struct fake_connection *connection, struct text *message)
 unsigned fake_pongs(const struct fake_connection *connection)
 {
   return connection->pongs;
+}
+
+bool fake_read_post(struct fake_connection *connection, struct text *head, struct text *body)
+{
+  static const char field[] = "Content-Length: ";
+  struct buffer *in = &connection->in;
+  const char *end;
+  size_t length = SIZE_MAX;
+  size_t head_length = 0;
+  buffer_consume(in, connection->taken);
+  connection->taken = 0;
+  while (length > in->len - head_length) {
+    end = in->len == 0 ? NULL : memmem(in->data, in->len, "\r\n\r\n", 4);
+    if (end != NULL) {
+      head_length = (size_t)(end - in->data) + 4;
+      const char *digits = memmem(in->data, head_length, field, sizeof field - 1);
+      check(digits != NULL, "the length of a POST");
+      length = strtoull(digits + sizeof field - 1, NULL, 10);
+    }
+    if (length > in->len - head_length && !read_more(connection, in))
+      return false;
+  }
+  *head = text_slice(buffer_text(in), 0, head_length);
+  *body = text_slice(buffer_text(in), head_length, head_length + length);
+  connection->taken = head_length + length;
+  return true;
 }
 
 uint64_t fake_id(struct text message)

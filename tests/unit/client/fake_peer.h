@@ -14,7 +14,9 @@ struct fake_connection;
 typedef void fake_script(struct fake_connection *connection, void *context);
 
 struct fake_peer *fake_peer_start(fake_script *script, void *context);
-/* "ws+unix:/tmp/..." */
+/* One that speaks HTTP: scripts begin with fake_read_post. */
+struct fake_peer *fake_peer_start_http(fake_script *script, void *context);
+/* "ws+unix:/tmp/...", or "http+unix:" */
 const char *fake_peer_url(const struct fake_peer *peer);
 /* Connections that were made so far. */
 unsigned fake_peer_connections(struct fake_peer *peer);
@@ -29,6 +31,8 @@ void fake_peer_stop(struct fake_peer *peer);
 bool fake_read(struct fake_connection *connection, struct text *message);
 /* Pongs that fake_read has passed over. */
 unsigned fake_pongs(const struct fake_connection *connection);
+/* The next POST, borrowed until the next one. False: the client has closed. */
+bool fake_read_post(struct fake_connection *connection, struct text *head, struct text *body);
 /* The number of the `id` of a message; 0: it has none. */
 uint64_t fake_id(struct text message);
 /* One text frame. */

@@ -5,14 +5,15 @@
 
 #include <stdlib.h>
 
-static void check(const char *url, const char *host, const char *port, const char *path)
+static void check_kind(const struct transport_kind *wanted, const char *url, const char *host,
+                       const char *port, const char *path)
 {
   struct client_url parts;
   const struct transport_kind *kind = NULL;
   struct jp_client_error error;
   if (client_url_parse(url, &parts, &kind, &error) != JP_CLIENT_OK)
     fail_msg("%s: %s", url, error.text);
-  assert_ptr_equal(kind, &transport_websocket);
+  assert_ptr_equal(kind, wanted);
   if (host == NULL) {
     assert_null(parts.host.data);
   } else {
@@ -20,6 +21,11 @@ static void check(const char *url, const char *host, const char *port, const cha
     assert_true(text_equal(parts.port, text_of(port)));
   }
   assert_true(text_equal(parts.path, text_of(path)));
+}
+
+static void check(const char *url, const char *host, const char *port, const char *path)
+{
+  check_kind(&transport_websocket, url, host, port, path);
 }
 
 static void test_parts(void **state)
@@ -31,6 +37,47 @@ static void test_parts(void **state)
   check("ws://[::1]:80/rpc", "::1", "80", "/rpc");
   check("ws+unix:/run/a b", NULL, NULL, "/run/a b");
   check("ws+unix:peer.sock", NULL, NULL, "peer.sock");
+}
+
+static void test_schemes(void **state)
+{
+  (void)state;
+  check_kind(&transport_http, "http://127.0.0.1:4711", "127.0.0.1", "4711", "/rpc");
+  check_kind(&transport_http, "http://[::1]:80/a", "::1", "80", "/a");
+  check_kind(&transport_http, "http+unix:/run/peer", NULL, NULL, "/run/peer");
+#ifdef JPEER_CLIENT_ZEROMQ
+  check_kind(&transport_zeromq, "tcp://127.0.0.1:4711", "127.0.0.1", "4711", "/rpc");
+  check_kind(&transport_zeromq, "ipc:///run/peer", NULL, NULL, "/run/peer");
+  check_kind(&transport_zeromq, "ipc://peer", NULL, NULL, "peer");
+#else
+  struct client_url parts;
+  const struct transport_kind *kind;
+  assert_int_equal(client_url_parse("tcp://a:1", &parts, &kind, NULL), JP_CLIENT_UNSUPPORTED);
+  assert_int_equal(client_url_parse("ipc://a", &parts, &kind, NULL), JP_CLIENT_UNSUPPORTED);
+#endif
+}
+
+/* What an HTTP request says of the URL. */
+static void test_request(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *url, *path, *host;
+  } cases[] = {
+      {"http://a.example:80/b?c", "/b?c", "a.example:80"},
+      {"ws://[::1]:81", "/rpc", "[::1]:81"},
+      {"http+unix:/run/peer", "/rpc", "localhost"},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct client_url parts;
+    const struct transport_kind *kind;
+    struct buffer host = {0};
+    assert_int_equal(client_url_parse(cases[i].url, &parts, &kind, NULL), JP_CLIENT_OK);
+    client_url_write_host(&parts, &host);
+    assert_true(text_equal(buffer_text(&host), text_of(cases[i].host)));
+    assert_true(text_equal(client_url_request_path(&parts), text_of(cases[i].path)));
+    buffer_fini(&host);
+  }
 }
 
 static void test_refused(void **state)
@@ -61,6 +108,15 @@ static void test_refused(void **state)
       {"ws://host:80/a b", JP_CLIENT_INVALID},
       {"ws://host:80/a\r\nx: y", JP_CLIENT_INVALID},
       {"ws+unix:", JP_CLIENT_INVALID},
+      {"http://host/rpc", JP_CLIENT_INVALID},
+      {"http+unix:", JP_CLIENT_INVALID},
+#ifdef JPEER_CLIENT_ZEROMQ
+      {"tcp:host:80", JP_CLIENT_INVALID},
+      {"tcp://host:80/", JP_CLIENT_INVALID},
+
+      {"ipc:/run/peer", JP_CLIENT_INVALID},
+      {"ipc://", JP_CLIENT_INVALID},
+#endif
       {"wss://host:80/rpc", JP_CLIENT_UNSUPPORTED},
       {"WS://host:80/rpc", JP_CLIENT_UNSUPPORTED},
   };
@@ -94,9 +150,8 @@ static void test_long_socket_path(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_parts),
-      cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_long_socket_path),
+      cmocka_unit_test(test_parts),   cmocka_unit_test(test_schemes),          cmocka_unit_test(test_request),
+      cmocka_unit_test(test_refused), cmocka_unit_test(test_long_socket_path),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,496 @@
+/* Calls over HTTP against a peer without a JVM. */
+#include "fake_peer.h"
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "jpeer/client.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define RESULT                                                                                               \
+  "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":false,\"value\":{\"type\":\"int\",\"null\":false,"  \
+  "\"value\":\"8\"}}}"
+
+static struct jp_client *open_client(const struct fake_peer *peer, const struct jp_client_config *config)
+{
+  struct jp_client *client;
+  struct jp_client_error error;
+  if (jp_client_open(fake_peer_url(peer), config, &client, &error) != JP_CLIENT_OK)
+    fail_msg("%s", error.text);
+  return client;
+}
+
+static struct jp_request simple_call(void)
+{
+  return jp_build_class_method_call("T", "m", JP_NO_ARGUMENTS);
+}
+
+static void assert_call(struct jp_client *client)
+{
+  const struct jp_request request = simple_call();
+  struct jp_answer *answer;
+  struct jp_client_error error;
+  int64_t value = 0;
+  if (jp_client_call(client, &request, 5000, &answer, &error) != JP_CLIENT_OK)
+    fail_msg("%s", error.text);
+  assert_true(jp_answer_integer(answer, &value));
+  assert_int_equal(value, 8);
+  jp_answer_free(answer);
+}
+
+static void assert_fails(struct jp_client *client, enum jp_client_status status, const char *words)
+{
+  const struct jp_request request = simple_call();
+  struct jp_answer *answer;
+  struct jp_client_error error;
+  enum jp_client_status got = jp_client_call(client, &request, 5000, &answer, &error);
+  if (got != status || strstr(error.text, words) == NULL)
+    fail_msg("wanted %d %s, got %d %s", status, words, got, error.text);
+  assert_null(answer);
+}
+
+/* ---- what is sent and what comes ---- */
+
+static void write_answer(struct buffer *out, uint64_t id)
+{
+  char body[256];
+  int length = snprintf(body, sizeof body, RESULT, (unsigned long long)id);
+  buffer_printf(out, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+                length, body);
+}
+
+static void answer(struct fake_connection *connection, uint64_t id)
+{
+  struct buffer out = {0};
+  write_answer(&out, id);
+  fake_write_bytes(connection, out.data, out.len);
+  buffer_fini(&out);
+}
+
+static void serve(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  struct text head, body;
+  while (fake_read_post(connection, &head, &body)) {
+    if (fake_id(body) == 0)
+      fake_write_bytes(connection, "HTTP/1.1 204 No Content\r\n\r\n", 27);
+    else
+      answer(connection, fake_id(body));
+  }
+}
+
+static void test_calls_and_notifications(void **state)
+{
+  (void)state;
+  struct fake_peer *peer = fake_peer_start_http(serve, NULL);
+  struct jp_client *client = open_client(peer, NULL);
+  const struct jp_request request = simple_call();
+  for (int i = 0; i < 500; i++) {
+    assert_call(client);
+    assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
+  }
+  assert_int_equal(jp_client_pending(client), 0);
+  jp_client_close(client);
+  assert_int_equal(fake_peer_connections(peer), 1);
+  fake_peer_stop(peer);
+}
+
+static void keep_head(struct fake_connection *connection, void *context)
+{
+  struct text head, body;
+  while (fake_read_post(connection, &head, &body)) {
+    buffer_append_text(context, head);
+    answer(connection, fake_id(body));
+  }
+}
+
+static void test_request(void **state)
+{
+  (void)state;
+  const struct jp_client_config config = {.size = sizeof config,
+                                          .peer_id = "6f9a3c1e-2b4d-4e5f-8a7b-9c0d1e2f3a4b"};
+  struct buffer head = {0};
+  struct fake_peer *peer = fake_peer_start_http(keep_head, &head);
+  struct jp_client *client = open_client(peer, &config);
+  assert_call(client);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+  assert_text(buffer_text(&head), "POST /rpc HTTP/1.1\r\n"
+                                  "Host: localhost\r\n"
+                                  "Content-Type: application/json\r\n"
+                                  "peer-id: 6f9a3c1e-2b4d-4e5f-8a7b-9c0d1e2f3a4b\r\n"
+                                  "Content-Length: 000000075\r\n\r\n");
+  buffer_fini(&head);
+}
+
+/* A session has a name of its own where the caller gives none. */
+static void test_session(void **state)
+{
+  (void)state;
+  struct buffer heads = {0};
+  struct fake_peer *peer = fake_peer_start_http(keep_head, &heads);
+  struct jp_client *client = open_client(peer, NULL);
+  assert_call(client);
+  assert_call(client);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+  struct text all = buffer_text(&heads);
+  assert_true(text_equal(text_slice(all, 0, all.len / 2), text_slice(all, all.len / 2, all.len)));
+  assert_non_null(memmem(all.data, all.len, "peer-id: ", 9));
+  buffer_fini(&heads);
+}
+
+static void answer_bytewise(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  struct text head, body;
+  while (fake_read_post(connection, &head, &body)) {
+    struct buffer out = {0};
+    write_answer(&out, fake_id(body));
+    for (size_t i = 0; i < out.len; i++)
+      fake_write_bytes(connection, out.data + i, 1);
+    buffer_fini(&out);
+  }
+}
+
+static void answer_in_chunks(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  struct text head, body;
+  while (fake_read_post(connection, &head, &body)) {
+    struct buffer out = {0};
+    char result[256];
+    int length = snprintf(result, sizeof result, RESULT, (unsigned long long)fake_id(body));
+    buffer_printf(&out,
+                  "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
+    for (int i = 0; i < length; i++)
+      buffer_printf(&out, "1\r\n%c\r\n", result[i]);
+    buffer_printf(&out, "0\r\n\r\n");
+    fake_write_bytes(connection, out.data, out.len);
+    buffer_fini(&out);
+  }
+}
+
+static void test_pieces(void **state)
+{
+  (void)state;
+  static fake_script *const scripts[] = {answer_bytewise, answer_in_chunks};
+  for (size_t i = 0; i < COUNT_OF(scripts); i++) {
+    struct fake_peer *peer = fake_peer_start_http(scripts[i], NULL);
+    struct jp_client *client = open_client(peer, NULL);
+    for (int calls = 0; calls < 20; calls++)
+      assert_call(client);
+    jp_client_close(client);
+    fake_peer_stop(peer);
+  }
+}
+
+/* ---- requests that do not wait for responses ---- */
+
+enum { IN_FLIGHT = 64 };
+
+/* All answers at once, and only when all requests are there. */
+static void answer_together(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  struct text head, body;
+  struct buffer out = {0};
+  for (int i = 0; i < IN_FLIGHT && fake_read_post(connection, &head, &body); i++)
+    write_answer(&out, fake_id(body));
+  fake_write_bytes(connection, out.data, out.len);
+  buffer_fini(&out);
+  fake_read_post(connection, &head, &body);
+}
+
+/* The first half is answered, and the last answer says that the connection ends behind it. */
+static void answer_half(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  struct text head, body;
+  struct buffer out = {0};
+  for (int i = 0; i < IN_FLIGHT && fake_read_post(connection, &head, &body); i++) {
+    if (i >= IN_FLIGHT / 2)
+      continue;
+    size_t begin = out.len;
+    write_answer(&out, fake_id(body));
+    if (i == IN_FLIGHT / 2 - 1) {
+      static const char close[] = "HTTP/1.1 200 OK\r\nConnection: close\r\n";
+      struct buffer last = {0};
+      buffer_append(&last, out.data + begin + 17, out.len - begin - 17);
+      buffer_truncate(&out, begin);
+      buffer_append(&out, close, sizeof close - 1);
+      buffer_append_text(&out, buffer_text(&last));
+      buffer_fini(&last);
+    }
+  }
+  fake_write_bytes(connection, out.data, out.len);
+  buffer_fini(&out);
+}
+
+struct tally {
+  unsigned good;
+  unsigned closed;
+};
+
+static void count_completion(void *context, enum jp_client_status status, struct jp_answer *answer)
+{
+  struct tally *tally = context;
+  tally->good += status == JP_CLIENT_OK;
+  tally->closed += status == JP_CLIENT_CLOSED;
+  jp_answer_free(answer);
+}
+
+static struct tally send_together(struct jp_client *client)
+{
+  struct tally tally = {0};
+  const struct jp_request request = simple_call();
+  for (int i = 0; i < IN_FLIGHT; i++)
+    assert_int_equal(jp_client_send(client, &request, 5000, count_completion, &tally, NULL), JP_CLIENT_OK);
+  while (tally.good + tally.closed < IN_FLIGHT) {
+    struct pollfd polled = {.fd = jp_client_descriptor(client), .events = POLLIN};
+    assert_int_equal(poll(&polled, 1, 5000), 1);
+    (void)!jp_client_process(client, NULL); /* the completions tell */
+  }
+  return tally;
+}
+
+static void test_pipeline(void **state)
+{
+  (void)state;
+  struct fake_peer *peer = fake_peer_start_http(answer_together, NULL);
+  struct jp_client *client = open_client(peer, NULL);
+  assert_int_equal(send_together(client).good, IN_FLIGHT);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+static void test_close_behind_an_answer(void **state)
+{
+  (void)state;
+  struct fake_peer *peer = fake_peer_start_http(answer_half, NULL);
+  struct jp_client *client = open_client(peer, NULL);
+  struct tally tally = send_together(client);
+  assert_int_equal(tally.good, IN_FLIGHT / 2);
+  assert_int_equal(tally.closed, IN_FLIGHT / 2);
+  assert_int_equal(send_together(client).good, IN_FLIGHT / 2); /* over another connection */
+  assert_int_equal(fake_peer_connections(peer), 2);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+/* ---- connections that end while nobody uses them ---- */
+
+static void answer_once(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  struct text head, body;
+  if (fake_read_post(connection, &head, &body))
+    answer(connection, fake_id(body));
+}
+
+static void test_idle_end(void **state)
+{
+  (void)state;
+  struct fake_peer *peer = fake_peer_start_http(answer_once, NULL);
+  struct jp_client *client = open_client(peer, NULL);
+  for (int i = 0; i < 5; i++) {
+    assert_call(client);
+    usleep(50000); /* for the end to come */
+  }
+  assert_int_equal(fake_peer_connections(peer), 5);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+/* ---- peers that misbehave, or refuse ---- */
+
+struct misbehaviour {
+  const char *bytes;
+  enum jp_client_status status;
+  const char *words;
+};
+
+static void misbehave(struct fake_connection *connection, void *context)
+{
+  const struct misbehaviour *what = context;
+  struct text head, body;
+  if (!fake_read_post(connection, &head, &body))
+    return;
+  fake_write_bytes(connection, what->bytes, strlen(what->bytes));
+  if (what->status != JP_CLIENT_CLOSED)
+    fake_read_post(connection, &head, &body);
+}
+
+#define JSON "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
+static void test_misbehaviour(void **state)
+{
+  (void)state;
+  static const struct misbehaviour cases[] = {
+      {"", JP_CLIENT_CLOSED, "has closed the connection"},
+      {"HTTP/1.1 200 OK\r\nConte", JP_CLIENT_CLOSED, "inside an answer"},
+      {JSON "Content-Length: 100\r\n\r\n{", JP_CLIENT_CLOSED, "inside an answer"},
+      {JSON "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", JP_CLIENT_CLOSED, "inside an answer"},
+      {"hello", JP_CLIENT_PROTOCOL, "no HTTP response"},
+      {JSON "Content-Length: 5\r\n\r\nhello", JP_CLIENT_PROTOCOL, ""},
+      {JSON "Content-Length: 0\r\n\r\n", JP_CLIENT_PROTOCOL, ""},
+      {JSON "Content-Length: 9999999999\r\n\r\n", JP_CLIENT_LIMIT, "message_max"},
+      {"HTTP/1.1 204 No Content\r\n\r\n", JP_CLIENT_PROTOCOL, "answers with HTTP 204 No Content"},
+      {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", JP_CLIENT_PROTOCOL, "HTTP 200 OK: hi"},
+      {"HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n\r\n", JP_CLIENT_PROTOCOL,
+       "HTTP 302 Found"},
+      {"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", JP_CLIENT_REFUSED, "HTTP 401 Unauthorized"},
+      {"HTTP/1.1 403 Forbidden\r\nContent-Length: 11\r\n\r\nno, really\n", JP_CLIENT_REFUSED,
+       "HTTP 403 Forbidden: no, really"},
+      {"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", JP_CLIENT_REFUSED, "HTTP 404 Not Found"},
+      {"HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 8\r\n\r\ntoo long",
+       JP_CLIENT_REFUSED, "HTTP 413 Content Too Large: too long"},
+      {"HTTP/1.1 415 X\r\nContent-Length: 0\r\n\r\n", JP_CLIENT_REFUSED, "HTTP 415 X"},
+      {"HTTP/1.1 429 X\r\nContent-Length: 0\r\n\r\n", JP_CLIENT_REFUSED, "HTTP 429 X"},
+      {"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 5\r\n\r\nlater", JP_CLIENT_REFUSED,
+       "HTTP 503 Service Unavailable: later"},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct misbehaviour what = cases[i];
+    struct fake_peer *peer = fake_peer_start_http(misbehave, &what);
+    struct jp_client *client = open_client(peer, NULL);
+    assert_fails(client, what.status, what.words);
+    assert_int_equal(jp_client_pending(client), 0);
+    jp_client_close(client);
+    fake_peer_stop(peer);
+  }
+}
+
+/* As of a peer that has too many connections. */
+static void refuse_at_once(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  static const char bytes[] =
+      "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 4\r\n\r\nfull";
+  struct text head, body;
+  fake_write_bytes(connection, bytes, sizeof bytes - 1);
+  fake_read_post(connection, &head, &body);
+}
+
+static void test_response_to_nothing(void **state)
+{
+  (void)state;
+  struct fake_peer *peer = fake_peer_start_http(refuse_at_once, NULL);
+  struct jp_client *client = open_client(peer, NULL);
+  const struct jp_request request = simple_call();
+  struct jp_answer *answer;
+  struct jp_client_error error;
+  assert_int_equal(jp_client_call(client, &request, 5000, &answer, &error), JP_CLIENT_REFUSED);
+  assert_non_null(strstr(error.text, "503 Service Unavailable: full"));
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+/* What a notification was answered with concerns nobody, but what is refused for all. */
+static void refuse_notifications(struct fake_connection *connection, void *context)
+{
+  const char *bytes = context;
+  struct text head, body;
+  while (fake_read_post(connection, &head, &body)) {
+    if (fake_id(body) != 0)
+      answer(connection, fake_id(body));
+    else
+      fake_write_bytes(connection, bytes, strlen(bytes));
+  }
+}
+
+static void test_refused_notification(void **state)
+{
+  (void)state;
+  const struct jp_request request = simple_call();
+  char error_body[] =
+      "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+  char forbidden[] = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n";
+  struct fake_peer *peer = fake_peer_start_http(refuse_notifications, error_body);
+  struct jp_client *client = open_client(peer, NULL);
+  assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
+  assert_call(client);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+  peer = fake_peer_start_http(refuse_notifications, forbidden);
+  client = open_client(peer, NULL);
+  assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
+  assert_fails(client, JP_CLIENT_REFUSED, "HTTP 403 Forbidden");
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+/* ---- sizes ---- */
+
+static void test_large_messages(void **state)
+{
+  (void)state;
+  enum { LARGE = 8 * 1024 * 1024, TIMES = 4 };
+  struct fake_peer *peer = fake_peer_start_http(serve, NULL);
+  struct jp_client *client = open_client(peer, NULL);
+  char *large = test_malloc(LARGE);
+  memset(large, 'x', LARGE);
+  const struct jp_argument arguments[] = {jp_text_argument((struct jp_text){large, LARGE})};
+  const struct jp_request request = jp_build_class_method_call("T", "m", arguments, 1);
+  for (int i = 0; i < TIMES; i++) {
+    struct jp_answer *answer;
+    assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
+    assert_int_equal(jp_client_call(client, &request, 30000, &answer, NULL), JP_CLIENT_OK);
+    jp_answer_free(answer);
+  }
+  assert_call(client);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+  test_free(large);
+}
+
+static void test_answer_over_message_max(void **state)
+{
+  (void)state;
+  const struct jp_client_config config = {.size = sizeof config, .message_max = 64};
+  static fake_script *const scripts[] = {serve, answer_in_chunks, answer_bytewise};
+  for (size_t i = 0; i < COUNT_OF(scripts); i++) {
+    struct fake_peer *peer = fake_peer_start_http(scripts[i], NULL);
+    struct jp_client *client = open_client(peer, &config);
+    assert_fails(client, JP_CLIENT_LIMIT, "message_max, 64 bytes");
+    jp_client_close(client);
+    fake_peer_stop(peer);
+  }
+}
+
+/* A request that cannot be written leaves nothing behind. */
+static void test_request_that_is_wrong(void **state)
+{
+  (void)state;
+  struct fake_peer *peer = fake_peer_start_http(serve, NULL);
+  struct jp_client *client = open_client(peer, NULL);
+  const struct jp_request request = jp_build_class_method_call(NULL, "m", JP_NO_ARGUMENTS);
+  struct jp_answer *answer;
+  assert_int_equal(jp_client_call(client, &request, 5000, &answer, NULL), JP_CLIENT_INVALID);
+  assert_call(client);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_calls_and_notifications),
+      cmocka_unit_test(test_request),
+      cmocka_unit_test(test_session),
+      cmocka_unit_test(test_pieces),
+      cmocka_unit_test(test_pipeline),
+      cmocka_unit_test(test_close_behind_an_answer),
+      cmocka_unit_test(test_idle_end),
+      cmocka_unit_test(test_misbehaviour),
+      cmocka_unit_test(test_response_to_nothing),
+      cmocka_unit_test(test_refused_notification),
+      cmocka_unit_test(test_large_messages),
+      cmocka_unit_test(test_answer_over_message_max),
+      cmocka_unit_test(test_request_that_is_wrong),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
