@@ -24,6 +24,12 @@ if(NOT JPEER_SANITIZE AND NOT JPEER_FUZZ)
   target_link_options(jpeer-client PRIVATE -Wl,--no-undefined)
 endif()
 
+if(JPEER_CLIENT_ZEROMQ)
+  target_link_libraries(jpeer-client PRIVATE PkgConfig::ZMQ)
+  set(client_zmq zmq)
+  set(client_zmq_package libzmq)
+endif()
+
 # In the archive the internal names are made local: native/jsonrpc/install.cmake says why.
 set(merged ${CMAKE_CURRENT_BINARY_DIR}/jpeer-client-merged.o)
 add_custom_command(OUTPUT ${merged}
@@ -34,7 +40,7 @@ add_custom_command(OUTPUT ${merged}
 add_library(jpeer-client-static STATIC ${merged})
 set_target_properties(jpeer-client-static PROPERTIES
   LINKER_LANGUAGE C OUTPUT_NAME jpeer-client EXPORT_NAME client-static)
-target_link_libraries(jpeer-client-static INTERFACE jpeer-jsonrpc-static OpenSSL::Crypto Threads::Threads m)
+target_link_libraries(jpeer-client-static INTERFACE jpeer-jsonrpc-static ${client_zmq} OpenSSL::Crypto Threads::Threads m)
 
 add_library(jpeer-client-jansson SHARED jansson/client_trees.c)
 set_target_properties(jpeer-client-jansson PROPERTIES

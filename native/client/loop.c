@@ -53,8 +53,10 @@ void client_watch_connection(struct jp_client *client)
   struct client_loop *loop = &client->loop;
   if (loop->epoll_fd < 0 || client->transport == NULL || client->ended.status != JP_CLIENT_OK)
     return;
-  if (client->kind->has_input(client->transport))
+  if (client->kind->has_input(client->transport)) { /* which the descriptor may not show any more */
     client_wake_loop(client);
+    client_call_leader(client);
+  }
   bool writes = client->kind->wants_to_write(client->transport);
   if (loop->watches_connection && loop->watches_writing == writes)
     return;

@@ -1,4 +1,4 @@
-"""The client library against a real peer, over TCP and a unix socket.
+"""The client library against a real peer, over each transport.
 
 usage: test_client.py CLIENT_SCENARIOS
 """
@@ -6,7 +6,6 @@ usage: test_client.py CLIENT_SCENARIOS
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 from pathlib import Path
@@ -15,13 +14,15 @@ from support.peer import Peer
 
 PROGRAM = sys.argv[1]
 SECONDS = 60
+ZMQ_SCHEMES = ("tcp", "ipc")
+SCHEMES = ("ws", "ws+unix", "http", "http+unix", *ZMQ_SCHEMES)
 
 
 class Scenario:
     """A run of the program. say() waits for its word and lets it go on."""
 
-    def __init__(self, url, name):
-        self.process = subprocess.Popen([PROGRAM, url, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    def __init__(self, url, name, *options):
+        self.process = subprocess.Popen([PROGRAM, url, name, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
 
     def await_word(self, word):
@@ -49,21 +50,15 @@ def await_stop(pid):
 class Client(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="jpeer-client-")
-        cls.socket = Path(cls.folder.name) / "peer"
-        cls.peer = cls.start_peer()
-
-    @classmethod
-    def start_peer(cls):
-        return Peer("--json-rpc", f"unix:{cls.socket}")
+        cls.peer = Peer(sockets=True)
 
     @classmethod
     def tearDownClass(cls):
-        with cls.peer, cls.folder:
+        with cls.peer:
             pass
 
-    def urls(self):
-        return self.peer.address("ws"), f"ws+unix:{self.socket}"
+    def urls(self, schemes=SCHEMES):
+        return [self.peer.address(scheme) for scheme in schemes]
 
     def each_url(self, name):
         for url in self.urls():
@@ -72,6 +67,16 @@ class Client(unittest.TestCase):
 
     def test_calls_of_each_kind(self):
         self.each_url("kinds")
+
+    def test_binary_messages(self):
+        for url in self.urls(ZMQ_SCHEMES):
+            with self.subTest(url=url):
+                Scenario(url, "binary").end()
+
+    def test_a_hundred_threads_with_binary_messages(self):
+        for url in self.urls(ZMQ_SCHEMES):
+            with self.subTest(url=url):
+                Scenario(url, "threads", "binary").end()
 
     def test_refs_go_with_the_next_messages(self):
         self.each_url("refs")
@@ -109,19 +114,18 @@ class Client(unittest.TestCase):
 
 class DyingPeer(unittest.TestCase):
     def test_a_peer_that_is_killed_ends_all_that_wait(self):
-        with tempfile.TemporaryDirectory(prefix="jpeer-client-") as folder:
-            for scheme in ("tcp", "unix"):
-                with self.subTest(scheme=scheme):
-                    peer = Peer("--json-rpc", f"unix:{folder}/peer")
-                    try:
-                        scenario = Scenario(peer.address("ws") if scheme == "tcp" else f"ws+unix:{folder}/peer", "killed")
-                        scenario.await_word("waits")
-                        time.sleep(0.1)
-                        peer.process.kill()
-                        scenario.go_on()
-                        scenario.end()
-                    finally:
-                        peer.close()
+        for scheme, *options in (*((scheme,) for scheme in SCHEMES), ("tcp", "binary"), ("ipc", "binary")):
+            with self.subTest(scheme=scheme, options=options):
+                peer = Peer(sockets=True)
+                try:
+                    scenario = Scenario(peer.address(scheme), "killed", *options)
+                    scenario.await_word("waits")
+                    time.sleep(0.1)
+                    peer.process.kill()
+                    scenario.go_on()
+                    scenario.end()
+                finally:
+                    peer.close()
 
 
 if __name__ == "__main__":
