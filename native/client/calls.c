@@ -52,7 +52,8 @@ static void write_releases(struct jp_client *client, const struct message_releas
   struct buffer *out = client->kind->begin(client->transport);
   if (client->options.binary) {
     char digits[ID_SIZE];
-    const struct pending nobody = {.id = client->last_id + 1, .kind = PENDING_ABANDONED};
+    const uint64_t id = client->last_id + 1;
+    const struct pending nobody = {.id = id, .first_id = id, .kind = PENDING_ABANDONED};
     struct message_binary how = binary_form(client, write_id(nobody.id, digits));
     message_write_release_binary(releases, count, &how, out);
     if (!out->failed && pending_table_add(&client->pending, &nobody))
@@ -130,6 +131,7 @@ static enum jp_client_status note_requests(struct jp_client *client, const struc
 {
   for (size_t i = 0; i < exchange->count; i++) {
     const struct pending request = {.id = first_id + i,
+                                    .first_id = first_id,
                                     .kind = PENDING_WAITED,
                                     .form = exchange->forms[i],
                                     .as = {.waited = {.waiter = waiter, .index = i}}};

@@ -156,7 +156,7 @@ static enum jp_client_status end_filled(struct jp_client *client, const struct p
   return JP_CLIENT_OK;
 }
 
-/* An error without an id is about a message that the peer could not read. */
+/* Nothing is known that it could be about. */
 static enum jp_client_status refuse_without_id(struct text body, struct jp_client_error *error)
 {
   return client_fail(error, JP_CLIENT_PROTOCOL, "the peer answers without an id: %.*s",
@@ -187,6 +187,41 @@ static enum jp_client_status take_usual(struct jp_client *client, const struct u
                                 : end_unfilled(client, &request, answer, status, error);
 }
 
+/* Ends one request with what the message says of it. */
+static enum jp_client_status end_with_answer(struct jp_client *client, const struct pending *request,
+                                             const struct answer_message *message,
+                                             struct jp_client_error *error)
+{
+  struct jp_answer *answer = client_take_answer(client);
+  enum jp_client_status status =
+      answer == NULL ? client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for an answer")
+                     : answer_fill_json(answer, message, request->form, &client->refs.refs, error);
+  return status == JP_CLIENT_OK ? end_filled(client, request, answer)
+                                : end_unfilled(client, request, answer, status, error);
+}
+
+/* What the peer refuses as a whole, as a batch of too many requests, it answers without an id, and in its turn: it is the
+ * message that was sent first of those without an answer. */
+static enum jp_client_status take_error_without_id(struct jp_client *client,
+                                                   const struct answer_message *message,
+                                                   struct jp_client_error *error)
+{
+  const struct pending *oldest = pending_table_find_oldest(&client->pending);
+  if (!message->is_error || oldest == NULL)
+    return refuse_without_id(message->body.span, error);
+  const uint64_t first_id = oldest->first_id;
+  enum jp_client_status status = JP_CLIENT_OK;
+  for (uint64_t id = oldest->id; status == JP_CLIENT_OK; id++) {
+    struct pending *found = pending_table_find(&client->pending, id);
+    if (found == NULL || found->first_id != first_id)
+      break;
+    struct pending request = *found;
+    pending_table_remove(&client->pending, found);
+    status = end_with_answer(client, &request, message, error);
+  }
+  return status;
+}
+
 static enum jp_client_status take_json(struct answer_reader *reader, const struct answer_message *message,
                                        struct jp_client_error *error)
 {
@@ -194,15 +229,9 @@ static enum jp_client_status take_json(struct answer_reader *reader, const struc
   struct pending request;
   bool is_taken;
   if (message->id.data == NULL)
-    return refuse_without_id(message->body.span, error);
+    return take_error_without_id(client, message, error);
   enum jp_client_status status = take_request(client, message->id, &request, &is_taken, error);
-  if (status != JP_CLIENT_OK || !is_taken)
-    return status;
-  struct jp_answer *answer = client_take_answer(client);
-  status = answer == NULL ? client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for an answer")
-                          : answer_fill_json(answer, message, request.form, &client->refs.refs, error);
-  return status == JP_CLIENT_OK ? end_filled(client, &request, answer)
-                                : end_unfilled(client, &request, answer, status, error);
+  return status != JP_CLIENT_OK || !is_taken ? status : end_with_answer(client, &request, message, error);
 }
 
 static enum jp_client_status take_binary(struct jp_client *client, struct text message,

@@ -140,6 +140,7 @@ static enum jp_client_status write_request(struct jp_client *client, const struc
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request");
   client_write_releases(client);
   pending->id = client->last_id + 1;
+  pending->first_id = pending->id;
   struct buffer *out = client->kind->begin(client->transport);
   status = client_write_request(client, request, pending->id, out, error);
   if (status == JP_CLIENT_OK && (out->failed || !pending_table_add(&client->pending, pending)))

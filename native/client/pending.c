@@ -70,6 +70,17 @@ struct pending *pending_table_find(const struct pending_table *table, uint64_t i
   return NULL;
 }
 
+struct pending *pending_table_find_oldest(const struct pending_table *table)
+{
+  struct pending *oldest = NULL;
+  for (size_t i = 0; i < table->capacity; i++) {
+    struct pending *request = &table->places[i];
+    if (request->id != 0 && (oldest == NULL || request->id < oldest->id))
+      oldest = request;
+  }
+  return oldest;
+}
+
 /* Those behind the hole move up where they may, so that no search ends too early. */
 static size_t close_hole(struct pending_table *table, size_t hole)
 {

@@ -17,7 +17,8 @@ enum pending_kind {
 };
 
 struct pending {
-  uint64_t id; /* 0: the place is free */
+  uint64_t id;       /* 0: the place is free */
+  uint64_t first_id; /* of the requests of its message */
   enum pending_kind kind;
   enum answer_form form;
   union {
@@ -47,6 +48,8 @@ void pending_table_fini(struct pending_table *table);
 bool pending_table_add(struct pending_table *table, const struct pending *request);
 /* Borrowed until the next change of the table; NULL: there is none. */
 struct pending *pending_table_find(const struct pending_table *table, uint64_t id);
+/* That with the least id: the first of the message that was sent first. Looks at all places. */
+struct pending *pending_table_find_oldest(const struct pending_table *table);
 void pending_table_remove(struct pending_table *table, struct pending *request);
 void pending_table_clear(struct pending_table *table);
 

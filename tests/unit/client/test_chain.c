@@ -195,6 +195,28 @@ static void says_which_step_failed(void **state)
   leave(&room);
 }
 
+/* What the peer refuses as a whole it answers once, without an id. */
+static void ends_with_an_error_about_the_whole(void **state)
+{
+  (void)state;
+  struct room room;
+  struct jp_request ping = jp_build_ping();
+  struct jp_answer *answer;
+  enter(
+      &room,
+      "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"Invalid Request\",\"data\":{"
+      "\"message\":\"batch-max: more than 1000 requests\"}}}");
+  jp_chain_create_object(room.chain, NULL, "A", JP_NO_ARGUMENTS);
+  jp_chain_call(room.chain, "q", "f", JP_NO_ARGUMENTS);
+  assert_fails(&room, JP_CLIENT_REMOTE,
+               "step 1 (A.new): Invalid Request: batch-max: more than 1000 requests");
+  assert_int_equal(jp_answer_error_code(jp_chain_answer(room.chain, "q")), -32600);
+  assert_int_equal(jp_client_pending(room.client), 0);
+  assert_int_equal(jp_client_call(room.client, &ping, 5000, &answer, &room.error), JP_CLIENT_REMOTE);
+  jp_answer_free(answer);
+  leave(&room);
+}
+
 static void sends_nothing_of_a_chain_with_a_fault(void **state)
 {
   (void)state;
@@ -268,6 +290,7 @@ int main(void)
       cmocka_unit_test(goes_on_with_another_object),
       cmocka_unit_test(appends_the_steps_of_another_chain),
       cmocka_unit_test(says_which_step_failed),
+      cmocka_unit_test(ends_with_an_error_about_the_whole),
       cmocka_unit_test(sends_nothing_of_a_chain_with_a_fault),
       cmocka_unit_test(ends_its_objects_with_its_answers),
       cmocka_unit_test(carries_many_steps),
