@@ -95,11 +95,20 @@ static bool is_accepted(struct text accept, const char *key)
   return is_equal;
 }
 
+/* The first line of a text for people, whichever way it ends. */
+static struct text first_line(struct text t)
+{
+  size_t length = 0;
+  while (length < t.len && t.data[length] != '\r' && t.data[length] != '\n')
+    length++;
+  return trim(text_slice(t, 0, length));
+}
+
 /* The peer's own words, as far as they have come, on one line. */
 static enum jp_client_status refuse(struct text status_line, struct text body, struct jp_client_error *error)
 {
   enum { SHOWN_MAX = 500 };
-  body = text_cut(trim(take_line(&body)), SHOWN_MAX);
+  body = text_cut(first_line(body), SHOWN_MAX);
   status_line = text_cut(status_line, SHOWN_MAX);
   return client_fail(error, JP_CLIENT_REFUSED, "the peer refuses the WebSocket: %.*s%s%.*s",
                      TEXT_ARGS(status_line), body.len > 0 ? ": " : "", TEXT_ARGS(body));

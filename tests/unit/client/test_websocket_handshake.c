@@ -72,6 +72,7 @@ static void test_refused(void **state)
     enum jp_client_status status = read_response(cases[i].response, &length, &error);
     if (status != cases[i].status || strstr(error.text, cases[i].words) == NULL)
       fail_msg("%s: %d %s", cases[i].response, status, error.text);
+    assert_null(strpbrk(error.text, "\r\n"));
   }
 }
 
