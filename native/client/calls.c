@@ -112,8 +112,9 @@ enum jp_client_status client_check_pending(const struct jp_client *client, size_
 {
   if (client->pending.count + count <= client->pending_max)
     return JP_CLIENT_OK;
-  return client_fail(error, JP_CLIENT_LIMIT, "%zu requests have no answer: pending_max is %zu",
-                     client->pending.count, client->pending_max);
+  return client_fail(error, JP_CLIENT_LIMIT,
+                     "%zu requests have no answer: %zu more would pass pending_max, %zu",
+                     client->pending.count, count, client->pending_max);
 }
 
 static void forget_requests(struct jp_client *client, uint64_t first_id, size_t count)

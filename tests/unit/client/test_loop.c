@@ -199,7 +199,7 @@ static void test_pending_max(void **state)
   for (int i = 0; i < 4; i++)
     send_one(&tally, 5000);
   assert_int_equal(jp_client_send(tally.client, &request, 5000, count, &tally, &error), JP_CLIENT_LIMIT);
-  assert_non_null(strstr(error.text, "pending_max"));
+  assert_string_equal(error.text, "4 requests have no answer: 1 more would pass pending_max, 4");
   assert_int_equal(fixture_call(tally.client, 5000, NULL), JP_CLIENT_LIMIT);
   assert_int_equal(tally.done, 0);
   jp_client_close(tally.client);
