@@ -1,6 +1,6 @@
 #ifndef JPEER_JNI_LOOK_H
 #define JPEER_JNI_LOOK_H
-/* What there is to see of an object of the session, or of a value (docs/protocol.md, "Looking"). */
+/* What there is to see of an object of the session, of a value (docs/protocol.md, "Looking"), or of a class. */
 #include "jni/members.h"
 #include "op/look.h"
 
@@ -10,5 +10,13 @@
  * the members is for the caller to ask. False leaves an OUTCOME_ERROR in *outcome.
  */
 bool jvm_look(const struct jvm_request *request, struct op_look *look, struct outcome *outcome) JP_MUST_CHECK;
+
+/*
+ * Finds the class that an operation names, as jvm_resolve does, and its members; look->only_member says which. On the
+ * thread's own thread, after the caller has asked the guard about the names. What it finds stays valid until
+ * jvm_request_end. False leaves an OUTCOME_ERROR in *outcome.
+ */
+bool jvm_look_class(const struct jvm_request *request, struct op_look *look,
+                    struct outcome *outcome) JP_MUST_CHECK;
 
 #endif

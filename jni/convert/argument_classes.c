@@ -118,6 +118,7 @@ static void fail_several(struct conversion *conversion, struct text name, const 
   outcome_fail(conversion->outcome, request->arena, FAILURE_NOT_FOUND, "java.lang.ClassNotFoundException",
                "%.*s: %zu class loaders have a class of this name; name one of them in options.loader",
                TEXT_ARGS(shown), several->count);
+  conversion->outcome->is_ambiguous = true;
   if (request->operation->tells_loaders && !request->drops_result)
     tell_loaders(conversion, several);
 }

@@ -5,6 +5,7 @@
 #include "jni/look/shapes.h"
 #include "jni/objects/object_table.h"
 #include "jni/resolve/call_frame.h"
+#include "jni/resolve/named_class.h"
 #include "jni/runtime/strings.h"
 #include "jni/runtime/throwables.h"
 
@@ -134,14 +135,30 @@ static bool find_shapes(struct looking *looking)
              : fail_memory(looking);
 }
 
+static void name_class(struct looking *looking)
+{
+  looking->look->class_name = looking->class->name;
+  looking->look->judged_name = looking->class->element_name;
+}
+
 bool jvm_look(const struct jvm_request *request, struct op_look *look, struct outcome *outcome)
 {
   struct looking looking = {
       .env = request->thread->env, .request = request, .look = look, .outcome = outcome};
   if (!open_object(&looking))
     return false;
-  look->class_name = looking.class->name;
-  look->judged_name = looking.class->element_name;
+  name_class(&looking);
   find_length(&looking);
   return find_text(&looking) && find_shapes(&looking);
+}
+
+bool jvm_look_class(const struct jvm_request *request, struct op_look *look, struct outcome *outcome)
+{
+  struct looking looking = {
+      .env = request->thread->env, .request = request, .look = look, .outcome = outcome};
+  looking.class = resolve_named_class(request, outcome);
+  if (looking.class == NULL)
+    return false;
+  name_class(&looking);
+  return find_shapes(&looking);
 }

@@ -8,6 +8,7 @@ enum { FIRST_CLASSES = 16, ACC_MASK = 0xFFFF };
 struct shapes {
   struct jvm_thread *thread;
   struct arena *arena;
+  struct text only_member;    /* of struct op_look */
   struct jvm_class **classes; /* in the order in which they were met */
   size_t count;
   size_t capacity;
@@ -111,6 +112,12 @@ static bool is_nameless(const struct jvm_method *method)
   return method->owner->is_hidden && text_equal(method->name, TEXT("<init>"));
 }
 
+static bool is_wanted(const struct shapes *shapes, const struct jvm_method *method)
+{
+  return !is_nameless(method) &&
+         (shapes->only_member.data == NULL || text_equal(method->name, shapes->only_member));
+}
+
 static bool read_methods(const struct shapes *shapes, const struct member_table *table,
                          struct op_shape *shape)
 {
@@ -122,7 +129,7 @@ static bool read_methods(const struct shapes *shapes, const struct member_table 
   for (size_t i = 0; read && i < count; i++) {
     const struct jvm_method *method =
         i < table->method_count ? &table->methods[i] : &table->hidden[i - table->method_count];
-    if (!is_nameless(method))
+    if (is_wanted(shapes, method))
       read = read_method(shapes, method, &shape->methods[shape->method_count++]);
   }
   return read;
@@ -131,6 +138,8 @@ static bool read_methods(const struct shapes *shapes, const struct member_table 
 static bool read_fields(const struct shapes *shapes, const struct member_table *table, struct op_shape *shape)
 {
   bool read = true;
+  if (shapes->only_member.data != NULL)
+    return true;
   shape->fields = arena_calloc(shapes->arena, table->field_count, sizeof *shape->fields);
   if (shape->fields == NULL)
     return false;
@@ -176,7 +185,8 @@ static bool read_shape(const struct shapes *shapes, const struct jvm_class *clas
 
 bool shapes_find(const struct jvm_request *request, struct jvm_class *class, struct op_look *look)
 {
-  struct shapes shapes = {.thread = request->thread, .arena = request->arena};
+  struct shapes shapes = {
+      .thread = request->thread, .arena = request->arena, .only_member = look->only_member};
   if (!add_class(&shapes, class) || (class->component != 0 && !add_array_interfaces(&shapes)))
     return false;
   for (size_t i = 0; i < shapes.count; i++) {

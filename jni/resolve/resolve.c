@@ -1,3 +1,4 @@
+#include "jni/resolve/named_class.h"
 #include "jni/resolve/resolution.h"
 
 static enum jp_status fail_memory(const struct jvm_request *request, struct outcome *outcome)
@@ -66,17 +67,11 @@ static struct resolved_member *keep_member(struct resolution *resolution, struct
   return kept;
 }
 
-static struct resolved_member *resolve_member(const struct jvm_request *request, struct member_cache *cache,
-                                              struct call_frame *frame, struct outcome *outcome)
+static struct resolution begin_resolution(const struct jvm_request *request, struct call_frame *frame,
+                                          struct resolved_member *member, struct outcome *outcome)
 {
   uint32_t receiver_class = frame->receiver_class;
-  frame->has_references = true;
-  struct resolved_member *member = arena_calloc(request->arena, 1, sizeof *member);
-  if (member == NULL) {
-    (void)fail_memory(request, outcome);
-    return NULL;
-  }
-  struct resolution resolution = {
+  return (struct resolution){
       .conversion = {.thread = request->thread,
                      .request = request,
                      .outcome = outcome,
@@ -89,6 +84,18 @@ static struct resolved_member *resolve_member(const struct jvm_request *request,
       .member = member,
       .cacheable = true,
   };
+}
+
+static struct resolved_member *resolve_member(const struct jvm_request *request, struct member_cache *cache,
+                                              struct call_frame *frame, struct outcome *outcome)
+{
+  frame->has_references = true;
+  struct resolved_member *member = arena_calloc(request->arena, 1, sizeof *member);
+  if (member == NULL) {
+    (void)fail_memory(request, outcome);
+    return NULL;
+  }
+  struct resolution resolution = begin_resolution(request, frame, member, outcome);
   if (!find_class(&resolution))
     return NULL;
   resolution.conversion.beside = resolution.named;
@@ -139,6 +146,19 @@ static enum jp_status fail_to_open(const struct jvm_request *request, enum jp_st
   outcome_fail(outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
                "No object found with objRef: %u", frame->unknown_ref);
   return JP_NOT_FOUND;
+}
+
+struct jvm_class *resolve_named_class(const struct jvm_request *request, struct outcome *outcome)
+{
+  struct call_frame *frame = NULL;
+  struct resolved_member none = {.named = NULL};
+  enum jp_status opened = call_frame_open(request, &frame);
+  if (opened != JP_OK) {
+    (void)fail_to_open(request, opened, frame, outcome);
+    return NULL;
+  }
+  struct resolution resolution = begin_resolution(request, frame, &none, outcome);
+  return find_class(&resolution) ? resolution.named : NULL;
 }
 
 static enum jp_status status_of(const struct outcome *outcome)

@@ -1,9 +1,9 @@
 #ifndef JPEER_OP_LOOK_H
 #define JPEER_OP_LOOK_H
 /*
- * What there is to see of an object (OP_DESCRIBE): what the JVM tells of its class and of those above it, before
- * anything is left out that the caller may not use. Plain data, borrowed from the request's arena and from the tables
- * of classes.
+ * What there is to see of an object (OP_DESCRIBE), or of a class alone: what the JVM tells of the class and of those
+ * above it, before anything is left out that the caller may not use. Plain data, borrowed from the request's arena and
+ * from the tables of classes.
  */
 #include "base/text.h"
 
@@ -34,6 +34,8 @@ struct op_shape {
 };
 
 struct op_look {
+  struct text
+      only_member; /* the methods of this name, or "<init>", are looked for alone; data NULL: all members are */
   struct text class_name;
   struct text judged_name; /* what a policy knows it as: of an array its element class or primitive keyword */
   struct text text;        /* what toString gave; data NULL: nothing, or the caller may not ask */

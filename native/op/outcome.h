@@ -64,6 +64,7 @@ struct outcome {
   struct text status;         /* of a metadata query: "UNSUPPORTED", "ERROR"; data NULL: none */
   bool is_unknown_ref;        /* FAILURE_SERVER: a ref that was to be deleted names nothing */
   bool lacks_instance;        /* FAILURE_INVALID_PARAMS: the member is an object's, and none was given */
+  bool is_ambiguous;          /* FAILURE_NOT_FOUND: several loaders have a class of the name */
   bool is_misfit; /* FAILURE_INVALID_PARAMS: the value of a put does not become what the field holds */
   /* FAILURE_NOT_FOUND: near names that the caller may use */
   struct text *suggestions;

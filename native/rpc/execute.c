@@ -49,22 +49,40 @@ static void describe_object(const struct rpc_execution *execution, const struct 
         .kind = OUTCOME_VALUE, .type = TEXT("java.util.Map"), .has_value = true, .value = described};
 }
 
+static struct jvm_request make_request(const struct rpc_execution *execution,
+                                       const struct operation *operation, const struct jvm_guard *guard)
+{
+  return (struct jvm_request){.thread = execution->thread,
+                              .objects = execution->objects,
+                              .operation = operation,
+                              .arena = execution->arena,
+                              .limits = execution->limits,
+                              .guard = guard,
+                              .stored = execution->stored,
+                              .drops_result = execution->drops_result,
+                              .compat_pal = execution->compat_pal,
+                              .answer_max = execution->answer_max,
+                              .result = execution->result};
+}
+
+bool rpc_execute_look_up(struct rpc_execution *execution, const struct operation *operation,
+                         struct op_look *look, struct outcome *outcome)
+{
+  const struct jvm_guard guard = rpc_authorizer_guard(&execution->authorizer);
+  const struct jvm_request request = make_request(execution, operation, &guard);
+  if (rpc_authorize_names(&execution->authorizer, operation, execution->arena, outcome) != JP_OK)
+    return false;
+  if (operation->loader != 0 && judge_loader(execution, &request, outcome) != JP_OK)
+    return false;
+  return jvm_look_class(&request, look, outcome);
+}
+
 void rpc_execute(struct rpc_execution *execution, const struct operation *operation,
                  struct rpc_reached_member *reached, struct outcome *outcome)
 {
   *reached = (struct rpc_reached_member){0};
   const struct jvm_guard guard = rpc_authorizer_guard(&execution->authorizer);
-  const struct jvm_request request = {.thread = execution->thread,
-                                      .objects = execution->objects,
-                                      .operation = operation,
-                                      .arena = execution->arena,
-                                      .limits = execution->limits,
-                                      .guard = &guard,
-                                      .stored = execution->stored,
-                                      .drops_result = execution->drops_result,
-                                      .compat_pal = execution->compat_pal,
-                                      .answer_max = execution->answer_max,
-                                      .result = execution->result};
+  const struct jvm_request request = make_request(execution, operation, &guard);
   if (operation->kind == OP_FETCH) {
     jvm_fetch(&request, outcome);
     return;

@@ -31,6 +31,14 @@ struct rpc_execution {
   struct rpc_authorizer authorizer;
 };
 
+/*
+ * Finds the class that an operation names, and the members of it that look->only_member tells, as the operation itself
+ * would find it: the policy is asked about the names and the loader before. What it finds is valid as long as the
+ * request. False leaves an OUTCOME_ERROR.
+ */
+bool rpc_execute_look_up(struct rpc_execution *execution, const struct operation *operation,
+                         struct op_look *look, struct outcome *outcome) JP_MUST_CHECK;
+
 /* Runs an OP_NEW, OP_CALL, OP_GET, OP_PUT, OP_FETCH or OP_DESCRIBE. *reached becomes the member that was reached. */
 void rpc_execute(struct rpc_execution *execution, const struct operation *operation,
                  struct rpc_reached_member *reached, struct outcome *outcome);

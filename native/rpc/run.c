@@ -171,6 +171,23 @@ static void end_result(struct rpc_run *run)
   jvm_result_end(&request);
 }
 
+static struct rpc_execution make_execution(struct rpc_run *run, struct rpc_session *session)
+{
+  struct rpc_runner *runner = run->runner;
+  const struct rpc_peer_config *config = &runner->peer->config;
+  return (struct rpc_execution){.thread = runner->thread,
+                                .objects = rpc_session_objects(session),
+                                .arena = &runner->arena,
+                                .limits = &config->limits.java,
+                                .stored = &runner->stored,
+                                .drops_result = run->drops_result,
+                                .compat_pal = config->compat_pal,
+                                .answer_max = config->compat_pal ? 0 : run->answer_max,
+                                .result = &run->result,
+                                .meta = runner->peer->meta,
+                                .authorizer = rpc_run_authorizer(run)};
+}
+
 static void run_member(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
   struct rpc_runner *runner = run->runner;
@@ -178,17 +195,7 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
   run->client->calls++;
   if (rpc_run_find_session(run, true, &session, outcome) != JP_OK)
     return;
-  struct rpc_execution execution = {.thread = runner->thread,
-                                    .objects = rpc_session_objects(session),
-                                    .arena = &runner->arena,
-                                    .limits = &runner->peer->config.limits.java,
-                                    .stored = &runner->stored,
-                                    .drops_result = run->drops_result,
-                                    .compat_pal = runner->peer->config.compat_pal,
-                                    .answer_max = runner->peer->config.compat_pal ? 0 : run->answer_max,
-                                    .result = &run->result,
-                                    .meta = runner->peer->meta,
-                                    .authorizer = rpc_run_authorizer(run)};
+  struct rpc_execution execution = make_execution(run, session);
   const struct jvm_executor *executor = find_executor(runner->peer, operation->thread_affinity);
   if (executor == NULL)
     rpc_execute(&execution, operation, &run->reached, outcome);
@@ -212,11 +219,37 @@ static bool is_loaded(void *context, struct text class_name)
   return jvm_class_is_loaded_once(run->runner->thread, class_name);
 }
 
-bool rpc_run_find_loaders(struct rpc_run *run, struct meta_loaders *loaders)
+/* False: memory is short. */
+static bool open_frame(struct rpc_run *run)
 {
   if (!run->is_framed && jvm_request_begin(run->runner->thread) != JP_OK)
     return false;
   run->is_framed = true;
+  return true;
+}
+
+bool rpc_run_look_up(struct rpc_run *run, const struct operation *operation, struct op_look *look,
+                     struct outcome *outcome)
+{
+  struct rpc_session *session;
+  *outcome = (struct outcome){.kind = OUTCOME_VOID};
+  if (!open_frame(run)) {
+    outcome_fail(outcome, &run->runner->arena, FAILURE_INTERNAL, NULL, "out of memory");
+    return false;
+  }
+  if (rpc_run_find_session(run, true, &session, outcome) != JP_OK)
+    return false;
+  struct rpc_execution execution = make_execution(run, session);
+  bool found = rpc_execute_look_up(&execution, operation, look, outcome);
+  if (!found && outcome->loader_count == 0)
+    rpc_run_take_back(run);
+  return found;
+}
+
+bool rpc_run_find_loaders(struct rpc_run *run, struct meta_loaders *loaders)
+{
+  if (!open_frame(run))
+    return false;
   *loaders = (struct meta_loaders){run, main_finds, is_loaded};
   return true;
 }

@@ -66,6 +66,13 @@ void rpc_run_begin(struct rpc_run *run, const struct uuid *session, bool drops_r
 void rpc_run_operation(struct rpc_run *run, const struct operation *operation, struct outcome *outcome);
 
 /*
+ * Looks for the class that an operation names, as running it would, and for its members (rpc_execute_look_up). What it
+ * finds is valid until rpc_run_end, which is then due. False leaves an OUTCOME_ERROR.
+ */
+bool rpc_run_look_up(struct rpc_run *run, const struct operation *operation, struct op_look *look,
+                     struct outcome *outcome) JP_MUST_CHECK;
+
+/*
  * Gives the request's session. If there is none yet, makes it, or gives NULL without `make`; a session that
  * the request itself names is always made. Anything but JP_OK leaves an OUTCOME_ERROR.
  */

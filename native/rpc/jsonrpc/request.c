@@ -70,23 +70,40 @@ static enum jp_status decode_procedure(struct serving *serving, struct operation
   return rpc_authorize_deny(&authorizer, class_name, operation->member, arena, outcome);
 }
 
+/* java_class_lookup.find, with a struct serving */
+static bool look_up_class(void *context, const struct operation *asked, struct op_look *look,
+                          struct outcome *outcome)
+{
+  struct serving *serving = context;
+  return rpc_run_look_up(&serving->run, asked, look, outcome);
+}
+
+/* With --compat pal a class that the catalog does not have is looked for only by a loader that the request names. */
+static enum jp_status decode_member(struct serving *serving, struct operation *operation,
+                                    struct outcome *outcome)
+{
+  const struct rpc_peer_config *config = &serving->peer->config;
+  const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
+  const struct java_class_lookup lookup = {serving, look_up_class};
+  uint32_t loader = serving->request->has_options ? serving->options.loader : 0;
+  const struct java_method_rules rules = {.digits_max = config->limits.java.number_digits_max,
+                                          .compat_pal = config->compat_pal,
+                                          .loader = loader,
+                                          .lookup = config->compat_pal && loader == 0 ? NULL : &lookup};
+  return java_method_decode(serving->request, config->catalog, rpc_jsonrpc_peer(serving->peer)->methods,
+                            &authorizer, &rules, &serving->run.runner->arena, operation, outcome);
+}
+
 /* One of the peer's own procedures by a bare name, or a Java member by its own. */
 static enum jp_status decode_operation(struct serving *serving, struct operation *operation,
                                        struct outcome *outcome)
 {
   struct text method = serving->request->method;
-  struct arena *arena = &serving->run.runner->arena;
   if (rpc_is_bare_name(method))
     return decode_procedure(serving, operation, outcome);
-  const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
-  const struct java_method_rules rules = {.digits_max = serving->peer->config.limits.java.number_digits_max,
-                                          .compat_pal = serving->peer->config.compat_pal};
   serving->by_value = true;
-  if (rpc_is_own_name(method))
-    return decode_procedure(serving, operation, outcome);
-  return java_method_decode(serving->request, serving->peer->config.catalog,
-                            rpc_jsonrpc_peer(serving->peer)->methods, &authorizer, &rules, arena, operation,
-                            outcome);
+  return rpc_is_own_name(method) ? decode_procedure(serving, operation, outcome)
+                                 : decode_member(serving, operation, outcome);
 }
 
 /* What an answer of the message's own size limit leaves for the elements. */
@@ -139,6 +156,7 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
       refuse_unkept_fetch(serving, &operation, &outcome)) {
     serving_suggest_names(serving, &operation, &outcome);
     serving_write_answer(serving, response, &outcome);
+    rpc_run_end(&serving->run); /* decoding may have looked for a class */
     return;
   }
   operation.tells_loaders = true;

@@ -134,3 +134,15 @@ enum jp_status java_methods_collect(struct java_methods *methods, uint32_t class
   mark_overloads(out, *count);
   return JP_OK;
 }
+
+enum jp_status java_methods_collect_named(const struct catalog_tables *tables, const struct policy *policy,
+                                          uint32_t class_index, struct text member, struct arena *arena,
+                                          struct java_method **found, size_t *count)
+{
+  struct java_methods methods;
+  enum jp_status status = java_methods_init(&methods, tables, policy, POLICY_CLI);
+  if (status == JP_OK)
+    status = java_methods_collect(&methods, class_index, member, arena, found, count);
+  java_methods_fini(&methods);
+  return status;
+}

@@ -48,4 +48,10 @@ enum jp_status java_methods_collect(struct java_methods *methods, uint32_t class
                                     struct arena *arena, struct java_method **found,
                                     size_t *count) JP_MUST_CHECK;
 
+/* The same in one step, for a caller who asks the policy about each operation: their `allowed` means nothing.
+ * JP_NO_MEMORY. */
+enum jp_status java_methods_collect_named(const struct catalog_tables *tables, const struct policy *policy,
+                                          uint32_t class_index, struct text member, struct arena *arena,
+                                          struct java_method **found, size_t *count) JP_MUST_CHECK;
+
 #endif

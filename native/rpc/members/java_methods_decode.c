@@ -1,10 +1,8 @@
 #include "rpc/members/java_methods_decode.h"
 
-#include "classfile/catalog.h"
 #include "classfile/signature.h"
 #include "rpc/jsonrpc/coerce.h"
-#include "rpc/members/java_methods_index.h"
-#include "rpc/members/java_methods_names.h"
+#include "rpc/members/java_methods_find.h"
 #include "rpc/members/java_methods_typing.h"
 #include "rpc/members/near_names.h"
 #include "rpc/values/value_read.h"
@@ -20,145 +18,19 @@ struct reader {
   struct arena *arena;
   struct operation *operation;
   struct outcome *outcome;
-  struct java_method_name name;
-  const struct java_method *methods; /* the overloads of the name, or the one that its suffix chooses */
+  struct text member;
+  const struct java_method *methods; /* that the name may mean */
   size_t count;
-  bool fitting[UINT8_MAX + 1]; /* by index in methods: it takes the given params */
+  bool fitting[JAVA_OVERLOADS_MAX]; /* by index in methods: it takes the given params */
   size_t fits;
   struct json_value *given; /* the params in the order of the method's parameters, the receiver first */
   size_t given_count;
 };
 
-/* The part of the name that a message shows. */
-static struct text shorten_name(const struct reader *reader)
-{
-  return arena_shorten(reader->arena, reader->request->method, OUTCOME_NAME_SHOWN);
-}
-
-static enum jp_status fail_name(struct reader *reader, const char *why)
-{
-  outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_FOUND, NULL, "Invalid method: %.*s%s",
-               TEXT_ARGS(shorten_name(reader)), why);
-  return JP_NOT_FOUND;
-}
-
 static enum jp_status fail_memory(struct reader *reader)
 {
   outcome_fail(reader->outcome, reader->arena, FAILURE_INTERNAL, NULL, "out of memory");
   return JP_NO_MEMORY;
-}
-
-/* ---- the member ---- */
-
-/* A class without a package looks like any other dotted name: its denial says that there is no such method. */
-static enum jp_status ask_policy(struct reader *reader, const struct rpc_authorizer *authorizer)
-{
-  const struct operation asked = {
-      .kind = reader->operation->kind, .type = reader->operation->type, .member = reader->operation->member};
-  enum jp_status status = rpc_authorize_names(authorizer, &asked, reader->arena, reader->outcome);
-  bool has_package = text_find_last(reader->name.class_name, '.') != SIZE_MAX;
-  if (status == JP_OK || (status == JP_DENIED && has_package))
-    return status;
-  return fail_name(reader, "");
-}
-
-static enum jp_status fail_suffix(struct reader *reader)
-{
-  enum jp_status status = fail_name(reader, " (no such overload)");
-  if (!reader->rules->compat_pal)
-    java_methods_suggest_overloads(reader->methods, reader->count, reader->request->method,
-                                   reader->name.suffix, reader->arena, reader->outcome);
-  return status;
-}
-
-/* Leaves the method that the suffix names, or fails. */
-static enum jp_status choose_by_suffix(struct reader *reader)
-{
-  struct buffer suffix;
-  size_t found = SIZE_MAX;
-  buffer_init(&suffix);
-  for (size_t i = 0; i < reader->count && found == SIZE_MAX; i++) {
-    buffer_clear(&suffix);
-    java_method_suffix_write(reader->methods[i].descriptor, &suffix);
-    if (!suffix.failed && text_equal(buffer_text(&suffix), reader->name.suffix))
-      found = i;
-  }
-  buffer_fini(&suffix);
-  if (found == SIZE_MAX)
-    return fail_suffix(reader);
-  reader->methods += found;
-  reader->count = 1;
-  return JP_OK;
-}
-
-static bool is_allowed(const struct reader *reader, const struct catalog_tables *tables,
-                       const struct rpc_authorizer *authorizer, const struct java_method *method)
-{
-  bool is_constructor = method->result.data == NULL;
-  const struct jvm_target overload = {
-      .kind = is_constructor         ? JVM_CONSTRUCTOR
-              : method->has_receiver ? JVM_METHOD
-                                     : JVM_STATIC_METHOD,
-      .modifiers = method->method->access,
-      .named_class = reader->operation->type,
-      .declaring_class = catalog_text(tables, tables->classes[method->declaring].name),
-      .runtime_class = TEXT_ABSENT,
-      .member = reader->operation->member,
-  };
-  return rpc_authorizer_allows(authorizer, reader->operation->kind, &overload);
-}
-
-/* Overloads that the policy denies are no candidates, and no error shows them. */
-static enum jp_status drop_denied(struct reader *reader, const struct catalog_tables *tables,
-                                  const struct rpc_authorizer *authorizer)
-{
-  struct text type = reader->operation->type;
-  struct text member = reader->operation->member;
-  if (rpc_authorizer_knows_overloads(authorizer, type, member))
-    return JP_OK;
-  struct java_method *allowed = arena_alloc(reader->arena, reader->count * sizeof *allowed);
-  size_t count = 0;
-  if (allowed == NULL)
-    return fail_memory(reader);
-  for (size_t i = 0; i < reader->count; i++)
-    if (is_allowed(reader, tables, authorizer, &reader->methods[i]))
-      allowed[count++] = reader->methods[i];
-  if (count == 0)
-    return rpc_authorize_deny(authorizer, type, member, reader->arena, reader->outcome);
-  if (count == reader->count)
-    rpc_authorizer_note_overloads(authorizer, type, member);
-  reader->methods = allowed;
-  reader->count = count;
-  return JP_OK;
-}
-
-static enum jp_status find_methods(struct reader *reader, struct java_methods_index *index,
-                                   const struct catalog_tables *tables,
-                                   const struct rpc_authorizer *authorizer)
-{
-  uint32_t class_index = catalog_find(tables, reader->name.class_name);
-  if (class_index == CATALOG_NONE)
-    return fail_name(reader, " (no such class)");
-  if (java_methods_index_find(index, tables, authorizer->policy, class_index, reader->name.member,
-                              reader->arena, &reader->methods, &reader->count) != JP_OK)
-    return fail_memory(reader);
-  if (reader->count == 0)
-    return fail_name(reader, " (no such member)");
-  if (reader->count > sizeof reader->fitting)
-    reader->count = sizeof reader->fitting; /* no class written by hand has more overloads */
-  enum jp_status status = drop_denied(reader, tables, authorizer);
-  return status != JP_OK || reader->name.suffix.data == NULL ? status : choose_by_suffix(reader);
-}
-
-/* JSON-RPC 1.1, 6.3.2: HTTP GET may only call members that the policy lists as idempotent. */
-static enum jp_status check_safe(struct reader *reader, const struct policy *policy)
-{
-  if (!reader->request->only_safe ||
-      policy_is_idempotent(policy, reader->operation->type, reader->operation->member))
-    return JP_OK;
-  outcome_fail(reader->outcome, reader->arena, FAILURE_NOT_SAFE, NULL,
-               "'%.*s' may change something, so that it is called by POST", TEXT_ARGS(shorten_name(reader)));
-  return JP_INVALID;
 }
 
 /* ---- params ---- */
@@ -171,7 +43,7 @@ static enum jp_status fail_params(struct reader *reader, const char *why)
   for (size_t i = 0; i < reader->count && i < NAMES_SHOWN; i++) {
     const struct java_method *method = &reader->methods[i];
     buffer_append_text(&names, i > 0 ? TEXT(", ") : TEXT(""));
-    buffer_append_text(&names, reader->name.member);
+    buffer_append_text(&names, reader->member);
     buffer_append_text(&names, method->has_receiver ? TEXT("(instance") : TEXT("("));
     for (unsigned at = 0; at < method->parameter_count; at++) {
       buffer_append_text(&names, at > 0 || method->has_receiver ? TEXT(", ") : TEXT(""));
@@ -566,34 +438,92 @@ static enum jp_status make_operation(struct reader *reader)
   return status == JP_OK && reader->fits == 1 ? declare_types(reader, method) : status;
 }
 
+/* ---- */
+
+/* JSON-RPC 1.1, 6.3.2: HTTP GET may only call members that the policy lists as idempotent. */
+static enum jp_status check_safe(const struct java_method_finder *finder)
+{
+  const struct operation *operation = finder->operation;
+  if (!finder->request->only_safe ||
+      policy_is_idempotent(finder->authorizer->policy, operation->type, operation->member))
+    return JP_OK;
+  outcome_fail(finder->outcome, finder->arena, FAILURE_NOT_SAFE, NULL,
+               "'%.*s' may change something, so that it is called by POST",
+               TEXT_ARGS(java_method_finder_show_name(finder)));
+  return JP_INVALID;
+}
+
+static enum jp_status decode_params(const struct java_method_finder *finder)
+{
+  struct reader reader = {.request = finder->request,
+                          .rules = finder->rules,
+                          .arena = finder->arena,
+                          .operation = finder->operation,
+                          .outcome = finder->outcome,
+                          .member = finder->name.member,
+                          .methods = finder->methods,
+                          .count = finder->count};
+  enum jp_status status = check_safe(finder);
+  if (status == JP_OK)
+    status = read_given(&reader);
+  return status == JP_OK ? make_operation(&reader) : status;
+}
+
+/* The object that is the receiver, if the member is an object's: `instance`, or the first of the params. */
+static bool read_possible_instance(const struct jsonrpc_request *request, uint32_t *ref)
+{
+  bool has_names = request->has_params && request->params.kind == JSON_KIND_OBJECT;
+  if (!request->has_params || (!has_names && request->params.kind != JSON_KIND_ARRAY))
+    return false;
+  struct json_cursor cursor = json_enter(request->params);
+  struct text key;
+  struct json_value value;
+  if (!has_names)
+    return json_next_element(&cursor, &value) && read_ref(value, ref);
+  while (json_next_member(&cursor, &key, &value)) {
+    if (json_key_is(key, TEXT("instance")))
+      return read_ref(value, ref);
+  }
+  return false;
+}
+
+/* As the class of the possible receiver has the member. False: that has none, or the object is an argument, so that the
+ * name means what it means without the object. */
+static bool decode_for_instance(struct java_method_finder *finder, uint32_t instance, enum jp_status *status)
+{
+  bool found = java_method_finder_run(finder, instance, false) == JP_OK;
+  if (found)
+    *status = decode_params(finder);
+  java_method_finder_drop(finder);
+  return found && (*status != JP_OK || finder->operation->has_instance);
+}
+
 enum jp_status java_method_decode(const struct jsonrpc_request *request, struct catalog *catalog,
                                   struct java_methods_index *index, const struct rpc_authorizer *authorizer,
                                   const struct java_method_rules *rules, struct arena *arena,
                                   struct operation *operation, struct outcome *outcome)
 {
-  struct reader reader = {
-      .request = request, .rules = rules, .arena = arena, .operation = operation, .outcome = outcome};
-  const struct catalog_tables *tables;
-  struct jp_error error;
-  *operation = (struct operation){.kind = OP_CALL, .by_value = true};
-  if (catalog == NULL || !java_method_name_parse(request->method, &reader.name) ||
-      reader.name.class_name.len > OP_NAME_MAX || reader.name.member.len > OP_NAME_MAX)
-    return fail_name(&reader, "");
-  bool is_constructor = text_equal(reader.name.member, TEXT("new"));
-  operation->kind = is_constructor ? OP_NEW : OP_CALL;
-  operation->type = reader.name.class_name;
-  operation->member = is_constructor ? TEXT("<init>") : reader.name.member;
-  enum jp_status status = ask_policy(&reader, authorizer);
+  struct java_method_finder finder = {.request = request,
+                                      .rules = rules,
+                                      .authorizer = authorizer,
+                                      .catalog = catalog,
+                                      .index = index,
+                                      .arena = arena,
+                                      .operation = operation,
+                                      .outcome = outcome};
+  uint32_t instance = 0;
+  enum jp_status status = java_method_finder_begin(&finder);
   if (status != JP_OK)
     return status;
-  if (catalog_load(catalog, &tables, &error) != JP_OK) {
-    outcome_fail(outcome, arena, FAILURE_SERVER, NULL, "%s", error.text);
-    return JP_IO;
-  }
-  status = find_methods(&reader, index, tables, authorizer);
+  const struct operation named = *operation;
+  bool may_be_of_instance = finder.is_beyond && rules->loader == 0 && operation->kind == OP_CALL &&
+                            read_possible_instance(request, &instance);
+  if (may_be_of_instance && decode_for_instance(&finder, instance, &status))
+    return status;
+  *operation = named;
+  status = java_method_finder_run(&finder, 0, true);
   if (status == JP_OK)
-    status = check_safe(&reader, authorizer->policy);
-  if (status == JP_OK)
-    status = read_given(&reader);
-  return status == JP_OK ? make_operation(&reader) : status;
+    status = decode_params(&finder);
+  java_method_finder_drop(&finder);
+  return status;
 }

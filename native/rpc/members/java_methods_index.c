@@ -64,18 +64,6 @@ static struct entry *find_locked(struct entry *entry, uint32_t class_index, stru
   return entry;
 }
 
-static enum jp_status collect_methods(const struct catalog_tables *tables, const struct policy *policy,
-                                      uint32_t class_index, struct text member, struct arena *arena,
-                                      struct java_method **found, size_t *count)
-{
-  struct java_methods methods;
-  enum jp_status status = java_methods_init(&methods, tables, policy, POLICY_CLI);
-  if (status == JP_OK)
-    status = java_methods_collect(&methods, class_index, member, arena, found, count);
-  java_methods_fini(&methods);
-  return status;
-}
-
 /* Takes the entry where there is room and no other thread has stored the same. */
 static bool keep_entry(struct java_methods_index *index, struct entry *entry)
 {
@@ -101,8 +89,9 @@ static struct entry *make_entry(const struct catalog_tables *tables, const struc
   arena_init(&entry->arena);
   entry->class_index = class_index;
   entry->member = arena_text(&entry->arena, member);
-  if (entry->member.data != NULL && collect_methods(tables, policy, class_index, member, &entry->arena,
-                                                    &entry->methods, &entry->count) == JP_OK)
+  if (entry->member.data != NULL &&
+      java_methods_collect_named(tables, policy, class_index, member, &entry->arena, &entry->methods,
+                                 &entry->count) == JP_OK)
     return entry;
   destroy_entry(entry);
   return NULL;
@@ -129,7 +118,8 @@ enum jp_status java_methods_index_find(struct java_methods_index *index, const s
     return JP_OK;
   }
   struct java_method *collected = NULL;
-  enum jp_status status = collect_methods(tables, policy, class_index, member, arena, &collected, count);
+  enum jp_status status =
+      java_methods_collect_named(tables, policy, class_index, member, arena, &collected, count);
   *found = collected;
   return status;
 }

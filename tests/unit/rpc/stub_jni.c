@@ -395,6 +395,14 @@ bool jvm_look(const struct jvm_request *request, struct op_look *look, struct ou
   return false;
 }
 
+bool jvm_look_class(const struct jvm_request *request, struct op_look *look, struct outcome *outcome)
+{
+  look->class_name = request->operation->type;
+  outcome_fail(outcome, request->arena, FAILURE_NOT_FOUND, "java.lang.ClassNotFoundException", "%.*s",
+               TEXT_ARGS(request->operation->type));
+  return false;
+}
+
 /* ---- executors ---- */
 
 enum jp_status jvm_executor_run(struct jvm_thread *thread, const struct jvm_executor_call *call,

@@ -21,6 +21,7 @@ struct bench {
   struct buffer shown;
   struct rpc_names names;
   struct policy_config config;
+  struct java_method_rules rules;
 };
 
 struct decode_case {
@@ -36,6 +37,7 @@ static int set_up(void **state)
   arena_init(&bench->arena);
   buffer_init(&bench->shown);
   bench->config.default_action = POLICY_ALLOW;
+  bench->rules.digits_max = DIGITS_MAX;
   bench->index = java_methods_index_create();
   *state = bench;
   return catalog_create(&config, &bench->catalog, NULL) == JP_OK && bench->index != NULL ? 0 : 1;
@@ -69,9 +71,9 @@ static enum jp_status decode(struct bench *bench, struct jsonrpc_request *reques
   if (policy_create(&bench->config, &policy, &error) != JP_OK)
     fail_msg("%s", error.text);
   const struct rpc_authorizer authorizer = {.policy = policy, .names = &bench->names, .session = &no_session};
-  const struct java_method_rules rules = {.digits_max = DIGITS_MAX};
-  enum jp_status status = java_method_decode(request, bench->catalog, bench->index, &authorizer, &rules,
-                                             &bench->arena, &bench->operation, &bench->outcome);
+  enum jp_status status =
+      java_method_decode(request, bench->catalog, bench->index, &authorizer, &bench->rules, &bench->arena,
+                         &bench->operation, &bench->outcome);
   policy_destroy(policy);
   return status;
 }
@@ -304,6 +306,145 @@ static void test_without_a_catalog(void **state)
   bench->catalog = catalog;
 }
 
+/* ---- classes that only the JVM knows ---- */
+
+enum { PUBLIC = 1, PUBLIC_STATIC = 9, PRIVATE_STATIC = 10, REF_OF_OTHER = 7 };
+
+#define METHOD(method_name, method_descriptor, flags, count)                                                 \
+  {                                                                                                          \
+    .name = TEXT(method_name), .descriptor = TEXT(method_descriptor), .access = (flags),                     \
+    .parameter_count = (count)                                                                               \
+  }
+
+/* x.Plug, and the one of another loader, whose object is REF_OF_OTHER. */
+static struct op_shape_member plug_methods[] = {
+    METHOD("run", "(I)V", PUBLIC_STATIC, 1),
+    METHOD("run", "(J)V", PRIVATE_STATIC, 1),
+};
+static struct op_shape_member other_methods[] = {
+    METHOD("run", "(I)V", PUBLIC_STATIC, 1),
+    METHOD("run", "(Ljava/lang/String;I)V", PUBLIC, 2),
+};
+static struct op_shape plug = {.name = TEXT("x.Plug"),
+                               .methods = plug_methods,
+                               .method_count = COUNT_OF(plug_methods),
+                               .access = PUBLIC};
+static struct op_shape other_plug = {.name = TEXT("x.Plug"),
+                                     .methods = other_methods,
+                                     .method_count = COUNT_OF(other_methods),
+                                     .access = PUBLIC};
+
+struct asking {
+  struct arena *arena;
+  size_t count;
+  struct operation last;
+  bool is_several;
+};
+
+/* java_class_lookup.find, with a struct asking */
+static bool find_plug(void *context, const struct operation *asked, struct op_look *look,
+                      struct outcome *outcome)
+{
+  struct asking *asking = context;
+  bool is_other = asked->has_instance && asked->instance == REF_OF_OTHER;
+  asking->count++;
+  asking->last = *asked;
+  assert_true(text_equal(look->only_member, asked->member));
+  if (!text_equal(asked->type, TEXT("x.Plug")) || (asking->is_several && !is_other)) {
+    outcome_fail(outcome, asking->arena, FAILURE_NOT_FOUND, "java.lang.ClassNotFoundException", "as told");
+    outcome->is_ambiguous = asking->is_several;
+    return false;
+  }
+  look->class_name = look->judged_name = TEXT("x.Plug");
+  look->shapes = is_other ? &other_plug : &plug;
+  look->shape_count = 1;
+  return true;
+}
+
+static void check_beyond(struct bench *bench, const char *method, const char *params, const char *wanted)
+{
+  struct jsonrpc_request request = {.method = text_of(method)};
+  if (decode(bench, &request, params) != JP_OK)
+    fail_msg("%s: %.*s", params, TEXT_ARGS(bench->outcome.message));
+  show_operation(&bench->shown, &bench->operation);
+  if (!text_equal(buffer_text(&bench->shown), text_of(wanted)))
+    fail_msg("%s\ngot    %.*s\nwanted %s", params, TEXT_ARGS(buffer_text(&bench->shown)), wanted);
+}
+
+static void test_classes_beyond_the_catalog(void **state)
+{
+  struct bench *bench = *state;
+  struct asking asking = {.arena = &bench->arena};
+  const struct java_class_lookup lookup = {&asking, find_plug};
+  struct jsonrpc_request request = {.method = TEXT(CLASS ".add")};
+  bench->rules.lookup = &lookup;
+  assert_int_equal(decode(bench, &request, "[3,5]"), JP_OK);
+  assert_int_equal(asking.count, 0); /* the catalog has it */
+  check_beyond(bench, "x.Plug.run", "[5]", "call x.Plug run 5");
+  assert_true(asking.last.tells_loaders);
+  check_beyond(bench, "x.Plug.run-int", "[5]", "call x.Plug run (int)5");
+  check_beyond(bench, "x.Plug.run-long", "{\"arg0\":5}", "call x.Plug run (long)5");
+  request.method = TEXT("x.Plug.run");
+  check_error(bench, &request, "[1,2,3]", FAILURE_INVALID_PARAMS,
+              "the number of params is wrong; there is: run(arg0), run(arg0)");
+  request = (struct jsonrpc_request){.method = TEXT("x.Plug.stop")};
+  check_error(bench, &request, "[]", FAILURE_NOT_FOUND, "Invalid method: x.Plug.stop (no such member)");
+  request = (struct jsonrpc_request){.method = TEXT("x.Plag.run")};
+  check_error(bench, &request, "[]", FAILURE_NOT_FOUND, "Invalid method: x.Plag.run (no such class)");
+  bench->config.presets = "deny-nonpublic";
+  request = (struct jsonrpc_request){.method = TEXT("x.Plug.run")};
+  check_error(bench, &request, "[1,2]", FAILURE_INVALID_PARAMS,
+              "the number of params is wrong; there is: run(arg0)");
+  bench->config.presets = NULL;
+  bench->rules.lookup = NULL;
+}
+
+/* Its class may have other members than the class that the name means without it. */
+static void test_the_class_of_the_instance_goes_first(void **state)
+{
+  struct bench *bench = *state;
+  struct asking asking = {.arena = &bench->arena, .is_several = true};
+  const struct java_class_lookup lookup = {&asking, find_plug};
+  struct jsonrpc_request request = {.method = TEXT("x.Plug.run")};
+  bench->rules.lookup = &lookup;
+  check_beyond(bench, "x.Plug.run", "[{\"ref\":7},\"a\",1]",
+               "call x.Plug run on @7 (java.lang.String)'a' (int)1");
+  check_beyond(bench, "x.Plug.run", "[7,\"a\",1]", "call x.Plug run on @7 (java.lang.String)'a' (int)1");
+  check_beyond(bench, "x.Plug.run", "{\"arg1\":1,\"instance\":7,\"arg0\":\"a\"}",
+               "call x.Plug run on @7 (java.lang.String)'a' (int)1");
+  assert_false(asking.last.tells_loaders);
+  check_error(bench, &request, "[{\"ref\":7},1]", FAILURE_INVALID_PARAMS,
+              "the number of params is wrong; there is: run(arg0), run(instance, arg0, arg1)");
+  check_error(bench, &request, "[7]", FAILURE_NOT_FOUND, "as told"); /* an int for the static method */
+  assert_true(asking.last.tells_loaders);
+  assert_false(asking.last.has_instance);
+  check_error(bench, &request, "[8,\"a\",1]", FAILURE_NOT_FOUND, "as told");
+  bench->rules.lookup = NULL;
+}
+
+/* It is asked alone, also for a class that the catalog has, and its errors are told. */
+static void test_a_loader_is_asked_alone(void **state)
+{
+  struct bench *bench = *state;
+  struct asking asking = {.arena = &bench->arena};
+  const struct java_class_lookup lookup = {&asking, find_plug};
+  struct jsonrpc_request request = {.method = TEXT(CLASS ".add")};
+  bench->rules.lookup = &lookup;
+  bench->rules.loader = 4;
+  check_error(bench, &request, "[3,5]", FAILURE_NOT_FOUND, "as told");
+  check_beyond(bench, "x.Plug.run", "[7]", "call x.Plug run 7");
+  assert_int_equal(asking.count, 2);
+  assert_int_equal(asking.last.loader, 4);
+  assert_false(asking.last.has_instance);
+  bench->config = (struct policy_config){.allow = "other.**", .default_action = POLICY_UNSET};
+  request.method = TEXT("x.Plug.run");
+  assert_int_equal(decode(bench, &request, "[7]"), JP_DENIED);
+  assert_int_equal(asking.count, 2);
+  bench->config = (struct policy_config){.default_action = POLICY_ALLOW};
+  bench->rules.lookup = NULL;
+  bench->rules.loader = 0;
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -319,6 +460,9 @@ int main(void)
       cmocka_unit_test(test_denied_overloads_are_no_candidates),
       cmocka_unit_test(test_get_calls_idempotent_members_alone),
       cmocka_unit_test(test_without_a_catalog),
+      cmocka_unit_test(test_classes_beyond_the_catalog),
+      cmocka_unit_test(test_the_class_of_the_instance_goes_first),
+      cmocka_unit_test(test_a_loader_is_asked_alone),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,0 +1,15 @@
+#ifndef JPEER_JNI_RESOLVE_NAMED_CLASS_H
+#define JPEER_JNI_RESOLVE_NAMED_CLASS_H
+/* The class that an operation names, without a member of it. */
+#include "jni/members.h"
+
+struct jvm_class;
+
+/*
+ * Finds the class as jvm_resolve does: by the loader that the operation names, above the class of its instance, or
+ * wherever names are looked for. The caller has asked the guard about the names. The class stays loaded until
+ * jvm_request_end. NULL leaves an OUTCOME_ERROR in *outcome.
+ */
+struct jvm_class *resolve_named_class(const struct jvm_request *request, struct outcome *outcome);
+
+#endif

@@ -1,0 +1,225 @@
+#include "rpc/members/java_methods_find.h"
+
+#include "classfile/catalog.h"
+#include "op/type.h"
+#include "rpc/members/java_methods_index.h"
+#include "rpc/members/near_names.h"
+
+struct text java_method_finder_show_name(const struct java_method_finder *finder)
+{
+  return arena_shorten(finder->arena, finder->request->method, OUTCOME_NAME_SHOWN);
+}
+
+static enum jp_status fail_name(struct java_method_finder *finder, const char *why)
+{
+  outcome_fail(finder->outcome, finder->arena, FAILURE_NOT_FOUND, NULL, "Invalid method: %.*s%s",
+               TEXT_ARGS(java_method_finder_show_name(finder)), why);
+  return JP_NOT_FOUND;
+}
+
+static enum jp_status fail_memory(struct java_method_finder *finder)
+{
+  outcome_fail(finder->outcome, finder->arena, FAILURE_INTERNAL, NULL, "out of memory");
+  return JP_NO_MEMORY;
+}
+
+/* ---- the name ---- */
+
+/* A class without a package looks like any other dotted name: its denial says that there is no such method. */
+static enum jp_status ask_policy(struct java_method_finder *finder)
+{
+  enum jp_status status =
+      rpc_authorize_names(finder->authorizer, finder->operation, finder->arena, finder->outcome);
+  bool has_package = text_find_last(finder->name.class_name, '.') != SIZE_MAX;
+  if (status == JP_OK || (status == JP_DENIED && has_package))
+    return status;
+  return fail_name(finder, "");
+}
+
+static enum jp_status find_in_catalog(struct java_method_finder *finder)
+{
+  struct jp_error error;
+  if (finder->catalog != NULL && catalog_load(finder->catalog, &finder->tables, &error) != JP_OK) {
+    outcome_fail(finder->outcome, finder->arena, FAILURE_SERVER, NULL, "%s", error.text);
+    return JP_IO;
+  }
+  finder->class_index = CATALOG_NONE;
+  if (finder->tables != NULL && finder->rules->loader == 0)
+    finder->class_index = catalog_find(finder->tables, finder->name.class_name);
+  finder->is_beyond = finder->class_index == CATALOG_NONE;
+  return JP_OK;
+}
+
+enum jp_status java_method_finder_begin(struct java_method_finder *finder)
+{
+  struct operation *operation = finder->operation;
+  bool has_classes = finder->catalog != NULL || finder->rules->lookup != NULL;
+  *operation = (struct operation){.kind = OP_CALL, .by_value = true};
+  if (!has_classes || !java_method_name_parse(finder->request->method, &finder->name) ||
+      finder->name.class_name.len > OP_NAME_MAX || finder->name.member.len > OP_NAME_MAX)
+    return fail_name(finder, "");
+  bool is_constructor = text_equal(finder->name.member, TEXT("new"));
+  operation->kind = is_constructor ? OP_NEW : OP_CALL;
+  operation->type = finder->name.class_name;
+  operation->member = is_constructor ? TEXT("<init>") : finder->name.member;
+  enum jp_status status = ask_policy(finder);
+  return status == JP_OK ? find_in_catalog(finder) : status;
+}
+
+/* ---- what the JVM knows ---- */
+
+/* A loader that was named answers for itself; else the name stands for nothing. */
+static enum jp_status fail_class(struct java_method_finder *finder)
+{
+  const struct outcome *outcome = finder->outcome;
+  bool is_missing = outcome->failure == FAILURE_NOT_FOUND && !outcome->is_ambiguous;
+  return is_missing && finder->rules->loader == 0 ? fail_name(finder, " (no such class)") : JP_NOT_FOUND;
+}
+
+static enum jp_status look_up_class(struct java_method_finder *finder, uint32_t instance, bool is_final,
+                                    struct op_look *look)
+{
+  const struct java_class_lookup *lookup = finder->rules->lookup;
+  struct operation asked = *finder->operation;
+  asked.loader = finder->rules->loader;
+  asked.has_instance = instance != 0;
+  asked.instance = instance;
+  asked.tells_loaders = is_final;
+  *look = (struct op_look){.only_member = asked.member};
+  if (lookup == NULL)
+    return fail_name(finder, " (no such class)");
+  return lookup->find(lookup->context, &asked, look, finder->outcome) ? JP_OK : fail_class(finder);
+}
+
+static enum jp_status make_shapes(struct java_method_finder *finder, const struct op_look *look)
+{
+  enum jp_status status = meta_shapes_make(&finder->shapes, look, finder->tables);
+  if (status == JP_LIMIT) {
+    outcome_fail(finder->outcome, finder->arena, FAILURE_SERVER, NULL, "the class has too many members");
+    return status;
+  }
+  return status == JP_OK ? JP_OK : fail_memory(finder);
+}
+
+/* ---- the methods ---- */
+
+struct judging {
+  const struct catalog_tables *tables;
+  struct text named_class; /* as the policy knows it */
+};
+
+static bool is_allowed(const struct java_method_finder *finder, const struct judging *judging,
+                       const struct java_method *method)
+{
+  bool is_constructor = method->result.data == NULL;
+  const struct jvm_target overload = {
+      .kind = is_constructor         ? JVM_CONSTRUCTOR
+              : method->has_receiver ? JVM_METHOD
+                                     : JVM_STATIC_METHOD,
+      .modifiers = method->method->access,
+      .named_class = judging->named_class,
+      .declaring_class = catalog_text(judging->tables, judging->tables->classes[method->declaring].name),
+      .runtime_class = TEXT_ABSENT,
+      .member = finder->operation->member,
+  };
+  return rpc_authorizer_allows(finder->authorizer, finder->operation->kind, &overload);
+}
+
+/* Overloads that the policy denies are no candidates, and no error shows them. What the policy has said of a class in
+ * the catalog is kept by its name; another loader may have another one of that name. */
+static enum jp_status drop_denied(struct java_method_finder *finder, const struct judging *judging)
+{
+  struct text type = finder->operation->type;
+  struct text member = finder->operation->member;
+  if (!finder->is_beyond && rpc_authorizer_knows_overloads(finder->authorizer, type, member))
+    return JP_OK;
+  struct java_method *allowed = arena_alloc(finder->arena, finder->count * sizeof *allowed);
+  size_t count = 0;
+  if (allowed == NULL)
+    return fail_memory(finder);
+  for (size_t i = 0; i < finder->count; i++)
+    if (is_allowed(finder, judging, &finder->methods[i]))
+      allowed[count++] = finder->methods[i];
+  if (count == 0)
+    return rpc_authorize_deny(finder->authorizer, type, member, finder->arena, finder->outcome);
+  if (count == finder->count && !finder->is_beyond)
+    rpc_authorizer_note_overloads(finder->authorizer, type, member);
+  finder->methods = allowed;
+  finder->count = count;
+  return JP_OK;
+}
+
+static enum jp_status fail_suffix(struct java_method_finder *finder)
+{
+  enum jp_status status = fail_name(finder, " (no such overload)");
+  if (!finder->rules->compat_pal)
+    java_methods_suggest_overloads(finder->methods, finder->count, finder->request->method,
+                                   finder->name.suffix, finder->arena, finder->outcome);
+  return status;
+}
+
+/* Leaves the method that the suffix names, or fails. */
+static enum jp_status choose_by_suffix(struct java_method_finder *finder)
+{
+  struct buffer suffix;
+  size_t found = SIZE_MAX;
+  buffer_init(&suffix);
+  for (size_t i = 0; i < finder->count && found == SIZE_MAX; i++) {
+    buffer_clear(&suffix);
+    java_method_suffix_write(finder->methods[i].descriptor, &suffix);
+    if (!suffix.failed && text_equal(buffer_text(&suffix), finder->name.suffix))
+      found = i;
+  }
+  buffer_fini(&suffix);
+  if (found == SIZE_MAX)
+    return fail_suffix(finder);
+  finder->methods += found;
+  finder->count = 1;
+  return JP_OK;
+}
+
+static enum jp_status choose_methods(struct java_method_finder *finder, const struct judging *judging)
+{
+  if (finder->count == 0)
+    return fail_name(finder, " (no such member)");
+  if (finder->count > JAVA_OVERLOADS_MAX)
+    finder->count = JAVA_OVERLOADS_MAX;
+  enum jp_status status = drop_denied(finder, judging);
+  return status != JP_OK || finder->name.suffix.data == NULL ? status : choose_by_suffix(finder);
+}
+
+static enum jp_status find_beyond(struct java_method_finder *finder, uint32_t instance, bool is_final)
+{
+  struct op_look look;
+  enum jp_status status = look_up_class(finder, instance, is_final, &look);
+  if (status == JP_OK)
+    status = make_shapes(finder, &look);
+  if (status != JP_OK)
+    return status;
+  const struct judging judging = {&finder->shapes.tables, look.judged_name};
+  struct java_method *found = NULL;
+  if (java_methods_collect_named(judging.tables, finder->authorizer->policy,
+                                 catalog_find(judging.tables, look.class_name), finder->name.member,
+                                 finder->arena, &found, &finder->count) != JP_OK)
+    return fail_memory(finder);
+  finder->methods = found;
+  return choose_methods(finder, &judging);
+}
+
+enum jp_status java_method_finder_run(struct java_method_finder *finder, uint32_t instance, bool is_final)
+{
+  if (finder->is_beyond)
+    return find_beyond(finder, instance, is_final);
+  const struct judging judging = {finder->tables, finder->operation->type};
+  if (java_methods_index_find(finder->index, finder->tables, finder->authorizer->policy, finder->class_index,
+                              finder->name.member, finder->arena, &finder->methods, &finder->count) != JP_OK)
+    return fail_memory(finder);
+  return choose_methods(finder, &judging);
+}
+
+void java_method_finder_drop(struct java_method_finder *finder)
+{
+  meta_shapes_fini(&finder->shapes);
+  finder->methods = NULL;
+  finder->count = 0;
+}

@@ -1,0 +1,25 @@
+#ifndef JPEER_RPC_META_META_SHAPES_H
+#define JPEER_RPC_META_META_SHAPES_H
+/*
+ * A small catalog of what the JVM tells of a class and of those above it, for a class that no catalog has. One owner, one
+ * thread at a time. For meta_look.c and rpc/members.
+ */
+#include "classfile/catalog.h"
+#include "op/look.h"
+
+struct builder;
+
+struct meta_shapes {
+  struct builder *builder;
+  struct catalog_tables tables; /* valid until meta_shapes_fini; they own their texts */
+};
+
+/*
+ * known: the tables of the peer's catalog, which alone have the names of parameters; NULL: there are none. JP_NO_MEMORY;
+ * JP_LIMIT: there are more members than a catalog takes. Caller calls meta_shapes_fini, also after a failure.
+ */
+enum jp_status meta_shapes_make(struct meta_shapes *shapes, const struct op_look *look,
+                                const struct catalog_tables *known) JP_MUST_CHECK;
+void meta_shapes_fini(struct meta_shapes *shapes);
+
+#endif
