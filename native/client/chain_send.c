@@ -131,12 +131,24 @@ static enum jp_client_status report_step(const struct jp_chain *chain, size_t st
   return status;
 }
 
+/* JSON-RPC 2.0, 5.1: of a batch that the peer refuses, as one of too many steps, all answers are the same error. */
+static bool is_refused(const struct jp_chain *chain, struct jp_answer *const *answers)
+{
+  for (size_t i = 0; i < chain->step_count; i++) {
+    if (jp_answer_kind(answers[i]) != JP_ANSWER_ERROR ||
+        jp_answer_error_code(answers[i]) != JP_JSONRPC_INVALID_REQUEST)
+      return false;
+  }
+  return chain->step_count > 1;
+}
+
 /* Takes the answers: those of steps that are told stay with the chain. The first error is what the chain failed with:
  * those that depend on it come later. */
 static enum jp_client_status take_answers(struct jp_chain *chain, struct jp_answer **answers,
                                           struct jp_client_error *error)
 {
-  enum jp_client_status status = JP_CLIENT_OK;
+  enum jp_client_status status =
+      is_refused(chain, answers) ? client_report_remote(answers[0], error) : JP_CLIENT_OK;
   chain->answers = calloc(chain->step_count, sizeof *chain->answers);
   bool has_memory = chain->answers != NULL;
   for (size_t i = 0; i < chain->step_count; i++) {
