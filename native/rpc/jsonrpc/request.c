@@ -242,17 +242,14 @@ static void fill_and_handle(struct serving *serving, bool is_good_session_name,
   serving->request = request;
 }
 
-/* The dotted name that a request's method is the identifier of; data NULL: it is none. A bare name that is none of
- * ours stays one: only a member's full name and the peer's own names are read. */
+/* The dotted name that a request's method is the identifier of; data NULL: it is none. */
 static struct text read_identifier(const struct serving *serving, struct text method)
 {
   if (method.len == 0 || serving->peer->config.compat_pal || !rpc_is_bare_name(method) ||
       memchr(method.data, '_', method.len) == NULL || rpc_procedure_find(method) != NULL)
     return TEXT_ABSENT;
   struct text name = identifier_read(method, &serving->run.runner->arena);
-  bool is_ours = name.data != NULL && !rpc_is_bare_name(name) &&
-                 (memchr(name.data, '-', name.len) != NULL || rpc_procedure_find(name) != NULL);
-  return is_ours ? name : TEXT_ABSENT;
+  return name.data != NULL && !rpc_is_bare_name(name) ? name : TEXT_ABSENT;
 }
 
 static void handle_named(struct serving *serving, const struct jsonrpc_request *request,

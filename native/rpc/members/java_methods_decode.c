@@ -491,11 +491,15 @@ static bool read_possible_instance(const struct jsonrpc_request *request, uint32
  * name means what it means without the object. */
 static bool decode_for_instance(struct java_method_finder *finder, uint32_t instance, enum jp_status *status)
 {
+  const struct operation named = *finder->operation;
   bool found = java_method_finder_run(finder, instance, false) == JP_OK;
   if (found)
     *status = decode_params(finder);
   java_method_finder_drop(finder);
-  return found && (*status != JP_OK || finder->operation->has_instance);
+  bool is_decided = found && (*status != JP_OK || finder->operation->has_instance);
+  if (!is_decided)
+    *finder->operation = named;
+  return is_decided;
 }
 
 enum jp_status java_method_decode(const struct jsonrpc_request *request, struct catalog *catalog,
@@ -515,12 +519,10 @@ enum jp_status java_method_decode(const struct jsonrpc_request *request, struct 
   enum jp_status status = java_method_finder_begin(&finder);
   if (status != JP_OK)
     return status;
-  const struct operation named = *operation;
   bool may_be_of_instance = finder.is_beyond && rules->loader == 0 && operation->kind == OP_CALL &&
                             read_possible_instance(request, &instance);
   if (may_be_of_instance && decode_for_instance(&finder, instance, &status))
     return status;
-  *operation = named;
   status = java_method_finder_run(&finder, 0, true);
   if (status == JP_OK)
     status = decode_params(&finder);
