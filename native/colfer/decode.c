@@ -14,6 +14,7 @@ struct reader {
   enum jp_status status;
   size_t place;
   size_t path_start; /* the path is put together from its end, while the functions return */
+  bool path_is_cut;
   char path[256];
   char reason[160];
 };
@@ -33,6 +34,7 @@ refuse_bytes(struct reader *r, const uint8_t *at, const char *format, ...)
   r->status = JP_INVALID;
   r->place = (size_t)(at - r->begin);
   r->path_start = sizeof r->path;
+  r->path_is_cut = false;
   return NULL;
 }
 
@@ -56,11 +58,15 @@ __attribute__((cold, noinline)) static const uint8_t *refuse_end(struct reader *
 /* Puts a part in front of the path. The beginning of a path that is too long is left out. */
 __attribute__((cold, noinline)) static void add_to_path(struct reader *r, const char *part, const char *link)
 {
+  static const char dots[] = {'.', '.', '.'};
   size_t part_length = strlen(part);
   size_t link_length = r->path_start == sizeof r->path ? 0 : strlen(link);
+  if (r->path_is_cut)
+    return;
   if (part_length + link_length > r->path_start) {
-    memcpy(r->path, "...", 3);
-    r->path_start = 0;
+    r->path_start -= r->path_start < sizeof dots ? r->path_start : sizeof dots;
+    memcpy(r->path + r->path_start, dots, sizeof dots);
+    r->path_is_cut = true;
     return;
   }
   r->path_start -= part_length + link_length;
