@@ -1,6 +1,7 @@
 #include "jni/fetch/fetch_state.h"
 
 #include "jni/objects/object_table.h"
+#include "jni/resolve/call_frame.h"
 #include "jni/runtime/throwables.h"
 
 bool fetch_fail(struct fetch *fetch, enum outcome_failure failure, const char *what)
@@ -104,11 +105,16 @@ bool fetch_add(struct fetch *fetch, jobject element)
 
 static bool fetch_from_nothing(struct fetch *fetch)
 {
-  outcome_fail(fetch->outcome, fetch->request->arena, FAILURE_INVALID_PARAMS, NULL,
-               "The object with objRef %u has no elements: %.*s is no array, String, Iterator, Enumeration, "
-               "BaseStream, "
-               "Iterable, Map or InputStream",
-               fetch->request->operation->instance, TEXT_ARGS(fetch->class->name));
+  static const char what[] =
+      "is no array, String, Iterator, Enumeration, BaseStream, Iterable, Map or InputStream";
+  struct arena *arena = fetch->request->arena;
+  if (fetch->request->operation->receiver != NULL)
+    outcome_fail(fetch->outcome, arena, FAILURE_INVALID_PARAMS, NULL, "instance has no elements: %.*s %s",
+                 TEXT_ARGS(fetch->class->name), what);
+  else
+    outcome_fail(fetch->outcome, arena, FAILURE_INVALID_PARAMS, NULL,
+                 "The object with objRef %u has no elements: %.*s %s", fetch->request->operation->instance,
+                 TEXT_ARGS(fetch->class->name), what);
   return false;
 }
 
@@ -145,20 +151,47 @@ static bool run_fetcher(struct fetch *fetch)
   return run(fetch);
 }
 
+static bool open_ref(struct fetch *fetch, uint32_t *class_id)
+{
+  const struct jvm_request *request = fetch->request;
+  fetch->ref = request->operation->instance;
+  fetch->object = jvm_objects_get(request->thread, request->objects, fetch->ref, class_id);
+  if (fetch->object != NULL)
+    return true;
+  outcome_fail(fetch->outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
+               "No object found with objRef: %u", fetch->ref);
+  return false;
+}
+
+static bool make_value(struct fetch *fetch, uint32_t *class_id)
+{
+  struct call_frame frame = {.receiver = NULL};
+  if (!call_frame_make_receiver(fetch->request, &frame, fetch->outcome))
+    return false;
+  fetch->object = frame.receiver;
+  *class_id = frame.receiver_class;
+  return true;
+}
+
 static bool open_object(struct fetch *fetch)
 {
   const struct jvm_request *request = fetch->request;
+  bool is_value = request->operation->receiver != NULL;
   uint32_t class_id = 0;
-  fetch->ref = request->operation->instance;
   fetch->epoch = jvm_objects_epoch(request->objects);
-  fetch->object = jvm_objects_get(request->thread, request->objects, fetch->ref, &class_id);
-  if (fetch->object == NULL) {
-    outcome_fail(fetch->outcome, request->arena, FAILURE_SERVER, "java.lang.NullPointerException",
-                 "No object found with objRef: %u", fetch->ref);
+  if (!(is_value ? make_value(fetch, &class_id) : open_ref(fetch, &class_id)))
     return false;
-  }
   fetch->class = jvm_class_by_id(request->thread, class_id);
   return fetch->class != NULL || fetch_fail(fetch, FAILURE_SERVER, "out of memory");
+}
+
+/* A value of which something is left becomes an object of the session, whose ref takes the next call. */
+static bool keep_value(struct fetch *fetch)
+{
+  if (fetch->is_done || fetch->ref != 0)
+    return true;
+  fetch->is_ref_told = true;
+  return result_store(fetch->request, fetch->epoch, fetch->class, fetch->object, &fetch->ref, fetch->outcome);
 }
 
 /* An answer that is not the last tells the ref, once. One that was deleted meanwhile is told all the same: it would
@@ -201,6 +234,6 @@ void jvm_fetch(const struct jvm_request *request, struct outcome *outcome)
                         .outcome = outcome,
                         .max = request->operation->fetch.max,
                         .room = request->operation->fetch.room};
-  if (open_object(&fetch) && run_fetcher(&fetch) && count_ref(&fetch))
+  if (open_object(&fetch) && run_fetcher(&fetch) && keep_value(&fetch) && count_ref(&fetch))
     fill_outcome(&fetch);
 }

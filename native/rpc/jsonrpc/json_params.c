@@ -308,8 +308,8 @@ static enum jp_status read_meta_1_1(struct params_reader *reader, const struct j
 
 /* ---- jpeer.* ---- */
 
-/* {"ref": N}, or N: the forms of members that are called by their own names; {"type", "value"} where a value will do. */
-static enum jp_status read_object(struct params_reader *reader, bool takes_value)
+/* {"ref": N}, N or {"type", "value"}: the forms of members that are called by their own names. */
+static enum jp_status read_object(struct params_reader *reader)
 {
   struct json_value object = reader->members.value[RPC_PARAM_INSTANCE];
   if (!reader->members.has[RPC_PARAM_INSTANCE])
@@ -320,7 +320,7 @@ static enum jp_status read_object(struct params_reader *reader, bool takes_value
     json_members_collect(object, names, 1, &members);
     if (members.has[0])
       object = members.value[0];
-    else if (takes_value)
+    else
       return read_receiver(reader, object);
   } else if (reader->coerces && rpc_value_coerce(object, RPC_WANTS_NUMBER, reader->arena, &object) != JP_OK) {
     return fail_params(reader, "out of memory");
@@ -355,7 +355,7 @@ static enum jp_status read_fetch(struct params_reader *reader)
   struct operation *operation = reader->operation;
   operation->fetch.max = FETCHED;
   operation->fetch.text_length = rpc_value_length;
-  enum jp_status status = read_object(reader, false);
+  enum jp_status status = read_object(reader);
   if (status == JP_OK)
     status = read_count(reader, RPC_PARAM_MAX, 1, &operation->fetch.max);
   if (status == JP_OK)
@@ -365,7 +365,7 @@ static enum jp_status read_fetch(struct params_reader *reader)
 
 static enum jp_status read_describe(struct params_reader *reader)
 {
-  return read_object(reader, true);
+  return read_object(reader);
 }
 
 static enum jp_status (*const readers[])(struct params_reader *reader) = {
