@@ -34,9 +34,15 @@ def ctest(preset, *selection):
     return ["ctest", "--test-dir", f"build/{preset}", "--output-on-failure", "--parallel", str(CORES), *selection]
 
 
-def unittests(folder):
+# What has nothing to do with JNI, or takes memory to its limits, where its checks cost minutes: without -Xcheck:jni.
+WITHOUT_JNI = {"test_docs_links.py", "test_extension_attacks.py", "test_idle.py", "test_parent.py",
+               "test_unix_sockets.py"}
+
+
+def unittests(folder, without=frozenset()):
     """A command for each module, those with the most to do first."""
-    modules = sorted((ROOT / folder).glob("test_*.py"), key=lambda module: -module.stat().st_size)
+    modules = sorted((module for module in (ROOT / folder).glob("test_*.py") if module.name not in without),
+                     key=lambda module: -module.stat().st_size)
     return [[PYTHON, "-m", "unittest", "discover", "--start-directory", folder, "--buffer", "--pattern", module.name]
             for module in modules]
 
@@ -58,7 +64,8 @@ STEPS = [
     ("conformance-no-fastpath", "the same where every request goes the general path", "no-fastpath jpeer fixtures",
      [[PYTHON, "tests/conformance/run.py"]], on("no-fastpath")),
     ("integration-asan", "the binary under ASan and UBSan", "dev", unittests("tests/integration"), on("dev")),
-    *((f"integration-jni-{home.name}", "the binary under -Xcheck:jni", "release", unittests("tests/integration"),
+    *((f"integration-jni-{home.name}", "the binary under -Xcheck:jni", "release",
+       unittests("tests/integration", WITHOUT_JNI),
        on("release", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in jdks.homes()),
     ("clients", "clients that others wrote, where their registries are reached", "release",
      [[PYTHON, "tests/clients/run.py"]], on("release")),
@@ -77,6 +84,9 @@ RELEASE_STEPS = [
     ("colfer-long", "the step colfer with a million structs, and its client under -Xcheck:jni", "release",
      [[PYTHON, "tests/colfer/run.py", "--structs", "1000000", "--seed", str(int(time.time()))]],
      on("release", JPEER_CHECK_JNI="1")),
+    *((f"attacks-jni-{home.name}", "attacks that take memory to its limits, under -Xcheck:jni", "release",
+       [[PYTHON, "-m", "unittest", "discover", "--start-directory", "tests/integration", "--buffer", "--pattern",
+         "test_extension_attacks.py"]], on("release", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in jdks.homes()),
     ("applications", "real applications, started by java and by jpeer run", "release",
      [[PYTHON, "tests/applications/run.py"], [PYTHON, "tests/applications/lucene_task.py"]], on("release")),
     ("generators", "clients that generators write from the documents, where their registries are reached", "release",
