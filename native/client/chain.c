@@ -105,7 +105,7 @@ struct chain_names {
   struct jp_chain *chain;
 };
 
-/* The id is written when it is known: a hole stands for it, behind what the writer puts before it. */
+/* The id is not known yet: a hole is kept at the place where the writer would write it. */
 static struct text note_name(const struct message_names *names, struct text name)
 {
   struct jp_chain *chain = ((const struct chain_names *)names)->chain;

@@ -64,7 +64,7 @@ static enum jp_client_status write_batch(struct exchange *exchange, uint64_t fir
   return JP_CLIENT_OK;
 }
 
-/* ---- what is wrong with it ---- */
+/* ---- checks ---- */
 
 static enum jp_client_status check_holes(const struct jp_chain *chain, size_t step,
                                          struct jp_client_error *error)

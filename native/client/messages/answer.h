@@ -57,7 +57,7 @@ enum answer_form {
 
 enum answer_form answer_form_of(const struct jp_request *request);
 
-/* An answer where it stands in its message; borrowed. */
+/* An answer inside its message; borrowed. */
 struct answer_message {
   struct text id; /* the JSON of the id; data NULL: none, or null */
   bool is_error;

@@ -90,7 +90,7 @@ static bool keep_told(struct jp_answer *answer, uint32_t number, struct answer_r
   return ref != NULL;
 }
 
-/* Notes the refs inside a value, each as often as it stands there. */
+/* Notes each ref inside a value, as often as the value has it. */
 static bool find_refs(struct jp_answer *answer, struct json_value value, struct answer_refs *refs)
 {
   struct json_cursor cursor;
@@ -246,7 +246,7 @@ static bool keep_stack(struct jp_answer *answer, struct json_value list, struct 
 
 enum { THROWABLE_TYPE, MESSAGE, STACK_TRACE, CAUSE, THROWABLE_MEMBERS };
 
-/* One throwable; *cause is what is inside it. NULL: no memory. */
+/* One throwable; *cause is the JSON of its cause. NULL: no memory. */
 static struct jp_throwable *keep_throwable(struct jp_answer *answer, struct json_value data,
                                            struct json_value *cause, bool *has_cause)
 {

@@ -27,7 +27,7 @@ void argument_write_value(struct argument_writer *writer, const struct jp_argume
 void argument_write_instance(struct argument_writer *writer, const struct jp_argument *instance);
 /* {"result":ID} */
 void argument_write_named(struct argument_writer *writer, struct jp_text name);
-/* A string; what is not UTF-8, lone surrogates of three bytes excepted, is a fault. */
+/* A string. A text that is not UTF-8 is a fault; lone surrogates of three bytes are taken. */
 void argument_write_text(struct argument_writer *writer, struct jp_text text);
 /* A string of NUL-terminated UTF-8. NULL is a fault: `what` is missing. */
 void argument_write_name(struct argument_writer *writer, const char *name, const char *what);

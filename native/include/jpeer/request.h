@@ -96,7 +96,7 @@ struct jp_entry {
 };
 
 /* The arguments of a call: JP_ARGUMENTS(jp_int(5), jp_string("a")), or JP_NO_ARGUMENTS. Two parameters. The
- * list ends with the block that it stands in (C11, 6.5.2.5): a function cannot return a request of it. */
+ * list lives as long as its block (C11, 6.5.2.5): a function cannot return a request that borrows it. */
 #define JP_ARGUMENTS(...)                                                                                    \
   ((const struct jp_argument[]){__VA_ARGS__}),                                                               \
       (sizeof((const struct jp_argument[]){__VA_ARGS__}) / sizeof(struct jp_argument))
