@@ -1,0 +1,363 @@
+#include "ring/ring.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* How many bytes a writer away from home goes on before it asks again what was taken: to ask is to read a line
+ * that the other side writes all the time. */
+enum { HOME_LOOK_EVERY = 1024 };
+
+static size_t count_padding(size_t length)
+{
+  return (8 - length % 8) % 8;
+}
+
+static uint64_t make_head(enum ring_kind kind, size_t length)
+{
+  return (uint64_t)kind << 32 | (uint32_t)length;
+}
+
+/* --- writing --- */
+
+void ring_append_frame(struct buffer *out, enum ring_kind kind, struct text payload)
+{
+  static const char zeros[8] = {0};
+  uint64_t head = make_head(kind, payload.len);
+  buffer_append(out, &head, sizeof head);
+  buffer_append_text(out, payload);
+  buffer_append(out, zeros, count_padding(payload.len));
+}
+
+size_t ring_begin_frame(struct buffer *out)
+{
+  size_t begin = out->len;
+  if (buffer_reserve(out, RING_HEAD_SIZE) != NULL)
+    out->len += RING_HEAD_SIZE;
+  return begin;
+}
+
+void ring_end_frame(struct buffer *out, size_t begin, enum ring_kind kind)
+{
+  static const char zeros[8] = {0};
+  if (out->failed)
+    return;
+  size_t length = out->len - begin - RING_HEAD_SIZE;
+  if (length > UINT32_MAX) {
+    out->failed = true;
+    return;
+  }
+  uint64_t head = make_head(kind, length);
+  memcpy(out->data + begin, &head, sizeof head);
+  buffer_append(out, zeros, count_padding(length));
+}
+
+/* The other side's position lies between the last one and what it was told of. */
+static void look_at_taken(struct ring_writer *writer)
+{
+  uint64_t taken = ring_bell_look(&writer->other->taken);
+  if (taken - writer->taken > writer->published - writer->taken)
+    writer->is_broken = true;
+  else
+    writer->taken = taken;
+}
+
+static size_t count_room(const struct ring_writer *writer)
+{
+  return writer->is_broken ? 0 : writer->size - (size_t)(writer->position - writer->taken);
+}
+
+size_t ring_writer_room(struct ring_writer *writer)
+{
+  look_at_taken(writer);
+  return count_room(writer);
+}
+
+bool ring_writer_is_empty(struct ring_writer *writer)
+{
+  if (writer->taken != writer->position)
+    look_at_taken(writer);
+  return !writer->is_broken && writer->taken == writer->position;
+}
+
+static void advance_writer(struct ring_writer *writer, size_t count)
+{
+  writer->position += count;
+  writer->offset += count;
+  if (writer->offset > writer->reach)
+    writer->reach = writer->offset;
+  if (writer->offset == writer->size)
+    writer->offset = 0;
+}
+
+/* There is room for it. */
+static void copy_into_ring(struct ring_writer *writer, const char *bytes, size_t count)
+{
+  size_t to_end = writer->size - writer->offset;
+  size_t first = count < to_end ? count : to_end;
+  if (first > 0) {
+    memcpy(writer->bytes + writer->offset, bytes, first);
+    advance_writer(writer, first);
+  }
+  if (count > first) {
+    memcpy(writer->bytes, bytes + first, count - first);
+    advance_writer(writer, count - first);
+  }
+}
+
+static size_t write_some(struct ring_writer *writer, const char *bytes, size_t count)
+{
+  if (count > count_room(writer))
+    look_at_taken(writer);
+  size_t room = count_room(writer);
+  if (count > room)
+    count = room;
+  copy_into_ring(writer, bytes, count);
+  return count;
+}
+
+/* True if home has room for the frame, behind which the part that is passed over and all that is in flight have
+ * room, too: the frame need not wait because of the way home. */
+static bool is_home_free(const struct ring_writer *writer, size_t frame_size)
+{
+  size_t in_flight = (size_t)(writer->position - writer->taken);
+  return in_flight <= writer->offset / 2 && frame_size <= writer->offset - in_flight;
+}
+
+static void go_home(struct ring_writer *writer, size_t frame_size)
+{
+  if (writer->offset + frame_size + RING_HEAD_SIZE <= RING_HOME || frame_size > writer->offset)
+    return;
+  if (writer->position - writer->home_look > UINT64_MAX / 2)
+    return;
+  if (!is_home_free(writer, frame_size)) {
+    look_at_taken(writer);
+    writer->home_look = writer->position + HOME_LOOK_EVERY;
+  }
+  if (writer->is_broken || !is_home_free(writer, frame_size))
+    return;
+  size_t skipped = writer->size - writer->offset - RING_HEAD_SIZE;
+  uint64_t head = make_head(RING_SKIP, skipped);
+  copy_into_ring(writer, (const char *)&head, sizeof head);
+  size_t reach = writer->reach;
+  if (skipped > 0)
+    advance_writer(writer, skipped);
+  writer->reach = reach; /* nothing was written there */
+  writer->home_look = writer->position;
+}
+
+size_t ring_write(struct ring_writer *writer, const char *bytes, size_t count)
+{
+  size_t done = 0;
+  while (done < count) {
+    if (writer->left == 0) {
+      uint64_t head;
+      memcpy(&head, bytes + done, sizeof head);
+      writer->left = ring_frame_size((uint32_t)head);
+      go_home(writer, writer->left);
+    }
+    size_t part = writer->left < count - done ? writer->left : count - done;
+    size_t written = write_some(writer, bytes + done, part);
+    writer->left -= written;
+    done += written;
+    if (written < part)
+      break;
+  }
+  return done;
+}
+
+/* Goes on with the frame under way; true if all of it went into the ring. */
+static bool write_part(struct ring_writer *writer, const char *bytes, size_t count, struct buffer *rest)
+{
+  size_t written = write_some(writer, bytes, count);
+  writer->left -= written;
+  buffer_append(rest, bytes + written, count - written);
+  return written == count;
+}
+
+/* Likewise, and shows each piece, so that the other side reads it while the next one is written. */
+static bool write_pieces(struct ring_writer *writer, struct text payload, const struct ring_rope *rope,
+                         struct buffer *rest)
+{
+  while (payload.len > RING_PIECE) {
+    size_t written = write_some(writer, payload.data, RING_PIECE);
+    writer->left -= written;
+    payload = text_slice(payload, written, payload.len);
+    if (ring_writer_publish(writer))
+      rope->ring(rope->context);
+    if (written < RING_PIECE)
+      break;
+  }
+  return write_part(writer, payload.data, payload.len, rest);
+}
+
+void ring_write_frame(struct ring_writer *writer, enum ring_kind kind, struct text payload,
+                      const struct ring_rope *rope, struct buffer *rest)
+{
+  static const char zeros[8] = {0};
+  uint64_t head = make_head(kind, payload.len);
+  size_t padding = count_padding(payload.len);
+  writer->left = ring_frame_size(payload.len);
+  go_home(writer, writer->left);
+  if (!write_part(writer, (const char *)&head, sizeof head, rest)) {
+    buffer_append_text(rest, payload);
+    buffer_append(rest, zeros, padding);
+  } else if (!write_pieces(writer, payload, rope, rest)) {
+    buffer_append(rest, zeros, padding);
+  } else {
+    write_part(writer, zeros, padding, rest);
+  }
+}
+
+bool ring_writer_publish(struct ring_writer *writer)
+{
+  if (writer->published == writer->position)
+    return false;
+  writer->published = writer->position;
+  return ring_bell_move(&writer->mine->written, writer->position, &writer->other->sleeps, &writer->rung);
+}
+
+bool ring_writer_await_room(struct ring_writer *writer)
+{
+  if (writer->is_broken || count_room(writer) > 0)
+    return false;
+  uint64_t taken = ring_bell_sleep(&writer->other->taken, &writer->mine->wants_room, &writer->waits);
+  if (taken == writer->taken)
+    return true;
+  ring_writer_wake(writer);
+  return false;
+}
+
+void ring_writer_wake(struct ring_writer *writer)
+{
+  ring_bell_wake(&writer->mine->wants_room);
+}
+
+bool ring_writer_give_back(struct ring_writer *writer)
+{
+  if (!ring_writer_is_empty(writer))
+    return false;
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  size_t begin = ((uintptr_t)(writer->bytes + RING_HOME) + page - 1) / page * page - (uintptr_t)writer->bytes;
+  size_t end = ((uintptr_t)(writer->bytes + writer->size)) / page * page - (uintptr_t)writer->bytes;
+  /* Where the system refuses, the pages stay as they are: nothing else depends on it. */
+  if (begin < end && begin < writer->reach)
+    (void)madvise(writer->bytes + begin, end - begin, MADV_REMOVE);
+  writer->reach = 0;
+  return true;
+}
+
+/* --- reading --- */
+
+bool ring_reader_look(struct ring_reader *reader)
+{
+  uint64_t written = ring_bell_look(&reader->other->written);
+  if (reader->is_broken || written == reader->written)
+    return false;
+  /* It has moved forward, and lies within the ring. */
+  uint64_t available = written - reader->position;
+  if (available > reader->size || available < reader->written - reader->position) {
+    reader->is_broken = true;
+    return false;
+  }
+  reader->written = written;
+  return true;
+}
+
+static void advance_reader(struct ring_reader *reader, size_t count)
+{
+  reader->position += count;
+  reader->offset += count;
+  if (reader->offset >= reader->size)
+    reader->offset -= reader->size;
+}
+
+/* It is taken with the payload, or the ring would not look empty to its writer. */
+static void take_padding(struct ring_reader *reader)
+{
+  if (ring_reader_available(reader) < reader->padding)
+    return;
+  advance_reader(reader, reader->padding);
+  reader->padding = 0;
+}
+
+/* One load: the head may change meanwhile. */
+static uint64_t read_head_word(const struct ring_reader *reader)
+{
+  ring_position *head = (ring_position *)(void *)(reader->bytes + reader->offset);
+  return RING_LOAD(head, RING_RELAXED);
+}
+
+static enum ring_found pass_over(struct ring_reader *reader, size_t length)
+{
+  size_t size = ring_frame_size(length);
+  if (size > ring_reader_available(reader)) {
+    reader->is_broken = true;
+    return RING_BROKEN;
+  }
+  advance_reader(reader, size);
+  return RING_SKIPPED;
+}
+
+enum ring_found ring_read_head(struct ring_reader *reader, uint32_t *kind, size_t *length)
+{
+  if (reader->is_broken)
+    return RING_BROKEN;
+  if (reader->padding > 0)
+    take_padding(reader);
+  if (ring_reader_available(reader) < reader->padding + RING_HEAD_SIZE)
+    return RING_NOTHING;
+  uint64_t head = read_head_word(reader);
+  *kind = (uint32_t)(head >> 32);
+  *length = (uint32_t)head;
+  if (*kind == RING_SKIP)
+    return pass_over(reader, *length);
+  advance_reader(reader, RING_HEAD_SIZE);
+  reader->left = *length;
+  reader->padding = count_padding(*length);
+  return RING_FRAME;
+}
+
+size_t ring_read(struct ring_reader *reader, char *into, size_t count)
+{
+  uint64_t available = ring_reader_available(reader);
+  if (count > reader->left)
+    count = reader->left;
+  if (count > available)
+    count = (size_t)available;
+  size_t to_end = reader->size - reader->offset;
+  size_t first = count < to_end ? count : to_end;
+  if (first > 0)
+    memcpy(into, reader->bytes + reader->offset, first);
+  if (count > first)
+    memcpy(into + first, reader->bytes, count - first);
+  advance_reader(reader, count);
+  reader->left -= count;
+  if (reader->left == 0)
+    take_padding(reader);
+  return count;
+}
+
+bool ring_reader_publish(struct ring_reader *reader)
+{
+  if (reader->published == reader->position)
+    return false;
+  reader->published = reader->position;
+  return ring_bell_move(&reader->mine->taken, reader->position, &reader->other->wants_room, &reader->rung);
+}
+
+bool ring_reader_sleep(struct ring_reader *reader)
+{
+  if (reader->is_broken)
+    return false;
+  uint64_t written = ring_bell_sleep(&reader->other->written, &reader->mine->sleeps, &reader->sleeps);
+  if (written == reader->written)
+    return true;
+  ring_reader_wake(reader);
+  return false;
+}
+
+void ring_reader_wake(struct ring_reader *reader)
+{
+  ring_bell_wake(&reader->mine->sleeps);
+}

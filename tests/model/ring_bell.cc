@@ -1,0 +1,199 @@
+// Model check of native/ring/ring_bell.h: the header itself, with relacy's words and accesses in place of C11's.
+//
+// A writer and a reader pass messages through a ring with less room than messages. Each waits for the other by the
+// protocol of the header and sleeps without a time limit, so that a wake-up that is lost is a deadlock. The slots are
+// plain memory: a slot that is read before its message is there, or written before it was read, is a race.
+//
+// The protocol as it stands has to pass. Then each order is weakened and each of the four accesses is left out, one at
+// a time, and relacy has to find each of that: otherwise the model would show nothing, or the order would not be needed.
+//
+// usage: ring_bell [ITERATIONS]
+
+#include <relacy/windows.h> // events
+
+#include <cstdio>
+#include <cstdlib>
+#include <stdint.h>
+
+enum site { SITE_NONE, SITE_M1, SITE_M2, SITE_W1, SITE_W2, SITE_LOOK, SITE_WAKE };
+enum damage { INTACT, WEAKER, RELAXED, LEFT_OUT };
+
+struct sabotage {
+  site where;
+  damage what;
+  const char *name;
+};
+
+static const sabotage sabotages[] = {
+    {SITE_M1, WEAKER, "M1 as a release"},   {SITE_M1, RELAXED, "M1 relaxed"},
+    {SITE_M1, LEFT_OUT, "M1 left out"},     {SITE_M2, WEAKER, "M2 as an acquire"},
+    {SITE_M2, RELAXED, "M2 relaxed"},       {SITE_M2, LEFT_OUT, "M2 left out"},
+    {SITE_W1, WEAKER, "W1 as a release"},   {SITE_W1, RELAXED, "W1 relaxed"},
+    {SITE_W1, LEFT_OUT, "W1 left out"},     {SITE_W2, WEAKER, "W2 as an acquire"},
+    {SITE_W2, RELAXED, "W2 relaxed"},       {SITE_W2, LEFT_OUT, "W2 left out"},
+    {SITE_LOOK, RELAXED, "a look relaxed"},
+};
+enum { SABOTAGES = sizeof sabotages / sizeof sabotages[0] };
+
+static sabotage under_test = {SITE_NONE, INTACT, "the protocol"};
+
+static rl::memory_order order_of(site where, rl::memory_order weaker)
+{
+  if (where == SITE_WAKE)
+    return rl::mo_relaxed;
+  rl::memory_order order = where == SITE_LOOK ? rl::mo_acquire : rl::mo_seq_cst;
+  if (where != under_test.where || under_test.what == LEFT_OUT)
+    return order;
+  return under_test.what == WEAKER ? weaker : rl::mo_relaxed;
+}
+
+static bool is_left_out(site where)
+{
+  return where == under_test.where && under_test.what == LEFT_OUT;
+}
+
+// A word, and what a load that is left out gives: the value that its reader knows already.
+struct word {
+  rl::atomic<uint64_t> shared;
+  uint64_t known;
+};
+
+static uint64_t load(word *from, site where)
+{
+  return is_left_out(where) ? from->known : from->shared.load(order_of(where, rl::mo_acquire), $);
+}
+
+static void store(word *to, uint64_t value, site where)
+{
+  if (!is_left_out(where))
+    to->shared.store(value, order_of(where, rl::mo_release), $);
+}
+
+#define RING_HAS_OWN_ATOMICS
+typedef word ring_position;
+typedef word ring_word;
+#define RING_LOAD(word, order)         load((word), (order))
+#define RING_STORE(word, value, order) store((word), (value), (order))
+#define RING_ACQUIRE                   SITE_LOOK
+#define RING_RELAXED                   SITE_WAKE
+#define RING_ORDER_M1                  SITE_M1
+#define RING_ORDER_M2                  SITE_M2
+#define RING_ORDER_W1                  SITE_W1
+#define RING_ORDER_W2                  SITE_W2
+#include "ring/ring_bell.h"
+
+enum { MESSAGES = 3, ROOM = 1 };
+
+// One side waits for the position that the other moves. The bell is a byte on the socket: it stays there until it is
+// heard, and a second one changes nothing.
+struct wait {
+  ring_position position;
+  ring_word sleep;
+  HANDLE bell;
+  uint32_t number; // the waiter's
+  uint32_t rung;   // the mover's
+
+  void begin()
+  {
+    position.shared.store(0, rl::mo_relaxed, $);
+    sleep.shared.store(RING_AWAKE, rl::mo_relaxed, $);
+    position.known = sleep.known = 0;
+    number = rung = 0;
+    bell = CreateEvent(0, 0, 0, 0);
+  }
+  void end()
+  {
+    CloseHandle(bell);
+  }
+  void move(uint64_t value)
+  {
+    if (ring_bell_move(&position, value, &sleep, &rung))
+      SetEvent(bell);
+  }
+  // Until the position is not the known one.
+  void await(uint64_t known)
+  {
+    position.known = known;
+    while (ring_bell_look(&position) == known) {
+      bool must_sleep = ring_bell_sleep(&position, &sleep, &number) == known;
+      if (must_sleep)
+        WaitForSingleObject(bell, INFINITE);
+      ring_bell_wake(&sleep);
+      if (!must_sleep)
+        return;
+    }
+  }
+};
+
+struct ring_of_slots : rl::test_suite<ring_of_slots, 2> {
+  wait written;
+  wait taken;
+  rl::var<uint64_t> slots[ROOM];
+
+  void before()
+  {
+    written.begin();
+    taken.begin();
+  }
+  void after()
+  {
+    written.end();
+    taken.end();
+  }
+  void write_messages()
+  {
+    for (uint64_t i = 0; i < MESSAGES; i++) {
+      if (i >= ROOM)
+        taken.await(i - ROOM);
+      slots[i % ROOM]($) = i;
+      written.move(i + 1);
+    }
+  }
+  void read_messages()
+  {
+    for (uint64_t i = 0; i < MESSAGES; i++) {
+      written.await(i);
+      RL_ASSERT(slots[i % ROOM]($) == i);
+      taken.move(i + 1);
+    }
+  }
+  void thread(unsigned number)
+  {
+    if (number == 0)
+      write_messages();
+    else
+      read_messages();
+  }
+};
+
+// True if relacy found nothing. What it tells goes nowhere: a stream that kept it would do so in relacy's own memory.
+static bool passes(rl::scheduler_type_e scheduler, unsigned long iterations)
+{
+  std::ostream nowhere(0);
+  rl::test_params params;
+  params.search_type = scheduler;
+  params.iteration_count = iterations;
+  params.context_bound = 3;
+  params.output_stream = &nowhere;
+  params.progress_stream = &nowhere;
+  bool good = rl::simulate<ring_of_slots>(params);
+  std::printf("%s: %s, %lu executions\n", under_test.name,
+              good ? "nothing found" : rl::test_result_str(params.test_result),
+              static_cast<unsigned long>(params.stop_iteration));
+  return good;
+}
+
+int main(int argc, char **argv)
+{
+  const unsigned long all = 100000000;
+  unsigned long iterations = argc > 1 ? std::strtoul(argv[1], 0, 10) : 20000;
+  // At random, and every execution with at most three switches that nothing forces.
+  unsigned bad = !passes(rl::random_scheduler_type, iterations);
+  bad += !passes(rl::fair_context_bound_scheduler_type, all);
+  for (unsigned i = 0; i < SABOTAGES; i++) {
+    under_test = sabotages[i];
+    bad += passes(rl::random_scheduler_type, iterations);
+  }
+  std::printf("%u passed, %u failed\n", SABOTAGES + 2 - bad, bad);
+  return bad != 0;
+}

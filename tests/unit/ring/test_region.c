@@ -1,0 +1,131 @@
+#include "tests/unit/ring/pair.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+static void names_valid_sizes(void **state)
+{
+  (void)state;
+  assert_true(ring_size_is_valid(RING_SIZE_MIN));
+  assert_true(ring_size_is_valid(3 * RING_SIZE_STEP));
+  assert_true(ring_size_is_valid(RING_SIZE_MAX));
+  assert_false(ring_size_is_valid(0));
+  assert_false(ring_size_is_valid(RING_SIZE_MIN + 1));
+  assert_false(ring_size_is_valid(RING_SIZE_MAX + (size_t)RING_SIZE_STEP));
+  assert_int_equal(ring_region_size(8192), 4096 + 16384);
+}
+
+/* It costs nothing but what is touched. */
+static void makes_the_largest(void **state)
+{
+  (void)state;
+  struct pair pair;
+  pair_open(&pair, RING_SIZE_MAX);
+  pair_send(&pair.client_out, TEXT("a"));
+  pair_receive(&pair.peer_in, TEXT("a"));
+  pair_close(&pair);
+}
+
+/* What a client could do with the descriptor to end the peer, or to keep it from giving pages back. */
+static void seals_the_memory(void **state)
+{
+  (void)state;
+  struct ring_region region;
+  struct jp_error error = {0};
+  int fd;
+  assert_int_equal(ring_region_create(RING_SIZE_MIN, &region, &fd, &error), JP_OK);
+  assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+  assert_int_not_equal(ftruncate(fd, 0), 0);
+  assert_int_not_equal(ftruncate(fd, 1 << 20), 0);
+  assert_int_not_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
+  assert_int_not_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), 0);
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  int again = open(path, O_RDWR | O_TRUNC | O_CLOEXEC);
+  if (again >= 0)
+    close(again);
+  struct ring_region client;
+  assert_int_equal(ring_region_map(fd, RING_SIZE_MIN, &client, &error), JP_OK);
+  ring_region_unmap(&client);
+  close(fd);
+  ring_region_unmap(&region);
+  ring_region_unmap(&region);
+}
+
+static int make_file(off_t size, int seals)
+{
+  int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  assert_true(fd >= 0);
+  assert_int_equal(ftruncate(fd, size), 0);
+  if (seals != 0)
+    assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
+  return fd;
+}
+
+static void client_refuses_what_no_peer_makes(void **state)
+{
+  (void)state;
+  enum { SEALS = F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL };
+  off_t size = (off_t)ring_region_size(RING_SIZE_MIN);
+  static const struct {
+    int seals;
+    off_t more;
+    size_t ring_size;
+  } cases[] = {
+      {0, 0, RING_SIZE_MIN},                           /* not sealed */
+      {F_SEAL_GROW | F_SEAL_SHRINK, 0, RING_SIZE_MIN}, /* can still be sealed */
+      {SEALS, 4096, RING_SIZE_MIN},                    /* of another size */
+      {SEALS, 0, 2 * RING_SIZE_MIN},                   /* likewise */
+      {SEALS, 0, 0},                                   /* no size */
+      {SEALS, 0, SIZE_MAX - 4095},                     /* likewise */
+      {SEALS, 0, RING_SIZE_MIN},                       /* no magic number */
+      {SEALS | F_SEAL_FUTURE_WRITE, 0, RING_SIZE_MIN}, /* cannot be written */
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    int fd = make_file(size + cases[i].more, cases[i].seals);
+    struct ring_region region;
+    struct jp_error error = {0};
+    assert_int_not_equal(ring_region_map(fd, cases[i].ring_size, &region, &error), JP_OK);
+    assert_null(region.control);
+    assert_true(strlen(error.text) > 0);
+    close(fd);
+  }
+  int pipe_ends[2];
+  struct ring_region region;
+  struct jp_error error = {0};
+  assert_int_equal(pipe(pipe_ends), 0);
+  assert_int_equal(ring_region_map(pipe_ends[0], RING_SIZE_MIN, &region, &error), JP_INVALID);
+  assert_int_equal(ring_region_map(-1, RING_SIZE_MIN, &region, &error), JP_INVALID);
+  close(pipe_ends[0]);
+  close(pipe_ends[1]);
+}
+
+static void a_child_has_no_map(void **state)
+{
+  (void)state;
+  struct pair pair;
+  pair_open(&pair, RING_SIZE_MIN);
+  pid_t child = fork();
+  if (child == 0) {
+    unsigned char present[3];
+    bool is_gone = mincore(pair.peer_region.control, sizeof present * 4096, present) != 0 &&
+                   mincore(pair.client_region.control, sizeof present * 4096, present) != 0;
+    _exit(is_gone ? 0 : 1);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  pair_close(&pair);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(names_valid_sizes),  cmocka_unit_test(makes_the_largest),
+      cmocka_unit_test(seals_the_memory),   cmocka_unit_test(client_refuses_what_no_peer_makes),
+      cmocka_unit_test(a_child_has_no_map),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,350 @@
+#include "tests/unit/ring/pair.h"
+
+#include <sys/mman.h>
+
+/* struct ring_rope */
+static void count_pull(void *context)
+{
+  unsigned *pulls = context;
+  *pulls += 1;
+}
+
+static void carries_messages_both_ways(void **state)
+{
+  (void)state;
+  struct pair pair;
+  pair_open(&pair, RING_SIZE_MIN);
+  pair_send(&pair.client_out, TEXT("{\"a\":1}"));
+  pair_send(&pair.client_out, TEXT(""));
+  pair_send(&pair.client_out, TEXT("12345678"));
+  pair_receive(&pair.peer_in, TEXT("{\"a\":1}"));
+  pair_receive(&pair.peer_in, TEXT(""));
+  pair_receive(&pair.peer_in, TEXT("12345678"));
+  pair_send(&pair.peer_out, TEXT("answer"));
+  pair_receive(&pair.client_in, TEXT("answer"));
+  uint32_t kind;
+  size_t length;
+  assert_int_equal(pair_next(&pair.peer_in, &kind, &length), RING_NOTHING);
+  assert_int_equal(pair_next(&pair.client_in, &kind, &length), RING_NOTHING);
+  pair_close(&pair);
+}
+
+/* All lengths, around the end of the ring, for many times its size. */
+static void wraps_around(void **state)
+{
+  (void)state;
+  static const size_t sizes[] = {RING_SIZE_MIN, 3 * RING_SIZE_STEP, 16 * RING_SIZE_STEP};
+  static char bytes[5000];
+  for (size_t i = 0; i < sizeof bytes; i++)
+    bytes[i] = (char)(i * 7 + i / 251);
+  for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+    struct pair pair;
+    pair_open(&pair, sizes[i]);
+    for (size_t n = 0; n < 4000; n++) {
+      struct text payload = {bytes + n % 97, (n * 37) % (RING_SIZE_MIN - 16)};
+      pair_send(&pair.client_out, payload);
+      pair_receive(&pair.peer_in, payload);
+    }
+    assert_true(pair.client_out.position > 10 * sizes[i]);
+    pair_close(&pair);
+  }
+}
+
+/* A position that passes 2^64 is one like others. */
+static void positions_may_pass_their_end(void **state)
+{
+  (void)state;
+  struct pair pair;
+  pair_open(&pair, RING_SIZE_MIN);
+  uint64_t begin = UINT64_MAX - 4095;
+  struct ring_side *client = pair.client_out.mine;
+  struct ring_side *peer = pair.peer_in.mine;
+  client->written = begin;
+  peer->taken = begin;
+  pair.client_out.position = pair.client_out.published = pair.client_out.taken = begin;
+  pair.client_out.home_look = begin;
+  pair.peer_in.position = pair.peer_in.published = pair.peer_in.written = begin;
+  for (int i = 0; i < 1000; i++) {
+    pair_send(&pair.client_out, TEXT("0123456789"));
+    pair_receive(&pair.peer_in, TEXT("0123456789"));
+  }
+  assert_int_equal(pair.client_out.position, begin + 24000);
+  pair_close(&pair);
+}
+
+static void fills_up_and_goes_on(void **state)
+{
+  (void)state;
+  struct pair pair;
+  pair_open(&pair, RING_SIZE_MIN);
+  struct buffer out;
+  buffer_init(&out);
+  for (int i = 0; i < 300; i++)
+    ring_append_frame(&out, RING_JSON, TEXT("0123456789"));
+  size_t sent = ring_write(&pair.client_out, out.data, out.len);
+  assert_int_equal(sent, RING_SIZE_MIN);
+  assert_int_equal(ring_write(&pair.client_out, out.data + sent, out.len - sent), 0);
+  assert_int_equal(ring_writer_room(&pair.client_out), 0);
+  ring_writer_publish(&pair.client_out);
+  for (int i = 0; i < 300; i++) {
+    pair_receive(&pair.peer_in, TEXT("0123456789"));
+    sent += ring_write(&pair.client_out, out.data + sent, out.len - sent);
+    ring_writer_publish(&pair.client_out);
+  }
+  assert_int_equal(sent, out.len);
+  buffer_fini(&out);
+  pair_close(&pair);
+}
+
+/* A message of many times the ring's size, in pieces of all lengths; a frame behind it. */
+static void carries_what_is_longer_than_the_ring(void **state)
+{
+  (void)state;
+  struct pair pair;
+  pair_open(&pair, RING_SIZE_MIN);
+  size_t length = 100003;
+  char *bytes = malloc(length);
+  char *got = malloc(length);
+  for (size_t i = 0; i < length; i++)
+    bytes[i] = (char)(i ^ i >> 8);
+  struct buffer rest;
+  buffer_init(&rest);
+  unsigned pulls = 0;
+  const struct ring_rope rope = {count_pull, &pulls};
+  assert_true(ring_reader_sleep(&pair.peer_in));
+  ring_write_frame(&pair.client_out, RING_JSON, (struct text){bytes, length}, &rope, &rest);
+  assert_int_equal(pulls, 1); /* before all of it was written */
+  ring_reader_wake(&pair.peer_in);
+  assert_int_equal(rest.len, ring_frame_size(length) - RING_SIZE_MIN);
+  ring_append_frame(&rest, RING_JSON, TEXT("next"));
+  ring_writer_publish(&pair.client_out);
+  uint32_t kind;
+  size_t announced;
+  assert_int_equal(pair_next(&pair.peer_in, &kind, &announced), RING_FRAME);
+  assert_int_equal(announced, length);
+  size_t sent = 0;
+  size_t received = 0;
+  for (size_t step = 1; pair.peer_in.left > 0; step = step % 611 + 1) {
+    ring_reader_look(&pair.peer_in);
+    received += ring_read(&pair.peer_in, got + received, step);
+    ring_reader_publish(&pair.peer_in);
+    sent += ring_write(&pair.client_out, rest.data + sent, rest.len - sent);
+    ring_writer_publish(&pair.client_out);
+  }
+  assert_int_equal(received, length);
+  assert_memory_equal(got, bytes, length);
+  pair_receive(&pair.peer_in, TEXT("next"));
+  assert_int_equal(sent, rest.len);
+  buffer_fini(&rest);
+  free(got);
+  free(bytes);
+  pair_close(&pair);
+}
+
+/* --- home --- */
+
+static void stays_at_home_with_small_messages(void **state)
+{
+  (void)state;
+  struct pair pair;
+  pair_open(&pair, 64 * RING_SIZE_STEP);
+  for (int i = 0; i < 10000; i++) {
+    pair_send(&pair.client_out, TEXT("{\"jsonrpc\":\"2.0\"}"));
+    assert_true(pair.client_out.offset <= RING_HOME);
+    pair_receive(&pair.peer_in, TEXT("{\"jsonrpc\":\"2.0\"}"));
+  }
+  assert_false(ring_writer_has_roamed(&pair.client_out));
+  pair_close(&pair);
+}
+
+/* Twice what is in flight is enough, wherever it lies; more than that walks through the ring. */
+static void stays_near_home_with_some_in_flight(void **state)
+{
+  (void)state;
+  struct pair pair;
+  pair_open(&pair, 64 * RING_SIZE_STEP);
+  for (int i = 0; i < 600; i++)
+    pair_send(&pair.client_out, TEXT("0123456789"));
+  for (int i = 0; i < 10000; i++) {
+    pair_send(&pair.client_out, TEXT("0123456789"));
+    pair_receive(&pair.peer_in, TEXT("0123456789"));
+    assert_true(pair.client_out.offset < 5 * RING_HOME);
+  }
+  assert_true(ring_writer_has_roamed(&pair.client_out));
+  assert_false(ring_writer_give_back(&pair.client_out));
+  for (int i = 0; i < 600; i++)
+    pair_receive(&pair.peer_in, TEXT("0123456789"));
+  for (int i = 0; i < 200; i++) {
+    pair_send(&pair.client_out, TEXT("0123456789"));
+    pair_receive(&pair.peer_in, TEXT("0123456789"));
+  }
+  assert_true(pair.client_out.offset < RING_HOME);
+  assert_true(ring_writer_give_back(&pair.client_out));
+  pair_close(&pair);
+}
+
+/* The system's count of pages, of the map of one region. */
+static size_t count_pages(const struct ring_region *region)
+{
+  size_t pages = ring_region_size(region->ring_size) / 4096;
+  unsigned char present[1024];
+  assert_true(pages <= sizeof present);
+  assert_int_equal(mincore(region->control, pages * 4096, present), 0);
+  size_t count = 0;
+  for (size_t i = 0; i < pages; i++)
+    count += present[i] & 1;
+  return count;
+}
+
+static void gives_back_pages_only_of_an_empty_ring(void **state)
+{
+  (void)state;
+  struct pair pair;
+  size_t size = 128 * RING_SIZE_STEP;
+  pair_open(&pair, size);
+  char *bytes = calloc(1, size);
+  struct text large = {bytes, size - 64};
+  pair_send(&pair.peer_out, large);
+  assert_true(count_pages(&pair.peer_region) >= 128);
+  assert_false(ring_writer_give_back(&pair.peer_out));
+  pair_receive(&pair.client_in, large);
+  assert_true(ring_writer_has_roamed(&pair.peer_out));
+  assert_true(ring_writer_give_back(&pair.peer_out));
+  assert_false(ring_writer_has_roamed(&pair.peer_out));
+  assert_true(count_pages(&pair.peer_region) <= 3);
+  for (int i = 0; i < 1000; i++) {
+    pair_send(&pair.peer_out, TEXT("and on"));
+    pair_receive(&pair.client_in, TEXT("and on"));
+  }
+  pair_send(&pair.peer_out, large);
+  pair_receive(&pair.client_in, large);
+  free(bytes);
+  pair_close(&pair);
+}
+
+/* --- bells --- */
+
+static void rings_a_sleeper_once(void **state)
+{
+  (void)state;
+  struct pair pair;
+  pair_open(&pair, RING_SIZE_MIN);
+  assert_false(pair_send(&pair.client_out, TEXT("a")));
+  ring_reader_look(&pair.peer_in);
+  assert_true(ring_reader_sleep(&pair.peer_in));
+  assert_true(pair_send(&pair.client_out, TEXT("b")));
+  assert_false(pair_send(&pair.client_out, TEXT("c")));
+  ring_reader_wake(&pair.peer_in);
+  assert_false(pair_send(&pair.client_out, TEXT("d")));
+  assert_false(ring_reader_sleep(&pair.peer_in)); /* three have come since it looked */
+  assert_int_equal(pair.client_out.other->sleeps, RING_AWAKE);
+  ring_reader_look(&pair.peer_in);
+  assert_true(ring_reader_sleep(&pair.peer_in));
+  assert_true(pair_send(&pair.client_out, TEXT("e")));
+  assert_false(ring_writer_publish(&pair.client_out));
+  pair_close(&pair);
+}
+
+static void rings_who_waits_for_room(void **state)
+{
+  (void)state;
+  struct pair pair;
+  pair_open(&pair, RING_SIZE_MIN);
+  assert_false(ring_writer_await_room(&pair.client_out));
+  char bytes[2 * RING_SIZE_MIN] = {0};
+  struct buffer rest;
+  buffer_init(&rest);
+  unsigned pulls = 0;
+  const struct ring_rope rope = {count_pull, &pulls};
+  ring_write_frame(&pair.client_out, RING_JSON, (struct text){bytes, sizeof bytes}, &rope, &rest);
+  assert_int_equal(pulls, 0); /* a short one is shown by its writer */
+  ring_writer_publish(&pair.client_out);
+  assert_true(ring_writer_await_room(&pair.client_out));
+  uint32_t kind;
+  size_t length;
+  assert_int_equal(pair_next(&pair.peer_in, &kind, &length), RING_FRAME);
+  assert_int_equal(ring_read(&pair.peer_in, bytes, 100), 100);
+  assert_true(ring_reader_publish(&pair.peer_in));
+  assert_int_equal(ring_read(&pair.peer_in, bytes, 100), 100);
+  assert_false(ring_reader_publish(&pair.peer_in));
+  ring_writer_wake(&pair.client_out);
+  assert_int_equal(ring_write(&pair.client_out, rest.data, rest.len), 208);
+  ring_writer_publish(&pair.client_out);
+  assert_int_equal(ring_read(&pair.peer_in, bytes, 1), 1);
+  ring_reader_publish(&pair.peer_in);
+  assert_false(ring_writer_await_room(&pair.client_out)); /* a byte is free meanwhile */
+  assert_int_equal(pair.client_out.mine->wants_room, RING_AWAKE);
+  buffer_fini(&rest);
+  pair_close(&pair);
+}
+
+static void sleeps_have_numbers_that_are_never_awake(void **state)
+{
+  (void)state;
+  struct pair pair;
+  pair_open(&pair, RING_SIZE_MIN);
+  pair.peer_in.sleeps = UINT32_MAX;
+  assert_true(ring_reader_sleep(&pair.peer_in));
+  assert_int_equal(pair.peer_in.mine->sleeps, 1);
+  assert_true(pair_send(&pair.client_out, TEXT("a")));
+  pair_close(&pair);
+}
+
+static void tells_processors(void **state)
+{
+  (void)state;
+  struct ring_side side = {0};
+  assert_int_equal(ring_cpu_of(&side), -1);
+  ring_tell_cpu(&side, 0);
+  assert_int_equal(ring_cpu_of(&side), 0);
+  ring_tell_cpu(&side, -1);
+  assert_int_equal(ring_cpu_of(&side), -1);
+  side.cpu = UINT32_MAX;
+  assert_int_equal(ring_cpu_of(&side), -1);
+}
+
+/* As one that is appended whole, of each length of padding. */
+static void makes_frames_where_they_are_written(void **state)
+{
+  (void)state;
+  struct buffer whole;
+  struct buffer parts;
+  buffer_init(&whole);
+  buffer_init(&parts);
+  for (size_t length = 0; length <= 17; length++) {
+    struct text payload = {"0123456789abcdefg", length};
+    ring_append_frame(&whole, RING_JSON, payload);
+    size_t begin = ring_begin_frame(&parts);
+    assert_int_equal(begin, whole.len - ring_frame_size(length));
+    buffer_append_text(&parts, text_slice(payload, 0, length / 2));
+    buffer_append_text(&parts, text_slice(payload, length / 2, length));
+    ring_end_frame(&parts, begin, RING_JSON);
+  }
+  assert_int_equal(parts.len, whole.len);
+  assert_memory_equal(parts.data, whole.data, whole.len);
+  parts.failed = true; /* as where memory was short */
+  ring_end_frame(&parts, parts.len, RING_JSON);
+  assert_int_equal(parts.len, whole.len);
+  buffer_fini(&parts);
+  buffer_fini(&whole);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(carries_messages_both_ways),
+      cmocka_unit_test(wraps_around),
+      cmocka_unit_test(positions_may_pass_their_end),
+      cmocka_unit_test(fills_up_and_goes_on),
+      cmocka_unit_test(carries_what_is_longer_than_the_ring),
+      cmocka_unit_test(stays_at_home_with_small_messages),
+      cmocka_unit_test(stays_near_home_with_some_in_flight),
+      cmocka_unit_test(gives_back_pages_only_of_an_empty_ring),
+      cmocka_unit_test(rings_a_sleeper_once),
+      cmocka_unit_test(rings_who_waits_for_room),
+      cmocka_unit_test(sleeps_have_numbers_that_are_never_awake),
+      cmocka_unit_test(tells_processors),
+      cmocka_unit_test(makes_frames_where_they_are_written),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

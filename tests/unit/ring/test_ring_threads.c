@@ -1,0 +1,192 @@
+/* Two threads on one mapping, which sleep without a timeout: a bell that is lost ends in the test's own timeout.
+ * Under TSan it shows whether the positions order the bytes. */
+#include "tests/unit/ring/pair.h"
+
+#include <pthread.h>
+#include <sys/socket.h>
+
+enum { MESSAGES = 6000, MESSAGE_MAX = 3000 };
+
+struct side {
+  struct ring_writer *out;
+  struct ring_reader *in;
+  int socket;
+  struct buffer rest; /* what has no room yet */
+  size_t sent;        /* of it */
+};
+
+static void ring(int socket)
+{
+  char byte = 0;
+  (void)!send(socket, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void hear(int socket)
+{
+  char bytes[64];
+  assert_true(recv(socket, bytes, sizeof bytes, 0) > 0);
+}
+
+static void send_rest(struct side *side)
+{
+  side->sent += ring_write(side->out, side->rest.data + side->sent, side->rest.len - side->sent);
+  if (side->sent == side->rest.len) {
+    buffer_clear(&side->rest);
+    side->sent = 0;
+  }
+  if (ring_writer_publish(side->out))
+    ring(side->socket);
+}
+
+/* Sleeps until there is more to read, or room where something waits for it. looks: how often it looks first. */
+static void wait(struct side *side, unsigned looks)
+{
+  for (unsigned i = 0; i < looks; i++) {
+    if (ring_reader_look(side->in))
+      return;
+  }
+  bool sleeps = ring_reader_sleep(side->in);
+  if (sleeps && side->rest.len > 0)
+    sleeps = ring_writer_await_room(side->out);
+  if (sleeps)
+    hear(side->socket);
+  ring_reader_wake(side->in);
+  ring_writer_wake(side->out);
+}
+
+/* Reads one message; false if it has not come as a whole. *length and *have keep the state between calls. */
+static bool receive(struct side *side, char *into, size_t *length, size_t *have)
+{
+  uint32_t kind;
+  ring_reader_look(side->in);
+  if (*length == SIZE_MAX) {
+    enum ring_found found;
+    while ((found = ring_read_head(side->in, &kind, length)) == RING_SKIPPED)
+      continue;
+    assert_int_not_equal(found, RING_BROKEN);
+    if (found == RING_NOTHING) {
+      *length = SIZE_MAX;
+      return false;
+    }
+    assert_int_equal(kind, RING_JSON);
+    assert_true(*length <= MESSAGE_MAX);
+    *have = 0;
+  }
+  *have += ring_read(side->in, into + *have, *length - *have);
+  return *have == *length;
+}
+
+static void show_taken(struct side *side)
+{
+  if (ring_reader_publish(side->in))
+    ring(side->socket);
+}
+
+static size_t length_of(unsigned number)
+{
+  return number % 50 == 0 ? MESSAGE_MAX - number % 7 : number * 31 % 120;
+}
+
+static void check(const char *bytes, size_t length, unsigned number)
+{
+  assert_int_equal(length, length_of(number));
+  for (size_t i = 0; i < length; i++)
+    assert_int_equal((unsigned char)bytes[i], (unsigned char)(number + i));
+}
+
+static void *echo(void *argument)
+{
+  struct side *side = argument;
+  char bytes[MESSAGE_MAX];
+  for (unsigned number = 0; number < MESSAGES; number++) {
+    size_t length = SIZE_MAX;
+    size_t have = 0;
+    while (!receive(side, bytes, &length, &have)) {
+      show_taken(side);
+      send_rest(side);
+      wait(side, number % 3 * 50);
+    }
+    show_taken(side);
+    check(bytes, length, number);
+    ring_append_frame(&side->rest, RING_JSON, (struct text){bytes, length});
+    send_rest(side);
+  }
+  while (side->rest.len > 0) {
+    send_rest(side);
+    if (side->rest.len > 0)
+      wait(side, 0);
+  }
+  return NULL;
+}
+
+static void send_all(struct side *side, unsigned window)
+{
+  char bytes[MESSAGE_MAX];
+  char got[MESSAGE_MAX];
+  unsigned sent = 0;
+  size_t length = SIZE_MAX;
+  size_t have = 0;
+  for (unsigned received = 0; received < MESSAGES;) {
+    while (sent < MESSAGES && sent < received + window) {
+      size_t size = length_of(sent);
+      for (size_t i = 0; i < size; i++)
+        bytes[i] = (char)(sent + i);
+      ring_append_frame(&side->rest, RING_JSON, (struct text){bytes, size});
+      sent++;
+    }
+    send_rest(side);
+    if (receive(side, got, &length, &have)) {
+      check(got, length, received++);
+      length = SIZE_MAX;
+      show_taken(side);
+    } else {
+      show_taken(side);
+      wait(side, received % 5 * 40);
+    }
+  }
+}
+
+static void run(size_t ring_size, unsigned window)
+{
+  struct pair pair;
+  int sockets[2];
+  pair_open(&pair, ring_size);
+  /* One mapping for both, as the sanitizer sees addresses. */
+  ring_region_open_client(&pair.peer_region, &pair.client_out, &pair.client_in);
+  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+  struct side peer = {.out = &pair.peer_out, .in = &pair.peer_in, .socket = sockets[0]};
+  struct side client = {.out = &pair.client_out, .in = &pair.client_in, .socket = sockets[1]};
+  buffer_init(&peer.rest);
+  buffer_init(&client.rest);
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, echo, &peer), 0);
+  send_all(&client, window);
+  pthread_join(thread, NULL);
+  buffer_fini(&peer.rest);
+  buffer_fini(&client.rest);
+  close(sockets[0]);
+  close(sockets[1]);
+  pair_close(&pair);
+}
+
+static void no_bell_is_lost_one_at_a_time(void **state)
+{
+  (void)state;
+  run(RING_SIZE_MIN, 1);
+}
+
+static void no_bell_is_lost_with_many_in_flight(void **state)
+{
+  (void)state;
+  run(RING_SIZE_MIN, 400);
+  run(16 * RING_SIZE_STEP, 64);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(no_bell_is_lost_one_at_a_time),
+      cmocka_unit_test(no_bell_is_lost_with_many_in_flight),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
