@@ -3,11 +3,14 @@
 
 #include "base/primitives.h"
 
+/* What Java catches where a client fails to answer: the one class of the peer's that is judged as others are. */
+#define CALLBACK_EXCEPTION TEXT("jpeer.peer.CallbackException")
+
 /* True where the class or the channel decides, and no rule is asked. */
 static bool decide_without_rules(const struct policy *policy, enum policy_channel channel,
                                  struct text class_name, struct policy_verdict *verdict)
 {
-  if (policy_pattern_matches(&policy->internals, class_name)) {
+  if (policy_pattern_matches(&policy->internals, class_name) && !text_equal(class_name, CALLBACK_EXCEPTION)) {
     *verdict = (struct policy_verdict){.allow = false, .reason = POLICY_REASON_INTERNALS};
     return true;
   }
@@ -90,9 +93,21 @@ static void add_denial(struct policy_verdict *sum, bool *any, struct policy_verd
   *any = true;
 }
 
-enum policy_early policy_check_names(const struct policy *policy, enum policy_channel channel,
-                                     unsigned categories, struct text class_name, struct text member_name,
-                                     struct policy_verdict *verdict)
+/* member_name NULL: any member. */
+static bool applies_to(const struct policy_rule *rule, enum policy_channel channel, uint32_t combinations,
+                       struct text class_name, const struct text *member_name)
+{
+  if (member_name != NULL)
+    return policy_rule_applies(rule, channel, combinations, class_name, *member_name);
+  /* A denial of some members leaves the others open. */
+  return (rule->channels & 1u << channel) != 0 && (rule->combinations & combinations) != 0 &&
+         (rule->allow || rule->member_pattern.every_name) &&
+         policy_pattern_matches(&rule->class_pattern, class_name);
+}
+
+static enum policy_early check_early(const struct policy *policy, enum policy_channel channel,
+                                     unsigned categories, struct text class_name,
+                                     const struct text *member_name, struct policy_verdict *verdict)
 {
   if (decide_without_rules(policy, channel, class_name, verdict))
     return verdict->allow ? POLICY_EARLY_ASK : POLICY_EARLY_DENY;
@@ -101,7 +116,7 @@ enum policy_early policy_check_names(const struct policy *policy, enum policy_ch
   *verdict = policy->default_verdict;
   for (size_t i = 0; i < policy->rule_count && open != 0; i++) {
     const struct policy_rule *rule = &policy->rules[i];
-    if (!policy_rule_applies(rule, channel, open, class_name, member_name))
+    if (!applies_to(rule, channel, open, class_name, member_name))
       continue;
     struct policy_verdict decided = verdict_of_rule(policy, i);
     if (decided.allow) {
@@ -121,24 +136,25 @@ enum policy_early policy_check_names(const struct policy *policy, enum policy_ch
   return POLICY_EARLY_DENY;
 }
 
+enum policy_early policy_check_names(const struct policy *policy, enum policy_channel channel,
+                                     unsigned categories, struct text class_name, struct text member_name,
+                                     struct policy_verdict *verdict)
+{
+  return check_early(policy, channel, categories, class_name, &member_name, verdict);
+}
+
+enum policy_early policy_check_class(const struct policy *policy, enum policy_channel channel,
+                                     unsigned categories, struct text class_name,
+                                     struct policy_verdict *verdict)
+{
+  return check_early(policy, channel, categories, class_name, NULL, verdict);
+}
+
 bool policy_shows_class(const struct policy *policy, enum policy_channel channel, struct text class_name)
 {
+  const unsigned shown = POLICY_ALL_CATEGORIES & ~(1u << POLICY_CALLBACK);
   struct policy_verdict verdict;
-  if (decide_without_rules(policy, channel, class_name, &verdict))
-    return verdict.allow;
-  uint32_t open = policy_combinations(POLICY_ALL_CATEGORIES, POLICY_ALL_VISIBILITIES);
-  for (size_t i = 0; i < policy->rule_count && open != 0; i++) {
-    const struct policy_rule *rule = &policy->rules[i];
-    if ((rule->channels & 1u << channel) == 0 || (rule->combinations & open) == 0 ||
-        !policy_pattern_matches(&rule->class_pattern, class_name))
-      continue;
-    if (rule->allow)
-      return true;
-    /* A rule for some members leaves the others open. */
-    if (rule->member_pattern.every_name)
-      open &= ~rule->combinations;
-  }
-  return open != 0 && policy->default_verdict.allow;
+  return policy_check_class(policy, channel, shown, class_name, &verdict) == POLICY_EARLY_ASK;
 }
 
 bool policy_is_idempotent(const struct policy *policy, struct text class_name, struct text member_name)

@@ -32,6 +32,7 @@ enum policy_category {
   POLICY_CONSTRUCTOR,
   POLICY_FIELD_GET,
   POLICY_FIELD_SET,
+  POLICY_CALLBACK, /* a client implements the method of an interface */
   POLICY_CATEGORIES
 };
 enum policy_visibility {
@@ -125,8 +126,13 @@ enum policy_early policy_check_names(const struct policy *policy, enum policy_ch
                                      unsigned categories, struct text class_name, struct text member_name,
                                      struct policy_verdict *verdict);
 
-/* False where no member of the class can be allowed on this channel, whatever its name. A metadata query then
- * leaves the class out without a look at its members. */
+/* The same where no member is known yet: DENY where every member of the class, whatever its name, would be denied. */
+enum policy_early policy_check_class(const struct policy *policy, enum policy_channel channel,
+                                     unsigned categories, struct text class_name,
+                                     struct policy_verdict *verdict);
+
+/* False where no member of the class can be used on this channel, whatever its name; what a client may implement does
+ * not count. A metadata query then leaves the class out without a look at its members. */
 bool policy_shows_class(const struct policy *policy, enum policy_channel channel, struct text class_name);
 
 /* True where the list of idempotent members has the member. Whether it may be called is up to

@@ -23,7 +23,7 @@ static_assert(ROWS(channels) == POLICY_CHANNELS, "each channel has a word");
 static const struct policy_word categories[] = {
     ROW("METHOD", POLICY_METHOD),           ROW("STATIC_METHOD", POLICY_STATIC_METHOD),
     ROW("CONSTRUCTOR", POLICY_CONSTRUCTOR), ROW("FIELD_GET", POLICY_FIELD_GET),
-    ROW("FIELD_SET", POLICY_FIELD_SET),
+    ROW("FIELD_SET", POLICY_FIELD_SET),     ROW("CALLBACK", POLICY_CALLBACK),
 };
 static_assert(ROWS(categories) == POLICY_CATEGORIES, "each category has a word");
 

@@ -12,11 +12,12 @@
  *   other CHANNEL MEMBER VISIBILITY CLASS NAME  the same, for policy_check_other
  *   object CHANNEL MEMBER VISIBILITY CLASS NAME the same, for policy_check_object
  *   names CHANNEL MEMBER[,MEMBER] CLASS NAME    ASK|DENY|LOG_AND_DENY [REASON]
+ *   class CHANNEL MEMBER[,MEMBER] CLASS         the same, for policy_check_class
  *   shows CHANNEL CLASS                         YES|NO
  *   idempotent CLASS NAME                       YES|NO
  *
  * Then, whatever was asked, every class and member in the file is asked about in every way, to see that the
- * two early answers never contradict the full one.
+ * three early answers never contradict the full one.
  */
 #include "policy/rules.h"
 #include "policy/vocabulary.h"
@@ -134,22 +135,42 @@ static void ask_object(struct case_file *file)
   ask(file, policy_check_object);
 }
 
+static unsigned read_categories(const struct case_file *file, char *words)
+{
+  unsigned categories = 0;
+  for (char *token; (token = strsep(&words, ",")) != NULL;)
+    categories |= word(file, &policy_category_words, token);
+  return categories;
+}
+
+static void expect_early(const struct case_file *file, enum policy_early early, const char *expected,
+                         const struct policy_verdict *verdict)
+{
+  if (early == POLICY_EARLY_ASK)
+    expect(file, "ASK", expected, NULL);
+  else
+    expect(file, verdict_word(verdict), expected, verdict);
+}
+
 static void ask_names(struct case_file *file)
 {
-  unsigned members = 0;
-  char *rest = file->tokens[2];
-  for (char *token; (token = strsep(&rest, ",")) != NULL;)
-    members |= word(file, &policy_category_words, token);
   struct policy_verdict verdict;
-  enum policy_early early =
-      policy_check_names(file->policy, bit(file, &policy_channel_words, file->tokens[1]), members,
-                         text_of(file->tokens[3]), text_of(file->tokens[4]), &verdict);
+  enum policy_early early = policy_check_names(
+      file->policy, bit(file, &policy_channel_words, file->tokens[1]), read_categories(file, file->tokens[2]),
+      text_of(file->tokens[3]), text_of(file->tokens[4]), &verdict);
   remember(&file->classes, file->tokens[3]);
   remember(&file->members, file->tokens[4]);
-  if (early == POLICY_EARLY_ASK)
-    expect(file, "ASK", file->tokens[5], NULL);
-  else
-    expect(file, verdict_word(&verdict), file->tokens[5], &verdict);
+  expect_early(file, early, file->tokens[5], &verdict);
+}
+
+static void ask_class(struct case_file *file)
+{
+  struct policy_verdict verdict;
+  enum policy_early early =
+      policy_check_class(file->policy, bit(file, &policy_channel_words, file->tokens[1]),
+                         read_categories(file, file->tokens[2]), text_of(file->tokens[3]), &verdict);
+  remember(&file->classes, file->tokens[3]);
+  expect_early(file, early, file->tokens[4], &verdict);
 }
 
 static void ask_shows(struct case_file *file)
@@ -171,8 +192,9 @@ static const struct question {
   size_t tokens; /* without the reason */
   void (*ask)(struct case_file *file);
 } questions[] = {
-    {"check", 7, ask_check}, {"other", 7, ask_other}, {"object", 7, ask_object},
-    {"names", 6, ask_names}, {"shows", 4, ask_shows}, {"idempotent", 4, ask_idempotent},
+    {"check", 7, ask_check},           {"other", 7, ask_other}, {"object", 7, ask_object},
+    {"names", 6, ask_names},           {"class", 5, ask_class}, {"shows", 4, ask_shows},
+    {"idempotent", 4, ask_idempotent},
 };
 
 static void run_question(struct case_file *file, char *line)
@@ -223,8 +245,12 @@ static void check_early_answers(const struct case_file *file, const struct polic
     if ((early == POLICY_EARLY_ASK) != ((allowed & categories) != 0) ||
         (early == POLICY_EARLY_DENY && verdict.allow))
       stop(file, "policy_check_names is wrong about", query->class_name.data);
+    if ((allowed & categories) != 0 && policy_check_class(file->policy, query->channel, categories,
+                                                          query->class_name, &verdict) != POLICY_EARLY_ASK)
+      stop(file, "policy_check_class hides", query->class_name.data);
   }
-  if (allowed != 0 && !policy_shows_class(file->policy, query->channel, query->class_name))
+  if ((allowed & ~(1u << POLICY_CALLBACK)) != 0 &&
+      !policy_shows_class(file->policy, query->channel, query->class_name))
     stop(file, "policy_shows_class hides", query->class_name.data);
 }
 

@@ -62,7 +62,7 @@ static void what_decides_is_named(void **state)
         "                  for METHOD: PUBLIC\n"
         "  DENY          default action\n"
         "                  for METHOD: PROTECTED, PACKAGE_PRIVATE, PRIVATE; STATIC_METHOD, FIELD_GET, "
-        "FIELD_SET: PUBLIC, PROTECTED, PACKAGE_PRIVATE, PRIVATE\n");
+        "FIELD_SET, CALLBACK: PUBLIC, PROTECTED, PACKAGE_PRIVATE, PRIVATE\n");
 }
 
 static void channels_that_differ_are_told_apart(void **state)
@@ -95,7 +95,7 @@ static void a_class_of_the_object_can_deny(void **state)
         "  DENY          rule 1 (FILE:1), about the object's class c.Bad\n"
         "                  for METHOD, FIELD_GET, FIELD_SET: PUBLIC, PROTECTED, PACKAGE_PRIVATE, PRIVATE\n"
         "  ALLOW         rule 2 (FILE:1)\n"
-        "                  for STATIC_METHOD: PUBLIC, PROTECTED, PACKAGE_PRIVATE, PRIVATE\n");
+        "                  for STATIC_METHOD, CALLBACK: PUBLIC, PROTECTED, PACKAGE_PRIVATE, PRIVATE\n");
 }
 
 static int make_file(void **state)

@@ -56,7 +56,7 @@ static const struct bad_file bad_files[] = {
                                  "ZMQ_SOCKET_RPC, LOG_RPC, CLI_RPC, REPLAY_INJECTION"},
     {RULE("channel:\n      - HTTP_RPC\n      - TELNET"), "p.yaml:7: unknown channel 'TELNET'"},
     {RULE("members: FIELD"), "p.yaml:5: unknown member category 'FIELD': known are METHOD, STATIC_METHOD, "
-                             "CONSTRUCTOR, FIELD_GET, FIELD_SET"},
+                             "CONSTRUCTOR, FIELD_GET, FIELD_SET, CALLBACK"},
     {RULE("visibility: [PUBLIC, INTERNAL]"), "p.yaml:5: unknown visibility 'INTERNAL': known are PUBLIC, "
                                              "PROTECTED, PACKAGE_PRIVATE, DEFAULT, PRIVATE, ALL"},
     {"presets:\n  deny-unsafe: true\n  deny-all: true\n",
