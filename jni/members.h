@@ -28,6 +28,7 @@ enum { /* JVMS 4.5, 4.6 */
 
 struct resolved_member; /* kept in the thread's cache */
 struct call_frame;      /* the objects that a request has opened */
+struct jvm_callbacks;   /* of jni/callbacks.h */
 
 /* Another class that declares the called member. */
 struct jvm_holder {
@@ -107,6 +108,15 @@ struct jvm_guard {
    * before the caller learns that it cannot be used in this way. The target has no resolved member, no frame,
    * no runtime class, no holders and no verdicts. */
   bool (*allows)(void *context, enum op_kind operation, const struct jvm_target *member);
+  /* Asked about each interface that an OP_CALLBACK names, before it is loaded: JP_OK where a method of it may be
+   * allowed. */
+  enum jp_status (*check_interface)(void *context, struct text name, struct arena *arena,
+                                    struct outcome *denied);
+  /* Asked about each method that a callback would be sent, before its proxy is made or given: named_class is the
+   * interface that was given, declaring_class the one that declares the method. The target has no resolved member, no
+   * frame, no runtime class, no holders and no verdicts. While `stamp` is the same, so is the answer. */
+  enum jp_status (*check_callback)(void *context, const struct jvm_target *method, struct arena *arena,
+                                   struct outcome *denied);
 };
 
 /* What jvm_invoke keeps of a result until its answer is written; begins zeroed. */
@@ -134,6 +144,7 @@ struct jvm_request {
       answer_max; /* bytes that the answer may have: of a result that is surely longer nothing is read; 0: any */
   /* Of one that may have to be told as a ref later (jvm_result_become_ref); NULL: it is told as it is. */
   struct jvm_result *result;
+  struct jvm_callbacks *callbacks; /* the client's (jni/callbacks.h); NULL: an OP_CALLBACK is refused */
 };
 
 /* Opens a frame of local references, and undoes what an earlier call has done to the thread (an interrupt, a

@@ -34,14 +34,16 @@ def ctest(preset, *selection):
     return ["ctest", "--test-dir", f"build/{preset}", "--output-on-failure", "--parallel", str(CORES), *selection]
 
 
-# What has nothing to do with JNI, or takes memory to its limits, where its checks cost minutes: without -Xcheck:jni.
-WITHOUT_JNI = {"test_docs_links.py", "test_extension_attacks.py", "test_idle.py", "test_parent.py",
-               "test_unix_sockets.py"}
+# What adds nothing to the checks of JNI, or takes memory to its limits, where they cost minutes: with them in
+# tools/test-release alone.
+WITHOUT_JNI = {"test_allow.py", "test_descriptions.py", "test_docs_links.py", "test_extension_attacks.py", "test_idle.py",
+               "test_java_line.py", "test_jsonrpc_1_1.py", "test_meta.py", "test_origins.py", "test_parent.py",
+               "test_policy.py", "test_policy_reload.py", "test_shm.py", "test_unix_sockets.py"}
 
 
-def unittests(folder, without=frozenset()):
+def unittests(folder, wanted=lambda name: True):
     """A command for each module, those with the most to do first."""
-    modules = sorted((module for module in (ROOT / folder).glob("test_*.py") if module.name not in without),
+    modules = sorted((module for module in (ROOT / folder).glob("test_*.py") if wanted(module.name)),
                      key=lambda module: -module.stat().st_size)
     return [[PYTHON, "-m", "unittest", "discover", "--start-directory", folder, "--buffer", "--pattern", module.name]
             for module in modules]
@@ -61,11 +63,14 @@ STEPS = [
     ("tsan", "what runs without a JVM under TSan", "tsan", [ctest("tsan", "--label-exclude", "jvm")], TSAN),
     ("conformance", "request and reply, under ASan and UBSan, on every transport", "dev",
      [[PYTHON, "tests/conformance/run.py"]], on("dev")),
-    ("conformance-no-fastpath", "the same where every request goes the general path", "no-fastpath jpeer fixtures",
-     [[PYTHON, "tests/conformance/run.py"]], on("no-fastpath")),
+    # Over one transport for each form of messages: the fast path knows no more of them.
+    ("conformance-no-fastpath", "the same where every request goes the general path",
+     "no-fastpath jpeer fixtures",
+     [[PYTHON, "tests/conformance/run.py", "--transport", transport] for transport in ("websocket", "zeromq-binary")],
+     on("no-fastpath")),
     ("integration-asan", "the binary under ASan and UBSan", "dev", unittests("tests/integration"), on("dev")),
     *((f"integration-jni-{home.name}", "the binary under -Xcheck:jni", "release",
-       unittests("tests/integration", WITHOUT_JNI),
+       unittests("tests/integration", lambda name: name not in WITHOUT_JNI),
        on("release", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in jdks.homes()),
     ("clients", "clients that others wrote, where their registries are reached", "release",
      [[PYTHON, "tests/clients/run.py"]], on("release")),
@@ -84,15 +89,19 @@ RELEASE_STEPS = [
     ("colfer-long", "the step colfer with a million structs, and its client under -Xcheck:jni", "release",
      [[PYTHON, "tests/colfer/run.py", "--structs", "1000000", "--seed", str(int(time.time()))]],
      on("release", JPEER_CHECK_JNI="1")),
-    *((f"attacks-jni-{home.name}", "attacks that take memory to its limits, under -Xcheck:jni", "release",
-       [[PYTHON, "-m", "unittest", "discover", "--start-directory", "tests/integration", "--buffer", "--pattern",
-         "test_extension_attacks.py"]], on("release", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in jdks.homes()),
+    *((f"others-jni-{home.name}", "what the steps integration-jni leave out, under -Xcheck:jni", "release",
+       unittests("tests/integration", WITHOUT_JNI.__contains__),
+       on("release", JPEER_CHECK_JNI="1", JAVA_HOME=str(home))) for home in jdks.homes()),
     ("applications", "real applications, started by java and by jpeer run", "release",
      [[PYTHON, "tests/applications/run.py"], [PYTHON, "tests/applications/lucene_task.py"]], on("release")),
     ("generators", "clients that generators write from the documents, where their registries are reached", "release",
      [[PYTHON, "tests/release/generators/run.py"]], on("release")),
     ("browser", "pages of allowed and of other origins in Chromium", "release", [[PYTHON, "tests/release/browser.py"]],
      on("release")),
+    ("shm-hostile", "hostile clients of shared memory, under ASan and UBSan", "dev",
+     [[PYTHON, "tests/release/shm_hostile.py", "--seconds", "600"]], on("dev")),
+    ("shm-kills", "10,000 kills of either side of shared memory", "release",
+     [[PYTHON, "tests/release/shm_kills.py", "--kills", "10000"]], on("release")),
     ("soak", "memory after millions of calls", "release", [["tools/soak"]], {}),
     ("bare-root", "the README's two commands on a Debian 12 with its base system alone, as root", None,
      [["tests/release/bare_root.sh"]], {}),

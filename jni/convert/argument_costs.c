@@ -2,9 +2,11 @@
 
 #include "base/primitives.h"
 #include "jni/objects/object_table.h"
+#include "jni/proxies/kinds.h"
 #include "jni/runtime/throwables.h"
 
 enum {
+  COST_INTERFACE = 3,
   COST_LIST = 3,
   COST_COLLECTION = 4,
   COST_ARRAY = 5,
@@ -148,6 +150,19 @@ static unsigned natural_cost(struct conversion *conversion, struct jvm_class *cl
   return (*env)->IsAssignableFrom(env, natural, class->ref) ? ARGUMENT_COST_LOOSE : ARGUMENT_COST_NEVER;
 }
 
+static unsigned callback_cost(struct conversion *conversion, struct jvm_class *class,
+                              const struct op_callback *callback)
+{
+  if (callback->interface_count > 0)
+    return 0;
+  if (!class->is_interface)
+    return ARGUMENT_COST_NEVER;
+  int arity = callback_function_arity(conversion->thread, class);
+  if (arity == CALLBACK_NO_FUNCTION)
+    return COST_INTERFACE;
+  return callback->arity < 0 || callback->arity == arity ? 0 : COST_INTERFACE + ARGUMENT_COST_MISFIT;
+}
+
 static unsigned object_cost(struct conversion *conversion, struct jvm_class *class,
                             const struct op_value *value)
 {
@@ -188,5 +203,7 @@ unsigned argument_cost(struct conversion *conversion, const struct op_value *val
     (*conversion->thread->env)->DeleteLocalRef(conversion->thread->env, object);
     return fits ? 0 : ARGUMENT_COST_NEVER;
   }
+  if (value->kind == OP_CALLBACK)
+    return callback_cost(conversion, class, value->callback);
   return object_cost(conversion, class, value);
 }

@@ -4,6 +4,8 @@
 #include "base/primitives.h"
 #include "jni/runtime/throwables.h"
 
+#include <inttypes.h>
+
 enum { SHOWN_TEXT = 64, SHOWN_LEVELS = 8 };
 
 bool argument_fail_memory(struct conversion *conversion)
@@ -67,6 +69,8 @@ static struct text describe_value(struct arena *arena, const struct op_value *va
     return arena_printf(arena, "\"%.*s\"%s", TEXT_ARGS(cut), cut.len < value->text.len ? "..." : "");
   case OP_REF:
     return arena_printf(arena, "ref %u", value->ref);
+  case OP_CALLBACK:
+    return arena_printf(arena, "callback %" PRId64, value->callback->id);
   case OP_MAP:
     return TEXT("a JSON object");
   default:

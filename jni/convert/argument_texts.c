@@ -23,9 +23,12 @@ bool argument_ask_type(struct conversion *conversion, const struct op_type *type
                        const struct op_value *value)
 {
   const struct jvm_guard *guard = conversion->request->guard;
-  return guard == NULL || guard->check_type == NULL || type->base != 'L' || value->is_told ||
-         guard->check_type(guard->context, type->name, conversion->request->arena, conversion->outcome) ==
-             JP_OK;
+  if (guard == NULL || type->base != 'L' || value->is_told)
+    return true;
+  enum jp_status (*ask)(void *context, struct text class_name, struct arena *arena, struct outcome *denied) =
+      value->kind == OP_CALLBACK ? guard->check_interface : guard->check_type;
+  return ask == NULL ||
+         ask(guard->context, type->name, conversion->request->arena, conversion->outcome) == JP_OK;
 }
 
 bool argument_parse_type(struct conversion *conversion, struct text written, struct op_type *type)

@@ -164,6 +164,9 @@ bool argument_make(struct conversion *conversion, struct jvm_class *class, const
     return true;
   if (value->kind == OP_REF)
     return get_ref(conversion, value, out) && check_instance(conversion, value, *out, class);
+  if (value->kind == OP_CALLBACK)
+    return argument_make_callback(conversion, class, value, out) &&
+           check_instance(conversion, value, *out, class);
   switch (class->maker) {
   case MAKER_STRING:
     return make_string(conversion, value, out);
@@ -259,7 +262,7 @@ static char letter_for(char declared, const struct op_value *value)
 
 static bool is_absent(const struct op_value *value)
 {
-  return value->kind == OP_NULL || value->kind == OP_REF;
+  return value->kind == OP_NULL || value->kind == OP_REF || value->kind == OP_CALLBACK;
 }
 
 /* The letter for an element of one class. Where the value declares a type, 0: making the object checks
@@ -330,7 +333,7 @@ static bool convert_to_object(struct conversion *conversion, const struct argume
 {
   struct jvm_class *to = jvm_type_class(conversion->thread, plan->to);
   out->l = NULL;
-  if (value->kind == OP_REF) {
+  if (value->kind == OP_REF || object != NULL) {
     out->l = object;
     if (plan->from == 'L' && !check_instance(conversion, value, object, plan->from_class))
       return false;

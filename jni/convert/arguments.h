@@ -107,6 +107,10 @@ bool argument_fill_array(struct conversion *conversion, const struct op_value *v
                          struct jvm_class *component, jobject array);
 bool argument_make_from_text(struct conversion *conversion, struct jvm_class *class,
                              const struct op_value *value, jobject *out);
+/* Gives the proxy of an OP_CALLBACK, which it makes where there is none: of the interfaces that the value names, or else
+ * of the class. Asks the guard about each method that would be sent. */
+bool argument_make_callback(struct conversion *conversion, struct jvm_class *class,
+                            const struct op_value *value, jobject *out);
 
 /*
  * Opens a frame of local references for one level of a nested value, so that no frame holds the references of

@@ -14,6 +14,7 @@
  *   text      char 3, Character 4; an enum's constant 4; UUID, java.time, BigInteger, BigDecimal 5; Class 6;
  *             other primitives 8 and their wrappers 9, by the number or boolean that the text is
  *   array     ArrayList and other lists 3, other collections 4; an array 5 and its dearest element
+ *   callback  an interface that is no functional one 3; one whose function has another number of parameters: misfit
  *   object    HashMap and other maps 3
  *   null      a primitive: misfit
  */

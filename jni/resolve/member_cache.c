@@ -27,9 +27,9 @@ static void destroy_cache(struct jvm_thread *thread)
 {
   struct member_cache *cache = thread->member_cache;
   thread->member_cache = NULL;
-  free_buckets(cache->env, cache->buckets);
-  free_buckets(cache->env, cache->retired);
-  free_members(cache->env, cache->outdated);
+  free_buckets(thread->env, cache->buckets);
+  free_buckets(thread->env, cache->retired);
+  free_members(thread->env, cache->outdated);
   free(cache);
 }
 
@@ -41,7 +41,7 @@ struct member_cache *member_cache_of(struct jvm_thread *thread)
   if (cache == NULL)
     return NULL;
   cache->serial = 1;
-  cache->env = thread->env;
+  cache->thread = thread;
   cache->buckets = calloc(BUCKETS, sizeof(struct resolved_member *));
   if (cache->buckets == NULL) {
     free(cache);
@@ -55,12 +55,20 @@ struct member_cache *member_cache_of(struct jvm_thread *thread)
 /* With a declared type the value's own form does not matter, unless it is a ref. */
 static uint32_t form_of(const struct op_value *value)
 {
+  enum { ARITY_SHIFT = 16, ARITY_MAX = 254, IS_SEVERAL = 1 << 24 };
   enum { IS_DECLARED = 1 << 8, IS_REF = 1 << 9, IS_TOLD = 1 << 10, LETTER_SHIFT = 16, SUFFIX_SHIFT = 24 };
   uint32_t told = value->is_told ? IS_TOLD : 0;
   if (value->kind == OP_REF)
     return value->type.data != NULL ? IS_REF | IS_DECLARED | told : IS_REF;
+  /* Of one with interfaces nothing is kept. */
+  if (value->kind == OP_CALLBACK && value->callback->interface_count > 0)
+    return (uint32_t)value->kind | IS_SEVERAL;
   if (value->type.data != NULL)
     return IS_DECLARED | told;
+  if (value->kind == OP_CALLBACK) {
+    int arity = value->callback->arity < ARITY_MAX ? value->callback->arity : ARITY_MAX;
+    return (uint32_t)value->kind | (uint32_t)(arity + 1) << ARITY_SHIFT;
+  }
   char letter = value->kind == OP_PACKED ? value->packed.element : op_scalar_infer(value);
   bool is_number = op_value_is_number(value);
   uint32_t suffix = is_number ? (unsigned char)value->suffix : 0;
@@ -157,7 +165,7 @@ static bool retire_members(struct member_cache *cache)
   struct resolved_member **buckets = calloc(BUCKETS, sizeof(struct resolved_member *));
   if (buckets == NULL)
     return false;
-  free_buckets(cache->env, cache->retired);
+  free_buckets(cache->thread->env, cache->retired);
   while (cache->outdated != NULL) {
     struct resolved_member *member = cache->outdated;
     cache->outdated = member->next;

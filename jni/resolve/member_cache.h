@@ -103,7 +103,7 @@ struct member_cache {
   struct resolved_member **buckets;
   size_t count;
   struct resolved_member *outdated; /* members that were taken out, and may be in use */
-  JNIEnv *env;
+  struct jvm_thread *thread;        /* whose cache it is: its env is that of whoever uses it now */
   struct resolved_member **retired; /* what the cache held before it was emptied */
 };
 

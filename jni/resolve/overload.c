@@ -19,7 +19,7 @@ struct search {
 
 static bool is_primitive(const struct overload_type *type)
 {
-  return type->kind != 'L' && type->kind != 'N';
+  return type->kind != 'L' && type->kind != 'N' && type->kind != OVERLOAD_FUNCTION;
 }
 
 static bool is_subtype(const struct search *search, const struct overload_type *sub,
@@ -69,12 +69,21 @@ static bool is_applicable(const struct search *search, const struct overload_can
   return true;
 }
 
+/* For a lambda, which fits both, a function that returns something is more specific than one that does not. */
+static bool is_better_parameter(const struct search *search, size_t argument, const struct overload_type *one,
+                                const struct overload_type *other)
+{
+  return is_subtype(search, one, other) ||
+         (search->arguments[argument].type.kind == OVERLOAD_FUNCTION && !is_primitive(one) &&
+          !is_primitive(other) && search->hooks->is_preferred(search->hooks->context, one, other));
+}
+
 /* JLS 15.12.2.5: every parameter of one is a subtype of the other's. */
 static bool is_more_specific(const struct search *search, const struct overload_candidate *one,
                              const struct overload_candidate *other, bool variable)
 {
   for (size_t i = 0; i < search->argument_count; i++)
-    if (!is_subtype(search, parameter_at(one, i, variable), parameter_at(other, i, variable)))
+    if (!is_better_parameter(search, i, parameter_at(one, i, variable), parameter_at(other, i, variable)))
       return false;
   if (variable && other->count == search->argument_count + 1)
     return is_subtype(search, parameter_at(one, search->argument_count, true),

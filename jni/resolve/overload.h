@@ -23,8 +23,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { OVERLOAD_FUNCTION = '>' };
+
 struct overload_type {
-  char kind;    /* Z B C S I J F D; 'L' for every reference type; 'N' for the type of a bare null */
+  /* Z B C S I J F D; 'L' for every reference type; 'N' for the type of a bare null; OVERLOAD_FUNCTION for that of a
+   * bare callback, which becomes any functional interface of its arity, as a lambda does */
+  char kind;
   char unboxed; /* the primitive that a wrapper class unboxes to; else 0 */
   void *handle; /* for the callbacks: which reference type */
 };
@@ -43,10 +47,12 @@ struct overload_candidate {
 
 struct overload_hooks {
   void *context;
-  /* Both are references ('L'). */
+  /* Both are references ('L'), or sub is an OVERLOAD_FUNCTION and super a reference. */
   bool (*is_subtype)(void *context, const struct overload_type *sub, const struct overload_type *super);
   /* The wrapper class of a primitive. */
   struct overload_type (*boxed)(void *context, char primitive);
+  /* Of two functional interfaces: which one a lambda without parameters prefers (JLS 15.12.2.5). */
+  bool (*is_preferred)(void *context, const struct overload_type *one, const struct overload_type *other);
   /* What it costs to make the bare argument a value of type: above ARGUMENT_COST_LOOSE, or
    * ARGUMENT_COST_NEVER. */
   unsigned (*cost)(void *context, size_t argument, const struct overload_type *type);

@@ -1,6 +1,7 @@
 #include "jni/resolve/resolution.h"
 
 #include "base/primitives.h"
+#include "jni/proxies/kinds.h"
 #include "jni/runtime/throwables.h"
 
 /* The bounds of a list in a message: elements, bytes, and the bytes of one type. */
@@ -86,6 +87,22 @@ static bool type_declared(struct resolution *resolution, const struct op_value *
   return type_reference(resolution, class, at);
 }
 
+/* One whose interfaces are named is its proxy, whose class has them all. */
+static bool type_callback(struct resolution *resolution, const struct op_value *value, size_t at)
+{
+  struct jvm_thread *thread = resolution->conversion.thread;
+  if (value->callback->interface_count == 0) {
+    resolution->arguments[at].bare = true;
+    resolution->arguments[at].type =
+        (struct overload_type){.kind = OVERLOAD_FUNCTION, .handle = (void *)value};
+    return true;
+  }
+  if (!argument_make_callback(&resolution->conversion, NULL, value, &resolution->frame->objects[at]))
+    return false;
+  resolution->is_passing = true;
+  return type_reference(resolution, jvm_class_of_object(thread, resolution->frame->objects[at]), at);
+}
+
 static bool type_inferred(struct resolution *resolution, const struct op_value *value, size_t at)
 {
   struct jvm_thread *thread = resolution->conversion.thread;
@@ -126,7 +143,9 @@ bool resolution_type_arguments(struct resolution *resolution)
   bool typed = true;
   for (; typed && path.index < operation->arg_count; path.index++) {
     const struct op_value *value = &operation->args[path.index];
-    if (value->type.data != NULL)
+    if (value->kind == OP_CALLBACK && (value->type.data == NULL || value->callback->interface_count > 0))
+      typed = type_callback(resolution, value, path.index);
+    else if (value->type.data != NULL)
       typed = type_declared(resolution, value, path.index);
     else if (value->kind == OP_REF)
       typed = type_reference(
@@ -139,11 +158,36 @@ bool resolution_type_arguments(struct resolution *resolution)
   return typed;
 }
 
+/* The interface's function has as many parameters as the callback, where that tells. */
+static bool takes_function(struct resolution *resolution, const struct op_value *value, struct jvm_type *to)
+{
+  struct jvm_thread *thread = resolution->conversion.thread;
+  struct jvm_class *interface = jvm_type_class(thread, to);
+  if (interface == NULL || !interface->is_interface)
+    return false;
+  int arity = callback_function_arity(thread, interface);
+  return arity != CALLBACK_NO_FUNCTION && (value->callback->arity < 0 || value->callback->arity == arity);
+}
+
+/* Of functions without parameters, as a lambda without them would choose. */
+static bool is_preferred(void *context, const struct overload_type *one, const struct overload_type *other)
+{
+  struct resolution *resolution = context;
+  struct jvm_thread *thread = resolution->conversion.thread;
+  struct jvm_class *classes[] = {jvm_type_class(thread, one->handle), jvm_type_class(thread, other->handle)};
+  if (classes[0] == NULL || classes[1] == NULL || callback_function_arity(thread, classes[0]) != 0 ||
+      callback_function_arity(thread, classes[1]) != 0)
+    return false;
+  return !callback_function_is_void(thread, classes[0]) && callback_function_is_void(thread, classes[1]);
+}
+
 static bool is_subtype(void *context, const struct overload_type *sub, const struct overload_type *super)
 {
   struct resolution *resolution = context;
   struct jvm_thread *thread = resolution->conversion.thread;
   struct jvm_type *to = super->handle;
+  if (sub->kind == OVERLOAD_FUNCTION)
+    return takes_function(resolution, sub->handle, to);
   if (text_equal(to->name, TEXT("java.lang.Object")))
     return true;
   struct jvm_class *sub_class = jvm_type_class(thread, sub->handle);
@@ -181,8 +225,11 @@ static unsigned ask_cost(void *context, size_t argument, const struct overload_t
 
 static struct overload_hooks hooks_of(struct resolution *resolution)
 {
-  return (struct overload_hooks){
-      .context = resolution, .is_subtype = is_subtype, .boxed = box_type, .cost = ask_cost};
+  return (struct overload_hooks){.context = resolution,
+                                 .is_subtype = is_subtype,
+                                 .boxed = box_type,
+                                 .is_preferred = is_preferred,
+                                 .cost = ask_cost};
 }
 
 static struct overload_type type_of(struct jvm_type *type)
@@ -309,9 +356,10 @@ struct text resolution_describe_arguments(struct resolution *resolution)
   for (size_t i = 0; i < count && !is_full(&types); i++) {
     const struct overload_type *type = &resolution->arguments[i].type;
     append_element(&types, ", ",
-                   type->kind == 'N'   ? TEXT("null")
-                   : type->kind == 'L' ? describe_type(resolution, type->handle)
-                                       : primitive_keyword(type->kind));
+                   type->kind == 'N'                 ? TEXT("null")
+                   : type->kind == OVERLOAD_FUNCTION ? TEXT("callback")
+                   : type->kind == 'L'               ? describe_type(resolution, type->handle)
+                                                     : primitive_keyword(type->kind));
   }
   return end_list(&types, ", ", count);
 }

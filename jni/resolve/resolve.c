@@ -1,5 +1,6 @@
 #include "jni/resolve/named_class.h"
 #include "jni/resolve/resolution.h"
+#include "jni/resolve/resolve_value.h"
 
 static enum jp_status fail_memory(const struct jvm_request *request, struct outcome *outcome)
 {
@@ -159,6 +160,27 @@ struct jvm_class *resolve_named_class(const struct jvm_request *request, struct 
   }
   struct resolution resolution = begin_resolution(request, frame, &none, outcome);
   return find_class(&resolution) ? resolution.named : NULL;
+}
+
+bool resolve_value(const struct jvm_request *request, struct jvm_type *type, const struct jvm_class *beside,
+                   jvalue *out, struct outcome *outcome)
+{
+  struct call_frame *frame = NULL;
+  struct resolved_member none = {.named = NULL};
+  enum jp_status opened = call_frame_open(request, &frame);
+  if (opened != JP_OK) {
+    (void)fail_to_open(request, opened, frame, outcome);
+    return false;
+  }
+  struct resolution resolution = begin_resolution(request, frame, &none, outcome);
+  struct conversion *conversion = &resolution.conversion;
+  conversion->beside = beside;
+  if (!resolution_type_arguments(&resolution) || !resolution_plan_put(&resolution, type))
+    return false;
+  struct argument_path path = {0};
+  conversion->path = &path;
+  return argument_convert(conversion, &resolution.plans[0], &request->operation->args[0], frame->objects[0],
+                          out);
 }
 
 static enum jp_status status_of(const struct outcome *outcome)

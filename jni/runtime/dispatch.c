@@ -20,6 +20,22 @@ void dispatch_call(JNIEnv *env, char result, jobject on, jmethodID id, const jva
   }
 }
 
+void dispatch_call_nonvirtual(JNIEnv *env, char result, jobject on, jclass class, jmethodID id,
+                              const jvalue *arguments, jvalue *out)
+{
+  switch (result) {
+#define CASE(letter, member, keyword, type, Word, ...)                                                       \
+  case letter:                                                                                               \
+    out->member = (*env)->CallNonvirtual##Word##MethodA(env, on, class, id, arguments);                      \
+    break;
+    TYPES(CASE)
+#undef CASE
+  default:
+    (*env)->CallNonvirtualVoidMethodA(env, on, class, id, arguments);
+    break;
+  }
+}
+
 void dispatch_call_static(JNIEnv *env, char result, jclass on, jmethodID id, const jvalue *arguments,
                           jvalue *out)
 {

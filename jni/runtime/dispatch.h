@@ -7,6 +7,9 @@
 #include <jni.h>
 
 void dispatch_call(JNIEnv *env, char result, jobject on, jmethodID id, const jvalue *arguments, jvalue *out);
+/* Runs this very method, whatever the object's class has in its place. */
+void dispatch_call_nonvirtual(JNIEnv *env, char result, jobject on, jclass class, jmethodID id,
+                              const jvalue *arguments, jvalue *out);
 void dispatch_call_static(JNIEnv *env, char result, jclass on, jmethodID id, const jvalue *arguments,
                           jvalue *out);
 

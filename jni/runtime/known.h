@@ -30,6 +30,7 @@
   X(executor, "java/util/concurrent/Executor")                                                               \
   X(float, "java/lang/Float")                                                                                \
   X(hash_map, "java/util/HashMap")                                                                           \
+  X(illegal_argument_exception, "java/lang/IllegalArgumentException")                                        \
   X(input_stream, "java/io/InputStream")                                                                     \
   X(integer, "java/lang/Integer")                                                                            \
   X(iterable, "java/lang/Iterable")                                                                          \
@@ -82,6 +83,7 @@
   X(string_of_bytes, string, "<init>", "([BIII)V") /* the upper byte of all characters, from, count */       \
   X(thread_get_context_class_loader, thread, "getContextClassLoader", "()Ljava/lang/ClassLoader;")           \
   X(thread_get_thread_group, thread, "getThreadGroup", "()Ljava/lang/ThreadGroup;")                          \
+  X(thread_is_interrupted, thread, "isInterrupted", "()Z")                                                   \
   X(thread_join, thread, "join", "()V")                                                                      \
   X(thread_set_context_class_loader, thread, "setContextClassLoader", "(Ljava/lang/ClassLoader;)V")          \
   X(thread_start, thread, "start", "()V")                                                                    \

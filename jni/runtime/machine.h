@@ -13,10 +13,31 @@
 #include <stdint.h>
 
 struct jvm_class;
-struct jvm_classes;   /* the process's table of class ids; of jni/types */
-struct member_cache;  /* of jni/resolve */
-struct fill_cache;    /* of jni/convert */
-struct found_classes; /* of jni/loaders */
+struct jvm_classes;        /* the process's table of class ids; of jni/types */
+struct member_cache;       /* of jni/resolve */
+struct fill_cache;         /* of jni/convert */
+struct found_classes;      /* of jni/loaders */
+struct jvm_callback_hooks; /* of jni/callbacks.h */
+
+/* What C needs of the classes of jpeer.peer that are there for callbacks. Classes are global references. */
+struct jvm_callback_ids {
+  jclass callback_class;
+  jmethodID make; /* static */
+  jfieldID proxy;
+  jclass kind_class;
+  jmethodID make_kind;   /* static */
+  jmethodID function_of; /* static */
+  jfieldID methods;
+  jfieldID results;
+  jfieldID sent;
+  jclass exception_class;
+  jmethodID new_exception;
+  jclass waiting_class;
+  jmethodID wake;
+  jfieldID number;
+  jfieldID nanos;
+  jclass released_class;
+};
 
 /* One per process. Written before hooks.started and never after, except `classes` with `known_class_name`, and `has_stopped`. */
 struct jvm {
@@ -45,6 +66,8 @@ struct jvm {
   jmethodID traces_describe;
   jclass task_class;
   jmethodID task_new;
+  struct jvm_callback_ids callback;
+  const struct jvm_callback_hooks *callback_hooks; /* NULL: no client can be called */
   jmethodID thread_new;
   jfieldID thread_is_changed;
 
@@ -111,6 +134,8 @@ void jvm_thread_take_back(struct jvm_thread *thread, const struct jvm_thread_pla
 
 /* Closes every frame of local references that requests have opened on this thread. */
 void jvm_thread_drop_frames(struct jvm_thread *thread);
+/* The same; what `kept` (may be NULL) refers to is returned as a local reference of the caller's frame. */
+jobject jvm_thread_drop_frames_but(struct jvm_thread *thread, jobject kept);
 
 /*
  * Opens another frame for the request in hand, with room for count local references (at most 65,536,

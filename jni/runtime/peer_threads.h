@@ -11,6 +11,9 @@
 /* The native method of jpeer.peer.PeerThread. Returns at once on a thread for which no work waits. */
 void JNICALL jvm_thread_serve(JNIEnv *env, jclass class);
 
+/* What the peer keeps for the calling thread, which jvm_spawn or jvm_thread_make has made; NULL: it is none of these. */
+struct jvm_thread *jvm_thread_own(void);
+
 struct jvm_work;
 
 /*

@@ -1,5 +1,6 @@
 #include "jni/runtime/tasks.h"
 
+#include "jni/runtime/stack.h"
 #include "jni/runtime/throwables.h"
 
 #include <errno.h>
@@ -253,25 +254,12 @@ static struct jvm_task *take_task_of(JNIEnv *env, jobject object)
   return NULL;
 }
 
-/* Bytes below the caller's frame; SIZE_MAX: unknown. */
-static size_t stack_left(void)
-{
-  pthread_attr_t attributes;
-  void *lowest;
-  size_t size;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0)
-    return SIZE_MAX;
-  int fault = pthread_attr_getstack(&attributes, &lowest, &size);
-  pthread_attr_destroy(&attributes);
-  return fault != 0 ? SIZE_MAX : (size_t)((char *)__builtin_frame_address(0) - (char *)lowest);
-}
-
 void JNICALL jvm_task_serve(JNIEnv *env, jobject object)
 {
   struct jvm_task *task = take_task_of(env, object);
   if (task == NULL)
     return;
-  task->is_cramped = stack_left() < JVM_TASK_STACK_MIN;
+  task->is_cramped = jvm_stack_left() < JVM_TASK_STACK_MIN;
   if (!task->is_cramped) {
     struct jvm_thread *thread = task->thread;
     const struct jvm_thread_place place = jvm_thread_lend(thread, env);

@@ -36,13 +36,19 @@ void jvm_thread_take_back(struct jvm_thread *thread, const struct jvm_thread_pla
   set_place(thread, place);
 }
 
-void jvm_thread_drop_frames(struct jvm_thread *thread)
+jobject jvm_thread_drop_frames_but(struct jvm_thread *thread, jobject kept)
 {
   for (; thread->more_frames > 0; thread->more_frames--)
-    (*thread->env)->PopLocalFrame(thread->env, NULL);
+    kept = (*thread->env)->PopLocalFrame(thread->env, kept);
   if (thread->has_frame)
-    (*thread->env)->PopLocalFrame(thread->env, NULL);
+    kept = (*thread->env)->PopLocalFrame(thread->env, kept);
   thread->has_frame = false;
+  return kept;
+}
+
+void jvm_thread_drop_frames(struct jvm_thread *thread)
+{
+  (void)jvm_thread_drop_frames_but(thread, NULL);
 }
 
 void jvm_thread_fini(struct jvm_thread *thread)

@@ -27,6 +27,13 @@ static struct {
   struct jvm_work *first;
 } waiting = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+static _Thread_local struct jvm_thread *own_thread;
+
+struct jvm_thread *jvm_thread_own(void)
+{
+  return own_thread;
+}
+
 void jvm_gc(struct jvm_thread *thread)
 {
   const struct jvm_known *known = &thread->jvm->known;
@@ -96,7 +103,9 @@ void JNICALL jvm_thread_serve(JNIEnv *env, jclass class)
   struct jvm_thread thread;
   jvm_thread_init(&thread, mine->jvm, env, mine->java_thread);
   jvm_thread_group_show(&thread);
+  own_thread = &thread;
   mine->run(mine->argument, &thread);
+  own_thread = NULL;
   jvm_thread_group_hide(&thread);
   jvm_thread_fini(&thread);
   free(mine);
@@ -242,7 +251,7 @@ static bool is_doing_exit(struct jvm *jvm, JNIEnv *env, const struct jvm_thread 
 {
   struct jvm_task *task = jvm_task_of(thread);
   if (task == NULL)
-    return is_in_exit(jvm, thread->java_thread);
+    return thread->java_thread != NULL && is_in_exit(jvm, thread->java_thread);
   jobject elsewhere = jvm_task_java_thread(task);
   bool exiting = is_in_exit(jvm, elsewhere != NULL ? elsewhere : thread->java_thread);
   jvm_task_release(env, task);

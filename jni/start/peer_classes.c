@@ -1,5 +1,6 @@
 #include "jni/start/peer_classes.h"
 
+#include "jni/callbacks/natives.h"
 #include "jni/runtime/peer_threads.h"
 #include "jni/runtime/tasks.h"
 
@@ -93,9 +94,17 @@ static bool define_all(JNIEnv *env, struct jvm *jvm)
     const char *name;
     jclass *class;
   } rows[] = {
-      {"jpeer/peer/PeerThread", &jvm->thread_class},  {"jpeer/peer/Start", &jvm->start_class},
-      {"jpeer/peer/BulkCopy", &jvm->bulk_copy_class}, {"jpeer/peer/Task", &jvm->task_class},
-      {"jpeer/peer/Traces", &jvm->traces_class},      {"jpeer/peer/Cursor", &jvm->cursor_class},
+      {"jpeer/peer/PeerThread", &jvm->thread_class},
+      {"jpeer/peer/Start", &jvm->start_class},
+      {"jpeer/peer/BulkCopy", &jvm->bulk_copy_class},
+      {"jpeer/peer/Task", &jvm->task_class},
+      {"jpeer/peer/Traces", &jvm->traces_class},
+      {"jpeer/peer/Cursor", &jvm->cursor_class},
+      {"jpeer/peer/Callback", &jvm->callback.callback_class},
+      {"jpeer/peer/CallbackKind", &jvm->callback.kind_class},
+      {"jpeer/peer/CallbackException", &jvm->callback.exception_class},
+      {"jpeer/peer/Waiting", &jvm->callback.waiting_class},
+      {"jpeer/peer/Released", &jvm->callback.released_class},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     *rows[i].class = define_class(env, jvm->class_loader, rows[i].name);
@@ -108,7 +117,7 @@ static bool define_all(JNIEnv *env, struct jvm *jvm)
 enum jp_status jvm_peer_classes_define(struct jvm *jvm, JNIEnv *env, struct jp_error *error)
 {
   if (!define_all(env, jvm) || !bind_thread_class(env, jvm) || !bind_task_class(env, jvm) ||
-      !bind_cursor_class(env, jvm) || !bind_helpers(env, jvm)) {
+      !bind_cursor_class(env, jvm) || !bind_helpers(env, jvm) || !callback_natives_bind(env, jvm)) {
     (*env)->ExceptionClear(env);
     return jp_fail(error, JP_INTERNAL, "this JVM does not take the peer's own classes");
   }

@@ -68,6 +68,7 @@ struct jvm_class {
   enum class_maker maker;
   enum class_text text;
   const struct class_maker_row *row; /* NULL where no row of the table has the name */
+  _Atomic(int) function;             /* of an interface: what jni/proxies/kinds.c knows of its function */
 
   _Atomic(struct member_table *) members;      /* of jni/types/member_table.h */
   _Atomic(struct jvm_class *) component_class; /* of an array of references; made when asked for */

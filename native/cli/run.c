@@ -87,6 +87,9 @@ static enum jp_status bind_sockets(struct run *run, struct jp_error *error)
   config.input_max_total = options->input_max_total;
   config.send_buffer_max = options->send_buffer_max;
   config.zmq_pending_max = options->zmq_pending_max;
+  config.shm_ring = options->shm_ring;
+  config.shm_total = options->shm_total;
+  config.shm_spin_us = (int64_t)options->shm_spin_us;
   config.connections_max = options->connections_max;
   config.header_timeout_ms = options->header_timeout_ms;
   config.body_timeout_ms = options->body_timeout_ms;
@@ -132,6 +135,9 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
                  .session_max_objects = options->session_max_objects,
                  .sessions_max = options->sessions_max,
                  .sessions_per_address = options->sessions_per_address,
+                 .callbacks = {.calls_max = options->callbacks_max,
+                               .depth_max = options->callback_depth,
+                               .timeout_ms = options->callback_timeout_ms},
                  .session_ttl_ms = options->session_ttl_ms,
                  .message_max = options->message_max,
                  .java = {.inline_array_max = options->array_value_max,

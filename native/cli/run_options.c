@@ -73,6 +73,20 @@ static enum jp_status read_compat(const struct option *option, const char *text,
   return status;
 }
 
+/* As net/server.h says. */
+static enum jp_status read_ring_size(const struct option *option, const char *text, void *value,
+                                     struct jp_error *error)
+{
+  enum { STEP = 4096 };
+  size_t size = 0;
+  enum jp_status status = option_read_size(option, text, &size, error);
+  if (status == JP_OK && size % STEP != 0)
+    return jp_fail(error, JP_INVALID, "takes 0 or a multiple of %d bytes (64K, 1M)", STEP);
+  if (status == JP_OK)
+    *(size_t *)value = size;
+  return status;
+}
+
 /* ---- the table ---- */
 
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
@@ -341,6 +355,34 @@ const struct option run_option_rows[] = {
      AT(sessions_per_address),
      .max = MANY},
 
+    {.group = "Callbacks:",
+     .names = {"--callback-timeout"},
+     .variable = "JPEER_CALLBACK_TIMEOUT",
+     .takes = "MS",
+     .standard = "0",
+     .help = "how long a callback waits for its answer; 0: as long as it takes",
+     .read = option_read_duration,
+     AT(callback_timeout_ms),
+     .max = 365 * DAY_MS},
+    {.names = {"--callbacks-max"},
+     .variable = "JPEER_CALLBACKS_MAX",
+     .takes = "N",
+     .standard = "1000",
+     .help = "callbacks that may wait for the answers of a connection",
+     .read = option_read_count,
+     AT(callbacks_max),
+     .min = 1,
+     .max = 1000000},
+    {.names = {"--callback-depth"},
+     .variable = "JPEER_CALLBACK_DEPTH",
+     .takes = "N",
+     .standard = "64",
+     .help = "callbacks that may wait inside one another on a thread, as long as its stack has room",
+     .read = option_read_count,
+     AT(callback_depth),
+     .min = 1,
+     .max = 10000},
+
     {.group = "Messages and connections:",
      .names = {"--message-max"},
      .variable = "JPEER_MESSAGE_MAX",
@@ -421,6 +463,30 @@ const struct option run_option_rows[] = {
      AT(zmq_pending_max),
      .min = 1,
      .max = 1000000},
+    {.names = {"--shm-ring"},
+     .variable = "JPEER_SHM_RING",
+     .takes = "BYTES",
+     .standard = "1M",
+     .help = "shared memory of a connection, each way, in steps of 4096; 0: no shared memory",
+     .read = read_ring_size,
+     AT(shm_ring),
+     .max = GIB},
+    {.names = {"--shm-total"},
+     .variable = "JPEER_SHM_TOTAL",
+     .takes = "BYTES",
+     .standard = "256M",
+     .help = "shared memory of all connections together",
+     .read = option_read_size,
+     AT(shm_total),
+     .max = 1024 * GIB},
+    {.names = {"--shm-spin"},
+     .variable = "JPEER_SHM_SPIN",
+     .takes = "MICROSECONDS",
+     .standard = "50",
+     .help = "how long a thread looks for the next message in shared memory before it sleeps; 0: not at all",
+     .read = option_read_count,
+     AT(shm_spin_us),
+     .max = 10000},
     {.names = {"--connections-max"},
      .variable = "JPEER_CONNECTIONS_MAX",
      .takes = "N",
@@ -520,6 +586,8 @@ void run_rules_set_defaults(struct run_options *options)
                                   .threads_max = 256,
                                   .default_action = POLICY_UNSET,
                                   .busy_timeout_ms = 5000,
+                                  .callbacks_max = 1000,
+                                  .callback_depth = 64,
                                   .session_ttl_ms = 600000,
                                   .session_max_objects = 4000000,
                                   .http_prefix = "/rpc",
@@ -530,6 +598,9 @@ void run_rules_set_defaults(struct run_options *options)
                                   .batch_max = 1000,
                                   .send_buffer_max = 16 << 20,
                                   .zmq_pending_max = 1000,
+                                  .shm_ring = 1 << 20,
+                                  .shm_total = 256 << 20,
+                                  .shm_spin_us = 50,
                                   .connections_max = 10000,
                                   .header_timeout_ms = 10000,
                                   .body_timeout_ms = 60000,

@@ -60,6 +60,9 @@ struct run_options {
 
   /* limits */
   int64_t busy_timeout_ms;
+  int64_t callback_timeout_ms; /* 0: none */
+  size_t callbacks_max;
+  size_t callback_depth;
   int64_t session_ttl_ms;
   size_t session_max_objects;
   size_t sessions_max;
@@ -70,6 +73,9 @@ struct run_options {
   size_t batch_max;
   size_t send_buffer_max;
   size_t zmq_pending_max;
+  size_t shm_ring; /* 0: no shared memory */
+  size_t shm_total;
+  size_t shm_spin_us;
   size_t connections_max;
   int64_t header_timeout_ms;
   int64_t body_timeout_ms;

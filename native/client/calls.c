@@ -17,8 +17,8 @@ static struct text write_id(uint64_t id, char digits[ID_SIZE])
 
 struct text client_name_in_messages(const struct jp_client *client)
 {
-  return client->kind->names_in_messages && client->peer_id[0] != '\0' ? client->options.peer_id
-                                                                       : TEXT_ABSENT;
+  return client->url_kind->names_in_messages && client->peer_id[0] != '\0' ? client->options.peer_id
+                                                                           : TEXT_ABSENT;
 }
 
 static struct message_binary binary_form(struct jp_client *client, struct text id)
@@ -36,7 +36,10 @@ enum jp_client_status client_write_request(struct jp_client *client, const struc
   char digits[ID_SIZE];
   struct text id_text = write_id(id, digits);
   if (!client->options.binary) {
-    struct message_json how = {.id = id_text, .peer_id = client_name_in_messages(client)};
+    struct message_json how = {.id = id_text,
+                               .peer_id = client_name_in_messages(client),
+                               .within = callback_within(client),
+                               .callbacks = callbacks_begin_message(client)};
     return message_write_json(request, &how, out, error);
   }
   if (id == 0)
@@ -47,7 +50,8 @@ enum jp_client_status client_write_request(struct jp_client *client, const struc
 
 /* ---- releases ---- */
 
-static void write_releases(struct jp_client *client, const struct message_release *releases, size_t count)
+static void write_releases(struct jp_client *client, const struct message_release *releases, size_t count,
+                           struct text within)
 {
   struct buffer *out = client->kind->begin(client->transport);
   if (client->options.binary) {
@@ -61,7 +65,7 @@ static void write_releases(struct jp_client *client, const struct message_releas
     else
       out->failed = true;
   } else {
-    message_write_release_json(releases, count, client_name_in_messages(client), out);
+    message_write_release_json(releases, count, client_name_in_messages(client), within, out);
   }
   if (out->failed) /* these stay in the peer until the session ends: memory is short */
     client->kind->take_back(client->transport);
@@ -76,14 +80,14 @@ static bool may_release(const struct jp_client *client)
   return client->refs.releases > 0 && (!client->options.binary || client->pending.count == 0);
 }
 
-void client_write_releases(struct jp_client *client)
+void client_write_releases(struct jp_client *client, struct text within)
 {
   if (!may_release(client))
     return;
   struct message_release releases[RELEASES_A_MESSAGE];
   size_t count = ref_table_take_releases(&client->refs, releases, RELEASES_A_MESSAGE);
   if (count > 0)
-    write_releases(client, releases, count);
+    write_releases(client, releases, count, within);
 }
 
 void client_write_overdue_releases(struct jp_client *client)
@@ -92,7 +96,7 @@ void client_write_overdue_releases(struct jp_client *client)
   if (client->refs.releases < RELEASES_MAX || !is_open || !may_release(client))
     return;
   while (may_release(client))
-    client_write_releases(client);
+    client_write_releases(client, callback_within(client));
   client_flush(client);
 }
 
@@ -102,7 +106,7 @@ void client_write_all_tellings(struct jp_client *client)
   size_t from = 0;
   size_t count;
   while ((count = ref_table_take_tellings(&client->refs, &from, releases, RELEASES_A_MESSAGE)) > 0)
-    write_releases(client, releases, count);
+    write_releases(client, releases, count, TEXT_ABSENT);
 }
 
 /* ---- exchanges ---- */
@@ -153,7 +157,7 @@ static enum jp_client_status send_message(struct exchange *exchange, struct wait
   enum jp_client_status status = client_check_pending(client, exchange->count, error);
   if (status != JP_CLIENT_OK)
     return status;
-  client_write_releases(client);
+  client_write_releases(client, callback_within(client));
   *first_id = client->last_id + 1;
   struct buffer *out = client->kind->begin(client->transport);
   status = exchange->write(exchange, *first_id, out, error);
@@ -161,10 +165,12 @@ static enum jp_client_status send_message(struct exchange *exchange, struct wait
     status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request");
   if (status == JP_CLIENT_OK)
     status = note_requests(client, exchange, *first_id, waiter, error);
-  if (status == JP_CLIENT_OK)
+  if (status == JP_CLIENT_OK) {
     client->kind->end(client->transport, exchange->count > 0);
-  else
+    callbacks_end_message(client, waiter);
+  } else {
     client->kind->take_back(client->transport);
+  }
   client_flush(client);
   return status;
 }
@@ -183,7 +189,11 @@ static enum jp_client_status run_exchange(struct exchange *exchange, int timeout
                                           struct jp_client_error *error)
 {
   struct jp_client *client = exchange->client;
-  struct waiter waiter = {.left = exchange->count, .answers = exchange->answers, .error = error};
+  struct waiter waiter = {.left = exchange->count,
+                          .answers = exchange->answers,
+                          .error = error,
+                          .runs_calls = true,
+                          .thread = pthread_self()};
   int64_t deadline_ns = client_deadline(timeout_ms);
   uint64_t first_id = 0;
   enum jp_client_status status = client_connect(client, deadline_ns, error);
@@ -191,7 +201,9 @@ static enum jp_client_status run_exchange(struct exchange *exchange, int timeout
     status = send_message(exchange, &waiter, &first_id, error);
   if (status != JP_CLIENT_OK)
     return status;
-  if (client_wait(client, &waiter, deadline_ns))
+  bool is_over = client_wait(client, &waiter, deadline_ns);
+  callbacks_end_wait(client, &waiter);
+  if (is_over)
     return waiter.status;
   abandon_requests(client, first_id, exchange->count);
   return client_fail(error, JP_CLIENT_TIMEOUT, "no answer in %d ms", timeout_ms);
@@ -209,6 +221,7 @@ enum jp_client_status client_exchange(struct exchange *exchange, int timeout_ms,
   client_lock(client);
   client->holders++;
   status = run_exchange(exchange, timeout_ms, error);
+  callbacks_report_ended(client);
   client_leave(client);
   return status;
 }
@@ -253,15 +266,17 @@ enum jp_client_status jp_client_call(struct jp_client *client, const struct jp_r
 static enum jp_client_status write_notification(struct jp_client *client, const struct jp_request *request,
                                                 struct jp_client_error *error)
 {
-  client_write_releases(client);
+  client_write_releases(client, callback_within(client));
   struct buffer *out = client->kind->begin(client->transport);
   enum jp_client_status status = client_write_request(client, request, 0, out, error);
   if (status == JP_CLIENT_OK && out->failed)
     status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request");
-  if (status == JP_CLIENT_OK)
+  if (status == JP_CLIENT_OK) {
     client->kind->end(client->transport, false);
-  else
+    callbacks_end_message(client, NULL);
+  } else {
     client->kind->take_back(client->transport);
+  }
   client_flush(client);
   return status != JP_CLIENT_OK ? status : client_report_end(client, error);
 }
@@ -279,6 +294,7 @@ enum jp_client_status jp_client_notify(struct jp_client *client, const struct jp
     status = write_notification(client, request, error);
   if (status == JP_CLIENT_OK)
     status = client_await_room(client, INT64_MAX, error);
+  callbacks_report_ended(client);
   client_leave(client);
   return status;
 }

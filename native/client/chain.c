@@ -19,6 +19,8 @@ void chain_clear(struct jp_chain *chain)
 {
   arena_reset(&chain->arena);
   buffer_clear(&chain->text);
+  callback_list_drop(&chain->callbacks);
+  chain->is_nested = false;
   chain->step_count = 0;
   chain->hole_count = 0;
   chain->target = (struct jp_argument){0};
@@ -41,6 +43,7 @@ void jp_chain_destroy(struct jp_chain *chain)
   if (chain == NULL)
     return;
   chain_clear_answers(chain);
+  callback_list_drop(&chain->callbacks);
   arena_fini(&chain->answer_arena);
   arena_fini(&chain->arena);
   buffer_fini(&chain->text);
@@ -116,6 +119,20 @@ static struct text note_name(const struct message_names *names, struct text name
   return TEXT("");
 }
 
+/* Who keeps the callbacks that steps give. */
+struct chain_callbacks {
+  struct message_callbacks callbacks;
+  struct jp_chain *chain;
+};
+
+static enum jp_client_status keep_callback(struct message_callbacks *callbacks,
+                                           const struct jp_callback *callback, struct message_callback *form,
+                                           struct jp_client_error *error)
+{
+  struct jp_chain *chain = ((struct chain_callbacks *)callbacks)->chain;
+  return callback_list_keep(&chain->callbacks, chain->client, callback, form, error);
+}
+
 static struct text describe(struct jp_chain *chain, const struct jp_request *request)
 {
   const char *type = request->type == NULL ? "" : request->type;
@@ -136,15 +153,18 @@ static struct chain_step *write_step(struct jp_chain *chain, const char *name,
                                      const struct jp_request *request)
 {
   struct chain_names names = {.names = {note_name}, .chain = chain};
+  struct chain_callbacks callbacks = {.callbacks = {keep_callback}, .chain = chain};
   const struct message_json how = {.id = TEXT(""),
                                    .peer_id = client_name_in_messages(chain->client),
                                    .is_dropped = name == NULL,
-                                   .names = &names.names};
+                                   .names = &names.names,
+                                   .callbacks = &callbacks.callbacks};
   struct chain_step step = {.name = keep(chain, name),
                             .is_told = name != NULL,
                             .what = describe(chain, request),
                             .first_hole = chain->hole_count,
                             .start = chain->text.len,
+                            .has_options = message_has_options(request, &how),
                             .form = name == NULL ? ANSWER_ENVELOPE : answer_form_of(request)};
   struct jp_client_error error;
   add_hole(chain, chain->text.len + MESSAGE_BEFORE_ID, TEXT_ABSENT);
@@ -152,6 +172,7 @@ static struct chain_step *write_step(struct jp_chain *chain, const char *name,
     fail_step(chain, step.what, &error);
   if (!is_good(chain))
     return NULL;
+  chain->is_nested |= request->options != NULL && request->options->within != NULL;
   chain->steps[chain->step_count] = step;
   return &chain->steps[chain->step_count++];
 }
@@ -190,8 +211,8 @@ static void set_target(struct jp_chain *chain, struct jp_argument target, const 
   chain->target_type = keep(chain, type).data;
 }
 
-/* Of a step that has no name and that the next ones are on: no name of the caller's begins with a NUL, and other chains
- * have others. */
+/* Of a step that has no name and that the next ones are on: no name of the caller's begins with a NUL, and
+ * other chains have others. */
 static struct text make_hidden_name(struct jp_chain *chain)
 {
   struct text name = arena_printf(&chain->arena, "%c%p/%zu", '\0', (const void *)chain, chain->step_count);
@@ -343,6 +364,12 @@ static void append_step(struct jp_chain *chain, const struct jp_chain *steps, si
     chain->steps[chain->step_count++] = step;
 }
 
+static void append_callback(struct jp_chain *chain, const struct jp_callback *callback)
+{
+  struct message_callback form;
+  (void)!callback_list_keep(&chain->callbacks, chain->client, callback, &form, &chain->fault);
+}
+
 void jp_chain_append(struct jp_chain *chain, struct jp_chain *steps)
 {
   if (is_good(chain) && !is_good(steps))
@@ -351,6 +378,9 @@ void jp_chain_append(struct jp_chain *chain, struct jp_chain *steps)
     client_fail(&chain->fault, JP_CLIENT_INVALID, "jp_chain_append: a chain is appended to itself");
   for (size_t i = 0; is_good(chain) && i < steps->step_count; i++)
     append_step(chain, steps, i);
+  for (size_t i = 0; is_good(chain) && i < steps->callbacks.count; i++)
+    append_callback(chain, steps->callbacks.items[i]);
+  chain->is_nested |= chain != steps && steps->is_nested;
   if (chain != steps)
     chain_clear(steps);
 }

@@ -3,8 +3,8 @@
 /*
  * The inside of a chain: chain.c adds steps, chain_send.c sends them. One thread at a time.
  *
- * A step is written when it is added, because its arguments are borrowed. The ids of its request and of those that it
- * names are known when the chain is sent: places of the text where they go are noted.
+ * A step is written when it is added, because its arguments are borrowed. The ids of its request and of those
+ * that it names are known when the chain is sent: places of the text where they go are noted.
  */
 #include "client/client_state.h"
 
@@ -21,6 +21,7 @@ struct chain_step {
   struct text what;  /* "java.util.ArrayList.add": for messages; in the arena */
   size_t first_hole; /* in chain->holes */
   size_t start;      /* in chain->text */
+  bool has_options;  /* the text ends with them */
   enum answer_form form;
 };
 
@@ -39,6 +40,9 @@ struct jp_chain {
   struct chain_hole *holes;
   size_t hole_count;
   size_t hole_capacity;
+
+  struct callback_list callbacks; /* that the steps give */
+  bool is_nested;                 /* a step names a call of Java by its own options */
 
   /* What the next steps are on. */
   struct jp_argument target;

@@ -1,10 +1,9 @@
 #include "client/chain.h"
+#include "client/step_names.h"
 
 #include "base/number_format.h"
 
 #include <stdlib.h>
-
-enum { NO_STEP = -1 };
 
 /* ---- the batch ---- */
 
@@ -12,20 +11,10 @@ enum { NO_STEP = -1 };
 struct sending {
   struct exchange exchange; /* first: an exchange is its sending */
   struct jp_chain *chain;
+  const struct step_names *names;
   enum answer_form *forms;
   struct jp_answer **answers;
 };
-
-/* The step that a hole of `step` means: one before it; NO_STEP: none has the name. */
-static ptrdiff_t find_step(const struct jp_chain *chain, struct text name, size_t step)
-{
-  for (size_t i = step; i > 0; i--) {
-    const struct text candidate = chain->steps[i - 1].name;
-    if (candidate.data != NULL && text_equal(candidate, name))
-      return (ptrdiff_t)(i - 1);
-  }
-  return NO_STEP;
-}
 
 static void append_id(struct buffer *out, uint64_t id)
 {
@@ -34,8 +23,9 @@ static void append_id(struct buffer *out, uint64_t id)
 }
 
 /* Writes a step with the ids in its holes. */
-static void write_step(const struct jp_chain *chain, size_t step, uint64_t first_id, struct buffer *out)
+static void write_step(const struct sending *sending, size_t step, uint64_t first_id, struct buffer *out)
 {
+  const struct jp_chain *chain = sending->chain;
   struct text text = buffer_text(&chain->text);
   size_t at = chain->steps[step].start;
   bool is_last = step + 1 == chain->step_count;
@@ -43,54 +33,72 @@ static void write_step(const struct jp_chain *chain, size_t step, uint64_t first
   size_t last_hole = is_last ? chain->hole_count : chain->steps[step + 1].first_hole;
   for (size_t i = chain->steps[step].first_hole; i < last_hole; i++) {
     const struct chain_hole *hole = &chain->holes[i];
-    ptrdiff_t meant = hole->name.data == NULL ? (ptrdiff_t)step : find_step(chain, hole->name, step);
+    size_t meant = hole->name.data == NULL
+                       ? step
+                       : step_names_find(sending->names, hole->name)->step; /* it was checked */
     buffer_append_text(out, text_slice(text, at, hole->at));
-    append_id(out, first_id + (uint64_t)meant);
+    append_id(out, first_id + meant);
     at = hole->at;
   }
   buffer_append_text(out, text_slice(text, at, end));
 }
 
+static enum jp_client_status give_callbacks(const struct jp_chain *chain, struct jp_client_error *error)
+{
+  (void)callbacks_begin_message(chain->client); /* the steps have asked whose they are */
+  for (size_t i = 0; i < chain->callbacks.count; i++) {
+    if (!callbacks_give(chain->client, chain->callbacks.items[i]))
+      return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a callback");
+  }
+  return JP_CLIENT_OK;
+}
+
 static enum jp_client_status write_batch(struct exchange *exchange, uint64_t first_id, struct buffer *out,
                                          struct jp_client_error *error)
 {
-  const struct jp_chain *chain = ((const struct sending *)exchange)->chain;
-  (void)error;
+  const struct sending *sending = (const struct sending *)exchange;
+  const struct jp_chain *chain = sending->chain;
+  struct text within = chain->is_nested ? TEXT_ABSENT : callback_within(chain->client);
   for (size_t i = 0; i < chain->step_count; i++) {
     buffer_append_char(out, i == 0 ? '[' : ',');
-    write_step(chain, i, first_id, out);
+    write_step(sending, i, first_id, out);
+    if (i == 0 && within.data != NULL) /* it says so for all */
+      message_add_within(out, chain->steps[0].has_options, within);
   }
   buffer_append_char(out, ']');
-  return JP_CLIENT_OK;
+  return give_callbacks(chain, error);
 }
 
 /* ---- checks ---- */
 
-static enum jp_client_status check_holes(const struct jp_chain *chain, size_t step,
-                                         struct jp_client_error *error)
+/* `names` has those of the steps before. */
+static enum jp_client_status check_holes(const struct jp_chain *chain, const struct step_names *names,
+                                         size_t step, struct jp_client_error *error)
 {
   bool is_last = step + 1 == chain->step_count;
   size_t last_hole = is_last ? chain->hole_count : chain->steps[step + 1].first_hole;
   for (size_t i = chain->steps[step].first_hole; i < last_hole; i++) {
     struct text name = chain->holes[i].name;
-    if (name.data != NULL && find_step(chain, name, step) == NO_STEP)
+    if (name.data != NULL && step_names_find(names, name) == NULL)
       return client_fail(error, JP_CLIENT_INVALID, "step %zu (%.*s): no earlier step is named \"%.*s\"",
                          step + 1, TEXT_ARGS(chain->steps[step].what), TEXT_ARGS(name));
   }
   return JP_CLIENT_OK;
 }
 
-static enum jp_client_status check_name(const struct jp_chain *chain, size_t step,
-                                        struct jp_client_error *error)
+static enum jp_client_status add_name(const struct jp_chain *chain, struct step_names *names, size_t step,
+                                      struct jp_client_error *error)
 {
   struct text name = chain->steps[step].name;
-  if (name.data == NULL || find_step(chain, name, step) == NO_STEP)
+  if (name.data == NULL || step_names_add(names, name, step))
     return JP_CLIENT_OK;
   return client_fail(error, JP_CLIENT_INVALID, "step %zu (%.*s): an earlier step is named \"%.*s\", too",
                      step + 1, TEXT_ARGS(chain->steps[step].what), TEXT_ARGS(name));
 }
 
-static enum jp_client_status check_chain(const struct jp_chain *chain, struct jp_client_error *error)
+/* Gathers the names, too. */
+static enum jp_client_status check_chain(struct jp_chain *chain, struct step_names *names,
+                                         struct jp_client_error *error)
 {
   enum jp_client_status status = chain->fault.status;
   if (status != JP_CLIENT_OK) {
@@ -100,10 +108,12 @@ static enum jp_client_status check_chain(const struct jp_chain *chain, struct jp
   }
   if (chain->client->options.binary)
     return client_fail(error, JP_CLIENT_UNSUPPORTED, "binary messages have no batches, and so no chains");
+  if (!step_names_init(names, chain->step_count, &chain->arena))
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a chain");
   for (size_t i = 0; status == JP_CLIENT_OK && i < chain->step_count; i++) {
-    status = check_name(chain, i, error);
+    status = check_holes(chain, names, i, error);
     if (status == JP_CLIENT_OK)
-      status = check_holes(chain, i, error);
+      status = add_name(chain, names, i, error);
   }
   return status;
 }
@@ -131,7 +141,8 @@ static enum jp_client_status report_step(const struct jp_chain *chain, size_t st
   return status;
 }
 
-/* JSON-RPC 2.0, 5.1: of a batch that the peer refuses, as one of too many steps, all answers are the same error. */
+/* JSON-RPC 2.0, 5.1: of a batch that the peer refuses, as one of too many steps, all answers are the same
+ * error. */
 static bool is_refused(const struct jp_chain *chain, struct jp_answer *const *answers)
 {
   for (size_t i = 0; i < chain->step_count; i++) {
@@ -142,8 +153,8 @@ static bool is_refused(const struct jp_chain *chain, struct jp_answer *const *an
   return chain->step_count > 1;
 }
 
-/* Takes the answers: those of steps that are told stay with the chain. The first error is what the chain failed with:
- * those that depend on it come later. */
+/* Takes the answers: those of steps that are told stay with the chain. The first error is what the chain
+ * failed with: those that depend on it come later. */
 static enum jp_client_status take_answers(struct jp_chain *chain, struct jp_answer **answers,
                                           struct jp_client_error *error)
 {
@@ -190,9 +201,11 @@ static enum jp_client_status send_steps(struct sending *sending, int timeout_ms,
 enum jp_client_status jp_chain_send(struct jp_chain *chain, int timeout_ms, struct jp_client_error *error)
 {
   chain_clear_answers(chain);
-  enum jp_client_status status = check_chain(chain, error);
+  struct step_names names;
+  enum jp_client_status status = check_chain(chain, &names, error);
   if (status == JP_CLIENT_OK && chain->step_count > 0) {
     struct sending sending = {.chain = chain,
+                              .names = &names,
                               .forms = calloc(chain->step_count, sizeof *sending.forms),
                               .answers = calloc(chain->step_count, sizeof(struct jp_answer *))};
     status = sending.forms == NULL || sending.answers == NULL

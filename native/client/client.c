@@ -1,5 +1,6 @@
 /* Clients: opened and closed, and who holds them. */
 #include "base/clock.h"
+#include "client/client_open.h"
 #include "client/client_state.h"
 
 #include <errno.h>
@@ -40,6 +41,7 @@ static void destroy(struct jp_client *client)
   ref_table_fini(&client->refs);
   pending_table_fini(&client->pending);
   completion_queue_fini(&client->completed);
+  callbacks_fini(client);
   arena_fini(&client->binary_arena);
   buffer_fini(&client->binary_scratch);
   fork_guard_fini(&client->fork_guard);
@@ -113,7 +115,7 @@ static enum jp_client_status read_config(const struct jp_client_config *given,
 static enum jp_client_status name_session(struct jp_client *client, const char *peer_id,
                                           struct jp_client_error *error)
 {
-  bool is_needed = client->kind->session_is_named || client->reconnects;
+  bool is_needed = client->url_kind->session_is_named || client->reconnects;
   if (peer_id == NULL && !is_needed)
     return JP_CLIENT_OK;
   if (peer_id == NULL)
@@ -135,15 +137,15 @@ static enum jp_client_status fill_client(struct jp_client *client, const char *u
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a client");
   if (client->wake_fd < 0)
     return client_fail(error, JP_CLIENT_LIMIT, "no eventfd: %s", strerror(errno));
-  enum jp_client_status status = client_url_parse(client->url_text, &client->url, &client->kind, error);
+  enum jp_client_status status = client_url_parse(client->url_text, &client->url, &client->url_kind, error);
   if (status != JP_CLIENT_OK)
     return status;
-  if (config->binary && !client->kind->has_binary)
+  if (config->binary && !client->url_kind->has_binary)
     return client_fail(error, JP_CLIENT_UNSUPPORTED, "%s: this transport has no binary messages", url);
   client->options = (struct transport_options){
       .timeout_ms = config->connect_timeout_ms, .message_max = config->message_max, .binary = config->binary};
   client->pending_max = config->pending_max;
-  client->reconnects = config->reconnects || client->kind->ends_when_idle;
+  client->reconnects = config->reconnects || client->url_kind->ends_when_idle;
   return name_session(client, config->peer_id, error);
 }
 
@@ -161,11 +163,19 @@ static struct jp_client *create(void)
   ref_table_init(&client->refs, client);
   arena_init(&client->binary_arena);
   client_init_readers(client);
+  callbacks_init(client);
   return client;
 }
 
 enum jp_client_status jp_client_open(const char *url, const struct jp_client_config *config,
                                      struct jp_client **client, struct jp_client_error *error)
+{
+  return client_open(url, config, false, client, error);
+}
+
+enum jp_client_status client_open(const char *url, const struct jp_client_config *config,
+                                  bool memory_is_optional, struct jp_client **client,
+                                  struct jp_client_error *error)
 {
   struct jp_client_config settings;
   *client = NULL;
@@ -176,6 +186,7 @@ enum jp_client_status jp_client_open(const char *url, const struct jp_client_con
   if (made == NULL)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a client");
   status = fill_client(made, url, &settings, error);
+  made->options.memory_is_optional = memory_is_optional;
   client_lock(made);
   if (status == JP_CLIENT_OK)
     status = client_connect(made, INT64_MAX, error);
@@ -197,6 +208,7 @@ enum { FAREWELL_MS = 1000 };
 static void say_farewell(struct jp_client *client)
 {
   client_lock(client);
+  callback_calls_end(client, true);
   bool is_open = client->transport != NULL && client->ended.status == JP_CLIENT_OK;
   bool has_objects = client->refs.capacity > 0 || client->pending.count > 0;
   bool is_named = client->peer_id[0] != '\0' && is_open && has_objects;
@@ -240,6 +252,7 @@ void jp_client_close(struct jp_client *client)
   while (client->transport != NULL || client->is_opening)
     pthread_cond_wait(&client->changed, &client->lock);
   client_call_completions(client);
+  callbacks_report_ended(client);
   client_loop_fini(&client->loop);
   client_leave(client);
 }

@@ -10,6 +10,7 @@
  */
 #include "base/arena.h"
 #include "base/uuid.h"
+#include "client/callbacks.h"
 #include "client/completions.h"
 #include "client/fork_guard.h"
 #include "client/pending.h"
@@ -18,7 +19,8 @@
 
 #include <pthread.h>
 
-/* A thread that waits: for answers, or until all that was written has left. It lies on the thread's stack. */
+/* A thread that waits: for answers, or until all that was written has left. It lies on the thread's stack.
+ * While the thread runs a callback's function it neither leads nor sleeps. */
 struct waiter {
   size_t left;                   /* answers that are still to come; 0: the wait is over */
   struct jp_answer **answers;    /* by the requests' numbers in their message */
@@ -30,6 +32,11 @@ struct waiter {
   struct waiter *next;
   struct waiter *previous;
   struct waiter *next_roomless; /* in client->roomless */
+  bool runs_calls;              /* of callbacks; then `thread` is set */
+  pthread_t thread;
+  struct jp_callback_call *call; /* in hand: it runs next; NULL: none */
+  uint64_t last_call;            /* the number of the last one that came before the end of the wait */
+  struct callback_list gives;    /* what its message gives */
 };
 
 /* What jp_client_descriptor gives, and how it is made readable. Made when it is first asked for. */
@@ -65,7 +72,7 @@ struct jp_client {
   /* Constant. */
   char *url_text;
   struct client_url url;
-  const struct transport_kind *kind;
+  const struct transport_kind *url_kind; /* opens connections */
   struct transport_options options;
   char peer_id[UUID_TEXT_LENGTH + 1]; /* "": the session is the connection's */
   struct uuid session;
@@ -75,7 +82,9 @@ struct jp_client {
 
   /* The connection. */
   struct client_transport *transport; /* NULL: none */
+  const struct transport_kind *kind;  /* of the transport */
   struct jp_client_error ended;       /* why it has ended; JP_CLIENT_OK: it has not */
+  uint64_t connection;                /* counts those that were opened */
   bool is_opening;                    /* a thread opens it, without the lock */
   int64_t retry_ns;                   /* a connection is not tried for before */
   int64_t pause_ns;                   /* how long it was waited for last */
@@ -84,15 +93,20 @@ struct jp_client {
   struct client_listener listener;
   struct client_reader reader;
   struct waiter *leader;   /* the one that reads for all */
-  bool is_polled;          /* the leader waits in poll, without the lock */
+  bool is_polled;          /* the leader waits in poll, or looks, without the lock */
+  bool is_looking;         /* it looks */
   bool is_polled_to_write; /* and for room to write, too */
   bool leader_is_called;   /* wake_fd is readable */
   int wake_fd;             /* an eventfd that ends the leader's poll */
   struct waiter *sleepers; /* those that another one reads for, or nobody yet */
   struct waiter *roomless; /* those that want room */
   size_t processors;       /* threads inside jp_client_process: they call what is completed */
+  pthread_t processor;     /* the one whose sends leave together */
+  pthread_t last_processor;
+  unsigned unflushed; /* messages that completions have sent, since the last flush */
   bool has_processor;
-  pthread_t processor; /* the one whose sends leave together */
+  bool was_processed;
+  bool has_many_processors; /* more than one thread has called jp_client_process */
 
   /* Requests and answers. */
   uint64_t last_id;
@@ -106,6 +120,7 @@ struct jp_client {
   struct arena binary_arena; /* for writing binary messages */
   struct buffer binary_scratch;
 
+  struct client_callbacks callbacks;
   struct client_loop loop;
 };
 
@@ -136,6 +151,10 @@ void client_break(struct jp_client *client, const struct jp_client_error *why);
 void client_close_transport(struct jp_client *client);
 /* Writes what the socket takes. Failures end the connection. */
 void client_flush(struct jp_client *client);
+/* What waits leaves when the descriptor can be written. */
+bool client_polls_writing(const struct jp_client *client);
+/* There is input that the descriptor may not show, and nobody looks. */
+bool client_has_input(const struct jp_client *client);
 /* Reads what is there, and completes what it answers. Failures end the connection. */
 void client_read(struct jp_client *client);
 
@@ -146,6 +165,10 @@ void client_read(struct jp_client *client);
 bool client_wait(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns);
 /* Its wait is over. */
 void client_end_wait(struct jp_client *client, struct waiter *waiter);
+/* Has it look again what there is to do. */
+void client_wake_waiter(struct jp_client *client, struct waiter *waiter);
+/* Where nobody leads: to one who sleeps; or else to the program's loop, where there is one. */
+void client_hand_on_lead(struct jp_client *client);
 /* Waits until all that was written has left. JP_CLIENT_TIMEOUT. */
 enum jp_client_status client_await_room(struct jp_client *client, int64_t deadline_ns,
                                         struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
@@ -154,6 +177,12 @@ void client_give_room(struct jp_client *client, enum jp_client_status status,
                       const struct jp_client_error *error);
 /* Ends the leader's poll, so that it looks again. */
 void client_call_leader(struct jp_client *client);
+/* Waits awake for a while, without the lock, where that finds input sooner than a poll, and nobody leads.
+ * True: client_read has something to do. */
+bool client_look(struct jp_client *client);
+/* For those who sleep until the connection's descriptor shows something: makes sure that it does. To be
+ * called when a thread has read, or might have, and looks no more. */
+void client_rest(struct jp_client *client);
 
 /* ---- incoming.c ---- */
 
@@ -189,8 +218,9 @@ struct text client_name_in_messages(const struct jp_client *client);
 enum jp_client_status client_write_request(struct jp_client *client, const struct jp_request *request,
                                            uint64_t id, struct buffer *out,
                                            struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* What is written before each message: refs that are let go of. */
-void client_write_releases(struct jp_client *client);
+/* What is written before each message: refs that are let go of. within: the call of Java that it is nested
+ * in, or absent. */
+void client_write_releases(struct jp_client *client, struct text within);
 /* Writes and flushes releases where very many wait for a message. */
 void client_write_overdue_releases(struct jp_client *client);
 /* Lets go of all that answers have told, also of what there are handles of. */

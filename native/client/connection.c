@@ -43,15 +43,18 @@ static enum jp_client_status open_connection(struct jp_client *client, int64_t d
   options.timeout_ms = opening_timeout(client, deadline_ns);
   client->is_opening = true;
   client_unlock(client);
-  enum jp_client_status status = client->kind->open(&client->url, &options, &transport, &why);
+  enum jp_client_status status = client->url_kind->open(&client->url, &options, &transport, &why);
   client_lock(client);
   client->is_opening = false;
   pthread_cond_broadcast(&client->changed);
   if (status == JP_CLIENT_OK) {
     client->transport = transport;
+    client->kind = transport->kind;
     client->ended.status = JP_CLIENT_OK;
+    client->connection++;
     client->pause_ns = 0;
     client_watch_connection(client);
+    client_rest(client);
     return JP_CLIENT_OK;
   }
   client->ended = why;
@@ -117,6 +120,8 @@ void client_break(struct jp_client *client, const struct jp_client_error *why)
   client->ended = *why;
   client_forget_connection(client);
   client_end_requests(client, why);
+  callback_calls_end(client, false);
+  callbacks_end_connection(client);
   client_give_room(client, why->status, why);
   client_wake_loop(client);
   if (client->is_polled)
@@ -127,18 +132,28 @@ void client_break(struct jp_client *client, const struct jp_client_error *why)
 
 /* ---- reading and writing ---- */
 
+bool client_polls_writing(const struct jp_client *client)
+{
+  return !client->kind->shows_room_as_input && client->kind->wants_to_write(client->transport);
+}
+
+bool client_has_input(const struct jp_client *client)
+{
+  return !client->is_looking && client->kind->has_input(client->transport);
+}
+
 void client_flush(struct jp_client *client)
 {
   struct jp_client_error error;
+  client->unflushed = 0;
   if (client->kind->flush(client->transport, &error) != JP_CLIENT_OK) {
     client_break(client, &error);
     return;
   }
-  bool writes = client->kind->wants_to_write(client->transport);
-  if (!writes)
+  if (!client->kind->wants_to_write(client->transport))
     client_give_room(client, JP_CLIENT_OK, NULL);
   if (client->is_polled &&
-      ((writes && !client->is_polled_to_write) || client->kind->has_input(client->transport)))
+      ((client_polls_writing(client) && !client->is_polled_to_write) || client_has_input(client)))
     client_call_leader(client);
   client_watch_connection(client);
 }

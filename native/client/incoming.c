@@ -200,8 +200,8 @@ static enum jp_client_status end_with_answer(struct jp_client *client, const str
                                 : end_unfilled(client, request, answer, status, error);
 }
 
-/* What the peer refuses as a whole, as a batch of too many requests, it answers without an id, and in its turn: it is the
- * message that was sent first of those without an answer. */
+/* What the peer refuses as a whole, as a batch of too many requests, it answers without an id, and in its
+ * turn: it is the message that was sent first of those without an answer. */
 static enum jp_client_status take_error_without_id(struct jp_client *client,
                                                    const struct answer_message *message,
                                                    struct jp_client_error *error)
@@ -254,11 +254,13 @@ static enum jp_client_status take_binary(struct jp_client *client, struct text m
                                 : end_unfilled(client, &request, answer, status, error);
 }
 
-/* Calls from Java come here. No peer offers them, and nothing of the client asks for them. */
+/* Of a peer that may speak at any time; another one only answers. */
 static enum jp_client_status take_call(struct answer_reader *reader, struct json_value message,
                                        struct jp_client_error *error)
 {
-  (void)reader;
+  struct jp_client *client = ((struct client_reader *)reader)->client;
+  if (client->url_kind->has_callbacks)
+    return callback_take_message(client, message, error);
   return client_fail(error, JP_CLIENT_PROTOCOL, "the peer asks something of the client: %.*s",
                      TEXT_ARGS(text_cut(message.span, 500)));
 }

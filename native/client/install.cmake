@@ -1,7 +1,8 @@
 # libjpeer-client as others install it. It needs libjpeer-jsonrpc, whose functions read the JSON of answers.
 set(client_version 1.0) # JP_CLIENT_VERSION_MAJOR and _MINOR of jpeer/client.h
 set(client_parts
-  jpeer_client jpeer_client_launch jpeer_client_messages jpeer_colfer jpeer_json jpeer_llhttp jpeer_base)
+  jpeer_client jpeer_client_launch jpeer_client_messages jpeer_colfer jpeer_json jpeer_llhttp jpeer_ring
+  jpeer_base)
 set(client_objects
   $<TARGET_OBJECTS:jpeer_client>
   $<TARGET_OBJECTS:jpeer_client_launch>
@@ -9,7 +10,8 @@ set(client_objects
   $<FILTER:$<TARGET_OBJECTS:jpeer_colfer>,EXCLUDE,/print\\.c\\.o$>
   $<TARGET_OBJECTS:jpeer_json>
   $<TARGET_OBJECTS:jpeer_llhttp>
-  $<FILTER:$<TARGET_OBJECTS:jpeer_base>,INCLUDE,/\(arena|base64|base64_wide|buffer|decimal|number|number_format|primitives|status|text|text_wide|uuid\)\\.c\\.o$>)
+  $<TARGET_OBJECTS:jpeer_ring>
+  $<FILTER:$<TARGET_OBJECTS:jpeer_base>,INCLUDE,/\(arena|base64|base64_wide|buffer|decimal|number|number_format|primitives|processors|spin_policy|status|text|text_wide|uuid\)\\.c\\.o$>)
 set(client_symbols ${CMAKE_CURRENT_SOURCE_DIR}/jpeer-client.map)
 
 add_library(jpeer-client SHARED ${client_objects})

@@ -53,11 +53,12 @@ void client_watch_connection(struct jp_client *client)
   struct client_loop *loop = &client->loop;
   if (loop->epoll_fd < 0 || client->transport == NULL || client->ended.status != JP_CLIENT_OK)
     return;
-  if (client->kind->has_input(client->transport)) { /* which the descriptor may not show any more */
-    client_wake_loop(client);
+  if (client_has_input(client)) { /* which the descriptor may not show any more */
+    if (client->processors == 0)  /* else the last of them finds it */
+      client_wake_loop(client);
     client_call_leader(client);
   }
-  bool writes = client->kind->wants_to_write(client->transport);
+  bool writes = client_polls_writing(client);
   if (loop->watches_connection && loop->watches_writing == writes)
     return;
   struct epoll_event event = {.events = EPOLLIN | (writes ? (uint32_t)EPOLLOUT : 0)};
@@ -104,8 +105,9 @@ static void make_loop(struct jp_client *client)
     return;
   }
   client_watch_connection(client);
+  client_rest(client);
   set_timer(loop, loop->timer_ns);
-  if (client->completed.count > 0 || client->ended.status != JP_CLIENT_OK)
+  if (client->completed.count > 0 || callback_has_waiting(client) || client->ended.status != JP_CLIENT_OK)
     client_wake_loop(client);
 }
 
@@ -138,7 +140,7 @@ static enum jp_client_status write_request(struct jp_client *client, const struc
   if (!completion_queue_reserve(&client->completed,
                                 client->completed.count + client->completions_pending + 1))
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request");
-  client_write_releases(client);
+  client_write_releases(client, callback_within(client));
   pending->id = client->last_id + 1;
   pending->first_id = pending->id;
   struct buffer *out = client->kind->begin(client->transport);
@@ -152,6 +154,7 @@ static enum jp_client_status write_request(struct jp_client *client, const struc
   client->last_id = pending->id;
   client->completions_pending++;
   client->kind->end(client->transport, true);
+  callbacks_end_message(client, NULL);
   return JP_CLIENT_OK;
 }
 
@@ -183,9 +186,10 @@ enum jp_client_status jp_client_send(struct jp_client *client, const struct jp_r
   if (status == JP_CLIENT_OK) {
     if (deadline_ns < client->loop.timer_ns)
       set_timer(&client->loop, deadline_ns);
-    if (!is_processing(client))
+    if (!is_processing(client) || ++client->unflushed == client->kind->flushed_after)
       client_flush(client);
   }
+  callbacks_report_ended(client);
   client_leave(client);
   return status;
 }
@@ -231,29 +235,60 @@ static bool is_open(const struct jp_client *client)
   return client->transport != NULL && client->ended.status == JP_CLIENT_OK;
 }
 
-static void process(struct jp_client *client)
+/* While completions run, the connection is nobody's. Those who sleep until its descriptor shows something
+ * have to be told all the same: a leader, and other threads that process. */
+static void read_for_all(struct jp_client *client)
 {
-  answer_wake(&client->loop);
+  client_read(client);
+  if (client->is_polled || client->has_many_processors)
+    client_rest(client);
+}
+
+static void process_once(struct jp_client *client)
+{
   if (is_open(client))
-    client_read(client);
+    read_for_all(client);
   int64_t now_ns = client->loop.timer_ns == INT64_MAX ? 0 : clock_now_ns();
   if (client->loop.timer_ns <= now_ns)
     end_overdue(client, now_ns);
   client_call_completions(client);
+  callback_run_waiting(client);
   if (is_open(client))
     client_flush(client);
 }
 
-/* Leaves the descriptor readable where there is more to do: completions that the last flush has made, which
- * it says, or input that the connection's descriptor does not show. */
+/* Goes on as long as the next answers come at once, where they can be looked for. */
+static void process(struct jp_client *client)
+{
+  enum { TIMES_MAX = 16 };
+  answer_wake(&client->loop);
+  process_once(client);
+  for (int i = 1; i < TIMES_MAX && client->completions_pending > 0 && client->completed.count == 0; i++) {
+    if (!client_look(client))
+      break;
+    process_once(client);
+  }
+}
+
+/* Leaves the descriptor readable where there is more to do: completions that the last flush has made and
+ * calls that have come since, which it says, or input that the connection's descriptor does not show. */
 static bool settle_wake(struct jp_client *client)
 {
-  bool has_completions = client->completed.count > 0;
-  if (has_completions || (is_open(client) && client->kind->has_input(client->transport)))
+  bool has_more = client->completed.count > 0 || callback_has_waiting(client);
+  if (has_more || (is_open(client) && client_has_input(client)))
     client_wake_loop(client);
   else
     answer_wake(&client->loop);
-  return has_completions;
+  client_rest(client);
+  return has_more;
+}
+
+static void note_processor(struct jp_client *client)
+{
+  client->has_many_processors |=
+      client->was_processed && !pthread_equal(client->last_processor, pthread_self());
+  client->last_processor = pthread_self();
+  client->was_processed = true;
 }
 
 enum jp_client_status jp_client_process(struct jp_client *client, struct jp_client_error *error)
@@ -264,6 +299,7 @@ enum jp_client_status jp_client_process(struct jp_client *client, struct jp_clie
   client_lock(client);
   client->holders++;
   client->processors++;
+  note_processor(client);
   bool is_first = !client->has_processor;
   if (is_first) {
     client->has_processor = true;
@@ -273,6 +309,7 @@ enum jp_client_status jp_client_process(struct jp_client *client, struct jp_clie
   if (is_first)
     client->has_processor = false;
   client->processors--;
+  callbacks_report_ended(client);
   status = settle_wake(client) ? JP_CLIENT_OK : client_report_end(client, error);
   client_leave(client);
   return status;

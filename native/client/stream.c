@@ -218,6 +218,18 @@ enum jp_client_status client_stream_flush(struct client_stream *stream, struct j
   return JP_CLIENT_OK;
 }
 
+enum jp_client_status client_stream_flush_all(struct client_stream *stream, int64_t deadline_ns,
+                                              struct jp_client_error *error)
+{
+  enum jp_client_status status = client_stream_flush(stream, error);
+  while (status == JP_CLIENT_OK && client_stream_wants_to_write(stream)) {
+    status = client_stream_await(stream, true, deadline_ns, error);
+    if (status == JP_CLIENT_OK)
+      status = client_stream_flush(stream, error);
+  }
+  return status;
+}
+
 enum jp_client_status client_stream_read(struct client_stream *stream, struct jp_client_error *error)
 {
   buffer_consume(&stream->in, stream->taken);

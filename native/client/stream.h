@@ -38,6 +38,9 @@ enum jp_client_status client_stream_await(const struct client_stream *stream, bo
 /* Writes what is in `out`, as far as the socket takes it. */
 enum jp_client_status client_stream_flush(struct client_stream *stream,
                                           struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* Writes all of it, and waits for room meanwhile. JP_CLIENT_REFUSED: not in time. */
+enum jp_client_status client_stream_flush_all(struct client_stream *stream, int64_t deadline_ns,
+                                              struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /* Reads what is there behind `in`. JP_CLIENT_CLOSED: the other side has closed. */
 enum jp_client_status client_stream_read(struct client_stream *stream,
                                          struct jp_client_error *error) JP_CLIENT_MUST_CHECK;

@@ -20,6 +20,7 @@ struct transport_options {
   int timeout_ms;      /* of open */
   size_t message_max;
   bool binary;
+  bool memory_is_optional; /* shm: alone: whatever the peer refuses it with, the connection is a WebSocket */
 };
 
 /* Whom a transport tells of what it reads. */
@@ -40,7 +41,11 @@ struct transport_kind {
       session_is_named; /* a session is that of a UUID alone: the core makes one where the caller gave none */
   bool names_in_messages; /* each message names its session; else `open` does, by the options */
   bool has_binary;        /* carries binary messages, too */
+  bool has_callbacks;     /* the peer may speak at any time */
   bool ends_when_idle;    /* the peer may close a connection that nobody uses: the next call opens another */
+  unsigned flushed_after; /* so many messages that completions have sent; 0: what they send leaves together */
+  bool shows_room_as_input; /* to be polled for reading alone; `receive` is called, and `flush` behind it */
+  /* May give a transport of another kind, if the three flags of sessions and forms are the same. */
   enum jp_client_status (*open)(const struct client_url *url, const struct transport_options *options,
                                 struct client_transport **transport, struct jp_client_error *error);
   /* Says farewell if that costs no waiting, and frees. */
@@ -60,6 +65,18 @@ struct transport_kind {
   /* Reads what is there and tells of each whole message. */
   enum jp_client_status (*receive)(struct client_transport *transport, struct transport_listener *listener,
                                    struct jp_client_error *error);
+
+  /*
+   * Of a transport whose input can be looked at; else NULL. A thread that waits looks for a while before it
+   * polls. The descriptor shows nothing from begin_look or `receive` on, until `sleep`.
+   */
+  /* False: looking is not worth while now. */
+  bool (*begin_look)(struct client_transport *transport);
+  /* Without the lock, behind begin_look, by one thread at a time; the other functions may be called
+   * meanwhile. Looks for a while. True: `receive` has something to do. */
+  bool (*look)(struct client_transport *transport);
+  /* Somebody is about to sleep until the descriptor shows something. True: there is something already. */
+  bool (*sleep)(struct client_transport *transport);
 };
 
 #endif

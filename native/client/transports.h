@@ -6,5 +6,6 @@
 extern const struct transport_kind transport_websocket; /* websocket.c */
 extern const struct transport_kind transport_http;      /* http.c */
 extern const struct transport_kind transport_zeromq;    /* zeromq/zeromq.c; with JPEER_CLIENT_ZEROMQ */
+extern const struct transport_kind transport_shm;       /* shm/shm.c */
 
 #endif

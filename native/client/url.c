@@ -27,10 +27,11 @@ static const struct {
 } SCHEMES[] = {
     {TEXT("ws"), URL_REQUEST, &transport_websocket}, {TEXT("ws+unix"), URL_SOCKET, &transport_websocket},
     {TEXT("http"), URL_REQUEST, &transport_http},    {TEXT("http+unix"), URL_SOCKET, &transport_http},
-    {TEXT("tcp"), URL_HOST_AND_PORT, ZEROMQ},        {TEXT("ipc"), URL_SLASHED_SOCKET, ZEROMQ},
+    {TEXT("shm"), URL_SOCKET, &transport_shm},       {TEXT("tcp"), URL_HOST_AND_PORT, ZEROMQ},
+    {TEXT("ipc"), URL_SLASHED_SOCKET, ZEROMQ},
 };
 
-#define SCHEME_NAMES "ws:, ws+unix:, http:, http+unix:, tcp: and ipc:"
+#define SCHEME_NAMES "ws:, ws+unix:, http:, http+unix:, shm:, tcp: and ipc:"
 
 static enum jp_client_status refuse(const struct client_url *parts, const char *why,
                                     struct jp_client_error *error)

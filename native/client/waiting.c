@@ -27,13 +27,19 @@ static void answer_call(struct jp_client *client)
   client->leader_is_called = false;
 }
 
-void client_end_wait(struct jp_client *client, struct waiter *waiter)
+void client_wake_waiter(struct jp_client *client, struct waiter *waiter)
 {
-  waiter->left = 0;
   if (waiter == client->leader)
     client_call_leader(client);
   else if (waiter->sleeps)
     pthread_cond_signal(&waiter->wake);
+}
+
+void client_end_wait(struct jp_client *client, struct waiter *waiter)
+{
+  waiter->left = 0;
+  waiter->last_call = client->callbacks.last_number;
+  client_wake_waiter(client, waiter);
 }
 
 void client_give_room(struct jp_client *client, enum jp_client_status status,
@@ -97,13 +103,18 @@ static void get_up(struct jp_client *client, struct waiter *waiter)
   waiter->sleeps = false;
 }
 
-/* Until its wait is over, or nobody reads. False: not in time. */
+static bool has_nothing_to_do(const struct waiter *waiter)
+{
+  return waiter->left > 0 && waiter->call == NULL;
+}
+
+/* Until its wait is over, there is a call to run, or nobody reads. False: not in time. */
 static bool sleep_on(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
 {
   const struct timespec until = {.tv_sec = deadline_ns / NS_IN_S, .tv_nsec = deadline_ns % NS_IN_S};
   int failure = 0;
   lie_down(client, waiter);
-  while (waiter->left > 0 && client->leader != NULL && failure != ETIMEDOUT) {
+  while (has_nothing_to_do(waiter) && client->leader != NULL && failure != ETIMEDOUT) {
     if (deadline_ns == INT64_MAX)
       pthread_cond_wait(&waiter->wake, &client->lock);
     else
@@ -125,11 +136,32 @@ static int poll_timeout(int64_t deadline_ns)
   return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
 }
 
+/* Looks without the lock. True: there is something to read, or the leader was called meanwhile. */
+static bool look_awake(struct jp_client *client)
+{
+  struct client_transport *transport = client->transport;
+  const struct transport_kind *kind = client->kind;
+  if (kind->look == NULL || !kind->begin_look(transport))
+    return false;
+  client->is_polled = true;
+  client->is_looking = true;
+  client_unlock(client);
+  bool found = kind->look(transport);
+  client_lock(client);
+  client->is_polled = false;
+  client->is_looking = false;
+  found |= client->leader_is_called;
+  answer_call(client);
+  return found;
+}
+
 /* Waits, without the lock, until there is something to read, or room to write. */
 static short poll_connection(struct jp_client *client, int timeout_ms)
 {
   struct client_transport *transport = client->transport;
-  bool writes = client->kind->wants_to_write(transport);
+  if (client->kind->sleep != NULL && client->kind->sleep(transport))
+    return POLLIN;
+  bool writes = client_polls_writing(client);
   struct pollfd polled[] = {
       {.fd = client->kind->descriptor(transport), .events = (short)(POLLIN | (writes ? POLLOUT : 0))},
       {.fd = client->wake_fd, .events = POLLIN}};
@@ -146,10 +178,15 @@ static short poll_connection(struct jp_client *client, int timeout_ms)
 /* One look at the connection. False: the time was over. */
 static bool read_once(struct jp_client *client, int64_t deadline_ns)
 {
-  int timeout = poll_timeout(deadline_ns);
   short ready = POLLIN;
-  if (!client->kind->has_input(client->transport))
-    ready = poll_connection(client, timeout);
+  bool in_time = true;
+  if (client_has_input(client) || look_awake(client)) {
+    in_time = deadline_ns == INT64_MAX || clock_coarse_ms() * NS_IN_MS < deadline_ns;
+  } else {
+    int timeout_ms = poll_timeout(deadline_ns);
+    ready = poll_connection(client, timeout_ms);
+    in_time = timeout_ms != 0;
+  }
   if (client->ended.status != JP_CLIENT_OK) {
     client_close_transport(client);
     return true;
@@ -158,28 +195,78 @@ static bool read_once(struct jp_client *client, int64_t deadline_ns)
     client_flush(client);
   if ((ready & ~POLLOUT) != 0 && client->ended.status == JP_CLIENT_OK)
     client_read(client);
-  return timeout != 0;
+  return in_time;
 }
 
 static bool lead(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
 {
   bool in_time = true;
   client->leader = waiter;
-  while (waiter->left > 0 && in_time)
+  while (has_nothing_to_do(waiter) && in_time && !(waiter->runs_calls && client->callbacks.ended != NULL))
     in_time = read_once(client, deadline_ns);
   client->leader = NULL;
   return in_time;
 }
 
+void client_hand_on_lead(struct jp_client *client)
+{
+  if (client->leader == NULL && client->sleepers != NULL)
+    pthread_cond_signal(&client->sleepers->wake);
+  else
+    client_rest(client);
+}
+
+static bool is_in_time(int64_t deadline_ns)
+{
+  return deadline_ns == INT64_MAX || clock_now_ns() < deadline_ns;
+}
+
 bool client_wait(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
 {
   bool in_time = true;
-  while (waiter->left > 0 && in_time)
-    in_time =
-        client->leader == NULL ? lead(client, waiter, deadline_ns) : sleep_on(client, waiter, deadline_ns);
-  if (client->leader == NULL && client->sleepers != NULL)
-    pthread_cond_signal(&client->sleepers->wake);
+  while (in_time) {
+    if (callback_run_one(client, waiter))
+      in_time = waiter->left == 0 || is_in_time(deadline_ns);
+    else if (waiter->left == 0)
+      break;
+    else if (client->leader == NULL)
+      in_time = lead(client, waiter, deadline_ns) || waiter->left == 0;
+    else
+      in_time = sleep_on(client, waiter, deadline_ns) || waiter->left == 0;
+  }
+  client_hand_on_lead(client);
   if (waiter->has_wake)
     pthread_cond_destroy(&waiter->wake);
   return waiter->left == 0;
+}
+
+/* ---- looking for no answer of one's own ---- */
+
+/* It leads meanwhile: so those that come to wait sleep, and what ends the connection leaves it open. */
+bool client_look(struct jp_client *client)
+{
+  struct waiter nobody = {.left = 1};
+  bool is_open = client->transport != NULL && client->ended.status == JP_CLIENT_OK;
+  if (!is_open || client->leader != NULL)
+    return false;
+  client->leader = &nobody;
+  bool found = look_awake(client);
+  client->leader = NULL;
+  if (client->ended.status != JP_CLIENT_OK)
+    client_close_transport(client);
+  if (client->sleepers != NULL)
+    pthread_cond_signal(&client->sleepers->wake);
+  return found;
+}
+
+void client_rest(struct jp_client *client)
+{
+  bool is_open = client->transport != NULL && client->ended.status == JP_CLIENT_OK;
+  bool somebody_sleeps = client->is_polled || client->loop.epoll_fd >= 0;
+  if (!is_open || client->kind->sleep == NULL || client->is_looking || !somebody_sleeps)
+    return;
+  if (client->kind->sleep(client->transport)) {
+    client_call_leader(client);
+    client_wake_loop(client);
+  }
 }

@@ -59,12 +59,7 @@ static enum jp_client_status shake_hands(struct websocket *socket, const struct 
   if (!websocket_make_key(key))
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a connection");
   websocket_write_request(url, peer_id, key, &stream->out);
-  enum jp_client_status status = client_stream_flush(stream, error);
-  while (status == JP_CLIENT_OK && client_stream_wants_to_write(stream)) {
-    status = client_stream_await(stream, true, deadline_ns, error);
-    if (status == JP_CLIENT_OK)
-      status = client_stream_flush(stream, error);
-  }
+  enum jp_client_status status = client_stream_flush_all(stream, deadline_ns, error);
   return status == JP_CLIENT_OK ? read_response(socket, key, deadline_ns, error) : status;
 }
 
@@ -206,7 +201,8 @@ static enum jp_client_status take_piece(struct websocket *socket, const struct c
   return status;
 }
 
-/* Not each of them while the peer reads none: they would fill the memory. RFC 6455, 5.5.3, asks for no more. */
+/* Not each of them while the peer reads none: they would fill the memory. RFC 6455, 5.5.3, asks for no
+ * more. */
 static void answer_ping(struct websocket *socket, struct text payload)
 {
   enum { QUEUED_MAX = 64 * 1024 };
@@ -286,6 +282,7 @@ static bool has_input(struct client_transport *transport)
 }
 
 const struct transport_kind transport_websocket = {
+    .has_callbacks = true,
     .open = open_websocket,
     .close = close_websocket,
     .descriptor = descriptor_of,

@@ -3,7 +3,7 @@
 /* A client's opening handshake (RFC 6455, 4.1). No sockets here. Any thread. */
 #include "client/transport.h"
 
-enum { WEBSOCKET_KEY_LENGTH = 24, WEBSOCKET_RESPONSE_MAX = 16 * 1024 };
+enum { WEBSOCKET_KEY_LENGTH = 24 };
 
 /* Makes a key, 16 random bytes as base64, NUL-terminated. False: no memory. */
 bool websocket_make_key(char key[WEBSOCKET_KEY_LENGTH + 1]);

@@ -2,9 +2,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/processors.h"
 #include "net/connection/connection_table.h"
 #include "net/http/http.h"
 #include "net/listener.h"
+#include "net/shm/shm.h"
 #include "net/unix_socket.h"
 #include "net/websocket/websocket.h"
 #include "net/workers/crew.h"
@@ -39,6 +41,7 @@ struct net_server {
   struct unix_socket zmq_files[NET_ENDPOINTS_MAX];
   struct crew *crew;
   struct input_budget input;
+  struct shm_pool shm;
   struct connection_table table;
   bool has_table;
   struct zeromq *zeromq; /* NULL: not enabled */
@@ -58,6 +61,9 @@ void net_config_defaults(struct net_config *config)
                                 .input_max_total = (size_t)256 << 20,
                                 .send_buffer_max = (size_t)16 << 20,
                                 .zmq_pending_max = 1000,
+                                .shm_ring = (size_t)1 << 20,
+                                .shm_total = (size_t)256 << 20,
+                                .shm_spin_us = 50,
                                 .connections_max = CONNECTIONS_MAX,
                                 .header_timeout_ms = 10000,
                                 .body_timeout_ms = 60000,
@@ -106,6 +112,16 @@ static int64_t tick_server(void *context, struct crew_member *watcher, int64_t n
   return due_ms;
 }
 
+/* Where the process may use less than two processors' time, looking would use up what it has left to serve. Bound to
+ * one processor it only yields, to the client among others. */
+static void set_looking(const struct net_config *config, struct crew_config *crew)
+{
+  unsigned allowed = processors_allowed();
+  bool is_throttled = allowed >= 2 && processors_usable() < 2;
+  crew->look_ns = is_throttled ? 0 : config->shm_spin_us * 1000;
+  crew->may_pause = allowed >= 2;
+}
+
 static enum jp_status make_crew(struct net_server *server, struct jp_error *error)
 {
   const struct net_config *config = &server->config;
@@ -118,6 +134,7 @@ static enum jp_status make_crew(struct net_server *server, struct jp_error *erro
                              .tick = tick_server,
                              .context = server,
                              .tick_ms = TICK_MS};
+  set_looking(config, &crew);
   return crew_create(&crew, &server->crew, error);
 }
 
@@ -144,11 +161,13 @@ static enum jp_status bind_site(struct net_server *server, const struct net_endp
     return status;
   if (endpoint->path == NULL && endpoint->host != NULL && (site->host = strdup(endpoint->host)) == NULL)
     return fail_for_memory(error);
+  bool is_local = endpoint->path != NULL;
   struct http_site rules = {.is_loopback = site->listener.is_loopback,
+                            .takes_shm = is_local,
                             .host = site->host != NULL ? text_of(site->host) : TEXT_ABSENT,
                             .prefix = text_of(server->config.http_prefix),
                             .origins = server->origins};
-  http_protocol_init(&site->http, &rules, &websocket_protocol);
+  http_protocol_init(&site->http, &rules, &websocket_protocol, is_local ? &server->shm.upgrade : NULL);
   return add_site_addresses(server, &site->listener, error);
 }
 
@@ -218,6 +237,7 @@ enum jp_status net_bind(const struct net_config *config, struct net_server **ser
     return fail_for_memory(error);
   made->config = *config;
   made->input.max = config->input_max_total;
+  shm_pool_init(&made->shm, config->shm_ring, config->shm_total);
   enum jp_status status = make_crew(made, error);
   if (status == JP_OK)
     status = bind_json(made, error);

@@ -44,7 +44,10 @@ struct net_config {
   size_t input_max_total; /* 256 MiB of input that is being collected, of all clients; at least message_max */
   size_t send_buffer_max; /* 16 MiB of unsent answers a connection */
   size_t zmq_pending_max; /* 1,000 requests that one ZeroMQ identity may have waiting */
-  size_t connections_max; /* open connections */
+  size_t shm_ring;  /* 1 MiB each way of a connection over shared memory; 0: none, or as ring/region.h says */
+  size_t shm_total; /* 256 MiB of shared memory of all connections */
+  int64_t shm_spin_us; /* 50: how long a thread looks for the next message before it sleeps; 0: not at all */
+  size_t connections_max;    /* open connections */
   int64_t header_timeout_ms; /* 10,000: request line and headers, handshake */
   int64_t body_timeout_ms;   /* 60,000 */
   int64_t idle_timeout_ms;   /* HTTP keep-alive; 60,000 */

@@ -30,7 +30,8 @@ enum op_value_kind {
   OP_LIST,        /* list */
   OP_MAP,         /* map: keys as text, in the order they came, a repeated key's last value only */
   OP_PACKED,      /* packed: a one-dimensional array of primitives */
-  OP_DOCUMENT     /* text: JSON that rpc/meta has written already, the same in every codec. Results only */
+  OP_DOCUMENT,    /* text: JSON that rpc/meta has written already, the same in every codec. Results only */
+  OP_CALLBACK /* callback: an object of the client, of the declared type where there is one. Requests only */
 };
 
 /* How an OP_PACKED in a result is written. */
@@ -42,6 +43,18 @@ enum op_packed_form {
 
 struct op_value;
 struct op_entry;
+
+/* An object of the client that Java is to see as an interface ({"ref":{"callback":ID}}). */
+struct op_callback {
+  int64_t id; /* from 1 */
+  const struct text *interfaces;
+  size_t interface_count; /* 0: the declared type is the interface, or else the parameter's */
+  const struct text *overrides;
+  size_t override_count; /* default methods that are sent, too */
+  int arity;             /* parameters of its functional method; -1: not told */
+  bool is_oneway;
+  bool borrows;
+};
 
 struct op_value {
   enum op_value_kind kind;
@@ -66,6 +79,7 @@ struct op_value {
       bool has_length;   /* results only: of what could not travel by value */
       size_t length;
     };
+    const struct op_callback *callback;
     struct {
       struct op_value *items;
       size_t count;

@@ -295,6 +295,8 @@ struct type_walk {
 static enum jp_status authorize_declared(struct type_walk *walk, const struct op_value *value)
 {
   struct op_type type;
+  if (value->kind == OP_CALLBACK) /* its interface is judged as one that the client implements */
+    return JP_OK;
   if (value->type.data == NULL || value->is_told || text_equal(value->type, walk->last))
     return JP_OK;
   walk->last = value->type;
@@ -330,6 +332,15 @@ static enum jp_status authorize_types(struct rpc_authorizer *authorizer, const s
   return status;
 }
 
+enum jp_status rpc_authorize_value(struct rpc_authorizer *authorizer, const struct op_value *value,
+                                   struct arena *arena, struct outcome *outcome)
+{
+  struct type_walk walk = {.authorizer = authorizer, .arena = arena, .outcome = outcome};
+  enum jp_status status = authorize_value(&walk, value);
+  authorizer->types_are_allowed = status == JP_OK;
+  return status;
+}
+
 static enum jp_status check_argument(void *context, enum jvm_member_kind kind, struct text class_name,
                                      struct text member, struct arena *arena, struct outcome *denied)
 {
@@ -354,6 +365,44 @@ static enum jp_status check_filling(void *context, const struct jvm_target *targ
 {
   return authorize_kept(context, OP_CALL, target, policy_is_value_container(target->named_class), false,
                         arena, denied);
+}
+
+/* ---- callbacks ---- */
+
+/* The class decides, before it is loaded, where all its methods would be denied. */
+static enum jp_status check_interface(void *context, struct text name, struct arena *arena,
+                                      struct outcome *denied)
+{
+  const struct rpc_authorizer *authorizer = context;
+  struct policy_verdict verdict;
+  if (policy_check_class(authorizer->policy, rpc_authorizer_channel(authorizer), 1u << POLICY_CALLBACK, name,
+                         &verdict) == POLICY_EARLY_ASK)
+    return JP_OK;
+  if (verdict.log)
+    log_verdict(authorizer, "callback", name, TEXT("*"), verdict);
+  return rpc_authorize_deny(authorizer, name, TEXT_ABSENT, arena, denied);
+}
+
+static enum jp_status check_callback(void *context, const struct jvm_target *method, struct arena *arena,
+                                     struct outcome *denied)
+{
+  const struct rpc_authorizer *authorizer = context;
+  struct policy_query query = {.channel = rpc_authorizer_channel(authorizer),
+                               .category = POLICY_CALLBACK,
+                               .visibility = visibility_of(method->modifiers),
+                               .class_name = method->named_class,
+                               .member_name = method->member};
+  struct policy_verdict verdict = policy_check(authorizer->policy, &query);
+  if (verdict.allow && !text_equal(method->declaring_class, method->named_class)) {
+    query.class_name = method->declaring_class;
+    struct policy_verdict other = policy_check_other(authorizer->policy, &query);
+    if (!other.allow)
+      verdict = other;
+  }
+  if (verdict.log)
+    log_verdict(authorizer, "callback", method->named_class, method->member, verdict);
+  return verdict.allow ? JP_OK
+                       : rpc_authorize_deny(authorizer, method->named_class, method->member, arena, denied);
 }
 
 bool rpc_authorizer_allows(const struct rpc_authorizer *authorizer, enum op_kind operation,
@@ -404,5 +453,7 @@ struct jvm_guard rpc_authorizer_guard(struct rpc_authorizer *authorizer)
                             .check = check_argument,
                             .check_type = check_type,
                             .check_filling = check_filling,
-                            .allows = allow_overload};
+                            .allows = allow_overload,
+                            .check_interface = check_interface,
+                            .check_callback = check_callback};
 }

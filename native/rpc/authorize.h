@@ -66,6 +66,11 @@ enum jp_status rpc_authorize_deny(const struct rpc_authorizer *authorizer, struc
 bool rpc_authorizer_has_allowed(const struct rpc_authorizer *authorizer, const struct operation *operation,
                                 const uint64_t *verdicts);
 
+/* Judges what a value names, in an answer to a callback, as arguments are judged. Anything but JP_OK leaves an
+ * OUTCOME_ERROR. */
+enum jp_status rpc_authorize_value(struct rpc_authorizer *authorizer, const struct op_value *value,
+                                   struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
+
 /* What is asked while the operation is resolved and run. Valid as long as the authorizer. */
 struct jvm_guard rpc_authorizer_guard(struct rpc_authorizer *authorizer);
 

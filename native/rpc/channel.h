@@ -22,7 +22,6 @@ struct rpc_channel {
   enum rpc_client_span span;
   bool names_session_in_message; /* a message may name the session of its request itself (`peer-id`) */
   bool may_stream;               /* an answer may be sent whose length is not known */
-  bool may_call_back;            /* the peer can send a client what answers no request */
 };
 
 extern const struct rpc_channel rpc_channels[OP_CHANNELS];

@@ -1,6 +1,7 @@
 #include "rpc/peer_state.h"
 
 #include "base/clock.h"
+#include "rpc/callbacks/callbacks.h"
 #include "rpc/channel.h"
 
 #include <stdlib.h>
@@ -87,6 +88,8 @@ static enum jp_status make_client(const struct rpc_peer *peer, const struct rpc_
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "out of memory");
   made->channel = info->channel;
+  made->push = peer->config.compat_pal ? NULL : info->push;
+  made->connection = info->connection;
   made->maker.is_passing = rpc_channels[info->channel].span == RPC_SPAN_MESSAGE;
   enum jp_status status = read_key(info, &made->key, error);
   if (status == JP_OK)
@@ -129,6 +132,7 @@ bool rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_clien
 {
   struct rpc_peer *peer = context;
   struct jvm_thread *thread = worker == NULL ? NULL : worker->runner.thread;
+  rpc_callbacks_close(client->callbacks);
   bool is_kept = keep_objects(peer, client, kept);
   if (become_spare(worker, client))
     return is_kept;
@@ -146,4 +150,10 @@ void rpc_client_take_back(void *context, struct rpc_worker *worker, struct rpc_c
   struct rpc_runner *runner = &worker->runner;
   if (runner->stored.count > 0 && client->session != NULL)
     jvm_objects_take_back(runner->thread, rpc_session_objects(client->session), &runner->stored, 0);
+}
+
+/* A client with a push speaks JSON-RPC alone. */
+void rpc_client_refused(void *context, struct rpc_client *client, struct text message)
+{
+  rpc_callbacks_count_refused(context, client, rpc_codecs[RPC_CODEC_JSONRPC], message);
 }

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "op/outcome.h"
 
+struct rpc_callback_form;
 struct rpc_peer;
 struct rpc_worker; /* what a crew member needs to serve: made by the service, used on its own thread only */
 struct rpc_client; /* who is asking: a connection, an HTTP request, a message of a ZeroMQ identity */
@@ -68,7 +69,8 @@ struct rpc_codec {
   /*
    * Serves one message (a request, a notification or a batch) and appends the answer to out. reply_max: an
    * answer that would be longer is an error instead (0: no bound); it bounds what is held in memory, not what
-   * is streamed. stream is filled for RPC_STREAM, which only a channel that may stream gets (rpc/channel.h).
+   * is streamed. stream is filled for RPC_STREAM, which only a channel that may stream gets (rpc/channel.h); NULL: the
+   * answer is wanted as a whole.
    */
   enum rpc_served (*serve)(void *context, struct rpc_worker *worker, struct rpc_client *client,
                            struct text message, struct buffer *out, size_t reply_max,
@@ -85,6 +87,8 @@ struct rpc_codec {
                  struct buffer *out);
 
   const struct rpc_http_facts *http; /* NULL: HTTP does not carry it */
+  /* Its messages of callbacks (rpc/callbacks/callback_form.h); NULL: it has none. */
+  const struct rpc_callback_form *callbacks;
 };
 
 #endif

@@ -1,5 +1,6 @@
 #include "rpc/control.h"
 
+#include "rpc/callbacks/callbacks.h"
 #include "rpc/peer_state.h"
 
 #include <inttypes.h>
@@ -42,8 +43,10 @@ static void delete_session(struct rpc_run *run, const struct operation *operatio
 {
   (void)operation;
   struct rpc_session *session;
-  if (rpc_run_find_session(run, false, &session, outcome) == JP_OK && session != NULL)
-    rpc_session_clear(session, run->runner->thread);
+  if (rpc_run_find_session(run, false, &session, outcome) != JP_OK || session == NULL)
+    return;
+  rpc_callbacks_end_session(run->runner->peer, session);
+  rpc_session_clear(session, run->runner->thread);
 }
 
 static void collect_garbage(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)

@@ -62,7 +62,8 @@ static struct jvm_request make_request(const struct rpc_execution *execution,
                               .drops_result = execution->drops_result,
                               .compat_pal = execution->compat_pal,
                               .answer_max = execution->answer_max,
-                              .result = execution->result};
+                              .result = execution->result,
+                              .callbacks = execution->callbacks};
 }
 
 bool rpc_execute_look_up(struct rpc_execution *execution, const struct operation *operation,

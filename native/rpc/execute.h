@@ -23,9 +23,10 @@ struct rpc_execution {
   struct jvm_stored *stored; /* gets the refs that the result makes; NULL: nobody wants to know */
   bool drops_result;         /* nobody will read it */
   bool compat_pal;
-  size_t answer_max;         /* of struct jvm_request */
-  struct jvm_result *result; /* likewise */
-  struct rpc_meta *meta;     /* for an OP_DESCRIBE; NULL: the peer serves no metadata */
+  size_t answer_max;               /* of struct jvm_request */
+  struct jvm_result *result;       /* likewise */
+  struct jvm_callbacks *callbacks; /* likewise */
+  struct rpc_meta *meta;           /* for an OP_DESCRIBE; NULL: the peer serves no metadata */
   struct arena *arena;
   const struct jvm_limits *limits;
   struct rpc_authorizer authorizer;

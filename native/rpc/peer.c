@@ -1,3 +1,5 @@
+#include "rpc/callbacks/callback_calls.h"
+#include "rpc/callbacks/nested_workers.h"
 #include "rpc/peer_state.h"
 
 #include <stdlib.h>
@@ -18,11 +20,20 @@ enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_
   made->service = (struct rpc_service){.context = made,
                                        .codecs = rpc_codecs,
                                        .spawn = rpc_worker_spawn,
+                                       .set_waits = rpc_worker_set_waits,
                                        .is_exiting = rpc_worker_is_exiting,
                                        .client_open = rpc_client_open,
                                        .client_close = rpc_client_close,
-                                       .take_back = rpc_client_take_back};
+                                       .take_back = rpc_client_take_back,
+                                       .take = rpc_callbacks_take,
+                                       .client_gone = rpc_callbacks_client_gone,
+                                       .has_room = rpc_callbacks_has_room,
+                                       .refused = rpc_client_refused};
   enum jp_status status = rpc_sessions_create(&limits, &made->sessions);
+  if (status == JP_OK)
+    status = rpc_callbacks_list_create(&made->callbacks);
+  if (status == JP_OK)
+    status = nested_workers_create(made, &made->nested_workers);
   if (status != JP_OK)
     jp_fail(error, status, "out of memory");
   else if (config->catalog != NULL)
@@ -64,6 +75,9 @@ enum jp_status rpc_peer_attach(struct rpc_peer *peer, struct jvm *jvm, struct jp
   if (status != JP_OK)
     return status;
   peer->jvm = jvm;
+  status = jvm_callbacks_start(jvm, rpc_callback_hooks(), error);
+  if (status != JP_OK)
+    return status;
   return rpc_sessions_start(peer->sessions, jvm, error);
 }
 
@@ -82,6 +96,8 @@ void rpc_peer_destroy(struct rpc_peer *peer)
   /* A sweeper that hangs in a dying JVM still uses the sessions: then they are left to the process's end. */
   if (peer == NULL || (peer->sessions != NULL && !rpc_peer_detach(peer)))
     return;
+  nested_workers_destroy(peer->nested_workers);
+  rpc_callbacks_list_destroy(peer->callbacks);
   stop_codecs(peer);
   rpc_meta_destroy(peer->meta);
   rpc_sessions_destroy(peer->sessions);

@@ -17,6 +17,12 @@ struct rpc_peer;
 /* The classes that nobody may use with --compat pal: for policy_config.withheld. */
 #define RPC_COMPAT_WITHHELD "io.quasient.pal.**"
 
+struct rpc_callback_limits {
+  size_t calls_max;   /* open, of a connection; 1,000 */
+  size_t depth_max;   /* open, of a thread; 64 */
+  int64_t timeout_ms; /* of each call; 0: none */
+};
+
 struct rpc_limits {
   size_t max_depth;            /* 128 */
   size_t max_batch;            /* 1,000 */
@@ -25,6 +31,7 @@ struct rpc_limits {
   size_t sessions_per_address; /* 10,000; 0: all of them */
   int64_t session_ttl_ms;      /* 600,000 */
   size_t message_max;          /* 16 MiB */
+  struct rpc_callback_limits callbacks;
   struct jvm_limits java;
 };
 

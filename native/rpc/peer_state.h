@@ -7,6 +7,9 @@
 
 #include <stdatomic.h>
 
+struct nested_workers;
+struct rpc_callbacks_list;
+
 struct rpc_peer {
   struct rpc_peer_config config;
   struct jvm *jvm; /* NULL before rpc_peer_attach */
@@ -17,13 +20,22 @@ struct rpc_peer {
   _Atomic uint64_t clients;       /* so far, those whose session has no key */
   _Atomic uint64_t messages;      /* so far, those that have named a session themselves */
   const char *const *addresses;   /* borrowed, NULL-terminated; NULL: none were said */
+  struct rpc_callbacks_list *callbacks;
+  struct nested_workers *nested_workers;
 };
 
-/* One a crew member, on its own thread. */
+/* One a crew member, on its own thread; and those without a thread (rpc/callbacks/nested_workers.h). */
 struct rpc_worker {
   struct rpc_runner runner;
   void *codec_states[RPC_CODECS]; /* of rpc_codec.worker_create */
   struct rpc_client *spare;       /* closed, for the next client of one message that is opened; NULL: none */
+  uint64_t within; /* the number of the call that the message in hand is nested in; 0: of none */
+
+  /* Of a crew member's alone: */
+  const struct rpc_waits *waits; /* NULL: its thread never waits for a client */
+  _Atomic bool was_interrupted;  /* since it last looked at the call that it waits in */
+  struct rpc_worker *next;       /* rpc_callback_worker_begin */
+  struct rpc_worker **link;
 };
 
 struct rpc_client {
@@ -32,26 +44,31 @@ struct rpc_client {
   struct rpc_session_key key;  /* empty: the session is this client's alone */
   struct rpc_session *session; /* held; NULL until it is needed */
   struct rpc_session_maker maker;
-  uint64_t calls;            /* that it has made */
-  struct rpc_session *spare; /* set aside, to be the session when one is needed; NULL: none */
+  uint64_t calls;                  /* that it has made */
+  struct rpc_session *spare;       /* set aside, to be the session when one is needed; NULL: none */
+  const struct rpc_push *push;     /* NULL: it gets answers alone */
+  void *connection;                /* for push->open */
+  struct rpc_callbacks *callbacks; /* NULL: it has given none */
 };
 
-/* worker.c: rpc_service.spawn and is_exiting */
+/* worker.c: rpc_service.spawn, is_exiting and set_waits */
 enum jp_status rpc_worker_spawn(void *context, const char *name,
                                 void (*run)(void *argument, struct rpc_worker *worker), void *argument,
                                 struct jp_error *error);
 bool rpc_worker_is_exiting(void *context, struct rpc_worker *worker);
+void rpc_worker_set_waits(void *context, struct rpc_worker *worker, const struct rpc_waits *waits);
 
 /* worker.c: makes a worker, which is all zero, one for the thread. JP_NO_MEMORY. rpc_worker_fini is called on that thread. */
 enum jp_status rpc_worker_init(struct rpc_worker *worker, struct rpc_peer *peer,
                                struct jvm_thread *thread) JP_MUST_CHECK;
 void rpc_worker_fini(struct rpc_worker *worker);
 
-/* client.c: rpc_service.client_open, client_close and take_back */
+/* client.c: rpc_service.client_open, client_close, take_back and refused */
 enum jp_status rpc_client_open(void *context, const struct rpc_client_info *info, struct rpc_client **client,
                                struct jp_error *error);
 bool rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_client *client, struct uuid *kept);
 void rpc_client_take_back(void *context, struct rpc_worker *worker, struct rpc_client *client);
+void rpc_client_refused(void *context, struct rpc_client *client, struct text message);
 
 /* client.c: frees a client that nobody uses, whose session is released. sessions NULL: from a thread that may
  * use Java. */

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "jni/loading.h"
+#include "rpc/callbacks/callbacks.h"
 #include "rpc/channel.h"
 #include "rpc/control.h"
 #include "rpc/peer_state.h"
@@ -184,6 +185,7 @@ static struct rpc_execution make_execution(struct rpc_run *run, struct rpc_sessi
                                 .compat_pal = config->compat_pal,
                                 .answer_max = config->compat_pal ? 0 : run->answer_max,
                                 .result = &run->result,
+                                .callbacks = rpc_callbacks_for_jni(run->client->callbacks),
                                 .meta = runner->peer->meta,
                                 .authorizer = rpc_run_authorizer(run)};
 }

@@ -15,6 +15,7 @@
 #include "op/operation.h"
 #include "op/outcome.h"
 #include "rpc/authorize.h"
+#include "rpc/callbacks/given.h"
 #include "rpc/execute.h"
 #include "rpc/meta/meta_reach.h"
 #include "rpc/session.h"
@@ -29,6 +30,7 @@ struct rpc_runner {
   struct policy *policy; /* held: the one in force when the message came; NULL: none came yet */
   struct rpc_names names;
   struct jvm_stored stored;         /* by the results of the message that is served */
+  struct rpc_given given;           /* the callbacks that it gives */
   struct rpc_session_key guest_key; /* of the session that a request itself has named */
 };
 

@@ -10,6 +10,50 @@
 #include "rpc/address.h"
 #include "rpc/codecs.h"
 
+/* A connection on which both sides may speak at any time: the transport's. */
+struct rpc_duplex;
+/* The callbacks of a client: the service's. A client has the same from its first callback on. */
+struct rpc_callbacks;
+
+enum rpc_push_kind {
+  RPC_PUSH_CALL, /* a callback that is answered: until rpc_push.settle the client is read at any time */
+  RPC_PUSH_EVENT, /* a oneway callback: may wait a little for more of them, where the worker's own request makes it */
+  RPC_PUSH_ANSWER, /* to a nested request */
+  RPC_PUSH_NOTICE  /* callback_released */
+};
+
+enum rpc_pushed {
+  RPC_PUSHED,
+  RPC_PUSH_NO_ROOM, /* the client does not read now: rpc_service.has_room follows. Never of an answer */
+  RPC_PUSH_TOO_LONG, /* it is longer than there may ever be room for (send-buffer-max); of an answer: than there is now */
+  RPC_PUSH_CLOSED /* the connection has ended, or is about to */
+};
+
+/*
+ * What a transport gives with a client that it can write to at any time. Any thread, unless a function says otherwise.
+ * None blocks for a client, and none calls the service. They take locks of the transport: the caller holds none of its
+ * own that rpc_service.take and the functions behind it want.
+ */
+struct rpc_push {
+  /* The client gives its first callback. On the thread that serves a message of it, inside serve; `connection` is that
+   * of rpc_client_info, `callbacks` are valid until client_close. Held until `close`. NULL: memory is short. */
+  struct rpc_duplex *(*open)(void *connection, struct rpc_callbacks *callbacks);
+  /*
+   * Sends a whole message, behind the answers that are ready. worker: the crew member's whose thread calls this; NULL:
+   * another thread. Messages of one thread keep their order, and those that it sends while it serves a request come
+   * before the answer to that. Each RPC_PUSHED of an RPC_PUSH_CALL is followed by one settle, with the same worker. An
+   * answer of 16 KiB or less always finds room, or the connection is ended.
+   */
+  enum rpc_pushed (*send)(struct rpc_duplex *duplex, struct rpc_worker *worker, enum rpc_push_kind kind,
+                          struct text message);
+  /* The call has ended, however. */
+  void (*settle)(struct rpc_duplex *duplex, struct rpc_worker *worker);
+  /* How long an RPC_PUSH_ANSWER may be now; at least 1. */
+  size_t (*reply_max)(struct rpc_duplex *duplex);
+  /* The last use of it. */
+  void (*close)(struct rpc_duplex *duplex);
+};
+
 struct rpc_client_info {
   enum op_channel channel;
   struct text peer_id;    /* the `peer-id` that the client gave in its header, as written; data NULL: none */
@@ -18,6 +62,29 @@ struct rpc_client_info {
   bool only_safe;             /* HTTP GET: nothing but safe procedures may run */
   /* On whose thread the client is opened: what it keeps for clients may be used. NULL: of no worker. */
   struct rpc_worker *worker;
+  const struct rpc_push *push; /* NULL: the client gets answers alone */
+  void *connection;            /* for push->open */
+};
+
+enum rpc_taken {
+  RPC_ORDINARY, /* serve it, or keep it until the request before it is served */
+  RPC_TAKEN,    /* an answer, or a nested request that its thread serves */
+  RPC_FULL      /* a nested request for which there is no room: refuse it */
+};
+
+/* How the thread of a worker waits inside the service for what a client sends. */
+struct rpc_waits {
+  void *thread;
+  /*
+   * Returns when is_over(state) is true, or at deadline_ms (clock_now_ms; INT64_MAX: never). Meanwhile the
+   * transport reads the client whose message the thread serves, if that has a duplex, and hands messages to `take`.
+   * is_over is asked at the beginning, after each part of the input and after each wake. On the worker's own thread,
+   * in serve; the caller holds no lock.
+   */
+  void (*wait)(void *thread, bool (*is_over)(void *state), void *state, int64_t deadline_ms);
+  /* Lets the wait ask is_over again; one that comes before the wait is not lost. Any thread, with any lock held:
+   * it takes none. */
+  void (*wake)(void *thread);
 };
 
 struct rpc_service {
@@ -30,6 +97,9 @@ struct rpc_service {
   enum jp_status (*spawn)(void *context, const char *name,
                           void (*run)(void *argument, struct rpc_worker *worker), void *argument,
                           struct jp_error *error);
+  /* Tells how the worker's thread waits; on that thread, before it serves. Borrowed as long as the worker. NULL: the service
+   * never waits for a client. */
+  void (*set_waits)(void *context, struct rpc_worker *worker, const struct rpc_waits *waits);
   /* True where the worker's thread will never come back from the call that it is in (System.exit). Any
    * thread. */
   bool (*is_exiting)(void *context, struct rpc_worker *worker);
@@ -52,6 +122,23 @@ struct rpc_service {
   /* The answer of the worker's last message, which was this client's, will not reach it: drops the objects
    * that it told of. On the worker's thread, before it serves again. NULL: there is nothing to drop. */
   void (*take_back)(void *context, struct rpc_worker *worker, struct rpc_client *client);
+
+  /* --- clients with a push; NULL where none opens a duplex. The caller holds no lock --- */
+
+  /*
+   * A whole message of a client that has a duplex, before anything else is made of it; also while a request of the
+   * client is being served. Any thread, one at a time for a client; no worker is needed, and Java does not run in it.
+   * *message stays the caller's; RPC_TAKEN may have taken its memory.
+   */
+  enum rpc_taken (*take)(void *context, struct rpc_callbacks *callbacks, struct buffer *message);
+  /* The client sends nothing more: its open calls end, and later ones do at once. Any thread, while the client is open;
+   * may be repeated. client_close means it, too. */
+  void (*client_gone)(void *context, struct rpc_callbacks *callbacks, bool is_stopping);
+  /* A send that had no room may find some now. Likewise. */
+  void (*has_room)(void *context, struct rpc_callbacks *callbacks);
+  /* A client that has a push sent this message, and it was answered with an error that `refuse` has made, unread: the
+   * callbacks that it gives count as read. As `take`, also for a client that has given none before. */
+  void (*refused)(void *context, struct rpc_client *client, struct text message);
 };
 
 #endif

@@ -310,6 +310,14 @@ struct rpc_session *rpc_session_find(struct rpc_sessions *sessions, const struct
   return found;
 }
 
+void rpc_session_retain(struct rpc_sessions *sessions, struct rpc_session *session)
+{
+  pthread_mutex_lock(&sessions->lock);
+  assert(session->holders > 0);
+  session->holders++;
+  pthread_mutex_unlock(&sessions->lock);
+}
+
 /* Called with the lock held. */
 static void leave_to_sweeper(struct rpc_sessions *sessions, struct rpc_session *session)
 {

@@ -82,6 +82,8 @@ enum jp_status rpc_session_acquire(struct rpc_sessions *sessions, const struct r
                                    struct jp_error *error) JP_MUST_CHECK;
 /* Holds the session of the key, which stops being passing. NULL: there is none. */
 struct rpc_session *rpc_session_find(struct rpc_sessions *sessions, const struct rpc_session_key *key);
+/* Adds a holder to a session that the caller holds. */
+void rpc_session_retain(struct rpc_sessions *sessions, struct rpc_session *session);
 /* thread NULL: from a thread that may not use Java. now_ms: clock_now_ms(). */
 void rpc_session_release(struct rpc_sessions *sessions, struct rpc_session *session,
                          struct jvm_thread *thread, int64_t now_ms);

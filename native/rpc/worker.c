@@ -1,3 +1,4 @@
+#include "rpc/callbacks/callback_calls.h"
 #include "rpc/peer_state.h"
 
 #include <stdlib.h>
@@ -49,7 +50,9 @@ static void run_worker(void *argument, struct jvm_thread *thread)
   struct worker_start *start = argument;
   struct rpc_worker *worker = start->worker;
   worker->runner.thread = thread;
+  rpc_callback_worker_begin(worker);
   start->run(start->argument, worker);
+  rpc_callback_worker_end(worker);
   rpc_worker_fini(worker);
   free(worker);
   free(start);
@@ -83,4 +86,10 @@ bool rpc_worker_is_exiting(void *context, struct rpc_worker *worker)
 {
   const struct rpc_peer *peer = context;
   return jvm_thread_is_exiting(peer->jvm, worker->runner.thread);
+}
+
+void rpc_worker_set_waits(void *context, struct rpc_worker *worker, const struct rpc_waits *waits)
+{
+  (void)context;
+  worker->waits = waits;
 }

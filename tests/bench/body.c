@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { TEXT_SIZE = 1024, INT_COUNT = 1000, BYTE_COUNT = 1 << 20, LIST_COUNT = 100 };
+enum { TEXT_SIZE = 1024, INT_COUNT = 1000, BYTE_COUNT = 1 << 20, LIST_COUNT = 100, LETTER_COUNT = 1 << 20 };
 
 static void append_text(struct buffer *out)
 {
@@ -41,10 +41,23 @@ static void append_list(struct buffer *out)
     buffer_printf(out, "%s{\"type\":\"java.lang.Integer\",\"value\":%d}", i == 0 ? "" : ",", i);
 }
 
+static void append_letters(struct buffer *out)
+{
+  char *letters = malloc(LETTER_COUNT);
+  if (letters == NULL) {
+    out->failed = true;
+    return;
+  }
+  memset(letters, 'x', LETTER_COUNT);
+  buffer_append(out, letters, LETTER_COUNT);
+  free(letters);
+}
+
 static const struct body_row {
   char name;
   void (*append)(struct buffer *out);
-} body_rows[] = {{'E', append_text}, {'J', append_ints}, {'B', append_bytes}, {'L', append_list}};
+} body_rows[] = {
+    {'E', append_text}, {'J', append_ints}, {'B', append_bytes}, {'L', append_list}, {'X', append_letters}};
 
 bool body_append(struct buffer *out, char name)
 {

@@ -24,9 +24,13 @@ IN_FLIGHT = (1, 64)
 WARM_SECONDS = 1
 
 
-def run_client(address, pid, in_flight, core, seconds, warm_up):
-    """The figures of the library's program."""
-    command = [PROGRAM, address, str(pid), str(in_flight), str(warm_up), str(seconds)]
+def run_client(address, pid, in_flight, core, seconds, warm_up, **options):
+    """The figures of the library's program. More options as it has them: connections=16, text=1048576, canned=True."""
+    command = [PROGRAM, "--to", address, "--watch", str(pid), "--in-flight", str(in_flight), "--warm-up", str(warm_up),
+               "--seconds", str(seconds)]
+    for name, value in options.items():
+        if value is not False:
+            command += ["--" + name] + ([] if value is True else [str(value)])
     with pinned(core):
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment(), check=False)
     if done.returncode != 0:

@@ -13,7 +13,7 @@ import tempfile
 import textwrap
 from pathlib import Path
 
-from bench import chains, chart, clients, loadtable, process, rivals, stages, targets, values
+from bench import chains, chart, clients, loadtable, process, rivals, shm, stages, targets, values
 from bench.load import TRANSPORTS, UNIX_TRANSPORTS
 from bench.report import ratio
 from support.peer import BUILD, ROOT
@@ -103,6 +103,10 @@ def shown_clients(facts):
     return table(clients.COLUMNS, map(clients.cells, facts["parts"]["clients"]))
 
 
+def shown_shm(facts):
+    return table(shm.COLUMNS, map(shm.cells, facts["parts"]["shm"]))
+
+
 def shown_growth(facts):
     """Resident memory after a tenth of the calls and after all of them."""
     rows = [(GROWTH.fullmatch(row["what"]), row) for row in facts["parts"]["process"]]
@@ -121,7 +125,7 @@ def shown_run(facts):
 
 
 PARTS = {"run": shown_run, "targets": shown_targets, "add": shown_load, "unix": shown_unix, "binary": shown_binary,
-         "rivals": shown_rivals, "clients": shown_clients, "growth": shown_growth}
+         "rivals": shown_rivals, "clients": shown_clients, "shm": shown_shm, "growth": shown_growth}
 
 
 def fill_parts(page, facts):
@@ -137,7 +141,8 @@ def all_tables(facts):
         (rivals.WHAT, table(rivals.COLUMNS, map(rivals.cells, facts["parts"]["rivals"]))),
         (stages.WHAT, shown_stages(facts)),
         (process.WHAT, shown_process(facts)),
-        *((part.WHAT, table(part.COLUMNS, map(part.cells, facts["parts"][part.NAME]))) for part in (chains, values, clients)),
+        *((part.WHAT, table(part.COLUMNS, map(part.cells, facts["parts"][part.NAME]))) 
+          for part in (chains, values, clients, shm)),
         (targets.WHAT, shown_targets(facts)))
     head = ("# Performance: all tables of the last run\n\n"
             "[performance.md](performance.md) explains the columns. `tests/bench/document.py` writes this page.\n\n"
@@ -160,7 +165,7 @@ def smoke():
     """The pages of a run that has measured nothing; every part of performance.md is one that is known."""
     facts = {"commit": "none", "system": "none", "java": "none", "machine": {"processor": [], "kernel": "0", "cores": 1},
              "runs": 0, "seconds": 0, "took_seconds": 0, "targets": [],
-             "parts": dict.fromkeys(("load", "rivals", "stages", "process", "chains", "values", "clients"), [])}
+             "parts": dict.fromkeys(("load", "rivals", "stages", "process", "chains", "values", "clients", "shm"), [])}
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(DOCS / "performance.md", folder)
         write(facts, Path(folder))

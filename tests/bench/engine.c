@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -348,11 +349,75 @@ static enum jp_status fill_windows(struct engine *engine, struct jp_error *error
   return status;
 }
 
+/* Looks once at each connection, and serves those that have something. */
+static enum jp_status look_around(struct engine *engine, bool *found, struct jp_error *error)
+{
+  enum jp_status status = JP_OK;
+  *found = false;
+  for (unsigned i = 0; status == JP_OK && i < engine->config->connections; i++) {
+    struct connection *connection = &engine->connections[i];
+    if (!engine->kind->look(connection->link))
+      continue;
+    *found = true;
+    status = serve_connection(connection, error);
+  }
+  return status;
+}
+
+static void pause_processor(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+/* Serves what comes without a descriptor, until nothing has come for a while. */
+static enum jp_status look_awake(struct engine *engine, struct jp_error *error)
+{
+  enum { PAUSING_NS = 2000, LOOKING_NS = 50000, LOOKS_A_CLOCK = 8 };
+  bool is_near = engine->kind->meet(engine->connections[0].link);
+  int64_t since_ns = clock_now_ns();
+  int64_t waited_ns = 0;
+  enum jp_status status = JP_OK;
+  for (unsigned looks = 1; status == JP_OK && engine->open > 0 && waited_ns <= LOOKING_NS; looks++) {
+    bool found;
+    status = look_around(engine, &found, error);
+    if (found) {
+      since_ns = now_of(engine);
+      waited_ns = 0;
+      continue;
+    }
+    if (is_near || waited_ns > PAUSING_NS)
+      sched_yield();
+    else
+      pause_processor();
+    if (is_near || waited_ns > PAUSING_NS || looks % LOOKS_A_CLOCK == 0)
+      waited_ns = clock_now_ns() - since_ns;
+  }
+  return status;
+}
+
+/* False: one of them has something, and those behind it are looked at as before. */
+static bool sleep_all(struct engine *engine)
+{
+  for (unsigned i = 0; i < engine->config->connections; i++) {
+    if (!engine->kind->sleep(engine->connections[i].link))
+      return false;
+  }
+  return true;
+}
+
 static enum jp_status run_loop(struct engine *engine, struct jp_error *error)
 {
   struct epoll_event events[EVENTS_MAX];
   enum jp_status status = fill_windows(engine, error);
   while (status == JP_OK && engine->open > 0) {
+    if (engine->kind->look != NULL)
+      status = look_awake(engine, error);
+    if (status != JP_OK || engine->open == 0)
+      break;
+    if (engine->kind->look != NULL && !sleep_all(engine))
+      continue;
     int count = epoll_wait(engine->epoll_fd, events, EVENTS_MAX, engine->config->stall_ms);
     if (count == 0)
       return jp_fail(error, JP_IO, "no answer for %d ms, %llu requests open", engine->config->stall_ms,

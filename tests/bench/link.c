@@ -1,6 +1,7 @@
 #include "link.h"
 
-static const struct link_kind *const kinds[] = {&link_websocket, &link_http, &link_zeromq, &link_py4j};
+static const struct link_kind *const kinds[] = {&link_websocket, &link_http, &link_zeromq, &link_shm,
+                                                &link_py4j};
 
 static const struct link_kind *kind_of(struct text scheme, bool *is_unix)
 {
@@ -42,7 +43,8 @@ enum jp_status link_target_parse(struct link_target *target, const char *address
   *kind = colon == NULL ? NULL : kind_of((struct text){address, (size_t)(colon - address)}, &is_unix);
   if (*kind == NULL || (!is_unix && strncmp(colon, "://", 3) != 0))
     return jp_fail(error, JP_INVALID,
-                   "%s: ws://, http://, tcp://, py4j://, ws+unix:, http+unix: or ipc:// is needed", address);
+                   "%s: ws://, http://, tcp://, py4j://, ws+unix:, http+unix:, ipc:// or shm: is needed",
+                   address);
   if (!is_unix)
     return parse_tcp(target, colon + 3, error);
   target->socket_path = colon + 1;

@@ -45,12 +45,17 @@ struct link_kind {
   enum jp_status (*flush)(struct link *link, bool *blocked, bool *again, struct jp_error *error);
   /* Reads once what is there and hands on every whole answer. */
   enum jp_status (*receive)(struct link *link, struct link_listener *listener, struct jp_error *error);
+  /* Of a link whose answers no descriptor shows, else NULL. */
+  bool (*look)(const struct link *link); /* True if receive finds something. */
+  bool (*meet)(struct link *link);       /* True if the server runs on this processor, too. */
+  bool (*sleep)(struct link *link);      /* From now on the descriptor shows it; false: there is something. */
 };
 
 extern const struct link_kind link_websocket;
 extern const struct link_kind link_http;
 extern const struct link_kind link_zeromq;
 extern const struct link_kind link_py4j;
+extern const struct link_kind link_shm;
 
 /* Takes an address apart and finds what carries it. JP_INVALID. address is borrowed. */
 enum jp_status link_target_parse(struct link_target *target, const char *address,

@@ -54,6 +54,7 @@ static void print_help(void)
        "\n"
        "  --to ADDRESS       ws://HOST:PORT/PATH, http://HOST:PORT/PATH or tcp://HOST:PORT (ZeroMQ);\n"
        "                     ws+unix:PATH, http+unix:PATH and ipc://PATH over Unix sockets;\n"
+       "                     shm:PATH for shared memory, asked for there;\n"
        "                     py4j://HOST:PORT for Py4J's gateway\n"
        "  --workload NAME    what is called (default add; --list shows them)\n"
        "  --connections N    default 1\n"

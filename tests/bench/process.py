@@ -87,8 +87,8 @@ def running(program, *arguments):
         process.wait()
 
 
-def quiet_peer(*options):
-    return Peer("--log-level", "warn", *options, class_path=CLASS_PATH)
+def quiet_peer(*options, **more):
+    return Peer("--log-level", "warn", *options, class_path=CLASS_PATH, **more)
 
 
 def memory_kib(pid, field="VmRSS"):

@@ -48,7 +48,7 @@ def load_ratio(workload, placements, transport, shape, base, figure, part="load"
         found = []
         for placement in placements:
             wanted = (placement, transport, workload, *shape)
-            rows = [row for row in run.get(part, ()) if base in row["figures"] and wanted == (
+            rows = [row for row in run.get(part, ()) if base in row.get("figures", ()) and wanted == (
                 row["placement"], row["transport"], row["workload"], row["connections"], row["in_flight"])]
             found += [ratio_in(row, base, figure) for row in rows] or [None]
         return worst(found, figure)
@@ -94,7 +94,7 @@ def every_rival(figure):
 def keyed(part, key):
     """The figure of the row with this key; of several (placements, collectors), the worst, which is the highest."""
     def measured(run):
-        figures = [row["figure"] for row in run.get(part, ()) if row["key"] == key]
+        figures = [row["figure"] for row in run.get(part, ()) if row.get("key") == key]
         return (max(figures), "") if figures else None
 
     return measured
@@ -107,6 +107,10 @@ def keyed_ratio(part, key, base):
         return (figure[0] / under[0], "") if figure and under and under[0] else None
 
     return measured
+
+
+def shm_ratio(workload, placements, shape, base, figure):
+    return load_ratio(workload, placements, "shm", shape, base, figure, "shm")
 
 
 TARGETS = (
@@ -161,6 +165,23 @@ TARGETS = (
            add_ratio(BOTH, "WebSocket-unix", (1, 64), "generator", RATE, "clients")),
     Target("the client library, add, 1x1: heap allocations", "<= 0", keyed("clients", "allocations-1")),
     Target("the client library, add, 1x64: heap allocations", "<= 0", keyed("clients", "allocations-64")),
+    Target("shared memory, add, 1x1, apart: p50 over a ring echo's and the call in the process", "<= 0.3",
+           keyed("shm", "shm-over-echo-us"), "us"),
+    Target("shared memory, add, 1x1, together: p50 over the unix socket", "<= 0.5",
+           shm_ratio("add", ("together",), (1, 1), "unix", P50)),
+    Target("shared memory, add, 1x64, apart: calls/s over a ring echo that burns the call in the process", ">= 0.8",
+           shm_ratio("add", ("apart",), (1, 64), "echo-whole", RATE)),
+    Target("shared memory, add, 16x1, apart: calls/s over the unix socket", ">= 3",
+           shm_ratio("add", ("apart",), (16, 1), "unix", RATE)),
+    Target("shared memory, 1 MiB there and back, canned answers: p50 over the unix socket", "<= 0.6",
+           shm_ratio("text-canned", BOTH, (1, 1), "unix", P50)),
+    Target("shared memory, 1 MiB there and back: p50 over the unix socket", "<= 0.9",
+           shm_ratio("text", BOTH, (1, 1), "unix", P50)),
+    Target("p99 of a WebSocket beside 1, 4 and 64 shm clients that call each ms: over beside unix-socket clients",
+           "<= 1.2", keyed("shm", "crowd-p99-ratio")),
+    Target("1,000 idle shm connections: context switches a second over none", "<= 1.2",
+           keyed("shm", "idle-switches")),
+    Target("1,000 idle shm connections: resident in the peer for each", "<= 32", keyed("shm", "idle-kib"), "KiB"),
     Target("fetch_classes_info, first", "<= 800", keyed("process", "metadata-first-ms"), "ms"),
     Target("fetch_classes_info, again", "<= 50", keyed("process", "metadata-again-ms"), "ms"),
     Target("fetch_classes_info, peak RSS above before", "<= 64", keyed("process", "metadata-peak-mib"), "MiB"),

@@ -1,5 +1,5 @@
-"""Runs the conformance cases over WebSocket, HTTP and ZeroMQ alike, and as binary messages where they have that form.
-The cases of one suite run over Unix sockets, too, which change nothing above the connection.
+"""Runs the conformance cases over WebSocket, HTTP, ZeroMQ and shared memory alike, and as binary messages where they
+have that form. The cases of one suite run over Unix sockets, too, which change nothing above the connection.
 
 usage: run.py [--transport NAME] [--suite NAME] [--verbose]
 
@@ -14,6 +14,7 @@ back, null for nothing at all. In a reply, a string that begins with "$" stands 
     "$ref", "$ref:x"  a ref, kept as x     "$frames"         a list of strings
     "$begins:T"       a text that begins   "$contains:T"     a text that contains T
     "$same:x"         what was kept as x   "$any-of:A|B"     the text A, or B
+    "$call:x"         the id of a callback, kept as x
 
 and the member "...": true lets an object have more members than are listed. In a request, "$ref:x" is what was kept
 as x, and in a raw text <x>. A step may also be written short, for one of the six methods:
@@ -22,8 +23,12 @@ as x, and in a raw text <x>. A step may also be written short, for one of the si
 
 with call, get, put ("value"), new, control or meta; "args" and "value" may be raw text. It "gives" a value object
 ("null": false unless it says otherwise), or "void", or it "fails" with [code, data.message, throwable_type] of which
-the last may be left out. "only" names the transports that a case is for. "contains" beside (or instead of)
-"reply" is text that has to stand in the reply byte for byte.
+the last may be left out. "only" names the transports that a case is for; what is for WebSocket and others is for shared
+memory, too. "contains" beside (or instead of) "reply" is text that has to stand in the reply byte for byte.
+
+Where the peer calls the client, "meanwhile" lists what comes before the reply, in order, and what is sent upon it:
+
+    "meanwhile": [{"comes": {"method": "callback", "id": "$call:c", ...}, "sends": [{"id": "$ref:c", "result": 5}]}]
 
 What the binary form compares, and which steps it has not, is told in binary_form.py; --verbose names those left out.
 """
@@ -40,7 +45,7 @@ from conformance.binary_form import BinaryForm, NotExpressible  # noqa: E402
 from support import clients  # noqa: E402
 from support.peer import Peer  # noqa: E402
 
-TRANSPORTS = (*clients.TRANSPORTS, BinaryForm, *clients.UNIX_TRANSPORTS)
+TRANSPORTS = (*clients.TRANSPORTS, BinaryForm, clients.ShmClient, *clients.UNIX_TRANSPORTS)
 UNIX_SUITE = "envelope"
 HERE = Path(__file__).resolve().parent
 VERBS = ("call", "get", "put", "new", "control", "meta")
@@ -89,6 +94,9 @@ def matches_kind(kind, argument, actual, kept):
         return actual in argument.split("|")
     if kind == "same":
         return actual == kept[argument]
+    if kind == "call":
+        kept[argument] = actual
+        return isinstance(actual, str) and actual.startswith("cb-")
     if kind == "ref":
         if is_ref(actual) and argument:
             kept.setdefault(argument, actual)
@@ -162,15 +170,31 @@ def expand_reply(step):
 def expand(step, kept):
     for verb in VERBS:
         if verb in step:
-            return {"raw": expand_request(verb, step, kept), "reply": expand_reply(step)}
+            return {**step, "raw": expand_request(verb, step, kept), "reply": expand_reply(step)}
     return step
+
+
+def converse(messages, client, kept):
+    """Takes what the peer sends before the reply, and sends what answers it."""
+    for message in messages:
+        compare(message["comes"], json.loads(client.receive()), kept, "meanwhile")
+        for text in message.get("sends", []):
+            client.send(text if isinstance(text, str) else json.dumps(fill(text, kept)))
+
+
+def exchange(step, text, client, kept):
+    if "meanwhile" not in step:
+        return client.exchange(text)
+    client.send(text)
+    converse(step["meanwhile"], client, kept)
+    return client.receive()
 
 
 def run_step(step, client, kept):
     step = expand(step, kept)
     text = fill_raw(step["raw"], kept) if "raw" in step else json.dumps(fill(step["request"], kept))
     expects_nothing = "reply" in step and step["reply"] is None
-    reply = client.exchange_or_nothing(text) if expects_nothing else client.exchange(text)
+    reply = client.exchange_or_nothing(text) if expects_nothing else exchange(step, text, client, kept)
     if expects_nothing:
         if reply is not None:
             raise Mismatch(f"an answer to {text}: {reply}")
@@ -231,7 +255,8 @@ def is_for(case, transport):
     if transport in clients.UNIX_TRANSPORTS and case["suite"] != UNIX_SUITE:
         return False
     protocol = next((base.name for base in clients.TRANSPORTS if issubclass(transport, base)), transport.name)
-    return protocol in case.get("only", [protocol])
+    only = case.get("only", [protocol])
+    return protocol in only or (transport is clients.ShmClient and "websocket" in only and len(only) > 1)
 
 
 def run_on_one_peer(options, cases, transports, verbose, counts):

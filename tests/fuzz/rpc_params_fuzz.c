@@ -5,6 +5,8 @@
 #include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/jsonrpc/json_params.h"
 #include "rpc/jsonrpc/request_options.h"
+#include "rpc/values/callback_scan.h"
+#include "rpc/values/value_read.h"
 #include "tests/fuzz/touch_operation.h"
 
 #include <stdlib.h>
@@ -13,6 +15,8 @@ enum { DIGITS_MAX = 1000 };
 
 struct reading {
   struct arena arena;
+  size_t callbacks; /* taken of the request in hand */
+  size_t found;     /* in its params */
 };
 
 static void require(bool condition)
@@ -21,13 +25,31 @@ static void require(bool condition)
     abort();
 }
 
+static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
+{
+  struct reading *reading = context;
+  (void)error;
+  require(id > 0);
+  reading->callbacks++;
+  return JP_OK;
+}
+
+static void count_callback(void *context, int64_t id)
+{
+  struct reading *reading = context;
+  require(id > 0);
+  reading->found++;
+}
+
 static enum jp_status read_request(struct reading *reading, const struct jsonrpc_request *request,
                                    struct operation *operation, struct outcome *outcome)
 {
+  const struct rpc_callback_taker taker = {.context = reading, .take = take_callback};
+  const struct rpc_params_rules rules = {.digits_max = DIGITS_MAX, .callbacks = &taker};
   struct rpc_request_options options;
   enum jp_status status = rpc_request_options_read(request, &reading->arena, &options, outcome);
   if (status == JP_OK)
-    status = rpc_params_decode(request, DIGITS_MAX, &reading->arena, operation, outcome);
+    status = rpc_params_decode(request, &rules, &reading->arena, operation, outcome);
   if (status == JP_OK)
     rpc_request_options_apply(&options, operation);
   return status;
@@ -39,7 +61,12 @@ static void handle(void *context, const struct jsonrpc_request *request, struct 
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
   struct rpc_answer answer = {.request_id = request->id};
-  if (read_request(reading, request, &operation, &outcome) == JP_OK) {
+  reading->callbacks = reading->found = 0;
+  if (request->has_params)
+    rpc_callbacks_scan(request->params, count_callback, reading);
+  enum jp_status status = read_request(reading, request, &operation, &outcome);
+  require(reading->callbacks <= reading->found);
+  if (status == JP_OK) {
     touch_operation(&operation);
     rpc_result_write(jsonrpc_result(response), &outcome, &answer);
     return;

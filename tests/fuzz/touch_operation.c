@@ -25,6 +25,16 @@ static void touch_text(struct text t)
     touch(t.data, t.len);
 }
 
+static void touch_callback(const struct op_callback *callback)
+{
+  require(callback->id > 0 && callback->arity >= -1 && callback->arity <= 255);
+  require(!callback->is_oneway || !callback->borrows);
+  for (size_t i = 0; i < callback->interface_count; i++)
+    touch_text(callback->interfaces[i]);
+  for (size_t i = 0; i < callback->override_count; i++)
+    touch_text(callback->overrides[i]);
+}
+
 static void touch_value(const struct op_value *value)
 {
   touch_text(value->type);
@@ -54,6 +64,9 @@ static void touch_value(const struct op_value *value)
   case OP_FLOAT:
   case OP_DOUBLE:
     require(value->literal.data != NULL);
+    break;
+  case OP_CALLBACK:
+    touch_callback(value->callback);
     break;
   default:
     require(value->kind != OP_CHAR);

@@ -97,7 +97,8 @@ class Descriptions(unittest.TestCase):
                         self.assert_shown(example["answer"], json.loads(client.exchange(json.dumps(request))))
                         for one in request if isinstance(request, list) else [request]:
                             shown.update(one.get("options", {}))
-                self.assertEqual(shown, set(options))
+                # A request within a callback can only be shown while one waits (tests/conformance, callbacks).
+                self.assertEqual(shown, set(options) - {"within"})
                 for wrong in set(options):
                     reply = client.request("control", {"method": "ping"}, options={wrong: {"no": "such value"}})
                     self.assertIn(wrong, reply["error"]["data"]["message"])

@@ -16,8 +16,8 @@ struct child {
   int status; /* of waitpid; -1: somebody else has waited for it */
 };
 
-/* Starts it in a process group of its own, so that a Ctrl-C at the terminal is the parent's alone, with an empty signal
- * mask and nothing ignored. Its stdin is /dev/null. */
+/* Starts it in a process group of its own, so that a Ctrl-C at the terminal is the parent's alone, with an
+ * empty signal mask and nothing ignored. Its stdin is /dev/null. */
 enum jp_client_status child_start(struct child *child, const char *const *command, bool takes_output,
                                   struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /* Whether it has ended; waits for timeout_ms at most. */

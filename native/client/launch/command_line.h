@@ -11,8 +11,8 @@
 enum { LAUNCH_PARENT_DESCRIPTOR = 3 };
 
 /*
- * The words of the command, NULL behind the last, in the arena; texts are borrowed from the configuration. has_policy:
- * the environment names a policy. NULL: no memory.
+ * The words of the command, NULL behind the last, in the arena; texts are borrowed from the configuration.
+ * has_policy: the environment names a policy. NULL: no memory.
  */
 const char *const *launch_command_line(const struct jp_launch_config *config, const char *socket_path,
                                        bool has_policy, struct arena *arena);

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "client/client_open.h"
 #include "client/launch/child.h"
 #include "client/launch/command_line.h"
 #include "client/launch/output.h"
@@ -24,7 +25,8 @@ struct jp_peer {
   struct jp_client *client;
   char folder[PATH_SIZE - sizeof SOCKET_NAME]; /* "": none was made */
   char socket[PATH_SIZE];
-  char url[PATH_SIZE + 16];
+  char url[PATH_SIZE + 16];     /* for others */
+  char own_url[PATH_SIZE + 16]; /* of the launch's own connection: over shared memory if the peer offers it */
 };
 
 /* ---- a folder that nobody else may enter ---- */
@@ -48,6 +50,7 @@ static enum jp_client_status make_folder(struct jp_peer *peer, struct jp_client_
                        strerror(errno));
   snprintf(peer->socket, sizeof peer->socket, "%s" SOCKET_NAME, peer->folder);
   snprintf(peer->url, sizeof peer->url, "ws+unix:%s", peer->socket);
+  snprintf(peer->own_url, sizeof peer->own_url, "shm:%s", peer->socket);
   return JP_CLIENT_OK;
 }
 
@@ -102,7 +105,7 @@ static enum jp_client_status connect_to_child(struct jp_peer *peer, const struct
     if (left_ms <= 0)
       return client_fail(error, JP_CLIENT_TIMEOUT, "the peer did not answer within %d ms", timeout_ms);
     client.connect_timeout_ms = (int)left_ms;
-    enum jp_client_status status = jp_client_open(peer->url, &client, &peer->client, error);
+    enum jp_client_status status = client_open(peer->own_url, &client, true, &peer->client, error);
     if (status != JP_CLIENT_REFUSED && status != JP_CLIENT_CLOSED)
       return status;
     if (child_await(&peer->child, RETRY_MS)) {

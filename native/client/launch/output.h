@@ -21,8 +21,8 @@ struct output {
 enum jp_client_status output_start(struct output *output, const int descriptors[2],
                                    void (*on_output)(void *context, int descriptor, struct jp_text bytes),
                                    void *context, struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* When the child has ended: waits until its last words were handed on. A grandchild that holds the pipes does not hold
- * this up. */
+/* When the child has ended: waits until its last words were handed on. A grandchild that holds the pipes does
+ * not hold this up. */
 void output_finish(struct output *output);
 
 #endif

@@ -1,8 +1,8 @@
 #ifndef JPEER_CLIENT_MESSAGES_ANSWER_H
 #define JPEER_CLIENT_MESSAGES_ANSWER_H
 /*
- * Bytes to answers. An answer is reused: it keeps its memory from one reading to the next, so that those of scalars
- * allocate nothing. One owner, one thread at a time.
+ * Bytes to answers. An answer is reused: it keeps its memory from one reading to the next, so that those of
+ * scalars allocate nothing. One owner, one thread at a time.
  */
 #include "client/messages/client_error.h"
 
@@ -64,8 +64,8 @@ struct answer_message {
   struct json_value body; /* the result, or the error */
 };
 
-/* Whom a message is told to, in the order of its answers. What one of them returns ends the reading, unless it is
- * JP_CLIENT_OK. */
+/* Whom a message is told to, in the order of its answers. What one of them returns ends the reading, unless
+ * it is JP_CLIENT_OK. */
 struct answer_reader {
   enum jp_client_status (*answer)(struct answer_reader *reader, const struct answer_message *message,
                                   struct jp_client_error *error);
@@ -74,15 +74,21 @@ struct answer_reader {
                                    struct jp_client_error *error);
 };
 
-/* Reads a message: one answer, or a batch of them. JP_CLIENT_PROTOCOL: it is none of JSON-RPC 2.0; error says where. */
+/* Reads a message: one answer, or a batch of them. JP_CLIENT_PROTOCOL: it is none of JSON-RPC 2.0; error says
+ * where. */
 enum jp_client_status answers_read_json(struct text message, struct answer_reader *reader,
                                         struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /* Fills a cleared answer. JP_CLIENT_PROTOCOL: the body is not what the form says. JP_CLIENT_NO_MEMORY. */
 enum jp_client_status answer_fill_json(struct jp_answer *answer, const struct answer_message *message,
                                        enum answer_form form, struct answer_refs *refs,
                                        struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* Fills a cleared answer with one value, {"type":..., "null":..., "value":..., "ref":...}. As above. */
+enum jp_client_status answer_fill_value_json(struct jp_answer *answer, struct json_value value,
+                                             struct answer_refs *refs,
+                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 
-/* The id of the request that a binary reply answers, borrowed; data NULL: it names none. JP_CLIENT_PROTOCOL. */
+/* The id of the request that a binary reply answers, borrowed; data NULL: it names none.
+ * JP_CLIENT_PROTOCOL. */
 enum jp_client_status answer_find_binary_id(struct text message, struct text *id,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 enum jp_client_status answer_fill_binary(struct jp_answer *answer, struct text message,

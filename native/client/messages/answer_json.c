@@ -159,12 +159,22 @@ static enum jp_client_status fill_value(struct jp_answer *answer, const struct j
   return answer_set_ref(answer, ref, type, refs) ? JP_CLIENT_OK : answer_fail_memory(error);
 }
 
+enum jp_client_status answer_fill_value_json(struct jp_answer *answer, struct json_value value,
+                                             struct answer_refs *refs, struct jp_client_error *error)
+{
+  static const struct text names[] = {TEXT("type"), TEXT("null"), TEXT("ref"), TEXT("value")};
+  struct json_members members;
+  json_members_collect(value, names, VALUE_MEMBERS, &members);
+  if (!members.has[TYPE] || members.value[TYPE].kind != JSON_KIND_STRING)
+    return fail_protocol(error, "its value has no type");
+  return fill_value(answer, &members, refs, error);
+}
+
 static enum jp_client_status fill_envelope(struct jp_answer *answer, struct json_value body,
                                            struct answer_refs *refs, struct jp_client_error *error)
 {
   static const struct text names[] = {TEXT("void"), TEXT("value")};
-  static const struct text value_names[] = {TEXT("type"), TEXT("null"), TEXT("ref"), TEXT("value")};
-  struct json_members result, value;
+  struct json_members result;
   if (body.kind != JSON_KIND_OBJECT)
     return fail_protocol(error, "its result is no object");
   json_members_collect(body, names, 2, &result);
@@ -174,10 +184,7 @@ static enum jp_client_status fill_envelope(struct jp_answer *answer, struct json
   }
   if (!result.has[1] || result.value[1].kind != JSON_KIND_OBJECT)
     return fail_protocol(error, "its result has no value");
-  json_members_collect(result.value[1], value_names, VALUE_MEMBERS, &value);
-  if (!value.has[TYPE] || value.value[TYPE].kind != JSON_KIND_STRING)
-    return fail_protocol(error, "its value has no type");
-  return fill_value(answer, &value, refs, error);
+  return answer_fill_value_json(answer, result.value[1], refs, error);
 }
 
 /* ---- results that are plain JSON ---- */
@@ -216,7 +223,8 @@ static enum jp_client_status fill_plain(struct jp_answer *answer, struct json_va
 
 /* ---- errors ---- */
 
-/* Of a member that is a string; data NULL: it is absent or null. *good becomes false where memory is short. */
+/* Of a member that is a string; data NULL: it is absent or null. *good becomes false where memory is short.
+ */
 static struct text keep_member(struct jp_answer *answer, const struct json_members *members, int index,
                                bool *good)
 {

@@ -26,6 +26,11 @@ __attribute__((format(printf, 3, 4))) static void fault(struct argument_writer *
   va_end(args);
 }
 
+static void fault_no_callbacks(struct argument_writer *writer)
+{
+  fault(writer, JP_CLIENT_UNSUPPORTED, "a callback needs a connection over WebSocket or shared memory");
+}
+
 static struct text text_from(struct jp_text t)
 {
   return (struct text){t.data, t.len};
@@ -247,7 +252,7 @@ void argument_write_value(struct argument_writer *writer, const struct jp_argume
     argument_write_raw(writer, argument->as.text, "an argument");
     return;
   case JP_ARGUMENT_CALLBACK:
-    fault(writer, JP_CLIENT_UNSUPPORTED, "this connection has no callbacks");
+    fault_no_callbacks(writer);
     return;
   case JP_ARGUMENT_NONE:
   case JP_ARGUMENT_REF:
@@ -317,6 +322,38 @@ static void write_ref(struct argument_writer *writer, const struct jp_argument *
   buffer_append_char(writer->out, '}');
 }
 
+/* A type that the argument declares comes in place of the callback's own interfaces. */
+static void write_callback(struct argument_writer *writer, const struct jp_argument *argument)
+{
+  struct message_callback form;
+  if (writer->callbacks == NULL) {
+    fault_no_callbacks(writer);
+    return;
+  }
+  if (argument->as.callback == NULL) {
+    fault(writer, JP_CLIENT_INVALID, "a callback is NULL");
+    return;
+  }
+  enum jp_client_status status =
+      writer->callbacks->give(writer->callbacks, argument->as.callback, &form, writer->error);
+  if (status != JP_CLIENT_OK) {
+    writer->status = writer->status == JP_CLIENT_OK ? status : writer->status;
+    return;
+  }
+  BUFFER_LITERAL(writer->out, "{\"ref\":{\"callback\":");
+  json_write_integer(writer->out, form.id);
+  buffer_append_char(writer->out, '}');
+  if (argument->type != NULL) {
+    BUFFER_LITERAL(writer->out, ",\"type\":");
+    argument_write_name(writer, argument->type, "the type of an argument");
+  } else if (form.interfaces.data != NULL) {
+    BUFFER_LITERAL(writer->out, ",\"interfaces\":");
+    buffer_append_text(writer->out, form.interfaces);
+  }
+  buffer_append_text(writer->out, form.facts);
+  buffer_append_char(writer->out, '}');
+}
+
 static void write_typed(struct argument_writer *writer, const struct jp_argument *argument)
 {
   write_type(writer, argument);
@@ -356,6 +393,8 @@ void argument_write_json(struct argument_writer *writer, const struct jp_argumen
     typed.type = implied_type(argument);
   if (argument_is_object(argument))
     write_ref(writer, argument);
+  else if (argument->kind == JP_ARGUMENT_CALLBACK)
+    write_callback(writer, argument);
   else if (typed.type == NULL || argument->kind == JP_ARGUMENT_JSON)
     argument_write_value(writer, argument);
   else
@@ -366,6 +405,8 @@ void argument_write_instance(struct argument_writer *writer, const struct jp_arg
 {
   if (argument_is_object(instance))
     write_target(writer, instance);
+  else if (instance->kind == JP_ARGUMENT_CALLBACK)
+    fault(writer, JP_CLIENT_INVALID, "a callback is no object of Java's");
   else if (instance->type == NULL)
     fault(writer, JP_CLIENT_INVALID, "an instance that is a value needs a type");
   else

@@ -7,6 +7,7 @@
 struct argument_writer {
   struct buffer *out;
   const struct message_names *names; /* NULL: no batch */
+  struct message_callbacks *callbacks;
   struct jp_client_error *error;
   enum jp_client_status status;
   unsigned depth;      /* of the lists and maps that are open */
@@ -23,7 +24,7 @@ static inline bool argument_is_object(const struct jp_argument *argument)
 void argument_write_json(struct argument_writer *writer, const struct jp_argument *argument);
 /* Only its value, without its type: what a binary message has. Not for refs and named results. */
 void argument_write_value(struct argument_writer *writer, const struct jp_argument *argument);
-/* As the `instance` of a request. */
+/* As the `instance` of a request. Not a callback. */
 void argument_write_instance(struct argument_writer *writer, const struct jp_argument *instance);
 /* {"result":ID} */
 void argument_write_named(struct argument_writer *writer, struct jp_text name);
@@ -31,7 +32,8 @@ void argument_write_named(struct argument_writer *writer, struct jp_text name);
 void argument_write_text(struct argument_writer *writer, struct jp_text text);
 /* A string of NUL-terminated UTF-8. NULL is a fault: `what` is missing. */
 void argument_write_name(struct argument_writer *writer, const char *name, const char *what);
-/* JSON that the caller vouches for, and that is looked at all the same: it could not be answered otherwise. */
+/* JSON that the caller vouches for, and that is looked at all the same: it could not be answered otherwise.
+ */
 void argument_write_raw(struct argument_writer *writer, struct jp_text json, const char *what);
 
 #endif

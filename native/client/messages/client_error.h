@@ -5,7 +5,8 @@
 
 #include <stdarg.h>
 
-/* Sets *error, if it is not NULL, and returns status, so that a caller can write `return client_fail(...)`. */
+/* Sets *error, if it is not NULL, and returns status, so that a caller can write `return client_fail(...)`.
+ */
 enum jp_client_status client_fail(struct jp_client_error *error, enum jp_client_status status,
                                   const char *format, ...) __attribute__((format(printf, 3, 4)));
 enum jp_client_status client_fail_va(struct jp_client_error *error, enum jp_client_status status,

@@ -215,21 +215,18 @@ static void write_method(struct argument_writer *writer, const struct jp_request
 
 /* ---- options ---- */
 
-static bool has_options(const struct jp_options *options, bool is_dropped)
+/* The empty text stands for none: the request is not nested, where it would be by itself. */
+static struct text within_of(const struct jp_options *options, const struct message_json *how)
 {
-  return is_dropped ||
-         (options != NULL && (options->loader.kind != JP_ARGUMENT_NONE || options->base64 ||
-                              options->array_value_max != 0 || options->elements || options->longs_as_text ||
-                              options->thread_affinity != NULL || options->within != NULL));
+  return options == NULL || options->within == NULL ? how->within : text_of(options->within);
 }
 
-static void write_name_option(struct argument_writer *writer, struct members *members, struct text opening,
-                              const char *name)
+static bool has_options(const struct jp_options *options, const struct message_json *how)
 {
-  if (name == NULL)
-    return;
-  begin_member(members, opening);
-  argument_write_text(writer, jp_text_of(name));
+  return how->is_dropped || within_of(options, how).len > 0 ||
+         (options != NULL &&
+          (options->loader.kind != JP_ARGUMENT_NONE || options->base64 || options->array_value_max != 0 ||
+           options->elements || options->longs_as_text || options->thread_affinity != NULL));
 }
 
 static void write_given_options(struct argument_writer *writer, const struct jp_options *options,
@@ -255,21 +252,28 @@ static void write_given_options(struct argument_writer *writer, const struct jp_
     begin_member(members, MEMBER("longs"));
     BUFFER_LITERAL(writer->out, "\"text\"");
   }
-  write_name_option(writer, members, MEMBER("threadAffinity"), options->thread_affinity);
-  write_name_option(writer, members, MEMBER("within"), options->within);
+  if (options->thread_affinity != NULL) {
+    begin_member(members, MEMBER("threadAffinity"));
+    argument_write_text(writer, jp_text_of(options->thread_affinity));
+  }
 }
 
-static void write_options(struct argument_writer *writer, const struct jp_options *options, bool is_dropped,
-                          struct members *message)
+static void write_options(struct argument_writer *writer, const struct jp_options *options,
+                          const struct message_json *how, struct members *message)
 {
-  if (!has_options(options, is_dropped))
+  if (!has_options(options, how))
     return;
+  struct text within = within_of(options, how);
   struct members members = {.out = writer->out};
   begin_member(message, MEMBER("options"));
   buffer_append_char(writer->out, '{');
   if (options != NULL)
     write_given_options(writer, options, &members);
-  if (is_dropped) {
+  if (within.len > 0) {
+    begin_member(&members, MEMBER("within"));
+    argument_write_text(writer, (struct jp_text){within.data, within.len});
+  }
+  if (how->is_dropped) {
     begin_member(&members, MEMBER("keep"));
     BUFFER_LITERAL(writer->out, "false");
   }
@@ -293,10 +297,27 @@ static void write_head(struct buffer *out, struct text id, struct text peer_id, 
   }
 }
 
+bool message_has_options(const struct jp_request *request, const struct message_json *how)
+{
+  return has_options(request->options, how);
+}
+
+/* Options are the last member of a message. */
+void message_add_within(struct buffer *out, bool has_options, struct text within)
+{
+  if (out->failed)
+    return;
+  buffer_truncate(out, out->len - (has_options ? 2 : 1));
+  buffer_append_text(out, has_options ? TEXT(",\"within\":") : TEXT(",\"options\":{\"within\":"));
+  json_write_string(out, within);
+  BUFFER_LITERAL(out, "}}");
+}
+
 enum jp_client_status message_write_json(const struct jp_request *request, const struct message_json *how,
                                          struct buffer *out, struct jp_client_error *error)
 {
-  struct argument_writer writer = {.out = out, .names = how->names, .error = error};
+  struct argument_writer writer = {
+      .out = out, .names = how->names, .callbacks = how->callbacks, .error = error};
   struct members message = {.out = out};
   if (request->arg_count > 0 && request->args == NULL)
     return client_fail(error, JP_CLIENT_INVALID, "the arguments are missing");
@@ -310,7 +331,7 @@ enum jp_client_status message_write_json(const struct jp_request *request, const
   else
     write_params(&writer, request, &message);
   if (writer.status == JP_CLIENT_OK)
-    write_options(&writer, request->options, how->is_dropped, &message);
+    write_options(&writer, request->options, how, &message);
   buffer_append_char(out, '}');
   if (writer.status == JP_CLIENT_OK && out->failed)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "out of memory");
@@ -318,7 +339,7 @@ enum jp_client_status message_write_json(const struct jp_request *request, const
 }
 
 void message_write_release_json(const struct message_release *releases, size_t count, struct text peer_id,
-                                struct buffer *out)
+                                struct text within, struct buffer *out)
 {
   struct members message = {.out = out};
   write_head(out, TEXT_ABSENT, peer_id, &message);
@@ -331,4 +352,6 @@ void message_write_release_json(const struct message_release *releases, size_t c
     buffer_append_char(out, '}');
   }
   BUFFER_LITERAL(out, "]}}");
+  if (within.data != NULL)
+    message_add_within(out, false, within);
 }

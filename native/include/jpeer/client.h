@@ -135,6 +135,8 @@ struct jp_client_config {
  *   ws+unix:PATH            WebSocket over a unix socket
  *   http://HOST:PORT[/PATH] HTTP
  *   http+unix:PATH          HTTP over a unix socket
+ *   shm:PATH                shared memory, asked for over a unix socket; a peer that has none to give now
+ *                           serves a WebSocket there
  *   tcp://HOST:PORT         ZeroMQ
  *   ipc://PATH              ZeroMQ over a unix socket
  * config NULL: all zero. Blocks until the connection stands, for connect_timeout_ms at most; to look up a
@@ -190,7 +192,8 @@ JP_API enum jp_client_status jp_client_send(struct jp_client *client, const stru
 JP_API int jp_client_descriptor(struct jp_client *client);
 /*
  * Takes what has come, sends what waits, and calls the completions of what is done or has timed out. Never
- * blocks. Not JP_CLIENT_OK: the connection has ended, the error says why, and all completions were called.
+ * sleeps; over shared memory it goes on while the next answers come at once, for a millisecond at most. Not
+ * JP_CLIENT_OK: the connection has ended, the error says why, and all completions were called.
  */
 JP_API enum jp_client_status jp_client_process(struct jp_client *client, struct jp_client_error *error);
 
@@ -279,7 +282,8 @@ struct jp_launch_config {
 
 /*
  * Starts a peer as a child of this process and connects to it over a unix socket in a folder of its own,
- * which nobody else may enter. The peer ends with this process, however that ends. config NULL: all zero.
+ * which nobody else may enter; over shared memory where the peer offers it. The peer ends with this process,
+ * however that ends. config NULL: all zero.
  */
 JP_API enum jp_client_status jp_launch(const struct jp_launch_config *config, struct jp_peer **peer,
                                        struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
@@ -294,47 +298,99 @@ JP_API int jp_peer_stop(struct jp_peer *peer, int timeout_ms);
 
 /* ---- callbacks ---- */
 
+/*
+ * Objects of the program that Java calls: a Comparator, a listener, a lambda. One is made here, given to Java
+ * as an argument (jp_callback_argument) or as a result, and called as an interface of Java. Over WebSocket
+ * and shared memory.
+ *
+ * Java's calls come on the connection, so that somebody has to read it. A call runs on a thread that waits in
+ * jp_client_call or jp_chain_send: where one thread's requests alone have given the callback, on that thread,
+ * as long as it waits for one of them; else on any that waits; else in jp_client_process, on its caller's
+ * thread. No lock is held, and other threads read on meanwhile. A program that does neither leaves Java
+ * waiting. Calls of a callback may run on several threads at once, where it is not one thread's alone.
+ *
+ * What the function asks of the peer before it has answered (calls, chains, notifications, jp_client_send)
+ * runs on the Java thread that waits for that answer: an ordinary request would wait for ever behind the one
+ * that waits for the function. options.within names another call, and "" none. Java may call back meanwhile,
+ * on the same thread, to any depth that the peer allows.
+ */
+
 struct jp_callback_call; /* one call from Java */
 
-/* Answers by jp_callback_return or jp_callback_throw, before it returns or later, from any thread; without an
- * answer when it returns and nothing kept the call, Java gets an exception. */
+/*
+ * Answers by jp_callback_return or one of the throwing functions, before it returns, or later, after
+ * jp_callback_answer_later. Without either Java gets a jpeer.peer.CallbackException. Void methods are
+ * answered, too. It may use the client, but not close it. It should not leave by longjmp or an exception of
+ * C++.
+ */
 typedef void jp_callback_function(void *context, struct jp_callback_call *call);
 
 struct jp_callback_config {
   size_t size;                   /* sizeof(struct jp_callback_config) */
   const char *const *interfaces; /* NULL-terminated; NULL: the parameter tells */
-  int arity;                     /* of a function for a functional interface; -1: not told */
-  const char *const *overrides;  /* default methods that are to come, too */
-  bool oneway;                   /* void methods are not waited for */
-  bool borrow;                   /* the refs of its arguments end with the call */
+  bool has_arity;                /* chooses among overloads, as a lambda does: */
+  int arity;                     /* the parameters that the interface's one method takes */
+  const char *const
+      *overrides; /* names of default methods that are to come, too; NULL-terminated; NULL: none */
+  bool oneway;    /* void methods are events: Java does not wait for them */
+  bool borrow;    /* the refs of its arguments end with the answer. Not with oneway */
   jp_callback_function *function;
-  void (*released)(void *context); /* Java has let go of it */
+  /* Called once: nothing of the callback runs or comes any more. NULL: nobody needs to know. */
+  void (*released)(void *context);
   void *context;
 };
 
 /*
- * Offers an object to Java, which sees the interfaces. It is called while a thread waits
- * in jp_client_call, on that thread, or else by jp_client_process. JP_CLIENT_UNSUPPORTED: the peer or the
- * transport has no callbacks.
+ * An object that Java can have. jp_callback_release lets go of it; it ends when Java has, too, or the
+ * connection has ended, and no call of it runs. Then `released` is called, by the library's function that
+ * finds it out, on that thread, with no lock held; it may use the client, but not close it.
+ * JP_CLIENT_UNSUPPORTED: the transport has no callbacks.
+ *
+ * Java's hold on it ends with the connection. On another one, of a client that reconnects, it can be given
+ * again, and is another object for Java then; what Java had before throws.
  */
 JP_API enum jp_client_status jp_callback_create(struct jp_client *client,
                                                 const struct jp_callback_config *config,
                                                 struct jp_callback **callback,
                                                 struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* The client needs it no more: it ends when Java has let go of it. */
+/* The program gives it no more: requests that have given it, and chains, keep it. Any thread, also after
+ * jp_client_close. */
 JP_API void jp_callback_release(struct jp_callback *callback);
 
+/* What a call says is borrowed until the function has returned and the call is answered. The interface is
+ * that which declares the method. */
 JP_API const char *jp_callback_interface(const struct jp_callback_call *call);
 JP_API const char *jp_callback_method(const struct jp_callback_call *call);
-/* Borrowed until the call is answered. */
 JP_API size_t jp_callback_argument_count(const struct jp_callback_call *call);
+/* Not to be freed; jp_ref_keep makes its object the program's (not of a callback that borrows). NULL:
+ * there is none. */
 JP_API const struct jp_answer *jp_callback_argument_at(const struct jp_callback_call *call, size_t index);
-/* The id for jp_options.within: requests that run on the Java thread that waits. */
+/* The type that the method declares for it: tells overloads apart. NULL: there is none. */
+JP_API const char *jp_callback_parameter_type(const struct jp_callback_call *call, size_t index);
+/* For jp_options.within, until the call is answered. NULL: an event, which nobody waits for. */
 JP_API const char *jp_callback_id(const struct jp_callback_call *call);
+
+/* In the function: the call is answered after it, from any thread, and ends with its answer; a call that
+ * is never answered keeps Java waiting, and the client in memory. */
+JP_API void jp_callback_answer_later(struct jp_callback_call *call);
+
+/*
+ * What Java gets. value: converted to what the method returns; NULL: null, also of void methods.
+ * JP_CLIENT_OK: it was written, or the call is an event. JP_CLIENT_CLOSED: the connection that the call came
+ * on has ended: it is over. Otherwise the call is open as before: JP_CLIENT_INVALID (the value is wrong, or
+ * the call was answered already), JP_CLIENT_NO_MEMORY.
+ */
 JP_API enum jp_client_status jp_callback_return(struct jp_callback_call *call,
-                                                const struct jp_argument *value);
+                                                const struct jp_argument *value,
+                                                struct jp_client_error *error);
+/* A new throwable of that class, which the policy judges as `new`; throwable_type NULL, or denied: a
+ * jpeer.peer.CallbackException. message: UTF-8, may be NULL. As jp_callback_return. */
 JP_API enum jp_client_status jp_callback_throw(struct jp_callback_call *call, const char *throwable_type,
-                                               const char *message);
+                                               const char *message, struct jp_client_error *error);
+/* A throwable that the peer holds. As jp_callback_return. */
+JP_API enum jp_client_status jp_callback_throw_object(struct jp_callback_call *call,
+                                                      const struct jp_ref *throwable,
+                                                      struct jp_client_error *error);
 
 #ifdef __cplusplus
 }

@@ -220,6 +220,8 @@ static inline struct jp_argument jp_json_argument(struct jp_text json)
   return JP_MAKE_ARGUMENT(JP_ARGUMENT_JSON, NULL, text, json);
 }
 
+/* An object of the caller's that Java can call (jpeer/client.h, "callbacks"). jp_as_type names its interface
+ * here. */
 static inline struct jp_argument jp_callback_argument(const struct jp_callback *callback)
 {
   return JP_MAKE_ARGUMENT(JP_ARGUMENT_CALLBACK, NULL, callback, callback);
@@ -255,7 +257,9 @@ struct jp_options {
   bool elements;             /* arrays of objects come with their elements */
   bool longs_as_text;
   const char *thread_affinity; /* the name of an executor of the peer */
-  const char *within; /* the id of a callback: the request runs on the Java thread that waits in it */
+  /* jp_callback_id of a call: the request runs on the Java thread that waits in it. NULL: the call whose
+   * function asks, if one does; "": none. */
+  const char *within;
 };
 
 /* One request. Make one with the functions below; it borrows its texts, arguments and options. */

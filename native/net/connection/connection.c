@@ -1,6 +1,7 @@
 #include "net/connection/connection.h"
 
 #include "base/clock.h"
+#include "net/connection/connection_duplex.h"
 #include "net/connection/connection_table.h"
 
 #include <errno.h>
@@ -12,26 +13,21 @@
 enum {
   READ_SIZE = 16 * 1024,
   READ_SIZE_LARGE = 128 * 1024, /* once a message has shown to be a large one */
-  LINGER_MS = 2000,
-  FLUSH_SOON = 1 /* a deadline that has always passed: the next tick sends the output */
+  LINGER_MS = 2000
 };
-
-const struct rpc_service *connection_service(const struct connection *connection)
-{
-  return crew_service(connection->table->crew);
-}
 
 void connection_speak(struct connection *connection, const struct connection_protocol *protocol)
 {
   connection->protocol = protocol;
   connection->is_midway = false;
   connection->held = 0;
+  atomic_store_explicit(&connection->source.lookout, protocol->carrier != NULL ? &connection_lookout : NULL,
+                        memory_order_relaxed);
   memset(connection->protocol_state, 0, sizeof connection->protocol_state);
   protocol->begin(connection);
 }
 
-/* With more than this unsent, the client is not read from until it takes its answers. */
-static size_t unsent_mark(const struct connection *connection)
+size_t connection_unsent_mark(const struct connection *connection)
 {
   enum { MARK = 1024 * 1024 };
   size_t quarter = connection->limits->send_buffer_max / 4;
@@ -43,15 +39,20 @@ static size_t unsent_mark(const struct connection *connection)
 void connection_own(struct connection *connection)
 {
   connection->state = CONNECTION_OWNED;
+  crew_take_awake(connection->table->crew, &connection->source);
   if (connection->is_paused)
     atomic_fetch_sub(&connection->table->paused, 1);
   connection->is_paused = false;
 }
 
-bool connection_acquire(struct connection *connection)
+/* False if somebody owns it, or if it is closed. An event that comes meanwhile is not lost: its end arms the
+ * descriptor again. */
+static bool acquire(struct connection *connection, const struct crew_member *member)
 {
   pthread_mutex_lock(&connection->lock);
   bool taken = connection->state == CONNECTION_ARMED;
+  if (!member->has_found)
+    connection->is_armed = false;
   if (taken)
     connection_own(connection);
   pthread_mutex_unlock(&connection->lock);
@@ -84,22 +85,24 @@ static size_t memory_of(const struct buffer *buffer)
   return buffer->cap <= SCRATCH_KEPT_SIZE ? buffer->cap : buffer->len;
 }
 
-static void count_input(struct connection *connection)
+void connection_count_input(struct connection *connection)
 {
   size_t held = connection->held;
   if (connection->in.len > connection->in_used)
     held += memory_of(&connection->in);
   if (connection->message.len > 0)
     held += memory_of(&connection->message);
+  if (connection->duplex != NULL)
+    held += connection_duplex_held(connection->duplex);
   input_budget_count(connection->table->input, &connection->counted, held);
 }
 
 /* Small messages never pause. */
-static bool must_pause(struct connection *connection)
+bool connection_must_pause(struct connection *connection)
 {
   if (connection->message.len < INPUT_SMALL)
     return false;
-  count_input(connection);
+  connection_count_input(connection);
   const struct input_budget *input = connection->table->input;
   return input_budget_is_full(input) ||
          (input_budget_is_short(input) &&
@@ -133,17 +136,21 @@ static void return_buffers(struct connection *connection, struct crew_member *me
   trim_kept(&connection->out);
   if (connection->protocol->give_back != NULL)
     connection->protocol->give_back(connection, member);
-  count_input(connection);
+  connection_count_input(connection);
 }
 
 static void close_now(struct connection *connection, struct crew_member *member)
 {
   connection_end_stream(connection);
+  if (connection->duplex != NULL)
+    connection_duplex_detach(connection);
   connection_close_client(connection, member, NULL);
   discard_input(connection);
   connection->out_sent = connection->out.len = 0;
   return_buffers(connection, member);
 
+  if (connection->protocol->carrier != NULL)
+    connection->protocol->carrier->close(connection);
   pthread_mutex_lock(&connection->lock);
   close(connection->fd);
   connection->fd = -1;
@@ -155,7 +162,7 @@ static void close_now(struct connection *connection, struct crew_member *member)
 
 /* --- bytes --- */
 
-void connection_flush(struct connection *connection)
+static void send_bytes(struct connection *connection)
 {
   while (connection_unsent(connection) > 0 && !connection->is_broken) {
     ssize_t sent = send(connection->fd, connection->out.data + connection->out_sent,
@@ -169,6 +176,14 @@ void connection_flush(struct connection *connection)
       connection->is_broken = true;
     }
   }
+}
+
+void connection_flush(struct connection *connection)
+{
+  if (connection->protocol->carrier == NULL)
+    send_bytes(connection);
+  else
+    connection->protocol->carrier->flush(connection);
   if (connection_unsent(connection) == 0) {
     buffer_clear(&connection->out);
     connection->out_sent = 0;
@@ -176,6 +191,11 @@ void connection_flush(struct connection *connection)
     buffer_consume(&connection->out, connection->out_sent);
     connection->out_sent = 0;
   }
+}
+
+void connection_shut_down(struct connection *connection)
+{
+  shutdown(connection->fd, SHUT_RDWR);
 }
 
 /* True if something new came: bytes, or the end. */
@@ -210,61 +230,12 @@ static bool receive_bytes(struct connection *connection)
   return false;
 }
 
-/* --- the service --- */
-
-const struct rpc_codec *connection_codec(const struct connection *connection)
+/* What a connection that lingers drops comes by the socket, whoever carries its messages. */
+bool connection_receive(struct connection *connection)
 {
-  return connection_service(connection)->codecs[RPC_CODEC_JSONRPC];
-}
-
-bool connection_close_client(struct connection *connection, struct crew_member *member, struct uuid *kept)
-{
-  if (connection->client == NULL)
-    return false;
-  struct uuid unused;
-  const struct rpc_service *service = connection_service(connection);
-  struct rpc_client *client = connection->client;
-  connection->client = NULL;
-  return service->client_close(service->context, member->worker, client, kept != NULL ? kept : &unused);
-}
-
-bool connection_serve(struct connection *connection, struct crew_member *member, struct buffer *answer,
-                      enum crew_served *served, struct rpc_stream *stream)
-{
-  size_t unsent = connection_unsent(connection);
-  size_t max = connection->limits->send_buffer_max;
-  struct crew_message message = {.codec = connection_codec(connection),
-                                 .client = connection->client,
-                                 .text = buffer_text(&connection->message),
-                                 .reply_max = unsent < max ? max - unsent : 1,
-                                 .since_ms = &connection->since_ms};
-  if (message.text.data == NULL)
-    message.text = TEXT("");
-  if (atomic_load_explicit(&connection->counted, memory_order_relaxed) > 0)
-    count_input(connection); /* an earlier message of the turn may have been larger */
-  buffer_clear(answer);
-  pthread_mutex_lock(&connection->lock);
-  connection->in_call = member->worker;
-  atomic_store_explicit(connection->deadline_ms, unsent > 0 ? FLUSH_SOON : INT64_MAX, memory_order_relaxed);
-  pthread_mutex_unlock(&connection->lock);
-
-  *served = crew_serve(member, &message, answer, stream);
-
-  pthread_mutex_lock(&connection->lock);
-  connection->in_call = NULL;
-  bool seized = connection->seized;
-  pthread_mutex_unlock(&connection->lock);
-  if (member->worker != NULL)
-    connection->since_ms = 0;
-  if (*served != CREW_WAIT)
-    connection->has_message = false;
-  if (answer->failed)
-    connection->is_broken = true;
-  if (seized && *served == CREW_STREAM)
-    stream->body.close(stream->body.state);
-  if (seized || connection->is_broken)
-    crew_take_back(member, connection->client);
-  return !seized;
+  const struct connection_carrier *carrier = connection->protocol->carrier;
+  return carrier == NULL || connection->is_lingering ? receive_bytes(connection)
+                                                     : carrier->receive(connection);
 }
 
 /* --- a turn --- */
@@ -279,18 +250,30 @@ static enum step drop_input(struct connection *connection)
   return STEP_NEEDS_INPUT;
 }
 
+/* What the socket brings is dropped, and would come back at once if it were not read: it has always events. */
+static bool must_read_on(const struct connection *connection)
+{
+  return connection->is_lingering && connection->protocol->carrier != NULL;
+}
+
 static enum step next_step(struct connection *connection, struct crew_member *member)
 {
   if (connection->is_broken)
     return STEP_DROPS;
-  if (connection_unsent(connection) > unsent_mark(connection))
+  if (connection->duplex != NULL)
+    connection_duplex_catch_up(connection, member);
+  if (connection_unsent(connection) > connection_unsent_mark(connection))
     connection_flush(connection);
-  if (connection_unsent(connection) > unsent_mark(connection))
+  if (connection_unsent(connection) > connection_unsent_mark(connection) && !must_read_on(connection))
     return STEP_BLOCKED;
   if (connection->stream != NULL)
     return connection_pump(connection, member);
   if (connection->is_lingering)
     return drop_input(connection);
+  enum step last;
+  if (connection->duplex != NULL && !connection_duplex_next(connection) &&
+      connection_duplex_end_turn(connection, member, &last))
+    return last;
   return connection->protocol->step(connection, member);
 }
 
@@ -312,7 +295,9 @@ static bool must_end_turn(struct connection *connection, struct crew_member *mem
 static enum step step_after_turn(const struct connection *connection)
 {
   bool has_more = !connection->is_drained || connection->at_end || connection->has_message ||
-                  connection->stream != NULL || connection_input(connection).len > 0 || connection->held > 0;
+                  connection->stream != NULL || connection_input(connection).len > 0 ||
+                  connection->held > 0 ||
+                  (connection->duplex != NULL && connection_duplex_has_more(connection));
   return has_more ? STEP_SERVED : STEP_NEEDS_INPUT;
 }
 
@@ -320,7 +305,8 @@ static bool look_for_more(struct crew_source *source)
 {
   struct connection *connection = (struct connection *)(void *)source;
   connection->is_drained = false;
-  return receive_bytes(connection) || connection->at_end || connection->is_broken;
+  return connection_receive(connection) || connection->at_end || connection->is_broken ||
+         (connection->duplex != NULL && connection_duplex_has_more(connection));
 }
 
 /* True if the client that was just answered has sent more. A client that sends a message in small pieces is
@@ -353,9 +339,9 @@ static enum step run_turn(struct connection *connection, struct crew_member *mem
         return step_after_turn(connection);
       break;
     case STEP_NEEDS_INPUT:
-      if (must_pause(connection))
+      if (connection_must_pause(connection))
         return STEP_PAUSES;
-      if (receive_bytes(connection) || stay_for_more(connection, member)) {
+      if (connection_receive(connection) || stay_for_more(connection, member)) {
         if (crew_turn_is_late(&turn) && must_end_turn(connection, member, &turn))
           return STEP_SERVED;
       } else if (!connection->is_broken) {
@@ -371,8 +357,10 @@ static enum step run_turn(struct connection *connection, struct crew_member *mem
 void connection_turn(struct crew_source *source, struct crew_member *member)
 {
   struct connection *connection = (struct connection *)(void *)source;
-  if (!connection_acquire(connection))
+  if (!acquire(connection, member)) {
+    connection_duplex_read(connection, member);
     return;
+  }
   borrow_buffers(connection, member);
   connection_finish(connection, member, run_turn(connection, member));
 }
@@ -389,31 +377,19 @@ static int64_t reading_deadline(struct connection *connection, int64_t now)
   return connection->protocol->deadline(connection, has_begun, now);
 }
 
-/* epoll is level-triggered here: a socket that is ready is delivered again, behind the others. If there is
- * input in the buffers and not in the socket, EPOLLOUT brings the connection back, unless the client reads
- * nothing. */
-static uint32_t wanted_events(const struct connection *connection, enum step last)
-{
-  if (last == STEP_BLOCKED)
-    return EPOLLOUT;
-  uint32_t events = connection->at_end || last == STEP_PAUSES ? 0 : EPOLLIN;
-  if (last == STEP_SERVED || connection_unsent(connection) > 0)
-    events |= EPOLLOUT;
-  return events;
-}
-
-static int64_t next_deadline(struct connection *connection, enum step last)
+/* *reading_ms: the same without what waits for the client to take it. */
+static int64_t next_deadline(struct connection *connection, enum step last, int64_t *reading_ms)
 {
   int64_t now = clock_now_ms();
-  bool writes = last != STEP_WAITS && (wanted_events(connection, last) & EPOLLOUT);
+  bool writes = last != STEP_WAITS && connection_waits_for_room(connection, last);
   bool reads = last == STEP_NEEDS_INPUT || last == STEP_PAUSES || last == STEP_ENDS;
   if (!writes)
     connection->stalled_ms = 0;
   else if (connection->stalled_ms == 0 || connection->has_sent || last == STEP_SERVED)
     connection->stalled_ms = now;
   int64_t stall = writes ? connection->stalled_ms + connection->limits->body_timeout_ms : INT64_MAX;
-  int64_t deadline = reads ? reading_deadline(connection, now) : INT64_MAX;
-  return deadline < stall ? deadline : stall;
+  *reading_ms = reads ? reading_deadline(connection, now) : INT64_MAX;
+  return *reading_ms < stall ? *reading_ms : stall;
 }
 
 static void begin_linger(struct connection *connection)
@@ -428,8 +404,20 @@ static void begin_linger(struct connection *connection)
   }
 }
 
+/* Before the last words leave, or else what was pushed. */
+static void settle_duplex(struct connection *connection, enum step last)
+{
+  if (last == STEP_ENDS || last == STEP_DROPS || connection->is_lingering)
+    connection_duplex_close(connection);
+  else
+    connection_duplex_settle_output(connection);
+}
+
 void connection_finish(struct connection *connection, struct crew_member *member, enum step last)
 {
+  struct connection_duplex *duplex = connection->duplex;
+  if (duplex != NULL)
+    settle_duplex(connection, last);
   connection_flush(connection);
   if (connection->out.failed)
     connection->is_broken = true;
@@ -441,27 +429,25 @@ void connection_finish(struct connection *connection, struct crew_member *member
     return;
   }
   return_buffers(connection, member);
-  int64_t deadline = next_deadline(connection, last);
+  int64_t reading_ms;
+  int64_t deadline = next_deadline(connection, last, &reading_ms);
 
   struct crew *crew = connection->table->crew;
   pthread_mutex_lock(&connection->lock);
   connection->state = CONNECTION_ARMED;
   atomic_store_explicit(connection->deadline_ms, deadline, memory_order_relaxed);
-  enum jp_status status = JP_OK;
-  uint32_t events = wanted_events(connection, last);
-  bool is_watched = last != STEP_WAITS && !(last == STEP_PAUSES && events == 0);
-  if (is_watched)
-    status = crew_watch_again(crew, &connection->source, connection->fd, events, NULL);
-  if (status != JP_OK) {
-    connection->state = CONNECTION_OWNED;
-  } else if (last == STEP_PAUSES) {
-    connection->is_paused = true;
-    atomic_fetch_add(&connection->table->paused, 1);
-  }
+  if (duplex != NULL)
+    connection_duplex_before_arming(connection, reading_ms);
+  bool is_ready;
+  enum jp_status status = connection_arm(connection, last, &is_ready);
+  if (status != JP_OK)
+    connection_own(connection);
+  else if (last == STEP_PAUSES && !is_ready)
+    connection_note_paused(connection);
   pthread_mutex_unlock(&connection->lock);
   if (status != JP_OK)
     close_now(connection, member);
-  else if (last == STEP_WAITS)
+  else if (is_ready)
     crew_submit(crew, &connection->source);
 }
 
@@ -473,6 +459,8 @@ void connection_expire(struct connection *connection, struct crew_member *watche
       connection->stalled_ms != 0 && now >= connection->stalled_ms + connection->limits->body_timeout_ms;
   if (stalled || connection->stream != NULL || connection->is_lingering)
     step = STEP_DROPS;
+  else if (connection_rest(connection))
+    step = STEP_NEEDS_INPUT;
   else
     connection->protocol->expire(connection);
   connection_finish(connection, watcher, step);
@@ -510,9 +498,11 @@ void connection_seize(struct connection *connection, struct crew_member *watcher
   struct buffer *answer = &watcher->scratch.buffers[SCRATCH_ANSWER];
   buffer_clear(answer);
   connection->seized = true;
+  if (connection->duplex != NULL)
+    connection->duplex->is_closed = true;
   enum rpc_served served =
       connection_codec(connection)
-          ->refuse(service->context, buffer_text(&connection->message), CREW_SHUTTING_DOWN, answer);
+          ->refuse(service->context, connection_message_in_hand(connection), CREW_SHUTTING_DOWN, answer);
   connection->protocol->write_last_reply(connection, served, buffer_text(answer));
   connection_flush(connection);
   if (connection_unsent(connection) == 0)

@@ -3,11 +3,12 @@
 /*
  * A TCP connection, whose bytes a protocol reads and writes (net/connection/protocol.h).
  *
- * Owner: a turn owns the connection from connection_acquire to the end of the turn. Between turns nobody owns
+ * Owner: a turn owns the connection from connection_turn to connection_finish. Between turns nobody owns
  * it, and it is armed in the crew's epoll set or is in the ready queue. All fields belong to the owner unless
  * they say otherwise. While the owner's thread is inside the service (in_call), the watcher may, under the
  * lock, send the output or seize the connection. The owner then finds `seized`, drops its answer and ends the
- * connection.
+ * connection. A connection whose client has given callbacks is also read meanwhile, and any thread may send
+ * (net/connection/connection_duplex.h).
  *
  * Input: bytes that a connection has collected and not yet served count against a bound on the input of all
  * (net/admission/input_budget.h). Above three quarters of it, a connection without a licence pauses: it is
@@ -23,6 +24,7 @@
 #include <pthread.h>
 #include <stdalign.h>
 
+struct connection_duplex;
 struct connection_table;
 
 struct connection_limits {
@@ -41,7 +43,10 @@ enum connection_state {
   CONNECTION_OWNED
 };
 
-enum { CONNECTION_PROTOCOL_STATE = 320 }; /* bytes */
+enum {
+  CONNECTION_PROTOCOL_STATE = 320, /* bytes */
+  CONNECTION_FLUSH_SOON = 1        /* a deadline that has always passed: the next tick sends the output */
+};
 
 struct connection {
   struct crew_source source; /* first: a source is its connection */
@@ -53,9 +58,10 @@ struct connection {
   enum connection_state state;
   bool seized;
   bool is_paused;             /* guarded by the lock, too: it waits until the watcher submits it */
+  bool is_armed;              /* likewise: an event of the descriptor is still to come */
   struct rpc_worker *in_call; /* the worker whose thread is inside the service for this connection */
   struct input_licence licence;
-  _Atomic size_t counted;       /* bytes of input in the budget; the owner writes it */
+  _Atomic size_t counted;       /* bytes of input in the budget; who has the input writes it */
   _Atomic int64_t *deadline_ms; /* when the watcher looks at it, in the table; INT64_MAX: never */
 
   int fd;
@@ -80,6 +86,7 @@ struct connection {
   struct rpc_client *client;
   struct rpc_address address;       /* the client's */
   struct connection_stream *stream; /* an answer of which a part is still to be made; NULL: none */
+  struct connection_duplex *duplex; /* from the client's first callback on; NULL: it has given none */
 
   /* Written by the protocol. */
   const struct connection_protocol *protocol;
@@ -93,8 +100,6 @@ struct connection {
 void connection_turn(struct crew_source *source, struct crew_member *member);
 /* Takes a connection that nobody owns. Under its lock. */
 void connection_own(struct connection *connection);
-/* Takes the connection; false if somebody owns it, or if it is closed. */
-bool connection_acquire(struct connection *connection);
 /* Ends a turn: sends, returns the buffers, and arms the connection or closes it. STEP_SERVED: there may be
  * more to do at once. */
 void connection_finish(struct connection *connection, struct crew_member *member, enum step last);
@@ -115,6 +120,36 @@ static inline size_t connection_unsent(const struct connection *connection)
   return connection->out.len - connection->out_sent;
 }
 
+/* --- connection_rest.c: between turns --- */
+
+extern const struct crew_lookout connection_lookout; /* of connections with a carrier */
+
+/* True if it goes on when the client takes its answers, or at once. */
+bool connection_waits_for_room(const struct connection *connection, enum step last);
+/* Sees to it that the connection has a turn when it has something to do: by an event, or because a member looks at it.
+ * *is_ready: it has now, and the caller submits it. Under the lock; nobody owns it any more. */
+enum jp_status connection_arm(struct connection *connection, enum step last, bool *is_ready) JP_MUST_CHECK;
+/* Asks for an event of its descriptor. Under the lock. */
+enum jp_status connection_watch(struct connection *connection, uint32_t events) JP_MUST_CHECK;
+/* It waits until the watcher submits it. Under the lock. */
+void connection_note_paused(struct connection *connection);
+/* True if the deadline that has passed was only there to give memory back. */
+bool connection_rest(struct connection *connection);
+
+/* --- for connection_duplex.c and the files beside it --- */
+
+/* True if something new came: bytes, or the end. */
+bool connection_receive(struct connection *connection);
+/* With more than this unsent, the client is not read from until it takes its answers. */
+size_t connection_unsent_mark(const struct connection *connection);
+/* True if the bound on all input lets it read no further. */
+bool connection_must_pause(struct connection *connection);
+void connection_count_input(struct connection *connection);
+/* Nothing passes its socket any more. Under the lock, or the owner. */
+void connection_shut_down(struct connection *connection);
+/* The message that is being served. Under the lock. */
+struct text connection_message_in_hand(const struct connection *connection);
+
 /* --- for protocols --- */
 
 /* The connection speaks this protocol from now on. */
@@ -134,6 +169,8 @@ const struct rpc_service *connection_service(const struct connection *connection
 /* Serves `message`; *answer is the member's buffer. False: the connection was seized meanwhile. */
 bool connection_serve(struct connection *connection, struct crew_member *member, struct buffer *answer,
                       enum crew_served *served, struct rpc_stream *stream);
+/* The message was served, and is not needed any more. */
+void connection_drop_message(struct connection *connection);
 /* What its messages are: JSON-RPC, as all that WebSocket and HTTP carry. */
 const struct rpc_codec *connection_codec(const struct connection *connection);
 /* True: *kept names the session that stays (rpc/service.h). */

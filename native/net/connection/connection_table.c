@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "net/connection/connection_duplex.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,9 +36,13 @@ enum jp_status connection_table_init(struct connection_table *table, struct crew
 static void discard_connection(struct connection *connection)
 {
   if (connection->state != CONNECTION_FREE) {
+    if (connection->duplex != NULL)
+      connection_duplex_detach(connection);
     connection_end_stream(connection);
     if (connection->protocol->discard != NULL)
       connection->protocol->discard(connection);
+    if (connection->protocol->carrier != NULL)
+      connection->protocol->carrier->close(connection);
     buffer_fini(&connection->in);
     buffer_fini(&connection->message);
     buffer_fini(&connection->out);
@@ -68,6 +73,7 @@ static bool add_chunk(struct connection_table *table)
   for (size_t i = CHUNK_PLACES; i-- > 0;) {
     struct connection *place = &chunk->places[i];
     place->source.turn = connection_turn;
+    place->source.meanwhile = &connection_meanwhile;
     place->table = table;
     place->limits = &table->limits;
     place->fd = -1;
@@ -115,7 +121,7 @@ void connection_table_release(struct connection_table *table, struct connection 
 static void reset_connection(struct connection *connection, int fd,
                              const struct connection_protocol *protocol, const struct rpc_address *address)
 {
-  connection->seized = false;
+  connection->seized = connection->is_armed = false;
   connection->address = *address;
   atomic_store_explicit(&connection->licence.is_valid, false, memory_order_relaxed);
   connection->licence.is_slow = false;
@@ -183,26 +189,51 @@ static void count_seized(struct connection_table *table)
   pthread_mutex_unlock(&table->lock);
 }
 
+/* A connection that is inside the service. True: the watcher has to call the service for it, without the lock. */
+static bool look_in_call(struct connection_table *table, struct connection *connection,
+                         struct crew_member *watcher, bool is_late, int64_t now_ms)
+{
+  if (must_be_seized(table, connection, now_ms)) {
+    connection_seize(connection, watcher);
+    count_seized(table);
+  } else if (is_late && connection->duplex != NULL) {
+    atomic_store(connection->deadline_ms, connection_duplex_look(connection));
+  } else if (is_late) {
+    connection_flush(connection);
+    atomic_store(connection->deadline_ms, INT64_MAX);
+    return false;
+  }
+  if (connection->duplex == NULL)
+    return false;
+  connection_duplex_begin_upcall(connection);
+  return true;
+}
+
+/* Callbacks that are open have the grace time, as running requests do. */
+static bool is_awaited(const struct connection_table *table, const struct connection *connection,
+                       int64_t now_ms)
+{
+  return connection_duplex_is_urgent(connection) && now_ms < atomic_load(&table->grace_end_ms);
+}
+
 static void look_at_connection(struct connection_table *table, struct connection *connection,
                                struct crew_member *watcher, int64_t now_ms)
 {
   bool taken = false;
+  bool calls = false;
   bool draining = atomic_load(&table->is_draining);
   pthread_mutex_lock(&connection->lock);
   bool is_late = atomic_load(connection->deadline_ms) <= now_ms;
   if (connection->in_call != NULL) {
-    if (must_be_seized(table, connection, now_ms)) {
-      connection_seize(connection, watcher);
-      count_seized(table);
-    } else if (is_late) {
-      connection_flush(connection);
-      atomic_store(connection->deadline_ms, INT64_MAX);
-    }
-  } else if (connection->state == CONNECTION_ARMED && (is_late || draining)) {
+    calls = look_in_call(table, connection, watcher, is_late, now_ms);
+  } else if (connection->state == CONNECTION_ARMED &&
+             (is_late || (draining && !is_awaited(table, connection, now_ms)))) {
     connection_own(connection);
     taken = true;
   }
   pthread_mutex_unlock(&connection->lock);
+  if (calls)
+    connection_duplex_end_upcall(connection);
   if (taken && is_late)
     connection_expire(connection, watcher);
   else if (taken)

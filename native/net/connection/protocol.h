@@ -9,6 +9,7 @@
  * The functions are called by the connection's owner, unless they say otherwise. A protocol keeps its state
  * in connection->protocol_state, and takes its input from connection_input.
  */
+#include "base/status.h"
 #include "op/operation.h"
 #include "rpc/service.h"
 
@@ -31,21 +32,57 @@ enum step {
   STEP_DROPS        /* close at once */
 };
 
+/*
+ * What carries the bytes of a connection in place of its socket. The socket then only brings bells and the client's
+ * end: input there means that the connection has to be looked at. The functions are the owner's, unless they say
+ * otherwise.
+ */
+struct connection_carrier {
+  /* Looks for input; true if something new has come. Until it is called, `step` takes nothing that has come since. What
+   * the socket brings, bells or the end, is heard by the protocol's `borrow`, which sets at_end. */
+  bool (*receive)(struct connection *connection);
+  /* True if some of what `receive` has found is not taken yet. Under the lock, while nobody reads. */
+  bool (*has_untaken)(const struct connection *connection);
+  /* Sends as much of `out` as there is room for, and adds it to out_sent and has_sent. The owner, or the watcher
+   * under the lock while in_call. */
+  void (*flush)(struct connection *connection);
+  /* The connection will be armed: says to the client that nobody looks for input, or for room for what is unsent.
+   * False: there is some already, and nothing was said. Nobody owns the connection. */
+  bool (*sleep)(struct connection *connection, bool for_input, bool for_room);
+  /* crew_lookout.look and meet. `sleep` serves for crew_lookout.sleep, too. */
+  bool (*look)(struct connection *connection);
+  bool (*meet)(struct connection *connection, int processor);
+  /* The connection was idle until its deadline; true: it gives memory back then, and goes on. The watcher, as the
+   * owner. */
+  bool (*rest)(struct connection *connection);
+  /* The connection ends. */
+  void (*close)(struct connection *connection);
+};
+
 struct connection_protocol {
   enum op_channel channel; /* of its clients */
   bool waits_for_rest;     /* clients send the rest of a message at once, so that a thread may wait for it */
+  const struct connection_carrier *carrier; /* NULL: the socket carries the bytes */
 
   /* The connection speaks this protocol from now on. Its protocol_state is all zero. */
   void (*begin)(struct connection *connection);
   /* Takes the objects that the thread keeps for the protocol, for a turn. False: no memory. NULL: none. */
   bool (*borrow)(struct connection *connection, struct crew_member *member);
-  /* At the end of the turn: returns them if no input is left in them. NULL with borrow. */
+  /* At the end of the turn: returns them if no input is left in them. NULL: there are none. */
   void (*give_back)(struct connection *connection, struct crew_member *member);
-  /* Frees them, whatever is left in them. NULL with borrow. */
+  /* Frees them, whatever is left in them. NULL likewise. */
   void (*discard)(struct connection *connection);
 
   /* Takes the next part of the input, and serves the message if that completes it. */
   enum step (*step)(struct connection *connection, struct crew_member *member);
+  /*
+   * The same without serving. STEP_SERVED with has_message: a whole message is in `message`. What is to be written (a pong,
+   * a close frame) goes to `out`. Called by whoever has the input (net/connection/connection_duplex.h). NULL: clients
+   * are only answered.
+   */
+  enum step (*collect)(struct connection *connection, struct crew_member *member, struct buffer *out);
+  /* Appends a whole message to out. Any thread. NULL with collect. */
+  void (*write_message)(struct buffer *out, struct text message);
   /* When a connection that waits for input has to end; INT64_MAX: never. has_begun: a message has. */
   int64_t (*deadline)(struct connection *connection, bool has_begun, int64_t now_ms);
   /* Bytes that are still to come of the message; SIZE_MAX: not known. The watcher, under the connection's
@@ -72,6 +109,15 @@ struct connection_protocol {
 
   /* Tells a client that there are too many connections. NULL: says nothing. Any thread. */
   void (*turn_away)(struct buffer *out, const char *reason);
+};
+
+/* A protocol that needs more than the bytes of a connection, and is begun on request. */
+struct connection_upgrade {
+  enum op_channel channel; /* of the client, which is open by then */
+  /* Answers the request, whose head was read and before which all is answered and sent; the connection speaks the
+   * protocol from then on. If it fails, nothing has happened; the text is for the client. The owner. */
+  enum jp_status (*begin)(struct connection_upgrade *upgrade, struct connection *connection,
+                          struct jp_error *error);
 };
 
 #endif

@@ -1,6 +1,6 @@
 #include "net/http/http.h"
 
-#include "net/connection/connection.h"
+#include "net/connection/connection_duplex.h"
 #include "net/http/http_heads.h"
 #include "net/http/http_query.h"
 
@@ -92,9 +92,10 @@ static void cut_request(struct connection *connection, const char *reason, struc
   write_reply(connection, 503, buffer_text(answer), NULL);
 }
 
-/* Does nothing if there is a client already. worker may be NULL. */
+/* Does nothing if there is a client already. worker may be NULL. may_push: what the connection will speak carries more
+ * than answers. */
 static enum jp_status open_client(struct connection *connection, struct rpc_worker *worker,
-                                  enum op_channel channel, struct jp_error *error)
+                                  enum op_channel channel, bool may_push, struct jp_error *error)
 {
   if (connection->client != NULL)
     return JP_OK;
@@ -110,6 +111,10 @@ static enum jp_status open_client(struct connection *connection, struct rpc_work
     uuid_format(&state->peer_id, text);
     info.peer_id = text_of(text);
   }
+  if (may_push) {
+    info.push = &connection_push;
+    info.connection = connection;
+  }
   const struct rpc_service *service = connection_service(connection);
   return service->client_open(service->context, &info, &connection->client, error);
 }
@@ -118,12 +123,29 @@ static enum step upgrade_to_websocket(struct connection *connection, struct text
 {
   const struct connection_protocol *websocket = http_of(connection)->websocket;
   struct jp_error error = {0};
-  enum jp_status status = open_client(connection, NULL, websocket->channel, &error);
+  enum jp_status status =
+      open_client(connection, NULL, websocket->channel, websocket->collect != NULL, &error);
   if (status != JP_OK)
     return respond_and_close(connection, status == JP_INVALID ? 400 : 503, error.text);
   http_write_upgrade(&connection->out, key);
   connection_speak(connection, websocket);
   return STEP_AGAIN;
+}
+
+/* What is shared is sent beside the response's first byte: nothing else may be on its way, in either direction. */
+static enum step upgrade_to_shm(struct connection *connection)
+{
+  struct connection_upgrade *shm = http_of(connection)->shm;
+  struct jp_error error = {0};
+  connection_flush(connection);
+  if (connection_input(connection).len > 0 || connection_unsent(connection) > 0)
+    return respond_and_close(connection, 400,
+                             "a request for shared memory is the last one of its connection");
+  enum jp_status status = open_client(connection, NULL, shm->channel, true, &error);
+  if (status != JP_OK)
+    return respond_and_close(connection, status == JP_INVALID ? 400 : 503, error.text);
+  status = shm->begin(shm, connection, &error);
+  return status == JP_OK ? STEP_AGAIN : respond_and_close(connection, 503, error.text);
 }
 
 /* Turns the target into a message. */
@@ -180,6 +202,9 @@ static enum step act_on_route(struct connection *connection, const struct http_r
   case HTTP_UPGRADE:
     connection->in_used += head_length;
     return upgrade_to_websocket(connection, request->fields[HTTP_FIELD_WS_KEY]);
+  case HTTP_SHARE:
+    connection->in_used += head_length;
+    return upgrade_to_shm(connection);
   case HTTP_HELP:
     connection->in_used += head_length;
     return send_help(connection);
@@ -363,7 +388,7 @@ static enum step serve_message(struct connection *connection, struct crew_member
   struct jp_error error = {0};
   if (state_of(connection)->refuses_json && obeys_accept(connection))
     return refuse_accept(connection);
-  if (open_client(connection, member->worker, connection->protocol->channel, &error) != JP_OK)
+  if (open_client(connection, member->worker, connection->protocol->channel, false, &error) != JP_OK)
     return refuse_message(connection, answer, error.text);
 
   enum crew_served served;
@@ -471,7 +496,7 @@ static void turn_away(struct buffer *out, const char *reason)
 }
 
 void http_protocol_init(struct http_protocol *http, const struct http_site *site,
-                        const struct connection_protocol *websocket)
+                        const struct connection_protocol *websocket, struct connection_upgrade *shm)
 {
   static const struct connection_protocol protocol = {.channel = OP_CHANNEL_HTTP,
                                                       .waits_for_rest = true, /* a body behind its head */
@@ -486,5 +511,5 @@ void http_protocol_init(struct http_protocol *http, const struct http_site *site
                                                       .say_goodbye = say_goodbye,
                                                       .write_last_reply = write_last_reply,
                                                       .turn_away = turn_away};
-  *http = (struct http_protocol){.protocol = protocol, .site = *site, .websocket = websocket};
+  *http = (struct http_protocol){.protocol = protocol, .site = *site, .websocket = websocket, .shm = shm};
 }

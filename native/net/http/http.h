@@ -2,7 +2,7 @@
 #define JPEER_NET_HTTP_HTTP_H
 /*
  * HTTP as the protocol of a connection (net/connection/protocol.h): reads requests, has them served, and
- * writes the responses. After a handshake the connection speaks WebSocket.
+ * writes the responses. After a handshake the connection speaks WebSocket or shared memory.
  */
 #include "net/connection/protocol.h"
 #include "net/http/http_route.h"
@@ -11,10 +11,12 @@ struct http_protocol {
   struct connection_protocol protocol; /* first: the protocol of a connection that speaks HTTP */
   struct http_site site;
   const struct connection_protocol *websocket;
+  struct connection_upgrade *shm;
 };
 
-/* The texts and origins of site, and websocket, are borrowed as long as there are connections. */
+/* The texts and origins of site, websocket and shm are borrowed as long as there are connections. shm: NULL where
+ * the site does not take it. */
 void http_protocol_init(struct http_protocol *http, const struct http_site *site,
-                        const struct connection_protocol *websocket);
+                        const struct connection_protocol *websocket, struct connection_upgrade *shm);
 
 #endif

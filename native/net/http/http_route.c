@@ -417,13 +417,37 @@ static void route_document(const struct http_request *request, struct http_route
     route->action = HTTP_DOCUMENT;
 }
 
-static bool asks_for_websocket(const struct http_request *request)
+/* docs/protocol.md, "Shared memory" */
+static void route_sharing(const struct http_request *request, const struct http_site *site,
+                          struct http_route_result *route)
 {
-  return !is_absent(request->fields[HTTP_FIELD_UPGRADE]) &&
-         has_token(request->fields[HTTP_FIELD_UPGRADE], TEXT("websocket"));
+  if (!site->takes_shm)
+    respond_with(route, 400, "shared memory is for the clients of a Unix socket");
+  else if (!request->is_1_1 || !request->has_upgrade)
+    respond_with(route, 400, "shared memory needs HTTP/1.1 and \"Connection: Upgrade\"");
+  else if (http_has_body(request))
+    respond_with(route, 400, "a request for shared memory has no body");
+  else
+    route->action = HTTP_SHARE;
 }
 
-static void route_method(const struct http_request *request, size_t message_max,
+static bool asks_for(const struct http_request *request, struct text protocol)
+{
+  return !is_absent(request->fields[HTTP_FIELD_UPGRADE]) &&
+         has_token(request->fields[HTTP_FIELD_UPGRADE], protocol);
+}
+
+static bool asks_for_websocket(const struct http_request *request)
+{
+  return asks_for(request, TEXT("websocket"));
+}
+
+static bool asks_for_shm(const struct http_request *request)
+{
+  return asks_for(request, TEXT("jpeer-shm/1"));
+}
+
+static void route_method(const struct http_request *request, const struct http_site *site, size_t message_max,
                          struct http_route_result *route)
 {
   switch (request->method) {
@@ -431,7 +455,9 @@ static void route_method(const struct http_request *request, size_t message_max,
     route_post(request, message_max, route);
     break;
   case HTTP_GET:
-    if (asks_for_websocket(request))
+    if (asks_for_shm(request))
+      route_sharing(request, site, route);
+    else if (asks_for_websocket(request))
       route_handshake(request, route);
     else
       refuse_method(route, ALLOW_POST, "JSON-RPC comes by POST, or over a WebSocket");
@@ -471,7 +497,7 @@ static void route_other_path(const struct http_request *request, const struct ht
   bool is_below = site->prefix.len == 1 || route->procedure.data != path.data + 1;
   bool has_name =
       !is_absent(route->procedure) && is_name(route->procedure) && (request->method != HTTP_POST || is_below);
-  bool is_handshake = request->method == HTTP_GET && asks_for_websocket(request);
+  bool is_handshake = request->method == HTTP_GET && (asks_for_websocket(request) || asks_for_shm(request));
   bool is_call = is_read && !is_absent(route->procedure);
   if (is_handshake || (!is_document && !is_help && !has_name && !is_call))
     respond_with(route, 404, "there is nothing at this path");
@@ -507,7 +533,7 @@ void http_route(const struct http_request *request, const struct http_site *site
   if (is_asterisk)
     tell_methods(request, route, ALLOW_ALL);
   else if (is_service_path(path, site))
-    route_method(request, message_max, route);
+    route_method(request, site, message_max, route);
   else
     route_other_path(request, site, path, route);
   struct text peer_id = request->fields[HTTP_FIELD_PEER_ID];

@@ -1,8 +1,8 @@
 #ifndef JPEER_NET_HTTP_HTTP_ROUTE_H
 #define JPEER_NET_HTTP_HTTP_ROUTE_H
 /*
- * Decides what a request's head asks for, and whether it may: a JSON-RPC message by POST, a WebSocket, or
- * neither. Pure functions, any thread.
+ * Decides what a request's head asks for, and whether it may: a JSON-RPC message by POST, a WebSocket,
+ * shared memory, or none of them. Pure functions, any thread.
  *
  * Paths: POST and WebSocket take "/" and the prefix ("/rpc"), with or without a query. One more component
  * names a procedure that GET calls (JSON-RPC 1.1 draft, 6.3), except for the reserved names: /openrpc.json is
@@ -28,6 +28,7 @@
 struct http_site {
   bool is_loopback;                  /* the server listens on a loopback address */
   struct text host;                  /* the name that was bound; data NULL: a Unix socket */
+  bool takes_shm;                    /* its clients may share memory with the peer */
   struct text prefix;                /* the path of the service beside "/": "/rpc" */
   const struct web_origins *origins; /* allowed beside its own; NULL: none */
 };
@@ -38,6 +39,7 @@ enum http_action {
   HTTP_HELP,     /* a GET of /help: text for people */
   HTTP_DOCUMENT, /* a GET of /openrpc.json: the description of the service */
   HTTP_UPGRADE,  /* a correct WebSocket handshake */
+  HTTP_SHARE,    /* a correct request for shared memory */
   HTTP_RESPOND   /* send the status response */
 };
 

@@ -88,7 +88,7 @@ static enum step serve_message(struct connection *connection, struct crew_member
     return STEP_ENDS;
   if (served == CREW_WAIT)
     return STEP_WAITS;
-  buffer_clear(&connection->message);
+  connection_drop_message(connection);
   connection->began_ms = 0;
   if (crew_has_replied(served))
     write_text(connection, buffer_text(answer));
@@ -101,18 +101,20 @@ static enum step serve_message(struct connection *connection, struct crew_member
 }
 
 /* The decoder may be in the middle of the wrong frame, so it is not used again. */
-static enum step close_with_error(struct connection *connection, const struct ws_input *input)
+static enum step close_with_error(struct connection *connection, const struct ws_input *input,
+                                  struct buffer *out)
 {
   discard_decoder(connection);
   note_progress(connection);
-  return write_close(connection, input->code, input->reason);
+  ws_write_close(out, input->code, input->reason);
+  return STEP_ENDS;
 }
 
-static enum step take_step(struct connection *connection, struct crew_member *member)
+/* Takes a frame, or a part of one. */
+static enum step collect_message(struct connection *connection, struct crew_member *member,
+                                 struct buffer *out)
 {
   struct websocket_state *state = state_of(connection);
-  if (connection->has_message)
-    return serve_message(connection, member);
   if (state->decoder == NULL && !borrow_decoder(connection, member))
     return STEP_DROPS;
   struct ws_input input = {.bytes = connection_input(connection)};
@@ -125,17 +127,31 @@ static enum step take_step(struct connection *connection, struct crew_member *me
     return STEP_NEEDS_INPUT;
   case WS_EVENT_MESSAGE:
     connection->has_message = true;
-    return serve_message(connection, member);
+    return STEP_SERVED;
   case WS_EVENT_PING:
-    ws_write(&connection->out, WS_PONG, true, (struct text){(const char *)input.control, input.control_len});
+    ws_write(out, WS_PONG, true, (struct text){(const char *)input.control, input.control_len});
     return STEP_SERVED;
   case WS_EVENT_PONG:
     return STEP_SERVED;
   case WS_EVENT_CLOSE:
-    return write_close(connection, input.code, "");
+    ws_write_close(out, input.code, "");
+    return STEP_ENDS;
   default:
-    return close_with_error(connection, &input);
+    return close_with_error(connection, &input, out);
   }
+}
+
+static enum step take_step(struct connection *connection, struct crew_member *member)
+{
+  if (connection->has_message)
+    return serve_message(connection, member);
+  enum step step = collect_message(connection, member, &connection->out);
+  return connection->has_message ? serve_message(connection, member) : step;
+}
+
+static void write_message(struct buffer *out, struct text message)
+{
+  ws_write(out, WS_TEXT, true, message);
 }
 
 /* --- what the connection asks for --- */
@@ -193,6 +209,8 @@ const struct connection_protocol websocket_protocol = {.channel = OP_CHANNEL_WEB
                                                        .give_back = return_decoder,
                                                        .discard = discard_decoder,
                                                        .step = take_step,
+                                                       .collect = collect_message,
+                                                       .write_message = write_message,
                                                        .deadline = find_deadline,
                                                        .bytes_left = count_bytes_left,
                                                        .write_part = write_part,

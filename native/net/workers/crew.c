@@ -5,7 +5,6 @@
 #include "net/workers/crew_state.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +46,8 @@ static enum jp_status open_descriptors(struct crew *crew, struct jp_error *error
 static void init_member(struct crew *crew, struct crew_member *member)
 {
   member->crew = crew;
+  member->waits = (struct rpc_waits){member, crew_wait, crew_wake};
+  atomic_init(&member->wait_fd, -1);
   scratch_init(&member->scratch);
 }
 
@@ -56,7 +57,8 @@ enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "no memory for the crew");
   made->config = *config;
-  atomic_flag_clear(&made->stays);
+  atomic_init(&made->looker, NULL);
+  pthread_mutex_init(&made->look_lock, NULL);
   made->epoll_fd = made->wake_fd = made->stop_fd = -1;
   pthread_mutex_init(&made->lock, NULL);
   pthread_condattr_t monotonic;
@@ -68,7 +70,7 @@ enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
   pthread_condattr_destroy(&monotonic);
 
   enum jp_status status = JP_OK;
-  made->members = calloc(config->threads_max, sizeof *made->members);
+  made->members = calloc(crew_places_max(made), sizeof(struct crew_member *));
   if (made->members == NULL)
     status = jp_fail(error, JP_NO_MEMORY, "no memory for the crew");
   else
@@ -78,19 +80,26 @@ enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
     return status;
   }
   init_member(made, &made->watcher);
-  for (unsigned i = 0; i < config->threads_max; i++)
-    init_member(made, &made->members[i]);
   *crew = made;
   return JP_OK;
 }
 
 static bool has_taken_member(struct crew *crew)
 {
-  for (unsigned i = 0; i < crew->config.threads_max; i++) {
-    if (crew->members[i].taken)
+  for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
+    if (crew->members[i]->taken)
       return true;
   }
   return false;
+}
+
+static void destroy_place(struct crew_member *member)
+{
+  int fd = atomic_load(&member->wait_fd);
+  if (fd >= 0)
+    close(fd);
+  scratch_fini(&member->scratch);
+  free(member);
 }
 
 void crew_destroy(struct crew *crew)
@@ -98,12 +107,12 @@ void crew_destroy(struct crew *crew)
   if (crew == NULL)
     return;
   pthread_mutex_lock(&crew->lock);
-  bool in_use = crew->members != NULL && has_taken_member(crew);
+  bool in_use = has_taken_member(crew);
   pthread_mutex_unlock(&crew->lock);
   if (in_use)
     return;
-  for (unsigned i = 0; crew->members != NULL && i < crew->config.threads_max; i++)
-    scratch_fini(&crew->members[i].scratch);
+  for (unsigned i = 0; i < atomic_load(&crew->place_count); i++)
+    destroy_place(crew->members[i]);
   scratch_fini(&crew->watcher.scratch);
   free(crew->members);
   int descriptors[] = {crew->epoll_fd, crew->wake_fd, crew->stop_fd};
@@ -113,6 +122,7 @@ void crew_destroy(struct crew *crew)
   }
   pthread_cond_destroy(&crew->sleep_ended);
   pthread_mutex_destroy(&crew->sleep_lock);
+  pthread_mutex_destroy(&crew->look_lock);
   pthread_cond_destroy(&crew->changed);
   pthread_mutex_destroy(&crew->lock);
   free(crew);
@@ -184,6 +194,11 @@ void crew_submit(struct crew *crew, struct crew_source *source)
     crew_rouse_watcher(crew);
 }
 
+void crew_rouse(struct crew *crew)
+{
+  crew_rouse_watcher(crew);
+}
+
 struct crew_source *crew_take_ready(struct crew *crew)
 {
   if (atomic_load(&crew->ready) == 0)
@@ -224,7 +239,7 @@ static bool leave_when_surplus(struct crew_member *member)
 {
   struct crew *crew = member->crew;
   pthread_mutex_lock(&crew->lock);
-  bool leaves = crew->size > crew->config.threads;
+  bool leaves = crew_busy_size(crew) > crew->config.threads;
   if (leaves) {
     crew->size--;
     atomic_fetch_sub(&crew->idle, 1);
@@ -257,21 +272,45 @@ static struct crew_source *wait_idle(struct crew_member *member, bool *left)
 }
 
 /* Ready work and events take turns, so that neither starves the other. */
+/* Sources that are awake count as events. */
+static struct crew_source *take_event(struct crew_member *member)
+{
+  member->has_found = crew_find_awake(member);
+  if (!member->has_found)
+    return crew_take_event(member->crew, 0);
+  struct crew_source *source = member->found;
+  member->found = NULL;
+  return source;
+}
+
+static struct crew_source *take_waiting(struct crew_member *member)
+{
+  struct crew *crew = member->crew;
+  struct crew_source *source = NULL;
+  member->alternate = !member->alternate;
+  if (!member->alternate)
+    source = take_event(member);
+  /* This member was woken for ready work and takes an event instead: another one takes the work. */
+  if (source != NULL && source != &crew->wake && !member->has_found && atomic_load(&crew->idle) > 0)
+    crew_wake_one(crew);
+  return source != NULL ? source : crew_take_ready(crew);
+}
+
+/* The looker may be idle, or have turns of other sources, only when it has put those that are awake to sleep. */
 static struct crew_source *next_source(struct crew_member *member, bool *left)
 {
   struct crew *crew = member->crew;
-  struct crew_source *source = member->held;
+  struct crew_source *source = member->found;
+  member->found = NULL;
+  member->has_found = source != NULL;
+  if (source != NULL)
+    return source;
+  source = member->held;
   member->held = NULL;
-  if (source == NULL && atomic_load(&crew->ready) > 0) {
-    member->alternate = !member->alternate;
-    if (!member->alternate)
-      source = crew_take_event(crew, 0);
-    /* This member was woken for ready work and takes an event instead: another one takes the work. */
-    if (source != NULL && source != &crew->wake && atomic_load(&crew->idle) > 0)
-      crew_wake_one(crew);
-    if (source == NULL)
-      source = crew_take_ready(crew);
-  }
+  if (source == NULL && atomic_load(&crew->ready) > 0)
+    source = take_waiting(member);
+  if (source == NULL || crew_lookout_of(source) == NULL)
+    crew_stop_looking(member);
   return source != NULL ? source : wait_idle(member, left);
 }
 
@@ -302,6 +341,8 @@ static void run_loop(void *argument, struct rpc_worker *worker)
   member->worker = worker;
   pthread_mutex_unlock(&crew->lock);
   atomic_fetch_sub(&crew->idle, 1);
+  if (crew->service->set_waits != NULL)
+    crew->service->set_waits(crew->service->context, worker, &member->waits);
 
   bool left = false;
   while (!left && !is_stopping(crew)) {
@@ -309,24 +350,48 @@ static void run_loop(void *argument, struct rpc_worker *worker)
     if (source == NULL)
       continue;
     count_step(member);
+    member->current = source;
+    if (crew_lookout_of(source) != NULL)
+      member->work_began_ns = clock_now_ns();
     source->turn(source, member);
     member->last = source;
   }
+  crew_stop_looking(member);
   scratch_fini(&member->scratch);
   release_member(member, left);
 }
 
+/* Under the lock. NULL: memory is short, or there are as many as there may be. */
+static struct crew_member *make_place(struct crew *crew)
+{
+  unsigned count = atomic_load(&crew->place_count);
+  struct crew_member *made = count < crew_places_max(crew) ? calloc(1, sizeof *made) : NULL;
+  if (made == NULL)
+    return NULL;
+  init_member(crew, made);
+  made->number = count;
+  crew->members[count] = made;
+  atomic_store(&crew->place_count, count + 1);
+  return made;
+}
+
+/* Under the lock. */
+static struct crew_member *find_place(struct crew *crew)
+{
+  for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
+    if (!crew->members[i]->taken)
+      return crew->members[i];
+  }
+  return make_place(crew);
+}
+
 static struct crew_member *take_place(struct crew *crew)
 {
-  struct crew_member *place = NULL;
   pthread_mutex_lock(&crew->lock);
-  for (unsigned i = 0; crew->size < crew->config.threads_max && i < crew->config.threads_max; i++) {
-    if (!crew->members[i].taken) {
-      place = &crew->members[i];
-      place->taken = true;
-      crew->size++;
-      break;
-    }
+  struct crew_member *place = crew_busy_size(crew) < crew->config.threads_max ? find_place(crew) : NULL;
+  if (place != NULL) {
+    place->taken = true;
+    crew->size++;
   }
   pthread_mutex_unlock(&crew->lock);
   return place;
@@ -338,7 +403,7 @@ bool crew_add_member(struct crew *crew)
   if (member == NULL)
     return false;
   char name[32];
-  snprintf(name, sizeof name, "rpc-%u", (unsigned)(member - crew->members));
+  snprintf(name, sizeof name, "rpc-%u", member->number);
   struct jp_error error = {0};
   atomic_fetch_add(&crew->idle, 1);
   bool started = crew->service->spawn(crew->service->context, name, run_loop, member, &error) == JP_OK;
@@ -380,8 +445,8 @@ void crew_refuse_all(struct crew *crew)
 static bool has_returning_member(struct crew *crew)
 {
   const struct rpc_service *service = crew->service;
-  for (unsigned i = 0; i < crew->config.threads_max; i++) {
-    struct crew_member *member = &crew->members[i];
+  for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
+    struct crew_member *member = crew->members[i];
     if (member->taken && !(member->worker != NULL && service->is_exiting(service->context, member->worker)))
       return true;
   }
@@ -461,42 +526,11 @@ bool crew_is_wanted(struct crew_member *member)
   struct crew *crew = member->crew;
   if (member->worker == NULL || atomic_load(&crew->phase) != CREW_SERVING || atomic_load(&crew->ready) > 0)
     return true;
+  if (crew_find_awake(member))
+    return true;
   if (atomic_load(&crew->idle) == 0)
     member->held = crew_take_event(crew, 0);
   return member->held != NULL;
-}
-
-/* Another member is idle and takes the events, and no work waits. */
-static bool can_be_spared(struct crew *crew)
-{
-  return atomic_load_explicit(&crew->idle, memory_order_relaxed) > 0 &&
-         atomic_load_explicit(&crew->ready, memory_order_relaxed) == 0 &&
-         atomic_load_explicit(&crew->phase, memory_order_relaxed) == CREW_SERVING;
-}
-
-bool crew_stay(struct crew_member *member, struct crew_source *source,
-               bool (*look)(struct crew_source *source))
-{
-  struct crew *crew = member->crew;
-  if (member->worker == NULL || member->last != source || !can_be_spared(crew))
-    return false;
-  if (!spin_policy_takes_chance(&member->spin) || atomic_flag_test_and_set(&crew->stays))
-    return false;
-  const int64_t limit_ns = spin_policy_limit_ns(&member->spin);
-  const int64_t began_ns = clock_now_ns();
-  int64_t took_ns = 0;
-  int64_t longest_pause_ns = 0;
-  bool found;
-  do {
-    sched_yield();
-    found = look(source);
-    int64_t pause_ns = clock_now_ns() - began_ns - took_ns;
-    took_ns += pause_ns;
-    longest_pause_ns = pause_ns > longest_pause_ns ? pause_ns : longest_pause_ns;
-  } while (!found && took_ns < limit_ns && can_be_spared(crew));
-  atomic_flag_clear(&crew->stays);
-  spin_policy_learn(&member->spin, found, took_ns, longest_pause_ns);
-  return found;
 }
 
 enum crew_served crew_served_as(enum rpc_served served)

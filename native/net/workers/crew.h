@@ -34,9 +34,9 @@
  * is watched for input. The queue of each identity is another: it is submitted when its first message comes,
  * and by its own turn if that ends with messages left.
  */
+#include "base/spin_policy.h"
 #include "base/status.h"
 #include "net/workers/scratch.h"
-#include "net/workers/spin_policy.h"
 #include "rpc/service.h"
 
 #include <stdatomic.h>
@@ -50,6 +50,21 @@ enum { CREW_TURN_MESSAGES = 16, CREW_TURN_NS = 200000 };
 #define CREW_SHUTTING_DOWN "the peer is shutting down"
 
 struct crew;
+struct crew_member;
+struct crew_source;
+
+/*
+ * What a member does for the source of its turn while it waits inside the service (crew_wait). NULL in a source: nothing.
+ */
+struct crew_meanwhile {
+  /* The member begins to wait, or ends it. */
+  void (*begin)(struct crew_source *source, struct crew_member *member);
+  void (*end)(struct crew_source *source, struct crew_member *member);
+  /* Takes one part of what has come, without waiting. False: there was none. */
+  bool (*take)(struct crew_source *source, struct crew_member *member);
+  /* The member is about to sleep until *fd, which is -1, has *events (of poll). False: something has come. */
+  bool (*sleep)(struct crew_source *source, int *fd, short *events);
+};
 
 /* A thread that serves: a member of the crew, or the watcher. Passed to every turn; valid for that turn. */
 struct crew_member {
@@ -57,23 +72,55 @@ struct crew_member {
   struct rpc_worker *worker; /* NULL: the watcher's thread, which may not use Java */
   struct scratch scratch;    /* buffers that the turn may borrow */
   bool has_served;           /* the message in hand was given to the service */
+  bool has_found;            /* this turn's source was found by a look: no event was taken for it */
 
   /* The crew's own. */
-  struct crew_source *held; /* an event that crew_is_wanted came upon: served next */
-  struct crew_source *last; /* the source of the turn before; only compared */
-  struct spin_policy spin;  /* of crew_stay */
+  unsigned number;             /* of its place */
+  struct crew_source *held;    /* an event that crew_is_wanted came upon: served next */
+  struct crew_source *last;    /* the source of the turn before; only compared */
+  struct crew_source *current; /* the source of this turn */
+  struct crew_source *found;   /* likewise, by a look at a source that was awake */
+  struct spin_policy spin;     /* of crew_stay */
+  int64_t work_began_ns;       /* when it last found something by looking, or began a turn of such a source */
+  struct spin_policy look_spin; /* of crew_stay, for sources with a lookout */
+  struct spin_policy wait_spin; /* of crew_wait */
+  struct rpc_waits waits;
+  _Atomic int wait_fd; /* an eventfd, made by the first wait; -1 before */
   _Atomic uint64_t steps;
   bool alternate;
   bool taken;
 };
 
+/*
+ * How members look at a source whose client can be told whether somebody looks, and that can be looked at without a
+ * system call. Such a source may be awake between its turns (crew_keep_awake).
+ */
+struct crew_lookout {
+  /* True if there is work. Called while the source is awake: nobody owns it, and no lock may be taken. */
+  bool (*look)(struct crew_source *source);
+  /* Tells the client that nobody looks any more. False: there is work, and the client was told nothing. Likewise. */
+  bool (*sleep)(struct crew_source *source);
+  /* Tells the client on which processor it is looked for; true if the client was on the same one lately. In a turn of
+   * the source. */
+  bool (*meet)(struct crew_source *source, int processor);
+};
+
 struct crew_source {
   void (*turn)(struct crew_source *source, struct crew_member *member);
+  const struct crew_meanwhile *meanwhile;     /* NULL: it has none */
+  const struct crew_lookout *_Atomic lookout; /* likewise; its owner may change it */
 
   /* The crew's own, under its lock. */
   struct crew_source *next_ready;
   bool is_ready;
+  _Atomic bool is_awake;
+  size_t awake_at; /* its place among those that are awake */
 };
+
+static inline const struct crew_lookout *crew_lookout_of(struct crew_source *source)
+{
+  return atomic_load_explicit(&source->lookout, memory_order_relaxed);
+}
 
 struct crew_config {
   unsigned threads;        /* at least 1 */
@@ -86,6 +133,8 @@ struct crew_config {
   int64_t (*tick)(void *context, struct crew_member *watcher, int64_t now_ms);
   void *context;
   int64_t tick_ms;
+  int64_t look_ns; /* how long a member looks at sources with a lookout before it sleeps; 0: not at all */
+  bool may_pause;  /* the clients may be on other processors: it does not yield at first */
 };
 
 /* No thread yet: sources can be watched and submitted before crew_start. */
@@ -118,6 +167,8 @@ enum jp_status crew_watch_again(struct crew *crew, struct crew_source *source, i
 /* Puts source at the end of the ready queue and wakes an idle member. Does nothing if it is in the queue
  * already. Any thread. */
 void crew_submit(struct crew *crew, struct crew_source *source);
+/* The tick may be wanted earlier than it has said. Any thread. */
+void crew_rouse(struct crew *crew);
 
 struct crew_turn {
   int messages;
@@ -144,13 +195,22 @@ bool crew_is_wanted(struct crew_member *member);
 
 /*
  * For a source that has just answered and has nothing to do: calls look for a while
- * (net/workers/spin_policy.h) until it says that the client has sent more, and returns what it said last. So
+ * (base/spin_policy.h) until it says that the client has sent more, and returns what it said last. So
  * no thread has to sleep and wake for a client that waits for each answer. The thread yields between two
  * looks. Only one member at a time stays, with the source that it served before, and only while another
  * member is idle. After looks that found nothing it stays less and less often.
  */
 bool crew_stay(struct crew_member *member, struct crew_source *source,
                bool (*look)(struct crew_source *source));
+
+/*
+ * At the end of a turn, for a source with a lookout that has nothing to do: true if a member looks at it from now on, so
+ * that it need not tell its client otherwise. Its descriptor is armed all the same. Any thread; its owner, or who
+ * has its lock.
+ */
+bool crew_keep_awake(struct crew *crew, struct crew_source *source);
+/* The source has an owner from now on and is not looked at any more. Before a turn of a source with a lookout. */
+void crew_take_awake(struct crew *crew, struct crew_source *source);
 
 struct crew_message {
   const struct rpc_codec *codec; /* whose message it is */
@@ -189,7 +249,16 @@ enum crew_served crew_serve(struct crew_member *member, const struct crew_messag
  * (rpc_service.take_back). */
 void crew_take_back(struct crew_member *member, struct rpc_client *client);
 
-/* For tests and logs: members now, idle ones included. */
+/*
+ * rpc_waits.wait and wake: `thread` is the member. A member that waits is none of threads_max: the watcher may add
+ * another one in its place, as long as no more than CREW_WAITING_MAX wait; those beyond count as busy. One that comes
+ * back may be one too many for a while.
+ */
+enum { CREW_WAITING_MAX = 4096 };
+void crew_wait(void *thread, bool (*is_over)(void *state), void *state, int64_t deadline_ms);
+void crew_wake(void *thread);
+
+/* For tests and logs: members now, idle and waiting ones included. */
 unsigned crew_size(struct crew *crew);
 
 #endif

@@ -1,10 +1,13 @@
 #ifndef JPEER_NET_WORKERS_CREW_STATE_H
 #define JPEER_NET_WORKERS_CREW_STATE_H
-/* What crew.c (members, queue) and watcher.c (growth, and work that no member takes) share. No other file
- * includes it. */
+/* What crew.c (members, queue), crew_look.c (members that look for what clients send), crew_wait.c (members that
+ * wait for their clients) and watcher.c (growth, and work that no member takes) share. No other file includes
+ * it. */
 #include "net/workers/crew.h"
 
 #include <pthread.h>
+
+enum { CREW_AWAKE_MAX = 64 };
 
 enum crew_phase { CREW_SERVING, CREW_REFUSING, CREW_STOPPING };
 
@@ -17,29 +20,82 @@ struct crew {
   struct crew_source wake;
   struct crew_source stop;
 
-  _Atomic int phase;      /* enum crew_phase */
-  _Atomic unsigned idle;  /* members in epoll_wait, or about to be, and those whose thread is starting */
-  _Atomic unsigned ready; /* length of the ready queue */
+  _Atomic int phase;        /* enum crew_phase */
+  _Atomic unsigned idle;    /* members in epoll_wait, or about to be, and those whose thread is starting */
+  _Atomic unsigned ready;   /* length of the ready queue */
+  _Atomic unsigned waiting; /* members in crew_wait */
 
   _Atomic bool watcher_sleeps; /* or is about to; a thread that finds work wakes it */
+  _Atomic bool takes_awake;    /* sources may become awake; changed under look_lock */
+  bool growth_failed;          /* used by crew_start, then by the watcher */
 
-  atomic_flag stays; /* a member is in crew_stay */
+  /* The one member that looks: it is in crew_stay, or waits awake, or has a turn of a source that it found by
+   * looking. NULL: none. */
+  struct crew_member *_Atomic looker;
+  _Atomic unsigned awake_arrivals; /* how many sources have become awake so far */
+
+  /* The sources that are awake: their clients were told that somebody looks at them. Some are there only while the
+   * looker does nothing but look and have turns of such sources; before it takes anything else, and when a turn
+   * takes long, all are put to sleep. Nobody owns a source that is among them. */
+  pthread_mutex_t look_lock; /* guards them, awake_next and awake_at; no other but `lock` is taken under it */
+  _Atomic size_t awake_count;
+  size_t awake_next; /* where the next look begins */
+  struct {
+    struct crew_source *source;
+    int64_t until_ns; /* it is put to sleep then */
+  } awake[CREW_AWAKE_MAX];
 
   pthread_mutex_t lock;   /* guards all below, and `taken` and `worker` of the members */
   pthread_cond_t changed; /* a member left */
-  unsigned size;
   struct crew_source *first_ready;
   struct crew_source *last_ready;
+  unsigned size;
   bool watcher_runs;
   pthread_t watcher_thread;
 
   pthread_mutex_t sleep_lock; /* of the watcher's sleep; no other is taken under it */
   pthread_cond_t sleep_ended;
 
-  bool growth_failed; /* used by crew_start, then by the watcher */
   struct crew_member watcher;
-  struct crew_member *members; /* threads_max places */
+  struct crew_member **members; /* room for crew_places_max; NULL: no place was made yet */
+  _Atomic unsigned place_count; /* made so far; a place stays */
 };
+
+static inline unsigned crew_places_max(const struct crew *crew)
+{
+  return crew->config.threads_max + CREW_WAITING_MAX;
+}
+/* Members that are not waiting for their clients. Under the lock. */
+static inline unsigned crew_busy_size(struct crew *crew)
+{
+  unsigned waiting = atomic_load_explicit(&crew->waiting, memory_order_relaxed);
+  unsigned counted = waiting < CREW_WAITING_MAX ? waiting : CREW_WAITING_MAX;
+  return crew->size > counted ? crew->size - counted : 0;
+}
+
+/* --- crew_look.c --- */
+
+/* Calls look with context for a while, as wait_spin says, until it finds something; returns what it said last. False
+ * at once where no thread can be spared for that. The member is not the looker before and after. */
+bool crew_look_awake(struct crew_member *member, bool (*look)(void *context), void *context);
+/* Puts the sources that are awake to sleep if the member is the looker, which it is no longer then. */
+void crew_stop_looking(struct crew_member *member);
+/* Looks at them once if the member is the looker; true if one has work, which is then member->found. */
+bool crew_find_awake(struct crew_member *member);
+
+/* True if the next turn of the member is one of a source with a lookout, so that it may stay the looker. */
+bool crew_keeps_looking(struct crew_member *member);
+
+struct crew_looker_watch {
+  struct crew_member *looker;
+  uint64_t steps;
+};
+
+/* The watcher's look at the looker: one that has not moved since the last look is inside a long call, and nobody looks.
+ */
+void crew_relieve_looker(struct crew *crew, struct crew_looker_watch *watch);
+
+/* --- the others --- */
 
 /* Starts one more member; false if there is no place or no thread for it. */
 bool crew_add_member(struct crew *crew);

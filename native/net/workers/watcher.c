@@ -11,21 +11,24 @@ struct watch {
   int64_t next_tick_ms; /* while there is something to do */
   int64_t due_ms;       /* while there is not */
   unsigned quiet_looks; /* one after the other */
-  bool stuck;           /* no member will take an event soon, and none can be added */
+  struct crew_looker_watch looker;
+  bool stuck; /* no member will take an event soon, and none can be added */
 };
 
 static uint64_t count_steps(struct crew *crew)
 {
   uint64_t steps = 0;
-  for (unsigned i = 0; i < crew->config.threads_max; i++)
-    steps += atomic_load_explicit(&crew->members[i].steps, memory_order_relaxed);
+  for (unsigned i = 0; i < atomic_load(&crew->place_count); i++)
+    steps += atomic_load_explicit(&crew->members[i]->steps, memory_order_relaxed);
   return steps;
 }
 
 /* Adds 1 + n/4; false if it could add none. */
 static bool add_members(struct crew *crew)
 {
-  unsigned wanted = 1 + crew_size(crew) / 4;
+  pthread_mutex_lock(&crew->lock);
+  unsigned wanted = 1 + crew_busy_size(crew) / 4;
+  pthread_mutex_unlock(&crew->lock);
   unsigned added = 0;
   while (added < wanted && crew_add_member(crew))
     added++;
@@ -55,6 +58,7 @@ static void look_at_members(struct crew *crew, struct watch *watch)
   watch->stuck = !idle && !moved && (atomic_load(&crew->phase) != CREW_SERVING || !add_members(crew));
   if (idle && has_ready)
     crew_wake_one(crew);
+  crew_relieve_looker(crew, &watch->looker);
 }
 
 /* Takes each source that is in the queue at the beginning once: one that must wait goes to the end. */

@@ -1,12 +1,11 @@
 /* JSON-RPC as a codec: its functions, and its state for the peer and for each worker. */
 #include "rpc/describe/describe.h"
 #include "rpc/describe/openrpc.h"
+#include "rpc/jsonrpc/callback_messages.h"
 #include "rpc/jsonrpc/codec_state.h"
 #include "rpc/members/java_methods_index.h"
 
 #include <stdlib.h>
-
-extern const struct rpc_codec rpc_codec_jsonrpc;
 
 /* ---- state ---- */
 
@@ -99,4 +98,5 @@ const struct rpc_codec rpc_codec_jsonrpc = {.name = "JSON-RPC",
                                             .serve_without_worker = rpc_jsonrpc_serve_without_worker,
                                             .refuse = rpc_jsonrpc_refuse,
                                             .reject = rpc_jsonrpc_reject,
-                                            .http = &http};
+                                            .http = &http,
+                                            .callbacks = &rpc_jsonrpc_callbacks};

@@ -5,6 +5,8 @@
 #include "jsonrpc/jsonrpc.h"
 #include "rpc/peer_state.h"
 
+extern const struct rpc_codec rpc_codec_jsonrpc;
+
 struct openrpc;
 struct java_methods_index;
 
@@ -38,6 +40,9 @@ bool rpc_jsonrpc_serve_without_worker(void *context, struct text message, struct
                                       enum rpc_served *served);
 enum rpc_served rpc_jsonrpc_refuse(void *context, struct text message, const char *reason,
                                    struct buffer *out);
+/* The same of rpc_callback_form. */
+enum rpc_served rpc_jsonrpc_refuse_ended(const struct rpc_peer *peer, struct text message,
+                                         struct buffer *out);
 void rpc_jsonrpc_reject(void *context, enum rpc_rejection rejection, struct text beginning,
                         const char *reason, struct buffer *out);
 

@@ -110,21 +110,9 @@ static void write_whole_number(struct buffer *out, const struct outcome *outcome
   out->len += (size_t)(put_text(at + length, tail) - room);
 }
 
-void rpc_result_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer)
+void rpc_told_value_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer)
 {
-  if (is_whole_number(outcome, answer)) {
-    write_whole_number(out, outcome, answer->number);
-    return;
-  }
-  if (outcome->kind == OUTCOME_VOID) {
-    BUFFER_LITERAL(out, "{\"void\":true");
-    if (answer->number != NULL)
-      answer->number->is_known = true;
-    write_from(out, answer);
-    buffer_append_char(out, '}');
-    return;
-  }
-  BUFFER_LITERAL(out, "{\"void\":false,\"value\":{\"type\":");
+  BUFFER_LITERAL(out, "{\"type\":");
   json_write_string(out, outcome->type);
   if (outcome->is_null) {
     BUFFER_LITERAL(out, ",\"null\":true");
@@ -142,6 +130,24 @@ void rpc_result_write(struct buffer *out, const struct outcome *outcome, const s
     }
   }
   buffer_append_char(out, '}');
+}
+
+void rpc_result_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer)
+{
+  if (is_whole_number(outcome, answer)) {
+    write_whole_number(out, outcome, answer->number);
+    return;
+  }
+  if (outcome->kind == OUTCOME_VOID) {
+    BUFFER_LITERAL(out, "{\"void\":true");
+    if (answer->number != NULL)
+      answer->number->is_known = true;
+    write_from(out, answer);
+    buffer_append_char(out, '}');
+    return;
+  }
+  BUFFER_LITERAL(out, "{\"void\":false,\"value\":");
+  rpc_told_value_write(out, outcome, answer);
   write_from(out, answer);
   buffer_append_char(out, '}');
 }

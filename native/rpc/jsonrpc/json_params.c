@@ -17,9 +17,9 @@ enum { NAME_MAX_TAKEN = OP_NAME_MAX + 1024 };
 enum { FETCHED = 1000 /* elements, where the request does not say how many */ };
 
 struct params_reader {
-  bool coerces;      /* JSON-RPC 1.1, 6.6.1 */
-  size_t digits_max; /* of a number */
+  bool coerces; /* JSON-RPC 1.1, 6.6.1 */
   bool is_compat;
+  const struct rpc_params_rules *rules;
   struct arena *arena;
   struct operation *operation;
   struct outcome *outcome;
@@ -78,7 +78,8 @@ static enum jp_status read_type(struct params_reader *reader)
 static enum jp_status read_receiver(struct params_reader *reader, struct json_value json)
 {
   struct rpc_value_reader decoder;
-  rpc_value_reader_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
+  rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->arena, reader->outcome);
+  decoder.callbacks = reader->rules->callbacks;
   return rpc_receiver_read(&decoder, json, &reader->operation->receiver);
 }
 
@@ -105,8 +106,9 @@ static enum jp_status read_args(struct params_reader *reader)
   if (args.kind != JSON_KIND_ARRAY)
     return fail_kind(reader, RPC_PARAM_ARGS, "an array");
   struct rpc_value_reader decoder;
-  rpc_value_reader_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
+  rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->arena, reader->outcome);
   decoder.compat_pal = reader->is_compat;
+  decoder.callbacks = reader->rules->callbacks;
   return rpc_args_read(&decoder, args, &reader->operation->args, &reader->operation->arg_count);
 }
 
@@ -169,8 +171,9 @@ static enum jp_status read_put_value(struct params_reader *reader)
   if (!reader->members.has[RPC_PARAM_VALUE])
     return fail_missing(reader, RPC_PARAM_VALUE, "Value is missing in 'put' request");
   struct rpc_value_reader decoder;
-  rpc_value_reader_init(&decoder, reader->digits_max, reader->arena, reader->outcome);
+  rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->arena, reader->outcome);
   decoder.compat_pal = reader->is_compat;
+  decoder.callbacks = reader->rules->callbacks;
   decoder.is_put = true;
   struct op_value *value = arena_alloc(reader->arena, sizeof *value);
   if (value == NULL)
@@ -478,22 +481,18 @@ static enum jp_status decode_request(struct params_reader *reader, const struct 
                                          : decode_2_0(reader, procedure, request);
 }
 
-enum jp_status rpc_params_decode(const struct jsonrpc_request *request, size_t digits_max,
+enum jp_status rpc_params_decode(const struct jsonrpc_request *request, const struct rpc_params_rules *rules,
                                  struct arena *arena, struct operation *operation, struct outcome *outcome)
 {
-  struct params_reader reader = {
-      .digits_max = digits_max, .arena = arena, .operation = operation, .outcome = outcome};
+  struct params_reader reader = {.rules = rules, .arena = arena, .operation = operation, .outcome = outcome};
   return decode_request(&reader, request);
 }
 
-enum jp_status rpc_params_decode_compat(const struct jsonrpc_request *request, size_t digits_max,
-                                        struct arena *arena, struct operation *operation,
-                                        struct outcome *outcome)
+enum jp_status rpc_params_decode_compat(const struct jsonrpc_request *request,
+                                        const struct rpc_params_rules *rules, struct arena *arena,
+                                        struct operation *operation, struct outcome *outcome)
 {
-  struct params_reader reader = {.is_compat = true,
-                                 .digits_max = digits_max,
-                                 .arena = arena,
-                                 .operation = operation,
-                                 .outcome = outcome};
+  struct params_reader reader = {
+      .is_compat = true, .rules = rules, .arena = arena, .operation = operation, .outcome = outcome};
   return decode_request(&reader, request);
 }

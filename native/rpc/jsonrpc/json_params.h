@@ -11,16 +11,23 @@
 #include "op/operation.h"
 #include "op/outcome.h"
 
-/* digits_max: of one number, as it is written. Anything but JP_OK leaves an OUTCOME_ERROR in *outcome. */
-enum jp_status rpc_params_decode(const struct jsonrpc_request *request, size_t digits_max,
+struct rpc_callback_taker; /* rpc/values/value_read.h */
+
+struct rpc_params_rules {
+  size_t digits_max;                          /* of one number, as it is written */
+  const struct rpc_callback_taker *callbacks; /* of struct rpc_value_reader */
+};
+
+/* Anything but JP_OK leaves an OUTCOME_ERROR in *outcome. */
+enum jp_status rpc_params_decode(const struct jsonrpc_request *request, const struct rpc_params_rules *rules,
                                  struct arena *arena, struct operation *operation,
                                  struct outcome *outcome) JP_MUST_CHECK;
 
 /* The same for --compat pal: an argument {"type": T} is null, and an array of objects tells the refs of its
  * elements. operation->type is set wherever it could be read. */
-enum jp_status rpc_params_decode_compat(const struct jsonrpc_request *request, size_t digits_max,
-                                        struct arena *arena, struct operation *operation,
-                                        struct outcome *outcome) JP_MUST_CHECK;
+enum jp_status rpc_params_decode_compat(const struct jsonrpc_request *request,
+                                        const struct rpc_params_rules *rules, struct arena *arena,
+                                        struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;
 
 /* The arguments of fetch_classes_info (json_meta_params.c). args is an array. coerces: values are
  * brought near to what is wanted (rpc/jsonrpc/coerce.h). */

@@ -1,15 +1,18 @@
 /* One request: reads what it asks for, and runs it. */
+#include "rpc/callbacks/callbacks.h"
 #include "rpc/channel.h"
 #include "rpc/compat.h"
 #include "rpc/describe/describe.h"
 #include "rpc/describe/openrpc.h"
 #include "rpc/jsonrpc/batch_fill.h"
 #include "rpc/jsonrpc/cached_requests.h"
+#include "rpc/jsonrpc/callback_messages.h"
 #include "rpc/jsonrpc/json_params.h"
 #include "rpc/jsonrpc/procedures.h"
 #include "rpc/jsonrpc/serving.h"
 #include "rpc/members/identifiers.h"
 #include "rpc/members/java_methods_decode.h"
+#include "rpc/values/value_read.h"
 
 enum { ANSWER_FRAME = 128 /* bytes of an answer around the elements of jpeer.fetch and the request's id */ };
 
@@ -55,14 +58,33 @@ static void discover_methods(struct serving *serving, struct jsonrpc_response *r
   serving_note_result(serving, &outcome);
 }
 
+/* rpc_callback_taker.take, with a struct serving */
+static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
+{
+  const struct serving *serving = context;
+  struct rpc_callbacks *callbacks;
+  enum jp_status status =
+      rpc_callbacks_of(serving->peer, serving->run.client, &rpc_codec_jsonrpc, &callbacks, error);
+  return status == JP_OK ? rpc_callbacks_note(callbacks, id, &serving->run.runner->given, error) : status;
+}
+
+/* NULL: the client can only be answered. */
+static const struct rpc_callback_taker *choose_taker(const struct serving *serving,
+                                                     const struct rpc_callback_taker *taker)
+{
+  return serving->run.client->push == NULL ? NULL : taker;
+}
+
 static enum jp_status decode_procedure(struct serving *serving, struct operation *operation,
                                        struct outcome *outcome)
 {
   struct arena *arena = &serving->run.runner->arena;
-  size_t digits_max = serving->peer->config.limits.java.number_digits_max;
+  const struct rpc_callback_taker taker = {serving, take_callback};
+  const struct rpc_params_rules rules = {.digits_max = serving->peer->config.limits.java.number_digits_max,
+                                         .callbacks = choose_taker(serving, &taker)};
   if (!serving->peer->config.compat_pal)
-    return rpc_params_decode(serving->request, digits_max, arena, operation, outcome);
-  enum jp_status status = rpc_params_decode_compat(serving->request, digits_max, arena, operation, outcome);
+    return rpc_params_decode(serving->request, &rules, arena, operation, outcome);
+  enum jp_status status = rpc_params_decode_compat(serving->request, &rules, arena, operation, outcome);
   struct text class_name;
   if (!rpc_compat_withholds(operation, &class_name))
     return status;
@@ -86,7 +108,9 @@ static enum jp_status decode_member(struct serving *serving, struct operation *o
   const struct rpc_authorizer authorizer = rpc_run_authorizer(&serving->run);
   const struct java_class_lookup lookup = {serving, look_up_class};
   uint32_t loader = serving->request->has_options ? serving->options.loader : 0;
+  const struct rpc_callback_taker taker = {serving, take_callback};
   const struct java_method_rules rules = {.digits_max = config->limits.java.number_digits_max,
+                                          .callbacks = choose_taker(serving, &taker),
                                           .compat_pal = config->compat_pal,
                                           .loader = loader,
                                           .lookup = config->compat_pal && loader == 0 ? NULL : &lookup};
@@ -152,8 +176,8 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
 {
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
-  if (decode_operation(serving, &operation, &outcome) != JP_OK ||
-      refuse_unkept_fetch(serving, &operation, &outcome)) {
+  serving->was_read = decode_operation(serving, &operation, &outcome) == JP_OK;
+  if (!serving->was_read || refuse_unkept_fetch(serving, &operation, &outcome)) {
     serving_suggest_names(serving, &operation, &outcome);
     serving_write_answer(serving, response, &outcome);
     rpc_run_end(&serving->run); /* decoding may have looked for a class */
@@ -171,6 +195,20 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
   run_operation(serving, &operation, response);
 }
 
+/* The transport has brought a message that is nested in an open call to the thread of that call. */
+static bool check_within(const struct serving *serving, struct outcome *outcome)
+{
+  struct text within = serving->options.within;
+  struct arena *arena = &serving->run.runner->arena;
+  if (within.data == NULL ||
+      (serving->worker->within != 0 && rpc_call_number_read(within) == serving->worker->within))
+    return true;
+  outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL,
+               "'within': %.*s is no open callback that the message is nested in",
+               TEXT_ARGS(arena_shorten(arena, within, OUTCOME_NAME_SHOWN)));
+  return false;
+}
+
 /* A wrong member beside method and params is an error even if the method has no use for it, so that the client
  * learns of it at once. */
 static bool read_extras(struct serving *serving, bool is_good_session_name, struct outcome *outcome)
@@ -181,7 +219,8 @@ static bool read_extras(struct serving *serving, bool is_good_session_name, stru
     return false;
   }
   return !serving->request->has_options ||
-         rpc_request_options_read(serving->request, arena, &serving->options, outcome) == JP_OK;
+         (rpc_request_options_read(serving->request, arena, &serving->options, outcome) == JP_OK &&
+          check_within(serving, outcome));
 }
 
 static enum jp_status fill_one(struct serving *serving, enum batch_fill_form form, struct json_value *json,
@@ -261,12 +300,15 @@ static void handle_named(struct serving *serving, const struct jsonrpc_request *
   bool is_good = !names_session || uuid_parse(request->peer_id, &session);
   serving->request = request;
   serving->by_value = false;
+  serving->was_read = serving->operation != NULL;
+  serving->has_failed = false;
   serving->cause = NULL;
   rpc_run_begin(&serving->run, names_session && is_good ? &session : NULL, request->is_notification);
   if (serving->results != NULL)
     fill_and_handle(serving, is_good, response);
   else
     handle_filled(serving, is_good, response);
+  serving->has_unread = serving->has_unread || (serving->has_failed && !serving->was_read);
 }
 
 void serving_handle_request(void *context, const struct jsonrpc_request *request,

@@ -137,6 +137,7 @@ static const struct option_row rows[] = {
     {.name = TEXT("loader"), .read = read_ref, AT(loader)},
     {.name = TEXT("longs"), .read = read_word, AT(longs_as_text), .word = TEXT("text"), .wanted = "\"text\""},
     {.name = TEXT("threadAffinity"), .read = read_text, AT(thread_affinity)},
+    {.name = TEXT("within"), .read = read_text, AT(within)},
 };
 
 enum { OPTIONS = sizeof rows / sizeof *rows };

@@ -19,6 +19,7 @@ struct rpc_request_options {
   struct text thread_affinity; /* data NULL: not given */
   bool is_unkept;              /* "keep": false */
   uint32_t loader;             /* a ref; 0: not given */
+  struct text within;          /* the callback that the request is nested in; data NULL: not given */
 };
 
 /* Reads the options of a request, which may have none. Anything but JP_OK leaves an OUTCOME_ERROR in

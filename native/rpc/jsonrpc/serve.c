@@ -1,4 +1,5 @@
 /* A message: its requests one after the other, and its end. */
+#include "rpc/callbacks/callbacks.h"
 #include "rpc/channel.h"
 #include "rpc/jsonrpc/cached_requests.h"
 #include "rpc/jsonrpc/serving.h"
@@ -28,12 +29,27 @@ void serving_free_memory(struct rpc_worker *worker)
   buffer_trim(scratch, SCRATCH_KEPT);
 }
 
+/* What the message gives is accounted for, also where a request has failed before that was read. */
+static void end_given(const struct serving *serving)
+{
+  struct rpc_client *client = serving->run.client;
+  struct rpc_given *given = &serving->run.runner->given;
+  bool is_unread = client->push != NULL && (serving->has_unread || serving->found_invalid);
+  if (is_unread && client->callbacks != NULL)
+    rpc_callbacks_forget(client->callbacks, given);
+  if (is_unread)
+    rpc_callbacks_count_refused(serving->peer, client, &rpc_codec_jsonrpc, serving->message);
+  else if (given->count > 0)
+    rpc_callbacks_settle(client->callbacks, given);
+}
+
 static enum rpc_served end_message(struct serving *serving, enum jsonrpc_handled handled,
                                    const struct jsonrpc_stream *rest, struct rpc_stream *stream)
 {
   unkept_results_drop(&serving->unkept, &serving->run);
+  end_given(serving);
   arena_fini(&serving->lasting);
-  if (handled == JSONRPC_STREAM) {
+  if (stream != NULL && handled == JSONRPC_STREAM) {
     stream->body = serving->stream;
     stream->tail = rest->tail; /* in the arena, which is reset by the next message */
     return RPC_STREAM;
@@ -64,7 +80,8 @@ static enum rpc_served take_general_path(const struct serving_message *message, 
                                           .run_cached = serving_run_cached,
                                           .limits = rpc_jsonrpc_limits(peer),
                                           .max_batch = peer->config.limits.max_batch,
-                                          .may_stream = rpc_channels[message->client->channel].may_stream,
+                                          .may_stream = stream != NULL &&
+                                                        rpc_channels[message->client->channel].may_stream,
                                           .only_safe = only_safe,
                                           .takes_options = true};
   struct jsonrpc_stream rest;

@@ -30,6 +30,7 @@ struct serving {
   size_t start; /* of the message's answer in out */
   size_t reply_max;
   bool found_invalid;         /* the envelope, by jsonrpc */
+  bool has_unread;            /* a request has failed before its arguments were read */
   struct outcome_body stream; /* of RPC_STREAM */
 
   struct arena lasting; /* until the message ends; the runner's arena lasts for one request of a batch */
@@ -41,6 +42,7 @@ struct serving {
   const struct jsonrpc_request *request;
   struct rpc_request_options options; /* of the request, where it has some */
   bool by_value;                      /* its result is plain JSON */
+  bool was_read;                      /* all its arguments were */
   bool has_failed;                    /* its answer is an error, */
   size_t error_at;                    /* the data of which begin there in out */
   const struct batch_result *cause;   /* the failed result that it names; else NULL */

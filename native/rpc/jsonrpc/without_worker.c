@@ -55,7 +55,8 @@ void rpc_jsonrpc_reject(void *context, enum rpc_rejection rejection, struct text
 struct workerless_call {
   const struct rpc_peer *peer;
   struct arena arena;
-  const char *reason; /* of a refusal */
+  int code; /* of a refusal */
+  const char *reason;
   bool is_ping;
 };
 
@@ -87,14 +88,21 @@ static void handle_refusal(void *context, const struct jsonrpc_request *request,
                            struct jsonrpc_response *response)
 {
   const struct workerless_call *call = context;
-  struct buffer *data =
-      jsonrpc_error(response, JSONRPC_SERVER_ERROR, jsonrpc_code_message(JSONRPC_SERVER_ERROR));
+  struct buffer *data = jsonrpc_error(response, call->code, jsonrpc_code_message(call->code));
   rpc_message_data_write(data, text_of(call->reason), request->id, call->peer->config.compat_pal);
 }
 
 enum rpc_served rpc_jsonrpc_refuse(void *context, struct text message, const char *reason, struct buffer *out)
 {
-  struct workerless_call call = {.peer = context, .reason = reason};
+  struct workerless_call call = {.peer = context, .code = JSONRPC_SERVER_ERROR, .reason = reason};
+  return rpc_jsonrpc_served(handle_without_worker(&call, message, out, handle_refusal));
+}
+
+enum rpc_served rpc_jsonrpc_refuse_ended(const struct rpc_peer *peer, struct text message, struct buffer *out)
+{
+  struct workerless_call call = {.peer = peer,
+                                 .code = JSONRPC_INVALID_PARAMS,
+                                 .reason = "'within': the callback that the request is nested in has ended"};
   return rpc_jsonrpc_served(handle_without_worker(&call, message, out, handle_refusal));
 }
 
@@ -106,18 +114,18 @@ static bool has_wrong_extras(const struct jsonrpc_request *request, struct arena
   struct rpc_request_options options;
   struct outcome wrong;
   return (request->peer_id.data != NULL && !uuid_parse(request->peer_id, &peer_id)) ||
-         rpc_request_options_read(request, arena, &options, &wrong) != JP_OK;
+         rpc_request_options_read(request, arena, &options, &wrong) != JP_OK || options.within.data != NULL;
 }
 
 static void handle_ping(void *context, const struct jsonrpc_request *request,
                         struct jsonrpc_response *response)
 {
   struct workerless_call *call = context;
+  const struct rpc_params_rules rules = {.digits_max = call->peer->config.limits.java.number_digits_max};
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
   call->is_ping = !has_wrong_extras(request, &call->arena) && text_equal(request->method, TEXT("control")) &&
-                  rpc_params_decode(request, call->peer->config.limits.java.number_digits_max, &call->arena,
-                                    &operation, &outcome) == JP_OK &&
+                  rpc_params_decode(request, &rules, &call->arena, &operation, &outcome) == JP_OK &&
                   op_control_methods[operation.command].needs_no_runner;
   if (!call->is_ping)
     return;

@@ -334,6 +334,7 @@ static enum jp_status read_receiver_value(struct reader *reader, struct json_val
 {
   struct rpc_value_reader decoder;
   rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->arena, reader->outcome);
+  decoder.callbacks = reader->rules->callbacks;
   return rpc_receiver_read(&decoder, json, &reader->operation->receiver);
 }
 
@@ -387,6 +388,7 @@ static enum jp_status read_arguments(struct reader *reader, const struct json_va
   struct rpc_value_reader decoder;
   rpc_value_reader_init(&decoder, reader->rules->digits_max, reader->arena, reader->outcome);
   decoder.compat_pal = reader->rules->compat_pal;
+  decoder.callbacks = reader->rules->callbacks;
   operation->args = arena_calloc(reader->arena, count, sizeof *operation->args);
   if (operation->args == NULL)
     return fail_memory(reader);

@@ -4,6 +4,7 @@
 #include "base/number.h"
 #include "op/scalar.h"
 #include "rpc/values/array_read.h"
+#include "rpc/values/callback_read.h"
 #include "json/object_members.h"
 
 #include <stdlib.h>
@@ -35,6 +36,8 @@ const char *rpc_value_place(const struct rpc_value_reader *reader)
     return "instance";
   if (reader->is_put)
     return "value";
+  if (reader->is_result)
+    return "result";
   struct text place = arena_printf(reader->arena, "argument %zu", reader->argument);
   return place.data == NULL ? "argument" : place.data;
 }
@@ -307,8 +310,24 @@ static enum jp_status read_typed_value(struct rpc_value_reader *reader, struct j
   return read_bare(reader, json, value);
 }
 
-static enum jp_status read_typed(struct rpc_value_reader *reader, const struct json_members *members,
-                                 struct op_value *value)
+/* An object of the session, or one of the client's. */
+static enum jp_status read_ref(struct rpc_value_reader *reader, struct json_value argument,
+                               const struct json_members *members, struct op_value *value)
+{
+  struct json_value ref = members->value[ARGUMENT_REF];
+  if (members->has[ARGUMENT_VALUE])
+    return fail(reader, "has both 'value' and 'ref'");
+  if (!reader->compat_pal && rpc_callback_is_meant(ref))
+    return rpc_callback_read(reader, argument, ref, value);
+  value->kind = OP_REF;
+  value->tellings = 0;
+  if (!rpc_ref_read(ref, &value->ref))
+    return fail(reader, "'ref' must be an integer from 1 to 2147483647");
+  return JP_OK;
+}
+
+static enum jp_status read_typed(struct rpc_value_reader *reader, struct json_value json,
+                                 const struct json_members *members, struct op_value *value)
 {
   if (members->repeated >= 0) {
     outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "%s: '%s' is given twice",
@@ -325,15 +344,8 @@ static enum jp_status read_typed(struct rpc_value_reader *reader, const struct j
     if (value->type.len == 0)
       return fail(reader, "'type' is empty");
   }
-  if (members->has[ARGUMENT_REF]) {
-    if (members->has[ARGUMENT_VALUE])
-      return fail(reader, "has both 'value' and 'ref'");
-    value->kind = OP_REF;
-    value->tellings = 0;
-    if (!rpc_ref_read(members->value[ARGUMENT_REF], &value->ref))
-      return fail(reader, "'ref' must be an integer from 1 to 2147483647");
-    return JP_OK;
-  }
+  if (members->has[ARGUMENT_REF])
+    return read_ref(reader, json, members, value);
   if (!members->has[ARGUMENT_VALUE] && members->has[ARGUMENT_TYPE] && reader->compat_pal) {
     value->kind = OP_NULL;
     return JP_OK;
@@ -355,7 +367,7 @@ static enum jp_status read_element(struct rpc_value_reader *reader, struct json_
   struct json_members members;
   json_members_collect(json, argument_names, ARGUMENT_MEMBERS, &members);
   if (members.has[ARGUMENT_TYPE] || members.has[ARGUMENT_VALUE] || members.has[ARGUMENT_REF])
-    return read_typed(reader, &members, value);
+    return read_typed(reader, json, &members, value);
   return read_map(reader, json, value);
 }
 
@@ -377,6 +389,8 @@ enum jp_status rpc_receiver_read(struct rpc_value_reader *reader, struct json_va
     return status;
   if (receiver->kind == OP_REF)
     return fail(reader, "a ref is a number here");
+  if (receiver->kind == OP_CALLBACK)
+    return fail(reader, "a callback is no object of Java's");
   return receiver->type.data == NULL ? fail(reader, "a value needs 'type' and 'value'") : JP_OK;
 }
 

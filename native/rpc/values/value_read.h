@@ -1,9 +1,9 @@
 #ifndef JPEER_RPC_VALUES_VALUE_READ_H
 #define JPEER_RPC_VALUES_VALUE_READ_H
 /*
- * From the JSON of an argument to a struct op_value: {"type", "value"}, {"ref"}, {"type", "ref"} or a bare
- * value, at every level of lists and maps (docs/protocol.md, "Arguments"). For any codec whose values are
- * JSON text.
+ * From the JSON of an argument to a struct op_value: {"type", "value"}, {"ref"}, {"type", "ref"}, a callback or a bare
+ * value, at every level of lists and maps (docs/protocol.md, "Arguments" and "Callbacks"). For any codec whose values
+ * are JSON text.
  *
  * Arrays of primitives are read straight into packed memory; any other value becomes what its JSON is, and
  * jni checks whether that fits the declared type. Any thread. Values borrow from the message and from the
@@ -21,6 +21,13 @@ enum {
   RPC_REF_MAX = 0x7FFFFFFF  /* refs are Java ints */
 };
 
+/* Takes the callbacks that arguments give. */
+struct rpc_callback_taker {
+  void *context;
+  /* An argument with this ID was read: counts it. Not JP_OK: the argument fails for this reason. */
+  enum jp_status (*take)(void *context, int64_t id, struct jp_error *error);
+};
+
 struct rpc_value_reader {
   struct arena *arena;
   struct outcome *outcome; /* takes the errors */
@@ -29,7 +36,10 @@ struct rpc_value_reader {
   bool compat_pal;         /* {"type": T} is null, and of arrays a byte[] alone comes as base64 */
   bool is_put;             /* errors speak of "value" instead of "argument N" */
   bool is_receiver;        /* errors speak of "instance" */
-  size_t argument;         /* index of the argument that is read */
+  bool is_result;          /* errors speak of "result" */
+  const struct rpc_callback_taker
+      *callbacks;  /* NULL: a callback is an error, because who asks can only be answered */
+  size_t argument; /* index of the argument that is read */
 };
 
 void rpc_value_reader_init(struct rpc_value_reader *reader, size_t digits_max, struct arena *arena,
@@ -63,7 +73,7 @@ void rpc_number_read(struct json_value json, struct op_value *value);
  * depends on what the number becomes. */
 bool rpc_literal_is_long(const struct rpc_value_reader *reader, struct text literal);
 
-/* "argument 3", "value" or "instance": the beginning of an error's text, in the reader's arena. */
+/* "argument 3", "value", "instance" or "result": the beginning of an error's text, in the reader's arena. */
 const char *rpc_value_place(const struct rpc_value_reader *reader);
 
 /* Takes count from values_left, or fails and names the limit. */

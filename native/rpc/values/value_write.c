@@ -178,6 +178,11 @@ void rpc_value_write(struct buffer *out, const struct op_value *value)
   case OP_MAP:
     write_map(out, value);
     break;
+  case OP_CALLBACK:
+    BUFFER_LITERAL(out, "{\"ref\":{\"callback\":");
+    json_write_integer(out, value->callback->id);
+    BUFFER_LITERAL(out, "}}");
+    break;
   case OP_NULL:
     BUFFER_LITERAL(out, "null");
     break;

@@ -15,7 +15,12 @@ from support.peer import Peer
 PROGRAM = sys.argv[1]
 SECONDS = 60
 ZMQ_SCHEMES = ("tcp", "ipc")
-SCHEMES = ("ws", "ws+unix", "http", "http+unix", *ZMQ_SCHEMES)
+SCHEMES = ("ws", "ws+unix", "http", "http+unix", "shm", *ZMQ_SCHEMES)
+
+
+def url_of(peer, scheme):
+    """Shared memory is asked for over the socket of WebSockets."""
+    return f"shm:{peer.socket_path('ws+unix')}" if scheme == "shm" else peer.address(scheme)
 
 
 class Scenario:
@@ -58,7 +63,7 @@ class Client(unittest.TestCase):
             pass
 
     def urls(self, schemes=SCHEMES):
-        return [self.peer.address(scheme) for scheme in schemes]
+        return [url_of(self.peer, scheme) for scheme in schemes]
 
     def each_url(self, name):
         for url in self.urls():
@@ -118,7 +123,7 @@ class DyingPeer(unittest.TestCase):
             with self.subTest(scheme=scheme, options=options):
                 peer = Peer(sockets=True)
                 try:
-                    scenario = Scenario(peer.address(scheme), "killed", *options)
+                    scenario = Scenario(url_of(peer, scheme), "killed", *options)
                     scenario.await_word("waits")
                     time.sleep(0.1)
                     peer.process.kill()

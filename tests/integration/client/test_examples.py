@@ -54,7 +54,7 @@ class Examples(unittest.TestCase):
         return run(self.programs[name], argument, env=self.environment)
 
     def test_all_are_run_here(self):
-        self.assertEqual({"session", "loop", "chain", "launch", "trees"}, set(self.sources))
+        self.assertEqual({"session", "loop", "chain", "comparator", "launch", "trees"}, set(self.sources))
 
     def test_session(self):
         self.assertEqual("result: 8\n", self.output("session", self.peer.address("ws")))
@@ -70,6 +70,9 @@ class Examples(unittest.TestCase):
 
     def test_chain(self):
         self.assertEqual("[a, b]\n", self.output("chain", self.peer.address("ws")))
+
+    def test_comparator(self):
+        self.assertEqual("[fig, pear, banana]\n", self.output("comparator", self.peer.address("ws")))
 
     def test_trees(self):
         self.assertEqual("2 elements, three\n", self.output("trees", self.peer.address("ws")))

@@ -31,7 +31,8 @@ class Stub:
             if not line:
                 raise RuntimeError("the stub server did not start")
             self.addresses.append(line)
-        self.url, self.http_url, self.zmq_url = self.addresses
+        self.url, self.http_url, self.zmq_url = (
+            next(address for address in self.addresses if address.startswith(scheme)) for scheme in ("ws:", "http:", "tcp:"))
         self.port = int(self.url.split(":")[2].split("/")[0])
 
     def end_input(self):

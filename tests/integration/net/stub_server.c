@@ -20,6 +20,8 @@
  *   exit               the thread never comes back, as with System.exit
  *   all else           comes back as it is
  *
+ * Where the environment names a path as STUB_SOCKET, it serves there, too.
+ *
  * With examples=1 a message is one of JSON-RPC, to the service of examples.h at /myservice.
  */
 #include "examples.h"
@@ -356,6 +358,8 @@ static bool set_option(struct net_config *config, const char *name, long value)
   OPTION(idle_timeout_ms)
   OPTION(linger_ms)
   OPTION(header_max)
+  OPTION(shm_ring)
+  OPTION(shm_total)
 #undef OPTION
   if (strcmp(name, "grace_ms") == 0)
     grace_ms = value;
@@ -409,6 +413,8 @@ int main(int argc, char **argv)
   net_config_defaults(&config);
   config.json.count = 1;
   config.zmq.count = 1;
+  config.json.items[1].path = getenv("STUB_SOCKET");
+  config.json.count += config.json.items[1].path != NULL;
   raise_descriptor_limit();
   if (!read_options(&config, argc, argv)) {
     fprintf(stderr, "usage: %s [NAME=NUMBER ...]\n", argv[0]);

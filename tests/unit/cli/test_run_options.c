@@ -138,6 +138,8 @@ static const struct {
     {"--message-max 1T Main", "--message-max takes BYTES, from 256 to 1073741824, not \"1T\""},
     {"--message-max 2M --input-max-total 1M Main",
      "--input-max-total takes at least --message-max, which is 2097152 bytes"},
+    {"--shm-ring 5000 Main", "--shm-ring takes 0 or a multiple of 4096 bytes (64K, 1M), not \"5000\""},
+    {"--shm-ring 2G Main", "--shm-ring takes BYTES, from 0 to 1073741824, not \"2G\""},
     {"--depth-max -4 Main", "--depth-max takes N, from 4 to 256, not \"-4\""},
     {"--depth-max 257 Main", "--depth-max takes N, from 4 to 256, not \"257\""},
     {"--rpc-allow", "--rpc-allow takes A,B,..., and nothing follows it"},
@@ -207,8 +209,14 @@ static void test_defaults(void **state)
   assert_null(options->allow);
   assert_int_equal(options->grace_ms, 5000);
   assert_int_equal(options->session_ttl_ms, 600000);
+  assert_int_equal(options->callback_timeout_ms, 0);
+  assert_int_equal(options->callbacks_max, 1000);
+  assert_int_equal(options->callback_depth, 64);
   assert_int_equal(options->message_max, 16 << 20);
   assert_int_equal(options->input_max_total, 256 << 20);
+  assert_int_equal(options->shm_ring, 1 << 20);
+  assert_int_equal(options->shm_total, 256 << 20);
+  assert_int_equal(options->shm_spin_us, 50);
   assert_int_equal(options->depth_max, 128);
   assert_int_equal(options->batch_max, 1000);
   assert_int_equal(options->session_max_objects, 4000000);

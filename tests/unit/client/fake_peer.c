@@ -1,4 +1,5 @@
 #include "fake_peer.h"
+#include "fake_rings.h"
 
 #include "base/base64.h"
 #include "base/buffer.h"
@@ -27,11 +28,13 @@ struct fake_connection {
   struct ws_reader reader;
   struct ws_decoder *decoder;
   unsigned pongs;
+  struct fake_rings rings;
 };
 
 struct fake_peer {
   fake_script *script;
-  bool speaks_http;
+  enum { SPEAKS_WEBSOCKET, SPEAKS_HTTP, SPEAKS_SHM } speaks;
+  size_t ring_size;
   void *context;
   char folder[32];
   char url[64];
@@ -77,9 +80,8 @@ static void accept_key(struct text head, struct buffer *out)
   base64_encode(out, hash, sizeof hash);
 }
 
-static bool shake_hands(struct fake_connection *connection)
+static bool read_head(struct fake_connection *connection)
 {
-  struct buffer out = {0};
   struct buffer *request = &connection->request;
   const char *end;
   do {
@@ -90,19 +92,54 @@ static bool shake_hands(struct fake_connection *connection)
   size_t head = (size_t)(end - request->data) + 4;
   buffer_append(&connection->in, request->data + head, request->len - head);
   buffer_truncate(request, head);
+  return true;
+}
+
+static void answer_websocket(struct fake_connection *connection)
+{
+  struct buffer out = {0};
   BUFFER_LITERAL(&out, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                        "Sec-WebSocket-Accept: ");
-  accept_key(buffer_text(request), &out);
+  accept_key(buffer_text(&connection->request), &out);
   BUFFER_LITERAL(&out, "\r\n\r\n");
   fake_write_bytes(connection, out.data, out.len);
   buffer_fini(&out);
-  return true;
+}
+
+static bool is_for_memory(const struct fake_connection *connection)
+{
+  static const char field[] = "Upgrade: jpeer-shm/1\r\n";
+  return memmem(connection->request.data, connection->request.len, field, sizeof field - 1) != NULL;
+}
+
+static void refuse_memory(struct fake_connection *connection, const char *status)
+{
+  char response[100];
+  int length = snprintf(response, sizeof response, "HTTP/1.1 %s\r\nContent-Length: 0\r\n\r\n", status);
+  fake_write_bytes(connection, response, (size_t)length);
+}
+
+/* False: the connection has no messages. */
+static bool shake_hands(struct fake_connection *connection)
+{
+  size_t ring_size = connection->peer->ring_size;
+  if (!read_head(connection))
+    return false;
+  if (!is_for_memory(connection)) {
+    answer_websocket(connection);
+    return true;
+  }
+  if (ring_size > FAKE_RING_UNKNOWN)
+    fake_rings_open(&connection->rings, connection->fd, ring_size);
+  else
+    refuse_memory(connection, ring_size == FAKE_RING_NONE ? "503 Service Unavailable" : "404 Not Found");
+  return ring_size > FAKE_RING_UNKNOWN;
 }
 
 static void *run_connection(void *argument)
 {
   struct fake_connection *connection = argument;
-  if (connection->peer->speaks_http || shake_hands(connection))
+  if (connection->peer->speaks == SPEAKS_HTTP || shake_hands(connection))
     connection->peer->script(connection, connection->peer->context);
   shutdown(connection->fd, SHUT_RDWR);
   return NULL;
@@ -136,7 +173,7 @@ void fake_peer_accept(struct fake_peer *peer)
   check(pthread_create(&peer->acceptor, NULL, accept_connections, peer) == 0, "pthread_create");
 }
 
-static struct fake_peer *start(const char *scheme, fake_script *script, void *context)
+static struct fake_peer *start(const char *scheme, size_t ring_size, fake_script *script, void *context)
 {
   struct fake_peer *peer = calloc(1, sizeof *peer);
   check(peer != NULL, "calloc");
@@ -148,19 +185,27 @@ static struct fake_peer *start(const char *scheme, fake_script *script, void *co
   peer->address.sun_family = AF_UNIX;
   snprintf(peer->address.sun_path, sizeof peer->address.sun_path, "%s/peer", peer->folder);
   snprintf(peer->url, sizeof peer->url, "%s:%s/peer", scheme, peer->folder);
-  peer->speaks_http = strcmp(scheme, "http+unix") == 0;
+  peer->speaks = strcmp(scheme, "http+unix") == 0 ? SPEAKS_HTTP
+                 : strcmp(scheme, "shm") == 0     ? SPEAKS_SHM
+                                                  : SPEAKS_WEBSOCKET;
+  peer->ring_size = ring_size;
   fake_peer_accept(peer);
   return peer;
 }
 
-struct fake_peer *fake_peer_start(fake_script *script, void *context)
+struct fake_peer *fake_peer_start_over(const char *scheme, fake_script *script, void *context)
 {
-  return start("ws+unix", script, context);
+  return start(scheme, FAKE_RING_SIZE, script, context);
+}
+
+struct fake_peer *fake_peer_start_shm(size_t ring_size, fake_script *script, void *context)
+{
+  return start("shm", ring_size, script, context);
 }
 
 struct fake_peer *fake_peer_start_http(fake_script *script, void *context)
 {
-  return start("http+unix", script, context);
+  return start("http+unix", 0, script, context);
 }
 
 const char *fake_peer_url(const struct fake_peer *peer)
@@ -194,6 +239,7 @@ void fake_peer_stop(struct fake_peer *peer)
     pthread_join(connection->thread, NULL);
     close(connection->fd);
     ws_decoder_destroy(connection->decoder);
+    fake_rings_close(&connection->rings);
     buffer_fini(&connection->request);
     buffer_fini(&connection->in);
     buffer_fini(&connection->message);
@@ -206,9 +252,19 @@ void fake_peer_stop(struct fake_peer *peer)
 
 /* ---- for scripts ---- */
 
+struct fake_rings *fake_rings_of(struct fake_connection *connection)
+{
+  return connection->rings.region.control == NULL ? NULL : &connection->rings;
+}
+
 bool fake_read(struct fake_connection *connection, struct text *message)
 {
   buffer_clear(&connection->message);
+  if (fake_rings_of(connection) != NULL) {
+    bool found = fake_rings_read(&connection->rings, &connection->message);
+    *message = buffer_text(&connection->message);
+    return found;
+  }
   for (;;) {
     /* Also without input: the decoder may have read ahead. */
     struct ws_input input = {.bytes = buffer_text(&connection->in), .used = connection->taken};
@@ -288,8 +344,13 @@ void fake_write(struct fake_connection *connection, const char *format, ...)
   int length = vasprintf(&text, format, args);
   va_end(args);
   check(length >= 0, "vasprintf");
-  ws_write(&out, WS_TEXT, true, (struct text){text, (size_t)length});
-  fake_write_bytes(connection, out.data, out.len);
+  struct text message = {text, (size_t)length};
+  if (fake_rings_of(connection) != NULL) {
+    (void)fake_rings_write(&connection->rings, RING_JSON, message); /* false: the client has gone */
+  } else {
+    ws_write(&out, WS_TEXT, true, message);
+    fake_write_bytes(connection, out.data, out.len);
+  }
   buffer_fini(&out);
   free(text);
 }

@@ -8,15 +8,32 @@
 
 #include <stdbool.h>
 
+#ifndef FAKE_PEER_SCHEME
+#define FAKE_PEER_SCHEME "ws+unix"
+#endif
+
+/* Of fake_peer_start_shm. FAKE_RING_NONE: who asks for shared memory is refused with a 503, FAKE_RING_UNKNOWN: with a
+ * 404, and others are WebSockets. */
+enum { FAKE_RING_NONE, FAKE_RING_UNKNOWN, FAKE_RING_SIZE = 64 * 1024 };
+
 struct fake_peer;
+struct fake_rings;
 struct fake_connection;
 
 typedef void fake_script(struct fake_connection *connection, void *context);
 
-struct fake_peer *fake_peer_start(fake_script *script, void *context);
+/* scheme: "ws+unix", "shm". */
+struct fake_peer *fake_peer_start_over(const char *scheme, fake_script *script, void *context);
+/* Shared memory with rings of that size. */
+struct fake_peer *fake_peer_start_shm(size_t ring_size, fake_script *script, void *context);
+/* Over the transport that the test is built for. */
+static inline struct fake_peer *fake_peer_start(fake_script *script, void *context)
+{
+  return fake_peer_start_over(FAKE_PEER_SCHEME, script, context);
+}
 /* One that speaks HTTP: scripts begin with fake_read_post. */
 struct fake_peer *fake_peer_start_http(fake_script *script, void *context);
-/* "ws+unix:/tmp/...", or "http+unix:" */
+/* "ws+unix:/tmp/...", "http+unix:", "shm:" */
 const char *fake_peer_url(const struct fake_peer *peer);
 /* Connections that were made so far. */
 unsigned fake_peer_connections(struct fake_peer *peer);
@@ -29,6 +46,8 @@ void fake_peer_stop(struct fake_peer *peer);
 
 /* The next text message, borrowed until the next one. False: the client has closed. */
 bool fake_read(struct fake_connection *connection, struct text *message);
+/* Of a connection over shared memory; else NULL. */
+struct fake_rings *fake_rings_of(struct fake_connection *connection);
 /* Pongs that fake_read has passed over. */
 unsigned fake_pongs(const struct fake_connection *connection);
 /* The next POST, borrowed until the next one. False: the client has closed. */

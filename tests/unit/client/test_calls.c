@@ -1,51 +1,10 @@
 /* Calls against a peer without a JVM: what answers become, and what a peer that misbehaves leads to. */
-#include "fake_peer.h"
+#include "client_fixture.h"
 
 #include "base/clock.h"
-#include "jpeer/client.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-static struct jp_client *open_client(const struct fake_peer *peer, const struct jp_client_config *config)
-{
-  struct jp_client *client;
-  struct jp_client_error error;
-  if (jp_client_open(fake_peer_url(peer), config, &client, &error) != JP_CLIENT_OK)
-    fail_msg("%s", error.text);
-  return client;
-}
-
-static struct jp_request simple_call(void)
-{
-  return jp_build_class_method_call("T", "m", JP_NO_ARGUMENTS);
-}
-
-static void assert_call(struct jp_client *client)
-{
-  const struct jp_request request = simple_call();
-  struct jp_answer *answer;
-  struct jp_client_error error;
-  int64_t value = 0;
-  if (jp_client_call(client, &request, 5000, &answer, &error) != JP_CLIENT_OK)
-    fail_msg("%s", error.text);
-  assert_true(jp_answer_integer(answer, &value));
-  assert_int_equal(value, 8);
-  jp_answer_free(answer);
-}
-
-/* A call that fails, and the words that its error has. */
-static void assert_fails(struct jp_client *client, enum jp_client_status status, const char *words)
-{
-  const struct jp_request request = simple_call();
-  struct jp_answer *answer;
-  struct jp_client_error error;
-  enum jp_client_status got = jp_client_call(client, &request, 5000, &answer, &error);
-  if (got != status || strstr(error.text, words) == NULL)
-    fail_msg("wanted %d %s, got %d %s", status, words, got, error.text);
-  assert_int_equal(error.status, got);
-  assert_null(answer);
-}
 
 /* ---- what answers become ---- */
 
@@ -53,9 +12,9 @@ static void test_value(void **state)
 {
   (void)state;
   struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
-  struct jp_client *client = open_client(peer, NULL);
+  struct jp_client *client = fixture_open(peer, NULL);
   for (int i = 0; i < 1000; i++)
-    assert_call(client);
+    fixture_assert_call(client);
   assert_int_equal(jp_client_pending(client), 0);
   jp_client_close(client);
   fake_peer_stop(peer);
@@ -78,8 +37,8 @@ static void test_error(void **state)
 {
   (void)state;
   struct fake_peer *peer = fake_peer_start(answer_with_error, NULL);
-  struct jp_client *client = open_client(peer, NULL);
-  const struct jp_request request = simple_call();
+  struct jp_client *client = fixture_open(peer, NULL);
+  const struct jp_request request = fixture_request();
   struct jp_answer *answer;
   struct jp_client_error error;
   assert_int_equal(jp_client_call(client, &request, 5000, &answer, &error), JP_CLIENT_REMOTE);
@@ -94,13 +53,13 @@ static void test_request_that_is_wrong(void **state)
 {
   (void)state;
   struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
-  struct jp_client *client = open_client(peer, NULL);
+  struct jp_client *client = fixture_open(peer, NULL);
   const struct jp_request request = jp_build_class_method_call(NULL, "m", JP_NO_ARGUMENTS);
   struct jp_answer *answer;
   struct jp_client_error error;
   assert_int_equal(jp_client_call(client, &request, 5000, &answer, &error), JP_CLIENT_INVALID);
   assert_null(answer);
-  assert_call(client); /* nothing of it was sent */
+  fixture_assert_call(client); /* nothing of it was sent */
   jp_client_close(client);
   fake_peer_stop(peer);
 }
@@ -135,20 +94,20 @@ static void test_late_answer(void **state)
   (void)state;
   bool is_released = false;
   struct fake_peer *peer = fake_peer_start(answer_late, &is_released);
-  struct jp_client *client = open_client(peer, NULL);
-  const struct jp_request request = simple_call();
+  struct jp_client *client = fixture_open(peer, NULL);
+  const struct jp_request request = fixture_request();
   struct jp_answer *answer;
   struct jp_client_error error;
-  assert_call(client);
+  fixture_assert_call(client);
   int64_t before = clock_now_ms();
   assert_int_equal(jp_client_call(client, &request, 50, &answer, &error), JP_CLIENT_TIMEOUT);
   assert_in_range(clock_now_ms() - before, 49, 2000);
   assert_null(answer);
   assert_int_equal(jp_client_pending(client), 1);
-  assert_call(client);
+  fixture_assert_call(client);
   assert_int_equal(jp_client_pending(client), 0);
   assert_int_equal(jp_client_ref_count(client), 0);
-  assert_call(client); /* takes the release along */
+  fixture_assert_call(client); /* takes the release along */
   jp_client_close(client);
   fake_peer_stop(peer);
   assert_true(is_released);
@@ -168,9 +127,9 @@ static void test_second_answer(void **state)
 {
   (void)state;
   struct fake_peer *peer = fake_peer_start(answer_twice, NULL);
-  struct jp_client *client = open_client(peer, NULL);
+  struct jp_client *client = fixture_open(peer, NULL);
   for (int i = 0; i < 10; i++)
-    assert_call(client);
+    fixture_assert_call(client);
   jp_client_close(client);
   fake_peer_stop(peer);
 }
@@ -234,9 +193,9 @@ static void test_misbehaviour(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct misbehaviour what = cases[i];
     struct fake_peer *peer = fake_peer_start(misbehave, &what);
-    struct jp_client *client = open_client(peer, NULL);
-    assert_fails(client, what.status, what.words);
-    assert_fails(client, what.status, what.words); /* it stays so */
+    struct jp_client *client = fixture_open(peer, NULL);
+    fixture_assert_fails(client, what.status, what.words);
+    fixture_assert_fails(client, what.status, what.words); /* it stays so */
     assert_int_equal(jp_client_pending(client), 0);
     jp_client_close(client);
     fake_peer_stop(peer);
@@ -271,9 +230,9 @@ static void test_pieces_and_pings(void **state)
 {
   (void)state;
   struct fake_peer *peer = fake_peer_start(answer_in_pieces, NULL);
-  struct jp_client *client = open_client(peer, NULL);
+  struct jp_client *client = fixture_open(peer, NULL);
   for (int i = 0; i < 20; i++)
-    assert_call(client);
+    fixture_assert_call(client);
   jp_client_close(client);
   fake_peer_stop(peer);
 }
@@ -300,9 +259,9 @@ static void test_flood_of_pings(void **state)
   (void)state;
   unsigned pongs = 0;
   struct fake_peer *peer = fake_peer_start(flood_with_pings, &pongs);
-  struct jp_client *client = open_client(peer, NULL);
-  assert_call(client);
-  assert_call(client);
+  struct jp_client *client = fixture_open(peer, NULL);
+  fixture_assert_call(client);
+  fixture_assert_call(client);
   jp_client_close(client);
   fake_peer_stop(peer);
   assert_in_range(pongs, 1, PINGS / 2);
@@ -323,8 +282,8 @@ static void test_batch(void **state)
 {
   (void)state;
   struct fake_peer *peer = fake_peer_start(answer_in_a_batch, NULL);
-  struct jp_client *client = open_client(peer, NULL);
-  assert_call(client);
+  struct jp_client *client = fixture_open(peer, NULL);
+  fixture_assert_call(client);
   jp_client_close(client);
   fake_peer_stop(peer);
 }
@@ -354,7 +313,7 @@ static void test_large_messages(void **state)
   enum { LARGE = 8 * 1024 * 1024, TIMES = 4 };
   struct sink sink = {0};
   struct fake_peer *peer = fake_peer_start(swallow, &sink);
-  struct jp_client *client = open_client(peer, NULL);
+  struct jp_client *client = fixture_open(peer, NULL);
   char *large = test_malloc(LARGE);
   memset(large, 'x', LARGE);
   const struct jp_argument arguments[] = {jp_text_argument((struct jp_text){large, LARGE})};
@@ -377,8 +336,8 @@ static void test_answer_over_message_max(void **state)
   (void)state;
   const struct jp_client_config config = {.size = sizeof config, .message_max = 64};
   struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
-  struct jp_client *client = open_client(peer, &config);
-  assert_fails(client, JP_CLIENT_LIMIT, "message_max, 64 bytes");
+  struct jp_client *client = fixture_open(peer, &config);
+  fixture_assert_fails(client, JP_CLIENT_LIMIT, "message_max, 64 bytes");
   jp_client_close(client);
   fake_peer_stop(peer);
 }

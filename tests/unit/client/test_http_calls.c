@@ -1,9 +1,8 @@
 /* Calls over HTTP against a peer without a JVM. */
-#include "fake_peer.h"
+#include "client_fixture.h"
 
 #include "base/buffer.h"
 #include "base/clock.h"
-#include "jpeer/client.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -13,44 +12,6 @@
 #define RESULT                                                                                               \
   "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":false,\"value\":{\"type\":\"int\",\"null\":false,"  \
   "\"value\":\"8\"}}}"
-
-static struct jp_client *open_client(const struct fake_peer *peer, const struct jp_client_config *config)
-{
-  struct jp_client *client;
-  struct jp_client_error error;
-  if (jp_client_open(fake_peer_url(peer), config, &client, &error) != JP_CLIENT_OK)
-    fail_msg("%s", error.text);
-  return client;
-}
-
-static struct jp_request simple_call(void)
-{
-  return jp_build_class_method_call("T", "m", JP_NO_ARGUMENTS);
-}
-
-static void assert_call(struct jp_client *client)
-{
-  const struct jp_request request = simple_call();
-  struct jp_answer *answer;
-  struct jp_client_error error;
-  int64_t value = 0;
-  if (jp_client_call(client, &request, 5000, &answer, &error) != JP_CLIENT_OK)
-    fail_msg("%s", error.text);
-  assert_true(jp_answer_integer(answer, &value));
-  assert_int_equal(value, 8);
-  jp_answer_free(answer);
-}
-
-static void assert_fails(struct jp_client *client, enum jp_client_status status, const char *words)
-{
-  const struct jp_request request = simple_call();
-  struct jp_answer *answer;
-  struct jp_client_error error;
-  enum jp_client_status got = jp_client_call(client, &request, 5000, &answer, &error);
-  if (got != status || strstr(error.text, words) == NULL)
-    fail_msg("wanted %d %s, got %d %s", status, words, got, error.text);
-  assert_null(answer);
-}
 
 /* ---- what is sent and what comes ---- */
 
@@ -86,10 +47,10 @@ static void test_calls_and_notifications(void **state)
 {
   (void)state;
   struct fake_peer *peer = fake_peer_start_http(serve, NULL);
-  struct jp_client *client = open_client(peer, NULL);
-  const struct jp_request request = simple_call();
+  struct jp_client *client = fixture_open(peer, NULL);
+  const struct jp_request request = fixture_request();
   for (int i = 0; i < 500; i++) {
-    assert_call(client);
+    fixture_assert_call(client);
     assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
   }
   assert_int_equal(jp_client_pending(client), 0);
@@ -114,8 +75,8 @@ static void test_request(void **state)
                                           .peer_id = "6f9a3c1e-2b4d-4e5f-8a7b-9c0d1e2f3a4b"};
   struct buffer head = {0};
   struct fake_peer *peer = fake_peer_start_http(keep_head, &head);
-  struct jp_client *client = open_client(peer, &config);
-  assert_call(client);
+  struct jp_client *client = fixture_open(peer, &config);
+  fixture_assert_call(client);
   jp_client_close(client);
   fake_peer_stop(peer);
   assert_text(buffer_text(&head), "POST /rpc HTTP/1.1\r\n"
@@ -132,9 +93,9 @@ static void test_session(void **state)
   (void)state;
   struct buffer heads = {0};
   struct fake_peer *peer = fake_peer_start_http(keep_head, &heads);
-  struct jp_client *client = open_client(peer, NULL);
-  assert_call(client);
-  assert_call(client);
+  struct jp_client *client = fixture_open(peer, NULL);
+  fixture_assert_call(client);
+  fixture_assert_call(client);
   jp_client_close(client);
   fake_peer_stop(peer);
   struct text all = buffer_text(&heads);
@@ -180,9 +141,9 @@ static void test_pieces(void **state)
   static fake_script *const scripts[] = {answer_bytewise, answer_in_chunks};
   for (size_t i = 0; i < COUNT_OF(scripts); i++) {
     struct fake_peer *peer = fake_peer_start_http(scripts[i], NULL);
-    struct jp_client *client = open_client(peer, NULL);
+    struct jp_client *client = fixture_open(peer, NULL);
     for (int calls = 0; calls < 20; calls++)
-      assert_call(client);
+      fixture_assert_call(client);
     jp_client_close(client);
     fake_peer_stop(peer);
   }
@@ -246,7 +207,7 @@ static void count_completion(void *context, enum jp_client_status status, struct
 static struct tally send_together(struct jp_client *client)
 {
   struct tally tally = {0};
-  const struct jp_request request = simple_call();
+  const struct jp_request request = fixture_request();
   for (int i = 0; i < IN_FLIGHT; i++)
     assert_int_equal(jp_client_send(client, &request, 5000, count_completion, &tally, NULL), JP_CLIENT_OK);
   while (tally.good + tally.closed < IN_FLIGHT) {
@@ -261,7 +222,7 @@ static void test_pipeline(void **state)
 {
   (void)state;
   struct fake_peer *peer = fake_peer_start_http(answer_together, NULL);
-  struct jp_client *client = open_client(peer, NULL);
+  struct jp_client *client = fixture_open(peer, NULL);
   assert_int_equal(send_together(client).good, IN_FLIGHT);
   jp_client_close(client);
   fake_peer_stop(peer);
@@ -271,7 +232,7 @@ static void test_close_behind_an_answer(void **state)
 {
   (void)state;
   struct fake_peer *peer = fake_peer_start_http(answer_half, NULL);
-  struct jp_client *client = open_client(peer, NULL);
+  struct jp_client *client = fixture_open(peer, NULL);
   struct tally tally = send_together(client);
   assert_int_equal(tally.good, IN_FLIGHT / 2);
   assert_int_equal(tally.closed, IN_FLIGHT / 2);
@@ -295,9 +256,9 @@ static void test_idle_end(void **state)
 {
   (void)state;
   struct fake_peer *peer = fake_peer_start_http(answer_once, NULL);
-  struct jp_client *client = open_client(peer, NULL);
+  struct jp_client *client = fixture_open(peer, NULL);
   for (int i = 0; i < 5; i++) {
-    assert_call(client);
+    fixture_assert_call(client);
     usleep(50000); /* for the end to come */
   }
   assert_int_equal(fake_peer_connections(peer), 5);
@@ -356,8 +317,8 @@ static void test_misbehaviour(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct misbehaviour what = cases[i];
     struct fake_peer *peer = fake_peer_start_http(misbehave, &what);
-    struct jp_client *client = open_client(peer, NULL);
-    assert_fails(client, what.status, what.words);
+    struct jp_client *client = fixture_open(peer, NULL);
+    fixture_assert_fails(client, what.status, what.words);
     assert_int_equal(jp_client_pending(client), 0);
     jp_client_close(client);
     fake_peer_stop(peer);
@@ -379,8 +340,8 @@ static void test_response_to_nothing(void **state)
 {
   (void)state;
   struct fake_peer *peer = fake_peer_start_http(refuse_at_once, NULL);
-  struct jp_client *client = open_client(peer, NULL);
-  const struct jp_request request = simple_call();
+  struct jp_client *client = fixture_open(peer, NULL);
+  const struct jp_request request = fixture_request();
   struct jp_answer *answer;
   struct jp_client_error error;
   assert_int_equal(jp_client_call(client, &request, 5000, &answer, &error), JP_CLIENT_REFUSED);
@@ -405,20 +366,20 @@ static void refuse_notifications(struct fake_connection *connection, void *conte
 static void test_refused_notification(void **state)
 {
   (void)state;
-  const struct jp_request request = simple_call();
+  const struct jp_request request = fixture_request();
   char error_body[] =
       "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
   char forbidden[] = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n";
   struct fake_peer *peer = fake_peer_start_http(refuse_notifications, error_body);
-  struct jp_client *client = open_client(peer, NULL);
+  struct jp_client *client = fixture_open(peer, NULL);
   assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
-  assert_call(client);
+  fixture_assert_call(client);
   jp_client_close(client);
   fake_peer_stop(peer);
   peer = fake_peer_start_http(refuse_notifications, forbidden);
-  client = open_client(peer, NULL);
+  client = fixture_open(peer, NULL);
   assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
-  assert_fails(client, JP_CLIENT_REFUSED, "HTTP 403 Forbidden");
+  fixture_assert_fails(client, JP_CLIENT_REFUSED, "HTTP 403 Forbidden");
   jp_client_close(client);
   fake_peer_stop(peer);
 }
@@ -430,7 +391,7 @@ static void test_large_messages(void **state)
   (void)state;
   enum { LARGE = 8 * 1024 * 1024, TIMES = 4 };
   struct fake_peer *peer = fake_peer_start_http(serve, NULL);
-  struct jp_client *client = open_client(peer, NULL);
+  struct jp_client *client = fixture_open(peer, NULL);
   char *large = test_malloc(LARGE);
   memset(large, 'x', LARGE);
   const struct jp_argument arguments[] = {jp_text_argument((struct jp_text){large, LARGE})};
@@ -441,7 +402,7 @@ static void test_large_messages(void **state)
     assert_int_equal(jp_client_call(client, &request, 30000, &answer, NULL), JP_CLIENT_OK);
     jp_answer_free(answer);
   }
-  assert_call(client);
+  fixture_assert_call(client);
   jp_client_close(client);
   fake_peer_stop(peer);
   test_free(large);
@@ -454,8 +415,8 @@ static void test_answer_over_message_max(void **state)
   static fake_script *const scripts[] = {serve, answer_in_chunks, answer_bytewise};
   for (size_t i = 0; i < COUNT_OF(scripts); i++) {
     struct fake_peer *peer = fake_peer_start_http(scripts[i], NULL);
-    struct jp_client *client = open_client(peer, &config);
-    assert_fails(client, JP_CLIENT_LIMIT, "message_max, 64 bytes");
+    struct jp_client *client = fixture_open(peer, &config);
+    fixture_assert_fails(client, JP_CLIENT_LIMIT, "message_max, 64 bytes");
     jp_client_close(client);
     fake_peer_stop(peer);
   }
@@ -466,11 +427,11 @@ static void test_request_that_is_wrong(void **state)
 {
   (void)state;
   struct fake_peer *peer = fake_peer_start_http(serve, NULL);
-  struct jp_client *client = open_client(peer, NULL);
+  struct jp_client *client = fixture_open(peer, NULL);
   const struct jp_request request = jp_build_class_method_call(NULL, "m", JP_NO_ARGUMENTS);
   struct jp_answer *answer;
   assert_int_equal(jp_client_call(client, &request, 5000, &answer, NULL), JP_CLIENT_INVALID);
-  assert_call(client);
+  fixture_assert_call(client);
   jp_client_close(client);
   fake_peer_stop(peer);
 }

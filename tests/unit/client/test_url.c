@@ -45,6 +45,7 @@ static void test_schemes(void **state)
   check_kind(&transport_http, "http://127.0.0.1:4711", "127.0.0.1", "4711", "/rpc");
   check_kind(&transport_http, "http://[::1]:80/a", "::1", "80", "/a");
   check_kind(&transport_http, "http+unix:/run/peer", NULL, NULL, "/run/peer");
+  check_kind(&transport_shm, "shm:/run/peer", NULL, NULL, "/run/peer");
 #ifdef JPEER_CLIENT_ZEROMQ
   check_kind(&transport_zeromq, "tcp://127.0.0.1:4711", "127.0.0.1", "4711", "/rpc");
   check_kind(&transport_zeromq, "ipc:///run/peer", NULL, NULL, "/run/peer");

@@ -1,3 +1,4 @@
+#include "client/upgrade.h"
 #include "client/websocket_handshake.h"
 
 #include "tests/unit/unit.h"
@@ -79,7 +80,7 @@ static void test_refused(void **state)
 static void test_endless_head(void **state)
 {
   (void)state;
-  static char response[WEBSOCKET_RESPONSE_MAX + 100];
+  static char response[UPGRADE_RESPONSE_MAX + 100];
   size_t length;
   memset(response, 'a', sizeof response);
   memcpy(response, HEAD, sizeof HEAD - 1);

@@ -1,8 +1,7 @@
 /* Calls over ZeroMQ against a ROUTER socket without a JVM. */
-#include "tests/unit/unit.h"
+#include "client_calls.h"
 
 #include "base/clock.h"
-#include "jpeer/client.h"
 
 #include <netinet/in.h>
 #include <poll.h>
@@ -139,44 +138,6 @@ static void serve(struct router *router)
 
 /* ---- a client ---- */
 
-static struct jp_client *open_client(const struct router *router, const struct jp_client_config *config)
-{
-  struct jp_client *client;
-  struct jp_client_error error;
-  if (jp_client_open(router->url, config, &client, &error) != JP_CLIENT_OK)
-    fail_msg("%s", error.text);
-  return client;
-}
-
-static struct jp_request simple_call(void)
-{
-  return jp_build_class_method_call("T", "m", JP_NO_ARGUMENTS);
-}
-
-static void assert_call(struct jp_client *client)
-{
-  const struct jp_request request = simple_call();
-  struct jp_answer *answer;
-  struct jp_client_error error;
-  int64_t value = 0;
-  if (jp_client_call(client, &request, 10000, &answer, &error) != JP_CLIENT_OK)
-    fail_msg("%s", error.text);
-  assert_true(jp_answer_integer(answer, &value));
-  assert_int_equal(value, 8);
-  jp_answer_free(answer);
-}
-
-static void assert_fails(struct jp_client *client, enum jp_client_status status, const char *words)
-{
-  const struct jp_request request = simple_call();
-  struct jp_answer *answer;
-  struct jp_client_error error;
-  enum jp_client_status got = jp_client_call(client, &request, 10000, &answer, &error);
-  if (got != status || strstr(error.text, words) == NULL)
-    fail_msg("wanted %d %s, got %d %s", status, words, got, error.text);
-  assert_null(answer);
-}
-
 static void assert_no_connection(const char *url, int timeout_ms, const char *words)
 {
   const struct jp_client_config config = {.size = sizeof config, .connect_timeout_ms = timeout_ms};
@@ -199,10 +160,10 @@ static void test_addresses(void **state)
   for (size_t i = 0; i < COUNT_OF(endpoints); i++) {
     struct router router;
     router_start(&router, endpoints[i], ZMQ_ROUTER, serve);
-    struct jp_client *client = open_client(&router, NULL);
-    const struct jp_request request = simple_call();
+    struct jp_client *client = fixture_open_url(router.url, NULL);
+    const struct jp_request request = fixture_request();
     for (int calls = 0; calls < 300; calls++) {
-      assert_call(client);
+      fixture_assert_call(client);
       assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
     }
     assert_int_equal(jp_client_pending(client), 0);
@@ -220,8 +181,8 @@ static void test_name(void **state)
   char url[64];
   snprintf(url, sizeof url, "tcp://localhost%s", strrchr(router.url, ':'));
   memcpy(router.url, url, sizeof url);
-  struct jp_client *client = open_client(&router, NULL);
-  assert_call(client);
+  struct jp_client *client = fixture_open_url(router.url, NULL);
+  fixture_assert_call(client);
   jp_client_close(client);
   router_stop(&router);
 }
@@ -242,10 +203,41 @@ static void test_session(void **state)
                                           .peer_id = "6f9a3c1e-2b4d-4e5f-8a7b-9c0d1e2f3a4b"};
   struct router router;
   router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, answer_the_named);
-  struct jp_client *client = open_client(&router, &config);
-  assert_call(client);
-  assert_call(client);
+  struct jp_client *client = fixture_open_url(router.url, &config);
+  fixture_assert_call(client);
+  fixture_assert_call(client);
   jp_client_close(client);
+  router_stop(&router);
+}
+
+static void be_called(void *context, struct jp_callback_call *call)
+{
+  (void)context;
+  (void)call;
+}
+
+static void test_no_callbacks(void **state)
+{
+  (void)state;
+  static const char words[] = "a callback needs a connection over WebSocket or shared memory";
+  const struct jp_callback_config callback_config = {.size = sizeof callback_config, .function = be_called};
+  const struct jp_argument argument = jp_callback_argument(NULL);
+  const struct jp_request request = jp_build_class_method_call("T", "m", &argument, 1);
+  struct router router;
+  router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, serve);
+  for (int binary = 0; binary < 2; binary++) {
+    const struct jp_client_config config = {.size = sizeof config, .binary = binary == 1};
+    struct jp_client *client = fixture_open_url(router.url, &config);
+    struct jp_callback *callback;
+    struct jp_answer *answer;
+    struct jp_client_error error;
+    assert_int_equal(jp_callback_create(client, &callback_config, &callback, &error), JP_CLIENT_UNSUPPORTED);
+    assert_string_equal(error.text, words);
+    assert_int_equal(jp_client_call(client, &request, 10000, &answer, &error), JP_CLIENT_UNSUPPORTED);
+    assert_non_null(strstr(error.text, words));
+    assert_int_equal(jp_client_pending(client), 0); /* nothing was sent */
+    jp_client_close(client);
+  }
   router_stop(&router);
 }
 
@@ -382,9 +374,9 @@ static void test_misbehaviour(void **state)
     struct router router;
     space_count = cases[i].spaces;
     router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, cases[i].script);
-    struct jp_client *client = open_client(&router, &config);
-    assert_fails(client, cases[i].status, cases[i].words);
-    assert_fails(client, cases[i].status, cases[i].words); /* it stays so */
+    struct jp_client *client = fixture_open_url(router.url, &config);
+    fixture_assert_fails(client, cases[i].status, cases[i].words);
+    fixture_assert_fails(client, cases[i].status, cases[i].words); /* it stays so */
     assert_int_equal(jp_client_pending(client), 0);
     jp_client_close(client);
     router_stop(&router);
@@ -435,8 +427,8 @@ static void test_last_answers(void **state)
     struct tally tally = {0};
     struct router router;
     router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, answer_and_go);
-    struct jp_client *client = open_client(&router, NULL);
-    const struct jp_request request = simple_call();
+    struct jp_client *client = fixture_open_url(router.url, NULL);
+    const struct jp_request request = fixture_request();
     for (int sent = 0; sent < IN_FLIGHT; sent++)
       assert_int_equal(jp_client_send(client, &request, JP_FOREVER, count_completion, &tally, NULL),
                        JP_CLIENT_OK);
@@ -457,14 +449,14 @@ static void test_reconnection(void **state)
   struct router router;
   char url[sizeof router.url];
   router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, go_away);
-  struct jp_client *client = open_client(&router, &config);
+  struct jp_client *client = fixture_open_url(router.url, &config);
   memcpy(url, router.url, sizeof url);
   for (int i = 0; i < 3; i++) {
-    assert_fails(client, JP_CLIENT_CLOSED, "has closed the connection");
+    fixture_assert_fails(client, JP_CLIENT_CLOSED, "has closed the connection");
     router_stop(&router);
     router_start(&router, url, ZMQ_ROUTER, i < 2 ? go_away : serve);
   }
-  assert_call(client);
+  fixture_assert_call(client);
   jp_client_close(client);
   router_stop(&router);
 }
@@ -474,7 +466,7 @@ static void test_reconnection(void **state)
 static void *call_often(void *argument)
 {
   for (int i = 0; i < 500; i++)
-    assert_call(argument);
+    fixture_assert_call(argument);
   return NULL;
 }
 
@@ -486,9 +478,9 @@ static void test_loop_and_threads(void **state)
   struct router router;
   pthread_t callers[CALLERS];
   struct tally tally = {0};
-  const struct jp_request request = simple_call();
+  const struct jp_request request = fixture_request();
   router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, serve);
-  struct jp_client *client = open_client(&router, NULL);
+  struct jp_client *client = fixture_open_url(router.url, NULL);
   for (int i = 0; i < CALLERS; i++)
     pthread_create(&callers[i], NULL, call_often, client);
   for (unsigned turn = 1; turn <= TURNS; turn++) {
@@ -528,10 +520,10 @@ static void test_full_pipe(void **state)
   const struct jp_request request = jp_build_class_method_call("T", "m", arguments, 1);
   struct router router;
   router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, read_late);
-  struct jp_client *client = open_client(&router, NULL);
+  struct jp_client *client = fixture_open_url(router.url, NULL);
   for (int i = 0; i < 4000; i++)
     assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
-  assert_call(client);
+  fixture_assert_call(client);
   jp_client_close(client);
   router_stop(&router);
 }
@@ -546,10 +538,10 @@ static void count_notifications(struct router *router)
 static void test_last_words(void **state)
 {
   (void)state;
-  const struct jp_request request = simple_call();
+  const struct jp_request request = fixture_request();
   struct router router;
   router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, count_notifications);
-  struct jp_client *client = open_client(&router, NULL);
+  struct jp_client *client = fixture_open_url(router.url, NULL);
   for (int i = 0; i < 100; i++)
     assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
   jp_client_close(client);
@@ -563,11 +555,11 @@ static void test_fork(void **state)
   (void)state;
   struct router router;
   router_start(&router, "tcp://127.0.0.1:*", ZMQ_ROUTER, serve);
-  struct jp_client *client = open_client(&router, NULL);
-  assert_call(client);
+  struct jp_client *client = fixture_open_url(router.url, NULL);
+  fixture_assert_call(client);
   pid_t child = fork();
   if (child == 0) {
-    const struct jp_request request = simple_call();
+    const struct jp_request request = fixture_request();
     struct jp_answer *answer;
     bool is_refused = jp_client_call(client, &request, 1000, &answer, NULL) == JP_CLIENT_CLOSED;
     jp_client_close(client);
@@ -576,7 +568,7 @@ static void test_fork(void **state)
   int status;
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_int_equal(status, 0);
-  assert_call(client);
+  fixture_assert_call(client);
   jp_client_close(client);
   router_stop(&router);
 }
@@ -591,6 +583,7 @@ int main(void)
       cmocka_unit_test(test_last_answers),     cmocka_unit_test(test_reconnection),
       cmocka_unit_test(test_loop_and_threads), cmocka_unit_test(test_full_pipe),
       cmocka_unit_test(test_last_words),       cmocka_unit_test(test_fork),
+      cmocka_unit_test(test_no_callbacks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "jni/fetch.h"
 #include "rpc/jsonrpc/json_outcome.h"
 #include "rpc/jsonrpc/json_params.h"
+#include "rpc/values/value_read.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
@@ -139,6 +140,7 @@ static void run(struct members_session *session, const struct operation *operati
       .stored = &session->stored,
       .answer_max = session->answer_max,
       .result = &result,
+      .callbacks = session->callbacks,
   };
   session->stored.count = 0;
   struct jvm_target target;
@@ -167,6 +169,14 @@ static uint32_t find_ref(const struct outcome *outcome)
   return outcome->ref;
 }
 
+static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
+{
+  (void)context;
+  (void)id;
+  (void)error;
+  return JP_OK;
+}
+
 struct text members_run(struct members_session *session, const char *method, const char *params,
                         uint32_t *ref)
 {
@@ -181,8 +191,10 @@ struct text members_run(struct members_session *session, const char *method, con
   struct operation operation;
   struct outcome outcome = {0};
   assert_int_equal(jvm_request_begin(session->thread), JP_OK);
-  enum jp_status status =
-      rpc_params_decode(&request, session->limits.number_digits_max, &session->arena, &operation, &outcome);
+  const struct rpc_callback_taker taker = {.take = take_callback};
+  const struct rpc_params_rules rules = {.digits_max = session->limits.number_digits_max,
+                                         .callbacks = session->callbacks == NULL ? NULL : &taker};
+  enum jp_status status = rpc_params_decode(&request, &rules, &session->arena, &operation, &outcome);
   operation.by_value = session->by_value;
   operation.collection_values = session->collection_values;
   operation.loader = session->loader;

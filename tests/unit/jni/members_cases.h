@@ -30,16 +30,17 @@ struct members_session {
   struct jvm_thread *thread;
   struct jvm_objects *objects;
   struct jvm_limits limits;
-  struct jvm_guard guard; /* where check is not NULL */
-  bool by_value;          /* of every operation */
-  bool collection_values; /* the same */
-  uint32_t loader;        /* of every operation */
-  uint32_t told[4];       /* refs of the first loaders that the last error has told */
-  bool compat_pal;        /* the same */
-  bool element_values;    /* the same */
-  bool longs_as_text;     /* the same */
-  size_t answer_max;      /* of struct jvm_request */
-  size_t room;            /* of every fetch, for the text of its elements; 0: plenty */
+  struct jvm_guard guard;          /* where check is not NULL */
+  bool by_value;                   /* of every operation */
+  bool collection_values;          /* the same */
+  uint32_t loader;                 /* of every operation */
+  uint32_t told[4];                /* refs of the first loaders that the last error has told */
+  bool compat_pal;                 /* the same */
+  bool element_values;             /* the same */
+  bool longs_as_text;              /* the same */
+  size_t answer_max;               /* of struct jvm_request */
+  size_t room;                     /* of every fetch, for the text of its elements; 0: plenty */
+  struct jvm_callbacks *callbacks; /* of struct jvm_request; NULL: the client gives none */
   struct jvm_stored stored;
   struct arena arena;
   struct {

@@ -1,5 +1,7 @@
 #include "stub_service.h"
 
+#include "base/clock.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,7 +15,7 @@ struct stub_thread {
 static void *stub_main(void *argument)
 {
   struct stub_thread *thread = argument;
-  int worker;
+  struct stub_worker worker = {0};
   thread->run(thread->argument, (struct rpc_worker *)(void *)&worker);
   atomic_fetch_sub(&thread->stub->threads, 1);
   free(thread);
@@ -40,6 +42,12 @@ static enum jp_status stub_spawn(void *context, const char *name,
   return JP_OK;
 }
 
+static void stub_set_waits(void *context, struct rpc_worker *worker, const struct rpc_waits *waits)
+{
+  (void)context;
+  ((struct stub_worker *)(void *)worker)->waits = *waits;
+}
+
 static bool stub_is_exiting(void *context, struct rpc_worker *worker)
 {
   (void)context;
@@ -47,12 +55,55 @@ static bool stub_is_exiting(void *context, struct rpc_worker *worker)
   return false;
 }
 
+static bool is_open(void *state)
+{
+  struct stub *stub = state;
+  pthread_mutex_lock(&stub->lock);
+  bool open = stub->open;
+  pthread_mutex_unlock(&stub->lock);
+  return open;
+}
+
+/* Under the lock. */
+static struct rpc_waits *find_waiting(struct stub *stub, const void *thread)
+{
+  struct rpc_waits *waiting = stub->waiting;
+  while (waiting->thread != thread)
+    waiting++;
+  return waiting;
+}
+
+static void wait_inside(struct stub *stub, const struct rpc_waits *waits)
+{
+  pthread_mutex_lock(&stub->lock);
+  stub->inside++;
+  *find_waiting(stub, NULL) = *waits;
+  pthread_cond_broadcast(&stub->changed);
+  pthread_mutex_unlock(&stub->lock);
+  waits->wait(waits->thread, is_open, stub, INT64_MAX);
+  pthread_mutex_lock(&stub->lock);
+  stub->inside--;
+  find_waiting(stub, waits->thread)->thread = NULL;
+  pthread_mutex_unlock(&stub->lock);
+}
+
+static bool is_never_over(void *state)
+{
+  (void)state;
+  return false;
+}
+
 static enum rpc_served stub_serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
                                   struct text message, struct buffer *out, size_t reply_max,
                                   struct rpc_stream *stream)
 {
-  (void)worker, (void)client, (void)reply_max, (void)stream;
+  (void)client, (void)reply_max, (void)stream;
   struct stub *stub = context;
+  const struct rpc_waits *waits = &((struct stub_worker *)(void *)worker)->waits;
+  if (text_equal(message, TEXT("wait")))
+    wait_inside(stub, waits);
+  if (text_equal(message, TEXT("nap")))
+    waits->wait(waits->thread, is_never_over, NULL, clock_now_ms() + 20);
   if (text_equal(message, TEXT("block"))) {
     pthread_mutex_lock(&stub->lock);
     stub->inside++;
@@ -164,6 +215,7 @@ void stub_open(struct stub *stub, int thread_limit, struct rpc_service *service)
   *service = (struct rpc_service){.context = stub,
                                   .codecs = stub_codecs,
                                   .spawn = stub_spawn,
+                                  .set_waits = stub_set_waits,
                                   .is_exiting = stub_is_exiting,
                                   .client_open = stub_client_open,
                                   .client_close = stub_client_close,
@@ -182,6 +234,10 @@ void stub_let_go(struct stub *stub)
 {
   pthread_mutex_lock(&stub->lock);
   stub->open = true;
+  for (int i = 0; i < STUB_WAITING_MAX; i++) {
+    if (stub->waiting[i].thread != NULL)
+      stub->waiting[i].wake(stub->waiting[i].thread);
+  }
   pthread_cond_broadcast(&stub->changed);
   pthread_mutex_unlock(&stub->lock);
 }

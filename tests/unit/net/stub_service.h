@@ -1,19 +1,27 @@
 #ifndef JPEER_TESTS_UNIT_NET_STUB_SERVICE_H
 #define JPEER_TESTS_UNIT_NET_STUB_SERVICE_H
 /*
- * A service with no JVM: "block" blocks until the test lets go, "ping" is a ping, "note" a notification, all
- * else comes back.
+ * A service with no JVM: "block" blocks until the test lets go, "wait" does so by the crew's rpc_waits, "nap" waits for
+ * 20 ms by them, "ping" is a ping, "note" a notification, all else comes back.
  */
 #include "rpc/service.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
+enum { STUB_WAITING_MAX = 64 };
+
+/* What the stub's struct rpc_worker is. */
+struct stub_worker {
+  struct rpc_waits waits;
+};
+
 struct stub {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   bool open;
   int inside;
+  struct rpc_waits waiting[STUB_WAITING_MAX]; /* where thread is not NULL */
   _Atomic int threads;
   int thread_limit;
   _Atomic int clients; /* open now */

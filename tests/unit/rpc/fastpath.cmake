@@ -1,7 +1,7 @@
 # rpc/fastpath over the stub of jni.
 foreach(name test_answer_template test_shape_cache test_shape_list test_whole_number_path)
   jpeer_unit_test(${name} fastpath/${name}.c jpeer_rpc)
-  target_sources(${name} PRIVATE stub_jni.c)
+  target_sources(${name} PRIVATE stub_callbacks.c stub_jni.c)
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 endforeach()
 target_sources(test_shape_cache PRIVATE fastpath/read_twice.c show_operation.c)
@@ -13,4 +13,4 @@ foreach(name test_exec_body test_exec_head test_known_messages test_reply_templa
   target_sources(${name} PRIVATE colfer/sample_request.c)
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/colfer)
 endforeach()
-target_sources(test_known_messages PRIVATE colfer/known_bench.c lent_worker.c service_bench.c stub_jni.c)
+target_sources(test_known_messages PRIVATE colfer/known_bench.c lent_worker.c service_bench.c stub_callbacks.c stub_jni.c)

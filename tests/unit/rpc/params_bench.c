@@ -1,6 +1,7 @@
 #include "params_bench.h"
 
 #include "rpc/jsonrpc/json_params.h"
+#include "rpc/values/value_read.h"
 #include "show_operation.h"
 #include "tests/unit/unit.h"
 
@@ -21,6 +22,16 @@ void params_bench_destroy(struct params_bench *bench)
   test_free(bench);
 }
 
+/* rpc_callback_taker.take, with a bench */
+static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
+{
+  struct params_bench *bench = context;
+  if (id == PARAMS_CALLBACK_LIMIT)
+    return jp_fail(error, JP_LIMIT, "too many");
+  bench->callbacks++;
+  return JP_OK;
+}
+
 enum jp_status params_decode(struct params_bench *bench, const char *method, const char *params)
 {
   struct jsonrpc_request request = {.method = text_of(method), .id = TEXT("1")};
@@ -33,7 +44,11 @@ enum jp_status params_decode(struct params_bench *bench, const char *method, con
     request.has_params = true;
     request.params = json_root(message);
   }
-  return rpc_params_decode(&request, PARAMS_DIGITS_MAX, &bench->arena, &bench->operation, &bench->outcome);
+  const struct rpc_callback_taker taker = {.context = bench, .take = take_callback};
+  const struct rpc_params_rules rules = {.digits_max = PARAMS_DIGITS_MAX,
+                                         .callbacks = bench->refuses_callbacks ? NULL : &taker};
+  bench->callbacks = 0;
+  return rpc_params_decode(&request, &rules, &bench->arena, &bench->operation, &bench->outcome);
 }
 
 void params_check_requests(struct params_bench *bench, const struct params_request *cases, size_t count)

@@ -5,13 +5,15 @@
 #include "op/operation.h"
 #include "op/outcome.h"
 
-enum { PARAMS_DIGITS_MAX = 10000 };
+enum { PARAMS_DIGITS_MAX = 10000, PARAMS_CALLBACK_LIMIT = 404 /* an ID that is not taken */ };
 
 struct params_bench {
   struct arena arena;
   struct operation operation;
   struct outcome outcome; /* the error */
   struct buffer shown;
+  bool refuses_callbacks; /* as a client's transport does that can only be answered */
+  size_t callbacks;       /* that the params gave */
 };
 
 struct params_request {

@@ -2,8 +2,6 @@
 
 #include "tests/unit/unit.h"
 
-static void show_value(struct buffer *out, const struct op_value *value);
-
 static void show_packed(struct buffer *out, const struct op_value *value)
 {
   buffer_printf(out, "%c{", value->packed.element);
@@ -61,6 +59,22 @@ static void show_map(struct buffer *out, const struct op_value *value)
   BUFFER_LITERAL(out, "}");
 }
 
+static void show_names(struct buffer *out, const char *name, const struct text *names, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    buffer_printf(out, "%s%.*s", i == 0 ? name : "+", TEXT_ARGS(names[i]));
+}
+
+static void show_callback(struct buffer *out, const struct op_callback *callback)
+{
+  buffer_printf(out, "call%lld", (long long)callback->id);
+  show_names(out, " of ", callback->interfaces, callback->interface_count);
+  show_names(out, " over ", callback->overrides, callback->override_count);
+  if (callback->arity >= 0)
+    buffer_printf(out, " arity %d", callback->arity);
+  buffer_printf(out, "%s%s", callback->is_oneway ? " oneway" : "", callback->borrows ? " borrow" : "");
+}
+
 static void show_number(struct buffer *out, const struct op_value *value)
 {
   if (value->literal.data != NULL)
@@ -71,7 +85,7 @@ static void show_number(struct buffer *out, const struct op_value *value)
     buffer_append_char(out, value->suffix);
 }
 
-static void show_value(struct buffer *out, const struct op_value *value)
+void show_value(struct buffer *out, const struct op_value *value)
 {
   if (value->type.data != NULL)
     buffer_printf(out, "(%.*s)", TEXT_ARGS(value->type));
@@ -104,6 +118,9 @@ static void show_value(struct buffer *out, const struct op_value *value)
     break;
   case OP_PACKED:
     show_packed(out, value);
+    break;
+  case OP_CALLBACK:
+    show_callback(out, value->callback);
     break;
   default:
     fail_msg("a result's kind %d in a request", value->kind);

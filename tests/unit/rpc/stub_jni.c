@@ -1,6 +1,7 @@
 #include "stub_jni.h"
 
 #include "jni/loading.h"
+#include "stub_callbacks.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -295,6 +296,15 @@ enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target 
              : status;
 }
 
+static void give_callbacks(const struct jvm_request *request)
+{
+  const struct operation *operation = request->operation;
+  for (size_t i = 0; request->callbacks != NULL && i < operation->arg_count; i++) {
+    if (operation->args[i].kind == OP_CALLBACK)
+      stub_proxy_give(request->callbacks, operation->args[i].callback->id);
+  }
+}
+
 static bool has_receiver(const struct jvm_request *request)
 {
   const struct operation *operation = request->operation;
@@ -361,6 +371,9 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
   struct jvm_objects *objects = request->objects;
   stub.invoked++;
   *outcome = member->outcome;
+  give_callbacks(request);
+  if (member->run != NULL)
+    member->run();
   if (!use_values(member, request, &outcome->value.integer))
     outcome_fail(outcome, request->arena, FAILURE_INVALID_PARAMS, NULL, "the values do not fit");
   if (request->result != NULL && is_object(outcome))

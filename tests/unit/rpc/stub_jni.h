@@ -31,6 +31,7 @@ struct stub_member {
   bool is_unfit;     /* such a call does not fit, when it is run */
   bool adds;         /* the outcome's integer is the sum of its arguments, which have to be ints */
   bool has_receiver; /* the operation's instance has to be an object of the session */
+  void (*run)(void); /* what Java does in it; NULL: nothing */
   bool was_resolved; /* as though the thread had cached it; never where there is an argument */
 };
 
@@ -43,7 +44,7 @@ struct stub_jni {
   const struct outcome *thrown;        /* by a whole-number call */
   uint64_t serial;                     /* of the cache of members */
   unsigned collected;                  /* calls of jvm_gc */
-  int frames;                          /* begun and not ended */
+  _Atomic int frames;                  /* begun and not ended */
   _Atomic int tables;                  /* made and not destroyed */
   _Atomic int foreign_ends;            /* tables that were destroyed by a thread of jvm_spawn */
   const char *meta;                    /* the body; NULL: opening it fails */

@@ -413,6 +413,80 @@ static void test_logging_rules_write_a_line_an_operation(void **state)
   assert_non_null(strstr(written, "operation=new class=b.C member=<init> verdict=DENY rule=\"rule 3 ("));
 }
 
+/* ---- callbacks ---- */
+
+static struct rpc_authorizer authorizer_of(struct bench *bench)
+{
+  return (struct rpc_authorizer){
+      .policy = bench->policy, .names = &bench->names, .channel = bench->channel, .session = &bench->key};
+}
+
+static enum jp_status check_method(struct bench *bench, const char *named, const char *declaring,
+                                   const char *member)
+{
+  struct rpc_authorizer authorizer = authorizer_of(bench);
+  const struct jvm_guard guard = rpc_authorizer_guard(&authorizer);
+  const struct jvm_target target = {.kind = JVM_METHOD,
+                                    .modifiers = PUBLIC,
+                                    .named_class = text_of(named),
+                                    .declaring_class = text_of(declaring),
+                                    .member = text_of(member)};
+  return guard.check_callback(guard.context, &target, &bench->arena, &bench->outcome);
+}
+
+static enum jp_status check_interface(struct bench *bench, const char *name)
+{
+  struct rpc_authorizer authorizer = authorizer_of(bench);
+  const struct jvm_guard guard = rpc_authorizer_guard(&authorizer);
+  return guard.check_interface(guard.context, text_of(name), &bench->arena, &bench->outcome);
+}
+
+static void test_callbacks_are_judged_by_interface_and_method(void **state)
+{
+  struct bench *bench = *state;
+  use_policy(bench, "version: 1\nrules:\n  - {class: a.Shut, members: CALLBACK, action: DENY}\n"
+                    "  - {class: a.Listener, members: CALLBACK, method: on*, action: ALLOW}\n"
+                    "  - {class: a.Heir, members: CALLBACK, action: ALLOW}\n"
+                    "  - {class: a.Called, members: METHOD, action: ALLOW}\n");
+  assert_int_equal(check_interface(bench, "a.Listener"), JP_OK);
+  assert_int_equal(check_interface(bench, "a.Called"), JP_DENIED);
+  assert_text(bench->outcome.message, "RPC access denied: a.Called via WEBSOCKET_RPC");
+  assert_int_equal(check_interface(bench, "a.Shut"), JP_DENIED);
+  assert_int_equal(check_method(bench, "a.Listener", "a.Listener", "onEvent"), JP_OK);
+  assert_int_equal(check_method(bench, "a.Listener", "a.Listener", "closed"), JP_DENIED);
+  assert_text(bench->outcome.message, "RPC access denied: a.Listener.closed via WEBSOCKET_RPC");
+  assert_int_equal(bench->outcome.failure, FAILURE_DENIED);
+  /* The interface that declares a method can deny, and needs no rule that allows it. */
+  assert_int_equal(check_method(bench, "a.Heir", "a.Unruled", "m"), JP_OK);
+  assert_int_equal(check_method(bench, "a.Heir", "a.Shut", "m"), JP_DENIED);
+}
+
+/* A callback's type is judged as what the client implements, and not as what it names. */
+static void test_types_of_callbacks_are_not_read(void **state)
+{
+  struct bench *bench = *state;
+  const struct op_callback callback = {.id = 7, .arity = -1};
+  struct op_value given[] = {{.kind = OP_CALLBACK, .type = TEXT("a.secret.Listener"), .callback = &callback}};
+  use_policy(bench, "version: 1\nrules:\n  - {class: a.Calc, action: ALLOW}\n");
+  run_with(bench, OP_CALL, "a.Calc", "note", given, 1);
+  assert_int_equal(bench->outcome.kind, OUTCOME_VALUE);
+}
+
+static void test_what_an_answer_names_is_judged(void **state)
+{
+  struct bench *bench = *state;
+  struct op_value inner = {.kind = OP_NULL, .type = TEXT("a.secret.Key")};
+  const struct op_value list = {.kind = OP_LIST, .type = TEXT_ABSENT, .list = {&inner, 1}};
+  const struct op_value plain = {.kind = OP_NULL, .type = TEXT("java.lang.String")};
+  use_policy(bench, "version: 1\nrules:\n  - {class: a.Calc, action: ALLOW}\n");
+  struct rpc_authorizer authorizer = authorizer_of(bench);
+  assert_int_equal(rpc_authorize_value(&authorizer, &plain, &bench->arena, &bench->outcome), JP_OK);
+  assert_true(authorizer.types_are_allowed);
+  assert_int_equal(rpc_authorize_value(&authorizer, &list, &bench->arena, &bench->outcome), JP_DENIED);
+  assert_false(authorizer.types_are_allowed);
+  assert_text(bench->outcome.message, "RPC access denied: a.secret.Key.class via WEBSOCKET_RPC");
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -432,6 +506,9 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_what_was_allowed_before_is_not_resolved_again, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_what_was_reached_is_told, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_logging_rules_write_a_line_an_operation, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_callbacks_are_judged_by_interface_and_method, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_types_of_callbacks_are_not_read, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_what_an_answer_names_is_judged, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

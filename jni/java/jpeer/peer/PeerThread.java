@@ -14,6 +14,9 @@ final class PeerThread extends Thread {
   /* Whether called code has changed what the next call would see. C reads it at each request. */
   private volatile boolean isChanged;
 
+  /* What the thread waits for in C; null: nothing. The thread itself writes it. */
+  volatile Waiting waiting;
+
   PeerThread(ThreadGroup group, String name, ClassLoader contextClassLoader) {
     super(group, null, name, STACK_BYTES, false);
     setDaemon(true);
@@ -32,6 +35,10 @@ final class PeerThread extends Thread {
     if (caller != ThreadGroup.class) {
       super.interrupt();
       isChanged = true;
+      Waiting told = waiting;
+      if (told != null) {
+        told.interrupted();
+      }
     }
   }
 

@@ -182,7 +182,8 @@ static void refuses_what_is_no_argument(void **state)
   expect_fault((struct jp_argument){0}, JP_CLIENT_INVALID, "this is no value (an argument of kind 0)");
   expect_fault((struct jp_argument){.kind = (enum jp_argument_kind)99}, JP_CLIENT_INVALID,
                "this is no value (an argument of kind 99)");
-  expect_fault(jp_callback_argument(NULL), JP_CLIENT_UNSUPPORTED, "this connection has no callbacks");
+  expect_fault(jp_callback_argument(NULL), JP_CLIENT_UNSUPPORTED,
+               "a callback needs a connection over WebSocket or shared memory");
 }
 
 int main(void)

@@ -173,11 +173,49 @@ static void writes_releases(void **state)
   const struct message_release releases[] = {{5, 1}, {2147483647, 4000000000U}};
   struct buffer out;
   buffer_init(&out);
-  message_write_release_json(releases, 2, TEXT_ABSENT, &out);
+  message_write_release_json(releases, 2, TEXT_ABSENT, TEXT_ABSENT, &out);
   assert_text(
       buffer_text(&out),
       "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":["
       "{\"ref\":5,\"told\":1},{\"ref\":2147483647,\"told\":4000000000}]}}");
+  buffer_clear(&out);
+  message_write_release_json(releases, 1, TEXT_ABSENT, TEXT("cb-\"1"), &out);
+  assert_text(
+      buffer_text(&out),
+      "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":["
+      "{\"ref\":5,\"told\":1}]},\"options\":{\"within\":\"cb-\\\"1\"}}");
+  buffer_fini(&out);
+}
+
+static void writes_the_call_that_a_request_is_within(void **state)
+{
+  (void)state;
+  const struct message_json how = {.id = TEXT("1"), .within = TEXT("cb-1")};
+  const struct message_json dropped = {.id = TEXT("1"), .within = TEXT("cb-1"), .is_dropped = true};
+  const struct jp_options other = {.size = sizeof other, .base64 = true, .within = "cb-2"};
+  const struct jp_options none = {.size = sizeof none, .within = ""};
+#define PING "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"ping\"}"
+  expect_with(jp_build_ping(), how, PING ",\"options\":{\"within\":\"cb-1\"}}");
+  expect_with(jp_build_ping(), dropped, PING ",\"options\":{\"within\":\"cb-1\",\"keep\":false}}");
+  expect_with(jp_with_options(jp_build_ping(), &other), how,
+              PING ",\"options\":{\"encoding\":\"base64\",\"within\":\"cb-2\"}}");
+  expect_with(jp_with_options(jp_build_ping(), &none), how, PING "}");
+  const struct jp_options bad = {.size = sizeof bad, .within = "\xFF"};
+  expect_fault(jp_with_options(jp_build_ping(), &bad), JP_CLIENT_INVALID, "a text is not UTF-8: byte 0 of 1");
+}
+
+static void adds_the_call_to_a_message(void **state)
+{
+  (void)state;
+  struct buffer out;
+  buffer_init(&out);
+  BUFFER_LITERAL(&out, "[{\"id\":1}");
+  message_add_within(&out, false, TEXT("cb-1"));
+  assert_text(buffer_text(&out), "[{\"id\":1,\"options\":{\"within\":\"cb-1\"}}");
+  buffer_clear(&out);
+  BUFFER_LITERAL(&out, "{\"options\":{\"keep\":false}}");
+  message_add_within(&out, true, TEXT("cb-1"));
+  assert_text(buffer_text(&out), "{\"options\":{\"keep\":false,\"within\":\"cb-1\"}}");
   buffer_fini(&out);
 }
 
@@ -211,6 +249,8 @@ int main(void)
       cmocka_unit_test(writes_named_results),
       cmocka_unit_test(writes_notifications_and_sessions),
       cmocka_unit_test(writes_releases),
+      cmocka_unit_test(writes_the_call_that_a_request_is_within),
+      cmocka_unit_test(adds_the_call_to_a_message),
       cmocka_unit_test(refuses_requests_that_lack_something),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,6 +36,13 @@ static struct {
     {"Both", 'L', 0, " Object Left Right "},
     {"int[]", 'L', 0, " Object "},
     {"Object[]", 'L', 0, " Object "},
+    {"Runner", 'L', 0, " Object "},
+    {"Maker", 'L', 0, " Object "},
+    {"SubMaker", 'L', 0, " Object Maker "},
+    {"Mapper", 'L', 0, " Object "},
+    {"fn0", OVERLOAD_FUNCTION, 0,
+     " Runner Maker SubMaker "}, /* what a callback without parameters may become */
+    {"fn1", OVERLOAD_FUNCTION, 0, " Mapper "},
 };
 
 static struct overload_type type_named(const char *name, size_t len)
@@ -71,6 +78,13 @@ static struct overload_type boxed(void *context, char primitive)
   return primitive == 'I'   ? type_named("Integer", 7)
          : primitive == 'J' ? type_named("Long", 4)
                             : type_named("Character", 9);
+}
+
+/* Runner's function alone returns nothing. */
+static bool is_preferred(void *context, const struct overload_type *one, const struct overload_type *other)
+{
+  (void)context;
+  return strstr(name_of(one), "Maker") != NULL && strcmp(name_of(other), "Runner") == 0;
 }
 
 /* A bare int: short 3, byte 4, String 9; byte does not fit where the context says so. */
@@ -145,7 +159,11 @@ static void run(const struct overload_case *one)
   struct overload_argument arguments[PARAMS];
   size_t argument_count = parse_arguments(one->arguments, arguments);
   bool byte_fits = !one->byte_does_not_fit;
-  const struct overload_hooks hooks = {&byte_fits, is_subtype, boxed, cost};
+  const struct overload_hooks hooks = {.context = &byte_fits,
+                                       .is_subtype = is_subtype,
+                                       .boxed = boxed,
+                                       .is_preferred = is_preferred,
+                                       .cost = cost};
   struct arena arena;
   arena_init(&arena);
   struct overload_choice choice;
@@ -235,11 +253,33 @@ static void bare_values_choose_by_cost_at_last(void **state)
     run(&cases[i]);
 }
 
+static void a_function_becomes_a_functional_interface(void **state)
+{
+  (void)state;
+  static const struct overload_case cases[] = {
+      {"~fn0", {"Runner"}, 0, false, false},
+      {"~fn0", {"int", "String", "Object", "Runner"}, 3, false, false},
+      {"~fn0", {"Runner", "Maker"}, 1, false, false},
+      {"~fn0", {"Maker", "Runner"}, 0, false, false},
+      {"~fn0", {"Maker", "SubMaker", "Runner"}, 1, false, false},
+      {"~fn0", {"Mapper"}, NONE, false, false},
+      {"~fn1", {"Runner", "Mapper", "Maker"}, 1, false, false},
+      {"~fn0 int", {"Runner int", "Maker long"}, AMBIGUOUS, false, false},
+      {"~fn0 int", {"Runner long", "Maker int"}, 1, false, false},
+      {"~fn0 ~int", {"Runner short", "Maker byte"}, 0, false, false},
+      {"~fn0", {"int"}, NONE, false, false},
+      {"Maker", {"Runner", "Object"}, 1, false, false},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    run(&cases[i]);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(java_would_choose_the_same),
       cmocka_unit_test(bare_values_choose_by_cost_at_last),
+      cmocka_unit_test(a_function_becomes_a_functional_interface),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

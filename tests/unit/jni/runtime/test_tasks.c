@@ -2,11 +2,13 @@
 #include "tests/unit/unit.h"
 
 #include "jni/members.h"
+#include "jni/resolve/member_cache.h"
 #include "jni/runtime/tasks.h"
 #include "jni/runtime/throwables.h"
 #include "tests/unit/jni/with_jvm.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 
 static struct jvm *the_jvm;
 static struct jvm_thread *the_thread;
@@ -62,7 +64,7 @@ static void run_object_to_its_end(jobject object)
   JNIEnv *env = the_thread->env;
   jobject made = make_java_thread(object);
   (*env)->CallVoidMethod(env, made, the_jvm->known.method_thread_start);
-  assert_false(throwable_take(the_thread, NULL));
+  assert_false((*env)->ExceptionCheck(env)); /* the_thread may be lent from here on */
   (*env)->CallVoidMethod(env, made, the_jvm->known.method_thread_join);
   assert_false(throwable_take(the_thread, NULL));
   (*env)->DeleteLocalRef(env, made);
@@ -207,6 +209,43 @@ static void many_tasks_are_told_apart(void **state)
   jvm_request_end(the_thread);
 }
 
+/* Fills the cache so often that it frees the weak references of what it held before. */
+static void overfill_cache(void *argument, struct jvm_thread *thread)
+{
+  (void)argument;
+  enum { MEMBERS = 3 * 4096 };
+  JNIEnv *env = thread->env;
+  struct member_cache *cache = member_cache_of(thread);
+  assert_non_null(cache);
+  for (int i = 0; i < MEMBERS; i++) {
+    char name[16];
+    int length = snprintf(name, sizeof name, "m%d", i);
+    const struct operation operation = {.kind = OP_CALL, .type = TEXT("T"), .member = {name, (size_t)length}};
+    struct call_frame frame = {.receiver = NULL};
+    assert_null(member_cache_find(cache, &operation, &frame));
+    struct resolved_member member = {.action = MEMBER_REFUSE};
+    member.named_ref = (*env)->NewWeakGlobalRef(env, the_jvm->known.class_object);
+    assert_false(throwable_take(thread, NULL));
+    assert_ptr_not_equal(member_cache_keep(cache, &operation, &frame, &member), &member);
+  }
+}
+
+/* -Xcheck:jni tells where that goes through the env of the thread that waits. */
+static void a_lent_cache_is_emptied_by_the_borrower(void **state)
+{
+  (void)state;
+  struct jvm_task *task;
+  jobject object;
+  struct jp_error error;
+  assert_int_equal(jvm_request_begin(the_thread), JP_OK);
+  assert_non_null(member_cache_of(the_thread));
+  assert_int_equal(jvm_task_create(the_thread, overfill_cache, NULL, &task, &object, &error), JP_OK);
+  run_object_to_its_end(object);
+  assert_int_equal(jvm_task_await(task), JVM_TASK_DONE);
+  jvm_task_release(the_thread->env, task);
+  jvm_request_end(the_thread);
+}
+
 static int run_all(struct jvm *jvm, struct jvm_thread *thread)
 {
   the_jvm = jvm;
@@ -218,6 +257,7 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(what_has_run_cannot_be_withdrawn),
       cmocka_unit_test(what_java_drops_is_not_waited_for),
       cmocka_unit_test(many_tasks_are_told_apart),
+      cmocka_unit_test(a_lent_cache_is_emptied_by_the_borrower),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,7 +152,7 @@ static int open_with_timeout(void **state, int64_t timeout_ms)
   f->service.client_open = open_client;
   f->service.client_close = close_client;
   const struct http_site site = {.is_loopback = true, .prefix = TEXT("/rpc")};
-  http_protocol_init(&f->http, &site, &websocket_protocol);
+  http_protocol_init(&f->http, &site, &websocket_protocol, NULL);
   const struct connection_limits limits = {.message_max = MESSAGE_MAX,
                                            .send_buffer_max = MESSAGE_MAX,
                                            .header_max = 4096,

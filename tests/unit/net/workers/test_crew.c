@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "stub_service.h"
 
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -592,6 +593,166 @@ static void a_turn_is_over_soon_after_its_time(void **state)
   assert_true(crew_turn_is_over(&turn));
 }
 
+/* --- members that wait --- */
+
+static void waiting_members_are_none_of_threads_max(void **state)
+{
+  (void)state;
+  struct fixture f;
+  open_fixture(&f, 1, 2, 60000, 100);
+  struct job waiting[20];
+  for (int i = 0; i < 20; i++)
+    submit(&f, &waiting[i], "wait");
+  stub_wait_inside(&f.stub, 20);
+  struct job blocked[2];
+  for (int i = 0; i < 2; i++)
+    submit(&f, &blocked[i], "block");
+  stub_wait_inside(&f.stub, 22);
+  struct job ping;
+  submit(&f, &ping, "ping"); /* of the watcher: no member is left, and none may be added */
+  wait_done(&f, &ping);
+  assert_string_equal(ping.answer, "pong");
+  stub_let_go(&f.stub);
+  for (int i = 0; i < 20; i++)
+    wait_done(&f, &waiting[i]);
+  for (int i = 0; i < 2; i++)
+    wait_done(&f, &blocked[i]);
+  while (crew_size(f.crew) > 1)
+    usleep(10000);
+  close_fixture(&f);
+}
+
+static void a_wait_ends_at_its_deadline(void **state)
+{
+  (void)state;
+  struct fixture f;
+  open_fixture(&f, 1, 1, 60000, 1);
+  struct job job;
+  int64_t began_ms = clock_now_ms();
+  submit(&f, &job, "nap");
+  wait_done(&f, &job);
+  assert_true(clock_now_ms() - began_ms >= 20);
+  close_fixture(&f);
+}
+
+/* A source of bytes, which its member reads while it waits. */
+struct meanwhile_job {
+  struct job job; /* first: a source is its job */
+  int fd;
+  bool is_at_end;
+  int begun;
+  int ended;
+  int taken;
+};
+
+static void meanwhile_begin(struct crew_source *source, struct crew_member *member)
+{
+  (void)member;
+  ((struct meanwhile_job *)(void *)source)->begun++;
+}
+
+static void meanwhile_end(struct crew_source *source, struct crew_member *member)
+{
+  (void)member;
+  ((struct meanwhile_job *)(void *)source)->ended++;
+}
+
+static bool meanwhile_take(struct crew_source *source, struct crew_member *member)
+{
+  (void)member;
+  struct meanwhile_job *job = (struct meanwhile_job *)(void *)source;
+  char byte;
+  ssize_t got = job->is_at_end ? 0 : recv(job->fd, &byte, 1, MSG_DONTWAIT);
+  job->is_at_end = job->is_at_end || got == 0;
+  job->taken += got == 1;
+  if (got == 1 && byte == '!')
+    stub_let_go(job->job.stub);
+  return got == 1;
+}
+
+static bool meanwhile_sleep(struct crew_source *source, int *fd, short *events)
+{
+  const struct meanwhile_job *job = (struct meanwhile_job *)(void *)source;
+  *fd = job->is_at_end ? -1 : job->fd;
+  *events = POLLIN;
+  return true;
+}
+
+static const struct crew_meanwhile MEANWHILE = {
+    .begin = meanwhile_begin, .end = meanwhile_end, .take = meanwhile_take, .sleep = meanwhile_sleep};
+
+static void submit_meanwhile(struct fixture *f, struct meanwhile_job *job, int fd)
+{
+  *job = (struct meanwhile_job){
+      .job = {.source = {.turn = job_turn, .meanwhile = &MEANWHILE}, .stub = &f->stub, .message = "wait"},
+      .fd = fd};
+  crew_submit(f->crew, &job->job.source);
+}
+
+static void a_member_reads_while_it_waits(void **state)
+{
+  (void)state;
+  struct fixture f;
+  open_fixture(&f, 1, 1, 60000, 1);
+  int fds[2];
+  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+  struct meanwhile_job job;
+  submit_meanwhile(&f, &job, fds[0]);
+  stub_wait_inside(&f.stub, 1);
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(write(fds[1], "x", 1), 1);
+    usleep(2000);
+  }
+  assert_int_equal(write(fds[1], "yz!", 3), 3);
+  wait_done(&f, &job.job);
+  assert_int_equal(job.taken, 6);
+  assert_int_equal(job.begun, 1);
+  assert_int_equal(job.ended, 1);
+  close_fixture(&f);
+  close(fds[0]);
+  close(fds[1]);
+}
+
+/* The end of what it reads is not the end of its wait. */
+static void a_member_whose_source_has_ended_is_woken_by_others(void **state)
+{
+  (void)state;
+  struct fixture f;
+  open_fixture(&f, 1, 1, 60000, 1);
+  int fds[2];
+  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+  struct meanwhile_job job;
+  submit_meanwhile(&f, &job, fds[0]);
+  stub_wait_inside(&f.stub, 1);
+  close(fds[1]);
+  usleep(10000);
+  assert_false(job.job.done);
+  stub_let_go(&f.stub);
+  wait_done(&f, &job.job);
+  close_fixture(&f);
+  close(fds[0]);
+}
+
+/* The wake may come before, in or after each step of the wait. */
+static void no_wake_is_lost(void **state)
+{
+  (void)state;
+  struct fixture f;
+  open_fixture(&f, 2, 2, 60000, 100);
+  for (int i = 0; i < 300; i++) {
+    struct job job;
+    pthread_mutex_lock(&f.stub.lock);
+    f.stub.open = false;
+    pthread_mutex_unlock(&f.stub.lock);
+    submit(&f, &job, "wait");
+    stub_wait_inside(&f.stub, 1);
+    usleep((useconds_t)(i % 30) * 10);
+    stub_let_go(&f.stub);
+    wait_done(&f, &job);
+  }
+  close_fixture(&f);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -602,6 +763,11 @@ int main(void)
       cmocka_unit_test(no_thread_to_be_had_is_no_end),
       cmocka_unit_test(refuses_all_when_told),
       cmocka_unit_test(the_service_hears_of_lost_answers),
+      cmocka_unit_test(waiting_members_are_none_of_threads_max),
+      cmocka_unit_test(a_wait_ends_at_its_deadline),
+      cmocka_unit_test(a_member_reads_while_it_waits),
+      cmocka_unit_test(a_member_whose_source_has_ended_is_woken_by_others),
+      cmocka_unit_test(no_wake_is_lost),
       cmocka_unit_test(stop_does_not_wait_longer_than_told),
       cmocka_unit_test(an_event_is_given_once),
       cmocka_unit_test(a_turn_ends_after_its_messages),

@@ -2,6 +2,7 @@
 
 #include "rpc/jsonrpc/cached_requests.h"
 #include "rpc/jsonrpc/json_params.h"
+#include "rpc/values/value_read.h"
 #include "tests/unit/rpc/show_operation.h"
 
 #include <stdlib.h>
@@ -39,12 +40,21 @@ static void keep(struct reading *reading, const struct jsonrpc_request *request,
   rpc_fastpath_keep(reading->fastpath, &read);
 }
 
+static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
+{
+  (void)context, (void)id, (void)error;
+  return JP_OK;
+}
+
+static const struct rpc_callback_taker taker = {.take = take_callback};
+
 static void handle(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response)
 {
   struct reading *reading = context;
   struct operation operation;
   struct outcome outcome;
-  if (rpc_params_decode(request, DIGITS_MAX, &reading->arena, &operation, &outcome) != JP_OK)
+  const struct rpc_params_rules rules = {.digits_max = DIGITS_MAX, .callbacks = &taker};
+  if (rpc_params_decode(request, &rules, &reading->arena, &operation, &outcome) != JP_OK)
     return;
   const struct rpc_cached_request shown = {.id = request->id,
                                            .peer_id = request->peer_id,

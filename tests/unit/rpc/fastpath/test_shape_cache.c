@@ -52,6 +52,12 @@ static const struct shape_case cases[] = {
     {BARE("{\"type\":\"T\",\"ref\":1}"), BARE("{\"type\":\"T\",\"ref\":7}"), true},
     {BARE("{\"ignored\":5,\"value\":1}"), BARE("{\"ignored\":5,\"value\":2}"), true},
     {ON("1"), ON("2"), true},
+    /* what is given is counted, so that a callback is always read */
+    {BARE("{\"ref\":{\"callback\":1}}"), BARE("{\"ref\":{\"callback\":1}}"), false},
+    {BARE("1,{\"type\":\"T\",\"ref\":{\"callback\":1}}"), BARE("2,{\"type\":\"T\",\"ref\":{\"callback\":1}}"),
+     false},
+    {BARE("[{\"ref\":{\"callback\":1}}]"), BARE("[{\"ref\":{\"callback\":2}}]"), false},
+    {BARE("{\"a\":{\"ref\":{\"callback\":1}}}"), BARE("{\"a\":{\"ref\":{\"callback\":1}}}"), false},
     {CALL("1", "\"args\":[1],\"instance\":2,\"method\":\"m\",\"type\":\"C\""),
      CALL("3", "\"args\":[4],\"instance\":5,\"method\":\"m\",\"type\":\"C\""), true},
     {"{ \"params\" : {\"type\":\"C\"} , \"method\":\"new\", \"jsonrpc\":\"2.0\"}\n",

@@ -92,6 +92,7 @@ static void says_what_is_wrong(void **state)
       {"{\"loader\":{\"instance\":7}}", NOT_A_REF},
       {"{\"loader\":{\"ref\":{\"ref\":7}}}", NOT_A_REF},
       {"{\"loader\":1,\"loader\":2}", "'loader' is given twice in options"},
+      {"{\"within\":5}", "'within' must be a string, not a number"},
       {"{\"threadaffinity\":\"A\"}", "Unknown option: threadaffinity"},
       {"{\"\":1}", "Unknown option: "},
       {"{\"threadAffinity\":\"A\",\"x\\u0079z\":{\"a\":[]}}", "Unknown option: xyz"},

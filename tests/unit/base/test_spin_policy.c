@@ -1,5 +1,5 @@
-/* Which chances to wait for a client are taken, and for how long. */
-#include "net/workers/spin_policy.h"
+/* Which chances to wait are taken, and for how long. */
+#include "base/spin_policy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +7,16 @@
 
 #include <cmocka.h>
 
-enum { US = 1000, QUICK_NS = 20 * US, LATE_NS = 200 * US, PAUSE_NS = US };
+enum {
+  US = 1000,
+  QUICK_NS = 20 * US,
+  LATE_NS = 200 * US,
+  PAUSE_NS = US,
+  SPIN_NS = 100 * US,
+  SPIN_LONG_NS = 400 * US
+};
+
+static const struct spin_limits LIMITS = {.usual_ns = SPIN_NS, .rare_ns = SPIN_LONG_NS};
 
 /* Of so many chances, those that are taken, where each ends like this. */
 static int count_taken(struct spin_policy *spin, int chances, bool found, int64_t took_ns, int64_t pause_ns)
@@ -17,7 +26,7 @@ static int count_taken(struct spin_policy *spin, int chances, bool found, int64_
     if (!spin_policy_takes_chance(spin))
       continue;
     taken++;
-    spin_policy_learn(spin, found, took_ns, pause_ns);
+    spin_policy_learn(spin, &LIMITS, found, took_ns, pause_ns);
   }
   return taken;
 }
@@ -27,7 +36,7 @@ static void test_a_quick_client_is_always_waited_for(void **state)
   (void)state;
   struct spin_policy spin = {0};
   assert_int_equal(count_taken(&spin, 1000, true, QUICK_NS, PAUSE_NS), 1000);
-  assert_int_equal(spin_policy_limit_ns(&spin), SPIN_NS);
+  assert_int_equal(spin_policy_limit_ns(&spin, &LIMITS), SPIN_NS);
 }
 
 static void test_waiting_in_vain_becomes_rare(void **state)
@@ -56,10 +65,10 @@ static void test_only_the_rarest_waits_are_long(void **state)
   for (int i = 0; i < 8; i++) {
     while (!spin_policy_takes_chance(&spin))
       ;
-    assert_int_equal(spin_policy_limit_ns(&spin), SPIN_NS);
-    spin_policy_learn(&spin, true, LATE_NS, PAUSE_NS);
+    assert_int_equal(spin_policy_limit_ns(&spin, &LIMITS), SPIN_NS);
+    spin_policy_learn(&spin, &LIMITS, true, LATE_NS, PAUSE_NS);
   }
-  assert_int_equal(spin_policy_limit_ns(&spin), SPIN_LONG_NS);
+  assert_int_equal(spin_policy_limit_ns(&spin, &LIMITS), SPIN_LONG_NS);
 }
 
 static void test_a_late_client_gets_several_chances_then(void **state)
@@ -80,12 +89,12 @@ static void test_one_that_became_quick_is_always_waited_for(void **state)
   (void)count_taken(&spin, 128 * 10, false, SPIN_LONG_NS, PAUSE_NS);
   while (!spin_policy_takes_chance(&spin))
     ;
-  spin_policy_learn(&spin, true, LATE_NS, PAUSE_NS);
+  spin_policy_learn(&spin, &LIMITS, true, LATE_NS, PAUSE_NS);
   assert_true(spin_policy_takes_chance(&spin));
-  assert_int_equal(spin_policy_limit_ns(&spin), SPIN_LONG_NS);
-  spin_policy_learn(&spin, true, QUICK_NS, PAUSE_NS);
+  assert_int_equal(spin_policy_limit_ns(&spin, &LIMITS), SPIN_LONG_NS);
+  spin_policy_learn(&spin, &LIMITS, true, QUICK_NS, PAUSE_NS);
   assert_int_equal(count_taken(&spin, 1000, true, QUICK_NS, PAUSE_NS), 1000);
-  assert_int_equal(spin_policy_limit_ns(&spin), SPIN_NS);
+  assert_int_equal(spin_policy_limit_ns(&spin, &LIMITS), SPIN_NS);
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-#include "net/workers/spin_policy.h"
+#include "base/spin_policy.h"
 
 enum { IN_VAIN_MAX = 8, LATE_MAX = 8 };
 
@@ -15,15 +15,16 @@ bool spin_policy_takes_chance(struct spin_policy *spin)
   return false;
 }
 
-int64_t spin_policy_limit_ns(const struct spin_policy *spin)
+int64_t spin_policy_limit_ns(const struct spin_policy *spin, const struct spin_limits *limits)
 {
-  return is_at_its_end(spin) ? SPIN_LONG_NS : SPIN_NS;
+  return is_at_its_end(spin) ? limits->rare_ns : limits->usual_ns;
 }
 
-void spin_policy_learn(struct spin_policy *spin, bool found, int64_t took_ns, int64_t longest_pause_ns)
+void spin_policy_learn(struct spin_policy *spin, const struct spin_limits *limits, bool found,
+                       int64_t took_ns, int64_t longest_pause_ns)
 {
-  bool is_good = found && longest_pause_ns < SPIN_NS;
-  if (is_good && took_ns < SPIN_NS) {
+  bool is_good = found && longest_pause_ns < limits->usual_ns;
+  if (is_good && took_ns < limits->usual_ns) {
     *spin = (struct spin_policy){0};
     return;
   }

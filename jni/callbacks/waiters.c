@@ -1,0 +1,141 @@
+#include "jni/callbacks/waiters.h"
+
+#include "jni/runtime/peer_threads.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+
+struct jvm_waiter {
+  struct jvm *jvm;
+  jobject waiting; /* global */
+  atomic_uint holders;
+
+  /* Under the lock of `left`: */
+  bool is_listed;
+  bool is_to_wake; /* else to be freed */
+  struct jvm_waiter *next;
+};
+
+/* What threads that the JVM does not know have left to be done. */
+static struct {
+  pthread_mutex_t lock;
+  sem_t any;
+  struct jvm_waiter *first;
+} left = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+struct jvm_waiter *jvm_waiter_create(struct jvm *jvm, JNIEnv *env, jobject waiting)
+{
+  struct jvm_waiter *waiter = calloc(1, sizeof *waiter);
+  jobject global = waiter == NULL ? NULL : (*env)->NewGlobalRef(env, waiting);
+  if (global == NULL) {
+    free(waiter);
+    return NULL;
+  }
+  waiter->jvm = jvm;
+  waiter->waiting = global;
+  atomic_init(&waiter->holders, 1);
+  return waiter;
+}
+
+struct jvm_waiter *jvm_waiter_hold(struct jvm_waiter *waiter)
+{
+  atomic_fetch_add(&waiter->holders, 1);
+  return waiter;
+}
+
+static JNIEnv *find_env(const struct jvm *jvm)
+{
+  JNIEnv *env = NULL;
+  return (*jvm->vm)->GetEnv(jvm->vm, (void **)&env, JNI_VERSION_10) == JNI_OK ? env : NULL;
+}
+
+static void wake_now(JNIEnv *env, const struct jvm_waiter *waiter)
+{
+  (*env)->CallVoidMethod(env, waiter->waiting, waiter->jvm->callback.wake);
+  (*env)->ExceptionClear(env);
+}
+
+static void free_now(JNIEnv *env, struct jvm_waiter *waiter)
+{
+  (*env)->DeleteGlobalRef(env, waiter->waiting);
+  free(waiter);
+}
+
+/* to_wake: the list holds the waiter until that is done. */
+static void leave_to_thread(struct jvm_waiter *waiter, bool to_wake)
+{
+  pthread_mutex_lock(&left.lock);
+  bool is_new = !waiter->is_listed;
+  if (is_new) {
+    if (to_wake)
+      jvm_waiter_hold(waiter);
+    waiter->is_listed = true;
+    waiter->is_to_wake = to_wake;
+    waiter->next = left.first;
+    left.first = waiter;
+  }
+  pthread_mutex_unlock(&left.lock);
+  if (is_new)
+    sem_post(&left.any);
+}
+
+void jvm_waiter_wake(struct jvm_waiter *waiter)
+{
+  JNIEnv *env = find_env(waiter->jvm);
+  if (env != NULL)
+    wake_now(env, waiter);
+  else
+    leave_to_thread(waiter, true);
+}
+
+void jvm_waiter_release(struct jvm_waiter *waiter)
+{
+  if (atomic_fetch_sub(&waiter->holders, 1) != 1)
+    return;
+  JNIEnv *env = find_env(waiter->jvm);
+  if (env != NULL)
+    free_now(env, waiter);
+  else
+    leave_to_thread(waiter, false);
+}
+
+/* ---- jni's own thread ---- */
+
+static struct jvm_waiter *take_left(bool *is_to_wake)
+{
+  pthread_mutex_lock(&left.lock);
+  struct jvm_waiter *waiter = left.first;
+  if (waiter != NULL) {
+    left.first = waiter->next;
+    waiter->is_listed = false;
+    *is_to_wake = waiter->is_to_wake;
+  }
+  pthread_mutex_unlock(&left.lock);
+  return waiter;
+}
+
+static void serve_left(void *unused, struct jvm_thread *thread)
+{
+  (void)unused;
+  for (;;) {
+    while (sem_wait(&left.any) != 0)
+      continue; /* a signal */
+    bool is_to_wake;
+    struct jvm_waiter *waiter = take_left(&is_to_wake);
+    if (waiter == NULL)
+      continue;
+    if (is_to_wake) {
+      wake_now(thread->env, waiter);
+      jvm_waiter_release(waiter);
+    } else {
+      free_now(thread->env, waiter);
+    }
+  }
+}
+
+enum jp_status jvm_waiters_start(struct jvm *jvm, struct jp_error *error)
+{
+  sem_init(&left.any, 0, 0);
+  return jvm_spawn(jvm, "jpeer-waker", serve_left, NULL, error);
+}

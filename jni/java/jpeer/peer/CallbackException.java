@@ -1,0 +1,21 @@
+package jpeer.peer;
+
+/**
+ * What a callback throws that has no result: its client has answered with an error, not at all, or with a value that the
+ * method cannot return.
+ */
+public final class CallbackException extends RuntimeException {
+  private static final long serialVersionUID = 1;
+
+  private final int code;
+
+  CallbackException(int code, String message) {
+    super(message);
+    this.code = code;
+  }
+
+  /** The code of the client's error, or the one that the peer gives to failures of its own. */
+  public int getCode() {
+    return code;
+  }
+}

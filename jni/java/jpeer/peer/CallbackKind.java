@@ -1,0 +1,308 @@
+package jpeer.peer;
+
+import java.lang.invoke.MethodType;
+import java.lang.reflect.GenericArrayType;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.Type;
+import java.lang.reflect.TypeVariable;
+import java.lang.reflect.WildcardType;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * What all callbacks of the same interfaces have in common: the loader of their proxies, and what becomes of a call of
+ * each method. An IllegalArgumentException says, for the client, why there can be no proxy.
+ */
+final class CallbackKind {
+  static final int EQUALS = -1;
+  static final int HASH_CODE = -2;
+  static final int TO_STRING = -3;
+  static final int FINALIZE = -4;
+
+  private static final int NO_FUNCTION = -1;
+
+  final Class<?>[] interfaces;
+  final ClassLoader loader;
+
+  /* A row for each method of the proxies; C makes its table of them. */
+  private final Method[] methods;
+  private final Class<?>[] results;
+  private final boolean[] sent;
+  private final boolean[] direct;
+
+  private final Map<Method, Integer> indexes = new HashMap<>();
+
+  /** Of one interface, or of several. overrides: names of default methods that do not run in Java. */
+  static CallbackKind make(Class<?>[] interfaces, String[] overrides) throws NoSuchMethodException {
+    for (Class<?> each : interfaces) {
+      check(each);
+    }
+    return new CallbackKind(interfaces, findLoader(interfaces), new HashSet<>(Arrays.asList(overrides)));
+  }
+
+  private CallbackKind(Class<?>[] interfaces, ClassLoader loader, Set<String> overrides)
+      throws NoSuchMethodException {
+    this.interfaces = interfaces;
+    this.loader = loader;
+    indexes.put(Object.class.getMethod("equals", Object.class), EQUALS);
+    indexes.put(Object.class.getMethod("hashCode"), HASH_CODE);
+    indexes.put(Object.class.getMethod("toString"), TO_STRING);
+    Map<String, List<Method>> groups = new LinkedHashMap<>();
+    for (Class<?> each : interfaces) {
+      group(each, groups);
+    }
+    methods = new Method[groups.size()];
+    results = new Class<?>[methods.length];
+    sent = new boolean[methods.length];
+    direct = new boolean[methods.length];
+    Map<TypeVariable<?>, Type> bindings = bindings(interfaces);
+    int index = 0;
+    for (List<Method> group : groups.values()) {
+      set(index, group, overrides, bindings);
+      index++;
+    }
+  }
+
+  int indexOf(Method method) {
+    Integer index = indexes.get(method);
+    if (index == null) {
+      throw new IllegalArgumentException("this callback has no method " + method);
+    }
+    return index;
+  }
+
+  boolean isSent(int index) {
+    return sent[index];
+  }
+
+  boolean isDirect(int index) {
+    return direct[index];
+  }
+
+  Method method(int index) {
+    return methods[index];
+  }
+
+  private static void check(Class<?> each) {
+    String why = null;
+    if (!each.isInterface()) {
+      why = " is no interface";
+    } else if (each.isSealed()) {
+      why = " is sealed, so that nothing else can implement it";
+    } else if (each.isHidden()) {
+      why = " is a hidden interface, which no proxy can implement";
+    }
+    if (why != null) {
+      throw new IllegalArgumentException(each.getTypeName() + why);
+    }
+  }
+
+  private static ClassLoader findLoader(Class<?>[] interfaces) {
+    for (Class<?> each : interfaces) {
+      if (seesAll(each.getClassLoader(), interfaces)) {
+        return each.getClassLoader();
+      }
+    }
+    throw new IllegalArgumentException("no class loader of these interfaces sees all of them");
+  }
+
+  private static boolean seesAll(ClassLoader loader, Class<?>[] interfaces) {
+    for (Class<?> each : interfaces) {
+      if (each.getClassLoader() != loader && !sees(loader, each)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static boolean sees(ClassLoader loader, Class<?> wanted) {
+    try {
+      return Class.forName(wanted.getName(), false, loader) == wanted;
+    } catch (ClassNotFoundException | LinkageError e) {
+      return false;
+    }
+  }
+
+  /* ---- methods ---- */
+
+  /** A proxy tells the interface that it found first, so methods of one signature belong together. */
+  private static void group(Class<?> from, Map<String, List<Method>> groups) {
+    for (Method method : from.getMethods()) {
+      if (!Modifier.isStatic(method.getModifiers()) && !isOfObject(method)) {
+        groups.computeIfAbsent(signature(method), unused -> new ArrayList<>()).add(method);
+      }
+    }
+  }
+
+  private static String signature(Method method) {
+    return method.getName()
+        + MethodType.methodType(method.getReturnType(), method.getParameterTypes()).toMethodDescriptorString();
+  }
+
+  /** Proxies pass these as methods of Object, whoever declares them. */
+  private static boolean isOfObject(Method method) {
+    switch (method.getName()) {
+      case "equals":
+        return Arrays.equals(method.getParameterTypes(), new Class<?>[] {Object.class});
+      case "hashCode":
+      case "toString":
+        return method.getParameterCount() == 0;
+      default:
+        return false;
+    }
+  }
+
+  private void set(int index, List<Method> group, Set<String> overrides, Map<TypeVariable<?>, Type> bindings) {
+    Method method = mostSpecific(group);
+    boolean isSettled = method != null;
+    if (!isSettled) {
+      method = group.get(0); // what a class would have to override
+    }
+    methods[index] = method;
+    results[index] = resultOf(method, bindings);
+    sent[index] = !isSettled || !method.isDefault() || !method.isBridge() && overrides.contains(method.getName());
+    direct[index] = !sent[index] && isOpen(method.getDeclaringClass());
+    // The collector would call it, at a time and on a thread of its own.
+    boolean isFinalizer = method.getName().equals("finalize") && method.getParameterCount() == 0;
+    for (Method each : group) {
+      indexes.put(each, isFinalizer ? FINALIZE : index);
+    }
+  }
+
+  /**
+   * Whether Java itself runs a default method: without C below it a virtual thread can leave its carrier. Java keeps what
+   * it makes for that, so only of interfaces that are never unloaded.
+   */
+  private boolean isOpen(Class<?> declaring) {
+    boolean isPermanent = loader == null || loader == ClassLoader.getPlatformClassLoader()
+        || loader == ClassLoader.getSystemClassLoader();
+    return isPermanent && interfaces.length == 1 && Modifier.isPublic(declaring.getModifiers())
+        && declaring.getModule().isExported(declaring.getPackageName(), CallbackKind.class.getModule());
+  }
+
+  /** The one that overrides all others; null: there is none. */
+  private static Method mostSpecific(List<Method> group) {
+    for (Method method : group) {
+      boolean isBelowAll = true;
+      for (Method other : group) {
+        isBelowAll = isBelowAll && other.getDeclaringClass().isAssignableFrom(method.getDeclaringClass());
+      }
+      if (isBelowAll) {
+        return method;
+      }
+    }
+    return null;
+  }
+
+  /* ---- types ---- */
+
+  /** What the interfaces below have put in place of type variables. */
+  private static Map<TypeVariable<?>, Type> bindings(Class<?>... interfaces) {
+    Map<TypeVariable<?>, Type> bindings = new HashMap<>();
+    for (Class<?> each : interfaces) {
+      bind(each, bindings);
+    }
+    return bindings;
+  }
+
+  private static void bind(Class<?> below, Map<TypeVariable<?>, Type> bindings) {
+    Type[] supers;
+    try {
+      supers = below.getGenericInterfaces();
+    } catch (RuntimeException | LinkageError e) { // a type that cannot be loaded, or a signature that is none
+      supers = below.getInterfaces();
+    }
+    for (Type each : supers) {
+      if (each instanceof ParameterizedType) {
+        ParameterizedType type = (ParameterizedType) each;
+        TypeVariable<?>[] variables = ((Class<?>) type.getRawType()).getTypeParameters();
+        Type[] arguments = type.getActualTypeArguments();
+        for (int i = 0; i < variables.length && i < arguments.length; i++) {
+          bindings.putIfAbsent(variables[i], arguments[i]);
+        }
+      }
+      bind(erase(each, bindings), bindings);
+    }
+  }
+
+  private static Class<?> erase(Type type, Map<TypeVariable<?>, Type> bindings) {
+    if (type instanceof Class) {
+      return (Class<?>) type;
+    }
+    if (type instanceof ParameterizedType) {
+      return (Class<?>) ((ParameterizedType) type).getRawType();
+    }
+    if (type instanceof GenericArrayType) {
+      return erase(((GenericArrayType) type).getGenericComponentType(), bindings).arrayType();
+    }
+    if (type instanceof WildcardType) {
+      return erase(((WildcardType) type).getUpperBounds()[0], bindings);
+    }
+    TypeVariable<?> variable = (TypeVariable<?>) type;
+    Type bound = bindings.get(variable);
+    return erase(bound != null ? bound : variable.getBounds()[0], bindings);
+  }
+
+  private static Class<?> resultOf(Method method, Map<TypeVariable<?>, Type> bindings) {
+    Class<?> declared = method.getReturnType();
+    try {
+      Class<?> resolved = erase(method.getGenericReturnType(), bindings);
+      return declared.isAssignableFrom(resolved) ? resolved : declared;
+    } catch (RuntimeException | LinkageError e) { // as above
+      return declared;
+    }
+  }
+
+  private static String parametersOf(Method method, Map<TypeVariable<?>, Type> bindings) {
+    StringBuilder names = new StringBuilder();
+    for (Type each : method.getGenericParameterTypes()) {
+      names.append(erase(each, bindings).descriptorString());
+    }
+    return names.toString();
+  }
+
+  /* ---- functional interfaces ---- */
+
+  /**
+   * Of a functional interface (JLS 9.8) twice the number of its function's parameters, and 1 more where that returns
+   * nothing; of any other NO_FUNCTION.
+   */
+  static int functionOf(Class<?> type) {
+    try {
+      return type.isInterface() && !type.isSealed() ? findFunction(type) : NO_FUNCTION;
+    } catch (RuntimeException | LinkageError e) { // it names classes that cannot be loaded
+      return NO_FUNCTION;
+    }
+  }
+
+  private static int findFunction(Class<?> type) {
+    Map<TypeVariable<?>, Type> bindings = bindings(type);
+    Method function = null;
+    for (Method method : type.getMethods()) {
+      if (!Modifier.isAbstract(method.getModifiers()) || isOfObject(method)) {
+        continue;
+      }
+      if (function != null && !isSame(function, method, bindings)) {
+        return NO_FUNCTION;
+      }
+      function = method;
+    }
+    if (function == null) {
+      return NO_FUNCTION;
+    }
+    return 2 * function.getParameterCount() + (function.getReturnType() == void.class ? 1 : 0);
+  }
+
+  private static boolean isSame(Method one, Method other, Map<TypeVariable<?>, Type> bindings) {
+    return one.getName().equals(other.getName())
+        && parametersOf(one, bindings).equals(parametersOf(other, bindings));
+  }
+}

@@ -1,0 +1,450 @@
+#include "jni/proxies/kinds.h"
+
+#include "base/primitives.h"
+#include "jni/runtime/strings.h"
+#include "jni/runtime/throwables.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { KINDS_KEPT = 64, KIND_REFERENCES = 16 };
+
+/* The kinds used last, the latest first. Nothing calls JNI under the lock: a Java thread that returns from JNI may be
+ * suspended, and would keep the lock. */
+static struct {
+  pthread_mutex_t lock;
+  struct callback_kind *first;
+} kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- the kinds that are kept ---- */
+
+bool callback_kind_has_overrides(const struct callback_kind *kind, struct callback_overrides overrides)
+{
+  if (kind->overrides.count != overrides.count)
+    return false;
+  for (size_t i = 0; i < overrides.count; i++)
+    if (!text_equal(kind->overrides.names[i], overrides.names[i]))
+      return false;
+  return true;
+}
+
+static bool is_kind_of(const struct callback_kind *kind, struct jvm_class *const *interfaces, size_t count,
+                       struct callback_overrides overrides)
+{
+  return kind->interface_count == count &&
+         memcmp(kind->interfaces, interfaces, count * sizeof(struct jvm_class *)) == 0 &&
+         callback_kind_has_overrides(kind, overrides);
+}
+
+/* Puts the kind first. */
+static void list_kind(struct callback_kind *kind)
+{
+  kind->next = kept.first;
+  kept.first = kind;
+}
+
+/* Takes the kind that `at` points to out of the list. */
+static struct callback_kind *unlist_kind(struct callback_kind **at)
+{
+  struct callback_kind *kind = *at;
+  *at = kind->next;
+  return kind;
+}
+
+/* Holds the kind that is kept; NULL: none is. */
+static struct callback_kind *find_kept(struct jvm_class *const *interfaces, size_t count,
+                                       struct callback_overrides overrides)
+{
+  struct callback_kind *found = NULL;
+  pthread_mutex_lock(&kept.lock);
+  struct callback_kind **at = &kept.first;
+  while (*at != NULL && !is_kind_of(*at, interfaces, count, overrides))
+    at = &(*at)->next;
+  if (*at != NULL) {
+    found = unlist_kind(at);
+    list_kind(found);
+    found->holders++;
+  }
+  pthread_mutex_unlock(&kept.lock);
+  return found;
+}
+
+/* Keeps the kind, which the list then holds, too. */
+static void keep_kind(JNIEnv *env, struct callback_kind *kind)
+{
+  struct callback_kind *dropped = NULL;
+  pthread_mutex_lock(&kept.lock);
+  kind->holders++;
+  list_kind(kind);
+  struct callback_kind **at = &kept.first;
+  for (size_t i = 0; *at != NULL && i < KINDS_KEPT; i++)
+    at = &(*at)->next;
+  if (*at != NULL)
+    dropped = unlist_kind(at);
+  pthread_mutex_unlock(&kept.lock);
+  callback_kind_release(env, dropped);
+}
+
+/* Its Java object was collected, because nothing else held it. The list lets go of the kind; the caller still holds it. */
+static void forget_kind(struct callback_kind *kind)
+{
+  pthread_mutex_lock(&kept.lock);
+  struct callback_kind **at = &kept.first;
+  while (*at != NULL && *at != kind)
+    at = &(*at)->next;
+  if (*at != NULL) {
+    unlist_kind(at);
+    kind->holders--;
+  }
+  pthread_mutex_unlock(&kept.lock);
+}
+
+struct callback_kind *callback_kind_hold(struct callback_kind *kind)
+{
+  pthread_mutex_lock(&kept.lock);
+  kind->holders++;
+  pthread_mutex_unlock(&kept.lock);
+  return kind;
+}
+
+static void free_kind(JNIEnv *env, struct callback_kind *kind)
+{
+  if (kind->object != NULL && kind->is_weak)
+    (*env)->DeleteWeakGlobalRef(env, kind->object);
+  else if (kind->object != NULL)
+    (*env)->DeleteGlobalRef(env, kind->object);
+  arena_fini(&kind->memory);
+  free(kind);
+}
+
+void callback_kind_release(JNIEnv *env, struct callback_kind *kind)
+{
+  if (kind == NULL)
+    return;
+  pthread_mutex_lock(&kept.lock);
+  bool was_last = --kind->holders == 0;
+  pthread_mutex_unlock(&kept.lock);
+  if (was_last)
+    free_kind(env, kind);
+}
+
+/* ---- a new kind ---- */
+
+/* The making of one. An exception may be pending where a step fails. */
+struct making {
+  struct jvm_thread *thread;
+  JNIEnv *env;
+  struct callback_kind *kind;
+  jobject object; /* local */
+};
+
+static jobjectArray make_interfaces(struct making *making)
+{
+  JNIEnv *env = making->env;
+  const struct callback_kind *kind = making->kind;
+  jobjectArray array =
+      (*env)->NewObjectArray(env, (jsize)kind->interface_count, making->thread->jvm->known.class_class, NULL);
+  for (size_t i = 0; array != NULL && i < kind->interface_count; i++) {
+    (*env)->SetObjectArrayElement(env, array, (jsize)i, kind->interfaces[i]->ref);
+    if ((*env)->ExceptionCheck(env))
+      return NULL;
+  }
+  return array;
+}
+
+static jobjectArray make_overrides(struct making *making)
+{
+  JNIEnv *env = making->env;
+  const struct callback_overrides *overrides = &making->kind->overrides;
+  jobjectArray array =
+      (*env)->NewObjectArray(env, (jsize)overrides->count, making->thread->jvm->known.class_string, NULL);
+  for (size_t i = 0; array != NULL && i < overrides->count; i++) {
+    jstring name = jvm_string_new(making->thread, overrides->names[i]);
+    if (name == NULL)
+      return NULL;
+    (*env)->SetObjectArrayElement(env, array, (jsize)i, name);
+    if ((*env)->ExceptionCheck(env))
+      return NULL;
+    (*env)->DeleteLocalRef(env, name);
+  }
+  return array;
+}
+
+static bool make_object(struct making *making)
+{
+  JNIEnv *env = making->env;
+  const struct jvm_callback_ids *ids = &making->thread->jvm->callback;
+  jobjectArray interfaces = make_interfaces(making);
+  jobjectArray overrides = interfaces == NULL ? NULL : make_overrides(making);
+  if (overrides == NULL)
+    return false;
+  jobject object =
+      (*env)->CallStaticObjectMethod(env, ids->kind_class, ids->make_kind, interfaces, overrides);
+  if ((*env)->ExceptionCheck(env))
+    return false;
+  making->object = object;
+  return true;
+}
+
+static struct jvm_method *find_by_id(struct jvm_method *methods, size_t count, jmethodID id)
+{
+  for (size_t i = 0; i < count; i++)
+    if (methods[i].id == id)
+      return &methods[i];
+  return NULL;
+}
+
+/* The row of a java.lang.reflect.Method; NULL: memory is short, or an exception is pending. */
+static struct jvm_method *find_method(struct making *making, jobject reflected)
+{
+  struct jvm_thread *thread = making->thread;
+  jmethodID id = (*making->env)->FromReflectedMethod(making->env, reflected);
+  jclass declaring;
+  if (id == NULL ||
+      (*thread->jvmti)->GetMethodDeclaringClass(thread->jvmti, id, &declaring) != JVMTI_ERROR_NONE)
+    return NULL;
+  struct jvm_class *owner = jvm_class_of(thread, declaring);
+  (*making->env)->DeleteLocalRef(making->env, declaring);
+  const struct member_table *table = owner == NULL ? NULL : member_table_of(thread, owner);
+  if (table == NULL)
+    return NULL;
+  struct jvm_method *method = find_by_id(table->methods, table->method_count, id);
+  return method != NULL ? method : find_by_id(table->hidden, table->hidden_count, id);
+}
+
+static struct text describe_type(struct arena *arena, const struct jvm_type *type)
+{
+  struct op_type parsed;
+  if (type->kind != 'L')
+    return primitive_keyword(type->kind);
+  if (type->name.data[0] == '[' && op_type_parse_argument(type->name, &parsed, NULL) == JP_OK)
+    return op_type_source_name(&parsed, arena);
+  return type->name;
+}
+
+static bool describe_method(struct making *making, struct callback_method *row)
+{
+  struct arena *arena = &making->kind->memory;
+  const struct jvm_method *method = row->method;
+  struct text *parameters = arena_calloc(arena, method->param_count, sizeof *parameters);
+  if (parameters == NULL)
+    return false;
+  for (size_t i = 0; i < method->param_count; i++) {
+    parameters[i] = describe_type(arena, &method->params[i]);
+    /* Loaded now, so that a call needs no loader. */
+    if (method->params[i].kind == 'L' && jvm_type_class(making->thread, &method->params[i]) == NULL)
+      return false;
+  }
+  row->told = (struct jvm_callback_method){.interface = method->owner->name,
+                                           .name = method->name,
+                                           .parameters = parameters,
+                                           .parameter_count = method->param_count,
+                                           .is_void = method->result.kind == 'V'};
+  return true;
+}
+
+static bool set_result(struct making *making, struct callback_method *row, jclass resolved)
+{
+  row->result = (struct jvm_type){.kind = row->method->result.kind, .name = row->method->result.name};
+  if (row->result.kind != 'L')
+    return true;
+  struct jvm_class *class = jvm_class_of(making->thread, resolved);
+  if (class == NULL)
+    return false;
+  row->result.name = class->name;
+  row->result.unboxed = class->unboxed;
+  atomic_store_explicit(&row->result.class, class, memory_order_relaxed);
+  return true;
+}
+
+/* The first of the interfaces that has the method. */
+static struct jvm_class *find_given(struct making *making, const struct jvm_method *method)
+{
+  const struct callback_kind *kind = making->kind;
+  size_t i = 0;
+  while (i + 1 < kind->interface_count &&
+         !jvm_class_is_assignable(making->thread, kind->interfaces[i], method->owner))
+    i++;
+  return kind->interfaces[i];
+}
+
+static bool fill_row(struct making *making, struct callback_method *row, jobject reflected, jclass resolved)
+{
+  row->method = find_method(making, reflected);
+  if (row->method == NULL)
+    return false;
+  row->given = find_given(making, row->method);
+  return describe_method(making, row) && set_result(making, row, resolved);
+}
+
+static bool fill_rows(struct making *making, jobjectArray methods, jobjectArray results, jbooleanArray sent)
+{
+  JNIEnv *env = making->env;
+  struct callback_kind *kind = making->kind;
+  kind->method_count = (size_t)(*env)->GetArrayLength(env, methods);
+  kind->methods = arena_calloc(&kind->memory, kind->method_count, sizeof *kind->methods);
+  bool is_filled = kind->methods != NULL;
+  for (size_t i = 0; is_filled && i < kind->method_count; i++) {
+    jobject method = (*env)->GetObjectArrayElement(env, methods, (jsize)i);
+    jclass result = (*env)->GetObjectArrayElement(env, results, (jsize)i);
+    jboolean is_sent;
+    (*env)->GetBooleanArrayRegion(env, sent, (jsize)i, 1, &is_sent);
+    kind->methods[i].is_sent = is_sent != JNI_FALSE;
+    is_filled = fill_row(making, &kind->methods[i], method, result);
+    (*env)->DeleteLocalRef(env, result);
+    (*env)->DeleteLocalRef(env, method);
+  }
+  return is_filled;
+}
+
+static bool fill_methods(struct making *making)
+{
+  JNIEnv *env = making->env;
+  const struct jvm_callback_ids *ids = &making->thread->jvm->callback;
+  jobject methods = (*env)->GetObjectField(env, making->object, ids->methods);
+  jobject results = (*env)->GetObjectField(env, making->object, ids->results);
+  jobject sent = (*env)->GetObjectField(env, making->object, ids->sent);
+  return fill_rows(making, methods, results, sent);
+}
+
+static bool refer_to_object(struct making *making)
+{
+  JNIEnv *env = making->env;
+  struct callback_kind *kind = making->kind;
+  for (size_t i = 0; i < kind->interface_count; i++)
+    kind->is_weak = kind->is_weak || !kind->interfaces[i]->permanent;
+  kind->object = kind->is_weak ? (*env)->NewWeakGlobalRef(env, making->object)
+                               : (*env)->NewGlobalRef(env, making->object);
+  return kind->object != NULL;
+}
+
+static struct callback_kind *new_kind(struct jvm_class *const *interfaces, size_t count,
+                                      struct callback_overrides overrides)
+{
+  struct callback_kind *kind = calloc(1, sizeof *kind);
+  if (kind == NULL)
+    return NULL;
+  kind->holders = 1;
+  arena_init(&kind->memory);
+  kind->interfaces = arena_calloc(&kind->memory, count, sizeof(struct jvm_class *));
+  struct text *names = arena_calloc(&kind->memory, overrides.count, sizeof *names);
+  bool is_copied = kind->interfaces != NULL && names != NULL;
+  for (size_t i = 0; is_copied && i < overrides.count; i++) {
+    names[i] = arena_text(&kind->memory, overrides.names[i]);
+    is_copied = names[i].data != NULL;
+  }
+  if (!is_copied) {
+    arena_fini(&kind->memory);
+    free(kind);
+    return NULL;
+  }
+  memcpy(kind->interfaces, interfaces, count * sizeof(struct jvm_class *));
+  kind->interface_count = count;
+  kind->overrides = (struct callback_overrides){names, overrides.count};
+  return kind;
+}
+
+/* An IllegalArgumentException of CallbackKind says what is wrong with the interfaces. */
+static enum jp_status explain_failure(struct jvm_thread *thread, struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  jthrowable thrown = throwable_catch(env);
+  if (thrown == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  enum jp_status status = JP_JAVA;
+  if ((*env)->IsInstanceOf(env, thrown, thread->jvm->known.class_illegal_argument_exception))
+    status = callback_explain_refusal(thread, thrown, error);
+  else
+    (*env)->Throw(env, thrown);
+  (*env)->DeleteLocalRef(env, thrown);
+  return status;
+}
+
+enum jp_status callback_explain_refusal(struct jvm_thread *thread, jthrowable thrown, struct jp_error *error)
+{
+  struct arena arena;
+  arena_init(&arena);
+  const struct outcome_throwable *told = throwable_describe(thread, thrown, &arena, 0);
+  enum jp_status status = told == NULL || told->message.data == NULL
+                              ? jp_fail(error, JP_INVALID, "no proxy can be made")
+                              : jp_fail(error, JP_INVALID, "%.*s", TEXT_ARGS(told->message));
+  arena_fini(&arena);
+  return status;
+}
+
+static enum jp_status make_kind(struct jvm_thread *thread, struct callback_kind *kind, jobject *object,
+                                struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  struct making making = {.thread = thread, .env = env, .kind = kind};
+  *object = NULL;
+  if ((*env)->PushLocalFrame(env, KIND_REFERENCES) != 0) {
+    (*env)->ExceptionClear(env);
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  }
+  bool is_made = make_object(&making) && fill_methods(&making) && refer_to_object(&making);
+  *object = (*env)->PopLocalFrame(env, is_made ? making.object : NULL);
+  return is_made ? JP_OK : explain_failure(thread, error);
+}
+
+enum jp_status callback_kind_find(struct jvm_thread *thread, struct jvm_class *const *interfaces,
+                                  size_t interface_count, struct callback_overrides overrides,
+                                  struct callback_kind **kind, jobject *object, struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  struct callback_kind *found = find_kept(interfaces, interface_count, overrides);
+  if (found != NULL) {
+    *kind = found;
+    *object = (*env)->NewLocalRef(env, found->object);
+    if (*object != NULL)
+      return JP_OK;
+    forget_kind(found);
+    callback_kind_release(env, found);
+  }
+  *kind = new_kind(interfaces, interface_count, overrides);
+  if (*kind == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  enum jp_status status = make_kind(thread, *kind, object, error);
+  if (status == JP_OK) {
+    keep_kind(env, *kind);
+    return JP_OK;
+  }
+  jthrowable pending = throwable_catch(env);
+  callback_kind_release(env, *kind);
+  if (pending != NULL)
+    (*env)->Throw(env, pending);
+  (*env)->DeleteLocalRef(env, pending);
+  *kind = NULL;
+  return status;
+}
+
+/* ---- functional interfaces ---- */
+
+/* jvm_class.function has this more than CallbackKind.functionOf has said; 0: it was not asked yet. */
+enum { FUNCTION_ASKED = 2 };
+
+static int function_of(struct jvm_thread *thread, struct jvm_class *interface)
+{
+  int known = atomic_load_explicit(&interface->function, memory_order_relaxed);
+  if (known != 0)
+    return known - FUNCTION_ASKED;
+  JNIEnv *env = thread->env;
+  const struct jvm_callback_ids *ids = &thread->jvm->callback;
+  jint told = (*env)->CallStaticIntMethod(env, ids->kind_class, ids->function_of, interface->ref);
+  if (throwable_take(thread, NULL)) /* memory is short: another time */
+    return CALLBACK_NO_FUNCTION;
+  atomic_store_explicit(&interface->function, told + FUNCTION_ASKED, memory_order_relaxed);
+  return told;
+}
+
+int callback_function_arity(struct jvm_thread *thread, struct jvm_class *interface)
+{
+  int function = function_of(thread, interface);
+  return function < 0 ? CALLBACK_NO_FUNCTION : function / 2;
+}
+
+bool callback_function_is_void(struct jvm_thread *thread, struct jvm_class *interface)
+{
+  int function = function_of(thread, interface);
+  return function >= 0 && function % 2 == 1;
+}

@@ -1,0 +1,218 @@
+#include "jni/proxies/proxies.h"
+
+#include "jni/runtime/throwables.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { FIRST_BUCKETS = 64 };
+
+/* Proxies by number. Nothing calls JNI under the lock: a Java thread that returns from JNI may be suspended, and would
+ * keep the lock. */
+static struct {
+  pthread_mutex_t lock;
+  const struct jvm *jvm; /* NULL before the first proxy */
+  struct callback_proxy **buckets;
+  size_t bucket_count; /* a power of two */
+  size_t count;
+  uint64_t last_number;
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- the table; with the lock ---- */
+
+static struct callback_proxy **find_place(uint64_t number)
+{
+  struct callback_proxy **at = &table.buckets[number & (table.bucket_count - 1)];
+  while (*at != NULL && (*at)->number != number)
+    at = &(*at)->next;
+  return at;
+}
+
+static bool grow_table(void)
+{
+  size_t wanted = table.bucket_count == 0 ? FIRST_BUCKETS : table.bucket_count * 2;
+  struct callback_proxy **buckets = calloc(wanted, sizeof(struct callback_proxy *));
+  if (buckets == NULL)
+    return table.bucket_count > 0;
+  for (size_t i = 0; i < table.bucket_count; i++)
+    for (struct callback_proxy *next, *proxy = table.buckets[i]; proxy != NULL; proxy = next) {
+      next = proxy->next;
+      struct callback_proxy **bucket = &buckets[proxy->number & (wanted - 1)];
+      proxy->next = *bucket;
+      *bucket = proxy;
+    }
+  free(table.buckets);
+  table.buckets = buckets;
+  table.bucket_count = wanted;
+  return true;
+}
+
+static struct callback_proxy *hold_proxy(uint64_t number)
+{
+  struct callback_proxy *proxy = table.bucket_count == 0 ? NULL : *find_place(number);
+  if (proxy != NULL)
+    proxy->holders++;
+  return proxy;
+}
+
+/* ---- */
+
+static bool list_proxy(const struct jvm *jvm, struct callback_proxy *proxy)
+{
+  pthread_mutex_lock(&table.lock);
+  bool has_room = table.count < table.bucket_count || grow_table();
+  if (has_room) {
+    table.jvm = jvm;
+    proxy->number = ++table.last_number;
+    proxy->holders = 2; /* the table and the caller */
+    struct callback_proxy **bucket = &table.buckets[proxy->number & (table.bucket_count - 1)];
+    proxy->next = *bucket;
+    *bucket = proxy;
+    table.count++;
+  }
+  pthread_mutex_unlock(&table.lock);
+  return has_room;
+}
+
+/* The table lets go of it; the caller still holds it. False: it was taken out before. */
+static bool unlist_proxy(struct callback_proxy *proxy)
+{
+  pthread_mutex_lock(&table.lock);
+  struct callback_proxy **at = find_place(proxy->number);
+  bool was_listed = *at == proxy;
+  if (was_listed) {
+    *at = proxy->next;
+    table.count--;
+    proxy->holders--;
+  }
+  pthread_mutex_unlock(&table.lock);
+  return was_listed;
+}
+
+static void free_proxy(JNIEnv *env, struct callback_proxy *proxy)
+{
+  if (proxy->handler != NULL)
+    (*env)->DeleteWeakGlobalRef(env, proxy->handler);
+  callback_kind_release(env, proxy->kind);
+  free(proxy);
+}
+
+void callback_proxy_release(JNIEnv *env, struct callback_proxy *proxy)
+{
+  if (proxy == NULL)
+    return;
+  pthread_mutex_lock(&table.lock);
+  bool was_last = --proxy->holders == 0;
+  pthread_mutex_unlock(&table.lock);
+  if (was_last)
+    free_proxy(env, proxy);
+}
+
+void callback_proxy_forget(struct callback_proxy *proxy)
+{
+  (void)unlist_proxy(proxy);
+}
+
+void callback_proxy_settle(struct callback_proxy *proxy)
+{
+  pthread_mutex_lock(&table.lock);
+  proxy->is_made = true;
+  pthread_mutex_unlock(&table.lock);
+}
+
+/* The handler's own reference: to be set before anybody learns of the number. */
+static enum jp_status make_handler(struct jvm_thread *thread, struct callback_proxy *proxy,
+                                   jobject kind_object, jobject *handler, struct jp_error *error)
+{
+  JNIEnv *env = thread->env;
+  const struct jvm_callback_ids *ids = &thread->jvm->callback;
+  *handler = (*env)->CallStaticObjectMethod(env, ids->callback_class, ids->make, kind_object,
+                                            (jlong)proxy->number, (jlong)proxy->given.id);
+  jthrowable thrown = throwable_catch(env);
+  if (thrown == NULL) {
+    proxy->handler = (*env)->NewWeakGlobalRef(env, *handler);
+    (*env)->ExceptionClear(env);
+    return proxy->handler == NULL ? jp_fail(error, JP_NO_MEMORY, "out of memory") : JP_OK;
+  }
+  enum jp_status status = JP_JAVA;
+  if ((*env)->IsInstanceOf(env, thrown, thread->jvm->known.class_illegal_argument_exception))
+    status = callback_explain_refusal(thread, thrown, error);
+  else
+    (*env)->Throw(env, thrown);
+  (*env)->DeleteLocalRef(env, thrown);
+  return status;
+}
+
+enum jp_status callback_proxy_make(struct jvm_thread *thread, struct jvm_callbacks *callbacks,
+                                   const struct jvm_callback_given *given, struct callback_kind *kind,
+                                   jobject kind_object, struct callback_proxy **made, jobject *handler,
+                                   struct jp_error *error)
+{
+  struct callback_proxy *proxy = calloc(1, sizeof *proxy);
+  if (proxy == NULL)
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  proxy->callbacks = callbacks;
+  proxy->given = *given;
+  proxy->kind = callback_kind_hold(kind);
+  if (!list_proxy(thread->jvm, proxy)) {
+    free_proxy(thread->env, proxy);
+    return jp_fail(error, JP_NO_MEMORY, "out of memory");
+  }
+  enum jp_status status = make_handler(thread, proxy, kind_object, handler, error);
+  if (status != JP_OK) {
+    jthrowable pending = throwable_catch(thread->env);
+    callback_proxy_forget(proxy);
+    callback_proxy_release(thread->env, proxy);
+    if (pending != NULL)
+      (*thread->env)->Throw(thread->env, pending);
+    (*thread->env)->DeleteLocalRef(thread->env, pending);
+    return status;
+  }
+  *made = proxy;
+  return JP_OK;
+}
+
+static struct callback_proxy *hold_number(uint64_t number)
+{
+  pthread_mutex_lock(&table.lock);
+  struct callback_proxy *proxy = hold_proxy(number);
+  pthread_mutex_unlock(&table.lock);
+  return proxy;
+}
+
+struct callback_proxy *callback_proxy_find(JNIEnv *env, uint64_t number, jobject *handler)
+{
+  struct callback_proxy *proxy = hold_number(number);
+  *handler = proxy == NULL ? NULL : (*env)->NewLocalRef(env, proxy->handler);
+  if (*handler != NULL)
+    return proxy;
+  callback_proxy_release(env, proxy);
+  return NULL;
+}
+
+struct callback_proxy *callback_proxy_take(JNIEnv *env, uint64_t number, jobject handler)
+{
+  struct callback_proxy *proxy = hold_number(number);
+  if (proxy != NULL && (*env)->IsSameObject(env, proxy->handler, handler))
+    return proxy;
+  callback_proxy_release(env, proxy);
+  return NULL;
+}
+
+jobject callback_proxy_object(JNIEnv *env, const struct jvm *jvm, jobject handler)
+{
+  return (*env)->GetObjectField(env, handler, jvm->callback.proxy);
+}
+
+/* The collector clears weak references before the Cleaner hears of it. */
+void JNICALL callback_proxy_tell_released(JNIEnv *env, jclass class, jlong number)
+{
+  (void)class;
+  struct callback_proxy *proxy = hold_number((uint64_t)number);
+  if (proxy == NULL)
+    return;
+  bool is_collected = proxy->handler != NULL && (*env)->IsSameObject(env, proxy->handler, NULL);
+  if (is_collected && unlist_proxy(proxy) && proxy->is_made)
+    table.jvm->callback_hooks->released(proxy->callbacks, proxy->given.id, proxy->number);
+  callback_proxy_release(env, proxy);
+}

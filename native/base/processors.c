@@ -1,0 +1,68 @@
+#include "base/processors.h"
+
+#include <limits.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* cpu.max is "QUOTA PERIOD" in microseconds, or "max PERIOD". */
+static unsigned read_quota(const char *path)
+{
+  unsigned long long quota, period;
+  unsigned count = PROCESSORS_UNLIMITED;
+  FILE *file = fopen(path, "re");
+  if (file == NULL)
+    return count;
+  if (fscanf(file, "%llu %llu", &quota, &period) == 2 && period > 0 && quota / period < count)
+    count = quota < period ? 1 : (unsigned)(quota / period);
+  fclose(file);
+  return count;
+}
+
+/* The process's group in the hierarchy of version 2, which is number 0: "0::/user.slice". */
+static bool read_group(const char *membership, char *group, size_t size)
+{
+  char line[PATH_MAX];
+  bool found = false;
+  FILE *file = fopen(membership, "re");
+  if (file == NULL)
+    return false;
+  while (!found && fgets(line, sizeof line, file) != NULL) {
+    line[strcspn(line, "\n")] = '\0';
+    found = strncmp(line, "0::/", 4) == 0;
+  }
+  fclose(file);
+  int length = found ? snprintf(group, size, "%s", line + 3) : -1;
+  return length >= 0 && (size_t)length < size;
+}
+
+unsigned processors_of_quota(const char *membership, const char *root)
+{
+  char group[PATH_MAX];
+  char path[2 * PATH_MAX];
+  unsigned least = PROCESSORS_UNLIMITED;
+  if (!read_group(membership, group, sizeof group))
+    return least;
+  for (char *end = group + strlen(group); end != NULL; end = strrchr(group, '/')) {
+    *end = '\0';
+    int length = snprintf(path, sizeof path, "%s%s/cpu.max", root, group);
+    unsigned count = length > 0 && (size_t)length < sizeof path ? read_quota(path) : least;
+    least = count < least ? count : least;
+  }
+  return least;
+}
+
+unsigned processors_allowed(void)
+{
+  cpu_set_t allowed;
+  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? (unsigned)CPU_COUNT(&allowed)
+                                                             : PROCESSORS_UNLIMITED;
+}
+
+unsigned processors_usable(void)
+{
+  unsigned quota = processors_of_quota("/proc/self/cgroup", "/sys/fs/cgroup");
+  unsigned allowed = processors_allowed();
+  return quota < allowed ? quota : allowed;
+}

@@ -1,0 +1,286 @@
+#include "client/messages/callback_message.h"
+
+#include "base/number.h"
+#include "client/messages/argument_json.h"
+#include "json/object_members.h"
+#include "json/writer.h"
+
+/* ---- reading ---- */
+
+static enum jp_client_status fail_protocol(struct jp_client_error *error, const char *what)
+{
+  return client_fail(error, JP_CLIENT_PROTOCOL, "the peer calls the client wrongly: %s", what);
+}
+
+/* An integer from 1. */
+static bool read_count(struct json_value json, uint64_t *count)
+{
+  struct number number;
+  if (json.kind != JSON_KIND_NUMBER)
+    return false;
+  number_read(json.span, &number);
+  *count = (uint64_t)number.integer;
+  return number.fits && number.integer > 0;
+}
+
+static bool are_strings(struct json_value array, size_t *count)
+{
+  struct json_cursor cursor = json_enter(array);
+  struct json_value element;
+  for (*count = 0; json_next_element(&cursor, &element); ++*count) {
+    if (element.kind != JSON_KIND_STRING)
+      return false;
+  }
+  return true;
+}
+
+enum { CALLBACK, INTERFACE, METHOD, PARAMETERS, ARGS, CALL_MEMBERS };
+
+static enum jp_client_status read_call(struct text id, struct json_value params,
+                                       struct callback_reader *reader, struct jp_client_error *error)
+{
+  static const struct text names[] = {TEXT("callback"), TEXT("interface"), TEXT("method"), TEXT("parameters"),
+                                      TEXT("args")};
+  static const enum json_kind kinds[] = {JSON_KIND_NUMBER, JSON_KIND_STRING, JSON_KIND_STRING,
+                                         JSON_KIND_ARRAY, JSON_KIND_ARRAY};
+  struct json_members members;
+  uint64_t callback;
+  size_t parameter_count;
+  json_members_collect(params, names, CALL_MEMBERS, &members);
+  for (int i = 0; i < CALL_MEMBERS; i++) {
+    if (!members.has[i] || members.value[i].kind != kinds[i])
+      return client_fail(error, JP_CLIENT_PROTOCOL, "the peer calls the client wrongly: %.*s is %s",
+                         TEXT_ARGS(names[i]),
+                         members.has[i] ? json_kind_name(members.value[i].kind) : "missing");
+  }
+  struct callback_call call = {.id = id,
+                               .interface = members.value[INTERFACE],
+                               .method = members.value[METHOD],
+                               .parameters = members.value[PARAMETERS],
+                               .args = members.value[ARGS],
+                               .arg_count = json_count(members.value[ARGS])};
+  if (!read_count(members.value[CALLBACK], &callback))
+    return fail_protocol(error, "callback is no id");
+  if (!are_strings(call.parameters, &parameter_count) || parameter_count != call.arg_count)
+    return fail_protocol(error, "parameters are not as many strings as args");
+  call.callback = (int64_t)callback;
+  return reader->called(reader, &call, error);
+}
+
+static enum jp_client_status read_release(struct json_value release, struct callback_reader *reader,
+                                          struct jp_client_error *error)
+{
+  static const struct text names[] = {TEXT("callback"), TEXT("given")};
+  struct json_members members;
+  uint64_t callback, given;
+  if (release.kind != JSON_KIND_OBJECT)
+    return fail_protocol(error, "a release is no object");
+  json_members_collect(release, names, 2, &members);
+  if (!members.has[0] || !read_count(members.value[0], &callback))
+    return fail_protocol(error, "callback is no id");
+  if (!members.has[1] || !read_count(members.value[1], &given))
+    return fail_protocol(error, "given is no count");
+  return reader->released(reader, (int64_t)callback, given, error);
+}
+
+static enum jp_client_status read_releases(struct json_value params, struct callback_reader *reader,
+                                           struct jp_client_error *error)
+{
+  static const struct text names[] = {TEXT("callbacks")};
+  struct json_members members;
+  struct json_value release;
+  enum jp_client_status status = JP_CLIENT_OK;
+  json_members_collect(params, names, 1, &members);
+  if (!members.has[0] || members.value[0].kind != JSON_KIND_ARRAY)
+    return fail_protocol(error, "callbacks is no array");
+  struct json_cursor cursor = json_enter(members.value[0]);
+  while (status == JP_CLIENT_OK && json_next_element(&cursor, &release))
+    status = read_release(release, reader, error);
+  return status;
+}
+
+static bool is_method(struct json_value method, struct text name)
+{
+  return method.kind == JSON_KIND_STRING &&
+         json_key_is(text_slice(method.span, 1, method.span.len - 1), name);
+}
+
+enum jp_client_status callback_read_json(struct json_value message, struct callback_reader *reader,
+                                         struct jp_client_error *error)
+{
+  enum { ID, NAME, PARAMS, MEMBERS };
+  static const struct text names[] = {TEXT("id"), TEXT("method"), TEXT("params")};
+  struct json_members members;
+  json_members_collect(message, names, MEMBERS, &members);
+  bool is_call = is_method(members.value[NAME], TEXT("callback"));
+  if (!is_call && !is_method(members.value[NAME], TEXT("callback_released")))
+    return client_fail(error, JP_CLIENT_PROTOCOL, "the peer asks something of the client: %.*s",
+                       TEXT_ARGS(text_cut(message.span, 500)));
+  if (!members.has[PARAMS] || members.value[PARAMS].kind != JSON_KIND_OBJECT)
+    return fail_protocol(error, "params is no object");
+  if (members.has[ID] && (!is_call || members.value[ID].kind != JSON_KIND_STRING))
+    return fail_protocol(error, "its id is none");
+  return is_call ? read_call(members.has[ID] ? members.value[ID].span : TEXT_ABSENT, members.value[PARAMS],
+                             reader, error)
+                 : read_releases(members.value[PARAMS], reader, error);
+}
+
+/* ---- keeping what was read ---- */
+
+static const char *keep_string(struct json_value string, struct arena *arena)
+{
+  struct text text = json_read_string(string, arena);
+  char *kept = text.data == NULL ? NULL : arena_alloc(arena, text.len + 1);
+  if (kept == NULL)
+    return NULL;
+  if (text.len > 0)
+    memcpy(kept, text.data, text.len);
+  kept[text.len] = '\0';
+  return kept;
+}
+
+bool callback_keep_texts(const struct callback_call *call, struct arena *arena, struct callback_texts *texts)
+{
+  const struct json_value id = {.kind = JSON_KIND_STRING, .span = call->id};
+  struct json_cursor cursor = json_enter(call->parameters);
+  struct json_value parameter;
+  bool good = true;
+  *texts =
+      (struct callback_texts){.id = call->id.data == NULL ? NULL : keep_string(id, arena),
+                              .interface = keep_string(call->interface, arena),
+                              .method = keep_string(call->method, arena),
+                              .parameters = arena_alloc(arena, call->arg_count * sizeof *texts->parameters)};
+  if (texts->parameters == NULL)
+    return false;
+  for (size_t i = 0; good && json_next_element(&cursor, &parameter); i++) {
+    texts->parameters[i] = keep_string(parameter, arena);
+    good = texts->parameters[i] != NULL;
+  }
+  return good && texts->interface != NULL && texts->method != NULL &&
+         (call->id.data == NULL || texts->id != NULL);
+}
+
+enum jp_client_status callback_fill_arguments(const struct callback_call *call, struct jp_answer *const *args,
+                                              struct answer_refs *refs, struct jp_client_error *error)
+{
+  struct json_cursor cursor = json_enter(call->args);
+  struct json_value arg;
+  enum jp_client_status status = JP_CLIENT_OK;
+  for (size_t i = 0; status == JP_CLIENT_OK && json_next_element(&cursor, &arg); i++) {
+    status = arg.kind == JSON_KIND_OBJECT ? answer_fill_value_json(args[i], arg, refs, error)
+                                          : fail_protocol(error, "an argument is no object");
+  }
+  return status;
+}
+
+/* ---- writing ---- */
+
+static void write_names(struct argument_writer *writer, const char *const *names, const char *what)
+{
+  buffer_append_char(writer->out, '[');
+  for (size_t i = 0; names[i] != NULL; i++) {
+    if (i > 0)
+      buffer_append_char(writer->out, ',');
+    argument_write_name(writer, names[i], what);
+  }
+  buffer_append_char(writer->out, ']');
+}
+
+/* docs/protocol.md, "Callbacks": what a peer refuses, it refuses with every argument. */
+static enum jp_client_status check_form(const struct jp_callback_config *config,
+                                        struct jp_client_error *error)
+{
+  enum { ARITY_MAX = 255 };
+  if (config->interfaces != NULL && config->interfaces[0] == NULL)
+    return client_fail(error, JP_CLIENT_INVALID, "interfaces is empty; NULL: the parameter tells");
+  if (config->overrides != NULL && config->overrides[0] == NULL)
+    return client_fail(error, JP_CLIENT_INVALID, "overrides is empty; NULL: none");
+  if (config->has_arity && (config->arity < 0 || config->arity > ARITY_MAX))
+    return client_fail(error, JP_CLIENT_INVALID, "arity is not from 0 to %d", ARITY_MAX);
+  if (config->oneway && config->borrow)
+    return client_fail(error, JP_CLIENT_INVALID,
+                       "borrow is not for oneway callbacks, whose calls have no answer");
+  return JP_CLIENT_OK;
+}
+
+enum jp_client_status callback_write_form(const struct jp_callback_config *config, struct buffer *interfaces,
+                                          struct buffer *facts, struct jp_client_error *error)
+{
+  struct argument_writer writer = {.out = interfaces, .error = error};
+  enum jp_client_status status = check_form(config, error);
+  if (status != JP_CLIENT_OK)
+    return status;
+  if (config->interfaces != NULL)
+    write_names(&writer, config->interfaces, "the name of an interface");
+  writer.out = facts;
+  if (config->has_arity)
+    buffer_printf(facts, ",\"arity\":%d", config->arity);
+  if (config->overrides != NULL) {
+    BUFFER_LITERAL(facts, ",\"overrides\":");
+    write_names(&writer, config->overrides, "the name of an override");
+  }
+  if (config->oneway)
+    BUFFER_LITERAL(facts, ",\"oneway\":true");
+  if (config->borrow)
+    BUFFER_LITERAL(facts, ",\"borrow\":true");
+  if (writer.status == JP_CLIENT_OK && (interfaces->failed || facts->failed))
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a callback");
+  return writer.status;
+}
+
+static void write_head(struct buffer *out, struct text id)
+{
+  BUFFER_LITERAL(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+  buffer_append_text(out, id);
+}
+
+static enum jp_client_status end_answer(const struct argument_writer *writer)
+{
+  buffer_append_char(writer->out, '}');
+  if (writer->status == JP_CLIENT_OK && writer->out->failed)
+    return client_fail(writer->error, JP_CLIENT_NO_MEMORY, "no memory for an answer");
+  return writer->status;
+}
+
+enum jp_client_status callback_write_result(struct text id, const struct jp_argument *value,
+                                            struct message_callbacks *callbacks, struct buffer *out,
+                                            struct jp_client_error *error)
+{
+  static const struct jp_argument none = {.kind = JP_ARGUMENT_NULL};
+  struct argument_writer writer = {.out = out, .callbacks = callbacks, .error = error};
+  write_head(out, id);
+  BUFFER_LITERAL(out, ",\"result\":");
+  argument_write_json(&writer, value == NULL ? &none : value);
+  return end_answer(&writer);
+}
+
+static void write_data(struct argument_writer *writer, const struct callback_failure *failure)
+{
+  if (failure->ref != 0) {
+    BUFFER_LITERAL(writer->out, ",\"data\":{\"ref\":");
+    json_write_integer(writer->out, failure->ref);
+    buffer_append_char(writer->out, '}');
+  } else if (failure->throwable_type != NULL) {
+    BUFFER_LITERAL(writer->out, ",\"data\":{\"throwable_type\":");
+    argument_write_name(writer, failure->throwable_type, "the class of the throwable");
+    if (failure->message != NULL) {
+      BUFFER_LITERAL(writer->out, ",\"message\":");
+      argument_write_text(writer, jp_text_of(failure->message));
+    }
+    buffer_append_char(writer->out, '}');
+  }
+}
+
+enum jp_client_status callback_write_failure(struct text id, const struct callback_failure *failure,
+                                             struct buffer *out, struct jp_client_error *error)
+{
+  struct argument_writer writer = {.out = out, .error = error};
+  write_head(out, id);
+  BUFFER_LITERAL(out, ",\"error\":{\"code\":");
+  json_write_integer(out, failure->code);
+  BUFFER_LITERAL(out, ",\"message\":");
+  argument_write_text(&writer, jp_text_of(failure->message == NULL ? "" : failure->message));
+  write_data(&writer, failure);
+  buffer_append_char(out, '}');
+  return end_answer(&writer);
+}

@@ -1,0 +1,272 @@
+#include "net/connection/connection_collect.h"
+
+#include "base/log.h"
+#include "net/connection/connection_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+  COPIED_MAX =
+      16 * 1024 /* a message that waits has a buffer of its size; a longer one keeps the one it has */
+};
+
+/* --- the queue --- */
+
+size_t connection_duplex_held(const struct connection_duplex *duplex)
+{
+  return duplex->queued_bytes + duplex->collected.len + (duplex->is_in_hand ? duplex->in_hand.len : 0);
+}
+
+static void append_message(struct connection_duplex *duplex, struct duplex_message *made, bool at_front)
+{
+  if (at_front) {
+    made->next = duplex->first_queued;
+    duplex->first_queued = made;
+  } else if (duplex->first_queued != NULL) {
+    duplex->last_queued->next = made;
+  } else {
+    duplex->first_queued = made;
+  }
+  if (made->next == NULL)
+    duplex->last_queued = made;
+  duplex->queued++;
+  duplex->queued_bytes += made->text.len;
+}
+
+/* A small message leaves the buffer for the next one. */
+static bool fill_message(struct duplex_message *made, struct buffer *message)
+{
+  if (message->len > COPIED_MAX) {
+    made->text = *message;
+    *message = (struct buffer){0};
+    return true;
+  }
+  buffer_append_text(&made->text, buffer_text(message));
+  if (made->text.failed)
+    return false;
+  buffer_clear(message);
+  return true;
+}
+
+bool connection_collect_queue(struct connection *connection, bool at_front)
+{
+  struct duplex_message *made = calloc(1, sizeof *made);
+  if (made == NULL || !fill_message(made, &connection->message)) {
+    free(made);
+    return false;
+  }
+  append_message(connection->duplex, made, at_front);
+  connection_count_input(connection);
+  return true;
+}
+
+bool connection_duplex_next(struct connection *connection)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  struct duplex_message *first = duplex->first_queued;
+  if (first == NULL)
+    return false;
+  duplex->first_queued = first->next;
+  duplex->queued--;
+  duplex->queued_bytes -= first->text.len;
+  duplex->collected = connection->message;
+  connection->message = first->text;
+  connection->has_message = true;
+  duplex->is_offered = true;
+  free(first);
+  return true;
+}
+
+static bool is_full(const struct connection *connection, size_t length)
+{
+  const struct connection_duplex *duplex = connection->duplex;
+  size_t max = connection->limits->message_max;
+  return duplex->queued >= DUPLEX_QUEUE_MAX || duplex->queued_bytes > max ||
+         length > max - duplex->queued_bytes;
+}
+
+/* --- what is written meanwhile --- */
+
+static void send_replies(struct connection *connection)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  if (duplex->replies.len == 0 && !duplex->replies.failed)
+    return;
+  pthread_mutex_lock(&connection->lock);
+  struct buffer *out = connection->stream != NULL ? &duplex->pushed : &connection->out;
+  if (duplex->replies.failed)
+    connection->is_broken = true;
+  buffer_append_text(out, buffer_text(&duplex->replies));
+  atomic_store(&duplex->has_pushed, duplex->pushed.len > 0);
+  connection_flush(connection);
+  pthread_mutex_unlock(&connection->lock);
+  buffer_fini(&duplex->replies);
+}
+
+void connection_collect_refuse(struct connection *connection, struct text message, const char *reason)
+{
+  const struct rpc_service *service = connection_service(connection);
+  struct buffer answer;
+  buffer_init(&answer);
+  enum rpc_served served = connection_codec(connection)->refuse(service->context, message, reason, &answer);
+  service->refused(service->context, connection->client, message);
+  if (served != RPC_NO_REPLY)
+    connection->protocol->write_message(&connection->duplex->replies, buffer_text(&answer));
+  buffer_fini(&answer);
+  send_replies(connection);
+}
+
+/* --- messages --- */
+
+static void drop_message(struct connection *connection)
+{
+  buffer_clear(&connection->message);
+  buffer_trim(&connection->message, COPIED_MAX);
+}
+
+static void wait_or_refuse(struct connection *connection)
+{
+  const struct input_budget *input = connection->table->input;
+  size_t length = connection->message.len;
+  char reason[160];
+  if (is_full(connection, length))
+    snprintf(reason, sizeof reason,
+             "busy: %zu requests of %zu bytes wait behind one that is inside Java (at most %d, of "
+             "message-max bytes)",
+             connection->duplex->queued, connection->duplex->queued_bytes, (int)DUPLEX_QUEUE_MAX);
+  else if (length >= INPUT_SMALL && input_budget_is_short(input))
+    snprintf(reason, sizeof reason, "busy: too much input is under way (input-max-total): try again later");
+  else if (!connection_collect_queue(connection, false))
+    snprintf(reason, sizeof reason, "busy: out of memory");
+  else
+    return;
+  connection_collect_refuse(connection, buffer_text(&connection->message), reason);
+  drop_message(connection);
+}
+
+static void hand_over(struct connection *connection)
+{
+  const struct rpc_service *service = connection_service(connection);
+  connection->has_message = false;
+  switch (service->take(service->context, connection->duplex->callbacks, &connection->message)) {
+  case RPC_ORDINARY:
+    wait_or_refuse(connection);
+    break;
+  case RPC_FULL:
+    connection_collect_refuse(connection, buffer_text(&connection->message), COLLECT_NESTED_FULL);
+    drop_message(connection);
+    break;
+  case RPC_TAKEN:
+    drop_message(connection);
+    break;
+  }
+}
+
+bool connection_duplex_offer(struct connection *connection)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  if (duplex->is_offered)
+    return false;
+  const struct rpc_service *service = connection_service(connection);
+  enum rpc_taken taken = service->take(service->context, duplex->callbacks, &connection->message);
+  duplex->is_offered = taken == RPC_ORDINARY;
+  if (taken == RPC_ORDINARY)
+    return false;
+  if (taken == RPC_FULL)
+    connection_collect_refuse(connection, buffer_text(&connection->message), COLLECT_NESTED_FULL);
+  connection->has_message = false;
+  drop_message(connection);
+  return true;
+}
+
+/* --- input --- */
+
+/* Calls cannot be answered any more. What was to be written last follows the answers. */
+static enum collected end_input(struct connection *connection, enum step last)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  duplex->has_ended = true;
+  duplex->last_step = last;
+  duplex->last_words = duplex->replies;
+  duplex->replies = (struct buffer){0};
+  connection_duplex_close(connection);
+  return COLLECTED_END;
+}
+
+/* A connection whose request is inside Java cannot pause, because an answer may be on its way. So it gives way where all
+ * input together is too much. */
+static bool must_give_way(struct connection *connection)
+{
+  return connection->in_call != NULL && connection_must_pause(connection) &&
+         input_budget_is_full(connection->table->input);
+}
+
+static enum collected give_way(struct connection *connection)
+{
+  log_warn_rarely("a message of which %zu bytes have come is cut off: all together pass input-max-total",
+                  connection->message.len);
+  connection->duplex->is_cut = true;
+  buffer_fini(&connection->message);
+  connection_count_input(connection);
+  return end_input(connection, STEP_ENDS);
+}
+
+/* The time for which a message waits for a member begins with that message. */
+static bool receive_more(struct connection *connection, bool *is_broken)
+{
+  int64_t since_ms = connection->since_ms;
+  pthread_mutex_lock(&connection->lock);
+  bool received = connection_receive(connection);
+  *is_broken = connection->is_broken;
+  pthread_mutex_unlock(&connection->lock);
+  connection->since_ms = since_ms;
+  return received;
+}
+
+static enum collected collect_input(struct connection *connection)
+{
+  bool is_broken;
+  if (must_give_way(connection))
+    return give_way(connection);
+  if (receive_more(connection, &is_broken))
+    return COLLECTED;
+  if (is_broken)
+    return end_input(connection, STEP_DROPS);
+  return connection->at_end ? end_input(connection, STEP_ENDS) : COLLECTED_ALL;
+}
+
+/* Sends first: a client that has gone shows then. */
+static enum collected look_at_output(struct connection *connection)
+{
+  pthread_mutex_lock(&connection->lock);
+  if (connection_unsent(connection) > 0)
+    connection_flush(connection);
+  bool is_blocked =
+      is_full(connection, 0) && connection_unsent(connection) > connection_unsent_mark(connection);
+  bool is_broken = connection->is_broken;
+  pthread_mutex_unlock(&connection->lock);
+  connection->duplex->is_blocked = is_blocked && !is_broken;
+  if (is_broken)
+    return end_input(connection, STEP_DROPS);
+  return is_blocked ? COLLECTED_BLOCKED : COLLECTED;
+}
+
+enum collected connection_collect(struct connection *connection, struct crew_member *member)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  if (duplex->has_ended)
+    return COLLECTED_END;
+  enum collected output = look_at_output(connection);
+  if (output != COLLECTED)
+    return output;
+  enum step step = connection->protocol->collect(connection, member, &duplex->replies);
+  if (step == STEP_ENDS || step == STEP_DROPS)
+    return end_input(connection, step);
+  send_replies(connection);
+  if (step == STEP_NEEDS_INPUT)
+    return collect_input(connection);
+  if (connection->has_message)
+    hand_over(connection);
+  return COLLECTED;
+}

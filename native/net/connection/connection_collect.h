@@ -1,0 +1,26 @@
+#ifndef JPEER_NET_CONNECTION_CONNECTION_COLLECT_H
+#define JPEER_NET_CONNECTION_CONNECTION_COLLECT_H
+/*
+ * Reading a connection with a duplex without serving: answers and nested requests go to the service at once, ordinary
+ * messages into the queue. Called by who has the input side, without the connection's lock.
+ */
+#include "net/connection/connection_duplex.h"
+
+enum collected {
+  COLLECTED,         /* something was taken: there may be more */
+  COLLECTED_ALL,     /* nothing has come */
+  COLLECTED_BLOCKED, /* the queue is full, and the client does not read */
+  COLLECTED_END      /* nothing more will come */
+};
+
+/* Takes the next part of the input. */
+enum collected connection_collect(struct connection *connection, struct crew_member *member);
+/* Refuses a message at once: the answer goes to `out`. */
+void connection_collect_refuse(struct connection *connection, struct text message, const char *reason);
+/* Puts `message` to the end of the queue, or at_front. False: memory is short. */
+bool connection_collect_queue(struct connection *connection, bool at_front) JP_MUST_CHECK;
+
+/* For a nested request that the service has no room for. */
+#define COLLECT_NESTED_FULL "too many requests wait in this connection's callbacks"
+
+#endif

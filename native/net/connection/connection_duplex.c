@@ -1,0 +1,488 @@
+#include "net/connection/connection_duplex.h"
+
+#include "base/clock.h"
+#include "net/connection/connection_collect.h"
+#include "net/connection/connection_table.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+enum { CATCH_UP_MESSAGES = 64 /* collected before the next one is served */ };
+
+static struct connection *connection_of(struct crew_source *source)
+{
+  return (struct connection *)(void *)source;
+}
+
+/* --- holders --- */
+
+void connection_duplex_release(struct connection_duplex *duplex)
+{
+  if (atomic_fetch_sub(&duplex->holders, 1) > 1)
+    return;
+  pthread_cond_destroy(&duplex->given_back);
+  pthread_mutex_destroy(&duplex->lock);
+  free(duplex);
+}
+
+static void free_input(struct connection_duplex *duplex)
+{
+  struct duplex_message *next;
+  for (struct duplex_message *message = duplex->first_queued; message != NULL; message = next) {
+    next = message->next;
+    buffer_fini(&message->text);
+    free(message);
+  }
+  buffer_fini(&duplex->in_hand);
+  buffer_fini(&duplex->collected);
+  buffer_fini(&duplex->replies);
+  buffer_fini(&duplex->last_words);
+  buffer_fini(&duplex->pushed);
+}
+
+void connection_duplex_detach(struct connection *connection)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  pthread_mutex_lock(&duplex->lock);
+  duplex->connection = NULL;
+  pthread_mutex_unlock(&duplex->lock);
+  pthread_mutex_lock(&connection->lock);
+  connection->duplex = NULL;
+  pthread_mutex_unlock(&connection->lock);
+  free_input(duplex);
+  connection_duplex_release(duplex);
+}
+
+void connection_duplex_close(struct connection *connection)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  const struct rpc_service *service = connection_service(connection);
+  pthread_mutex_lock(&connection->lock);
+  duplex->is_closed = true;
+  buffer_fini(&duplex->pushed); /* nothing follows a close frame */
+  atomic_store(&duplex->has_pushed, false);
+  pthread_mutex_unlock(&connection->lock);
+  service->client_gone(service->context, duplex->callbacks, atomic_load(&connection->table->is_draining));
+}
+
+/* --- events --- */
+
+/* Input that no event will bring. */
+static bool has_buffered(const struct connection *connection)
+{
+  const struct connection_carrier *carrier = connection->protocol->carrier;
+  if (carrier != NULL)
+    return carrier->has_untaken(connection);
+  return connection_input(connection).len > 0 || connection->held > 0;
+}
+
+void connection_duplex_watch(struct connection *connection, bool for_input)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  const struct connection_carrier *carrier = connection->protocol->carrier;
+  bool for_room = connection_unsent(connection) > 0 || atomic_load(&duplex->wants_room);
+  bool is_ready = for_input && connection->in_call != NULL && has_buffered(connection);
+  uint32_t events = carrier != NULL ? EPOLLIN : (for_input ? EPOLLIN : 0) | (for_room ? EPOLLOUT : 0);
+  if (!is_ready && carrier != NULL)
+    is_ready = !carrier->sleep(connection, for_input, for_room);
+  if (is_ready)
+    crew_submit(connection->table->crew, &connection->source);
+  else if (connection_watch(connection, events) != JP_OK)
+    atomic_store_explicit(connection->deadline_ms, CONNECTION_FLUSH_SOON, memory_order_relaxed);
+}
+
+/* The connection is in call: the next event belongs to who comes first. */
+static void arm_for_others(struct connection *connection, bool for_input)
+{
+  connection->duplex->reader = DUPLEX_ARMED;
+  connection_duplex_watch(connection, for_input);
+}
+
+/* --- output --- */
+
+void connection_duplex_take_pushed(struct connection *connection)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  if (duplex->pushed.len == 0 || connection->stream != NULL)
+    return;
+  if (duplex->pushed.failed)
+    connection->is_broken = true;
+  buffer_append_text(&connection->out, buffer_text(&duplex->pushed));
+  buffer_fini(&duplex->pushed);
+  atomic_store(&duplex->has_pushed, false);
+}
+
+/* True if a send that had no room may find some; then it is told. Under the lock. */
+static bool has_found_room(const struct connection *connection)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  size_t unsent = duplex->pushed.len + connection_unsent(connection);
+  if (!atomic_load(&duplex->wants_room) || unsent > connection_unsent_mark(connection))
+    return false;
+  atomic_store(&duplex->wants_room, false);
+  return true;
+}
+
+static void tell_of_room(struct connection *connection)
+{
+  const struct rpc_service *service = connection_service(connection);
+  pthread_mutex_lock(&connection->lock);
+  bool has_room = has_found_room(connection);
+  pthread_mutex_unlock(&connection->lock);
+  if (has_room)
+    service->has_room(service->context, connection->duplex->callbacks);
+}
+
+void connection_duplex_settle_output(struct connection *connection)
+{
+  pthread_mutex_lock(&connection->lock);
+  connection_duplex_take_pushed(connection);
+  pthread_mutex_unlock(&connection->lock);
+  connection_flush(connection);
+  tell_of_room(connection);
+}
+
+/* --- the owner --- */
+
+void connection_duplex_catch_up(struct connection *connection, struct crew_member *member)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  if (atomic_load(&duplex->has_pushed) && connection->stream == NULL) {
+    pthread_mutex_lock(&connection->lock);
+    connection_duplex_take_pushed(connection);
+    pthread_mutex_unlock(&connection->lock);
+  }
+  if (connection->is_lingering || atomic_load(&duplex->open_calls) == 0)
+    return;
+  enum collected collected = COLLECTED;
+  for (int i = 0; i < CATCH_UP_MESSAGES && collected == COLLECTED; i++)
+    collected = connection_collect(connection, member);
+}
+
+bool connection_duplex_has_more(const struct connection *connection)
+{
+  const struct connection_duplex *duplex = connection->duplex;
+  return duplex->first_queued != NULL || duplex->has_ended || atomic_load(&duplex->has_pushed);
+}
+
+bool connection_duplex_end_turn(struct connection *connection, struct crew_member *member, enum step *last)
+{
+  static const char reason[] = "too much input is under way (input-max-total): try again later";
+  struct connection_duplex *duplex = connection->duplex;
+  if (!duplex->has_ended)
+    return false;
+  if (duplex->is_cut)
+    connection->protocol->cut(connection, reason, &member->scratch.buffers[SCRATCH_ANSWER]);
+  buffer_append_text(&connection->out, buffer_text(&duplex->last_words));
+  *last = duplex->last_step;
+  return true;
+}
+
+void connection_duplex_flush_idle(struct connection *connection)
+{
+  if (connection_unsent(connection) == 0 && connection->stalled_ms == 0)
+    return;
+  int64_t deadline_ms = connection->duplex->reading_ms;
+  connection->has_sent = false;
+  connection_flush(connection);
+  if (connection_unsent(connection) == 0)
+    connection->stalled_ms = 0;
+  else if (connection->stalled_ms == 0 || connection->has_sent)
+    connection->stalled_ms = clock_now_ms();
+  if (connection->stalled_ms != 0) {
+    int64_t stall_ms = connection->stalled_ms + connection->limits->body_timeout_ms;
+    deadline_ms = deadline_ms < stall_ms ? deadline_ms : stall_ms;
+  }
+  atomic_store_explicit(connection->deadline_ms, deadline_ms, memory_order_relaxed);
+}
+
+void connection_duplex_before_arming(struct connection *connection, int64_t reading_ms)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  duplex->reading_ms = reading_ms;
+  if (atomic_load(&duplex->has_pushed) && connection->stream == NULL) {
+    connection_duplex_take_pushed(connection);
+    connection_duplex_flush_idle(connection);
+    if (connection_unsent(connection) == 0)
+      buffer_fini(&connection->out);
+  }
+}
+
+bool connection_duplex_must_tell(const struct connection *connection)
+{
+  const struct connection_duplex *duplex = connection->duplex;
+  return duplex != NULL && atomic_load(&duplex->wants_room) &&
+         connection_unsent(connection) <= connection_unsent_mark(connection);
+}
+
+bool connection_duplex_reads_on(const struct connection *connection)
+{
+  return connection_duplex_is_urgent(connection) && !connection->duplex->is_blocked;
+}
+
+/* --- a message that is served --- */
+
+/* The bytes stay where they are: the service reads them. */
+void connection_duplex_begin_call(struct connection *connection)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  connection_duplex_take_pushed(connection);
+  duplex->in_hand = connection->message;
+  duplex->is_in_hand = true;
+  connection->message = duplex->collected;
+  duplex->collected = (struct buffer){0};
+  connection->has_message = false;
+  duplex->own_calls = 0;
+  if (atomic_load(&duplex->open_calls) > 0 && !duplex->has_ended)
+    arm_for_others(connection, true);
+}
+
+/* Under the lock. */
+static void take_input_back(struct connection *connection)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  while (duplex->reader == DUPLEX_MEMBER || duplex->upcalls > 0) {
+    atomic_store(&duplex->is_wanted, true);
+    pthread_cond_wait(&duplex->given_back, &connection->lock);
+  }
+  atomic_store(&duplex->is_wanted, false);
+  duplex->reader = DUPLEX_NOBODY;
+}
+
+/* What has come of the next message stays; else the buffer that the thread has lent does. */
+static void drop_served(struct connection *connection, struct buffer *served)
+{
+  if (connection->message.data != NULL) {
+    buffer_fini(served);
+    return;
+  }
+  buffer_clear(served);
+  connection->message = *served;
+  *served = (struct buffer){0};
+}
+
+/* A message that must wait for a member goes to the front of the queue, so that the input behind it is read. */
+static void put_back(struct connection *connection)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  if (!connection_collect_queue(connection, true))
+    connection->is_broken = true;
+  buffer_fini(&connection->message);
+  connection->message = duplex->collected;
+  duplex->collected = (struct buffer){0};
+  duplex->is_offered = false;
+  connection->has_message = false;
+}
+
+void connection_duplex_end_call(struct connection *connection, bool was_served)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  take_input_back(connection);
+  if (!was_served) {
+    put_back(connection); /* only the watcher's message waits: it was not in hand */
+    return;
+  }
+  duplex->is_offered = false;
+  if (!duplex->is_in_hand) {
+    duplex->in_hand = connection->message;
+    connection->message = duplex->collected;
+    duplex->collected = (struct buffer){0};
+    connection->has_message = false;
+  }
+  duplex->is_in_hand = false;
+  drop_served(connection, &duplex->in_hand);
+}
+
+struct text connection_message_in_hand(const struct connection *connection)
+{
+  const struct connection_duplex *duplex = connection->duplex;
+  bool is_in_hand = duplex != NULL && duplex->is_in_hand;
+  return buffer_text(is_in_hand ? &duplex->in_hand : &connection->message);
+}
+
+/* --- a thread that waits inside the service --- */
+
+static void begin_waiting(struct crew_source *source, struct crew_member *member)
+{
+  struct connection *connection = connection_of(source);
+  struct connection_duplex *duplex = connection->duplex;
+  if (duplex == NULL)
+    return;
+  pthread_mutex_lock(&connection->lock);
+  if (connection->in_call == member->worker) {
+    take_input_back(connection);
+    duplex->reader = DUPLEX_WAITER;
+    duplex->waiter = member;
+    duplex->is_waiting = true;
+    duplex->has_slept = true; /* events may have been asked for */
+  }
+  pthread_mutex_unlock(&connection->lock);
+}
+
+static bool is_waiting(const struct connection *connection)
+{
+  return connection->duplex != NULL && connection->duplex->is_waiting;
+}
+
+static void end_waiting(struct crew_source *source, struct crew_member *member)
+{
+  (void)member;
+  struct connection *connection = connection_of(source);
+  if (!is_waiting(connection))
+    return;
+  struct connection_duplex *duplex = connection->duplex;
+  pthread_mutex_lock(&connection->lock);
+  duplex->is_waiting = false;
+  duplex->reader = DUPLEX_NOBODY;
+  if (atomic_load(&duplex->open_calls) > duplex->own_calls && !duplex->has_ended)
+    arm_for_others(connection, true);
+  else if (connection_unsent(connection) > 0)
+    atomic_store_explicit(connection->deadline_ms, CONNECTION_FLUSH_SOON, memory_order_relaxed);
+  pthread_mutex_unlock(&connection->lock);
+}
+
+/* Hears what has brought this thread, and looks again by itself. */
+static void wake_carrier(struct connection *connection, struct crew_member *member)
+{
+  if (connection->protocol->carrier == NULL)
+    return;
+  pthread_mutex_lock(&connection->lock);
+  connection->is_broken |= !connection->protocol->borrow(connection, member);
+  pthread_mutex_unlock(&connection->lock);
+}
+
+static bool take_while_waiting(struct crew_source *source, struct crew_member *member)
+{
+  struct connection *connection = connection_of(source);
+  if (!is_waiting(connection))
+    return false;
+  if (connection->duplex->has_slept)
+    wake_carrier(connection, member);
+  connection->duplex->has_slept = false;
+  connection->is_drained = false;
+  bool has_taken = connection_collect(connection, member) == COLLECTED;
+  if (atomic_load(&connection->duplex->wants_room))
+    tell_of_room(connection);
+  return has_taken;
+}
+
+static bool sleep_while_waiting(struct crew_source *source, int *fd, short *events)
+{
+  struct connection *connection = connection_of(source);
+  if (!is_waiting(connection) || connection->duplex->has_ended)
+    return true;
+  const struct connection_carrier *carrier = connection->protocol->carrier;
+  pthread_mutex_lock(&connection->lock);
+  bool for_room = connection_unsent(connection) > 0;
+  bool sleeps = carrier == NULL || carrier->sleep(connection, true, for_room);
+  pthread_mutex_unlock(&connection->lock);
+  connection->duplex->has_slept = true;
+  *fd = connection->fd;
+  *events = POLLIN;
+  if (carrier == NULL && for_room)
+    *events = connection->duplex->is_blocked ? POLLOUT : POLLIN | POLLOUT;
+  return sleeps;
+}
+
+const struct crew_meanwhile connection_meanwhile = {
+    .begin = begin_waiting, .end = end_waiting, .take = take_while_waiting, .sleep = sleep_while_waiting};
+
+/* --- others --- */
+
+static bool take_role(struct connection *connection)
+{
+  pthread_mutex_lock(&connection->lock);
+  struct connection_duplex *duplex = connection->duplex;
+  bool is_taken = duplex != NULL && connection->in_call != NULL && duplex->reader == DUPLEX_ARMED &&
+                  !atomic_load(&duplex->is_wanted);
+  if (is_taken)
+    duplex->reader = DUPLEX_MEMBER;
+  pthread_mutex_unlock(&connection->lock);
+  return is_taken;
+}
+
+/* Nothing of the connection is touched afterwards. */
+static void give_role_back(struct connection *connection, enum collected last)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  pthread_mutex_lock(&connection->lock);
+  bool must_read = atomic_load(&duplex->open_calls) > 0 && last != COLLECTED_END;
+  bool must_write = connection_unsent(connection) > 0 || atomic_load(&duplex->wants_room);
+  bool is_blocked = last == COLLECTED_BLOCKED && connection_unsent(connection) > 0;
+  duplex->reader = DUPLEX_NOBODY;
+  if (!atomic_load(&duplex->is_wanted) && (must_read || must_write))
+    arm_for_others(connection, must_read && !is_blocked);
+  if (must_write)
+    atomic_store_explicit(connection->deadline_ms, CONNECTION_FLUSH_SOON, memory_order_relaxed);
+  pthread_cond_signal(&duplex->given_back);
+  pthread_mutex_unlock(&connection->lock);
+}
+
+void connection_duplex_read(struct connection *connection, struct crew_member *member)
+{
+  if (!take_role(connection))
+    return;
+  struct connection_duplex *duplex = connection->duplex;
+  struct crew_turn turn;
+  enum collected collected;
+  crew_turn_begin(&turn);
+  wake_carrier(connection, member);
+  connection->is_drained = false;
+  do
+    collected = connection_collect(connection, member);
+  while (collected == COLLECTED && !atomic_load(&duplex->is_wanted) && !crew_turn_is_over(&turn));
+  tell_of_room(connection);
+  give_role_back(connection, collected);
+}
+
+/* --- the watcher --- */
+
+static void look_for_stall(struct connection *connection, bool has_moved)
+{
+  int64_t now_ms = clock_now_ms();
+  if (connection_unsent(connection) == 0)
+    connection->stalled_ms = 0;
+  else if (connection->stalled_ms == 0 || has_moved)
+    connection->stalled_ms = now_ms;
+  else if (now_ms >= connection->stalled_ms + connection->limits->body_timeout_ms) {
+    connection->duplex->is_closed = true;
+    connection_shut_down(connection);
+  }
+}
+
+int64_t connection_duplex_look(struct connection *connection)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  bool has_moved = connection->has_sent; /* since the last look */
+  connection->has_sent = false;
+  connection_flush(connection);
+  look_for_stall(connection, has_moved || connection->has_sent);
+  bool has_others = atomic_load(&duplex->open_calls) > duplex->own_calls;
+  if (duplex->reader == DUPLEX_NOBODY && has_others && !duplex->has_ended)
+    arm_for_others(connection, true);
+  return connection_unsent(connection) > 0 && !duplex->is_closed ? CONNECTION_FLUSH_SOON : INT64_MAX;
+}
+
+void connection_duplex_begin_upcall(struct connection *connection)
+{
+  connection->duplex->upcalls++;
+}
+
+void connection_duplex_end_upcall(struct connection *connection)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  const struct rpc_service *service = connection_service(connection);
+  pthread_mutex_lock(&connection->lock);
+  bool is_closed = duplex->is_closed;
+  bool has_room = has_found_room(connection);
+  pthread_mutex_unlock(&connection->lock);
+  if (is_closed)
+    service->client_gone(service->context, duplex->callbacks, atomic_load(&connection->table->is_draining));
+  if (has_room)
+    service->has_room(service->context, duplex->callbacks);
+  pthread_mutex_lock(&connection->lock);
+  duplex->upcalls--;
+  pthread_cond_signal(&duplex->given_back);
+  pthread_mutex_unlock(&connection->lock);
+}

@@ -1,0 +1,100 @@
+/* Between a connection and the service. */
+#include "net/connection/connection_duplex.h"
+#include "net/connection/connection_table.h"
+
+const struct rpc_service *connection_service(const struct connection *connection)
+{
+  return crew_service(connection->table->crew);
+}
+
+const struct rpc_codec *connection_codec(const struct connection *connection)
+{
+  return connection_service(connection)->codecs[RPC_CODEC_JSONRPC];
+}
+
+bool connection_close_client(struct connection *connection, struct crew_member *member, struct uuid *kept)
+{
+  if (connection->client == NULL)
+    return false;
+  struct uuid unused;
+  const struct rpc_service *service = connection_service(connection);
+  struct rpc_client *client = connection->client;
+  connection->client = NULL;
+  return service->client_close(service->context, member->worker, client, kept != NULL ? kept : &unused);
+}
+
+void connection_drop_message(struct connection *connection)
+{
+  if (connection->duplex == NULL) /* else `message` is the next one already */
+    buffer_clear(&connection->message);
+}
+
+/* The service counts what a message gives, also where it was refused without it. */
+static void tell_of_refusal(const struct connection *connection, const struct crew_member *member,
+                            const struct crew_message *message, enum crew_served served)
+{
+  const struct rpc_service *service = connection_service(connection);
+  if (!member->has_served && crew_has_replied(served) && connection->protocol->collect != NULL &&
+      service->refused != NULL)
+    service->refused(service->context, message->client, message->text);
+}
+
+static void enter_service(struct connection *connection, struct crew_member *member, size_t unsent)
+{
+  pthread_mutex_lock(&connection->lock);
+  connection->in_call = member->worker;
+  atomic_store_explicit(connection->deadline_ms, unsent > 0 ? CONNECTION_FLUSH_SOON : INT64_MAX,
+                        memory_order_relaxed);
+  if (connection->duplex != NULL && member->worker != NULL)
+    connection_duplex_begin_call(connection);
+  pthread_mutex_unlock(&connection->lock);
+}
+
+/* The client's first callback may have come meanwhile. True: it was seized. */
+static bool leave_service(struct connection *connection, enum crew_served served)
+{
+  pthread_mutex_lock(&connection->lock);
+  if (connection->duplex != NULL)
+    connection_duplex_end_call(connection, served != CREW_WAIT);
+  connection->in_call = NULL;
+  bool seized = connection->seized;
+  pthread_mutex_unlock(&connection->lock);
+  return seized;
+}
+
+bool connection_serve(struct connection *connection, struct crew_member *member, struct buffer *answer,
+                      enum crew_served *served, struct rpc_stream *stream)
+{
+  size_t unsent = connection_unsent(connection);
+  size_t max = connection->limits->send_buffer_max;
+  struct crew_message message = {.codec = connection_codec(connection),
+                                 .client = connection->client,
+                                 .text = buffer_text(&connection->message),
+                                 .reply_max = unsent < max ? max - unsent : 1,
+                                 .since_ms = &connection->since_ms};
+  if (message.text.data == NULL)
+    message.text = TEXT("");
+  buffer_clear(answer);
+  *served = CREW_NO_REPLY;
+  if (connection->duplex != NULL && connection_duplex_offer(connection))
+    return true;
+  if (atomic_load_explicit(&connection->counted, memory_order_relaxed) > 0)
+    connection_count_input(connection); /* an earlier message of the turn may have been larger */
+
+  enter_service(connection, member, unsent);
+  *served = crew_serve(member, &message, answer, stream);
+  tell_of_refusal(connection, member, &message, *served);
+  bool seized = leave_service(connection, *served);
+
+  if (member->worker != NULL)
+    connection->since_ms = 0;
+  if (*served != CREW_WAIT)
+    connection->has_message = false;
+  if (answer->failed)
+    connection->is_broken = true;
+  if (seized && *served == CREW_STREAM)
+    stream->body.close(stream->body.state);
+  if (seized || connection->is_broken)
+    crew_take_back(member, connection->client);
+  return !seized;
+}

@@ -1,0 +1,419 @@
+#include "net/shm/shm.h"
+
+#include "net/connection/connection.h"
+#include "net/shm/shm_handshake.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+  CHUNK_SIZE = 128 * 1024, /* bytes of a message that are read before the bound on all input is asked again */
+  DIRECT_SIZE = 4096,      /* an answer as long as this goes into the ring at once, not by way of `out` */
+  SHOW_SIZE = 1024, /* answers are shown when they are so long together, though more requests are there */
+  TAKEN_SHARE = 4   /* room is shown at the latest when it is one part in four of the ring */
+};
+
+/* Of a connection. connection->is_midway: the head of a message was read, and not all of its payload. */
+struct shm_state {
+  struct shm_pool *pool;
+  struct ring_region region;
+  struct ring_writer out; /* belongs to the output: see connection->lock */
+  struct ring_reader in;  /* belongs to the input, as do the three below */
+  uint64_t limit;         /* up to this position may be taken until `receive` is called again */
+  int told_processor;     /* what the client was told; -1: nothing */
+  bool is_stuck;          /* what is there is less than a head */
+  bool is_asleep;         /* the client was told that nobody looks */
+  bool has_rested;        /* nothing was served since memory was given back */
+};
+
+_Static_assert(sizeof(struct shm_state) <= CONNECTION_PROTOCOL_STATE,
+               "a connection has no room for shared memory");
+
+static struct shm_state *state_of(struct connection *connection)
+{
+  return (struct shm_state *)(void *)connection->protocol_state;
+}
+
+/* --- the carrier --- */
+
+/* If the socket is full, the client has bells to hear. Its end is found by reading. */
+static void ring_client(const struct connection *connection)
+{
+  static const char bell = 0;
+  ssize_t sent = send(connection->fd, &bell, sizeof bell, MSG_NOSIGNAL | MSG_DONTWAIT);
+  (void)sent;
+}
+
+/* struct ring_rope, with a connection */
+static void pull_rope(void *context)
+{
+  ring_client(context);
+}
+
+/* A client that floods the socket is heard a little at a time: the socket brings the connection back. A client
+ * that closes without having heard all bells resets the connection, which is an end like others. */
+static void hear_bells(struct connection *connection)
+{
+  char bells[1024];
+  ssize_t count;
+  do
+    count = recv(connection->fd, bells, sizeof bells, MSG_DONTWAIT);
+  while (count < 0 && errno == EINTR);
+  if (count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK))
+    connection->at_end = true;
+}
+
+static void show_taken(struct connection *connection)
+{
+  if (ring_reader_publish(&state_of(connection)->in))
+    ring_client(connection);
+}
+
+static bool receive_frames(struct connection *connection)
+{
+  struct shm_state *state = state_of(connection);
+  show_taken(connection);
+  if (ring_reader_look(&state->in))
+    state->is_stuck = false;
+  uint64_t available = ring_reader_available(&state->in);
+  bool has_some = (available > 0 && !state->is_stuck) || state->in.is_broken;
+  state->limit = state->in.position + (available < CHUNK_SIZE ? available : CHUNK_SIZE);
+  connection->is_drained = !has_some;
+  connection->since_ms = 0;
+  return has_some;
+}
+
+static bool has_untaken(const struct connection *connection)
+{
+  const struct shm_state *state = (const struct shm_state *)(const void *)connection->protocol_state;
+  return ring_reader_available(&state->in) > 0 && !state->is_stuck;
+}
+
+static void flush_frames(struct connection *connection)
+{
+  struct shm_state *state = state_of(connection);
+  size_t count;
+  do {
+    size_t unsent = connection_unsent(connection);
+    count = 0;
+    if (unsent > 0)
+      count = ring_write(&state->out, connection->out.data + connection->out_sent,
+                         unsent < RING_PIECE ? unsent : RING_PIECE);
+    connection->out_sent += count;
+    connection->has_sent |= count > 0;
+    if (ring_writer_publish(&state->out))
+      ring_client(connection);
+  } while (count == RING_PIECE);
+  /* A client that has gone takes no more. */
+  if (state->out.is_broken || (connection_unsent(connection) > 0 && connection->at_end))
+    connection->is_broken = true;
+}
+
+static bool go_to_sleep(struct connection *connection, bool for_input, bool for_room)
+{
+  struct shm_state *state = state_of(connection);
+  show_taken(connection);
+  if (for_room && !ring_writer_await_room(&state->out))
+    return false;
+  state->is_asleep = !for_input || ring_reader_sleep(&state->in);
+  if (!state->is_asleep)
+    ring_writer_wake(&state->out);
+  return state->is_asleep;
+}
+
+static bool look_at_client(struct connection *connection)
+{
+  return ring_reader_has_more(&state_of(connection)->in);
+}
+
+/* A word that is written makes the client's processor read its line again. */
+static bool meet_client(struct connection *connection, int processor)
+{
+  struct shm_state *state = state_of(connection);
+  if (processor != state->told_processor)
+    ring_tell_cpu(state->in.mine, processor);
+  state->told_processor = processor;
+  return ring_cpu_of(state->in.other) == processor;
+}
+
+static bool give_memory_back(struct connection *connection)
+{
+  struct shm_state *state = state_of(connection);
+  state->has_rested = true;
+  ring_writer_give_back(&state->out);
+  return true;
+}
+
+/* A client may keep its map: what it has read counts as the peer's memory no longer. */
+static void release_memory(struct connection *connection)
+{
+  struct shm_state *state = state_of(connection);
+  if (state->region.control != NULL && ring_writer_has_roamed(&state->out))
+    ring_writer_give_back(&state->out);
+  shm_pool_return(state->pool, &state->region);
+}
+
+/* An event of the socket is heard also by a turn that reads nothing because the client must read first: it would come
+ * back at once. */
+static bool wake_up(struct connection *connection, struct crew_member *member)
+{
+  struct shm_state *state = state_of(connection);
+  if (state->is_asleep) {
+    ring_reader_wake(&state->in);
+    ring_writer_wake(&state->out);
+  }
+  state->is_asleep = false;
+  if (!member->has_found && !connection->at_end)
+    hear_bells(connection);
+  return true;
+}
+
+/* --- messages --- */
+
+static void begin_frames(struct connection *connection)
+{
+  connection->began_ms = 0;
+}
+
+static enum step write_end(struct buffer *out, const char *reason)
+{
+  ring_append_frame(out, RING_END, text_of(reason));
+  return STEP_ENDS;
+}
+
+static void write_message(struct buffer *out, struct text message)
+{
+  ring_append_frame(out, RING_JSON, message);
+}
+
+static void write_frame(struct connection *connection, enum ring_kind kind, struct text payload)
+{
+  if (payload.len < DIRECT_SIZE || connection_unsent(connection) > 0) {
+    ring_append_frame(&connection->out, kind, payload);
+    return;
+  }
+  struct shm_state *state = state_of(connection);
+  const struct ring_rope rope = {pull_rope, connection};
+  ring_write_frame(&state->out, kind, payload, &rope, &connection->out);
+  connection->has_sent |= state->out.position != state->out.published;
+  if (ring_writer_publish(&state->out))
+    ring_client(connection);
+}
+
+static enum step write_part(struct connection *connection, struct text part, bool is_last)
+{
+  write_frame(connection, is_last ? RING_JSON : RING_JSON_PART, part);
+  return STEP_SERVED;
+}
+
+static enum step serve_message(struct connection *connection, struct crew_member *member)
+{
+  struct shm_state *state = state_of(connection);
+  struct buffer *answer = &member->scratch.buffers[SCRATCH_ANSWER];
+  enum crew_served served;
+  struct rpc_stream stream = {0};
+  if (state->in.position - state->in.published > state->in.size / TAKEN_SHARE)
+    show_taken(connection);
+  if (!connection_serve(connection, member, answer, &served, &stream))
+    return STEP_ENDS;
+  if (served == CREW_WAIT)
+    return STEP_WAITS;
+  connection_drop_message(connection);
+  connection->began_ms = 0;
+  state->has_rested = false;
+  if (crew_has_replied(served))
+    write_frame(connection, RING_JSON, buffer_text(answer));
+  if (connection_unsent(connection) >= SHOW_SIZE)
+    connection_flush(connection);
+  if (served == CREW_STREAM) {
+    write_frame(connection, RING_JSON_PART, buffer_text(answer));
+    if (!connection_begin_stream(connection, &stream))
+      return STEP_DROPS;
+  }
+  return STEP_SERVED;
+}
+
+static enum step begin_message(struct connection *connection, uint32_t kind, size_t length,
+                               struct buffer *out)
+{
+  if (kind != RING_JSON)
+    return write_end(out, "a frame of a kind that a client does not send");
+  if (length > connection->limits->message_max)
+    return write_end(out, "the message is longer than message-max");
+  connection->is_midway = true;
+  return STEP_AGAIN;
+}
+
+/* A skip frame counts for the turn, so that a client that sends nothing else has no longer ones. */
+static enum step read_head(struct connection *connection, struct buffer *out)
+{
+  struct shm_state *state = state_of(connection);
+  uint32_t kind;
+  size_t length;
+  switch (ring_read_head(&state->in, &kind, &length)) {
+  case RING_NOTHING:
+    state->is_stuck = true;
+    return STEP_NEEDS_INPUT;
+  case RING_SKIPPED:
+    return STEP_SERVED;
+  case RING_FRAME:
+    return begin_message(connection, kind, length, out);
+  default:
+    return write_end(out, "the positions in shared memory are wrong");
+  }
+}
+
+/* Takes as much of the message as there is, within the limit. */
+static enum step read_payload(struct connection *connection, size_t allowed)
+{
+  struct shm_state *state = state_of(connection);
+  struct buffer *message = &connection->message;
+  size_t left = state->in.left;
+  char *into = buffer_reserve(message, left);
+  if (into == NULL)
+    return STEP_DROPS;
+  message->len += ring_read(&state->in, into, left < allowed ? left : allowed);
+  if (state->in.left > 0)
+    return STEP_NEEDS_INPUT;
+  connection->is_midway = false;
+  connection->has_message = true;
+  connection->is_drained = ring_reader_available(&state->in) == 0;
+  return STEP_SERVED;
+}
+
+/* 0 also where a skip frame has led beyond the limit. */
+static size_t count_allowed(const struct shm_state *state)
+{
+  uint64_t allowed = state->limit - state->in.position;
+  return allowed > CHUNK_SIZE ? 0 : (size_t)allowed;
+}
+
+static enum step collect_message(struct connection *connection, struct crew_member *member,
+                                 struct buffer *out)
+{
+  (void)member;
+  struct shm_state *state = state_of(connection);
+  if (state->in.is_broken)
+    return write_end(out, "the positions in shared memory are wrong");
+  if (!connection->is_midway) {
+    enum step step = count_allowed(state) > 0 ? read_head(connection, out) : STEP_NEEDS_INPUT;
+    if (step != STEP_AGAIN)
+      return step;
+  }
+  return read_payload(connection, count_allowed(state));
+}
+
+static enum step take_step(struct connection *connection, struct crew_member *member)
+{
+  if (connection->has_message)
+    return serve_message(connection, member);
+  enum step step = collect_message(connection, member, &connection->out);
+  return connection->has_message ? serve_message(connection, member) : step;
+}
+
+/* --- what the connection asks for --- */
+
+static int64_t find_deadline(struct connection *connection, bool has_begun, int64_t now_ms)
+{
+  const struct shm_state *state = state_of(connection);
+  if (has_begun)
+    return connection->began_ms + connection->limits->body_timeout_ms;
+  connection->began_ms = 0;
+  return ring_writer_has_roamed(&state->out) && !state->has_rested ? now_ms + state->pool->rest_ms
+                                                                   : INT64_MAX;
+}
+
+static size_t count_bytes_left(const struct connection *connection)
+{
+  const struct shm_state *state = (const struct shm_state *)(const void *)connection->protocol_state;
+  return connection->is_midway ? state->in.left : SIZE_MAX;
+}
+
+static enum step abandon_answer(struct connection *connection)
+{
+  return write_end(&connection->out, "the answer could not be finished");
+}
+
+static void time_out_message(struct connection *connection)
+{
+  write_end(&connection->out, "the message took too long");
+}
+
+static void cut_message(struct connection *connection, const char *reason, struct buffer *answer)
+{
+  (void)answer;
+  write_end(&connection->out, reason);
+}
+
+static enum step say_goodbye(struct connection *connection, bool is_quiet)
+{
+  (void)is_quiet;
+  return write_end(&connection->out, CREW_SHUTTING_DOWN);
+}
+
+static void write_last_reply(struct connection *connection, enum rpc_served served, struct text reply)
+{
+  if (served != RPC_NO_REPLY)
+    ring_append_frame(&connection->out, RING_JSON, reply);
+  write_end(&connection->out, CREW_SHUTTING_DOWN);
+}
+
+static const struct connection_carrier carrier = {.receive = receive_frames,
+                                                  .has_untaken = has_untaken,
+                                                  .flush = flush_frames,
+                                                  .sleep = go_to_sleep,
+                                                  .look = look_at_client,
+                                                  .meet = meet_client,
+                                                  .rest = give_memory_back,
+                                                  .close = release_memory};
+
+static const struct connection_protocol shm_protocol = {.channel = OP_CHANNEL_WEBSOCKET,
+                                                        .waits_for_rest = true,
+                                                        .carrier = &carrier,
+                                                        .begin = begin_frames,
+                                                        .borrow = wake_up,
+                                                        .step = take_step,
+                                                        .collect = collect_message,
+                                                        .write_message = write_message,
+                                                        .deadline = find_deadline,
+                                                        .bytes_left = count_bytes_left,
+                                                        .write_part = write_part,
+                                                        .abandon_answer = abandon_answer,
+                                                        .expire = time_out_message,
+                                                        .cut = cut_message,
+                                                        .say_goodbye = say_goodbye,
+                                                        .write_last_reply = write_last_reply};
+
+/* --- the beginning --- */
+
+static enum jp_status take_over(struct connection_upgrade *upgrade, struct connection *connection,
+                                struct jp_error *error)
+{
+  struct shm_pool *pool = (struct shm_pool *)(void *)upgrade;
+  struct ring_region region;
+  int memory = -1;
+  enum jp_status status = shm_pool_take(pool, &region, &memory, error);
+  if (status != JP_OK)
+    return status;
+  connection_speak(connection, &shm_protocol);
+  struct shm_state *state = state_of(connection);
+  state->pool = pool;
+  state->region = region;
+  state->told_processor = -1;
+  ring_region_open_peer(&region, &state->out, &state->in);
+  if (!shm_send_switch(connection->fd, memory, pool->ring_size))
+    connection->is_broken = true;
+  close(memory);
+  connection->has_sent = true;
+  return JP_OK;
+}
+
+void shm_pool_init(struct shm_pool *pool, size_t ring_size, size_t total_max)
+{
+  enum { REST_MS = 1000 };
+  *pool = (struct shm_pool){.upgrade = {.channel = OP_CHANNEL_WEBSOCKET, .begin = take_over},
+                            .ring_size = ring_size,
+                            .total_max = total_max,
+                            .rest_ms = REST_MS};
+}

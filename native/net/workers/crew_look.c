@@ -1,0 +1,385 @@
+/* Members that look for what a client sends, in place of sleeping until it wakes them. */
+#include "base/clock.h"
+#include "net/workers/crew_state.h"
+
+#include <sched.h>
+
+/* Yields only: a socket costs a system call to look at. */
+static const struct spin_limits SOCKET_LIMITS = {.usual_ns = 100000, .rare_ns = 400000};
+
+enum {
+  PAUSE_NS = 2000,   /* a source with a lookout is looked at for so long before the first yield */
+  LOOKS_A_CLOCK = 4, /* in that time, between two looks at the clock */
+  QUICK_NS = 20000,  /* a member that works for longer after it has found something looks at no others */
+  AWAKE_NS = 2000000 /* how long a source that nothing comes from stays among those that are looked at */
+};
+
+static bool has_no_work(struct crew *crew)
+{
+  return atomic_load_explicit(&crew->ready, memory_order_relaxed) == 0 &&
+         atomic_load_explicit(&crew->phase, memory_order_relaxed) == CREW_SERVING;
+}
+
+/* Another member is idle and takes the events, and no work waits. */
+static bool can_be_spared(struct crew_member *member)
+{
+  struct crew *crew = member->crew;
+  return atomic_load_explicit(&crew->idle, memory_order_relaxed) > 0 && has_no_work(crew);
+}
+
+/* Likewise, or there are no events: this member looks for them itself. One that it finds is served next. */
+static bool can_go_on(struct crew_member *member)
+{
+  struct crew *crew = member->crew;
+  if (member->held == NULL && has_no_work(crew) &&
+      atomic_load_explicit(&crew->idle, memory_order_relaxed) == 0)
+    member->held = crew_take_event(crew, 0);
+  return member->held == NULL && has_no_work(crew);
+}
+
+static bool is_looker(struct crew_member *member)
+{
+  return atomic_load_explicit(&member->crew->looker, memory_order_relaxed) == member;
+}
+
+static bool become_looker(struct crew_member *member)
+{
+  struct crew_member *nobody = NULL;
+  return is_looker(member) || atomic_compare_exchange_strong(&member->crew->looker, &nobody, member);
+}
+
+static void resign_as_looker(struct crew_member *member)
+{
+  struct crew_member *expected = member;
+  atomic_compare_exchange_strong(&member->crew->looker, &expected, NULL);
+}
+
+/* --- the sources that are awake; under look_lock where it says so --- */
+
+/* Under look_lock. */
+static void remove_awake(struct crew *crew, size_t index)
+{
+  struct crew_source *source = crew->awake[index].source;
+  size_t count = atomic_load_explicit(&crew->awake_count, memory_order_relaxed) - 1;
+  crew->awake[index] = crew->awake[count];
+  crew->awake[index].source->awake_at = index;
+  atomic_store_explicit(&crew->awake_count, count, memory_order_relaxed);
+  atomic_store_explicit(&source->is_awake, false, memory_order_release);
+}
+
+/* True if it sleeps now; else it has work. Under look_lock. */
+static bool put_to_sleep(struct crew *crew, size_t index)
+{
+  struct crew_source *source = crew->awake[index].source;
+  bool sleeps = crew_lookout_of(source)->sleep(source);
+  remove_awake(crew, index);
+  return sleeps;
+}
+
+/* Looks at one; true if it has work, and is no longer among them. Under look_lock. */
+static bool look_at_one(struct crew *crew, size_t index, int64_t now_ns)
+{
+  struct crew_source *source = crew->awake[index].source;
+  if (!crew_lookout_of(source)->look(source))
+    return now_ns >= crew->awake[index].until_ns && !put_to_sleep(crew, index);
+  remove_awake(crew, index);
+  return true;
+}
+
+/* Looks at each once, from the last one that was found on. Returns one that has work; NULL: none has. */
+static struct crew_source *look_around(struct crew *crew, int64_t now_ns)
+{
+  struct crew_source *found = NULL;
+  pthread_mutex_lock(&crew->look_lock);
+  size_t count = atomic_load_explicit(&crew->awake_count, memory_order_relaxed);
+  for (size_t looks = count; found == NULL && looks > 0 && count > 0; looks--) {
+    size_t index = crew->awake_next < count ? crew->awake_next : 0;
+    struct crew_source *source = crew->awake[index].source;
+    found = look_at_one(crew, index, now_ns) ? source : NULL;
+    crew->awake_next = index + 1;
+    count = atomic_load_explicit(&crew->awake_count, memory_order_relaxed);
+  }
+  pthread_mutex_unlock(&crew->look_lock);
+  return found;
+}
+
+bool crew_keep_awake(struct crew *crew, struct crew_source *source)
+{
+  if (!atomic_load_explicit(&crew->takes_awake, memory_order_relaxed))
+    return false;
+  int64_t until_ns = clock_now_ns() + AWAKE_NS;
+  pthread_mutex_lock(&crew->look_lock);
+  size_t count = atomic_load_explicit(&crew->awake_count, memory_order_relaxed);
+  bool is_kept = atomic_load_explicit(&crew->takes_awake, memory_order_relaxed) && count < CREW_AWAKE_MAX;
+  if (is_kept) {
+    crew->awake[count].source = source;
+    crew->awake[count].until_ns = until_ns;
+    source->awake_at = count;
+    atomic_store_explicit(&source->is_awake, true, memory_order_relaxed);
+    atomic_store_explicit(&crew->awake_count, count + 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&crew->awake_arrivals, 1, memory_order_relaxed);
+  }
+  pthread_mutex_unlock(&crew->look_lock);
+  return is_kept;
+}
+
+void crew_take_awake(struct crew *crew, struct crew_source *source)
+{
+  if (!atomic_load_explicit(&source->is_awake, memory_order_acquire))
+    return;
+  pthread_mutex_lock(&crew->look_lock);
+  if (atomic_load_explicit(&source->is_awake, memory_order_relaxed))
+    remove_awake(crew, source->awake_at);
+  pthread_mutex_unlock(&crew->look_lock);
+}
+
+/* Unless the watcher has relieved the member meanwhile. */
+static void open_awake(struct crew_member *looker)
+{
+  struct crew *crew = looker->crew;
+  pthread_mutex_lock(&crew->look_lock);
+  if (is_looker(looker))
+    atomic_store_explicit(&crew->takes_awake, true, memory_order_relaxed);
+  pthread_mutex_unlock(&crew->look_lock);
+}
+
+/* Under look_lock. */
+static void put_all_to_sleep(struct crew *crew)
+{
+  atomic_store_explicit(&crew->takes_awake, false, memory_order_relaxed);
+  size_t count;
+  while ((count = atomic_load_explicit(&crew->awake_count, memory_order_relaxed)) > 0) {
+    struct crew_source *source = crew->awake[count - 1].source;
+    if (!put_to_sleep(crew, count - 1))
+      crew_submit(crew, source);
+  }
+}
+
+/* Nobody will look from now on. */
+static void close_awake(struct crew *crew)
+{
+  pthread_mutex_lock(&crew->look_lock);
+  put_all_to_sleep(crew);
+  pthread_mutex_unlock(&crew->look_lock);
+}
+
+/* Both in one, so that a looker that goes on just then does not find itself relieved with sources that are awake. */
+static void close_and_resign(struct crew_member *looker)
+{
+  struct crew *crew = looker->crew;
+  pthread_mutex_lock(&crew->look_lock);
+  if (is_looker(looker)) {
+    put_all_to_sleep(crew);
+    resign_as_looker(looker);
+  }
+  pthread_mutex_unlock(&crew->look_lock);
+}
+
+void crew_stop_looking(struct crew_member *member)
+{
+  if (!is_looker(member))
+    return;
+  if (atomic_load_explicit(&member->crew->takes_awake, memory_order_relaxed))
+    close_and_resign(member);
+  else
+    resign_as_looker(member);
+}
+
+void crew_relieve_looker(struct crew *crew, struct crew_looker_watch *watch)
+{
+  struct crew_member *looker = atomic_load(&crew->looker);
+  uint64_t steps = looker != NULL ? atomic_load_explicit(&looker->steps, memory_order_relaxed) : 0;
+  bool is_stuck = looker != NULL && looker == watch->looker && steps == watch->steps;
+  *watch = (struct crew_looker_watch){looker, steps};
+  if (is_stuck && atomic_load_explicit(&crew->takes_awake, memory_order_relaxed))
+    close_and_resign(looker);
+}
+
+bool crew_find_awake(struct crew_member *member)
+{
+  struct crew *crew = member->crew;
+  if (atomic_load_explicit(&crew->awake_count, memory_order_relaxed) == 0 || !is_looker(member))
+    return false;
+  member->found = look_around(crew, clock_now_ns());
+  return member->found != NULL;
+}
+
+/* --- looking --- */
+
+/* Tells the processor that this is a loop that waits. */
+static inline void pause_processor(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+struct outlook {
+  bool (*look)(void *context);
+  void *context;
+  bool (*goes_on)(struct crew_member *member); /* false: the member has other things to do */
+  int64_t pause_ns;                            /* looks without a yield for so long */
+  const struct spin_limits *limits;
+  struct spin_policy *spin;
+};
+
+static bool look_with_pauses(const struct outlook *outlook)
+{
+  for (int i = 0; i < LOOKS_A_CLOCK; i++) {
+    pause_processor();
+    if (outlook->look(outlook->context))
+      return true;
+  }
+  return false;
+}
+
+static bool look_after_yield(const struct outlook *outlook)
+{
+  sched_yield();
+  return outlook->look(outlook->context);
+}
+
+/* A source that became awake meanwhile has just been answered by another member, so that its client is waited for as
+ * long as others'. */
+static bool look_for_a_while(struct crew_member *member, const struct outlook *outlook)
+{
+  const _Atomic unsigned *arrivals = &member->crew->awake_arrivals;
+  const int64_t limit_ns = spin_policy_limit_ns(outlook->spin, outlook->limits);
+  unsigned arrived = atomic_load_explicit(arrivals, memory_order_relaxed);
+  int64_t began_ns = clock_now_ns();
+  int64_t took_ns = 0;
+  int64_t longest_pause_ns = 0;
+  bool is_useful = false;
+  bool found;
+  do {
+    found = took_ns < outlook->pause_ns ? look_with_pauses(outlook) : look_after_yield(outlook);
+    int64_t pause_ns = clock_now_ns() - began_ns - took_ns;
+    took_ns += pause_ns;
+    longest_pause_ns = pause_ns > longest_pause_ns ? pause_ns : longest_pause_ns;
+    if (arrived != atomic_load_explicit(arrivals, memory_order_relaxed)) {
+      arrived = atomic_load_explicit(arrivals, memory_order_relaxed);
+      began_ns += took_ns;
+      took_ns = 0;
+      is_useful = true;
+    }
+  } while (!found && took_ns < limit_ns && outlook->goes_on(member));
+  is_useful = is_useful || found || crew_keeps_looking(member);
+  member->work_began_ns = began_ns + took_ns;
+  spin_policy_learn(outlook->spin, outlook->limits, is_useful, took_ns, longest_pause_ns);
+  return found;
+}
+
+bool crew_look_awake(struct crew_member *member, bool (*look)(void *context), void *context)
+{
+  struct outlook outlook = {.look = look,
+                            .context = context,
+                            .goes_on = can_be_spared,
+                            .limits = &SOCKET_LIMITS,
+                            .spin = &member->wait_spin};
+  if (!can_be_spared(member) || !spin_policy_takes_chance(outlook.spin) || !become_looker(member))
+    return false;
+  bool found = look_for_a_while(member, &outlook);
+  resign_as_looker(member);
+  return found;
+}
+
+/* --- members that stay with a source --- */
+
+struct stay {
+  struct crew_member *member;
+  struct crew_source *source;
+  bool (*look)(struct crew_source *source);
+  bool has_more; /* the source itself has */
+};
+
+static bool look_at_source(void *context)
+{
+  struct stay *stay = context;
+  stay->has_more = stay->look(stay->source);
+  return stay->has_more;
+}
+
+/* The others first: a client that answers at once would have the member for a whole turn, while theirs give up looking. */
+static bool look_at_all(void *context)
+{
+  struct stay *stay = context;
+  return crew_find_awake(stay->member) || look_at_source(stay);
+}
+
+/* Others may be looked at, too, if none of them has to wait for long because of that. */
+static void set_awake(struct crew_member *member)
+{
+  struct crew *crew = member->crew;
+  bool is_quick = clock_now_ns() - member->work_began_ns < QUICK_NS;
+  bool takes_awake = atomic_load_explicit(&crew->takes_awake, memory_order_relaxed);
+  if (is_quick && !takes_awake)
+    open_awake(member);
+  else if (!is_quick && takes_awake)
+    close_awake(crew);
+}
+
+static bool stay_with_lookout(struct crew_member *member, struct stay *stay)
+{
+  struct crew *crew = member->crew;
+  struct crew_source *source = stay->source;
+  const struct spin_limits limits = {.usual_ns = crew->config.look_ns, .rare_ns = crew->config.look_ns};
+  bool is_near = crew_lookout_of(source)->meet(source, sched_getcpu());
+  struct outlook outlook = {.look = look_at_all,
+                            .context = stay,
+                            .goes_on = can_go_on,
+                            .pause_ns = is_near || !crew->config.may_pause ? 0 : PAUSE_NS,
+                            .limits = &limits,
+                            .spin = &member->look_spin};
+  set_awake(member);
+  look_for_a_while(member, &outlook);
+  return stay->has_more;
+}
+
+static bool stay_with_socket(struct crew_member *member, struct stay *stay)
+{
+  struct outlook outlook = {.look = look_at_source,
+                            .context = stay,
+                            .goes_on = can_be_spared,
+                            .limits = &SOCKET_LIMITS,
+                            .spin = &member->spin};
+  look_for_a_while(member, &outlook);
+  crew_stop_looking(member);
+  return stay->has_more;
+}
+
+/* True if ready work waits. The source may stay awake meanwhile: the member goes on to such sources, and looks at all that
+ * are awake between them. */
+static bool may_look_later(struct crew_member *member)
+{
+  struct crew *crew = member->crew;
+  bool has_ready = atomic_load_explicit(&crew->ready, memory_order_relaxed) > 0;
+  if (has_ready && member->held == NULL &&
+      atomic_load_explicit(&crew->phase, memory_order_relaxed) == CREW_SERVING && become_looker(member))
+    set_awake(member);
+  return has_ready;
+}
+
+bool crew_stay(struct crew_member *member, struct crew_source *source,
+               bool (*look)(struct crew_source *source))
+{
+  struct crew *crew = member->crew;
+  bool has_lookout = crew_lookout_of(source) != NULL;
+  struct stay stay = {.member = member, .source = source, .look = look};
+  if (member->worker == NULL || (has_lookout ? crew->config.look_ns == 0 : member->last != source))
+    return false;
+  if (has_lookout && may_look_later(member))
+    return false;
+  if (has_lookout ? !can_go_on(member) : !can_be_spared(member))
+    return false;
+  struct spin_policy *spin = has_lookout ? &member->look_spin : &member->spin;
+  if (!spin_policy_takes_chance(spin) || !become_looker(member))
+    return false;
+  return has_lookout ? stay_with_lookout(member, &stay) : stay_with_socket(member, &stay);
+}
+
+bool crew_keeps_looking(struct crew_member *member)
+{
+  return member->found != NULL || (member->held != NULL && crew_lookout_of(member->held) != NULL);
+}

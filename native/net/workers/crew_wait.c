@@ -1,0 +1,103 @@
+/* Members that wait, inside the service, for what a client sends. */
+#include "base/clock.h"
+#include "net/workers/crew_state.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { WITHOUT_EVENTFD_MS = 5 }; /* how long a member sleeps that nobody can wake */
+
+struct wait {
+  struct crew_member *member;
+  struct crew_source *source; /* NULL: nothing is read meanwhile */
+  bool (*is_over)(void *state);
+  void *state;
+};
+
+/* The descriptor is there before is_over is asked for the first time: who changes what is_over looks at, and finds no
+ * descriptor, has changed it before that. */
+static void open_eventfd(struct crew_member *member)
+{
+  if (atomic_load(&member->wait_fd) < 0)
+    atomic_store(&member->wait_fd, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+}
+
+/* Takes a part of what has come. */
+static bool take_part(struct wait *wait)
+{
+  return wait->source != NULL && wait->source->meanwhile->take(wait->source, wait->member);
+}
+
+static bool look(void *context)
+{
+  struct wait *wait = context;
+  return take_part(wait) || wait->is_over(wait->state);
+}
+
+static void drain_eventfd(int fd)
+{
+  uint64_t count;
+  ssize_t taken = read(fd, &count, sizeof count);
+  (void)taken;
+}
+
+static void sleep_until_woken(const struct wait *wait, int64_t left_ms)
+{
+  int wake_fd = atomic_load(&wait->member->wait_fd);
+  struct pollfd polled[] = {{.fd = wake_fd, .events = POLLIN}, {.fd = -1}};
+  if (wait->source != NULL && !wait->source->meanwhile->sleep(wait->source, &polled[1].fd, &polled[1].events))
+    return;
+  if (wake_fd < 0 && left_ms > WITHOUT_EVENTFD_MS)
+    left_ms = WITHOUT_EVENTFD_MS;
+  int timeout_ms = left_ms > INT32_MAX ? -1 : (int)left_ms;
+  if (poll(polled, 2, timeout_ms) > 0 && polled[0].revents != 0)
+    drain_eventfd(wake_fd);
+}
+
+static void wait_until_over(struct wait *wait, int64_t deadline_ms)
+{
+  while (!wait->is_over(wait->state)) {
+    if (take_part(wait))
+      continue;
+    int64_t left_ms = deadline_ms == INT64_MAX ? INT64_MAX : deadline_ms - clock_now_ms();
+    if (left_ms <= 0)
+      return;
+    if (!crew_look_awake(wait->member, look, wait))
+      sleep_until_woken(wait, left_ms);
+  }
+}
+
+void crew_wait(void *thread, bool (*is_over)(void *state), void *state, int64_t deadline_ms)
+{
+  struct crew_member *member = thread;
+  struct crew *crew = member->crew;
+  struct crew_source *source = member->current;
+  struct wait wait = {.member = member,
+                      .source = source->meanwhile != NULL ? source : NULL,
+                      .is_over = is_over,
+                      .state = state};
+  open_eventfd(member);
+  crew_stop_looking(member);
+  member->has_found = false; /* an event may bring it what comes from here on */
+  atomic_fetch_add_explicit(&crew->waiting, 1, memory_order_relaxed);
+  if (wait.source != NULL)
+    wait.source->meanwhile->begin(wait.source, member);
+  wait_until_over(&wait, deadline_ms);
+  if (wait.source != NULL)
+    wait.source->meanwhile->end(wait.source, member);
+  atomic_fetch_sub_explicit(&crew->waiting, 1, memory_order_relaxed);
+  crew_rouse_watcher(crew);
+}
+
+void crew_wake(void *thread)
+{
+  struct crew_member *member = thread;
+  int fd = atomic_load(&member->wait_fd);
+  uint64_t one = 1;
+  if (fd < 0)
+    return;
+  ssize_t written = write(fd, &one, sizeof one); /* if the counter is full, the descriptor is readable */
+  (void)written;
+}

@@ -1,0 +1,367 @@
+/* A call: beginning, waiting and end. */
+#include "rpc/callbacks/callbacks_state.h"
+
+#include "base/clock.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FAILURE_CODE = -32000 /* of struct jvm_callback_failure */ };
+
+void callback_fail(struct jvm_callback_failure *failure, const char *format, ...)
+{
+  va_list args;
+  failure->code = FAILURE_CODE;
+  va_start(args, format);
+  vsnprintf(failure->text, sizeof failure->text, format, args);
+  va_end(args);
+}
+
+void callback_tell_ending(const struct jvm_callback_call *call, enum callback_ending ending,
+                          struct jvm_callback_failure *failure)
+{
+  switch (ending) {
+  case CALLBACK_CLIENT_GONE:
+    callback_fail(failure, "the connection of the client has ended");
+    return;
+  case CALLBACK_STOPPED:
+    callback_fail(failure, "the peer is shutting down");
+    return;
+  case CALLBACK_SESSION_DELETED:
+    callback_fail(failure, "the session of the client was deleted");
+    return;
+  case CALLBACK_TIMED_OUT:
+    callback_fail(failure, "the client has not answered within %lld ms (callback-timeout)",
+                  (long long)call->callbacks->peer->config.limits.callbacks.timeout_ms);
+    return;
+  case CALLBACK_ANSWER_TOO_LONG:
+    callback_fail(failure, "the answer is longer than there is room for (message-max)");
+    return;
+  case CALLBACK_GOES_ON:
+    return;
+  }
+}
+
+/* ---- beginning ---- */
+
+/* Under the lock: whether another call may begin. */
+static enum callback_ending find_obstacle(const struct rpc_callbacks *callbacks,
+                                          const struct callback_record *record, uint64_t number)
+{
+  if (callbacks->end == RPC_CALLBACKS_STOPPED)
+    return CALLBACK_STOPPED;
+  if (callbacks->end != RPC_CALLBACKS_OPEN)
+    return CALLBACK_CLIENT_GONE;
+  return record == NULL || record->proxy != number ? CALLBACK_SESSION_DELETED : CALLBACK_GOES_ON;
+}
+
+static void enter_calls(struct rpc_callbacks *callbacks, struct jvm_callback_call *call)
+{
+  call->next = callbacks->calls;
+  if (call->next != NULL)
+    call->next->link = &call->next;
+  call->link = &callbacks->calls;
+  callbacks->calls = call;
+  callbacks->calls_open++;
+}
+
+static enum jp_status begin_call(struct rpc_callbacks *callbacks, const struct jvm_callback_given *given,
+                                 uint64_t number, struct jvm_callback_call *call,
+                                 struct jvm_callback_failure *failure)
+{
+  const struct rpc_callback_limits *limits = &callbacks->peer->config.limits.callbacks;
+  pthread_mutex_lock(&callbacks->lock);
+  struct callback_record *record = callback_records_find(&callbacks->records, given->id);
+  enum callback_ending obstacle = find_obstacle(callbacks, record, number);
+  bool is_full = callbacks->calls_open >= limits->calls_max;
+  if (obstacle == CALLBACK_GOES_ON && !is_full) {
+    record->in_hand++;
+    call->epoch = record->epoch;
+    if (call->number != 0)
+      call->number = ++callbacks->last_number;
+    enter_calls(callbacks, call);
+    pthread_mutex_unlock(&callbacks->lock);
+    return JP_OK;
+  }
+  pthread_mutex_unlock(&callbacks->lock);
+  if (obstacle != CALLBACK_GOES_ON)
+    callback_tell_ending(call, obstacle, failure);
+  else
+    callback_fail(failure, "the limit of %zu open callbacks of a connection is reached (callbacks-max)",
+                  limits->calls_max);
+  return JP_LIMIT;
+}
+
+static enum jp_status check_depth(const struct rpc_callbacks *callbacks, const struct callback_thread *thread,
+                                  struct jvm_callback_failure *failure)
+{
+  size_t max = callbacks->peer->config.limits.callbacks.depth_max;
+  if (thread != NULL && thread->depth >= max) {
+    callback_fail(failure, "the limit of %zu callbacks inside one another is reached (callback-depth)", max);
+    return JP_LIMIT;
+  }
+  if (!jvm_stack_is_short())
+    return JP_OK;
+  callback_fail(failure, "less than 256 KiB of the thread's stack are left");
+  return JP_LIMIT;
+}
+
+static struct jvm_callback_call *make_call(struct rpc_callbacks *callbacks,
+                                           const struct jvm_callback_given *given,
+                                           const struct jvm_callback_method *method,
+                                           struct jvm_waiter *waiter, struct callback_thread *thread)
+{
+  int64_t timeout = callbacks->peer->config.limits.callbacks.timeout_ms;
+  struct jvm_callback_call *call = calloc(1, sizeof *call);
+  if (call == NULL)
+    return NULL;
+  call->callbacks = callbacks;
+  call->id = given->id;
+  call->number = given->is_oneway && method->is_void ? 0 : 1; /* a number, which follows */
+  call->borrows = given->borrows;
+  call->method = method;
+  call->waiter = waiter == NULL ? NULL : jvm_waiter_hold(waiter);
+  call->worker = callback_thread_worker();
+  call->deadline_ms = timeout == 0 ? INT64_MAX : clock_now_ms() + timeout;
+  call->thread = thread != NULL ? thread : &call->own_thread;
+  if (thread == NULL) {
+    pthread_mutex_init(&call->own_thread.lock, NULL);
+    call->own_thread.last = &call->own_thread.first;
+  }
+  buffer_init(&call->answer);
+  buffer_init(&call->message);
+  return call;
+}
+
+static void free_call(struct jvm_callback_call *call)
+{
+  if (call->thread == &call->own_thread)
+    pthread_mutex_destroy(&call->own_thread.lock);
+  if (call->waiter != NULL)
+    jvm_waiter_release(call->waiter);
+  buffer_fini(&call->answer);
+  buffer_fini(&call->message);
+  jvm_stored_fini(&call->stored);
+  free(call);
+}
+
+/* The thread waits in its innermost call. */
+static void enter_thread(struct jvm_callback_call *call)
+{
+  struct callback_thread *thread = call->thread;
+  thread->depth++;
+  pthread_mutex_lock(&thread->lock);
+  call->outer = thread->innermost;
+  thread->innermost = call;
+  pthread_mutex_unlock(&thread->lock);
+}
+
+static void leave_thread(const struct jvm_callback_call *call)
+{
+  struct callback_thread *thread = call->thread;
+  thread->depth--;
+  pthread_mutex_lock(&thread->lock);
+  thread->innermost = call->outer;
+  pthread_mutex_unlock(&thread->lock);
+}
+
+enum jp_status callback_call_open(struct rpc_callbacks *callbacks, const struct jvm_callback_given *given,
+                                  uint64_t number, const struct jvm_callback_method *method,
+                                  struct jvm_waiter *waiter, struct jvm_callback_call **call,
+                                  struct jvm_callback_failure *failure)
+{
+  struct callback_thread *thread = callback_thread_now();
+  enum jp_status status = check_depth(callbacks, thread, failure);
+  if (status != JP_OK)
+    return status;
+  struct jvm_callback_call *made = make_call(callbacks, given, method, waiter, thread);
+  if (made == NULL) {
+    callback_fail(failure, "out of memory");
+    return JP_NO_MEMORY;
+  }
+  status = begin_call(callbacks, given, number, made, failure);
+  if (status != JP_OK) {
+    free_call(made);
+    return status;
+  }
+  callbacks_hold(callbacks);
+  enter_thread(made);
+  *call = made;
+  return JP_OK;
+}
+
+/* ---- waiting ---- */
+
+/* Under the lock: what the callbacks know of the call; the inbox is looked at without it. */
+static enum jvm_callback_sight see_call(const struct jvm_callback_call *call, bool has_request)
+{
+  if (call->ending != CALLBACK_GOES_ON && !call->has_answer)
+    return JVM_CALLBACK_ENDED;
+  if (has_request)
+    return JVM_CALLBACK_REQUEST;
+  if (call->has_answer)
+    return JVM_CALLBACK_ANSWER;
+  return call->wants_room && call->may_send ? JVM_CALLBACK_SEND : JVM_CALLBACK_NOTHING;
+}
+
+static enum jvm_callback_sight peek_call(struct jvm_callback_call *call)
+{
+  struct rpc_callbacks *callbacks = call->callbacks;
+  bool has_request = !callback_inbox_is_empty(call->thread);
+  pthread_mutex_lock(&callbacks->lock);
+  enum jvm_callback_sight sight = see_call(call, has_request);
+  pthread_mutex_unlock(&callbacks->lock);
+  return sight;
+}
+
+static bool has_timed_out(const struct jvm_callback_call *call)
+{
+  return call->deadline_ms != INT64_MAX && clock_now_ms() >= call->deadline_ms;
+}
+
+enum jvm_callback_sight callback_call_look(struct jvm_callback_call *call,
+                                           struct jvm_callback_failure *failure)
+{
+  struct rpc_callbacks *callbacks = call->callbacks;
+  if (call->worker != NULL)
+    atomic_store(&call->worker->was_interrupted, false);
+  bool has_request = !callback_inbox_is_empty(call->thread);
+  bool is_late = has_timed_out(call);
+  pthread_mutex_lock(&callbacks->lock);
+  enum jvm_callback_sight sight = see_call(call, has_request);
+  if (sight == JVM_CALLBACK_NOTHING && is_late) {
+    call->ending = CALLBACK_TIMED_OUT;
+    sight = JVM_CALLBACK_ENDED;
+  }
+  enum callback_ending ending = call->ending;
+  pthread_mutex_unlock(&callbacks->lock);
+  if (sight == JVM_CALLBACK_ENDED)
+    callback_tell_ending(call, ending, failure);
+  return sight;
+}
+
+/* rpc_waits.wait's is_over, with a call */
+static bool is_wait_over(void *state)
+{
+  struct jvm_callback_call *call = state;
+  return atomic_load(&call->worker->was_interrupted) || peek_call(call) != JVM_CALLBACK_NOTHING;
+}
+
+void callback_call_wait(struct jvm_callback_call *call)
+{
+  const struct rpc_waits *waits = call->worker->waits;
+  waits->wait(waits->thread, is_wait_over, call, call->deadline_ms);
+}
+
+int64_t callback_call_nanoseconds_left(struct jvm_callback_call *call)
+{
+  if (call->deadline_ms == INT64_MAX)
+    return INT64_MAX;
+  int64_t left = call->deadline_ms - clock_now_ms();
+  return left <= 0 ? 0 : left > INT64_MAX / 1000000 ? INT64_MAX : left * 1000000;
+}
+
+struct jvm_callback_call *callbacks_find_call(const struct rpc_callbacks *callbacks, uint64_t number)
+{
+  struct jvm_callback_call *call = number == 0 ? NULL : callbacks->calls;
+  while (call != NULL && call->number != number)
+    call = call->next;
+  return call;
+}
+
+struct jvm_waiter *callback_call_wake(const struct jvm_callback_call *call)
+{
+  if (call->waiter != NULL)
+    return jvm_waiter_hold(call->waiter);
+  if (call->worker != NULL && call->worker->waits != NULL)
+    call->worker->waits->wake(call->worker->waits->thread);
+  return NULL;
+}
+
+void callback_waiter_wake(struct jvm_waiter *waiter)
+{
+  if (waiter == NULL)
+    return;
+  jvm_waiter_wake(waiter);
+  jvm_waiter_release(waiter);
+}
+
+/* ---- the end ---- */
+
+/* jvm_thread_run's, with a call whose nested worker is lent */
+static void take_tellings_back(void *argument)
+{
+  struct jvm_callback_call *call = argument;
+  jvm_objects_take_back(call->nested->worker.runner.thread, rpc_session_objects(call->callbacks->session),
+                        &call->stored, 0);
+}
+
+/* What a client was never told, or has borrowed, is not its own. Where memory is short the objects stay. */
+static void end_tellings(struct jvm_callback_call *call)
+{
+  struct nested_workers *pool = call->callbacks->peer->nested_workers;
+  if (call->stored.count == 0 || (call->is_sent && !call->borrows) ||
+      nested_workers_borrow(pool, &call->nested) != JP_OK)
+    return;
+  jvm_thread_run(call->nested->worker.runner.thread, take_tellings_back, call);
+  nested_workers_return(pool, call->nested);
+}
+
+/* From now on nobody finds the call. */
+static void leave_calls(struct rpc_callbacks *callbacks, struct jvm_callback_call *call)
+{
+  pthread_mutex_lock(&callbacks->lock);
+  *call->link = call->next;
+  if (call->next != NULL)
+    call->next->link = call->link;
+  if (call->has_answer) {
+    callbacks->kept--;
+    callbacks->kept_bytes -= call->answer.len;
+  }
+  struct callback_record *record = callback_records_find(&callbacks->records, call->id);
+  if (record != NULL && record->epoch == call->epoch) {
+    record->in_hand--;
+    callbacks_settle_record(callbacks, record);
+  }
+  pthread_mutex_unlock(&callbacks->lock);
+}
+
+/* The last call of a closed client lets go of the session. */
+static void end_session_hold(struct rpc_callbacks *callbacks)
+{
+  pthread_mutex_lock(&callbacks->lock);
+  bool is_last = --callbacks->calls_open == 0 && !callbacks->is_client_open;
+  pthread_mutex_unlock(&callbacks->lock);
+  if (is_last)
+    callbacks_release_session(callbacks);
+}
+
+/* What the answer gives is accounted for, also where nobody has read it to its end. */
+static void end_given(struct jvm_callback_call *call)
+{
+  struct rpc_callbacks *callbacks = call->callbacks;
+  if (call->was_read || !call->has_answer) {
+    rpc_callbacks_settle(callbacks, &call->given);
+    return;
+  }
+  rpc_callbacks_forget(callbacks, &call->given);
+  rpc_callbacks_count_unread(callbacks, buffer_text(&call->answer));
+}
+
+void callback_call_close(struct jvm_callback_call *call, enum jvm_callback_end end)
+{
+  struct rpc_callbacks *callbacks = call->callbacks;
+  (void)end;
+  leave_calls(callbacks, call);
+  callback_inbox_refuse(call->thread, callbacks, call->number);
+  if (call->is_sent && call->number != 0)
+    callbacks->push->settle(callbacks->duplex, call->worker);
+  end_tellings(call);
+  end_given(call);
+  callbacks_send_releases(callbacks);
+  leave_thread(call);
+  free_call(call);
+  end_session_hold(callbacks);
+  callbacks_release(callbacks);
+}

@@ -1,0 +1,23 @@
+#ifndef JPEER_RPC_CALLBACKS_CALLBACK_CALLS_H
+#define JPEER_RPC_CALLBACKS_CALLBACK_CALLS_H
+/*
+ * Open calls: from the method that Java has called to the answer, and the nested requests in between. The hooks of
+ * jni/callbacks.h, and what a transport hands over.
+ *
+ * A struct jvm_callback_call lives on the heap, in the list of its callbacks from open to close, under the number N of
+ * "cb-N". Only its own thread uses what it holds, but for what the lock of the callbacks guards.
+ */
+#include "rpc/callbacks/callbacks.h"
+
+const struct jvm_callback_hooks *rpc_callback_hooks(void);
+
+/* A crew member's thread, for the hooks that run on it: begun before it serves, ended before the worker goes. */
+void rpc_callback_worker_begin(struct rpc_worker *worker);
+void rpc_callback_worker_end(struct rpc_worker *worker);
+
+/* The functions of struct rpc_service; see there. */
+enum rpc_taken rpc_callbacks_take(void *context, struct rpc_callbacks *callbacks, struct buffer *message);
+void rpc_callbacks_client_gone(void *context, struct rpc_callbacks *callbacks, bool is_stopping);
+void rpc_callbacks_has_room(void *context, struct rpc_callbacks *callbacks);
+
+#endif

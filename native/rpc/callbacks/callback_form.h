@@ -1,0 +1,50 @@
+#ifndef JPEER_RPC_CALLBACKS_CALLBACK_FORM_H
+#define JPEER_RPC_CALLBACKS_CALLBACK_FORM_H
+/*
+ * The messages of callbacks in one codec, as a table of functions: struct rpc_codec has it in `callbacks`, NULL where
+ * its messages carry none. rpc/jsonrpc/callback_messages.c is the one there is. Constant; any thread.
+ */
+#include "base/buffer.h"
+#include "jni/callbacks.h"
+#include "rpc/codec.h"
+
+struct rpc_callback_taker; /* rpc/values/value_read.h */
+
+/* What a message is that came on a connection with callbacks. */
+enum rpc_callback_message {
+  RPC_MESSAGE_ORDINARY, /* a request without `within`, anything malformed, or what only looks like an answer */
+  RPC_MESSAGE_ANSWER,   /* it has an id, one of result and error, and no method */
+  RPC_MESSAGE_ANSWERS,  /* an array of them */
+  RPC_MESSAGE_NESTED    /* a request or notification that has `within`, or a batch whose first element has */
+};
+
+/* How an answer is read. */
+struct rpc_callback_reading {
+  size_t digits_max;                          /* of one number, as it is written */
+  const struct rpc_callback_taker *callbacks; /* of struct rpc_value_reader */
+  struct arena *arena;
+};
+
+struct rpc_callback_form {
+  /* number: of the call that is answered, or within which the request is; 0: it is no "cb-N". The message is validated
+   * as a whole. */
+  enum rpc_callback_message (*classify)(struct text message, size_t depth_max, uint64_t *number);
+  /* The next of RPC_MESSAGE_ANSWERS: its text and its number, from *at on, which begins as 0. False: there is none. */
+  bool (*next_answer)(struct text message, size_t *at, struct text *answer, uint64_t *number);
+  /* Decodes an answer that classify or next_answer has found. Not JP_OK: an OUTCOME_ERROR says what is wrong with it. */
+  enum jp_status (*read_answer)(struct text answer, const struct rpc_callback_reading *reading,
+                                struct jvm_callback_answer *read, struct outcome *outcome) JP_MUST_CHECK;
+  /* Answers every request of a RPC_MESSAGE_NESTED with the error of one whose call is not open. */
+  enum rpc_served (*refuse_ended)(const struct rpc_peer *peer, struct text message, struct buffer *out);
+  /* Calls found for each callback that a whole message gives, be it requests or answers. None where it is malformed. */
+  void (*find_given)(struct text message, size_t depth_max, void (*found)(void *context, int64_t id),
+                     void *context);
+  /* The message of a call; number 0: a notification (oneway). scratch: for text within text; it is cleared. */
+  void (*write_call)(struct buffer *out, uint64_t number, int64_t id,
+                     const struct jvm_callback_method *method, const struct outcome *arguments, size_t count,
+                     struct buffer *scratch);
+  /* callback_released: count IDs, and how often each was given. */
+  void (*write_released)(struct buffer *out, const int64_t *ids, const uint64_t *given, size_t count);
+};
+
+#endif

@@ -1,0 +1,148 @@
+/* The hooks of jni/callbacks.h: a table, and what is asked about no call. */
+#include "base/log.h"
+#include "rpc/callbacks/callback_calls.h"
+#include "rpc/callbacks/callbacks_state.h"
+
+static struct rpc_callbacks *callbacks_of(struct jvm_callbacks *callbacks)
+{
+  return (struct rpc_callbacks *)(void *)callbacks;
+}
+
+/* ---- giving ---- */
+
+static uint64_t find_proxy(struct jvm_callbacks *given, int64_t id)
+{
+  struct rpc_callbacks *callbacks = callbacks_of(given);
+  pthread_mutex_lock(&callbacks->lock);
+  const struct callback_record *record = callback_records_find(&callbacks->records, id);
+  uint64_t number = record == NULL ? 0 : record->proxy;
+  pthread_mutex_unlock(&callbacks->lock);
+  return number;
+}
+
+/* Where delete_session has removed the record meanwhile, the proxy is one whose calls throw. */
+static uint64_t note_proxy(struct jvm_callbacks *given, int64_t id, uint64_t number, uint64_t before)
+{
+  struct rpc_callbacks *callbacks = callbacks_of(given);
+  pthread_mutex_lock(&callbacks->lock);
+  struct callback_record *record = callback_records_find(&callbacks->records, id);
+  uint64_t quicker = record == NULL || record->proxy == before ? 0 : record->proxy;
+  if (record != NULL && quicker == 0)
+    record->proxy = number;
+  pthread_mutex_unlock(&callbacks->lock);
+  if (quicker == 0)
+    callbacks_hold(callbacks);
+  return quicker;
+}
+
+static void release_proxy(struct jvm_callbacks *given, int64_t id, uint64_t number)
+{
+  struct rpc_callbacks *callbacks = callbacks_of(given);
+  pthread_mutex_lock(&callbacks->lock);
+  struct callback_record *record = callback_records_find(&callbacks->records, id);
+  if (record != NULL && record->proxy == number) {
+    record->proxy = 0;
+    callbacks_settle_record(callbacks, record);
+  }
+  pthread_mutex_unlock(&callbacks->lock);
+  callbacks_send_releases(callbacks);
+  callbacks_release(callbacks);
+}
+
+/* ---- calls ---- */
+
+static bool can_wait(void)
+{
+  const struct rpc_worker *worker = callback_thread_worker();
+  return worker != NULL && worker->waits != NULL;
+}
+
+static enum jp_status open_call(struct jvm_callbacks *owner, const struct jvm_callback_given *given,
+                                uint64_t number, const struct jvm_callback_method *method,
+                                struct jvm_waiter *waiter, struct jvm_callback_call **call,
+                                struct jvm_callback_failure *failure)
+{
+  return callback_call_open(callbacks_of(owner), given, number, method, waiter, call, failure);
+}
+
+static void serve_nested(struct jvm_callback_call *call)
+{
+  struct callback_message *message = callback_inbox_take(call->thread);
+  if (message != NULL)
+    callback_nested_serve(call, message);
+}
+
+static void log_misfit(struct jvm_callback_call *call, struct text reason)
+{
+  char session[RPC_SESSION_NAME_MAX];
+  rpc_session_key_describe(&call->callbacks->key, session);
+  log_warn("callback %lld of session %s: the answer to %.*s.%.*s does not fit: %.*s", (long long)call->id,
+           session[0] == '\0' ? "-" : session, TEXT_ARGS(text_cut(call->method->interface, 256)),
+           TEXT_ARGS(text_cut(call->method->name, 256)), TEXT_ARGS(text_cut(reason, 1024)));
+}
+
+/* ---- interrupts ---- */
+
+static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rpc_worker *workers; /* of all crews; guarded by the lock */
+
+void rpc_callback_worker_begin(struct rpc_worker *worker)
+{
+  callback_thread_set_worker(worker);
+  pthread_mutex_lock(&workers_lock);
+  worker->next = workers;
+  if (worker->next != NULL)
+    worker->next->link = &worker->next;
+  worker->link = &workers;
+  workers = worker;
+  pthread_mutex_unlock(&workers_lock);
+}
+
+void rpc_callback_worker_end(struct rpc_worker *worker)
+{
+  callback_thread_set_worker(NULL);
+  pthread_mutex_lock(&workers_lock);
+  *worker->link = worker->next;
+  if (worker->next != NULL)
+    worker->next->link = worker->link;
+  pthread_mutex_unlock(&workers_lock);
+}
+
+static void wake_interrupted(struct jvm_thread *thread)
+{
+  pthread_mutex_lock(&workers_lock);
+  struct rpc_worker *worker = workers;
+  while (worker != NULL && worker->runner.thread != thread)
+    worker = worker->next;
+  if (worker != NULL && worker->waits != NULL) {
+    atomic_store(&worker->was_interrupted, true);
+    worker->waits->wake(worker->waits->thread);
+  }
+  pthread_mutex_unlock(&workers_lock);
+}
+
+/* ---- the table ---- */
+
+static const struct jvm_callback_hooks hooks = {
+    .find = find_proxy,
+    .made = note_proxy,
+    .released = release_proxy,
+    .waits = can_wait,
+    .open = open_call,
+    .enter = callback_call_enter,
+    .leave = callback_call_leave,
+    .send = callback_call_send,
+    .look = callback_call_look,
+    .wait = callback_call_wait,
+    .nanoseconds_left = callback_call_nanoseconds_left,
+    .serve = serve_nested,
+    .take_answer = callback_call_take_answer,
+    .log_misfit = log_misfit,
+    .close = callback_call_close,
+    .interrupted = wake_interrupted,
+};
+
+const struct jvm_callback_hooks *rpc_callback_hooks(void)
+{
+  return &hooks;
+}

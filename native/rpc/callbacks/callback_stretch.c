@@ -1,0 +1,134 @@
+/* What a call does on a nested worker: its arguments and its message, and its answer. */
+#include "rpc/callbacks/callbacks_state.h"
+#include "rpc/values/value_read.h"
+
+enum jp_status callback_call_enter(struct jvm_callback_call *call, struct jvm_request *request)
+{
+  struct rpc_callbacks *callbacks = call->callbacks;
+  struct rpc_peer *peer = callbacks->peer;
+  enum jp_status status = nested_workers_borrow(peer->nested_workers, &call->nested);
+  if (status != JP_OK)
+    return status;
+  struct rpc_runner *runner = &call->nested->worker.runner;
+  rpc_runner_begin_message(runner);
+  call->authorizer = (struct rpc_authorizer){.policy = runner->policy,
+                                             .names = &runner->names,
+                                             .channel = callbacks->channel,
+                                             .session = &callbacks->key};
+  call->guard = rpc_authorizer_guard(&call->authorizer);
+  call->previous_thread = callback_thread_set(call->thread);
+  *request = (struct jvm_request){.thread = runner->thread,
+                                  .objects = rpc_session_objects(callbacks->session),
+                                  .arena = &runner->arena,
+                                  .limits = &peer->config.limits.java,
+                                  .guard = &call->guard,
+                                  .stored = &call->stored,
+                                  .compat_pal = peer->config.compat_pal,
+                                  .callbacks = rpc_callbacks_for_jni(callbacks)};
+  return JP_OK;
+}
+
+void callback_call_leave(struct jvm_callback_call *call, struct jvm_request *request)
+{
+  (void)request;
+  callback_thread_set(call->previous_thread);
+  nested_workers_return(call->callbacks->peer->nested_workers, call->nested);
+  call->nested = NULL;
+}
+
+/* ---- sending ---- */
+
+/* From now on an answer may come, before the message has left. */
+static void expect_answer(struct jvm_callback_call *call, bool expects)
+{
+  struct rpc_callbacks *callbacks = call->callbacks;
+  pthread_mutex_lock(&callbacks->lock);
+  call->expects = expects && call->number != 0;
+  call->wants_room = expects;
+  call->may_send = false;
+  pthread_mutex_unlock(&callbacks->lock);
+}
+
+/* Room is not wanted any more. */
+static void note_sent(struct jvm_callback_call *call)
+{
+  pthread_mutex_lock(&call->callbacks->lock);
+  call->wants_room = false;
+  pthread_mutex_unlock(&call->callbacks->lock);
+  call->is_sent = true;
+}
+
+static enum jvm_callback_sent push_message(struct jvm_callback_call *call, struct buffer *message,
+                                           struct jvm_callback_failure *failure)
+{
+  struct rpc_callbacks *callbacks = call->callbacks;
+  enum rpc_push_kind kind = call->number == 0 ? RPC_PUSH_EVENT : RPC_PUSH_CALL;
+  expect_answer(call, true);
+  switch (callbacks->push->send(callbacks->duplex, call->worker, kind, buffer_text(message))) {
+  case RPC_PUSHED:
+    note_sent(call);
+    return JVM_CALLBACK_SENT;
+  case RPC_PUSH_NO_ROOM:
+    return JVM_CALLBACK_NO_ROOM;
+  case RPC_PUSH_TOO_LONG:
+    callback_fail(failure, "the call takes %zu bytes, more than may be held for its client (send-buffer-max)",
+                  message->len);
+    break;
+  case RPC_PUSH_CLOSED:
+    callback_tell_ending(call, CALLBACK_CLIENT_GONE, failure);
+    break;
+  }
+  expect_answer(call, false);
+  return JVM_CALLBACK_NOT_SENT;
+}
+
+/* The first time. What finds no room is kept for later. */
+static enum jvm_callback_sent write_and_push(struct jvm_callback_call *call, const struct outcome *arguments,
+                                             size_t count, struct jvm_callback_failure *failure)
+{
+  struct buffer *out = &call->nested->out;
+  buffer_clear(out);
+  call->callbacks->codec->callbacks->write_call(out, call->number, call->id, call->method, arguments, count,
+                                                &call->nested->scratch);
+  if (out->failed) {
+    callback_fail(failure, "out of memory");
+    return JVM_CALLBACK_NOT_SENT;
+  }
+  enum jvm_callback_sent sent = push_message(call, out, failure);
+  if (sent == JVM_CALLBACK_NO_ROOM) {
+    call->message = *out;
+    buffer_init(out);
+  }
+  return sent;
+}
+
+enum jvm_callback_sent callback_call_send(struct jvm_callback_call *call, const struct outcome *arguments,
+                                          size_t count, struct jvm_callback_failure *failure)
+{
+  return call->message.data == NULL ? write_and_push(call, arguments, count, failure)
+                                    : push_message(call, &call->message, failure);
+}
+
+/* ---- the answer ---- */
+
+/* rpc_callback_taker.take, with a call */
+static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
+{
+  struct jvm_callback_call *call = context;
+  return rpc_callbacks_note(call->callbacks, id, &call->given, error);
+}
+
+enum jp_status callback_call_take_answer(struct jvm_callback_call *call, const struct jvm_request *request,
+                                         struct jvm_callback_answer *answer, struct outcome *outcome)
+{
+  struct rpc_callbacks *callbacks = call->callbacks;
+  const struct rpc_callback_taker taker = {.context = call, .take = take_callback};
+  const struct rpc_callback_reading reading = {
+      .digits_max = request->limits->number_digits_max, .callbacks = &taker, .arena = request->arena};
+  enum jp_status status =
+      callbacks->codec->callbacks->read_answer(buffer_text(&call->answer), &reading, answer, outcome);
+  call->was_read = status == JP_OK;
+  if (status != JP_OK || answer->is_error)
+    return status;
+  return rpc_authorize_value(&call->authorizer, &answer->value, request->arena, outcome);
+}

@@ -1,0 +1,199 @@
+#ifndef JPEER_RPC_CALLBACKS_CALLBACKS_STATE_H
+#define JPEER_RPC_CALLBACKS_CALLBACKS_STATE_H
+/* What the files of this folder share about callbacks and their calls. Not for others. */
+#include "rpc/authorize.h"
+#include "rpc/callbacks/callback_form.h"
+#include "rpc/callbacks/callback_records.h"
+#include "rpc/callbacks/callbacks.h"
+#include "rpc/callbacks/nested_workers.h"
+#include "rpc/peer_state.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* The IDs that are to be released, and were not told to the client yet. */
+struct callback_releases {
+  int64_t *ids;
+  uint64_t *given;
+  size_t count;
+  size_t capacity;
+  bool is_sending; /* a thread sends them, and takes what is added meanwhile */
+  bool has_room;   /* since that thread has begun to send the last message */
+};
+
+struct rpc_callbacks {
+  _Atomic size_t holders;
+  struct rpc_peer *peer;
+  const struct rpc_codec *codec;
+  const struct rpc_push *push;
+  struct rpc_duplex *duplex;
+
+  /* Copies of the client's; constant. */
+  enum op_channel channel;
+  struct rpc_session_key key;
+  struct rpc_session_maker maker;
+  struct rpc_session *session; /* held while is_client_open or calls_open > 0 */
+
+  /* Of the peer's list, under its lock: */
+  struct rpc_callbacks *next;
+  struct rpc_callbacks *before;
+  uint64_t cleared; /* the clearing that has seen it last */
+
+  pthread_mutex_t lock; /* guards all below */
+  enum rpc_callbacks_end end;
+  bool is_client_open;
+  uint64_t epoch; /* counts delete_session */
+  struct callback_records records;
+  struct jvm_callback_call *calls; /* the newest first */
+  size_t calls_open;
+  uint64_t last_number; /* of a call that expects an answer; 0: there was none */
+  size_t kept;          /* nested requests that wait, and answers that nobody has read */
+  size_t kept_bytes;
+  bool has_dropped; /* a line in the log says so */
+  struct callback_releases releases;
+};
+
+/* A nested request that waits for its thread. */
+struct callback_message {
+  struct callback_message *next;
+  struct rpc_callbacks *callbacks; /* of an open call of the thread */
+  uint64_t number;                 /* of that call */
+  struct buffer text;
+};
+
+/*
+ * A thread that has calls open. It belongs to its outermost one, and is found by the others on the same thread through
+ * a thread-local variable: that is set while C of ours is on the stack, in which Java may run, and put back before that
+ * returns. A virtual thread with frames of C is pinned, so that the variable is its own; without such frames it has
+ * none, and nothing survives its park but the call itself.
+ *
+ * The requests that are nested in any of its calls come into one inbox: a thread that waits in an inner call, also of
+ * another connection, serves those of the outer ones.
+ */
+struct callback_thread {
+  pthread_mutex_t lock; /* guards the inbox and `innermost`; behind the callbacks' lock */
+  struct callback_message *first;
+  struct callback_message **last;
+  const struct jvm_callback_call *innermost; /* in which it waits, if it does */
+  size_t depth;                              /* calls that are open; the thread's own */
+};
+
+/* How long a call is still waited for, and why it ended. */
+enum callback_ending {
+  CALLBACK_GOES_ON,
+  CALLBACK_CLIENT_GONE,
+  CALLBACK_STOPPED,
+  CALLBACK_SESSION_DELETED,
+  CALLBACK_TIMED_OUT,
+  CALLBACK_ANSWER_TOO_LONG
+};
+
+struct jvm_callback_call {
+  struct rpc_callbacks *callbacks; /* held */
+  struct callback_thread *thread;
+  struct callback_thread own_thread;     /* of an outermost call */
+  const struct jvm_callback_call *outer; /* on the same thread; NULL: it is the outermost */
+  uint64_t number;                       /* 0: it is a notification */
+  int64_t id;
+  uint64_t epoch;
+  bool borrows;
+  const struct jvm_callback_method *method; /* jni's, as long as the call */
+  struct jvm_waiter *waiter;                /* held; NULL: worker waits */
+  struct rpc_worker *worker;                /* of the crew, whose thread this is; NULL: another thread */
+  int64_t deadline_ms;                      /* INT64_MAX: none */
+
+  /* Under the callbacks' lock: */
+  struct jvm_callback_call *next;
+  struct jvm_callback_call **link;
+  enum callback_ending ending;
+  bool was_woken; /* of its ending */
+  bool expects;   /* an answer: its message was sent */
+  bool has_answer;
+  struct buffer answer;
+  bool wants_room;
+  bool may_send; /* since room was wanted */
+
+  /* The thread's own: */
+  bool is_sent;
+  struct buffer message;                   /* that found no room */
+  struct jvm_stored stored;                /* what its arguments tell */
+  bool was_read;                           /* its answer, as a whole */
+  struct rpc_given given;                  /* in its answer */
+  struct callback_thread *previous_thread; /* between enter and leave */
+  struct nested_worker *nested;            /* likewise */
+  struct rpc_authorizer authorizer;        /* likewise */
+  struct jvm_guard guard;                  /* likewise */
+};
+
+static inline struct rpc_callbacks *callbacks_hold(struct rpc_callbacks *callbacks)
+{
+  atomic_fetch_add_explicit(&callbacks->holders, 1, memory_order_relaxed);
+  return callbacks;
+}
+
+void callbacks_release(struct rpc_callbacks *callbacks);
+/* The hold of the callbacks on their session, when neither the client nor a call is open any more. Without the lock. */
+void callbacks_release_session(struct rpc_callbacks *callbacks);
+
+/* callback_releases.c. Under the lock: the ID is released, and the record goes, where nothing holds it. */
+void callbacks_settle_record(struct rpc_callbacks *callbacks, struct callback_record *record);
+/* Under the lock: adds an ID without a record. */
+void callbacks_add_release(struct rpc_callbacks *callbacks, int64_t id, uint64_t given);
+/* Without it: tells the client what is released, as far as it reads. */
+void callbacks_send_releases(struct rpc_callbacks *callbacks);
+
+/* Why a call throws. callback_calls.c. */
+void callback_fail(struct jvm_callback_failure *failure, const char *format, ...) JP_PRINTF(2, 3);
+void callback_tell_ending(const struct jvm_callback_call *call, enum callback_ending ending,
+                          struct jvm_callback_failure *failure);
+
+/* The hooks of these names: callback_calls.c, */
+enum jp_status callback_call_open(struct rpc_callbacks *callbacks, const struct jvm_callback_given *given,
+                                  uint64_t number, const struct jvm_callback_method *method,
+                                  struct jvm_waiter *waiter, struct jvm_callback_call **call,
+                                  struct jvm_callback_failure *failure);
+enum jvm_callback_sight callback_call_look(struct jvm_callback_call *call,
+                                           struct jvm_callback_failure *failure);
+void callback_call_wait(struct jvm_callback_call *call);
+int64_t callback_call_nanoseconds_left(struct jvm_callback_call *call);
+void callback_call_close(struct jvm_callback_call *call, enum jvm_callback_end end);
+/* and callback_stretch.c. */
+enum jp_status callback_call_enter(struct jvm_callback_call *call, struct jvm_request *request);
+void callback_call_leave(struct jvm_callback_call *call, struct jvm_request *request);
+enum jvm_callback_sent callback_call_send(struct jvm_callback_call *call, const struct outcome *arguments,
+                                          size_t count, struct jvm_callback_failure *failure);
+enum jp_status callback_call_take_answer(struct jvm_callback_call *call, const struct jvm_request *request,
+                                         struct jvm_callback_answer *answer, struct outcome *outcome);
+
+/* callback_calls.c. Under the lock: the open call of this number; NULL: there is none. */
+struct jvm_callback_call *callbacks_find_call(const struct rpc_callbacks *callbacks, uint64_t number);
+/* Under the lock: wakes a thread of the crew. A thread that parks in Java is the caller's to wake after the unlock: its
+ * waiter is returned, and held; NULL: there is none. */
+struct jvm_waiter *callback_call_wake(const struct jvm_callback_call *call) JP_MUST_CHECK;
+/* Without it: wakes and releases a waiter; NULL is fine. */
+void callback_waiter_wake(struct jvm_waiter *waiter);
+/* Without it: wakes every call that has ended and was not woken. */
+void callbacks_wake_ended(struct rpc_callbacks *callbacks);
+
+/* callback_nested.c. The inbox takes the message, whatever call of the thread it is for. Wakes the thread as
+ * callback_call_wake does. */
+struct jvm_waiter *callback_inbox_add(struct callback_thread *thread,
+                                      struct callback_message *message) JP_MUST_CHECK;
+/* The first message, which is the caller's then; NULL: there is none. */
+struct callback_message *callback_inbox_take(struct callback_thread *thread);
+bool callback_inbox_is_empty(struct callback_thread *thread);
+void callback_message_free(struct callback_message *message);
+/* The messages of a call that has ended: they are answered with an error. */
+void callback_inbox_refuse(struct callback_thread *thread, struct rpc_callbacks *callbacks, uint64_t number);
+/* Serves and frees one message, on the thread of the call. */
+void callback_nested_serve(struct jvm_callback_call *call, struct callback_message *message);
+
+/* callback_threads.c. The thread in hand, as inner calls find it; NULL: no call is open on it. Setting it returns the one
+ * before. */
+struct callback_thread *callback_thread_now(void);
+struct callback_thread *callback_thread_set(struct callback_thread *thread);
+/* The crew member's worker whose thread this is; NULL: another thread. */
+struct rpc_worker *callback_thread_worker(void);
+void callback_thread_set_worker(struct rpc_worker *worker);
+
+#endif

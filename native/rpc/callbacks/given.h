@@ -1,0 +1,22 @@
+#ifndef JPEER_RPC_CALLBACKS_GIVEN_H
+#define JPEER_RPC_CALLBACKS_GIVEN_H
+/* The callbacks that a message gives, while it is served (rpc/callbacks/callbacks.h). Plain data of one thread. */
+#include <stddef.h>
+#include <stdint.h>
+
+struct rpc_given_id {
+  int64_t id;
+  uint64_t epoch; /* of the callbacks, when it was read */
+};
+
+/*
+ * The IDs that the message in hand has given, one entry for each argument: an ID is not released while it is in one.
+ * Begins as zero; empty again once it is settled, so that nothing is freed.
+ */
+struct rpc_given {
+  struct rpc_given_id *ids;
+  size_t count;
+  size_t capacity;
+};
+
+#endif

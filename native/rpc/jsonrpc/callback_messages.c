@@ -1,0 +1,315 @@
+#include "rpc/jsonrpc/callback_messages.h"
+
+#include "base/number.h"
+#include "jsonrpc/answers.h"
+#include "jsonrpc/jsonrpc.h"
+#include "rpc/jsonrpc/codec_state.h"
+#include "rpc/jsonrpc/json_outcome.h"
+#include "rpc/values/callback_scan.h"
+#include "rpc/values/value_read.h"
+#include "json/object_members.h"
+#include "json/writer.h"
+
+#include <inttypes.h>
+
+/* ---- numbers of calls ---- */
+
+uint64_t rpc_call_number_read(struct text t)
+{
+  const struct text prefix = TEXT("cb-");
+  uint64_t number = 0;
+  if (!text_starts_with(t, prefix) || t.len == prefix.len || t.data[prefix.len] == '0')
+    return 0;
+  for (size_t i = prefix.len; i < t.len; i++) {
+    unsigned digit = (unsigned)(t.data[i] - '0');
+    if (digit > 9 || __builtin_mul_overflow(number, 10u, &number) ||
+        __builtin_add_overflow(number, digit, &number))
+      return 0;
+  }
+  return number;
+}
+
+static uint64_t read_number(struct json_value json)
+{
+  struct arena arena;
+  if (json.kind != JSON_KIND_STRING)
+    return 0;
+  arena_init(&arena);
+  struct text t = json_read_string(json, &arena);
+  uint64_t number = t.data == NULL ? 0 : rpc_call_number_read(t);
+  arena_fini(&arena);
+  return number;
+}
+
+/* ---- what a message is ---- */
+
+/* Of a request: the call that its options name; 0: none. */
+static uint64_t read_within(struct json_value request)
+{
+  enum { METHOD, OPTIONS, MEMBERS };
+  static const struct text names[MEMBERS] = {TEXT("method"), TEXT("options")};
+  static const struct text option_names[] = {TEXT("within")};
+  struct json_members members;
+  struct json_members options;
+  if (request.kind != JSON_KIND_OBJECT)
+    return 0;
+  json_members_collect(request, names, MEMBERS, &members);
+  if (!members.has[METHOD] || !members.has[OPTIONS] || members.value[OPTIONS].kind != JSON_KIND_OBJECT)
+    return 0;
+  json_members_collect(members.value[OPTIONS], option_names, 1, &options);
+  return options.has[0] ? read_number(options.value[0]) : 0;
+}
+
+static bool are_answers(struct json_value array)
+{
+  struct json_cursor cursor = json_enter(array);
+  struct json_value element;
+  struct jsonrpc_answer answer;
+  size_t count = 0;
+  for (; json_next_element(&cursor, &element); count++) {
+    if (!jsonrpc_answer_read(element, &answer))
+      return false;
+  }
+  return count > 0;
+}
+
+static enum rpc_callback_message classify_value(struct json_value message, uint64_t *number)
+{
+  struct jsonrpc_answer answer;
+  if (message.kind == JSON_KIND_ARRAY) {
+    if (are_answers(message))
+      return RPC_MESSAGE_ANSWERS;
+    struct json_cursor cursor = json_enter(message);
+    if (!json_next_element(&cursor, &message))
+      return RPC_MESSAGE_ORDINARY;
+  } else if (jsonrpc_answer_read(message, &answer)) {
+    *number = read_number(answer.id);
+    return RPC_MESSAGE_ANSWER;
+  }
+  *number = read_within(message);
+  return *number == 0 ? RPC_MESSAGE_ORDINARY : RPC_MESSAGE_NESTED;
+}
+
+/* rpc_callback_form.classify. Numbers may have suffixes in the result of an answer, as in the params of a request. */
+static enum rpc_callback_message classify_message(struct text message, size_t depth_max, uint64_t *number)
+{
+  const struct json_limits limits = {.max_depth = depth_max};
+  struct json_index index;
+  struct json_fault fault;
+  *number = 0;
+  if (json_validate_indexed(message, limits, TEXT("params"), &index, &fault) == JP_OK)
+    return classify_value(json_root_indexed(message, &index), number);
+  if (json_validate_indexed(message, limits, TEXT("result"), &index, &fault) != JP_OK)
+    return RPC_MESSAGE_ORDINARY;
+  enum rpc_callback_message kind = classify_value(json_root_indexed(message, &index), number);
+  return kind == RPC_MESSAGE_NESTED ? RPC_MESSAGE_ORDINARY : kind;
+}
+
+static bool find_next_answer(struct text message, size_t *at, struct text *answer, uint64_t *number)
+{
+  struct json_cursor cursor = json_enter(json_root(message));
+  struct json_value element;
+  struct jsonrpc_answer read;
+  if (*at > 0)
+    cursor.next = message.data + *at;
+  if (!json_next_element(&cursor, &element) || !jsonrpc_answer_read(element, &read))
+    return false;
+  *at = (size_t)(cursor.next - message.data);
+  *answer = element.span;
+  *number = read_number(read.id);
+  return true;
+}
+
+/* ---- answers ---- */
+
+static enum jp_status fail(const struct rpc_callback_reading *reading, struct outcome *outcome,
+                           const char *what)
+{
+  outcome_fail(outcome, reading->arena, FAILURE_INVALID_PARAMS, NULL, "%s", what);
+  return JP_INVALID;
+}
+
+static enum jp_status read_text(const struct rpc_callback_reading *reading, struct json_value json,
+                                const char *otherwise, struct text *t, struct outcome *outcome)
+{
+  if (json.kind != JSON_KIND_STRING)
+    return fail(reading, outcome, otherwise);
+  *t = json_read_string(json, reading->arena);
+  if (t->data != NULL)
+    return JP_OK;
+  outcome_fail(outcome, reading->arena, FAILURE_INTERNAL, NULL, "out of memory");
+  return JP_NO_MEMORY;
+}
+
+/* The data's own message comes before the error's, which may be the standard text of its code. */
+static enum jp_status read_data(const struct rpc_callback_reading *reading, struct json_value data,
+                                struct jvm_callback_answer *read, struct outcome *outcome)
+{
+  enum { REF, TYPE, MESSAGE, MEMBERS };
+  static const struct text names[MEMBERS] = {TEXT("ref"), TEXT("throwable_type"), TEXT("message")};
+  struct json_members members;
+  if (data.kind != JSON_KIND_OBJECT)
+    return JP_OK;
+  json_members_collect(data, names, MEMBERS, &members);
+  enum jp_status status = JP_OK;
+  if (members.has[REF] && !rpc_ref_read(members.value[REF], &read->ref))
+    status = fail(reading, outcome, "the error's data.ref is no ref");
+  if (status == JP_OK && members.has[TYPE])
+    status = read_text(reading, members.value[TYPE], "the error's data.throwable_type is no string",
+                       &read->throwable_type, outcome);
+  if (status == JP_OK && members.has[MESSAGE] && members.value[MESSAGE].kind == JSON_KIND_STRING)
+    status = read_text(reading, members.value[MESSAGE], "", &read->message, outcome);
+  return status;
+}
+
+static bool read_code(struct json_value json, int *code)
+{
+  struct number number;
+  if (json.kind != JSON_KIND_NUMBER)
+    return false;
+  number_read(json.span, &number);
+  if (!number.fits || number.suffix != 0 || number.integer < INT32_MIN || number.integer > INT32_MAX)
+    return false;
+  *code = (int)number.integer;
+  return true;
+}
+
+static enum jp_status read_error(const struct rpc_callback_reading *reading, struct json_value error,
+                                 struct jvm_callback_answer *read, struct outcome *outcome)
+{
+  enum { CODE, MESSAGE, DATA, MEMBERS };
+  static const struct text names[MEMBERS] = {TEXT("code"), TEXT("message"), TEXT("data")};
+  struct json_members members;
+  if (error.kind != JSON_KIND_OBJECT)
+    return fail(reading, outcome, "the answer's error is no object");
+  json_members_collect(error, names, MEMBERS, &members);
+  if (!members.has[CODE] || !read_code(members.value[CODE], &read->code))
+    return fail(reading, outcome, "the error's code is no integer of 32 bits");
+  enum jp_status status = JP_OK;
+  if (members.has[MESSAGE])
+    status = read_text(reading, members.value[MESSAGE], "the error's message is no string", &read->message,
+                       outcome);
+  return status == JP_OK && members.has[DATA] ? read_data(reading, members.value[DATA], read, outcome)
+                                              : status;
+}
+
+static enum jp_status read_result(const struct rpc_callback_reading *reading, struct json_value result,
+                                  struct jvm_callback_answer *read, struct outcome *outcome)
+{
+  struct rpc_value_reader values;
+  rpc_value_reader_init(&values, reading->digits_max, reading->arena, outcome);
+  values.is_result = true;
+  values.callbacks = reading->callbacks;
+  return rpc_value_read(&values, result, &read->value);
+}
+
+static enum jp_status read_answer(struct text answer, const struct rpc_callback_reading *reading,
+                                  struct jvm_callback_answer *read, struct outcome *outcome)
+{
+  struct jsonrpc_answer parts;
+  *read = (struct jvm_callback_answer){.message = TEXT_ABSENT, .throwable_type = TEXT_ABSENT};
+  if (!jsonrpc_answer_read(json_root(answer), &parts))
+    return fail(reading, outcome, "the answer is none");
+  read->is_error = parts.is_error;
+  return parts.is_error ? read_error(reading, parts.value, read, outcome)
+                        : read_result(reading, parts.value, read, outcome);
+}
+
+/* ---- what messages give that nobody reads ---- */
+
+static void scan_message(struct json_value message, void (*found)(void *context, int64_t id), void *context)
+{
+  enum { PARAMS, RESULT, MEMBERS };
+  static const struct text names[MEMBERS] = {TEXT("params"), TEXT("result")};
+  struct json_members members;
+  if (message.kind != JSON_KIND_OBJECT)
+    return;
+  json_members_collect(message, names, MEMBERS, &members);
+  if (members.has[PARAMS])
+    rpc_callbacks_scan(members.value[PARAMS], found, context);
+  if (members.has[RESULT])
+    rpc_callbacks_scan_argument(members.value[RESULT], found, context);
+}
+
+static bool is_valid(struct text message, size_t depth_max)
+{
+  const struct json_limits limits = {.max_depth = depth_max};
+  struct json_fault fault;
+  return json_validate(message, limits, TEXT("params"), &fault) == JP_OK ||
+         json_validate(message, limits, TEXT("result"), &fault) == JP_OK;
+}
+
+static void find_given(struct text message, size_t depth_max, void (*found)(void *context, int64_t id),
+                       void *context)
+{
+  struct json_value element;
+  if (!is_valid(message, depth_max))
+    return;
+  struct json_value root = json_root(message);
+  if (root.kind != JSON_KIND_ARRAY) {
+    scan_message(root, found, context);
+    return;
+  }
+  struct json_cursor cursor = json_enter(root);
+  while (json_next_element(&cursor, &element))
+    scan_message(element, found, context);
+}
+
+/* ---- what the peer sends ---- */
+
+static void write_parameters(struct buffer *out, const struct jvm_callback_method *method)
+{
+  for (size_t i = 0; i < method->parameter_count; i++) {
+    if (i > 0)
+      buffer_append_char(out, ',');
+    json_write_string(out, method->parameters[i]);
+  }
+}
+
+static void write_arguments(struct buffer *out, const struct outcome *arguments, size_t count,
+                            struct buffer *scratch)
+{
+  const struct rpc_answer how = {.scratch = scratch};
+  for (size_t i = 0; i < count; i++) {
+    if (i > 0)
+      buffer_append_char(out, ',');
+    rpc_told_value_write(out, &arguments[i], &how);
+  }
+}
+
+static void write_call(struct buffer *out, uint64_t number, int64_t id,
+                       const struct jvm_callback_method *method, const struct outcome *arguments,
+                       size_t count, struct buffer *scratch)
+{
+  BUFFER_LITERAL(out, "{\"jsonrpc\":\"2.0\",");
+  if (number > 0)
+    buffer_printf(out, "\"id\":\"cb-%" PRIu64 "\",", number);
+  buffer_printf(out, "\"method\":\"callback\",\"params\":{\"callback\":%" PRId64 ",\"interface\":", id);
+  json_write_string(out, method->interface);
+  BUFFER_LITERAL(out, ",\"method\":");
+  json_write_string(out, method->name);
+  BUFFER_LITERAL(out, ",\"parameters\":[");
+  write_parameters(out, method);
+  BUFFER_LITERAL(out, "],\"args\":[");
+  write_arguments(out, arguments, count, scratch);
+  BUFFER_LITERAL(out, "]}}");
+}
+
+static void write_released(struct buffer *out, const int64_t *ids, const uint64_t *given, size_t count)
+{
+  BUFFER_LITERAL(out, "{\"jsonrpc\":\"2.0\",\"method\":\"callback_released\",\"params\":{\"callbacks\":[");
+  for (size_t i = 0; i < count; i++)
+    buffer_printf(out, "%s{\"callback\":%" PRId64 ",\"given\":%" PRIu64 "}", i == 0 ? "" : ",", ids[i],
+                  given[i]);
+  BUFFER_LITERAL(out, "]}}");
+}
+
+const struct rpc_callback_form rpc_jsonrpc_callbacks = {
+    .classify = classify_message,
+    .next_answer = find_next_answer,
+    .read_answer = read_answer,
+    .refuse_ended = rpc_jsonrpc_refuse_ended,
+    .find_given = find_given,
+    .write_call = write_call,
+    .write_released = write_released,
+};

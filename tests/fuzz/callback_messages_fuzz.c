@@ -1,0 +1,86 @@
+/*
+ * The messages that a client with callbacks sends: what they are, the answers among them, and what they give. What an
+ * answer's value names is walked to its last byte; nothing is taken that a scan of the message does not find.
+ */
+#include "rpc/jsonrpc/callback_messages.h"
+#include "rpc/values/value_read.h"
+#include "tests/fuzz/touch_operation.h"
+
+#include <stdlib.h>
+
+enum { DEPTH_MAX = 64, DIGITS_MAX = 1000 };
+
+struct counts {
+  size_t taken;
+  size_t found;
+};
+
+static void require(bool condition)
+{
+  if (!condition)
+    abort();
+}
+
+static enum jp_status take_callback(void *context, int64_t id, struct jp_error *error)
+{
+  struct counts *counts = context;
+  (void)error;
+  require(id > 0);
+  counts->taken++;
+  return JP_OK;
+}
+
+static void count_callback(void *context, int64_t id)
+{
+  struct counts *counts = context;
+  require(id > 0);
+  counts->found++;
+}
+
+static void read_answer(struct text answer, struct counts *counts)
+{
+  struct arena arena;
+  arena_init(&arena);
+  const struct rpc_callback_taker taker = {.context = counts, .take = take_callback};
+  const struct rpc_callback_reading reading = {
+      .digits_max = DIGITS_MAX, .callbacks = &taker, .arena = &arena};
+  struct jvm_callback_answer read;
+  struct outcome outcome;
+  if (rpc_jsonrpc_callbacks.read_answer(answer, &reading, &read, &outcome) != JP_OK) {
+    require(outcome.kind == OUTCOME_ERROR && outcome.message.data != NULL);
+  } else if (!read.is_error) {
+    const struct operation operation = {.kind = OP_PUT, .args = &read.value, .arg_count = 1};
+    touch_operation(&operation);
+  }
+  arena_fini(&arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  const struct rpc_callback_form *form = &rpc_jsonrpc_callbacks;
+  struct text message = {(const char *)data, size};
+  struct counts counts = {0};
+  struct text answer;
+  uint64_t number;
+  size_t at = 0;
+  form->find_given(message, DEPTH_MAX, count_callback, &counts);
+  switch (form->classify(message, DEPTH_MAX, &number)) {
+  case RPC_MESSAGE_ANSWER:
+    read_answer(message, &counts);
+    break;
+  case RPC_MESSAGE_ANSWERS:
+    while (form->next_answer(message, &at, &answer, &number))
+      read_answer(answer, &counts);
+    break;
+  case RPC_MESSAGE_NESTED:
+    require(number > 0);
+    break;
+  case RPC_MESSAGE_ORDINARY:
+    require(number == 0);
+    break;
+  }
+  require(counts.taken <= counts.found);
+  return 0;
+}

@@ -1,0 +1,38 @@
+#ifndef JPEER_TESTS_INTEGRATION_NET_DIFFERING_READS_H
+#define JPEER_TESTS_INTEGRATION_NET_DIFFERING_READS_H
+/*
+ * Words and accesses for native/ring/ring_bell.h where every second read of a shared word gives something else than what
+ * is there: near it, as a client makes it that changes a word between two reads, or far from it. Code that reads a word
+ * once, checks it and goes on with what it has checked comes to no harm; code that reads it again does.
+ *
+ * It stands before native/ring and native/net/shm in the sources of stub_server_differing (-include).
+ */
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define RING_HAS_OWN_ATOMICS
+
+typedef _Atomic uint64_t ring_position;
+typedef _Atomic uint32_t ring_word;
+
+static inline uint64_t differing_read(uint64_t value)
+{
+  static _Atomic uint64_t reads;
+  static const uint64_t changes[] = {8, (uint64_t)-8, 1, 64, (uint64_t)-64, 4096, UINT64_C(1) << 32};
+  uint64_t number = atomic_fetch_add_explicit(&reads, 1, memory_order_relaxed);
+  uint64_t pick = number / 2 * UINT64_C(0x9e3779b97f4a7c15) >> 40;
+  if (number % 2 == 0)
+    return value;
+  return pick % 64 == 0 ? ~value : value + changes[pick % (sizeof changes / sizeof changes[0])];
+}
+
+#define RING_LOAD(word, order)         differing_read(atomic_load_explicit((word), (order)))
+#define RING_STORE(word, value, order) atomic_store_explicit((word), (value), (order))
+#define RING_ACQUIRE                   memory_order_acquire
+#define RING_RELAXED                   memory_order_relaxed
+#define RING_ORDER_M1                  memory_order_seq_cst
+#define RING_ORDER_M2                  memory_order_seq_cst
+#define RING_ORDER_W1                  memory_order_seq_cst
+#define RING_ORDER_W2                  memory_order_seq_cst
+
+#endif

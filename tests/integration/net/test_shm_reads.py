@@ -1,0 +1,58 @@
+"""A server in which every second read of a shared word differs (differing_reads.h): whoever speaks over shared memory
+may be cut off or served nonsense, as a client may bring about by itself; all others are served, and the server stays
+clean.
+"""
+
+import os
+import random
+import tempfile
+import unittest
+
+from stub import StubTest, WebSocket
+from support import shm
+
+CONNECTIONS = 400
+MESSAGES = 50
+RING = 65536
+
+
+class DifferingReads(StubTest):
+    options = {"shm_ring": RING, "message_max": 1 << 20}
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="jpeer-stub-")
+        self.addCleanup(folder.cleanup)
+        self.path = f"{folder.name}/socket"
+        os.environ["STUB_SOCKET"] = self.path
+        self.addCleanup(os.environ.pop, "STUB_SOCKET")
+        super().setUp()
+
+    def talk(self, dice):
+        """How many messages came back, and as they were; and how often the connection ended."""
+        same = 0
+        try:
+            with shm.Channel(self.path) as channel:
+                channel.milliseconds = 50
+                for _ in range(MESSAGES):
+                    message = b"x" * dice.choice((1, 100, 5000, 100000))
+                    channel.send(message)
+                    same += channel.receive() == message
+        except (shm.Ended, shm.Broken, ConnectionError):
+            return same, 1
+        except shm.TimedOut:
+            pass
+        return same, 0
+
+    def test_only_their_own_client_is_served_wrongly(self):
+        dice = random.Random("reads")
+        same = ended = 0
+        other = WebSocket(self.stub)
+        self.addCleanup(other.close)
+        for i in range(CONNECTIONS):
+            more_same, more_ended = self.talk(dice)
+            same += more_same
+            ended += more_ended
+            other.send_text(f"number {i}")
+            self.assertEqual(f"number {i}", other.receive_text())
+        self.assertGreater(same, 0)
+        self.assertGreater(ended, 0)

@@ -1,0 +1,186 @@
+"""Shared memory of the real peer: who gets it, what a client can do to the pages, rings of all sizes, and short runs of
+what tests/release does for longer.
+"""
+
+import contextlib
+import fcntl
+import mmap
+import os
+import socket
+import unittest
+
+from release import shm_hostile, shm_kills
+from support import shm
+from support.clients import ShmClient, UnixHttpClient, UnixWebSocketClient
+from support.peer import Peer
+
+CONTROL = 4096
+RING = 65536
+ADD = b'{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"com.example.Calculator","method":"add","args":[1,7]}}'
+F_ADD_SEALS, F_GET_SEALS = 1033, 1034
+F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_WRITE, F_SEAL_FUTURE_WRITE = 1, 2, 4, 8, 16
+REQUEST = ("GET /rpc HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: jpeer-shm/1\r\n\r\n").encode()
+
+
+def add(client):
+    return client.call("com.example.Calculator", "add", 1, 7)
+
+
+def echo(client, text):
+    return client.call("fixtures.Arguments", "echoString", text)
+
+
+def path_of(peer):
+    return peer.socket_path("ws+unix")
+
+
+def status_of(connection):
+    """Of the answer that comes, of which nothing else is looked at."""
+    return int(connection.recv(65536).split()[1])
+
+
+class Asking(unittest.TestCase):
+    """Who gets shared memory."""
+
+    def test_another_connection_gets_none_above_the_total(self):
+        size = CONTROL + 2 * RING
+        with Peer("--shm-ring", str(RING), "--shm-total", str(2 * size + size // 2), sockets=True) as peer:
+            with ShmClient(peer) as first, ShmClient(peer) as second:
+                with self.assertRaises(shm.Refused) as caught:
+                    ShmClient(peer)
+                self.assertEqual(503, caught.exception.status)
+                self.assertEqual(["8", "8"], [add(first), add(second)])
+                with UnixWebSocketClient(peer) as other:
+                    self.assertEqual("8", add(other))
+            self.serve_again(peer)
+
+    def serve_again(self, peer):
+        """What connections gave back is there for others, when the peer has seen their end."""
+        for _ in range(10000):
+            with contextlib.suppress(shm.Refused), ShmClient(peer) as client:
+                self.assertEqual("8", add(client))
+                return
+        self.fail("the memory of connections that ended was not given back")
+
+    def test_nobody_gets_any_where_it_is_switched_off(self):
+        with Peer("--shm-ring", "0", sockets=True) as peer:
+            with self.assertRaises(shm.Refused) as caught:
+                ShmClient(peer)
+            self.assertEqual(503, caught.exception.status)
+            with UnixHttpClient(peer) as other:
+                self.assertEqual("8", add(other))
+
+    def test_over_tcp_there_is_none(self):
+        with Peer() as peer:
+            host, port = peer.address("ws").split("/")[2].rsplit(":", 1)
+            with socket.create_connection((host, int(port)), shm.SECONDS) as connection:
+                connection.sendall(REQUEST)
+                self.assertIn(status_of(connection), (400, 426))
+
+
+class Pages(unittest.TestCase):
+    """What a client gets, and what it may not do to it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.peer = Peer("--shm-ring", str(RING), sockets=True)
+        cls.addClassCleanup(cls.peer.close)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.peer.stop()
+
+    def test_bytes_behind_the_head_are_refused(self):
+        with self.assertRaises(shm.Refused) as caught:
+            shm.Channel(path_of(self.peer), behind_head=b"!")
+        self.assertEqual(400, caught.exception.status)
+
+    def test_the_memory_cannot_change_its_size_or_be_sealed(self):
+        with shm.Channel(path_of(self.peer), keeps_memfd=True) as channel:
+            self.assertEqual(CONTROL + 2 * RING, channel.region_size)
+            self.assertEqual(F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW, fcntl.fcntl(channel.memfd, F_GET_SEALS) & 15)
+            for size in (0, 4096, 2 * channel.region_size):
+                with self.assertRaises(PermissionError):
+                    os.ftruncate(channel.memfd, size)
+            for seal in (F_SEAL_WRITE, F_SEAL_FUTURE_WRITE):
+                with self.assertRaises(PermissionError):
+                    fcntl.fcntl(channel.memfd, F_ADD_SEALS, seal)
+            channel.send(ADD)
+            self.assertIn(b'"8"', channel.receive())
+
+    def test_pages_that_a_client_has_removed_are_zero(self):
+        with shm.Channel(path_of(self.peer), keeps_memfd=True) as channel:
+            channel.send(ADD)
+            channel.receive()
+            with mmap.mmap(channel.memfd, 0) as pages:
+                pages.madvise(mmap.MADV_REMOVE)
+            channel.socket.send(b"!")
+            with contextlib.suppress(shm.Ended, shm.TimedOut, shm.Broken):
+                channel.milliseconds = 200
+                channel.send(ADD)
+                channel.receive()
+        with ShmClient(self.peer) as other:
+            self.assertEqual("8", add(other))
+
+    def test_who_sends_no_frame_is_told_why(self):
+        for kind, length in ((3, 8), (4, 8), (0, 8), (77, 8), (shm.KIND_SKIP, 2 * RING), (shm.KIND_JSON, 0xFFFFFFFF)):
+            with self.subTest(kind=kind, length=length), shm.Channel(path_of(self.peer)) as channel:
+                at = channel.place(channel.written())
+                channel.put(kind, b"12345678")
+                channel.store32(at, length)
+                channel.publish()
+                with self.assertRaises(shm.Ended) as caught:
+                    channel.receive()
+                self.assertNotEqual("the socket is closed", str(caught.exception))
+
+    def test_an_answer_that_was_not_taken_comes_before_the_end(self):
+        with shm.Channel(path_of(self.peer)) as channel:
+            channel.send(ADD)
+            channel.put(77, b"")
+            channel.publish()
+            self.assertIn(b'"8"', channel.receive())
+            with self.assertRaises(shm.Ended):
+                channel.receive()
+
+    def test_what_was_sent_before_the_end_is_served(self):
+        with ShmClient(self.peer) as client:
+            number = client.new("com.example.Calculator")
+            client.channel.put(shm.KIND_JSON, ADD)
+            client.channel.publish()
+            client.channel.socket.shutdown(socket.SHUT_WR)
+            self.assertIn('"8"', client.receive())
+            self.assertGreater(number, 0)
+
+
+class Sizes(unittest.TestCase):
+    """Messages of many lengths through rings of the least and of the largest size."""
+
+    def check(self, ring, total, lengths):
+        with Peer("--shm-ring", ring, "--shm-total", total, sockets=True) as peer:
+            with ShmClient(peer) as client:
+                for length in lengths:
+                    text = "x" * length
+                    self.assertEqual(text, echo(client, text))
+                for i in range(200):
+                    self.assertEqual(str(i + 7), client.call("com.example.Calculator", "add", i, 7))
+            return peer.resident_kib()
+
+    def test_a_page(self):
+        self.check("4K", "1M", (0, 1, 3900, 4000, 4088, 4096, 5000, 100000, 3000000))
+
+    def test_a_gibibyte(self):
+        with self.subTest("its pages are made when they are needed"):
+            self.assertLess(self.check("1G", "4G", (0, 1, 4096, 3000000)), 1 << 20)
+
+
+class Attacks(unittest.TestCase):
+    def test_hostile_clients_harm_themselves_alone(self):
+        counts = shm_hostile.run(seconds=2, seed="short")
+        self.assertEqual([], counts.faults)
+        self.assertEqual(0, counts.torn)
+        self.assertGreater(counts.ended, 0)
+        self.assertGreater(counts.honest, 0)
+
+    def test_nothing_is_left_of_what_was_killed(self):
+        """Of their memory, a long run tells more, and without a sanitizer."""
+        self.assertEqual([], shm_kills.run(kills=50, seed="short", growth_kib=1 << 20))

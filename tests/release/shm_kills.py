@@ -1,0 +1,172 @@
+"""Kills either side of shared memory at any point (SIGKILL): what the other has open, mapped and resident is as before.
+
+usage: shm_kills.py [--kills N] [--seed N]
+
+Half of the kills are of clients that call a peer, alone or beside others; the other half are of a peer whose client
+opens the next connection as soon as there is a peer again. That peer is the bench's floor: the peer's own transports,
+without a JVM that would take its time to start.
+"""
+
+import argparse
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench.load import Floor  # noqa: E402
+from support.clients import ShmClient  # noqa: E402
+from support.peer import BUILD, Peer, environment  # noqa: E402
+
+CLIENT = BUILD / "tests/bench/jpeer-bench-client"
+SURVIVOR = BUILD / "tests/support/shm_survivor"
+RING = 65536
+AT_ONCE = 4
+CONNECTIONS_ROOM = AT_ONCE * 4  # of --shm-total: what ended must have been given back
+OPTIONS = ("--shm-ring", str(RING), "--shm-total", str(CONNECTIONS_ROOM * (4096 + 2 * RING)), "--log-level", "error",
+           "-J", "-Xmx64m", "-J", "-Xms64m", "-J", "-XX:+AlwaysPreTouch")
+LIFE_SECONDS = 0.02
+SETTLE_SECONDS = 60
+GROWTH_KIB = 4096  # a ring that is left counts 136
+WARM_KILLS = 200
+WARM_ROUNDS = 10  # of the survivor
+
+
+def state_of(pid):
+    """Descriptors, maps of shared memory, resident KiB."""
+    folder = Path(f"/proc/{pid}")
+    resident = int(re.search(r"VmRSS:\s+(\d+)", (folder / "status").read_text(encoding="ascii")).group(1))
+    return (len(list((folder / "fd").iterdir())), (folder / "maps").read_text(encoding="utf-8").count("jpeer-shm"),
+            resident)
+
+
+def settled_state(pid, descriptors=None):
+    """When all maps have gone, and so many descriptors are left, or their number has stood still. A defect alone makes
+    this wait to the end.
+    """
+    deadline = time.monotonic() + SETTLE_SECONDS
+    before, state = None, state_of(pid)
+    while time.monotonic() < deadline and (state[1] > 0 or state[0] != (descriptors or before)):
+        time.sleep(0.2)
+        before, state = state[0], state_of(pid)
+    return state
+
+
+# ---- clients are killed ----
+
+def start_client(peer, dice):
+    """One of the shapes that a program may have: one call after the other, many in flight, long texts, threads."""
+    shape = dice.choice((("--in-flight", "1"), ("--in-flight", "64"), ("--text", "100000"),
+                         ("--text", "1000", "--in-flight", "16"), ("--connections", "3")))
+    command = [CLIENT, "--to", f"shm:{peer.socket_path('ws+unix')}", "--watch", str(peer.pid), "--seconds", "600",
+               *shape]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment())
+
+
+def kill_clients(peer, count, dice):
+    """Those that ended by themselves, which none should do, as what they said."""
+    killed, faults, running = 0, [], []
+    while killed < count or running:
+        while len(running) < AT_ONCE and killed + len(running) < count:
+            running.append((time.monotonic() + dice.uniform(0, LIFE_SECONDS), start_client(peer, dice)))
+        ends, process = running.pop(0)
+        time.sleep(max(0, ends - time.monotonic()))
+        process.kill()
+        said = process.communicate()[1].decode("utf-8", "replace")
+        faults += [said] if process.returncode != -9 or said else []
+        killed += 1
+    return faults
+
+
+def judge_clients(kills, growth_kib, dice):
+    with Peer(*OPTIONS, sockets=True) as peer:
+        faults = kill_clients(peer, min(kills, WARM_KILLS), dice)
+        serve_one(peer)
+        first = settled_state(peer.pid)
+        faults += kill_clients(peer, kills, dice)
+        last = settled_state(peer.pid, first[0])
+        serve_one(peer)
+    return faults + compare("the peer", f"{kills:,} clients killed", first, last, growth_kib)
+
+
+def serve_one(peer):
+    with ShmClient(peer) as client:
+        assert client.call("com.example.Calculator", "add", 1, 7) == "8"
+
+
+def compare(who, what, first, last, growth_kib):
+    print(f"{what}: descriptors of {who} {first[0]}, then {last[0]}; maps {first[1]}, then {last[1]}; KiB {first[2]:,}, "
+          f"then {last[2]:,}", flush=True)
+    kept = last[0] != first[0] or first[1] != 0 or last[1] != 0 or last[2] > first[2] + growth_kib
+    return [f"{who} has kept something"] if kept else []
+
+
+# ---- peers are killed ----
+
+class Mortal(Floor):
+    """At the place of the one before, whose sockets are in its way."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.process = subprocess.Popen([BUILD / "tests/bench" / self.PROGRAM, "echo", folder], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, env=environment())
+
+    def await_ready(self):
+        for _ in self.SCHEMES:
+            assert self.process.stdout.readline(), "the floor has ended"
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+def judge_peers(kills, growth_kib, dice, folder):
+    """The client decides when it is over: each connection of its own is a round."""
+    survivor = subprocess.Popen([SURVIVOR, f"shm:{folder}/json", str(kills + WARM_ROUNDS)], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, env=environment())
+    killed = 0
+    while survivor.poll() is None:
+        peer = Mortal(folder)
+        if dice.random() < 0.9:
+            peer.await_ready()
+        time.sleep(dice.uniform(0, LIFE_SECONDS))
+        peer.kill()
+        killed += 1
+    output, errors = survivor.communicate()
+    if survivor.returncode != 0:
+        return [f"the client ended with {survivor.returncode}: {errors}"]
+    first, last = (tuple(map(int, line.split())) for line in output.splitlines())
+    return compare("the client", f"{killed:,} peers killed", first, last, growth_kib)
+
+
+# ---- the run ----
+
+def run(kills, seed, growth_kib=GROWTH_KIB):
+    """What was not as it should be. growth_kib: of either side, which a sanitizer makes much larger."""
+    dice = random.Random(seed)
+    faults = judge_clients(kills - kills // 2, growth_kib, dice)
+    with tempfile.TemporaryDirectory(prefix="jpeer-kills-") as folder:
+        return faults + judge_peers(kills // 2, growth_kib, dice, folder)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--kills", type=int, default=10000)
+    parser.add_argument("--seed", default=str(int(time.time())))
+    options = parser.parse_args()
+    print(f"seed {options.seed}", flush=True)
+    faults = run(options.kills, options.seed)
+    for fault in faults[:20]:
+        print(f"FAIL {fault}")
+    print(f"{int(not faults)} passed, {int(bool(faults))} failed")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

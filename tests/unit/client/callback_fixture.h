@@ -1,0 +1,167 @@
+#ifndef JPEER_TESTS_UNIT_CLIENT_CALLBACK_FIXTURE_H
+#define JPEER_TESTS_UNIT_CLIENT_CALLBACK_FIXTURE_H
+/* A fake peer that plays a conversation word for word, and clients with callbacks. */
+#include "client_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* One message: which the client is to send, or which the peer sends. */
+struct line {
+  enum { FROM_CLIENT, FROM_PEER } from;
+  const char *text;
+};
+
+struct play {
+  const struct line *lines;
+  size_t count;
+  char fault[4096]; /* the first message that was another one; "": none */
+};
+
+#define PLAY(...)                                                                                            \
+  {                                                                                                          \
+    .lines = (const struct line[]){__VA_ARGS__},                                                             \
+    .count = sizeof((const struct line[]){__VA_ARGS__}) / sizeof(struct line)                                \
+  }
+
+#define CLIENT(text_) ((struct line){FROM_CLIENT, text_})
+#define PEER(text_)   ((struct line){FROM_PEER, text_})
+
+/* id, within: literals. */
+#define HEAD(id)               "{\"jsonrpc\":\"2.0\",\"id\":" id ","
+#define CALL_T                 "\"method\":\"call\",\"params\":{\"type\":\"T\",\"method\":\"m\""
+#define REQUEST(id)            CLIENT(HEAD(id) CALL_T "}}")
+#define REQUEST_WITH(id, args) CLIENT(HEAD(id) CALL_T ",\"args\":[" args "]}}")
+#define NESTED(id, within)     CLIENT(HEAD(id) CALL_T "},\"options\":{\"within\":\"" within "\"}}")
+#define ANSWER(id)                                                                                           \
+  PEER(HEAD(id) "\"result\":{\"void\":false,\"value\":{\"type\":\"int\",\"null\":false,\"value\":\"8\"}}}")
+#define GIVEN(id_of_callback) "{\"ref\":{\"callback\":" id_of_callback "}}"
+
+#define CALLBACK(callback)                                                                                   \
+  "\"method\":\"callback\",\"params\":{\"callback\":" callback ",\"interface\":\"a.I\",\"method\":\"f\""
+#define CALLED_WITH(id, callback, parameters, args)                                                          \
+  PEER(HEAD("\"" id "\"") CALLBACK(callback) ",\"parameters\":[" parameters "],\"args\":[" args "]}}")
+#define CALLED(id, callback) CALLED_WITH(id, callback, "", "")
+#define EVENT(callback, number)                                                                              \
+  PEER("{\"jsonrpc\":\"2.0\"," CALLBACK(                                                                     \
+      callback) ",\"parameters\":[\"int\"],\"args\":[{\"type\":\"int\",\"null\":false,\"value\":\"" number   \
+                "\"}]}}")
+#define RETURNED(id, value)    CLIENT(HEAD("\"" id "\"") "\"result\":" value "}")
+#define FAILED_WITH(id, error) CLIENT(HEAD("\"" id "\"") "\"error\":{" error "}}")
+#define RELEASED(callback, given)                                                                            \
+  PEER("{\"jsonrpc\":\"2.0\",\"method\":\"callback_released\",\"params\":{\"callbacks\":[{"                  \
+       "\"callback\":" callback ",\"given\":" given "}]}}")
+
+static inline void note_fault(struct play *play, const char *what, struct text got, const char *wanted)
+{
+  if (play->fault[0] == '\0')
+    snprintf(play->fault, sizeof play->fault, "%s\n%.*s\ninstead of\n%s", what, TEXT_ARGS(got), wanted);
+}
+
+/* False: another message came, or the end. */
+static inline bool play_through(struct fake_connection *connection, struct play *play)
+{
+  struct text message;
+  for (size_t i = 0; i < play->count && play->fault[0] == '\0'; i++) {
+    if (play->lines[i].from == FROM_PEER)
+      fake_write(connection, "%s", play->lines[i].text);
+    else if (!fake_read(connection, &message))
+      note_fault(play, "the end", TEXT(""), play->lines[i].text);
+    else if (!text_equal(message, text_of(play->lines[i].text)))
+      note_fault(play, "the client says", message, play->lines[i].text);
+  }
+  return play->fault[0] == '\0';
+}
+
+/* The client ends it. */
+static inline void play_lines(struct fake_connection *connection, void *context)
+{
+  struct play *play = context;
+  struct text message;
+  if (play_through(connection, play)) {
+    while (fake_read(connection, &message))
+      note_fault(play, "the client says", message, "the end");
+  }
+}
+
+/* A callback, and what has become of it. */
+struct object {
+  struct jp_client *client;
+  struct jp_callback *callback;
+  unsigned calls;
+  unsigned released;
+  int value;                                                            /* what it returns */
+  void (*behave)(struct object *object, struct jp_callback_call *call); /* NULL: it returns `value` */
+};
+
+static inline void count_release(void *context)
+{
+  ((struct object *)context)->released++;
+}
+
+static inline void serve_call(void *context, struct jp_callback_call *call)
+{
+  struct object *object = context;
+  const struct jp_argument value = jp_int(object->value);
+  object->calls++;
+  if (object->behave != NULL)
+    object->behave(object, call);
+  else
+    assert_int_equal(jp_callback_return(call, &value, NULL), JP_CLIENT_OK);
+}
+
+/* config: of which function, released and context are filled in; NULL: no facts. */
+static inline void object_init(struct object *object, struct jp_client *client,
+                               const struct jp_callback_config *given)
+{
+  struct jp_callback_config config = {0};
+  struct jp_client_error error;
+  if (given != NULL)
+    config = *given;
+  config.size = sizeof config;
+  config.function = serve_call;
+  config.released = count_release;
+  config.context = object;
+  object->client = client;
+  if (jp_callback_create(client, &config, &object->callback, &error) != JP_CLIENT_OK)
+    fail_msg("%s", error.text);
+}
+
+/* A call that gives it; its answer is the 8. */
+static inline enum jp_client_status give_object(const struct object *object, int timeout_ms,
+                                                struct jp_client_error *error)
+{
+  const struct jp_request request =
+      jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_callback_argument(object->callback)));
+  struct jp_answer *answer;
+  int64_t value = 0;
+  enum jp_client_status status = jp_client_call(object->client, &request, timeout_ms, &answer, error);
+  if (status == JP_CLIENT_OK && (!jp_answer_integer(answer, &value) || value != 8))
+    status = JP_CLIENT_PROTOCOL;
+  jp_answer_free(answer);
+  return status;
+}
+
+static inline void assert_given(const struct object *object)
+{
+  struct jp_client_error error = {0};
+  if (give_object(object, 30000, &error) != JP_CLIENT_OK)
+    fail_msg("%s", error.text);
+}
+
+/* Ends the peer, and with it the conversation. */
+static inline void end_play(struct fake_peer *peer, const struct play *play)
+{
+  fake_peer_stop(peer);
+  if (play->fault[0] != '\0')
+    fail_msg("%s", play->fault);
+}
+
+/* The usual end: nobody holds anything. */
+static inline void close_play(struct jp_client *client, struct fake_peer *peer, const struct play *play)
+{
+  jp_client_close(client);
+  end_play(peer, play);
+}
+
+#endif

@@ -1,0 +1,56 @@
+#ifndef JPEER_TESTS_UNIT_CLIENT_CLIENT_CALLS_H
+#define JPEER_TESTS_UNIT_CLIENT_CLIENT_CALLS_H
+/* Clients, and the call that tests make where any would do. */
+#include "jpeer/client.h"
+#include "tests/unit/unit.h"
+
+static inline struct jp_client *fixture_open_url(const char *url, const struct jp_client_config *config)
+{
+  struct jp_client *client;
+  struct jp_client_error error;
+  if (jp_client_open(url, config, &client, &error) != JP_CLIENT_OK)
+    fail_msg("%s", error.text);
+  return client;
+}
+
+static inline struct jp_request fixture_request(void)
+{
+  return jp_build_class_method_call("T", "m", JP_NO_ARGUMENTS);
+}
+
+/* JP_CLIENT_OK means that the answer was the 8 of fake_serve. */
+static inline enum jp_client_status fixture_call(struct jp_client *client, int timeout_ms,
+                                                 struct jp_client_error *error)
+{
+  const struct jp_request request = fixture_request();
+  struct jp_answer *answer;
+  int64_t value = 8;
+  enum jp_client_status status = jp_client_call(client, &request, timeout_ms, &answer, error);
+  if (status == JP_CLIENT_OK && (!jp_answer_integer(answer, &value) || value != 8))
+    status = JP_CLIENT_PROTOCOL;
+  jp_answer_free(answer);
+  return status;
+}
+
+static inline void fixture_assert_call(struct jp_client *client)
+{
+  struct jp_client_error error = {.text = "the answer is not 8"};
+  if (fixture_call(client, 10000, &error) != JP_CLIENT_OK)
+    fail_msg("%s", error.text);
+}
+
+/* A call that fails, and words that its error has. */
+static inline void fixture_assert_fails(struct jp_client *client, enum jp_client_status status,
+                                        const char *words)
+{
+  const struct jp_request request = fixture_request();
+  struct jp_answer *answer;
+  struct jp_client_error error;
+  enum jp_client_status got = jp_client_call(client, &request, 10000, &answer, &error);
+  if (got != status || strstr(error.text, words) == NULL)
+    fail_msg("wanted %d %s, got %d %s", status, words, got, error.text);
+  assert_int_equal(error.status, got);
+  assert_null(answer);
+}
+
+#endif

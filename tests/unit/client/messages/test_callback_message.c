@@ -1,0 +1,244 @@
+/* The messages of callbacks, byte for byte. What wrong ones lead to: client/test_callback_runs.c. */
+#include "client/messages/callback_message.h"
+
+#include "tests/unit/client/messages/stub_refs.h"
+#include "tests/unit/unit.h"
+
+/* ---- reading ---- */
+
+struct reading {
+  struct callback_reader reader;
+  struct arena arena;
+  struct stub_refs refs;
+  struct callback_texts texts;
+  struct jp_answer *args[2];
+  size_t arg_count;
+  int64_t callback;
+  uint64_t given;
+  unsigned told;
+};
+
+static enum jp_client_status take_call(struct callback_reader *reader, const struct callback_call *call,
+                                       struct jp_client_error *error)
+{
+  struct reading *reading = (struct reading *)reader;
+  reading->told++;
+  reading->callback = call->callback;
+  reading->arg_count = call->arg_count;
+  assert_true(callback_keep_texts(call, &reading->arena, &reading->texts));
+  return callback_fill_arguments(call, reading->args, &reading->refs.refs, error);
+}
+
+static enum jp_client_status take_release(struct callback_reader *reader, int64_t callback, uint64_t given,
+                                          struct jp_client_error *error)
+{
+  struct reading *reading = (struct reading *)reader;
+  reading->told++;
+  reading->callback += callback;
+  reading->given += given;
+  return reading->told < 3 ? JP_CLIENT_OK : client_fail(error, JP_CLIENT_LIMIT, "no more");
+}
+
+static void reading_init(struct reading *reading)
+{
+  *reading = (struct reading){.reader = {take_call, take_release}};
+  arena_init(&reading->arena);
+  stub_refs_init(&reading->refs);
+  for (int i = 0; i < 2; i++)
+    reading->args[i] = answer_create();
+}
+
+static void reading_fini(struct reading *reading)
+{
+  for (int i = 0; i < 2; i++)
+    answer_destroy(reading->args[i]);
+  arena_fini(&reading->arena);
+  assert_int_equal(stub_refs_open, 0);
+}
+
+static enum jp_client_status read(struct reading *reading, const char *message, struct jp_client_error *error)
+{
+  struct json_index index;
+  struct json_fault fault;
+  const struct json_limits limits = {.max_depth = 20};
+  assert_int_equal(json_validate_indexed(text_of(message), limits, TEXT_ABSENT, &index, &fault), JP_OK);
+  return callback_read_json(json_root_indexed(text_of(message), &index), &reading->reader, error);
+}
+
+static void reads_a_call(void **state)
+{
+  (void)state;
+  struct reading reading;
+  reading_init(&reading);
+  assert_int_equal(
+      read(&reading,
+           "{\"id\":\"cb\\u002d17\",\"meth\\u006fd\":\"callb\\u0061ck\",\"params\":{\"args\":[{\"type\":"
+           "\"a.B\",\"null\":false,\"ref\":12},{\"type\":\"long\",\"null\":false,\"value\":\"-5\"}],"
+           "\"parameters\":[\"a.B\",\"long\"],\"method\":\"f\\\"\",\"interface\":\"a.I\","
+           "\"callback\":9007199254740993,\"later\":1}}",
+           NULL),
+      JP_CLIENT_OK);
+  assert_int_equal(reading.callback, 9007199254740993);
+  assert_string_equal(reading.texts.id, "cb-17");
+  assert_string_equal(reading.texts.interface, "a.I");
+  assert_string_equal(reading.texts.method, "f\"");
+  assert_string_equal(reading.texts.parameters[0], "a.B");
+  assert_string_equal(reading.texts.parameters[1], "long");
+  assert_int_equal(jp_ref_number(jp_answer_ref(reading.args[0])), 12);
+  int64_t number = 0;
+  assert_true(jp_answer_integer(reading.args[1], &number));
+  assert_int_equal(number, -5);
+  reading_fini(&reading);
+}
+
+static void reads_an_event(void **state)
+{
+  (void)state;
+  struct reading reading;
+  reading_init(&reading);
+  assert_int_equal(
+      read(&reading,
+           "{\"method\":\"callback\",\"params\":{\"callback\":1,\"interface\":\"\",\"method\":\"\","
+           "\"parameters\":[],\"args\":[]}}",
+           NULL),
+      JP_CLIENT_OK);
+  assert_null(reading.texts.id);
+  assert_string_equal(reading.texts.interface, "");
+  assert_int_equal(reading.arg_count, 0);
+  reading_fini(&reading);
+}
+
+static void says_where_memory_was_short(void **state)
+{
+  (void)state;
+  struct reading reading;
+  struct jp_client_error error;
+  reading_init(&reading);
+  reading.refs.room = 1;
+  assert_int_equal(
+      read(&reading,
+           "{\"method\":\"callback\",\"params\":{\"callback\":1,\"interface\":\"a.I\",\"method\":"
+           "\"f\",\"parameters\":[\"a\",\"a\"],\"args\":[{\"type\":\"a\",\"ref\":1},{\"type\":\"a\","
+           "\"ref\":2}]}}",
+           &error),
+      JP_CLIENT_NO_MEMORY);
+  reading_fini(&reading);
+}
+
+static void reads_releases(void **state)
+{
+  (void)state;
+  struct reading reading;
+  struct jp_client_error error;
+  reading_init(&reading);
+  assert_int_equal(
+      read(&reading,
+           "{\"method\":\"callback_released\",\"params\":{\"callbacks\":[{\"callback\":7,\"given\":3},"
+           "{\"given\":1,\"callback\":100}]}}",
+           NULL),
+      JP_CLIENT_OK);
+  assert_int_equal(reading.told, 2);
+  assert_int_equal(reading.callback, 107);
+  assert_int_equal(reading.given, 4);
+  assert_int_equal(
+      read(&reading,
+           "{\"method\":\"callback_released\",\"params\":{\"callbacks\":[{\"callback\":7,\"given\":3},"
+           "{\"callback\":8,\"given\":1}]}}",
+           &error),
+      JP_CLIENT_LIMIT);
+  assert_int_equal(reading.told, 3);
+  assert_int_equal(read(&reading, "{\"method\":\"callback_released\",\"params\":{\"callbacks\":[]}}", NULL),
+                   JP_CLIENT_OK);
+  reading_fini(&reading);
+}
+
+/* ---- writing ---- */
+
+static void expect(struct buffer *out, const char *json)
+{
+  unit_assert_text(out->len == 0 ? TEXT("") : buffer_text(out), text_of(json), __FILE__, __LINE__);
+  buffer_fini(out);
+}
+
+static void expect_form(struct jp_callback_config config, const char *interfaces, const char *facts)
+{
+  struct buffer names = {0};
+  struct buffer rest = {0};
+  assert_int_equal(callback_write_form(&config, &names, &rest, NULL), JP_CLIENT_OK);
+  expect(&names, interfaces);
+  expect(&rest, facts);
+}
+
+static void writes_what_is_told_of_a_callback(void **state)
+{
+  (void)state;
+  const char *const names[] = {"a.\"I\"", "b.J", NULL};
+  expect_form((struct jp_callback_config){0}, "", "");
+  expect_form((struct jp_callback_config){.interfaces = names}, "[\"a.\\\"I\\\"\",\"b.J\"]", "");
+  expect_form((struct jp_callback_config){.has_arity = true, .overrides = names, .oneway = true}, "",
+              ",\"arity\":0,\"overrides\":[\"a.\\\"I\\\"\",\"b.J\"],\"oneway\":true");
+  expect_form((struct jp_callback_config){.has_arity = true, .arity = 255, .borrow = true}, "",
+              ",\"arity\":255,\"borrow\":true");
+}
+
+static void writes_results(void **state)
+{
+  (void)state;
+  struct buffer out = {0};
+  struct jp_client_error error;
+  const struct jp_argument value = jp_string("a\"b");
+  const struct jp_argument named = jp_named("x");
+  const struct jp_argument callback = jp_callback_argument(NULL);
+  assert_int_equal(callback_write_result(TEXT("\"cb-1\""), NULL, NULL, &out, NULL), JP_CLIENT_OK);
+  expect(&out, "{\"jsonrpc\":\"2.0\",\"id\":\"cb-1\",\"result\":null}");
+  assert_int_equal(callback_write_result(TEXT("\"cb-1\""), &value, NULL, &out, NULL), JP_CLIENT_OK);
+  expect(&out, "{\"jsonrpc\":\"2.0\",\"id\":\"cb-1\",\"result\":{\"type\":\"java.lang.String\",\"value\":"
+               "\"a\\\"b\"}}");
+  assert_int_equal(callback_write_result(TEXT("\"cb-1\""), &named, NULL, &out, &error), JP_CLIENT_INVALID);
+  assert_string_equal(error.text, "a named result (\"x\") belongs into a chain");
+  assert_int_equal(callback_write_result(TEXT("\"cb-1\""), &callback, NULL, &out, &error),
+                   JP_CLIENT_UNSUPPORTED);
+  buffer_fini(&out);
+}
+
+static void expect_failure(struct callback_failure failure, const char *error)
+{
+  struct buffer out = {0};
+  struct buffer wanted = {0};
+  assert_int_equal(callback_write_failure(TEXT("\"cb-1\""), &failure, &out, NULL), JP_CLIENT_OK);
+  buffer_printf(&wanted, "{\"jsonrpc\":\"2.0\",\"id\":\"cb-1\",\"error\":%s}", error);
+  buffer_append_char(&wanted, '\0');
+  expect(&out, wanted.data);
+  buffer_fini(&wanted);
+}
+
+static void writes_failures(void **state)
+{
+  (void)state;
+  struct buffer out = {0};
+  const struct callback_failure bad = {.code = 1, .message = "\xFF"};
+  expect_failure((struct callback_failure){.code = -32602}, "{\"code\":-32602,\"message\":\"\"}");
+  expect_failure((struct callback_failure){.code = 7, .message = "a\n"}, "{\"code\":7,\"message\":\"a\\n\"}");
+  expect_failure((struct callback_failure){.code = 7, .message = "m", .ref = 4},
+                 "{\"code\":7,\"message\":\"m\",\"data\":{\"ref\":4}}");
+  expect_failure((struct callback_failure){.code = 7, .throwable_type = "a.E"},
+                 "{\"code\":7,\"message\":\"\",\"data\":{\"throwable_type\":\"a.E\"}}");
+  expect_failure((struct callback_failure){.code = 7, .message = "m", .throwable_type = "a.E"},
+                 "{\"code\":7,\"message\":\"m\",\"data\":{\"throwable_type\":\"a.E\",\"message\":\"m\"}}");
+  assert_int_equal(callback_write_failure(TEXT("\"cb-1\""), &bad, &out, NULL), JP_CLIENT_INVALID);
+  buffer_fini(&out);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(reads_a_call),
+      cmocka_unit_test(reads_an_event),
+      cmocka_unit_test(says_where_memory_was_short),
+      cmocka_unit_test(reads_releases),
+      cmocka_unit_test(writes_what_is_told_of_a_callback),
+      cmocka_unit_test(writes_results),
+      cmocka_unit_test(writes_failures),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

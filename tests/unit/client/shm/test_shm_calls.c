@@ -1,0 +1,633 @@
+/* Calls over shared memory: messages of all lengths, and peers that misbehave. */
+#define FAKE_PEER_SCHEME "shm"
+#include "../client_fixture.h"
+#include "../fake_rings.h"
+
+#include "client/client_open.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TIMEOUT_MS = 30000 };
+
+#define ANSWER                                                                                               \
+  "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":false,\"value\":{\"type\":\"int\",\"null\":false,"  \
+  "\"value\":\"8\"}}}"
+
+static void expect_call(struct jp_client *client)
+{
+  struct jp_client_error error;
+  if (fixture_call(client, TIMEOUT_MS, &error) != JP_CLIENT_OK)
+    fail_msg("%s", error.text);
+}
+
+/* One call against the script, and how it ends. */
+static void expect_end(fake_script *script, void *context, enum jp_client_status wanted, const char *words)
+{
+  struct fake_peer *peer = fake_peer_start(script, context);
+  struct jp_client *client = fixture_open(peer, NULL);
+  struct jp_client_error error;
+  enum jp_client_status status = fixture_call(client, TIMEOUT_MS, &error);
+  if (status != wanted || strstr(error.text, words) == NULL)
+    fail_msg("wanted %d %s, got %d %s", wanted, words, status, error.text);
+  assert_int_equal(fixture_call(client, TIMEOUT_MS, NULL), wanted); /* it has ended */
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+/* ---- messages ---- */
+
+static void test_many_calls(void **state)
+{
+  (void)state;
+  static const size_t sizes[] = {RING_SIZE_MIN, FAKE_RING_SIZE, 1 << 20};
+  for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+    struct fake_peer *peer = fake_peer_start_shm(sizes[i], fake_serve, NULL);
+    struct jp_client *client = fixture_open(peer, NULL);
+    for (int call = 0; call < 2000; call++)
+      expect_call(client);
+    assert_int_equal(jp_client_pending(client), 0);
+    jp_client_close(client);
+    fake_peer_stop(peer);
+  }
+}
+
+/* Answers with as many letters as the request has bytes. */
+static void answer_as_long(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  struct text message;
+  while (fake_read(connection, &message)) {
+    if (fake_id(message) == 0)
+      continue;
+    char *letters = malloc(message.len + 1);
+    memset(letters, 'x', message.len);
+    letters[message.len] = '\0';
+    fake_write(connection,
+               "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":false,\"value\":"
+               "{\"type\":\"java.lang.String\",\"null\":false,\"value\":\"%s\"}}}",
+               (unsigned long long)fake_id(message), letters);
+    free(letters);
+  }
+}
+
+static char *make_letters(size_t length)
+{
+  char *letters = malloc(length + 1);
+  memset(letters, 'a', length);
+  letters[length] = '\0';
+  return letters;
+}
+
+static void test_messages_longer_than_the_ring(void **state)
+{
+  (void)state;
+  static const size_t lengths[] = {1, 4000, 4096, 10000, 65536, 300000, 3000000, 100};
+  struct fake_peer *peer = fake_peer_start_shm(RING_SIZE_MIN, answer_as_long, NULL);
+  struct jp_client *client = fixture_open(peer, NULL);
+  for (size_t i = 0; i < COUNT_OF(lengths); i++) {
+    char *letters = make_letters(lengths[i]);
+    const struct jp_argument argument = jp_string(letters);
+    const struct jp_request request = jp_build_class_method_call("T", "m", &argument, 1);
+    struct jp_answer *answer;
+    assert_int_equal(jp_client_call(client, &request, TIMEOUT_MS, &answer, NULL), JP_CLIENT_OK);
+    assert_true(jp_answer_text(answer).len > lengths[i]);
+    jp_answer_free(answer);
+    free(letters);
+  }
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+static void count(void *context, enum jp_client_status status, struct jp_answer *answer)
+{
+  unsigned *done = context;
+  *done += status == JP_CLIENT_OK;
+  jp_answer_free(answer);
+}
+
+/* Both rings are full most of the time: who waits for room has to take answers meanwhile. */
+static void test_many_long_messages_in_flight(void **state)
+{
+  (void)state;
+  enum { REQUESTS = 64, LENGTH = 20000 };
+  struct fake_peer *peer = fake_peer_start_shm(RING_SIZE_MIN, answer_as_long, NULL);
+  struct jp_client *client = fixture_open(peer, NULL);
+  char *letters = make_letters(LENGTH);
+  const struct jp_argument argument = jp_string(letters);
+  const struct jp_request request = jp_build_class_method_call("T", "m", &argument, 1);
+  unsigned done = 0;
+  for (int i = 0; i < REQUESTS; i++)
+    assert_int_equal(jp_client_send(client, &request, TIMEOUT_MS, count, &done, NULL), JP_CLIENT_OK);
+  for (int i = 0; i < REQUESTS; i++) {
+    struct jp_answer *answer;
+    assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK); /* waits for room */
+    assert_int_equal(jp_client_call(client, &request, TIMEOUT_MS, &answer, NULL), JP_CLIENT_OK);
+    jp_answer_free(answer);
+  }
+  assert_int_equal(jp_client_process(client, NULL), JP_CLIENT_OK);
+  assert_int_equal(done, REQUESTS);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+  free(letters);
+}
+
+static void send_parts(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  struct text message;
+  struct fake_rings *rings = fake_rings_of(connection);
+  while (fake_read(connection, &message)) {
+    char text[300];
+    size_t length = (size_t)snprintf(text, sizeof text, ANSWER, (unsigned long long)fake_id(message));
+    for (size_t i = 0; i + 1 < length; i++)
+      fake_rings_write(rings, RING_JSON_PART, (struct text){text + i, 1});
+    fake_rings_write(rings, RING_JSON_PART, TEXT(""));
+    fake_rings_write(rings, RING_JSON, (struct text){text + length - 1, 1});
+  }
+}
+
+static void test_a_message_in_parts(void **state)
+{
+  (void)state;
+  struct fake_peer *peer = fake_peer_start(send_parts, NULL);
+  struct jp_client *client = fixture_open(peer, NULL);
+  for (int i = 0; i < 100; i++)
+    expect_call(client);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+static void test_answers_over_message_max(void **state)
+{
+  (void)state;
+  static fake_script *const scripts[] = {fake_serve, send_parts};
+  const struct jp_client_config config = {.size = sizeof config, .message_max = 64};
+  for (size_t i = 0; i < COUNT_OF(scripts); i++) {
+    struct fake_peer *peer = fake_peer_start(scripts[i], NULL);
+    struct jp_client *client = fixture_open(peer, &config);
+    struct jp_client_error error;
+    assert_int_equal(fixture_call(client, TIMEOUT_MS, &error), JP_CLIENT_LIMIT);
+    assert_non_null(strstr(error.text, "message_max, 64 bytes"));
+    jp_client_close(client);
+    fake_peer_stop(peer);
+  }
+}
+
+/* ---- the end ---- */
+
+static void end_with_words(struct fake_connection *connection, void *context)
+{
+  struct text message;
+  struct fake_rings *rings = fake_rings_of(connection);
+  fake_read(connection, &message);
+  fake_rings_write(rings, RING_JSON_PART, TEXT("{\"jsonrpc\":"));
+  fake_rings_write(rings, RING_END, text_of(context));
+}
+
+static void close_at_once(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  struct text message;
+  fake_read(connection, &message);
+}
+
+static void answer_and_close(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  struct text message;
+  fake_read(connection, &message);
+  fake_answer_int(connection, fake_id(message), 8);
+}
+
+static void end_inside_a_message(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  struct text message;
+  struct fake_rings *rings = fake_rings_of(connection);
+  struct buffer rest = {0};
+  fake_read(connection, &message);
+  ring_append_frame(&rest, RING_JSON, TEXT("{\"jsonrpc\":\"2.0\"}"));
+  ring_write(&rings->writer, rest.data, 16);
+  if (ring_writer_publish(&rings->writer))
+    fake_rings_ring(rings);
+  buffer_fini(&rest);
+}
+
+static void test_how_a_connection_ends(void **state)
+{
+  (void)state;
+  expect_end(close_at_once, NULL, JP_CLIENT_CLOSED, "the peer has closed the connection");
+  expect_end(end_inside_a_message, NULL, JP_CLIENT_CLOSED, "the peer has closed the connection");
+  expect_end(end_with_words, "shutting down", JP_CLIENT_CLOSED, "closed the connection: shutting down");
+  expect_end(end_with_words, "bad \xff", JP_CLIENT_CLOSED, "closed the connection: bad ");
+  expect_end(end_with_words, "", JP_CLIENT_CLOSED, "the peer has closed the connection");
+}
+
+static void test_what_came_before_the_end_counts(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 50; i++) {
+    struct fake_peer *peer = fake_peer_start(answer_and_close, NULL);
+    struct jp_client *client = fixture_open(peer, NULL);
+    expect_call(client);
+    assert_int_equal(fixture_call(client, TIMEOUT_MS, NULL), JP_CLIENT_CLOSED);
+    jp_client_close(client);
+    fake_peer_stop(peer);
+  }
+}
+
+/* ---- bells ---- */
+
+/* One that looks all the time, as far as its words tell, but is busy: it hears the bell that was not asked for. */
+static void be_awake_and_deaf(struct fake_connection *connection, void *context)
+{
+  struct fake_rings *rings = fake_rings_of(connection);
+  unsigned *bells = context;
+  struct text message;
+  char bell;
+  for (;;) {
+    ring_reader_wake(&rings->reader);
+    if (recv(rings->fd, &bell, 1, 0) != 1)
+      return;
+    ++*bells;
+    if (!fake_read(connection, &message))
+      return;
+    fake_answer_int(connection, fake_id(message), 8);
+  }
+}
+
+static void test_a_busy_peer_is_rung_once(void **state)
+{
+  (void)state;
+  enum { CALLS = 100 };
+  unsigned bells = 0;
+  struct fake_peer *peer = fake_peer_start(be_awake_and_deaf, &bells);
+  struct jp_client *client = fixture_open(peer, NULL);
+  expect_call(client); /* for the first one it was still asleep, perhaps */
+  for (int i = 0; i < CALLS; i++)
+    expect_call(client);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+  assert_in_range(bells, CALLS, CALLS + 1);
+}
+
+/* Bells without anything to say: the client hears them, and goes on. */
+static void ring_without_end(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  struct text message;
+  struct fake_rings *rings = fake_rings_of(connection);
+  while (fake_read(connection, &message)) {
+    for (int i = 0; i < 2000; i++)
+      fake_rings_ring(rings);
+    fake_answer_int(connection, fake_id(message), 8);
+  }
+}
+
+static void test_bells_in_vain(void **state)
+{
+  (void)state;
+  struct fake_peer *peer = fake_peer_start(ring_without_end, NULL);
+  struct jp_client *client = fixture_open(peer, NULL);
+  struct pollfd loop = {.fd = jp_client_descriptor(client), .events = POLLIN};
+  for (int i = 0; i < 20; i++)
+    expect_call(client);
+  while (poll(&loop, 1, 0) == 1)
+    assert_int_equal(jp_client_process(client, NULL), JP_CLIENT_OK);
+  expect_call(client);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+/* ---- another transport ---- */
+
+static void test_without_memory_it_is_a_websocket(void **state)
+{
+  (void)state;
+  const struct jp_client_config config = {.size = sizeof config, .reconnects = true};
+  struct fake_peer *peer = fake_peer_start_shm(FAKE_RING_NONE, fake_serve, NULL);
+  struct jp_client *client = fixture_open(peer, &config);
+  for (int i = 0; i < 100; i++)
+    expect_call(client);
+  assert_int_equal(fake_peer_connections(peer), 2);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+/* jp_launch does not know whether the peer has ever heard of shared memory. */
+static void test_where_memory_is_optional_any_refusal_makes_a_websocket(void **state)
+{
+  (void)state;
+  struct fake_peer *peer = fake_peer_start_shm(FAKE_RING_UNKNOWN, fake_serve, NULL);
+  struct jp_client *client;
+  struct jp_client_error error;
+  assert_int_equal(jp_client_open(fake_peer_url(peer), NULL, &client, &error), JP_CLIENT_REFUSED);
+  assert_non_null(strstr(error.text, "the peer refuses shared memory: 404 Not Found"));
+  assert_int_equal(client_open(fake_peer_url(peer), NULL, true, &client, &error), JP_CLIENT_OK);
+  expect_call(client);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+/* ---- fork ---- */
+
+static bool has_map(void)
+{
+  char line[500];
+  bool found = false;
+  FILE *maps = fopen("/proc/self/maps", "re");
+  while (maps != NULL && !found && fgets(line, sizeof line, maps) != NULL)
+    found = strstr(line, "jpeer-shm") != NULL;
+  if (maps != NULL)
+    fclose(maps);
+  return found;
+}
+
+static void test_a_child_has_no_map(void **state)
+{
+  (void)state;
+  struct fake_peer *peer = fake_peer_start(fake_serve, NULL);
+  struct jp_client *client = fixture_open(peer, NULL);
+  expect_call(client);
+  assert_true(has_map());
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0)
+    _exit(has_map() || fixture_call(client, 1000, NULL) != JP_CLIENT_CLOSED);
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  expect_call(client);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+  assert_false(has_map());
+}
+
+/* ---- memory ---- */
+
+/* Of all maps of shared memory that this process has, the fake peer's included. */
+static long count_resident_kib(void)
+{
+  char line[500];
+  bool is_ours = false;
+  long sum = 0;
+  FILE *maps = fopen("/proc/self/smaps", "re");
+  assert_non_null(maps);
+  while (fgets(line, sizeof line, maps) != NULL) {
+    if (strchr(line, '-') != NULL && strstr(line, " 00:") != NULL)
+      is_ours = strstr(line, "jpeer-shm") != NULL;
+    else if (strncmp(line, "VmFlags:", 8) == 0)
+      is_ours = false;
+    else if (is_ours && strncmp(line, "Rss:", 4) == 0)
+      sum += strtol(line + 4, NULL, 10);
+  }
+  fclose(maps);
+  return sum;
+}
+
+/* Small messages use few pages, and those that a large one has used go back when the client sleeps later. */
+static void test_memory_goes_back(void **state)
+{
+  (void)state;
+  enum { RING_SIZE = 1 << 20, LENGTH = 500000, SMALL_KIB = 96 };
+  struct fake_peer *peer = fake_peer_start_shm(RING_SIZE, fake_serve, NULL);
+  struct jp_client *client = fixture_open(peer, NULL);
+  assert_true(jp_client_descriptor(client) >= 0);
+  for (int i = 0; i < 1000; i++)
+    expect_call(client);
+  assert_in_range(count_resident_kib(), 1, SMALL_KIB);
+  char *letters = make_letters(LENGTH);
+  const struct jp_argument argument = jp_string(letters);
+  const struct jp_request request = jp_build_class_method_call("T", "m", &argument, 1);
+  struct jp_answer *answer;
+  assert_int_equal(jp_client_call(client, &request, TIMEOUT_MS, &answer, NULL), JP_CLIENT_OK);
+  jp_answer_free(answer);
+  free(letters);
+  while (count_resident_kib() > SMALL_KIB) { /* none, where the call was slow; or however long it takes */
+    usleep(10000);
+    expect_call(client);
+    assert_int_equal(jp_client_process(client, NULL), JP_CLIENT_OK);
+  }
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+/* ---- a hostile peer ---- */
+
+struct hostility {
+  void (*act)(struct fake_rings *rings);
+  enum jp_client_status status;
+  const char *words;
+};
+
+/* Shows so many bytes of the ring more, whatever is in it. */
+static void show(struct fake_rings *rings, uint64_t count)
+{
+  atomic_fetch_add(&rings->writer.mine->written, count);
+}
+
+static void put_head(struct fake_rings *rings, uint32_t kind, uint32_t length)
+{
+  uint64_t head = (uint64_t)kind << 32 | length;
+  memcpy(rings->writer.bytes + rings->writer.offset, &head, sizeof head);
+  show(rings, sizeof head);
+}
+
+static void put_unknown_kind(struct fake_rings *rings)
+{
+  put_head(rings, 5, 8);
+}
+
+static void put_kind_zero(struct fake_rings *rings)
+{
+  put_head(rings, 0, 0);
+}
+
+static void put_longest(struct fake_rings *rings)
+{
+  put_head(rings, RING_JSON, UINT32_MAX);
+}
+
+static void put_long_skip(struct fake_rings *rings)
+{
+  put_head(rings, RING_SKIP, 4096);
+}
+
+static void put_longest_skip(struct fake_rings *rings)
+{
+  put_head(rings, RING_SKIP, UINT32_MAX);
+}
+
+static void put_empty_message(struct fake_rings *rings)
+{
+  put_head(rings, RING_JSON, 0);
+}
+
+static void write_more_than_fits(struct fake_rings *rings)
+{
+  show(rings, FAKE_RING_SIZE + 8);
+}
+
+static void write_backwards(struct fake_rings *rings)
+{
+  show(rings, (uint64_t)-8);
+}
+
+static void write_half_way_round(struct fake_rings *rings)
+{
+  show(rings, UINT64_MAX / 2);
+}
+
+static void close_behind_half_a_head(struct fake_rings *rings)
+{
+  show(rings, 4);
+  shutdown(rings->fd, SHUT_RDWR);
+}
+
+static void take_what_was_never_written(struct fake_rings *rings)
+{
+  atomic_fetch_add(&rings->reader.mine->taken, 1 << 20);
+}
+
+static void take_backwards(struct fake_rings *rings)
+{
+  atomic_fetch_sub(&rings->reader.mine->taken, 1 << 20);
+}
+
+static void scribble_everywhere(struct fake_rings *rings)
+{
+  char *memory = (char *)rings->region.control;
+  memset(memory + RING_CONTROL_SIZE, 0xa5, 2 * rings->region.ring_size);
+  memset(memory, 0xa5, RING_CONTROL_SIZE);
+}
+
+static void misbehave(struct fake_connection *connection, void *context)
+{
+  const struct hostility *hostility = context;
+  struct fake_rings *rings = fake_rings_of(connection);
+  struct text message;
+  char bells[64];
+  fake_read(connection, &message);
+  hostility->act(rings);
+  fake_rings_ring(rings);
+  while (recv(rings->fd, bells, sizeof bells, 0) > 0) /* until the client has had enough */
+    ;
+}
+
+static void test_hostile_peers(void **state)
+{
+  (void)state;
+  static const struct hostility cases[] = {
+      {put_unknown_kind, JP_CLIENT_PROTOCOL, "unknown kind"},
+      {put_kind_zero, JP_CLIENT_PROTOCOL, "unknown kind"},
+      {put_longest, JP_CLIENT_LIMIT, "longer than message_max"},
+      {put_long_skip, JP_CLIENT_PROTOCOL, "the rules of shared memory"},
+      {put_longest_skip, JP_CLIENT_PROTOCOL, "the rules of shared memory"},
+      {put_empty_message, JP_CLIENT_PROTOCOL, ""},
+      {write_more_than_fits, JP_CLIENT_PROTOCOL, "a position is wrong"},
+      {write_backwards, JP_CLIENT_PROTOCOL, "a position is wrong"},
+      {write_half_way_round, JP_CLIENT_PROTOCOL, "a position is wrong"},
+      {close_behind_half_a_head, JP_CLIENT_CLOSED, "the peer has closed"},
+      {scribble_everywhere, JP_CLIENT_PROTOCOL, "the rules of shared memory"},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    expect_end(misbehave, (void *)(uintptr_t)&cases[i], cases[i].status, cases[i].words);
+}
+
+static void answer_and_misbehave(struct fake_connection *connection, void *context)
+{
+  const struct hostility *hostility = context;
+  struct fake_rings *rings = fake_rings_of(connection);
+  struct text message;
+  char bells[64];
+  fake_read(connection, &message);
+  fake_answer_int(connection, fake_id(message), 8);
+  hostility->act(rings);
+  fake_rings_ring(rings);
+  while (recv(rings->fd, bells, sizeof bells, 0) > 0) /* until the client has had enough */
+    ;
+}
+
+/* It shows when the client needs room, and so has to know what was taken. */
+static void test_wrong_reports_of_what_was_taken(void **state)
+{
+  (void)state;
+  static const struct hostility cases[] = {{.act = take_what_was_never_written}, {.act = take_backwards}};
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct fake_peer *peer =
+        fake_peer_start_shm(RING_SIZE_MIN, answer_and_misbehave, (void *)(uintptr_t)&cases[i]);
+    struct jp_client *client = fixture_open(peer, NULL);
+    expect_call(client);
+    char *letters = make_letters(10000);
+    const struct jp_argument argument = jp_string(letters);
+    const struct jp_request request = jp_build_class_method_call("T", "m", &argument, 1);
+    struct jp_answer *answer;
+    struct jp_client_error error;
+    assert_int_equal(jp_client_call(client, &request, TIMEOUT_MS, &answer, &error), JP_CLIENT_PROTOCOL);
+    assert_non_null(strstr(error.text, "a position is wrong"));
+    free(letters);
+    jp_client_close(client);
+    fake_peer_stop(peer);
+  }
+}
+
+/* Heads, lengths and payloads at random, for as long as the client takes them: it must neither crash nor hang. */
+static void write_noise(struct fake_connection *connection, void *context)
+{
+  unsigned *seed = context;
+  struct fake_rings *rings = fake_rings_of(connection);
+  struct text message;
+  fake_read(connection, &message);
+  for (int i = 0; i < 200; i++) {
+    uint64_t word;
+    for (size_t at = 0; at < FAKE_RING_SIZE; at += sizeof word) {
+      word = (uint64_t)rand_r(seed) % 6 << 32 | ((uint64_t)rand_r(seed) % 64);
+      memcpy(rings->writer.bytes + at, &word, sizeof word);
+    }
+    show(rings, (uint64_t)rand_r(seed) % 512 * 8);
+    fake_rings_ring(rings);
+  }
+}
+
+static void test_noise(void **state)
+{
+  (void)state;
+  for (unsigned i = 0; i < 20; i++) {
+    unsigned seed = i;
+    struct fake_peer *peer = fake_peer_start(write_noise, &seed);
+    struct jp_client *client = fixture_open(peer, NULL);
+    enum jp_client_status status = fixture_call(client, TIMEOUT_MS, NULL);
+    assert_true(status == JP_CLIENT_PROTOCOL || status == JP_CLIENT_CLOSED);
+    jp_client_close(client);
+    fake_peer_stop(peer);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_many_calls),
+      cmocka_unit_test(test_messages_longer_than_the_ring),
+      cmocka_unit_test(test_many_long_messages_in_flight),
+      cmocka_unit_test(test_a_message_in_parts),
+      cmocka_unit_test(test_answers_over_message_max),
+      cmocka_unit_test(test_how_a_connection_ends),
+      cmocka_unit_test(test_what_came_before_the_end_counts),
+      cmocka_unit_test(test_a_busy_peer_is_rung_once),
+      cmocka_unit_test(test_bells_in_vain),
+      cmocka_unit_test(test_without_memory_it_is_a_websocket),
+      cmocka_unit_test(test_where_memory_is_optional_any_refusal_makes_a_websocket),
+      cmocka_unit_test(test_a_child_has_no_map),
+      cmocka_unit_test(test_memory_goes_back),
+      cmocka_unit_test(test_hostile_peers),
+      cmocka_unit_test(test_wrong_reports_of_what_was_taken),
+      cmocka_unit_test(test_noise),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

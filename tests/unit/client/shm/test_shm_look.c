@@ -1,0 +1,118 @@
+/* Waiting awake. How long it takes is nobody's promise here; what is found is. */
+#include "client/shm/shm_look.h"
+
+#include "tests/unit/unit.h"
+
+#include <pthread.h>
+
+struct pair {
+  struct ring_side mine;
+  struct ring_side other;
+  struct shm_look look;
+};
+
+static void init_pair(struct pair *pair)
+{
+  memset(pair, 0, sizeof *pair);
+  shm_look_init(&pair->look, &pair->mine, &pair->other);
+  pair->look.is_possible = true; /* whatever this machine has */
+  pair->look.is_bound = false;
+}
+
+static void test_what_is_there_is_found(void **state)
+{
+  (void)state;
+  struct pair pair;
+  init_pair(&pair);
+  assert_false(shm_look_finds_input(&pair.look));
+  assert_false(shm_look_wait(&pair.look));
+  pair.other.written = 8;
+  assert_true(shm_look_finds_input(&pair.look));
+  assert_true(shm_look_wait(&pair.look));
+  pair.look.written = 8;
+  assert_false(shm_look_finds_input(&pair.look));
+}
+
+static void test_room_counts_where_it_is_waited_for(void **state)
+{
+  (void)state;
+  struct pair pair;
+  init_pair(&pair);
+  pair.other.taken = 8;
+  assert_false(shm_look_wait(&pair.look));
+  pair.look.wants_room = true;
+  assert_true(shm_look_wait(&pair.look));
+  assert_false(shm_look_finds_input(&pair.look));
+}
+
+static void test_long_looks_in_vain_become_rare(void **state)
+{
+  (void)state;
+  enum { LOOKS = 100 };
+  struct pair pair;
+  init_pair(&pair);
+  for (int i = 0; i < LOOKS; i++)
+    assert_false(shm_look_wait(&pair.look));
+  assert_true(pair.look.policy.to_skip > 0);
+  pair.other.written = 8;
+  assert_true(shm_look_wait(&pair.look)); /* the first looks are taken all the same, and set it right */
+  assert_int_equal(pair.look.policy.to_skip, 0);
+}
+
+static void test_none_with_one_processor(void **state)
+{
+  (void)state;
+  struct pair pair;
+  init_pair(&pair);
+  assert_true(shm_look_begin(&pair.look));
+  pair.look.is_possible = false;
+  assert_false(shm_look_begin(&pair.look));
+}
+
+/* Any number may be there. */
+static void test_a_wrong_processor_is_only_a_hint(void **state)
+{
+  (void)state;
+  struct pair pair;
+  init_pair(&pair);
+  for (uint32_t cpu = 0; cpu < 64; cpu++) {
+    pair.other.cpu = cpu;
+    (void)shm_look_wait(&pair.look);
+  }
+  pair.other.cpu = UINT32_MAX;
+  pair.other.written = 8;
+  assert_true(shm_look_wait(&pair.look));
+  assert_true(ring_cpu_of(&pair.mine) >= 0);
+}
+
+static void *write_once(void *context)
+{
+  struct pair *pair = context;
+  atomic_store(&pair->other.written, 8);
+  return NULL;
+}
+
+static void test_what_another_thread_writes_is_found(void **state)
+{
+  (void)state;
+  struct pair pair;
+  pthread_t thread;
+  init_pair(&pair);
+  assert_int_equal(pthread_create(&thread, NULL, write_once, &pair), 0);
+  while (!shm_look_wait(&pair.look))
+    ;
+  pthread_join(thread, NULL);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_what_is_there_is_found),
+      cmocka_unit_test(test_room_counts_where_it_is_waited_for),
+      cmocka_unit_test(test_long_looks_in_vain_become_rare),
+      cmocka_unit_test(test_none_with_one_processor),
+      cmocka_unit_test(test_a_wrong_processor_is_only_a_hint),
+      cmocka_unit_test(test_what_another_thread_writes_is_found),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,469 @@
+/* Java calls the client: which thread runs it, when, and what ends it. */
+#include "callback_fixture.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- events ---- */
+
+static unsigned next_event;
+
+static void take_event(struct object *object, struct jp_callback_call *call)
+{
+  int64_t number = -1;
+  (void)object;
+  assert_null(jp_callback_id(call));
+  assert_true(jp_answer_integer(jp_callback_argument_at(call, 0), &number));
+  assert_int_equal(number, next_event++);
+  if (number == 1)
+    assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_OK); /* which says nothing */
+}
+
+#define ONEWAY(callback) "{\"ref\":{\"callback\":" callback "},\"oneway\":true}"
+
+static const struct jp_callback_config oneway = {.oneway = true};
+
+static void test_events_run_before_the_answer(void **state)
+{
+  (void)state;
+  struct play play = PLAY(REQUEST_WITH("1", ONEWAY("1")), EVENT("1", "0"), EVENT("1", "1"), EVENT("1", "2"),
+                          ANSWER("1"), REQUEST("2"), ANSWER("2"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {.behave = take_event};
+  next_event = 0;
+  object_init(&object, fixture_open(peer, NULL), &oneway);
+  assert_given(&object);
+  assert_int_equal(object.calls, 3);
+  assert_int_equal(fixture_call(object.client, 5000, NULL), JP_CLIENT_OK);
+  jp_callback_release(object.callback);
+  close_play(object.client, peer, &play);
+}
+
+static void ask_at_the_first(struct object *object, struct jp_callback_call *call)
+{
+  take_event(object, call);
+  if (next_event == 1)
+    assert_int_equal(fixture_call(object->client, 5000, NULL), JP_CLIENT_OK);
+}
+
+/* The second event has come when the first one's function is not over. */
+static void test_events_wait_for_one_another(void **state)
+{
+  (void)state;
+  struct play play = PLAY(REQUEST_WITH("1", ONEWAY("1")), EVENT("1", "0"), REQUEST("2"), EVENT("1", "1"),
+                          EVENT("1", "2"), ANSWER("2"), ANSWER("1"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {.behave = ask_at_the_first};
+  next_event = 0;
+  object_init(&object, fixture_open(peer, NULL), &oneway);
+  assert_given(&object);
+  assert_int_equal(object.calls, 3);
+  jp_callback_release(object.callback);
+  close_play(object.client, peer, &play);
+}
+
+static void ask_in_vain(struct object *object, struct jp_callback_call *call)
+{
+  (void)call;
+  assert_int_equal(fixture_call(object->client, 5000, NULL), JP_CLIENT_LIMIT);
+}
+
+/* Events that come while the function of the first one waits. */
+static void check_bound(const struct jp_client_config *config, const char *words)
+{
+  struct play play = PLAY(REQUEST_WITH("1", ONEWAY("1")), EVENT("1", "0"), REQUEST("2"), EVENT("1", "1"),
+                          EVENT("1", "2"), EVENT("1", "3"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct jp_client_error error = {0};
+  struct object object = {.behave = ask_in_vain};
+  object_init(&object, fixture_open(peer, config), &oneway);
+  assert_int_equal(give_object(&object, 5000, &error), JP_CLIENT_LIMIT);
+  assert_non_null(strstr(error.text, words));
+  jp_callback_release(object.callback);
+  close_play(object.client, peer, &play);
+  assert_int_equal(object.released, 1);
+}
+
+static void test_events_that_wait_are_bounded(void **state)
+{
+  (void)state;
+  const struct jp_client_config few = {.size = sizeof few, .pending_max = 2};
+  const struct jp_client_config small = {.size = sizeof small, .message_max = 600};
+  check_bound(&few, "2 calls from Java wait to be run: pending_max allows no more");
+  check_bound(&small, "bytes: message_max allows no more");
+}
+
+/* ---- in the program's loop ---- */
+
+static bool is_readable(struct jp_client *client, int timeout_ms)
+{
+  struct pollfd polled = {.fd = jp_client_descriptor(client), .events = POLLIN};
+  return poll(&polled, 1, timeout_ms) == 1;
+}
+
+static void process_until(const struct object *object, unsigned calls)
+{
+  while (object->calls < calls) {
+    assert_true(is_readable(object->client, 30000));
+    assert_int_equal(jp_client_process(object->client, NULL), JP_CLIENT_OK);
+  }
+  assert_int_equal(object->calls, calls);
+}
+
+static void test_a_listener_is_called_by_the_loop(void **state)
+{
+  (void)state;
+  struct play play = PLAY(REQUEST_WITH("1", GIVEN("1")), ANSWER("1"), CALLED("cb-1", "1"),
+                          RETURNED("cb-1", "{\"type\":\"int\",\"value\":4}"), CALLED("cb-2", "1"),
+                          RETURNED("cb-2", "{\"type\":\"int\",\"value\":4}"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {.value = 4};
+  object_init(&object, fixture_open(peer, NULL), NULL);
+  assert_given(&object);
+  process_until(&object, 2);
+  assert_int_equal(jp_client_process(object.client, NULL), JP_CLIENT_OK);
+  jp_callback_release(object.callback);
+  close_play(object.client, peer, &play);
+}
+
+static void count_answer(void *context, enum jp_client_status status, struct jp_answer *answer)
+{
+  assert_int_equal(status, JP_CLIENT_OK);
+  jp_answer_free(answer);
+  ++*(unsigned *)context;
+}
+
+static void send_from_a_call(struct object *object, struct jp_callback_call *call)
+{
+  const struct jp_request request = fixture_request();
+  assert_int_equal(jp_client_send(object->client, &request, 5000, count_answer, &object->value, NULL),
+                   JP_CLIENT_OK);
+  assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_OK);
+}
+
+static void test_a_program_that_never_waits(void **state)
+{
+  (void)state;
+  struct play play = PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"), NESTED("2", "cb-1"),
+                          RETURNED("cb-1", "null"), ANSWER("2"), ANSWER("1"), RELEASED("1", "1"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {.behave = send_from_a_call};
+  unsigned answers = 0;
+  object_init(&object, fixture_open(peer, NULL), NULL);
+  const struct jp_request request =
+      jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_callback_argument(object.callback)));
+  assert_int_equal(jp_client_send(object.client, &request, 5000, count_answer, &answers, NULL), JP_CLIENT_OK);
+  jp_callback_release(object.callback);
+  while (object.released == 0) {
+    assert_true(is_readable(object.client, 30000));
+    assert_int_equal(jp_client_process(object.client, NULL), JP_CLIENT_OK);
+  }
+  assert_int_equal(object.calls, 1);
+  assert_int_equal(object.value, 1);
+  assert_int_equal(answers, 1);
+  close_play(object.client, peer, &play);
+}
+
+/* Java goes on with what the call has begun; somebody runs it later. */
+static void test_a_call_of_a_request_that_has_timed_out(void **state)
+{
+  (void)state;
+  struct play play = PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"),
+                          RETURNED("cb-1", "{\"type\":\"int\",\"value\":0}"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {0};
+  object_init(&object, fixture_open(peer, NULL), NULL);
+  assert_int_equal(give_object(&object, 5, NULL), JP_CLIENT_TIMEOUT);
+  process_until(&object, 1);
+  jp_callback_release(object.callback);
+  close_play(object.client, peer, &play);
+}
+
+/* ---- answered later ---- */
+
+static struct jp_callback_call *kept;
+
+static void keep_call(struct object *object, struct jp_callback_call *call)
+{
+  (void)object;
+  jp_callback_answer_later(call);
+  kept = call;
+}
+
+static void *answer_kept(void *context)
+{
+  const struct jp_argument value = jp_string(jp_callback_method(kept));
+  *(enum jp_client_status *)context = jp_callback_return(kept, &value, NULL);
+  return NULL;
+}
+
+static void answer_on_a_thread(struct object *object, struct jp_callback_call *call)
+{
+  pthread_t thread;
+  enum jp_client_status status = JP_CLIENT_PROTOCOL;
+  keep_call(object, call);
+  assert_int_equal(pthread_create(&thread, NULL, answer_kept, &status), 0);
+  pthread_join(thread, NULL);
+  assert_int_equal(status, JP_CLIENT_OK);
+  assert_string_equal(jp_callback_interface(call), "a.I"); /* until the function returns */
+}
+
+#define F "{\"type\":\"java.lang.String\",\"value\":\"f\"}"
+
+static void test_answers_of_another_thread(void **state)
+{
+  (void)state;
+  struct play play = PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"), RETURNED("cb-1", F),
+                          ANSWER("1"), CALLED("cb-2", "1"), RETURNED("cb-2", F));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {.behave = answer_on_a_thread};
+  pthread_t thread;
+  enum jp_client_status status = JP_CLIENT_PROTOCOL;
+  object_init(&object, fixture_open(peer, NULL), NULL);
+  assert_given(&object);
+  object.behave = keep_call;
+  process_until(&object, 2);
+  assert_int_equal(pthread_create(&thread, NULL, answer_kept, &status), 0);
+  pthread_join(thread, NULL);
+  assert_int_equal(status, JP_CLIENT_OK);
+  jp_callback_release(object.callback);
+  close_play(object.client, peer, &play);
+  assert_int_equal(object.released, 1);
+}
+
+static void test_a_call_outlives_its_client(void **state)
+{
+  (void)state;
+  struct play play = PLAY(REQUEST_WITH("1", ONEWAY("1")), CALLED("cb-1", "1"), ANSWER("1"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {.behave = keep_call};
+  struct jp_client_error error;
+  object_init(&object, fixture_open(peer, NULL), &oneway);
+  assert_given(&object);
+  assert_int_equal(object.calls, 1);
+  jp_callback_release(object.callback);
+  jp_client_close(object.client);
+  assert_int_equal(object.released, 0);
+  assert_string_equal(jp_callback_id(kept), "cb-1");
+  assert_int_equal(jp_callback_throw(kept, NULL, NULL, &error), JP_CLIENT_CLOSED);
+  assert_string_equal(error.text, "the connection that the call came on has ended");
+  assert_int_equal(object.released, 1);
+  end_play(peer, &play);
+}
+
+static void test_an_event_that_is_kept(void **state)
+{
+  (void)state;
+  struct play play = PLAY(REQUEST_WITH("1", ONEWAY("1")), EVENT("1", "0"), ANSWER("1"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {.behave = keep_call};
+  object_init(&object, fixture_open(peer, NULL), &oneway);
+  assert_given(&object);
+  assert_int_equal(jp_callback_argument_count(kept), 1);
+  assert_int_equal(jp_callback_return(kept, NULL, NULL), JP_CLIENT_OK);
+  jp_callback_release(object.callback);
+  close_play(object.client, peer, &play);
+  assert_int_equal(object.released, 1);
+}
+
+/* ---- ends ---- */
+
+struct two_plays {
+  struct play first; /* the peer ends the connection */
+  struct play second;
+};
+
+static void play_both(struct fake_connection *connection, void *context)
+{
+  struct two_plays *plays = context;
+  if (fake_number(connection) == 1)
+    (void)play_through(connection, &plays->first);
+  else
+    play_lines(connection, &plays->second);
+}
+
+static void test_another_connection(void **state)
+{
+  (void)state;
+  struct two_plays plays = {
+      .first = PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"), ANSWER("1"), REQUEST("2")),
+      .second = PLAY(REQUEST_WITH("3", GIVEN("1")), CALLED("cb-1", "1"),
+                     RETURNED("cb-1", "{\"type\":\"int\",\"value\":0}"), RELEASED("1", "1"), ANSWER("3"))};
+  const struct jp_client_config config = {.size = sizeof config, .reconnects = true};
+  struct fake_peer *peer = fake_peer_start(play_both, &plays);
+  struct object object = {.behave = keep_call};
+  object_init(&object, fixture_open(peer, &config), NULL);
+  assert_given(&object);
+  assert_int_equal(fixture_call(object.client, 5000, NULL), JP_CLIENT_CLOSED);
+  object.behave = NULL;
+  assert_given(&object); /* a new object for Java */
+  assert_int_equal(object.calls, 2);
+  assert_int_equal(jp_callback_return(kept, NULL, NULL), JP_CLIENT_CLOSED); /* the new cb-1 is another one */
+  jp_callback_release(object.callback);
+  assert_int_equal(object.released, 1);
+  jp_client_close(object.client);
+  end_play(peer, &plays.first);
+  assert_string_equal(plays.second.fault, "");
+}
+
+static void end_the_connection(struct object *object, struct jp_callback_call *call)
+{
+  struct jp_client_error error;
+  assert_int_equal(fixture_call(object->client, 5000, NULL), JP_CLIENT_CLOSED);
+  assert_int_equal(jp_callback_return(call, NULL, &error), JP_CLIENT_CLOSED);
+  assert_string_equal(error.text, "the connection that the call came on has ended");
+  assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_INVALID);
+}
+
+static void test_the_peer_goes_while_a_function_runs(void **state)
+{
+  (void)state;
+  struct two_plays plays = {
+      .first = PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"), NESTED("2", "cb-1"))};
+  struct fake_peer *peer = fake_peer_start(play_both, &plays);
+  struct object object = {.behave = end_the_connection};
+  object_init(&object, fixture_open(peer, NULL), NULL);
+  assert_int_equal(give_object(&object, 5000, NULL), JP_CLIENT_CLOSED);
+  assert_int_equal(object.released, 0);
+  jp_callback_release(object.callback);
+  assert_int_equal(object.released, 1);
+  jp_client_close(object.client);
+  end_play(peer, &plays.first);
+}
+
+static void test_calls_while_the_client_closes(void **state)
+{
+  (void)state;
+  struct play play = PLAY(
+      REQUEST_WITH("1", GIVEN("1")),
+      CALLED_WITH("cb-1", "1", "\"a.B\"", "{\"type\":\"a.B\",\"null\":false,\"ref\":4}"),
+      RETURNED("cb-1", "{\"type\":\"int\",\"value\":0}"), ANSWER("1"),
+      CLIENT(
+          "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":[{"
+          "\"ref\":4,\"told\":1}]}}"),
+      CLIENT(HEAD("2") "\"method\":\"control\",\"params\":{\"method\":\"delete_session\"}}"),
+      CALLED("cb-2", "1"), FAILED_WITH("cb-2", "\"code\":-32602,\"message\":\"the client closes\""),
+      ANSWER("2"));
+  const struct jp_client_config config = {.size = sizeof config, .reconnects = true};
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {0};
+  object_init(&object, fixture_open(peer, &config), NULL);
+  assert_given(&object);
+  jp_client_close(object.client);
+  assert_int_equal(object.calls, 1);
+  jp_callback_release(object.callback); /* also after it */
+  assert_int_equal(object.released, 1);
+  end_play(peer, &play);
+}
+
+static void call_from_release(void *context)
+{
+  struct object *object = context;
+  object->released++;
+  assert_int_equal(fixture_call(object->client, 5000, NULL), JP_CLIENT_OK);
+}
+
+static void test_released_may_use_the_client(void **state)
+{
+  (void)state;
+  struct play play =
+      PLAY(REQUEST_WITH("1", GIVEN("1")), RELEASED("1", "1"), REQUEST("2"), ANSWER("1"), ANSWER("2"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {.client = fixture_open(peer, NULL)};
+  const struct jp_callback_config config = {
+      .size = sizeof config, .function = serve_call, .released = call_from_release, .context = &object};
+  assert_int_equal(jp_callback_create(object.client, &config, &object.callback, NULL), JP_CLIENT_OK);
+  const struct jp_request request =
+      jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_callback_argument(object.callback)));
+  unsigned answers = 0;
+  assert_int_equal(jp_client_send(object.client, &request, 5000, count_answer, &answers, NULL), JP_CLIENT_OK);
+  jp_callback_release(object.callback);
+  while (object.released == 0 || answers == 0) {
+    assert_true(is_readable(object.client, 30000));
+    assert_int_equal(jp_client_process(object.client, NULL), JP_CLIENT_OK);
+  }
+  close_play(object.client, peer, &play);
+}
+
+static void test_a_call_of_what_has_ended(void **state)
+{
+  (void)state;
+  struct play play = PLAY(
+      REQUEST_WITH("1", GIVEN("1")), RELEASED("1", "1"),
+      CALLED_WITH("cb-1", "1", "\"a.B\"", "{\"type\":\"a.B\",\"null\":false,\"ref\":4}"), EVENT("1", "0"),
+      FAILED_WITH("cb-1", "\"code\":-32602,\"message\":\"the callback has ended\""), ANSWER("1"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {0};
+  object_init(&object, fixture_open(peer, NULL), NULL);
+  const struct jp_request request =
+      jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_callback_argument(object.callback)));
+  unsigned answers = 0;
+  assert_int_equal(jp_client_send(object.client, &request, 5000, count_answer, &answers, NULL), JP_CLIENT_OK);
+  jp_callback_release(object.callback);
+  while (answers == 0) {
+    assert_true(is_readable(object.client, 30000));
+    assert_int_equal(jp_client_process(object.client, NULL), JP_CLIENT_OK);
+  }
+  assert_int_equal(object.calls, 0);
+  assert_int_equal(object.released, 1);
+  assert_int_equal(jp_client_ref_count(object.client), 0);
+  close_play(object.client, peer, &play);
+}
+
+/* ---- a process that fork has made ---- */
+
+static void use_in_child(struct object *object, struct jp_callback_call *call)
+{
+  const struct jp_callback_config config = {.size = sizeof config, .function = serve_call};
+  struct jp_callback *callback;
+  int status;
+  pid_t child = fork();
+  if (child == 0) {
+    bool good = jp_callback_create(object->client, &config, &callback, NULL) == JP_CLIENT_CLOSED;
+    jp_callback_answer_later(call);
+    good &= jp_callback_return(call, NULL, NULL) == JP_CLIENT_CLOSED;
+    jp_callback_release(object->callback);
+    _exit(good && object->released == 0 ? 0 : 1);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_OK);
+}
+
+static void test_fork(void **state)
+{
+  (void)state;
+  struct play play =
+      PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"), RETURNED("cb-1", "null"), ANSWER("1"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {.behave = use_in_child};
+  object_init(&object, fixture_open(peer, NULL), NULL);
+  assert_given(&object);
+  jp_callback_release(object.callback);
+  close_play(object.client, peer, &play);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_events_run_before_the_answer),
+      cmocka_unit_test(test_events_wait_for_one_another),
+      cmocka_unit_test(test_events_that_wait_are_bounded),
+      cmocka_unit_test(test_a_listener_is_called_by_the_loop),
+      cmocka_unit_test(test_a_program_that_never_waits),
+      cmocka_unit_test(test_a_call_of_a_request_that_has_timed_out),
+      cmocka_unit_test(test_answers_of_another_thread),
+      cmocka_unit_test(test_a_call_outlives_its_client),
+      cmocka_unit_test(test_an_event_that_is_kept),
+      cmocka_unit_test(test_another_connection),
+      cmocka_unit_test(test_the_peer_goes_while_a_function_runs),
+      cmocka_unit_test(test_calls_while_the_client_closes),
+      cmocka_unit_test(test_released_may_use_the_client),
+      cmocka_unit_test(test_a_call_of_what_has_ended),
+      cmocka_unit_test(test_fork),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,482 @@
+/* Java calls the client: what is said, word for word, and who keeps a callback for how long. */
+#include "callback_fixture.h"
+
+#include <pthread.h>
+
+/* ---- a call, and what it is answered ---- */
+
+static pthread_t caller;
+
+static void check_texts(struct object *object, struct jp_callback_call *call)
+{
+  int64_t number = 0;
+  (void)object;
+  assert_true(pthread_equal(caller, pthread_self()));
+  assert_string_equal(jp_callback_interface(call), "a.I");
+  assert_string_equal(jp_callback_method(call), "f");
+  assert_string_equal(jp_callback_id(call), "cb-1");
+  assert_int_equal(jp_callback_argument_count(call), 4);
+  assert_string_equal(jp_callback_parameter_type(call, 0), "java.lang.Object");
+  assert_string_equal(jp_callback_parameter_type(call, 1), "int");
+  assert_null(jp_callback_parameter_type(call, 4));
+  assert_null(jp_callback_argument_at(call, 4));
+  assert_string_equal(jp_answer_text(jp_callback_argument_at(call, 0)).data, "a\"b");
+  assert_true(jp_answer_integer(jp_callback_argument_at(call, 1), &number));
+  assert_int_equal(number, -3);
+  assert_int_equal(jp_answer_kind(jp_callback_argument_at(call, 2)), JP_ANSWER_NULL);
+  const struct jp_ref *ref = jp_answer_ref(jp_callback_argument_at(call, 3));
+  assert_int_equal(jp_ref_number(ref), 12);
+  assert_string_equal(jp_ref_type(ref), "com.example.Foo");
+  const struct jp_argument value = jp_object(ref);
+  assert_int_equal(jp_callback_return(call, &value, NULL), JP_CLIENT_OK);
+}
+
+static void test_a_call_says_what_java_says(void **state)
+{
+  (void)state;
+  struct play play = PLAY(
+      REQUEST_WITH("1", "{\"ref\":{\"callback\":1},\"interfaces\":[\"a.I\",\"b.J\"],\"arity\":4,"
+                        "\"overrides\":[\"g\"]}"),
+      CALLED_WITH("cb-1", "1", "\"java.lang.Object\",\"int\",\"a.B\",\"com.example.Foo\"",
+                  "{\"type\":\"java.lang.String\",\"null\":false,\"value\":\"a\\\"b\"},"
+                  "{\"type\":\"int\",\"null\":false,\"value\":\"-3\"},{\"type\":\"a.B\",\"null\":true},"
+                  "{\"type\":\"com.example.Foo\",\"null\":false,\"ref\":12}"),
+      RETURNED("cb-1", "{\"ref\":12}"), ANSWER("1"),
+      CLIENT(
+          "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":[{"
+          "\"ref\":12,\"told\":1}]}}"),
+      REQUEST("2"), ANSWER("2"));
+  const char *const interfaces[] = {"a.I", "b.J", NULL};
+  const char *const overrides[] = {"g", NULL};
+  const struct jp_callback_config config = {
+      .interfaces = interfaces, .has_arity = true, .arity = 4, .overrides = overrides};
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {.behave = check_texts};
+  object_init(&object, fixture_open(peer, NULL), &config);
+  caller = pthread_self();
+  assert_given(&object);
+  assert_int_equal(object.calls, 1);
+  assert_int_equal(fixture_call(object.client, 5000, NULL), JP_CLIENT_OK);
+  assert_int_equal(jp_client_ref_count(object.client), 0);
+  jp_callback_release(object.callback);
+  close_play(object.client, peer, &play);
+  assert_int_equal(object.released, 1);
+}
+
+static void test_a_type_comes_in_place_of_the_interfaces(void **state)
+{
+  (void)state;
+  struct play play =
+      PLAY(REQUEST_WITH("1", "{\"ref\":{\"callback\":1},\"type\":\"c.K\",\"borrow\":true},[{\"ref\":{"
+                             "\"callback\":1},\"interfaces\":[\"a.I\"],\"borrow\":true}]"),
+           ANSWER("1"));
+  const char *const interfaces[] = {"a.I", NULL};
+  const struct jp_callback_config config = {.interfaces = interfaces, .borrow = true};
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {0};
+  object_init(&object, fixture_open(peer, NULL), &config);
+  const struct jp_argument item = jp_callback_argument(object.callback);
+  const struct jp_request request =
+      jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_as_type("c.K", item), jp_list(NULL, &item, 1)));
+  struct jp_answer *answer;
+  assert_int_equal(jp_client_call(object.client, &request, 5000, &answer, NULL), JP_CLIENT_OK);
+  jp_answer_free(answer);
+  jp_callback_release(object.callback);
+  close_play(object.client, peer, &play);
+  assert_int_equal(object.released, 1);
+}
+
+/* ---- answers of each kind ---- */
+
+static void say_nothing(struct object *object, struct jp_callback_call *call)
+{
+  (void)object;
+  (void)call;
+}
+
+static void throw_new(struct object *object, struct jp_callback_call *call)
+{
+  (void)object;
+  assert_int_equal(jp_callback_throw(call, "java.io.IOException", "no \"disk\"", NULL), JP_CLIENT_OK);
+}
+
+static void throw_text(struct object *object, struct jp_callback_call *call)
+{
+  (void)object;
+  assert_int_equal(jp_callback_throw(call, NULL, "no", NULL), JP_CLIENT_OK);
+}
+
+static void throw_object(struct object *object, struct jp_callback_call *call)
+{
+  (void)object;
+  struct jp_client_error error;
+  assert_int_equal(jp_callback_throw_object(call, NULL, &error), JP_CLIENT_INVALID);
+  const struct jp_ref *ref = jp_answer_ref(jp_callback_argument_at(call, 0));
+  assert_int_equal(jp_callback_throw_object(call, ref, NULL), JP_CLIENT_OK);
+}
+
+static void return_twice(struct object *object, struct jp_callback_call *call)
+{
+  (void)object;
+  struct jp_client_error error;
+  const struct jp_argument bad = jp_string("\xFF");
+  assert_int_equal(jp_callback_return(call, &bad, &error), JP_CLIENT_INVALID);
+  assert_string_equal(error.text, "a text is not UTF-8: byte 0 of 1");
+  assert_int_equal(jp_callback_throw(call, "", "m", &error), JP_CLIENT_INVALID);
+  assert_string_equal(error.text, "the class of the throwable is missing");
+  assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_OK);
+  assert_int_equal(jp_callback_return(call, NULL, &error), JP_CLIENT_INVALID);
+  assert_string_equal(error.text, "the call is answered already");
+  assert_int_equal(jp_callback_throw(call, NULL, NULL, NULL), JP_CLIENT_INVALID);
+  assert_string_equal(jp_callback_method(call), "f"); /* still there */
+}
+
+/* A request, one call within it, and what that is answered. */
+static void check_answer(void (*behave)(struct object *, struct jp_callback_call *), struct line answer)
+{
+  struct play play = PLAY(REQUEST_WITH("1", GIVEN("1")),
+                          CALLED_WITH("cb-7", "1", "\"a.E\"", "{\"type\":\"a.E\",\"null\":false,\"ref\":5}"),
+                          answer, ANSWER("1"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {.behave = behave};
+  object_init(&object, fixture_open(peer, NULL), NULL);
+  assert_given(&object);
+  assert_int_equal(object.calls, 1);
+  jp_callback_release(object.callback);
+  close_play(object.client, peer, &play);
+  assert_int_equal(object.released, 1);
+}
+
+static void test_answers(void **state)
+{
+  (void)state;
+  check_answer(NULL, RETURNED("cb-7", "{\"type\":\"int\",\"value\":0}"));
+  check_answer(say_nothing, FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"the client's function has not "
+                                                "answered\""));
+  check_answer(throw_new, FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"no \\\"disk\\\"\",\"data\":{"
+                                              "\"throwable_type\":\"java.io.IOException\",\"message\":\"no "
+                                              "\\\"disk\\\"\"}"));
+  check_answer(throw_text, FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"no\""));
+  check_answer(throw_object, FAILED_WITH("cb-7", "\"code\":-32000,\"message\":\"\",\"data\":{\"ref\":5}"));
+  check_answer(return_twice, RETURNED("cb-7", "null"));
+}
+
+/* ---- requests inside a function ---- */
+
+static void ask_in_all_ways(struct object *object, struct jp_callback_call *call)
+{
+  struct jp_client *client = object->client;
+  const struct jp_options mine = {.size = sizeof mine, .within = "cb-3"};
+  const struct jp_options none = {.size = sizeof none, .within = ""};
+  struct jp_answer *answer;
+  object->behave = NULL;
+  assert_int_equal(fixture_call(client, 5000, NULL), JP_CLIENT_OK);
+  struct jp_request request = jp_with_options(fixture_request(), &mine);
+  assert_int_equal(jp_client_call(client, &request, 5000, &answer, NULL), JP_CLIENT_OK);
+  jp_answer_free(answer);
+  request = jp_with_options(fixture_request(), &none);
+  assert_int_equal(jp_client_call(client, &request, 5000, &answer, NULL), JP_CLIENT_OK);
+  jp_answer_free(answer);
+  request = fixture_request();
+  assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
+  assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_OK);
+  assert_int_equal(fixture_call(client, 5000, NULL), JP_CLIENT_OK); /* Java waits no more */
+}
+
+static void test_what_a_function_asks_is_nested(void **state)
+{
+  (void)state;
+  struct play play =
+      PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-9", "1"), NESTED("2", "cb-9"), ANSWER("2"),
+           NESTED("3", "cb-3"), ANSWER("3"), REQUEST("4"), ANSWER("4"),
+           CLIENT("{\"jsonrpc\":\"2.0\"," CALL_T "},\"options\":{\"within\":\"cb-9\"}}"),
+           RETURNED("cb-9", "null"), REQUEST("5"), ANSWER("5"), ANSWER("1"), REQUEST("6"), ANSWER("6"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {.behave = ask_in_all_ways};
+  object_init(&object, fixture_open(peer, NULL), NULL);
+  assert_given(&object);
+  assert_int_equal(fixture_call(object.client, 5000, NULL), JP_CLIENT_OK);
+  jp_callback_release(object.callback);
+  close_play(object.client, peer, &play);
+}
+
+static void send_chains(struct object *object, struct jp_callback_call *call)
+{
+  struct jp_chain *chain = jp_chain_create(object->client);
+  struct jp_client_error error;
+  const struct jp_options affine = {.size = sizeof affine, .thread_affinity = "ui"};
+  const struct jp_options mine = {.size = sizeof mine, .within = "cb-3"};
+  struct jp_request request = fixture_request();
+  jp_chain_request(chain, "a", &request);
+  jp_chain_request(chain, NULL, &request);
+  assert_int_equal(jp_chain_send(chain, 5000, &error), JP_CLIENT_OK);
+  request = jp_with_options(request, &affine);
+  jp_chain_request(chain, "a", &request);
+  assert_int_equal(jp_chain_send(chain, 5000, &error), JP_CLIENT_OK);
+  request = jp_with_options(request, &mine);
+  jp_chain_request(chain, "a", &request);
+  assert_int_equal(jp_chain_send(chain, 5000, &error), JP_CLIENT_OK);
+  jp_chain_destroy(chain);
+  assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_OK);
+}
+
+#define RESULT_8(id)                                                                                         \
+  HEAD(id) "\"result\":{\"void\":false,\"value\":{\"type\":\"int\",\"null\":false,\"value\":\"8\"}}}"
+
+static void test_the_chains_of_a_function_are_nested(void **state)
+{
+  (void)state;
+  struct play play =
+      PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-9", "1"),
+           CLIENT("[" HEAD("2") CALL_T "},\"options\":{\"within\":\"cb-9\"}}," HEAD("3") CALL_T
+                  "},\"options\":{\"keep\":false}}]"),
+           PEER("[" RESULT_8("2") "," RESULT_8("3") "]"),
+           CLIENT("[" HEAD("4") CALL_T "},\"options\":{\"threadAffinity\":\"ui\",\"within\":\"cb-9\"}}]"),
+           PEER("[" RESULT_8("4") "]"), CLIENT("[" HEAD("5") CALL_T "},\"options\":{\"within\":\"cb-3\"}}]"),
+           PEER("[" RESULT_8("5") "]"), RETURNED("cb-9", "null"), ANSWER("1"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {.behave = send_chains};
+  object_init(&object, fixture_open(peer, NULL), NULL);
+  assert_given(&object);
+  jp_callback_release(object.callback);
+  close_play(object.client, peer, &play);
+}
+
+static void recurse(struct object *object, struct jp_callback_call *call)
+{
+  if (object->calls < 3)
+    assert_given(object);
+  assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_OK);
+}
+
+#define GIVING_WITHIN(id, within)                                                                            \
+  CLIENT(HEAD(id) CALL_T ",\"args\":[" GIVEN("1") "]},\"options\":{\"within\":\"" within "\"}}")
+
+static void test_recursion(void **state)
+{
+  (void)state;
+  struct play play =
+      PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"), GIVING_WITHIN("2", "cb-1"),
+           CALLED("cb-2", "1"), GIVING_WITHIN("3", "cb-2"), CALLED("cb-3", "1"), RETURNED("cb-3", "null"),
+           ANSWER("3"), RETURNED("cb-2", "null"), ANSWER("2"), RETURNED("cb-1", "null"), ANSWER("1"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {.behave = recurse};
+  object_init(&object, fixture_open(peer, NULL), NULL);
+  assert_given(&object);
+  assert_int_equal(object.calls, 3);
+  jp_callback_release(object.callback);
+  close_play(object.client, peer, &play);
+}
+
+/* ---- refs of arguments ---- */
+
+static void check_refs(bool borrow, const struct line *lines, size_t count)
+{
+  struct play play = {.lines = lines, .count = count};
+  const struct jp_callback_config config = {.borrow = borrow};
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {0};
+  object_init(&object, fixture_open(peer, NULL), &config);
+  assert_given(&object);
+  assert_int_equal(object.calls, 2);
+  assert_int_equal(fixture_call(object.client, 5000, NULL), JP_CLIENT_OK);
+  assert_int_equal(jp_client_ref_count(object.client), 0);
+  jp_callback_release(object.callback);
+  close_play(object.client, peer, &play);
+}
+
+#define CALLED_WITH_REF(id, ref)                                                                             \
+  CALLED_WITH(id, "1", "\"a.B\"", "{\"type\":\"a.B\",\"null\":false,\"ref\":" ref "}")
+#define INT_0 "{\"type\":\"int\",\"value\":0}"
+#define LET_GO(ref)                                                                                          \
+  "\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":[{\"ref\":" ref ",\"told\":1}]}"
+
+/* Not behind the request that waits for the call. */
+static void test_refs_are_let_go_of_within_the_call(void **state)
+{
+  (void)state;
+  const struct line lines[] = {
+      REQUEST_WITH("1", GIVEN("1")),
+      CALLED_WITH_REF("cb-1", "4"),
+      RETURNED("cb-1", INT_0),
+      CALLED_WITH_REF("cb-2", "5"),
+      CLIENT("{\"jsonrpc\":\"2.0\"," LET_GO("4") ",\"options\":{\"within\":\"cb-2\"}}"),
+      RETURNED("cb-2", INT_0),
+      ANSWER("1"),
+      CLIENT("{\"jsonrpc\":\"2.0\"," LET_GO("5") "}"),
+      REQUEST("2"),
+      ANSWER("2")};
+  check_refs(false, lines, sizeof lines / sizeof lines[0]);
+}
+
+static void test_borrowed_refs_end_by_themselves(void **state)
+{
+  (void)state;
+  const struct line lines[] = {REQUEST_WITH("1", "{\"ref\":{\"callback\":1},\"borrow\":true}"),
+                               CALLED_WITH_REF("cb-1", "4"),
+                               RETURNED("cb-1", INT_0),
+                               CALLED_WITH_REF("cb-2", "4"),
+                               RETURNED("cb-2", INT_0),
+                               ANSWER("1"),
+                               REQUEST("2"),
+                               ANSWER("2")};
+  check_refs(true, lines, sizeof lines / sizeof lines[0]);
+}
+
+/* ---- who keeps a callback ---- */
+
+static void test_it_ends_when_all_that_was_given_is_released(void **state)
+{
+  (void)state;
+  struct play play =
+      PLAY(REQUEST_WITH("1", GIVEN("1")), ANSWER("1"), RELEASED("1", "1"), REQUEST_WITH("2", GIVEN("1")),
+           ANSWER("2"), REQUEST_WITH("3", GIVEN("1") "," GIVEN("1")), RELEASED("1", "1"), ANSWER("3"),
+           REQUEST("4"), RELEASED("1", "2"), ANSWER("4"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {0};
+  object_init(&object, fixture_open(peer, NULL), NULL);
+  assert_given(&object);
+  assert_given(&object); /* again: the program has it still */
+  const struct jp_argument argument = jp_callback_argument(object.callback);
+  const struct jp_request request = jp_build_class_method_call("T", "m", JP_ARGUMENTS(argument, argument));
+  struct jp_answer *answer;
+  assert_int_equal(jp_client_call(object.client, &request, 5000, &answer, NULL), JP_CLIENT_OK);
+  jp_answer_free(answer);
+  jp_callback_release(object.callback);
+  assert_int_equal(object.released, 0); /* two are on their way yet */
+  assert_int_equal(fixture_call(object.client, 5000, NULL), JP_CLIENT_OK);
+  assert_int_equal(object.released, 1);
+  close_play(object.client, peer, &play);
+  assert_int_equal(object.released, 1);
+}
+
+static void test_a_request_that_fails_has_given_it_all_the_same(void **state)
+{
+  (void)state;
+  struct play play =
+      PLAY(REQUEST_WITH("1", GIVEN("1")), PEER(HEAD("1") "\"error\":{\"code\":-32602,\"message\":\"no\"}}"),
+           REQUEST("2"), RELEASED("1", "1"), ANSWER("2"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {0};
+  object_init(&object, fixture_open(peer, NULL), NULL);
+  assert_int_equal(give_object(&object, 5000, NULL), JP_CLIENT_REMOTE);
+  jp_callback_release(object.callback);
+  assert_int_equal(object.released, 0);
+  assert_int_equal(fixture_call(object.client, 5000, NULL), JP_CLIENT_OK);
+  assert_int_equal(object.released, 1);
+  close_play(object.client, peer, &play);
+}
+
+static void test_a_message_that_is_not_sent_gives_nothing(void **state)
+{
+  (void)state;
+  struct play play = PLAY(REQUEST("1"), ANSWER("1"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {0};
+  object_init(&object, fixture_open(peer, NULL), NULL);
+  const struct jp_request request = jp_build_class_method_call(
+      "T", "m", JP_ARGUMENTS(jp_callback_argument(object.callback), jp_string("\xFF")));
+  struct jp_answer *answer;
+  assert_int_equal(jp_client_call(object.client, &request, 5000, &answer, NULL), JP_CLIENT_INVALID);
+  assert_int_equal(jp_client_notify(object.client, &request, NULL), JP_CLIENT_INVALID);
+  assert_int_equal(jp_client_send(object.client, &request, 5000, NULL, NULL, NULL), JP_CLIENT_INVALID);
+  assert_int_equal(fixture_call(object.client, 5000, NULL), JP_CLIENT_OK); /* gives none of these */
+  jp_callback_release(object.callback);
+  assert_int_equal(object.released, 1);
+  close_play(object.client, peer, &play);
+}
+
+static struct object other;
+
+static void return_other(struct object *object, struct jp_callback_call *call)
+{
+  (void)object;
+  const struct jp_argument value = jp_callback_argument(other.callback);
+  assert_int_equal(jp_callback_return(call, &value, NULL), JP_CLIENT_OK);
+}
+
+static void test_a_result_gives_it_too(void **state)
+{
+  (void)state;
+  struct play play = PLAY(REQUEST_WITH("1", GIVEN("1")), CALLED("cb-1", "1"), RETURNED("cb-1", GIVEN("2")),
+                          CALLED("cb-2", "2"), RETURNED("cb-2", INT_0), ANSWER("1"), REQUEST("2"),
+                          RELEASED("2", "1"), ANSWER("2"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {.behave = return_other};
+  object_init(&object, fixture_open(peer, NULL), NULL);
+  other = (struct object){0};
+  object_init(&other, object.client, NULL);
+  assert_given(&object);
+  assert_int_equal(other.calls, 1);
+  jp_callback_release(other.callback);
+  assert_int_equal(other.released, 0);
+  assert_int_equal(fixture_call(object.client, 5000, NULL), JP_CLIENT_OK);
+  assert_int_equal(other.released, 1);
+  jp_callback_release(object.callback);
+  close_play(object.client, peer, &play);
+}
+
+static void test_a_chain_keeps_what_it_gives(void **state)
+{
+  (void)state;
+  struct play play = PLAY(CLIENT("[" HEAD("1") CALL_T ",\"args\":[" GIVEN("1") "]}}]"), CALLED("cb-1", "1"),
+                          RETURNED("cb-1", INT_0), RELEASED("1", "1"), PEER("[" RESULT_8("1") "]"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {0};
+  object_init(&object, fixture_open(peer, NULL), NULL);
+  const struct jp_request request =
+      jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_callback_argument(object.callback)));
+  struct jp_chain *steps = jp_chain_create(object.client);
+  struct jp_chain *chain = jp_chain_create(object.client);
+  jp_chain_request(steps, "a", &request);
+  jp_callback_release(object.callback);
+  assert_int_equal(object.released, 0);
+  jp_chain_append(chain, steps);
+  jp_chain_destroy(steps);
+  assert_int_equal(object.released, 0);
+  assert_int_equal(jp_chain_send(chain, 5000, NULL), JP_CLIENT_OK);
+  assert_int_equal(object.calls, 1);
+  assert_int_equal(object.released, 1);
+  jp_chain_destroy(chain);
+  close_play(object.client, peer, &play);
+}
+
+static void test_a_chain_that_is_not_sent(void **state)
+{
+  (void)state;
+  struct play play = {0};
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {0};
+  object_init(&object, fixture_open(peer, NULL), NULL);
+  const struct jp_request request =
+      jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_callback_argument(object.callback)));
+  struct jp_chain *chain = jp_chain_create(object.client);
+  jp_chain_request(chain, "a", &request);
+  jp_callback_release(object.callback);
+  jp_client_close(object.client);
+  assert_int_equal(object.released, 0);
+  jp_chain_destroy(chain);
+  assert_int_equal(object.released, 1);
+  end_play(peer, &play);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_call_says_what_java_says),
+      cmocka_unit_test(test_a_type_comes_in_place_of_the_interfaces),
+      cmocka_unit_test(test_answers),
+      cmocka_unit_test(test_what_a_function_asks_is_nested),
+      cmocka_unit_test(test_the_chains_of_a_function_are_nested),
+      cmocka_unit_test(test_recursion),
+      cmocka_unit_test(test_refs_are_let_go_of_within_the_call),
+      cmocka_unit_test(test_borrowed_refs_end_by_themselves),
+      cmocka_unit_test(test_it_ends_when_all_that_was_given_is_released),
+      cmocka_unit_test(test_a_request_that_fails_has_given_it_all_the_same),
+      cmocka_unit_test(test_a_message_that_is_not_sent_gives_nothing),
+      cmocka_unit_test(test_a_result_gives_it_too),
+      cmocka_unit_test(test_a_chain_keeps_what_it_gives),
+      cmocka_unit_test(test_a_chain_that_is_not_sent),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,539 @@
+/* Who waits for a client, how it is woken, and what is done on it meanwhile. */
+#include "tests/unit/jni/callbacks/fake_client.h"
+#include "tests/unit/jni/members_cases.h"
+#include "tests/unit/jni/with_jvm.h"
+
+#include "jni/runtime/throwables.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+static struct jvm *the_jvm;
+static struct members_session session;
+static struct jvm_callbacks client;
+
+#define ON    "'type':'jpeer.members.CallbackThreads'"
+#define CALLS "'type':'jpeer.members.Callbacks'"
+#define SEVEN "{'ref':{'callback':7}}"
+
+static int set_up(void **state)
+{
+  (void)state;
+  members_session_init(&session, session.thread);
+  fake_client_init(&client, the_jvm, session.objects, &session.limits);
+  session.callbacks = &client;
+  return 0;
+}
+
+static int tear_down(void **state)
+{
+  (void)state;
+  fake_client_wait_natively(false);
+  fake_client_fini(&client);
+  members_session_fini(&session);
+  return 0;
+}
+
+static void check(const char *params, const char *wanted)
+{
+  const struct members_case one = {"call", params, wanted, NULL};
+  members_check(&session, &one);
+}
+
+/* Runs another operation on a thread that waits, with a session of its own. */
+struct nested {
+  const char *params;
+  char got[256];
+};
+
+static void run_nested(void *argument, struct jvm_thread *thread)
+{
+  struct nested *nested = argument;
+  struct members_session inner;
+  uint32_t ref;
+  members_session_init(&inner, thread);
+  inner.callbacks = &client;
+  struct text got = members_run(&inner, "call", nested->params, &ref);
+  snprintf(nested->got, sizeof nested->got, "%.*s", TEXT_ARGS(got));
+  members_session_fini(&inner);
+}
+
+static void nest(const char *params, char *got, size_t size)
+{
+  struct nested nested = {.params = params};
+  fake_serve(the_jvm, run_nested, &nested);
+  snprintf(got, size, "%s", nested.got);
+}
+
+static void check_nested(const char *params, const char *wanted)
+{
+  char got[256];
+  nest(params, got, sizeof got);
+  assert_string_equal(got, wanted);
+}
+
+/* ---- a thread that answers ---- */
+
+static struct {
+  sem_t any;
+  sem_t done;
+  struct jvm_callback_call *call;
+  void (*act)(struct jvm_callback_call *call);
+} other;
+
+static void leave_to_other(struct jvm_callback_call *call)
+{
+  other.call = call;
+  sem_post(&other.any);
+}
+
+static void act_once(void)
+{
+  while (sem_wait(&other.any) != 0)
+    continue;
+  other.act(other.call);
+  sem_post(&other.done);
+}
+
+/* One that the JVM does not know. */
+static void *act_outside(void *unused)
+{
+  (void)unused;
+  act_once();
+  return NULL;
+}
+
+static void act_inside(void *unused, struct jvm_thread *thread)
+{
+  (void)unused;
+  (void)thread;
+  act_once();
+}
+
+static void start_outside(void (*act)(struct jvm_callback_call *call))
+{
+  pthread_t thread;
+  other.act = act;
+  client.answer = leave_to_other;
+  assert_int_equal(pthread_create(&thread, NULL, act_outside, NULL), 0);
+  pthread_detach(thread);
+}
+
+static void start_inside(void (*act)(struct jvm_callback_call *call))
+{
+  struct jp_error error;
+  other.act = act;
+  client.answer = leave_to_other;
+  assert_int_equal(jvm_spawn(the_jvm, "other", act_inside, NULL, &error), JP_OK);
+}
+
+static void await_other(void)
+{
+  while (sem_wait(&other.done) != 0)
+    continue;
+}
+
+static void give_five(struct jvm_callback_call *call)
+{
+  fake_answer_int(call, 5);
+}
+
+static void call_java(const char *method)
+{
+  char params[100];
+  snprintf(params, sizeof params, "{" ON ",'method':'%s'}", method);
+  struct nested nested = {.params = params};
+  fake_serve(the_jvm, run_nested, &nested);
+  assert_string_equal(nested.got, "void");
+}
+
+static void interrupt(struct jvm_callback_call *call)
+{
+  (void)call;
+  call_java("interruptCaller");
+}
+
+static void any_thread_wakes_one_that_is_parked(void **state)
+{
+  (void)state;
+  start_outside(give_five);
+  check("{" ON ",'method':'onThread','args':[" SEVEN "]}", "java.lang.String 5 false");
+  await_other();
+  start_inside(give_five);
+  check("{" ON ",'method':'onThread','args':[" SEVEN "]}", "java.lang.String 5 false");
+  await_other();
+  start_outside(fake_end);
+  check("{" ON ",'method':'onThread','args':[" SEVEN "]}", "java.lang.String the client is gone false");
+  await_other();
+  /* A thread of the peer that cannot wait in C parks, too. */
+  start_outside(give_five);
+  check("{" ON ",'method':'onThisThread','args':[" SEVEN "]}", "java.lang.String 5 false");
+  await_other();
+}
+
+static void a_member_of_the_crew_waits_in_c(void **state)
+{
+  (void)state;
+  fake_client_wait_natively(true);
+  start_outside(give_five);
+  check("{" ON ",'method':'onThisThread','args':[" SEVEN "]}", "java.lang.String 5 false");
+  await_other();
+  start_inside(fake_end);
+  check("{" ON ",'method':'onThisThread','args':[" SEVEN "]}", "java.lang.String the client is gone false");
+  await_other();
+}
+
+static void an_interrupt_ends_the_wait(void **state)
+{
+  (void)state;
+#define INTERRUPTED "java.lang.String the thread was interrupted while it waited for the client true"
+  start_inside(interrupt);
+  check("{" ON ",'method':'onThread','args':[" SEVEN "]}", INTERRUPTED);
+  await_other();
+  start_inside(interrupt);
+  check("{" ON ",'method':'onThisThread','args':[" SEVEN "]}", INTERRUPTED);
+  await_other();
+  fake_client_wait_natively(true);
+  start_inside(interrupt);
+  check("{" ON ",'method':'onThisThread','args':[" SEVEN "]}", INTERRUPTED);
+  await_other();
+  assert_int_equal(client.ends[JVM_CALLBACK_INTERRUPTED], 3);
+}
+
+static void a_thread_that_is_interrupted_begins_no_call(void **state)
+{
+  (void)state;
+  client.answer = give_five;
+  check("{" ON ",'method':'whenInterrupted','args':[" SEVEN "]}",
+        "java.lang.String the thread is interrupted true");
+  assert_int_equal(client.calls, 0);
+  check("{" ON ",'method':'onewayWhenInterrupted','args':[{'ref':{'callback':8},'oneway':true}]}",
+        "java.lang.String ran true");
+  assert_int_equal(client.sent, 1);
+}
+
+static void a_wait_has_an_end(void **state)
+{
+  (void)state;
+  client.timeout_ns = 1000000;
+  check("{" ON ",'method':'onThread','args':[" SEVEN "]}", "java.lang.String the client is gone false");
+  check("{" ON ",'method':'onThisThread','args':[" SEVEN "]}", "java.lang.String the client is gone false");
+  assert_int_equal(client.ends[JVM_CALLBACK_FAILED], 2);
+}
+
+/* ---- room ---- */
+
+static void make_room_once(struct jvm_callback_call *call)
+{
+  fake_make_room(call);
+}
+
+static void leave_the_first_to_other(struct jvm_callback_call *call)
+{
+  if (call->lacks_room)
+    leave_to_other(call);
+  else
+    fake_answer_int(call, 5);
+}
+
+static void a_caller_waits_for_room(void **state)
+{
+  (void)state;
+  for (int natively = 0; natively < 2; natively++) {
+    fake_client_wait_natively(natively != 0);
+    client.has_no_room = true;
+    start_outside(make_room_once);
+    client.answer = leave_the_first_to_other;
+    check("{" ON ",'method':'onThisThread','args':[" SEVEN "]}", "java.lang.String 5 false");
+    await_other();
+  }
+  assert_int_equal(client.sent, 2);
+}
+
+static void oneway_methods_wait_for_no_answer(void **state)
+{
+  (void)state;
+  client.answer = NULL;
+  check("{" CALLS ",'method':'nothing','args':[{'ref':{'callback':8},'oneway':true}]}", "void");
+  assert_int_equal(client.sent, 1);
+  assert_int_equal(client.ends[JVM_CALLBACK_RETURNED], 1);
+  client.answer = give_five;
+  check("{" CALLS ",'method':'hear','args':[{'ref':{'callback':9},'oneway':true}]}", "int 5");
+  assert_int_equal(client.sent, 4);
+}
+
+/* ---- nested requests ---- */
+
+static void nest_local(struct jvm_callback_call *call)
+{
+  check_nested("{" ON ",'method':'local'}", call->waiter == NULL ? "java.lang.String null on tests"
+                                                                 : "java.lang.String local on application");
+  fake_answer_int(call, 5);
+}
+
+static void give_nested(struct jvm_callback_call *call)
+{
+  fake_nest(call, nest_local);
+}
+
+static void a_nested_request_runs_on_the_thread_that_waits(void **state)
+{
+  (void)state;
+  start_outside(give_nested);
+  check("{" ON ",'method':'withLocal','args':[" SEVEN "]}", "java.lang.String 5 false");
+  await_other();
+  fake_client_wait_natively(true);
+  start_outside(give_nested);
+  check("{" ON ",'method':'onThisThread','args':[" SEVEN "]}", "java.lang.String 5 false");
+  await_other();
+  assert_int_equal(client.ends[JVM_CALLBACK_RETURNED], 2);
+}
+
+static void nest_set_loader(struct jvm_callback_call *call)
+{
+  check_nested("{" ON ",'method':'local'}", "java.lang.String null on application");
+  fake_answer_int(call, 5);
+}
+
+static void nest_twice(struct jvm_callback_call *call)
+{
+  fake_nest(call, nest_set_loader);
+}
+
+static void the_state_of_a_thread_stays_its_own(void **state)
+{
+  (void)state;
+  client.answer = nest_twice;
+  check("{" ON ",'method':'ownState','args':[" SEVEN "]}", "java.lang.String true false");
+}
+
+/* Goes down one more level on the same thread, and answers with what that gave. */
+static void nest_down(struct jvm_callback_call *call)
+{
+  char params[200];
+  char got[256];
+  snprintf(params, sizeof params, "{" ON ",'method':'down','args':[%d," SEVEN "]}", (int)call->numbers[0]);
+  nest(params, got, sizeof got);
+  int depth;
+  if (sscanf(got, "int %d", &depth) == 1)
+    fake_answer_int(call, depth);
+  else
+    fake_answer_error(call, 1, strstr(got, ": ") == NULL ? got : "deeper", 0, NULL);
+}
+
+static void go_down(struct jvm_callback_call *call)
+{
+  fake_nest(call, nest_down);
+}
+
+static void calls_nest(void **state)
+{
+  (void)state;
+  client.answer = go_down;
+  check("{" ON ",'method':'down','args':[12," SEVEN "]}", "int 12");
+  assert_int_equal(client.depth, 12);
+  fake_client_wait_natively(true);
+  check("{" ON ",'method':'down','args':[12," SEVEN "]}", "int 12");
+}
+
+static void nest_endlessly(struct jvm_callback_call *call)
+{
+  char got[256];
+  nest("{" ON ",'method':'endless','args':[" SEVEN "]}", got, sizeof got);
+  assert_string_equal(got, "java.lang.String the stack is short");
+  fake_answer_error(call, 1, "the stack is short", 0, NULL);
+}
+
+static void go_endlessly(struct jvm_callback_call *call)
+{
+  fake_nest(call, nest_endlessly);
+}
+
+static void recursion_ends_before_the_stack_does(void **state)
+{
+  (void)state;
+  client.answer = go_endlessly;
+  check("{" ON ",'method':'endless','args':[" SEVEN "]}", "java.lang.String the stack is short");
+  assert_true(client.depth > 4);
+  fake_client_wait_natively(true);
+  check("{" ON ",'method':'endless','args':[" SEVEN "]}", "java.lang.String the stack is short");
+}
+
+/* ---- code that runs while a request is prepared, or its result is read ---- */
+
+static void nest_and_answer(struct jvm_callback_call *call)
+{
+  check_nested("{" CALLS ",'method':'use','args':[{'ref':{'callback':50}}]}", "int 12");
+  fake_answer_int(call, 2);
+}
+
+static void answer_with_nesting(struct jvm_callback_call *call)
+{
+  if (text_equal(call->method->name, TEXT("applyAsInt")))
+    fake_answer_int(call, 12);
+  else
+    fake_nest(call, nest_and_answer);
+}
+
+static void reading_a_result_calls_back(void **state)
+{
+  (void)state;
+  client.answer = answer_with_nesting;
+  const struct members_case lazy = {"call", "{" CALLS ",'method':'lazy','args':[" SEVEN "]}",
+                                    "jpeer.members.Callbacks$1 ref", "lazy"};
+  members_check(&session, &lazy);
+  session.by_value = true;
+  check("{'type':'java.util.Objects','method':'requireNonNull','args':[{'ref':$lazy}]}", "[2,2]");
+  session.by_value = false;
+}
+
+static void making_an_argument_calls_back(void **state)
+{
+  (void)state;
+  client.answer = answer_with_nesting;
+  check("{" CALLS ",'method':'ask','args':[" SEVEN "]}", "void");
+  check("{" CALLS ",'method':'asked','args':[{'type':'jpeer.members.Callbacks$Asked','value':['a','b']}]}",
+        "java.lang.String [a-2, b-2]");
+}
+
+static void answer_with_name(struct jvm_callback_call *call)
+{
+  fake_answer_text(call, "jpeer.members.Twin");
+}
+
+static void loading_a_class_calls_back(void **state)
+{
+  (void)state;
+  client.answer = answer_with_name;
+  const struct members_case asking = {"call", "{" CALLS ",'method':'asking','args':[" SEVEN "]}",
+                                      "jpeer.members.Callbacks$2 ref", "asking"};
+  members_check(&session, &asking);
+  session.loader = members_ref(&session, "asking");
+  size_t calls = client.calls;
+  const struct members_case twin = {"new", "{'type':'jpeer.members.Twin'}", "jpeer.members.Twin ref", NULL};
+  members_check(&session, &twin);
+  assert_true(client.calls > calls);
+  session.loader = 0;
+}
+
+/* ---- many threads ---- */
+
+static _Atomic int answered;
+
+static void answer_counted(struct jvm_callback_call *call)
+{
+  atomic_fetch_add(&answered, 1);
+  fake_answer_int(call, 1);
+}
+
+static void threads_of_a_pool_call_at_once(void **state)
+{
+  (void)state;
+  atomic_store(&answered, 0);
+  client.answer = answer_counted;
+  check("{" ON ",'method':'invokeAll','args':[" SEVEN ",200]}", "int 200");
+  assert_int_equal(atomic_load(&answered), 200);
+}
+
+static void answer_difference(struct jvm_callback_call *call)
+{
+  fake_answer_int(call, call->numbers[0] - call->numbers[1]);
+}
+
+static void a_parallel_sort_calls_back(void **state)
+{
+  (void)state;
+  client.answer = answer_difference;
+  check("{" ON ",'method':'parallelSort','args':[" SEVEN ",2000]}", "java.lang.String sorted");
+}
+
+/* ---- virtual threads ---- */
+
+enum { WAITS = 16 };
+static struct {
+  pthread_mutex_t lock;
+  struct jvm_callback_call *calls[WAITS];
+  size_t count;
+  bool is_over;
+} waiting = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Keeps the answers of all calls until the Runnable is called. */
+static void gather(struct jvm_callback_call *call)
+{
+  bool is_last = text_equal(call->method->name, TEXT("run"));
+  pthread_mutex_lock(&waiting.lock);
+  bool is_late = waiting.is_over;
+  if (is_last)
+    waiting.is_over = true;
+  else if (!is_late)
+    waiting.calls[waiting.count++] = call;
+  pthread_mutex_unlock(&waiting.lock);
+  if (is_late)
+    fake_answer_int(call, 5);
+  if (!is_last)
+    return;
+  for (size_t i = 0; i < waiting.count; i++)
+    fake_answer_int(waiting.calls[i], 5);
+  fake_answer_null(call);
+}
+
+static bool has_virtual_threads(void)
+{
+  uint32_t ref;
+  return text_equal(members_run(&session, "call", "{" ON ",'method':'hasVirtualThreads'}", &ref),
+                    TEXT("boolean true"));
+}
+
+static void virtual_threads_leave_their_carriers(void **state)
+{
+  (void)state;
+  if (!has_virtual_threads())
+    skip();
+  client.answer = gather;
+  check("{" ON ",'method':'virtual','args':[" SEVEN ",{'ref':{'callback':8}},16]}", "java.lang.String all");
+  waiting.count = 0;
+  waiting.is_over = false;
+  check("{" ON ",'method':'virtualDefault','args':[{'ref':{'callback':9}},{'ref':{'callback':8}},16]}",
+        "java.lang.String all");
+  start_inside(give_five);
+  check("{" ON ",'method':'onVirtual','args':[" SEVEN "]}", "java.lang.String 5 false");
+  await_other();
+  start_inside(interrupt);
+  check("{" ON ",'method':'onVirtual','args':[" SEVEN "]}", INTERRUPTED);
+  await_other();
+}
+
+static int run_all(struct jvm *jvm, struct jvm_thread *thread)
+{
+  the_jvm = jvm;
+  session.thread = thread;
+  sem_init(&other.any, 0, 0);
+  sem_init(&other.done, 0, 0);
+  fake_client_start(jvm);
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+  const struct CMUnitTest tests[] = {
+      TEST(any_thread_wakes_one_that_is_parked),
+      TEST(a_member_of_the_crew_waits_in_c),
+      TEST(an_interrupt_ends_the_wait),
+      TEST(a_thread_that_is_interrupted_begins_no_call),
+      TEST(a_wait_has_an_end),
+      TEST(a_caller_waits_for_room),
+      TEST(oneway_methods_wait_for_no_answer),
+      TEST(a_nested_request_runs_on_the_thread_that_waits),
+      TEST(the_state_of_a_thread_stays_its_own),
+      TEST(calls_nest),
+      TEST(recursion_ends_before_the_stack_does),
+      TEST(reading_a_result_calls_back),
+      TEST(making_an_argument_calls_back),
+      TEST(loading_a_class_calls_back),
+      TEST(threads_of_a_pool_call_at_once),
+      TEST(a_parallel_sort_calls_back),
+      TEST(virtual_threads_leave_their_carriers),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void)
+{
+  return with_jvm_uncounted(run_all); /* what a native method returns is counted as left behind */
+}

@@ -1,0 +1,395 @@
+/* One object a callback, its end, and who may give one. */
+#include "tests/unit/jni/callbacks/fake_client.h"
+#include "tests/unit/jni/members_cases.h"
+#include "tests/unit/jni/with_jvm.h"
+
+#include "jni/proxies/proxies.h"
+#include "jni/runtime/throwables.h"
+
+#include <stdio.h>
+#include <time.h>
+
+static struct jvm *the_jvm;
+static struct members_session session;
+static struct jvm_callbacks client;
+
+#define ON      "'type':'jpeer.members.Callbacks'"
+#define THREADS "'type':'jpeer.members.CallbackThreads'"
+#define SEVEN   "{'ref':{'callback':7}}"
+
+static int set_up(void **state)
+{
+  (void)state;
+  members_session_init(&session, session.thread);
+  fake_client_init(&client, the_jvm, session.objects, &session.limits);
+  session.callbacks = &client;
+  return 0;
+}
+
+static void check(const char *params, const char *wanted)
+{
+  const struct members_case one = {"call", params, wanted, NULL};
+  members_check(&session, &one);
+}
+
+static size_t count_released(void)
+{
+  pthread_mutex_lock(&client.lock);
+  size_t released = client.released;
+  pthread_mutex_unlock(&client.lock);
+  return released;
+}
+
+/* Until the collector has taken so many, and the Cleaner has told. */
+static void await_released(size_t wanted)
+{
+  const struct timespec moment = {.tv_nsec = 2000000};
+  while (count_released() < wanted) {
+    jvm_gc(session.thread);
+    nanosleep(&moment, NULL);
+  }
+  assert_int_equal(count_released(), wanted);
+}
+
+/* No proxy is left for the next test. */
+static int tear_down(void **state)
+{
+  (void)state;
+  check("{" THREADS ",'method':'letGo'}", "void");
+  check("{" THREADS ",'method':'dropHandler'}", "void");
+  members_session_fini(&session);
+  await_released(client.made);
+  fake_client_fini(&client);
+  return 0;
+}
+
+/* ---- one object ---- */
+
+static void the_same_id_is_the_same_object(void **state)
+{
+  (void)state;
+#define COMPARATOR "{'type':'java.util.Comparator','ref':{'callback':7}}"
+  check("{" ON ",'method':'same','args':[" COMPARATOR "," COMPARATOR "]}", "boolean true");
+  check("{" ON ",'method':'same','args':[" COMPARATOR
+        ",{'type':'java.util.Comparator','ref':{'callback':8}}]}",
+        "boolean false");
+  check("{" THREADS ",'method':'hold','args':[" SEVEN "]}", "void");
+  jvm_gc(session.thread);
+  const struct members_case held = {"get", "{" THREADS ",'field':'held'}", "N", "held"};
+  uint32_t ref;
+  (void)members_run(&session, held.method, held.params, &ref);
+  char params[200];
+  snprintf(params, sizeof params, "{" ON ",'method':'same','args':[" COMPARATOR ",{'ref':%u}]}", ref);
+  check(params, "boolean true");
+}
+
+static void other_options_are_refused(void **state)
+{
+  (void)state;
+#define OTHER                                                                                                \
+  "-32602 argument 0: callback 7: Java has this object already, with another oneway, borrow or overrides"
+  check("{" THREADS ",'method':'hold','args':[" SEVEN "]}", "void");
+  check("{" THREADS ",'method':'hold','args':[{'ref':{'callback':7},'oneway':true}]}", OTHER);
+  check("{" THREADS ",'method':'hold','args':[{'ref':{'callback':7},'borrow':true}]}", OTHER);
+  check("{" THREADS ",'method':'hold','args':[{'ref':{'callback':7},'overrides':['reversed']}]}", OTHER);
+  check("{" THREADS ",'method':'hold','args':[{'ref':{'callback':7},'arity':2}]}", "void");
+  check("{" ON ",'method':'inner','args':[" SEVEN "]}",
+        "-32602 argument 0: callback 7: Java has this object as a java.util.Comparator, which is no "
+        "jpeer.members.Callbacks$Inner");
+}
+
+/* ---- its end ---- */
+
+static void a_proxy_that_is_let_go_is_told(void **state)
+{
+  (void)state;
+  check("{" THREADS ",'method':'letGo'}", "void");
+  check("{" THREADS ",'method':'hold','args':[" SEVEN "]}", "void");
+  jvm_gc(session.thread);
+  assert_int_equal(count_released(), 0);
+  check("{" THREADS ",'method':'letGo'}", "void");
+  await_released(1);
+  assert_int_equal(client.last_released, 7);
+  assert_int_equal(client.records[0].number, 0);
+  check("{" THREADS ",'method':'hold','args':[" SEVEN "]}", "void");
+  assert_int_not_equal(client.records[0].number, 0);
+  check("{" THREADS ",'method':'letGo'}", "void");
+  await_released(2);
+}
+
+/* A proxy that was collected and not told yet is replaced. */
+static void a_new_proxy_takes_the_place_of_a_collected_one(void **state)
+{
+  (void)state;
+  check("{" THREADS ",'method':'hold','args':[" SEVEN "]}", "void");
+  uint64_t first = client.records[0].number;
+  check("{" THREADS ",'method':'letGo'}", "void");
+  check("{" THREADS ",'method':'isCollected'}", "boolean true");
+  client.records[0].number = first; /* as if the Cleaner came later */
+  check("{" THREADS ",'method':'hold','args':[" SEVEN "]}", "void");
+  assert_int_not_equal(client.records[0].number, first);
+  await_released(1);
+  assert_int_not_equal(client.records[0].number, 0);
+  check("{" THREADS ",'method':'letGo'}", "void");
+  await_released(2);
+}
+
+static void who_keeps_the_handler_keeps_the_proxy(void **state)
+{
+  (void)state;
+  check("{" THREADS ",'method':'keepHandler','args':[{'type':'java.util.Comparator','ref':{'callback':7}}]}",
+        "void");
+  check("{" THREADS ",'method':'isAlive'}", "boolean true");
+  assert_int_equal(count_released(), 0);
+  check("{" THREADS ",'method':'dropHandler'}", "void");
+  await_released(1);
+}
+
+static void collect(void *unused, struct jvm_thread *thread)
+{
+  (void)unused;
+  struct members_session inner;
+  uint32_t ref;
+  members_session_init(&inner, thread);
+  (void)members_run(&inner, "call", "{" THREADS ",'method':'collect'}", &ref);
+  members_session_fini(&inner);
+}
+
+static void nest_collection(struct jvm_callback_call *call)
+{
+  fake_serve(the_jvm, collect, NULL);
+  assert_int_equal(count_released() + 1, client.made);
+  fake_answer_int(call, 5);
+}
+
+static void collect_then_answer(struct jvm_callback_call *call)
+{
+  fake_nest(call, nest_collection);
+}
+
+static void a_proxy_is_not_collected_while_it_is_called(void **state)
+{
+  (void)state;
+  client.answer = collect_then_answer;
+  for (size_t i = 0; i < 3; i++) {
+    check("{" THREADS ",'method':'callLast','args':[[" SEVEN "]]}", "int 5");
+    await_released(client.made);
+  }
+}
+
+static void many_come_and_go(void **state)
+{
+  (void)state;
+  enum { MANY = 1000 };
+  for (int i = 0; i < MANY; i++) {
+    char params[200];
+    snprintf(params, sizeof params,
+             "{" ON ",'method':'isProxy','args':[{'type':'java.lang.Runnable','ref':{'callback':%d}}]}",
+             i % FAKE_IDS + 1);
+    uint32_t ref;
+    pthread_mutex_lock(&client.lock);
+    client.records[i % FAKE_IDS].number = 0;
+    pthread_mutex_unlock(&client.lock);
+    assert_true(text_equal(members_run(&session, "call", params, &ref), TEXT("boolean true")));
+  }
+  await_released(MANY);
+}
+
+/* ---- loaders ---- */
+
+#define FACES "'type':'jpeer.members.Faces'"
+
+static void answer_text(struct jvm_callback_call *call)
+{
+  fake_answer_text(call, "x");
+}
+
+static void a_proxy_lives_in_the_loader_of_its_interface(void **state)
+{
+  (void)state;
+  client.answer = answer_text;
+#define AS(id, type)       "{'type':'" type "','ref':{'callback':" id "}}"
+#define BOTH(id, one, two) "{'ref':{'callback':" id "},'interfaces':['" one "','" two "']}"
+  check("{" FACES ",'method':'make','args':['FacA']}", "java.lang.Class jpeer.members.FacA ref");
+  check("{" FACES ",'method':'make','args':['FacB']}", "java.lang.Class jpeer.members.FacB ref");
+  check("{" FACES ",'method':'call','args':[" AS("1", "jpeer.members.FacA") ",'face']}",
+        "java.lang.String x of FacA");
+  check("{" FACES ",'method':'call','args':[" AS("2", "jpeer.members.FacB") ",'twice']}",
+        "java.lang.String xx of FacB");
+  check("{" FACES ",'method':'loaderOf','args':[" AS("1", "jpeer.members.FacA") "]}",
+        "java.lang.String FacA");
+  check("{" FACES ",'method':'loaderOf','args':[" AS("3", "jpeer.members.Face") "]}", "java.lang.String app");
+  check("{" FACES ",'method':'loaderOf','args':[" AS("4", "java.lang.Runnable") "]}",
+        "java.lang.String boot");
+  check("{" FACES ",'method':'loaderOf','args':[" BOTH("5", "java.lang.Runnable", "jpeer.members.FacA") "]}",
+        "java.lang.String FacA");
+  check("{" FACES ",'method':'loaderOf','args':[" BOTH("6", "jpeer.members.FacB", "jpeer.members.Face") "]}",
+        "java.lang.String FacB");
+  check("{" FACES ",'method':'loaderOf','args':[" BOTH("7", "jpeer.members.FacA", "jpeer.members.FacB") "]}",
+        "-32602 argument 0: callback 7: no class loader of these interfaces sees all of them");
+}
+
+/* What the peer keeps of the interfaces of the test before keeps no loader. */
+static void interfaces_can_be_unloaded(void **state)
+{
+  (void)state;
+  check("{" FACES ",'method':'alive'}", "int 0");
+}
+
+/* Of a module that exports neither. */
+static void interfaces_of_closed_packages_work(void **state)
+{
+  (void)state;
+  check("{" FACES ",'method':'loaderOf','args':[" AS("1", "java.util.stream.Sink") "]}",
+        "java.lang.String boot");
+  check("{" FACES ",'method':'loaderOf','args':[" AS("3", "jdk.internal.access.JavaUtilJarAccess") "]}",
+        "java.lang.String boot");
+  check("{" FACES ",'method':'loaderOf','args':[" BOTH("4", "java.util.stream.Sink",
+                                                       "jpeer.members.Callbacks$Secret") "]}",
+        "-32602 argument 0: callback 4: ");
+}
+
+/* ---- the policy ---- */
+
+static struct {
+  const char *denied;    /* this method, */
+  const char *interface; /* or this interface */
+  char asked[512];
+} guarding;
+
+static enum jp_status deny(struct arena *arena, struct outcome *denied)
+{
+  outcome_fail(denied, arena, FAILURE_DENIED, NULL, "denied");
+  return JP_DENIED;
+}
+
+static enum jp_status check_interface(void *context, struct text name, struct arena *arena,
+                                      struct outcome *denied)
+{
+  (void)context;
+  size_t at = strlen(guarding.asked);
+  snprintf(guarding.asked + at, sizeof guarding.asked - at, "%.*s ", TEXT_ARGS(name));
+  return guarding.interface != NULL && text_equal(name, text_of(guarding.interface)) ? deny(arena, denied)
+                                                                                     : JP_OK;
+}
+
+static enum jp_status check_callback(void *context, const struct jvm_target *method, struct arena *arena,
+                                     struct outcome *denied)
+{
+  (void)context;
+  size_t at = strlen(guarding.asked);
+  snprintf(guarding.asked + at, sizeof guarding.asked - at, "%.*s:%.*s.%.*s ", TEXT_ARGS(method->named_class),
+           TEXT_ARGS(method->declaring_class), TEXT_ARGS(method->member));
+  return guarding.denied != NULL && text_equal(method->member, text_of(guarding.denied)) ? deny(arena, denied)
+                                                                                         : JP_OK;
+}
+
+static enum jp_status check_other(void *context, enum jvm_member_kind kind, struct text class_name,
+                                  struct text member, struct arena *arena, struct outcome *denied)
+{
+  (void)context;
+  (void)kind;
+  (void)class_name;
+  (void)member;
+  (void)arena;
+  (void)denied;
+  return JP_OK;
+}
+
+static void begin_guarding(void)
+{
+  memset(&guarding, 0, sizeof guarding);
+  session.guard = (struct jvm_guard){
+      .stamp = 1, .check = check_other, .check_interface = check_interface, .check_callback = check_callback};
+}
+
+static void end_guarding(void)
+{
+  session.guard = (struct jvm_guard){.stamp = 0};
+}
+
+static void check_asked(const char *params, const char *wanted, const char *asked)
+{
+  guarding.asked[0] = '\0';
+  check(params, wanted);
+  assert_string_equal(guarding.asked, asked);
+}
+
+static void each_method_that_would_be_sent_is_judged(void **state)
+{
+  (void)state;
+  client.answer = answer_text;
+  begin_guarding();
+  check_asked(
+      "{" ON ",'method':'object','args':[{'type':'jpeer.members.Callbacks$Lengths','ref':{'callback':1}}]}",
+      "java.lang.String object",
+      "jpeer.members.Callbacks$Lengths jpeer.members.Callbacks$Lengths:java.util.function.Function.apply ");
+  check_asked("{" ON ",'method':'length','args':[{'ref':{'callback':2}}]}", "-32000",
+              "jpeer.members.Callbacks$Lengths:java.util.function.Function.apply ");
+  check_asked("{" ON ",'method':'greetTwice','args':[{'ref':{'callback':3},'overrides':['greetTwice']}]}",
+              "java.lang.String x",
+              "jpeer.members.Callbacks$Secret:jpeer.members.Callbacks$Secret.greet "
+              "jpeer.members.Callbacks$Secret:jpeer.members.Callbacks$Secret.greetTwice ");
+  end_guarding();
+}
+
+static void what_is_denied_is_not_made(void **state)
+{
+  (void)state;
+  begin_guarding();
+  guarding.interface = "no.such.Interface";
+  check_asked("{" ON ",'method':'object','args':[{'type':'no.such.Interface','ref':{'callback':1}}]}",
+              "-32001 denied", "no.such.Interface ");
+  check_asked("{" ON ",'method':'object','args':[{'ref':{'callback':1},'interfaces':['java.lang.Runnable',"
+              "'no.such.Interface']}]}",
+              "-32001 denied", "java.lang.Runnable no.such.Interface ");
+  guarding.denied = "compare";
+  check("{" THREADS ",'method':'hold','args':[" SEVEN "]}", "-32001 denied");
+  assert_int_equal(client.records[0].number, 0);
+  end_guarding();
+}
+
+static void a_new_policy_is_asked_again(void **state)
+{
+  (void)state;
+#define COMPARE "java.util.Comparator:java.util.Comparator.compare "
+  begin_guarding();
+  check_asked("{" THREADS ",'method':'hold','args':[" SEVEN "]}", "void", COMPARE);
+  check_asked("{" THREADS ",'method':'hold','args':[" SEVEN "]}", "void", "");
+  session.guard.stamp = 2;
+  check_asked("{" THREADS ",'method':'hold','args':[" SEVEN "]}", "void", COMPARE);
+  session.guard.stamp = 3;
+  guarding.denied = "compare";
+  check_asked("{" THREADS ",'method':'hold','args':[" SEVEN "]}", "-32001 denied", COMPARE);
+  check_asked("{" THREADS ",'method':'hold','args':[" SEVEN "]}", "-32001 denied", COMPARE);
+  end_guarding();
+}
+
+static int run_all(struct jvm *jvm, struct jvm_thread *thread)
+{
+  the_jvm = jvm;
+  session.thread = thread;
+  fake_client_start(jvm);
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+  const struct CMUnitTest tests[] = {
+      TEST(the_same_id_is_the_same_object),
+      TEST(other_options_are_refused),
+      TEST(a_proxy_that_is_let_go_is_told),
+      TEST(a_new_proxy_takes_the_place_of_a_collected_one),
+      TEST(who_keeps_the_handler_keeps_the_proxy),
+      TEST(a_proxy_is_not_collected_while_it_is_called),
+      TEST(many_come_and_go),
+      TEST(a_proxy_lives_in_the_loader_of_its_interface),
+      TEST(interfaces_can_be_unloaded),
+      TEST(interfaces_of_closed_packages_work),
+      TEST(each_method_that_would_be_sent_is_judged),
+      TEST(what_is_denied_is_not_made),
+      TEST(a_new_policy_is_asked_again),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void)
+{
+  return with_jvm(run_all);
+}

@@ -1,0 +1,226 @@
+#include "duplex_fixture.h"
+
+#include "base/clock.h"
+#include "net/websocket/websocket.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { MESSAGE_MAX = 256 * 1024, INPUT_MAX = 16 * 1024 * 1024, TICK_MS = 5, RECEIVE_SECONDS = 20 };
+
+/* --- the fixture --- */
+
+static int64_t tick(void *context, struct crew_member *watcher, int64_t now_ms)
+{
+  struct duplex_fixture *f = context;
+  int64_t due_ms = connection_table_tick(&f->table, watcher, now_ms);
+  return due_ms <= now_ms ? now_ms + TICK_MS : due_ms;
+}
+
+void duplex_fixture_open(struct duplex_fixture *f, struct duplex_options options)
+{
+  memset(f, 0, sizeof *f);
+  duplex_service_open(&f->s);
+  f->input.max = INPUT_MAX;
+  struct crew_config config = {.threads = options.threads,
+                               .threads_max = options.threads_max,
+                               .linger_ms = 1000,
+                               .busy_timeout_ms =
+                                   options.busy_timeout_ms > 0 ? options.busy_timeout_ms : 60000,
+                               .tick = tick,
+                               .context = f,
+                               .tick_ms = TICK_MS};
+  struct jp_error error;
+  assert_int_equal(crew_create(&config, &f->crew, &error), JP_OK);
+  struct connection_limits limits = {
+      .message_max = MESSAGE_MAX,
+      .send_buffer_max = options.send_buffer_max > 0 ? options.send_buffer_max : 1024 * 1024,
+      .header_max = 4096,
+      .connections_max = 64,
+      .header_timeout_ms = 60000,
+      .body_timeout_ms = options.body_timeout_ms > 0 ? options.body_timeout_ms : 60000,
+      .idle_timeout_ms = 60000};
+  assert_int_equal(connection_table_init(&f->table, f->crew, &limits, &f->input, &error), JP_OK);
+  struct http_site site = {.is_loopback = options.ring_size == 0,
+                           .takes_shm = options.ring_size > 0,
+                           .host = TEXT_ABSENT,
+                           .prefix = TEXT("/rpc")};
+  shm_pool_init(&f->pool, options.ring_size, INPUT_MAX);
+  http_protocol_init(&f->http, &site, &websocket_protocol, options.ring_size > 0 ? &f->pool.upgrade : NULL);
+  assert_int_equal(crew_start(f->crew, &f->s.service, &error), JP_OK);
+}
+
+void duplex_fixture_drain(struct duplex_fixture *f, int64_t grace_ms)
+{
+  crew_refuse_all(f->crew);
+  connection_table_drain(&f->table, clock_now_ms() + grace_ms);
+}
+
+void duplex_fixture_close(struct duplex_fixture *f)
+{
+  stub_let_go(&f->s.stub);
+  duplex_fixture_drain(f, 0);
+  while (!connection_table_is_drained(&f->table))
+    usleep(1000);
+  duplex_service_join(&f->s);
+  assert_true(crew_stop(f->crew, clock_now_ms() + 20000));
+  assert_int_equal(atomic_load(&f->s.stub.clients), 0);
+  connection_table_fini(&f->table);
+  crew_destroy(f->crew);
+  duplex_service_close(&f->s);
+}
+
+/* --- clients --- */
+
+static void write_all(int fd, const void *bytes, size_t count)
+{
+  for (size_t done = 0; done < count;) {
+    ssize_t written = send(fd, (const char *)bytes + done, count - done, MSG_NOSIGNAL);
+    if (written < 0)
+      return; /* the connection has ended: reading shows it */
+    done += (size_t)written;
+  }
+}
+
+int duplex_connect_http(struct duplex_fixture *f)
+{
+  int fds[2];
+  struct timeval timeout = {.tv_sec = RECEIVE_SECONDS};
+  struct rpc_address address = {0};
+  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+  assert_int_equal(setsockopt(fds[1], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout), 0);
+  connection_table_accept(&f->table, fds[0], &f->http.protocol, &address);
+  return fds[1];
+}
+
+int duplex_connect(struct duplex_fixture *f)
+{
+  static const char request[] = "GET /rpc HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
+                                "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                                "Sec-WebSocket-Version: 13\r\n\r\n";
+  int fd = duplex_connect_http(f);
+  write_all(fd, request, sizeof request - 1);
+  char head[512];
+  size_t length = 0;
+  do {
+    assert_int_equal(recv(fd, head + length, 1, 0), 1);
+    length++;
+  } while (length < 4 || memcmp(head + length - 4, "\r\n\r\n", 4) != 0);
+  assert_memory_equal(head, "HTTP/1.1 101", 12);
+  return fd;
+}
+
+int duplex_connect_open(struct duplex_fixture *f)
+{
+  int fd = duplex_connect(f);
+  duplex_send(fd, "open");
+  duplex_expect(fd, "opened");
+  return fd;
+}
+
+/* Masked with zeros. */
+static size_t write_frame(unsigned char *into, const char *text)
+{
+  size_t length = strlen(text);
+  assert_true(length < 126);
+  into[0] = 0x81;
+  into[1] = (unsigned char)(0x80 | length);
+  memset(into + 2, 0, 4);
+  memcpy(into + 6, text, length);
+  return length + 6;
+}
+
+void duplex_send(int fd, const char *text)
+{
+  unsigned char frame[132];
+  write_all(fd, frame, write_frame(frame, text));
+}
+
+void duplex_send_together(int fd, const char *const *texts)
+{
+  unsigned char frames[4096];
+  size_t length = 0;
+  for (; *texts != NULL; texts++) {
+    assert_true(length + 132 <= sizeof frames);
+    length += write_frame(frames + length, *texts);
+  }
+  write_all(fd, frames, length);
+}
+
+static bool read_exactly(int fd, void *into, size_t count)
+{
+  for (size_t done = 0; done < count;) {
+    ssize_t got = recv(fd, (char *)into + done, count - done, 0);
+    if (got <= 0) {
+      assert_true(got == 0 || errno == ECONNRESET); /* and not for want of time */
+      return false;
+    }
+    done += (size_t)got;
+  }
+  return true;
+}
+
+bool duplex_receive(int fd, char text[256])
+{
+  unsigned char head[2];
+  unsigned char longer[2];
+  if (!read_exactly(fd, head, sizeof head) || head[0] == 0x88)
+    return false;
+  assert_int_equal(head[0], 0x81);
+  size_t length = head[1];
+  if (length == 126) {
+    assert_true(read_exactly(fd, longer, sizeof longer));
+    length = (size_t)longer[0] << 8 | longer[1];
+  }
+  assert_true(length < 256);
+  assert_true(read_exactly(fd, text, length));
+  text[length] = '\0';
+  return true;
+}
+
+void duplex_expect(int fd, const char *text)
+{
+  char got[256];
+  assert_true(duplex_receive(fd, got));
+  assert_string_equal(got, text);
+}
+
+unsigned duplex_expect_call(int fd)
+{
+  char got[256];
+  unsigned number;
+  assert_true(duplex_receive(fd, got));
+  assert_int_equal(sscanf(got, "call %u", &number), 1);
+  return number;
+}
+
+unsigned duplex_spawn(int fd)
+{
+  unsigned number = 0;
+  duplex_send(fd, "spawn");
+  for (int i = 0; i < 2; i++) {
+    char got[256];
+    assert_true(duplex_receive(fd, got));
+    if (sscanf(got, "call %u", &number) != 1)
+      assert_string_equal(got, "spawned");
+  }
+  return number;
+}
+
+void duplex_answer(int fd, unsigned number, const char *text)
+{
+  char message[100];
+  snprintf(message, sizeof message, "#%u %s", number, text);
+  duplex_send(fd, message);
+}
+
+void duplex_expect_end(int fd)
+{
+  char got[256];
+  while (duplex_receive(fd, got)) {
+  }
+}

@@ -1,0 +1,54 @@
+#ifndef JPEER_TESTS_UNIT_NET_CONNECTION_DUPLEX_FIXTURE_H
+#define JPEER_TESTS_UNIT_NET_CONNECTION_DUPLEX_FIXTURE_H
+/* WebSockets over socket pairs, in front of a service that calls its clients back. */
+#include "duplex_service.h"
+#include "net/connection/connection_table.h"
+#include "net/http/http.h"
+#include "net/shm/shm.h"
+
+struct duplex_fixture {
+  struct duplex_service s;
+  struct crew *crew;
+  struct input_budget input;
+  struct http_protocol http;
+  struct shm_pool pool;
+  struct connection_table table;
+  bool has_stopped;
+};
+
+struct duplex_options {
+  unsigned threads;
+  unsigned threads_max;
+  size_t send_buffer_max;  /* 0: 1 MiB */
+  int64_t body_timeout_ms; /* 0: 60,000 */
+  int64_t busy_timeout_ms; /* 0: 60,000 */
+  size_t ring_size;        /* of shared memory; 0: there is none */
+};
+
+void duplex_fixture_open(struct duplex_fixture *f, struct duplex_options options);
+/* Ends all that still run. */
+void duplex_fixture_close(struct duplex_fixture *f);
+/* Drains and stops, as a server does. */
+void duplex_fixture_drain(struct duplex_fixture *f, int64_t grace_ms);
+
+/* The client's end of a new connection, which speaks HTTP. */
+int duplex_connect_http(struct duplex_fixture *f);
+/* A client that has shaken hands; its descriptor. */
+int duplex_connect(struct duplex_fixture *f);
+/* A client that has a duplex. */
+int duplex_connect_open(struct duplex_fixture *f);
+void duplex_send(int fd, const char *text);
+/* Several messages in one write; NULL-terminated. */
+void duplex_send_together(int fd, const char *const *texts);
+/* The next message, into a buffer of the caller's; false: the connection has ended. */
+bool duplex_receive(int fd, char text[256]);
+void duplex_expect(int fd, const char *text);
+/* The next message is a call: its number. */
+unsigned duplex_expect_call(int fd);
+/* Spawns a thread that calls: the number of its call, which may come before the answer. */
+unsigned duplex_spawn(int fd);
+void duplex_answer(int fd, unsigned number, const char *text);
+/* Until the connection has ended, whatever comes before. */
+void duplex_expect_end(int fd);
+
+#endif

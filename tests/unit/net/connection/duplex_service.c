@@ -1,0 +1,477 @@
+#include "duplex_service.h"
+
+#include "base/clock.h"
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATIENCE_MS = 20000, TIMEOUT_MS = 50 };
+
+/* --- calls: on the thread that calls --- */
+
+struct caller {
+  struct rpc_callbacks *callbacks;
+  struct rpc_worker *worker; /* NULL: none of the crew */
+  const struct rpc_waits *waits;
+  unsigned number;
+  unsigned rooms;
+};
+
+static struct duplex_service *service_of(const struct caller *caller)
+{
+  return caller->callbacks->service;
+}
+
+/* Under the lock. */
+static bool is_call_over(const struct caller *caller)
+{
+  const struct open_call *call = &service_of(caller)->calls[caller->number];
+  return call->state != CALL_OPEN || call->nested[0] != '\0';
+}
+
+static bool has_call_ended(void *state)
+{
+  const struct caller *caller = state;
+  pthread_mutex_lock(&service_of(caller)->lock);
+  bool is_over = is_call_over(caller);
+  pthread_mutex_unlock(&service_of(caller)->lock);
+  return is_over;
+}
+
+/* Under the lock. */
+static bool is_room_over(const struct caller *caller)
+{
+  return caller->callbacks->rooms != caller->rooms || caller->callbacks->is_gone;
+}
+
+static bool has_found_room(void *state)
+{
+  const struct caller *caller = state;
+  pthread_mutex_lock(&service_of(caller)->lock);
+  bool is_over = is_room_over(caller);
+  pthread_mutex_unlock(&service_of(caller)->lock);
+  return is_over;
+}
+
+static void wait_for(struct caller *caller, bool (*is_over)(void *),
+                     bool (*is_over_locked)(const struct caller *), int64_t deadline_ms)
+{
+  struct duplex_service *s = service_of(caller);
+  if (caller->waits != NULL) {
+    caller->waits->wait(caller->waits->thread, is_over, caller, deadline_ms);
+    return;
+  }
+  pthread_mutex_lock(&s->lock);
+  while (!is_over_locked(caller))
+    pthread_cond_wait(&s->changed, &s->lock);
+  pthread_mutex_unlock(&s->lock);
+}
+
+static void wait_for_room(struct caller *caller)
+{
+  struct duplex_service *s = service_of(caller);
+  unsigned place = 0;
+  pthread_mutex_lock(&s->lock);
+  while (s->for_room[place] != NULL)
+    place++;
+  s->for_room[place] = caller->waits;
+  pthread_mutex_unlock(&s->lock);
+  wait_for(caller, has_found_room, is_room_over, INT64_MAX);
+  pthread_mutex_lock(&s->lock);
+  s->for_room[place] = NULL;
+  pthread_mutex_unlock(&s->lock);
+}
+
+static enum rpc_pushed push_with_room(struct caller *caller, enum rpc_push_kind kind, struct text message)
+{
+  struct duplex_service *s = service_of(caller);
+  for (;;) {
+    pthread_mutex_lock(&s->lock);
+    caller->rooms = caller->callbacks->rooms;
+    pthread_mutex_unlock(&s->lock);
+    enum rpc_pushed pushed =
+        caller->callbacks->push->send(caller->callbacks->duplex, caller->worker, kind, message);
+    if (pushed != RPC_PUSH_NO_ROOM)
+      return pushed;
+    wait_for_room(caller);
+  }
+}
+
+/* False: the client has gone. */
+static bool begin_call(struct caller *caller)
+{
+  struct duplex_service *s = service_of(caller);
+  pthread_mutex_lock(&s->lock);
+  caller->number = ++s->call_count;
+  assert_true(caller->number < DUPLEX_CALLS);
+  s->calls[caller->number] = (struct open_call){.state = caller->callbacks->is_gone ? CALL_GONE : CALL_OPEN,
+                                                .callbacks = caller->callbacks,
+                                                .waits = caller->waits};
+  pthread_mutex_unlock(&s->lock);
+  char text[DUPLEX_TEXT];
+  snprintf(text, sizeof text, "call %u", caller->number);
+  return push_with_room(caller, RPC_PUSH_CALL, text_of(text)) == RPC_PUSHED;
+}
+
+static void serve_text(struct caller *caller, const char *text, struct buffer *out);
+
+/* Serves what is nested in the call. */
+static void serve_nested(struct caller *caller)
+{
+  struct duplex_service *s = service_of(caller);
+  struct buffer out;
+  char text[DUPLEX_TEXT];
+  buffer_init(&out);
+  pthread_mutex_lock(&s->lock);
+  memcpy(text, s->calls[caller->number].nested, sizeof text);
+  s->calls[caller->number].nested[0] = '\0';
+  pthread_mutex_unlock(&s->lock);
+  if (text[0] == '\0')
+    return;
+  BUFFER_LITERAL(&out, "nested ");
+  struct caller inner = {.callbacks = caller->callbacks, .worker = caller->worker, .waits = caller->waits};
+  serve_text(&inner, text, &out);
+  caller->callbacks->push->send(caller->callbacks->duplex, caller->worker, RPC_PUSH_ANSWER,
+                                buffer_text(&out));
+  buffer_fini(&out);
+}
+
+/* Under the lock. */
+static bool must_go_on(const struct caller *caller, int64_t deadline_ms)
+{
+  const struct open_call *call = &service_of(caller)->calls[caller->number];
+  return call->nested[0] != '\0' || (call->state == CALL_OPEN && clock_now_ms() < deadline_ms);
+}
+
+static void end_call(struct caller *caller, char answer[DUPLEX_TEXT])
+{
+  struct duplex_service *s = service_of(caller);
+  struct open_call *call = &s->calls[caller->number];
+  pthread_mutex_lock(&s->lock);
+  if (call->state == CALL_ANSWERED)
+    snprintf(answer, DUPLEX_TEXT, "%.*s", DUPLEX_TEXT - 1, call->answer);
+  else
+    strcpy(answer, call->state == CALL_GONE ? "!gone" : "!timeout");
+  if (call->state == CALL_GONE)
+    atomic_fetch_add(&s->gone, 1);
+  call->state = CALL_FREE;
+  pthread_mutex_unlock(&s->lock);
+}
+
+static void call_client(struct caller *caller, int64_t deadline_ms, char answer[DUPLEX_TEXT])
+{
+  struct duplex_service *s = service_of(caller);
+  bool is_sent = begin_call(caller);
+  pthread_mutex_lock(&s->lock);
+  if (!is_sent)
+    s->calls[caller->number].state = CALL_GONE;
+  while (must_go_on(caller, deadline_ms)) {
+    pthread_mutex_unlock(&s->lock);
+    wait_for(caller, has_call_ended, is_call_over, deadline_ms);
+    serve_nested(caller);
+    pthread_mutex_lock(&s->lock);
+  }
+  pthread_mutex_unlock(&s->lock);
+  if (is_sent)
+    caller->callbacks->push->settle(caller->callbacks->duplex, caller->worker);
+  end_call(caller, answer);
+}
+
+static void send_events(struct caller *caller, unsigned count)
+{
+  char text[DUPLEX_TEXT];
+  for (unsigned i = 0; i < count; i++) {
+    snprintf(text, sizeof text, "event %u", i);
+    if (push_with_room(caller, RPC_PUSH_EVENT, text_of(text)) != RPC_PUSHED)
+      return;
+  }
+}
+
+/* --- threads that are none of the crew --- */
+
+struct foreign {
+  struct rpc_callbacks *callbacks;
+  unsigned events; /* 0: a call */
+};
+
+static void release_callbacks(struct rpc_callbacks *callbacks)
+{
+  pthread_mutex_lock(&callbacks->service->lock);
+  bool is_last = --callbacks->holders == 0;
+  pthread_mutex_unlock(&callbacks->service->lock);
+  if (!is_last)
+    return;
+  if (callbacks->duplex != NULL)
+    callbacks->push->close(callbacks->duplex);
+  free(callbacks);
+}
+
+static void *run_foreign(void *argument)
+{
+  struct foreign *foreign = argument;
+  struct duplex_service *s = foreign->callbacks->service;
+  struct caller caller = {.callbacks = foreign->callbacks};
+  char answer[DUPLEX_TEXT] = "";
+  if (foreign->events > 0)
+    send_events(&caller, foreign->events);
+  else
+    call_client(&caller, INT64_MAX, answer);
+  pthread_mutex_lock(&s->lock);
+  memcpy(s->joined, answer, sizeof answer);
+  pthread_mutex_unlock(&s->lock);
+  release_callbacks(foreign->callbacks);
+  free(foreign);
+  return NULL;
+}
+
+static void spawn_foreign(struct rpc_callbacks *callbacks, unsigned events)
+{
+  struct duplex_service *s = callbacks->service;
+  struct foreign *foreign = malloc(sizeof *foreign);
+  assert_non_null(foreign);
+  *foreign = (struct foreign){callbacks, events};
+  pthread_mutex_lock(&s->lock);
+  callbacks->holders++;
+  assert_true(s->thread_count < DUPLEX_THREADS);
+  assert_int_equal(pthread_create(&s->threads[s->thread_count++], NULL, run_foreign, foreign), 0);
+  pthread_mutex_unlock(&s->lock);
+}
+
+void duplex_service_join(struct duplex_service *s)
+{
+  pthread_t joined[DUPLEX_THREADS];
+  pthread_mutex_lock(&s->lock);
+  unsigned count = s->thread_count;
+  memcpy(joined, s->threads, sizeof joined);
+  s->thread_count = 0;
+  pthread_mutex_unlock(&s->lock);
+  for (unsigned i = 0; i < count; i++)
+    pthread_join(joined[i], NULL);
+}
+
+/* --- the service --- */
+
+static void open_duplex(struct rpc_callbacks *callbacks)
+{
+  if (callbacks->duplex == NULL)
+    callbacks->duplex = callbacks->push->open(callbacks->connection, callbacks);
+  assert_non_null(callbacks->duplex);
+}
+
+static void run_calls(struct caller *caller, unsigned count, struct buffer *out)
+{
+  char answer[DUPLEX_TEXT] = "";
+  for (unsigned i = 0; i < count && answer[0] != '!'; i++)
+    call_client(caller, clock_now_ms() + PATIENCE_MS, answer);
+  if (answer[0] == '!')
+    buffer_printf(out, "%s", answer + 1);
+  else
+    buffer_printf(out, "got %s", answer);
+}
+
+static void serve_text(struct caller *caller, const char *text, struct buffer *out)
+{
+  struct duplex_service *s = service_of(caller);
+  char answer[DUPLEX_TEXT];
+  unsigned count;
+  if (strcmp(text, "open") == 0) {
+    open_duplex(caller->callbacks);
+    BUFFER_LITERAL(out, "opened");
+  } else if (sscanf(text, "call %u", &count) == 1) {
+    open_duplex(caller->callbacks);
+    run_calls(caller, count, out);
+  } else if (strcmp(text, "call briefly") == 0) {
+    call_client(caller, clock_now_ms() + TIMEOUT_MS, answer);
+    buffer_printf(out, "%s", answer[0] == '!' ? answer + 1 : answer);
+  } else if (strcmp(text, "spawn") == 0) {
+    spawn_foreign(caller->callbacks, 0);
+    BUFFER_LITERAL(out, "spawned");
+  } else if (strcmp(text, "join") == 0) {
+    atomic_fetch_add(&s->inside_join, 1);
+    duplex_service_join(s);
+    atomic_fetch_sub(&s->inside_join, 1);
+    buffer_printf(out, "joined %s", s->joined);
+  } else if (sscanf(text, "events %u", &count) == 1) {
+    send_events(caller, count);
+    BUFFER_LITERAL(out, "sent");
+  } else if (sscanf(text, "spray %u", &count) == 1) {
+    spawn_foreign(caller->callbacks, count);
+    BUFFER_LITERAL(out, "spraying");
+  } else {
+    buffer_printf(out, "%s", text);
+  }
+}
+
+static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                             struct text message, struct buffer *out, size_t reply_max,
+                             struct rpc_stream *stream)
+{
+  (void)context, (void)reply_max, (void)stream;
+  const struct rpc_waits *waits = &((struct stub_worker *)(void *)worker)->waits;
+  struct caller caller = {.callbacks = client->callbacks, .worker = worker, .waits = waits};
+  char text[256];
+  snprintf(text, sizeof text, "%.*s", TEXT_ARGS(message));
+  serve_text(&caller, text, out);
+  return RPC_REPLY;
+}
+
+/* Under the lock. */
+static void wake_caller(struct duplex_service *s, const struct open_call *call)
+{
+  if (call->waits != NULL)
+    call->waits->wake(call->waits->thread);
+  pthread_cond_broadcast(&s->changed);
+}
+
+/* Under the lock. */
+static void wake_all(struct duplex_service *s, const struct rpc_callbacks *callbacks)
+{
+  for (unsigned i = 1; i <= s->call_count; i++) {
+    if (s->calls[i].callbacks == callbacks && s->calls[i].state != CALL_FREE)
+      wake_caller(s, &s->calls[i]);
+  }
+  for (unsigned i = 0; i < DUPLEX_THREADS; i++) {
+    if (s->for_room[i] != NULL)
+      s->for_room[i]->wake(s->for_room[i]->thread);
+  }
+  pthread_cond_broadcast(&s->changed);
+}
+
+static enum rpc_taken take(void *context, struct rpc_callbacks *callbacks, struct buffer *message)
+{
+  struct duplex_service *s = context;
+  char text[DUPLEX_TEXT + 16];
+  char kind;
+  unsigned number;
+  int read = 0;
+  snprintf(text, sizeof text, "%.*s", TEXT_ARGS(buffer_text(message)));
+  if (sscanf(text, "%c%u %n", &kind, &number, &read) != 2 || (kind != '#' && kind != '@'))
+    return RPC_ORDINARY;
+  enum rpc_taken taken = RPC_TAKEN;
+  pthread_mutex_lock(&s->lock);
+  bool is_open = number <= s->call_count && s->calls[number].state == CALL_OPEN &&
+                 s->calls[number].callbacks == callbacks;
+  struct open_call *call = &s->calls[is_open ? number : 0];
+  if (is_open && kind == '#') {
+    snprintf(call->answer, sizeof call->answer, "%.*s", DUPLEX_TEXT - 1, text + read);
+    call->state = CALL_ANSWERED;
+    wake_caller(s, call);
+  } else if (is_open && call->nested[0] == '\0') {
+    snprintf(call->nested, sizeof call->nested, "%.*s", DUPLEX_TEXT - 1, text + read);
+    wake_caller(s, call);
+  } else if (is_open) {
+    taken = RPC_FULL;
+  } else {
+    atomic_fetch_add(&s->dropped, 1);
+  }
+  pthread_mutex_unlock(&s->lock);
+  return taken;
+}
+
+static void client_gone(void *context, struct rpc_callbacks *callbacks, bool is_stopping)
+{
+  (void)is_stopping;
+  struct duplex_service *s = context;
+  pthread_mutex_lock(&s->lock);
+  callbacks->is_gone = true;
+  for (unsigned i = 1; i <= s->call_count; i++) {
+    if (s->calls[i].callbacks == callbacks && s->calls[i].state == CALL_OPEN)
+      s->calls[i].state = CALL_GONE;
+  }
+  wake_all(s, callbacks);
+  pthread_mutex_unlock(&s->lock);
+}
+
+static void has_room(void *context, struct rpc_callbacks *callbacks)
+{
+  struct duplex_service *s = context;
+  pthread_mutex_lock(&s->lock);
+  callbacks->rooms++;
+  wake_all(s, callbacks);
+  pthread_mutex_unlock(&s->lock);
+}
+
+static void refused(void *context, struct rpc_client *client, struct text message)
+{
+  (void)message;
+  struct duplex_service *s = context;
+  open_duplex(client->callbacks); /* a callback may be in it, which has to be let go of */
+  atomic_fetch_add(&s->unread, 1);
+}
+
+static enum jp_status open_client(void *context, const struct rpc_client_info *info,
+                                  struct rpc_client **client, struct jp_error *error)
+{
+  (void)error;
+  struct duplex_service *s = context;
+  struct rpc_client *made = calloc(1, sizeof *made);
+  struct rpc_callbacks *callbacks = calloc(1, sizeof *callbacks);
+  assert_true(made != NULL && callbacks != NULL);
+  *callbacks =
+      (struct rpc_callbacks){.service = s, .push = info->push, .connection = info->connection, .holders = 1};
+  made->callbacks = callbacks;
+  *client = made;
+  atomic_fetch_add(&s->stub.clients, 1);
+  return JP_OK;
+}
+
+static bool close_client(void *context, struct rpc_worker *worker, struct rpc_client *client,
+                         struct uuid *kept)
+{
+  (void)worker, (void)kept;
+  struct duplex_service *s = context;
+  client_gone(context, client->callbacks, false);
+  release_callbacks(client->callbacks);
+  free(client);
+  atomic_fetch_sub(&s->stub.clients, 1);
+  return false;
+}
+
+static bool serve_without_worker(void *context, struct text message, struct buffer *out,
+                                 enum rpc_served *served)
+{
+  return stub_codecs[RPC_CODEC_JSONRPC]->serve_without_worker(context, message, out, served);
+}
+
+static enum rpc_served refuse(void *context, struct text message, const char *reason, struct buffer *out)
+{
+  return stub_codecs[RPC_CODEC_JSONRPC]->refuse(context, message, reason, out);
+}
+
+static void reject(void *context, enum rpc_rejection rejection, struct text beginning, const char *reason,
+                   struct buffer *out)
+{
+  stub_codecs[RPC_CODEC_JSONRPC]->reject(context, rejection, beginning, reason, out);
+}
+
+static const struct rpc_codec CODEC = {.name = "duplex",
+                                       .serve = serve,
+                                       .serve_without_worker = serve_without_worker,
+                                       .refuse = refuse,
+                                       .reject = reject};
+static const struct rpc_codec *const CODECS[RPC_CODECS] = {[RPC_CODEC_JSONRPC] = &CODEC};
+
+void duplex_service_open(struct duplex_service *s)
+{
+  stub_open(&s->stub, 200, &s->service);
+  s->service.context = s;
+  s->service.codecs = CODECS;
+  s->service.client_open = open_client;
+  s->service.client_close = close_client;
+  s->service.take_back = NULL;
+  s->service.take = take;
+  s->service.client_gone = client_gone;
+  s->service.has_room = has_room;
+  s->service.refused = refused;
+  pthread_mutex_init(&s->lock, NULL);
+  pthread_cond_init(&s->changed, NULL);
+}
+
+void duplex_service_close(struct duplex_service *s)
+{
+  stub_close(&s->stub);
+  pthread_cond_destroy(&s->changed);
+  pthread_mutex_destroy(&s->lock);
+}

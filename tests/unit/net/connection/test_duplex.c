@@ -1,0 +1,609 @@
+/* Connections whose clients are called back: reading while a request is inside the service, and sending by any thread. */
+#include "base/clock.h"
+#include "duplex_fixture.h"
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const struct duplex_options ONE_THREAD = {.threads = 1, .threads_max = 1};
+static const struct duplex_options SOME_THREADS = {.threads = 2, .threads_max = 8};
+
+static struct duplex_fixture *open_fixture(struct duplex_options options)
+{
+  struct duplex_fixture *f = test_malloc(sizeof *f);
+  duplex_fixture_open(f, options);
+  return f;
+}
+
+static void close_fixture(struct duplex_fixture *f)
+{
+  duplex_fixture_close(f);
+  test_free(f);
+}
+
+static void wait_until(const _Atomic int *value, int wanted)
+{
+  while (atomic_load(value) != wanted)
+    usleep(1000);
+}
+
+/* 0: of the thread that serves; 1: of another one. */
+static unsigned begin_call(int fd, int kind)
+{
+  if (kind == 1)
+    return duplex_spawn(fd);
+  duplex_send(fd, "call 1");
+  return duplex_expect_call(fd);
+}
+
+/* --- a call --- */
+
+static void a_thread_reads_the_answer_to_its_own_call(void **state)
+{
+  (void)state;
+  struct duplex_fixture *f = open_fixture(ONE_THREAD);
+  int fd = duplex_connect(f);
+  duplex_send(fd, "call 300"); /* the first callback is given by the request that calls */
+  for (int i = 0; i < 300; i++)
+    duplex_answer(fd, duplex_expect_call(fd), i == 299 ? "last" : "x");
+  duplex_expect(fd, "got last");
+  duplex_send(fd, "echo");
+  duplex_expect(fd, "echo");
+  close(fd);
+  close_fixture(f);
+}
+
+static void a_thread_of_the_application_is_answered_between_requests(void **state)
+{
+  (void)state;
+  struct duplex_fixture *f = open_fixture(ONE_THREAD);
+  int fd = duplex_connect_open(f);
+  for (int i = 0; i < 50; i++) {
+    char text[20];
+    snprintf(text, sizeof text, "joined %d", i);
+    duplex_answer(fd, duplex_spawn(fd), text + 7);
+    duplex_send(fd, "join");
+    duplex_expect(fd, text);
+  }
+  close(fd);
+  close_fixture(f);
+}
+
+/* The only member is inside the service: the watcher reads. */
+static void it_is_answered_while_a_request_waits_for_it(void **state)
+{
+  (void)state;
+  for (unsigned threads = 1; threads <= 2; threads++) {
+    struct duplex_fixture *f =
+        open_fixture((struct duplex_options){.threads = threads, .threads_max = threads});
+    int fd = duplex_connect_open(f);
+    unsigned number = duplex_spawn(fd);
+    duplex_send(fd, "join");
+    wait_until(&f->s.inside_join, 1);
+    duplex_answer(fd, number, "it");
+    duplex_expect(fd, "joined it");
+    close(fd);
+    close_fixture(f);
+  }
+}
+
+/* What is in the buffers already brings no event. */
+static void an_answer_that_came_with_the_request_is_found(void **state)
+{
+  (void)state;
+  for (unsigned threads = 1; threads <= 2; threads++) {
+    struct duplex_fixture *f =
+        open_fixture((struct duplex_options){.threads = threads, .threads_max = threads});
+    int fd = duplex_connect_open(f);
+    char answer[40];
+    snprintf(answer, sizeof answer, "#%u same", duplex_spawn(fd));
+    const char *const together[] = {"first", "join", "second", answer, "third", NULL};
+    duplex_send_together(fd, together);
+    duplex_expect(fd, "first");
+    duplex_expect(fd, "joined same");
+    duplex_expect(fd, "second");
+    duplex_expect(fd, "third");
+    close(fd);
+    close_fixture(f);
+  }
+}
+
+/* The member is inside the service for another connection, and the request before the answer waits for it. */
+static void an_answer_behind_a_request_without_a_member_is_found(void **state)
+{
+  (void)state;
+  struct duplex_fixture *f = open_fixture(ONE_THREAD);
+  int fd = duplex_connect_open(f);
+  int other = duplex_connect(f);
+  unsigned number = duplex_spawn(fd);
+  duplex_send(other, "join");
+  wait_until(&f->s.inside_join, 1);
+  duplex_send(fd, "echo");
+  usleep(10000);
+  duplex_answer(fd, number, "behind");
+  duplex_expect(other, "joined behind");
+  duplex_expect(fd, "echo");
+  close(fd);
+  close(other);
+  close_fixture(f);
+}
+
+static void requests_behind_one_that_waits_keep_their_order(void **state)
+{
+  (void)state;
+  struct duplex_fixture *f = open_fixture(SOME_THREADS);
+  int fd = duplex_connect(f);
+  duplex_send(fd, "call 1");
+  unsigned number = duplex_expect_call(fd);
+  char text[20];
+  for (int i = 0; i < 200; i++) {
+    snprintf(text, sizeof text, "echo %d", i);
+    duplex_send(fd, text);
+  }
+  duplex_answer(fd, number, "late");
+  duplex_expect(fd, "got late");
+  for (int i = 0; i < 200; i++) {
+    snprintf(text, sizeof text, "echo %d", i);
+    duplex_expect(fd, text);
+  }
+  close(fd);
+  close_fixture(f);
+}
+
+static void requests_that_are_too_many_are_refused_at_once(void **state)
+{
+  (void)state;
+  struct duplex_fixture *f = open_fixture(SOME_THREADS);
+  int fd = duplex_connect(f);
+  duplex_send(fd, "call 1");
+  unsigned number = duplex_expect_call(fd);
+  for (int i = 0; i < 1005; i++)
+    duplex_send(fd, "echo");
+  char text[256];
+  for (int i = 0; i < 5; i++) {
+    assert_true(duplex_receive(fd, text));
+    assert_memory_equal(text, "busy: 1000 requests", 19);
+  }
+  assert_int_equal(atomic_load(&f->s.unread), 5);
+  duplex_answer(fd, number, "reached");
+  duplex_expect(fd, "got reached");
+  for (int i = 0; i < 1000; i++)
+    duplex_expect(fd, "echo");
+  close(fd);
+  close_fixture(f);
+}
+
+/* By the watcher, because the only member is inside the service for another client; then by a member. */
+static void the_service_hears_of_messages_that_are_refused(void **state)
+{
+  (void)state;
+  struct duplex_options options = {.threads = 1, .threads_max = 1, .busy_timeout_ms = 20};
+  struct duplex_fixture *f = open_fixture(options);
+  int fd = duplex_connect_open(f);
+  int other = duplex_connect(f);
+  char text[256];
+  unsigned number = duplex_spawn(fd);
+  duplex_send(fd, "join");
+  wait_until(&f->s.inside_join, 1);
+  duplex_send(other, "echo");
+  assert_true(duplex_receive(other, text));
+  assert_memory_equal(text, "busy", 4);
+  assert_int_equal(atomic_load(&f->s.unread), 1);
+  duplex_answer(fd, number, "x");
+  duplex_expect(fd, "joined x");
+  duplex_send(other, "call 1");
+  duplex_answer(other, duplex_expect_call(other), "y");
+  duplex_expect(other, "got y");
+  int last = duplex_connect(f);
+  crew_refuse_all(f->crew);
+  duplex_send(last, "echo");
+  duplex_expect(last, CREW_SHUTTING_DOWN);
+  assert_int_equal(atomic_load(&f->s.unread), 2);
+  close(fd);
+  close(other);
+  close(last);
+  close_fixture(f);
+}
+
+static void a_nested_request_runs_on_the_thread_that_waits(void **state)
+{
+  (void)state;
+  struct duplex_fixture *f = open_fixture(ONE_THREAD);
+  int fd = duplex_connect(f);
+  char text[40];
+  unsigned numbers[20];
+  duplex_send(fd, "call 1");
+  for (int depth = 0; depth < 20; depth++) {
+    numbers[depth] = duplex_expect_call(fd);
+    snprintf(text, sizeof text, "@%u echo", numbers[depth]);
+    duplex_send(fd, text);
+    duplex_expect(fd, "nested echo");
+    snprintf(text, sizeof text, "@%u call 1", numbers[depth]);
+    if (depth < 19)
+      duplex_send(fd, text);
+  }
+  for (int depth = 19; depth >= 0; depth--) {
+    duplex_answer(fd, numbers[depth], "up");
+    duplex_expect(fd, depth > 0 ? "nested got up" : "got up");
+  }
+  close(fd);
+  close_fixture(f);
+}
+
+/* A nested request that waits for a thread whose call is open: its answer is read meanwhile. */
+static void others_are_answered_while_a_nested_request_runs(void **state)
+{
+  (void)state;
+  for (unsigned threads = 1; threads <= 2; threads++) {
+    struct duplex_fixture *f =
+        open_fixture((struct duplex_options){.threads = threads, .threads_max = threads});
+    int fd = duplex_connect_open(f);
+    char text[40];
+    duplex_send(fd, "call 1");
+    unsigned outer = duplex_expect_call(fd);
+    snprintf(text, sizeof text, "@%u spawn", outer);
+    duplex_send(fd, text);
+    char got[256];
+    unsigned inner = 0;
+    for (int i = 0; i < 2; i++) { /* in any order */
+      assert_true(duplex_receive(fd, got));
+      if (sscanf(got, "call %u", &inner) != 1)
+        assert_string_equal(got, "nested spawned");
+    }
+    snprintf(text, sizeof text, "@%u join", outer);
+    duplex_send(fd, text);
+    wait_until(&f->s.inside_join, 1);
+    duplex_answer(fd, inner, "inner");
+    duplex_expect(fd, "nested joined inner");
+    duplex_answer(fd, outer, "outer");
+    duplex_expect(fd, "got outer");
+    close(fd);
+    close_fixture(f);
+  }
+}
+
+/* --- clients that do what they should not --- */
+
+static void a_late_second_or_wrong_answer_is_dropped(void **state)
+{
+  (void)state;
+  struct duplex_fixture *f = open_fixture(SOME_THREADS);
+  int fd = duplex_connect_open(f);
+  duplex_send(fd, "call briefly");
+  unsigned number = duplex_expect_call(fd);
+  duplex_expect(fd, "timeout");
+  duplex_answer(fd, number, "late");
+  duplex_answer(fd, number + 1000, "wrong");
+  duplex_send(fd, "call 1");
+  number = duplex_expect_call(fd);
+  duplex_answer(fd, number, "right");
+  duplex_answer(fd, number, "twice");
+  duplex_expect(fd, "got right");
+  duplex_send(fd, "echo");
+  duplex_expect(fd, "echo");
+  assert_int_equal(atomic_load(&f->s.dropped), 3);
+  close(fd);
+  close_fixture(f);
+}
+
+static void a_client_that_vanishes_ends_its_calls(void **state)
+{
+  (void)state;
+  struct duplex_fixture *f = open_fixture(SOME_THREADS);
+  for (int i = 0; i < 40; i++) {
+    int fd = duplex_connect_open(f);
+    begin_call(fd, i % 2);
+    if (i % 4 == 3)
+      duplex_send(fd, "join"); /* its own thread waits for the other one */
+    if (i % 8 < 4)
+      shutdown(fd, SHUT_WR);
+    else
+      close(fd);
+    wait_until(&f->s.gone, i + 1);
+    if (i % 8 < 4) {
+      duplex_expect_end(fd);
+      close(fd);
+    }
+    wait_until(&f->s.stub.clients, 0);
+  }
+  close_fixture(f);
+}
+
+/* The answers to what came before the close frame leave before its echo. */
+static void a_close_frame_ends_calls_and_follows_the_answers(void **state)
+{
+  (void)state;
+  static const unsigned char close_frame[] = {0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE8};
+  struct duplex_fixture *f = open_fixture(SOME_THREADS);
+  int fd = duplex_connect_open(f);
+  duplex_send(fd, "call 1");
+  duplex_expect_call(fd);
+  duplex_send(fd, "echo");
+  assert_int_equal(send(fd, close_frame, sizeof close_frame, 0), (ssize_t)sizeof close_frame);
+  duplex_expect(fd, "gone");
+  duplex_expect(fd, "echo");
+  char text[256];
+  assert_false(duplex_receive(fd, text));
+  close(fd);
+  close_fixture(f);
+}
+
+static void a_frame_that_is_none_ends_calls(void **state)
+{
+  (void)state;
+  struct duplex_fixture *f = open_fixture(SOME_THREADS);
+  int fd = duplex_connect_open(f);
+  duplex_send(fd, "call 1");
+  duplex_expect_call(fd);
+  assert_int_equal(send(fd, "\xFF\xFF\xFF", 3, 0), 3);
+  duplex_expect(fd, "gone");
+  duplex_expect_end(fd);
+  close(fd);
+  close_fixture(f);
+}
+
+/* Pings are answered while the request waits. */
+static void a_ping_is_answered_meanwhile(void **state)
+{
+  (void)state;
+  static const unsigned char ping[] = {0x89, 0x80, 0, 0, 0, 0};
+  struct duplex_fixture *f = open_fixture(SOME_THREADS);
+  int fd = duplex_connect_open(f);
+  duplex_send(fd, "call 1");
+  unsigned number = duplex_expect_call(fd);
+  unsigned char pong[2];
+  assert_int_equal(send(fd, ping, sizeof ping, 0), (ssize_t)sizeof ping);
+  assert_int_equal(recv(fd, pong, sizeof pong, MSG_WAITALL), 2);
+  assert_int_equal(pong[0], 0x8A);
+  duplex_answer(fd, number, "pong");
+  duplex_expect(fd, "got pong");
+  close(fd);
+  close_fixture(f);
+}
+
+/* --- the end of the peer --- */
+
+static void an_open_call_has_the_grace_time(void **state)
+{
+  (void)state;
+  for (int kind = 0; kind < 2; kind++) {
+    struct duplex_fixture *f = open_fixture(SOME_THREADS);
+    int fd = duplex_connect_open(f);
+    unsigned number = begin_call(fd, kind);
+    duplex_fixture_drain(f, 60000);
+    usleep(30000);
+    duplex_answer(fd, number, "in time");
+    if (kind == 0)
+      duplex_expect(fd, "got in time");
+    duplex_expect_end(fd);
+    assert_int_equal(atomic_load(&f->s.gone), 0);
+    close(fd);
+    close_fixture(f);
+  }
+}
+
+static void calls_end_with_the_grace_time(void **state)
+{
+  (void)state;
+  for (int kind = 0; kind < 2; kind++) {
+    struct duplex_fixture *f = open_fixture(SOME_THREADS);
+    int fd = duplex_connect_open(f);
+    begin_call(fd, kind);
+    duplex_fixture_drain(f, 20);
+    if (kind == 0)
+      duplex_expect(fd, CREW_SHUTTING_DOWN);
+    duplex_expect_end(fd);
+    wait_until(&f->s.gone, 1);
+    close(fd);
+    close_fixture(f);
+  }
+}
+
+/* --- sending --- */
+
+enum { SPRAYS = 4, SPRAYED = 1500 };
+
+/* Events of one thread keep their order; those of others come between. */
+static void expect_events(int fd, unsigned sprays, unsigned each, unsigned echoes)
+{
+  unsigned events = 0;
+  unsigned echoed = 0;
+  unsigned *seen = calloc(each, sizeof *seen);
+  assert_non_null(seen);
+  while (events < sprays * each || echoed < echoes) {
+    char text[256];
+    unsigned number;
+    assert_true(duplex_receive(fd, text));
+    if (sscanf(text, "event %u", &number) == 1) {
+      assert_true(number < each);
+      assert_true(number == 0 || seen[number - 1] > seen[number]);
+      seen[number]++;
+      events++;
+    } else {
+      echoed++;
+    }
+  }
+  for (unsigned i = 0; i < each; i++)
+    assert_int_equal(seen[i], sprays);
+  free(seen);
+}
+
+static void any_thread_may_send_while_turns_run(void **state)
+{
+  (void)state;
+  struct duplex_fixture *f = open_fixture(SOME_THREADS);
+  int fd = duplex_connect_open(f);
+  char text[40];
+  snprintf(text, sizeof text, "spray %d", SPRAYED);
+  for (int i = 0; i < SPRAYS; i++)
+    duplex_send(fd, text);
+  for (int i = 0; i < 300; i++)
+    duplex_send(fd, "echo");
+  expect_events(fd, SPRAYS, SPRAYED, SPRAYS + 300);
+  close(fd);
+  close_fixture(f);
+}
+
+/* The first go at once, those that follow together. */
+static void events_come_before_the_answer_to_their_request(void **state)
+{
+  (void)state;
+  struct duplex_fixture *f = open_fixture(ONE_THREAD);
+  int fd = duplex_connect_open(f);
+  char text[40];
+  duplex_send(fd, "events 5000");
+  for (int i = 0; i < 5000; i++) {
+    snprintf(text, sizeof text, "event %d", i);
+    duplex_expect(fd, text);
+  }
+  duplex_expect(fd, "sent");
+  close(fd);
+  close_fixture(f);
+}
+
+/* A client that reads late: both threads of the crew and others wait for room, and lose nothing. */
+static void a_sender_waits_for_room(void **state)
+{
+  (void)state;
+  struct duplex_options options = {.threads = 2, .threads_max = 4, .send_buffer_max = 16 * 1024};
+  static const char *const senders[] = {"events 40000", "spray 40000"};
+  for (int kind = 0; kind < 2; kind++) {
+    struct duplex_fixture *f = open_fixture(options);
+    int fd = duplex_connect_open(f);
+    duplex_send(fd, senders[kind]);
+    usleep(30000);
+    expect_events(fd, 1, 40000, 1);
+    close(fd);
+    close_fixture(f);
+  }
+}
+
+/* One that never reads: the connection ends, and with it the wait. */
+static void a_client_that_never_reads_is_given_up(void **state)
+{
+  (void)state;
+  struct duplex_options options = {
+      .threads = 2, .threads_max = 4, .send_buffer_max = 16 * 1024, .body_timeout_ms = 50};
+  static const char *const senders[] = {"events 1000000", "spray 1000000"};
+  for (int kind = 0; kind < 2; kind++) {
+    struct duplex_fixture *f = open_fixture(options);
+    int fd = duplex_connect_open(f);
+    duplex_send(fd, senders[kind]);
+    wait_until(&f->s.stub.clients, 0);
+    close(fd);
+    close_fixture(f);
+  }
+}
+
+/* An answer is read although the client's other input has to wait for its reading. */
+static void an_answer_is_read_although_the_client_does_not_read(void **state)
+{
+  (void)state;
+  struct duplex_options options = {.threads = 2, .threads_max = 4, .send_buffer_max = 16 * 1024};
+  struct duplex_fixture *f = open_fixture(options);
+  int fd = duplex_connect_open(f);
+  unsigned number = duplex_spawn(fd);
+  duplex_send(fd, "spray 40000");
+  usleep(30000);
+  duplex_send(fd, "echo");
+  duplex_answer(fd, number, "unread");
+  for (bool is_answered = false; !is_answered; usleep(1000)) {
+    pthread_mutex_lock(&f->s.lock);
+    is_answered = f->s.calls[number].state == CALL_FREE;
+    pthread_mutex_unlock(&f->s.lock);
+  }
+  expect_events(fd, 1, 40000, 2);
+  close(fd);
+  close_fixture(f);
+}
+
+/* --- all at once --- */
+
+enum { CLIENTS = 6, ROUNDS = 60 };
+
+struct client {
+  struct duplex_fixture *f;
+  unsigned seed;
+};
+
+static unsigned next_random(struct client *client)
+{
+  client->seed = client->seed * 1664525u + 1013904223u;
+  return client->seed >> 16;
+}
+
+/* Answers what is asked, sometimes nested, and leaves at any moment. */
+static void *run_client(void *argument)
+{
+  struct client *client = argument;
+  for (int round = 0; round < ROUNDS; round++) {
+    int fd = duplex_connect(client->f);
+    unsigned steps = next_random(client) % 40;
+    duplex_send(fd, next_random(client) % 2 ? "call 12" : "open");
+    for (unsigned i = 0; i < steps; i++) {
+      static const char *const messages[] = {"echo", "events 3", "call 2", "echo"};
+      char text[256];
+      unsigned number;
+      duplex_send(fd, messages[next_random(client) % 4]);
+      if (!duplex_receive(fd, text))
+        break;
+      if (sscanf(text, "call %u", &number) != 1)
+        continue;
+      char nested[40];
+      snprintf(nested, sizeof nested, "@%u %s", number, next_random(client) % 2 ? "call 1" : "echo");
+      if (next_random(client) % 3 == 0)
+        duplex_send(fd, nested);
+      duplex_answer(fd, number, "x");
+    }
+    close(fd);
+  }
+  return NULL;
+}
+
+static void many_clients_call_are_called_and_leave(void **state)
+{
+  (void)state;
+  struct duplex_fixture *f = open_fixture((struct duplex_options){.threads = 2, .threads_max = 6});
+  struct client clients[CLIENTS];
+  pthread_t threads[CLIENTS];
+  for (unsigned i = 0; i < CLIENTS; i++) {
+    clients[i] = (struct client){f, i + 1};
+    assert_int_equal(pthread_create(&threads[i], NULL, run_client, &clients[i]), 0);
+  }
+  for (unsigned i = 0; i < CLIENTS; i++)
+    pthread_join(threads[i], NULL);
+  close_fixture(f);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_thread_reads_the_answer_to_its_own_call),
+      cmocka_unit_test(a_thread_of_the_application_is_answered_between_requests),
+      cmocka_unit_test(it_is_answered_while_a_request_waits_for_it),
+      cmocka_unit_test(an_answer_that_came_with_the_request_is_found),
+      cmocka_unit_test(an_answer_behind_a_request_without_a_member_is_found),
+      cmocka_unit_test(requests_behind_one_that_waits_keep_their_order),
+      cmocka_unit_test(requests_that_are_too_many_are_refused_at_once),
+      cmocka_unit_test(the_service_hears_of_messages_that_are_refused),
+      cmocka_unit_test(a_nested_request_runs_on_the_thread_that_waits),
+      cmocka_unit_test(others_are_answered_while_a_nested_request_runs),
+      cmocka_unit_test(a_late_second_or_wrong_answer_is_dropped),
+      cmocka_unit_test(a_client_that_vanishes_ends_its_calls),
+      cmocka_unit_test(a_close_frame_ends_calls_and_follows_the_answers),
+      cmocka_unit_test(a_frame_that_is_none_ends_calls),
+      cmocka_unit_test(a_ping_is_answered_meanwhile),
+      cmocka_unit_test(an_open_call_has_the_grace_time),
+      cmocka_unit_test(calls_end_with_the_grace_time),
+      cmocka_unit_test(any_thread_may_send_while_turns_run),
+      cmocka_unit_test(events_come_before_the_answer_to_their_request),
+      cmocka_unit_test(a_sender_waits_for_room),
+      cmocka_unit_test(a_client_that_never_reads_is_given_up),
+      cmocka_unit_test(an_answer_is_read_although_the_client_does_not_read),
+      cmocka_unit_test(many_clients_call_are_called_and_leave),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,178 @@
+/* Many clients at a time, who pause now and then: who sleeps is woken, whoever looks. They wait without timeouts, so that
+ * a wake-up that is lost is a test that does not end. */
+#include "shm_fixture.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+enum { CLIENTS = 12, CALLS = 400 };
+
+/* Another client: of a fixture it uses what is the client's. */
+struct other {
+  struct fixture client;
+  struct fixture *f;
+  unsigned seed;
+  pthread_t thread;
+};
+
+static void connect_other(struct other *other, struct fixture *f)
+{
+  other->f = f;
+  other->client.fd = connect_client(f);
+  other->client.pool.ring_size = f->pool.ring_size;
+  begin_sharing(&other->client);
+}
+
+static void leave(struct other *other)
+{
+  close(other->client.fd);
+  ring_region_unmap(&other->client.region);
+}
+
+/* Calls, alone and several at a time, with pauses that are shorter and longer than the peer looks. */
+static void *call_and_pause(void *argument)
+{
+  struct other *other = argument;
+  char text[64];
+  for (unsigned i = 0; i < CALLS; i++) {
+    unsigned in_flight = i % 37 == 0 ? 20 : 1 + i % 2;
+    for (unsigned j = 0; j < in_flight; j++) {
+      snprintf(text, sizeof text, "%u of %u", i * 100 + j, other->seed);
+      send_message(&other->client, text_of(text));
+    }
+    for (unsigned j = 0; j < in_flight; j++) {
+      snprintf(text, sizeof text, "%u of %u", i * 100 + j, other->seed);
+      expect_answer(&other->client, text_of(text));
+    }
+    other->seed = other->seed * 1103515245 + 12345;
+    if (other->seed >> 16 & 1)
+      usleep((other->seed >> 17) % 150);
+  }
+  return NULL;
+}
+
+static void nobody_is_forgotten(void **state)
+{
+  struct fixture *f = *state;
+  static struct other others[CLIENTS];
+  for (unsigned i = 0; i < CLIENTS; i++) {
+    others[i] = (struct other){.seed = i};
+    connect_other(&others[i], f);
+    assert_int_equal(pthread_create(&others[i].thread, NULL, call_and_pause, &others[i]), 0);
+  }
+  for (unsigned i = 0; i < CLIENTS; i++) {
+    pthread_join(others[i].thread, NULL);
+    leave(&others[i]);
+  }
+  begin_sharing(f);
+}
+
+/* One after the other, more than a member looks at. */
+static void many_take_turns(void **state)
+{
+  struct fixture *f = *state;
+  enum { MANY = 80, ROUNDS = 15 };
+  static struct other others[MANY];
+  for (unsigned i = 0; i < MANY; i++) {
+    others[i] = (struct other){.seed = i};
+    connect_other(&others[i], f);
+  }
+  for (unsigned round = 0; round < ROUNDS; round++) {
+    for (unsigned i = 0; i < MANY; i++) {
+      send_message(&others[i].client, TEXT("one"));
+      expect_answer(&others[i].client, TEXT("one"));
+    }
+    if (round % 5 == 4)
+      usleep(10000);
+  }
+  for (unsigned i = 0; i < MANY; i++)
+    leave(&others[i]);
+  begin_sharing(f);
+}
+
+/* While one client's request is inside Java, the others that its thread has looked at are served by another one. */
+static void a_slow_call_delays_nobody(void **state)
+{
+  struct fixture *f = *state;
+  struct other slow = {.seed = 0};
+  begin_sharing(f);
+  connect_other(&slow, f);
+  for (int i = 0; i < 100; i++) {
+    send_message(f, TEXT("one"));
+    expect_answer(f, TEXT("one"));
+    send_message(&slow.client, TEXT("two"));
+    expect_answer(&slow.client, TEXT("two"));
+  }
+  send_message(&slow.client, TEXT("block"));
+  for (int i = 0; i < 100; i++) {
+    send_message(f, TEXT("one"));
+    expect_answer(f, TEXT("one"));
+  }
+  stub_wait_inside(&f->stub, 1);
+  stub_let_go(&f->stub);
+  expect_answer(&slow.client, TEXT("block"));
+  leave(&slow);
+}
+
+/* A client that floods one connection does not keep the others waiting. */
+static void a_flood_delays_nobody(void **state)
+{
+  struct fixture *f = *state;
+  struct other busy = {.seed = 0};
+  begin_sharing(f);
+  connect_other(&busy, f);
+  struct buffer frames;
+  buffer_init(&frames);
+  for (int i = 0; i < 100; i++)
+    ring_append_frame(&frames, RING_JSON, TEXT("more"));
+  for (int i = 0; i < 100; i++) {
+    send_frames(&busy.client, &frames);
+    send_message(f, TEXT("one"));
+    expect_answer(f, TEXT("one"));
+    for (int j = 0; j < 100; j++)
+      expect_answer(&busy.client, TEXT("more"));
+  }
+  buffer_fini(&frames);
+  leave(&busy);
+}
+
+static size_t count_pages(const struct fixture *f)
+{
+  enum { PAGES = 1 + 2 * 64 };
+  unsigned char present[PAGES];
+  assert_int_equal(ring_region_size(f->pool.ring_size), PAGES * 4096);
+  assert_int_equal(mincore(f->region.control, PAGES * 4096, present), 0);
+  size_t count = 0;
+  for (size_t i = 0; i < PAGES; i++)
+    count += present[i] & 1;
+  return count;
+}
+
+static void an_idle_connection_gives_memory_back(void **state)
+{
+  struct fixture *f = *state;
+  static char bytes[200000];
+  memset(bytes, 'x', sizeof bytes);
+  begin_sharing(f);
+  for (int round = 0; round < 3; round++) {
+    send_message(f, (struct text){bytes, sizeof bytes});
+    expect_answer(f, (struct text){bytes, sizeof bytes});
+    while (!ring_writer_give_back(&f->out) || count_pages(f) > 8)
+      usleep(1000);
+    send_message(f, TEXT("one"));
+    expect_answer(f, TEXT("one"));
+  }
+}
+
+int main(void)
+{
+#define SHM_TEST(test) cmocka_unit_test_setup_teardown(test, shm_fixture_open_large, shm_fixture_close)
+  const struct CMUnitTest tests[] = {
+      SHM_TEST(nobody_is_forgotten),
+      SHM_TEST(many_take_turns),
+      SHM_TEST(a_slow_call_delays_nobody),
+      SHM_TEST(a_flood_delays_nobody),
+      SHM_TEST(an_idle_connection_gives_memory_back),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

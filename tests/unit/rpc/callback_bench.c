@@ -1,0 +1,190 @@
+#include "callback_bench.h"
+
+#include "rpc/jsonrpc/codec_state.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- rpc_push ---- */
+
+static struct rpc_duplex *open_duplex(void *connection, struct rpc_callbacks *callbacks)
+{
+  struct rpc_duplex *duplex = connection;
+  duplex->callbacks = callbacks;
+  atomic_fetch_add(&duplex->opened, 1);
+  return duplex;
+}
+
+static enum rpc_pushed find_obstacle(const struct rpc_duplex *duplex, enum rpc_push_kind kind, size_t length)
+{
+  if (duplex->is_closed)
+    return RPC_PUSH_CLOSED;
+  if (kind == RPC_PUSH_ANSWER && duplex->answer_max > 0 && length > duplex->answer_max)
+    return RPC_PUSH_TOO_LONG;
+  if (kind != RPC_PUSH_ANSWER && duplex->too_long > 0 && length >= duplex->too_long)
+    return RPC_PUSH_TOO_LONG;
+  return duplex->has_no_room && kind != RPC_PUSH_ANSWER ? RPC_PUSH_NO_ROOM : RPC_PUSHED;
+}
+
+static enum rpc_pushed send_message(struct rpc_duplex *duplex, struct rpc_worker *worker,
+                                    enum rpc_push_kind kind, struct text message)
+{
+  static const char letters[] = {
+      [RPC_PUSH_CALL] = 'C', [RPC_PUSH_EVENT] = 'E', [RPC_PUSH_ANSWER] = 'A', [RPC_PUSH_NOTICE] = 'N'};
+  (void)worker;
+  pthread_mutex_lock(&duplex->lock);
+  enum rpc_pushed pushed = find_obstacle(duplex, kind, message.len);
+  if (pushed == RPC_PUSHED) {
+    buffer_append_char(&duplex->sent, letters[kind]);
+    buffer_append_text(&duplex->sent, message);
+    buffer_append_char(&duplex->sent, '\n');
+    duplex->count++;
+    pthread_cond_signal(&duplex->sent_one);
+    if (kind == RPC_PUSH_CALL)
+      atomic_fetch_add(&duplex->calls_open, 1);
+  }
+  pthread_mutex_unlock(&duplex->lock);
+  return pushed;
+}
+
+static void settle_call(struct rpc_duplex *duplex, struct rpc_worker *worker)
+{
+  (void)worker;
+  atomic_fetch_sub(&duplex->calls_open, 1);
+}
+
+static size_t find_reply_max(struct rpc_duplex *duplex)
+{
+  (void)duplex;
+  return 10000;
+}
+
+static void close_duplex(struct rpc_duplex *duplex)
+{
+  atomic_fetch_sub(&duplex->opened, 1);
+}
+
+static const struct rpc_push push = {.open = open_duplex,
+                                     .send = send_message,
+                                     .settle = settle_call,
+                                     .reply_max = find_reply_max,
+                                     .close = close_duplex};
+
+/* ---- connections ---- */
+
+struct rpc_duplex *bench_connect_named(struct service_bench *bench, const char *peer_id)
+{
+  struct rpc_duplex *duplex = test_calloc(1, sizeof *duplex);
+  pthread_mutex_init(&duplex->lock, NULL);
+  pthread_cond_init(&duplex->sent_one, NULL);
+  buffer_init(&duplex->sent);
+  duplex->bench = bench;
+  duplex->client =
+      bench_open(bench, &(struct rpc_client_info){.channel = OP_CHANNEL_WEBSOCKET,
+                                                  .peer_id = peer_id == NULL ? TEXT_ABSENT : text_of(peer_id),
+                                                  .push = &push,
+                                                  .connection = duplex});
+  return duplex;
+}
+
+struct rpc_duplex *bench_connect(struct service_bench *bench)
+{
+  return bench_connect_named(bench, NULL);
+}
+
+void bench_close_client(struct rpc_duplex *duplex)
+{
+  pthread_mutex_lock(&duplex->lock);
+  duplex->is_closed = true;
+  pthread_mutex_unlock(&duplex->lock);
+  bench_close(duplex->bench, duplex->client, NULL);
+  duplex->client = NULL;
+}
+
+void bench_disconnect(struct rpc_duplex *duplex)
+{
+  if (duplex->client != NULL)
+    bench_close_client(duplex);
+  assert_int_equal(atomic_load(&duplex->calls_open), 0);
+  assert_int_equal(atomic_load(&duplex->opened), 0);
+  pthread_mutex_destroy(&duplex->lock);
+  pthread_cond_destroy(&duplex->sent_one);
+  buffer_fini(&duplex->sent);
+  test_free(duplex);
+}
+
+struct jvm_callbacks *bench_callbacks(const struct rpc_duplex *duplex)
+{
+  return rpc_callbacks_for_jni(duplex->callbacks);
+}
+
+/* ---- messages ---- */
+
+enum rpc_served bench_serve_from(struct rpc_duplex *duplex, const char *message)
+{
+  return bench_serve(duplex->bench, duplex->client, text_of(message), 0);
+}
+
+uint64_t bench_give(struct rpc_duplex *duplex, int64_t id)
+{
+  char message[200];
+  snprintf(message, sizeof message,
+           REQUEST("call", "\"type\":\"C\",\"method\":\"keep\",\"args\":[{\"ref\":{\"callback\":%lld}}]"),
+           (long long)id);
+  assert_int_equal(bench_serve_from(duplex, message), RPC_REPLY);
+  unit_assert_text(buffer_text(&duplex->bench->out), text_of(VOID_ANSWER), __FILE__, __LINE__);
+  return stub_callbacks.hooks->find(bench_callbacks(duplex), id);
+}
+
+enum rpc_taken bench_come(struct rpc_duplex *duplex, const char *message)
+{
+  struct buffer buffer;
+  buffer_init(&buffer);
+  buffer_append_text(&buffer, text_of(message));
+  enum rpc_taken taken =
+      duplex->bench->service->take(duplex->bench->service->context, duplex->callbacks, &buffer);
+  buffer_fini(&buffer);
+  return taken;
+}
+
+/* Under the lock; NULL: nothing was sent. */
+static char *cut_first(struct rpc_duplex *duplex)
+{
+  const char *end = duplex->sent.len == 0 ? NULL : memchr(duplex->sent.data, '\n', duplex->sent.len);
+  if (end == NULL)
+    return NULL;
+  size_t length = (size_t)(end - duplex->sent.data);
+  char *taken = strndup(duplex->sent.data, length);
+  buffer_consume(&duplex->sent, length + 1);
+  return taken;
+}
+
+char *bench_take_sent(struct rpc_duplex *duplex)
+{
+  char *taken;
+  pthread_mutex_lock(&duplex->lock);
+  while ((taken = cut_first(duplex)) == NULL)
+    pthread_cond_wait(&duplex->sent_one, &duplex->lock);
+  pthread_mutex_unlock(&duplex->lock);
+  return taken;
+}
+
+void assert_sent(struct rpc_duplex *duplex, const char *wanted)
+{
+  pthread_mutex_lock(&duplex->lock);
+  char *sent = cut_first(duplex);
+  pthread_mutex_unlock(&duplex->lock);
+  if (sent == NULL || strcmp(sent, wanted) != 0)
+    fail_msg("sent   %s\nwanted %s", sent == NULL ? "nothing" : sent, wanted);
+  free(sent);
+}
+
+void assert_nothing_sent(struct rpc_duplex *duplex)
+{
+  pthread_mutex_lock(&duplex->lock);
+  char *sent = cut_first(duplex);
+  pthread_mutex_unlock(&duplex->lock);
+  if (sent != NULL)
+    fail_msg("sent %s", sent);
+}

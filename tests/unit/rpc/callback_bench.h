@@ -1,0 +1,55 @@
+#ifndef JPEER_TESTS_UNIT_RPC_CALLBACK_BENCH_H
+#define JPEER_TESTS_UNIT_RPC_CALLBACK_BENCH_H
+/*
+ * The peer's service over the stubs of jni, with clients that can be called: what the peer sends to one is kept for the
+ * test, which hands in messages as a transport does.
+ */
+#include "rpc/callbacks/callbacks.h"
+#include "service_bench.h"
+#include "stub_callbacks.h"
+
+#include <pthread.h>
+
+/* A client's connection. */
+struct rpc_duplex {
+  struct service_bench *bench;
+  struct rpc_client *client;
+  struct rpc_callbacks *callbacks; /* NULL: it has given none */
+  pthread_mutex_t lock;
+  pthread_cond_t sent_one;
+  struct buffer
+      sent;     /* messages that were not taken yet, each behind its kind's letter and before a newline */
+  size_t count; /* of messages that were sent */
+  bool has_no_room;
+  bool is_closed;
+  size_t answer_max;      /* of an answer to a nested request; 0: any */
+  size_t too_long;        /* messages of so many bytes never fit; 0: all do */
+  _Atomic int calls_open; /* sent and not settled */
+  _Atomic int opened;     /* and not closed */
+};
+
+struct rpc_duplex *bench_connect(struct service_bench *bench);
+/* Another client that gives the same session's name; NULL: none. */
+struct rpc_duplex *bench_connect_named(struct service_bench *bench, const char *peer_id);
+/* Closes the client, if that is not closed yet, and frees the connection, which nobody may use any more. */
+void bench_disconnect(struct rpc_duplex *duplex);
+/* The client is closed, and the connection stays. */
+void bench_close_client(struct rpc_duplex *duplex);
+
+/* Serves a request that gives an object of the ID, and makes a proxy of it; its number. */
+uint64_t bench_give(struct rpc_duplex *duplex, int64_t id);
+/* Serves a message; the answer is in the bench's out. */
+enum rpc_served bench_serve_from(struct rpc_duplex *duplex, const char *message);
+
+/* Hands in a message that has come. */
+enum rpc_taken bench_come(struct rpc_duplex *duplex, const char *message);
+/* Waits for the next message that is sent, and takes it: "C{...}" a call, "E" an event, "A" an answer, "N" a notice. The
+ * caller frees it with free. */
+char *bench_take_sent(struct rpc_duplex *duplex);
+/* Fails where the next message is another, or nothing is sent yet. */
+void assert_sent(struct rpc_duplex *duplex, const char *wanted);
+void assert_nothing_sent(struct rpc_duplex *duplex);
+
+struct jvm_callbacks *bench_callbacks(const struct rpc_duplex *duplex);
+
+#endif

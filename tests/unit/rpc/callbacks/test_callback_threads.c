@@ -1,0 +1,267 @@
+/*
+ * Many threads call a client's objects at once, while a thread that stands for the transport hands in what comes: for a
+ * build with TSan, too. Each call gets its own answer, whatever else is going on.
+ */
+#include "callback_bench.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CALLERS = 100, ROUNDS = 20, IDS = 4 };
+
+static struct stub_member members[] = {
+    {.type = "C", .member = "keep", .kind = JVM_STATIC_METHOD, .modifiers = JVM_ACC_PUBLIC | JVM_ACC_STATIC},
+};
+
+struct fixture {
+  struct service_bench *bench;
+  struct rpc_duplex *duplex;
+  struct jvm_callbacks *callbacks;
+  uint64_t proxies[IDS];
+};
+
+struct caller {
+  const struct fixture *fixture;
+  pthread_t thread;
+  size_t number;
+  unsigned answered; /* with its own ID */
+  unsigned failed;
+  unsigned wrong;
+};
+
+static int set_up(void **state)
+{
+  struct fixture *f = test_calloc(1, sizeof *f);
+  f->bench = service_bench_create(&(struct service_bench_options){
+      .members = members, .member_count = COUNT_OF(members), .callbacks_max = CALLERS});
+  f->duplex = bench_connect(f->bench);
+  for (size_t i = 0; i < IDS; i++)
+    f->proxies[i] = bench_give(f->duplex, (int64_t)i + 1);
+  f->callbacks = bench_callbacks(f->duplex);
+  *state = f;
+  return 0;
+}
+
+static int tear_down(void **state)
+{
+  struct fixture *f = *state;
+  if (f->duplex->client != NULL)
+    bench_close_client(f->duplex);
+  for (size_t i = 0; i < IDS; i++)
+    stub_callbacks.hooks->released(f->callbacks, (int64_t)i + 1, f->proxies[i]);
+  bench_disconnect(f->duplex);
+  bool is_clean = service_bench_destroy(f->bench);
+  assert_int_equal(atomic_load(&stub_callbacks.waiters), 0);
+  assert_int_equal(atomic_load(&stub_callbacks.threads), 0);
+  test_free(f);
+  return is_clean ? 0 : -1;
+}
+
+/* Some calls are oneway, some are interrupted. */
+static void *run_caller(void *argument)
+{
+  struct caller *caller = argument;
+  for (size_t round = 0; round < ROUNDS; round++) {
+    size_t id = (caller->number + round) % IDS;
+    char wanted[32];
+    struct stub_call call = {.callbacks = caller->fixture->callbacks,
+                             .id = (int64_t)id + 1,
+                             .proxy = caller->fixture->proxies[id],
+                             .is_oneway = round % 5 == 4,
+                             .is_void = true,
+                             .interrupt_after = round % 7 == 6 ? 2 : 0};
+    stub_call(&call);
+    snprintf(wanted, sizeof wanted, "%zu", id + 1);
+    if (call.told == STUB_TOLD_FAILURE)
+      caller->failed++;
+    else if (call.is_oneway || strcmp(call.text, wanted) == 0)
+      caller->answered++;
+    else
+      caller->wrong++;
+  }
+  return NULL;
+}
+
+static void begin_callers(struct fixture *f, struct caller *callers)
+{
+  for (size_t i = 0; i < CALLERS; i++) {
+    callers[i] = (struct caller){.fixture = f, .number = i};
+    assert_int_equal(pthread_create(&callers[i].thread, NULL, run_caller, &callers[i]), 0);
+  }
+}
+
+/* ---- the client ---- */
+
+struct client {
+  struct rpc_duplex *duplex;
+  pthread_t thread;
+  unsigned long calls;
+  unsigned long answers; /* to nested requests */
+};
+
+static void come(struct rpc_duplex *duplex, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void come(struct rpc_duplex *duplex, const char *format, ...)
+{
+  char message[400];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  (void)bench_come(duplex, message); /* what comes too late is an ordinary message */
+}
+
+static void answer(struct client *client, unsigned long number, long id)
+{
+  struct rpc_duplex *duplex = client->duplex;
+  if (number % 3 == 0)
+    come(duplex,
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"ping\"},\"options\":{"
+         "\"within\":\"cb-%lu\"}}",
+         number);
+  if (number % 11 == 0) { /* a wrong one, and then the right one twice */
+    come(duplex, "{\"id\":\"cb-%lu\",\"result\":0}", number + 1000000);
+    come(duplex, "[{\"id\":\"cb-%lu\",\"result\":%ld},{\"id\":\"cb-%lu\",\"result\":0}]", number, id, number);
+  } else {
+    come(duplex, "{\"id\":\"cb-%lu\",\"result\":%ld}", number, id);
+  }
+}
+
+/* Answers until a message "Q" is sent. */
+static void *run_client(void *argument)
+{
+  struct client *client = argument;
+  bool goes_on = true;
+  while (goes_on) {
+    char *sent = bench_take_sent(client->duplex);
+    unsigned long number;
+    long id;
+    goes_on = *sent != 'Q';
+    client->answers += *sent == 'A';
+    if (sscanf(sent,
+               "C{\"jsonrpc\":\"2.0\",\"id\":\"cb-%lu\",\"method\":\"callback\",\"params\":{\"callback\":%ld",
+               &number, &id) == 2) {
+      client->calls++;
+      answer(client, number, id);
+    }
+    free(sent);
+  }
+  return NULL;
+}
+
+static void begin_client(struct client *client, struct rpc_duplex *duplex)
+{
+  *client = (struct client){.duplex = duplex};
+  assert_int_equal(pthread_create(&client->thread, NULL, run_client, client), 0);
+}
+
+static void end_client(struct client *client)
+{
+  struct rpc_duplex *duplex = client->duplex;
+  pthread_mutex_lock(&duplex->lock);
+  BUFFER_LITERAL(&duplex->sent, "Q\n");
+  pthread_cond_signal(&duplex->sent_one);
+  pthread_mutex_unlock(&duplex->lock);
+  assert_int_equal(pthread_join(client->thread, NULL), 0);
+}
+
+/* ---- */
+
+static void test_each_call_gets_its_own_answer(void **state)
+{
+  struct fixture *f = *state;
+  struct caller callers[CALLERS];
+  struct client client;
+  unsigned answered = 0;
+  begin_client(&client, f->duplex);
+  begin_callers(f, callers);
+  for (size_t i = 0; i < CALLERS; i++) {
+    assert_int_equal(pthread_join(callers[i].thread, NULL), 0);
+    assert_int_equal(callers[i].wrong, 0);
+    answered += callers[i].answered;
+  }
+  end_client(&client);
+  assert_true(answered > CALLERS * ROUNDS / 2);
+  assert_true(client.answers > 0);
+  assert_int_equal(atomic_load(&f->duplex->calls_open), 0);
+}
+
+/* The client goes in the middle of it: every thread comes back. */
+static void test_all_come_back_when_the_client_goes(void **state)
+{
+  struct fixture *f = *state;
+  struct caller callers[CALLERS];
+  struct client client;
+  begin_client(&client, f->duplex);
+  begin_callers(f, callers);
+  pthread_mutex_lock(&f->duplex->lock);
+  while (f->duplex->count < CALLERS)
+    pthread_cond_wait(&f->duplex->sent_one, &f->duplex->lock);
+  pthread_cond_signal(&f->duplex->sent_one); /* which was perhaps the client's */
+  pthread_mutex_unlock(&f->duplex->lock);
+  f->bench->service->client_gone(f->bench->service->context, f->duplex->callbacks, false);
+  for (size_t i = 0; i < CALLERS; i++) {
+    assert_int_equal(pthread_join(callers[i].thread, NULL), 0);
+    assert_int_equal(callers[i].wrong, 0);
+  }
+  end_client(&client);
+}
+
+struct churner {
+  const struct fixture *fixture;
+  pthread_t thread;
+};
+
+/* Gives an ID as requests do, and lets go of its proxy as the Cleaner does. */
+static void *run_churner(void *argument)
+{
+  const struct churner *churner = argument;
+  const struct jvm_callback_hooks *hooks = stub_callbacks.hooks;
+  struct jvm_callbacks *callbacks = churner->fixture->callbacks;
+  for (int round = 0; round < ROUNDS; round++) {
+    struct rpc_given given = {.count = 0};
+    struct jp_error error;
+    assert_int_equal(rpc_callbacks_note(churner->fixture->duplex->callbacks, 5, &given, &error), JP_OK);
+    uint64_t before = hooks->find(callbacks, 5);
+    uint64_t number = atomic_fetch_add(&stub_callbacks.proxies, 1) + 1;
+    bool is_taken = hooks->made(callbacks, 5, number, before) == 0;
+    rpc_callbacks_settle(churner->fixture->duplex->callbacks, &given);
+    if (is_taken)
+      hooks->released(callbacks, 5, number);
+  }
+  return NULL;
+}
+
+/* However giving and letting go interleave, the client can account for each argument. */
+static void test_every_argument_is_accounted_for(void **state)
+{
+  enum { CHURNERS = 8 };
+  struct fixture *f = *state;
+  struct churner churners[CHURNERS];
+  unsigned long sum = 0;
+  for (int i = 0; i < CHURNERS; i++) {
+    churners[i].fixture = f;
+    assert_int_equal(pthread_create(&churners[i].thread, NULL, run_churner, &churners[i]), 0);
+  }
+  for (int i = 0; i < CHURNERS; i++)
+    assert_int_equal(pthread_join(churners[i].thread, NULL), 0);
+  while (f->duplex->sent.len > 0) {
+    char *sent = bench_take_sent(f->duplex);
+    for (const char *entry = sent; (entry = strstr(entry, "\"given\":")) != NULL; entry++)
+      sum += strtoul(entry + strlen("\"given\":"), NULL, 10);
+    free(sent);
+  }
+  assert_int_equal(sum, CHURNERS * ROUNDS);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+  const struct CMUnitTest tests[] = {
+      TEST(test_each_call_gets_its_own_answer),
+      TEST(test_all_come_back_when_the_client_goes),
+      TEST(test_every_argument_is_accounted_for),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

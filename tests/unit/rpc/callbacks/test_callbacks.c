@@ -1,0 +1,309 @@
+/* What a client has given: counts, releases, limits, and how its callbacks begin and end. */
+#include "callback_bench.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+
+#define GIVEN(id)        "{\"ref\":{\"callback\":" id "}}"
+#define KEEP(args)       REQUEST("call", "\"type\":\"C\",\"method\":\"keep\",\"args\":[" args "]")
+#define ABSENT(args)     REQUEST("call", "\"type\":\"C\",\"method\":\"absent\",\"args\":[" args "]")
+#define ENTRY(id, given) "{\"callback\":" id ",\"given\":" given "}"
+#define RELEASED(entries)                                                                                    \
+  "N{\"jsonrpc\":\"2.0\",\"method\":\"callback_released\",\"params\":{\"callbacks\":[" entries "]}}"
+
+static struct stub_member members[] = {
+    {.type = "C", .member = "keep", .kind = JVM_STATIC_METHOD, .modifiers = JVM_ACC_PUBLIC | JVM_ACC_STATIC},
+    STUB_MEMBER_CONSTRUCTOR,
+};
+
+static int set_up(void **state)
+{
+  struct service_bench *bench = service_bench_create(
+      &(struct service_bench_options){.members = members, .member_count = COUNT_OF(members)});
+  *state = bench_connect(bench);
+  return 0;
+}
+
+static int tear_down(void **state)
+{
+  struct rpc_duplex *duplex = *state;
+  struct service_bench *bench = duplex->bench;
+  bench_disconnect(duplex);
+  bool is_clean = service_bench_destroy(bench);
+  assert_int_equal(atomic_load(&stub_callbacks.waiters), 0);
+  assert_int_equal(atomic_load(&stub_callbacks.threads), 0);
+  return is_clean ? 0 : -1;
+}
+
+static void release_proxy(const struct rpc_duplex *duplex, int64_t id, uint64_t proxy)
+{
+  stub_callbacks.hooks->released(bench_callbacks(duplex), id, proxy);
+}
+
+static void serve_part(struct rpc_duplex *duplex, const char *message, const char *part)
+{
+  assert_int_equal(bench_serve_from(duplex, message), RPC_REPLY);
+  assert_part(duplex->bench, part);
+}
+
+static void test_a_client_begins_with_its_first_callback(void **state)
+{
+  struct rpc_duplex *duplex = *state;
+  assert_int_equal(bench_serve_from(duplex, KEEP("5")), RPC_REPLY);
+  assert_null(duplex->callbacks);
+  uint64_t proxy = bench_give(duplex, 7);
+  assert_non_null(duplex->callbacks);
+  assert_int_not_equal(proxy, 0);
+  assert_int_equal(bench_give(duplex, 7), proxy);
+  assert_int_not_equal(bench_give(duplex, 8), proxy);
+  assert_nothing_sent(duplex);
+  release_proxy(duplex, 7, proxy);
+  assert_sent(duplex, RELEASED(ENTRY("7", "2")));
+  release_proxy(duplex, 8, proxy + 1);
+  assert_sent(duplex, RELEASED(ENTRY("8", "1")));
+}
+
+static void test_who_can_only_be_answered_gives_none(void **state)
+{
+  const struct rpc_duplex *duplex = *state;
+  struct service_bench *bench = duplex->bench;
+  struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_HTTP, NULL);
+  check_part(bench, client, KEEP(GIVEN("7")), "\"code\":-32602");
+  assert_part(bench, "argument 0: a callback needs a connection on which both sides may speak at any time");
+  bench_close(bench, client, NULL);
+  assert_null(duplex->callbacks);
+}
+
+/* A release says how often the object was given since it was released last, and comes when nobody has it. */
+static void test_given_counts_every_argument(void **state)
+{
+  struct rpc_duplex *duplex = *state;
+  serve_part(duplex, KEEP(GIVEN("7") "," GIVEN("7") ",[" GIVEN("7") ",{\"k\":" GIVEN("7") "}]"), "result");
+  uint64_t proxy = bench_give(duplex, 7);
+  release_proxy(duplex, 7, proxy);
+  assert_sent(duplex, RELEASED(ENTRY("7", "5")));
+  proxy = bench_give(duplex, 7);
+  release_proxy(duplex, 7, proxy);
+  assert_sent(duplex, RELEASED(ENTRY("7", "1")));
+}
+
+/* Java has no proxy of what a failed request gives, so that it is released with the request. */
+static void test_failed_requests_count(void **state)
+{
+  static const struct {
+    const char *message;
+    const char *part;
+    const char *sent;
+  } cases[] = {
+      {ABSENT(GIVEN("7")), "-32601", RELEASED(ENTRY("7", "1"))},
+      {KEEP(GIVEN("7") ",{\"ref\":0}"), "-32602", RELEASED(ENTRY("7", "1"))},
+      {KEEP("{\"ref\":0}," GIVEN("7") "," GIVEN("7")), "-32602",
+       RELEASED(ENTRY("7", "1") "," ENTRY("7", "1"))},
+      {KEEP(GIVEN("7") ",{\"ref\":{\"callback\":8},\"oneway\":1}"), "-32602",
+       RELEASED(ENTRY("7", "1") "," ENTRY("8", "1"))},
+      {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"unknown\",\"params\":{\"args\":[" GIVEN("7") "]}}",
+       "-32600", RELEASED(ENTRY("7", "1"))},
+      {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":5,\"params\":{\"args\":[" GIVEN("7") "]}}", "-32600",
+       RELEASED(ENTRY("7", "1"))},
+      {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"options\":{\"within\":\"cb-1\"},\"params\":{"
+       "\"args\":"
+       "[" GIVEN("7") "]}}",
+       "'within': cb-1 is no open callback", RELEASED(ENTRY("7", "1"))},
+      {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"options\":{\"no\":1},\"params\":{\"args\":"
+       "[" GIVEN("7") "]}}",
+       "Unknown option", RELEASED(ENTRY("7", "1"))},
+      {"[" ABSENT(GIVEN("7")) ",5," ABSENT(GIVEN("8")) "]", "-32600",
+       RELEASED(ENTRY("7", "1") "," ENTRY("8", "1"))},
+      {REQUEST("control", "\"method\":\"delete_object\",\"args\":[" GIVEN("7") "]"), "-32602",
+       RELEASED(ENTRY("7", "1"))},
+      {KEEP("{\"value\":" GIVEN("7") "}"), "result", NULL},
+      {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":{\"args\":[" GIVEN("7") "]}", "-32700",
+       NULL},
+  };
+  struct rpc_duplex *duplex = *state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    serve_part(duplex, cases[i].message, cases[i].part);
+    if (cases[i].sent != NULL)
+      assert_sent(duplex, cases[i].sent);
+    assert_nothing_sent(duplex);
+  }
+}
+
+/* Of a batch with a request that cannot be read, what the others gave is counted once. */
+static void test_batches_count_once(void **state)
+{
+  struct rpc_duplex *duplex = *state;
+  serve_part(duplex, "[" KEEP(GIVEN("7")) "," KEEP(GIVEN("7") ",{\"ref\":0}") "]", "-32602");
+  uint64_t proxy = stub_callbacks.hooks->find(bench_callbacks(duplex), 7);
+  assert_int_not_equal(proxy, 0);
+  assert_nothing_sent(duplex);
+  release_proxy(duplex, 7, proxy);
+  assert_sent(duplex, RELEASED(ENTRY("7", "2")));
+  serve_part(duplex, "[" KEEP(GIVEN("7")) "," KEEP(GIVEN("7")) "]", "result");
+  release_proxy(duplex, 7, proxy + 1);
+  assert_sent(duplex, RELEASED(ENTRY("7", "2")));
+}
+
+static void test_refused_messages_count(void **state)
+{
+  struct rpc_duplex *duplex = *state;
+  const struct rpc_service *service = duplex->bench->service;
+  service->refused(service->context, duplex->client, TEXT(KEEP("5")));
+  assert_null(duplex->callbacks);
+  service->refused(service->context, duplex->client, TEXT("[" KEEP(GIVEN("7")) "," KEEP(GIVEN("7")) "]"));
+  assert_non_null(duplex->callbacks);
+  assert_sent(duplex, RELEASED(ENTRY("7", "1") "," ENTRY("7", "1")));
+  uint64_t proxy = bench_give(duplex, 7);
+  service->refused(service->context, duplex->client, TEXT(KEEP(GIVEN("7"))));
+  assert_nothing_sent(duplex);
+  release_proxy(duplex, 7, proxy);
+  assert_sent(duplex, RELEASED(ENTRY("7", "2")));
+}
+
+/* A proxy that is collected while its ID is given again releases nothing. */
+static void test_an_older_proxy_releases_nothing(void **state)
+{
+  struct rpc_duplex *duplex = *state;
+  const struct jvm_callback_hooks *hooks = stub_callbacks.hooks;
+  uint64_t old = bench_give(duplex, 7);
+  uint64_t new = old + 100;
+  assert_int_equal(hooks->made(bench_callbacks(duplex), 7, new, old), 0);
+  release_proxy(duplex, 7, old);
+  assert_nothing_sent(duplex);
+  assert_int_equal(bench_give(duplex, 7), new);
+  /* One that was slower is not taken. */
+  assert_int_equal(hooks->made(bench_callbacks(duplex), 7, new + 1, old), new);
+  release_proxy(duplex, 7, new);
+  assert_sent(duplex, RELEASED(ENTRY("7", "2")));
+}
+
+static void test_releases_wait_for_room(void **state)
+{
+  struct rpc_duplex *duplex = *state;
+  const struct rpc_service *service = duplex->bench->service;
+  uint64_t first = bench_give(duplex, 7);
+  uint64_t second = bench_give(duplex, 8);
+  duplex->has_no_room = true;
+  release_proxy(duplex, 7, first);
+  release_proxy(duplex, 8, second);
+  assert_nothing_sent(duplex);
+  service->has_room(service->context, duplex->callbacks);
+  assert_nothing_sent(duplex);
+  duplex->has_no_room = false;
+  service->has_room(service->context, duplex->callbacks);
+  assert_sent(duplex, RELEASED(ENTRY("7", "1") "," ENTRY("8", "1")));
+  service->has_room(service->context, duplex->callbacks);
+  assert_nothing_sent(duplex);
+}
+
+static void test_so_many_ids_as_a_session_has_objects(void **state)
+{
+  struct rpc_duplex *duplex = *state;
+  uint64_t proxies[5];
+  for (int64_t i = 0; i < 5; i++)
+    proxies[i] = bench_give(duplex, i + 1);
+  serve_part(duplex, KEEP(GIVEN("6")),
+             "argument 0: the limit of 5 callbacks of a connection is reached (session-max-objects)");
+  assert_part(duplex->bench, "-32000");
+  assert_sent(duplex, RELEASED(ENTRY("6", "1")));
+  assert_int_equal(bench_give(duplex, 5), proxies[4]);
+  for (int64_t i = 0; i < 5; i++)
+    release_proxy(duplex, i + 1, proxies[i]);
+  bench_give(duplex, 6);
+  release_proxy(duplex, 6, proxies[4] + 1);
+}
+
+#define DELETE_SESSION CONTROL("delete_session", "")
+
+static void test_delete_session_releases_all(void **state)
+{
+  struct rpc_duplex *duplex = *state;
+  uint64_t proxy = bench_give(duplex, 7);
+  bench_give(duplex, 7);
+  serve_part(duplex, DELETE_SESSION, "\"void\":true");
+  assert_sent(duplex, RELEASED(ENTRY("7", "2")));
+  assert_int_equal(stub_callbacks.hooks->find(bench_callbacks(duplex), 7), 0);
+  /* What is given from now on is new. */
+  uint64_t second = bench_give(duplex, 7);
+  assert_int_not_equal(second, proxy);
+  release_proxy(duplex, 7, proxy);
+  assert_nothing_sent(duplex);
+  release_proxy(duplex, 7, second);
+  assert_sent(duplex, RELEASED(ENTRY("7", "1")));
+}
+
+/* In the middle of a message: what its other requests have read before was released with the rest. */
+static void test_delete_session_within_a_batch(void **state)
+{
+  struct rpc_duplex *duplex = *state;
+  serve_part(duplex, "[" KEEP(GIVEN("7")) "," DELETE_SESSION "," KEEP(GIVEN("7") "," GIVEN("7")) "]",
+             "result");
+  assert_sent(duplex, RELEASED(ENTRY("7", "1")));
+  uint64_t second = stub_callbacks.hooks->find(bench_callbacks(duplex), 7);
+  assert_nothing_sent(duplex);
+  release_proxy(duplex, 7, second);
+  assert_sent(duplex, RELEASED(ENTRY("7", "2")));
+  release_proxy(duplex, 7, second - 1);
+  assert_nothing_sent(duplex);
+}
+
+#define PEER_ID "0f8fad5b-d9cb-469f-a165-70867728950e"
+
+static void test_a_session_may_have_several_connections(void **state)
+{
+  struct rpc_duplex *other = *state;
+  struct rpc_duplex *first = bench_connect_named(other->bench, PEER_ID);
+  struct rpc_duplex *second = bench_connect_named(other->bench, PEER_ID);
+  uint64_t of_first = bench_give(first, 7);
+  uint64_t of_second = bench_give(second, 7);
+  uint64_t of_other = bench_give(other, 7);
+  assert_int_not_equal(of_first, of_second);
+  serve_part(first, DELETE_SESSION, "\"void\":true");
+  assert_sent(first, RELEASED(ENTRY("7", "1")));
+  assert_sent(second, RELEASED(ENTRY("7", "1")));
+  assert_nothing_sent(other);
+  release_proxy(first, 7, of_first);
+  release_proxy(second, 7, of_second);
+  release_proxy(other, 7, of_other);
+  bench_disconnect(first);
+  bench_disconnect(second);
+}
+
+/* Proxies outlive the client, and hold what they need. */
+static void test_a_proxy_may_outlive_its_client(void **state)
+{
+  struct rpc_duplex *duplex = *state;
+  struct jvm_callbacks *callbacks;
+  uint64_t proxy = bench_give(duplex, 7);
+  callbacks = bench_callbacks(duplex);
+  bench_close_client(duplex);
+  assert_int_equal(atomic_load(&duplex->opened), 1);
+  struct stub_call call = {.callbacks = callbacks, .id = 7, .proxy = proxy};
+  stub_call(&call);
+  assert_int_equal(call.told, STUB_TOLD_FAILURE);
+  assert_string_equal(call.text, "the connection of the client has ended");
+  stub_callbacks.hooks->released(callbacks, 7, proxy);
+  assert_nothing_sent(duplex);
+  assert_int_equal(atomic_load(&duplex->opened), 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+  const struct CMUnitTest tests[] = {
+      TEST(test_a_client_begins_with_its_first_callback),
+      TEST(test_who_can_only_be_answered_gives_none),
+      TEST(test_given_counts_every_argument),
+      TEST(test_failed_requests_count),
+      TEST(test_batches_count_once),
+      TEST(test_refused_messages_count),
+      TEST(test_an_older_proxy_releases_nothing),
+      TEST(test_releases_wait_for_room),
+      TEST(test_so_many_ids_as_a_session_has_objects),
+      TEST(test_delete_session_releases_all),
+      TEST(test_delete_session_within_a_batch),
+      TEST(test_a_session_may_have_several_connections),
+      TEST(test_a_proxy_may_outlive_its_client),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

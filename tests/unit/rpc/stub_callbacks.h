@@ -1,0 +1,47 @@
+#ifndef JPEER_TESTS_UNIT_RPC_STUB_CALLBACKS_H
+#define JPEER_TESTS_UNIT_RPC_STUB_CALLBACKS_H
+/*
+ * What rpc uses of jni/callbacks.h, without a JVM: proxies are numbers, a parked thread waits on a condition. Any thread
+ * may call a method of a proxy, as Java would, and goes through the hooks in the order of jni.
+ */
+#include "jni/callbacks.h"
+
+#include <stdatomic.h>
+
+struct stub_callbacks {
+  _Atomic bool stack_is_short;
+  _Atomic uint64_t proxies; /* made so far; their numbers */
+  _Atomic int waiters;      /* made and not freed */
+  _Atomic int threads;      /* likewise */
+  const struct jvm_callback_hooks *hooks;
+};
+
+extern struct stub_callbacks stub_callbacks;
+
+/* A proxy for the ID, as the conversion of an argument makes or finds it. */
+uint64_t stub_proxy_give(struct jvm_callbacks *callbacks, int64_t id);
+
+enum stub_told { STUB_TOLD_VALUE, STUB_TOLD_ERROR, STUB_TOLD_MISFIT, STUB_TOLD_FAILURE };
+
+/* A call of a proxy's method. */
+struct stub_call {
+  struct jvm_callbacks *callbacks;
+  int64_t id;
+  uint64_t proxy;
+  bool is_oneway;
+  bool borrows;
+  bool is_void;
+  bool tells_object;   /* an argument is an object that the client is told of */
+  int interrupt_after; /* looks that find nothing; 0: nobody interrupts it */
+
+  /* What came of it. */
+  enum stub_told told;
+  char text[512];  /* the integer or text that was answered, the error's message, or why it failed */
+  int code;        /* of an error or a failure */
+  unsigned nested; /* requests that were served */
+};
+
+/* Calls the method and waits for the answer. */
+void stub_call(struct stub_call *call);
+
+#endif
