@@ -1,0 +1,172 @@
+"""The C half of the package: connections, handles of Java objects, members, arrays, callbacks, conversions.
+
+It is a thin layer on libjpeer-client and knows no policy of its own: how classes look, which Python value a Java type
+becomes and what an exception is are decided by the Python half, through the `Hooks` of a connection.
+
+Threads: every function may be called on any thread. The GIL is released while a thread waits for the peer.
+Errors: what the peer answers with becomes what `Hooks.make_error` gives. Of the library itself:
+    ConnectionError       the connection is gone or refused
+    TimeoutError          no answer in time
+    ValueError, TypeError an argument that cannot be sent; the text names it
+    MemoryError
+    RuntimeError          a limit was reached, the transport has no such thing, or a process that fork has made uses it
+    KeyboardInterrupt     (or what another signal handler raises) a signal came while the main thread waited: the wait
+                          is over, the answer is dropped when it comes, and the connection stays usable
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+class Hooks:
+    """What a connection asks of the Python half. Plain attributes, set before the first call."""
+
+    classes: dict[str, type]
+    """Java class name -> Python class of its objects. Looked up by the runtime type of each object that comes."""
+    make_class: Callable[[str, "Object"], type]
+    """Called for a name that `classes` lacks, with a nameless handle of the object (None where there is none); what it
+    gives is kept in `classes`. It may call the peer."""
+    from_text: dict[str, Callable[[str], Any]]
+    """Java class name -> what makes a Python value of the text that came with an object (java.util.UUID, an Optional,
+    java.time values). It gives NotImplemented where the value would lose something: then it is an Object."""
+    to_java: dict[type, Callable[[Any], Any]]
+    """Python type -> what makes an argument of it that the C half knows (a Typed, an Object, a str, a list, ...).
+    Asked by the exact type, then along its MRO."""
+    other_to_java: Callable[[Any], Any]
+    """The same for what nothing else knows (callables, buffers without a Java type); raises TypeError."""
+    make_error: Callable[["Connection", int, str, tuple | None, dict | None], BaseException]
+    """(connection, JSON-RPC code, message, throwable, data) -> the exception to raise. A throwable is (type or None,
+    message or None, [frames], cause as another such tuple or None); data is the parsed JSON of the error's data."""
+
+class Typed:
+    """A value with the Java type that it goes as: Typed("int", 5), Typed("java.util.Collection", obj),
+    Typed("java.lang.String", None). The type chooses among overloads, as a cast does."""
+
+    def __init__(self, type: str, value: Any) -> None: ...
+    type: str
+    value: Any
+
+class Object:
+    """A handle of an object in the peer. Python classes of Java classes derive from it; it has no public names of its own.
+
+    When the last handle of an object goes, the peer lets go of it with the next message."""
+
+    _connection: "Connection"  # read-only
+    _number: int  # the ref's number; equal numbers are the same object
+    _java_type: str  # the runtime class that the peer told
+
+class Array(Object):
+    """A Java array of primitives. Elements of Python: int, float, bool, str of one unit (char).
+
+    The buffer protocol gives a read-only copy of all elements as they are now (one round trip, as bytes), with the
+    format of the struct module: b h i q f d ?, and H for char."""
+
+    def _read(self, start: int, stop: int) -> memoryview: ...  # a copy of a range, with its format
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+class Method:
+    """All overloads of one name. A descriptor: on an object it is bound, on a class it is called with the receiver as
+    first argument where `is_static` is false (the receiver may be a Python value that has a Java form).
+
+    Calling it sends `call` with the class name and converts the result. Keyword arguments are refused, with the name."""
+
+    def __init__(self, connection: "Connection", type: str, name: str, is_static: bool, has_instance: bool) -> None: ...
+    # has_instance: some overload is an instance method; is_static: some is static. Bound to an object both are reached.
+    def __call__(self, *args: Any) -> Any: ...
+    __name__: str
+    __doc__: str | None  # settable, as is __text_signature__
+
+class Constructor:
+    """Calls `new` of a class. What it gives is always an Object (or what Hooks.classes has for the class)."""
+
+    def __init__(self, connection: "Connection", type: str) -> None: ...
+    def __call__(self, *args: Any) -> Any: ...
+
+class Field:
+    """A data descriptor: `get` and `put` of a field. On a class it reads a static field; a put of one is done by
+    Field.put_static, which the metaclass calls."""
+
+    def __init__(self, connection: "Connection", type: str, name: str, is_static: bool) -> None: ...
+    def put_static(self, value: Any) -> None: ...
+
+class Callback:
+    """A Python object that Java can call.
+
+    function(interface, method, parameter_types, args) runs with converted arguments; what it returns is converted
+    back, and a Python exception becomes a Java one: `throw(exception)` gives a str (a Java class name), a pair (Java
+    class name or None, message), or an Object that is a throwable. The traceback goes to sys.unraisablehook only
+    where Java does not wait (oneway)."""
+
+    def __init__(
+        self,
+        connection: "Connection",
+        function: Callable[[str, str, Sequence[str], Sequence[Any]], Any],
+        throw: Callable[[BaseException], Any],
+        *,
+        interfaces: Sequence[str] = (),
+        arity: int = -1,
+        overrides: Sequence[str] = (),
+        oneway: bool = False,
+        borrow: bool = False,
+    ) -> None: ...
+
+class Connection:
+    """One jp_client; of launch() one jp_peer, too. With no other thread of the library's."""
+
+    def __init__(
+        self,
+        url: str,
+        hooks: Hooks,
+        *,
+        peer_id: str | None = None,
+        connect_timeout: float = 10.0,
+        message_max: int = 0,
+        pending_max: int = 0,
+        reconnects: bool = False,
+    ) -> None: ...
+    @staticmethod
+    def launch(
+        hooks: Hooks,
+        *,
+        program: str | None = None,
+        class_path: str | None = None,
+        jvm_options: Sequence[str] = (),
+        options: Sequence[str] = (),
+        main_class: str | None = None,
+        arguments: Sequence[str] = (),
+        on_output: Callable[[int, bytes], None] | None = None,
+        start_timeout: float = 30.0,
+    ) -> "Connection": ...
+    url: str  # of launch(): where others connect
+    process_id: int | None  # of the launched peer
+    timeout: float | None  # of every wait, in seconds; None (at first): for ever
+    is_closed: bool
+    def close(self) -> None: ...
+    def stop(self, timeout: float) -> int: ...  # of launch(): ends the peer too; the status of waitpid
+    # The operations. instance: an Object, or a Typed; types are Java's full names.
+    def new(self, type: str, args: Sequence[Any] = ()) -> Any: ...
+    def call(self, type: str, method: str, instance: Any = None, args: Sequence[Any] = ()) -> Any: ...
+    def get(self, type: str, field: str, instance: Any = None) -> Any: ...
+    def put(self, type: str, field: str, instance: Any, value: Any) -> None: ...
+    def fetch(self, instance: Any, maximum: int = 1000, start: int = 0) -> tuple[list[Any], bool, "Object | None"]: ...
+    # (elements as Python values, done, what takes the next fetch)
+    def describe(self, instance: Any = None, type: str | None = None) -> dict[str, Any]: ...  # jpeer.describe's result
+    def classes_info(self, include: Sequence[str], merge_ancestry: bool = False) -> list[dict[str, Any]]: ...
+    def control(self, method: str) -> Any: ...  # ping, gc, stats
+    def batch(self, steps: Sequence[tuple]) -> list[Any]: ...
+    # One round trip. A step is ("new", type, args), ("call", type, method, instance, args), ("get", type, field,
+    # instance) or ("put", type, field, instance, value); Result(i) among arguments and instances is what step i gave.
+    # Results of all steps, in order; the first that failed raises.
+    # For a loop of the caller's:
+    def descriptor(self) -> int: ...
+    def process(self) -> None: ...
+    def send(self, step: tuple, timeout: float | None, done: Callable[[Any, BaseException | None], None]) -> None: ...
+    # step: as in batch(), or ("fetch", instance, maximum, start), ("describe", instance, type), ("control", method).
+    pending: int
+    ref_count: int
+
+class Result:
+    """The result of step `index` of a batch, for steps behind it."""
+
+    def __init__(self, index: int) -> None: ...
+
+def version() -> str: ...
