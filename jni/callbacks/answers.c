@@ -70,7 +70,7 @@ bool callback_answer_return(const struct jvm_request *request, const struct call
   return !throwable_take_outcome(thread, request->arena, request->limits->stack_frames_max, failed);
 }
 
-/* ---- what is thrown ---- */
+/* ---- throwables ---- */
 
 struct callback_result callback_exception(struct jvm_thread *thread, int code, struct text message)
 {

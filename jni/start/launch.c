@@ -3,6 +3,7 @@
 #include "jni/loaders/loaders.h"
 #include "jni/loaders/main_loader.h"
 #include "jni/runtime/peer_threads.h"
+#include "jni/runtime/strings.h"
 #include "jni/runtime/thread_groups.h"
 #include "jni/runtime/throwables.h"
 #include "jni/start/create.h"
@@ -166,7 +167,7 @@ static void open_class_path(const struct jvm *jvm, struct jvm_thread *thread)
 {
   JNIEnv *env = thread->env;
   jobject found = NULL;
-  jstring name = (*env)->NewStringUTF(env, "jpeer/peer/nothing");
+  jstring name = jvm_string_new(thread, TEXT("jpeer/peer/nothing"));
   if (name != NULL)
     found =
         (*env)->CallObjectMethod(env, jvm->class_loader, jvm->known.method_class_loader_get_resource, name);

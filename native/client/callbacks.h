@@ -4,8 +4,8 @@
  * The objects of the program that Java can have: callbacks.c has their table, and counts who has them;
  * callback_calls.c runs the calls that come. docs/architecture.md, "Callbacks in the client library".
  *
- * All of it is under the client's lock, but for what is constant of a callback and what belongs to the thread
- * that runs a call.
+ * The client's lock guards all of it, except the constant members of a callback and those members of a call that
+ * belong to the thread which runs it.
  */
 #include "client/messages/callback_message.h"
 
@@ -140,7 +140,7 @@ void callback_list_drop(struct callback_list *list);
 
 /* ---- callback_calls.c ---- */
 
-enum { CALLBACK_FAILED = -32000 }; /* the code of what is no fault of the message */
+enum { CALLBACK_FAILED = -32000 }; /* the code of a failure that the message did not cause */
 
 void callback_calls_init(struct jp_client *client);
 void callback_calls_fini(struct jp_client *client);

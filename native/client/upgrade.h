@@ -22,7 +22,7 @@ struct upgrade_response {
  * HTTP/1.1, or longer than UPGRADE_RESPONSE_MAX. */
 enum jp_client_status upgrade_read_response(struct text came, struct upgrade_response *response,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* The value of a field that stands once in the head; data NULL: it does not. */
+/* The value of a field that the head has exactly once; data NULL: it has none or several. */
 struct text upgrade_find_field(const struct upgrade_response *response, struct text name);
 /* The fields of a 101 for that protocol are there. */
 bool upgrade_speaks(const struct upgrade_response *response, struct text protocol);

@@ -13,7 +13,7 @@ struct jsonrpc_answer {
 };
 
 /* True for an object with an id, one of `result` and `error`, and no method, none of them given twice. Whoever is asked
- * looks no further: what is wrong with the rest is the asker's to say. */
+ * looks no further: the caller finds the faults of the rest. */
 bool jsonrpc_answer_read(struct json_value message, struct jsonrpc_answer *answer);
 
 #endif

@@ -101,7 +101,7 @@ EXPORTED void raw_shm_flip(struct raw_shm *shm, uint64_t at, unsigned char one, 
   }
 }
 
-/* Where the byte of the ring to the peer stands that the position is. */
+/* Finds the byte of the ring to the peer that a position names. */
 EXPORTED uint64_t raw_shm_place(struct raw_shm *shm, uint64_t position)
 {
   return CONTROL_BYTES + position % shm->ring_bytes;

@@ -22,7 +22,7 @@ class Ended(Exception):
 
 
 class TimedOut(AssertionError):
-    """Neither a bell nor an end came: what is waited for has long been there, or will never be."""
+    """Neither a bell nor an end came: the awaited bytes are there without one, or will never come."""
 
 
 class Broken(Exception):

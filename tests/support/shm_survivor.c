@@ -28,7 +28,7 @@ static unsigned count_descriptors(void)
   return count - 3; /* . and .. and the folder itself */
 }
 
-/* How many lines of a file of /proc/self hold a word; *number is what stands behind the word in the last of them. */
+/* Counts the lines of a file of /proc/self that hold a word; *number is the number behind the word in the last of them. */
 static unsigned count_lines(const char *path, const char *word, unsigned long *number)
 {
   char line[4096];

@@ -215,7 +215,7 @@ static void write_method(struct argument_writer *writer, const struct jp_request
 
 /* ---- options ---- */
 
-/* The empty text stands for none: the request is not nested, where it would be by itself. */
+/* With the empty text the request is not nested, although the thread runs a callback. */
 static struct text within_of(const struct jp_options *options, const struct message_json *how)
 {
   return options == NULL || options->within == NULL ? how->within : text_of(options->within);

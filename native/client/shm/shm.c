@@ -237,7 +237,7 @@ static void take_back(struct client_transport *transport)
   shm->out.failed = false; /* what was there before is whole */
 }
 
-/* Moving what is left costs as much as it is long: only where that is less than what was sent. */
+/* The rest is moved only where it is shorter than the part that was sent, so that moving stays cheap. */
 static void drop_sent(struct shm *shm)
 {
   if (shm->sent == shm->out.len) {
@@ -281,7 +281,7 @@ static enum jp_client_status flush(struct client_transport *transport, struct jp
 {
   struct shm *shm = shm_of(transport);
   if (shm->out.failed)
-    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for what is to be sent");
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for the messages to be sent");
   if (shm->sent == shm->out.len)
     return JP_CLIENT_OK;
   fill_ring(shm);
@@ -316,7 +316,7 @@ static enum jp_client_status begin_frame(struct shm *shm, uint32_t kind, size_t 
   return JP_CLIENT_OK;
 }
 
-/* Copies what is there of the payload. Memory is taken for what has come, not for what was announced. */
+/* Copies the bytes of the payload that have come, and takes memory for these alone: the announced length may be a lie. */
 static enum jp_client_status copy_payload(struct shm *shm, struct jp_client_error *error)
 {
   struct ring_reader *reader = &shm->reader;
@@ -329,7 +329,7 @@ static enum jp_client_status copy_payload(struct shm *shm, struct jp_client_erro
       break;
     char *room = buffer_reserve(&shm->message, count);
     if (room == NULL)
-      return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for what is received");
+      return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for the message that comes");
     shm->message.len += ring_read(reader, room, count);
     if (reader->position - reader->published >= reader->size / 4)
       publish_taken(shm);

@@ -38,7 +38,7 @@ enum jp_client_status shm_receive(int socket, struct buffer *in, struct shm_desc
   } control;
   char *room = buffer_reserve(in, RECEIVE_SIZE);
   if (room == NULL)
-    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for what is received");
+    return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for the answer to the upgrade");
   struct iovec bytes = {.iov_base = room, .iov_len = RECEIVE_SIZE};
   struct msghdr message = {.msg_iov = &bytes,
                            .msg_iovlen = 1,

@@ -5,7 +5,7 @@
  * jni/callbacks.h, and what a transport hands over.
  *
  * A struct jvm_callback_call lives on the heap, in the list of its callbacks from open to close, under the number N of
- * "cb-N". Only its own thread uses what it holds, but for what the lock of the callbacks guards.
+ * "cb-N". Its own thread alone uses its members, except those that the lock of the callbacks guards.
  */
 #include "rpc/callbacks/callbacks.h"
 

@@ -31,7 +31,7 @@ struct rpc_callback_form {
   enum rpc_callback_message (*classify)(struct text message, size_t depth_max, uint64_t *number);
   /* The next of RPC_MESSAGE_ANSWERS: its text and its number, from *at on, which begins as 0. False: there is none. */
   bool (*next_answer)(struct text message, size_t *at, struct text *answer, uint64_t *number);
-  /* Decodes an answer that classify or next_answer has found. Not JP_OK: an OUTCOME_ERROR says what is wrong with it. */
+  /* Decodes an answer that classify or next_answer has found. Not JP_OK: an OUTCOME_ERROR names its fault. */
   enum jp_status (*read_answer)(struct text answer, const struct rpc_callback_reading *reading,
                                 struct jvm_callback_answer *read, struct outcome *outcome) JP_MUST_CHECK;
   /* Answers every request of a RPC_MESSAGE_NESTED with the error of one whose call is not open. */

@@ -1,4 +1,4 @@
-/* The hooks of jni/callbacks.h: a table, and what is asked about no call. */
+/* The table of hooks for jni/callbacks.h, and those hooks that concern no single call. */
 #include "base/log.h"
 #include "rpc/callbacks/callback_calls.h"
 #include "rpc/callbacks/callbacks_state.h"

@@ -1,4 +1,4 @@
-/* Nested requests: the inbox of a thread, and serving what is in it. */
+/* Nested requests: the inbox of a thread, and how its requests are served. */
 #include "rpc/callbacks/callbacks_state.h"
 
 #include <stdlib.h>

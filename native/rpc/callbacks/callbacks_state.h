@@ -17,7 +17,7 @@ struct callback_releases {
   uint64_t *given;
   size_t count;
   size_t capacity;
-  bool is_sending; /* a thread sends them, and takes what is added meanwhile */
+  bool is_sending; /* a thread sends them, those that are added meanwhile included */
   bool has_room;   /* since that thread has begun to send the last message */
 };
 
@@ -139,7 +139,7 @@ void callbacks_release_session(struct rpc_callbacks *callbacks);
 void callbacks_settle_record(struct rpc_callbacks *callbacks, struct callback_record *record);
 /* Under the lock: adds an ID without a record. */
 void callbacks_add_release(struct rpc_callbacks *callbacks, int64_t id, uint64_t given);
-/* Without it: tells the client what is released, as far as it reads. */
+/* Without the lock: sends the client its releases, as many as it reads. */
 void callbacks_send_releases(struct rpc_callbacks *callbacks);
 
 /* Why a call throws. callback_calls.c. */

@@ -30,7 +30,7 @@ void nested_workers_destroy(struct nested_workers *pool);
 /* JP_NO_MEMORY. */
 enum jp_status nested_workers_borrow(struct nested_workers *pool,
                                      struct nested_worker **worker) JP_MUST_CHECK;
-/* Gives back what is in its arena and in its buffers. */
+/* Gives back the memory of its arena and its buffers. */
 void nested_workers_return(struct nested_workers *pool, struct nested_worker *worker);
 
 #endif

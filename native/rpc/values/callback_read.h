@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_VALUES_CALLBACK_READ_H
 #define JPEER_RPC_VALUES_CALLBACK_READ_H
 /*
- * An argument that gives Java an object of the client's: {"ref":{"callback":ID}}, with what is told of it beside `ref`
- * (docs/protocol.md, "Callbacks"). For this folder; any thread.
+ * An argument that gives Java an object of the client's: {"ref":{"callback":ID}}, with `arity`, `interfaces` and the others
+ * beside `ref` (docs/protocol.md, "Callbacks"). For this folder; any thread.
  */
 #include "rpc/values/value_read.h"
 #include "json/object_members.h"

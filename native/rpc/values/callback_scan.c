@@ -9,7 +9,7 @@ struct scan {
 
 static void scan_argument(const struct scan *scan, struct json_value json);
 
-/* Arguments, or what is inside "value", where an object is a map whatever its members are called. */
+/* The list of arguments, or the content of "value": there an object is a map, whatever its members are called. */
 static void scan_contents(const struct scan *scan, struct json_value json)
 {
   struct text key;

@@ -5,7 +5,7 @@
  * is there: near it, as a client makes it that changes a word between two reads, or far from it. Code that reads a word
  * once, checks it and goes on with what it has checked comes to no harm; code that reads it again does.
  *
- * It stands before native/ring and native/net/shm in the sources of stub_server_differing (-include).
+ * The compiler includes it before the sources of native/ring and native/net/shm (-include), for stub_server_differing alone.
  */
 #include <stdatomic.h>
 #include <stdint.h>

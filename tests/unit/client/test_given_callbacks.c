@@ -1,4 +1,4 @@
-/* Java calls the client: what is said, word for word, and who keeps a callback for how long. */
+/* Java calls the client: the messages word for word, and the life of a callback. */
 #include "callback_fixture.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* Waiting awake. How long it takes is nobody's promise here; what is found is. */
+/* Waiting awake: these tests check what a look finds, not how long it takes. */
 #include "client/shm/shm_look.h"
 
 #include "tests/unit/unit.h"

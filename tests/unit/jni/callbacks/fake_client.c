@@ -394,7 +394,7 @@ static void wake(struct jvm_callback_call *call, struct jvm_waiter *waiter)
   jvm_waiter_release(waiter);
 }
 
-/* The call may end as soon as the lock is free, but for the waiter, which is held. */
+/* The call may end as soon as the lock is free; the waiter stays, because it is held. */
 static struct jvm_waiter *begin_change(struct jvm_callback_call *call)
 {
   pthread_mutex_lock(&call->client->lock);

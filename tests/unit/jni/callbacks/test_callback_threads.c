@@ -1,4 +1,4 @@
-/* Who waits for a client, how it is woken, and what is done on it meanwhile. */
+/* Threads that wait for a client: how they are woken, and the nested requests that they run meanwhile. */
 #include "tests/unit/jni/callbacks/fake_client.h"
 #include "tests/unit/jni/members_cases.h"
 #include "tests/unit/jni/with_jvm.h"

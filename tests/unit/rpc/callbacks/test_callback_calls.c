@@ -237,7 +237,7 @@ static void test_an_answer_may_give_a_callback(void **state)
   assert_nothing_sent(f->duplex);
 }
 
-/* Also what is behind the place where reading it failed, and in one that came too late to be read. */
+/* Refs are let go of also behind the place where reading failed, and in an answer that came too late to be read. */
 static void test_what_an_unread_answer_gives_is_accounted_for(void **state)
 {
   struct fixture *f = *state;

@@ -52,7 +52,7 @@ static const struct shape_case cases[] = {
     {BARE("{\"type\":\"T\",\"ref\":1}"), BARE("{\"type\":\"T\",\"ref\":7}"), true},
     {BARE("{\"ignored\":5,\"value\":1}"), BARE("{\"ignored\":5,\"value\":2}"), true},
     {ON("1"), ON("2"), true},
-    /* what is given is counted, so that a callback is always read */
+    /* giving a callback is counted, so that its argument is always read */
     {BARE("{\"ref\":{\"callback\":1}}"), BARE("{\"ref\":{\"callback\":1}}"), false},
     {BARE("1,{\"type\":\"T\",\"ref\":{\"callback\":1}}"), BARE("2,{\"type\":\"T\",\"ref\":{\"callback\":1}}"),
      false},

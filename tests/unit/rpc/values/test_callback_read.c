@@ -1,4 +1,4 @@
-/* Callbacks as arguments of requests: what is read of them, what is refused, and what is counted. */
+/* Callbacks as arguments of requests: reading them, refusing them, and counting them. */
 #include "base/buffer.h"
 #include "rpc/values/callback_scan.h"
 #include "rpc/values/value_read.h"

@@ -393,7 +393,7 @@ public final class Callbacks {
     }
   }
 
-  /** The handler is asked for what is not its own. */
+  /** Gives the handler proxies and methods that are not its own. */
   public static String misuse(Comparator<Object> mine, Comparator<Object> another) throws Exception {
     InvocationHandler handler = Proxy.getInvocationHandler(mine);
     InvocationHandler foreign = Proxy.getInvocationHandler(another);
