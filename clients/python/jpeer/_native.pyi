@@ -33,9 +33,10 @@ class Hooks:
     Asked by the exact type, then along its MRO."""
     other_to_java: Callable[[Any], Any]
     """The same for what nothing else knows (callables, buffers without a Java type); raises TypeError."""
-    make_error: Callable[["Connection", int, str, tuple | None, dict | None], BaseException]
+    make_error: Callable[["Connection", int, str, tuple[Any, ...] | None, dict[str, Any] | None], Any]
     """(connection, JSON-RPC code, message, throwable, data) -> the exception to raise. A throwable is (type or None,
-    message or None, [frames], cause as another such tuple or None); data is the parsed JSON of the error's data."""
+    message or None, [frames], cause as another such tuple or None, and of the first one the handle or None); data is the
+    parsed JSON of the error's data. NotImplemented: the arguments are converted anew and the request is sent again, once."""
 
 class Typed:
     """A value with the Java type that it goes as: Typed("int", 5), Typed("java.util.Collection", obj),
@@ -73,7 +74,8 @@ class Method:
     # has_instance: some overload is an instance method; is_static: some is static. Bound to an object both are reached.
     def __call__(self, *args: Any) -> Any: ...
     __name__: str
-    __doc__: str | None  # settable, as is __text_signature__
+    __doc__: str | None  # settable
+    __text_signature__: str | None  # settable
 
 class Constructor:
     """Calls `new` of a class. What it gives is always an Object (or what Hooks.classes has for the class)."""
@@ -152,14 +154,14 @@ class Connection:
     def describe(self, instance: Any = None, type: str | None = None) -> dict[str, Any]: ...  # jpeer.describe's result
     def classes_info(self, include: Sequence[str], merge_ancestry: bool = False) -> list[dict[str, Any]]: ...
     def control(self, method: str) -> Any: ...  # ping, gc, stats
-    def batch(self, steps: Sequence[tuple]) -> list[Any]: ...
+    def batch(self, steps: Sequence[tuple[Any, ...]]) -> list[Any]: ...
     # One round trip. A step is ("new", type, args), ("call", type, method, instance, args), ("get", type, field,
     # instance) or ("put", type, field, instance, value); Result(i) among arguments and instances is what step i gave.
     # Results of all steps, in order; the first that failed raises.
     # For a loop of the caller's:
     def descriptor(self) -> int: ...
     def process(self) -> None: ...
-    def send(self, step: tuple, timeout: float | None, done: Callable[[Any, BaseException | None], None]) -> None: ...
+    def send(self, step: tuple[Any, ...], timeout: float | None, done: Callable[[Any, BaseException | None], None]) -> None: ...
     # step: as in batch(), or ("fetch", instance, maximum, start), ("describe", instance, type), ("control", method).
     pending: int
     ref_count: int

@@ -1,0 +1,109 @@
+"""Java from Python.
+
+import jpeer
+with jpeer.launch(classpath=["app.jar"]) as java:
+    Point = java.java.awt.Point
+    p = Point(3, 4)
+    p.x += 1
+"""
+
+from typing import Any
+
+from . import imports
+from ._native import Object, Typed, version
+from .callbacks import Implementation, implements
+from .classes import JavaClass
+from .names import source_name
+from .connection import Java, class_name, connect, default, launch
+from .exceptions import BadArgument, Denied, JavaException, NotFound, OutOfRange, PeerError, Refused, StaleObject
+from .objects import JavaObject
+from .pages import to_list
+from .values import text_of
+
+__version__ = version()
+
+__all__ = [
+    "BadArgument", "Denied", "Java", "JavaClass", "JavaException", "JavaObject", "NotFound", "OutOfRange", "PeerError",
+    "Refused", "StaleObject", "call", "cast", "connect", "default", "field", "implements", "jboolean", "jbyte", "jchar",
+    "jdouble", "jfloat", "jint", "jlong", "jshort", "launch", "set_field", "to_list",
+]  # fmt: skip
+
+
+def jboolean(value: bool) -> Typed:
+    """A Java boolean: chooses among overloads, as the other types do."""
+    return Typed("boolean", value)
+
+
+def jbyte(value: int) -> Typed:
+    """A Java byte."""
+    return Typed("byte", value)
+
+
+def jshort(value: int) -> Typed:
+    """A Java short."""
+    return Typed("short", value)
+
+
+def jint(value: int) -> Typed:
+    """A Java int."""
+    return Typed("int", value)
+
+
+def jlong(value: int) -> Typed:
+    """A Java long."""
+    return Typed("long", value)
+
+
+def jfloat(value: float) -> Typed:
+    """A Java float."""
+    return Typed("float", value)
+
+
+def jdouble(value: float) -> Typed:
+    """A Java double."""
+    return Typed("double", value)
+
+
+def jchar(value: str) -> Typed:
+    """A Java char: a str of one UTF-16 unit."""
+    return Typed("char", value)
+
+
+def cast(java_type: Any, value: Any) -> Any:
+    """The value as an argument of that type (a class or its name), as a cast in Java: cast("java.lang.Object", 5)."""
+    if hasattr(value, "__java_interfaces__"):
+        target = value.target if isinstance(value, Implementation) else value
+        return Implementation(target, (class_name(java_type),))
+    text = text_of(value)
+    return Typed(class_name(java_type), value if text is None else text[1])
+
+
+def call(target: Any, name: str, *args: Any) -> Any:
+    """Calls a method of any visibility, or one whose name a field or Python hides. target: an object or a class."""
+    connection, instance, java_type = _place(target)
+    return connection.call(java_type, name, instance, args)
+
+
+def field(target: Any, name: str) -> Any:
+    """Reads a field of any visibility, or one that a method of the same name hides. target: an object or a class."""
+    connection, instance, java_type = _place(target)
+    return connection.get(java_type, name, instance)
+
+
+def set_field(target: Any, name: str, value: Any) -> None:
+    """Writes a field of any visibility. target: an object or a class."""
+    connection, instance, java_type = _place(target)
+    connection.put(java_type, name, instance, value)
+
+
+def _place(target: Any) -> tuple[Any, Any, str]:
+    if isinstance(target, JavaClass) and target._java is not None:
+        return target._java._connection, None, source_name(target._java_name)
+    if isinstance(target, JavaException):
+        target = target.__dict__.get("_handle")
+    if isinstance(target, Object):
+        return target._connection, target, target._java_type
+    raise TypeError(f"{target!r} is neither an object nor a class of Java")
+
+
+imports.install()

@@ -1,0 +1,253 @@
+"""Python objects that Java calls: functions for functional interfaces, classes that implement interfaces.
+
+A call that belongs to a request of this program runs on the thread that waits for that request. Calls from Java's own
+threads run on a thread of Python's own, which begins with the first callback.
+"""
+
+import contextlib
+import inspect
+import select
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ._native import Callback, Connection
+from .exceptions import JavaException
+
+if TYPE_CHECKING:
+    from .connection import Java
+
+T = TypeVar("T")
+CallbackFunction = Callable[[str, str, Sequence[str], Sequence[Any]], Any]
+
+THROWN_MAX = 16  # exceptions on their way through Java that are remembered
+LISTENER_WAKE_SECONDS = 1.0
+
+# What a Python exception becomes in Java, the nearest first.
+JAVA_EXCEPTIONS: tuple[tuple[type[BaseException], str], ...] = (
+    (IndexError, "java.lang.IndexOutOfBoundsException"),
+    (LookupError, "java.util.NoSuchElementException"),
+    (StopIteration, "java.util.NoSuchElementException"),
+    (ArithmeticError, "java.lang.ArithmeticException"),
+    (NotImplementedError, "java.lang.UnsupportedOperationException"),
+    (ValueError, "java.lang.IllegalArgumentException"),
+    (MemoryError, "java.lang.OutOfMemoryError"),
+    (BaseException, "java.lang.RuntimeException"),
+)
+
+
+def implements(*interfaces: Any) -> Callable[[T], T]:
+    """Marks a class whose objects Java may call by these interfaces, or a function that implements one:
+
+    @jpeer.implements("java.util.Comparator")
+    class ByLength:
+        def compare(self, left, right):
+            return len(left) - len(right)
+
+    Default methods of the interfaces run in Java unless the class has a method of that name. equals, hashCode and
+    toString are answered in Java, by identity.
+    """
+    from .connection import class_name
+
+    names = tuple(class_name(each) for each in interfaces)
+    if not names:
+        raise TypeError("implements needs the name of an interface")
+
+    def mark(target: T) -> T:
+        target.__java_interfaces__ = names  # type: ignore[attr-defined]
+        return target
+
+    return mark
+
+
+class Implementation:
+    """A callable or an object as one interface: what calling an interface's class gives."""
+
+    def __init__(self, target: Any, interfaces: tuple[str, ...]) -> None:
+        if not (callable(target) or hasattr(target, "__dict__")):
+            raise TypeError(f"{target!r} does not implement {', '.join(interfaces)}")
+        self.target = target
+        self.__java_interfaces__ = interfaces
+
+    def __repr__(self) -> str:
+        return f"<{self.target!r} as {', '.join(self.__java_interfaces__)}>"
+
+
+def implementation_of(interface: str, target: Any) -> Implementation:
+    """The target as that interface; a Python iterator becomes a java.util.Iterator that takes elements when asked."""
+    if interface == "java.util.Iterator" and isinstance(target, Iterator):
+        target = _JavaIterator(target)
+    return Implementation(target, (interface,))
+
+
+class _JavaIterator:
+    def __init__(self, values: Iterator[Any]) -> None:
+        self._values = values
+        self._next: list[Any] = []
+
+    def hasNext(self) -> bool:
+        if not self._next:
+            self._next.extend(value for value in [next(self._values, self)] if value is not self)
+        return bool(self._next)
+
+    def next(self) -> Any:
+        if not self.hasNext():
+            raise LookupError("the iterator has no more elements")
+        return self._next.pop()
+
+
+class CallbackTable:
+    """The callbacks of one connection. The same function is the same object in Java for as long as Java has it."""
+
+    def __init__(self, java: "Java") -> None:
+        self._java = java
+        self._known: weakref.WeakValueDictionary[Any, Callback] = weakref.WeakValueDictionary()
+        self._thrown: deque[tuple[str, BaseException]] = deque(maxlen=THROWN_MAX)
+        self._voids: dict[str, frozenset[str]] = {}
+        self._listener: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+
+    def of(self, target: Any) -> Callback:
+        key = _identity(target)
+        with self._lock:
+            made = self._known.get(key)
+            if made is None:
+                self._known[key] = made = self._make(target)
+        self._listen()
+        return made
+
+    def forget(self) -> None:
+        """What was given to Java so far becomes another object when it is given again."""
+        with self._lock:
+            self._known.clear()
+
+    def _make(self, target: Any) -> Callback:
+        interfaces = getattr(target, "__java_interfaces__", ())
+        if isinstance(target, Implementation):
+            target = target.target
+        connection = self._java._connection
+        if not interfaces:
+            return Callback(connection, self._function(target), self._throw, arity=arity_of(target))
+        if isinstance(target, (FunctionType, MethodType, type)):
+            return Callback(connection, self._function(target), self._throw, interfaces=interfaces)
+        overrides = _method_names(type(target))
+        return Callback(connection, self._method(target), self._throw, interfaces=interfaces, overrides=overrides)
+
+    def _function(self, function: Callable[..., Any]) -> CallbackFunction:
+        """Every method of the interface calls it."""
+
+        def call(interface: str, method: str, types: Sequence[str], args: Sequence[Any]) -> Any:
+            result = function(*args)
+            return result if result is None else self._fitting(interface, method, result)
+
+        return call
+
+    def _method(self, target: Any) -> CallbackFunction:
+        """Each method calls the one of the same name."""
+
+        def call(interface: str, method: str, types: Sequence[str], args: Sequence[Any]) -> Any:
+            member = getattr(target, method, None) or getattr(target, f"{method}_", None)
+            if member is None and callable(target):
+                member = target
+            if member is None:
+                raise NotImplementedError(
+                    f"{type(target).__qualname__} has no method {method}, which {interface} asks for"
+                )
+            result = member(*args)
+            return result if result is None else self._fitting(interface, method, result)
+
+        return call
+
+    def _fitting(self, interface: str, method: str, result: Any) -> Any:
+        """Java takes nothing from a void method; what a lambda happens to give there is dropped."""
+        voids = self._voids.get(interface)
+        if voids is None:
+            self._voids[interface] = voids = self._java._classes.void_methods(interface)
+        return None if method in voids else result
+
+    def _throw(self, error: BaseException) -> Any:
+        """What Java gets for a Python exception: its own throwable where it is one, else one that means the same."""
+        if isinstance(error, JavaException) and error.__dict__.get("_handle") is not None:
+            return error.__dict__["_handle"]
+        if isinstance(error, JavaException):
+            return error.java_class, str(error)
+        message = _message_of(error)
+        with self._lock:
+            self._thrown.append((message, error))
+        return next(name for kind, name in JAVA_EXCEPTIONS if isinstance(error, kind)), message
+
+    def take_thrown(self, name: str | None, message: str | None) -> BaseException | None:
+        """The exception of Python that has become this throwable: it goes on as what it was."""
+        with self._lock:
+            for entry in reversed(self._thrown):
+                if entry[0] == message:
+                    self._thrown.remove(entry)
+                    return entry[1]
+        return None
+
+    # ---- the thread that takes calls of Java's threads ----
+
+    def _listen(self) -> None:
+        with self._lock:
+            if self._listener is None or not self._listener.is_alive():
+                connection = self._java._connection
+                self._listener = threading.Thread(
+                    target=_run_listener, args=(connection, self._stopped), name="jpeer-callbacks", daemon=True
+                )
+                self._listener.start()
+
+    def close(self) -> None:
+        self._stopped.set()
+        listener = self._listener
+        if listener is not None and listener is not threading.current_thread():
+            listener.join(LISTENER_WAKE_SECONDS * 10)
+
+
+def _run_listener(connection: Connection, stopped: threading.Event) -> None:
+    poll = select.poll()
+    with contextlib.suppress(ConnectionError, RuntimeError):
+        poll.register(connection.descriptor(), select.POLLIN)
+        while not stopped.is_set() and not connection.is_closed:
+            if poll.poll(LISTENER_WAKE_SECONDS * 1000):
+                connection.process()
+
+
+def _identity(target: Any) -> Any:
+    """Equal for what is the same function or object to a reader; no code of the object runs."""
+    if isinstance(target, Implementation):
+        return target.__java_interfaces__, _identity(target.target)
+    if isinstance(target, MethodType):
+        return id(target.__self__), id(target.__func__)
+    return id(target)
+
+
+def _method_names(cls: type) -> tuple[str, ...]:
+    return tuple(name for name in dir(cls) if not name.startswith("_") and callable(getattr(cls, name, None)))
+
+
+def arity_of(function: Callable[..., Any]) -> int:
+    """How many arguments it takes; -1 where that is not one number, or nothing says it."""
+    try:
+        parameters: Iterable[inspect.Parameter] = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return -1
+    count = 0
+    for each in parameters:
+        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) and each.default is each.empty:
+            count += 1
+        elif each.kind != each.VAR_KEYWORD and not (each.kind == each.KEYWORD_ONLY and each.default is not each.empty):
+            return -1
+    return count
+
+
+def _message_of(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception:
+        text = "(its text cannot be made)"
+    name = type(error).__qualname__
+    return f"{name}: {text}" if text else name

@@ -1,0 +1,259 @@
+"""Collections and maps of Java by Python's protocols.
+
+Where Java and Python have a method of one name, Java's is called (`xs.remove(0)`, `m.values()`), with Python's
+additions in `List.sort` and `Map.get`.
+"""
+
+import collections.abc
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ._native import Object, Typed
+from .exceptions import BadArgument, JavaException
+from .objects import JavaObject, call
+from .pages import IterableMixin, MapEntry, elements_of
+
+LOOKUP_ERRORS = ("java.lang.ClassCastException", "java.lang.NullPointerException")
+
+
+class CollectionMixin(IterableMixin):
+    """java.util.Collection."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return int(call(self, "size"))
+
+    def __contains__(self, value: Any) -> bool:
+        return any(_finds(self, "contains", each) for each in readings(value))
+
+    def count(self, value: Any) -> int:
+        return sum(1 for each in self if each is value or each == value)
+
+
+class SetMixin(CollectionMixin):
+    """java.util.Set, with the operators of Python's sets, whose results are Python's sets."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, collections.abc.Set) and not isinstance(other, Object):
+            return len(self) == len(other) and set(self) == other
+        return super().__eq__(other)
+
+    __hash__ = JavaObject.__hash__
+
+    def discard(self, value: Any) -> None:
+        for each in readings(value):
+            if _finds(self, "remove", each):
+                return
+
+    def update(self, *others: Iterable[Any]) -> None:
+        for other in others:
+            call(self, "addAll", as_argument(other))
+
+    def __and__(self, other: Any) -> set[Any]:
+        return set(self) & _as_set(other)
+
+    def __or__(self, other: Any) -> set[Any]:
+        return set(self) | _as_set(other)
+
+    def __sub__(self, other: Any) -> set[Any]:
+        return set(self) - _as_set(other)
+
+    def __xor__(self, other: Any) -> set[Any]:
+        return set(self) ^ _as_set(other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __rsub__(self, other: Any) -> set[Any]:
+        return _as_set(other) - set(self)
+
+    def __le__(self, other: Any) -> bool:
+        return set(self) <= _as_set(other)
+
+    def __lt__(self, other: Any) -> bool:
+        return set(self) < _as_set(other)
+
+    def __ge__(self, other: Any) -> bool:
+        return set(self) >= _as_set(other)
+
+    def __gt__(self, other: Any) -> bool:
+        return set(self) > _as_set(other)
+
+    def isdisjoint(self, other: Any) -> bool:
+        return set(self).isdisjoint(other)
+
+
+# ---- Map ----
+
+
+class MapMixin(JavaObject):
+    """java.util.Map. `list(m.items())` takes pages; `dict(m)` asks for each value, `dict(m.items())` does not."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return int(call(self, "size"))
+
+    def __iter__(self) -> Iterator[Any]:
+        return elements_of(call(self, "keySet"))
+
+    def __contains__(self, key: Any) -> bool:
+        return any(_finds(self, "containsKey", each) for each in readings(key))
+
+    def __getitem__(self, key: Any) -> Any:
+        for each in readings(key):
+            try:
+                value = call(self, "get", each)
+                if value is not None or call(self, "containsKey", each):
+                    return value
+            except JavaException as error:
+                if error.java_class not in LOOKUP_ERRORS:
+                    raise
+        raise KeyError(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        call(self, "put", key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        for each in readings(key):
+            if _finds(self, "containsKey", each):
+                call(self, "remove", each)
+                return
+        raise KeyError(key)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The value of the key, else the default."""
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
+    def keys(self) -> Any:
+        return call(self, "keySet")
+
+    def items(self) -> "ItemsView":
+        return ItemsView(self)
+
+    def pop(self, key: Any, *default: Any) -> Any:
+        try:
+            value = self[key]
+        except KeyError:
+            if default:
+                return default[0]
+            raise
+        del self[key]
+        return value
+
+    def popitem(self) -> tuple[Any, Any]:
+        for key in self:
+            return key, self.pop(key)
+        raise KeyError("popitem of an empty map")
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def update(self, other: Any = (), **more: Any) -> None:
+        if isinstance(other, Object):
+            call(self, "putAll", other)
+            other = ()
+        pairs = {**dict(other), **more}
+        if pairs:
+            call(self, "putAll", pairs)
+
+    def __or__(self, other: Any) -> dict[Any, Any]:
+        return dict(self.items()) | dict(other.items())
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, collections.abc.Mapping) and not isinstance(other, Object):
+            return len(self) == len(other) and dict(self.items()) == other
+        return super().__eq__(other)
+
+    __hash__ = JavaObject.__hash__
+
+    def _ipython_key_completions_(self) -> list[Any]:
+        return list(self)
+
+
+class ItemsView:
+    """The pairs of a map."""
+
+    def __init__(self, owner: MapMixin) -> None:
+        self._owner = owner
+
+    def __iter__(self) -> Iterator[MapEntry]:
+        return elements_of(self._owner)
+
+    def __len__(self) -> int:
+        return len(self._owner)
+
+    def __contains__(self, pair: Any) -> bool:
+        key, value = pair
+        missing = object()
+        found = self._owner.get(key, missing)
+        return found is not missing and bool(found == value)
+
+    def __repr__(self) -> str:
+        return f"<items of {self._owner!r}>"
+
+
+class EntryMixin(JavaObject):
+    """java.util.Map.Entry: `key, value = entry`."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((call(self, "getKey"), call(self, "getValue")))
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: int) -> Any:
+        return tuple(self)[index]
+
+
+# ---- helpers ----
+
+
+def readings(value: Any) -> Iterator[Any]:
+    """The value, and what else Java may know it as: 2 is an Integer, but also a Long, and for Java these differ."""
+    yield value
+    kind = type(value)
+    if kind is int:
+        for name, bits in (("Long", 64), ("Short", 16), ("Byte", 8)):
+            if -(1 << bits - 1) <= value < 1 << bits - 1:
+                yield Typed(f"java.lang.{name}", value)
+        yield Typed("java.math.BigInteger", str(value))
+    elif kind is float:
+        yield Typed("java.lang.Float", value)
+    elif kind is str and len(value) == 1 and ord(value) < 0x10000:
+        yield Typed("java.lang.Character", value)
+
+
+def _finds(source: JavaObject, method: str, value: Any) -> bool:
+    """Whether contains, containsKey or remove finds it; an object that Java cannot compare with is not there."""
+    try:
+        return bool(call(source, method, value))
+    except (BadArgument, TypeError):
+        return False
+    except JavaException as error:
+        if error.java_class in LOOKUP_ERRORS:
+            return False
+        raise
+
+
+def _as_set(values: Any) -> set[Any]:
+    if not isinstance(values, collections.abc.Iterable):
+        raise TypeError(f"{type(values).__name__} is not iterable")
+    return set(values)
+
+
+def as_argument(values: Iterable[Any]) -> Any:
+    return values if isinstance(values, (Object, list, tuple, set, frozenset)) else list(values)
+
+
+collections.abc.MutableSet.register(SetMixin)
+collections.abc.MutableMapping.register(MapMixin)

@@ -1,0 +1,295 @@
+"""`launch` and `connect`, and what they give: a Java object whose attributes are packages."""
+
+import glob
+import json
+import operator
+import os
+import shutil
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from . import callbacks, output, values
+from ._native import Connection, Hooks, Object, Typed
+from .classes import ClassTable, JavaClass
+from .exceptions import ErrorMaker
+from .names import source_name
+
+STOP_SECONDS = 10.0
+
+_open: list["Java"] = []  # the last one is the default
+_open_lock = threading.Lock()
+
+
+class Java:
+    """A connection to a peer. `java.java.util.ArrayList` is a class, `java.type(name)` any class by its name.
+
+    As a context manager it is closed at the end; a peer that `launch` has started ends with it.
+    """
+
+    def __init__(self) -> None:
+        """Use launch or connect."""
+        self._hooks = Hooks()
+        self._classes = ClassTable(self)
+        self._callbacks = callbacks.CallbackTable(self)
+        self._hooks.classes = values.readers(self)
+        self._hooks.make_class = self._classes.of_object
+        self._hooks.from_text = values.FROM_TEXT
+        self._hooks.to_java = values.writers()
+        self._hooks.other_to_java = values.OtherValues(self)
+        self._hooks.make_error = ErrorMaker(
+            self._classes.of_throwable, self._callbacks.take_thrown, self._callbacks.forget
+        )
+        self._packages: dict[str, Package] = {}
+        self._class_names: list[str] | None = None
+        self._launched = False
+        self._connection: Connection
+
+    # ---- classes ----
+
+    def type(self, name: str) -> Any:
+        """The class of that name: "java.awt.Point", "java.util.Map.Entry", "int[]". NotFound where there is none."""
+        return self._classes.of_name(name)
+
+    def array(self, element_type: Any, *content: Any) -> Any:
+        """A new array of these elements, of that length, or of several dimensions:
+        java.array("double", [1.5, 2]), java.array("java.awt.Point", 3), java.array("int", 2, 3)."""
+        name = class_name(element_type)
+        if len(content) == 1:
+            return self._classes.of_name(f"{name}[]")(content[0])
+        arguments = (Typed("java.lang.Class", name), Typed("int[]", [operator.index(each) for each in content]))
+        return self._connection.call("java.lang.reflect.Array", "newInstance", None, arguments)
+
+    def class_object(self, name: str) -> Any:
+        """The java.lang.Class of that name."""
+        return self._connection.call("java.util.Objects", "requireNonNull", None, (Typed("java.lang.Class", name),))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"no attribute {name!r}", name=name, obj=self)
+        return package_member(self, "", name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._members_of("")})
+
+    def _members_of(self, package: str) -> list[str]:
+        """What is in a package: classes and packages. The names are asked for once a connection."""
+        if self._class_names is None:
+            self._class_names = [str(info["className"]) for info in self._connection.classes_info([])]
+        start = f"{package}." if package else ""
+        inside = (name[len(start) :] for name in self._class_names if name.startswith(start))
+        return sorted({name.partition(".")[0] for name in inside if "$" not in name.partition(".")[0]})
+
+    # ---- the connection ----
+
+    @property
+    def url(self) -> str:
+        """Where others can connect."""
+        return self._connection.url
+
+    @property
+    def process_id(self) -> int | None:
+        """Of the peer that launch has started."""
+        return self._connection.process_id
+
+    @property
+    def is_closed(self) -> bool:
+        return self._connection.is_closed
+
+    @property
+    def timeout(self) -> float | None:
+        """Of every call, in seconds; None: it may take as long as it takes."""
+        return self._connection.timeout
+
+    @timeout.setter
+    def timeout(self, seconds: float | None) -> None:
+        self._connection.timeout = seconds
+
+    def stats(self) -> dict[str, Any]:
+        """What the session holds, and how often it has called: objects, sessions_of_this_address, calls."""
+        answer = self._connection.control("stats")
+        return dict(json.loads(answer) if isinstance(answer, str) else answer)
+
+    def gc(self) -> None:
+        """Runs Java's garbage collector."""
+        self._connection.control("gc")
+
+    def close(self) -> None:
+        """Ends the connection, and the peer if launch has started it. Objects cannot be used any more."""
+        with _open_lock:
+            if self in _open:
+                _open.remove(self)
+        if self._launched:
+            self._connection.stop(STOP_SECONDS)
+        else:
+            self._connection.close()
+        self._callbacks.close()
+
+    def __enter__(self) -> "Java":
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = ", closed" if self.is_closed else ""
+        return f"<jpeer.Java {self._connection.url}{state}>"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("cannot pickle a connection; connect to its url in the other process")
+
+    def _opened(self, connection: Connection, launched: bool) -> "Java":
+        self._connection = connection
+        self._launched = launched
+        with _open_lock:
+            _open.append(self)
+        return self
+
+
+class Package:
+    """A package: attributes that begin with a capital letter are classes, the others packages."""
+
+    def __init__(self, java: Java, name: str) -> None:
+        self.__dict__["_java"] = java
+        self.__dict__["_name"] = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"package {self._name} has no attribute {name!r}", name=name, obj=self)
+        member = package_member(self._java, self._name, name)
+        self.__dict__[name] = member
+        return member
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"cannot set {name!r} in the package {self._name}", name=name, obj=self)
+
+    def __dir__(self) -> list[str]:
+        java: Java = self._java
+        return java._members_of(self._name)
+
+    def __call__(self, *_: Any) -> Any:
+        raise TypeError(f"{self._name} is taken for a package; a class whose name begins so: java.type({self._name!r})")
+
+    def __repr__(self) -> str:
+        return f"<java package {self._name}>"
+
+
+def package_member(java: Java, package: str, name: str) -> Any:
+    full = f"{package}.{name}" if package else name
+    if name[0].isupper():
+        return java.type(full)
+    return Package(java, full)
+
+
+def default() -> Java:
+    """The connection that was opened last and is open still."""
+    with _open_lock:
+        while _open and _open[-1].is_closed:
+            _open.pop()
+        if not _open:
+            raise RuntimeError("there is no connection to Java: call jpeer.launch() or jpeer.connect() first")
+        return _open[-1]
+
+
+def class_name(java_class: Any) -> str:
+    """The Java name of a class that is given as a Python class, a java.lang.Class or by its name."""
+    if isinstance(java_class, str):
+        return java_class
+    if isinstance(java_class, JavaClass) and java_class._java is not None:
+        return java_class._java_name
+    if isinstance(java_class, Object) and java_class._java_type == "java.lang.Class":
+        return source_name(java_class._connection.call("java.lang.Class", "getName", java_class))
+    raise TypeError(f"{java_class!r} is no Java class")
+
+
+def launch(
+    classpath: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
+    *,
+    jvm_options: Sequence[str] = (),
+    policy: str | os.PathLike[str] | None = None,
+    allow: Sequence[str] = (),
+    options: Sequence[str] = (),
+    main_class: str | None = None,
+    arguments: Sequence[str] = (),
+    program: str | os.PathLike[str] | None = None,
+    timeout: float | None = None,
+    start_timeout: float = 60.0,
+) -> Java:
+    """Starts a peer of this program's own, with a JVM, and connects to it over shared memory.
+
+    classpath: jars and folders; `*` and `**` in a path match several (a trailing `/*`: all jars of a folder, as with java).
+    jvm_options: such as "-Xmx2g". policy: a policy file. allow: patterns, such as "java.util.**"; without either this
+    program may use everything. options: more of `jpeer run`. main_class, arguments: an application that runs beside.
+    timeout: of every call, in seconds. What Java prints goes to sys.stdout and sys.stderr.
+    """
+    more = list(options)
+    if policy is not None:
+        more += ["--rpc-policy", os.fspath(policy)]
+    if allow:
+        more += ["--rpc-allow", ",".join(allow)]
+    java = Java()
+    connection = Connection.launch(
+        java._hooks,
+        program=os.fspath(program) if program is not None else find_program(),
+        class_path=join_class_path(classpath),
+        jvm_options=list(jvm_options),
+        options=more,
+        main_class=main_class,
+        arguments=list(arguments),
+        on_output=output.Output(),
+        start_timeout=start_timeout,
+    )
+    connection.timeout = timeout
+    return java._opened(connection, True)
+
+
+def connect(
+    url: str, *, peer_id: str | None = None, timeout: float | None = None, connect_timeout: float = 10.0,
+    reconnects: bool = False,
+) -> Java:  # fmt: skip
+    """Connects to a peer that runs: "ws://127.0.0.1:4711", "shm:PATH", "http://...".
+
+    peer_id: a UUID that names a session, which outlives the connection. reconnects: a call after the connection's end
+    opens another one.
+    """
+    java = Java()
+    connection = Connection(
+        url, java._hooks, peer_id=peer_id, connect_timeout=connect_timeout, reconnects=reconnects
+    )  # fmt: skip
+    connection.timeout = timeout
+    return java._opened(connection, False)
+
+
+def find_program() -> str:
+    """The program of the package, else the one of the build folder that the package is in, else that of PATH."""
+    here = Path(__file__).resolve().parent
+    for place in (here / "bin" / "jpeer", here.parent.parent / "jpeer"):
+        if place.is_file() and os.access(place, os.X_OK):
+            return str(place)
+    found = shutil.which("jpeer")
+    if found is None:
+        raise FileNotFoundError(
+            "the program jpeer is neither in the package nor in PATH; give launch its path: program="
+        )
+    return found
+
+
+def join_class_path(entries: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> str | None:
+    """The class path as Java wants it. FileNotFoundError for what is not there."""
+    if isinstance(entries, (str, os.PathLike)):
+        entries = os.fspath(entries).split(os.pathsep)
+    found: list[str] = []
+    for each in entries:
+        entry = os.path.expanduser(os.fspath(each))
+        if not entry:
+            continue
+        if entry.endswith(f"{os.sep}*") or not glob.has_magic(entry) or os.path.exists(entry):
+            matches = [entry] if os.path.exists(entry.removesuffix("*")) else []
+        else:
+            matches = sorted(glob.glob(entry, recursive=True))
+        if not matches:
+            raise FileNotFoundError(f"class path: nothing at {entry}")
+        found += matches
+    return os.pathsep.join(found) or None

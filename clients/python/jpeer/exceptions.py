@@ -1,0 +1,207 @@
+"""Errors of the peer and throwables of Java as Python exceptions.
+
+What Java throws is a `JavaException` of the throwable's own class, so that `except java.java.io.IOException` works.
+What the peer itself answers with (no such class, wrong arguments, a denial, a limit) is a `PeerError`, and Python's nearest
+exception too: AttributeError, TypeError, OverflowError, PermissionError, ReferenceError or RuntimeError.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from types import CodeType, TracebackType
+from typing import Any
+
+INVALID_PARAMS = -32602
+NOT_FOUND = -32601
+SERVER_ERROR = -32000
+DENIED = -32001
+
+FRAMES_MAX = 100  # of a traceback; `java_frames` has all
+
+Throwable = tuple[Any, ...]
+"""(class or None, message or None, frames, cause or None), and the handle of the throwable where the peer kept it."""
+
+
+class JavaException(Exception):
+    """A Java throwable: `str(e)` is its message, `java_frames` its stack trace, `__cause__` its cause."""
+
+    java_class: str = "java.lang.Throwable"
+    java_frames: Sequence[str] = ()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"cannot pickle {self.java_class}: its class exists only in the process of its connection")
+
+
+class PeerError(Exception):
+    """The peer refused a request. `code` is that of JSON-RPC, `data` what the peer tells about it."""
+
+    code: int = 0
+    data: dict[str, Any] = {}
+
+
+class NotFound(PeerError, AttributeError):
+    """There is no such class, method or field; `suggestions` names some that are near."""
+
+    suggestions: Sequence[str] = ()
+
+
+class BadArgument(PeerError, TypeError):
+    """An argument does not become what a parameter or field takes, or no overload takes the arguments."""
+
+
+class OutOfRange(PeerError, OverflowError):
+    """A number is out of the range of its Java type."""
+
+
+class Denied(PeerError, PermissionError):
+    """The peer's policy does not allow it."""
+
+
+class StaleObject(PeerError, ReferenceError):
+    """The session no longer holds the object."""
+
+
+class Refused(PeerError, RuntimeError):
+    """A limit was reached, or the peer could not do it for another reason."""
+
+
+# Classes whose Python class also derives from an exception of Python that means the same.
+PYTHON_BASES: dict[str, type[Exception]] = {
+    "java.io.FileNotFoundException": FileNotFoundError,
+    "java.io.IOException": OSError,
+    "java.io.UncheckedIOException": OSError,
+    "java.lang.ArithmeticException": ArithmeticError,
+    "java.lang.ClassCastException": TypeError,
+    "java.lang.IllegalArgumentException": ValueError,
+    "java.lang.IndexOutOfBoundsException": IndexError,
+    "java.lang.OutOfMemoryError": MemoryError,
+    "java.lang.UnsupportedOperationException": NotImplementedError,
+    "java.nio.file.NoSuchFileException": FileNotFoundError,
+    "java.util.NoSuchElementException": LookupError,
+    "java.util.concurrent.TimeoutException": TimeoutError,
+}
+
+
+class ErrorMaker:
+    """Makes the exceptions of one connection; `class_of` gives the Python class of a throwable's class."""
+
+    def __init__(
+        self,
+        class_of: Callable[[str], type[JavaException]],
+        passing: Callable[[str | None, str | None], BaseException | None],
+        forget_callbacks: Callable[[], None],
+    ) -> None:
+        self._class_of = class_of
+        self._passing = passing  # finds the Python exception that a callback has thrown as this throwable
+        self._forget_callbacks = forget_callbacks
+
+    def __call__(
+        self, connection: Any, code: int, message: str, throwable: Throwable | None, data: dict[str, Any] | None
+    ) -> Any:
+        """The exception; NotImplemented where the request is to be made and sent once more."""
+        if code == INVALID_PARAMS and _OTHER_INTERFACE.search(message):
+            self._forget_callbacks()
+            return NotImplemented
+        if code == SERVER_ERROR and throwable is not None and not message.startswith("No object found with objRef"):
+            return self._of_throwable(throwable)
+        return _peer_error(code, message, data or {})
+
+    def _of_throwable(self, throwable: Throwable) -> BaseException:
+        name, message, frames, cause = throwable[:4]
+        passing = self._passing(name, message)
+        if passing is not None:
+            return _extend_traceback(passing, frames)
+        handle = throwable[4] if len(throwable) > 4 else None
+        made = make_throwable(self._class_of(name or "java.lang.Throwable"), message, handle)
+        made.java_class = name or made.java_class
+        made.java_frames = tuple(frames)
+        if cause is not None:
+            made.__cause__ = self._of_throwable(cause)
+        return made.with_traceback(java_traceback(frames))
+
+
+def make_throwable(cls: type[JavaException], message: str | None, handle: Any) -> JavaException:
+    """An instance of the class, made in Python alone: calling the class would make a throwable in Java."""
+    made = cls.__new__(cls, message or "")
+    made.args = (message or "",)
+    made.__dict__["_handle"] = handle
+    return made
+
+
+_OTHER_INTERFACE = re.compile(r"callback \d+: Java has this object as .*, which is no ")
+"""One function for two interfaces: Java knows it by the first one, so it has to become another object."""
+
+_WRONG_ARGUMENTS = re.compile("; candidates: | found: ambiguous for |^No matching constructor")
+
+
+def _peer_error(code: int, message: str, data: dict[str, Any]) -> PeerError:
+    suggestions = data.get("suggestions") or ()
+    error: PeerError
+    if code == NOT_FOUND and _WRONG_ARGUMENTS.search(message):
+        error = BadArgument(message)
+    elif code == NOT_FOUND:
+        error = NotFound(_with_suggestions(message, suggestions))
+        error.suggestions = tuple(suggestions)
+    elif code == INVALID_PARAMS:
+        error = OutOfRange(message) if ": out of range for " in message else BadArgument(message)
+    elif code == DENIED:
+        error = Denied(message)
+    elif message.startswith("No object found with objRef"):
+        error = StaleObject(message)
+    else:
+        error = Refused(message)
+    error.code = code
+    error.data = data
+    return error
+
+
+def _with_suggestions(message: str, suggestions: Sequence[str]) -> str:
+    if "." in message and " " not in message:
+        message = f"no Java class {message}"
+    return f"{message}. Did you mean {' or '.join(suggestions)}?" if suggestions else message
+
+
+# ---- Java's frames in Python's tracebacks ----
+
+_PLACE = re.compile(r"(?P<name>[^(]*)\((?P<file>[^:)]*)(?::(?P<line>\d+))?\)$")
+_PREFIX = re.compile(r"^(?:[\w.@+-]*/){1,2}(?=[\w$]+\.)")
+_FRAME_CODE: CodeType = compile("frame()", "<java>", "eval")
+
+
+def java_traceback(frames: Sequence[str]) -> TracebackType | None:
+    """Frames as the peer tells them, the innermost first, as a traceback."""
+    traceback = None
+    for text in frames[:FRAMES_MAX]:
+        name, file, line = parse_frame(text)
+        code = _FRAME_CODE.replace(co_filename=file, co_name=name, co_qualname=name, co_firstlineno=line)
+        frame = eval(code, {"__name__": name.rpartition(".")[0], "frame": sys._getframe})
+        traceback = TracebackType(traceback, frame, frame.f_lasti, line)
+    return traceback
+
+
+def parse_frame(text: str) -> tuple[str, str, int]:
+    """Name, file and line of "java.base/java.util.ArrayList.get(ArrayList.java:427)"."""
+    match = _PLACE.match(_PREFIX.sub("", text))
+    if match is None:
+        return text, "<java>", 1
+    file = match["file"]
+    return match["name"], file if file.endswith(".java") else f"<{file.lower() or 'java'}>", int(match["line"] or 1)
+
+
+def _extend_traceback(exception: BaseException, frames: Sequence[str]) -> BaseException:
+    """The Python frames of a callback, under the Java frames that called it."""
+    inner = exception.__traceback__
+    for frame in java_traceback_frames(frames):
+        inner = TracebackType(inner, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+    return exception.with_traceback(inner)
+
+
+def java_traceback_frames(frames: Sequence[str]) -> list[TracebackType]:
+    """The entries of java_traceback, the innermost first."""
+    entries = []
+    entry = java_traceback(frames)
+    while entry is not None:
+        entries.append(entry)
+        entry = entry.tb_next
+    entries.reverse()
+    return entries

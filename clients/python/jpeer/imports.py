@@ -1,0 +1,58 @@
+"""`from jpeer.java.util import ArrayList`: packages of Java as modules, of the connection that was opened last."""
+
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from . import connection
+from .exceptions import NotFound
+
+PARENT = __name__.rpartition(".")[0]
+
+
+class PackageModule(ModuleType):
+    """A Java package. Its classes are looked up anew, because the connection may be another one next time."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not name[0].isupper():
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
+        return connection.default().type(f"{self.__name__.removeprefix(PARENT + '.')}.{name}")
+
+    def __dir__(self) -> list[str]:
+        return connection.default()._members_of(self.__name__.removeprefix(PARENT + "."))
+
+    def __repr__(self) -> str:
+        return f"<java package {self.__name__.removeprefix(PARENT + '.')}>"
+
+
+class PackageFinder(MetaPathFinder, Loader):
+    """Comes behind all other finders, so that the package's own modules go first."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        parent, _, last = name.rpartition(".")
+        if last.startswith("_"):
+            return None
+        if parent != PARENT and not isinstance(sys.modules.get(parent), PackageModule):
+            return None
+        try:
+            java = connection.default()
+            if last[0].isupper():
+                java.type(name.removeprefix(PARENT + "."))
+                return None  # a class is no module
+        except (NotFound, RuntimeError) as why:
+            raise ImportError(str(why), name=name) from None
+        return ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return PackageModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
+def install() -> None:
+    if not any(isinstance(each, PackageFinder) for each in sys.meta_path):
+        sys.meta_path.append(PackageFinder())

@@ -1,0 +1,28 @@
+"""The two ways to write the name of an array class: `int[]` as in a program, `[I` as the JVM calls it."""
+
+PRIMITIVES = {
+    "boolean": "Z", "byte": "B", "char": "C", "double": "D", "float": "F", "int": "I", "long": "J", "short": "S",
+}  # fmt: skip
+
+
+def runtime_name(name: str) -> str:
+    """`int[]` -> `[I`, as Class.getName writes it; other names as they are."""
+    depth = 0
+    while name.endswith("[]"):
+        name = name[:-2].rstrip()
+        depth += 1
+    if depth == 0:
+        return name
+    return "[" * depth + (PRIMITIVES.get(name) or (name if name.startswith("[") else f"L{name};"))
+
+
+def source_name(name: str) -> str:
+    """`[I` -> `int[]`."""
+    depth = len(name) - len(name.lstrip("["))
+    if depth == 0:
+        return name
+    element = name[depth:]
+    for primitive, letter in PRIMITIVES.items():
+        if element == letter:
+            return primitive + "[]" * depth
+    return element[1:-1] + "[]" * depth

@@ -1,0 +1,135 @@
+"""What all Java objects have in common in Python, and what a few of Java's interfaces add to it."""
+
+import difflib
+from typing import Any, ClassVar, NoReturn
+
+from ._native import Object
+from .exceptions import BadArgument, JavaException, PeerError
+
+REPR_MAX = 200  # characters of an object's text
+
+
+class JavaObject(Object):
+    """A Java object. `==` is equals, `hash` hashCode, `str` toString, `repr` shows class and text."""
+
+    __slots__ = ()
+
+    _identity = False
+    """Whether the class inherits equals and hashCode from java.lang.Object: then the ref says it all."""
+    _owners: ClassVar[dict[str, str]] = {}
+    """Of a hidden class (a lambda's), which no request can name: the types that declare its methods."""
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, Object) and self._number == other._number and self._connection is other._connection:
+            return True
+        if other is None or (self._identity and isinstance(other, Object)):
+            return False
+        try:
+            return call(self, "equals", other)
+        except (BadArgument, TypeError):  # other has no Java form
+            return NotImplemented
+
+    def __hash__(self) -> int:
+        if self._identity:
+            return hash((self._number, id(self._connection)))
+        return hash(call(self, "hashCode"))
+
+    def __str__(self) -> str:
+        text = call(self, "toString")
+        return "null" if text is None else str(text)
+
+    def __repr__(self) -> str:
+        return describe_briefly(self)
+
+    def __format__(self, specification: str) -> str:
+        return format(str(self), specification)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise missing_attribute(type(self), name, self)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            f"cannot pickle or copy {self._java_type}: it is in the peer, and lives no longer than the connection"
+        )
+
+
+class ComparableMixin(JavaObject):
+    """java.lang.Comparable."""
+
+    __slots__ = ()
+
+    def __lt__(self, other: object) -> Any:
+        return _compare(self, other, lambda order: order < 0)
+
+    def __le__(self, other: object) -> Any:
+        return _compare(self, other, lambda order: order <= 0)
+
+    def __gt__(self, other: object) -> Any:
+        return _compare(self, other, lambda order: order > 0)
+
+    def __ge__(self, other: object) -> Any:
+        return _compare(self, other, lambda order: order >= 0)
+
+
+class AutoCloseableMixin(JavaObject):
+    """java.lang.AutoCloseable: `with` closes it."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        call(self, "close")
+
+
+class NumberMixin(JavaObject):
+    """java.lang.Number: AtomicInteger and others that do not become Python numbers by themselves."""
+
+    __slots__ = ()
+
+    def __int__(self) -> int:
+        return int(call(self, "longValue"))
+
+    def __float__(self) -> float:
+        return float(call(self, "doubleValue"))
+
+
+def call(instance: Object, name: str, *args: Any) -> Any:
+    """Calls a method by its name, whatever the Python class makes of that name."""
+    java_type = instance._java_type
+    if "/" in java_type:
+        java_type = type(instance)._owners.get(name, "java.lang.Object")  # type: ignore[attr-defined]
+    return instance._connection.call(java_type, name, instance, args)
+
+
+def _compare(left: JavaObject, right: object, holds: Any) -> Any:
+    try:
+        return holds(call(left, "compareTo", right))
+    except (BadArgument, TypeError):
+        return NotImplemented
+
+
+def describe_briefly(instance: Object) -> str:
+    """The repr: bounded, and never an exception."""
+    name = instance._java_type
+    try:
+        described = instance._connection.describe(instance)
+        text, length = described.get("text"), described.get("length")
+    except (JavaException, PeerError, OSError, RuntimeError, ValueError, TypeError) as why:
+        return f"<{name}: {type(why).__name__}>"
+    if text is None:
+        return f"<{name}>" if length is None else f"<{name} of {length} elements>"
+    if len(text) > REPR_MAX:
+        text = text[:REPR_MAX] + "..."
+    return f"<{name}: {text}>".encode("utf-8", "backslashreplace").decode()
+
+
+def missing_attribute(cls: type, name: str, owner: object) -> AttributeError:
+    """The error for a name that a Java class has not, with the names that are near."""
+    java_name = getattr(cls, "_java_name", cls.__name__)
+    near = difflib.get_close_matches(name, [each for each in dir(cls) if not each.startswith("_")], 3)
+    text = f"{java_name} has no public member {name!r}"
+    if near:
+        text += f". Did you mean {' or '.join(near)}?"
+    return AttributeError(text, name=name, obj=owner)

@@ -1,0 +1,138 @@
+"""Elements of Java's iterables in pages: a loop over 10,000 elements takes a handful of round trips."""
+
+import collections.abc
+import weakref
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ._native import Object
+from .objects import JavaObject
+
+FIRST_PAGE = 16
+PAGE_GROWTH = 8
+PAGE_MAX = 8192
+
+
+class MapEntry(tuple[Any, Any]):
+    """A key and its value, as they were when the page was fetched."""
+
+    __slots__ = ()
+
+    @property
+    def key(self) -> Any:
+        return self[0]
+
+    @property
+    def value(self) -> Any:
+        return self[1]
+
+    def getKey(self) -> Any:
+        return self[0]
+
+    def getValue(self) -> Any:
+        return self[1]
+
+
+def pages(source: Object, first: int = FIRST_PAGE, start: int = 0) -> Iterator[list[Any]]:
+    """The elements in lists that grow, until nothing is left. `start` is for arrays alone."""
+    connection = source._connection
+    rest: Object | None = source
+    from_end = source._java_type.startswith("[")
+    while rest is not None:
+        elements, done, following = connection.fetch(rest, first, start)
+        if from_end:
+            start += len(elements)
+        yield [MapEntry(each) if type(each) in (list, tuple) else each for each in elements]
+        if done:
+            return
+        rest = following
+        first = min(first * PAGE_GROWTH, PAGE_MAX)
+
+
+def elements_of(source: Object, start: int = 0) -> Iterator[Any]:
+    for page in pages(source, start=start):
+        yield from page
+
+
+class IterableMixin(JavaObject):
+    """java.lang.Iterable."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return elements_of(self)
+
+
+class Lookahead:
+    """Elements that were taken from Java's iterators and not from Python's yet, for as long as the objects live."""
+
+    def __init__(self) -> None:
+        self._queues: dict[int, tuple[weakref.ref[Object], deque[Any], Iterator[list[Any]]]] = {}
+
+    def of(self, source: Object) -> tuple[deque[Any], Iterator[list[Any]]]:
+        key = id(source)
+        known = self._queues.get(key)
+        if known is None or known[0]() is not source:
+            forget = weakref.ref(source, lambda _: self._queues.pop(key, None))
+            known = (forget, deque(), _pages_of_iterator(weakref.ref(source)))
+            self._queues[key] = known
+        return known[1], known[2]
+
+
+def _pages_of_iterator(reference: "weakref.ref[Object]") -> Iterator[list[Any]]:
+    """The first page is one element, so that who takes a single one takes no more from Java."""
+    size = 1
+    while True:
+        source = reference()
+        if source is None:
+            return
+        elements, done, _ = source._connection.fetch(source, size)
+        del source
+        yield [MapEntry(each) if type(each) in (list, tuple) else each for each in elements]
+        if done:
+            return
+        size = min(size * PAGE_GROWTH, PAGE_MAX)
+
+
+_lookahead = Lookahead()
+
+
+class IteratorMixin(JavaObject):
+    """java.util.Iterator, Enumeration and the streams. A loop takes pages from Java ahead of Python: who goes on with
+    the same iterator in Python misses nothing, Java's own `next` is ahead."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        queue, source = _lookahead.of(self)
+        while True:
+            while queue:
+                yield queue.popleft()
+            page = next(source, None)
+            if page is None:
+                return
+            queue.extend(page)
+
+    def __next__(self) -> Any:
+        queue, source = _lookahead.of(self)
+        while not queue:
+            queue.extend(next(source))
+        return queue.popleft()
+
+
+def to_list(source: Iterable[Any], progress: bool = False) -> list[Any]:
+    """list(source), with a progress bar where tqdm is installed and it is asked for."""
+    if not progress or not isinstance(source, Object):
+        return list(source)
+    try:
+        from tqdm.auto import tqdm  # type: ignore[import-untyped,unused-ignore]
+    except ImportError:
+        return list(source)
+    total = len(source) if isinstance(source, collections.abc.Sized) else None
+    found: list[Any] = []
+    with tqdm(total=total, unit=" elements") as bar:
+        for page in pages(source):
+            found += page
+            bar.update(len(page))
+    return found

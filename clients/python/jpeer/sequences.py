@@ -1,0 +1,261 @@
+"""Lists and arrays of Java as Python's sequences. Slices give Python lists."""
+
+import collections.abc
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ._native import Array, Object, Typed
+from .collections import CollectionMixin, as_argument
+from .exceptions import JavaException, PeerError
+from .names import source_name
+from .objects import JavaObject, call
+from .pages import PAGE_MAX, IterableMixin, elements_of, pages
+
+SHOWN_MAX = 10  # elements of an array in its repr
+
+
+class SequenceMixin(IterableMixin):
+    """What lists and arrays share. Slices give Python lists."""
+
+    __slots__ = ()
+
+    def _get(self, index: int) -> Any:
+        raise NotImplementedError
+
+    def _put(self, index: int, value: Any) -> None:
+        raise NotImplementedError
+
+    def _range(self, start: int, stop: int) -> list[Any]:
+        raise NotImplementedError
+
+    def _put_range(self, start: int, stop: int, values: list[Any]) -> None:
+        raise NotImplementedError
+
+    if TYPE_CHECKING:
+
+        def __len__(self) -> int: ...
+
+    def __getitem__(self, index: Any) -> Any:
+        if not isinstance(index, slice):
+            return self._get(operator.index(index))
+        start, stop, step = index.indices(len(self))
+        if step == 1:
+            return self._range(start, max(start, stop))
+        chosen = range(start, stop, step)
+        if not chosen:
+            return []
+        low, high = min(chosen[0], chosen[-1]), max(chosen[0], chosen[-1])
+        return [each for each in self._range(low, high + 1)[:: abs(step)]][:: 1 if step > 0 else -1]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if not isinstance(index, slice):
+            self._put(operator.index(index), value)
+            return
+        start, stop, step = index.indices(len(self))
+        values = list(value)
+        if step == 1:
+            self._put_range(start, max(start, stop), values)
+            return
+        chosen = range(start, stop, step)
+        if len(values) != len(chosen):
+            raise ValueError(f"attempt to assign {len(values)} elements to a slice of {len(chosen)}")
+        for place, each in zip(chosen, values):
+            self._put(place, each)
+
+    def __reversed__(self) -> Iterator[Any]:
+        return iter(self._range(0, len(self))[::-1])
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, (list, tuple, range)):
+            return len(self) == len(other) and all(map(operator.eq, self, other))
+        return super().__eq__(other)
+
+    __hash__ = JavaObject.__hash__
+
+    def __add__(self, other: Any) -> list[Any]:
+        if not isinstance(other, collections.abc.Iterable):
+            return NotImplemented
+        return [*self, *other]
+
+    def __radd__(self, other: Any) -> list[Any]:
+        if not isinstance(other, collections.abc.Iterable):
+            return NotImplemented
+        return [*other, *self]
+
+    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
+        for place, each in enumerate(self[start:stop], slice(start, stop).indices(len(self))[0]):
+            if each is value or each == value:
+                return place
+        raise ValueError(f"{value!r} is not in the {self._java_type}")
+
+
+class ListMixin(SequenceMixin, CollectionMixin):
+    """java.util.List."""
+
+    __slots__ = ()
+
+    def _get(self, index: int) -> Any:
+        return call(self, "get", self._place(index))
+
+    def _put(self, index: int, value: Any) -> None:
+        call(self, "set", self._place(index), value)
+
+    def _place(self, index: int) -> int:
+        return index if index >= 0 else len(self) + index
+
+    def _range(self, start: int, stop: int) -> list[Any]:
+        if start >= stop:
+            return []
+        if start == 0 and stop == len(self):
+            return list(elements_of(self))
+        return list(elements_of(call(self, "subList", start, stop)))
+
+    def _put_range(self, start: int, stop: int, values: list[Any]) -> None:
+        if start < stop:
+            call(call(self, "subList", start, stop), "clear")
+        if values:
+            call(self, "addAll", start, values)
+
+    def __delitem__(self, index: Any) -> None:
+        if not isinstance(index, slice):
+            call(self, "remove", Typed("int", self._place(operator.index(index))))
+            return
+        start, stop, step = index.indices(len(self))
+        if step == 1:
+            self._put_range(start, max(start, stop), [])
+            return
+        for place in sorted(range(start, stop, step), reverse=True):
+            call(self, "remove", Typed("int", place))
+
+    def __iadd__(self, other: Iterable[Any]) -> Any:  # type: ignore[misc]  # changes the list, as Python's does
+        self.extend(other)
+        return self
+
+    def append(self, value: Any) -> None:
+        call(self, "add", value)
+
+    def extend(self, values: Iterable[Any]) -> None:
+        call(self, "addAll", as_argument(values))
+
+    def insert(self, index: int, value: Any) -> None:
+        size = len(self)
+        place = index + size if index < 0 else index
+        call(self, "add", Typed("int", min(max(place, 0), size)), value)
+
+    def pop(self, index: int = -1) -> Any:
+        return call(self, "remove", Typed("int", self._place(operator.index(index))))
+
+    def reverse(self) -> None:
+        self._connection.call("java.util.Collections", "reverse", None, (self,))
+
+    def sort(self, comparator: Any = None, *, key: Callable[[Any], Any] | None = None, reverse: bool = False) -> None:
+        """Sorts in Java: by a comparator (a function of two elements), by a key as in Python, or in natural order."""
+        if key is not None:
+            if comparator is not None:
+                raise TypeError("sort takes a comparator or a key")
+            comparator = _by_key(key, reverse)
+        elif reverse:
+            arguments = () if comparator is None else (Typed("java.util.Comparator", comparator),)
+            comparator = self._connection.call("java.util.Collections", "reverseOrder", None, arguments)
+        call(self, "sort", comparator)
+
+
+def _by_key(key: Callable[[Any], Any], reverse: bool) -> Callable[[Any, Any], int]:
+    sign = -1 if reverse else 1
+
+    def compare(left: Any, right: Any) -> int:
+        first, second = key(left), key(right)
+        return sign * (-1 if first < second else int(second < first))
+
+    return compare
+
+
+# ---- arrays ----
+
+
+class ArrayMixin(SequenceMixin):
+    """Arrays: their length is fixed."""
+
+    __slots__ = ()
+
+    @property
+    def length(self) -> int:
+        return len(self)
+
+    def __len__(self) -> int:
+        return int(self._connection.get(self._java_type, "length", self))
+
+    def _get(self, index: int) -> Any:
+        return self._connection.get(self._java_type, f"[{index}]", self)
+
+    def _put(self, index: int, value: Any) -> None:
+        self._connection.put(self._java_type, f"[{index}]", self, value)
+
+    def _put_range(self, start: int, stop: int, values: list[Any]) -> None:
+        if len(values) != stop - start:
+            raise ValueError(
+                f"cannot put {len(values)} elements in place of {stop - start}: the length of an array is fixed"
+            )
+        if values:
+            part = self._connection.new(self._java_type, (Typed(self._java_type, values),))
+            self._connection.call("java.lang.System", "arraycopy", None, (part, 0, self, start, len(values)))
+
+    def __contains__(self, value: Any) -> bool:
+        return any(each is value or each == value for each in self)
+
+    def count(self, value: Any) -> int:
+        return sum(1 for each in self if each is value or each == value)
+
+    _identity = True
+
+    def __repr__(self) -> str:
+        name = source_name(self._java_type)
+        try:
+            length = len(self)
+            shown = repr(self._range(0, min(length, SHOWN_MAX)))
+        except (JavaException, PeerError, OSError, RuntimeError, ValueError, TypeError) as why:
+            return f"<{name}: {type(why).__name__}>"
+        return f"<{name} of {length}: {shown if length <= SHOWN_MAX else shown[:-1] + ', ...]'}>"
+
+
+class ObjectArrayMixin(ArrayMixin):
+    """Arrays of objects."""
+
+    __slots__ = ()
+
+    def _range(self, start: int, stop: int) -> list[Any]:
+        found: list[Any] = []
+        if start < stop:
+            for page in pages(self, min(stop - start, PAGE_MAX), start):
+                found += page
+                if len(found) >= stop - start:
+                    break
+        return found[: stop - start]
+
+
+class PrimitiveArrayMixin(ArrayMixin):
+    """Arrays of primitives, which have the buffer protocol: memoryview(a), numpy.asarray(a), bytes(a)."""
+
+    __slots__ = ()
+
+    def _range(self, start: int, stop: int) -> list[Any]:
+        if start >= stop:
+            return []
+        assert isinstance(self, Array)
+        elements = self._read(start, stop).tolist()
+        return [chr(each) for each in elements] if self._java_type == "[C" else elements
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._range(0, len(self)))
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, (bytes, bytearray)):
+            return self._java_type == "[B" and bytes(self) == other
+        return super().__eq__(other)
+
+    __hash__ = JavaObject.__hash__
+
+
+collections.abc.MutableSequence.register(ListMixin)
+collections.abc.Sequence.register(ArrayMixin)

@@ -1,0 +1,332 @@
+"""Values with a counterpart in both languages: java.time and datetime, UUID, BigDecimal and Decimal, Optional.
+
+From Java a value is converted only where nothing of it is lost: a LocalTime of 1 ns stays a Java object.
+"""
+
+import datetime
+import decimal
+import enum
+import operator
+import pathlib
+import re
+import uuid
+import zoneinfo
+from collections.abc import Callable, Iterable, Mapping, Set
+from typing import TYPE_CHECKING, Any
+
+from ._native import Object, Result, Typed
+from .classes import JavaClass
+from .names import source_name
+from .exceptions import JavaException
+
+if TYPE_CHECKING:
+    from .connection import Java
+
+MAP_CLASS = "java.util.LinkedHashMap"
+BATCH_STEPS = 500
+STRING_PAGE = 1 << 20
+
+# ---- from Java ----
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d$")
+_TIME = r"(?P<time>\d\d:\d\d(?::\d\d)?)(?:\.(?P<fraction>\d+))?"
+_ZONE = r"(?P<offset>Z|[+-]\d\d:\d\d(?::\d\d)?)"
+_LOCAL_TIME = re.compile(f"{_TIME}$")
+_OFFSET_TIME = re.compile(f"{_TIME}{_ZONE}$")
+_LOCAL_DATE_TIME = re.compile(rf"(?P<date>\d{{4}}-\d\d-\d\d)T{_TIME}$")
+_OFFSET_DATE_TIME = re.compile(rf"(?P<date>\d{{4}}-\d\d-\d\d)T{_TIME}{_ZONE}$")
+_ZONED_DATE_TIME = re.compile(rf"(?P<date>\d{{4}}-\d\d-\d\d)T{_TIME}{_ZONE}\[(?P<zone>[^\]]+)\]$")
+_DURATION = re.compile(r"PT(?:(?P<hours>-?\d+)H)?(?:(?P<minutes>-?\d+)M)?(?:(?P<seconds>-?\d+(?:\.\d+)?)S)?$")
+
+_OFFSET_ZERO = datetime.timezone(datetime.timedelta(0), "Z")  # not timezone.utc, which goes to Java as an Instant
+
+
+def _date(text: str) -> Any:
+    return datetime.date.fromisoformat(text) if _DATE.match(text) else NotImplemented
+
+
+def _moment(pattern: re.Pattern[str], text: str) -> tuple[re.Match[str], str] | None:
+    """The match, and date and time in the form of datetime; None where that has no room for all digits."""
+    match = pattern.match(text)
+    if match is None:
+        return None
+    fraction = (match["fraction"] or "").ljust(6, "0")
+    if fraction[6:].strip("0"):
+        return None
+    day = match.groupdict().get("date")
+    return (
+        match,
+        (f"{day}T" if day else "") + match["time"] + (":00" if len(match["time"]) == 5 else "") + f".{fraction[:6]}",
+    )
+
+
+def _local_time(text: str) -> Any:
+    found = _moment(_LOCAL_TIME, text)
+    return NotImplemented if found is None else datetime.time.fromisoformat(found[1])
+
+
+def _offset_time(text: str) -> Any:
+    found = _moment(_OFFSET_TIME, text)
+    if found is None:
+        return NotImplemented
+    return datetime.time.fromisoformat(found[1]).replace(tzinfo=_offset(found[0]["offset"]))
+
+
+def _local_date_time(text: str) -> Any:
+    found = _moment(_LOCAL_DATE_TIME, text)
+    return NotImplemented if found is None or found[1] < "0001" else datetime.datetime.fromisoformat(found[1])
+
+
+def _offset_date_time(text: str) -> Any:
+    found = _moment(_OFFSET_DATE_TIME, text)
+    if found is None or found[1] < "0001":
+        return NotImplemented
+    return datetime.datetime.fromisoformat(found[1]).replace(tzinfo=_offset(found[0]["offset"]))
+
+
+def _instant(text: str) -> Any:
+    found = _offset_date_time(text)
+    return found if found is NotImplemented else found.replace(tzinfo=datetime.timezone.utc)
+
+
+def _zoned_date_time(text: str) -> Any:
+    found = _moment(_ZONED_DATE_TIME, text)
+    if found is None or found[1] < "0001":
+        return NotImplemented
+    offset = _offset(found[0]["offset"]).utcoffset(None)
+    try:
+        zone = zoneinfo.ZoneInfo(found[0]["zone"])
+        for fold in (0, 1):
+            moment = datetime.datetime.fromisoformat(found[1]).replace(tzinfo=zone, fold=fold)
+            if moment.utcoffset() == offset:
+                return moment
+    except (zoneinfo.ZoneInfoNotFoundError, OSError):  # an OSError for a name that is a folder
+        pass
+    return NotImplemented
+
+
+def _offset(text: str) -> datetime.timezone:
+    if text == "Z":
+        return _OFFSET_ZERO
+    hours, minutes, *seconds = map(int, text[1:].split(":"))
+    length = datetime.timedelta(hours=hours, minutes=minutes, seconds=seconds[0] if seconds else 0)
+    return datetime.timezone(-length if text[0] == "-" else length)
+
+
+def _duration(text: str) -> Any:
+    match = _DURATION.match(text)
+    if match is None:
+        return NotImplemented
+    seconds = decimal.Decimal(match["seconds"] or 0)
+    whole = int(match["hours"] or 0) * 3600 + int(match["minutes"] or 0) * 60
+    microseconds = seconds * 1_000_000
+    if microseconds != int(microseconds):
+        return NotImplemented
+    return datetime.timedelta(seconds=whole, microseconds=int(microseconds))
+
+
+def _lossless(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    def read_text(text: str) -> Any:
+        try:
+            return read(text)
+        except (ValueError, OverflowError, ArithmeticError):  # year 0, a duration of 10**9 days, 1E+999999999999999999
+            return NotImplemented
+
+    return read_text
+
+
+_READ: dict[str, Callable[[str], Any]] = {
+    "java.math.BigDecimal": decimal.Decimal,
+    "java.math.BigInteger": lambda text: int(decimal.Decimal(text)) if len(text) > 4000 else int(text),
+    "java.time.Duration": _duration,
+    "java.time.Instant": _instant,
+    "java.time.LocalDate": _date,
+    "java.time.LocalDateTime": _local_date_time,
+    "java.time.LocalTime": _local_time,
+    "java.time.OffsetDateTime": _offset_date_time,
+    "java.time.OffsetTime": _offset_time,
+    "java.time.ZonedDateTime": _zoned_date_time,
+    "java.util.UUID": uuid.UUID,
+}
+FROM_TEXT = {name: _lossless(read) for name, read in _READ.items()}
+
+
+class OptionalReader:
+    """java.util.Optional becomes the value that is in it, or None."""
+
+    @staticmethod
+    def _from_object(handle: Object) -> Any:
+        return handle._connection.call("java.util.Optional", "orElse", handle, (None,))
+
+
+class PrimitiveOptionalReader:
+    """OptionalInt, OptionalLong, OptionalDouble."""
+
+    @staticmethod
+    def _from_object(handle: Object) -> Any:
+        name = handle._java_type
+        present, value = handle._connection.batch(
+            [("call", name, "isPresent", handle, ()), ("call", name, "orElse", handle, (0,))]
+        )
+        return value if present else None
+
+
+class StringReader:
+    """A String that was too long for its answer comes as a reference, and is read in pieces."""
+
+    @staticmethod
+    def _from_object(handle: Object) -> str:
+        connection, units, pieces = handle._connection, 0, []
+        done = False
+        while not done:
+            elements, done, _ = connection.fetch(handle, STRING_PAGE, units)
+            for piece in elements:
+                pieces.append(piece)
+                units += len(piece) + sum(1 for each in piece if ord(each) > 0xFFFF)
+        return "".join(pieces)
+
+
+def readers(java: "Java") -> dict[str, Any]:
+    """The first entries of Hooks.classes: what does not become an object of its class."""
+    return {
+        "java.lang.String": StringReader,
+        "java.util.Optional": OptionalReader,
+        "java.util.OptionalDouble": PrimitiveOptionalReader,
+        "java.util.OptionalInt": PrimitiveOptionalReader,
+        "java.util.OptionalLong": PrimitiveOptionalReader,
+    }
+
+
+# ---- to Java ----
+
+
+def text_of(value: Any) -> tuple[str, str] | None:
+    """(Java class, text) of a Python value that goes to Java as a text; None for others."""
+    for kind in type(value).__mro__:
+        if kind in _TEXTS:
+            return _TEXTS[kind](value)
+    return None
+
+
+def _decimal_text(value: decimal.Decimal) -> tuple[str, str]:
+    if not value.is_finite():
+        raise ValueError(f"{value} is no number of java.math.BigDecimal")
+    return "java.math.BigDecimal", str(value)
+
+
+def _time_text(value: datetime.time) -> tuple[str, str]:
+    if value.tzinfo is None:
+        return "java.time.LocalTime", value.isoformat()
+    if value.utcoffset() is None:
+        raise ValueError(f"{value!r} has a time zone without a fixed offset, which java.time.OffsetTime needs")
+    return "java.time.OffsetTime", value.isoformat()
+
+
+def _datetime_text(value: datetime.datetime) -> tuple[str, str]:
+    zone = value.tzinfo
+    if zone is None:
+        return "java.time.LocalDateTime", value.isoformat()
+    if zone is datetime.timezone.utc:
+        return "java.time.Instant", value.replace(tzinfo=None).isoformat() + "Z"
+    if isinstance(zone, zoneinfo.ZoneInfo) and zone.key is not None:
+        return "java.time.ZonedDateTime", f"{value.isoformat()}[{zone.key}]"
+    return "java.time.OffsetDateTime", value.isoformat()
+
+
+def _timedelta_text(value: datetime.timedelta) -> tuple[str, str]:
+    total = (value.days * 86400 + value.seconds) * 1_000_000 + value.microseconds
+    seconds, fraction = divmod(abs(total), 1_000_000)
+    return "java.time.Duration", f"PT{'-' if total < 0 else ''}{seconds}.{fraction:06}S"
+
+
+def _timezone_text(value: datetime.timezone) -> tuple[str, str]:
+    return "java.time.ZoneOffset", datetime.time(tzinfo=value).isoformat()[8:]
+
+
+_TEXTS: dict[type, Callable[[Any], tuple[str, str]]] = {
+    decimal.Decimal: _decimal_text,
+    datetime.date: lambda value: ("java.time.LocalDate", value.isoformat()),
+    datetime.datetime: _datetime_text,
+    datetime.time: _time_text,
+    datetime.timedelta: _timedelta_text,
+    datetime.timezone: _timezone_text,
+    uuid.UUID: lambda value: ("java.util.UUID", str(value)),
+    zoneinfo.ZoneInfo: lambda value: ("java.time.ZoneId", value.key),
+}
+
+
+def writers() -> dict[type, Callable[[Any], Any]]:
+    """Hooks.to_java."""
+    made: dict[type, Callable[[Any], Any]] = {kind: _typed_by(write) for kind, write in _TEXTS.items()}
+    made[JavaException] = _throwable
+    made[enum.Enum] = _enum
+    return made
+
+
+def _typed_by(write: Callable[[Any], tuple[str, str]]) -> Callable[[Any], Typed]:
+    return lambda value: Typed(*write(value))
+
+
+def _enum(member: enum.Enum) -> Any:
+    """The name, as Java's enums are given; members that are numbers or texts themselves stay these."""
+    return (
+        member.value
+        if isinstance(member.value, (int, str, float)) and isinstance(member, type(member.value))
+        else member.name
+    )
+
+
+def _throwable(error: JavaException) -> Object:
+    handle = error.__dict__.get("_handle")
+    if handle is None:
+        raise TypeError(f"this {error.java_class} is a copy: the peer has not kept the Java object")
+    assert isinstance(handle, Object)
+    return handle
+
+
+class OtherValues:
+    """Hooks.other_to_java: what has no type of its own in the tables."""
+
+    def __init__(self, java: "Java") -> None:
+        self._java = java
+
+    def __call__(self, value: Any) -> Any:
+        kind = type(value)
+        if isinstance(value, JavaClass):
+            return Typed("java.lang.Class", source_name(value._java_name))
+        if hasattr(value, "__java_interfaces__") or (callable(value) and not isinstance(value, (Mapping, Object))):
+            return self._java._callbacks.of(value)
+        if isinstance(value, Mapping):
+            return self._map(value)
+        if isinstance(value, pathlib.PurePath):
+            return self._java._connection.call("java.nio.file.Path", "of", None, (str(value),))
+        if hasattr(value, "dtype") and hasattr(value, "ndim"):
+            return _numpy_value(value)
+        if hasattr(kind, "__index__"):
+            return operator.index(value)
+        if isinstance(value, Set):
+            return set(value)
+        if isinstance(value, Iterable):
+            return list(value)
+        raise TypeError(f"{kind.__module__}.{kind.__qualname__} has no form in Java")
+
+    def _map(self, value: Mapping[Any, Any]) -> Any:
+        if all(type(key) is str for key in value):
+            return dict(value)
+        connection = self._java._connection
+        pairs = list(value.items())
+        made: Any = Result(0)
+        for begin in range(0, len(pairs), BATCH_STEPS) or [0]:
+            steps: list[tuple[Any, ...]] = [("new", MAP_CLASS, ())] if isinstance(made, Result) else []
+            steps += [("call", MAP_CLASS, "put", made, pair) for pair in pairs[begin : begin + BATCH_STEPS]]
+            results = connection.batch(steps)
+            made = results[0] if isinstance(made, Result) else made
+        return made
+
+
+def _numpy_value(value: Any) -> Any:
+    if value.ndim == 0:
+        return value.item()
+    if value.ndim == 1:
+        return value.tolist()  # a format that Java has not, such as unsigned numbers
+    return list(value)

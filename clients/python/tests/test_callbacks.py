@@ -1,0 +1,305 @@
+"""Python objects that Java calls."""
+
+import functools
+import gc
+import operator
+import threading
+import unittest
+import weakref
+
+import jpeer
+from support import SECONDS, launch
+
+java = None
+
+
+def setUpModule():
+    global java
+    java = launch()
+
+
+def tearDownModule():
+    java.close()
+
+
+class Functions(unittest.TestCase):
+    def test_callables_of_all_kinds(self):
+        class Twice:
+            def __call__(self, x):
+                return x * 2
+
+            def method(self, x):
+                return x * 2
+
+            @staticmethod
+            def static(x):
+                return x * 2
+
+        def named(x):
+            return x * 2
+
+        for function in (
+            lambda x: x * 2,
+            named,
+            Twice(),
+            Twice().method,
+            Twice.static,
+            functools.partial(operator.mul, 2),
+        ):
+            with self.subTest(function):
+                found = java.java.util.stream.Stream.of(1, 2).map(jpeer.cast("java.util.function.Function", function))
+                self.assertEqual(list(found), [2, 4])
+        self.assertEqual(list(java.java.util.stream.Stream.of(-1, 2).map(abs)), [1, 2])
+        found = []
+        java.java.util.ArrayList([1, 2]).forEach(found.append)
+        self.assertEqual(found, [1, 2])
+
+    def test_arity_chooses_among_overloads(self):
+        executor = java.java.util.concurrent.Executors
+        self.assertEqual(java.java.util.stream.Stream.of(1, 2, 3).reduce(0, lambda a, b: a + b), 6)
+        self.assertEqual(list(java.java.util.stream.Stream.iterate(1, lambda x: x + 1).limit(3)), [1, 2, 3])
+        self.assertEqual(executor.callable(jpeer.cast("java.lang.Runnable", lambda: None), 5).call(), 5)
+
+    def test_interfaces_as_constructors(self):
+        Function = java.java.util.function.Function
+        text = (
+            java.java.util.stream.Stream.of(1, 2)
+            .map(Function(str))
+            .collect(java.java.util.stream.Collectors.joining(","))
+        )
+        self.assertEqual(text, "1,2")
+        with self.assertRaises(TypeError):
+            Function(5)
+        with self.assertRaises(TypeError):
+            Function()
+
+    def test_methods_of_java_as_functions(self):
+        self.assertEqual(list(java.java.util.stream.Stream.of("1", "2").map(java.java.lang.Integer.parseInt)), [1, 2])
+        xs = java.java.util.ArrayList()
+        java.java.util.ArrayList([1, 2]).forEach(xs.append)
+        self.assertEqual(xs, [1, 2])
+
+    def test_what_a_void_method_gives_is_dropped(self):
+        java.java.util.ArrayList([1]).forEach(lambda x: x)
+
+    def test_values(self):
+        for value in (None, 5, 1.5, "ü😀", True, [1, 2], {"a": 1}):
+            result = java.java.util.stream.Stream.of("x").map(lambda _: value).toList()[0]
+            self.assertEqual(result, value)
+        seen = []
+        java.java.util.ArrayList([None, 5, "x", [1], java.java.awt.Point(1, 2)]).forEach(seen.append)
+        self.assertEqual(seen[:4], [None, 5, "x", [1]])
+        self.assertEqual(seen[4].x, 1)
+
+    def test_a_result_that_does_not_fit(self):
+        with self.assertRaises(jpeer.JavaException):
+            java.java.util.ArrayList([2, 1]).sort(lambda a, b: "text")
+        with self.assertRaises((jpeer.JavaException, TypeError)):
+            java.java.util.ArrayList([2, 1]).sort(lambda a, b: object())
+
+    def test_wrong_number_of_arguments(self):
+        with self.assertRaisesRegex(TypeError, "positional argument"):
+            java.java.util.ArrayList([2, 1]).sort(jpeer.cast("java.util.Comparator", lambda a: 0))
+
+    def test_calls_from_callbacks(self):
+        def depth(n):
+            if n == 0:
+                return 0
+            return 1 + java.java.util.ArrayList([n]).stream().mapToInt(lambda k: depth(k - 1)).sum()
+
+        self.assertEqual(depth(15), 15)
+
+    def test_the_same_function_is_the_same_object(self):
+        class Holder:
+            __hash__ = None
+
+            def method(self):
+                pass
+
+        def function():
+            pass
+
+        holder = Holder()
+        for target in (function, holder.method):
+            with self.subTest(target):
+                xs = java.java.util.ArrayList()
+                xs.add(jpeer.cast("java.lang.Runnable", target))
+                self.assertTrue(xs.remove(jpeer.cast("java.lang.Runnable", target)))
+        xs.add(jpeer.cast("java.lang.Runnable", function))
+        self.assertFalse(xs.remove(jpeer.cast("java.lang.Runnable", lambda: None)))
+
+    def test_one_function_for_several_interfaces(self):
+        words = java.java.util.ArrayList(["a", "bb"])
+        for _ in range(2):
+            self.assertEqual(list(words.stream().map(len)), [1, 2])
+            self.assertEqual(list(words.stream().mapToInt(len)), [1, 2])
+
+    def test_listeners_are_removed(self):
+        model = java.type("javax.swing.DefaultBoundedRangeModel")()
+        seen = []
+
+        def changed(event):
+            seen.append(event.getSource().getValue())
+
+        model.addChangeListener(changed)
+        model.setValue(5)
+        model.removeChangeListener(changed)
+        model.setValue(7)
+        self.assertEqual(seen, [5])
+
+    def test_functions_are_let_go(self):
+        def function(x):
+            return x
+
+        reference = weakref.ref(function)
+        self.assertEqual(list(java.java.util.stream.Stream.of(1).map(function)), [1])
+        del function
+        for _ in range(20):
+            java.gc()
+            java.java.lang.System.nanoTime()
+            gc.collect()
+            if reference() is None:
+                break
+            threading.Event().wait(0.05)
+        self.assertIsNone(reference())
+
+
+class Implementations(unittest.TestCase):
+    def test_implements(self):
+        @jpeer.implements("java.util.Comparator")
+        class Backwards:
+            def compare(self, left, right):
+                return right - left
+
+        xs = java.java.util.ArrayList([1, 3, 2])
+        xs.sort(Backwards())
+        self.assertEqual(xs, [3, 2, 1])
+        xs.sort(jpeer.cast("java.util.Comparator", Backwards()))
+
+    def test_default_methods(self):
+        calls = []
+
+        @jpeer.implements("java.util.Comparator")
+        class Ordered:
+            def compare(self, left, right):
+                return left - right
+
+        @jpeer.implements("java.util.Comparator")
+        class Overriding(Ordered):
+            def reversed(self):
+                calls.append("reversed")
+                return Ordered()
+
+            def helper(self):
+                pass
+
+        holder = java.java.util.ArrayList([Ordered(), Overriding()])
+        self.assertEqual(holder[0].reversed().compare(1, 2), 1)
+        self.assertEqual(holder[1].reversed().compare(1, 2), -1)
+        self.assertEqual(calls, ["reversed"])
+
+    def test_several_interfaces(self):
+        ran = []
+
+        @jpeer.implements(java.java.lang.Runnable, "java.util.concurrent.Callable")
+        class Both:
+            def run(self):
+                ran.append("run")
+
+            def call(self):
+                return "called"
+
+        made = java.java.util.ArrayList([Both()])[0]
+        self.assertIsInstance(made, java.java.lang.Runnable)
+        made.run()
+        self.assertEqual((ran, made.call()), (["run"], "called"))
+
+    def test_missing_methods(self):
+        @jpeer.implements("java.lang.Runnable")
+        class Nothing:
+            pass
+
+        with self.assertRaisesRegex(
+            NotImplementedError, "Nothing has no method run, which java.lang.Runnable asks for"
+        ):
+            java.java.util.concurrent.Executors.callable(Nothing()).call()
+
+    def test_functions(self):
+        @jpeer.implements("java.util.function.UnaryOperator")
+        def twice(x):
+            return x * 2
+
+        xs = java.java.util.ArrayList([1, 2])
+        xs.replaceAll(twice)
+        self.assertEqual(xs, [2, 4])
+        self.assertEqual(twice(4), 8)
+
+    def test_identity_in_java(self):
+        @jpeer.implements("java.lang.Runnable")
+        class Unhashable:
+            __hash__ = None
+
+            def __eq__(self, other):
+                raise AssertionError("Java asked Python")
+
+            def run(self):
+                pass
+
+        one = Unhashable()
+        s = java.java.util.HashSet()
+        s.add(one)
+        s.add(one)
+        s.add(Unhashable())
+        self.assertEqual(len(s), 2)
+
+    def test_no_such_interface(self):
+        @jpeer.implements("a.b.Nothing")
+        class Wrong:
+            pass
+
+        with self.assertRaisesRegex((TypeError, AttributeError), "a.b.Nothing"):
+            java.java.util.ArrayList().add(Wrong())
+
+
+class Threads(unittest.TestCase):
+    def test_calls_from_threads_of_java(self):
+        done = threading.Event()
+        seen = []
+
+        def run():
+            seen.append((threading.current_thread(), java.java.util.ArrayList([1, 2]).size()))
+            done.set()
+
+        thread = java.java.lang.Thread(jpeer.cast("java.lang.Runnable", run))
+        thread.start()
+        self.assertTrue(done.wait(SECONDS))
+        self.assertIsNot(seen[0][0], threading.current_thread())
+        self.assertEqual(seen[0][1], 2)
+        thread.join()
+
+    def test_many_threads_of_python(self):
+        def sort(seed):
+            xs = java.java.util.ArrayList([(n * seed) % 101 for n in range(100)])
+            xs.sort(lambda a, b: a - b)
+            results[seed] = list(xs)
+
+        results = {}
+        threads = [threading.Thread(target=sort, args=(seed,)) for seed in range(1, 9)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(SECONDS)
+        for seed in range(1, 9):
+            self.assertEqual(results[seed], sorted((n * seed) % 101 for n in range(100)))
+
+    def test_an_executor(self):
+        pool = java.java.util.concurrent.Executors.newFixedThreadPool(3)
+        Callable = java.java.util.concurrent.Callable
+        tasks = [Callable(functools.partial(lambda n: n * n, number)) for number in range(10)]
+        futures = pool.invokeAll(tasks)
+        self.assertEqual([future.get() for future in futures], [n * n for n in range(10)])
+        pool.shutdown()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,255 @@
+"""Classes, members and arguments."""
+
+import copy
+import inspect
+import pickle
+import unittest
+import weakref
+
+import jpeer
+from support import launch
+
+java = None
+
+
+def setUpModule():
+    global java
+    java = launch()
+
+
+def tearDownModule():
+    java.close()
+
+
+class Objects(unittest.TestCase):
+    def test_fields_and_methods(self):
+        Point = java.type("java.awt.Point")
+        p = Point(3, 4)
+        p.x += 1
+        self.assertEqual((p.x, p.y, p.getX()), (4, 4, 4.0))
+        p.translate(1, -1)
+        self.assertEqual(p, Point(5, 3))
+        self.assertNotEqual(p, Point(0, 0))
+        self.assertEqual(hash(p), hash(Point(5, 3)))
+        self.assertEqual(str(p), "java.awt.Point[x=5,y=3]")
+        self.assertEqual(repr(p), "<java.awt.Point: java.awt.Point[x=5,y=3]>")
+        self.assertEqual(f"{Point(1, 2):>30}", "       java.awt.Point[x=1,y=2]")
+
+    def test_static_members(self):
+        Integer = java.java.lang.Integer
+        self.assertEqual(Integer.MAX_VALUE, 2**31 - 1)
+        self.assertEqual(Integer.parseInt("12"), 12)
+        self.assertEqual(java.java.lang.Math.max(3, 5), 5)
+        with self.assertRaises(Exception):
+            Integer.MAX_VALUE = 1
+        with self.assertRaisesRegex(AttributeError, "no static field 'nothing'"):
+            Integer.nothing = 1
+
+    def test_static_fields_are_written(self):
+        Toolkit = java.java.awt.font.TextAttribute
+        self.assertTrue(Toolkit.WEIGHT_BOLD > 1)
+        holder = java.type("javax.swing.SwingConstants")
+        self.assertEqual(holder.CENTER, 0)
+
+    def test_nested_classes(self):
+        self.assertEqual(java.java.util.Map.Entry._java_name, "java.util.Map$Entry")
+        self.assertIs(java.java.util.HashMap.Entry, java.java.util.Map.Entry)
+        self.assertIs(java.type("java.util.Map.Entry"), java.java.util.Map.Entry)
+        self.assertEqual(java.java.util.AbstractMap.SimpleEntry("k", "v").getKey(), "k")
+        self.assertEqual(str(java.java.lang.Thread.State.NEW), "NEW")
+
+    def test_names_that_are_keywords(self):
+        self.assertEqual(java.java.lang.System.in_.read(java.array("byte", 0)), 0)
+        self.assertIsNotNone(java.java.awt.Point.class_)
+
+    def test_hierarchy(self):
+        util = java.java.util
+        xs = util.ArrayList()
+        self.assertIsInstance(xs, util.List)
+        self.assertIsInstance(xs, util.AbstractList)
+        self.assertNotIsInstance(xs, util.Map)
+        self.assertNotIsInstance("text", util.List)
+        self.assertTrue(issubclass(util.ArrayList, util.Collection))
+        self.assertIn(util.AbstractList, util.ArrayList.__mro__)
+        self.assertIsInstance(xs, jpeer.JavaObject)
+        with self.assertRaisesRegex(TypeError, "implements"):
+
+            class Mine(util.ArrayList):  # noqa: F841
+                pass
+
+    def test_the_same_class_is_one_class(self):
+        self.assertIs(type(java.java.util.ArrayList()), java.java.util.ArrayList)
+        self.assertIs(java.type("java.util.ArrayList"), java.java.util.ArrayList)
+
+    def test_overloads(self):
+        builder = java.java.lang.StringBuilder()
+        builder.append(jpeer.jchar("a")).append(jpeer.jlong(5)).append(1.5).append(True).append(
+            jpeer.cast("java.lang.Object", None)
+        )
+        self.assertEqual(str(builder), "a51.5truenull")
+        xs = java.java.util.ArrayList([5, 6, 7])
+        xs.remove(0)
+        xs.remove(jpeer.cast("java.lang.Object", 7))
+        self.assertEqual(list(xs), [6])
+        self.assertEqual(java.java.lang.Math.max(jpeer.jfloat(1.5), 2), 2.0)
+        valueOf = java.java.lang.String.valueOf
+        self.assertEqual([valueOf(x) for x in (5, 2.5, True, "x")], ["5", "2.5", "true", "x"])
+
+    def test_varargs(self):
+        self.assertEqual(java.java.lang.String.format("%s-%s", 1, "x"), "1-x")
+        self.assertEqual(java.java.lang.String.format("x"), "x")
+        self.assertEqual(list(java.java.util.Arrays.asList(1, None, "a")), [1, None, "a"])
+
+    def test_unbound_calls_take_values_as_receivers(self):
+        self.assertEqual(java.java.lang.String.length("a\0b😀"), 5)
+        self.assertEqual(java.java.util.ArrayList.size(java.java.util.ArrayList([1])), 1)
+
+    def test_members_of_every_visibility(self):
+        xs = java.java.util.ArrayList([4, 5])
+        self.assertEqual(jpeer.field(xs, "size"), 2)
+        self.assertEqual(jpeer.call(xs, "elementData", 1), 5)
+        jpeer.set_field(xs, "size", 1)
+        self.assertEqual(len(xs), 1)
+        self.assertEqual(jpeer.call(java.java.lang.String, "valueOf", 5), "5")
+        self.assertEqual(jpeer.field(java.java.lang.Integer, "MIN_VALUE"), -(2**31))
+
+    def test_classes_as_arguments(self):
+        String = java.java.lang.String
+        self.assertEqual(java.java.lang.reflect.Array.newInstance(String, 2), [None, None])
+        self.assertEqual(String.class_.getName(), "java.lang.String")
+        self.assertEqual(jpeer.cast(String, None).type, "java.lang.String")
+
+    def test_comparable(self):
+        File = java.java.io.File
+        self.assertTrue(File("/a") < File("/b") and File("/b") >= File("/b"))
+        self.assertEqual([str(f) for f in sorted([File("/b"), File("/a")])], ["/a", "/b"])
+        with self.assertRaises(TypeError):
+            java.java.awt.Point(1, 1) < java.java.awt.Point(2, 2)
+
+    def test_autocloseable(self):
+        with java.java.io.StringReader("text") as reader:
+            self.assertEqual(reader.read(), ord("t"))
+        with self.assertRaises(java.java.io.IOException):
+            reader.read()
+
+    def test_identity(self):
+        Object = java.java.lang.Object
+        one, other = Object(), Object()
+        self.assertEqual(one, one)
+        self.assertNotEqual(one, other)
+        self.assertEqual(len({one, other, one}), 2)
+        self.assertIsNone(weakref.ref(Object())())
+
+    def test_lambdas_of_java(self):
+        identity = java.java.util.function.Function.identity()
+        self.assertEqual(identity.apply(5), 5)
+        self.assertEqual(identity.andThen(lambda x: x + 1).apply(5), 6)
+        self.assertEqual(identity, identity)
+
+    def test_enums(self):
+        Unit = java.java.util.concurrent.TimeUnit
+        self.assertEqual(Unit.SECONDS, Unit["SECONDS"])
+        self.assertEqual(len(Unit), 7)
+        self.assertIn(Unit.DAYS, list(Unit))
+        self.assertIn("DAYS", Unit)
+        self.assertNotIn("YEARS", Unit)
+        self.assertEqual({Unit.DAYS: 1}[Unit["DAYS"]], 1)
+        self.assertLess(Unit.SECONDS, Unit.DAYS)
+        self.assertEqual((Unit.DAYS.name(), Unit.DAYS.ordinal()), ("DAYS", 6))
+        with self.assertRaises(KeyError):
+            Unit["YEARS"]
+        with self.assertRaises(TypeError):
+            iter(java.java.util.ArrayList)
+
+    def test_copies_are_refused(self):
+        p = java.java.awt.Point()
+        for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
+            with self.assertRaisesRegex(TypeError, "cannot pickle or copy java.awt.Point"):
+                attempt(p)
+        with self.assertRaisesRegex(TypeError, "connect to its url"):
+            pickle.dumps(java)
+
+
+class Help(unittest.TestCase):
+    def test_documentation(self):
+        Point = java.java.awt.Point
+        self.assertIn("Point(x: int, y: int)", Point.__doc__)
+        self.assertEqual((Point.__name__, Point.__module__), ("Point", "java.awt"))
+        self.assertEqual(java.java.util.Map.Entry.__qualname__, "Map.Entry")
+        self.assertIn("-> void", Point.translate.__doc__)
+        self.assertEqual(repr(Point), "<java class java.awt.Point>")
+
+    def test_signatures(self):
+        self.assertEqual(len(inspect.signature(java.java.awt.Point.translate).parameters), 3)
+
+    def test_dir(self):
+        self.assertTrue({"x", "translate", "getX"} <= set(dir(java.java.awt.Point(1, 2))))
+        self.assertIn("Entry", dir(java.java.util.Map))
+        self.assertTrue({"ArrayList", "concurrent"} <= set(dir(java.java.util)))
+        self.assertIn("java", dir(java))
+
+    def test_long_texts_are_cut(self):
+        text = repr(java.java.lang.StringBuilder("x" * 100_000))
+        self.assertLess(len(text), 300)
+
+    def test_repr_never_fails(self):
+        other = launch()
+        p = other.java.awt.Point(1, 2)
+        other.close()
+        self.assertEqual(repr(p), "<java.awt.Point: ConnectionError>")
+        self.assertIn("closed", repr(other))
+        uncertain = java.java.util.ArrayList([1])
+        uncertain.add(uncertain)
+        self.assertIn("this Collection", repr(uncertain))
+
+
+class Mistakes(unittest.TestCase):
+    def test_names(self):
+        with self.assertRaisesRegex(AttributeError, r"no Java class java.awt.Piont. Did you mean java.awt.Point\?"):
+            java.java.awt.Piont
+        with self.assertRaisesRegex(jpeer.NotFound, "no Java class x.Y"):
+            java.type("x.Y")
+        with self.assertRaisesRegex(AttributeError, r"java.awt.Point has no public member 'getXX'. Did you mean getX"):
+            java.java.awt.Point().getXX()
+        with self.assertRaisesRegex(AttributeError, "has no public member 'fooo'"):
+            java.java.awt.Point.fooo
+        with self.assertRaises(AttributeError):
+            java.java.awt.Point().fooo = 5
+        with self.assertRaisesRegex(TypeError, "taken for a package"):
+            java.java.util.arrayList()
+        for name in ("", "java..x", "no such", "int", "a\0b"):
+            with self.subTest(name), self.assertRaises((TypeError, AttributeError, ValueError)):
+                java.type(name)
+
+    def test_arguments(self):
+        with self.assertRaisesRegex(TypeError, r"Math.max\(java.lang.String, int\); candidates"):
+            java.java.lang.Math.max("a", 1)
+        with self.assertRaisesRegex(TypeError, "candidates"):
+            java.java.awt.Point(1, 2, 3, 4)
+        with self.assertRaisesRegex(TypeError, "object has no form in Java"):
+            java.java.util.ArrayList().add(object())
+        with self.assertRaises(OverflowError):
+            java.java.lang.Integer.toString(jpeer.jint(2**40))
+        with self.assertRaisesRegex(TypeError, "keyword"):
+            java.java.awt.Point(x=1)
+        with self.assertRaises(TypeError):
+            java.java.awt.Point().translate(dx=1)
+        with self.assertRaises(TypeError):
+            java.java.awt.Point().x = "text"
+
+    def test_classes_that_make_no_objects(self):
+        with self.assertRaises(java.java.lang.InstantiationException):
+            java.java.util.AbstractList()
+        with self.assertRaises(TypeError):
+            java.java.util.List(5)
+
+    def test_arguments_from_another_connection(self):
+        with launch() as other:
+            foreign = other.java.util.ArrayList()
+            with self.assertRaises((TypeError, ValueError)):
+                java.java.util.ArrayList().add(foreign)
+            self.assertNotEqual(foreign, java.java.lang.Object())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,346 @@
+"""Collections, maps, iterators, streams and arrays by Python's protocols."""
+
+import collections.abc
+import contextlib
+import io
+import itertools
+import sys
+import unittest
+
+import jpeer
+from support import launch
+
+java = None
+
+
+def setUpModule():
+    global java
+    java = launch()
+
+
+def tearDownModule():
+    java.close()
+
+
+def array_list(*elements):
+    return java.java.util.ArrayList(list(elements))
+
+
+class Lists(unittest.TestCase):
+    def test_reading(self):
+        xs = array_list(3, 1, 2)
+        self.assertEqual((list(xs), len(xs), xs[0], xs[-1], 2 in xs, 9 in xs), ([3, 1, 2], 3, 3, 2, True, False))
+        first, *more = xs
+        self.assertEqual((first, more), (3, [1, 2]))
+        self.assertEqual((xs.index(2), xs.count(1), list(reversed(xs))), (2, 1, [2, 1, 3]))
+        self.assertEqual((sorted(xs), max(xs), sum(xs)), ([1, 2, 3], 3, 6))
+        with self.assertRaises(ValueError):
+            xs.index(9)
+
+    def test_comparing(self):
+        xs = array_list(3, 1, 2)
+        self.assertTrue(xs == [3, 1, 2] and [3, 1, 2] == xs and xs == (3, 1, 2))
+        self.assertTrue(xs != [3, 1] and xs != [3, 1, 9] and xs != 5 and xs is not None and xs != None)  # noqa: E711
+        self.assertEqual(xs, java.java.util.List.of(3, 1, 2))
+        self.assertEqual(xs, xs.clone())
+        self.assertEqual(hash(xs), hash(xs.clone()))
+        self.assertEqual({xs: "found"}[xs.clone()], "found")
+        self.assertEqual(array_list(), [])
+
+    def test_indices(self):
+        xs = array_list(*range(10))
+        for index in (10, -11, 10**6):
+            with self.subTest(index), self.assertRaises(IndexError):
+                xs[index]
+        with self.assertRaises(java.java.lang.IndexOutOfBoundsException):
+            xs.get(10)
+        with self.assertRaises(TypeError):
+            xs["0"]
+
+    def test_slices(self):
+        xs, ys = array_list(*range(10)), list(range(10))
+        bounds = (None, 0, 1, 4, 9, 10, 20, -1, -4, -20)
+        for start, stop, step in itertools.product(bounds, bounds, (None, 1, 3, -1, -2)):
+            self.assertEqual(xs[start:stop:step], ys[start:stop:step], (start, stop, step))
+        with self.assertRaises(ValueError):
+            xs[::0]
+
+    def test_writing(self):
+        xs, ys = array_list(*range(10)), list(range(10))
+        for each in (xs, ys):
+            each[0] = "first"
+            each[-1] = None
+            each[2:4] = ["x", "y", "z"]
+            each[5:5] = [50]
+            each[::4] = [0] * len(each[::4])
+            del each[1]
+            del each[-2:]
+            del each[::3]
+            each.append(1)
+            each.extend(x for x in (2, 3))
+            each += [4]
+            each.insert(0, "front")
+            each.insert(-1, "near the end")
+            each.insert(100, "end")
+            each.reverse()
+        self.assertEqual(list(xs), ys)
+        self.assertEqual((xs.pop(), xs.pop(0)), (ys.pop(), ys.pop(0)))
+        for attempt in (lambda: array_list().pop(), lambda: array_list(1).pop(5)):
+            with self.assertRaises(IndexError):
+                attempt()
+        with self.assertRaises(ValueError):
+            xs[::2] = [1]
+        self.assertEqual(xs + [1], [*xs, 1])
+        self.assertEqual([1] + xs, [1, *xs])
+
+    def test_sorting(self):
+        xs = array_list(3, 1, 2)
+        xs.sort()
+        self.assertEqual(xs, [1, 2, 3])
+        xs.sort(reverse=True)
+        self.assertEqual(xs, [3, 2, 1])
+        xs.sort(lambda a, b: a - b)
+        self.assertEqual(xs, [1, 2, 3])
+        xs.sort(lambda a, b: a - b, reverse=True)
+        self.assertEqual(xs, [3, 2, 1])
+        words = array_list("ccc", "a", "bb")
+        words.sort(key=len)
+        self.assertEqual(words, ["a", "bb", "ccc"])
+        words.sort(key=len, reverse=True)
+        self.assertEqual(words, ["ccc", "bb", "a"])
+        words.sort(java.java.util.Comparator.naturalOrder())
+        self.assertEqual(words, ["a", "bb", "ccc"])
+        with self.assertRaises(TypeError):
+            words.sort(len, key=len)
+
+    def test_numbers_of_other_types_are_found(self):
+        xs = array_list(jpeer.jlong(5), jpeer.jshort(6), jpeer.jfloat(1.5), jpeer.jchar("c"))
+        self.assertTrue(5 in xs and 6 in xs and 1.5 in xs and "c" in xs)
+        self.assertFalse(7 in xs or "d" in xs or None in xs or object() in xs)
+        self.assertNotIn(None, java.java.util.List.of(1))
+        self.assertNotIn("text", java.java.util.TreeSet([1]))
+
+    def test_many_elements(self):
+        numbers = list(range(100_000))
+        xs = java.java.util.ArrayList(numbers)
+        self.assertEqual(list(xs), numbers)
+        self.assertEqual(xs[50_000:50_010], numbers[50_000:50_010])
+        self.assertEqual(len(list(java.java.util.Collections.nCopies(20_000, java.java.awt.Point(1, 2)))), 20_000)
+
+    def test_a_loop_may_end_early(self):
+        for place, each in enumerate(java.java.util.ArrayList(range(10_000))):
+            if place == 100:
+                break
+        self.assertEqual(each, 100)
+
+    def test_elements_that_are_collections(self):
+        xs = array_list([1, 2], {"a": 1}, java.java.awt.Point(1, 2), None, "text")
+        first, second, third, *_ = xs
+        self.assertIsInstance(first, java.java.util.List)
+        first.append(3)
+        self.assertEqual(xs[0], [1, 2, 3])
+        self.assertEqual(second, {"a": 1})
+        third.x = 7
+        self.assertEqual(xs[2].x, 7)
+
+    def test_abstract_classes(self):
+        self.assertIsInstance(array_list(), collections.abc.MutableSequence)
+        self.assertIsInstance(java.java.util.HashMap(), collections.abc.MutableMapping)
+        self.assertIsInstance(java.java.util.HashSet(), collections.abc.MutableSet)
+        self.assertIsInstance(java.array("int", 1), collections.abc.Sequence)
+        match array_list(1, 2, 3):
+            case [one, *others]:
+                self.assertEqual((one, others), (1, [2, 3]))
+            case _:
+                self.fail("no sequence")
+
+    def test_unmodifiable(self):
+        with self.assertRaises(java.java.lang.UnsupportedOperationException):
+            java.java.util.List.of(1).append(2)
+
+
+class Sets(unittest.TestCase):
+    def test_sets(self):
+        s = java.java.util.TreeSet([1, 2])
+        self.assertTrue(s == {1, 2} and {1, 2} == s and s != {1} and s != {1, 3})
+        self.assertEqual((s & {1}, s | [5], s - {1}, s ^ {2, 3}), ({1}, {1, 2, 5}, {2}, {1, 3}))
+        self.assertEqual(({1} & s, {5} - s), ({1}, {5}))
+        self.assertTrue(s <= {1, 2, 3} and s < {1, 2, 3} and s >= {1} and s > {1} and s.isdisjoint({7}))
+        s.update([9], {10})
+        s.discard(1)
+        s.discard(77)
+        self.assertEqual(s, {2, 9, 10})
+        self.assertEqual(java.java.util.HashSet([jpeer.jlong(5)]), {5})
+
+
+class Maps(unittest.TestCase):
+    def test_reading(self):
+        m = java.java.util.LinkedHashMap({"a": 1, "b": 2})
+        self.assertEqual((m["a"], len(m), list(m), "a" in m, "z" in m), (1, 2, ["a", "b"], True, False))
+        self.assertEqual(
+            (list(m.keys()), list(m.values()), list(m.items())), (["a", "b"], [1, 2], [("a", 1), ("b", 2)])
+        )
+        self.assertEqual((m.get("a"), m.get("z"), m.get("z", 7)), (1, None, 7))
+        self.assertTrue(m == {"a": 1, "b": 2} and m != {"a": 1} and {"a": 1, "b": 2} == m)
+        self.assertEqual(dict(m), {"a": 1, "b": 2})
+        self.assertEqual(dict(m.items()), {"a": 1, "b": 2})
+        self.assertIn(("a", 1), m.items())
+        self.assertNotIn(("a", 2), m.items())
+        self.assertEqual(len(m.items()), 2)
+        self.assertEqual(m | {"c": 3}, {"a": 1, "b": 2, "c": 3})
+        self.assertEqual(m._ipython_key_completions_(), ["a", "b"])
+        with self.assertRaises(KeyError):
+            m["z"]
+
+    def test_writing(self):
+        m = java.java.util.HashMap()
+        m["a"] = 1
+        m.update({"b": 2}, c=3)
+        m.update(java.java.util.HashMap({5: None}))
+        self.assertEqual(m, {"a": 1, "b": 2, "c": 3, 5: None})
+        self.assertIsNone(m[5])
+        self.assertEqual((m.pop("a"), m.pop("a", 9), m.setdefault("b", 0), m.setdefault("d", 4)), (1, 9, 2, 4))
+        del m["b"]
+        with self.assertRaises(KeyError):
+            del m["b"]
+        with self.assertRaises(KeyError):
+            m.pop("b")
+        self.assertEqual(dict([m.popitem()]).keys() - {"c", "d", 5}, set())
+        self.assertEqual(len(m), 2)
+        with self.assertRaises(KeyError):
+            java.java.util.HashMap().popitem()
+
+    def test_keys_of_other_types(self):
+        m = java.java.util.HashMap()
+        m.put(jpeer.jlong(5), "long")
+        self.assertEqual((m[5], 5 in m, m.get(5)), ("long", True, "long"))
+        del m[5]
+        self.assertEqual(len(m), 0)
+        tree = java.java.util.TreeMap({"a": 1})
+        self.assertNotIn(5, tree)
+        self.assertEqual(tree.get(5, "none"), "none")
+
+    def test_entries(self):
+        m = java.java.util.TreeMap({"a": 1})
+        for entry in m.entrySet():
+            self.assertEqual((entry.getKey(), entry.getValue(), entry.key, entry.value), ("a", 1, "a", 1))
+        key, value = m.firstEntry()
+        self.assertEqual((key, value, m.firstEntry()[1]), ("a", 1, 1))
+
+    def test_properties(self):
+        self.assertEqual(java.java.lang.System.getProperties()["line.separator"], "\n")
+
+
+class Iterators(unittest.TestCase):
+    def test_iterators(self):
+        it = array_list(1, 2, 3, 4, 5).iterator()
+        self.assertEqual((next(it), next(it)), (1, 2))
+        self.assertEqual(list(itertools.islice(it, 2)), [3, 4])
+        self.assertEqual((list(it), list(it)), ([5], []))
+        with self.assertRaises(StopIteration):
+            next(it)
+
+    def test_one_element_takes_one(self):
+        it = array_list(1, 2, 3).iterator()
+        next(it)
+        self.assertEqual(it.next(), 2)
+
+    def test_enumerations(self):
+        self.assertEqual(list(java.java.util.Collections.enumeration(array_list(1, 2))), [1, 2])
+
+    def test_streams(self):
+        Stream = java.java.util.stream.Stream
+        self.assertEqual(list(Stream.of(1, 2, 3).map(lambda x: x * 2)), [2, 4, 6])
+        self.assertEqual(list(java.java.util.stream.IntStream.range(0, 3_000)), list(range(3_000)))
+        self.assertEqual(sorted(array_list(3, 1).stream()), [1, 3])
+
+    def test_endless_streams(self):
+        powers = java.java.util.stream.Stream.iterate(1, lambda x: x * 2)
+        self.assertEqual(list(itertools.islice(powers, 10)), [2**n for n in range(10)])
+        self.assertEqual(next(powers), 1024)
+
+    def test_other_iterables(self):
+        self.assertEqual([str(each) for each in java.java.nio.file.Path.of("/a/b")], ["a", "b"])
+
+    def test_exceptions_on_the_way(self):
+        stream = array_list(1, 2, 0, 4).stream().map(lambda x: 4 // x)
+        found = []
+        with self.assertRaises(ZeroDivisionError):
+            for each in stream:
+                found.append(each)
+        self.assertEqual(found, [4, 2])
+
+    def test_python_iterators_for_java(self):
+        values = java.java.util.Iterator(iter("abc"))
+        stream = java.java.util.stream.StreamSupport.stream(
+            java.java.util.Spliterators.spliteratorUnknownSize(values, 0), False
+        )
+        self.assertEqual(list(stream.toList()), ["a", "b", "c"])
+
+
+class Arrays(unittest.TestCase):
+    def test_making(self):
+        self.assertEqual(java.array("int", 3), [0, 0, 0])
+        self.assertEqual(java.array("int", [5]), [5])
+        self.assertEqual(java.array("double", range(3)), [0.0, 1.0, 2.0])
+        self.assertEqual(java.array("java.lang.String", ["a", None, "ü😀"]), ["a", None, "ü😀"])
+        self.assertEqual(java.array(java.java.awt.Point, 2), [None, None])
+        self.assertEqual([len(each) for each in java.array("int", 2, 3)], [3, 3])
+        self.assertEqual(len(java.array("java.lang.String", 2, 3)[1]), 3)
+        self.assertEqual(java.type("int[]")([1, 2]), [1, 2])
+        self.assertEqual(java.type("int[][]")([[1], [2, 3]])[1], [2, 3])
+        with self.assertRaises(TypeError):
+            java.array("int", ["x"])
+        with self.assertRaises(java.java.lang.NegativeArraySizeException):
+            java.array("int", -1)
+
+    def test_elements(self):
+        for xs in (java.array("int", range(30)), java.array("java.lang.Object", list(range(30)))):
+            with self.subTest(xs):
+                self.assertEqual((len(xs), xs.length, xs[0], xs[-1], list(xs)), (30, 30, 0, 29, list(range(30))))
+                self.assertEqual(
+                    (xs[1:5], xs[::-7], 8 in xs, 99 in xs), ([1, 2, 3, 4], [29, 22, 15, 8, 1], True, False)
+                )
+                xs[0] = 7
+                xs[-1] = 8
+                xs[1:3] = [70, 80]
+                self.assertEqual((xs[0], xs[29], xs[1:3], xs.index(80), xs.count(7)), (7, 8, [70, 80], 2, 2))
+                with self.assertRaises(IndexError):
+                    xs[30]
+                with self.assertRaises(ValueError):
+                    xs[1:3] = [1]
+                with self.assertRaises((AttributeError, TypeError)):
+                    del xs[0]
+
+    def test_wrong_elements(self):
+        xs = java.array("int", 2)
+        with self.assertRaises(TypeError):
+            xs[0] = "x"
+        with self.assertRaises(OverflowError):
+            xs[0] = 2**40
+        with self.assertRaises(java.java.lang.ArrayStoreException):
+            java.java.lang.reflect.Array.set(java.array("java.lang.Integer", 1), 0, "x")
+
+    def test_comparing(self):
+        xs = java.array("int", [1, 2])
+        self.assertTrue(xs == [1, 2] and xs == xs and xs != java.array("int", [1, 2]) and xs != [1])
+        self.assertEqual(hash(xs), hash(xs))
+
+    def test_repr(self):
+        self.assertEqual(repr(java.array("int", [1, 2])), "<int[] of 2: [1, 2]>")
+        self.assertEqual(repr(java.array("int", 100)), "<int[] of 100: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ...]>")
+
+
+class Progress(unittest.TestCase):
+    def test_to_list(self):
+        xs = java.java.util.ArrayList(range(3_000))
+        with contextlib.redirect_stderr(io.StringIO()) as shown:
+            self.assertEqual(jpeer.to_list(xs, progress=True), list(range(3_000)))
+            self.assertEqual(jpeer.to_list(xs.stream(), progress=True), list(range(3_000)))
+        self.assertEqual(jpeer.to_list([1, 2], progress=True), [1, 2])
+        if "tqdm" in sys.modules:
+            self.assertIn("3000/3000", shown.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,213 @@
+"""launch, connect, imports, output, and how connections end."""
+
+import contextlib
+import io
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import jpeer
+from support import SECONDS, launch
+
+java = None
+
+
+def setUpModule():
+    global java
+    java = launch(jvm_options=["-Dcolour=red"])
+
+
+def tearDownModule():
+    java.close()
+
+
+def wait_for(condition):
+    end = time.monotonic() + SECONDS
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError("it did not come")
+        time.sleep(0.01)
+
+
+class Launching(unittest.TestCase):
+    def test_options(self):
+        self.assertEqual(java.java.lang.System.getProperty("colour"), "red")
+        self.assertGreater(java.process_id, 0)
+        self.assertEqual(java.java.lang.ProcessHandle.current().pid(), java.process_id)
+        self.assertEqual(java.timeout, SECONDS)
+
+    def test_output(self):
+        with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as errors:
+            java.java.lang.System.out.println("to stdout: ü😀")
+            java.java.lang.System.err.println("to stderr")
+            wait_for(lambda: "to stdout: ü😀\n" in out.getvalue() and "to stderr\n" in errors.getvalue())
+
+    def test_what_may_be_used(self):
+        with launch(allow=["java.util.*", "java.lang.Integer"]) as small:
+            self.assertEqual(small.java.lang.Integer.parseInt("5"), 5)
+            self.assertEqual(len(small.java.util.ArrayList([1])), 1)
+            with self.assertRaises(PermissionError):
+                small.java.lang.System.exit(1)
+
+    def test_failures(self):
+        with self.assertRaises(FileNotFoundError):
+            jpeer.launch(classpath=["/no/such.jar"])
+        with self.assertRaises((ConnectionError, OSError)):
+            jpeer.launch(program="/no/such/program")
+        with self.assertRaises((ConnectionError, OSError)):
+            jpeer.launch(options=["--no-such-option"])
+
+    def test_class_path(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(f"{folder}/words.txt", "w", encoding="utf-8") as file:
+                file.write("text")
+            with launch(classpath=[folder]) as other:
+                loader = other.java.lang.ClassLoader.getSystemClassLoader()
+                self.assertEqual(bytes(loader.getResourceAsStream("words.txt").readAllBytes()), b"text")
+
+
+class Connecting(unittest.TestCase):
+    def test_a_second_connection(self):
+        with jpeer.connect(java.url, timeout=SECONDS) as other:
+            self.assertIs(jpeer.default(), other)
+            xs = other.java.util.ArrayList([1])
+            self.assertEqual(xs, [1])
+            self.assertIsNot(other.java.util.ArrayList, java.java.util.ArrayList)
+            self.assertIsNone(other.process_id)
+        self.assertIs(jpeer.default(), java)
+        self.assertEqual(java.java.util.ArrayList([1]), [1])
+
+    def test_refused(self):
+        with self.assertRaises(OSError):
+            jpeer.connect("ws+unix:/no/such/socket")
+        with self.assertRaises(ValueError):
+            jpeer.connect("nonsense")
+
+    def test_sessions_by_name(self):
+        name = "5f2d7c1e-7a57-4b52-9d52-0d8f4ddc1d01"
+        with jpeer.connect(java.url, peer_id=name) as one, jpeer.connect(java.url, peer_id=name) as other:
+            kept = one.java.util.ArrayList()
+            self.assertGreaterEqual(other.stats()["objects"], 1)
+            self.assertEqual(kept, [])
+
+    def test_stats(self):
+        before = java.stats()
+        held = [java.java.lang.Object() for _ in range(10)]
+        self.assertEqual(java.stats()["objects"], before["objects"] + len(held))
+
+
+class Imports(unittest.TestCase):
+    def test_classes(self):
+        from jpeer.java.util import ArrayList, HashMap
+        from jpeer.java.util.concurrent import TimeUnit
+        import jpeer.java.lang
+
+        self.assertIs(ArrayList, java.java.util.ArrayList)
+        self.assertEqual(HashMap({"a": 1})["a"], 1)
+        self.assertEqual(TimeUnit.SECONDS.name(), "SECONDS")
+        self.assertEqual(jpeer.java.lang.Math.abs(-3), 3)
+        from jpeer.java import util
+
+        self.assertIs(util.ArrayList, ArrayList)
+        self.assertIn("ArrayList", dir(util))
+
+    def test_the_default_is_the_last_connection(self):
+        with launch() as other:
+            from jpeer.java.util import ArrayList
+
+            self.assertIs(ArrayList, other.java.util.ArrayList)
+        from jpeer.java.util import ArrayList as Mine
+
+        self.assertIs(Mine, java.java.util.ArrayList)
+
+    def test_mistakes(self):
+        with self.assertRaisesRegex(
+            ImportError, r"no Java class java.util.ArayList. Did you mean java.util.ArrayList\?"
+        ):
+            from jpeer.java.util import ArayList  # noqa: F401
+        with self.assertRaises(ImportError):
+            from jpeer.java.utl import Nothing  # noqa: F401
+        with self.assertRaises(ImportError):
+            import jpeer.java.util.ArrayList  # noqa: F401
+        with self.assertRaises(ImportError):
+            import jpeer._nothing  # noqa: F401
+
+
+class Ends(unittest.TestCase):
+    def test_after_close(self):
+        other = launch()
+        p, Point = other.java.awt.Point(1, 2), other.java.awt.Point
+        other.close()
+        other.close()
+        self.assertTrue(other.is_closed)
+        for attempt in (lambda: p.x, lambda: Point(1, 2), lambda: p.getX(), lambda: other.type("java.util.HashSet"),
+                        lambda: str(p), lambda: setattr(p, "x", 1), lambda: other.java.util.ArrayList):  # fmt: skip
+            with self.assertRaises(ConnectionError):
+                attempt()
+        del p
+
+    def test_a_peer_that_dies(self):
+        other = launch()
+        p = other.java.awt.Point(1, 2)
+        os.kill(other.process_id, signal.SIGKILL)
+        with self.assertRaises(ConnectionError):
+            for _ in range(1000):
+                p.getX()
+                time.sleep(0.01)
+        other.close()
+
+    def test_timeouts(self):
+        with launch(timeout=0.2) as other:
+            with self.assertRaises(TimeoutError):
+                other.java.lang.Thread.sleep(SECONDS * 1000)
+            other.timeout = SECONDS
+
+    def test_ctrl_c(self):
+        """A signal ends the wait, and the connection stays usable."""
+        timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            java.java.lang.Thread.sleep(3_000)
+        timer.join()
+        self.assertEqual(java.java.lang.Math.abs(-1), 1)
+
+    def test_fork(self):
+        with self.subTest("the child gets a clear error, and the parent goes on"):
+            program = (
+                "import jpeer, os, sys\n"
+                f"java = jpeer.connect({java.url!r})\n"
+                "pid = os.fork()\n"
+                "if pid == 0:\n"
+                "    try:\n"
+                "        java.java.lang.Math.abs(-1)\n"
+                "    except RuntimeError as error:\n"
+                "        os._exit(0 if 'fork' in str(error) else 3)\n"
+                "    os._exit(4)\n"
+                "status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])\n"
+                "print(status, java.java.lang.Math.abs(-1))\n"
+            )
+            done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=SECONDS)
+            self.assertEqual((done.stdout, done.stderr), ("0 1\n", ""))
+
+    def test_a_program_that_just_ends(self):
+        program = (
+            "import jpeer\n"
+            "java = jpeer.launch()\n"
+            "xs = java.java.util.ArrayList([3, 1, 2])\n"
+            "xs.sort(lambda a, b: a - b)\n"
+            "print(list(xs), java.process_id)\n"
+        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=SECONDS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(done.stdout.startswith("[1, 2, 3] "), done.stdout)
+        process = int(done.stdout.split()[-1])
+        wait_for(lambda: not os.path.exists(f"/proc/{process}"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,199 @@
+"""Java's exceptions in Python, and Python's in Java."""
+
+import gc
+import pickle
+import traceback
+import unittest
+import weakref
+
+import jpeer
+from support import launch
+
+java = None
+
+
+def setUpModule():
+    global java
+    java = launch()
+
+
+def tearDownModule():
+    java.close()
+
+
+def catch(kind, function, *args):
+    try:
+        function(*args)
+    except kind as error:
+        return error
+    raise AssertionError(f"{kind} was not raised")
+
+
+class FromJava(unittest.TestCase):
+    def test_hierarchy(self):
+        lang = java.java.lang
+        for kind in (lang.NumberFormatException, lang.IllegalArgumentException, lang.RuntimeException, lang.Exception,
+                     lang.Throwable, jpeer.JavaException, ValueError, Exception):  # fmt: skip
+            with self.subTest(kind):
+                error = catch(kind, lang.Integer.parseInt, "x")
+                self.assertIs(type(error), lang.NumberFormatException)
+        self.assertNotIsInstance(error, lang.IllegalStateException)
+        self.assertIsInstance(error, lang.Object)
+
+    def test_what_it_tells(self):
+        error = catch(ValueError, java.java.lang.Integer.parseInt, "x")
+        self.assertEqual((str(error), error.args), ('For input string: "x"', ('For input string: "x"',)))
+        self.assertEqual(error.java_class, "java.lang.NumberFormatException")
+        self.assertIn("java.lang.Integer.parseInt(Integer.java:", error.java_frames[1])
+        self.assertEqual(
+            str(catch(java.java.lang.NullPointerException, java.java.util.Objects.requireNonNull, None)), ""
+        )
+
+    def test_frames_in_the_traceback(self):
+        error = catch(ValueError, java.java.lang.Integer.parseInt, "x")
+        found = traceback.extract_tb(error.__traceback__)
+        names = [(entry.filename, entry.name) for entry in found]
+        self.assertEqual(
+            names[-2:],
+            [
+                ("Integer.java", "java.lang.Integer.parseInt"),
+                ("NumberFormatException.java", "java.lang.NumberFormatException.forInputString"),
+            ],
+        )
+        self.assertTrue(any(entry.filename == __file__ for entry in found))
+        lines = [frame.rpartition(":")[2].rstrip(")") for frame in error.java_frames]
+        self.assertEqual([str(entry.lineno) for entry in found[-2:]], lines[1::-1])
+        text = "".join(traceback.format_exception(error))
+        self.assertIn('File "Integer.java", line ', text)
+        self.assertIn('java.lang.NumberFormatException: For input string: "x"', text)
+
+    def test_causes(self):
+        future = java.java.util.concurrent.CompletableFuture.failedFuture(java.java.io.IOException("inner"))
+        error = catch(java.java.util.concurrent.ExecutionException, future.get)
+        self.assertIsInstance(error.__cause__, java.java.io.IOException)
+        self.assertEqual(str(error.__cause__), "inner")
+        self.assertIsNone(error.__cause__.__cause__)
+
+    def test_members(self):
+        error = catch(java.java.sql.SQLException, java.java.sql.DriverManager.getConnection, "jdbc:nothing:x")
+        self.assertEqual((error.getSQLState(), error.getMessage()), ("08001", str(error)))
+        self.assertEqual(error.getStackTrace()[0].getMethodName(), "getConnection")
+        with self.assertRaisesRegex(AttributeError, "has no public member 'getSqlState'. Did you mean getSQLState"):
+            error.getSqlState()
+
+    def test_throwables_are_values_too(self):
+        made = java.java.lang.IllegalStateException("x", java.java.io.IOException("y"))
+        self.assertEqual((str(made), repr(made)), ("x", "IllegalStateException('x')"))
+        self.assertEqual(str(made.getCause()), "y")
+        holder = java.java.util.ArrayList([made])
+        self.assertEqual(str(holder[0]), "x")
+        self.assertIsInstance(holder[0], java.java.lang.RuntimeException)
+        with self.assertRaises(java.java.lang.IllegalStateException):
+            raise made
+
+    def test_python_bases(self):
+        with self.assertRaises(FileNotFoundError):
+            java.java.io.FileInputStream("/no/such/file")
+        with self.assertRaises(OSError):
+            java.java.io.FileInputStream("/no/such/file")
+        with self.assertRaises(ArithmeticError):
+            java.java.lang.Math.floorMod(1, 0)
+        with self.assertRaises(TypeError):
+            java.java.lang.Integer.class_.cast("x")
+
+    def test_refused(self):
+        error = catch(ValueError, java.java.lang.Integer.parseInt, "x")
+        with self.assertRaisesRegex(TypeError, "cannot pickle"):
+            pickle.dumps(error)
+
+    def test_deep_recursion_in_java(self):
+        nested = java.java.util.ArrayList()
+        nested.add(nested)
+        with self.assertRaises(java.java.lang.StackOverflowError) as caught:
+            nested.hashCode()
+        self.assertTrue(caught.exception.java_frames)
+
+    def test_the_connection_works_afterwards(self):
+        for _ in range(50):
+            catch(ValueError, java.java.lang.Integer.parseInt, "x")
+        self.assertEqual(java.java.lang.Integer.parseInt("5"), 5)
+
+
+class FromPython(unittest.TestCase):
+    def test_the_same_exception_comes_back(self):
+        thrown = ValueError("bad ü")
+
+        def compare(left, right):
+            raise thrown
+
+        error = catch(ValueError, java.java.util.ArrayList([2, 1]).sort, compare)
+        self.assertIs(error, thrown)
+        names = [entry.name for entry in traceback.extract_tb(error.__traceback__)]
+        self.assertEqual(names[-1], "compare")
+        self.assertIn("java.util.ArrayList.sort", names)
+        self.assertLess(names.index("java.util.ArrayList.sort"), names.index("compare"))
+
+    def test_every_kind(self):
+        for thrown in (KeyError("k"), RuntimeError(), StopIteration(5), ZeroDivisionError("z"), IndexError("i"),
+            OSError(2, "o"),
+                       NotImplementedError("n"), AssertionError("a"), UnicodeDecodeError("utf-8", b"x", 0, 1,
+                       "r")):  # fmt: skip
+            with self.subTest(thrown):
+
+                def accept(element):
+                    raise thrown
+
+                self.assertIs(catch(type(thrown), java.java.util.ArrayList([1]).forEach, accept), thrown)
+
+    def test_as_a_cause(self):
+        thrown = KeyError("missing")
+
+        def call():
+            raise thrown
+
+        task = java.java.util.concurrent.FutureTask(jpeer.cast("java.util.concurrent.Callable", call))
+        task.run()
+        error = catch(java.java.util.concurrent.ExecutionException, task.get)
+        self.assertIs(error.__cause__, thrown)
+
+    def test_java_exceptions(self):
+        def accept(element):
+            raise java.java.io.UncheckedIOException("from here", java.java.io.IOException("inner"))
+
+        error = catch(java.java.io.UncheckedIOException, java.java.util.ArrayList([1]).forEach, accept)
+        self.assertEqual((str(error), str(error.getCause())), ("from here", "inner"))
+
+    def test_java_exceptions_pass_through_python(self):
+        def accept(element):
+            java.java.lang.Integer.parseInt("x")
+
+        error = catch(java.java.lang.NumberFormatException, java.java.util.ArrayList([1]).forEach, accept)
+        self.assertEqual(str(error), 'For input string: "x"')
+
+    def test_what_java_sees(self):
+        seen = []
+
+        def supply():
+            raise ValueError("bad")
+
+        future = java.java.util.concurrent.CompletableFuture.completedFuture(1)
+        later = future.thenApply(lambda value: supply()).exceptionally(lambda error: seen.append(error) or 7)
+        self.assertEqual(later.get(), 7)
+        self.assertIsInstance(seen[0], java.java.util.concurrent.CompletionException)
+        self.assertIsInstance(seen[0].getCause(), java.java.lang.IllegalArgumentException)
+        self.assertEqual(seen[0].getCause().getMessage(), "ValueError: bad")
+
+    def test_nothing_is_kept(self):
+        class Thrown(Exception):
+            pass
+
+        def accept(element):
+            raise Thrown("once")
+
+        reference = weakref.ref(catch(Thrown, java.java.util.ArrayList([1]).forEach, accept))
+        gc.collect()
+        self.assertIsNone(reference())
+
+
+if __name__ == "__main__":
+    unittest.main()

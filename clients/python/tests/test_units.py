@@ -1,0 +1,191 @@
+"""What needs no peer."""
+
+import datetime
+import decimal
+import functools
+import os
+import tempfile
+import unittest
+import uuid
+import zoneinfo
+from pathlib import Path
+
+import jpeer
+from jpeer import callbacks, connection, exceptions, names, values
+
+
+class ArrayNames(unittest.TestCase):
+    NAMES = [
+        ("int[]", "[I"),
+        ("boolean[][]", "[[Z"),
+        ("java.lang.String[]", "[Ljava.lang.String;"),
+        ("a.B$C[][]", "[[La.B$C;"),
+        ("a.B", "a.B"),
+    ]
+
+    def test_both_ways(self):
+        for source, runtime in self.NAMES:
+            with self.subTest(source):
+                self.assertEqual(names.runtime_name(source), runtime)
+                self.assertEqual(names.source_name(runtime), source)
+                self.assertEqual(names.runtime_name(runtime), runtime)
+
+
+class Frames(unittest.TestCase):
+    def test_parts(self):
+        for text, parts in [
+            (
+                "java.base/java.util.ArrayList.get(ArrayList.java:427)",
+                ("java.util.ArrayList.get", "ArrayList.java", 427),
+            ),
+            ("app//com.x.Y.m(Y.java:1)", ("com.x.Y.m", "Y.java", 1)),
+            ("jdk.proxy1/jdk.proxy1.$Proxy0.run(Unknown Source)", ("jdk.proxy1.$Proxy0.run", "<unknown source>", 1)),
+            (
+                "java.base@17.0.1/java.lang.Class.forName0(Native Method)",
+                ("java.lang.Class.forName0", "<native method>", 1),
+            ),
+            ("a.B$$Lambda$14/0x0001.apply(Unknown Source)", ("a.B$$Lambda$14/0x0001.apply", "<unknown source>", 1)),
+            ("nonsense", ("nonsense", "<java>", 1)),
+        ]:
+            with self.subTest(text):
+                self.assertEqual(exceptions.parse_frame(text), parts)
+
+    def test_traceback_has_the_outermost_first(self):
+        entry = exceptions.java_traceback(["a.B.inner(B.java:7)", "a.B.outer(B.java:9)"])
+        found = []
+        while entry is not None:
+            found.append((entry.tb_frame.f_code.co_name, entry.tb_frame.f_code.co_filename, entry.tb_lineno))
+            entry = entry.tb_next
+        self.assertEqual(found, [("a.B.outer", "B.java", 9), ("a.B.inner", "B.java", 7)])
+
+    def test_long_stacks_are_cut(self):
+        entry = exceptions.java_traceback([f"a.B.m{i}(B.java:{i})" for i in range(1, 1000)])
+        count = 0
+        while entry is not None:
+            count, entry = count + 1, entry.tb_next
+        self.assertEqual(count, exceptions.FRAMES_MAX)
+
+
+class Texts(unittest.TestCase):
+    def test_to_java_and_back(self):
+        zone = zoneinfo.ZoneInfo("Europe/Berlin")
+        minus = datetime.timezone(-datetime.timedelta(hours=3, minutes=30))
+        for value in [
+            datetime.date(2024, 2, 29), datetime.date(1, 1, 1), datetime.date(9999, 12, 31),
+            datetime.time(1, 2), datetime.time(23, 59, 59, 999999), datetime.time(1, 2, tzinfo=minus),
+            datetime.datetime(2024, 2, 29, 1, 2, 3, 4), datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc),
+            datetime.datetime(2024, 1, 1, tzinfo=minus), datetime.datetime(2024, 10, 27, 2, 30, tzinfo=zone, fold=0),
+            datetime.datetime(2024, 10, 27, 2, 30, tzinfo=zone, fold=1),
+            datetime.timedelta(0), datetime.timedelta(microseconds=-1), datetime.timedelta(days=-400, microseconds=5),
+            datetime.timedelta(days=999999999, seconds=3), decimal.Decimal("1.50"), decimal.Decimal("-1E+30"),
+            uuid.uuid4(),
+        ]:  # fmt: skip
+            with self.subTest(value):
+                name, text = values.text_of(value)
+                back = values.FROM_TEXT[name](text)
+                self.assertEqual(back, value)
+                self.assertIs(type(back), type(value))
+                if isinstance(value, datetime.datetime):
+                    self.assertEqual((back.fold, back.utcoffset()), (value.fold, value.utcoffset()))
+                    self.assertEqual(back.tzinfo, value.tzinfo)
+
+    def test_what_would_lose_something_stays_an_object(self):
+        for name, text in [
+            ("LocalTime", "10:15:30.000000001"), ("LocalDate", "-0005-01-01"), ("LocalDate", "+10000-01-01"),
+            ("LocalDateTime", "0000-01-01T00:00"), ("Instant", "2024-01-01T00:00:00.123456789Z"),
+            ("ZonedDateTime", "2024-01-01T00:00+01:00[No/Such]"), ("ZonedDateTime",
+            "2024-01-01T00:00+05:00[Europe/Berlin]"),
+            ("Duration", "PT24000000024H"), ("Duration", "PT0.000000001S"),
+        ]:  # fmt: skip
+            with self.subTest(name, text=text):
+                self.assertIs(values.FROM_TEXT[f"java.time.{name}"](text), NotImplemented)
+
+    def test_durations_of_java(self):
+        for text, seconds in [("PT8H6M12.345S", 29172.345), ("PT-0.5S", -0.5), ("PT0S", 0), ("PT-1M", -60)]:
+            self.assertEqual(values.FROM_TEXT["java.time.Duration"](text).total_seconds(), seconds)
+
+    def test_long_numbers(self):
+        digits = "9" * 6000
+        self.assertEqual(values.FROM_TEXT["java.math.BigInteger"](digits), 10**6000 - 1)
+        with self.assertRaises(ValueError):
+            values.text_of(decimal.Decimal("NaN"))
+
+    def test_subclasses_go_as_what_they_are(self):
+        class Day(datetime.date):
+            pass
+
+        self.assertEqual(values.text_of(Day(2024, 1, 2)), ("java.time.LocalDate", "2024-01-02"))
+        self.assertIsNone(values.text_of("text"))
+
+
+class Arity(unittest.TestCase):
+    def test_arity(self):
+        class Callable:
+            def __call__(self, x): ...
+
+        for function, count in [
+            (lambda: 0, 0), (lambda a, b: 0, 2), (lambda *a: 0, -1), (lambda a, b=1: 0, -1), (lambda a, *, k=1: 0, 1),
+            (lambda a, **k: 0, 1), ([].append, 1), (Callable(), 1), (functools.partial(pow, 2), -1), (print, -1),
+            (int, -1),
+            (lambda *, k: 0, -1),
+        ]:  # fmt: skip
+            self.assertEqual(callbacks.arity_of(function), count, function)
+
+    def test_messages_of_exceptions_whose_text_fails(self):
+        class Bad(Exception):
+            def __str__(self):
+                raise RuntimeError
+
+        self.assertIn("Bad", callbacks._message_of(Bad()))
+
+    def test_the_same_method_is_the_same_callback(self):
+        class Unhashable:
+            __hash__ = None
+
+            def method(self): ...
+
+        one, other = Unhashable(), Unhashable()
+        self.assertEqual(callbacks._identity(one.method), callbacks._identity(one.method))
+        self.assertNotEqual(callbacks._identity(one.method), callbacks._identity(other.method))
+
+
+class ClassPath(unittest.TestCase):
+    def test_globs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("b.jar", "a.jar", "c.txt"):
+                Path(folder, name).touch()
+            a, b = f"{folder}/a.jar", f"{folder}/b.jar"
+            self.assertEqual(connection.join_class_path([f"{folder}/*.jar"]), f"{a}{os.pathsep}{b}")
+            self.assertEqual(connection.join_class_path(Path(a)), a)
+            self.assertEqual(connection.join_class_path(f"{b}{os.pathsep}{a}"), f"{b}{os.pathsep}{a}")
+            self.assertEqual(connection.join_class_path([f"{folder}/*"]), f"{folder}/*")
+            self.assertIsNone(connection.join_class_path(()))
+            for missing in ("x.jar", "*.zip", "no/*"):
+                with self.assertRaisesRegex(FileNotFoundError, "nothing at"):
+                    connection.join_class_path([f"{folder}/{missing}"])
+
+
+class WithoutConnection(unittest.TestCase):
+    def test_default(self):
+        with self.assertRaisesRegex(RuntimeError, "jpeer.launch"):
+            jpeer.default()
+
+    def test_import(self):
+        with self.assertRaisesRegex(ImportError, "jpeer.launch"):
+            from jpeer.java.util import ArrayList  # noqa: F401
+
+    def test_arguments_of_helpers(self):
+        for attempt in (lambda: jpeer.implements(), lambda: jpeer.implements(5), lambda: jpeer.cast(5, 5),
+                        lambda: jpeer.call(5, "x"), lambda: jpeer.field("x", "y")):  # fmt: skip
+            with self.assertRaises(TypeError):
+                attempt()
+
+    def test_typed(self):
+        moment = datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)
+        made = jpeer.cast("java.time.OffsetDateTime", moment)
+        self.assertEqual((made.type, made.value), ("java.time.OffsetDateTime", "2024-01-01T00:00:00Z"))
+        self.assertEqual((jpeer.jlong(5).type, jpeer.jlong(5).value), ("long", 5))
+
+
+if __name__ == "__main__":
+    unittest.main()

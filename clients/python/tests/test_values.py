@@ -1,0 +1,224 @@
+"""Values both ways."""
+
+import array
+import collections
+import datetime
+import decimal
+import enum
+import pathlib
+import types
+import unittest
+import uuid
+import zoneinfo
+
+import jpeer
+from support import launch
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+java = None
+
+
+def setUpModule():
+    global java
+    java = launch()
+
+
+def tearDownModule():
+    java.close()
+
+
+def there_and_back(value):
+    holder = java.java.util.ArrayList()
+    holder.add(value)
+    return holder.get(0)
+
+
+class Scalars(unittest.TestCase):
+    VALUES = [
+        None, True, False, 0, 1, -1, 2**31, -(2**31), 2**63 - 1, -(2**63), 2**63, -(10**40), 0.0, -0.5, 1e300, 5e-324,
+        float("inf"), "", "text", "ü", "😀", "a\0b", "\ud800", "\n\t\"\\", "x" * 100_000,
+        decimal.Decimal("1.50"), decimal.Decimal("1E+30"), uuid.uuid4(), datetime.date(2024, 2, 29),
+        datetime.time(1, 2, 3, 4), datetime.datetime(2024, 2, 29, 1, 2), datetime.timedelta(days=-1, microseconds=7),
+        datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc),
+        datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=5, minutes=45))),
+        datetime.datetime(2024, 10, 27, 2, 30, tzinfo=zoneinfo.ZoneInfo("Europe/Berlin"), fold=1),
+    ]  # fmt: skip
+
+    def test_there_and_back(self):
+        for value in self.VALUES:
+            with self.subTest(repr(value)[:40]):
+                back = there_and_back(value)
+                self.assertEqual(back, value)
+                self.assertIs(type(back), type(value))
+
+    def test_not_a_number(self):
+        self.assertNotEqual(there_and_back(float("nan")), there_and_back(float("nan")))
+
+    def test_subclasses(self):
+        class Number(int):
+            pass
+
+        class Colour(enum.IntEnum):
+            RED = 3
+
+        class Unit(enum.Enum):
+            DAYS = 1
+
+        self.assertEqual(there_and_back(Number(5)), 5)
+        self.assertEqual(there_and_back(Colour.RED), 3)
+        self.assertEqual(
+            java.java.util.concurrent.TimeUnit.HOURS.convert(2, jpeer.cast("java.util.concurrent.TimeUnit", Unit.DAYS)),
+            48,
+        )
+        self.assertEqual(java.java.util.concurrent.TimeUnit.HOURS.convert(2, Unit.DAYS), 48)
+
+    def test_the_parameter_decides(self):
+        self.assertEqual(java.java.lang.Double.valueOf(5), 5.0)
+        self.assertEqual(java.java.lang.Byte.valueOf(jpeer.jbyte(5)), 5)
+        self.assertEqual(java.java.time.LocalDate.of(2024, "FEBRUARY", 29), datetime.date(2024, 2, 29))
+        self.assertEqual(java.java.math.BigDecimal.valueOf(1.5), decimal.Decimal("1.5"))
+
+    def test_values_as_receivers(self):
+        day = datetime.date(2024, 2, 29)
+        self.assertEqual(java.java.time.LocalDate.plusDays(day, 1), datetime.date(2024, 3, 1))
+        self.assertEqual(java.java.math.BigDecimal.scale(decimal.Decimal("1.50")), 2)
+
+    def test_what_would_lose_something(self):
+        moment = java.java.time.Instant.parse("2024-01-01T00:00:00.000000001Z")
+        self.assertEqual(moment.getNano(), 1)
+        self.assertEqual(str(there_and_back(moment)), "2024-01-01T00:00:00.000000001Z")
+
+    def test_casts_of_moments(self):
+        moment = datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)
+        self.assertEqual(
+            java.java.time.OffsetDateTime.getOffset(jpeer.cast("java.time.OffsetDateTime", moment)).getId(), "Z"
+        )
+
+    def test_optional(self):
+        Optional = java.java.util.Optional
+        self.assertEqual(Optional.of(5), 5)
+        self.assertEqual(Optional.of("5"), "5")
+        self.assertIsNone(Optional.empty())
+        self.assertEqual(list(Optional.of(java.java.util.ArrayList([1]))), [1])
+        stream = java.java.util.stream.IntStream
+        self.assertEqual(stream.of(3, 7).max(), 7)
+        self.assertIsNone(stream.empty().max())
+        self.assertEqual(java.java.util.OptionalDouble.of(1.5), 1.5)
+        self.assertIsNone(java.java.util.OptionalLong.empty())
+
+    def test_numbers_that_stay_objects(self):
+        counter = java.java.util.concurrent.atomic.AtomicInteger(5)
+        self.assertEqual((int(counter), float(counter)), (5, 5.0))
+
+    def test_long_strings(self):
+        text = "xü😀" * 1_000_000
+        builder = java.java.lang.StringBuilder(text[:3_000])
+        for _ in range(10):
+            builder.append(builder.toString())
+        self.assertEqual(builder.toString(), text[:3_000] * 1024)
+
+
+class Containers(unittest.TestCase):
+    def test_lists(self):
+        for value in [[], [1, "a", None], (1, 2), range(5), collections.deque([1]), [[1], [2, [3]]], {}.keys()]:
+            with self.subTest(value):
+                self.assertEqual(plain(java.java.util.ArrayList(value)), plain(value))
+
+    def test_generators(self):
+        self.assertEqual(list(java.java.util.ArrayList(x * x for x in range(4))), [0, 1, 4, 9])
+        self.assertEqual(list(java.java.util.ArrayList(map(str, range(2)))), ["0", "1"])
+
+    def test_sets(self):
+        self.assertEqual(java.java.util.HashSet({1, 2}), {1, 2})
+        self.assertEqual(java.java.util.TreeSet(frozenset("ab")), {"a", "b"})
+
+    def test_maps(self):
+        HashMap = java.java.util.HashMap
+        for value in [
+            {},
+            {"a": 1},
+            {"type": "x", "value": 1, "ref": 3},
+            {1: "x", 2.5: "y", None: 0},
+            {True: [1]},
+            types.MappingProxyType({"k": "v"}),
+            {datetime.date(2024, 1, 1): 1},
+        ]:
+            with self.subTest(value):
+                self.assertEqual({key: plain(each) for key, each in HashMap(value).items()}, dict(value))
+
+    def test_large_maps_with_numbers_as_keys(self):
+        value = {number: str(number) for number in range(2_500)}
+        self.assertEqual(dict(java.java.util.HashMap(value).items()), value)
+
+    def test_paths(self):
+        self.assertTrue(java.java.nio.file.Files.exists(pathlib.Path("/")))
+
+    def test_nested_values(self):
+        made = java.java.util.ArrayList(
+            [datetime.date(2024, 1, 1), {"a": [decimal.Decimal("1.5")]}, java.java.awt.Point(1, 2)]
+        )
+        self.assertEqual(made[0], datetime.date(2024, 1, 1))
+        self.assertEqual(list(made[1]["a"]), [decimal.Decimal("1.5")])
+        self.assertEqual(made[2].x, 1)
+
+
+class Buffers(unittest.TestCase):
+    def test_bytes(self):
+        for value in (b"", b"a\0\xff", bytearray(b"xyz"), memoryview(b"abc")):
+            made = java.java.util.Arrays.copyOf(value, len(value))
+            self.assertEqual(bytes(made), bytes(value))
+            self.assertEqual(made, bytes(value))
+
+    def test_primitive_arrays(self):
+        for code, values in [
+            ("b", [-1, 2]),
+            ("h", [-300]),
+            ("i", [2**31 - 1]),
+            ("q", [-(2**63)]),
+            ("f", [0.5]),
+            ("d", [1e300]),
+        ]:
+            with self.subTest(code):
+                made = java.java.lang.reflect.Array.get(java.array("java.lang.Object", [array.array(code, values)]), 0)
+                self.assertEqual(list(made), values)
+                view = memoryview(made)
+                self.assertEqual((view.format, view.tolist(), view.readonly), (code, values, True))
+
+    def test_other_arrays(self):
+        self.assertEqual(list(java.array("char", ["a", "ü"])), ["a", "ü"])
+        self.assertEqual(memoryview(java.array("char", ["a"])).format, "H")
+        self.assertEqual(list(java.array("boolean", [True, False])), [True, False])
+        self.assertEqual(memoryview(java.array("boolean", [True])).tolist(), [True])
+
+    def test_large_arrays(self):
+        values = array.array("d", range(200_000))
+        made = java.java.util.Arrays.copyOf(values, len(values))
+        self.assertEqual(memoryview(made).tobytes(), values.tobytes())
+
+    @unittest.skipIf(numpy is None, "no numpy")
+    def test_numpy(self):
+        values = numpy.arange(5, dtype="float64")
+        made = java.java.util.Arrays.copyOf(values, 5)
+        self.assertTrue((numpy.asarray(made) == values).all())
+        for scalar, expected in [(numpy.int64(5), 5), (numpy.float32(1.5), 1.5), (numpy.bool_(True), True),
+            (numpy.array(7), 7),
+                                 (numpy.str_("x"), "x"), (numpy.float64(2.5), 2.5), (numpy.uint8(200),
+                                 200)]:  # fmt: skip
+            self.assertEqual(there_and_back(scalar), expected)
+        matrix = java.java.util.Arrays.deepToString(jpeer.cast("double[][]", numpy.ones((2, 2))))
+        self.assertEqual(matrix, "[[1.0, 1.0], [1.0, 1.0]]")
+
+
+def plain(value):
+    """Lists in place of everything that is one."""
+    if isinstance(value, (list, tuple, range, collections.deque, type({}.keys()))) or hasattr(value, "_java_type"):
+        return [plain(each) for each in value]
+    return value
+
+
+if __name__ == "__main__":
+    unittest.main()
