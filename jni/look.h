@@ -12,8 +12,8 @@
 bool jvm_look(const struct jvm_request *request, struct op_look *look, struct outcome *outcome) JP_MUST_CHECK;
 
 /*
- * Finds the class that an operation names, as jvm_resolve does, and its members; look->only_member says which. On the
- * thread's own thread, after the caller has asked the guard about the names. What it finds stays valid until
+ * Finds the class that an operation names, as jvm_resolve does, and its members; look->only_member says which, and
+ * look->tells_class what else. The class is not initialised. On the thread's own thread, after the caller has asked the guard about the names. What it finds stays valid until
  * jvm_request_end. False leaves an OUTCOME_ERROR in *outcome.
  */
 bool jvm_look_class(const struct jvm_request *request, struct op_look *look,

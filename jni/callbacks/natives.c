@@ -42,6 +42,8 @@ static bool find_methods(JNIEnv *env, struct jvm_callback_ids *ids)
       {ids->kind_class, &ids->make_kind, true, "make",
        "([Ljava/lang/Class;[Ljava/lang/String;)Ljpeer/peer/CallbackKind;"},
       {ids->kind_class, &ids->function_of, true, "functionOf", "(Ljava/lang/Class;)I"},
+      {ids->kind_class, &ids->function_name_of, true, "functionNameOf",
+       "(Ljava/lang/Class;)Ljava/lang/String;"},
       {ids->exception_class, &ids->new_exception, false, "<init>", "(ILjava/lang/String;)V"},
       {ids->waiting_class, &ids->wake, false, "wake", "()V"},
   };

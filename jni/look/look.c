@@ -4,6 +4,7 @@
 #include "jni/convert/results.h"
 #include "jni/look/shapes.h"
 #include "jni/objects/object_table.h"
+#include "jni/proxies/kinds.h"
 #include "jni/resolve/call_frame.h"
 #include "jni/resolve/named_class.h"
 #include "jni/runtime/strings.h"
@@ -141,6 +142,20 @@ static void name_class(struct looking *looking)
   looking->look->judged_name = looking->class->element_name;
 }
 
+/* Reflection tells it, which loads the classes that the methods name and initialises none. */
+static void find_function(const struct looking *looking)
+{
+  struct jvm_thread *thread = looking->request->thread;
+  struct op_look *look = looking->look;
+  look->function_name = TEXT_ABSENT;
+  int arity =
+      looking->class->is_interface ? callback_function_arity(thread, looking->class) : CALLBACK_NO_FUNCTION;
+  if (arity == CALLBACK_NO_FUNCTION)
+    return;
+  look->function_name = callback_function_name(thread, looking->class, looking->request->arena);
+  look->function_arity = (size_t)arity;
+}
+
 bool jvm_look(const struct jvm_request *request, struct op_look *look, struct outcome *outcome)
 {
   struct looking looking = {
@@ -160,5 +175,7 @@ bool jvm_look_class(const struct jvm_request *request, struct op_look *look, str
   if (looking.class == NULL)
     return false;
   name_class(&looking);
+  if (look->tells_class)
+    find_function(&looking);
   return find_shapes(&looking);
 }

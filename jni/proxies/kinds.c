@@ -448,3 +448,16 @@ bool callback_function_is_void(struct jvm_thread *thread, struct jvm_class *inte
   int function = function_of(thread, interface);
   return function >= 0 && function % 2 == 1;
 }
+
+struct text callback_function_name(struct jvm_thread *thread, struct jvm_class *interface,
+                                   struct arena *arena)
+{
+  JNIEnv *env = thread->env;
+  const struct jvm_callback_ids *ids = &thread->jvm->callback;
+  jstring name = (*env)->CallStaticObjectMethod(env, ids->kind_class, ids->function_name_of, interface->ref);
+  if (throwable_take(thread, NULL) || name == NULL)
+    return TEXT_ABSENT;
+  struct text text = jvm_string_get(thread, name, arena);
+  (*env)->DeleteLocalRef(env, name);
+  return text;
+}

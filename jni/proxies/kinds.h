@@ -61,5 +61,8 @@ enum { CALLBACK_NO_FUNCTION = -1 };
 int callback_function_arity(struct jvm_thread *thread, struct jvm_class *interface);
 /* Of a functional interface: its function returns nothing. */
 bool callback_function_is_void(struct jvm_thread *thread, struct jvm_class *interface);
+/* Its name; data NULL: it is none, or memory is short. */
+struct text callback_function_name(struct jvm_thread *thread, struct jvm_class *interface,
+                                   struct arena *arena);
 
 #endif

@@ -25,8 +25,9 @@ struct jvm_callback_ids {
   jmethodID make; /* static */
   jfieldID proxy;
   jclass kind_class;
-  jmethodID make_kind;   /* static */
-  jmethodID function_of; /* static */
+  jmethodID make_kind;        /* static */
+  jmethodID function_of;      /* static */
+  jmethodID function_name_of; /* static */
   jfieldID methods;
   jfieldID results;
   jfieldID sent;

@@ -36,11 +36,15 @@ struct op_shape {
 struct op_look {
   struct text
       only_member; /* the methods of this name, or "<init>", are looked for alone; data NULL: all members are */
+  bool tells_class; /* its function is looked for, too */
   struct text class_name;
   struct text judged_name; /* what a policy knows it as: of an array its element class or primitive keyword */
   struct text text;        /* what toString gave; data NULL: nothing, or the caller may not ask */
   bool has_length;
   size_t length;
+  struct text
+      function_name; /* of the one method that a functional interface wants (JLS 9.8); data NULL: none */
+  size_t function_arity;
   struct op_shape *shapes; /* the object's class, and then each of its superclasses and interfaces */
   size_t shape_count;
 };

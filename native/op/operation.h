@@ -25,7 +25,7 @@ struct operation {
   bool collection_values;      /* a small collection or map of what has a JSON text has that beside its ref */
   struct text thread_affinity; /* the executor that the caller asks to run it; data NULL: none */
 
-  /* OP_NEW, OP_CALL, OP_GET, OP_PUT; OP_FETCH and OP_DESCRIBE have the instance alone */
+  /* OP_NEW, OP_CALL, OP_GET, OP_PUT; OP_FETCH has the instance alone, OP_DESCRIBE the instance or the type */
   struct text type;   /* as the caller wrote it */
   struct text member; /* method or field; for OP_NEW "<init>"; for a piece of an array OP_PIECE_NAME */
   bool has_instance;

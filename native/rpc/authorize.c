@@ -20,6 +20,12 @@ static const unsigned possible_members[] = {
     [OP_PUT] = 1u << POLICY_FIELD_SET,
 };
 
+/* Those that a description shows. */
+enum {
+  USED_MEMBERS = 1u << POLICY_METHOD | 1u << POLICY_STATIC_METHOD | 1u << POLICY_CONSTRUCTOR |
+                 1u << POLICY_FIELD_GET | 1u << POLICY_FIELD_SET
+};
+
 /* Beside the kinds of operations; a kind of member below the first. */
 enum { QUESTION_ARGUMENT = 0x100, QUESTION_TYPE = 0x200, QUESTION_OVERLOADS = 0x300 };
 
@@ -126,6 +132,25 @@ enum jp_status rpc_authorize_names(const struct rpc_authorizer *authorizer, cons
   }
   remember_names(authorizer, operation->type, operation->member, question, hash);
   return JP_OK;
+}
+
+enum jp_status rpc_authorize_class(const struct rpc_authorizer *authorizer, const struct operation *operation,
+                                   struct arena *arena, struct outcome *outcome)
+{
+  struct op_type type;
+  struct jp_error error;
+  struct policy_verdict verdict;
+  enum jp_status status = op_type_parse_target(operation->type, &type, &error);
+  if (status != JP_OK) {
+    outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL, "%s", error.text);
+    return status;
+  }
+  if (type.base != 'L' || policy_check_class(authorizer->policy, rpc_authorizer_channel(authorizer),
+                                             USED_MEMBERS, type.name, &verdict) == POLICY_EARLY_ASK)
+    return JP_OK;
+  if (verdict.log)
+    log_verdict(authorizer, "describe", type.name, TEXT("*"), verdict);
+  return rpc_authorize_deny(authorizer, type.name, TEXT_ABSENT, arena, outcome);
 }
 
 static enum policy_category category_of(enum op_kind operation, enum jvm_member_kind kind)

@@ -43,6 +43,11 @@ enum policy_channel rpc_authorizer_channel(const struct rpc_authorizer *authoriz
 enum jp_status rpc_authorize_names(const struct rpc_authorizer *authorizer, const struct operation *operation,
                                    struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
 
+/* Checks the type of an OP_DESCRIBE as text, and asks whether the caller may use any member of the class, whatever its
+ * name. Anything but JP_OK leaves an OUTCOME_ERROR. */
+enum jp_status rpc_authorize_class(const struct rpc_authorizer *authorizer, const struct operation *operation,
+                                   struct arena *arena, struct outcome *outcome) JP_MUST_CHECK;
+
 /*
  * What jvm_guard's `allows` asks, about such a target: by the member's named and declaring class, with no
  * line for the log.

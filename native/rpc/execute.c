@@ -3,12 +3,21 @@
 #include "jni/fetch.h"
 #include "jni/look.h"
 
+/* What the names alone decide. */
+static enum jp_status judge_names(const struct rpc_execution *execution, const struct operation *operation,
+                                  struct outcome *outcome)
+{
+  return operation->kind == OP_DESCRIBE
+             ? rpc_authorize_class(&execution->authorizer, operation, execution->arena, outcome)
+             : rpc_authorize_names(&execution->authorizer, operation, execution->arena, outcome);
+}
+
 /* A name that a loader is asked for is a call of its loadClass, which the policy judges as any other. */
 static enum jp_status judge_loader(const struct rpc_execution *execution, const struct jvm_request *request,
                                    struct outcome *outcome)
 {
   const struct operation *operation = request->operation;
-  enum jp_status status = rpc_authorize_names(&execution->authorizer, operation, execution->arena, outcome);
+  enum jp_status status = judge_names(execution, operation, outcome);
   if (status != JP_OK)
     return status; /* before an error tells what is wrong with the loader */
   struct op_value name = {.kind = OP_TEXT, .text = operation->type};
@@ -29,12 +38,30 @@ static enum jp_status judge_loader(const struct rpc_execution *execution, const 
   return jvm_resolve(&judged, &target, outcome);
 }
 
-static void describe_object(const struct rpc_execution *execution, const struct jvm_request *request,
-                            struct outcome *outcome)
+static bool find_class(const struct rpc_execution *execution, const struct jvm_request *request,
+                       struct op_look *look, struct outcome *outcome)
 {
-  struct op_look look = {.has_length = false};
+  const struct operation *operation = request->operation;
+  if (judge_names(execution, operation, outcome) != JP_OK)
+    return false;
+  if (operation->loader != 0 && judge_loader(execution, request, outcome) != JP_OK)
+    return false;
+  return jvm_look_class(request, look, outcome);
+}
+
+static bool look_at_subject(const struct rpc_execution *execution, const struct jvm_request *request,
+                            struct op_look *look, struct outcome *outcome)
+{
+  *look = (struct op_look){.tells_class = request->operation->type.data != NULL};
+  return look->tells_class ? find_class(execution, request, look, outcome) : jvm_look(request, look, outcome);
+}
+
+static void describe(const struct rpc_execution *execution, const struct jvm_request *request,
+                     struct outcome *outcome)
+{
+  struct op_look look;
   *outcome = (struct outcome){.kind = OUTCOME_VOID};
-  if (request->drops_result || !jvm_look(request, &look, outcome))
+  if (request->drops_result || !look_at_subject(execution, request, &look, outcome))
     return;
   const struct rpc_authorizer *authorizer = &execution->authorizer;
   struct op_value described = {.kind = OP_DOCUMENT};
@@ -71,11 +98,7 @@ bool rpc_execute_look_up(struct rpc_execution *execution, const struct operation
 {
   const struct jvm_guard guard = rpc_authorizer_guard(&execution->authorizer);
   const struct jvm_request request = make_request(execution, operation, &guard);
-  if (rpc_authorize_names(&execution->authorizer, operation, execution->arena, outcome) != JP_OK)
-    return false;
-  if (operation->loader != 0 && judge_loader(execution, &request, outcome) != JP_OK)
-    return false;
-  return jvm_look_class(&request, look, outcome);
+  return find_class(execution, &request, look, outcome);
 }
 
 void rpc_execute(struct rpc_execution *execution, const struct operation *operation,
@@ -89,7 +112,7 @@ void rpc_execute(struct rpc_execution *execution, const struct operation *operat
     return;
   }
   if (operation->kind == OP_DESCRIBE) {
-    describe_object(execution, &request, outcome);
+    describe(execution, &request, outcome);
     return;
   }
   struct jvm_target target;

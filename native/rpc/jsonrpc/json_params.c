@@ -366,9 +366,14 @@ static enum jp_status read_fetch(struct params_reader *reader)
   return status == JP_OK ? read_encoding(reader) : status;
 }
 
+/* An object, or a class by its name. */
 static enum jp_status read_describe(struct params_reader *reader)
 {
-  return read_object(reader);
+  bool has_object = reader->members.has[RPC_PARAM_INSTANCE];
+  if (!reader->members.has[RPC_PARAM_TYPE])
+    return read_object(reader);
+  return has_object ? fail_params(reader, "jpeer.describe takes either 'instance' or 'type', not both")
+                    : read_type(reader);
 }
 
 static enum jp_status (*const readers[])(struct params_reader *reader) = {

@@ -107,10 +107,16 @@ const struct rpc_procedure rpc_procedures[] = {
      .op = OP_DESCRIBE,
      .is_own = true,
      .summary =
-         "Shows an object: its class and text, its superclasses and interfaces, and the members that the "
-         "caller may use",
-     .params = {OBJECT},
-     .param_count = 1,
+         "Shows an object or a class: its class and text, its superclasses and interfaces, and the members "
+         "that the caller may use",
+     .params = {{.param = RPC_PARAM_INSTANCE,
+                 .wants = RPC_WANTS_OBJECT,
+                 .summary = "The object; none where a type is given"},
+                {.param = RPC_PARAM_TYPE,
+                 .wants = RPC_WANTS_TEXT,
+                 .by_name_only = true,
+                 .summary = "In place of an object the fully qualified name of a class"}},
+     .param_count = 2,
      .returns = RPC_WANTS_OBJECT},
     {.name = TEXT("rpc.discover"),
      .kind = RPC_PROCEDURE_DISCOVER,

@@ -50,7 +50,7 @@ void serving_suggest_names(const struct serving *serving, const struct operation
     return;
   if (serving->by_value && operation->type.len == 0)
     suggest_procedures(serving, outcome);
-  else if (serving->by_value)
+  else if (serving->by_value && operation->kind != OP_DESCRIBE)
     rpc_suggest_for_own_name(&suggester, operation, outcome);
   else
     rpc_suggest_for_operation(&suggester, operation, outcome);

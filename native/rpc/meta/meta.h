@@ -34,8 +34,8 @@ enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum 
                              struct outcome_body *body, struct jp_error *error) JP_MUST_CHECK;
 
 /*
- * Writes what there is to see of an object, an OP_DESCRIBE, as the JSON object that every codec answers with: its
- * members are those that the caller may use. *text is in the arena. meta NULL: the peer serves no metadata, and
+ * Writes what there is to see of an object or of a class, an OP_DESCRIBE, as the JSON object that every codec answers with:
+ * its members are those that the caller may use. *text is in the arena. meta NULL: the peer serves no metadata, and
  * parameters have no names. JP_NO_MEMORY, JP_LIMIT.
  */
 enum jp_status rpc_meta_describe(struct rpc_meta *meta, const struct policy *policy,

@@ -355,12 +355,26 @@ enum jp_status meta_json_next(struct meta_json *json, struct buffer *out)
   return out->failed ? JP_NO_MEMORY : status;
 }
 
-enum jp_status meta_json_write_members(struct meta_json *json, uint32_t class_index, struct buffer *out)
+enum jp_status meta_json_collect_members(struct meta_json *json, uint32_t class_index)
 {
   json->class_index = class_index;
-  enum jp_status status = meta_members_collect(&json->members, json->query, class_index);
-  if (status != JP_OK)
-    return status;
+  return meta_members_collect(&json->members, json->query, class_index);
+}
+
+bool meta_json_shows_method(const struct meta_json *json, struct text name)
+{
+  const struct meta_member *members = json->members.methods.items;
+  const struct catalog_tables *tables = tables_of(json);
+  for (size_t i = 0; i < json->members.methods.count; i++) {
+    if (members[i].allowed && text_equal(catalog_text(tables, tables->methods[members[i].index].name), name))
+      return true;
+  }
+  return false;
+}
+
+enum jp_status meta_json_write_members(struct meta_json *json, struct buffer *out)
+{
+  enum jp_status status = JP_OK;
   write_superclasses(json, out);
   write_all_interfaces(json, out);
   begin_members(json, out);

@@ -24,10 +24,13 @@ struct meta_json {
 void meta_json_init(struct meta_json *json, struct meta_query *query);
 void meta_json_fini(struct meta_json *json);
 
-/* Appends the superclasses, all interfaces and the members of one class as the rest of an object, whose first members
- * are written already. The query has merge_ancestry. JP_NO_MEMORY. */
-enum jp_status meta_json_write_members(struct meta_json *json, uint32_t class_index,
-                                       struct buffer *out) JP_MUST_CHECK;
+/* Finds the members of one class. The query has merge_ancestry. JP_NO_MEMORY. */
+enum jp_status meta_json_collect_members(struct meta_json *json, uint32_t class_index) JP_MUST_CHECK;
+/* True where a method of the name is one of them, and the caller may use it. */
+bool meta_json_shows_method(const struct meta_json *json, struct text name);
+/* Appends the superclasses, all interfaces and these members as the rest of an object, whose first members are written
+ * already. JP_NO_MEMORY. */
+enum jp_status meta_json_write_members(struct meta_json *json, struct buffer *out) JP_MUST_CHECK;
 
 /* Appends the next piece: a class's head, one member, or the end of a list. JP_CLOSED: the answer is
  * complete, and nothing was appended. JP_NO_MEMORY. */

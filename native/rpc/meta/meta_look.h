@@ -1,7 +1,7 @@
 #ifndef JPEER_RPC_META_META_LOOK_H
 #define JPEER_RPC_META_META_LOOK_H
 /*
- * Writes what there is to see of an object as JSON (docs/protocol.md, "Looking"). Its class may be one that no catalog
+ * Writes what there is to see of an object, or of a class, as JSON (docs/protocol.md, "Looking"). Its class may be one that no catalog
  * has, so that the tables of a small catalog are made of what the JVM tells; the members then have the form, and are
  * those, of fetch_classes_info. Only for meta.c.
  */

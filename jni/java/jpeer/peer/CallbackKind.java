@@ -276,14 +276,28 @@ final class CallbackKind {
    * nothing; of any other NO_FUNCTION.
    */
   static int functionOf(Class<?> type) {
-    try {
-      return type.isInterface() && !type.isSealed() ? findFunction(type) : NO_FUNCTION;
-    } catch (RuntimeException | LinkageError e) { // it names classes that cannot be loaded
+    Method function = findFunction(type);
+    if (function == null) {
       return NO_FUNCTION;
+    }
+    return 2 * function.getParameterCount() + (function.getReturnType() == void.class ? 1 : 0);
+  }
+
+  /** The name of that function; null: there is none. */
+  static String functionNameOf(Class<?> type) {
+    Method function = findFunction(type);
+    return function == null ? null : function.getName();
+  }
+
+  private static Method findFunction(Class<?> type) {
+    try {
+      return type.isInterface() && !type.isSealed() ? searchFunction(type) : null;
+    } catch (RuntimeException | LinkageError e) { // it names classes that cannot be loaded
+      return null;
     }
   }
 
-  private static int findFunction(Class<?> type) {
+  private static Method searchFunction(Class<?> type) {
     Map<TypeVariable<?>, Type> bindings = bindings(type);
     Method function = null;
     for (Method method : type.getMethods()) {
@@ -291,14 +305,11 @@ final class CallbackKind {
         continue;
       }
       if (function != null && !isSame(function, method, bindings)) {
-        return NO_FUNCTION;
+        return null;
       }
       function = method;
     }
-    if (function == null) {
-      return NO_FUNCTION;
-    }
-    return 2 * function.getParameterCount() + (function.getReturnType() == void.class ? 1 : 0);
+    return function;
   }
 
   private static boolean isSame(Method one, Method other, Map<TypeVariable<?>, Type> bindings) {

@@ -153,6 +153,54 @@ static void what_the_guard_denies_is_not_asked(void **state)
   assert_false(look.has_length);
 }
 
+static struct op_look look_at_class(const char *name)
+{
+  static struct operation operation;
+  struct op_look look = {.tells_class = true};
+  struct outcome outcome = {.kind = OUTCOME_VOID};
+  operation = (struct operation){.kind = OP_DESCRIBE, .type = text_of(name)};
+  const struct jvm_request request = {.thread = session.thread,
+                                      .objects = session.objects,
+                                      .operation = &operation,
+                                      .arena = &session.arena,
+                                      .limits = &session.limits};
+  assert_int_equal(jvm_request_begin(session.thread), JP_OK);
+  assert_true(jvm_look_class(&request, &look, &outcome));
+  assert_false((*session.thread->env)->ExceptionCheck(session.thread->env));
+  jvm_request_end(session.thread);
+  return look;
+}
+
+static void a_class_is_looked_at_without_being_initialised(void **state)
+{
+  (void)state;
+  const struct op_look look = look_at_class("fixtures.Described$Untouched");
+  unit_assert_text(look.class_name, TEXT("fixtures.Described$Untouched"), __FILE__, __LINE__);
+  assert_null(look.text.data);
+  assert_null(look.function_name.data);
+  assert_int_equal(look.shape_count, 2);
+  assert_non_null(find_member(look.shapes[0].fields, look.shapes[0].field_count, "count"));
+  uint32_t ref = 0;
+  struct text initialised =
+      members_run(&session, "get", "{'type':'fixtures.Described','field':'initialised'}", &ref);
+  unit_assert_text(initialised, TEXT("int 0"), __FILE__, __LINE__);
+}
+
+static void an_interface_with_one_method_has_a_function(void **state)
+{
+  (void)state;
+  const struct op_look listener = look_at_class("fixtures.Described$Listener");
+  unit_assert_text(listener.function_name, TEXT("onEvent"), __FILE__, __LINE__);
+  assert_int_equal(listener.function_arity, 2);
+  const struct op_look narrow = look_at_class("fixtures.Described$Narrow");
+  unit_assert_text(narrow.function_name, TEXT("first"), __FILE__, __LINE__);
+  assert_int_equal(narrow.function_arity, 0);
+  assert_null(look_at_class("fixtures.Described$Wide").function_name.data);
+  assert_null(look_at_class("fixtures.Described$Concealed").function_name.data);
+  assert_null(look_at_class("fixtures.Looks$Derived").function_name.data);
+  assert_null(look_at_class("int[]").function_name.data);
+}
+
 static int run_all(struct jvm *jvm, struct jvm_thread *thread)
 {
   (void)jvm;
@@ -163,6 +211,8 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(a_text_that_cannot_be_had_is_absent),
       cmocka_unit_test(a_long_text_is_cut_between_pairs),
       cmocka_unit_test(what_the_guard_denies_is_not_asked),
+      cmocka_unit_test(a_class_is_looked_at_without_being_initialised),
+      cmocka_unit_test(an_interface_with_one_method_has_a_function),
   };
   members_session_init(&session, thread);
   int failed = cmocka_run_group_tests(tests, NULL, NULL);

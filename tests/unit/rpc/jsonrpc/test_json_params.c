@@ -57,6 +57,7 @@ static void test_methods_are_read(void **state)
       {"jpeer.describe", "{\"instance\":{\"ref\":7}}", "describe   on @7"},
       {"jpeer.describe", "[7]", "describe   on @7"},
       {"jpeer.describe", "{\"instance\":{\"value\":\"x\",\"type\":\"T\"}}", "describe   on (T)'x'"},
+      {"jpeer.describe", "{\"type\":\"a.B\"}", "describe a.B "},
       {"control", "{\"method\":\"Delete_Session\"}", "control delete_session"},
       {"control", "{\"method\":\"delete_object\",\"args\":[{\"ref\":42},{\"type\":\"x.Y\",\"ref\":43}]}",
        "control delete_object @42 (x.Y)@43"},

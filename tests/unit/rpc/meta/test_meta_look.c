@@ -163,6 +163,28 @@ static void survives_a_class_above_of_the_same_name(void **state)
              "\"methods\":[],\"fields\":[]}");
 }
 
+/* No catalog tells its nested classes. */
+static void tells_modifiers_and_function_of_a_class(void **state)
+{
+  (void)state;
+  struct op_look look = {.tells_class = true,
+                         .class_name = comparable,
+                         .judged_name = comparable,
+                         .function_name = TEXT("compareTo"),
+                         .function_arity = 1,
+                         .shapes = &shapes[2],
+                         .shape_count = 1};
+  check_look(&look, NULL,
+             "{\"class\":\"java.lang.Comparable\",\"modifiers\":\"public abstract interface\","
+             "\"functional\":{\"name\":\"compareTo\",\"arity\":1},\"superclasses\":[],\"interfaces\":[],"
+             "\"constructors\":[],\"methods\":[{\"name\":\"compareTo\",\"modifiers\":\"public abstract\","
+             "\"isStatic\":false,\"returnType\":\"int\",\"overridden\":false,\"parameters\":["
+             "{\"name\":\"arg0\",\"modifiers\":\"\",\"type\":\"java.lang.Object\"}]}],\"fields\":[]}");
+  check_look(&look, "version: 1\nrules: []\n",
+             "{\"class\":\"java.lang.Comparable\",\"modifiers\":\"public abstract interface\","
+             "\"superclasses\":[],\"interfaces\":[],\"constructors\":[],\"methods\":[],\"fields\":[]}");
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -170,6 +192,7 @@ int main(void)
       cmocka_unit_test(shows_what_the_policy_allows_alone),
       cmocka_unit_test(judges_an_array_by_its_element),
       cmocka_unit_test(survives_a_class_above_of_the_same_name),
+      cmocka_unit_test(tells_modifiers_and_function_of_a_class),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
