@@ -15,7 +15,17 @@ from .callbacks import Implementation, implements
 from .classes import JavaClass
 from .names import source_name
 from .connection import Java, class_name, connect, default, launch
-from .exceptions import BadArgument, Denied, JavaException, NotFound, OutOfRange, PeerError, Refused, StaleObject
+from .exceptions import (
+    BadArgument,
+    Denied,
+    JavaException,
+    NotFound,
+    OutOfRange,
+    PeerError,
+    Refused,
+    StaleObject,
+    handle_of,
+)
 from .objects import JavaObject
 from .pages import to_list
 from .values import text_of
@@ -100,7 +110,7 @@ def _place(target: Any) -> tuple[Any, Any, str]:
     if isinstance(target, JavaClass) and target._java is not None:
         return target._java._connection, None, source_name(target._java_name)
     if isinstance(target, JavaException):
-        target = target.__dict__.get("_handle")
+        target = handle_of(target)
     if isinstance(target, Object):
         return target._connection, target, target._java_type
     raise TypeError(f"{target!r} is neither an object nor a class of Java")

@@ -68,7 +68,8 @@ class Method:
     """All overloads of one name. A descriptor: on an object it is bound, on a class it is called with the receiver as
     first argument where `is_static` is false (the receiver may be a Python value that has a Java form).
 
-    Calling it sends `call` with the class name and converts the result. Keyword arguments are refused, with the name."""
+    Calling it sends `call` with the class name and converts the result. Keyword arguments are refused, with the name.
+    """
 
     def __init__(self, connection: "Connection", type: str, name: str, is_static: bool, has_instance: bool) -> None: ...
     # has_instance: some overload is an instance method; is_static: some is static. Bound to an object both are reached.
@@ -161,7 +162,9 @@ class Connection:
     # For a loop of the caller's:
     def descriptor(self) -> int: ...
     def process(self) -> None: ...
-    def send(self, step: tuple[Any, ...], timeout: float | None, done: Callable[[Any, BaseException | None], None]) -> None: ...
+    def send(
+        self, step: tuple[Any, ...], timeout: float | None, done: Callable[[Any, BaseException | None], None]
+    ) -> None: ...
     # step: as in batch(), or ("fetch", instance, maximum, start), ("describe", instance, type), ("control", method).
     pending: int
     ref_count: int

@@ -15,7 +15,7 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._native import Callback, Connection
-from .exceptions import JavaException
+from .exceptions import JavaException, handle_of
 
 if TYPE_CHECKING:
     from .connection import Java
@@ -171,10 +171,8 @@ class CallbackTable:
 
     def _throw(self, error: BaseException) -> Any:
         """What Java gets for a Python exception: its own throwable where it is one, else one that means the same."""
-        if isinstance(error, JavaException) and error.__dict__.get("_handle") is not None:
-            return error.__dict__["_handle"]
         if isinstance(error, JavaException):
-            return error.java_class, str(error)
+            return handle_of(error) or (error.java_class, str(error))
         message = _message_of(error)
         with self._lock:
             self._thrown.append((message, error))

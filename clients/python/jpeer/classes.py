@@ -3,7 +3,6 @@
 import contextlib
 import keyword
 import operator
-import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -58,7 +57,7 @@ class JavaClass(type):
         return cls._constructor(*args)
 
     def __getattr__(cls, name: str) -> Any:
-        if cls._java is None or name.startswith("__"):
+        if cls._java is None or name.startswith("_"):
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}", name=name, obj=cls)
         nested = cls._java._classes.nested(cls, name)
         if nested is None:
@@ -151,11 +150,14 @@ class ThrowableMixin(JavaException):
 
 
 class ClassTable:
-    """The Python classes of one connection."""
+    """The Python classes of one connection.
+
+    No lock is held, because whoever makes a class waits for the peer. Of two threads that make the same class at once
+    the first one's counts.
+    """
 
     def __init__(self, java: "Java") -> None:
         self._java = java
-        self._lock = threading.RLock()
         self._classes: dict[str, type] = {}
 
     @property
@@ -165,17 +167,12 @@ class ClassTable:
     def of_name(self, name: str) -> type:
         """The class of that name: `java.awt.Point`, `java.util.Map.Entry`, `int[]`. NotFound where there is none."""
         name = runtime_name(name)
-        found = self._classes.get(name)
-        if found is not None:
-            return found
-        with self._lock:
-            return self._classes.get(name) or self._make(name, None)
+        return self._classes.get(name) or self._make(name, None)
 
     def of_object(self, name: str, handle: Object | None) -> type:
         """Of the class of an object that has come. The class may be one that no name finds: a lambda's, another
         loader's."""
-        with self._lock:
-            return self._classes.get(name) or self._make(name, handle)
+        return self._classes.get(name) or self._make(name, handle)
 
     def of_throwable(self, name: str) -> type[JavaException]:
         try:
@@ -205,8 +202,7 @@ class ClassTable:
             made = self._make_array(name)
         else:
             made = self._make_class(name, self._describe(name, handle))
-        self._classes[name] = made
-        return made
+        return self._classes.setdefault(name, self._classes.setdefault(runtime_name(made._java_name), made))
 
     def _describe(self, name: str, handle: Object | None) -> dict[str, Any]:
         if handle is not None:
@@ -220,10 +216,10 @@ class ClassTable:
                 raise
             return self._connection.describe(None, f"{outer}${inner}")
 
-    def _make_class(self, name: str, info: dict[str, Any]) -> type:
+    def _make_class(self, name: str, info: dict[str, Any]) -> JavaClass:
         name = info.get("class") or name
         known = self._classes.get(name)
-        if known is not None:
+        if isinstance(known, JavaClass):
             return known
         supertypes = frozenset([*info["superclasses"], *info["interfaces"], OBJECT])
         namespace = _names(name, info)
@@ -296,7 +292,7 @@ class ClassTable:
 
         return lambda target: implementation_of(name, target)
 
-    def _make_array(self, name: str) -> type:
+    def _make_array(self, name: str) -> JavaClass:
         shown = source_name(name)
         primitive = len(name) == 2
         base: tuple[type, ...] = (sequences.PrimitiveArrayMixin, Array) if primitive else (sequences.ObjectArrayMixin,)

@@ -8,10 +8,10 @@ import shutil
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import Any
 
-from . import callbacks, output, values
+from . import callbacks, output, packages, values
 from ._native import Connection, Hooks, Object, Typed
 from .classes import ClassTable, JavaClass
 from .exceptions import ErrorMaker
@@ -23,14 +23,18 @@ _open: list["Java"] = []  # the last one is the default
 _open_lock = threading.Lock()
 
 
-class Java:
+class Java(ModuleType):
     """A connection to a peer. `java.java.util.ArrayList` is a class, `java.type(name)` any class by its name.
 
-    As a context manager it is closed at the end; a peer that `launch` has started ends with it.
+    As a context manager it is closed at the end; a peer that `launch` has started ends with it. It is a module as its
+    packages are.
     """
 
     def __init__(self) -> None:
         """Use launch or connect."""
+        super().__init__("java", Java.__doc__)
+        self.__dict__["__getattr__"] = lambda name: packages.member(lambda: self, "", name)
+        self.__dict__["__all__"] = ["type", "array", "class_object", "stats", "gc", "close"]  # what help() shows
         self._hooks = Hooks()
         self._classes = ClassTable(self)
         self._callbacks = callbacks.CallbackTable(self)
@@ -42,7 +46,6 @@ class Java:
         self._hooks.make_error = ErrorMaker(
             self._classes.of_throwable, self._callbacks.take_thrown, self._callbacks.forget
         )
-        self._packages: dict[str, Package] = {}
         self._class_names: list[str] | None = None
         self._launched = False
         self._connection: Connection
@@ -66,18 +69,14 @@ class Java:
         """The java.lang.Class of that name."""
         return self._connection.call("java.util.Objects", "requireNonNull", None, (Typed("java.lang.Class", name),))
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(f"no attribute {name!r}", name=name, obj=self)
-        return package_member(self, "", name)
-
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self._members_of("")})
+        return sorted({*dir(type(self)), *self._members_of("")})
 
     def _members_of(self, package: str) -> list[str]:
         """What is in a package: classes and packages. The names are asked for once a connection."""
         if self._class_names is None:
-            self._class_names = [str(info["className"]) for info in self._connection.classes_info([])]
+            infos = self._connection.classes_info([])
+            self._class_names = [str(each["className"]) for each in infos if "public" in each["modifiers"].split()]
         start = f"{package}." if package else ""
         inside = (name[len(start) :] for name in self._class_names if name.startswith(start))
         return sorted({name.partition(".")[0] for name in inside if "$" not in name.partition(".")[0]})
@@ -146,41 +145,6 @@ class Java:
         with _open_lock:
             _open.append(self)
         return self
-
-
-class Package:
-    """A package: attributes that begin with a capital letter are classes, the others packages."""
-
-    def __init__(self, java: Java, name: str) -> None:
-        self.__dict__["_java"] = java
-        self.__dict__["_name"] = name
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(f"package {self._name} has no attribute {name!r}", name=name, obj=self)
-        member = package_member(self._java, self._name, name)
-        self.__dict__[name] = member
-        return member
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"cannot set {name!r} in the package {self._name}", name=name, obj=self)
-
-    def __dir__(self) -> list[str]:
-        java: Java = self._java
-        return java._members_of(self._name)
-
-    def __call__(self, *_: Any) -> Any:
-        raise TypeError(f"{self._name} is taken for a package; a class whose name begins so: java.type({self._name!r})")
-
-    def __repr__(self) -> str:
-        return f"<java package {self._name}>"
-
-
-def package_member(java: Java, package: str, name: str) -> Any:
-    full = f"{package}.{name}" if package else name
-    if name[0].isupper():
-        return java.type(full)
-    return Package(java, full)
 
 
 def default() -> Java:

@@ -103,20 +103,22 @@ class ErrorMaker:
             self._forget_callbacks()
             return NotImplemented
         if code == SERVER_ERROR and throwable is not None and not message.startswith("No object found with objRef"):
-            return self._of_throwable(throwable)
+            handle = throwable[4] if len(throwable) > 4 else None
+            return self._of_throwable(throwable, handle, 0)
         return _peer_error(code, message, data or {})
 
-    def _of_throwable(self, throwable: Throwable) -> BaseException:
+    def _of_throwable(self, throwable: Throwable, outermost: Any, depth: int) -> BaseException:
+        """The handle is the outermost throwable's; this one is its cause, or the cause's cause, of that depth."""
         name, message, frames, cause = throwable[:4]
         passing = self._passing(name, message)
         if passing is not None:
             return _extend_traceback(passing, frames)
-        handle = throwable[4] if len(throwable) > 4 else None
-        made = make_throwable(self._class_of(name or "java.lang.Throwable"), message, handle)
+        made = make_throwable(self._class_of(name or "java.lang.Throwable"), message, None if depth else outermost)
+        made.__dict__["_outermost"] = outermost, depth
         made.java_class = name or made.java_class
         made.java_frames = tuple(frames)
         if cause is not None:
-            made.__cause__ = self._of_throwable(cause)
+            made.__cause__ = self._of_throwable(cause, outermost, depth + 1)
         return made.with_traceback(java_traceback(frames))
 
 
@@ -132,6 +134,20 @@ _OTHER_INTERFACE = re.compile(r"callback \d+: Java has this object as .*, which 
 """One function for two interfaces: Java knows it by the first one, so it has to become another object."""
 
 _WRONG_ARGUMENTS = re.compile("; candidates: | found: ambiguous for |^No matching constructor")
+
+
+def handle_of(error: JavaException) -> Any:
+    """The throwable in the peer; None where the peer has not kept it."""
+    handle = error.__dict__.get("_handle")
+    if handle is None:
+        handle, depth = error.__dict__.get("_outermost", (None, 0))
+        for _ in range(depth if handle is not None else 0):
+            cause = handle._connection.call("java.lang.Throwable", "getCause", handle)
+            handle = cause.__dict__.get("_handle") if isinstance(cause, JavaException) else None
+            if handle is None:
+                break
+        error.__dict__["_handle"] = handle
+    return handle
 
 
 def _peer_error(code: int, message: str, data: dict[str, Any]) -> PeerError:

@@ -5,37 +5,23 @@ from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
 
 from . import connection
 from .exceptions import NotFound
+from .packages import Package
 
 PARENT = __name__.rpartition(".")[0]
 
 
-class PackageModule(ModuleType):
-    """A Java package. Its classes are looked up anew, because the connection may be another one next time."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or not name[0].isupper():
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
-        return connection.default().type(f"{self.__name__.removeprefix(PARENT + '.')}.{name}")
-
-    def __dir__(self) -> list[str]:
-        return connection.default()._members_of(self.__name__.removeprefix(PARENT + "."))
-
-    def __repr__(self) -> str:
-        return f"<java package {self.__name__.removeprefix(PARENT + '.')}>"
-
-
 class PackageFinder(MetaPathFinder, Loader):
-    """Comes behind all other finders, so that the package's own modules go first."""
+    """Comes behind all other finders, so that the package's own modules go first. Classes are looked up anew each time,
+    because the connection may be another one then."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         parent, _, last = name.rpartition(".")
         if last.startswith("_"):
             return None
-        if parent != PARENT and not isinstance(sys.modules.get(parent), PackageModule):
+        if parent != PARENT and not isinstance(sys.modules.get(parent), Package):
             return None
         try:
             java = connection.default()
@@ -47,7 +33,7 @@ class PackageFinder(MetaPathFinder, Loader):
         return ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return PackageModule(spec.name)
+        return Package(connection.default, spec.name.removeprefix(PARENT + "."), spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         pass

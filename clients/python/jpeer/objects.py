@@ -128,6 +128,8 @@ def describe_briefly(instance: Object) -> str:
 def missing_attribute(cls: type, name: str, owner: object) -> AttributeError:
     """The error for a name that a Java class has not, with the names that are near."""
     java_name = getattr(cls, "_java_name", cls.__name__)
+    if name.startswith("_"):
+        return AttributeError(f"{java_name} has no attribute {name!r}", name=name, obj=owner)
     near = difflib.get_close_matches(name, [each for each in dir(cls) if not each.startswith("_")], 3)
     text = f"{java_name} has no public member {name!r}"
     if near:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ._native import Object, Result, Typed
 from .classes import JavaClass
 from .names import source_name
-from .exceptions import JavaException
+from .exceptions import JavaException, handle_of
 
 if TYPE_CHECKING:
     from .connection import Java
@@ -277,7 +277,7 @@ def _enum(member: enum.Enum) -> Any:
 
 
 def _throwable(error: JavaException) -> Object:
-    handle = error.__dict__.get("_handle")
+    handle = handle_of(error)
     if handle is None:
         raise TypeError(f"this {error.java_class} is a copy: the peer has not kept the Java object")
     assert isinstance(handle, Object)

@@ -73,6 +73,7 @@ class FromJava(unittest.TestCase):
         self.assertIsInstance(error.__cause__, java.java.io.IOException)
         self.assertEqual(str(error.__cause__), "inner")
         self.assertIsNone(error.__cause__.__cause__)
+        self.assertEqual(error.__cause__.getMessage(), "inner")
 
     def test_members(self):
         error = catch(java.java.sql.SQLException, java.java.sql.DriverManager.getConnection, "jdbc:nothing:x")

@@ -1,0 +1,39 @@
+"""Packages of Java as modules, whose attributes are classes and packages.
+
+They are modules, with `__getattr__` and `__dir__` among their names, because the completion of IPython evaluates
+attributes of these, and not of objects whose class has a `__getattr__`.
+"""
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .connection import Java
+
+
+class Package(ModuleType):
+    """A Java package. Attributes that begin with a capital letter are classes, the others packages."""
+
+    def __init__(self, find_java: "Callable[[], Java]", java_name: str, name: str = "") -> None:
+        super().__init__(name or java_name)
+        self.__dict__.update(
+            _java_name=java_name,
+            __getattr__=lambda each: member(find_java, java_name, each),
+            __dir__=lambda: find_java()._members_of(java_name),
+        )
+
+    def __call__(self, *_: Any) -> Any:
+        name = self._java_name
+        raise TypeError(f"{name} is taken for a package; a class whose name begins so: java.type({name!r})")
+
+    def __repr__(self) -> str:
+        return f"<java package {self._java_name}>"
+
+
+def member(find_java: "Callable[[], Java]", package: str, name: str) -> Any:
+    """The class or the package of that name."""
+    full = f"{package}.{name}" if package else name
+    if name.startswith("_"):
+        raise AttributeError(f"the package {package} has no member {name!r}", name=name)
+    return find_java().type(full) if name[0].isupper() else Package(find_java, full)
