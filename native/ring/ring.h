@@ -124,6 +124,8 @@ struct ring_rope {
  * waiting, in rest or elsewhere. Of a payload longer than RING_PIECE each piece is shown at once, with the rope. */
 void ring_write_frame(struct ring_writer *writer, enum ring_kind kind, struct text payload,
                       const struct ring_rope *rope, struct buffer *rest);
+/* The other side has read what was written last, and waits for more: takes the line between the two from its cache. */
+void ring_writer_prepare(const struct ring_writer *writer);
 /* Shows the other side what was written. True: ring it. */
 bool ring_writer_publish(struct ring_writer *writer);
 /* Reads how far the other side has come; returns the bytes of room. */

@@ -18,6 +18,8 @@ struct link {
   uint32_t kind;
 };
 
+enum { TAKEN_SHARE = 4 }; /* room is shown at the latest when it is one part in four of the ring */
+
 #define RING_FIELD "jpeer-shm-ring: "
 
 static void shm_close(struct link *link)
@@ -104,7 +106,14 @@ static void shm_send(struct link *link, struct text message)
   ring_append_frame(&link->stream.out, RING_JSON, message);
 }
 
-/* What has no room waits for a bell, and not for the socket. */
+static void show_taken(struct link *link)
+{
+  if (ring_reader_publish(&link->reader))
+    ring_peer(link);
+}
+
+/* What has no room waits for a bell, and not for the socket. What was taken is shown behind the requests, which the
+ * peer waits for. */
 static enum jp_status shm_flush(struct link *link, bool *blocked, bool *again, struct jp_error *error)
 {
   struct stream *stream = &link->stream;
@@ -114,6 +123,7 @@ static enum jp_status shm_flush(struct link *link, bool *blocked, bool *again, s
         ring_write(&link->writer, stream->out.data + stream->sent, stream->out.len - stream->sent);
     if (ring_writer_publish(&link->writer))
       ring_peer(link);
+    show_taken(link);
     if (link->writer.is_broken || stream->out.failed)
       return jp_fail(error, JP_INVALID, "the ring to the peer is broken, or there is no memory");
   } while (stream->sent < stream->out.len && !ring_writer_await_room(&link->writer));
@@ -184,14 +194,15 @@ static enum jp_status shm_receive(struct link *link, struct link_listener *liste
   bool goes_on = true;
   enum jp_status status = JP_OK;
   wake(link);
+  ring_writer_prepare(&link->writer);
   if (!ring_reader_look(&link->reader) || was_asleep) {
     status = hear_bells(link, error);
     (void)ring_reader_look(&link->reader);
   }
   while (status == JP_OK && goes_on)
     status = take_frame(link, listener, &goes_on, error);
-  if (ring_reader_publish(&link->reader))
-    ring_peer(link);
+  if (link->reader.position - link->reader.published > link->reader.size / TAKEN_SHARE)
+    show_taken(link);
   return status;
 }
 
