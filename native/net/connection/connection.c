@@ -325,9 +325,22 @@ static bool stay_for_more(struct connection *connection, struct crew_member *mem
   return found;
 }
 
+/* Gives the time, too, which a member that has stayed knows already. */
+static bool find_more(struct connection *connection, struct crew_member *member, int64_t *now_ns)
+{
+  if (connection_receive(connection)) {
+    *now_ns = clock_now_ns();
+    return true;
+  }
+  bool found = stay_for_more(connection, member);
+  *now_ns = member->looked_ns;
+  return found;
+}
+
 static enum step run_turn(struct connection *connection, struct crew_member *member)
 {
   struct crew_turn turn;
+  int64_t now_ns;
   crew_turn_begin(&turn);
   for (;;) {
     enum step step = next_step(connection, member);
@@ -341,8 +354,8 @@ static enum step run_turn(struct connection *connection, struct crew_member *mem
     case STEP_NEEDS_INPUT:
       if (connection_must_pause(connection))
         return STEP_PAUSES;
-      if (connection_receive(connection) || stay_for_more(connection, member)) {
-        if (crew_turn_is_late(&turn) && must_end_turn(connection, member, &turn))
+      if (find_more(connection, member, &now_ns)) {
+        if (now_ns >= turn.ends_ns && must_end_turn(connection, member, &turn))
           return STEP_SERVED;
       } else if (!connection->is_broken) {
         return connection->at_end && !connection->is_lingering ? STEP_ENDS : STEP_NEEDS_INPUT;

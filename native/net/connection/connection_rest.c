@@ -18,7 +18,7 @@ static bool send_to_sleep(struct crew_source *source)
   return connection->protocol->carrier->sleep(connection, true, false);
 }
 
-static bool meet_client(struct crew_source *source, int processor)
+static int meet_client(struct crew_source *source, int processor)
 {
   struct connection *connection = (struct connection *)(void *)source;
   return connection->protocol->carrier->meet(connection, processor);

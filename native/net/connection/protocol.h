@@ -51,7 +51,7 @@ struct connection_carrier {
   bool (*sleep)(struct connection *connection, bool for_input, bool for_room);
   /* crew_lookout.look and meet. `sleep` serves for crew_lookout.sleep, too. */
   bool (*look)(struct connection *connection);
-  bool (*meet)(struct connection *connection, int processor);
+  int (*meet)(struct connection *connection, int processor);
   /* The connection was idle until its deadline; true: it gives memory back then, and goes on. The watcher, as the
    * owner. */
   bool (*rest)(struct connection *connection);

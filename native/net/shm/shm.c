@@ -74,8 +74,10 @@ static bool receive_frames(struct connection *connection)
 {
   struct shm_state *state = state_of(connection);
   show_taken(connection);
-  if (ring_reader_look(&state->in))
+  if (ring_reader_look(&state->in)) {
     state->is_stuck = false;
+    ring_writer_prepare(&state->out);
+  }
   uint64_t available = ring_reader_available(&state->in);
   bool has_some = (available > 0 && !state->is_stuck) || state->in.is_broken;
   state->limit = state->in.position + (available < CHUNK_SIZE ? available : CHUNK_SIZE);
@@ -128,13 +130,13 @@ static bool look_at_client(struct connection *connection)
 }
 
 /* A word that is written makes the client's processor read its line again. */
-static bool meet_client(struct connection *connection, int processor)
+static int meet_client(struct connection *connection, int processor)
 {
   struct shm_state *state = state_of(connection);
   if (processor != state->told_processor)
     ring_tell_cpu(state->in.mine, processor);
   state->told_processor = processor;
-  return ring_cpu_of(state->in.other) == processor;
+  return ring_cpu_of(state->in.other);
 }
 
 static bool give_memory_back(struct connection *connection)
@@ -187,18 +189,37 @@ static void write_message(struct buffer *out, struct text message)
   ring_append_frame(out, RING_JSON, message);
 }
 
-static void write_frame(struct connection *connection, enum ring_kind kind, struct text payload)
+static void write_directly(struct connection *connection, enum ring_kind kind, struct text payload)
 {
-  if (payload.len < DIRECT_SIZE || connection_unsent(connection) > 0) {
-    ring_append_frame(&connection->out, kind, payload);
-    return;
-  }
   struct shm_state *state = state_of(connection);
   const struct ring_rope rope = {pull_rope, connection};
   ring_write_frame(&state->out, kind, payload, &rope, &connection->out);
   connection->has_sent |= state->out.position != state->out.published;
   if (ring_writer_publish(&state->out))
     ring_client(connection);
+}
+
+static void write_frame(struct connection *connection, enum ring_kind kind, struct text payload)
+{
+  if (payload.len < DIRECT_SIZE || connection_unsent(connection) > 0)
+    ring_append_frame(&connection->out, kind, payload);
+  else
+    write_directly(connection, kind, payload);
+}
+
+/* True if the client waits for the answer: it has sent nothing more. */
+static bool is_awaited(struct connection *connection)
+{
+  struct shm_state *state = state_of(connection);
+  return ring_reader_available(&state->in) == 0 && !ring_reader_has_more(&state->in);
+}
+
+static void write_answer(struct connection *connection, struct text answer)
+{
+  if (connection_unsent(connection) == 0 && is_awaited(connection))
+    write_directly(connection, RING_JSON, answer);
+  else
+    write_frame(connection, RING_JSON, answer);
 }
 
 static enum step write_part(struct connection *connection, struct text part, bool is_last)
@@ -223,7 +244,7 @@ static enum step serve_message(struct connection *connection, struct crew_member
   connection->began_ms = 0;
   state->has_rested = false;
   if (crew_has_replied(served))
-    write_frame(connection, RING_JSON, buffer_text(answer));
+    write_answer(connection, buffer_text(answer));
   if (connection_unsent(connection) >= SHOW_SIZE)
     connection_flush(connection);
   if (served == CREW_STREAM) {

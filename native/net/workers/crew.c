@@ -5,6 +5,8 @@
 #include "net/workers/crew_state.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -351,8 +353,8 @@ static void run_loop(void *argument, struct rpc_worker *worker)
       continue;
     count_step(member);
     member->current = source;
-    if (crew_lookout_of(source) != NULL)
-      member->work_began_ns = clock_now_ns();
+    if (crew_lookout_of(source) != NULL && !member->has_found)
+      member->looked_ns = clock_now_ns();
     source->turn(source, member);
     member->last = source;
   }
@@ -487,11 +489,6 @@ void crew_turn_begin(struct crew_turn *turn)
   *turn = (struct crew_turn){.next_look = 1, .looked_ns = now_ns, .ends_ns = now_ns + CREW_TURN_NS};
 }
 
-bool crew_turn_is_late(const struct crew_turn *turn)
-{
-  return clock_now_ns() >= turn->ends_ns;
-}
-
 /* Messages are quick where the time since the last look is below this; so many of them share the next look. */
 enum { QUICK_NS = 20000, QUICK_MESSAGES = 4 };
 
@@ -520,6 +517,17 @@ bool crew_turn_renew(struct crew_turn *turn)
   return is_late;
 }
 
+/* A member that was woken for an event may have to wait for the only processor that the crew has, which the looker would
+ * keep for as long as its clients go on. */
+static void let_others_run(struct crew_member *member)
+{
+  struct crew *crew = member->crew;
+  struct pollfd events = {.fd = crew->epoll_fd, .events = POLLIN};
+  if (!crew->config.may_pause && atomic_load_explicit(&crew->looker, memory_order_relaxed) == member &&
+      poll(&events, 1, 0) > 0)
+    sched_yield();
+}
+
 /* An idle member will take the next event. If there is none, this one looks for an event and keeps it. */
 bool crew_is_wanted(struct crew_member *member)
 {
@@ -530,6 +538,8 @@ bool crew_is_wanted(struct crew_member *member)
     return true;
   if (atomic_load(&crew->idle) == 0)
     member->held = crew_take_event(crew, 0);
+  else
+    let_others_run(member);
   return member->held != NULL;
 }
 

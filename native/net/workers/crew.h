@@ -81,7 +81,7 @@ struct crew_member {
   struct crew_source *current; /* the source of this turn */
   struct crew_source *found;   /* likewise, by a look at a source that was awake */
   struct spin_policy spin;     /* of crew_stay */
-  int64_t work_began_ns;       /* when it last found something by looking, or began a turn of such a source */
+  int64_t looked_ns; /* when it last looked at the clock for crew_look.c; what it does has begun then */
   struct spin_policy look_spin; /* of crew_stay, for sources with a lookout */
   struct spin_policy wait_spin; /* of crew_wait */
   struct rpc_waits waits;
@@ -100,9 +100,9 @@ struct crew_lookout {
   bool (*look)(struct crew_source *source);
   /* Tells the client that nobody looks any more. False: there is work, and the client was told nothing. Likewise. */
   bool (*sleep)(struct crew_source *source);
-  /* Tells the client on which processor it is looked for; true if the client was on the same one lately. In a turn of
-   * the source. */
-  bool (*meet)(struct crew_source *source, int processor);
+  /* Tells the client on which processor it is looked for; returns the one that the client has named, -1: none. In a
+   * turn of the source. */
+  int (*meet)(struct crew_source *source, int processor);
 };
 
 struct crew_source {
@@ -115,6 +115,10 @@ struct crew_source {
   bool is_ready;
   _Atomic bool is_awake;
   size_t awake_at; /* its place among those that are awake */
+
+  /* The crew's own, of a source with a lookout. They belong to the owner. */
+  int64_t answered_ns; /* when crew_stay was called last */
+  bool is_brisk;       /* what came then had come soon after the answer before */
 };
 
 static inline const struct crew_lookout *crew_lookout_of(struct crew_source *source)
@@ -134,7 +138,8 @@ struct crew_config {
   void *context;
   int64_t tick_ms;
   int64_t look_ns; /* how long a member looks at sources with a lookout before it sleeps; 0: not at all */
-  bool may_pause;  /* the clients may be on other processors: it does not yield at first */
+  bool
+      may_pause; /* a client that has named no processor is on another one: the member does not yield at first */
 };
 
 /* No thread yet: sources can be watched and submitted before crew_start. */
@@ -174,15 +179,13 @@ struct crew_turn {
   int messages;
   int next_look; /* the message after which the clock is read again */
   int64_t looked_ns;
-  int64_t ends_ns;
+  int64_t ends_ns; /* its time is over then, whatever it has served */
 };
 
 void crew_turn_begin(struct crew_turn *turn);
 /* Counts a message; true when the turn must end after it. While messages are quick, the clock is read after some of
  * them alone: a turn may be that many messages longer than its time. */
 bool crew_turn_is_over(struct crew_turn *turn);
-/* True when its time is over, whatever it has served. */
-bool crew_turn_is_late(const struct crew_turn *turn);
 /* Begins the next turn, if nobody waits for the end of this one. True if the time of this one was over: its
  * answers must not wait any longer. */
 bool crew_turn_renew(struct crew_turn *turn);
@@ -198,15 +201,16 @@ bool crew_is_wanted(struct crew_member *member);
  * (base/spin_policy.h) until it says that the client has sent more, and returns what it said last. So
  * no thread has to sleep and wake for a client that waits for each answer. The thread yields between two
  * looks. Only one member at a time stays, with the source that it served before, and only while another
- * member is idle. After looks that found nothing it stays less and less often.
+ * member is idle. After looks that found nothing it stays less and less often, and with a source that has a lookout
+ * only if what it has just answered had come soon after the answer before.
  */
 bool crew_stay(struct crew_member *member, struct crew_source *source,
                bool (*look)(struct crew_source *source));
 
 /*
  * At the end of a turn, for a source with a lookout that has nothing to do: true if a member looks at it from now on, so
- * that it need not tell its client otherwise. Its descriptor is armed all the same. Any thread; its owner, or who
- * has its lock.
+ * that it need not tell its client otherwise. Its descriptor is armed all the same. A client that lets time pass between
+ * its calls is not looked at. Any thread; its owner, or who has its lock.
  */
 bool crew_keep_awake(struct crew *crew, struct crew_source *source);
 /* The source has an owner from now on and is not looked at any more. Before a turn of a source with a lookout. */

@@ -8,10 +8,12 @@
 static const struct spin_limits SOCKET_LIMITS = {.usual_ns = 100000, .rare_ns = 400000};
 
 enum {
-  PAUSE_NS = 2000,   /* a source with a lookout is looked at for so long before the first yield */
-  LOOKS_A_CLOCK = 4, /* in that time, between two looks at the clock */
-  QUICK_NS = 20000,  /* a member that works for longer after it has found something looks at no others */
-  AWAKE_NS = 2000000 /* how long a source that nothing comes from stays among those that are looked at */
+  PAUSE_NS = 2000,    /* a source with a lookout is looked at for so long before the first yield */
+  LOOKS_A_CLOCK = 4,  /* in that time, between two looks at the clock */
+  QUICK_NS = 20000,   /* a member that works for longer after it has found something looks at no others */
+  AWAKE_NS = 2000000, /* how long a source that nothing comes from stays among those that are looked at */
+  BRISK_NS =
+      400000 /* a client whose next call takes longer is not looked for; to wake both takes half of it */
 };
 
 static bool has_no_work(struct crew *crew)
@@ -37,7 +39,7 @@ static bool can_go_on(struct crew_member *member)
   return member->held == NULL && has_no_work(crew);
 }
 
-static bool is_looker(struct crew_member *member)
+static bool is_looker(const struct crew_member *member)
 {
   return atomic_load_explicit(&member->crew->looker, memory_order_relaxed) == member;
 }
@@ -80,13 +82,18 @@ static bool put_to_sleep(struct crew *crew, size_t index)
 static bool look_at_one(struct crew *crew, size_t index, int64_t now_ns)
 {
   struct crew_source *source = crew->awake[index].source;
-  if (!crew_lookout_of(source)->look(source))
-    return now_ns >= crew->awake[index].until_ns && !put_to_sleep(crew, index);
-  remove_awake(crew, index);
-  return true;
+  int64_t *until_ns = &crew->awake[index].until_ns;
+  if (crew_lookout_of(source)->look(source)) {
+    remove_awake(crew, index);
+    return true;
+  }
+  if (*until_ns == 0)
+    *until_ns = now_ns + AWAKE_NS;
+  return now_ns >= *until_ns && !put_to_sleep(crew, index);
 }
 
-/* Looks at each once, from the last one that was found on. Returns one that has work; NULL: none has. */
+/* Looks at each once, from the last one that was found on. Returns one that has work; NULL: none has. now_ns may be
+ * late. */
 static struct crew_source *look_around(struct crew *crew, int64_t now_ns)
 {
   struct crew_source *found = NULL;
@@ -105,15 +112,14 @@ static struct crew_source *look_around(struct crew *crew, int64_t now_ns)
 
 bool crew_keep_awake(struct crew *crew, struct crew_source *source)
 {
-  if (!atomic_load_explicit(&crew->takes_awake, memory_order_relaxed))
+  if (!source->is_brisk || !atomic_load_explicit(&crew->takes_awake, memory_order_relaxed))
     return false;
-  int64_t until_ns = clock_now_ns() + AWAKE_NS;
   pthread_mutex_lock(&crew->look_lock);
   size_t count = atomic_load_explicit(&crew->awake_count, memory_order_relaxed);
   bool is_kept = atomic_load_explicit(&crew->takes_awake, memory_order_relaxed) && count < CREW_AWAKE_MAX;
   if (is_kept) {
     crew->awake[count].source = source;
-    crew->awake[count].until_ns = until_ns;
+    crew->awake[count].until_ns = 0;
     source->awake_at = count;
     atomic_store_explicit(&source->is_awake, true, memory_order_relaxed);
     atomic_store_explicit(&crew->awake_count, count + 1, memory_order_relaxed);
@@ -195,13 +201,25 @@ void crew_relieve_looker(struct crew *crew, struct crew_looker_watch *watch)
     close_and_resign(looker);
 }
 
+static bool may_find_awake(const struct crew_member *member)
+{
+  return atomic_load_explicit(&member->crew->awake_count, memory_order_relaxed) > 0 && is_looker(member);
+}
+
+/* Of a member that looks: by its last look at the clock. */
+static bool find_awake(struct crew_member *member)
+{
+  if (member->found == NULL && may_find_awake(member))
+    member->found = look_around(member->crew, member->looked_ns);
+  return member->found != NULL;
+}
+
 bool crew_find_awake(struct crew_member *member)
 {
-  struct crew *crew = member->crew;
-  if (atomic_load_explicit(&crew->awake_count, memory_order_relaxed) == 0 || !is_looker(member))
+  if (!may_find_awake(member))
     return false;
-  member->found = look_around(crew, clock_now_ns());
-  return member->found != NULL;
+  member->looked_ns = clock_now_ns();
+  return find_awake(member);
 }
 
 /* --- looking --- */
@@ -241,33 +259,55 @@ static bool look_after_yield(const struct outlook *outlook)
   return outlook->look(outlook->context);
 }
 
+/* How long a look has taken so far. */
+struct looking {
+  int64_t took_ns; /* while the thread had the processor, or gave it away itself */
+  int64_t longest_pause_ns;
+  unsigned arrived; /* crew->awake_arrivals */
+};
+
+/* A thread that loses the processor without a yield was not looking meanwhile, and learns nothing from that. */
+static void look_at_clock(struct crew_member *member, const struct outlook *outlook, bool has_yielded,
+                          struct looking *looking)
+{
+  int64_t now_ns = clock_now_ns();
+  int64_t pause_ns = now_ns - member->looked_ns;
+  member->looked_ns = now_ns;
+  if (!has_yielded && pause_ns >= outlook->limits->usual_ns)
+    return;
+  looking->took_ns += pause_ns;
+  if (pause_ns > looking->longest_pause_ns)
+    looking->longest_pause_ns = pause_ns;
+}
+
 /* A source that became awake meanwhile has just been answered by another member, so that its client is waited for as
  * long as others'. */
+static void begin_anew_for_arrivals(const struct crew *crew, struct looking *looking)
+{
+  unsigned arrived = atomic_load_explicit(&crew->awake_arrivals, memory_order_relaxed);
+  if (arrived != looking->arrived)
+    looking->took_ns = 0;
+  looking->arrived = arrived;
+}
+
+/* member->looked_ns is the time when it begins. The clock is not asked again where the first looks after it find
+ * something: they take less than a yield does. */
 static bool look_for_a_while(struct crew_member *member, const struct outlook *outlook)
 {
-  const _Atomic unsigned *arrivals = &member->crew->awake_arrivals;
   const int64_t limit_ns = spin_policy_limit_ns(outlook->spin, outlook->limits);
-  unsigned arrived = atomic_load_explicit(arrivals, memory_order_relaxed);
-  int64_t began_ns = clock_now_ns();
-  int64_t took_ns = 0;
-  int64_t longest_pause_ns = 0;
-  bool is_useful = false;
+  struct looking looking = {.arrived =
+                                atomic_load_explicit(&member->crew->awake_arrivals, memory_order_relaxed)};
   bool found;
   do {
-    found = took_ns < outlook->pause_ns ? look_with_pauses(outlook) : look_after_yield(outlook);
-    int64_t pause_ns = clock_now_ns() - began_ns - took_ns;
-    took_ns += pause_ns;
-    longest_pause_ns = pause_ns > longest_pause_ns ? pause_ns : longest_pause_ns;
-    if (arrived != atomic_load_explicit(arrivals, memory_order_relaxed)) {
-      arrived = atomic_load_explicit(arrivals, memory_order_relaxed);
-      began_ns += took_ns;
-      took_ns = 0;
-      is_useful = true;
-    }
-  } while (!found && took_ns < limit_ns && outlook->goes_on(member));
-  is_useful = is_useful || found || crew_keeps_looking(member);
-  member->work_began_ns = began_ns + took_ns;
-  spin_policy_learn(outlook->spin, outlook->limits, is_useful, took_ns, longest_pause_ns);
+    bool yields = looking.took_ns >= outlook->pause_ns;
+    found = yields ? look_after_yield(outlook) : look_with_pauses(outlook);
+    if (found && !yields)
+      break;
+    look_at_clock(member, outlook, yields, &looking);
+    begin_anew_for_arrivals(member->crew, &looking);
+  } while (!found && looking.took_ns < limit_ns && outlook->goes_on(member));
+  bool is_useful = found || crew_keeps_looking(member);
+  spin_policy_learn(outlook->spin, outlook->limits, is_useful, looking.took_ns, looking.longest_pause_ns);
   return found;
 }
 
@@ -280,6 +320,7 @@ bool crew_look_awake(struct crew_member *member, bool (*look)(void *context), vo
                             .spin = &member->wait_spin};
   if (!can_be_spared(member) || !spin_policy_takes_chance(outlook.spin) || !become_looker(member))
     return false;
+  member->looked_ns = clock_now_ns();
   bool found = look_for_a_while(member, &outlook);
   resign_as_looker(member);
   return found;
@@ -291,6 +332,7 @@ struct stay {
   struct crew_member *member;
   struct crew_source *source;
   bool (*look)(struct crew_source *source);
+  bool is_quick; /* what the member has just done was */
   bool has_more; /* the source itself has */
 };
 
@@ -305,14 +347,13 @@ static bool look_at_source(void *context)
 static bool look_at_all(void *context)
 {
   struct stay *stay = context;
-  return crew_find_awake(stay->member) || look_at_source(stay);
+  return find_awake(stay->member) || look_at_source(stay);
 }
 
 /* Others may be looked at, too, if none of them has to wait for long because of that. */
-static void set_awake(struct crew_member *member)
+static void set_awake(struct crew_member *member, bool is_quick)
 {
   struct crew *crew = member->crew;
-  bool is_quick = clock_now_ns() - member->work_began_ns < QUICK_NS;
   bool takes_awake = atomic_load_explicit(&crew->takes_awake, memory_order_relaxed);
   if (is_quick && !takes_awake)
     open_awake(member);
@@ -320,19 +361,28 @@ static void set_awake(struct crew_member *member)
     close_awake(crew);
 }
 
+/* A client that needs this processor gets it at once, by yields. Where none is named, one that is bound to a
+ * processor assumes that. */
+static bool is_elsewhere(const struct crew *crew, struct crew_source *source)
+{
+  int own = sched_getcpu();
+  int clients = crew_lookout_of(source)->meet(source, own);
+  return clients < 0 ? crew->config.may_pause : clients != own;
+}
+
 static bool stay_with_lookout(struct crew_member *member, struct stay *stay)
 {
   struct crew *crew = member->crew;
   struct crew_source *source = stay->source;
   const struct spin_limits limits = {.usual_ns = crew->config.look_ns, .rare_ns = crew->config.look_ns};
-  bool is_near = crew_lookout_of(source)->meet(source, sched_getcpu());
+  bool pauses = is_elsewhere(crew, source);
   struct outlook outlook = {.look = look_at_all,
                             .context = stay,
                             .goes_on = can_go_on,
-                            .pause_ns = is_near || !crew->config.may_pause ? 0 : PAUSE_NS,
+                            .pause_ns = pauses ? PAUSE_NS : 0,
                             .limits = &limits,
                             .spin = &member->look_spin};
-  set_awake(member);
+  set_awake(member, stay->is_quick);
   look_for_a_while(member, &outlook);
   return stay->has_more;
 }
@@ -344,6 +394,7 @@ static bool stay_with_socket(struct crew_member *member, struct stay *stay)
                             .goes_on = can_be_spared,
                             .limits = &SOCKET_LIMITS,
                             .spin = &member->spin};
+  member->looked_ns = clock_now_ns();
   look_for_a_while(member, &outlook);
   crew_stop_looking(member);
   return stay->has_more;
@@ -351,32 +402,53 @@ static bool stay_with_socket(struct crew_member *member, struct stay *stay)
 
 /* True if ready work waits. The source may stay awake meanwhile: the member goes on to such sources, and looks at all that
  * are awake between them. */
-static bool may_look_later(struct crew_member *member)
+static bool may_look_later(struct crew_member *member, bool is_quick)
 {
   struct crew *crew = member->crew;
   bool has_ready = atomic_load_explicit(&crew->ready, memory_order_relaxed) > 0;
   if (has_ready && member->held == NULL &&
       atomic_load_explicit(&crew->phase, memory_order_relaxed) == CREW_SERVING && become_looker(member))
-    set_awake(member);
+    set_awake(member, is_quick);
   return has_ready;
+}
+
+/* What the member has done since its last look was the work of the source. */
+static void look_at_clock_after_work(struct crew_member *member, struct stay *stay)
+{
+  struct crew_source *source = stay->source;
+  int64_t began_ns = member->looked_ns;
+  member->looked_ns = clock_now_ns();
+  stay->is_quick = member->looked_ns - began_ns < QUICK_NS;
+  source->is_brisk = began_ns - source->answered_ns < BRISK_NS;
+  source->answered_ns = member->looked_ns;
+}
+
+static bool may_stay_with_lookout(struct crew_member *member, struct stay *stay)
+{
+  if (member->crew->config.look_ns == 0)
+    return false;
+  look_at_clock_after_work(member, stay);
+  if (!stay->source->is_brisk && !may_find_awake(member))
+    return false;
+  return !may_look_later(member, stay->is_quick) && can_go_on(member) &&
+         spin_policy_takes_chance(&member->look_spin) && become_looker(member);
+}
+
+static bool may_stay_with_socket(struct crew_member *member, const struct stay *stay)
+{
+  return member->last == stay->source && can_be_spared(member) && spin_policy_takes_chance(&member->spin) &&
+         become_looker(member);
 }
 
 bool crew_stay(struct crew_member *member, struct crew_source *source,
                bool (*look)(struct crew_source *source))
 {
-  struct crew *crew = member->crew;
-  bool has_lookout = crew_lookout_of(source) != NULL;
   struct stay stay = {.member = member, .source = source, .look = look};
-  if (member->worker == NULL || (has_lookout ? crew->config.look_ns == 0 : member->last != source))
+  if (member->worker == NULL)
     return false;
-  if (has_lookout && may_look_later(member))
-    return false;
-  if (has_lookout ? !can_go_on(member) : !can_be_spared(member))
-    return false;
-  struct spin_policy *spin = has_lookout ? &member->look_spin : &member->spin;
-  if (!spin_policy_takes_chance(spin) || !become_looker(member))
-    return false;
-  return has_lookout ? stay_with_lookout(member, &stay) : stay_with_socket(member, &stay);
+  if (crew_lookout_of(source) != NULL)
+    return may_stay_with_lookout(member, &stay) && stay_with_lookout(member, &stay);
+  return may_stay_with_socket(member, &stay) && stay_with_socket(member, &stay);
 }
 
 bool crew_keeps_looking(struct crew_member *member)

@@ -42,7 +42,7 @@ struct crew {
   size_t awake_next; /* where the next look begins */
   struct {
     struct crew_source *source;
-    int64_t until_ns; /* it is put to sleep then */
+    int64_t until_ns; /* it is put to sleep then; 0: nobody has looked at it yet */
   } awake[CREW_AWAKE_MAX];
 
   pthread_mutex_t lock;   /* guards all below, and `taken` and `worker` of the members */
