@@ -38,6 +38,8 @@ struct shm {
   size_t sent;          /* bytes of `out` that are in the ring */
   uint64_t rung_at;     /* the writer's position when the peer was rung last */
   int64_t roamed_at_ms; /* when high pages of the ring were used last */
+  int64_t rested_at_ms; /* when they were given back last */
+  uint64_t unanswered;  /* requests; too few where the peer has sent requests of its own */
 
   struct buffer message; /* that is being read */
   uint32_t kind;         /* of the frame that is being read; 0: none is */
@@ -188,11 +190,18 @@ static void ring_for_the_untaken(struct shm *shm)
     ring_peer(shm);
 }
 
-/* Of a connection that large messages came over in a row the pages are not given back between them. */
+/* Of a connection that large messages came over in a row the pages are not given back between them. One that has no
+ * more answers to come may have slept for the last time. */
 static void give_back_memory(struct shm *shm)
 {
-  if (ring_writer_has_roamed(&shm->writer) && clock_coarse_ms() - shm->roamed_at_ms >= ROAMING_MS)
-    (void)ring_writer_give_back(&shm->writer); /* false: the peer has not taken all, later then */
+  if (!ring_writer_has_roamed(&shm->writer))
+    return;
+  int64_t now_ms = clock_coarse_ms();
+  bool may_be_last = shm->unanswered == 0 && now_ms - shm->rested_at_ms >= ROAMING_MS;
+  if (!may_be_last && now_ms - shm->roamed_at_ms < ROAMING_MS)
+    return;
+  if (ring_writer_give_back(&shm->writer)) /* false: the peer has not taken all, later then */
+    shm->rested_at_ms = now_ms;
 }
 
 static bool sleep_on_bells(struct client_transport *transport)
@@ -225,8 +234,8 @@ static struct buffer *begin_message(struct client_transport *transport)
 
 static void end_message(struct client_transport *transport, bool is_answered)
 {
-  (void)is_answered;
   struct shm *shm = shm_of(transport);
+  shm->unanswered += is_answered;
   ring_end_frame(&shm->out, shm->begin, RING_JSON);
 }
 
@@ -260,18 +269,22 @@ static void fill_ring(struct shm *shm)
 {
   bool waited = atomic_load_explicit(&shm->look.wants_room, memory_order_relaxed);
   bool waits = false;
+  bool is_rung = false;
   while (!waits && !shm->writer.is_broken && shm->sent < shm->out.len) {
     size_t left = shm->out.len - shm->sent;
     size_t wanted = left < PIECE ? left : PIECE;
     size_t count = ring_write(&shm->writer, shm->out.data + shm->sent, wanted);
     shm->sent += count;
-    if (ring_writer_publish(&shm->writer))
+    if (ring_writer_publish(&shm->writer)) {
       ring_peer(shm);
+      is_rung = true;
+    }
     waits = count < wanted && ring_writer_await_room(&shm->writer);
   }
   if (waited && !waits)
     ring_writer_wake(&shm->writer);
   atomic_store_explicit(&shm->look.taken, shm->writer.taken, memory_order_relaxed);
+  atomic_store_explicit(&shm->look.is_rung, is_rung, memory_order_relaxed);
   atomic_store_explicit(&shm->look.wants_room, waits, memory_order_relaxed);
   if (shm->writer.offset > RING_HOME)
     shm->roamed_at_ms = clock_coarse_ms();
@@ -348,6 +361,7 @@ static enum jp_client_status end_frame(struct shm *shm, struct transport_listene
   struct text message = shm->message.len == 0 ? TEXT("") : buffer_text(&shm->message);
   enum jp_client_status status;
   if (kind == RING_JSON) {
+    shm->unanswered -= shm->unanswered > 0;
     status = listener->message(listener, message, error);
   } else {
     message.len = text_valid_utf8(text_cut(message, SHOWN_MAX));
@@ -387,7 +401,9 @@ static bool look_for_input(struct shm *shm)
 {
   bool may_have_bells = shm->is_asleep;
   wake(shm);
-  if (ring_reader_look(&shm->reader) && !may_have_bells)
+  bool has_more = ring_reader_look(&shm->reader);
+  ring_writer_prepare(&shm->writer);
+  if (has_more && !may_have_bells)
     return true;
   bool is_open = take_bells(shm);
   (void)ring_reader_look(&shm->reader); /* what was written before the end, too */

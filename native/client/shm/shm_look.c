@@ -73,7 +73,7 @@ static bool shares_processor(struct shm_look *look)
 static bool wait_by_the_clock(struct shm_look *look)
 {
   const int64_t limit_ns = spin_policy_limit_ns(&look->policy, &LIMITS);
-  const int64_t began_ns = clock_now_ns();
+  int64_t began_ns = clock_now_ns();
   int64_t took_ns = 0;
   int64_t longest_pause_ns = 0;
   bool found;
@@ -83,6 +83,11 @@ static bool wait_by_the_clock(struct shm_look *look)
       sched_yield();
     found = yields ? finds_something(look) : look_with_pauses(look, LOOKS_A_STEP);
     int64_t pause_ns = clock_now_ns() - began_ns - took_ns;
+    /* The thread lost its processor, and did not look meanwhile. */
+    if (!yields && pause_ns >= LIMITS.usual_ns) {
+      began_ns += pause_ns;
+      continue;
+    }
     took_ns += pause_ns;
     longest_pause_ns = pause_ns > longest_pause_ns ? pause_ns : longest_pause_ns;
   } while (!found && took_ns < limit_ns);
@@ -91,11 +96,12 @@ static bool wait_by_the_clock(struct shm_look *look)
 }
 
 /* Most answers come before it is worth while to ask for the time. The first looks cost less than to sleep and
- * wake, so they are never left out: one that finds something sets right what was learned from a busy moment
- * of the peer. */
+ * wake, so they are never left out where the peer was awake: one that finds something sets right what was learned
+ * from a busy moment of the peer. A peer that was rung has to wake first, which takes longer than they do. */
 bool shm_look_wait(struct shm_look *look)
 {
-  if (!shares_processor(look) && look_with_pauses(look, FIRST_LOOKS)) {
+  bool waits_for_peer = shares_processor(look) || atomic_load_explicit(&look->is_rung, memory_order_relaxed);
+  if (!waits_for_peer && look_with_pauses(look, FIRST_LOOKS)) {
     spin_policy_learn(&look->policy, &LIMITS, true, 0, 0);
     return true;
   }

@@ -19,6 +19,7 @@ struct shm_look {
   _Atomic uint64_t written; /* by the peer, as it was seen last */
   _Atomic uint64_t taken;   /* likewise */
   atomic_bool wants_room;   /* `taken` matters */
+  atomic_bool is_rung;      /* the peer slept when it was written to last */
   bool is_possible;         /* there is processor time enough */
   bool is_bound;            /* this process may use one processor alone */
   int cpu;                  /* that the peer was told of */

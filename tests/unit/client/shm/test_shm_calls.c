@@ -369,55 +369,6 @@ static void test_a_child_has_no_map(void **state)
   assert_false(has_map());
 }
 
-/* ---- memory ---- */
-
-/* Of all maps of shared memory that this process has, the fake peer's included. */
-static long count_resident_kib(void)
-{
-  char line[500];
-  bool is_ours = false;
-  long sum = 0;
-  FILE *maps = fopen("/proc/self/smaps", "re");
-  assert_non_null(maps);
-  while (fgets(line, sizeof line, maps) != NULL) {
-    if (strchr(line, '-') != NULL && strstr(line, " 00:") != NULL)
-      is_ours = strstr(line, "jpeer-shm") != NULL;
-    else if (strncmp(line, "VmFlags:", 8) == 0)
-      is_ours = false;
-    else if (is_ours && strncmp(line, "Rss:", 4) == 0)
-      sum += strtol(line + 4, NULL, 10);
-  }
-  fclose(maps);
-  return sum;
-}
-
-/* Small messages use few pages, and those that a large one has used go back when the client sleeps later. */
-static void test_memory_goes_back(void **state)
-{
-  (void)state;
-  enum { RING_SIZE = 1 << 20, LENGTH = 500000, SMALL_KIB = 96 };
-  struct fake_peer *peer = fake_peer_start_shm(RING_SIZE, fake_serve, NULL);
-  struct jp_client *client = fixture_open(peer, NULL);
-  assert_true(jp_client_descriptor(client) >= 0);
-  for (int i = 0; i < 1000; i++)
-    expect_call(client);
-  assert_in_range(count_resident_kib(), 1, SMALL_KIB);
-  char *letters = make_letters(LENGTH);
-  const struct jp_argument argument = jp_string(letters);
-  const struct jp_request request = jp_build_class_method_call("T", "m", &argument, 1);
-  struct jp_answer *answer;
-  assert_int_equal(jp_client_call(client, &request, TIMEOUT_MS, &answer, NULL), JP_CLIENT_OK);
-  jp_answer_free(answer);
-  free(letters);
-  while (count_resident_kib() > SMALL_KIB) { /* none, where the call was slow; or however long it takes */
-    usleep(10000);
-    expect_call(client);
-    assert_int_equal(jp_client_process(client, NULL), JP_CLIENT_OK);
-  }
-  jp_client_close(client);
-  fake_peer_stop(peer);
-}
-
 /* ---- a hostile peer ---- */
 
 struct hostility {
@@ -624,7 +575,6 @@ int main(void)
       cmocka_unit_test(test_without_memory_it_is_a_websocket),
       cmocka_unit_test(test_where_memory_is_optional_any_refusal_makes_a_websocket),
       cmocka_unit_test(test_a_child_has_no_map),
-      cmocka_unit_test(test_memory_goes_back),
       cmocka_unit_test(test_hostile_peers),
       cmocka_unit_test(test_wrong_reports_of_what_was_taken),
       cmocka_unit_test(test_noise),

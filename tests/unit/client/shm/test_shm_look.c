@@ -59,6 +59,19 @@ static void test_long_looks_in_vain_become_rare(void **state)
   assert_int_equal(pair.look.policy.to_skip, 0);
 }
 
+/* The first looks would be over before it is awake. */
+static void test_none_for_a_peer_that_has_to_wake(void **state)
+{
+  (void)state;
+  struct pair pair;
+  init_pair(&pair);
+  pair.look.policy.to_skip = 1;
+  pair.look.is_rung = true;
+  pair.other.written = 8;
+  assert_false(shm_look_wait(&pair.look));
+  assert_true(shm_look_wait(&pair.look));
+}
+
 static void test_none_with_one_processor(void **state)
 {
   (void)state;
@@ -110,6 +123,7 @@ int main(void)
       cmocka_unit_test(test_what_is_there_is_found),
       cmocka_unit_test(test_room_counts_where_it_is_waited_for),
       cmocka_unit_test(test_long_looks_in_vain_become_rare),
+      cmocka_unit_test(test_none_for_a_peer_that_has_to_wake),
       cmocka_unit_test(test_none_with_one_processor),
       cmocka_unit_test(test_a_wrong_processor_is_only_a_hint),
       cmocka_unit_test(test_what_another_thread_writes_is_found),

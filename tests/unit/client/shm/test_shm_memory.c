@@ -1,0 +1,104 @@
+/* Which pages a connection over shared memory keeps. */
+#define FAKE_PEER_SCHEME "shm"
+#include "../client_fixture.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { TIMEOUT_MS = 30000, RING_SIZE = 1 << 20, LENGTH = 500000, SMALL_KIB = 96 };
+
+static char *make_letters(size_t length)
+{
+  char *letters = malloc(length + 1);
+  memset(letters, 'a', length);
+  letters[length] = '\0';
+  return letters;
+}
+
+/* Of all maps of shared memory that this process has, the fake peer's included. */
+static long count_resident_kib(void)
+{
+  char line[500];
+  bool is_ours = false;
+  long sum = 0;
+  FILE *maps = fopen("/proc/self/smaps", "re");
+  assert_non_null(maps);
+  while (fgets(line, sizeof line, maps) != NULL) {
+    if (strchr(line, '-') != NULL && strstr(line, " 00:") != NULL)
+      is_ours = strstr(line, "jpeer-shm") != NULL;
+    else if (strncmp(line, "VmFlags:", 8) == 0)
+      is_ours = false;
+    else if (is_ours && strncmp(line, "Rss:", 4) == 0)
+      sum += strtol(line + 4, NULL, 10);
+  }
+  fclose(maps);
+  return sum;
+}
+
+/* Small messages use few pages, and those that a large one has used go back when the client sleeps later. */
+static void test_memory_goes_back(void **state)
+{
+  (void)state;
+  struct fake_peer *peer = fake_peer_start_shm(RING_SIZE, fake_serve, NULL);
+  struct jp_client *client = fixture_open(peer, NULL);
+  assert_true(jp_client_descriptor(client) >= 0);
+  for (int i = 0; i < 1000; i++)
+    assert_int_equal(fixture_call(client, TIMEOUT_MS, NULL), JP_CLIENT_OK);
+  assert_in_range(count_resident_kib(), 1, SMALL_KIB);
+  char *letters = make_letters(LENGTH);
+  const struct jp_argument argument = jp_string(letters);
+  const struct jp_request request = jp_build_class_method_call("T", "m", &argument, 1);
+  struct jp_answer *answer;
+  assert_int_equal(jp_client_call(client, &request, TIMEOUT_MS, &answer, NULL), JP_CLIENT_OK);
+  jp_answer_free(answer);
+  free(letters);
+  while (count_resident_kib() > SMALL_KIB) { /* none, where the call was slow; or however long it takes */
+    usleep(10000);
+    assert_int_equal(fixture_call(client, TIMEOUT_MS, NULL), JP_CLIENT_OK);
+    assert_int_equal(jp_client_process(client, NULL), JP_CLIENT_OK);
+  }
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+static void note_answer(void *context, enum jp_client_status status, struct jp_answer *answer)
+{
+  bool *is_answered = context;
+  assert_int_equal(status, JP_CLIENT_OK);
+  jp_answer_free(answer);
+  *is_answered = true;
+}
+
+/* A program that has no more calls to make sleeps once, and not later again. */
+static void test_memory_goes_back_with_the_last_answer(void **state)
+{
+  (void)state;
+  struct fake_peer *peer = fake_peer_start_shm(RING_SIZE, fake_serve, NULL);
+  struct jp_client *client = fixture_open(peer, NULL);
+  struct pollfd polled = {.fd = jp_client_descriptor(client), .events = POLLIN};
+  char *letters = make_letters(LENGTH);
+  const struct jp_argument argument = jp_string(letters);
+  const struct jp_request request = jp_build_class_method_call("T", "m", &argument, 1);
+  bool is_answered = false;
+  assert_int_equal(jp_client_send(client, &request, TIMEOUT_MS, note_answer, &is_answered, NULL),
+                   JP_CLIENT_OK);
+  while (!is_answered) {
+    assert_true(poll(&polled, 1, TIMEOUT_MS) > 0);
+    assert_int_equal(jp_client_process(client, NULL), JP_CLIENT_OK);
+  }
+  assert_in_range(count_resident_kib(), 1, SMALL_KIB);
+  free(letters);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_memory_goes_back),
+      cmocka_unit_test(test_memory_goes_back_with_the_last_answer),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
