@@ -18,6 +18,8 @@ from .exceptions import ErrorMaker
 from .names import source_name
 
 STOP_SECONDS = 10.0
+# Of a peer that serves this program alone: large arrays travel in one message.
+LIMITS = {"--message-max": "512M", "--send-buffer-max": "256M"}
 
 _open: list["Java"] = []  # the last one is the default
 _open_lock = threading.Lock()
@@ -189,6 +191,9 @@ def launch(
     timeout: of every call, in seconds. What Java prints goes to sys.stdout and sys.stderr.
     """
     more = list(options)
+    for limit, size in LIMITS.items():
+        if not any(each.split("=")[0] == limit for each in more):
+            more += [limit, size]
     if policy is not None:
         more += ["--rpc-policy", os.fspath(policy)]
     if allow:

@@ -43,11 +43,18 @@ def pages(source: Object, first: int = FIRST_PAGE, start: int = 0) -> Iterator[l
         elements, done, following = connection.fetch(rest, first, start)
         if from_end:
             start += len(elements)
-        yield [MapEntry(each) if type(each) in (list, tuple) else each for each in elements]
+        yield _with_entries(elements)
         if done:
             return
         rest = following
         first = min(first * PAGE_GROWTH, PAGE_MAX)
+
+
+def _with_entries(elements: list[Any]) -> list[Any]:
+    """A page has tuples only for entries of maps."""
+    if tuple not in set(map(type, elements)):
+        return elements
+    return [MapEntry(each) if type(each) is tuple else each for each in elements]
 
 
 def elements_of(source: Object, start: int = 0) -> Iterator[Any]:
@@ -89,7 +96,7 @@ def _pages_of_iterator(reference: "weakref.ref[Object]") -> Iterator[list[Any]]:
             return
         elements, done, _ = source._connection.fetch(source, size)
         del source
-        yield [MapEntry(each) if type(each) in (list, tuple) else each for each in elements]
+        yield _with_entries(elements)
         if done:
             return
         size = min(size * PAGE_GROWTH, PAGE_MAX)

@@ -13,6 +13,7 @@ from .objects import JavaObject, call
 from .pages import PAGE_MAX, IterableMixin, elements_of, pages
 
 SHOWN_MAX = 10  # elements of an array in its repr
+CHUNK = 1 << 19  # elements in one message, which peers allow 16 MiB
 
 
 class SequenceMixin(IterableMixin):
@@ -136,7 +137,12 @@ class ListMixin(SequenceMixin, CollectionMixin):
         call(self, "add", value)
 
     def extend(self, values: Iterable[Any]) -> None:
-        call(self, "addAll", as_argument(values))
+        added = as_argument(values)
+        if not isinstance(added, list) or len(added) <= CHUNK:
+            call(self, "addAll", added)
+            return
+        for begin in range(0, len(added), CHUNK):
+            call(self, "addAll", added[begin : begin + CHUNK])
 
     def insert(self, index: int, value: Any) -> None:
         size = len(self)
@@ -243,7 +249,9 @@ class PrimitiveArrayMixin(ArrayMixin):
         if start >= stop:
             return []
         assert isinstance(self, Array)
-        elements = self._read(start, stop).tolist()
+        elements: list[Any] = []
+        for begin in range(start, stop, CHUNK):
+            elements += self._read(begin, min(begin + CHUNK, stop)).tolist()
         return [chr(each) for each in elements] if self._java_type == "[C" else elements
 
     def __iter__(self) -> Iterator[Any]:

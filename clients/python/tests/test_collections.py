@@ -319,7 +319,9 @@ class Arrays(unittest.TestCase):
         with self.assertRaises(OverflowError):
             xs[0] = 2**40
         with self.assertRaises(java.java.lang.ArrayStoreException):
-            java.java.lang.reflect.Array.set(java.array("java.lang.Integer", 1), 0, "x")
+            java.java.lang.System.arraycopy(
+                java.array("java.lang.String", ["x"]), 0, java.array("java.lang.Integer", 1), 0, 1
+            )
 
     def test_comparing(self):
         xs = java.array("int", [1, 2])

@@ -1,8 +1,10 @@
 """What needs no peer."""
 
+import contextlib
 import datetime
 import decimal
 import functools
+import io
 import os
 import tempfile
 import unittest
@@ -11,7 +13,7 @@ import zoneinfo
 from pathlib import Path
 
 import jpeer
-from jpeer import callbacks, connection, exceptions, names, values
+from jpeer import callbacks, connection, exceptions, names, output, values
 
 
 class ArrayNames(unittest.TestCase):
@@ -163,6 +165,30 @@ class ClassPath(unittest.TestCase):
             for missing in ("x.jar", "*.zip", "no/*"):
                 with self.assertRaisesRegex(FileNotFoundError, "nothing at"):
                     connection.join_class_path([f"{folder}/{missing}"])
+
+
+class Output(unittest.TestCase):
+    def test_characters_in_pieces(self):
+        take = output.Output()
+        with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as errors:
+            for byte in "ü😀".encode():
+                take(1, bytes([byte]))
+            take(2, b"a\xff\n")
+        self.assertEqual((out.getvalue(), errors.getvalue()), ("ü😀", "a\ufffd\n"))
+
+    def test_streams_that_do_not_take_it(self):
+        take = output.Output()
+        raw = io.BytesIO()
+        terminal = io.TextIOWrapper(raw, encoding="ascii")
+        with contextlib.redirect_stdout(terminal):
+            take(1, "ü\n".encode())
+        self.assertEqual(raw.getvalue(), b"\\xfc\n")
+        closed = io.StringIO()
+        closed.close()
+        with contextlib.redirect_stdout(closed):
+            take(1, b"lost")
+        with contextlib.redirect_stdout(None):
+            take(1, b"lost")
 
 
 class WithoutConnection(unittest.TestCase):
