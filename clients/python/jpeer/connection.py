@@ -233,7 +233,7 @@ def connect(
 
 def find_program() -> str:
     """The program of the package, else the one of the build folder that the package is in, else that of PATH."""
-    here = Path(__file__).resolve().parent
+    here = Path(os.path.abspath(__file__)).parent  # in a build folder it is a symbolic link
     for place in (here / "bin" / "jpeer", here.parent.parent / "jpeer"):
         if place.is_file() and os.access(place, os.X_OK):
             return str(place)
