@@ -20,9 +20,12 @@ class JavaObject(Object):
     """Of a hidden class (a lambda's), which no request can name: the types that declare its methods."""
 
     def __eq__(self, other: object) -> Any:
-        if isinstance(other, Object) and self._number == other._number and self._connection is other._connection:
-            return True
-        if other is None or (self._identity and isinstance(other, Object)):
+        if isinstance(other, Object):
+            if self._connection is not other._connection:
+                return False
+            if self._identity or self._number == other._number:
+                return self._number == other._number
+        if other is None:
             return False
         try:
             return call(self, "equals", other)

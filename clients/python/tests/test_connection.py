@@ -85,7 +85,7 @@ class Connecting(unittest.TestCase):
     def test_refused(self):
         with self.assertRaises(OSError):
             jpeer.connect("ws+unix:/no/such/socket")
-        with self.assertRaises(ValueError):
+        with self.assertRaisesRegex((ValueError, RuntimeError), "scheme"):
             jpeer.connect("nonsense")
 
     def test_sessions_by_name(self):
