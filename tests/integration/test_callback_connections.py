@@ -1,0 +1,353 @@
+"""Callbacks and several connections: one session of two, a callback during another's, clients that vanish, and clients
+whose answers are wrong, late, or too many."""
+
+import os
+import signal
+import subprocess
+import sys
+import unittest
+import uuid
+
+from support.callback_client import CallbackClient
+from support.clients import RpcError, WebSocketClient, typed
+from support.peer import ROOT, Peer
+
+CALLING = "fixtures.Calling"
+DROPPED = "an answer was dropped, because no callback"
+MISFIT = "does not fit"
+
+
+class ConnectionCase(unittest.TestCase):
+    OPTIONS = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.peer = Peer(*cls.OPTIONS)
+
+    @classmethod
+    def tearDownClass(cls):
+        with cls.peer:
+            pass
+
+    def connect(self, headers=None):
+        client = CallbackClient(self.peer, headers)
+        self.addCleanup(client.close)
+        return client
+
+    def connect_twice(self):
+        """Two connections of one session."""
+        headers = {"peer-id": str(uuid.uuid4())}
+        return self.connect(headers), self.connect(headers)
+
+    def begin(self, client, method="here", **beside):
+        """A request that waits in a callback: its id, and the call."""
+        begun = client.begin_call(CALLING, method, client.give(**beside))
+        return begun, client.await_call()
+
+    def assert_serves(self, client):
+        self.assertEqual(client.call(CALLING, "here", client.give(lambda call: "still")), "still")
+
+    def outcome(self):
+        with WebSocketClient(self.peer) as other:
+            return other.call(CALLING, "outcome")
+
+
+class OneSession(ConnectionCase):
+    def test_an_answer_counts_on_its_own_connection_alone(self):
+        one, other = self.connect_twice()
+        begun, call = self.begin(one)
+        other.send_json({"jsonrpc": "2.0", "id": call.id, "result": "stolen"})
+        self.assertEqual(other.reply(call.id)["error"]["code"], -32600)
+        call.answer("mine")
+        self.assertEqual(one.end(begun), "mine")
+
+    def test_where_both_have_one_open(self):
+        """The numbers of calls are those of a connection."""
+        one, other = self.connect_twice()
+        (first, call), (second, same) = self.begin(one), self.begin(other)
+        self.assertEqual(call.id, same.id)
+        same.answer("other")
+        self.assertEqual(other.end(second), "other")
+        same.answer("again")
+        call.answer("one")
+        self.assertEqual(one.end(first), "one")
+        self.assert_serves(other)
+
+    def test_a_nested_request_counts_on_its_own_connection_alone(self):
+        one, other = self.connect_twice()
+        begun, call = self.begin(one)
+        with self.assertRaises(RpcError) as raised:
+            other.end(other.begin_call(CALLING, "threadName", within=call.id))
+        self.assertEqual(raised.exception.code, -32602)
+        self.assertIn("is no open callback that the message is nested in", raised.exception.detail)
+        call.answer("mine")
+        self.assertEqual(one.end(begun), "mine")
+
+    def test_an_id_is_an_object_of_its_own_connection(self):
+        one, other = self.connect_twice()
+        for client, name in ((one, "one"), (other, "other")):
+            client.call(CALLING, "keep", name, client.give(number=7))
+        for caller in (one, other):
+            for owner, name in ((one, "one"), (other, "other")):
+                begun = caller.begin_call(CALLING, "callKept", name)
+                owner.await_call().answer(f"of {name}")
+                self.assertEqual(caller.end(begun), f"of {name}")
+
+    def test_they_share_the_objects(self):
+        one, other = self.connect_twice()
+        made = one.new("java.lang.StringBuilder", "shared")
+        begun, call = self.begin(one)
+        self.assertEqual(other.call("java.lang.StringBuilder", "length", on=made), "6")
+        call.answer({"ref": made})
+        self.assertEqual(one.end(begun), "shared")
+
+
+class Interleaved(ConnectionCase):
+    def keep(self, client, name):
+        client.call(CALLING, "keep", name, client.give())
+
+    def test_a_callback_during_one_of_another_connection(self):
+        """All of it on one thread of Java's, which waits for two clients."""
+        one, other = self.connect(), self.connect()
+        self.keep(other, "inner")
+        begun, outer = self.begin(one)
+        thread = one.end(one.begin_call(CALLING, "threadName", within=outer.id))
+        nested = one.begin_call(CALLING, "callKept", "inner", within=outer.id)
+        inner = other.await_call()
+        self.assertEqual(other.end(other.begin_call(CALLING, "threadName", within=inner.id)), thread)
+        # The outer call is still open, and its thread waits in the inner one.
+        self.assertEqual(one.end(one.begin_call(CALLING, "threadName", within=outer.id)), thread)
+        outer.answer("outer, whose answer is early")
+        inner.answer("inner")
+        self.assertEqual(one.end(nested), "inner")
+        self.assertEqual(one.end(begun), "outer, whose answer is early")
+
+    def test_from_a_thread_of_its_own(self):
+        one, other = self.connect(), self.connect()
+        self.keep(other, "inner")
+        one.call(CALLING, "onThread", one.give())
+        outer = one.await_call()
+        nested = one.begin_call(CALLING, "callKept", "inner", within=outer.id)
+        inner = other.await_call()
+        self.assertEqual(other.end(other.begin_call(CALLING, "local", within=inner.id)), "local")
+        inner.answer("inner")
+        self.assertEqual(one.end(nested), "inner")
+        outer.answer("outer")
+        self.assertEqual(self.outcome(), "outer")
+
+    def test_the_inner_client_vanishes(self):
+        one, other = self.connect(), self.connect()
+        self.keep(other, "inner")
+        begun, outer = self.begin(one)
+        nested = one.begin_call(CALLING, "callKept", "inner", within=outer.id)
+        other.await_call()
+        other.close()
+        self.assertEqual(one.end(nested), "CallbackException: the connection of the client has ended")
+        outer.answer("outer")
+        self.assertEqual(one.end(begun), "outer")
+
+    def test_the_outer_client_vanishes(self):
+        one, other = self.connect(), self.connect()
+        self.keep(other, "inner")
+        one.call(CALLING, "onThread", one.give())
+        outer = one.await_call()
+        one.begin_call(CALLING, "callKept", "inner", within=outer.id)
+        inner = other.await_call()
+        one.close()
+        self.assertEqual(other.end(other.begin_call(CALLING, "local", within=inner.id)), "local")
+        inner.answer("inner")
+        self.assertEqual(self.outcome(), "CallbackException: the connection of the client has ended")
+        self.assert_serves(other)
+
+    def test_each_calls_the_other(self):
+        one, other = self.connect(), self.connect()
+        self.keep(one, "one")
+        self.keep(other, "other")
+        for _ in range(20):
+            (first, of_one), (second, of_other) = self.begin(one), self.begin(other)
+            inner_first = one.begin_call(CALLING, "callKept", "other", within=of_one.id)
+            inner_second = other.begin_call(CALLING, "callKept", "one", within=of_other.id)
+            other.await_call().answer("to one")
+            one.await_call().answer("to other")
+            self.assertEqual(one.end(inner_first), "to one")
+            self.assertEqual(other.end(inner_second), "to other")
+            of_one.answer("one")
+            of_other.answer("other")
+            self.assertEqual((one.end(first), other.end(second)), ("one", "other"))
+
+
+GONE = "CallbackException: the connection of the client has ended"
+
+
+class Vanishing(ConnectionCase):
+    def vanish(self, leave):
+        """Java's thread hears of it, whether that is the request's own or another, and the peer serves on."""
+        for method in ("hereTold", "onThread"):
+            client = self.connect()
+            client.begin_call(CALLING, method, client.give())
+            client.await_call()
+            leave(client)
+            self.assertEqual(self.outcome(), GONE)
+        self.assert_serves(self.connect())
+
+    def test_it_closes(self):
+        self.vanish(lambda client: client.close())
+
+    def test_it_ends_the_stream(self):
+        self.vanish(lambda client: client.end_stream())
+
+    def test_it_resets_the_connection(self):
+        self.vanish(lambda client: client.reset())
+
+    def test_it_is_killed(self):
+        program = ("import sys; from types import SimpleNamespace; from support.callback_client import CallbackClient\n"
+                   "peer = SimpleNamespace(clients=[], address=lambda scheme: sys.argv[1])\n"
+                   "client = CallbackClient(peer)\n"
+                   f"client.begin_call('{CALLING}', 'hereTold', client.give())\n"
+                   "client.await_call(); print('called', flush=True); client.step()\n")
+        process = subprocess.Popen([sys.executable, "-c", program, self.peer.address("ws")], stdout=subprocess.PIPE,
+                                   env={**os.environ, "PYTHONPATH": str(ROOT / "tests")})
+        with process:
+            self.assertEqual(process.stdout.readline(), b"called\n")
+            process.send_signal(signal.SIGKILL)
+        self.assertEqual(self.outcome(), GONE)
+
+    def test_requests_behind_it_are_served(self):
+        """What a client has sent before it ended the stream is answered."""
+        client = self.connect()
+        first, _ = self.begin(client)
+        behind = [client.begin_call(CALLING, "echo", number) for number in range(10)]
+        client.end_stream()
+        self.assertEqual(client.end(first), GONE)
+        self.assertEqual([client.end(number) for number in behind], [str(number) for number in range(10)])
+
+    def test_many_at_once(self):
+        clients = [self.connect() for _ in range(20)]
+        for client in clients:
+            client.begin_call(CALLING, "hereTold", client.give())
+            client.begin_call(CALLING, "echo", 1)
+        for client in clients:
+            client.await_call()
+        for client in clients:
+            client.close()
+        self.assertEqual({self.outcome() for _ in clients}, {GONE})
+
+
+class Wrong(ConnectionCase):
+    """A peer for each test, because the log is counted."""
+
+    @classmethod
+    def setUpClass(cls):
+        pass
+
+    @classmethod
+    def tearDownClass(cls):
+        pass
+
+    def start(self, *options):
+        self.peer = Peer(*options)
+        self.addCleanup(self.peer.close)
+        return self.connect()
+
+    def stop(self, dropped=0, misfits=0):
+        for client in self.peer.clients:
+            client.close()
+        self.assertEqual(self.peer.stop(), 0)
+        lines = self.peer.stderr()
+        self.assertEqual((lines.count(DROPPED), lines.count(MISFIT)), (dropped, misfits), lines)
+
+    def test_answers_for_nobody(self):
+        client = self.start()
+        for client in (client, self.connect()):
+            begun, call = self.begin(client)
+            for wrong in ("cb-99", "cb-0", "cb--1", "cb-", "7", 7, "cb-18446744073709551617", None, [], {}):
+                client.send_json({"jsonrpc": "2.0", "id": wrong, "result": "wrong"})
+            client.send_json([{"jsonrpc": "2.0", "id": "cb-98", "result": 1}, {"jsonrpc": "2.0", "id": "cb-97", "result": 1}])
+            call.answer("right")
+            self.assertEqual(client.end(begun), "right")
+            call.answer("twice")
+            call.fail("thrice")
+            self.assert_serves(client)
+        self.stop(dropped=2)
+
+    def test_answers_in_one_array(self):
+        client = self.start()
+        begun = client.begin_call(CALLING, "invokeAll", client.give(), 8)
+        held = client.await_calls(8)
+        client.send_json([{"jsonrpc": "2.0", "id": call.id, "result": typed("int", 1)} for call in held[:5]])
+        client.send_json([{"jsonrpc": "2.0", "id": call.id, "result": typed("int", 1)} for call in held[3:]])
+        self.assertEqual(client.end(begun), "8")
+        self.stop(dropped=1)
+
+    def test_values_that_do_not_fit(self):
+        client = self.start()
+        for wrong in ("x", {"ref": 999999}, typed("fixtures.Nothing", 1), {"no": "argument"}, [1, 2], 1.5):
+            begun = client.begin_call("java.util.Objects", "compare", "a", "b", client.give())
+            client.await_call().answer(wrong)
+            with self.assertRaises(RpcError) as raised:
+                client.end(begun)
+            self.assertEqual(raised.exception.throwable, "jpeer.peer.CallbackException", wrong)
+        self.assert_serves(client)
+        self.stop(misfits=6)
+
+    def test_a_value_for_nothing(self):
+        client = self.start()
+        begun = client.begin_call(CALLING, "tell", client.give(), 1)
+        client.await_call().answer("something")
+        with self.assertRaises(RpcError) as raised:
+            client.end(begun)
+        self.assertIn("a method that returns nothing takes null", raised.exception.detail)
+        self.stop(misfits=1)
+
+    def test_bytes_that_are_no_json(self):
+        """They are no answer, so they wait behind the request whose call stays open."""
+        client = self.start()
+        begun, call = self.begin(client)
+        wrong = ('{"jsonrpc":"2.0","id":"cb-1","result":', "cb-1", "\u0000", '{"id":"cb-1","result":1}x')
+        for each in wrong:
+            client.send(each)
+        call.answer("right")
+        self.assertEqual(client.end(begun), "right")
+        for each in wrong:
+            self.assertEqual(client.reply(None)["error"]["code"], -32700, each)
+        self.stop()
+
+    def test_late(self):
+        client = self.start("--callback-timeout", "100")
+        begun, call = self.begin(client)
+        self.assertEqual(client.end(begun),
+                         "CallbackException: the client has not answered within 100 ms (callback-timeout)")
+        call.answer("late")
+        with self.assertRaises(RpcError) as raised:
+            client.end(client.begin_call(CALLING, "threadName", within=call.id))
+        self.assertEqual(raised.exception.code, -32602)
+        client.call(CALLING, "onThread", client.give())
+        late = client.await_call()
+        self.assertIn("(callback-timeout)", self.outcome())
+        late.answer("late")
+        self.assertEqual(client.call(CALLING, "echo", 1), "1")
+        self.stop(dropped=1)
+
+    def test_never(self):
+        """Every thread that waits is free again, also those of a crowd."""
+        client = self.start("--callback-timeout", "200")
+        client.call(CALLING, "onThreads", client.give(), 30)
+        client.await_calls(30)
+        self.assertEqual({self.outcome() for _ in range(30)},
+                         {"CallbackException: the client has not answered within 200 ms (callback-timeout)"})
+        self.stop()
+
+    def test_too_many(self):
+        client = self.start("--callbacks-max", "5")
+        client.call(CALLING, "onThreads", client.give(), 6)
+        held = client.await_calls(5)
+        self.assertEqual(self.outcome(), "CallbackException: the limit of 5 open callbacks of a connection is reached "
+                                         "(callbacks-max)")
+        for call in held:
+            call.answer("answered")
+        self.assertEqual([self.outcome() for _ in held], ["answered"] * 5)
+        self.stop()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,328 @@
+"""Java calls a client over real sockets: from threads of every kind, deep in the stack, in order, and in the middle of
+other work. test_callback_ends.py has what goes wrong, test_callback_connections.py has several connections."""
+
+import re
+import unittest
+
+from support import jdks
+from support.callback_client import CallbackClient
+from support.clients import RpcError, WebSocketClient, typed
+from support.peer import Peer
+
+CALLING = "fixtures.Calling"
+THREAD_NAME = (CALLING, "threadName")
+
+
+def virtual_home():
+    """A JDK that has virtual threads; None: there is none."""
+    for home in jdks.homes():
+        if int(re.match(r"\d+", jdks.full_version(home))[0]) >= 21:
+            return home
+    return None
+
+
+class CallbackCase(unittest.TestCase):
+    """One peer for all tests of a class; each has a client of its own."""
+
+    OPTIONS = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.peer = Peer(*cls.OPTIONS)
+
+    @classmethod
+    def tearDownClass(cls):
+        with cls.peer:
+            pass
+
+    def setUp(self):
+        self.client = self.connect()
+
+    def connect(self, headers=None):
+        client = CallbackClient(self.peer, headers)
+        self.addCleanup(client.close)
+        return client
+
+    def call(self, method, *args, **more):
+        return self.client.call(CALLING, method, *args, **more)
+
+    def fails(self, action):
+        with self.assertRaises(RpcError) as raised:
+            action()
+        return raised.exception
+
+    def assert_serves(self):
+        self.assertEqual(self.call("here", self.client.give(lambda call: "still")), "still")
+
+
+class Recursion(CallbackCase):
+    def descend(self, depth, *stack):
+        """The result, and the errors that have ended the descent. stack: of a thread of its own."""
+        failed = []
+
+        def next_one(call):
+            try:
+                return typed("int", self.call("descend", int(call.args[0]), argument()))
+            except RpcError as error:
+                failed.append(error)
+                return typed("int", 10000)
+
+        def argument():
+            return self.client.give(next_one, 7)
+        method = "descendOnThread" if stack else "descend"
+        return int(self.call(method, depth, argument(), *stack)), failed
+
+    def test_to_the_depth_that_is_allowed(self):
+        self.assertEqual(self.descend(63, 16 << 20), (63, []))
+        result, [error] = self.descend(100, 16 << 20)
+        self.assertEqual(result, 64 + 10000)
+        self.assertEqual(error.throwable, "jpeer.peer.CallbackException")
+        self.assertIn("the limit of 64 callbacks inside one another is reached (callback-depth)", error.detail)
+        self.assert_serves()
+
+
+class DeepRecursion(Recursion):
+    OPTIONS = ("--callback-depth", "10000")
+
+    def test_to_the_depth_that_is_allowed(self):
+        """The stack ends first, of a thread of the peer and of one of its own."""
+        for stack in ((), (1 << 20,)):
+            for _ in range(2):
+                result, [error] = self.descend(5000, *stack)
+                self.assertGreater(result, 10002)
+                self.assertEqual(error.code, -32000)
+                self.assertIn("less than 256 KiB of the thread's stack are left", error.detail)
+                self.assert_serves()
+
+
+class Threads(CallbackCase):
+    OPTIONS = ("-Djava.util.concurrent.ForkJoinPool.common.parallelism=4",)
+
+    def square(self, call):
+        number = int(call.args[0])
+        if number % 10 == 0:
+            self.names.add(self.client.call(*THREAD_NAME))
+        return typed("int", number * number)
+
+    def test_invoke_all(self):
+        self.names = set()
+        total = self.call("invokeAll", self.client.give(self.square), 200)
+        self.assertEqual(int(total), sum(number * number for number in range(200)))
+        self.assertTrue(all(name.startswith("pool-") for name in self.names), self.names)
+
+    def test_parallel_sort(self):
+        asked = []
+
+        def compare(call):
+            asked.append(call)
+            return int(call.args[0]) - int(call.args[1])
+        self.assertEqual(self.call("parallelSort", self.client.give(compare), 20000, 128), "true")
+        self.assertGreater(len(asked), 100)
+
+    def test_parallel_stream(self):
+        self.names = set()
+        total = self.call("parallelStream", self.client.give(self.square), 200)
+        self.assertEqual(int(total), sum(number * number for number in range(200)))
+        self.assertTrue(all(name.startswith("ForkJoinPool-") for name in self.names), self.names)
+
+    def test_answers_in_any_order(self):
+        begun = self.client.begin_call(CALLING, "invokeAll", self.client.give(), 8)
+        held = self.client.await_calls(8)
+        self.assertEqual(sorted(int(call.args[0]) for call in held), list(range(8)))
+        for call in sorted(held, key=lambda call: -int(call.args[0])):
+            call.answer(typed("int", 2 ** int(call.args[0])))
+        self.assertEqual(self.client.end(begun), "255")
+
+    def test_a_thread_of_its_own(self):
+        """Its request has ended when it calls, and nothing else is under way."""
+        self.call("onThread", self.client.give())
+        call = self.client.await_call()
+        nested = [self.client.end(self.client.begin_call(CALLING, name, within=call.id)) for name in ("threadName", "local")]
+        self.assertEqual(nested, ["own", "local"])
+        self.assertNotEqual(self.call("threadName"), "own")
+        call.answer("mine")
+        self.assertEqual(self.call("outcome"), "mine")
+
+    def test_a_nested_request_has_the_locks_of_the_thread(self):
+        held = []
+
+        def function(call):
+            held.append(self.call("holdsMonitor"))
+            return "done"
+        self.assertEqual(self.call("holdingMonitor", self.client.give(function)), "done")
+        self.assertEqual(held, ["true"])
+        self.assertEqual(self.call("holdsMonitor"), "false")
+
+    def test_an_interrupt_ends_the_wait(self):
+        """Of a thread of the peer, and of one of its own; the late answer is dropped."""
+        expected = "CallbackException: the thread was interrupted while it waited for the client, interrupted"
+        with WebSocketClient(self.peer) as other:
+            begun = self.client.begin_call(CALLING, "here", self.client.give())
+            late = self.client.await_call()
+            other.call(CALLING, "interruptCaller")
+            self.assertEqual(self.client.end(begun), expected)
+            late.answer("late")
+            self.assert_serves()
+            self.call("onThread", self.client.give())
+            late = self.client.await_call()
+            other.call(CALLING, "interruptCaller")
+            self.assertEqual(self.call("outcome"), expected)
+            late.answer("late")
+            self.assert_serves()
+
+    def test_an_interrupt_by_a_nested_request(self):
+        def function(call):
+            self.call("interruptCaller")
+            return "an answer that nobody waits for"
+        self.assertEqual(self.call("here", self.client.give(function)),
+                         "CallbackException: the thread was interrupted while it waited for the client, interrupted")
+        self.assert_serves()
+
+
+HOME = virtual_home()
+
+
+@unittest.skipIf(HOME is None, "no JDK of this machine has virtual threads")
+class VirtualThreads(CallbackCase):
+    OPTIONS = ("--jvm", str(HOME), "-Djdk.virtualThreadScheduler.parallelism=2",
+               "-Djdk.virtualThreadScheduler.maxPoolSize=2")
+
+    def test_waits_leave_their_carriers(self):
+        self.call("onVirtualThreads", self.client.give(), 8)
+        held = self.client.await_calls(8)
+        with WebSocketClient(self.peer) as other:
+            self.assertEqual(other.call(CALLING, "runsTrivial"), "true")
+        self.assertEqual(self.call("runsTrivial"), "true")
+        for number, call in enumerate(held):
+            call.answer(f"answer {number}")
+        self.assertEqual({self.call("outcome") for _ in held}, {f"answer {number} false" for number in range(8)})
+
+    def test_nested_requests_and_recursion(self):
+        def function(call):
+            names.append(self.call("threadName"))
+            return self.call("here", self.client.give(lambda inner: "deep"))
+        names = []
+        self.call("onVirtualThreads", self.client.give(function), 4)
+        # Nobody else is called, so the calls come while the outcomes are awaited.
+        self.assertEqual([self.call("outcome") for _ in range(4)], ["deep false"] * 4)
+        self.assertEqual(names, [""] * 4)
+
+    def test_an_interrupt(self):
+        self.call("onVirtualThreads", self.client.give(), 1)
+        late = self.client.await_call()
+        self.call("interruptCaller")
+        self.assertEqual(self.call("outcome"),
+                         "CallbackException: the thread was interrupted while it waited for the client true")
+        late.answer("late")
+        self.assert_serves()
+
+
+class Order(CallbackCase):
+    def test_requests_behind_one_that_waits(self):
+        first = self.client.begin_call(CALLING, "here", self.client.give())
+        call = self.client.await_call()
+        behind = [self.client.begin_call(CALLING, "echo", number) if number % 4 else
+                  self.client.begin("control", {"method": "ping"}) for number in range(200)]
+        nested = self.client.begin_call(CALLING, "echo", 1000, within=call.id)
+        self.assertEqual(self.client.end(nested), "1000")
+        call.answer("done")
+        self.assertEqual(self.client.end(first), "done")
+        told = [self.client.end(number) for number in behind]
+        self.assertEqual(told, [str(number) if number % 4 else None for number in range(200)])
+        self.assertEqual(self.client.order, [nested, first, *behind])
+
+    def test_callbacks_of_requests_that_wait(self):
+        """Each of many requests that are on their way calls back, and the answers are sent before they are asked for."""
+        begun = [self.client.begin_call(CALLING, "here", self.client.give(lambda call, number=number: f"answer {number}"))
+                 for number in range(100)]
+        self.assertEqual([self.client.end(number) for number in begun], [f"answer {number}" for number in range(100)])
+        self.assertEqual(self.client.order, begun)
+
+    def test_events_come_ahead_of_the_answer(self):
+        begun = self.client.begin_call(CALLING, "tell", self.client.give(oneway=True), 2000)
+        self.assertIsNone(self.client.end(begun))
+        self.assertEqual([event.args for event in self.client.events], [[str(number)] for number in range(2000)])
+
+    def test_events_come_while_their_request_stays_in_java(self):
+        begun = self.client.begin_call(CALLING, "tellAndStay", self.client.give(oneway=True), 500)
+        while len(self.client.events) < 500:
+            self.client.step()
+        with WebSocketClient(self.peer) as other:
+            other.call(CALLING, "leave")
+        self.assertIsNone(self.client.end(begun))
+        self.assertEqual([event.args for event in self.client.events], [[str(number)] for number in range(500)])
+
+
+class Backpressure(CallbackCase):
+    OPTIONS = ("--callback-timeout", "300", "--send-buffer-max", "1M")
+
+    def test_events_wait_for_room_until_the_timeout(self):
+        """This client reads nothing before the call has thrown. What was sent comes then, and nothing else."""
+        begun = self.client.begin_call(CALLING, "flood", self.client.give(oneway=True), 100000)
+        with WebSocketClient(self.peer) as other:
+            count, _, why = other.call(CALLING, "outcome").partition(" ")
+        self.assertIn("the client has not answered within 300 ms (callback-timeout)", why)
+        self.assertIsNone(self.client.end(begun))
+        self.assertEqual(len(self.client.events), int(count))
+        self.assert_serves()
+
+
+class OtherWork(CallbackCase):
+    """The client is asked while a class is loaded, an argument made, or an error told. It asks back each time."""
+
+    def setUp(self):
+        super().setUp()
+        self.asked = 0
+        self.answer = "yes"
+
+        def function(call):
+            self.asked += 1
+            self.assertEqual(self.call("echo", 3), "3")
+            return self.answer
+        self.call("ask", self.client.give(function))
+
+    def test_a_static_initializer(self):
+        self.assertEqual(self.client.get("fixtures.Calling$Initialized", "VALUE"), "the client says yes")
+        self.assertEqual(self.client.get("fixtures.Calling$Initialized", "VALUE"), "the client says yes")
+        self.assertEqual(self.asked, 1)
+
+    def test_a_static_initializer_that_fails(self):
+        self.call("ask", self.client.give())
+        begun = self.client.begin("get", {"type": "fixtures.Calling$Uninitialized", "field": "VALUE"})
+        self.client.await_call().fail("no", throwable_type="java.lang.IllegalStateException")
+        error = self.fails(lambda: self.client.end(begun))
+        self.assertEqual(error.throwable, "java.lang.ExceptionInInitializerError")
+        again = self.fails(lambda: self.client.get("fixtures.Calling$Uninitialized", "VALUE"))
+        self.assertEqual(again.throwable, "java.lang.NoClassDefFoundError")
+        self.assert_serves()
+
+    def test_a_class_loader(self):
+        loader = self.call("loader")
+        made = self.client.request("new", {"type": "beyond.Bean", "args": ["mine"]}, options={"loader": loader})
+        self.assertEqual(made["result"]["value"]["type"], "beyond.Bean")
+        self.assertGreaterEqual(self.asked, 1)
+        asked, self.answer = self.asked, "Nowhere"
+        error = self.fails(lambda: self.client.checked("new", {"type": "beyond.Absent"}, options={"loader": loader}))
+        self.assertEqual(error.code, -32601)
+        self.assertGreater(self.asked, asked)
+
+    def test_the_elements_of_an_argument(self):
+        joined = self.call("join", typed("fixtures.Calling$Asked", ["a", "b", "c"]))
+        self.assertEqual(joined, "a yes, b yes, c yes")
+        self.assertEqual(self.asked, 3)
+
+    def test_the_message_of_an_error(self):
+        error = self.fails(lambda: self.call("fail"))
+        self.assertEqual((error.throwable, error.detail), ("fixtures.Calling$Asking", "the client says yes"))
+
+    def test_a_message_whose_client_fails(self):
+        self.call("ask", self.client.give())
+        begun = self.client.begin_call(CALLING, "fail")
+        self.client.await_call().fail("no")
+        error = self.fails(lambda: self.client.end(begun))
+        self.assertEqual(error.throwable, "fixtures.Calling$Asking")
+        self.assert_serves()
+
+
+if __name__ == "__main__":
+    unittest.main()
