@@ -1,0 +1,244 @@
+"""How callbacks end: delete_session, the stop of the peer, System.exit, the collector; and what stays behind."""
+
+import signal
+import socket
+import time
+import unittest
+import uuid
+from urllib.parse import urlsplit
+
+import websockets
+
+from support.callback_client import CallbackClient
+from support.clients import RpcError, WebSocketClient, ref, typed
+from support.peer import Peer
+
+CALLING = "fixtures.Calling"
+SECONDS = 60
+DELETED = "CallbackException: the session of the client was deleted"
+
+
+class EndCase(unittest.TestCase):
+    def start(self, *options, **more):
+        self.peer = Peer(*options, **more)
+        self.addCleanup(self.peer.close)
+        return self.connect()
+
+    def connect(self, headers=None):
+        client = CallbackClient(self.peer, headers)
+        self.addCleanup(client.close)
+        return client
+
+    def begin(self, client, method="here", **beside):
+        begun = client.begin_call(CALLING, method, client.give(**beside))
+        return begun, client.await_call()
+
+    def outcome(self):
+        with WebSocketClient(self.peer) as other:
+            return other.call(CALLING, "outcome")
+
+    def assert_stops(self):
+        """With what is clean, and without what its clients have left open."""
+        for client in self.peer.clients:
+            client.close()
+        self.assertEqual(self.peer.stop(), 0)
+
+    def await_refusal(self):
+        """The peer stops, and takes no connections any more."""
+        address = urlsplit(self.peer.address("ws"))
+        deadline = time.monotonic() + SECONDS
+        with self.assertRaises(ConnectionRefusedError):
+            while time.monotonic() < deadline:
+                socket.create_connection((address.hostname, address.port), SECONDS).close()
+                time.sleep(0.01)
+
+    def assert_goodbye(self, client):
+        with self.assertRaises(websockets.ConnectionClosed):
+            while True:
+                client.step()
+        self.assertEqual(client.socket.close_code, 1001)
+
+
+class DeletedSessions(EndCase):
+    def test_while_calls_are_open(self):
+        name = {"peer-id": str(uuid.uuid4())}
+        one = self.start()
+        one.close()
+        one, other = self.connect(name), self.connect(name)
+        one.call(CALLING, "keep", "kept", one.give(number=7))
+        begun, call = self.begin(one)
+        other.call(CALLING, "onThread", other.give())
+        others = other.await_call()
+        other.control("delete_session")
+        self.assertEqual(one.end(begun), DELETED)
+        self.assertEqual(self.outcome(), DELETED)
+        for late in (call, others):
+            late.answer("late")
+        self.assertEqual(other.call(CALLING, "callKept", "kept"), DELETED)
+        for client in (one, other):
+            client.await_released(1)
+            self.assertEqual(client.call(CALLING, "here", client.give(lambda call: "anew", 1)), "anew")
+        self.assertEqual(one.released[7], 1)
+        self.assertEqual(one.call(CALLING, "here", one.give(lambda call: "anew", 7)), "anew")
+        self.assert_stops()
+
+    def test_by_a_nested_request(self):
+        client = self.start()
+
+        def function(call):
+            client.control("delete_session")
+            return "an answer that comes too late"
+        self.assertEqual(client.call(CALLING, "here", client.give(function)), DELETED)
+        self.assertEqual(client.call(CALLING, "here", client.give(lambda call: "anew")), "anew")
+        self.assert_stops()
+
+    def test_in_the_middle_of_a_recursion(self):
+        """Every call on the thread ends."""
+        client = self.start()
+        client.call(CALLING, "keep", "inner", client.give(number=9))
+        begun, outer = self.begin(client)
+        nested = client.begin_call(CALLING, "callKept", "inner", within=outer.id)
+        inner = client.await_call()
+        last = client.begin("control", {"method": "delete_session"}, options={"within": inner.id})
+        client.end(last)
+        self.assertEqual(client.end(nested), DELETED)
+        self.assertEqual(client.end(begun), DELETED)
+        self.assert_stops()
+
+
+class Stops(EndCase):
+    def test_answers_are_taken_in_the_time_of_grace(self):
+        """Of a request, and of a thread of its own that calls once more."""
+        waiting = self.start()
+        begun, call = self.begin(waiting)
+        own = self.connect()
+        own.call(CALLING, "both", own.give(), own.give())
+        first = own.await_call()
+        self.peer.send_signal(signal.SIGTERM)
+        self.await_refusal()
+        self.assertEqual(waiting.end(waiting.begin_call(CALLING, "echo", 5, within=call.id)), "5")
+        call.answer("in time")
+        self.assertEqual(waiting.end(begun), "in time")
+        self.assert_goodbye(waiting)
+        first.answer("first")
+        own.await_call().answer("second")
+        self.assert_goodbye(own)
+        self.assertEqual(self.peer.wait(), 0)
+
+    def test_the_time_of_grace_ends(self):
+        """Whoever never answers holds nothing up."""
+        waiting = self.start("--grace", "100")
+        self.begin(waiting)
+        own = self.connect()
+        own.call(CALLING, "onThread", own.give())
+        own.await_call()
+        deep = self.connect()
+        deep.call(CALLING, "keep", "inner", deep.give(number=9))
+        _, outer = self.begin(deep)
+        deep.begin_call(CALLING, "callKept", "inner", within=outer.id)
+        deep.await_call()
+        crowd = self.connect()
+        crowd.call(CALLING, "onThreads", crowd.give(), 50)
+        crowd.await_calls(50)
+        self.assertEqual(self.peer.stop(), 0)
+
+    def test_exit_by_a_nested_request(self):
+        """The process ends at once, although the callback stays open."""
+        client = self.start("--grace", "600000")
+        _, call = self.begin(client)
+        client.begin_call(CALLING, "exit", 7, within=call.id)
+        self.assertEqual(self.peer.wait(), 7)
+
+    def test_exit_by_a_nested_request_on_an_executor(self):
+        client = self.start("--grace", "600000", "--thread-affinity", "SINGLE=fixtures.Affinity.single")
+        client.begin("call", {"type": CALLING, "method": "here", "args": [client.give()]},
+                     options={"threadAffinity": "SINGLE"})
+        call = client.await_call()
+        self.assertEqual(client.end(client.begin_call(CALLING, "threadName", within=call.id)), "fixture-single")
+        client.begin_call(CALLING, "exit", 7, within=call.id)
+        self.assertEqual(self.peer.wait(), 7)
+
+
+class Collected(EndCase):
+    def test_while_it_is_called(self):
+        client = self.start()
+        begun = client.begin_call(CALLING, "callLast",
+                                  typed("java.util.concurrent.Callable[]", [client.give(number=7)]))
+        call = client.await_call()
+        for _ in range(3):
+            client.checked("control", {"method": "gc"}, options={"within": call.id})
+        self.assertEqual(client.released[7], 0)
+        call.answer("still")
+        self.assertEqual(client.end(begun), "still")
+        client.await_released(7)
+        self.assert_stops()
+
+    def test_the_same_id_again_and_again(self):
+        """While its release travels: each argument is accounted for once, and each is a callback that works."""
+        client = self.start()
+        for number in range(200):
+            self.assertEqual(client.call(CALLING, "here", client.give(lambda call: "works", 7)), "works")
+            client.call(CALLING, "here", client.give(lambda call: "works", 8))
+            if number % 20 == 0:
+                client.control("gc")
+        begun = [client.begin_call(CALLING, "here", client.give(lambda call: "works", 7)) for _ in range(100)]
+        client.control("gc")
+        self.assertEqual({client.end(number) for number in begun}, {"works"})
+        for number in (7, 8):
+            client.await_released(number)
+        self.assertEqual(client.released, {7: 300, 8: 200})
+        self.assert_stops()
+
+    def test_requests_that_fail_give_as_well(self):
+        client = self.start()
+        for method, args in (("here", [1]), ("nowhere", []), ("here", [])):
+            with self.assertRaises(RpcError):
+                client.call(CALLING, method, client.give(number=7), client.give(number=7), *args)
+        client.await_released(7)
+        self.assertEqual(client.released, {7: 6})
+        client.control("delete_session")
+        self.assertEqual(client.released, {7: 6})
+        self.assert_stops()
+
+
+class Borrowed(EndCase):
+    POINT = "java.util.concurrent.atomic.AtomicInteger"
+
+    def sort(self, client, numbers, **beside):
+        def compare(call):
+            one, other = (int(client.call(self.POINT, "get", on=each)) for each in call.args)
+            return one - other
+        begun = client.call("java.util.ArrayList", "sort", client.give(compare, **beside), on=numbers)
+        self.assertIsNone(begun)
+
+    def test_a_comparator_leaves_nothing_behind(self):
+        client = self.start()
+        for borrow in (True, False):
+            numbers = client.call(CALLING, "numbers", 50)
+            before = client.stats()["objects"]
+            self.sort(client, numbers, borrow=borrow)
+            self.assertEqual(client.stats()["objects"] - before, 0 if borrow else 50)
+            client.control("delete_object", ref(numbers))
+        self.assert_stops()
+
+    def test_what_was_held_before_stays(self):
+        client = self.start()
+        numbers = client.call(CALLING, "numbers", 10)
+        first = client.call("java.util.ArrayList", "get", 0, on=numbers)
+        before = client.stats()["objects"]
+        self.sort(client, numbers, borrow=True)
+        self.assertEqual(client.stats()["objects"], before)
+        self.assertEqual(client.call(self.POINT, "get", on=first), "9")
+
+        def tell(call):
+            kept.append(client.call("java.util.Objects", "requireNonNull", ref(call.args[0])))
+            return None
+        kept = []
+        client.call("java.util.ArrayList", "forEach", client.give(tell, borrow=True), on=numbers)
+        self.assertEqual(client.stats()["objects"], before + 9)
+        self.assertEqual([client.call(self.POINT, "get", on=each) for each in kept], [str(each) for each in range(10)])
+        self.assert_stops()
+
+
+if __name__ == "__main__":
+    unittest.main()
