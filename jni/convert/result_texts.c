@@ -160,3 +160,9 @@ bool result_read_text(const struct jvm_request *request, const struct jvm_class 
   return class->text == CLASS_TEXT_OPTIONAL ? read_optional(request, object, out)
                                             : read_plain_text(request, class, object, out);
 }
+
+bool result_has_text(const struct jvm_request *request, const struct jvm_class *class)
+{
+  bool is_wanted = class->text == CLASS_TEXT_INTEGER && request->operation->longs_as_text;
+  return class->text != CLASS_TEXT_NONE && (!request->compat_pal || is_wanted);
+}

@@ -7,6 +7,9 @@
  */
 #include "jni/convert/results.h"
 
+/* Whether objects of the class have one. With --compat pal none have but a BigInteger, where the request asks for it. */
+bool result_has_text(const struct jvm_request *request, const struct jvm_class *class);
+
 /*
  * Of an object whose class has a text: *out becomes an OP_TEXT; for an Optional the value or text of what is in it, or
  * OP_NULL where nothing is. False: this object has none, as a number with too many digits, an Optional of something

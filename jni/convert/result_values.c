@@ -13,6 +13,7 @@ struct walk {
   size_t bytes_left;  /* that the answer may have for texts */
   bool keeps_nothing; /* an object that needs a ref ends the walk */
   bool is_flat;       /* every container is an object that needs a ref */
+  bool is_typed;      /* elements tell their types */
 };
 
 /* An array, collection or map that is being read, and the outer ones that contain it. */
@@ -92,6 +93,16 @@ static bool fill_scalar(struct walk *walk, const struct jvm_class *class, jobjec
   return out->kind != OP_TEXT || count_bytes(walk, out->text.len);
 }
 
+static bool fill_element(struct walk *walk, const struct level *level, jobject element, struct op_value *out)
+{
+  if (!walk->is_typed)
+    return fill_value(walk, level, element, out);
+  if (!result_read_typed(walk->request, walk->epoch, element, out, walk->outcome))
+    return false;
+  bool is_text = out->kind == OP_TEXT || out->kind == OP_TYPED_TEXT;
+  return !is_text || count_bytes(walk, out->text.len);
+}
+
 static bool fill_list(struct walk *walk, const struct level *level, jobjectArray elements,
                       struct op_value *out)
 {
@@ -101,7 +112,7 @@ static bool fill_list(struct walk *walk, const struct level *level, jobjectArray
     return false;
   for (size_t i = 0; i < count; i++) {
     jobject element = (*walk->env)->GetObjectArrayElement(walk->env, elements, (jsize)i);
-    bool filled = fill_value(walk, level, element, &items[i]);
+    bool filled = fill_element(walk, level, element, &items[i]);
     (*walk->env)->DeleteLocalRef(walk->env, element);
     if (!filled)
       return false;
@@ -340,13 +351,6 @@ static bool fill_text(struct walk *walk, const struct jvm_class *class, jobject 
   return true;
 }
 
-/* With --compat pal no object has a text but a BigInteger, where the request asks for it. */
-static bool has_text(const struct jvm_request *request, const struct jvm_class *class)
-{
-  bool is_wanted = class->text == CLASS_TEXT_INTEGER && request->operation->longs_as_text;
-  return class->text != CLASS_TEXT_NONE && (!request->compat_pal || is_wanted);
-}
-
 static bool fill_value(struct walk *walk, const struct level *outer, jobject object, struct op_value *out)
 {
   if (object == NULL) {
@@ -358,7 +362,7 @@ static bool fill_value(struct walk *walk, const struct level *outer, jobject obj
     return fail_result(walk, "out of memory");
   if (result_is_value_class(class))
     return fill_scalar(walk, class, object, out);
-  if (has_text(walk->request, class))
+  if (result_has_text(walk->request, class))
     return fill_text(walk, class, object, out);
   if (walk->is_flat || !is_container(walk, class, object))
     return fill_ref(walk, class, object, out);
@@ -425,6 +429,7 @@ bool result_read_elements(const struct jvm_request *request, uint64_t epoch, job
   const struct level level = {.object = array, .depth = 1};
   size_t stored_before = count_stored(request);
   walk.is_flat = true;
+  walk.is_typed = request->operation->element_types;
   if (fill_list(&walk, &level, array, out))
     return true;
   if (request->stored != NULL)

@@ -50,6 +50,15 @@ bool result_find_length(const struct jvm_request *request, const struct jvm_clas
 bool result_read_elements(const struct jvm_request *request, uint64_t epoch, jobjectArray array,
                           struct op_value *out);
 
+/*
+ * An element of an answer whose elements tell their types (element_types): null, booleans, Strings and finite numbers as
+ * they are, an OP_TYPED_TEXT for what its text tells wholly, and an OP_REF with its class for any other object, which is
+ * stored; that of an enum constant, a Class or an Optional has its text beside. False leaves an OUTCOME_ERROR in
+ * *failed.
+ */
+bool result_read_typed(const struct jvm_request *request, uint64_t epoch, jobject object,
+                       struct op_value *out, struct outcome *failed) JP_MUST_CHECK;
+
 /* The contents of a collection or map beside its ref (collection_values), where they have a JSON text: no object is
  * kept for them, and there is no error. */
 void result_fill_collection(const struct jvm_request *request, const struct jvm_class *class, jobject object,

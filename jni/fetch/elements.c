@@ -97,9 +97,9 @@ static bool take_chunk(struct turn *turn)
   JNIEnv *env = fetch->env;
   size_t left = fetch->max - fetch->elements.list.count;
   bool is_first = fetch->elements.list.count == 0;
-  jobjectArray taken = (*env)->CallObjectMethod(env, turn->cursor, jvm_of(fetch)->cursor_take,
-                                                (jint)(left < CHUNK ? left : CHUNK), (jboolean)is_first,
-                                                turn->readable, turn->opaque);
+  jobjectArray taken = (*env)->CallObjectMethod(
+      env, turn->cursor, jvm_of(fetch)->cursor_take, (jint)(left < CHUNK ? left : CHUNK), (jboolean)is_first,
+      (jboolean)(fetch->mark != NULL), turn->readable, turn->opaque);
   if (fetch_take_exception(fetch))
     return false;
   jsize count = (*env)->GetIntField(env, turn->cursor, jvm_of(fetch)->cursor_given);
@@ -230,6 +230,7 @@ static bool fetch_in_turn(struct fetch *fetch, const struct opening *opening, bo
   struct turn turn = {.fetch = fetch, .cursor = find_cursor(fetch)};
   if (turn.cursor == NULL || !begin_turn(&turn))
     return false;
+  fetch->mark = fetch->request->operation->element_types ? turn.cursor : NULL;
   bool fetched = run_turn(&turn, opening);
   return end_turn(&turn, is_own) && fetched;
 }

@@ -48,6 +48,60 @@ static bool take_told(struct fetch *fetch, const struct outcome *told, struct op
   return told->kind != OUTCOME_ERROR;
 }
 
+enum { MARKED = 3 };
+
+/* A pair of key and value that the cursor has made. */
+static bool is_pair(const struct fetch *fetch, const struct jvm_class *class, jobjectArray element)
+{
+  JNIEnv *env = fetch->env;
+  if (fetch->mark == NULL || class->component != 'L' || (*env)->GetArrayLength(env, element) != MARKED)
+    return false;
+  jobject last = (*env)->GetObjectArrayElement(env, element, MARKED - 1);
+  bool is_mark = (*env)->IsSameObject(env, last, fetch->mark);
+  (*env)->DeleteLocalRef(env, last);
+  return is_mark;
+}
+
+static bool read_pair(struct fetch *fetch, jobjectArray pair, struct op_value *out)
+{
+  JNIEnv *env = fetch->env;
+  struct op_value *items = arena_calloc(fetch->request->arena, MARKED - 1, sizeof *items);
+  *out = (struct op_value){.kind = OP_LIST, .list = {.items = items, .count = MARKED - 1}};
+  if (items == NULL)
+    return fetch_fail(fetch, FAILURE_SERVER, "out of memory");
+  for (jsize i = 0; i < MARKED - 1; i++) {
+    jobject content = (*env)->GetObjectArrayElement(env, pair, i);
+    bool is_read = result_read_typed(fetch->request, fetch->epoch, content, &items[i], fetch->outcome);
+    (*env)->DeleteLocalRef(env, content);
+    if (!is_read)
+      return false;
+  }
+  return true;
+}
+
+/* What others see of it. NULL: the outcome tells why. */
+static jobject copy_pair(struct fetch *fetch, jobjectArray pair)
+{
+  JNIEnv *env = fetch->env;
+  jclass object = fetch->request->thread->jvm->known.class_object;
+  jobjectArray copy = (*env)->NewObjectArray(env, MARKED - 1, object, NULL);
+  for (jsize i = 0; copy != NULL && i < MARKED - 1; i++) {
+    jobject content = (*env)->GetObjectArrayElement(env, pair, i);
+    (*env)->SetObjectArrayElement(env, copy, i, content);
+    (*env)->DeleteLocalRef(env, content);
+  }
+  (void)fetch_take_exception(fetch);
+  return copy;
+}
+
+static bool read_typed(struct fetch *fetch, const struct jvm_class *class, jobject element,
+                       struct op_value *out)
+{
+  return is_pair(fetch, class, element)
+             ? read_pair(fetch, element, out)
+             : result_read_typed(fetch->request, fetch->epoch, element, out, fetch->outcome);
+}
+
 /* An element that cannot travel by value (it has a cycle, its size or toArray throws) is a ref: it has been taken, and
  * must not be lost. */
 static bool read_element(struct fetch *fetch, jobject element, struct op_value *out)
@@ -58,6 +112,8 @@ static bool read_element(struct fetch *fetch, jobject element, struct op_value *
   const struct jvm_class *class = jvm_class_of_object(fetch->request->thread, element);
   if (class == NULL)
     return fetch_fail(fetch, FAILURE_SERVER, "out of memory");
+  if (fetch->request->operation->element_types)
+    return read_typed(fetch, class, element, out);
   if (result_is_value_class(class) && result_read_value_object(fetch->request, class, element, out))
     return true;
   struct outcome told = {.kind = OUTCOME_VALUE};
@@ -70,6 +126,12 @@ static bool read_element(struct fetch *fetch, jobject element, struct op_value *
 static bool become_ref(struct fetch *fetch, jobject element, size_t kept, struct op_value *out)
 {
   struct outcome told;
+  const struct jvm_class *class = jvm_class_of_object(fetch->request->thread, element);
+  if (class != NULL && is_pair(fetch, class, element)) {
+    element = copy_pair(fetch, element);
+    if (element == NULL)
+      return false;
+  }
   result_fill_ref(fetch->request, fetch->epoch, element, true, kept, &told);
   if (!take_told(fetch, &told, out))
     return false;

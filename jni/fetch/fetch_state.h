@@ -12,6 +12,8 @@ struct fetch {
   uint64_t epoch;
   jobject object; /* local: the one to fetch from */
   struct jvm_class *class;
+  jobject
+      mark; /* borrowed: the third element of pairs of key and value, where elements tell their types; NULL: none */
   size_t max;
   size_t room; /* what the text of all elements may still have, in bytes */
 

@@ -54,7 +54,7 @@ static bool bind_cursor_class(JNIEnv *env, struct jvm *jvm)
       {&jvm->cursor_end, "end", "([Ljava/lang/Object;II)Z"},
       {&jvm->cursor_source, "source", "()Ljava/lang/Object;"},
       {&jvm->cursor_open, "open", "(Ljava/lang/Object;ZZ)V"},
-      {&jvm->cursor_take, "take", "(IZLjava/lang/Class;Ljava/lang/Class;)[Ljava/lang/Object;"},
+      {&jvm->cursor_take, "take", "(IZZLjava/lang/Class;Ljava/lang/Class;)[Ljava/lang/Object;"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     *rows[i].id = (*env)->GetMethodID(env, jvm->cursor_class, rows[i].name, rows[i].descriptor);

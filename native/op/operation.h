@@ -18,6 +18,7 @@ struct operation {
   bool base64_bytes;   /* and for those of bytes alone */
   bool longs_as_text;  /* and, where it is by_value, for longs and Longs as text */
   bool element_values; /* the value of an array of objects is the list of their values or refs */
+  bool element_types;  /* these, and the elements of OP_FETCH, tell their types */
   bool has_array_value_max;
   size_t array_value_max; /* in place of the peer's limit, where has_array_value_max */
   bool element_refs;      /* the value of an array of objects is the list of their refs, as whole numbers */

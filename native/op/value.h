@@ -30,6 +30,7 @@ enum op_value_kind {
   OP_LIST,        /* list */
   OP_MAP,         /* map: keys as text, in the order they came, a repeated key's last value only */
   OP_PACKED,      /* packed: a one-dimensional array of primitives */
+  OP_TYPED_TEXT,  /* text: the whole of a value of the class or primitive `type`. Results only */
   OP_DOCUMENT,    /* text: JSON that rpc/meta has written already, the same in every codec. Results only */
   OP_CALLBACK /* callback: an object of the client, of the declared type where there is one. Requests only */
 };
@@ -62,8 +63,8 @@ struct op_value {
   char suffix;
   bool is_told; /* type is the member's own, which the codec has looked up, not the caller's */
   /* The Java type that the caller declared, as written ("int", "String[]", "[I", "com.example.Foo"); data is
-   * NULL where none was declared. Of an OP_REF in a result: the class of what could not travel by value; else data
-   * NULL. */
+   * NULL where none was declared. Of an OP_REF in a result: the class of what could not travel by value, or of any
+   * object where the request asks for types; else data NULL. */
   struct text type;
   /* A number's digits as written, without its suffix; data is NULL where the kind needs none. Of an OP_REF in a
    * result: a text beside the ref, data NULL: none. */

@@ -210,6 +210,12 @@ static void write_parameters(struct meta_json *json, const struct catalog_method
   buffer_append_char(out, ']');
 }
 
+static void write_arity(const struct meta_json *json, const struct catalog_method *method, struct buffer *out)
+{
+  if (json->query->marks_varargs && (method->access & ACCESS_VARARGS) != 0)
+    BUFFER_LITERAL(out, ",\"isVarArgs\":true");
+}
+
 static void write_constructor(struct meta_json *json, const struct meta_member *member, struct buffer *out)
 {
   const struct catalog_method *method = &tables_of(json)->methods[member->index];
@@ -217,6 +223,7 @@ static void write_constructor(struct meta_json *json, const struct meta_member *
   json_write_string(out, name_of(json, json->class_index));
   write_modifiers(out, method->access, MODIFIERS_OF_METHOD);
   write_parameters(json, method, true, out);
+  write_arity(json, method, out);
   buffer_append_char(out, '}');
 }
 
@@ -264,6 +271,7 @@ static void write_method(struct meta_json *json, const struct meta_member *membe
              find_return_type(catalog_text(tables, method->descriptor), false), out);
   write_ancestry(json, member, out);
   write_parameters(json, method, false, out);
+  write_arity(json, method, out);
   buffer_append_char(out, '}');
 }
 

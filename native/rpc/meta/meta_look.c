@@ -85,6 +85,7 @@ static enum jp_status write_class(const struct op_look *look, const struct catal
     return status;
   query.only_public_ancestry = true;
   query.judged_name = look->judged_name;
+  query.marks_varargs = look->tells_class;
   meta_json_init(&json, &query);
   status = meta_json_collect_members(&json, catalog_find(tables, look->class_name));
   if (status == JP_OK && look->tells_class) {

@@ -18,6 +18,7 @@ struct meta_query {
   enum policy_channel channel;
   bool merge_ancestry;
   bool only_public_ancestry;      /* of what is inherited, only public members */
+  bool marks_varargs;             /* members of variable arity say so */
   const struct meta_reach *reach; /* borrowed; NULL: classes of all loaders are shown */
   struct text judged_name;        /* what the policy knows a described class as; data NULL: its own name */
   struct meta_prefixes excludes;

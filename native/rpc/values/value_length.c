@@ -8,6 +8,7 @@ enum {
   NUMBER_LENGTH = 30,
   ESCAPED_LENGTH = 6,
   CHAR_LENGTH = 8,
+  TYPED_LENGTH = sizeof "{\"type\":,\"value\":}",
   REF_LENGTH = sizeof "{\"ref\":4294967295,\"value\":,\"type\":,\"length\":18446744073709551615}"
 };
 
@@ -57,6 +58,8 @@ size_t rpc_value_length(const struct op_value *value)
   switch (value->kind) {
   case OP_TEXT:
     return text_length(value->text);
+  case OP_TYPED_TEXT:
+    return TYPED_LENGTH + text_length(value->type) + text_length(value->text);
   case OP_DOCUMENT:
     return value->text.len;
   case OP_LIST:

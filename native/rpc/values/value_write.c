@@ -128,6 +128,15 @@ static void write_named_text(struct buffer *out, struct text name, struct text t
   json_write_string(out, t);
 }
 
+static void write_typed_text(struct buffer *out, const struct op_value *value)
+{
+  BUFFER_LITERAL(out, "{\"type\":");
+  json_write_string(out, value->type);
+  BUFFER_LITERAL(out, ",\"value\":");
+  json_write_string(out, value->text);
+  buffer_append_char(out, '}');
+}
+
 static void write_ref(struct buffer *out, const struct op_value *value)
 {
   BUFFER_LITERAL(out, "{\"ref\":");
@@ -162,6 +171,9 @@ void rpc_value_write(struct buffer *out, const struct op_value *value)
     break;
   case OP_TEXT:
     json_write_string(out, value->text);
+    break;
+  case OP_TYPED_TEXT:
+    write_typed_text(out, value);
     break;
   case OP_DOCUMENT:
     buffer_append_text(out, value->text);

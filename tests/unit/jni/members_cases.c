@@ -200,6 +200,7 @@ struct text members_run(struct members_session *session, const char *method, con
   operation.loader = session->loader;
   operation.tells_loaders = true;
   operation.element_values = session->element_values;
+  operation.element_types = session->element_types;
   operation.longs_as_text = session->longs_as_text;
   if (operation.kind == OP_FETCH)
     prepare_fetch(session, &operation);

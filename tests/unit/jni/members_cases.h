@@ -37,6 +37,7 @@ struct members_session {
   uint32_t told[4];                /* refs of the first loaders that the last error has told */
   bool compat_pal;                 /* the same */
   bool element_values;             /* the same */
+  bool element_types;              /* the same */
   bool longs_as_text;              /* the same */
   size_t answer_max;               /* of struct jvm_request */
   size_t room;                     /* of every fetch, for the text of its elements; 0: plenty */

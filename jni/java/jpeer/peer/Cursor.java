@@ -17,6 +17,7 @@ import java.util.concurrent.TimeUnit;
 final class Cursor {
   private static final long PATIENCE_SECONDS = 5;
   private static final Object[] NOTHING = {};
+  private static final int MARK = 2; // its index in a pair
 
   /* The array that take gives has one of these behind the elements. */
   private static final Object MORE = null;
@@ -79,10 +80,11 @@ final class Cursor {
   /**
    * The next elements, at most max, and behind them what comes next: MORE, END, STOP, an exception or a class. The class
    * is that of a Map.Entry, of which the caller has to say first whether it may be read: entries of the class `readable`
-   * become arrays of key and value, those of the class `opaque` stay what they are. An exception is given once, without
-   * elements, and only to a caller that wants it.
+   * become arrays of key and value, those of the class `opaque` stay what they are. With `marks` this cursor is the third
+   * element of such an array, which no other array is. An exception is given once, without elements, and only to a caller
+   * that wants it.
    */
-  private Object[] take(int max, boolean wantsThrown, Class<?> readable, Class<?> opaque) {
+  private Object[] take(int max, boolean wantsThrown, boolean marks, Class<?> readable, Class<?> opaque) {
     Object[] taken = new Object[max + 1];
     int count = 0;
     Object next = MORE;
@@ -93,7 +95,7 @@ final class Cursor {
           next = END;
           break;
         }
-        Object element = claim();
+        Object element = claim(marks);
         Class<?> its = element == null ? plain : element.getClass();
         if (its == plain || its == opaque) {
           taken[count++] = element;
@@ -101,7 +103,7 @@ final class Cursor {
           plain = its;
           taken[count++] = element;
         } else if (its == readable) {
-          Object pair = pairOf((Map.Entry<?, ?>) element);
+          Object pair = pairOf((Map.Entry<?, ?>) element, marks);
           taken[count++] = pair;
         } else {
           current = element;
@@ -139,7 +141,7 @@ final class Cursor {
   }
 
   /** The next element, where there is one. */
-  private Object claim() {
+  private Object claim(boolean marks) {
     if (hasCurrent) {
       Object element = current;
       current = null;
@@ -149,12 +151,21 @@ final class Cursor {
     if (nextWaiting < waiting.length) {
       Object element = waiting[nextWaiting];
       waiting[nextWaiting++] = null;
-      return element;
+      return marks || !isMarked(element) ? element : Arrays.copyOf((Object[]) element, MARK);
     }
     return source instanceof Iterator ? ((Iterator<?>) source).next() : ((Enumeration<?>) source).nextElement();
   }
 
-  private static Object pairOf(Map.Entry<?, ?> entry) {
-    return new Object[] {entry.getKey(), entry.getValue()};
+  private Object pairOf(Map.Entry<?, ?> entry, boolean marks) {
+    return marks
+        ? new Object[] {entry.getKey(), entry.getValue(), this}
+        : new Object[] {entry.getKey(), entry.getValue()};
+  }
+
+  /* One that was taken for a request that wants marks. */
+  private boolean isMarked(Object element) {
+    return element instanceof Object[]
+        && ((Object[]) element).length == MARK + 1
+        && ((Object[]) element)[MARK] == this;
   }
 }

@@ -186,6 +186,46 @@ static void what_no_answer_can_hold_is_a_ref(void **state)
   session.room = 0;
 }
 
+/* ---- types ---- */
+
+/* A request without the option gets such as one with it has left, and the other way round; then the pair is an array. */
+static void pairs_wait_with_their_mark(void **state)
+{
+  (void)state;
+  static const struct members_case begin[] = {
+      MAKE("pairs", "[2]", "java.util.LinkedHashMap", "map"),
+      FETCH("'instance':$map", "{\"elements\":[[\"a\",\"xx\"]],\"done\":false,\"ref\":N}", "rest"),
+  };
+  session.room = 20; /* a pair and a comma are 15 bytes */
+  session.element_types = true;
+  members_check(&session, &begin[0]);
+  members_check(&session, &begin[1]);
+  session.element_types = false;
+  check("{'instance':$rest}", "{\"elements\":[[\"b\",\"xx\"]],\"done\":false,\"ref\":N}");
+  session.element_types = true;
+  session.room = 0;
+  check("{'instance':$rest}", "{\"elements\":[{\"ref\":N,\"type\":\"[Ljava.lang.Object;\"}],\"done\":true}");
+  session.element_types = false;
+}
+
+static void a_pair_that_no_answer_can_hold_is_an_array_of_two(void **state)
+{
+  (void)state;
+  static const struct members_case map = MAKE("pairs", "[300]", "java.util.LinkedHashMap", "map");
+  members_check(&session, &map);
+  session.room = 200;
+  session.element_types = true;
+  check("{'instance':$map,'max':1}",
+        "{\"elements\":[{\"ref\":N,\"type\":\"[Ljava.lang.Object;\",\"length\":2}],"
+        "\"done\":false,\"ref\":N}");
+  session.answer_max = 299; /* the String alone is too long */
+  check("{'instance':$map,'max':1}",
+        "{\"elements\":[[\"a\",{\"ref\":N,\"type\":\"java.lang.String\"}]],\"done\":false,\"ref\":N}");
+  session.answer_max = 0;
+  session.room = 0;
+  session.element_types = false;
+}
+
 static void an_element_that_the_session_has_no_place_for_waits(void **state)
 {
   (void)state;
@@ -475,6 +515,8 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       cmocka_unit_test(iterators_that_lie_or_break),
       cmocka_unit_test(an_endless_stream_costs_max_elements),
       cmocka_unit_test(elements_without_room_wait),
+      cmocka_unit_test(pairs_wait_with_their_mark),
+      cmocka_unit_test(a_pair_that_no_answer_can_hold_is_an_array_of_two),
       cmocka_unit_test(an_exception_waits_behind_elements_without_room),
       cmocka_unit_test(what_no_answer_can_hold_is_a_ref),
       cmocka_unit_test(an_element_that_the_session_has_no_place_for_waits),

@@ -92,6 +92,8 @@ static void says_what_is_wrong(void **state)
       {"{\"loader\":{\"instance\":7}}", NOT_A_REF},
       {"{\"loader\":{\"ref\":{\"ref\":7}}}", NOT_A_REF},
       {"{\"loader\":1,\"loader\":2}", "'loader' is given twice in options"},
+      {"{\"types\":1}", "'types' must be a boolean, not a number"},
+      {"{\"types\":true,\"types\":false}", "'types' is given twice in options"},
       {"{\"within\":5}", "'within' must be a string, not a number"},
       {"{\"threadaffinity\":\"A\"}", "Unknown option: threadaffinity"},
       {"{\"\":1}", "Unknown option: "},

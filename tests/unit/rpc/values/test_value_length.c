@@ -28,6 +28,7 @@ static void no_text_is_longer(void **state)
        .type = TEXT("a.\xc3\xa4.C$D"),
        .has_length = true,
        .length = INT64_MAX},
+      {.kind = OP_TYPED_TEXT, .type = TEXT("a.\xc3\xa4.C$D"), .text = TEXT("\"\x01")},
       {.kind = OP_BIG_INTEGER, .literal = TEXT("-1234567890123456789012345678901234567890")},
       {.kind = OP_PACKED, .packed = {.data = longs, .count = 2, .element = 'J'}},
       {.kind = OP_PACKED, .packed = {.data = longs, .count = 2, .element = 'J', .form = OP_PACKED_TEXTS}},

@@ -39,6 +39,8 @@ static const struct {
     {{.kind = OP_CHAR, .integer = 0xD800}, "\"\\ud800\""},
     {{.kind = OP_TEXT, .text = TEXT("a\n")}, "\"a\\n\""},
     {{.kind = OP_REF, .ref = 3}, "{\"ref\":3}"},
+    {{.kind = OP_TYPED_TEXT, .type = TEXT("a.B"), .text = TEXT("x\n")},
+     "{\"type\":\"a.B\",\"value\":\"x\\n\"}"},
     {{.kind = OP_LIST}, "[]"},
     {{.kind = OP_LIST, .list = {items, 3}}, "[null,-1,{\"ref\":7}]"},
     {{.kind = OP_MAP}, "{}"},
