@@ -69,13 +69,13 @@ static bool is_applicable(const struct search *search, const struct overload_can
   return true;
 }
 
-/* For a lambda, which fits both, a function that returns something is more specific than one that does not. */
+/* What a bare value, which fits both, prefers is more specific. */
 static bool is_better_parameter(const struct search *search, size_t argument, const struct overload_type *one,
                                 const struct overload_type *other)
 {
   return is_subtype(search, one, other) ||
-         (search->arguments[argument].type.kind == OVERLOAD_FUNCTION && !is_primitive(one) &&
-          !is_primitive(other) && search->hooks->is_preferred(search->hooks->context, one, other));
+         (search->arguments[argument].bare && !is_primitive(one) && !is_primitive(other) &&
+          search->hooks->is_preferred(search->hooks->context, argument, one, other));
 }
 
 /* JLS 15.12.2.5: every parameter of one is a subtype of the other's. */

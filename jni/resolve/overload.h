@@ -51,8 +51,11 @@ struct overload_hooks {
   bool (*is_subtype)(void *context, const struct overload_type *sub, const struct overload_type *super);
   /* The wrapper class of a primitive. */
   struct overload_type (*boxed)(void *context, char primitive);
-  /* Of two functional interfaces: which one a lambda without parameters prefers (JLS 15.12.2.5). */
-  bool (*is_preferred)(void *context, const struct overload_type *one, const struct overload_type *other);
+  /* Of two reference types that the bare argument fits, neither of which is a subtype: true where it prefers `one`. A
+   * lambda without parameters prefers a functional interface that returns something (JLS 15.12.2.5), a list of numbers
+   * the narrower array of primitives. A strict order. */
+  bool (*is_preferred)(void *context, size_t argument, const struct overload_type *one,
+                       const struct overload_type *other);
   /* What it costs to make the bare argument a value of type: above ARGUMENT_COST_LOOSE, or
    * ARGUMENT_COST_NEVER. */
   unsigned (*cost)(void *context, size_t argument, const struct overload_type *type);

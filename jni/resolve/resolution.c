@@ -169,16 +169,36 @@ static bool takes_function(struct resolution *resolution, const struct op_value 
   return arity != CALLBACK_NO_FUNCTION && (value->callback->arity < 0 || value->callback->arity == arity);
 }
 
-/* Of functions without parameters, as a lambda without them would choose. */
-static bool is_preferred(void *context, const struct overload_type *one, const struct overload_type *other)
+/* As a lambda without parameters would choose. */
+static bool is_preferred_function(struct jvm_thread *thread, const struct overload_type *one,
+                                  const struct overload_type *other)
 {
-  struct resolution *resolution = context;
-  struct jvm_thread *thread = resolution->conversion.thread;
   struct jvm_class *classes[] = {jvm_type_class(thread, one->handle), jvm_type_class(thread, other->handle)};
   if (classes[0] == NULL || classes[1] == NULL || callback_function_arity(thread, classes[0]) != 0 ||
       callback_function_arity(thread, classes[1]) != 0)
     return false;
   return !callback_function_is_void(thread, classes[0]) && callback_function_is_void(thread, classes[1]);
+}
+
+/* Two arrays of primitives of as many dimensions, of which the first widens to the other: int[][] and double[][]. */
+static bool is_narrower_array(const struct jvm_type *one, const struct jvm_type *other)
+{
+  size_t last = one->name.len - 1;
+  if (one->name.len != other->name.len || one->name.data[0] != '[' || other->name.data[0] != '[' ||
+      memcmp(one->name.data, other->name.data, last) != 0)
+    return false;
+  char letters[] = {one->name.data[last], other->name.data[last]};
+  return letters[0] != letters[1] && primitive_widens(letters[0], letters[1]);
+}
+
+static bool is_preferred(void *context, size_t argument, const struct overload_type *one,
+                         const struct overload_type *other)
+{
+  struct resolution *resolution = context;
+  if (resolution->arguments[argument].type.kind == OVERLOAD_FUNCTION)
+    return is_preferred_function(resolution->conversion.thread, one, other);
+  return resolution->operation->args[argument].kind == OP_LIST &&
+         is_narrower_array(one->handle, other->handle);
 }
 
 static bool is_subtype(void *context, const struct overload_type *sub, const struct overload_type *super)

@@ -2,8 +2,11 @@ package jpeer.members;
 
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.util.Deque;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentNavigableMap;
 
 /** Overloads that a value without a type must choose from. */
 public final class Numbers {
@@ -39,6 +42,58 @@ public final class Numbers {
 
   public static String array(String[] v) {
     return "String[]";
+  }
+
+  public static String arrays(Object[] v) {
+    return "Object[]";
+  }
+
+  public static String arrays(double[] v) {
+    return "double[]";
+  }
+
+  public static String arrays(long[] v) {
+    return "long[]";
+  }
+
+  public static String arrays(int[] v) {
+    return "int[]";
+  }
+
+  public static String arrays(short[] v) {
+    return "short[]";
+  }
+
+  public static String arrays(double[][] v, Object w) {
+    return "double[][]";
+  }
+
+  public static String arrays(int[][] v, Object w) {
+    return "int[][]";
+  }
+
+  public static String crossed(int[] v, int[][] w) {
+    return "int[],int[][]";
+  }
+
+  public static String crossed(int[][] v, int[] w) {
+    return "int[][],int[]";
+  }
+
+  public static String queue(BlockingQueue<?> v) {
+    return v.getClass().getSimpleName();
+  }
+
+  public static String sorted(ConcurrentNavigableMap<?, ?> v) {
+    return v.getClass().getSimpleName();
+  }
+
+  public static String either(Set<?> v) {
+    return "Set";
+  }
+
+  public static String either(Deque<?> v) {
+    return "Deque";
   }
 
   public static String many(Set<?> v) {
