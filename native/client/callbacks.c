@@ -79,6 +79,7 @@ static void end_unused(struct jp_callback *callback)
     client->holders--;
     return;
   }
+  callback->has_ended = true;
   callback->next = callbacks->ended;
   callbacks->ended = callback;
 }
@@ -356,6 +357,19 @@ enum jp_client_status jp_callback_create(struct jp_client *client, const struct 
   }
   *callback = made;
   return JP_CLIENT_OK;
+}
+
+bool jp_callback_keep(struct jp_callback *callback)
+{
+  struct jp_client *client = callback->client;
+  if (fork_guard_is_child(&client->fork_guard))
+    return false;
+  client_lock(client);
+  bool is_there = !callback->has_ended;
+  if (is_there)
+    callback->is_held = true;
+  client_unlock(client);
+  return is_there;
 }
 
 void jp_callback_release(struct jp_callback *callback)

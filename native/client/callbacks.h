@@ -25,6 +25,7 @@ struct jp_callback {
   struct buffer facts;
 
   bool is_held;   /* by the program */
+  bool has_ended; /* `released` is due, or has been called */
   size_t users;   /* calls that are not over, and places in chains */
   uint64_t given; /* arguments that gave it on this connection and that Java has not let go of */
 

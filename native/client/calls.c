@@ -206,6 +206,8 @@ static enum jp_client_status run_exchange(struct exchange *exchange, int timeout
   if (is_over)
     return waiter.status;
   abandon_requests(client, first_id, exchange->count);
+  if (waiter.was_interrupted)
+    return client_fail(error, JP_CLIENT_INTERRUPTED, "the wait was interrupted");
   return client_fail(error, JP_CLIENT_TIMEOUT, "no answer in %d ms", timeout_ms);
 }
 

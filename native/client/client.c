@@ -145,6 +145,8 @@ static enum jp_client_status fill_client(struct jp_client *client, const char *u
   client->options = (struct transport_options){
       .timeout_ms = config->connect_timeout_ms, .message_max = config->message_max, .binary = config->binary};
   client->pending_max = config->pending_max;
+  client->interrupted = config->interrupted;
+  client->interrupted_context = config->interrupted_context;
   client->reconnects = config->reconnects || client->url_kind->ends_when_idle;
   return name_session(client, config->peer_id, error);
 }
@@ -236,19 +238,32 @@ static void close_in_child(struct jp_client *client)
   close(client->wake_fd);
 }
 
-void jp_client_close(struct jp_client *client)
+static void end_connection(struct jp_client *client)
 {
   static const struct jp_client_error why = {.status = JP_CLIENT_CLOSED, .text = "the client was closed"};
+  say_farewell(client);
+  client_lock(client);
+  client->is_closed = true;
+  client_break(client, &why);
+}
+
+void jp_client_end(struct jp_client *client)
+{
+  if (client == NULL || fork_guard_is_child(&client->fork_guard))
+    return;
+  end_connection(client);
+  client_unlock(client);
+}
+
+void jp_client_close(struct jp_client *client)
+{
   if (client == NULL)
     return;
   if (fork_guard_is_child(&client->fork_guard)) {
     close_in_child(client);
     return;
   }
-  say_farewell(client);
-  client_lock(client);
-  client->is_closed = true;
-  client_break(client, &why);
+  end_connection(client);
   while (client->transport != NULL || client->is_opening)
     pthread_cond_wait(&client->changed, &client->lock);
   client_call_completions(client);

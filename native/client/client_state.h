@@ -32,6 +32,8 @@ struct waiter {
   struct waiter *next;
   struct waiter *previous;
   struct waiter *next_roomless; /* in client->roomless */
+  bool is_interrupted;          /* a signal has come */
+  bool was_interrupted;         /* the caller's hook has ended the wait */
   bool runs_calls;              /* of callbacks; then `thread` is set */
   pthread_t thread;
   struct jp_callback_call *call; /* in hand: it runs next; NULL: none */
@@ -79,6 +81,8 @@ struct jp_client {
   bool session_is_ours; /* nobody else knows its name */
   bool reconnects;
   size_t pending_max;
+  bool (*interrupted)(void *context); /* NULL: nothing interrupts a wait */
+  void *interrupted_context;
 
   /* The connection. */
   struct client_transport *transport; /* NULL: none */

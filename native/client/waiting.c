@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 
 enum { NS_IN_MS = 1000000, NS_IN_S = 1000000000 };
+enum { ASK_NS = 250 * NS_IN_MS /* how often the caller's hook is asked whether the wait is interrupted */ };
 
 /* ---- waking ---- */
 
@@ -156,7 +157,7 @@ static bool look_awake(struct jp_client *client)
 }
 
 /* Waits, without the lock, until there is something to read, or room to write. */
-static short poll_connection(struct jp_client *client, int timeout_ms)
+static short poll_connection(struct jp_client *client, struct waiter *waiter, int timeout_ms)
 {
   struct client_transport *transport = client->transport;
   if (client->kind->sleep != NULL && client->kind->sleep(transport))
@@ -171,12 +172,13 @@ static short poll_connection(struct jp_client *client, int timeout_ms)
   int ready = poll(polled, sizeof polled / sizeof polled[0], timeout_ms);
   client_lock(client);
   client->is_polled = false;
+  waiter->is_interrupted = ready < 0;
   answer_call(client);
   return ready > 0 ? polled[0].revents : 0;
 }
 
 /* One look at the connection. False: the time was over. */
-static bool read_once(struct jp_client *client, int64_t deadline_ns)
+static bool read_once(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
 {
   short ready = POLLIN;
   bool in_time = true;
@@ -184,7 +186,7 @@ static bool read_once(struct jp_client *client, int64_t deadline_ns)
     in_time = deadline_ns == INT64_MAX || clock_coarse_ms() * NS_IN_MS < deadline_ns;
   } else {
     int timeout_ms = poll_timeout(deadline_ns);
-    ready = poll_connection(client, timeout_ms);
+    ready = poll_connection(client, waiter, timeout_ms);
     in_time = timeout_ms != 0;
   }
   if (client->ended.status != JP_CLIENT_OK) {
@@ -202,8 +204,10 @@ static bool lead(struct jp_client *client, struct waiter *waiter, int64_t deadli
 {
   bool in_time = true;
   client->leader = waiter;
-  while (has_nothing_to_do(waiter) && in_time && !(waiter->runs_calls && client->callbacks.ended != NULL))
-    in_time = read_once(client, deadline_ns);
+  waiter->is_interrupted = false;
+  while (has_nothing_to_do(waiter) && in_time && !waiter->is_interrupted &&
+         !(waiter->runs_calls && client->callbacks.ended != NULL))
+    in_time = read_once(client, waiter, deadline_ns);
   client->leader = NULL;
   return in_time;
 }
@@ -221,6 +225,31 @@ static bool is_in_time(int64_t deadline_ns)
   return deadline_ns == INT64_MAX || clock_now_ns() < deadline_ns;
 }
 
+/* True: the caller's hook ends the wait. */
+static bool ask_hook(struct jp_client *client, struct waiter *waiter)
+{
+  if (client->interrupted == NULL || waiter->left == 0)
+    return false;
+  client_unlock(client);
+  waiter->was_interrupted = client->interrupted(client->interrupted_context);
+  client_lock(client);
+  return waiter->was_interrupted;
+}
+
+/* Reads, or sleeps while another thread reads; the hook is asked when a part of the wait is over. False: not in time. */
+static bool wait_once(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
+{
+  int64_t until_ns = deadline_ns;
+  if (client->interrupted != NULL) {
+    int64_t ask_ns = clock_now_ns() + ASK_NS;
+    until_ns = ask_ns < deadline_ns ? ask_ns : deadline_ns;
+  }
+  bool in_time = client->leader == NULL ? lead(client, waiter, until_ns) : sleep_on(client, waiter, until_ns);
+  if ((!in_time || waiter->is_interrupted) && ask_hook(client, waiter))
+    return false;
+  return in_time || until_ns < deadline_ns;
+}
+
 bool client_wait(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
 {
   bool in_time = true;
@@ -229,10 +258,8 @@ bool client_wait(struct jp_client *client, struct waiter *waiter, int64_t deadli
       in_time = waiter->left == 0 || is_in_time(deadline_ns);
     else if (waiter->left == 0)
       break;
-    else if (client->leader == NULL)
-      in_time = lead(client, waiter, deadline_ns) || waiter->left == 0;
     else
-      in_time = sleep_on(client, waiter, deadline_ns) || waiter->left == 0;
+      in_time = wait_once(client, waiter, deadline_ns) || (waiter->left == 0 && !waiter->was_interrupted);
   }
   client_hand_on_lead(client);
   if (waiter->has_wake)

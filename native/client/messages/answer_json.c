@@ -292,12 +292,20 @@ static bool keep_throwables(struct jp_answer *answer, struct json_value data)
 }
 
 /* The refs that an error tells; those inside a cause repeat what another answer has told. */
-static bool keep_loaders(struct jp_answer *answer, struct json_value data, struct answer_refs *refs)
+static bool keep_error_refs(struct jp_answer *answer, struct json_value data, struct answer_refs *refs)
 {
-  static const struct text names[] = {TEXT("loaders")};
+  static const struct text names[] = {TEXT("loaders"), TEXT("ref")};
   struct json_members members;
-  json_members_collect(data, names, 1, &members);
-  return !members.has[0] || find_refs(answer, members.value[0], refs);
+  uint32_t ref;
+  json_members_collect(data, names, 2, &members);
+  if (members.has[0] && !find_refs(answer, members.value[0], refs))
+    return false;
+  struct text type = text_of(answer->throwable->type == NULL ? "" : answer->throwable->type);
+  if (!members.has[1] || !read_ref_number(members.value[1], &ref))
+    return true;
+  bool good = answer_set_ref(answer, ref, type, refs);
+  answer->kind = JP_ANSWER_ERROR;
+  return good;
 }
 
 static enum jp_client_status fill_error(struct jp_answer *answer, struct json_value body,
@@ -323,7 +331,7 @@ static enum jp_client_status fill_error(struct jp_answer *answer, struct json_va
   if (good && members.has[2])
     good = keep_json(answer, members.value[2]);
   if (good && members.has[2] && members.value[2].kind == JSON_KIND_OBJECT)
-    good = keep_throwables(answer, members.value[2]) && keep_loaders(answer, members.value[2], refs);
+    good = keep_throwables(answer, members.value[2]) && keep_error_refs(answer, members.value[2], refs);
   return good ? JP_CLIENT_OK : answer_fail_memory(error);
 }
 

@@ -62,6 +62,7 @@ const char *jp_client_status_text(enum jp_client_status status)
       [JP_CLIENT_UNSUPPORTED] = "not supported",
       [JP_CLIENT_PROTOCOL] = "not understood",
       [JP_CLIENT_NO_MEMORY] = "out of memory",
+      [JP_CLIENT_INTERRUPTED] = "the wait was interrupted",
   };
   return (size_t)status < sizeof texts / sizeof texts[0] ? texts[status] : "unknown status";
 }

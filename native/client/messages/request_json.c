@@ -163,6 +163,15 @@ static void write_subject(struct argument_writer *writer, const struct jp_reques
     client_error_prefix(writer->error, "instance: ");
 }
 
+static void write_describe(struct argument_writer *writer, const struct jp_request *request,
+                           struct members *members)
+{
+  if (request->type != NULL)
+    write_type(writer, request, members);
+  else
+    write_subject(writer, request, members);
+}
+
 static void write_fetch(struct argument_writer *writer, const struct jp_request *request,
                         struct members *members)
 {
@@ -187,7 +196,7 @@ static const struct {
     [JP_CONTROL] = {TEXT("control"), write_control},
     [JP_META] = {TEXT("meta"), write_meta},
     [JP_FETCH] = {TEXT("jpeer.fetch"), write_fetch},
-    [JP_DESCRIBE] = {TEXT("jpeer.describe"), write_subject},
+    [JP_DESCRIBE] = {TEXT("jpeer.describe"), write_describe},
 };
 
 static void write_params(struct argument_writer *writer, const struct jp_request *request,
@@ -224,9 +233,9 @@ static struct text within_of(const struct jp_options *options, const struct mess
 static bool has_options(const struct jp_options *options, const struct message_json *how)
 {
   return how->is_dropped || within_of(options, how).len > 0 ||
-         (options != NULL &&
-          (options->loader.kind != JP_ARGUMENT_NONE || options->base64 || options->array_value_max != 0 ||
-           options->elements || options->longs_as_text || options->thread_affinity != NULL));
+         (options != NULL && (options->loader.kind != JP_ARGUMENT_NONE || options->base64 ||
+                              options->array_value_max != 0 || options->elements || options->longs_as_text ||
+                              options->types || options->throwables || options->thread_affinity != NULL));
 }
 
 static void write_given_options(struct argument_writer *writer, const struct jp_options *options,
@@ -251,6 +260,14 @@ static void write_given_options(struct argument_writer *writer, const struct jp_
   if (options->longs_as_text) {
     begin_member(members, MEMBER("longs"));
     BUFFER_LITERAL(writer->out, "\"text\"");
+  }
+  if (options->types) {
+    begin_member(members, MEMBER("types"));
+    BUFFER_LITERAL(writer->out, "true");
+  }
+  if (options->throwables) {
+    begin_member(members, MEMBER("throwables"));
+    BUFFER_LITERAL(writer->out, "true");
   }
   if (options->thread_affinity != NULL) {
     begin_member(members, MEMBER("threadAffinity"));

@@ -127,6 +127,10 @@ struct jp_client_config {
   int connect_timeout_ms; /* 0: 10,000 */
   size_t message_max;     /* the longest answer that is taken, in bytes; 0: 256 MiB */
   size_t pending_max;     /* requests without an answer; 0: 65,536 */
+  /* Asked by a thread that waits for an answer, when a signal has come and a few times a second; true ends that
+   * wait with JP_CLIENT_INTERRUPTED. No lock is held. NULL: nothing but the timeout ends a wait. */
+  bool (*interrupted)(void *context);
+  void *interrupted_context;
 };
 
 /*
@@ -160,6 +164,12 @@ JP_API enum jp_client_status jp_client_open(const char *url, const struct jp_cli
  * tells the peer nothing.
  */
 JP_API void jp_client_close(struct jp_client *client);
+
+/*
+ * Ends the connection: threads that wait get JP_CLIENT_CLOSED, as do later calls. The client stays until
+ * jp_client_close, which the caller can put off until no other thread uses it.
+ */
+JP_API void jp_client_end(struct jp_client *client);
 
 /*
  * Sends a request and waits for its answer, timeout_ms at most. JP_CLIENT_OK: *answer has the result.
@@ -356,6 +366,12 @@ JP_API enum jp_client_status jp_callback_create(struct jp_client *client,
 /* The program gives it no more: requests that have given it, and chains, keep it. Any thread, also after
  * jp_client_close. */
 JP_API void jp_callback_release(struct jp_callback *callback);
+/*
+ * The program may give it again, as the same object for Java: undoes jp_callback_release as long as `released` has not
+ * been called. False: it has ended, and `released` was called or is about to be. Only for a callback with `released`,
+ * before that function returns.
+ */
+JP_API bool jp_callback_keep(struct jp_callback *callback) JP_CLIENT_MUST_CHECK;
 
 /* What a call says is borrowed until the function has returned and the call is answered. The interface is
  * that which declares the method. */

@@ -25,7 +25,8 @@ enum jp_client_status {
   JP_CLIENT_LIMIT,       /* a limit was reached; the text names it */
   JP_CLIENT_UNSUPPORTED, /* the transport, or the form of messages, has no such thing */
   JP_CLIENT_PROTOCOL,    /* what came from the peer is no answer; the connection ends */
-  JP_CLIENT_NO_MEMORY
+  JP_CLIENT_NO_MEMORY,
+  JP_CLIENT_INTERRUPTED /* config->interrupted has ended the wait; the request may have run, or may yet */
 };
 
 struct jp_client_error {
@@ -256,6 +257,8 @@ struct jp_options {
   int64_t array_value_max;   /* elements that an array's value may have; 0: the peer's own limit */
   bool elements;             /* arrays of objects come with their elements */
   bool longs_as_text;
+  bool types;                  /* of FETCH: elements that are no plain JSON come with their types */
+  bool throwables;             /* an error has a handle of the throwable: jp_answer_ref */
   const char *thread_affinity; /* the name of an executor of the peer */
   /* jp_callback_id of a call: the request runs on the Java thread that waits in it. NULL: the call whose
    * function asks, if one does; "": none. */
@@ -393,6 +396,12 @@ static inline struct jp_request jp_build_fetch(struct jp_argument instance, int6
 static inline struct jp_request jp_build_describe(struct jp_argument instance)
 {
   return (struct jp_request){.operation = JP_DESCRIBE, .instance = instance};
+}
+
+/* The same of a class by its name, with its static members. */
+static inline struct jp_request jp_build_describe_type(const char *type)
+{
+  return (struct jp_request){.operation = JP_DESCRIBE, .type = type};
 }
 
 /* A member by its own name ("java.lang.Math.max"), rpc.discover, or whatever the peer will have. The answer

@@ -1,0 +1,332 @@
+/* Objects of Python's that Java calls. */
+#include "native.h"
+
+#include <structmember.h>
+
+/*
+ * A Callback makes a jp_callback when it is sent first, and as long as Java has that one, it gives it again, as the same
+ * Java object. The Callback lives as long as Java has it: its jp_callback is a holder, until `released` says that
+ * nothing of it comes any more.
+ */
+struct callback {
+  PyObject ob_base;
+  struct connection *connection; /* strong */
+  PyObject *function;
+  PyObject *fault_of; /* the `throw` of _native.pyi */
+  PyObject *interfaces;
+  PyObject *overrides;
+  int arity;
+  bool oneway;
+  bool borrow;
+  struct jp_callback *current; /* NULL: Java has none */
+  size_t senders;              /* requests that hold `current` for the program */
+  PyObject *weak_references;
+};
+
+/* ---- a call from Java ---- */
+
+static PyObject *parameter_types(const struct jp_callback_call *call, size_t count)
+{
+  PyObject *names = PyList_New((Py_ssize_t)count);
+  for (size_t i = 0; names != NULL && i < count; i++) {
+    const char *type = jp_callback_parameter_type(call, i);
+    PyObject *name = PyUnicode_FromString(type == NULL ? "" : type);
+    if (name == NULL || PyList_SetItem(names, (Py_ssize_t)i, name) != 0)
+      Py_CLEAR(names);
+  }
+  return names;
+}
+
+static PyObject *arguments_of(struct connection *connection, const struct jp_callback_call *call,
+                              size_t count)
+{
+  PyObject *values = PyTuple_New((Py_ssize_t)count);
+  for (size_t i = 0; values != NULL && i < count; i++) {
+    PyObject *value = from_java(connection, jp_callback_argument_at(call, i));
+    if (value == NULL || PyTuple_SetItem(values, (Py_ssize_t)i, value) != 0)
+      Py_CLEAR(values);
+  }
+  return values;
+}
+
+static PyObject *call_function(const struct callback *callback, const struct jp_callback_call *call)
+{
+  size_t count = jp_callback_argument_count(call);
+  PyObject *interface = PyUnicode_FromString(jp_callback_interface(call));
+  PyObject *method = PyUnicode_FromString(jp_callback_method(call));
+  PyObject *names = parameter_types(call, count);
+  PyObject *args = arguments_of(callback->connection, call, count);
+  PyObject *value = NULL;
+  if (interface != NULL && method != NULL && names != NULL && args != NULL)
+    value = PyObject_CallFunctionObjArgs(callback->function, interface, method, names, args, NULL);
+  Py_XDECREF(interface);
+  Py_XDECREF(method);
+  Py_XDECREF(names);
+  Py_XDECREF(args);
+  return value;
+}
+
+/* False: it could not be converted, or not be sent; a Python exception is set in the first case. */
+static bool return_value(struct callback *callback, struct jp_callback_call *call, PyObject *value)
+{
+  struct builder builder;
+  struct jp_argument argument;
+  struct jp_client_error error;
+  builder_init(&builder, callback->connection);
+  enum jp_client_status status = JP_CLIENT_INVALID;
+  bool good = to_java(&builder, value, &argument);
+  if (good)
+    status = jp_callback_return(call, &argument, &error);
+  if (good && status == JP_CLIENT_INVALID)
+    PyErr_Format(PyExc_ValueError, "%s", error.text);
+  builder_fini(&builder);
+  return good && (status == JP_CLIENT_OK || status == JP_CLIENT_CLOSED);
+}
+
+/* The exception that is set. */
+static PyObject *take_exception(void)
+{
+  PyObject *type;
+  PyObject *value;
+  PyObject *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (value != NULL && traceback != NULL)
+    (void)PyException_SetTraceback(value, traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return value;
+}
+
+/* As the hook says: a handle, a class, or a class and a message. */
+static bool throw_as(struct jp_callback_call *call, PyObject *what)
+{
+  struct jp_client_error error;
+  const char *class = NULL;
+  const char *message = NULL;
+  if (is_object(what))
+    return jp_callback_throw_object(call, ((struct object *)what)->ref, &error) == JP_CLIENT_OK;
+  PyObject *first = PyTuple_Check(what) && PyTuple_Size(what) == 2 ? PyTuple_GetItem(what, 0) : what;
+  PyObject *second = PyTuple_Check(what) && PyTuple_Size(what) == 2 ? PyTuple_GetItem(what, 1) : Py_None;
+  if (PyUnicode_Check(first))
+    class = PyUnicode_AsUTF8AndSize(first, NULL);
+  if (PyUnicode_Check(second))
+    message = PyUnicode_AsUTF8AndSize(second, NULL);
+  PyErr_Clear(); /* a text that is no UTF-8 is left out */
+  return jp_callback_throw(call, class, message, &error) == JP_CLIENT_OK;
+}
+
+static void throw_exception(struct callback *callback, struct jp_callback_call *call)
+{
+  struct jp_client_error error;
+  PyObject *raised = take_exception();
+  bool is_awaited = jp_callback_id(call) != NULL;
+  PyObject *what =
+      raised == NULL || !is_awaited ? NULL : PyObject_CallFunctionObjArgs(callback->fault_of, raised, NULL);
+  bool thrown = what != NULL && throw_as(call, what);
+  if (!thrown && is_awaited)
+    (void)!jp_callback_throw(call, NULL, "the Python function has failed", &error);
+  if (!thrown) {
+    if (raised != NULL && !PyErr_Occurred())
+      PyErr_SetObject((PyObject *)Py_TYPE(raised), raised);
+    PyErr_WriteUnraisable(callback->function);
+  }
+  Py_XDECREF(what);
+  Py_XDECREF(raised);
+}
+
+static void run_call(void *context, struct jp_callback_call *call)
+{
+  struct callback *callback = context;
+  if (is_ending)
+    return;
+  PyGILState_STATE state = PyGILState_Ensure();
+  Py_INCREF((PyObject *)callback); /* its end may be told meanwhile */
+  PyObject *value = call_function(callback, call);
+  if (value == NULL || !return_value(callback, call, value))
+    throw_exception(callback, call);
+  Py_XDECREF(value);
+  Py_DECREF((PyObject *)callback);
+  PyGILState_Release(state);
+}
+
+static void forget(void *context)
+{
+  struct callback *callback = context;
+  if (is_ending)
+    return;
+  PyGILState_STATE state = PyGILState_Ensure();
+  callback->current = NULL;
+  Py_DECREF((PyObject *)callback);
+  PyGILState_Release(state);
+}
+
+/* ---- giving it ---- */
+
+static struct jp_callback *create_handle(struct builder *builder, struct callback *callback)
+{
+  struct connection *connection = callback->connection;
+  PyObject *interfaces = callback->interfaces;
+  PyObject *overrides = callback->overrides;
+  const char *names[16] = {NULL};
+  const char *overridden[64] = {NULL};
+  for (Py_ssize_t i = 0; i < PyTuple_Size(interfaces) && i < 15; i++)
+    names[i] = builder_name(builder, PyTuple_GetItem(interfaces, i));
+  for (Py_ssize_t i = 0; i < PyTuple_Size(overrides) && i < 63; i++)
+    overridden[i] = builder_name(builder, PyTuple_GetItem(overrides, i));
+  if (PyErr_Occurred())
+    return NULL;
+  const struct jp_callback_config config = {.size = sizeof config,
+                                            .interfaces = names[0] == NULL ? NULL : names,
+                                            .has_arity = callback->arity >= 0,
+                                            .arity = callback->arity,
+                                            .overrides = overridden[0] == NULL ? NULL : overridden,
+                                            .oneway = callback->oneway,
+                                            .borrow = callback->borrow,
+                                            .function = run_call,
+                                            .released = forget,
+                                            .context = callback};
+  struct jp_callback *made = NULL;
+  struct jp_client_error error;
+  enum jp_client_status status = jp_callback_create(connection->client, &config, &made, &error);
+  if (status != JP_CLIENT_OK) {
+    raise_failure(connection, status, NULL, &error);
+    return NULL;
+  }
+  Py_INCREF((PyObject *)callback); /* until it is released */
+  return made;
+}
+
+struct jp_callback *callback_take(struct builder *builder, PyObject *object)
+{
+  struct callback *callback = (struct callback *)object;
+  if (callback->connection != builder->connection) {
+    PyErr_SetString(PyExc_ValueError, "a callback of another connection");
+    return NULL;
+  }
+  if (connection_enter(callback->connection) == NULL)
+    return NULL;
+  if (callback->current == NULL || (callback->senders == 0 && !jp_callback_keep(callback->current)))
+    callback->current = create_handle(builder, callback);
+  if (callback->current != NULL)
+    callback->senders++;
+  struct jp_callback *current = callback->current;
+  connection_leave(callback->connection);
+  return current;
+}
+
+void callback_let_go(struct jp_callback *handle, PyObject *owner)
+{
+  struct callback *callback = (struct callback *)owner;
+  if (callback->current == handle && --callback->senders == 0)
+    jp_callback_release(handle);
+  Py_DECREF(owner);
+}
+
+/* ---- the type ---- */
+
+static PyObject *names_of(PyObject *given, Py_ssize_t most, const char *what)
+{
+  PyObject *names = given == NULL ? PyTuple_New(0) : PySequence_Tuple(given);
+  if (names != NULL && PyTuple_Size(names) > most) {
+    PyErr_Format(PyExc_ValueError, "a callback with more than %zd %s", most, what);
+    Py_CLEAR(names);
+  }
+  for (Py_ssize_t i = 0; names != NULL && i < PyTuple_Size(names); i++) {
+    if (!PyUnicode_Check(PyTuple_GetItem(names, i))) {
+      PyErr_Format(PyExc_TypeError, "the %s of a callback are names", what);
+      Py_CLEAR(names);
+    }
+  }
+  return names;
+}
+
+static PyObject *callback_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+  enum { INTERFACES_MAX = 15, OVERRIDES_MAX = 63 };
+  static char *names[] = {"connection", "function", "throw",  "interfaces", "arity",
+                          "overrides",  "oneway",   "borrow", NULL};
+  PyObject *connection;
+  PyObject *function;
+  PyObject *fault_of;
+  PyObject *interfaces = NULL;
+  PyObject *overrides = NULL;
+  int arity = -1;
+  int oneway = 0;
+  int borrow = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO|$OiOpp:Callback", names, types.connection,
+                                   &connection, &function, &fault_of, &interfaces, &arity, &overrides,
+                                   &oneway, &borrow))
+    return NULL;
+  interfaces = names_of(interfaces, INTERFACES_MAX, "interfaces");
+  overrides = interfaces == NULL ? NULL : names_of(overrides, OVERRIDES_MAX, "overrides");
+  allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+  struct callback *made = overrides == NULL ? NULL : (struct callback *)allocate(type, 0);
+  if (made == NULL) {
+    Py_XDECREF(interfaces);
+    Py_XDECREF(overrides);
+    return NULL;
+  }
+  made->connection = (struct connection *)Py_NewRef(connection);
+  made->function = Py_NewRef(function);
+  made->fault_of = Py_NewRef(fault_of);
+  made->interfaces = interfaces;
+  made->overrides = overrides;
+  made->arity = arity;
+  made->oneway = oneway != 0;
+  made->borrow = borrow != 0;
+  return (PyObject *)made;
+}
+
+static int callback_traverse(PyObject *self, visitproc visit, void *arg)
+{
+  struct callback *callback = (struct callback *)self;
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT((PyObject *)callback->connection);
+  Py_VISIT(callback->function);
+  Py_VISIT(callback->fault_of);
+  return 0;
+}
+
+/* Only where Java has it no more: its jp_callback counts as a reference. */
+static int callback_clear(PyObject *self)
+{
+  struct callback *callback = (struct callback *)self;
+  PyObject *connection = (PyObject *)callback->connection;
+  callback->connection = NULL;
+  Py_XDECREF(connection);
+  Py_CLEAR(callback->function);
+  Py_CLEAR(callback->fault_of);
+  return 0;
+}
+
+static void callback_dealloc(PyObject *self)
+{
+  struct callback *callback = (struct callback *)self;
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (callback->weak_references != NULL)
+    PyObject_ClearWeakRefs(self);
+  (void)callback_clear(self);
+  Py_XDECREF(callback->interfaces);
+  Py_XDECREF(callback->overrides);
+  freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+  release(self);
+  Py_DECREF(type);
+}
+
+static PyMemberDef callback_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(struct callback, weak_references), READONLY, NULL},
+    {"interfaces", T_OBJECT, offsetof(struct callback, interfaces), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
+static PyType_Slot callback_slots[] = {{Py_tp_doc, "A Python object that Java can call."},
+                                       {Py_tp_new, callback_new},
+                                       {Py_tp_dealloc, callback_dealloc},
+                                       {Py_tp_traverse, callback_traverse},
+                                       {Py_tp_clear, callback_clear},
+                                       {Py_tp_members, callback_members},
+                                       {0, NULL}};
+
+PyType_Spec callback_spec = {"jpeer._native.Callback", sizeof(struct callback), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, callback_slots};

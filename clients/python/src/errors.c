@@ -1,0 +1,122 @@
+/* Errors of the library and of the peer as Python's exceptions. */
+#include "native.h"
+
+#include <string.h>
+
+static PyObject *text_or_none(const char *text)
+{
+  if (text == NULL)
+    Py_RETURN_NONE;
+  return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogatepass");
+}
+
+static PyObject *frames_of(const struct jp_throwable *throwable)
+{
+  PyObject *frames = PyList_New((Py_ssize_t)throwable->stack_count);
+  for (size_t i = 0; frames != NULL && i < throwable->stack_count; i++) {
+    PyObject *frame = text_or_none(throwable->stack[i]);
+    if (frame == NULL || PyList_SetItem(frames, (Py_ssize_t)i, frame) != 0)
+      Py_CLEAR(frames);
+  }
+  return frames;
+}
+
+/* From the last cause on, so that a long chain needs no stack. handle: a new reference, which is taken. */
+static PyObject *throwable_tuple(const struct jp_throwable *first, PyObject *handle)
+{
+  enum { CAUSES_MAX = 64 };
+  const struct jp_throwable *all[CAUSES_MAX];
+  int count = 0;
+  for (const struct jp_throwable *each = first; each != NULL && count < CAUSES_MAX; each = each->cause)
+    all[count++] = each;
+  PyObject *cause = Py_NewRef(Py_None);
+  while (count-- > 0 && cause != NULL) {
+    PyObject *type = text_or_none(all[count]->type);
+    PyObject *message = text_or_none(all[count]->message);
+    PyObject *frames = frames_of(all[count]);
+    PyObject *tuple = type == NULL || message == NULL || frames == NULL
+                          ? NULL
+                          : PyTuple_Pack(5, type, message, frames, cause, count == 0 ? handle : Py_None);
+    Py_XDECREF(type);
+    Py_XDECREF(message);
+    Py_XDECREF(frames);
+    Py_DECREF(cause);
+    cause = tuple;
+  }
+  Py_DECREF(handle);
+  return cause;
+}
+
+static PyObject *handle_of(struct connection *connection, const struct jp_answer *answer)
+{
+  struct jp_ref *ref = jp_answer_ref(answer);
+  if (ref == NULL)
+    Py_RETURN_NONE;
+  PyObject *type = PyUnicode_FromString(jp_ref_type(ref));
+  PyObject *handle = type == NULL ? NULL : object_create(types.object, connection, jp_ref_keep(ref), type);
+  Py_XDECREF(type);
+  return handle;
+}
+
+static PyObject *raise_remote(struct connection *connection, const struct jp_answer *answer)
+{
+  const struct jp_throwable *throwable = jp_answer_throwable(answer);
+  PyObject *handle = handle_of(connection, answer);
+  PyObject *tuple = NULL;
+  if (handle != NULL && throwable->type != NULL)
+    tuple = throwable_tuple(throwable, handle);
+  else if (handle != NULL)
+    tuple = handle; /* None */
+  PyObject *message =
+      text_or_none(throwable->message != NULL ? throwable->message : jp_answer_error_message(answer));
+  PyObject *data = tuple == NULL || message == NULL ? NULL : from_json(jp_answer_json(answer));
+  PyObject *raised = NULL;
+  if (data != NULL)
+    raised = PyObject_CallFunction(connection->make_error, "OiOOO", connection, jp_answer_error_code(answer),
+                                   message, tuple, data);
+  Py_XDECREF(tuple);
+  Py_XDECREF(message);
+  Py_XDECREF(data);
+  if (raised == NULL)
+    return NULL;
+  if (raised == Py_NotImplemented)
+    PyErr_Clear();
+  else if (PyExceptionInstance_Check(raised))
+    PyErr_SetObject((PyObject *)Py_TYPE(raised), raised);
+  else
+    PyErr_Format(PyExc_TypeError, "make_error gave no exception: %R", raised);
+  Py_DECREF(raised);
+  return NULL;
+}
+
+PyObject *raise_failure(struct connection *connection, enum jp_client_status status,
+                        const struct jp_answer *answer, const struct jp_client_error *error)
+{
+  if (PyErr_Occurred())
+    return NULL;
+  switch (status) {
+  case JP_CLIENT_REMOTE:
+    if (answer != NULL)
+      return raise_remote(connection, answer);
+    break;
+  case JP_CLIENT_TIMEOUT:
+    return PyErr_Format(PyExc_TimeoutError, "%s", error->text);
+  case JP_CLIENT_CLOSED:
+    if (strstr(error->text, "fork") != NULL)
+      return PyErr_Format(PyExc_RuntimeError, "%s", error->text);
+    return PyErr_Format(PyExc_ConnectionError, "%s", error->text);
+  case JP_CLIENT_REFUSED:
+  case JP_CLIENT_PROTOCOL:
+    return PyErr_Format(PyExc_ConnectionError, "%s", error->text);
+  case JP_CLIENT_INVALID:
+    return PyErr_Format(PyExc_ValueError, "%s", error->text);
+  case JP_CLIENT_NO_MEMORY:
+    return PyErr_NoMemory();
+  case JP_CLIENT_INTERRUPTED:
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    return NULL;
+  default:
+    break;
+  }
+  return PyErr_Format(PyExc_RuntimeError, "%s", error->text);
+}

@@ -1,0 +1,331 @@
+/* Answers as Python's values. */
+#include "native.h"
+
+#include <string.h>
+
+PyObject *text_to_python(struct jp_text text)
+{
+  return PyUnicode_DecodeUTF8(text.data, (Py_ssize_t)text.len, "surrogatepass");
+}
+
+/* ---- objects ---- */
+
+/* Borrowed from the connection's classes. handle: borrowed, or NULL where the class is known. */
+static PyObject *find_class(struct connection *connection, PyObject *name, struct jp_ref *ref)
+{
+  PyObject *class = PyDict_GetItemWithError(connection->classes, name);
+  if (class != NULL || PyErr_Occurred())
+    return class;
+  PyObject *handle = object_create(types.object, connection, jp_ref_keep(ref), name);
+  PyObject *made =
+      handle == NULL ? NULL : PyObject_CallFunctionObjArgs(connection->make_class, name, handle, NULL);
+  Py_XDECREF(handle);
+  int put = made == NULL ? -1 : PyDict_SetItem(connection->classes, name, made);
+  Py_XDECREF(made);
+  return put == 0 ? made : NULL; /* the dict keeps it */
+}
+
+/* The value that a text stands for. NULL without an exception: it is an object all the same. */
+static PyObject *value_of_text(struct connection *connection, PyObject *name, struct jp_text text)
+{
+  PyObject *converter = PyDict_GetItemWithError(connection->from_text, name);
+  PyObject *python = converter == NULL ? NULL : text_to_python(text);
+  PyObject *value = python == NULL ? NULL : PyObject_CallFunctionObjArgs(converter, python, NULL);
+  Py_XDECREF(python);
+  if (value == Py_NotImplemented)
+    Py_CLEAR(value);
+  return value;
+}
+
+PyObject *from_java_object(struct connection *connection, const char *type, struct jp_ref *ref,
+                           struct jp_text text)
+{
+  PyObject *name = PyUnicode_FromString(type);
+  PyObject *value = name == NULL || text.data == NULL ? NULL : value_of_text(connection, name, text);
+  PyObject *class = NULL;
+  if (value == NULL && !PyErr_Occurred())
+    class = find_class(connection, name, ref);
+  if (class == NULL) {
+    jp_ref_release(ref);
+    Py_XDECREF(name);
+    return value;
+  }
+  if (PyType_Check(class) && PyType_IsSubtype((PyTypeObject *)class, types.object)) {
+    value = object_create((PyTypeObject *)class, connection, ref, name);
+  } else {
+    PyObject *handle = object_create(types.object, connection, ref, name);
+    value = handle == NULL ? NULL : PyObject_CallMethod(class, "_from_object", "O", handle);
+    Py_XDECREF(handle);
+  }
+  Py_DECREF(name);
+  return value;
+}
+
+/* ---- results ---- */
+
+static PyObject *number_of(const struct jp_answer *answer)
+{
+  double number = 0;
+  (void)jp_answer_number(answer, &number);
+  return PyFloat_FromDouble(number);
+}
+
+static PyObject *integer_of(const struct jp_answer *answer)
+{
+  int64_t number = 0;
+  (void)jp_answer_integer(answer, &number);
+  return PyLong_FromLongLong(number);
+}
+
+static PyObject *boolean_of(const struct jp_answer *answer)
+{
+  bool value = false;
+  (void)jp_answer_boolean(answer, &value);
+  return PyBool_FromLong(value);
+}
+
+/* A value with a text and no handle, as a callback's arguments may be. */
+static PyObject *text_value_of(struct connection *connection, const struct jp_answer *answer)
+{
+  PyObject *name = PyUnicode_FromString(jp_answer_type(answer));
+  PyObject *value = name == NULL ? NULL : value_of_text(connection, name, jp_answer_text(answer));
+  Py_XDECREF(name);
+  return value != NULL || PyErr_Occurred() ? value : text_to_python(jp_answer_text(answer));
+}
+
+PyObject *from_java(struct connection *connection, const struct jp_answer *answer)
+{
+  switch (jp_answer_kind(answer)) {
+  case JP_ANSWER_VOID:
+  case JP_ANSWER_NULL:
+  case JP_ANSWER_ERROR:
+    Py_RETURN_NONE;
+  case JP_ANSWER_BOOLEAN:
+    return boolean_of(answer);
+  case JP_ANSWER_INTEGER:
+    return integer_of(answer);
+  case JP_ANSWER_NUMBER:
+    return number_of(answer);
+  case JP_ANSWER_STRING:
+    return text_to_python(jp_answer_text(answer));
+  case JP_ANSWER_JSON:
+    return from_json(jp_answer_json(answer));
+  case JP_ANSWER_OBJECT:
+    break;
+  }
+  struct jp_ref *ref = jp_answer_ref(answer);
+  if (ref == NULL)
+    return text_value_of(connection, answer);
+  return from_java_object(connection, jp_answer_type(answer), jp_ref_keep(ref), jp_answer_text(answer));
+}
+
+/* ---- JSON ---- */
+
+static PyObject *json_text(struct jp_json json)
+{
+  char small[256];
+  size_t length = jp_json_string(json, small, sizeof small);
+  if (length == SIZE_MAX)
+    return PyErr_NoMemory();
+  if (length < sizeof small)
+    return PyUnicode_DecodeUTF8(small, (Py_ssize_t)length, "surrogatepass");
+  char *large = PyMem_Malloc(length + 1);
+  if (large == NULL)
+    return PyErr_NoMemory();
+  (void)jp_json_string(json, large, length + 1);
+  PyObject *text = PyUnicode_DecodeUTF8(large, (Py_ssize_t)length, "surrogatepass");
+  PyMem_Free(large);
+  return text;
+}
+
+static PyObject *json_number(struct jp_json json)
+{
+  int64_t integer;
+  double number = 0;
+  bool is_fraction = memchr(json.text.data, '.', json.text.len) != NULL ||
+                     memchr(json.text.data, 'e', json.text.len) != NULL ||
+                     memchr(json.text.data, 'E', json.text.len) != NULL;
+  if (!is_fraction && jp_json_integer(json, &integer))
+    return PyLong_FromLongLong(integer);
+  if (is_fraction) {
+    (void)jp_json_number(json, &number);
+    return PyFloat_FromDouble(number);
+  }
+  PyObject *digits = PyUnicode_FromStringAndSize(json.text.data, (Py_ssize_t)json.text.len);
+  PyObject *large = digits == NULL ? NULL : PyNumber_Long(digits);
+  Py_XDECREF(digits);
+  return large;
+}
+
+static PyObject *json_list(struct jp_json json)
+{
+  struct jp_json_cursor cursor = jp_json_enter(json);
+  struct jp_json element;
+  PyObject *list = PyList_New(0);
+  while (list != NULL && jp_json_next(&cursor, NULL, &element)) {
+    PyObject *value = from_json(element);
+    if (value == NULL || PyList_Append(list, value) != 0)
+      Py_CLEAR(list);
+    Py_XDECREF(value);
+  }
+  return list;
+}
+
+static PyObject *json_dict(struct jp_json json)
+{
+  struct jp_json_cursor cursor = jp_json_enter(json);
+  struct jp_json key;
+  struct jp_json element;
+  PyObject *dict = PyDict_New();
+  while (dict != NULL && jp_json_next(&cursor, &key, &element)) {
+    PyObject *name = json_text(key);
+    PyObject *value = name == NULL ? NULL : from_json(element);
+    if (value == NULL || PyDict_SetItem(dict, name, value) != 0)
+      Py_CLEAR(dict);
+    Py_XDECREF(name);
+    Py_XDECREF(value);
+  }
+  return dict;
+}
+
+PyObject *from_json(struct jp_json json)
+{
+  PyObject *value = NULL;
+  switch (json.kind) {
+  case JP_JSON_TRUE:
+    Py_RETURN_TRUE;
+  case JP_JSON_FALSE:
+    Py_RETURN_FALSE;
+  case JP_JSON_NUMBER:
+    return json_number(json);
+  case JP_JSON_STRING:
+    return json_text(json);
+  case JP_JSON_ARRAY:
+  case JP_JSON_OBJECT:
+    if (Py_EnterRecursiveCall(" in an answer of the peer"))
+      return NULL;
+    value = json.kind == JP_JSON_ARRAY ? json_list(json) : json_dict(json);
+    Py_LeaveRecursiveCall();
+    return value;
+  case JP_JSON_ABSENT:
+  case JP_JSON_NULL:
+    break;
+  }
+  Py_RETURN_NONE;
+}
+
+/* ---- pages ---- */
+
+/* The members of an element that is no plain JSON; cut texts fit nothing. */
+struct element {
+  char type[1024];
+  bool has_type;
+  bool has_ref;
+  struct jp_json value;
+};
+
+static void read_element(struct jp_json json, struct element *element)
+{
+  struct jp_json type = jp_json_member(json, "type");
+  size_t length = jp_json_string(type, element->type, sizeof element->type);
+  element->has_type = length < sizeof element->type;
+  element->has_ref = jp_json_member(json, "ref").kind == JP_JSON_NUMBER;
+  element->value = jp_json_member(json, "value");
+}
+
+/* NaN and the infinities have a type and no ref, as have values with a text. */
+static PyObject *typed_value(struct connection *connection, const struct element *element)
+{
+  PyObject *text = json_text(element->value);
+  PyObject *value = NULL;
+  if (text == NULL)
+    return NULL;
+  if (strcmp(element->type, "double") == 0 || strcmp(element->type, "float") == 0 ||
+      strcmp(element->type, "java.lang.Double") == 0 || strcmp(element->type, "java.lang.Float") == 0) {
+    value = PyFloat_FromString(text);
+  } else {
+    PyObject *name = PyUnicode_FromString(element->type);
+    PyObject *converter = name == NULL ? NULL : PyDict_GetItemWithError(connection->from_text, name);
+    if (converter != NULL)
+      value = PyObject_CallFunctionObjArgs(converter, text, NULL);
+    else if (!PyErr_Occurred())
+      value = Py_NewRef(text);
+    Py_XDECREF(name);
+  }
+  Py_DECREF(text);
+  return value;
+}
+
+static PyObject *page_element(struct connection *connection, struct jp_answer *answer, struct jp_json json);
+
+/* [key, value] of a map's entry. */
+static PyObject *page_entry(struct connection *connection, struct jp_answer *answer, struct jp_json json)
+{
+  struct jp_json_cursor cursor = jp_json_enter(json);
+  struct jp_json inside;
+  PyObject *list = PyList_New(0);
+  while (list != NULL && jp_json_next(&cursor, NULL, &inside)) {
+    PyObject *value = page_element(connection, answer, inside);
+    if (value == NULL || PyList_Append(list, value) != 0)
+      Py_CLEAR(list);
+    Py_XDECREF(value);
+  }
+  PyObject *tuple = list == NULL ? NULL : PyList_AsTuple(list);
+  Py_XDECREF(list);
+  return tuple;
+}
+
+static PyObject *page_element(struct connection *connection, struct jp_answer *answer, struct jp_json json)
+{
+  struct element element;
+  if (json.kind == JP_JSON_ARRAY)
+    return page_entry(connection, answer, json);
+  if (json.kind != JP_JSON_OBJECT)
+    return from_json(json);
+  read_element(json, &element);
+  if (!element.has_ref)
+    return element.has_type ? typed_value(connection, &element) : from_json(json);
+  struct jp_ref *ref = jp_answer_take_ref(answer, json);
+  if (ref == NULL)
+    return PyErr_NoMemory();
+  struct jp_text none = {NULL, 0};
+  const char *type = element.has_type ? element.type : jp_ref_type(ref);
+  return from_java_object(connection, type, ref, none);
+}
+
+static PyObject *rest_of(struct connection *connection, struct jp_answer *answer, PyObject *instance)
+{
+  struct jp_json json = jp_answer_json(answer);
+  struct jp_json number = jp_json_member(json, "ref");
+  int64_t ref;
+  if (!jp_json_integer(number, &ref))
+    Py_RETURN_NONE;
+  if (is_object(instance) && jp_ref_number(((struct object *)instance)->ref) == ref)
+    return Py_NewRef(instance);
+  struct jp_ref *handle = jp_answer_take_ref(answer, json);
+  PyObject *type = handle == NULL ? PyErr_NoMemory() : PyUnicode_FromString(jp_ref_type(handle));
+  PyObject *rest = type == NULL ? NULL : object_create(types.object, connection, handle, type);
+  Py_XDECREF(type);
+  return rest;
+}
+
+PyObject *from_java_page(struct connection *connection, struct jp_answer *answer, PyObject *instance)
+{
+  struct jp_json json = jp_answer_json(answer);
+  struct jp_json_cursor cursor = jp_json_enter(jp_json_member(json, "elements"));
+  struct jp_json inside;
+  PyObject *elements = PyList_New(0);
+  while (elements != NULL && jp_json_next(&cursor, NULL, &inside)) {
+    PyObject *value = page_element(connection, answer, inside);
+    if (value == NULL || PyList_Append(elements, value) != 0)
+      Py_CLEAR(elements);
+    Py_XDECREF(value);
+  }
+  bool done = false;
+  (void)jp_json_boolean(jp_json_member(json, "done"), &done);
+  PyObject *rest = elements == NULL ? NULL : rest_of(connection, answer, instance);
+  PyObject *page = rest == NULL ? NULL : Py_BuildValue("(OOO)", elements, done ? Py_True : Py_False, rest);
+  Py_XDECREF(elements);
+  Py_XDECREF(rest);
+  return page;
+}

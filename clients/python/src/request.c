@@ -1,0 +1,568 @@
+/* Requests: sent and waited for without the GIL, alone or in a batch, and those that a loop completes. */
+#include "native.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { FETCHED = 1000 };
+
+/* Errors come with their throwable, elements with their types. */
+static const struct jp_options fetch_options = {
+    .size = sizeof fetch_options, .types = false, .array_value_max = 1};
+
+/* ---- one request ---- */
+
+struct jp_answer *request_call(struct connection *connection, const struct jp_request *request)
+{
+  struct jp_client_error error;
+  struct jp_answer *answer = NULL;
+  struct jp_client *client = connection_enter(connection);
+  if (client == NULL)
+    return NULL;
+  enum jp_client_status status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = jp_client_call(client, request, connection->timeout_ms, &answer, &error);
+  Py_END_ALLOW_THREADS;
+  bool good = status == JP_CLIENT_OK && !PyErr_Occurred();
+  if (!good) {
+    raise_failure(connection, status, answer, &error);
+    jp_answer_free(answer);
+    answer = NULL;
+  }
+  connection_leave(connection);
+  return answer;
+}
+
+PyObject *request_value(struct connection *connection, const struct jp_request *request)
+{
+  struct jp_answer *answer = request_call(connection, request);
+  if (answer == NULL)
+    return NULL;
+  PyObject *value = from_java(connection, answer);
+  jp_answer_free(answer);
+  return value;
+}
+
+PyObject *request_retry(PyObject *(*attempt)(void *context), void *context)
+{
+  PyObject *value = attempt(context);
+  if (value == NULL && !PyErr_Occurred())
+    value = attempt(context);
+  if (value == NULL && !PyErr_Occurred())
+    PyErr_SetString(PyExc_RuntimeError, "make_error gave NotImplemented twice");
+  return value;
+}
+
+/* ---- steps ---- */
+
+static bool fail_step(PyObject *step)
+{
+  PyErr_Format(PyExc_ValueError, "this is no step of a batch: %R", step);
+  return false;
+}
+
+/* What a position of the step has, or None. Borrowed. */
+static PyObject *part(PyObject *step, Py_ssize_t index)
+{
+  return index < PyTuple_Size(step) ? PyTuple_GetItem(step, index) : Py_None;
+}
+
+static bool read_instance(struct builder *builder, PyObject *instance, struct jp_request *request)
+{
+  return instance == Py_None || to_java_receiver(builder, instance, request->type, &request->instance);
+}
+
+static bool read_args(struct builder *builder, PyObject *args, struct jp_request *request)
+{
+  PyObject *tuple = args == Py_None ? PyTuple_New(0) : PySequence_Tuple(args);
+  if (tuple == NULL)
+    return false;
+  /* The items have to live as long as the builder, which a list keeps. */
+  struct jp_argument list;
+  bool good = to_java(builder, tuple, &list);
+  Py_DECREF(tuple);
+  request->args = good ? list.as.list.items : NULL;
+  request->arg_count = good ? list.as.list.count : 0;
+  return good;
+}
+
+static bool read_value(struct builder *builder, PyObject *value, struct jp_request *request)
+{
+  struct jp_argument *argument = builder_alloc(builder, sizeof *argument);
+  request->args = argument;
+  request->arg_count = 1;
+  return argument != NULL && to_java(builder, value, argument);
+}
+
+static bool read_type(struct builder *builder, PyObject *step, struct jp_request *request)
+{
+  request->type = builder_name(builder, part(step, 1));
+  return request->type != NULL;
+}
+
+static bool read_member(struct builder *builder, PyObject *step, struct jp_request *request)
+{
+  request->member = builder_name(builder, part(step, 2));
+  return request->member != NULL;
+}
+
+static bool read_fetch(struct builder *builder, PyObject *step, struct jp_request *request)
+{
+  request->options = &fetch_options;
+  request->max = part(step, 2) == Py_None ? FETCHED : PyLong_AsLongLong(part(step, 2));
+  request->from = part(step, 3) == Py_None ? 0 : PyLong_AsLongLong(part(step, 3));
+  return !PyErr_Occurred() &&
+         to_java_receiver(builder, part(step, 1), "java.lang.Object", &request->instance);
+}
+
+static bool read_describe(struct builder *builder, PyObject *step, struct jp_request *request)
+{
+  if (part(step, 1) != Py_None)
+    return to_java_receiver(builder, part(step, 1), "java.lang.Object", &request->instance);
+  request->type = builder_name(builder, part(step, 2));
+  return request->type != NULL;
+}
+
+bool request_from_step(struct builder *builder, PyObject *step, struct jp_request *request)
+{
+  static const struct {
+    const char *name;
+    enum jp_operation operation;
+  } names[] = {{"new", JP_NEW},     {"call", JP_CALL},         {"get", JP_GET},        {"put", JP_PUT},
+               {"fetch", JP_FETCH}, {"describe", JP_DESCRIBE}, {"control", JP_CONTROL}};
+  *request = (struct jp_request){.operation = JP_METHOD};
+  const char *name =
+      PyTuple_Check(step) && PyTuple_Size(step) > 1 ? builder_name(builder, part(step, 0)) : NULL;
+  for (size_t i = 0; name != NULL && i < sizeof names / sizeof names[0]; i++) {
+    if (strcmp(name, names[i].name) == 0)
+      request->operation = names[i].operation;
+  }
+  switch (request->operation) {
+  case JP_NEW:
+    return read_type(builder, step, request) && read_args(builder, part(step, 2), request);
+  case JP_CALL:
+    return read_type(builder, step, request) && read_member(builder, step, request) &&
+           read_instance(builder, part(step, 3), request) && read_args(builder, part(step, 4), request);
+  case JP_GET:
+    return read_type(builder, step, request) && read_member(builder, step, request) &&
+           read_instance(builder, part(step, 3), request);
+  case JP_PUT:
+    return read_type(builder, step, request) && read_member(builder, step, request) &&
+           read_instance(builder, part(step, 3), request) && read_value(builder, part(step, 4), request);
+  case JP_FETCH:
+    return read_fetch(builder, step, request);
+  case JP_DESCRIBE:
+    return read_describe(builder, step, request);
+  case JP_CONTROL:
+    request->member = builder_name(builder, part(step, 1));
+    return request->member != NULL;
+  default:
+    return PyErr_Occurred() ? false : fail_step(step);
+  }
+}
+
+/* ---- the operations as methods ---- */
+
+struct step {
+  struct connection *connection;
+  PyObject *parts;
+};
+
+static PyObject *try_step(void *context)
+{
+  const struct step *step = context;
+  struct builder builder;
+  struct jp_request request;
+  builder_init(&builder, step->connection);
+  PyObject *value = NULL;
+  if (request_from_step(&builder, step->parts, &request))
+    value = request_value(step->connection, &request);
+  builder_fini(&builder);
+  return value;
+}
+
+static PyObject *value_of_step(struct connection *connection, PyObject *parts)
+{
+  struct step step = {connection, parts};
+  return request_retry(try_step, &step);
+}
+
+/* A method of Connection whose arguments are those of the step of that name. */
+static PyObject *run_operation(PyObject *self, const char *name, PyObject *args)
+{
+  PyObject *head = Py_BuildValue("(s)", name);
+  PyObject *step = head == NULL ? NULL : PySequence_Concat(head, args);
+  Py_XDECREF(head);
+  PyObject *value = step == NULL ? NULL : value_of_step((struct connection *)self, step);
+  Py_XDECREF(step);
+  return value;
+}
+
+static PyObject *operation_new(PyObject *self, PyObject *args)
+{
+  return run_operation(self, "new", args);
+}
+
+static PyObject *operation_call(PyObject *self, PyObject *args)
+{
+  return run_operation(self, "call", args);
+}
+
+static PyObject *operation_get(PyObject *self, PyObject *args)
+{
+  return run_operation(self, "get", args);
+}
+
+static PyObject *operation_put(PyObject *self, PyObject *args)
+{
+  return run_operation(self, "put", args);
+}
+
+static PyObject *operation_control(PyObject *self, PyObject *args)
+{
+  return run_operation(self, "control", args);
+}
+
+static PyObject *operation_fetch(PyObject *self, PyObject *args, PyObject *keywords)
+{
+  static char *names[] = {"instance", "maximum", "start", NULL};
+  struct connection *connection = (struct connection *)self;
+  PyObject *instance;
+  struct jp_request request = {.operation = JP_FETCH, .options = &fetch_options, .max = FETCHED};
+  long long maximum = FETCHED;
+  long long start = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|LL:fetch", names, &instance, &maximum, &start))
+    return NULL;
+  request.max = maximum;
+  request.from = start;
+  struct builder builder;
+  builder_init(&builder, connection);
+  struct jp_answer *answer = NULL;
+  if (to_java_receiver(&builder, instance, "java.lang.String", &request.instance))
+    answer = request_call(connection, &request);
+  if (answer == NULL && !PyErr_Occurred())
+    PyErr_SetString(PyExc_RuntimeError, "make_error gave NotImplemented for a fetch");
+  PyObject *page = answer == NULL ? NULL : from_java_page(connection, answer, instance);
+  jp_answer_free(answer);
+  builder_fini(&builder);
+  return page;
+}
+
+static PyObject *operation_describe(PyObject *self, PyObject *args, PyObject *keywords)
+{
+  static char *names[] = {"instance", "type", NULL};
+  PyObject *instance = Py_None;
+  PyObject *type = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO:describe", names, &instance, &type))
+    return NULL;
+  PyObject *step = Py_BuildValue("(sOO)", "describe", instance, type);
+  PyObject *value = step == NULL ? NULL : value_of_step((struct connection *)self, step);
+  Py_XDECREF(step);
+  return value;
+}
+
+/* NULL-terminated names of a sequence; NULL: an exception. */
+static const char *const *read_names(struct builder *builder, PyObject *sequence)
+{
+  PyObject *tuple = PySequence_Tuple(sequence);
+  Py_ssize_t count = tuple == NULL ? 0 : PyTuple_Size(tuple);
+  const char **names = tuple == NULL ? NULL : builder_alloc(builder, ((size_t)count + 1) * sizeof *names);
+  struct jp_argument kept; /* makes the builder keep the texts */
+  bool good = names != NULL && to_java(builder, tuple, &kept);
+  for (Py_ssize_t i = 0; good && i < count; i++) {
+    names[i] = builder_name(builder, PyTuple_GetItem(tuple, i));
+    good = names[i] != NULL;
+  }
+  Py_XDECREF(tuple);
+  return good ? names : NULL;
+}
+
+static PyObject *operation_classes_info(PyObject *self, PyObject *args, PyObject *keywords)
+{
+  static char *names[] = {"include", "merge_ancestry", NULL};
+  struct connection *connection = (struct connection *)self;
+  PyObject *include;
+  int merge = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|p:classes_info", names, &include, &merge))
+    return NULL;
+  struct builder builder;
+  builder_init(&builder, connection);
+  const char *const *included = read_names(&builder, include);
+  struct jp_answer *answer = NULL;
+  if (included != NULL) {
+    struct jp_request request = jp_build_fetch_classes_info(included, NULL, false, merge != 0);
+    answer = request_call(connection, &request);
+  }
+  PyObject *list = NULL;
+  if (answer != NULL) {
+    enum { DEPTH = 64 };
+    struct jp_json json;
+    if (jp_json_parse(jp_answer_text(answer), DEPTH, &json, NULL) == JP_JSONRPC_OK)
+      list = from_json(json);
+    else
+      PyErr_SetString(PyExc_ValueError, "the metadata is no JSON");
+  }
+  jp_answer_free(answer);
+  builder_fini(&builder);
+  return list;
+}
+
+/* ---- batches ---- */
+
+/* Gives the value of each step, or raises the first failure. */
+static PyObject *values_of_chain(struct connection *connection, const struct jp_chain *chain,
+                                 Py_ssize_t count)
+{
+  enum { NAME_SIZE = 24 };
+  char name[NAME_SIZE];
+  PyObject *values = PyList_New(count);
+  for (Py_ssize_t i = 0; values != NULL && i < count; i++) {
+    snprintf(name, sizeof name, "%zd", i);
+    const struct jp_answer *answer = jp_chain_answer(chain, name);
+    struct jp_client_error error = {.status = JP_CLIENT_PROTOCOL, .text = "a step of a batch has no answer"};
+    PyObject *value = NULL;
+    if (answer == NULL)
+      raise_failure(connection, JP_CLIENT_PROTOCOL, NULL, &error);
+    else if (jp_answer_kind(answer) == JP_ANSWER_ERROR)
+      raise_failure(connection, JP_CLIENT_REMOTE, answer, &error);
+    else
+      value = from_java(connection, answer);
+    if (value == NULL || PyList_SetItem(values, i, value) != 0)
+      Py_CLEAR(values);
+  }
+  return values;
+}
+
+static bool add_steps(struct builder *builder, struct jp_chain *chain, PyObject *steps)
+{
+  enum { NAME_SIZE = 24 };
+  char name[NAME_SIZE];
+  for (Py_ssize_t i = 0; i < PyTuple_Size(steps); i++) {
+    struct jp_request request;
+    if (!request_from_step(builder, PyTuple_GetItem(steps, i), &request))
+      return false;
+    snprintf(name, sizeof name, "%zd", i);
+    jp_chain_request(chain, name, &request);
+  }
+  return true;
+}
+
+static PyObject *send_chain(struct connection *connection, struct jp_chain *chain, Py_ssize_t count)
+{
+  struct jp_client_error error;
+  enum jp_client_status status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = jp_chain_send(chain, connection->timeout_ms, &error);
+  Py_END_ALLOW_THREADS;
+  if (PyErr_Occurred())
+    return NULL;
+  if (status != JP_CLIENT_OK && status != JP_CLIENT_REMOTE)
+    return raise_failure(connection, status, NULL, &error);
+  return values_of_chain(connection, chain, count);
+}
+
+/* The steps are a tuple. */
+static PyObject *try_batch(void *context)
+{
+  struct connection *connection = ((struct step *)context)->connection;
+  PyObject *steps = ((struct step *)context)->parts;
+  struct jp_client *client = connection_enter(connection);
+  if (client == NULL)
+    return NULL;
+  struct builder builder;
+  builder_init(&builder, connection);
+  struct jp_chain *chain = jp_chain_create(client);
+  PyObject *values = NULL;
+  if (chain == NULL)
+    PyErr_NoMemory();
+  else if (add_steps(&builder, chain, steps))
+    values = send_chain(connection, chain, PyTuple_Size(steps));
+  jp_chain_destroy(chain);
+  builder_fini(&builder);
+  connection_leave(connection);
+  return values;
+}
+
+static PyObject *operation_batch(PyObject *self, PyObject *sequence)
+{
+  struct step batch = {(struct connection *)self, PySequence_Tuple(sequence)};
+  PyObject *values = batch.parts == NULL ? NULL : request_retry(try_batch, &batch);
+  Py_XDECREF(batch.parts);
+  return values;
+}
+
+/* ---- for a loop of the caller's ---- */
+
+/* A request that a loop completes. */
+struct sent {
+  struct connection *connection; /* strong */
+  PyObject *done;
+  PyObject *instance; /* of fetch: None otherwise */
+  enum jp_operation operation;
+};
+
+static void free_sent(struct sent *sent)
+{
+  Py_DECREF((PyObject *)sent->connection);
+  Py_DECREF(sent->done);
+  Py_DECREF(sent->instance);
+  PyMem_Free(sent);
+}
+
+/* The exception that is set, which is cleared; None: there is none. */
+static PyObject *take_exception(void)
+{
+  PyObject *type;
+  PyObject *value;
+  PyObject *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (value != NULL && traceback != NULL)
+    PyException_SetTraceback(value, traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return value != NULL ? value : Py_NewRef(Py_None);
+}
+
+static void complete(void *context, enum jp_client_status status, struct jp_answer *answer)
+{
+  struct sent *sent = context;
+  if (is_ending) {
+    jp_answer_free(answer);
+    return;
+  }
+  PyGILState_STATE state = PyGILState_Ensure();
+  struct jp_client_error error = {.status = status};
+  snprintf(error.text, sizeof error.text, "%s", jp_client_status_text(status));
+  PyObject *value = NULL;
+  if (status != JP_CLIENT_OK)
+    raise_failure(sent->connection, status, answer, &error);
+  else if (sent->operation == JP_FETCH)
+    value = from_java_page(sent->connection, answer, sent->instance);
+  else
+    value = from_java(sent->connection, answer);
+  PyObject *fault = value == NULL ? take_exception() : Py_NewRef(Py_None);
+  PyObject *told = PyObject_CallFunctionObjArgs(sent->done, value == NULL ? Py_None : value, fault, NULL);
+  if (told == NULL)
+    PyErr_WriteUnraisable(sent->done);
+  Py_XDECREF(told);
+  Py_XDECREF(value);
+  Py_DECREF(fault);
+  jp_answer_free(answer);
+  free_sent(sent);
+  PyGILState_Release(state);
+}
+
+static struct sent *create_sent(struct connection *connection, PyObject *step, PyObject *done,
+                                enum jp_operation operation)
+{
+  struct sent *sent = PyMem_Malloc(sizeof *sent);
+  if (sent == NULL) {
+    PyErr_NoMemory();
+    return NULL;
+  }
+  PyObject *instance = operation == JP_FETCH ? part(step, 1) : Py_None;
+  *sent = (struct sent){.connection = (struct connection *)Py_NewRef((PyObject *)connection),
+                        .done = Py_NewRef(done),
+                        .instance = Py_NewRef(instance),
+                        .operation = operation};
+  return sent;
+}
+
+static bool send_request(struct connection *connection, const struct jp_request *request, int timeout_ms,
+                         struct sent *sent)
+{
+  struct jp_client_error error;
+  struct jp_client *client = connection_enter(connection);
+  if (client == NULL)
+    return false;
+  enum jp_client_status status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = jp_client_send(client, request, timeout_ms, complete, sent, &error);
+  Py_END_ALLOW_THREADS;
+  if (status != JP_CLIENT_OK)
+    raise_failure(connection, status, NULL, &error);
+  connection_leave(connection);
+  return status == JP_CLIENT_OK;
+}
+
+static PyObject *operation_send(PyObject *self, PyObject *args)
+{
+  enum { MS = 1000 };
+  struct connection *connection = (struct connection *)self;
+  PyObject *step;
+  PyObject *timeout;
+  PyObject *done;
+  if (!PyArg_ParseTuple(args, "OOO:send", &step, &timeout, &done))
+    return NULL;
+  double seconds = timeout == Py_None ? -1 : PyFloat_AsDouble(timeout);
+  if (PyErr_Occurred())
+    return NULL;
+  struct builder builder;
+  struct jp_request request;
+  builder_init(&builder, connection);
+  bool good = request_from_step(&builder, step, &request);
+  struct sent *sent = good ? create_sent(connection, step, done, request.operation) : NULL;
+  good = sent != NULL &&
+         send_request(connection, &request, seconds < 0 ? JP_FOREVER : (int)(seconds * MS), sent);
+  if (sent != NULL && !good)
+    free_sent(sent);
+  builder_fini(&builder);
+  if (!good)
+    return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyObject *operation_descriptor(PyObject *self, PyObject *ignored)
+{
+  (void)ignored;
+  struct connection *connection = (struct connection *)self;
+  struct jp_client *client = connection_enter(connection);
+  if (client == NULL)
+    return NULL;
+  int descriptor = jp_client_descriptor(client);
+  connection_leave(connection);
+  if (descriptor < 0)
+    return PyErr_Format(PyExc_OSError, "no descriptor is left");
+  return PyLong_FromLong(descriptor);
+}
+
+static PyObject *operation_process(PyObject *self, PyObject *ignored)
+{
+  (void)ignored;
+  struct connection *connection = (struct connection *)self;
+  struct jp_client_error error;
+  struct jp_client *client = connection_enter(connection);
+  if (client == NULL)
+    return NULL;
+  enum jp_client_status status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = jp_client_process(client, &error);
+  Py_END_ALLOW_THREADS;
+  if (status != JP_CLIENT_OK)
+    raise_failure(connection, status, NULL, &error);
+  connection_leave(connection);
+  if (status != JP_CLIENT_OK)
+    return NULL;
+  Py_RETURN_NONE;
+}
+
+#define WITH_KEYWORDS(function) ((PyCFunction)(void (*)(void))(function))
+
+PyMethodDef connection_methods[] = {
+    {"launch", WITH_KEYWORDS(connection_launch), METH_VARARGS | METH_KEYWORDS | METH_STATIC, NULL},
+    {"close", connection_close, METH_NOARGS, NULL},
+    {"stop", connection_stop, METH_O, NULL},
+    {"new", operation_new, METH_VARARGS, NULL},
+    {"call", operation_call, METH_VARARGS, NULL},
+    {"get", operation_get, METH_VARARGS, NULL},
+    {"put", operation_put, METH_VARARGS, NULL},
+    {"control", operation_control, METH_VARARGS, NULL},
+    {"fetch", WITH_KEYWORDS(operation_fetch), METH_VARARGS | METH_KEYWORDS, NULL},
+    {"describe", WITH_KEYWORDS(operation_describe), METH_VARARGS | METH_KEYWORDS, NULL},
+    {"classes_info", WITH_KEYWORDS(operation_classes_info), METH_VARARGS | METH_KEYWORDS, NULL},
+    {"batch", operation_batch, METH_O, NULL},
+    {"send", operation_send, METH_VARARGS, NULL},
+    {"descriptor", operation_descriptor, METH_NOARGS, NULL},
+    {"process", operation_process, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL}};
