@@ -234,6 +234,7 @@ void connection_duplex_begin_call(struct connection *connection)
   duplex->collected = (struct buffer){0};
   connection->has_message = false;
   duplex->own_calls = 0;
+  duplex->awaits_member = false;
   if (atomic_load(&duplex->open_calls) > 0 && !duplex->has_ended)
     arm_for_others(connection, true);
 }
@@ -396,8 +397,10 @@ static bool take_role(struct connection *connection)
   struct connection_duplex *duplex = connection->duplex;
   bool is_taken = duplex != NULL && connection->in_call != NULL && duplex->reader == DUPLEX_ARMED &&
                   !atomic_load(&duplex->is_wanted);
-  if (is_taken)
+  if (is_taken) {
     duplex->reader = DUPLEX_MEMBER;
+    duplex->awaits_member = false;
+  }
   pthread_mutex_unlock(&connection->lock);
   return is_taken;
 }
@@ -419,19 +422,36 @@ static void give_role_back(struct connection *connection, enum collected last)
   pthread_mutex_unlock(&connection->lock);
 }
 
-void connection_duplex_read(struct connection *connection, struct crew_member *member)
+static enum collected collect_in_turn(struct connection *connection, struct crew_member *member)
 {
-  if (!take_role(connection))
-    return;
-  struct connection_duplex *duplex = connection->duplex;
+  const struct connection_duplex *duplex = connection->duplex;
   struct crew_turn turn;
   enum collected collected;
   crew_turn_begin(&turn);
-  wake_carrier(connection, member);
   connection->is_drained = false;
   do
     collected = connection_collect(connection, member);
   while (collected == COLLECTED && !atomic_load(&duplex->is_wanted) && !crew_turn_is_over(&turn));
+  return collected;
+}
+
+/* Without an open call nothing is read, so that requests wait where they are. */
+static enum collected flush_in_turn(struct connection *connection)
+{
+  pthread_mutex_lock(&connection->lock);
+  if (connection_unsent(connection) > 0)
+    connection_flush(connection);
+  pthread_mutex_unlock(&connection->lock);
+  return COLLECTED_ALL;
+}
+
+void connection_duplex_read(struct connection *connection, struct crew_member *member)
+{
+  if (!take_role(connection))
+    return;
+  wake_carrier(connection, member);
+  bool reads = connection_duplex_is_urgent(connection);
+  enum collected collected = reads ? collect_in_turn(connection, member) : flush_in_turn(connection);
   tell_of_room(connection);
   give_role_back(connection, collected);
 }

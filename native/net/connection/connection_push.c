@@ -79,6 +79,23 @@ static enum rpc_pushed find_room(const struct push *push)
   return unsent <= connection_unsent_mark(connection) ? RPC_PUSHED : RPC_PUSH_NO_ROOM;
 }
 
+/* Arms a connection in call, which then belongs to who gets the event. */
+static void arm(const struct push *push, bool for_input)
+{
+  push->duplex->reader = DUPLEX_ARMED;
+  connection_duplex_watch(push->connection, for_input);
+}
+
+/* Its own thread is in Java, and may stay there: a member sends what it has held back. Once for all that is held. */
+static void leave_to_member(const struct push *push)
+{
+  struct connection_duplex *duplex = push->duplex;
+  if (duplex->awaits_member || (duplex->reader != DUPLEX_NOBODY && duplex->reader != DUPLEX_ARMED))
+    return;
+  duplex->awaits_member = true;
+  arm(push, atomic_load(&duplex->open_calls) > 0);
+}
+
 /* Whoever is to read or to send next must know that there is something unsent. */
 static void watch_output(const struct push *push)
 {
@@ -93,14 +110,14 @@ static void watch_output(const struct push *push)
   if (push->is_own)
     return; /* it looks when it waits, or answers */
   if (duplex->reader == DUPLEX_NOBODY || duplex->reader == DUPLEX_ARMED) {
-    duplex->reader = DUPLEX_ARMED;
-    connection_duplex_watch(connection, true);
+    arm(push, true);
   } else if (duplex->reader == DUPLEX_WAITER) {
     crew_wake(duplex->waiter);
   }
 }
 
-/* Events of the request's own thread may leave together: with the next one, the next message, or the next tick. */
+/* Events of the request's own thread may leave together: with the next one, the next message, or as soon as a member
+ * comes by. */
 static bool may_wait_for_more(const struct push *push)
 {
   struct connection_duplex *duplex = push->duplex;
@@ -135,10 +152,13 @@ static void write_out(const struct push *push)
   struct buffer *out = connection->stream != NULL ? &push->duplex->pushed : &connection->out;
   connection->protocol->write_message(out, push->message);
   atomic_store(&push->duplex->has_pushed, push->duplex->pushed.len > 0);
-  if (!may_wait_for_more(push))
+  bool is_held = may_wait_for_more(push);
+  if (!is_held)
     flush_out(connection);
   if (connection_unsent(connection) > 0)
     watch_output(push);
+  if (is_held)
+    leave_to_member(push);
   free_idle_output(connection);
 }
 
@@ -161,8 +181,7 @@ static void count_call(const struct push *push)
   if (push->is_own) {
     duplex->own_calls++;
   } else if (push->connection->in_call != NULL && duplex->reader == DUPLEX_NOBODY) {
-    duplex->reader = DUPLEX_ARMED;
-    connection_duplex_watch(push->connection, true);
+    arm(push, true);
   }
 }
 

@@ -14,6 +14,7 @@ struct duplex_fixture {
   struct shm_pool pool;
   struct connection_table table;
   bool has_stopped;
+  atomic_bool has_no_ticks; /* for a while */
 };
 
 struct duplex_options {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PATIENCE_MS = 20000, TIMEOUT_MS = 50 };
 
@@ -296,6 +297,11 @@ static void serve_text(struct caller *caller, const char *text, struct buffer *o
   } else if (sscanf(text, "events %u", &count) == 1) {
     send_events(caller, count);
     BUFFER_LITERAL(out, "sent");
+  } else if (sscanf(text, "stay %u", &count) == 1) {
+    send_events(caller, count);
+    while (!atomic_load(&s->may_leave))
+      usleep(500);
+    BUFFER_LITERAL(out, "left");
   } else if (sscanf(text, "spray %u", &count) == 1) {
     spawn_foreign(caller->callbacks, count);
     BUFFER_LITERAL(out, "spraying");

@@ -56,6 +56,7 @@ struct duplex_service {
   struct open_call calls[DUPLEX_CALLS]; /* by number; 0 is none */
   unsigned call_count;
   const struct rpc_waits *for_room[DUPLEX_THREADS]; /* crew threads that wait for room; NULL: a free place */
+  atomic_bool may_leave;                            /* requests that stay */
   pthread_t threads[DUPLEX_THREADS];
   unsigned thread_count;
   char joined[DUPLEX_TEXT];

@@ -465,6 +465,29 @@ static void events_come_before_the_answer_to_their_request(void **state)
   close_fixture(f);
 }
 
+/* Whatever the tick is: a member sends them, or the watcher where every member is in Java. */
+static void events_leave_while_their_request_stays(void **state)
+{
+  (void)state;
+  const struct duplex_options *const all_options[] = {&ONE_THREAD, &SOME_THREADS};
+  for (size_t i = 0; i < COUNT_OF(all_options); i++) {
+    struct duplex_fixture *f = open_fixture(*all_options[i]);
+    int fd = duplex_connect_open(f);
+    char text[40];
+    atomic_store(&f->has_no_ticks, true);
+    duplex_send(fd, "stay 50");
+    for (int event = 0; event < 50; event++) {
+      snprintf(text, sizeof text, "event %d", event);
+      duplex_expect(fd, text);
+    }
+    atomic_store(&f->s.may_leave, true);
+    duplex_expect(fd, "left");
+    atomic_store(&f->has_no_ticks, false);
+    close(fd);
+    close_fixture(f);
+  }
+}
+
 /* A client that reads late: both threads of the crew and others wait for room, and lose nothing. */
 static void a_sender_waits_for_room(void **state)
 {
@@ -601,6 +624,7 @@ int main(void)
       cmocka_unit_test(calls_end_with_the_grace_time),
       cmocka_unit_test(any_thread_may_send_while_turns_run),
       cmocka_unit_test(events_come_before_the_answer_to_their_request),
+      cmocka_unit_test(events_leave_while_their_request_stays),
       cmocka_unit_test(a_sender_waits_for_room),
       cmocka_unit_test(a_client_that_never_reads_is_given_up),
       cmocka_unit_test(an_answer_is_read_although_the_client_does_not_read),
