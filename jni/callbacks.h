@@ -69,6 +69,8 @@ struct jvm_waiter;
 struct jvm_waiter *jvm_waiter_hold(struct jvm_waiter *waiter); /* returns it */
 void jvm_waiter_wake(struct jvm_waiter *waiter);
 void jvm_waiter_release(struct jvm_waiter *waiter);
+/* True where its thread will not come back: a nested request that it serves has called System.exit. Any thread. */
+bool jvm_waiter_is_exiting(const struct jvm_waiter *waiter);
 
 /* --- a call --- */
 

@@ -279,7 +279,7 @@ static bool refer_to_java(struct open_call *call, JNIEnv *env, jobject waiting)
   (*env)->ExceptionClear(env);
   call->java_thread = (*env)->NewGlobalRef(env, current);
   (*env)->DeleteLocalRef(env, current);
-  call->waiter = jvm_waiter_create(call->jvm, env, waiting);
+  call->waiter = jvm_waiter_create(call->jvm, env, waiting, call->java_thread);
   return call->java_thread != NULL && call->waiter != NULL;
 }
 

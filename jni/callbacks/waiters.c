@@ -8,7 +8,9 @@
 
 struct jvm_waiter {
   struct jvm *jvm;
-  jobject waiting; /* global */
+  jobject waiting;     /* global */
+  jobject java_thread; /* global */
+  const JNIEnv *env;   /* of that thread; of a virtual one the carrier's when the call began */
   atomic_uint holders;
 
   /* Under the lock of `left`: */
@@ -24,18 +26,32 @@ static struct {
   struct jvm_waiter *first;
 } left = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-struct jvm_waiter *jvm_waiter_create(struct jvm *jvm, JNIEnv *env, jobject waiting)
+static void free_now(JNIEnv *env, struct jvm_waiter *waiter)
+{
+  (*env)->DeleteGlobalRef(env, waiter->waiting);
+  (*env)->DeleteGlobalRef(env, waiter->java_thread);
+  free(waiter);
+}
+
+struct jvm_waiter *jvm_waiter_create(struct jvm *jvm, JNIEnv *env, jobject waiting, jobject java_thread)
 {
   struct jvm_waiter *waiter = calloc(1, sizeof *waiter);
-  jobject global = waiter == NULL ? NULL : (*env)->NewGlobalRef(env, waiting);
-  if (global == NULL) {
-    free(waiter);
+  if (waiter == NULL)
     return NULL;
-  }
-  waiter->jvm = jvm;
-  waiter->waiting = global;
+  *waiter = (struct jvm_waiter){.jvm = jvm,
+                                .waiting = (*env)->NewGlobalRef(env, waiting),
+                                .java_thread = (*env)->NewGlobalRef(env, java_thread),
+                                .env = env};
   atomic_init(&waiter->holders, 1);
-  return waiter;
+  if (waiter->waiting != NULL && waiter->java_thread != NULL)
+    return waiter;
+  free_now(env, waiter);
+  return NULL;
+}
+
+bool jvm_waiter_is_exiting(const struct jvm_waiter *waiter)
+{
+  return jvm_thread_is_doing_exit(waiter->jvm, waiter->java_thread, waiter->env);
 }
 
 struct jvm_waiter *jvm_waiter_hold(struct jvm_waiter *waiter)
@@ -54,12 +70,6 @@ static void wake_now(JNIEnv *env, const struct jvm_waiter *waiter)
 {
   (*env)->CallVoidMethod(env, waiter->waiting, waiter->jvm->callback.wake);
   (*env)->ExceptionClear(env);
-}
-
-static void free_now(JNIEnv *env, struct jvm_waiter *waiter)
-{
-  (*env)->DeleteGlobalRef(env, waiter->waiting);
-  free(waiter);
 }
 
 /* to_wake: the list holds the waiter until that is done. */

@@ -4,8 +4,9 @@
 #include "jni/callbacks.h"
 #include "jni/runtime/machine.h"
 
-/* For a jpeer.peer.Waiting, which it refers to. Held by the caller. NULL: memory is short; no exception is pending. */
-struct jvm_waiter *jvm_waiter_create(struct jvm *jvm, JNIEnv *env, jobject waiting);
+/* For a jpeer.peer.Waiting and the calling thread, which it refers to. Held by the caller. NULL: memory is short; no
+ * exception is pending. */
+struct jvm_waiter *jvm_waiter_create(struct jvm *jvm, JNIEnv *env, jobject waiting, jobject java_thread);
 
 /* Starts the thread that wakes for threads which the JVM does not know. Once. */
 enum jp_status jvm_waiters_start(struct jvm *jvm, struct jp_error *error) JP_MUST_CHECK;

@@ -88,7 +88,8 @@ struct jvm {
 /* What the peer keeps for one Java thread. Made on that thread and used only there, except java_thread, and while
  * it is lent (jvm_thread_lend); gone when the thread's run returns. */
 struct jvm_thread {
-  JNIEnv *env;
+  JNIEnv *env;     /* of the thread that uses it */
+  JNIEnv *own_env; /* of the thread that it was made for; constant */
   struct jvm *jvm;
   jvmtiEnv *jvmti;
   jobject java_thread; /* global; JVMTI may be asked about it from other threads */

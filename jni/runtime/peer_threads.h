@@ -26,6 +26,10 @@ jobject jvm_thread_make(struct jvm_thread *thread, const char *name,
 /* Frees work that no thread has begun. False: a thread has begun it, and owns it. */
 bool jvm_work_withdraw(JNIEnv *env, struct jvm_work *work);
 
+/* True where this thread will not come back, as jvm_thread_is_exiting. java_thread: a global reference. its_env: its own.
+ * Any thread. */
+bool jvm_thread_is_doing_exit(struct jvm *jvm, jobject java_thread, const JNIEnv *its_env);
+
 /* A calling thread that the JVM may or may not know. */
 struct jvm_attachment {
   JNIEnv *env;

@@ -27,6 +27,7 @@ struct jvm_task {
   /* Under the lock: */
   enum task_state state;
   jobject java_thread; /* global: the thread that has taken it */
+  JNIEnv *taker_env;   /* its own */
   unsigned holders;
   struct jvm_task *next; /* in `tasks` */
 };
@@ -78,34 +79,38 @@ static struct jvm_task *hold_next(jint object_hash, uint64_t serial)
   return task;
 }
 
-struct jvm_task *jvm_task_of(const struct jvm_thread *thread)
+struct jvm_task *jvm_task_of(const JNIEnv *waiting)
 {
   pthread_mutex_lock(&tasks.lock);
-  struct jvm_task *task = tasks.first;
-  while (task != NULL && task->thread != thread)
-    task = task->next;
-  if (task != NULL)
-    task->holders++;
+  struct jvm_task *found = NULL;
+  for (struct jvm_task *task = tasks.first; task != NULL; task = task->next) {
+    if (task->env == waiting)
+      found = task;
+  }
+  if (found != NULL)
+    found->holders++;
   pthread_mutex_unlock(&tasks.lock);
-  return task;
+  return found;
 }
 
-static bool change_state(struct jvm_task *task, enum task_state state, jobject java_thread)
+static bool change_state(struct jvm_task *task, enum task_state state, JNIEnv *env, jobject java_thread)
 {
   pthread_mutex_lock(&tasks.lock);
   bool was_waiting = task->state == TASK_WAITING;
   if (was_waiting) {
     task->state = state;
     task->java_thread = java_thread;
+    task->taker_env = env;
   }
   pthread_mutex_unlock(&tasks.lock);
   return was_waiting;
 }
 
-jobject jvm_task_java_thread(struct jvm_task *task)
+jobject jvm_task_taker(struct jvm_task *task, JNIEnv **env)
 {
   pthread_mutex_lock(&tasks.lock);
   jobject java_thread = task->java_thread;
+  *env = task->taker_env;
   pthread_mutex_unlock(&tasks.lock);
   return java_thread;
 }
@@ -176,7 +181,7 @@ enum jp_status jvm_task_create(struct jvm_thread *thread,
 
 bool jvm_task_withdraw(struct jvm_task *task)
 {
-  return change_state(task, TASK_WITHDRAWN, NULL);
+  return change_state(task, TASK_WITHDRAWN, NULL, NULL);
 }
 
 static bool wait_a_while(sem_t *semaphore)
@@ -221,7 +226,7 @@ static jobject refer_to_current_thread(JNIEnv *env, const struct jvm_known *know
 static bool take_task(JNIEnv *env, struct jvm_task *task)
 {
   jobject java_thread = refer_to_current_thread(env, &task->thread->jvm->known);
-  if (change_state(task, TASK_TAKEN, java_thread))
+  if (change_state(task, TASK_TAKEN, env, java_thread))
     return true;
   (*env)->DeleteGlobalRef(env, java_thread);
   return false;

@@ -42,10 +42,10 @@ enum jvm_task_end jvm_task_await(struct jvm_task *task) JP_MUST_CHECK;
 /* env: of the calling thread. */
 void jvm_task_release(JNIEnv *env, struct jvm_task *task);
 
-/* Any thread: the task that does the work of this thread now; NULL: there is none. Released with
+/* Any thread: the last task that the thread with this env has made and waits for; NULL: there is none. Released with
  * jvm_task_release. */
-struct jvm_task *jvm_task_of(const struct jvm_thread *thread);
-/* The Java thread that has taken the task: borrowed from it; NULL: none yet. */
-jobject jvm_task_java_thread(struct jvm_task *task);
+struct jvm_task *jvm_task_of(const JNIEnv *waiting);
+/* The Java thread that has taken the task: borrowed from it; NULL: none yet. *env: its own, else NULL. */
+jobject jvm_task_taker(struct jvm_task *task, JNIEnv **env);
 
 #endif

@@ -6,8 +6,12 @@ enum { UNITS_KEPT = 32 * 1024 };
 
 void jvm_thread_init(struct jvm_thread *thread, struct jvm *jvm, JNIEnv *env, jobject java_thread)
 {
-  *thread = (struct jvm_thread){
-      .env = env, .jvm = jvm, .jvmti = jvm->jvmti, .java_thread = java_thread, .restorable = java_thread};
+  *thread = (struct jvm_thread){.env = env,
+                                .own_env = env,
+                                .jvm = jvm,
+                                .jvmti = jvm->jvmti,
+                                .java_thread = java_thread,
+                                .restorable = java_thread};
 }
 
 static void set_place(struct jvm_thread *thread, const struct jvm_thread_place *place)

@@ -246,26 +246,38 @@ static bool is_in_exit(struct jvm *jvm, jobject java_thread)
   return false;
 }
 
-/* Wherever its work is done. */
-static bool is_doing_exit(struct jvm *jvm, JNIEnv *env, const struct jvm_thread *thread)
+/* Wherever the work is done that this thread waits for: a callback's nested request may have left it to an executor,
+ * whose thread waits in a callback, and so on. */
+static bool is_doing_exit(struct jvm *jvm, JNIEnv *env, jobject java_thread, const JNIEnv *its_env)
 {
-  struct jvm_task *task = jvm_task_of(thread);
-  if (task == NULL)
-    return thread->java_thread != NULL && is_in_exit(jvm, thread->java_thread);
-  jobject elsewhere = jvm_task_java_thread(task);
-  bool exiting = is_in_exit(jvm, elsewhere != NULL ? elsewhere : thread->java_thread);
-  jvm_task_release(env, task);
+  enum { TASKS_MAX = 64 };
+  bool exiting = java_thread != NULL && is_in_exit(jvm, java_thread);
+  for (int i = 0; i < TASKS_MAX && !exiting && its_env != NULL; i++) {
+    struct jvm_task *task = jvm_task_of(its_env);
+    if (task == NULL)
+      break;
+    JNIEnv *taker_env;
+    jobject taker = jvm_task_taker(task, &taker_env);
+    exiting = taker != NULL && is_in_exit(jvm, taker);
+    jvm_task_release(env, task);
+    its_env = taker_env == its_env ? NULL : taker_env;
+  }
   return exiting;
 }
 
-bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
+bool jvm_thread_is_doing_exit(struct jvm *jvm, jobject java_thread, const JNIEnv *its_env)
 {
   if (atomic_load(&jvm->has_stopped))
     return true;
   struct jvm_attachment attachment;
   if (!jvm_attach(jvm, &attachment)) /* JVMTI tells nothing to a thread that the JVM does not know */
     return false;
-  bool exiting = is_doing_exit(jvm, attachment.env, thread);
+  bool exiting = is_doing_exit(jvm, attachment.env, java_thread, its_env);
   jvm_detach(jvm, &attachment);
   return exiting;
+}
+
+bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
+{
+  return jvm_thread_is_doing_exit(jvm, thread->java_thread, thread->own_env);
 }

@@ -27,6 +27,7 @@ enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_
                                        .take_back = rpc_client_take_back,
                                        .take = rpc_callbacks_take,
                                        .client_gone = rpc_callbacks_client_gone,
+                                       .are_exiting = rpc_callbacks_are_exiting,
                                        .has_room = rpc_callbacks_has_room,
                                        .refused = rpc_client_refused};
   enum jp_status status = rpc_sessions_create(&limits, &made->sessions);

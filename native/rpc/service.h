@@ -134,6 +134,9 @@ struct rpc_service {
   /* The client sends nothing more: its open calls end, and later ones do at once. Any thread, while the client is open;
    * may be repeated. client_close means it, too. */
   void (*client_gone)(void *context, struct rpc_callbacks *callbacks, bool is_stopping);
+  /* True where all threads that wait in the open calls of the client are exiting, as is_exiting says: nobody needs the
+   * answers. Any thread, while the client is open. */
+  bool (*are_exiting)(void *context, struct rpc_callbacks *callbacks);
   /* A send that had no room may find some now. Likewise. */
   void (*has_room)(void *context, struct rpc_callbacks *callbacks);
   /* A client that has a push sent this message, and it was answered with an error that `refuse` has made, unread: the

@@ -47,7 +47,7 @@ class EndCase(unittest.TestCase):
         """The peer stops, and takes no connections any more."""
         address = urlsplit(self.peer.address("ws"))
         deadline = time.monotonic() + SECONDS
-        with self.assertRaises(ConnectionRefusedError):
+        with self.assertRaises((ConnectionRefusedError, ConnectionResetError)):
             while time.monotonic() < deadline:
                 socket.create_connection((address.hostname, address.port), SECONDS).close()
                 time.sleep(0.01)
@@ -156,6 +156,21 @@ class Stops(EndCase):
         call = client.await_call()
         self.assertEqual(client.end(client.begin_call(CALLING, "threadName", within=call.id)), "fixture-single")
         client.begin_call(CALLING, "exit", 7, within=call.id)
+        self.assertEqual(self.peer.wait(), 7)
+
+    def test_exit_by_a_nested_request_on_a_thread_of_its_own(self):
+        client = self.start("--grace", "600000")
+        client.call(CALLING, "onThread", client.give())
+        client.begin_call(CALLING, "exit", 7, within=client.await_call().id)
+        self.assertEqual(self.peer.wait(), 7)
+
+    def test_exit_by_a_nested_request_that_an_executor_runs(self):
+        client = self.start("--grace", "600000", "--thread-affinity", "SINGLE=fixtures.Affinity.single")
+        _, call = self.begin(client)
+        options = {"within": call.id, "threadAffinity": "SINGLE"}
+        name = client.checked("call", {"type": CALLING, "method": "threadName"}, options=options)
+        self.assertEqual(name, "fixture-single")
+        client.begin("call", {"type": CALLING, "method": "exit", "args": [7]}, options=options)
         self.assertEqual(self.peer.wait(), 7)
 
 

@@ -209,11 +209,13 @@ static bool look_in_call(struct connection_table *table, struct connection *conn
   return true;
 }
 
-/* Callbacks that are open have the grace time, as running requests do. */
+/* Callbacks that are open have the grace time, as running requests do, unless their threads are exiting. */
 static bool is_awaited(const struct connection_table *table, const struct connection *connection,
                        int64_t now_ms)
 {
-  return connection_duplex_is_urgent(connection) && now_ms < atomic_load(&table->grace_end_ms);
+  const struct rpc_service *service = crew_service(table->crew);
+  return connection_duplex_is_urgent(connection) && now_ms < atomic_load(&table->grace_end_ms) &&
+         !service->are_exiting(service->context, connection->duplex->callbacks);
 }
 
 static void look_at_connection(struct connection_table *table, struct connection *connection,

@@ -222,6 +222,34 @@ void rpc_callbacks_has_room(void *context, struct rpc_callbacks *callbacks)
   callbacks_send_releases(callbacks);
 }
 
+/* Holds the waiters of all calls. False: there are too many, or one waits in a request of another connection, whose own
+ * thread is asked about. */
+static bool hold_waiters(struct rpc_callbacks *callbacks, struct jvm_waiter **waiters, size_t *count)
+{
+  pthread_mutex_lock(&callbacks->lock);
+  bool is_whole = callbacks->calls_open <= WOKEN_AT_ONCE;
+  for (struct jvm_callback_call *call = callbacks->calls; call != NULL && is_whole; call = call->next) {
+    is_whole = call->waiter != NULL;
+    if (is_whole)
+      waiters[(*count)++] = jvm_waiter_hold(call->waiter);
+  }
+  pthread_mutex_unlock(&callbacks->lock);
+  return is_whole;
+}
+
+bool rpc_callbacks_are_exiting(void *context, struct rpc_callbacks *callbacks)
+{
+  (void)context;
+  struct jvm_waiter *waiters[WOKEN_AT_ONCE];
+  size_t count = 0;
+  bool are_exiting = hold_waiters(callbacks, waiters, &count);
+  for (size_t i = 0; i < count; i++) {
+    are_exiting = are_exiting && jvm_waiter_is_exiting(waiters[i]);
+    jvm_waiter_release(waiters[i]);
+  }
+  return are_exiting && count > 0;
+}
+
 void rpc_callbacks_client_gone(void *context, struct rpc_callbacks *callbacks, bool is_stopping)
 {
   (void)context;

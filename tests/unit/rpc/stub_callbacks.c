@@ -81,6 +81,11 @@ void jvm_waiter_wake(struct jvm_waiter *waiter)
   pthread_mutex_unlock(&waiter->lock);
 }
 
+bool jvm_waiter_is_exiting(const struct jvm_waiter *waiter)
+{
+  return waiter != NULL && atomic_load(&stub_callbacks.are_exiting);
+}
+
 void jvm_waiter_release(struct jvm_waiter *waiter)
 {
   if (atomic_fetch_sub(&waiter->holders, 1) > 1)

@@ -30,7 +30,7 @@ static void note_run(void *argument, struct jvm_thread *thread)
   seen->env = thread->env;
   seen->thread = thread;
   seen->has_frame = thread->has_frame;
-  seen->task = jvm_task_of(thread);
+  seen->task = jvm_task_of(thread->own_env);
   jvm_task_release(thread->env, seen->task);
   if (!seen->opens_frames)
     return;
@@ -89,7 +89,9 @@ static void runs_once_on_the_thread_that_runs_its_object(void **state)
   jobject object;
   assert_int_equal(jvm_request_begin(the_thread), JP_OK);
   struct jvm_task *task = create_task(&seen, &object);
-  assert_null(jvm_task_java_thread(task));
+  JNIEnv *taker_env;
+  assert_null(jvm_task_taker(task, &taker_env));
+  assert_null(taker_env);
   for (int i = 0; i < 3; i++)
     run_object_to_its_end(object);
   assert_int_equal(jvm_task_await(task), JVM_TASK_DONE);
@@ -100,7 +102,8 @@ static void runs_once_on_the_thread_that_runs_its_object(void **state)
   assert_ptr_not_equal(seen.env, env);
   assert_ptr_equal(seen.task, task);
   assert_false(seen.has_frame);
-  assert_non_null(jvm_task_java_thread(task));
+  assert_non_null(jvm_task_taker(task, &taker_env));
+  assert_ptr_equal(taker_env, seen.env);
   /* The thread is as it was before, except that the work has added to its memory. */
   assert_ptr_equal(the_thread->env, env);
   assert_ptr_equal(the_thread->restorable, the_thread->java_thread);
@@ -110,7 +113,7 @@ static void runs_once_on_the_thread_that_runs_its_object(void **state)
   jvm_task_release(env, task);
   run_object_to_its_end(object);
   assert_int_equal(seen.runs, 1);
-  assert_null(jvm_task_of(the_thread));
+  assert_null(jvm_task_of(env));
   jvm_request_end(the_thread);
 }
 
@@ -205,7 +208,7 @@ static void many_tasks_are_told_apart(void **state)
   }
   for (int i = 1; i < TASKS; i += 2)
     jvm_task_release(env, tasks[i]);
-  assert_null(jvm_task_of(the_thread));
+  assert_null(jvm_task_of(env));
   jvm_request_end(the_thread);
 }
 

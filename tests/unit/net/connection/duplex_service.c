@@ -459,6 +459,12 @@ static const struct rpc_codec CODEC = {.name = "duplex",
                                        .reject = reject};
 static const struct rpc_codec *const CODECS[RPC_CODECS] = {[RPC_CODEC_JSONRPC] = &CODEC};
 
+static bool are_exiting(void *context, struct rpc_callbacks *callbacks)
+{
+  (void)context, (void)callbacks;
+  return false;
+}
+
 void duplex_service_open(struct duplex_service *s)
 {
   stub_open(&s->stub, 200, &s->service);
@@ -469,6 +475,7 @@ void duplex_service_open(struct duplex_service *s)
   s->service.take_back = NULL;
   s->service.take = take;
   s->service.client_gone = client_gone;
+  s->service.are_exiting = are_exiting;
   s->service.has_room = has_room;
   s->service.refused = refused;
   pthread_mutex_init(&s->lock, NULL);

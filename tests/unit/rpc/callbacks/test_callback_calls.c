@@ -275,6 +275,25 @@ static void test_ends_are_told_at_once(void **state)
   assert_told(&f->caller.call, STUB_TOLD_FAILURE, "the peer is shutting down");
 }
 
+static void test_calls_of_threads_that_exit(void **state)
+{
+  struct fixture *f = *state;
+  const struct rpc_service *service = f->bench->service;
+  struct rpc_callbacks *callbacks = f->duplex->callbacks;
+  atomic_store(&stub_callbacks.are_exiting, true);
+  assert_false(service->are_exiting(service->context, callbacks));
+  begin_call(&f->caller);
+  expect_sent(f->duplex, CALLED("1", "7"));
+  assert_true(service->are_exiting(service->context, callbacks));
+  struct jvm_callback_call *held = hold_call(f, &f->caller.call); /* without a waiter */
+  assert_false(service->are_exiting(service->context, callbacks));
+  stub_callbacks.hooks->close(held, JVM_CALLBACK_INTERRUPTED);
+  atomic_store(&stub_callbacks.are_exiting, false);
+  assert_false(service->are_exiting(service->context, callbacks));
+  service->client_gone(service->context, callbacks, false);
+  end_call(&f->caller);
+}
+
 static void test_a_client_may_close_while_it_is_called(void **state)
 {
   struct fixture *f = *state;
@@ -769,6 +788,7 @@ int main(void)
       TEST(test_an_answer_may_give_a_callback),
       TEST(test_what_an_unread_answer_gives_is_accounted_for),
       TEST(test_ends_are_told_at_once),
+      TEST(test_calls_of_threads_that_exit),
       TEST(test_a_client_may_close_while_it_is_called),
       TEST(test_delete_session_ends_calls),
       cmocka_unit_test_setup_teardown(test_a_call_may_time_out, set_up_with_timeout, tear_down),
