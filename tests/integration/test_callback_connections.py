@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import unittest
 import uuid
 
@@ -13,6 +14,7 @@ from support.clients import RpcError, WebSocketClient, typed
 from support.peer import ROOT, Peer
 
 CALLING = "fixtures.Calling"
+SECONDS = 60
 DROPPED = "an answer was dropped, because no callback"
 MISFIT = "does not fit"
 
@@ -347,6 +349,59 @@ class Wrong(ConnectionCase):
             call.answer("answered")
         self.assertEqual([self.outcome() for _ in held], ["answered"] * 5)
         self.stop()
+
+
+class Deadlocks(ConnectionCase):
+    """The ones of docs/callbacks.md: how they show, and how they end."""
+
+    OPTIONS = ("--callback-timeout", "60000")
+
+    def test_a_lock_that_another_client_waits_for(self):
+        one, other = self.connect(), self.connect()
+        first, call = self.begin(one, "holdingMonitor")
+        second = other.begin_call(CALLING, "holdingMonitor", other.give(lambda call: "second"))
+        deadline = time.monotonic() + SECONDS
+        while "BLOCKED (on object monitor)" not in self.peer.stdout():
+            self.assertLess(time.monotonic(), deadline, self.peer.stdout())
+            self.peer.send_signal(signal.SIGQUIT)
+            time.sleep(0.05)
+        self.assertRegex(self.peer.stdout(), r"(?s)at jpeer\.peer\.Callback\.\S+\(.{1,2000}?- locked <")
+        call.answer("first")
+        self.assertEqual((one.end(first), other.end(second)), ("first", "second"))
+
+    def test_a_client_that_waits_for_itself(self):
+        """A request without `within` is behind the callback's own."""
+        client = self.connect()
+        first, call = self.begin(client)
+        plain = client.begin_call(CALLING, "echo", 1)
+        nested = client.begin_call(CALLING, "echo", 2, within=call.id)
+        self.assertEqual(client.end(nested), "2")
+        call.answer("now")
+        client.end(first)
+        client.end(plain)
+        self.assertEqual(client.order, [nested, first, plain])
+
+
+class TimedDeadlocks(ConnectionCase):
+    OPTIONS = ("--callback-timeout", "300", "--thread-affinity", "SINGLE=fixtures.Affinity.single")
+
+    def test_the_timeout_lets_go_of_the_lock(self):
+        one, other = self.connect(), self.connect()
+        first, _ = self.begin(one, "holdingMonitor")
+        second = other.begin_call(CALLING, "holdingMonitor", other.give(lambda call: "second"))
+        self.assertEqual(other.end(second), "second")
+        self.assertIn("(callback-timeout)", one.end(first))
+
+    def test_an_executor_of_one_thread(self):
+        """Whose client asks for it without `within`; with it the request runs there."""
+        client, other = self.connect(), self.connect()
+        begun = client.begin("call", {"type": CALLING, "method": "here", "args": [client.give()]},
+                             options={"threadAffinity": "SINGLE"})
+        call = client.await_call()
+        self.assertEqual(client.end(client.begin_call(CALLING, "threadName", within=call.id)), "fixture-single")
+        behind = other.begin("call", {"type": CALLING, "method": "threadName"}, options={"threadAffinity": "SINGLE"})
+        self.assertIn("(callback-timeout)", client.end(begun))
+        self.assertEqual(other.end(behind), "fixture-single")
 
 
 if __name__ == "__main__":
