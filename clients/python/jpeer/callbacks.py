@@ -25,6 +25,7 @@ CallbackFunction = Callable[[str, str, Sequence[str], Sequence[Any]], Any]
 
 THROWN_MAX = 16  # exceptions on their way through Java that are remembered
 LISTENER_WAKE_SECONDS = 1.0
+LISTENER_PAUSE_SECONDS = 0.0003
 
 # What a Python exception becomes in Java, the nearest first.
 JAVA_EXCEPTIONS: tuple[tuple[type[BaseException], str], ...] = (
@@ -211,6 +212,8 @@ def _run_listener(connection: Connection, stopped: threading.Event) -> None:
         poll.register(connection.descriptor(), select.POLLIN)
         while not stopped.is_set() and not connection.is_closed:
             if poll.poll(LISTENER_WAKE_SECONDS * 1000):
+                if connection.pending:  # a thread that waits for its answer most likely reads this, too
+                    stopped.wait(LISTENER_PAUSE_SECONDS)
                 connection.process()
 
 

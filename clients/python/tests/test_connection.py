@@ -172,7 +172,7 @@ class Ends(unittest.TestCase):
         timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
         timer.start()
         with self.assertRaises(KeyboardInterrupt):
-            java.java.lang.Thread.sleep(3_000)
+            java.java.lang.Thread.sleep(1_500)
         timer.join()
         self.assertEqual(java.java.lang.Math.abs(-1), 1)
 

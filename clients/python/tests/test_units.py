@@ -174,7 +174,21 @@ class Output(unittest.TestCase):
             for byte in "ü😀".encode():
                 take(1, bytes([byte]))
             take(2, b"a\xff\n")
-        self.assertEqual((out.getvalue(), errors.getvalue()), ("ü😀", "a\ufffd\n"))
+            take(2, b"jpeer ready: uuid")
+            take(2, b" 1\nb")
+            take(2, b"c")
+        self.assertEqual((out.getvalue(), errors.getvalue()), ("ü😀", "a\ufffd\nbc"))
+
+    def test_the_ready_line_is_left_out(self):
+        for pieces, shown in [
+            ([b"jpeer ready: x\n"], ""), ([b"warning\njpeer ready: x\n", b"y"], "warning\ny"), ([b"a", b"b\n"], "ab\n"),
+            ([b"a\nb\njpeer re", b"ady: x\nc\nd\n"], "a\nb\nc\nd\n"), ([b"\n\njpeer ready: x\n\n"], "\n\n\n"),
+        ]:  # fmt: skip
+            take = output.Output()
+            with contextlib.redirect_stderr(io.StringIO()) as errors:
+                for piece in pieces:
+                    take(2, piece)
+            self.assertEqual(errors.getvalue(), shown, pieces)
 
     def test_streams_that_do_not_take_it(self):
         take = output.Output()
