@@ -185,7 +185,8 @@ def launch(
 ) -> Java:
     """Starts a peer of this program's own, with a JVM, and connects to it over shared memory.
 
-    classpath: jars and folders; `*` and `**` in a path match several (a trailing `/*`: all jars of a folder, as with java).
+    classpath: jars and folders, without it those of $CLASSPATH; `*` and `**` in a path match several (a trailing `/*`: all
+    jars of a folder, as with java).
     jvm_options: such as "-Xmx2g". policy: a policy file. allow: patterns, such as "java.util.**"; without either this
     program may use everything. options: more of `jpeer run`. main_class, arguments: an application that runs beside.
     timeout: of every call, in seconds. What Java prints goes to sys.stdout and sys.stderr.
@@ -202,7 +203,7 @@ def launch(
     connection = Connection.launch(
         java._hooks,
         program=os.fspath(program) if program is not None else find_program(),
-        class_path=join_class_path(classpath),
+        class_path=join_class_path(classpath) or default_class_path(),
         jvm_options=list(jvm_options),
         options=more,
         main_class=main_class,
@@ -243,6 +244,14 @@ def find_program() -> str:
             "the program jpeer is neither in the package nor in PATH; give launch its path: program="
         )
     return found
+
+
+def default_class_path() -> str | None:
+    """That of the environment, else one with nothing in it: Java's own default is the current folder, all of which would
+    be read to describe a class."""
+    if os.environ.get("JPEER_CLASS_PATH"):
+        return None
+    return os.environ.get("CLASSPATH") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "no-class-path")
 
 
 def join_class_path(entries: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> str | None:

@@ -13,6 +13,13 @@ from .packages import Package
 PARENT = __name__.rpartition(".")[0]
 
 
+def find_default() -> connection.Java:
+    try:
+        return connection.default()
+    except RuntimeError as why:
+        raise AttributeError(str(why)) from None
+
+
 class PackageFinder(MetaPathFinder, Loader):
     """Comes behind all other finders, so that the package's own modules go first. Classes are looked up anew each time,
     because the connection may be another one then."""
@@ -33,7 +40,7 @@ class PackageFinder(MetaPathFinder, Loader):
         return ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return Package(connection.default, spec.name.removeprefix(PARENT + "."), spec.name)
+        return Package(find_default, spec.name.removeprefix(PARENT + "."), spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         pass

@@ -8,7 +8,7 @@ enum { FETCHED = 1000 };
 
 /* Errors come with their throwable, elements with their types. */
 static const struct jp_options fetch_options = {
-    .size = sizeof fetch_options, .types = false, .array_value_max = 1};
+    .size = sizeof fetch_options, .types = true, .array_value_max = 1};
 
 /* ---- one request ---- */
 

@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 
 import jpeer
 from support import SECONDS, launch
@@ -69,6 +70,18 @@ class Launching(unittest.TestCase):
             with launch(classpath=[folder]) as other:
                 loader = other.java.lang.ClassLoader.getSystemClassLoader()
                 self.assertEqual(bytes(loader.getResourceAsStream("words.txt").readAllBytes()), b"text")
+
+    def test_nothing_is_searched_without_a_class_path(self):
+        with unittest.mock.patch.dict(os.environ):
+            os.environ.pop("CLASSPATH", None)
+            os.environ.pop("JPEER_CLASS_PATH", None)
+            with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+                open("here.txt", "wb").close()
+                with launch() as other:
+                    self.assertIsNone(other.java.lang.ClassLoader.getSystemResource("here.txt"))
+                os.environ["CLASSPATH"] = folder
+                with launch() as other:
+                    self.assertIsNotNone(other.java.lang.ClassLoader.getSystemResource("here.txt"))
 
 
 class Connecting(unittest.TestCase):
