@@ -4,6 +4,9 @@
  * thread. */
 #include "cli/run_options.h"
 
+/* True if a peer may have the name: 1 to 128 bytes of UTF-8 without control characters. */
+bool run_rules_is_name(struct text name);
+
 /* Clears *options first. */
 void run_rules_set_defaults(struct run_options *options);
 
