@@ -1,14 +1,14 @@
 #ifndef JPEER_BASE_SPIN_POLICY_H
 #define JPEER_BASE_SPIN_POLICY_H
 /*
- * How often and how long a thread waits awake for what another process is about to send, learned from the waits
+ * How often and how long a thread waits awake for the next message of another process, learned from the waits
  * before: the peer's for the next request of a client that it has just answered, a client's for the answer. If
  * the other sends at once, the thread always waits, for usual_ns at most; if nothing comes, it waits less and
  * less often.
  *
  * The other may be late only because its core was asleep, on a machine that takes long to wake one, and it was
  * asleep because we were. So when many waits have been in vain, the few that are left may be longer. If one of
- * them finds what is late, up to seven more follow, to see whether the other becomes quick. A client that pauses
+ * them finds a late message, up to seven more follow, to see whether the other becomes quick. A client that pauses
  * for 300 us between its calls costs 6 % of a core this way, with the crew's limits.
  *
  * One owner, one thread. All zero to begin with.

@@ -14,7 +14,7 @@ struct ring_region {
   size_t ring_size;
 };
 
-/* Control page and both rings: what a connection counts against --shm-total. */
+/* Bytes of the control page and both rings. A connection counts so many against --shm-total. */
 static inline size_t ring_region_size(size_t ring_size)
 {
   return RING_CONTROL_SIZE + 2 * ring_size;

@@ -4,8 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* How many bytes a writer away from home goes on before it asks again what was taken: to ask is to read a line
- * that the other side writes all the time. */
+/* A writer away from home asks once in so many bytes how far the other side has read. Asking is slow: it reads a
+ * line that the other side writes all the time. */
 enum { HOME_LOOK_EVERY = 1024 };
 
 /* A small frame: its lines are fetched from the other side's cache at once, and not one after the other. */
@@ -87,7 +87,7 @@ void ring_end_frame(struct buffer *out, size_t begin, enum ring_kind kind)
   buffer_append(out, zeros, count_padding(length));
 }
 
-/* The other side's position lies between the last one and what it was told of. */
+/* The other side may not have read less than before, nor more than it was told of. */
 static void look_at_taken(struct ring_writer *writer)
 {
   uint64_t taken = ring_bell_look(&writer->other->taken);
@@ -210,7 +210,7 @@ static bool write_part(struct ring_writer *writer, const char *bytes, size_t cou
   return written == count;
 }
 
-/* Likewise, and shows each piece, so that the other side reads it while the next one is written. */
+/* As write_part, but shows each piece, so that the other side reads it while the next one is written. */
 static bool write_pieces(struct ring_writer *writer, struct text payload, const struct ring_rope *rope,
                          struct buffer *rest)
 {

@@ -40,8 +40,8 @@ enum ring_kind {
   RING_END = 4        /* why the connection ends, as text: the last frame; from the peer alone */
 };
 
-/* What one side writes and the other one reads, in shared memory. What changes with each message and is rarely
- * looked at has a line of its own. */
+/* The words in shared memory that one side writes and the other one reads. `taken` has a line of its own: it
+ * changes with each message, and the other side rarely looks at it. */
 struct ring_side {
   alignas(RING_LINE) ring_position written; /* how far it has written its ring */
   ring_word sleeps;                         /* it waits for the other's `written` */
@@ -81,7 +81,7 @@ struct ring_writer {
   bool is_broken;
 };
 
-/* A side's end of the ring that it reads, likewise. */
+/* A side's end of the ring that it reads, in private memory. */
 struct ring_reader {
   char *bytes; /* only read */
   size_t size;
@@ -107,7 +107,7 @@ static inline size_t ring_frame_size(size_t length)
 }
 /* Appends a frame to out. payload: below 4 GiB. */
 void ring_append_frame(struct buffer *out, enum ring_kind kind, struct text payload);
-/* Leaves room for a head in out; what is appended from then on is the payload. Gives where the frame begins. */
+/* Leaves room for a head in out. The payload is then appended by the caller. Returns the offset of the frame. */
 size_t ring_begin_frame(struct buffer *out);
 /* Makes a frame of what was appended since ring_begin_frame gave `begin`. out becomes failed where the payload is
  * longer than a frame may be. */
@@ -120,13 +120,13 @@ struct ring_rope {
   void (*ring)(void *context);
   void *context;
 };
-/* Writes a frame straight into the ring, and appends to rest what has no room. Nothing of earlier frames may be
- * waiting, in rest or elsewhere. Of a payload longer than RING_PIECE each piece is shown at once, with the rope. */
+/* Writes a frame straight into the ring, and appends the bytes that have no room to rest. Earlier frames must be in
+ * the ring already. Of a payload longer than RING_PIECE each piece is shown at once, with the rope. */
 void ring_write_frame(struct ring_writer *writer, enum ring_kind kind, struct text payload,
                       const struct ring_rope *rope, struct buffer *rest);
-/* The other side has read what was written last, and waits for more: takes the line between the two from its cache. */
+/* A hint: the other side has read all that was written, so that its cache may give up the line that comes next. */
 void ring_writer_prepare(const struct ring_writer *writer);
-/* Shows the other side what was written. True: ring it. */
+/* Publishes this side's position, so that the other side sees all that was written. True: ring it. */
 bool ring_writer_publish(struct ring_writer *writer);
 /* Reads how far the other side has come; returns the bytes of room. */
 size_t ring_writer_room(struct ring_writer *writer);
@@ -169,7 +169,7 @@ static inline uint64_t ring_reader_available(const struct ring_reader *reader)
 {
   return reader->is_broken ? 0 : reader->written - reader->position;
 }
-/* Shows the other side what was taken. True: ring it. */
+/* Publishes this side's position, so that the other side sees the room. True: ring it. */
 bool ring_reader_publish(struct ring_reader *reader);
 /* Says that nobody looks. False: there is more already, or the ring is broken; it does not sleep. */
 bool ring_reader_sleep(struct ring_reader *reader);

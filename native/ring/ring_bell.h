@@ -21,11 +21,11 @@
  * behind it is done, as x86 does. M2 or W2 as an acquire has no place in the common order: it may be done
  * before the store in front of it, as ARM does. Either way both loads can read the old values.
  *
- * M1 is a release and every load of a position an acquire, too: who sees a position sees the bytes before it
- * (`written`), or may write over them (`taken`).
+ * M1 is a release and every load of a position an acquire, too: a side that sees a position sees the bytes
+ * before it (`written`), or may write over them (`taken`).
  *
  * Each sleep has a number of its own, so that the mover rings once for it. A bell that is heard ends the
- * sleep: who sleeps on says so again, with the next number, and looks again.
+ * sleep. A side that sleeps on says so again, with the next number, and looks again.
  *
  * The model check (relacy, which is C++98) compiles this file with words and accesses of its own: it defines
  * RING_HAS_OWN_ATOMICS and the names below.

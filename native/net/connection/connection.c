@@ -230,7 +230,7 @@ static bool receive_bytes(struct connection *connection)
   return false;
 }
 
-/* What a connection that lingers drops comes by the socket, whoever carries its messages. */
+/* A connection that lingers reads its socket, also where its messages travel elsewhere, and drops the input. */
 bool connection_receive(struct connection *connection)
 {
   const struct connection_carrier *carrier = connection->protocol->carrier;
@@ -240,7 +240,7 @@ bool connection_receive(struct connection *connection)
 
 /* --- a turn --- */
 
-/* Closing with unread input would send a reset, which may take away what the client has not read yet
+/* Closing with unread input would send a reset, which may take away bytes that the client has not read yet
  * (RFC 9112, 9.6). */
 static enum step drop_input(struct connection *connection)
 {
@@ -250,7 +250,7 @@ static enum step drop_input(struct connection *connection)
   return STEP_NEEDS_INPUT;
 }
 
-/* What the socket brings is dropped, and would come back at once if it were not read: it has always events. */
+/* Its socket is always armed. Input that is to be dropped has to be read, or its event would come back at once. */
 static bool must_read_on(const struct connection *connection)
 {
   return connection->is_lingering && connection->protocol->carrier != NULL;
@@ -390,7 +390,7 @@ static int64_t reading_deadline(struct connection *connection, int64_t now)
   return connection->protocol->deadline(connection, has_begun, now);
 }
 
-/* *reading_ms: the same without what waits for the client to take it. */
+/* *reading_ms: the same, not counting output that the client does not take. */
 static int64_t next_deadline(struct connection *connection, enum step last, int64_t *reading_ms)
 {
   int64_t now = clock_now_ms();
@@ -417,7 +417,7 @@ static void begin_linger(struct connection *connection)
   }
 }
 
-/* Before the last words leave, or else what was pushed. */
+/* Called before the connection's last words, or before messages that were pushed, are sent. */
 static void settle_duplex(struct connection *connection, enum step last)
 {
   if (last == STEP_ENDS || last == STEP_DROPS || connection->is_lingering)

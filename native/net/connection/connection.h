@@ -52,13 +52,13 @@ struct connection {
   struct crew_source source; /* first: a source is its connection */
   struct connection_table *table;
   const struct connection_limits *limits; /* the table's */
-  struct connection *next_free;           /* likewise */
+  struct connection *next_free;           /* in the table's list of free places */
 
   pthread_mutex_t lock; /* guards state, in_call, seized; and fd and out during in_call */
   enum connection_state state;
   bool seized;
   bool is_paused;             /* guarded by the lock, too: it waits until the watcher submits it */
-  bool is_armed;              /* likewise: an event of the descriptor is still to come */
+  bool is_armed;              /* under the lock: an event of the descriptor is still to come */
   struct rpc_worker *in_call; /* the worker whose thread is inside the service for this connection */
   struct input_licence licence;
   _Atomic size_t counted;       /* bytes of input in the budget; who has the input writes it */
@@ -91,7 +91,7 @@ struct connection {
   /* Written by the protocol. */
   const struct connection_protocol *protocol;
   bool is_midway; /* it has taken the beginning of a message, but not the end */
-  size_t held;    /* bytes of input that lie in what it has borrowed */
+  size_t held;    /* bytes of input that lie in objects that it has borrowed */
   alignas(max_align_t) unsigned char protocol_state[CONNECTION_PROTOCOL_STATE];
 };
 
@@ -171,7 +171,7 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
                       enum crew_served *served, struct rpc_stream *stream);
 /* The message was served, and is not needed any more. */
 void connection_drop_message(struct connection *connection);
-/* What its messages are: JSON-RPC, as all that WebSocket and HTTP carry. */
+/* The codec of its messages: JSON-RPC, as for all messages of WebSocket and HTTP. */
 const struct rpc_codec *connection_codec(const struct connection *connection);
 /* True: *kept names the session that stays (rpc/service.h). */
 bool connection_close_client(struct connection *connection, struct crew_member *member, struct uuid *kept);

@@ -86,7 +86,7 @@ static bool is_full(const struct connection *connection, size_t length)
          length > max - duplex->queued_bytes;
 }
 
-/* --- what is written meanwhile --- */
+/* --- output while the owner is inside the service --- */
 
 static void send_replies(struct connection *connection)
 {
@@ -182,7 +182,7 @@ bool connection_duplex_offer(struct connection *connection)
 
 /* --- input --- */
 
-/* Calls cannot be answered any more. What was to be written last follows the answers. */
+/* Calls cannot be answered any more. The last words follow the answers that are written. */
 static enum collected end_input(struct connection *connection, enum step last)
 {
   struct connection_duplex *duplex = connection->duplex;

@@ -2,7 +2,7 @@
 #define JPEER_NET_CONNECTION_CONNECTION_COLLECT_H
 /*
  * Reading a connection with a duplex without serving: answers and nested requests go to the service at once, ordinary
- * messages into the queue. Called by who has the input side, without the connection's lock.
+ * messages into the queue. Called by the thread that has the input side, without the connection's lock.
  */
 #include "net/connection/connection_duplex.h"
 

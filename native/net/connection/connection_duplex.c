@@ -92,7 +92,7 @@ void connection_duplex_watch(struct connection *connection, bool for_input)
     atomic_store_explicit(connection->deadline_ms, CONNECTION_FLUSH_SOON, memory_order_relaxed);
 }
 
-/* The connection is in call: the next event belongs to who comes first. */
+/* The connection is in call: the first thread that comes gets the next event. */
 static void arm_for_others(struct connection *connection, bool for_input)
 {
   connection->duplex->reader = DUPLEX_ARMED;
@@ -251,7 +251,7 @@ static void take_input_back(struct connection *connection)
   duplex->reader = DUPLEX_NOBODY;
 }
 
-/* What has come of the next message stays; else the buffer that the thread has lent does. */
+/* A message that is only begun stays in its buffer; otherwise the buffer that the thread has lent stays. */
 static void drop_served(struct connection *connection, struct buffer *served)
 {
   if (connection->message.data != NULL) {
@@ -343,7 +343,7 @@ static void end_waiting(struct crew_source *source, struct crew_member *member)
   pthread_mutex_unlock(&connection->lock);
 }
 
-/* Hears what has brought this thread, and looks again by itself. */
+/* Takes the event that has woken this thread, and looks again by itself. */
 static void wake_carrier(struct connection *connection, struct crew_member *member)
 {
   if (connection->protocol->carrier == NULL)

@@ -1,15 +1,15 @@
 #ifndef JPEER_NET_CONNECTION_CONNECTION_DUPLEX_H
 #define JPEER_NET_CONNECTION_CONNECTION_DUPLEX_H
 /*
- * What a connection has from its client's first callback on: it is read while its request is inside Java, and any thread
- * may send (docs/architecture.md, "Callbacks"). The struct rpc_duplex of rpc/service.h is this one. A connection without
+ * A connection has a duplex from its client's first callback on: it is read while its request is inside Java, and any
+ * thread may send (docs/architecture.md, "Callbacks"). The struct rpc_duplex of rpc/service.h is this one. A connection without
  * callbacks has none (connection->duplex is NULL), and nothing here touches it.
  *
  * Sides: the fields of a connection are of two sides. The input: in, in_used, message, has_message, is_midway, held,
  * protocol_state, at_end, is_drained, began_ms, counted. The output: out, out_sent, has_sent, stalled_ms. The owner of the
  * turn has both. While its thread is inside the service (in_call)
- *   - the output belongs to whoever holds the connection's lock, and so does is_broken,
- *   - the input belongs to whoever has the reading role, `reader`, which changes under the lock.
+ *   - the output and is_broken belong to the thread that holds the connection's lock,
+ *   - the input belongs to the thread that has the reading role, `reader`, which changes under the lock.
  * The message that is served lies in `in_hand` meanwhile; `message` collects the next one.
  *
  * Roles, while in_call. Somebody reads while a call is open that may be answered: by the wait of the owner's own thread, or
@@ -19,9 +19,9 @@
  *   DUPLEX_ARMED   the member (or the watcher) that gets the event takes the role
  *   DUPLEX_MEMBER  a thread reads, and gives the role back soon; an owner that comes back waits for that
  *   DUPLEX_WAITER  the owner's thread waits in a callback, of whatever connection, and reads (crew_wait)
- * Input that was read already brings no event: whoever arms a connection that has some submits it instead. A send from
- * another thread arms a connection that nobody reads, and so does the owner's thread when it stops waiting while others
- * have calls open.
+ * Input that was read already brings no event: a thread that would arm a connection with such input submits it
+ * instead. A send from another thread arms a connection that nobody reads, and so does the owner's thread when it stops
+ * waiting while others have calls open.
  *
  * Queue: ordinary messages that come while they cannot be served wait in order, DUPLEX_QUEUE_MAX of them and message_max
  * bytes at most; beyond, and above INPUT_SMALL where the bound on all input is short, each is refused at once. They count
@@ -50,7 +50,7 @@ struct connection_duplex {
   pthread_mutex_t lock; /* guards connection */
   struct connection *connection;
   struct rpc_callbacks *callbacks;
-  _Atomic unsigned holders; /* the connection, and whoever has opened it */
+  _Atomic unsigned holders; /* the connection, and those that have opened it */
 
   /* Under the connection's lock: */
   enum duplex_reader reader;
@@ -59,7 +59,7 @@ struct connection_duplex {
   size_t own_calls;           /* those of them that the owner's thread has sent in this call */
   int64_t flushed_ns;         /* when an event was last sent at once */
   bool awaits_member;         /* armed for one that sends the events that are held back */
-  int64_t reading_ms;         /* when the connection has to end, but for what the client does not take */
+  int64_t reading_ms;         /* when the connection has to end, not counting output that the client leaves */
   struct crew_member *waiter; /* where the reader is a DUPLEX_WAITER */
   struct buffer pushed;       /* framed */
   unsigned upcalls;           /* of the watcher: the owner that comes back waits for their end */
@@ -72,7 +72,7 @@ struct connection_duplex {
   /* Of the input side: */
   enum step last_step;
   struct buffer in_hand;   /* the message that is served */
-  struct buffer collected; /* what has come of the next message, while `message` is one of the queue */
+  struct buffer collected; /* the beginning of the next message, while `message` is one of the queue */
   struct duplex_message *first_queued;
   struct duplex_message *last_queued;
   size_t queued;
@@ -92,17 +92,17 @@ struct connection_duplex {
 
 /* rpc_push, of connections whose protocol can collect (connection_push.c). */
 extern const struct rpc_push connection_push;
-/* What a member of the crew does for its connection while it waits (crew_wait). */
+/* For a member of the crew that waits inside the service of a connection (crew_wait). */
 extern const struct crew_meanwhile connection_meanwhile;
 
 /* --- the owner --- */
 
-/* True while it must read what comes, whatever else it does. */
+/* True while it must read its input, also where it pauses or waits for room. */
 static inline bool connection_duplex_is_urgent(const struct connection *connection)
 {
   return connection->duplex != NULL && atomic_load(&connection->duplex->open_calls) > 0;
 }
-/* Before each step: appends what was pushed, and takes all input while calls are open. */
+/* Before each step: appends pushed messages, and takes all input while calls are open. */
 void connection_duplex_catch_up(struct connection *connection, struct crew_member *member);
 /* Makes the first queued message the connection's message. False: there is none. */
 bool connection_duplex_next(struct connection *connection);
@@ -120,15 +120,15 @@ bool connection_duplex_offer(struct connection *connection);
 void connection_duplex_begin_call(struct connection *connection);
 void connection_duplex_end_call(struct connection *connection, bool was_served);
 
-/* When the owner gives the connection up: appends and sends what was pushed. */
+/* When the owner gives the connection up: appends and sends pushed messages. */
 void connection_duplex_settle_output(struct connection *connection);
-/* The same under the lock, once more. reading_ms: when it has to end, but for what the client does not take. */
+/* The same under the lock, once more. reading_ms: as in the struct. */
 void connection_duplex_before_arming(struct connection *connection, int64_t reading_ms);
 /* True where it needs another turn at once, to tell of room. Under the lock. */
 bool connection_duplex_must_tell(const struct connection *connection);
 /* True where an owner that waits for the client to read must read on. */
 bool connection_duplex_reads_on(const struct connection *connection);
-/* Nothing more is sent but what is in `out`, and calls end. Without the lock. */
+/* Only `out` is still sent, and calls end. Without the lock. */
 void connection_duplex_close(struct connection *connection);
 /* The connection lets go of it, and drops what is queued. */
 void connection_duplex_detach(struct connection *connection);
@@ -147,9 +147,9 @@ void connection_duplex_end_upcall(struct connection *connection);
 
 /* Asks for the next event, or submits the connection where there is something to do already. */
 void connection_duplex_watch(struct connection *connection, bool for_input);
-/* Sends what a connection that nobody owns has, and sets its deadline. */
+/* Sends the output of a connection that nobody owns, and sets its deadline. */
 void connection_duplex_flush_idle(struct connection *connection);
-/* Appends what was pushed to `out`, unless an answer is being streamed. */
+/* Appends pushed messages to `out`, unless an answer is being streamed. */
 void connection_duplex_take_pushed(struct connection *connection);
 void connection_duplex_release(struct connection_duplex *duplex);
 

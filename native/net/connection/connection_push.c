@@ -96,7 +96,7 @@ static void leave_to_member(const struct push *push)
   arm(push, atomic_load(&duplex->open_calls) > 0);
 }
 
-/* Whoever is to read or to send next must know that there is something unsent. */
+/* The thread that reads or sends next must know that there is something unsent. */
 static void watch_output(const struct push *push)
 {
   struct connection *connection = push->connection;
@@ -167,7 +167,7 @@ static bool is_closed(const struct push *push)
   return push->duplex->is_closed || push->connection->seized;
 }
 
-/* Memory was short: what was appended cannot be told from what was not. */
+/* Memory was short: nobody knows how much was appended. */
 static bool has_failed(const struct push *push)
 {
   return push->duplex->pushed.failed || (may_write(push->connection) && push->connection->out.failed);

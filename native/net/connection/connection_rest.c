@@ -45,8 +45,8 @@ static uint32_t wanted_events(const struct connection *connection, enum step las
   return (!connection->at_end && reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0);
 }
 
-/* True if the crew looks at it from now on. What others send would need the lock, which looking does without. Under the
- * lock. */
+/* True if the crew looks at it from now on. Not with a duplex: other threads may send then, under a lock that looking
+ * does not take. Under the lock. */
 static bool stays_awake(struct connection *connection, enum step last)
 {
   return connection->protocol->carrier != NULL && connection->duplex == NULL && last == STEP_NEEDS_INPUT &&

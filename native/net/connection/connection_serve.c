@@ -29,7 +29,7 @@ void connection_drop_message(struct connection *connection)
     buffer_clear(&connection->message);
 }
 
-/* The service counts what a message gives, also where it was refused without it. */
+/* The service counts all answers, also those of messages that were refused without it. */
 static void tell_of_refusal(const struct connection *connection, const struct crew_member *member,
                             const struct crew_message *message, enum crew_served served)
 {

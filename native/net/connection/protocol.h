@@ -33,20 +33,20 @@ enum step {
 };
 
 /*
- * What carries the bytes of a connection in place of its socket. The socket then only brings bells and the client's
- * end: input there means that the connection has to be looked at. The functions are the owner's, unless they say
- * otherwise.
+ * A carrier takes the place of the socket for the bytes of a connection. The socket then only brings bells and the
+ * client's end: input there means that the connection has to be looked at. The owner calls the functions, unless
+ * they say otherwise.
  */
 struct connection_carrier {
   /* Looks for input; true if something new has come. Until it is called, `step` takes nothing that has come since. What
    * the socket brings, bells or the end, is heard by the protocol's `borrow`, which sets at_end. */
   bool (*receive)(struct connection *connection);
-  /* True if some of what `receive` has found is not taken yet. Under the lock, while nobody reads. */
+  /* True if some of the input that `receive` has found is not taken yet. Under the lock, while nobody reads. */
   bool (*has_untaken)(const struct connection *connection);
   /* Sends as much of `out` as there is room for, and adds it to out_sent and has_sent. The owner, or the watcher
    * under the lock while in_call. */
   void (*flush)(struct connection *connection);
-  /* The connection will be armed: says to the client that nobody looks for input, or for room for what is unsent.
+  /* The connection will be armed: says to the client that nobody looks for input, or for room for unsent output.
    * False: there is some already, and nothing was said. Nobody owns the connection. */
   bool (*sleep)(struct connection *connection, bool for_input, bool for_room);
   /* crew_lookout.look and meet. `sleep` serves for crew_lookout.sleep, too. */
@@ -70,14 +70,14 @@ struct connection_protocol {
   bool (*borrow)(struct connection *connection, struct crew_member *member);
   /* At the end of the turn: returns them if no input is left in them. NULL: there are none. */
   void (*give_back)(struct connection *connection, struct crew_member *member);
-  /* Frees them, whatever is left in them. NULL likewise. */
+  /* Frees them, with any input that is left in them. NULL: there are none. */
   void (*discard)(struct connection *connection);
 
   /* Takes the next part of the input, and serves the message if that completes it. */
   enum step (*step)(struct connection *connection, struct crew_member *member);
   /*
-   * The same without serving. STEP_SERVED with has_message: a whole message is in `message`. What is to be written (a pong,
-   * a close frame) goes to `out`. Called by whoever has the input (net/connection/connection_duplex.h). NULL: clients
+   * The same without serving. STEP_SERVED with has_message: a whole message is in `message`. A pong or a close
+   * frame goes to `out`. Called by the thread that has the input (net/connection/connection_duplex.h). NULL: clients
    * are only answered.
    */
   enum step (*collect)(struct connection *connection, struct crew_member *member, struct buffer *out);

@@ -273,7 +273,6 @@ static struct crew_source *wait_idle(struct crew_member *member, bool *left)
   return source;
 }
 
-/* Ready work and events take turns, so that neither starves the other. */
 /* Sources that are awake count as events. */
 static struct crew_source *take_event(struct crew_member *member)
 {
@@ -285,6 +284,7 @@ static struct crew_source *take_event(struct crew_member *member)
   return source;
 }
 
+/* Ready work and events take turns, so that neither starves the other. */
 static struct crew_source *take_waiting(struct crew_member *member)
 {
   struct crew *crew = member->crew;
@@ -492,7 +492,7 @@ void crew_turn_begin(struct crew_turn *turn)
 /* Messages are quick where the time since the last look is below this; so many of them share the next look. */
 enum { QUICK_NS = 20000, QUICK_MESSAGES = 4 };
 
-/* To read the clock costs a fifth of what serving a small message does, so that quick ones share a look. */
+/* Reading the clock takes a fifth of the time of a small message, so that quick ones share a look. */
 bool crew_turn_is_over(struct crew_turn *turn)
 {
   if (++turn->messages >= CREW_TURN_MESSAGES)

@@ -54,15 +54,17 @@ struct crew_member;
 struct crew_source;
 
 /*
- * What a member does for the source of its turn while it waits inside the service (crew_wait). NULL in a source: nothing.
+ * The part of a source that a member calls while it waits inside the service, in the source's turn (crew_wait). A source
+ * with NULL is not read meanwhile.
  */
 struct crew_meanwhile {
   /* The member begins to wait, or ends it. */
   void (*begin)(struct crew_source *source, struct crew_member *member);
   void (*end)(struct crew_source *source, struct crew_member *member);
-  /* Takes one part of what has come, without waiting. False: there was none. */
+  /* Takes one part of the input, without waiting. False: there was none. */
   bool (*take)(struct crew_source *source, struct crew_member *member);
-  /* The member is about to sleep until *fd, which is -1, has *events (of poll). False: something has come. */
+  /* The member is about to sleep until *fd, which is -1, has *events (of poll). False: there is input, and it must not
+   * sleep. */
   bool (*sleep)(struct crew_source *source, int *fd, short *events);
 };
 
@@ -75,13 +77,13 @@ struct crew_member {
   bool has_found;            /* this turn's source was found by a look: no event was taken for it */
 
   /* The crew's own. */
-  unsigned number;             /* of its place */
-  struct crew_source *held;    /* an event that crew_is_wanted came upon: served next */
-  struct crew_source *last;    /* the source of the turn before; only compared */
-  struct crew_source *current; /* the source of this turn */
-  struct crew_source *found;   /* likewise, by a look at a source that was awake */
-  struct spin_policy spin;     /* of crew_stay */
-  int64_t looked_ns; /* when it last looked at the clock for crew_look.c; what it does has begun then */
+  unsigned number;              /* of its place */
+  struct crew_source *held;     /* an event that crew_is_wanted came upon: served next */
+  struct crew_source *last;     /* the source of the turn before; only compared */
+  struct crew_source *current;  /* the source of this turn */
+  struct crew_source *found;    /* an awake source that a look has found work in: served next */
+  struct spin_policy spin;      /* of crew_stay */
+  int64_t looked_ns;            /* the last reading of the clock in crew_look.c: its work has begun then */
   struct spin_policy look_spin; /* of crew_stay, for sources with a lookout */
   struct spin_policy wait_spin; /* of crew_wait */
   struct rpc_waits waits;
@@ -98,7 +100,8 @@ struct crew_member {
 struct crew_lookout {
   /* True if there is work. Called while the source is awake: nobody owns it, and no lock may be taken. */
   bool (*look)(struct crew_source *source);
-  /* Tells the client that nobody looks any more. False: there is work, and the client was told nothing. Likewise. */
+  /* Tells the client that nobody looks any more. False: there is work, and the client was told nothing. Called as
+   * `look` is. */
   bool (*sleep)(struct crew_source *source);
   /* Tells the client on which processor it is looked for; returns the one that the client has named, -1: none. In a
    * turn of the source. */
@@ -108,7 +111,7 @@ struct crew_lookout {
 struct crew_source {
   void (*turn)(struct crew_source *source, struct crew_member *member);
   const struct crew_meanwhile *meanwhile;     /* NULL: it has none */
-  const struct crew_lookout *_Atomic lookout; /* likewise; its owner may change it */
+  const struct crew_lookout *_Atomic lookout; /* NULL: it has none; its owner may change it */
 
   /* The crew's own, under its lock. */
   struct crew_source *next_ready;
@@ -118,7 +121,7 @@ struct crew_source {
 
   /* The crew's own, of a source with a lookout. They belong to the owner. */
   int64_t answered_ns; /* when crew_stay was called last */
-  bool is_brisk;       /* what came then had come soon after the answer before */
+  bool is_brisk;       /* its message had come soon after the answer before */
 };
 
 static inline const struct crew_lookout *crew_lookout_of(struct crew_source *source)
@@ -198,19 +201,19 @@ bool crew_is_wanted(struct crew_member *member);
 
 /*
  * For a source that has just answered and has nothing to do: calls look for a while
- * (base/spin_policy.h) until it says that the client has sent more, and returns what it said last. So
+ * (base/spin_policy.h) until it says that the client has sent more, and returns its last result. So
  * no thread has to sleep and wake for a client that waits for each answer. The thread yields between two
  * looks. Only one member at a time stays, with the source that it served before, and only while another
  * member is idle. After looks that found nothing it stays less and less often, and with a source that has a lookout
- * only if what it has just answered had come soon after the answer before.
+ * only if the message that it has just answered had come soon after the answer before.
  */
 bool crew_stay(struct crew_member *member, struct crew_source *source,
                bool (*look)(struct crew_source *source));
 
 /*
  * At the end of a turn, for a source with a lookout that has nothing to do: true if a member looks at it from now on, so
- * that it need not tell its client otherwise. Its descriptor is armed all the same. A client that lets time pass between
- * its calls is not looked at. Any thread; its owner, or who has its lock.
+ * that it need not ask its client to ring. Its descriptor is armed in either case. A client that lets time pass between
+ * its calls is not looked at. Any thread: the source's owner, or one that holds its lock.
  */
 bool crew_keep_awake(struct crew *crew, struct crew_source *source);
 /* The source has an owner from now on and is not looked at any more. Before a turn of a source with a lookout. */
@@ -228,8 +231,8 @@ enum crew_served {
   CREW_REPLY,
   CREW_NO_REPLY,
   CREW_STREAM,
-  CREW_FAILED,   /* RPC_FAILED: a reply, and what HTTP says of it */
-  CREW_NOT_SAFE, /* RPC_NOT_SAFE, likewise */
+  CREW_FAILED,   /* RPC_FAILED: a reply, and a reason for HTTP's status */
+  CREW_NOT_SAFE, /* RPC_NOT_SAFE: as CREW_FAILED */
   CREW_WAIT      /* no member for it yet: keep the message, crew_submit the source, end the turn */
 };
 
@@ -249,7 +252,7 @@ enum crew_served crew_served_as(enum rpc_served served);
 enum crew_served crew_serve(struct crew_member *member, const struct crew_message *message,
                             struct buffer *out, struct rpc_stream *stream);
 
-/* The client will never get the answer to the member's message: the service drops what it has stored for it
+/* The client will never get the answer to the member's message: the service drops the objects that it has stored for it
  * (rpc_service.take_back). */
 void crew_take_back(struct crew_member *member, struct rpc_client *client);
 

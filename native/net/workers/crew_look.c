@@ -1,4 +1,4 @@
-/* Members that look for what a client sends, in place of sleeping until it wakes them. */
+/* Members that stay awake and look for the next message of a client, in place of sleeping until it comes. */
 #include "base/clock.h"
 #include "net/workers/crew_state.h"
 
@@ -29,7 +29,8 @@ static bool can_be_spared(struct crew_member *member)
   return atomic_load_explicit(&crew->idle, memory_order_relaxed) > 0 && has_no_work(crew);
 }
 
-/* Likewise, or there are no events: this member looks for them itself. One that it finds is served next. */
+/* No work waits. Where no other member is idle, this one looks for events itself, and serves the one that it finds
+ * next. */
 static bool can_go_on(struct crew_member *member)
 {
   struct crew *crew = member->crew;
@@ -332,7 +333,7 @@ struct stay {
   struct crew_member *member;
   struct crew_source *source;
   bool (*look)(struct crew_source *source);
-  bool is_quick; /* what the member has just done was */
+  bool is_quick; /* the member's last piece of work took no longer than QUICK_NS */
   bool has_more; /* the source itself has */
 };
 
@@ -412,7 +413,7 @@ static bool may_look_later(struct crew_member *member, bool is_quick)
   return has_ready;
 }
 
-/* What the member has done since its last look was the work of the source. */
+/* Since its last look the member has worked for the source. */
 static void look_at_clock_after_work(struct crew_member *member, struct stay *stay)
 {
   struct crew_source *source = stay->source;

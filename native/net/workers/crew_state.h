@@ -1,7 +1,7 @@
 #ifndef JPEER_NET_WORKERS_CREW_STATE_H
 #define JPEER_NET_WORKERS_CREW_STATE_H
-/* What crew.c (members, queue), crew_look.c (members that look for what clients send), crew_wait.c (members that
- * wait for their clients) and watcher.c (growth, and work that no member takes) share. No other file includes
+/* Shared by crew.c (members, queue), crew_look.c (members that look for what clients send), crew_wait.c (members that
+ * wait for their clients) and watcher.c (growth, and work that no member takes). No other file includes
  * it. */
 #include "net/workers/crew.h"
 
@@ -75,7 +75,7 @@ static inline unsigned crew_busy_size(struct crew *crew)
 
 /* --- crew_look.c --- */
 
-/* Calls look with context for a while, as wait_spin says, until it finds something; returns what it said last. False
+/* Calls look with context for a while, as wait_spin says, until it finds something; returns its last result. False
  * at once where no thread can be spared for that. The member is not the looker before and after. */
 bool crew_look_awake(struct crew_member *member, bool (*look)(void *context), void *context);
 /* Puts the sources that are awake to sleep if the member is the looker, which it is no longer then. */

@@ -1,4 +1,4 @@
-/* Members that wait, inside the service, for what a client sends. */
+/* Members that wait, inside the service, for messages of their client. */
 #include "base/clock.h"
 #include "net/workers/crew_state.h"
 
@@ -16,15 +16,15 @@ struct wait {
   void *state;
 };
 
-/* The descriptor is there before is_over is asked for the first time: who changes what is_over looks at, and finds no
- * descriptor, has changed it before that. */
+/* The descriptor is there before is_over is asked for the first time. A thread that changes the state of is_over and
+ * finds no descriptor has changed it before that. */
 static void open_eventfd(struct crew_member *member)
 {
   if (atomic_load(&member->wait_fd) < 0)
     atomic_store(&member->wait_fd, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
 
-/* Takes a part of what has come. */
+/* Takes a part of the input. */
 static bool take_part(struct wait *wait)
 {
   return wait->source != NULL && wait->source->meanwhile->take(wait->source, wait->member);
