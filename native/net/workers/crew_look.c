@@ -10,6 +10,8 @@ static const struct spin_limits SOCKET_LIMITS = {.usual_ns = 100000, .rare_ns = 
 enum {
   PAUSE_NS = 2000,    /* a source with a lookout is looked at for so long before the first yield */
   LOOKS_A_CLOCK = 4,  /* in that time, between two looks at the clock */
+  LOST_NS = 50000,    /* a few looks that take longer were interrupted */
+  LOST_MAX = 4,       /* in one look: so often it goes on */
   QUICK_NS = 20000,   /* a member that works for longer after it has found something looks at no others */
   AWAKE_NS = 2000000, /* how long a source that nothing comes from stays among those that are looked at */
   BRISK_NS =
@@ -264,17 +266,17 @@ static bool look_after_yield(const struct outlook *outlook)
 struct looking {
   int64_t took_ns; /* while the thread had the processor, or gave it away itself */
   int64_t longest_pause_ns;
+  unsigned lost;    /* how often the thread has lost the processor */
   unsigned arrived; /* crew->awake_arrivals */
 };
 
 /* A thread that loses the processor without a yield was not looking meanwhile, and learns nothing from that. */
-static void look_at_clock(struct crew_member *member, const struct outlook *outlook, bool has_yielded,
-                          struct looking *looking)
+static void look_at_clock(struct crew_member *member, bool has_yielded, struct looking *looking)
 {
   int64_t now_ns = clock_now_ns();
   int64_t pause_ns = now_ns - member->looked_ns;
   member->looked_ns = now_ns;
-  if (!has_yielded && pause_ns >= outlook->limits->usual_ns)
+  if (!has_yielded && pause_ns >= LOST_NS && looking->lost++ < LOST_MAX)
     return;
   looking->took_ns += pause_ns;
   if (pause_ns > looking->longest_pause_ns)
@@ -304,7 +306,7 @@ static bool look_for_a_while(struct crew_member *member, const struct outlook *o
     found = yields ? look_after_yield(outlook) : look_with_pauses(outlook);
     if (found && !yields)
       break;
-    look_at_clock(member, outlook, yields, &looking);
+    look_at_clock(member, yields, &looking);
     begin_anew_for_arrivals(member->crew, &looking);
   } while (!found && looking.took_ns < limit_ns && outlook->goes_on(member));
   bool is_useful = found || crew_keeps_looking(member);

@@ -33,6 +33,7 @@ struct ring {
   bool names_itself; /* the client has said where it is */
   int found_at;
   int nap_at; /* the member loses its processor at this look */
+  bool always_naps;
   int looks;
   bool found;
   _Atomic int turns;
@@ -47,7 +48,7 @@ static bool look(struct crew_source *source)
 {
   struct ring *ring = ring_of(source);
   ring->looks++;
-  if (ring->looks == ring->nap_at)
+  if (ring->always_naps || ring->looks == ring->nap_at)
     usleep(PAUSE_US);
   return ring->looks >= ring->found_at;
 }
@@ -193,6 +194,21 @@ static void a_member_that_lost_its_processor_looks_on(void **state)
   close_fixture(&f);
 }
 
+static void a_look_that_is_slow_ends(void **state)
+{
+  (void)state;
+  struct fixture f;
+  open_fixture(&f, true);
+  struct ring ring = {.source = {.turn = turn, .lookout = &LOOKOUT},
+                      .is_brisk = true,
+                      .names_itself = true,
+                      .found_at = INT_MAX,
+                      .always_naps = true};
+  give_turn(&f, &ring);
+  assert_false(ring.found);
+  close_fixture(&f);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -201,6 +217,7 @@ int main(void)
       cmocka_unit_test(a_client_on_the_same_processor_gets_it_at_once),
       cmocka_unit_test(a_client_that_names_no_processor_is_where_it_may_be),
       cmocka_unit_test(a_member_that_lost_its_processor_looks_on),
+      cmocka_unit_test(a_look_that_is_slow_ends),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
