@@ -8,6 +8,8 @@ import org.zeromq.ZMQ;
 /** A REQ socket that is connected to the peer. Each message has to be answered before the next. */
 final class PeerSocket implements AutoCloseable {
   private static final int ANSWER_MILLISECONDS = 60_000;
+  /** At times the handshake with libzmq stalls until this ends; JeroMQ then connects anew. Its default is 30 s. */
+  private static final int HANDSHAKE_MILLISECONDS = 2000;
   private static final ZContext CONTEXT = new ZContext();
 
   private final ZMQ.Socket socket;
@@ -17,6 +19,7 @@ final class PeerSocket implements AutoCloseable {
     socket.setIdentity(identity.getBytes(StandardCharsets.US_ASCII));
     socket.setReceiveTimeOut(ANSWER_MILLISECONDS);
     socket.setSendTimeOut(ANSWER_MILLISECONDS);
+    socket.setHandshakeIvl(HANDSHAKE_MILLISECONDS);
     socket.setLinger(0);
     socket.connect(address);
   }
