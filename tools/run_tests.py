@@ -1,6 +1,7 @@
 """Runs the test suites one after another, shows each runner's own output, and closes with one line of counts.
 
-The commands of a step run as many at once as there are cores, and a command that does not end is ended.
+A few more tests run at once than there are cores, since many wait, and a command that does not end is ended. What
+they leave idle of the cores goes to the builds of later steps and to clang-tidy, at the lowest priority.
 
 usage: run_tests.py [--release] [--list] [STEP...]
 
@@ -21,17 +22,19 @@ sys.path.insert(0, str(ROOT / "tests"))
 from support import jdks  # noqa: E402  (the folder of the tests' own modules has to be known first)
 
 PYTHON = "/usr/bin/python3"
-CORES = len(os.sched_getaffinity(0))
+AT_ONCE = len(os.sched_getaffinity(0)) + 1
 # Several times what the longest command takes. An interrupted test closes what it has opened.
 LIMIT = ["timeout", "--foreground", "--signal=INT", "--kill-after=60", "1200"]
 RELEASE_LIMIT = [*LIMIT[:-1], "5400"]
+# Takes what tests leave idle.
+LATER = ["nice", "-n", "19"]
 LSAN = f"suppressions={ROOT / 'tests/support/lsan.supp'}"
 ASAN = {"ASAN_OPTIONS": "handle_segv=0:intercept_tls_get_addr=0", "UBSAN_OPTIONS": "print_stacktrace=1", "LSAN_OPTIONS": LSAN}
 TSAN = {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1 handle_segv=0 report_signal_unsafe=0"}
 
 
 def ctest(preset, *selection):
-    return ["ctest", "--test-dir", f"build/{preset}", "--output-on-failure", "--parallel", str(CORES), *selection]
+    return ["ctest", "--test-dir", f"build/{preset}", "--output-on-failure", "--parallel", str(AT_ONCE), *selection]
 
 
 # What adds nothing to the checks of JNI, or takes memory to its limits, where they cost minutes: with them in
@@ -58,7 +61,8 @@ STEPS = [
     ("includes", "the arrows between folders", None, [["tools/check-includes"]], {}),
     ("format", "clang-format", None, [["tools/check-format"]], {}),
     ("release", "units and corpora, optimised", "release", [ctest("release")], {}),
-    # The step before runs all JVM tests under -Xcheck:jni, this one all of them under the sanitizers.
+    # The step before runs all JVM tests under -Xcheck:jni, this one all of them under the sanitizers. The load
+    # generators, which nobody installs, run whole only in the first.
     ("dev", "units and corpora under ASan and UBSan", "dev", [ctest("dev", "--label-exclude", "checked")], ASAN),
     ("tsan", "what runs without a JVM under TSan", "tsan", [ctest("tsan", "--label-exclude", "jvm")], TSAN),
     ("conformance", "request and reply, under ASan and UBSan, on every transport", "dev",
@@ -79,10 +83,13 @@ STEPS = [
     ("tidy", "clang-tidy", "dev", [["tools/check-tidy"]], {}),
 ]
 
+# Steps that need the cores and nothing of the others; they are begun early, and shown in their place.
+BACKGROUND = {"tidy"}
+
 # The same, of what takes too long for every change. Mutated requests are for each JDK ten minutes.
 RELEASE_STEPS = [
-    ("dev-checked", "units with a JVM, under ASan, UBSan and -Xcheck:jni at once", "dev",
-     [ctest("dev", "--label-regex", "checked")], ASAN),
+    ("dev-checked", "units with a JVM, under ASan, UBSan and -Xcheck:jni at once; the benchmarks under the first two",
+     "dev", [ctest("dev", "--label-regex", "checked|bench-smoke")], ASAN),
     *((f"mutate-{home.name}", "mutated requests under -Xcheck:jni", "release",
        [[PYTHON, "tests/fuzz/mutate_requests.py", "--seconds", "600", "--jvm", str(home)]], on("release"))
       for home in jdks.homes()),
@@ -163,7 +170,7 @@ def run_commands(commands, environment, limit):
     if len(commands) == 1:
         yield run_command(commands[0], environment, show_now, limit)
         return
-    with ThreadPoolExecutor(CORES) as pool:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         running = [pool.submit(run_command, command, environment, lambda line: None, limit) for command in commands]
         for command, one in zip(commands, running):
             output, status = one.result()
@@ -171,13 +178,47 @@ def run_commands(commands, environment, limit):
             yield output, status
 
 
-def run_step(name, what, preset, commands, environment, limit):
+class Background:
+    """Runs what needs the result of no test, one after another: the builds, then the steps of BACKGROUND."""
+
+    def __init__(self, steps, limit):
+        self.pool = ThreadPoolExecutor(1)
+        presets = dict.fromkeys(step[2] for step in steps if step[2] is not None)
+        self.builds = {preset: self.submit(["tools/build", *preset.split()], {}, limit) for preset in presets}
+        self.commands = {name: [self.submit(command, environment, limit) for command in commands]
+                         for name, _, _, commands, environment in steps if name in BACKGROUND}
+
+    def submit(self, command, environment, limit):
+        return self.pool.submit(run_command, command, environment, lambda line: None, [*LATER, *limit])
+
+    def is_built(self, preset):
+        """Waits for the build, and shows what it complained of."""
+        if preset is None:
+            return True
+        output, status = self.builds[preset].result()
+        show_now(output)
+        return status == 0
+
+    def results(self, name):
+        """As run_commands."""
+        for one in self.commands[name]:
+            output, status = one.result()
+            show_now(output)
+            yield output, status
+
+
+def run_step(name, what, preset, commands, environment, limit, background):
     show_now(f"\n==== {name}: {what}\n")
     start = time.monotonic()
     passed = failed = 0
-    if preset is not None and run_command(["tools/build", *preset.split()], {}, show_now)[1] != 0:
-        commands, failed = [], 1
-    for output, status in run_commands(commands, environment, limit):
+    results = ()
+    if not background.is_built(preset):
+        failed = 1
+    elif name in BACKGROUND:
+        results = background.results(name)
+    else:
+        results = run_commands(commands, environment, limit)
+    for output, status in results:
         more_passed, more_failed = count(output, status)
         passed += more_passed
         failed += more_failed
@@ -204,11 +245,15 @@ def main(arguments):
     # A shell that starts this in the background has SIGINT ignored, and every peer would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     passed = failed = 0
-    for step in steps:
-        if not arguments or step[0] in arguments:
-            more_passed, more_failed = run_step(*step, limit)
+    chosen = [step for step in steps if not arguments or step[0] in arguments]
+    background = Background(chosen, limit)
+    try:
+        for step in chosen:
+            more_passed, more_failed = run_step(*step, limit, background)
             passed += more_passed
             failed += more_failed
+    finally:
+        background.pool.shutdown(cancel_futures=True)
     print(f"\n{passed} passed, {failed} failed", flush=True)
     return 1 if failed else 0
 
