@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* How often a program looks for what has to come about, a millisecond apart at least. */
+enum { POLLS_MAX = 60000 };
+
 #define CHECK(condition, ...)                                                                                \
   do {                                                                                                       \
     if (!(condition)) {                                                                                      \

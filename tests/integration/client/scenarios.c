@@ -228,7 +228,7 @@ static void run_shared_session(void)
   CHECK(count_objects(one) == 2, "%lld objects", (long long)count_objects(one));
   jp_client_close(other);
   int64_t left = 2;
-  for (int i = 0; i < 1000 && left != 1; i++, usleep(1000))
+  for (int i = 0; i < POLLS_MAX && left != 1; i++, usleep(1000))
     left = count_objects(one);
   CHECK(left == 1, "%lld objects", (long long)left);
   check_size(one, kept, 0);
@@ -242,7 +242,7 @@ static void run_shared_session(void)
 static void run_late(void)
 {
   struct jp_client *client = open_client(NULL);
-  const struct jp_argument time = jp_long(300);
+  const struct jp_argument time = jp_long(1000);
   CHECK(try_call(client, sleep_call(&time), 20) == JP_CLIENT_TIMEOUT, "no timeout");
   CHECK(try_call(client, jp_build_constructor_call("java.util.ArrayList", JP_NO_ARGUMENTS), 20) ==
             JP_CLIENT_TIMEOUT,
@@ -379,7 +379,7 @@ static void run_reconnects(void)
     enum jp_client_status wanted = strncmp(url, "http", 4) == 0 ? JP_CLIENT_OK : JP_CLIENT_CLOSED;
     enum jp_client_status status = try_call(client, jp_build_ping(), 5000);
     /* The memory is still there: who looks at it serves it, until somebody asks the socket. */
-    for (int j = 0; j < 1000 && status == JP_CLIENT_OK && strncmp(url, "shm:", 4) == 0; j++) {
+    for (int j = 0; j < POLLS_MAX && status == JP_CLIENT_OK && strncmp(url, "shm:", 4) == 0; j++) {
       usleep(1000);
       status = try_call(client, jp_build_ping(), 5000);
     }
