@@ -1,9 +1,10 @@
 #ifndef JPEER_TESTS_INTEGRATION_NET_DIFFERING_READS_H
 #define JPEER_TESTS_INTEGRATION_NET_DIFFERING_READS_H
 /*
- * Words and accesses for native/ring/ring_bell.h where every second read of a shared word gives something else than what
- * is there: near it, as a client makes it that changes a word between two reads, or far from it. Code that reads a word
- * once, checks it and goes on with what it has checked comes to no harm; code that reads it again does.
+ * Words and accesses for native/ring/ring_bell.h where a read of a shared word may give something else than what is
+ * there: near it, as a client makes it that changes a word between two reads, or far from it. Code that reads a word
+ * once, checks it and goes on with what it has checked comes to no harm; code that reads it again does. READS_IN_A_RUN
+ * reads are true, so that messages come through; then every second of as many differs, and so on.
  *
  * The compiler includes it before the sources of native/ring and native/net/shm (-include), for stub_server_differing alone.
  */
@@ -11,6 +12,8 @@
 #include <stdint.h>
 
 #define RING_HAS_OWN_ATOMICS
+
+enum { READS_IN_A_RUN = 4096 };
 
 typedef _Atomic uint64_t ring_position;
 typedef _Atomic uint32_t ring_word;
@@ -21,7 +24,7 @@ static inline uint64_t differing_read(uint64_t value)
   static const uint64_t changes[] = {8, (uint64_t)-8, 1, 64, (uint64_t)-64, 4096, UINT64_C(1) << 32};
   uint64_t number = atomic_fetch_add_explicit(&reads, 1, memory_order_relaxed);
   uint64_t pick = number / 2 * UINT64_C(0x9e3779b97f4a7c15) >> 40;
-  if (number % 2 == 0)
+  if (number % 2 == 0 || number / READS_IN_A_RUN % 2 == 0)
     return value;
   return pick % 64 == 0 ? ~value : value + changes[pick % (sizeof changes / sizeof changes[0])];
 }

@@ -1,4 +1,4 @@
-"""A server in which every second read of a shared word differs (differing_reads.h): whoever speaks over shared memory
+"""A server in which reads of a shared word differ (differing_reads.h): whoever speaks over shared memory
 may be cut off or served nonsense, as a client may bring about by itself; all others are served, and the server stays
 clean.
 """
