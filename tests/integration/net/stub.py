@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import socket
 import struct
 import subprocess
@@ -38,6 +39,10 @@ class Stub:
     def end_input(self):
         """Tells the server to drain; does not wait."""
         self.process.stdin.close()
+
+    def release(self):
+        """Ends the calls that hold."""
+        self.process.send_signal(signal.SIGUSR1)
 
     def stop(self):
         """The seconds that the drain took, and (clients opened, clients closed)."""

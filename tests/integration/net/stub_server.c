@@ -7,16 +7,17 @@
  * "opened N closed N" (clients). A message is a command:
  *
  *   ping               "pong", also without a thread
- *   inside             how many calls sleep or exit just now, also without a thread
+ *   inside             how many calls sleep, hold or exit just now, also without a thread
+ *   open               how many clients are open, also without a thread
  *   note               a notification: no answer
  *   sleep MS [TEXT]    TEXT after so long
+ *   hold TEXT          TEXT when SIGUSR1 has come since
  *   large N            N bytes
  *   stream N           N bytes that are made while they are sent
  *   broken N           a stream that fails after N bytes
  *   keep               leaves a session (HTTP)
  *   who                the client's channel and peer-id
  *   threads            how many threads the crew has
- *   open               how many clients are open
  *   exit               the thread never comes back, as with System.exit
  *   all else           comes back as it is
  *
@@ -32,6 +33,7 @@
 
 #include <openssl/crypto.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +45,7 @@ static _Atomic int thread_count;
 static _Atomic int opened_count;
 static _Atomic int closed_count;
 static _Atomic int inside_count;
+static _Atomic int release_count;
 
 struct rpc_worker {
   _Atomic bool is_exiting;
@@ -173,7 +176,23 @@ static enum rpc_served begin_stream(struct buffer *out, size_t total, bool break
 static void sleep_ms(long ms)
 {
   struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-  nanosleep(&time, NULL);
+  while (nanosleep(&time, &time) != 0)
+    continue;
+}
+
+static void release(int number)
+{
+  (void)number;
+  atomic_fetch_add(&release_count, 1);
+}
+
+static void hold(void)
+{
+  int before = atomic_load(&release_count);
+  atomic_fetch_add(&inside_count, 1);
+  while (atomic_load(&release_count) == before)
+    sleep_ms(5);
+  atomic_fetch_sub(&inside_count, 1);
 }
 
 static void describe_client(const struct rpc_client *client, struct buffer *out)
@@ -234,6 +253,8 @@ static bool answer_quickly(struct text message, struct buffer *out)
     buffer_append_text(out, TEXT("pong"));
   else if (text_equal(message, TEXT("inside")))
     buffer_printf(out, "%d", atomic_load(&inside_count));
+  else if (text_equal(message, TEXT("open")))
+    buffer_printf(out, "%d", atomic_load(&opened_count) - atomic_load(&closed_count));
   else
     return false;
   return true;
@@ -250,6 +271,11 @@ static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rp
     return served;
   if (text_equal(message, TEXT("note")))
     return RPC_NO_REPLY;
+  if (text_starts_with(message, TEXT("hold "))) {
+    hold();
+    buffer_append_text(out, text_slice(message, TEXT("hold ").len, message.len));
+    return RPC_REPLY;
+  }
   if (text_equal(message, TEXT("exit"))) {
     atomic_store(&worker->is_exiting, true);
     atomic_fetch_add(&inside_count, 1);
@@ -264,8 +290,6 @@ static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rp
     describe_client(client, out);
   else if (text_equal(message, TEXT("threads")))
     buffer_printf(out, "%d", atomic_load(&thread_count));
-  else if (text_equal(message, TEXT("open")))
-    buffer_printf(out, "%d", atomic_load(&opened_count) - atomic_load(&closed_count));
   else
     buffer_append_text(out, message);
   return RPC_REPLY;
@@ -409,6 +433,8 @@ int main(int argc, char **argv)
      for them, and LeakSanitizer would find it. */
   if (OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL) != 1)
     return 1;
+  struct sigaction action = {.sa_handler = release, .sa_flags = SA_RESTART};
+  sigaction(SIGUSR1, &action, NULL);
   struct net_config config;
   net_config_defaults(&config);
   config.json.count = 1;
