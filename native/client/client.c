@@ -210,6 +210,7 @@ enum { FAREWELL_MS = 1000 };
 static void say_farewell(struct jp_client *client)
 {
   client_lock(client);
+  client->interrupted = NULL; /* what remains has a time of its own */
   callback_calls_end(client, true);
   bool is_open = client->transport != NULL && client->ended.status == JP_CLIENT_OK;
   bool has_objects = client->refs.capacity > 0 || client->pending.count > 0;

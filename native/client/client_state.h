@@ -34,6 +34,7 @@ struct waiter {
   struct waiter *next_roomless; /* in client->roomless */
   bool is_interrupted;          /* a signal has come */
   bool was_interrupted;         /* the caller's hook has ended the wait */
+  int64_t ask_ms;               /* when the hook is asked next; 0: that is not yet said */
   bool runs_calls;              /* of callbacks; then `thread` is set */
   pthread_t thread;
   struct jp_callback_call *call; /* in hand: it runs next; NULL: none */

@@ -8,7 +8,7 @@
 #include <sys/eventfd.h>
 
 enum { NS_IN_MS = 1000000, NS_IN_S = 1000000000 };
-enum { ASK_NS = 250 * NS_IN_MS /* how often the caller's hook is asked whether the wait is interrupted */ };
+enum { ASK_MS = 250 /* how often the caller's hook is asked whether the wait is interrupted */ };
 
 /* ---- waking ---- */
 
@@ -75,6 +75,9 @@ enum jp_client_status client_await_room(struct jp_client *client, int64_t deadli
   if (client_wait(client, &waiter, deadline_ns))
     return waiter.status;
   leave_roomless(client, &waiter);
+  if (waiter.was_interrupted)
+    return client_fail(error, JP_CLIENT_INTERRUPTED,
+                       "the wait for the peer to take the message was interrupted");
   return client_fail(error, JP_CLIENT_TIMEOUT, "the peer did not take the message in time");
 }
 
@@ -225,27 +228,36 @@ static bool is_in_time(int64_t deadline_ns)
   return deadline_ns == INT64_MAX || clock_now_ns() < deadline_ns;
 }
 
-/* True: the caller's hook ends the wait. */
+/* True: the caller's hook ends the wait. Others read meanwhile: the hook may take its time. */
 static bool ask_hook(struct jp_client *client, struct waiter *waiter)
 {
-  if (client->interrupted == NULL || waiter->left == 0)
-    return false;
+  bool (*interrupted)(void *) = client->interrupted;
+  client_hand_on_lead(client);
   client_unlock(client);
-  waiter->was_interrupted = client->interrupted(client->interrupted_context);
+  waiter->was_interrupted = interrupted(client->interrupted_context);
   client_lock(client);
+  waiter->ask_ms = 0;
   return waiter->was_interrupted;
 }
 
-/* Reads, or sleeps while another thread reads; the hook is asked when a part of the wait is over. False: not in time. */
+/* When the hook is to be asked next: calls that run in between do not put it off. */
+static int64_t next_question_ns(struct jp_client *client, struct waiter *waiter)
+{
+  if (client->interrupted == NULL)
+    return INT64_MAX;
+  if (waiter->ask_ms == 0)
+    waiter->ask_ms = clock_coarse_ms() + ASK_MS;
+  return waiter->ask_ms * NS_IN_MS;
+}
+
+/* Reads, or sleeps while another thread reads. False: not in time, or the hook has ended the wait. */
 static bool wait_once(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
 {
-  int64_t until_ns = deadline_ns;
-  if (client->interrupted != NULL) {
-    int64_t ask_ns = clock_now_ns() + ASK_NS;
-    until_ns = ask_ns < deadline_ns ? ask_ns : deadline_ns;
-  }
+  int64_t ask_ns = next_question_ns(client, waiter);
+  int64_t until_ns = ask_ns < deadline_ns ? ask_ns : deadline_ns;
   bool in_time = client->leader == NULL ? lead(client, waiter, until_ns) : sleep_on(client, waiter, until_ns);
-  if ((!in_time || waiter->is_interrupted) && ask_hook(client, waiter))
+  bool is_due = !in_time || waiter->is_interrupted || clock_coarse_ms() >= waiter->ask_ms;
+  if (client->interrupted != NULL && waiter->left > 0 && is_due && ask_hook(client, waiter))
     return false;
   return in_time || until_ns < deadline_ns;
 }

@@ -127,8 +127,10 @@ struct jp_client_config {
   int connect_timeout_ms; /* 0: 10,000 */
   size_t message_max;     /* the longest answer that is taken, in bytes; 0: 256 MiB */
   size_t pending_max;     /* requests without an answer; 0: 65,536 */
-  /* Asked by a thread that waits for an answer, when a signal has come and a few times a second; true ends that
-   * wait with JP_CLIENT_INTERRUPTED. No lock is held. NULL: nothing but the timeout ends a wait. */
+  /* Asked by each thread that waits in jp_client_call, jp_chain_send or jp_client_notify: when a signal has come, and a
+   * few times a second. True ends the wait with JP_CLIENT_INTERRUPTED, or with the answer, where that has come
+   * meanwhile. It runs without locks, and may use the client; jp_client_end and jp_client_close do not ask. NULL: only
+   * the timeout ends a wait. */
   bool (*interrupted)(void *context);
   void *interrupted_context;
 };

@@ -1,0 +1,334 @@
+/* Waits that the program's own function ends. */
+#include "callback_fixture.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+/* The program's function: it ends waits of one thread, when it was asked often enough. */
+struct hook {
+  atomic_uint asked;
+  unsigned enough;
+  pthread_t thread;
+};
+
+static bool is_enough(void *context)
+{
+  struct hook *hook = context;
+  if (!pthread_equal(hook->thread, pthread_self()))
+    return false;
+  return atomic_fetch_add(&hook->asked, 1) + 1 >= hook->enough;
+}
+
+static struct jp_client *open_with(const struct fake_peer *peer, bool (*interrupted)(void *), void *context)
+{
+  const struct jp_client_config config = {
+      .size = sizeof config, .interrupted = interrupted, .interrupted_context = context};
+  return fixture_open(peer, &config);
+}
+
+/* ---- a peer that holds its answers back ---- */
+
+struct gate {
+  atomic_bool is_open;
+};
+
+/* Answers the first request when the gate is open, and those behind it. */
+static void answer_late(struct fake_connection *connection, void *context)
+{
+  struct gate *gate = context;
+  struct text message;
+  while (fake_read(connection, &message)) {
+    uint64_t id = fake_id(message);
+    while (!atomic_load(&gate->is_open))
+      usleep(1000);
+    fake_answer_int(connection, id, 8);
+  }
+}
+
+static void test_a_wait_ends_and_the_connection_stays(void **state)
+{
+  (void)state;
+  struct gate gate = {false};
+  struct hook hook = {.enough = 2, .thread = pthread_self()};
+  struct fake_peer *peer = fake_peer_start(answer_late, &gate);
+  struct jp_client *client = open_with(peer, is_enough, &hook);
+  struct jp_client_error error;
+  assert_int_equal(fixture_call(client, JP_FOREVER, &error), JP_CLIENT_INTERRUPTED);
+  assert_int_equal(error.status, JP_CLIENT_INTERRUPTED);
+  assert_string_equal(error.text, "the wait was interrupted");
+  assert_int_equal(hook.asked, 2);
+  assert_int_equal(jp_client_pending(client), 1);
+  hook.enough = UINT32_MAX;
+  atomic_store(&gate.is_open, true);
+  fixture_assert_call(client);
+  assert_int_equal(jp_client_pending(client), 0); /* the late answer was taken */
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+static bool open_gate(void *context)
+{
+  struct gate *gate = context;
+  atomic_store(&gate->is_open, true);
+  return false;
+}
+
+static void test_a_wait_goes_on_where_the_function_says_so(void **state)
+{
+  (void)state;
+  struct gate gate = {false};
+  struct fake_peer *peer = fake_peer_start(answer_late, &gate);
+  struct jp_client *client = open_with(peer, open_gate, &gate);
+  struct jp_client_error error = {.text = "no answer of 8"};
+  if (fixture_call(client, JP_FOREVER, &error) != JP_CLIENT_OK)
+    fail_msg("%s", error.text);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+static void test_a_timeout_stays_a_timeout(void **state)
+{
+  (void)state;
+  struct gate gate = {false};
+  struct hook hook = {.enough = UINT32_MAX, .thread = pthread_self()};
+  struct fake_peer *peer = fake_peer_start(answer_late, &gate);
+  struct jp_client *client = open_with(peer, is_enough, &hook);
+  assert_int_equal(fixture_call(client, 1, NULL), JP_CLIENT_TIMEOUT);
+  assert_int_equal(fixture_call(client, 600, NULL), JP_CLIENT_TIMEOUT);
+  assert_in_range(hook.asked, 1, UINT32_MAX - 1);
+  atomic_store(&gate.is_open, true);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+/* ---- signals ---- */
+
+static volatile sig_atomic_t signalled;
+
+static void note_signal(int number)
+{
+  (void)number;
+  signalled = 1;
+}
+
+static bool was_signalled(void *context)
+{
+  (void)context;
+  return signalled != 0;
+}
+
+/* The handler ends the wait of the thread that the signal was sent to. */
+static void *send_signal(void *thread)
+{
+  usleep(50000);
+  pthread_kill(*(pthread_t *)thread, SIGUSR1);
+  return NULL;
+}
+
+static void test_a_signal_ends_a_wait(void **state)
+{
+  (void)state;
+  struct gate gate = {false};
+  pthread_t self = pthread_self();
+  pthread_t sender;
+  const struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
+  struct sigaction before;
+  struct fake_peer *peer = fake_peer_start(answer_late, &gate);
+  struct jp_client *client = open_with(peer, was_signalled, NULL);
+  assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+  assert_int_equal(pthread_create(&sender, NULL, send_signal, &self), 0);
+  assert_int_equal(fixture_call(client, JP_FOREVER, NULL), JP_CLIENT_INTERRUPTED);
+  pthread_join(sender, NULL);
+  assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
+  atomic_store(&gate.is_open, true);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+/* ---- beside other threads ---- */
+
+struct call {
+  struct jp_client *client;
+  struct jp_client_error error;
+  enum jp_client_status status;
+};
+
+static void *call_once(void *context)
+{
+  struct call *call = context;
+  call->status = fixture_call(call->client, JP_FOREVER, &call->error);
+  return NULL;
+}
+
+/* One of the two waits while the other one reads; only the one that the function means ends. */
+static void test_it_ends_the_wait_of_one_thread(void **state)
+{
+  (void)state;
+  struct gate gate = {false};
+  struct hook hook = {.enough = 2, .thread = pthread_self()};
+  struct fake_peer *peer = fake_peer_start(answer_late, &gate);
+  struct call other = {.client = open_with(peer, is_enough, &hook)};
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, call_once, &other), 0);
+  while (jp_client_pending(other.client) == 0)
+    usleep(1000);
+  assert_int_equal(fixture_call(other.client, JP_FOREVER, NULL), JP_CLIENT_INTERRUPTED);
+  atomic_store(&gate.is_open, true);
+  pthread_join(thread, NULL);
+  assert_int_equal(other.status, JP_CLIENT_OK);
+  jp_client_close(other.client);
+  fake_peer_stop(peer);
+}
+
+/* A function that takes as long as another thread's call. */
+struct slow_hook {
+  struct gate gate;
+  struct jp_client *client;
+  pthread_t thread;
+  atomic_bool other_is_done;
+};
+
+static bool wait_for_other(void *context)
+{
+  struct slow_hook *hook = context;
+  if (!pthread_equal(hook->thread, pthread_self()))
+    return false;
+  while (jp_client_pending(hook->client) < 2) /* the other one waits, too */
+    usleep(1000);
+  atomic_store(&hook->gate.is_open, true);
+  while (!atomic_load(&hook->other_is_done))
+    usleep(1000);
+  return false;
+}
+
+static void *call_beside(void *context)
+{
+  struct slow_hook *hook = context;
+  struct call call = {.client = hook->client};
+  while (jp_client_pending(hook->client) == 0)
+    usleep(1000);
+  call_once(&call);
+  atomic_store(&hook->other_is_done, call.status == JP_CLIENT_OK);
+  return NULL;
+}
+
+static void test_others_read_while_it_runs(void **state)
+{
+  (void)state;
+  struct slow_hook hook = {.thread = pthread_self()};
+  struct fake_peer *peer = fake_peer_start(answer_late, &hook.gate);
+  hook.client = open_with(peer, wait_for_other, &hook);
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, call_beside, &hook), 0);
+  fixture_assert_call(hook.client); /* leads: it was there first */
+  pthread_join(thread, NULL);
+  assert_true(hook.other_is_done);
+  jp_client_close(hook.client);
+  fake_peer_stop(peer);
+}
+
+/* ---- other waits ---- */
+
+/* Calls the client's function again as soon as it has returned. */
+static void call_for_ever(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  struct text message;
+  while (fake_read(connection, &message))
+    fake_write(connection, "%s", CALLED("p1", "1").text);
+}
+
+static void pause_and_return(struct object *object, struct jp_callback_call *call)
+{
+  const struct jp_argument value = jp_int(object->value);
+  usleep(1000);
+  assert_int_equal(jp_callback_return(call, &value, NULL), JP_CLIENT_OK);
+}
+
+static void test_calls_from_java_do_not_put_it_off(void **state)
+{
+  (void)state;
+  struct hook hook = {.enough = 1, .thread = pthread_self()};
+  struct fake_peer *peer = fake_peer_start(call_for_ever, NULL);
+  struct jp_client *client = open_with(peer, is_enough, &hook);
+  struct object object = {.behave = pause_and_return};
+  object_init(&object, client, NULL);
+  assert_int_equal(give_object(&object, JP_FOREVER, NULL), JP_CLIENT_INTERRUPTED);
+  assert_in_range(object.calls, 1, UINT32_MAX);
+  jp_callback_release(object.callback);
+  jp_client_close(client);
+  assert_int_equal(object.released, 1);
+  fake_peer_stop(peer);
+}
+
+static void read_nothing(struct fake_connection *connection, void *context)
+{
+  (void)connection;
+  struct gate *gate = context;
+  while (!atomic_load(&gate->is_open))
+    usleep(1000);
+}
+
+static void test_waiting_for_room(void **state)
+{
+  (void)state;
+  enum { SIZE = 8 * 1024 * 1024 };
+  struct gate gate = {false};
+  struct hook hook = {.enough = 1, .thread = pthread_self()};
+  struct fake_peer *peer = fake_peer_start(read_nothing, &gate);
+  struct jp_client *client = open_with(peer, is_enough, &hook);
+  struct jp_client_error error;
+  char *text = malloc(SIZE);
+  assert_non_null(text);
+  memset(text, 'a', SIZE);
+  const struct jp_request request =
+      jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_text_argument((struct jp_text){text, SIZE})));
+  assert_int_equal(jp_client_notify(client, &request, &error), JP_CLIENT_INTERRUPTED);
+  assert_int_equal(error.status, JP_CLIENT_INTERRUPTED);
+  free(text);
+  atomic_store(&gate.is_open, true);
+  jp_client_close(client);
+  fake_peer_stop(peer);
+}
+
+/* Takes what comes, and answers nothing. */
+static void take_posts(struct fake_connection *connection, void *context)
+{
+  (void)context;
+  struct text head;
+  struct text body;
+  while (fake_read_post(connection, &head, &body))
+    ;
+}
+
+/* Closing waits for the end of the session, but has a time of its own. */
+static void test_closing_does_not_ask(void **state)
+{
+  (void)state;
+  struct hook hook = {.enough = 1, .thread = pthread_self()};
+  struct fake_peer *peer = fake_peer_start_http(take_posts, NULL);
+  struct jp_client *client = open_with(peer, is_enough, &hook);
+  assert_int_equal(fixture_call(client, JP_FOREVER, NULL), JP_CLIENT_INTERRUPTED);
+  assert_int_equal(hook.asked, 1);
+  jp_client_close(client);
+  assert_int_equal(hook.asked, 1);
+  fake_peer_stop(peer);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_wait_ends_and_the_connection_stays),
+      cmocka_unit_test(test_a_wait_goes_on_where_the_function_says_so),
+      cmocka_unit_test(test_a_timeout_stays_a_timeout),
+      cmocka_unit_test(test_a_signal_ends_a_wait),
+      cmocka_unit_test(test_it_ends_the_wait_of_one_thread),
+      cmocka_unit_test(test_others_read_while_it_runs),
+      cmocka_unit_test(test_calls_from_java_do_not_put_it_off),
+      cmocka_unit_test(test_waiting_for_room),
+      cmocka_unit_test(test_closing_does_not_ask),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
