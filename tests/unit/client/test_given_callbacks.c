@@ -386,6 +386,47 @@ static void test_a_message_that_is_not_sent_gives_nothing(void **state)
   close_play(object.client, peer, &play);
 }
 
+/* The program gives it up while Java has it, gives it again as the same object, and gives it up for good. */
+static void test_it_is_kept_again(void **state)
+{
+  (void)state;
+  struct play play = PLAY(REQUEST_WITH("1", GIVEN("1")), ANSWER("1"), REQUEST_WITH("2", GIVEN("1")),
+                          ANSWER("2"), RELEASED("1", "2"), REQUEST("3"), ANSWER("3"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {0};
+  object_init(&object, fixture_open(peer, NULL), NULL);
+  assert_given(&object);
+  jp_callback_release(object.callback);
+  assert_true(jp_callback_keep(object.callback));
+  assert_given(&object);
+  assert_int_equal(fixture_call(object.client, 5000, NULL), JP_CLIENT_OK);
+  assert_int_equal(object.released, 0); /* Java has none; the program has */
+  jp_callback_release(object.callback);
+  assert_int_equal(object.released, 1);
+  close_play(object.client, peer, &play);
+}
+
+static void keep_ended(void *context)
+{
+  struct object *object = context;
+  object->released++;
+  assert_false(jp_callback_keep(object->callback));
+}
+
+static void test_what_has_ended_is_not_kept(void **state)
+{
+  (void)state;
+  struct play play = {0};
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct object object = {.client = fixture_open(peer, NULL)};
+  const struct jp_callback_config config = {
+      .size = sizeof config, .function = serve_call, .released = keep_ended, .context = &object};
+  assert_int_equal(jp_callback_create(object.client, &config, &object.callback, NULL), JP_CLIENT_OK);
+  jp_callback_release(object.callback);
+  assert_int_equal(object.released, 1);
+  close_play(object.client, peer, &play);
+}
+
 static struct object other;
 
 static void return_other(struct object *object, struct jp_callback_call *call)
@@ -474,6 +515,8 @@ int main(void)
       cmocka_unit_test(test_it_ends_when_all_that_was_given_is_released),
       cmocka_unit_test(test_a_request_that_fails_has_given_it_all_the_same),
       cmocka_unit_test(test_a_message_that_is_not_sent_gives_nothing),
+      cmocka_unit_test(test_it_is_kept_again),
+      cmocka_unit_test(test_what_has_ended_is_not_kept),
       cmocka_unit_test(test_a_result_gives_it_too),
       cmocka_unit_test(test_a_chain_keeps_what_it_gives),
       cmocka_unit_test(test_a_chain_that_is_not_sent),

@@ -134,7 +134,7 @@ static void *wait_for_ever(void *context)
   return NULL;
 }
 
-static void check_all_end(unsigned requests)
+static void check_all_end(unsigned requests, bool ends_first)
 {
   struct fake_peer *peer = fake_peer_start(swallow, &requests);
   struct crowd crowd = {.client = fixture_open(peer, NULL)};
@@ -143,12 +143,16 @@ static void check_all_end(unsigned requests)
     assert_int_equal(pthread_create(&threads[i], NULL, wait_for_ever, &crowd), 0);
   while (requests > THREADS && jp_client_pending(crowd.client) < THREADS)
     usleep(1000);
-  if (requests > THREADS)
+  if (ends_first)
+    jp_client_end(crowd.client);
+  else if (requests > THREADS)
     jp_client_close(crowd.client);
   for (int i = 0; i < THREADS; i++)
     pthread_join(threads[i], NULL);
   assert_int_equal(crowd.calls, THREADS);
-  if (requests <= THREADS)
+  if (ends_first)
+    fixture_assert_fails(crowd.client, JP_CLIENT_CLOSED, "closed");
+  if (ends_first || requests <= THREADS)
     jp_client_close(crowd.client);
   fake_peer_stop(peer);
 }
@@ -156,14 +160,20 @@ static void check_all_end(unsigned requests)
 static void test_close_while_they_wait(void **state)
 {
   (void)state;
-  check_all_end(THREADS + 1);
+  check_all_end(THREADS + 1, false);
+}
+
+static void test_end_while_they_wait(void **state)
+{
+  (void)state;
+  check_all_end(THREADS + 1, true);
 }
 
 static void test_the_peer_goes_while_they_wait(void **state)
 {
   (void)state;
-  check_all_end(THREADS);
-  check_all_end(1);
+  check_all_end(THREADS, false);
+  check_all_end(1, false);
 }
 
 /* ---- refs from all sides ---- */
@@ -207,6 +217,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_crowd),
       cmocka_unit_test(test_close_while_they_wait),
+      cmocka_unit_test(test_end_while_they_wait),
       cmocka_unit_test(test_the_peer_goes_while_they_wait),
       cmocka_unit_test(test_refs_of_many_threads),
   };

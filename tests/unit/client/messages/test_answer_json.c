@@ -244,6 +244,25 @@ static void reads_errors_with_their_causes(void **state)
   leave(&reading);
 }
 
+static void reads_the_throwable_of_an_error(void **state)
+{
+  (void)state;
+  struct reading reading;
+  assert_int_equal(
+      read_message(&reading,
+                   "{\"id\":1,\"error\":{\"code\":-32000,\"message\":\"Server error\",\"data\":{\"ref\":9,"
+                   "\"throwable_type\":\"a.E\",\"message\":\"bad\",\"stack_trace\":[],\"cause\":null}}}",
+                   ANSWER_ENVELOPE),
+      JP_CLIENT_OK);
+  struct jp_answer *answer = reading.answers[0];
+  assert_int_equal(jp_answer_kind(answer), JP_ANSWER_ERROR);
+  assert_int_equal(reading.stub.told, 1);
+  assert_int_equal(jp_ref_number(jp_answer_ref(answer)), 9);
+  assert_string_equal(jp_ref_type(jp_answer_ref(answer)), "a.E");
+  assert_string_equal(jp_answer_throwable(answer)->message, "bad");
+  leave(&reading);
+}
+
 /* What a cause tells was told by the answer that it repeats. */
 static void counts_no_refs_of_causes(void **state)
 {
@@ -345,6 +364,7 @@ int main(void)
       cmocka_unit_test(reads_the_elements_of_arrays),
       cmocka_unit_test(takes_no_refs_out_of_documents),
       cmocka_unit_test(reads_errors_with_their_causes),
+      cmocka_unit_test(reads_the_throwable_of_an_error),
       cmocka_unit_test(counts_no_refs_of_causes),
       cmocka_unit_test(reads_errors_without_data),
       cmocka_unit_test(refuses_what_is_no_answer),

@@ -93,6 +93,7 @@ static void writes_members_of_the_peer(void **state)
   expect(jp_build_describe(jp_string("a")),
          "\"method\":\"jpeer.describe\",\"params\":{\"instance\":{\"type\":"
          "\"java.lang.String\",\"value\":\"a\"}}");
+  expect(jp_build_describe_type("a.B"), "\"method\":\"jpeer.describe\",\"params\":{\"type\":\"a.B\"}");
   expect(jp_build_method("java.lang.Math.max", jp_text_of("[3, 5]")),
          "\"method\":\"java.lang.Math.max\",\"params\":[3, 5]");
   expect(jp_build_method("rpc.discover", (struct jp_text){NULL, 0}), "\"method\":\"rpc.discover\"");
@@ -118,6 +119,8 @@ static void writes_options(void **state)
                                  .array_value_max = 5000,
                                  .elements = true,
                                  .longs_as_text = true,
+                                 .types = true,
+                                 .throwables = true,
                                  .thread_affinity = "FX",
                                  .within = "cb-17"};
   const struct jp_options none = {.size = sizeof none};
@@ -125,7 +128,14 @@ static void writes_options(void **state)
   expect(jp_with_options(jp_build_ping(), &all), "\"method\":\"control\",\"params\":{\"method\":\"ping\"},"
                                                  "\"options\":{\"loader\":4,\"encoding\":\"base64\","
                                                  "\"array_value_max\":5000,\"elements\":true,\"longs\":"
-                                                 "\"text\",\"threadAffinity\":\"FX\",\"within\":\"cb-17\"}");
+                                                 "\"text\",\"types\":true,\"throwables\":true,"
+                                                 "\"threadAffinity\":\"FX\",\"within\":\"cb-17\"}");
+  const struct jp_options throwables = {.size = sizeof throwables, .throwables = true};
+  const struct jp_options types = {.size = sizeof types, .types = true};
+  expect(jp_with_options(jp_build_fetch(jp_object_number(7), 1, 0), &types),
+         "\"method\":\"jpeer.fetch\",\"params\":{\"instance\":7,\"max\":1},\"options\":{\"types\":true}");
+  expect(jp_with_options(jp_build_ping(), &throwables),
+         "\"method\":\"control\",\"params\":{\"method\":\"ping\"},\"options\":{\"throwables\":true}");
   expect_with(jp_build_ping(), (struct message_json){.id = TEXT("\"x\""), .is_dropped = true},
               "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"control\",\"params\":{\"method\":\"ping\"},"
               "\"options\":{\"keep\":false}}");
