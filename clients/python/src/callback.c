@@ -18,9 +18,15 @@ struct callback {
   int arity;
   bool oneway;
   bool borrow;
-  struct jp_callback *current; /* NULL: Java has none */
+  struct jp_callback *current; /* the last one that was made; NULL: it has ended */
   size_t senders;              /* requests that hold `current` for the program */
   PyObject *weak_references;
+};
+
+/* A jp_callback and whose it is. It may end after another one was made in its place. */
+struct given {
+  struct callback *callback; /* strong */
+  struct jp_callback *handle;
 };
 
 /* ---- a call from Java ---- */
@@ -66,7 +72,7 @@ static PyObject *call_function(const struct callback *callback, const struct jp_
   return value;
 }
 
-/* False: it could not be converted, or not be sent; a Python exception is set in the first case. */
+/* False: it could not be converted, or not be sent; an exception is set. */
 static bool return_value(struct callback *callback, struct jp_callback_call *call, PyObject *value)
 {
   struct builder builder;
@@ -77,10 +83,11 @@ static bool return_value(struct callback *callback, struct jp_callback_call *cal
   bool good = to_java(&builder, value, &argument);
   if (good)
     status = jp_callback_return(call, &argument, &error);
-  if (good && status == JP_CLIENT_INVALID)
+  good = good && (status == JP_CLIENT_OK || status == JP_CLIENT_CLOSED);
+  if (!good && !PyErr_Occurred())
     PyErr_Format(PyExc_ValueError, "%s", error.text);
   builder_fini(&builder);
-  return good && (status == JP_CLIENT_OK || status == JP_CLIENT_CLOSED);
+  return good;
 }
 
 /* The exception that is set. */
@@ -137,7 +144,7 @@ static void throw_exception(struct callback *callback, struct jp_callback_call *
 
 static void run_call(void *context, struct jp_callback_call *call)
 {
-  struct callback *callback = context;
+  struct callback *callback = ((const struct given *)context)->callback;
   if (is_ending)
     return;
   PyGILState_STATE state = PyGILState_Ensure();
@@ -152,48 +159,66 @@ static void run_call(void *context, struct jp_callback_call *call)
 
 static void forget(void *context)
 {
-  struct callback *callback = context;
+  struct given *given = context;
   if (is_ending)
     return;
   PyGILState_STATE state = PyGILState_Ensure();
-  callback->current = NULL;
-  Py_DECREF((PyObject *)callback);
+  if (given->callback->current == given->handle)
+    given->callback->current = NULL;
+  Py_DECREF((PyObject *)given->callback);
+  PyMem_Free(given);
   PyGILState_Release(state);
 }
 
 /* ---- giving it ---- */
 
+enum { INTERFACES_MAX = 15, OVERRIDES_MAX = 63 };
+
+/* NULL-terminated, from a tuple that has room. False: an exception. */
+static bool read_names(struct builder *builder, PyObject *tuple, const char **names)
+{
+  Py_ssize_t count = PyTuple_Size(tuple);
+  for (Py_ssize_t i = 0; i < count; i++) {
+    names[i] = builder_name(builder, PyTuple_GetItem(tuple, i));
+    if (names[i] == NULL)
+      return false;
+  }
+  names[count] = NULL;
+  return true;
+}
+
+/* The jp_callback keeps the Callback until it is released. */
 static struct jp_callback *create_handle(struct builder *builder, struct callback *callback)
 {
-  struct connection *connection = callback->connection;
-  PyObject *interfaces = callback->interfaces;
-  PyObject *overrides = callback->overrides;
-  const char *names[16] = {NULL};
-  const char *overridden[64] = {NULL};
-  for (Py_ssize_t i = 0; i < PyTuple_Size(interfaces) && i < 15; i++)
-    names[i] = builder_name(builder, PyTuple_GetItem(interfaces, i));
-  for (Py_ssize_t i = 0; i < PyTuple_Size(overrides) && i < 63; i++)
-    overridden[i] = builder_name(builder, PyTuple_GetItem(overrides, i));
-  if (PyErr_Occurred())
+  const char *interfaces[INTERFACES_MAX + 1];
+  const char *overrides[OVERRIDES_MAX + 1];
+  if (!read_names(builder, callback->interfaces, interfaces) ||
+      !read_names(builder, callback->overrides, overrides))
     return NULL;
+  struct given *given = PyMem_Malloc(sizeof *given);
+  if (given == NULL) {
+    PyErr_NoMemory();
+    return NULL;
+  }
   const struct jp_callback_config config = {.size = sizeof config,
-                                            .interfaces = names[0] == NULL ? NULL : names,
+                                            .interfaces = interfaces[0] == NULL ? NULL : interfaces,
                                             .has_arity = callback->arity >= 0,
                                             .arity = callback->arity,
-                                            .overrides = overridden[0] == NULL ? NULL : overridden,
+                                            .overrides = overrides[0] == NULL ? NULL : overrides,
                                             .oneway = callback->oneway,
                                             .borrow = callback->borrow,
                                             .function = run_call,
                                             .released = forget,
-                                            .context = callback};
+                                            .context = given};
   struct jp_callback *made = NULL;
   struct jp_client_error error;
-  enum jp_client_status status = jp_callback_create(connection->client, &config, &made, &error);
+  enum jp_client_status status = jp_callback_create(callback->connection->client, &config, &made, &error);
   if (status != JP_CLIENT_OK) {
-    raise_failure(connection, status, NULL, &error);
+    PyMem_Free(given);
+    raise_failure(callback->connection, status, NULL, &error);
     return NULL;
   }
-  Py_INCREF((PyObject *)callback); /* until it is released */
+  *given = (struct given){(struct callback *)Py_NewRef((PyObject *)callback), made};
   return made;
 }
 
@@ -243,7 +268,6 @@ static PyObject *names_of(PyObject *given, Py_ssize_t most, const char *what)
 
 static PyObject *callback_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-  enum { INTERFACES_MAX = 15, OVERRIDES_MAX = 63 };
   static char *names[] = {"connection", "function", "throw",  "interfaces", "arity",
                           "overrides",  "oneway",   "borrow", NULL};
   PyObject *connection;
