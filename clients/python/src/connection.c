@@ -24,12 +24,6 @@ static void finish(struct connection *connection, int timeout_ms)
   int exit_status = 0;
   connection->client = NULL;
   connection->peer = NULL;
-  for (struct connection **at = &open_connections; *at != NULL; at = &(*at)->next) {
-    if (*at == connection) {
-      *at = connection->next;
-      break;
-    }
-  }
   if (client == NULL)
     return;
   Py_BEGIN_ALLOW_THREADS;
@@ -70,12 +64,24 @@ static void pause_a_moment(void)
   nanosleep(&millisecond, NULL);
 }
 
+/* So that nobody finds one that is being deallocated. */
+static void leave_list(const struct connection *connection)
+{
+  for (struct connection **at = &open_connections; *at != NULL; at = &(*at)->next) {
+    if (*at == connection) {
+      *at = connection->next;
+      return;
+    }
+  }
+}
+
 /* Threads that wait get a ConnectionError. One that runs a callback, such as the caller, closes when it is over. */
 static void close_connection(struct connection *connection, int timeout_ms)
 {
   if (connection->is_closed || connection->client == NULL)
     return;
   struct jp_client *client = connection->client;
+  leave_list(connection);
   connection->is_closed = true;
   connection->users++;
   Py_BEGIN_ALLOW_THREADS;
@@ -97,8 +103,6 @@ PyObject *connection_close_all(PyObject *module, PyObject *ignored)
   while (open_connections != NULL) {
     struct connection *connection = (struct connection *)Py_NewRef((PyObject *)open_connections);
     close_connection(connection, GRACE_MS);
-    if (open_connections == connection) /* a thread is inside it still */
-      open_connections = connection->next;
     Py_DECREF((PyObject *)connection);
   }
   is_ending = true;
@@ -108,13 +112,22 @@ PyObject *connection_close_all(PyObject *module, PyObject *ignored)
 bool connection_is_interrupted(void *context)
 {
   (void)context;
-  if (is_ending)
+  if (is_ending || PyThread_get_thread_ident() != main_thread) /* handlers run on the main thread alone */
     return false;
   PyGILState_STATE state = PyGILState_Ensure();
-  bool is_main = PyThread_get_thread_ident() == main_thread;
-  bool raised = is_main && PyErr_CheckSignals() != 0;
+  bool raised = PyErr_CheckSignals() != 0;
   PyGILState_Release(state);
   return raised;
+}
+
+bool connection_read_seconds(double seconds, int *milliseconds)
+{
+  if (!(seconds >= 0 && seconds <= (double)(INT32_MAX / MS))) {
+    PyErr_SetString(PyExc_ValueError, "a timeout is a number of seconds that is not negative");
+    return false;
+  }
+  *milliseconds = (int)ceil(seconds * MS);
+  return true;
 }
 
 /* ---- opening ---- */
@@ -177,12 +190,12 @@ static bool note_open(struct connection *connection, struct jp_client *client, s
   return false;
 }
 
-static struct jp_client_config make_config(const char *peer_id, double connect_timeout,
+static struct jp_client_config make_config(const char *peer_id, int connect_timeout_ms,
                                            Py_ssize_t message_max, Py_ssize_t pending_max, int reconnects)
 {
   return (struct jp_client_config){.size = sizeof(struct jp_client_config),
                                    .peer_id = peer_id,
-                                   .connect_timeout_ms = (int)ceil(connect_timeout * MS),
+                                   .connect_timeout_ms = connect_timeout_ms,
                                    .message_max = (size_t)message_max,
                                    .pending_max = (size_t)pending_max,
                                    .reconnects = reconnects != 0,
@@ -203,11 +216,16 @@ static PyObject *connection_new(PyTypeObject *type, PyObject *args, PyObject *ke
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "sO|$zdnnp:Connection", names, &url, &hooks, &peer_id,
                                    &connect_timeout, &message_max, &pending_max, &reconnects))
     return NULL;
+  if (message_max < 0 || pending_max < 0)
+    return PyErr_Format(PyExc_ValueError, "message_max and pending_max cannot be negative");
+  int connect_timeout_ms;
+  if (!connection_read_seconds(connect_timeout, &connect_timeout_ms))
+    return NULL;
   struct connection *made = create(type, hooks);
   if (made == NULL)
     return NULL;
   struct jp_client_config config =
-      make_config(peer_id, connect_timeout, message_max, pending_max, reconnects);
+      make_config(peer_id, connect_timeout_ms, message_max, pending_max, reconnects);
   struct jp_client *client = NULL;
   struct jp_client_error error;
   enum jp_client_status status;
@@ -288,12 +306,13 @@ PyObject *connection_launch(PyObject *ignored, PyObject *args, PyObject *keyword
   PyObject *arguments = empty;
   PyObject *on_output = Py_None;
   double start_timeout = 30;
-  const struct jp_client_config client = make_config(NULL, 10, 0, 0, 0);
+  const struct jp_client_config client = make_config(NULL, 0, 0, 0, 0);
   struct jp_launch_config config = {.size = sizeof config, .client = &client};
   if (empty == NULL ||
       !PyArg_ParseTupleAndKeywords(args, keywords, "O|$zzOOzOOd:launch", names, &hooks, &config.program,
                                    &config.class_path, &jvm_options, &options, &config.main_class, &arguments,
-                                   &on_output, &start_timeout)) {
+                                   &on_output, &start_timeout) ||
+      !connection_read_seconds(start_timeout, &config.start_timeout_ms)) {
     Py_XDECREF(empty);
     return NULL;
   }
@@ -302,7 +321,6 @@ PyObject *connection_launch(PyObject *ignored, PyObject *args, PyObject *keyword
   builder_init(&builder, made);
   PyObject *launched = NULL;
   if (made != NULL) {
-    config.start_timeout_ms = (int)ceil(start_timeout * MS);
     config.jvm_options = read_words(&builder, jvm_options);
     config.options = config.jvm_options == NULL ? NULL : read_words(&builder, options);
     config.arguments = config.options == NULL ? NULL : read_words(&builder, arguments);
@@ -333,9 +351,10 @@ PyObject *connection_stop(PyObject *self, PyObject *timeout)
 {
   struct connection *connection = (struct connection *)self;
   double seconds = PyFloat_AsDouble(timeout);
-  if (PyErr_Occurred())
+  int timeout_ms;
+  if (PyErr_Occurred() || !connection_read_seconds(seconds, &timeout_ms))
     return NULL;
-  close_connection(connection, (int)(seconds * MS));
+  close_connection(connection, timeout_ms);
   return PyLong_FromLong(connection->exit_status);
 }
 
@@ -395,14 +414,12 @@ static PyObject *get_timeout(PyObject *self, void *ignored)
 static int set_timeout(PyObject *self, PyObject *value, void *ignored)
 {
   (void)ignored;
-  double seconds = value == NULL || value == Py_None ? -1 : PyFloat_AsDouble(value);
-  if (PyErr_Occurred())
+  bool is_none = value == NULL || value == Py_None;
+  double seconds = is_none ? 0 : PyFloat_AsDouble(value);
+  int timeout_ms = JP_FOREVER;
+  if (PyErr_Occurred() || (!is_none && !connection_read_seconds(seconds, &timeout_ms)))
     return -1;
-  if (value != NULL && value != Py_None && !(seconds >= 0 && seconds <= (double)INT32_MAX / MS)) {
-    PyErr_SetString(PyExc_ValueError, "a timeout is a number of seconds, or None");
-    return -1;
-  }
-  ((struct connection *)self)->timeout_ms = seconds < 0 ? JP_FOREVER : (int)ceil(seconds * MS);
+  ((struct connection *)self)->timeout_ms = timeout_ms;
   return 0;
 }
 

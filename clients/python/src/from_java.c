@@ -119,6 +119,16 @@ PyObject *from_java(struct connection *connection, const struct jp_answer *answe
   return from_java_object(connection, jp_answer_type(answer), jp_ref_keep(ref), jp_answer_text(answer));
 }
 
+PyObject *from_java_result(struct connection *connection, enum jp_operation operation,
+                           const struct jp_answer *answer)
+{
+  static const struct jp_text no_text = {NULL, 0};
+  struct jp_ref *ref = jp_answer_ref(answer);
+  if (operation != JP_NEW || ref == NULL)
+    return from_java(connection, answer);
+  return from_java_object(connection, jp_answer_type(answer), jp_ref_keep(ref), no_text);
+}
+
 /* ---- JSON ---- */
 
 static PyObject *json_text(struct jp_json json)
@@ -233,26 +243,44 @@ static void read_element(struct jp_json json, struct element *element)
   element->value = jp_json_member(json, "value");
 }
 
-/* NaN and the infinities have a type and no ref, as have values with a text. */
+/* The object that a text stands for. */
+static PyObject *object_of_text(struct connection *connection, PyObject *type, PyObject *text)
+{
+  PyObject *typed = PyObject_CallFunctionObjArgs((PyObject *)types.typed, type, text, NULL);
+  PyObject *args =
+      typed == NULL ? NULL : Py_BuildValue("(ssO(O))", "java.util.Objects", "requireNonNull", Py_None, typed);
+  PyObject *object = args == NULL ? NULL : request_operation(connection, "call", args);
+  Py_XDECREF(typed);
+  Py_XDECREF(args);
+  return object;
+}
+
+static PyObject *value_or_object(struct connection *connection, PyObject *type, PyObject *text)
+{
+  PyObject *converter = PyDict_GetItemWithError(connection->from_text, type);
+  PyObject *value = converter == NULL ? NULL : PyObject_CallFunctionObjArgs(converter, text, NULL);
+  if (value != Py_NotImplemented && (value != NULL || PyErr_Occurred()))
+    return value;
+  Py_XDECREF(value);
+  return object_of_text(connection, type, text);
+}
+
+/* NaN, the infinities and chars have a type and no ref, as have values with a text. */
 static PyObject *typed_value(struct connection *connection, const struct element *element)
 {
   PyObject *text = json_text(element->value);
+  PyObject *type = text == NULL ? NULL : PyUnicode_FromString(element->type);
   PyObject *value = NULL;
-  if (text == NULL)
-    return NULL;
-  if (strcmp(element->type, "double") == 0 || strcmp(element->type, "float") == 0 ||
-      strcmp(element->type, "java.lang.Double") == 0 || strcmp(element->type, "java.lang.Float") == 0) {
+  if (type == NULL)
+    value = NULL;
+  else if (strcmp(element->type, "double") == 0 || strcmp(element->type, "float") == 0)
     value = PyFloat_FromString(text);
-  } else {
-    PyObject *name = PyUnicode_FromString(element->type);
-    PyObject *converter = name == NULL ? NULL : PyDict_GetItemWithError(connection->from_text, name);
-    if (converter != NULL)
-      value = PyObject_CallFunctionObjArgs(converter, text, NULL);
-    else if (!PyErr_Occurred())
-      value = Py_NewRef(text);
-    Py_XDECREF(name);
-  }
-  Py_DECREF(text);
+  else if (strcmp(element->type, "char") == 0)
+    value = Py_NewRef(text);
+  else
+    value = value_or_object(connection, type, text);
+  Py_XDECREF(text);
+  Py_XDECREF(type);
   return value;
 }
 

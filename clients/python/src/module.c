@@ -2,7 +2,7 @@
 #include "native.h"
 
 struct native_types types;
-bool is_ending;
+atomic_bool is_ending;
 
 static PyObject *version(PyObject *module, PyObject *ignored)
 {

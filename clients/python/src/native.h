@@ -13,6 +13,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <jpeer/client.h>
+#include <stdatomic.h>
 
 /* ---- types (module.c makes them) ---- */
 
@@ -35,7 +36,7 @@ extern PyType_Spec connection_spec, object_spec, array_spec, typed_spec, result_
     instance_method_spec, bound_method_spec, constructor_spec, field_spec, callback_spec;
 
 /* The process ends, or is about to: no Python any more. */
-extern bool is_ending;
+extern atomic_bool is_ending;
 
 /* ---- connection.c ---- */
 
@@ -64,6 +65,8 @@ PyObject *connection_close_all(PyObject *module, PyObject *ignored);
 PyObject *connection_launch(PyObject *ignored, PyObject *args, PyObject *keywords);
 PyObject *connection_close(PyObject *self, PyObject *ignored);
 PyObject *connection_stop(PyObject *self, PyObject *timeout);
+/* False: a ValueError. Rounded up. */
+bool connection_read_seconds(double seconds, int *milliseconds);
 /* True: a thread of the library has to end its wait, because a signal's handler has raised. */
 bool connection_is_interrupted(void *context);
 
@@ -139,6 +142,9 @@ struct jp_argument *to_java_all(struct builder *builder, PyObject *tuple, Py_ssi
 
 /* A value of a result or of a callback's argument. The answer stays the caller's. */
 PyObject *from_java(struct connection *connection, const struct jp_answer *answer);
+/* The same of a request's result: what `new` makes is an object, even where its text would be a value. */
+PyObject *from_java_result(struct connection *connection, enum jp_operation operation,
+                           const struct jp_answer *answer);
 /* jpeer.fetch: (elements, done, handle or None). */
 PyObject *from_java_page(struct connection *connection, struct jp_answer *answer, PyObject *instance);
 /* Any JSON as Python's own values. */
@@ -163,11 +169,20 @@ struct jp_answer *request_call(struct connection *connection, const struct jp_re
 PyObject *request_value(struct connection *connection, const struct jp_request *request);
 /* Runs `attempt`, and once more where that failed without an exception. */
 PyObject *request_retry(PyObject *(*attempt)(void *context), void *context);
+/* JP_METHOD: it is no step. */
+enum jp_operation request_step_kind(PyObject *step);
 /* A step of batch() and send() as a request. False: an exception. */
 bool request_from_step(struct builder *builder, PyObject *step, struct jp_request *request);
+/* An operation of the connection, by its name. */
+PyObject *request_operation(struct connection *connection, const char *name, PyObject *args);
 
 /* Of Connection. */
 extern PyMethodDef connection_methods[];
+
+/* ---- batch.c ---- */
+
+/* A method of Connection. */
+PyObject *connection_batch(PyObject *self, PyObject *steps);
 
 /* ---- callback.c ---- */
 

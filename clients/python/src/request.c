@@ -6,7 +6,7 @@
 
 enum { FETCHED = 1000 };
 
-/* Errors come with their throwable, elements with their types. */
+/* Elements come with their types. */
 static const struct jp_options fetch_options = {
     .size = sizeof fetch_options, .types = true, .array_value_max = 1};
 
@@ -20,8 +20,9 @@ struct jp_answer *request_call(struct connection *connection, const struct jp_re
   if (client == NULL)
     return NULL;
   enum jp_client_status status;
+  int timeout_ms = connection->timeout_ms;
   Py_BEGIN_ALLOW_THREADS;
-  status = jp_client_call(client, request, connection->timeout_ms, &answer, &error);
+  status = jp_client_call(client, request, timeout_ms, &answer, &error);
   Py_END_ALLOW_THREADS;
   bool good = status == JP_CLIENT_OK && !PyErr_Occurred();
   if (!good) {
@@ -38,9 +39,15 @@ PyObject *request_value(struct connection *connection, const struct jp_request *
   struct jp_answer *answer = request_call(connection, request);
   if (answer == NULL)
     return NULL;
-  PyObject *value = from_java(connection, answer);
+  PyObject *value = from_java_result(connection, request->operation, answer);
   jp_answer_free(answer);
   return value;
+}
+
+static PyObject *fail_twice(void)
+{
+  PyErr_SetString(PyExc_RuntimeError, "make_error gave NotImplemented twice");
+  return NULL;
 }
 
 PyObject *request_retry(PyObject *(*attempt)(void *context), void *context)
@@ -48,9 +55,7 @@ PyObject *request_retry(PyObject *(*attempt)(void *context), void *context)
   PyObject *value = attempt(context);
   if (value == NULL && !PyErr_Occurred())
     value = attempt(context);
-  if (value == NULL && !PyErr_Occurred())
-    PyErr_SetString(PyExc_RuntimeError, "make_error gave NotImplemented twice");
-  return value;
+  return value == NULL && !PyErr_Occurred() ? fail_twice() : value;
 }
 
 /* ---- steps ---- */
@@ -123,20 +128,24 @@ static bool read_describe(struct builder *builder, PyObject *step, struct jp_req
   return request->type != NULL;
 }
 
-bool request_from_step(struct builder *builder, PyObject *step, struct jp_request *request)
+enum jp_operation request_step_kind(PyObject *step)
 {
   static const struct {
     const char *name;
     enum jp_operation operation;
   } names[] = {{"new", JP_NEW},     {"call", JP_CALL},         {"get", JP_GET},        {"put", JP_PUT},
                {"fetch", JP_FETCH}, {"describe", JP_DESCRIBE}, {"control", JP_CONTROL}};
-  *request = (struct jp_request){.operation = JP_METHOD};
-  const char *name =
-      PyTuple_Check(step) && PyTuple_Size(step) > 1 ? builder_name(builder, part(step, 0)) : NULL;
-  for (size_t i = 0; name != NULL && i < sizeof names / sizeof names[0]; i++) {
-    if (strcmp(name, names[i].name) == 0)
-      request->operation = names[i].operation;
+  PyObject *name = PyTuple_Check(step) && PyTuple_Size(step) > 1 ? part(step, 0) : Py_None;
+  for (size_t i = 0; PyUnicode_Check(name) && i < sizeof names / sizeof names[0]; i++) {
+    if (PyUnicode_CompareWithASCIIString(name, names[i].name) == 0)
+      return names[i].operation;
   }
+  return JP_METHOD;
+}
+
+bool request_from_step(struct builder *builder, PyObject *step, struct jp_request *request)
+{
+  *request = (struct jp_request){.operation = request_step_kind(step)};
   switch (request->operation) {
   case JP_NEW:
     return read_type(builder, step, request) && read_args(builder, part(step, 2), request);
@@ -157,7 +166,7 @@ bool request_from_step(struct builder *builder, PyObject *step, struct jp_reques
     request->member = builder_name(builder, part(step, 1));
     return request->member != NULL;
   default:
-    return PyErr_Occurred() ? false : fail_step(step);
+    return fail_step(step);
   }
 }
 
@@ -187,15 +196,20 @@ static PyObject *value_of_step(struct connection *connection, PyObject *parts)
   return request_retry(try_step, &step);
 }
 
-/* A method of Connection whose arguments are those of the step of that name. */
-static PyObject *run_operation(PyObject *self, const char *name, PyObject *args)
+PyObject *request_operation(struct connection *connection, const char *name, PyObject *args)
 {
   PyObject *head = Py_BuildValue("(s)", name);
   PyObject *step = head == NULL ? NULL : PySequence_Concat(head, args);
   Py_XDECREF(head);
-  PyObject *value = step == NULL ? NULL : value_of_step((struct connection *)self, step);
+  PyObject *value = step == NULL ? NULL : value_of_step(connection, step);
   Py_XDECREF(step);
   return value;
+}
+
+/* A method of Connection whose arguments are those of the step of that name. */
+static PyObject *run_operation(PyObject *self, const char *name, PyObject *args)
+{
+  return request_operation((struct connection *)self, name, args);
 }
 
 static PyObject *operation_new(PyObject *self, PyObject *args)
@@ -307,105 +321,23 @@ static PyObject *operation_classes_info(PyObject *self, PyObject *args, PyObject
   return list;
 }
 
-/* ---- batches ---- */
-
-/* Gives the value of each step, or raises the first failure. */
-static PyObject *values_of_chain(struct connection *connection, const struct jp_chain *chain,
-                                 Py_ssize_t count)
-{
-  enum { NAME_SIZE = 24 };
-  char name[NAME_SIZE];
-  PyObject *values = PyList_New(count);
-  for (Py_ssize_t i = 0; values != NULL && i < count; i++) {
-    snprintf(name, sizeof name, "%zd", i);
-    const struct jp_answer *answer = jp_chain_answer(chain, name);
-    struct jp_client_error error = {.status = JP_CLIENT_PROTOCOL, .text = "a step of a batch has no answer"};
-    PyObject *value = NULL;
-    if (answer == NULL)
-      raise_failure(connection, JP_CLIENT_PROTOCOL, NULL, &error);
-    else if (jp_answer_kind(answer) == JP_ANSWER_ERROR)
-      raise_failure(connection, JP_CLIENT_REMOTE, answer, &error);
-    else
-      value = from_java(connection, answer);
-    if (value == NULL || PyList_SetItem(values, i, value) != 0)
-      Py_CLEAR(values);
-  }
-  return values;
-}
-
-static bool add_steps(struct builder *builder, struct jp_chain *chain, PyObject *steps)
-{
-  enum { NAME_SIZE = 24 };
-  char name[NAME_SIZE];
-  for (Py_ssize_t i = 0; i < PyTuple_Size(steps); i++) {
-    struct jp_request request;
-    if (!request_from_step(builder, PyTuple_GetItem(steps, i), &request))
-      return false;
-    snprintf(name, sizeof name, "%zd", i);
-    jp_chain_request(chain, name, &request);
-  }
-  return true;
-}
-
-static PyObject *send_chain(struct connection *connection, struct jp_chain *chain, Py_ssize_t count)
-{
-  struct jp_client_error error;
-  enum jp_client_status status;
-  Py_BEGIN_ALLOW_THREADS;
-  status = jp_chain_send(chain, connection->timeout_ms, &error);
-  Py_END_ALLOW_THREADS;
-  if (PyErr_Occurred())
-    return NULL;
-  if (status != JP_CLIENT_OK && status != JP_CLIENT_REMOTE)
-    return raise_failure(connection, status, NULL, &error);
-  return values_of_chain(connection, chain, count);
-}
-
-/* The steps are a tuple. */
-static PyObject *try_batch(void *context)
-{
-  struct connection *connection = ((struct step *)context)->connection;
-  PyObject *steps = ((struct step *)context)->parts;
-  struct jp_client *client = connection_enter(connection);
-  if (client == NULL)
-    return NULL;
-  struct builder builder;
-  builder_init(&builder, connection);
-  struct jp_chain *chain = jp_chain_create(client);
-  PyObject *values = NULL;
-  if (chain == NULL)
-    PyErr_NoMemory();
-  else if (add_steps(&builder, chain, steps))
-    values = send_chain(connection, chain, PyTuple_Size(steps));
-  jp_chain_destroy(chain);
-  builder_fini(&builder);
-  connection_leave(connection);
-  return values;
-}
-
-static PyObject *operation_batch(PyObject *self, PyObject *sequence)
-{
-  struct step batch = {(struct connection *)self, PySequence_Tuple(sequence)};
-  PyObject *values = batch.parts == NULL ? NULL : request_retry(try_batch, &batch);
-  Py_XDECREF(batch.parts);
-  return values;
-}
-
 /* ---- for a loop of the caller's ---- */
 
 /* A request that a loop completes. */
 struct sent {
   struct connection *connection; /* strong */
+  PyObject *step;
   PyObject *done;
-  PyObject *instance; /* of fetch: None otherwise */
+  int timeout_ms;
   enum jp_operation operation;
+  bool is_second; /* the first one was refused, as request_retry says */
 };
 
 static void free_sent(struct sent *sent)
 {
   Py_DECREF((PyObject *)sent->connection);
+  Py_DECREF(sent->step);
   Py_DECREF(sent->done);
-  Py_DECREF(sent->instance);
   PyMem_Free(sent);
 }
 
@@ -424,6 +356,33 @@ static PyObject *take_exception(void)
   return value != NULL ? value : Py_NewRef(Py_None);
 }
 
+static PyObject *value_of_sent(const struct sent *sent, enum jp_client_status status,
+                               struct jp_answer *answer)
+{
+  struct jp_client_error error = {.status = status};
+  snprintf(error.text, sizeof error.text, "%s", jp_client_status_text(status));
+  if (status != JP_CLIENT_OK)
+    return raise_failure(sent->connection, status, answer, &error);
+  if (sent->operation == JP_FETCH)
+    return from_java_page(sent->connection, answer, part(sent->step, 1));
+  return from_java_result(sent->connection, sent->operation, answer);
+}
+
+/* Calls `done` with the value, which is taken, or with the exception that is set. */
+static void tell(struct sent *sent, PyObject *value)
+{
+  PyObject *fault = value == NULL ? take_exception() : Py_NewRef(Py_None);
+  PyObject *told = PyObject_CallFunctionObjArgs(sent->done, value == NULL ? Py_None : value, fault, NULL);
+  if (told == NULL)
+    PyErr_WriteUnraisable(sent->done);
+  Py_XDECREF(told);
+  Py_XDECREF(value);
+  Py_DECREF(fault);
+  free_sent(sent);
+}
+
+static bool send_step(struct sent *sent);
+
 static void complete(void *context, enum jp_client_status status, struct jp_answer *answer)
 {
   struct sent *sent = context;
@@ -432,84 +391,77 @@ static void complete(void *context, enum jp_client_status status, struct jp_answ
     return;
   }
   PyGILState_STATE state = PyGILState_Ensure();
-  struct jp_client_error error = {.status = status};
-  snprintf(error.text, sizeof error.text, "%s", jp_client_status_text(status));
-  PyObject *value = NULL;
-  if (status != JP_CLIENT_OK)
-    raise_failure(sent->connection, status, answer, &error);
-  else if (sent->operation == JP_FETCH)
-    value = from_java_page(sent->connection, answer, sent->instance);
-  else
-    value = from_java(sent->connection, answer);
-  PyObject *fault = value == NULL ? take_exception() : Py_NewRef(Py_None);
-  PyObject *told = PyObject_CallFunctionObjArgs(sent->done, value == NULL ? Py_None : value, fault, NULL);
-  if (told == NULL)
-    PyErr_WriteUnraisable(sent->done);
-  Py_XDECREF(told);
-  Py_XDECREF(value);
-  Py_DECREF(fault);
+  PyObject *value = value_of_sent(sent, status, answer);
   jp_answer_free(answer);
-  free_sent(sent);
+  bool is_refused = value == NULL && !PyErr_Occurred();
+  bool is_sent = false;
+  if (is_refused && sent->is_second)
+    fail_twice();
+  else if (is_refused) {
+    sent->is_second = true;
+    is_sent = send_step(sent);
+  }
+  if (!is_sent)
+    tell(sent, value);
   PyGILState_Release(state);
 }
 
-static struct sent *create_sent(struct connection *connection, PyObject *step, PyObject *done,
-                                enum jp_operation operation)
-{
-  struct sent *sent = PyMem_Malloc(sizeof *sent);
-  if (sent == NULL) {
-    PyErr_NoMemory();
-    return NULL;
-  }
-  PyObject *instance = operation == JP_FETCH ? part(step, 1) : Py_None;
-  *sent = (struct sent){.connection = (struct connection *)Py_NewRef((PyObject *)connection),
-                        .done = Py_NewRef(done),
-                        .instance = Py_NewRef(instance),
-                        .operation = operation};
-  return sent;
-}
-
-static bool send_request(struct connection *connection, const struct jp_request *request, int timeout_ms,
-                         struct sent *sent)
+/* False: an exception; nothing was sent. */
+static bool send_request(struct sent *sent, const struct jp_request *request)
 {
   struct jp_client_error error;
+  struct connection *connection = sent->connection;
   struct jp_client *client = connection_enter(connection);
   if (client == NULL)
     return false;
   enum jp_client_status status;
+  int timeout_ms = sent->timeout_ms;
+  Py_INCREF((PyObject *)connection); /* `sent` may be over */
   Py_BEGIN_ALLOW_THREADS;
   status = jp_client_send(client, request, timeout_ms, complete, sent, &error);
   Py_END_ALLOW_THREADS;
   if (status != JP_CLIENT_OK)
     raise_failure(connection, status, NULL, &error);
   connection_leave(connection);
+  Py_DECREF((PyObject *)connection);
   return status == JP_CLIENT_OK;
+}
+
+static bool send_step(struct sent *sent)
+{
+  struct builder builder;
+  struct jp_request request;
+  PyObject *step = Py_NewRef(sent->step); /* the arguments borrow from it */
+  builder_init(&builder, sent->connection);
+  bool good = request_from_step(&builder, step, &request) && send_request(sent, &request);
+  builder_fini(&builder);
+  Py_DECREF(step);
+  return good;
 }
 
 static PyObject *operation_send(PyObject *self, PyObject *args)
 {
-  enum { MS = 1000 };
-  struct connection *connection = (struct connection *)self;
   PyObject *step;
   PyObject *timeout;
   PyObject *done;
+  int timeout_ms = JP_FOREVER;
   if (!PyArg_ParseTuple(args, "OOO:send", &step, &timeout, &done))
     return NULL;
-  double seconds = timeout == Py_None ? -1 : PyFloat_AsDouble(timeout);
-  if (PyErr_Occurred())
+  double seconds = timeout == Py_None ? 0 : PyFloat_AsDouble(timeout);
+  if (PyErr_Occurred() || (timeout != Py_None && !connection_read_seconds(seconds, &timeout_ms)))
     return NULL;
-  struct builder builder;
-  struct jp_request request;
-  builder_init(&builder, connection);
-  bool good = request_from_step(&builder, step, &request);
-  struct sent *sent = good ? create_sent(connection, step, done, request.operation) : NULL;
-  good = sent != NULL &&
-         send_request(connection, &request, seconds < 0 ? JP_FOREVER : (int)(seconds * MS), sent);
-  if (sent != NULL && !good)
+  struct sent *sent = PyMem_Malloc(sizeof *sent);
+  if (sent == NULL)
+    return PyErr_NoMemory();
+  *sent = (struct sent){.connection = (struct connection *)Py_NewRef(self),
+                        .step = Py_NewRef(step),
+                        .done = Py_NewRef(done),
+                        .timeout_ms = timeout_ms,
+                        .operation = request_step_kind(step)};
+  if (!send_step(sent)) {
     free_sent(sent);
-  builder_fini(&builder);
-  if (!good)
     return NULL;
+  }
   Py_RETURN_NONE;
 }
 
@@ -561,7 +513,7 @@ PyMethodDef connection_methods[] = {
     {"fetch", WITH_KEYWORDS(operation_fetch), METH_VARARGS | METH_KEYWORDS, NULL},
     {"describe", WITH_KEYWORDS(operation_describe), METH_VARARGS | METH_KEYWORDS, NULL},
     {"classes_info", WITH_KEYWORDS(operation_classes_info), METH_VARARGS | METH_KEYWORDS, NULL},
-    {"batch", operation_batch, METH_O, NULL},
+    {"batch", connection_batch, METH_O, NULL},
     {"send", operation_send, METH_VARARGS, NULL},
     {"descriptor", operation_descriptor, METH_NOARGS, NULL},
     {"process", operation_process, METH_NOARGS, NULL},
