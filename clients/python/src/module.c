@@ -7,15 +7,13 @@ atomic_bool is_ending;
 static PyObject *version(PyObject *module, PyObject *ignored)
 {
   (void)module, (void)ignored;
-  int number = jp_client_library_version();
-  return PyUnicode_FromFormat("%d.%d", number / 1000, number % 1000);
+  return PyUnicode_FromString(JPEER_VERSION);
 }
 
-static PyMethodDef functions[] = {
-    {"version", version, METH_NOARGS, PyDoc_STR("The version of libjpeer-client.")},
-    {"_close_all", connection_close_all, METH_NOARGS,
-     PyDoc_STR("Closes every connection; for the interpreter's end.")},
-    {NULL, NULL, 0, NULL}};
+static PyMethodDef functions[] = {{"version", version, METH_NOARGS, PyDoc_STR("The version of the package.")},
+                                  {"_close_all", connection_close_all, METH_NOARGS,
+                                   PyDoc_STR("Closes every connection; for the interpreter's end.")},
+                                  {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "jpeer._native",
                                         .m_doc = "Connections and objects of libjpeer-client.", .m_size = -1,

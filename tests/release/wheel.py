@@ -1,0 +1,122 @@
+"""The wheel of the Python package, installed into an environment that has nothing else of this tree.
+
+usage: wheel.py [--bare-root] [PATTERN]
+
+tools/build-wheel builds it. A program shows which libraries its peer has loaded: those of the wheel, of the JDK, and such as
+manylinux expects everywhere. Then the package's own tests run on it, those of the modules that fit PATTERN
+(test_calls.py); with --bare-root, in their place, the program runs in a Debian 12 with Python and a Java runtime alone,
+which needs root.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from support import jdks  # noqa: E402
+
+BUILD = os.environ.get("JPEER_BUILD", "build/release")
+NOT_REACHED = 3  # tools/build-wheel: there is no PyPI
+# What manylinux expects everywhere, as far as a JVM and the program use it.
+SYSTEM = ("ld-linux", "libc.so", "libdl.so", "libgcc_s.so", "libm.so", "libpthread.so", "libresolv.so", "librt.so",
+          "libstdc++.so", "libz.so")
+PROGRAM = textwrap.dedent("""
+    import jpeer
+    with jpeer.launch(classpath=[]) as java:
+        xs = java.java.util.ArrayList([3, 1, 2])
+        xs.sort(lambda a, b: a - b)
+        assert list(xs) == [1, 2, 3] and len(xs) == 3 and 2 in xs
+        assert java.java.lang.Math.max(3, 5) == 5
+        with open(f"/proc/{java._connection.process_id}/maps", encoding="utf-8") as maps:
+            for library in {line.split()[-1] for line in maps if ".so" in line}:
+                print("library", library)
+    print("good", jpeer.__version__)
+""")
+
+
+def is_expected(library, environment):
+    path = Path(library)
+    return (path.is_relative_to(environment) or any(path.is_relative_to(home) for home in jdks.homes())
+            or path.name.startswith(SYSTEM))
+
+
+def run_program(python, environment):
+    """As somebody would whose shell knows nothing of this tree, in a folder that is not it."""
+    with tempfile.TemporaryDirectory(prefix="jpeer-wheel-") as folder:
+        done = subprocess.run([python, "-c", PROGRAM], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              env={"PATH": "/usr/bin:/bin", "HOME": folder}, text=True, timeout=300, check=True)
+    lines = done.stdout.splitlines()
+    libraries = [line.removeprefix("library ") for line in lines if line.startswith("library ")]
+    strange = sorted(library for library in libraries if not is_expected(library, environment))
+    if not lines[-1].startswith("good ") or not any("libzmq" in library for library in libraries) or strange:
+        raise SystemExit(f"wheel: the program said {lines[-1]!r}, and its peer has loaded {strange}")
+    print(f"wheel: {lines[-1]}, with {len(libraries)} libraries")
+
+
+def install(wheel, folder):
+    subprocess.run(["/usr/bin/python3", "-m", "venv", folder], check=True)
+    subprocess.run([folder / "bin/pip", "install", "--quiet", "--no-index", wheel], check=True)
+    return folder / "bin/python"
+
+
+def run_suite(python, pattern, **more):
+    """The package's own tests; of this tree they have the fixtures alone. Gives the status."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [python, "-m", "unittest", "discover", "--buffer", "--start-directory", ROOT / "clients/python/tests",
+               "--pattern", pattern]
+    return subprocess.run(command, cwd=ROOT, env={**environment, **more}, check=False).returncode
+
+
+def run_in_bare_root(wheel):
+    root = Path(tempfile.mkdtemp(prefix="jpeer-root-"))
+    packages = "python3,python3-venv,openjdk-17-jre-headless,ca-certificates"
+    policy = subprocess.run(["apt-cache", "policy", "base-files"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    mirror = next(word for line in policy.splitlines() if "bookworm/main" in line for word in line.split()
+                  if word.startswith("http"))
+    inside = ["chroot", root, "env", "-i", "HOME=/root", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"]
+    try:
+        subprocess.run(["debootstrap", "--variant=minbase", f"--include={packages}", "bookworm", root, mirror],
+                       stdout=subprocess.DEVNULL, check=True)
+        subprocess.run(["mount", "-t", "proc", "proc", root / "proc"], check=True)
+        shutil.copy(wheel, root / "root")
+        (root / "root/program.py").write_text(PROGRAM, encoding="utf-8")
+        for command in (["python3", "-m", "venv", "/root/venv"],
+                        ["/root/venv/bin/pip", "install", "--quiet", "--no-index", f"/root/{wheel.name}"]):
+            subprocess.run([*inside, *command], check=True)
+        done = subprocess.run([*inside, "/root/venv/bin/python", "/root/program.py"], stdout=subprocess.PIPE, text=True,
+                              timeout=300, check=True)
+        print(f"wheel: in a bare Debian 12: {done.stdout.splitlines()[-1]}")
+    finally:
+        subprocess.run(["umount", root / "proc"], stderr=subprocess.DEVNULL, check=False)
+        subprocess.run(["rm", "-rf", "--one-file-system", root], check=True)
+
+
+def main(arguments):
+    is_bare = "--bare-root" in arguments
+    pattern = next((argument for argument in arguments if not argument.startswith("-")), "test_*.py")
+    built = subprocess.run([ROOT / "tools/build-wheel"], stdout=subprocess.PIPE, text=True, check=False)
+    if built.returncode == NOT_REACHED and not is_bare:
+        print("wheel: PyPI is not reached, so that there is no wheel: the tests run in the build folder", flush=True)
+        return run_suite("/usr/bin/python3", pattern, PYTHONPATH=str(ROOT / BUILD / "python"))
+    if built.returncode != 0:
+        return 1
+    wheel = ROOT / built.stdout.strip()
+    print(f"wheel: {wheel.name}, {wheel.stat().st_size / 1e6:.1f} MB", flush=True)
+    if "manylinux_2_" not in wheel.name:
+        raise SystemExit("wheel: its tag is no manylinux tag")
+    with tempfile.TemporaryDirectory(prefix="jpeer-venv-") as folder:
+        python = install(wheel, Path(folder))
+        run_program(python, folder)
+        if not is_bare:
+            return run_suite(python, pattern)
+    run_in_bare_root(wheel)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
