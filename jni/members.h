@@ -178,6 +178,14 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
 bool jvm_result_become_ref(const struct jvm_request *request, bool by_value, struct outcome *outcome);
 /* The result outlives its request's frame, as where another thread has run the member: before that jvm_request_end. */
 void jvm_result_hold(struct jvm_thread *thread, struct jvm_result *result);
+/*
+ * For an operation that asks for the ref of what Java throws (tells_throwable). jvm_throwable_want is called before it
+ * runs, jvm_throwable_tell after it, on the same thread, before jvm_request_end: where *outcome is an error that describes
+ * a throwable, this is stored, and its ref is told in *outcome. Without room for it in the session there is no ref.
+ */
+void jvm_throwable_want(struct jvm_thread *thread);
+void jvm_throwable_tell(const struct jvm_request *request, struct outcome *outcome);
+
 /* Lets go of what the request's `result` and `stored` have kept for its answer. Before jvm_request_end. */
 void jvm_result_end(const struct jvm_request *request);
 

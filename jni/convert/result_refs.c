@@ -80,3 +80,26 @@ void jvm_result_end(const struct jvm_request *request)
   if (request->stored != NULL)
     jvm_objects_release(request->objects, request->stored);
 }
+
+void jvm_throwable_want(struct jvm_thread *thread)
+{
+  thread->thrown.is_wanted = true;
+}
+
+void jvm_throwable_tell(const struct jvm_request *request, struct outcome *outcome)
+{
+  struct jvm_thread *thread = request->thread;
+  jobject thrown = thread->thrown.object;
+  bool is_it = thrown != NULL && outcome->kind == OUTCOME_ERROR && outcome->throwable != NULL &&
+               outcome->throwable == thread->thrown.described;
+  const struct jvm_class *class = is_it ? jvm_class_of_object(thread, thrown) : NULL;
+  struct outcome failed;
+  if (class == NULL || !result_store(request, jvm_objects_epoch(request->objects), class, thrown,
+                                     &outcome->throwable_ref, &failed))
+    outcome->throwable_ref = 0;
+  if (thrown != NULL)
+    (*thread->env)->DeleteGlobalRef(thread->env, thrown);
+  thread->thrown.object = NULL;
+  thread->thrown.described = NULL;
+  thread->thrown.is_wanted = false;
+}

@@ -103,6 +103,13 @@ struct jvm_thread {
   uint16_t *units; /* jvm_thread_units: scratch for converting strings */
   size_t unit_capacity;
 
+  /* What throwable_to_outcome has described last, for a request that asks for its ref. */
+  struct {
+    bool is_wanted;
+    jobject object; /* global; NULL: none yet */
+    const struct outcome_throwable *described;
+  } thrown;
+
   struct jvm_class *last_class; /* the permanent class that was looked up last; NULL: none yet */
 
   /* What the folders above keep for the thread. Each makes its own on first use and sets the function that

@@ -14,11 +14,12 @@ enum op_channel { OP_CHANNEL_WEBSOCKET, OP_CHANNEL_HTTP, OP_CHANNEL_ZMQ, OP_CHAN
 
 struct operation {
   enum op_kind kind;
-  bool base64_result;  /* the request asks for arrays of primitives in base64, */
-  bool base64_bytes;   /* and for those of bytes alone */
-  bool longs_as_text;  /* and, where it is by_value, for longs and Longs as text */
-  bool element_values; /* the value of an array of objects is the list of their values or refs */
-  bool element_types;  /* these, and the elements of OP_FETCH, tell their types */
+  bool base64_result;   /* the request asks for arrays of primitives in base64, */
+  bool base64_bytes;    /* and for those of bytes alone */
+  bool longs_as_text;   /* and, where it is by_value, for longs and Longs as text */
+  bool element_values;  /* the value of an array of objects is the list of their values or refs */
+  bool tells_throwable; /* an error has the ref of what Java threw */
+  bool element_types;   /* these, and the elements of OP_FETCH, tell their types */
   bool has_array_value_max;
   size_t array_value_max; /* in place of the peer's limit, where has_array_value_max */
   bool element_refs;      /* the value of an array of objects is the list of their refs, as whole numbers */

@@ -70,6 +70,7 @@ struct outcome {
   struct text *suggestions;
   size_t suggestion_count;
   struct outcome_throwable *throwable; /* frames and cause; NULL: none came from Java */
+  uint32_t throwable_ref;              /* the caller's, where the operation asks for it; 0: none */
   /* FAILURE_NOT_FOUND, where several loaders have a class of the name. Their refs are the caller's. */
   const struct outcome_loader *loaders;
   size_t loader_count;

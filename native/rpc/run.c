@@ -199,12 +199,19 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
     return;
   struct rpc_execution execution = make_execution(run, session);
   const struct jvm_executor *executor = find_executor(runner->peer, operation->thread_affinity);
+  bool tells_throwable = operation->tells_throwable && !run->drops_result;
+  if (tells_throwable)
+    jvm_throwable_want(runner->thread);
   if (executor == NULL)
     rpc_execute(&execution, operation, &run->reached, outcome);
   else
     rpc_execute_on(executor, &execution, operation, &run->reached, outcome);
   if (outcome->kind == OUTCOME_ERROR && outcome->loader_count == 0)
     rpc_run_take_back(run);
+  if (tells_throwable) {
+    const struct jvm_request request = request_of_result(run);
+    jvm_throwable_tell(&request, outcome);
+  }
 }
 
 /* struct meta_loaders, with a struct rpc_run */

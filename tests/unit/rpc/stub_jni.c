@@ -397,6 +397,17 @@ void jvm_fetch(const struct jvm_request *request, struct outcome *outcome)
                  request->operation->instance);
 }
 
+void jvm_throwable_want(struct jvm_thread *thread)
+{
+  (void)thread;
+}
+
+void jvm_throwable_tell(const struct jvm_request *request, struct outcome *outcome)
+{
+  (void)request;
+  (void)outcome;
+}
+
 bool jvm_look(const struct jvm_request *request, struct op_look *look, struct outcome *outcome)
 {
   stub.invoked++;

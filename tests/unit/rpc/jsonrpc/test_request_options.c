@@ -92,6 +92,7 @@ static void says_what_is_wrong(void **state)
       {"{\"loader\":{\"instance\":7}}", NOT_A_REF},
       {"{\"loader\":{\"ref\":{\"ref\":7}}}", NOT_A_REF},
       {"{\"loader\":1,\"loader\":2}", "'loader' is given twice in options"},
+      {"{\"throwables\":null}", "'throwables' must be a boolean, not null"},
       {"{\"types\":1}", "'types' must be a boolean, not a number"},
       {"{\"types\":true,\"types\":false}", "'types' is given twice in options"},
       {"{\"within\":5}", "'within' must be a string, not a number"},
