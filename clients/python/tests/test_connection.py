@@ -113,6 +113,17 @@ class Connecting(unittest.TestCase):
         held = [java.java.lang.Object() for _ in range(10)]
         self.assertEqual(java.stats()["objects"], before["objects"] + len(held))
 
+    def test_objects_are_let_go(self):
+        Point, before = java.java.awt.Point, java.stats()["objects"]
+        for _ in range(3_000):
+            Point(1, 2)
+        xs = java.java.util.ArrayList([Point(1, 2)] * 2_000)
+        self.assertEqual(len({id(each) for each in list(xs)}), 2_000)
+        for each in xs:
+            each.x += 1
+        del xs, each
+        wait_for(lambda: java.stats()["objects"] <= before)
+
 
 class Imports(unittest.TestCase):
     def test_classes(self):
@@ -182,12 +193,24 @@ class Ends(unittest.TestCase):
 
     def test_ctrl_c(self):
         """A signal ends the wait, and the connection stays usable."""
-        timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
-        timer.start()
-        with self.assertRaises(KeyboardInterrupt):
-            java.java.lang.Thread.sleep(1_500)
-        timer.join()
-        self.assertEqual(java.java.lang.Math.abs(-1), 1)
+        main = threading.get_ident()
+
+        def interrupt():
+            wait_for(lambda: java._connection.pending)
+            signal.pthread_kill(main, signal.SIGINT)
+
+        FileInputStream = java.java.io.FileInputStream
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = os.path.join(folder, "pipe")
+            os.mkfifo(pipe)
+            thread = threading.Thread(target=interrupt)
+            with self.assertRaises(KeyboardInterrupt):
+                thread.start()
+                FileInputStream(pipe)  # waits until somebody writes
+            thread.join()
+            writer = os.open(pipe, os.O_RDWR)
+            self.assertEqual(java.java.lang.Math.abs(-1), 1)
+            os.close(writer)
 
     def test_fork(self):
         with self.subTest("the child gets a clear error, and the parent goes on"):
