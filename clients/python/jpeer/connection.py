@@ -18,8 +18,8 @@ from .exceptions import ErrorMaker
 from .names import source_name
 
 STOP_SECONDS = 10.0
-# Of a peer that serves this program alone: large arrays travel in one message.
-LIMITS = {"--message-max": "512M", "--send-buffer-max": "256M"}
+# Of a peer that serves this program alone: large arrays travel in one message, and it says nothing but warnings.
+DEFAULTS = {"--message-max": "512M", "--send-buffer-max": "256M", "--log-level": "warn"}
 
 _open: list["Java"] = []  # the last one is the default
 _open_lock = threading.Lock()
@@ -192,9 +192,9 @@ def launch(
     timeout: of every call, in seconds. What Java prints goes to sys.stdout and sys.stderr.
     """
     more = list(options)
-    for limit, size in LIMITS.items():
-        if not any(each.split("=")[0] == limit for each in more):
-            more += [limit, size]
+    for option, value in DEFAULTS.items():
+        if not any(each.split("=")[0] == option for each in more):
+            more += [option, value]
     if policy is not None:
         more += ["--rpc-policy", os.fspath(policy)]
     if allow:
@@ -247,11 +247,11 @@ def find_program() -> str:
 
 
 def default_class_path() -> str | None:
-    """That of the environment, else one with nothing in it: Java's own default is the current folder, all of which would
-    be read to describe a class."""
+    """That of the environment, else a small folder without classes, this package's own: Java's default is the current
+    folder, all of which would be read to describe a class."""
     if os.environ.get("JPEER_CLASS_PATH"):
         return None
-    return os.environ.get("CLASSPATH") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "no-class-path")
+    return os.environ.get("CLASSPATH") or os.path.dirname(os.path.abspath(__file__))
 
 
 def join_class_path(entries: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> str | None:
