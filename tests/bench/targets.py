@@ -100,6 +100,15 @@ def keyed(part, key):
     return measured
 
 
+def lowest(part, key):
+    """The same where more is better."""
+    def measured(run):
+        figures = [row["figure"] for row in run.get(part, ()) if row.get("key") == key]
+        return (min(figures), "") if figures else None
+
+    return measured
+
+
 def keyed_ratio(part, key, base):
     """The figure of the row with the one key over that of the row with the other."""
     def measured(run):
@@ -182,6 +191,13 @@ TARGETS = (
     Target("1,000 idle shm connections: context switches a second over none", "<= 1.2",
            keyed("shm", "idle-switches")),
     Target("1,000 idle shm connections: resident in the peer for each", "<= 32", keyed("shm", "idle-kib"), "KiB"),
+    Target("a call with one callback, 1x1: p50 over a call without", "<= 2.3", keyed("callbacks", "one-callback")),
+    Target("oneway events a second over messages of their length written bare", ">= 0.8",
+           lowest("callbacks", "events")),
+    Target("256 Java threads that wait in callbacks: p99 of another client over none", "<= 1.5",
+           keyed("callbacks", "waiting-p99")),
+    Target("a comparison through Py4J over one through the client library", "> 1",
+           lowest("callbacks", "py4j-comparison")),
     Target("fetch_classes_info, first", "<= 800", keyed("process", "metadata-first-ms"), "ms"),
     Target("fetch_classes_info, again", "<= 50", keyed("process", "metadata-again-ms"), "ms"),
     Target("fetch_classes_info, peak RSS above before", "<= 64", keyed("process", "metadata-peak-mib"), "MiB"),

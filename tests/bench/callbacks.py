@@ -1,0 +1,145 @@
+"""Calls from Java to a client in C: a call with one callback, a sort with a comparator, events, and threads that wait.
+
+The client is tests/bench/callbacks.c, on libjpeer-client. Py4J sorts through its own package (PyPI) with a comparator in
+Python, as its users write it, because it has no other callbacks. Rows are those of the part `process`.
+"""
+
+import contextlib
+import json
+import statistics
+import subprocess
+
+from bench import process, rivals
+from bench.load import pinned, run_load
+from bench.loadtable import placements
+from bench.process import row
+from bench.shm import address
+from support.peer import BUILD, ROOT, Peer, environment
+
+NAME = "callbacks"
+WHAT = "calls from Java to a client in C"
+
+PROGRAM = BUILD / "tests/bench/jpeer-bench-callbacks"
+PY4J_SORT = ROOT / "tests/bench/rivals/py4j_sort.py"
+PY4J = "py4j==0.10.9.9"
+PY4J_JAR = "net.sf.py4j:py4j:0.10.9.9"
+SCHEMES = ("ws+unix", "shm")
+CALLS = 20000
+SORTED = 100000
+PY4J_SORTED = 2000
+EVENTS = 200000
+WAITING = 256
+
+COLUMNS = process.COLUMNS
+cells = process.cells
+
+
+def run_program(to, measure, count, core):
+    with pinned(core):
+        done = subprocess.run([PROGRAM, to, measure, str(count)], stdout=subprocess.PIPE, text=True,
+                              env=environment(), check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{PROGRAM} {to} {measure} {count}: exit status {done.returncode}")
+    return json.loads(done.stdout)
+
+
+def medians(runs):
+    return {name: statistics.median(one[name] for one in runs) for name in runs[0]}
+
+
+def quiet_peer(core):
+    with pinned(core):
+        return Peer("--log-level", "warn", "--callbacks-max", "2000", sockets=True)
+
+
+# ---- the measures ----
+
+def call_rows(peer, scheme, where, core, runs):
+    taken = medians([run_program(address(peer, scheme), "calls", CALLS, core) for _ in range(runs)])
+    yield row("one-callback", f"p50 of a call with one callback over one without ({scheme}, {where})",
+              taken["callback_us"], "us", taken["plain_us"])
+
+
+def event_rows(peer, scheme, where, core, runs):
+    taken = medians([run_program(address(peer, scheme), "events", EVENTS, core) for _ in range(runs)])
+    yield row("events", f"oneway events a second over messages of 160 bytes written bare ({scheme}, {where})",
+              taken["events"], "/s", taken["bare"])
+
+
+def py4j_us():
+    """A comparison through Py4J; None where its package cannot be fetched."""
+    package = subprocess.run([ROOT / "tools/fetch-python", PY4J], stdout=subprocess.PIPE, text=True, check=False)
+    if package.returncode != 0:
+        return None
+    try:
+        jar = rivals.fetched(PY4J_JAR)
+    except rivals.LeftOut:
+        return None
+    done = subprocess.run(["/usr/bin/python3", PY4J_SORT, jar, str(PY4J_SORTED)], stdout=subprocess.PIPE, text=True,
+                          env={**environment(), "PYTHONPATH": package.stdout.strip()}, check=True)
+    return json.loads(done.stdout)["us"]
+
+
+def sort_rows(peer, scheme, where, core, count):
+    taken = run_program(address(peer, scheme), "sort", count, core)
+    each_us = taken["ms"] * 1000 / taken["comparisons"]
+    yield row("sort-ms", f"ArrayList.sort of {count:,} with a comparator in C ({scheme}, {where}), over Java's own",
+              taken["ms"], "ms", taken["java_ms"])
+    yield row("comparison-us", f"each of its {taken['comparisons']:,.0f} comparisons ({scheme}, {where})", each_us, "us")
+
+
+@contextlib.contextmanager
+def waiting_threads(peer, count, core):
+    with pinned(core):
+        process_ = subprocess.Popen([PROGRAM, address(peer, "ws+unix"), "hold", str(count)], stdin=subprocess.PIPE,
+                                    stdout=subprocess.PIPE, env=environment())
+    if process_.stdout.readline() != b"\n":
+        raise SystemExit("the threads do not wait")
+    try:
+        yield
+    finally:
+        process_.stdin.close()
+        process_.stdout.close()
+        process_.wait()
+
+
+def waiting_rows(peer, where, core, options):
+    def p99():
+        made = run_load(peer.address("ws"), peer.pid, "add", core=core, seconds=options.seconds,
+                        warm_up=options.warm_up)
+        return made["p99_us"]
+
+    alone, beside = [], []
+    for _ in range(options.runs):
+        alone.append(p99())
+        with waiting_threads(peer, WAITING, core):
+            beside.append(p99())
+    yield row("waiting-p99", f"p99 of another client while {WAITING} Java threads wait in callbacks, over none ({where})",
+              statistics.median(beside), "us", statistics.median(alone))
+
+
+def measure(options):
+    rival = py4j_us()
+    for where, server_core, client_core in placements(options.placements):
+        with quiet_peer(server_core) as peer:
+            for scheme in SCHEMES:
+                yield from call_rows(peer, scheme, where, client_core, options.runs)
+                yield from event_rows(peer, scheme, where, client_core, options.runs)
+                for made in sort_rows(peer, scheme, where, client_core, SORTED):
+                    yield made
+                    if made["key"] == "comparison-us" and rival is not None:
+                        yield row("py4j-comparison", f"a comparison in Python through Py4J, over that ({scheme}, {where})",
+                                  rival, "us", made["measured"])
+            yield from waiting_rows(peer, where, client_core, options)
+
+
+def smoke():
+    """Every measure once, with figures that mean nothing."""
+    where, server_core, client_core = placements()[-1]
+    with quiet_peer(server_core) as peer:
+        for scheme in SCHEMES:
+            assert run_program(address(peer, scheme), "calls", 20, client_core)["callback_us"] > 0
+            assert run_program(address(peer, scheme), "events", 200, client_core)["events"] > 0
+            assert len(list(sort_rows(peer, scheme, where, client_core, 200))) == 2
+        with waiting_threads(peer, 3, client_core):
+            pass
