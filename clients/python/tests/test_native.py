@@ -638,4 +638,4 @@ class Ends(unittest.TestCase):
         self.assertIsNone(reference())
 
     def test_version(self):
-        self.assertRegex(_native.version(), r"^\d+\.\d+$")
+        self.assertRegex(_native.version(), r"^\d+\.\d+\.\d+$")
