@@ -1,0 +1,240 @@
+"""Java for asyncio: `await obj.method()`, `await obj.field`, `async for element in obj`.
+
+async with jpeer.aio.launch() as java:
+    xs = await java.java.util.ArrayList([3, 1, 2])
+    await xs.sort(None)
+    print([x async for x in xs], await xs.size())
+
+Requests go out as they are made and are answered in their order; none holds up the loop. Classes are described when they
+are first seen, which takes a moment. Everything that a connection gives belongs to the loop that opened it.
+"""
+
+import asyncio
+import keyword
+from collections.abc import AsyncIterator, Generator
+from typing import Any
+
+from . import connection
+from ._native import Object
+from .classes import JavaClass
+from .exceptions import JavaException
+from .objects import JavaObject
+from .packages import Package
+from .packages import member as package_member
+from .pages import FIRST_PAGE, PAGE_GROWTH, PAGE_MAX, MapEntry
+
+
+class AsyncJava:
+    """A connection for asyncio; attributes are packages and classes, as those of jpeer.Java."""
+
+    def __init__(self, java: connection.Java) -> None:
+        self._java = java
+        self._loop = asyncio.get_running_loop()
+        self._descriptor = java._connection.descriptor()
+        self._loop.add_reader(self._descriptor, self._process)
+        self._java._hooks.to_java[AsyncObject] = lambda value: value._target
+        self._java._hooks.to_java[AsyncClass] = lambda value: value._target
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return _wrap(self, package_member(lambda: self._java, "", name))
+
+    def type(self, name: str) -> "AsyncClass":
+        """The class of that name."""
+        return AsyncClass(self, self._java.type(name))
+
+    @property
+    def url(self) -> str:
+        return self._java.url
+
+    async def close(self) -> None:
+        """Ends the connection, and the peer that launch has started."""
+        self._loop.remove_reader(self._descriptor)
+        await asyncio.to_thread(self._java.close)
+
+    async def __aenter__(self) -> "AsyncJava":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def _process(self) -> None:
+        try:
+            self._java._connection.process()
+        except ConnectionError:  # whoever waits is told so by the connection
+            self._loop.remove_reader(self._descriptor)
+
+    def _send(self, *step: Any) -> "asyncio.Future[Any]":
+        """The answer to a step of _native.Connection.batch."""
+        future: asyncio.Future[Any] = self._loop.create_future()
+
+        def done(value: Any, error: BaseException | None) -> None:
+            self._loop.call_soon_threadsafe(_settle, future, value, error)
+
+        self._java._connection.send(step, self._java.timeout, done)
+        self._loop.call_soon(self._process)  # what came at once may have woken nobody
+        return future
+
+    async def _ask(self, *step: Any) -> Any:
+        return _wrap(self, await self._send(*step))
+
+
+def _settle(future: "asyncio.Future[Any]", value: Any, error: BaseException | None) -> None:
+    if future.cancelled():
+        return
+    if error is not None:
+        future.set_exception(RuntimeError(repr(error)) if isinstance(error, StopIteration) else error)
+    else:
+        future.set_result(value)
+
+
+def _wrap(java: AsyncJava, value: Any) -> Any:
+    if isinstance(value, JavaClass):
+        return AsyncClass(java, value)
+    if isinstance(value, Package):
+        return AsyncPackage(java, value)
+    return AsyncObject(java, value) if isinstance(value, JavaObject) else value
+
+
+def _member_of(cls: Any, name: str) -> Any:
+    return next((each.__dict__[name] for each in cls.__mro__ if name in each.__dict__), None)
+
+
+class AsyncPackage:
+    """A package."""
+
+    def __init__(self, java: AsyncJava, target: Any) -> None:
+        self._owner, self._target = java, target
+
+    def __getattr__(self, name: str) -> Any:
+        return _wrap(self._owner, getattr(self._target, name))
+
+    def __dir__(self) -> list[str]:
+        return dir(self._target)
+
+    def __repr__(self) -> str:
+        return f"<async {self._target!r}>"
+
+
+class AsyncMember:
+    """A member of an object or a class: called it is a method, awaited a field."""
+
+    def __init__(self, java: AsyncJava, java_type: str, instance: Object | None, name: str) -> None:
+        self._owner, self._type, self._instance = java, java_type, instance
+        self._name = name[:-1] if keyword.iskeyword(name[:-1]) else name
+
+    async def __call__(self, *args: Any) -> Any:
+        return await self._owner._ask("call", self._type, self._name, self._instance, args)
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self._owner._ask("get", self._type, self._name, self._instance).__await__()
+
+    async def put(self, value: Any) -> None:
+        """Writes the field."""
+        await self._owner._send("put", self._type, self._name, self._instance, value)
+
+
+class AsyncClass:
+    """A class: awaiting a call of it makes an object."""
+
+    def __init__(self, java: AsyncJava, target: Any) -> None:
+        self._owner, self._target = java, target
+
+    async def __call__(self, *args: Any) -> Any:
+        return await self._owner._ask("new", self._target._java_name, args)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        member = _member_of(self._target, name)
+        if member is None or isinstance(member, JavaClass):
+            return _wrap(self._owner, getattr(self._target, name))  # a nested class, or the error for the name
+        return AsyncMember(self._owner, self._target._java_name, None, name)
+
+    def __dir__(self) -> list[str]:
+        return dir(self._target)
+
+    def __repr__(self) -> str:
+        return f"<async {self._target!r}>"
+
+
+class AsyncObject:
+    """An object. `==`, `hash` and `repr` are those of the same Java object; what asks Java is awaited."""
+
+    def __init__(self, java: AsyncJava, target: JavaObject) -> None:
+        self._owner, self._target = java, target
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if _member_of(type(self._target), name) is None:
+            getattr(self._target, name)  # raises the error for the name
+        return AsyncMember(self._owner, self._target._java_type, self._target, name)
+
+    def __eq__(self, other: object) -> Any:
+        if not isinstance(other, AsyncObject):
+            return NotImplemented
+        return self._target._number == other._target._number and self._owner is other._owner
+
+    def __hash__(self) -> int:
+        return hash(self._target._number)
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self._elements()
+
+    async def _elements(self) -> AsyncIterator[Any]:
+        rest: Any = self._target
+        size, start, is_array = FIRST_PAGE, 0, self._target._java_type.startswith("[")
+        while rest is not None:
+            elements, done, following = await self._owner._send("fetch", rest, size, start)
+            start += len(elements) if is_array else 0
+            for each in elements:
+                yield MapEntry(each) if type(each) is tuple else _wrap(self._owner, each)
+            rest = None if done else following
+            size = min(size * PAGE_GROWTH, PAGE_MAX)
+
+    async def __aenter__(self) -> "AsyncObject":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._owner._send("call", self._target._java_type, "close", self._target, ())
+
+    def __dir__(self) -> list[str]:
+        return dir(self._target)
+
+    def __repr__(self) -> str:
+        return f"<async {self._target._java_type} {self._target._number}>"
+
+
+class _Opening:
+    """What launch and connect give: awaited, or entered with `async with`."""
+
+    def __init__(self, opened: Any) -> None:
+        self._opened = opened
+
+    def __await__(self) -> Generator[Any, None, AsyncJava]:
+        return self._open().__await__()
+
+    async def _open(self) -> AsyncJava:
+        return AsyncJava(await asyncio.to_thread(self._opened))
+
+    async def __aenter__(self) -> AsyncJava:
+        self._entered = await self._open()
+        return self._entered
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._entered.close()
+
+
+def launch(*args: Any, **options: Any) -> _Opening:
+    """jpeer.launch for asyncio: `java = await launch(...)`, or `async with launch(...) as java`."""
+    return _Opening(lambda: connection.launch(*args, **options))
+
+
+def connect(*args: Any, **options: Any) -> _Opening:
+    """jpeer.connect for asyncio."""
+    return _Opening(lambda: connection.connect(*args, **options))
+
+
+__all__ = ["AsyncJava", "JavaException", "connect", "launch"]
