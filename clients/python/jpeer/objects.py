@@ -1,7 +1,7 @@
 """What all Java objects have in common in Python, and what a few of Java's interfaces add to it."""
 
 import difflib
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ._native import Object
 from .exceptions import BadArgument, JavaException, PeerError
@@ -47,8 +47,10 @@ class JavaObject(Object):
     def __format__(self, specification: str) -> str:
         return format(str(self), specification)
 
-    def __getattr__(self, name: str) -> NoReturn:
-        raise missing_attribute(type(self), name, self)
+    if not TYPE_CHECKING:  # a type checker shall report names that a stub has not
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise missing_attribute(type(self), name, self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(

@@ -1,0 +1,27 @@
+"""python -m jpeer stubs PATTERN... -o FOLDER"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from .connection import connect, launch
+from .stubs import write_stubs
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m jpeer")
+    commands = parser.add_subparsers(required=True)
+    stubs = commands.add_parser("stubs", help="write .pyi files for Java classes")
+    stubs.add_argument("patterns", nargs="+", metavar="PATTERN", help="such as 'java.util.**' or com.example.Order")
+    stubs.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="where the files go")
+    stubs.add_argument("-cp", "--classpath", default="", help="jars and folders, as for jpeer.launch")
+    stubs.add_argument("--url", help="a peer that runs, in place of one that is launched")
+    given = parser.parse_args(arguments)
+    with connect(given.url) if given.url else launch(given.classpath) as java:
+        count = write_stubs(java, given.patterns, given.output)
+    print(f"{count} classes in {given.output}")
+    return 0 if count else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

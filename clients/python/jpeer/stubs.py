@@ -1,0 +1,217 @@
+"""Writes `.pyi` files for Java classes, for type checkers and editors: `python -m jpeer stubs 'java.util.**' -o stubs`.
+
+`from jpeer.java.util import ArrayList` has types then, where the folder is in MYPYPATH. Results and fields are typed.
+Parameters of reference types take anything: Java takes what converts, such as a function or a list.
+"""
+
+import keyword
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from .classes import MIXINS, OVERRIDES, THROWABLE, python_name
+from .connection import Java
+
+Info = dict[str, Any]
+
+HEADER = """# Made by `python -m jpeer stubs`.
+# mypy: ignore-errors
+import builtins
+import datetime
+import decimal
+import typing
+import uuid
+
+import jpeer
+import jpeer.collections
+import jpeer.objects
+import jpeer.pages
+import jpeer.sequences
+"""
+
+_INTEGERS = "byte short int long java.lang.Byte java.lang.Short java.lang.Integer java.lang.Long java.math.BigInteger"
+_FLOATS = "float double java.lang.Float java.lang.Double"
+VALUES = {
+    **dict.fromkeys(_INTEGERS.split(), "builtins.int"),
+    **dict.fromkeys(_FLOATS.split(), "builtins.float"),
+    **dict.fromkeys(["char", "java.lang.Character", "java.lang.String"], "builtins.str"),
+    **dict.fromkeys(["boolean", "java.lang.Boolean"], "builtins.bool"),
+    "java.math.BigDecimal": "decimal.Decimal",
+    "java.util.UUID": "uuid.UUID",
+    "void": "None",
+}
+TAKEN = {"builtins.int", "builtins.float", "builtins.str", "builtins.bool"}
+
+
+def write_stubs(java: Java, patterns: Iterable[str], folder: Path) -> int:
+    """Writes the stubs of all public classes that a pattern matches; gives their number."""
+    everything = {info["className"]: info for info in java._connection.classes_info([])}
+    matches = [re.compile(_regex(each)).fullmatch for each in patterns]
+    chosen = sorted(name for name in everything if any(match(name) for match in matches))
+    names = {name for name in chosen if _is_public(everything, name)}
+    packages: dict[str, list[str]] = {}
+    for name in sorted(names):
+        if "$" not in name:
+            packages.setdefault(name.rpartition(".")[0], []).append(name)
+    for package, members in packages.items():
+        writer = Writer(everything, names)
+        infos = {
+            info["className"]: info
+            for info in java._connection.classes_info([each for each in names if _package_of(each) == package], True)
+        }
+        lines = [line for name in members for line in writer.write_class(infos, name, "")]
+        _write_file(folder, package, writer.imports - {package}, lines)
+    return len(names)
+
+
+def _regex(pattern: str) -> str:
+    parts = re.split(r"(\*\*|\*)", pattern)
+    return "".join({"**": ".*", "*": r"[^.]*"}.get(part, re.escape(part)) for part in parts)
+
+
+def _is_public(everything: dict[str, Info], name: str) -> bool:
+    """Also all classes that it is nested in; names that Python cannot write are left out."""
+    parts = name.split("$")
+    outer = ["$".join(parts[: count + 1]) for count in range(len(parts))]
+    return all(each in everything and "public" in everything[each]["modifiers"].split() for each in outer) and all(
+        part.isidentifier() and not keyword.iskeyword(part) for part in re.split(r"[.$]", name)
+    )
+
+
+def _package_of(name: str) -> str:
+    return name.partition("$")[0].rpartition(".")[0]
+
+
+def _write_file(folder: Path, package: str, imports: set[str], lines: list[str]) -> None:
+    place = folder / "jpeer"
+    for part in package.split("."):
+        place /= part
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "__init__.pyi").touch()
+    text = HEADER + "".join(f"import jpeer.{each}\n" for each in sorted(imports)) + "\n" + "\n".join(lines) + "\n"
+    (place / "__init__.pyi").write_text(text, encoding="utf-8")
+
+
+class Writer:
+    """The classes of one package."""
+
+    def __init__(self, everything: dict[str, Info], names: set[str]) -> None:
+        self._everything = everything
+        self._names = names
+        self.imports: set[str] = set()  # packages whose classes are named
+
+    def write_class(self, infos: dict[str, Info], name: str, indent: str) -> list[str]:
+        info = infos[name]
+        local = name.rpartition(".")[2].rpartition("$")[2]
+        lines = [f"{indent}class {local}({', '.join(self._bases(info))}):"]
+        body = indent + "    "
+        for nested in sorted(
+            each for each in infos if each.startswith(f"{name}$") and "$" not in each[len(name) + 1 :]
+        ):
+            if nested in self._names:
+                lines += self.write_class(infos, nested, body)
+        constructors = [each for each in info["constructors"] if "public" in each["modifiers"].split()]
+        for each in constructors:
+            lines += [f"{body}@typing.overload"] * (len(constructors) > 1)
+            lines.append(f"{body}def __init__(self{self._parameters(each, ', ')}) -> None: ...")
+        lines += self._methods(info, body)
+        lines += self._fields(info, body)
+        return lines if len(lines) > 1 else [*lines, f"{body}..."]
+
+    def _bases(self, info: Info) -> list[str]:
+        supertypes = self._supertypes(info["className"])
+        superclass = _erased(info["superclass"] or "")
+        if superclass in self._names:
+            bases = [self._class(superclass)]
+        elif THROWABLE in supertypes:
+            bases = ["jpeer.JavaException"]
+        else:
+            bases = ["jpeer.JavaObject"]
+        inherited = self._supertypes(superclass) if superclass in self._names else set()
+        found = [MIXINS[each] for each in MIXINS if each in supertypes and each not in inherited]
+        mixins = [each for each in found if not any(each is not other and issubclass(other, each) for other in found)]
+        return [*dict.fromkeys(f"{each.__module__}.{each.__name__}" for each in mixins), *bases]
+
+    def _supertypes(self, name: str) -> set[str]:
+        found: set[str] = set()
+        todo = [name]
+        while todo:
+            each = _erased(todo.pop())
+            if each in found or each not in self._everything:
+                continue
+            found.add(each)
+            info = self._everything[each]
+            todo += [*info["interfaces"], *([info["superclass"]] if info["superclass"] else [])]
+        return found
+
+    def _methods(self, info: Info, indent: str) -> list[str]:
+        overloads: dict[str, dict[str, tuple[str, bool]]] = {}
+        supertypes = self._supertypes(info["className"])
+        for method in info["methods"]:
+            if "public" in method["modifiers"].split():
+                known = overloads.setdefault(python_name(method["name"]), {})
+                known.setdefault(self._parameters(method, ""), (self._type(method["returnType"]), method["isStatic"]))
+        lines = []
+        for name, known in overloads.items():
+            mixin = OVERRIDES.get(name)
+            if mixin is not None and any(MIXINS.get(each) is mixin for each in supertypes):
+                continue
+            mixed = len({is_static for _, is_static in known.values()}) > 1
+            if mixed:
+                lines.append(f"{indent}def {name}(*args: typing.Any) -> typing.Any: ...")
+            for parameters, (result, is_static) in known.items() if not mixed else ():
+                lines += [f"{indent}@typing.overload"] * (len(known) > 1)
+                lines += [f"{indent}@staticmethod"] * is_static
+                first = "" if is_static else "self, " if parameters else "self"
+                lines.append(f"{indent}def {name}({first}{parameters}) -> {result}: ...")
+        return lines
+
+    def _fields(self, info: Info, indent: str) -> list[str]:
+        methods = {method["name"] for method in info["methods"]}
+        lines = []
+        for field in info["fields"]:
+            if "public" in field["modifiers"].split() and field["name"] not in methods:
+                kind = self._type(field["type"])
+                kind = f"typing.ClassVar[{kind}]" if field["isStatic"] else kind
+                lines.append(f"{indent}{python_name(field['name'])}: {kind}")
+        return lines
+
+    def _parameters(self, member: Info, start: str) -> str:
+        """By position alone, as Java takes them."""
+        parameters = member["parameters"]
+        if not parameters:
+            return ""
+        texts = []
+        for place, each in enumerate(parameters):
+            kind = self._type(each["type"])
+            variable = place == len(parameters) - 1 and each["type"].endswith("[]")
+            kind = kind if kind in TAKEN and not variable else "typing.Any"
+            texts.append(
+                f"*{python_name(each['name'])}: {kind}" if variable else f"{python_name(each['name'])}: {kind}"
+            )
+        if not texts[-1].startswith("*") or len(texts) > 1:
+            texts.insert(len(texts) - texts[-1].startswith("*"), "/")
+        return start + ", ".join(texts)
+
+    def _type(self, java_type: str) -> str:
+        """Of a result or a field; what is not among the stubs is Any."""
+        if java_type.endswith("[]"):
+            return f"typing.Sequence[{self._type(java_type[:-2])}]"
+        name = _erased(java_type)
+        if name in VALUES:
+            return VALUES[name]
+        return self._class(name) if name in self._names else "typing.Any"
+
+    def _class(self, name: str) -> str:
+        package = _package_of(name)
+        self.imports.add(package)
+        return f"jpeer.{name.replace('$', '.')}"
+
+
+def _erased(java_type: str) -> str:
+    """Without type arguments: `java.util.Map$Entry<K, V>` -> `java.util.Map$Entry`."""
+    return re.sub(r"<.*>", "", java_type)
+
+
+__all__ = ["write_stubs"]

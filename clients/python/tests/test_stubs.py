@@ -1,0 +1,85 @@
+"""python -m jpeer stubs."""
+
+import ast
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import jpeer
+from support import SECONDS
+
+PROGRAM = """
+from jpeer.java.util import ArrayList, HashMap
+xs = ArrayList([1, 2])
+reveal_type(xs.size())
+reveal_type(xs.isEmpty())
+reveal_type(xs.iterator())
+reveal_type(HashMap().get("a", 5))
+for x in xs:
+    pass
+xs.nothing()
+"""
+
+
+class Stubs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.done = cls.run_stubs("java.util.*", "java.lang.Exception", "java.lang.Throwable", "-o", cls.folder.name)
+
+    @staticmethod
+    def run_stubs(*arguments):
+        command = [sys.executable, "-m", "jpeer", "stubs", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+
+    def read(self, package):
+        return Path(self.folder.name, "jpeer", *package.split("."), "__init__.pyi").read_text(encoding="utf-8")
+
+    def test_files(self):
+        self.assertEqual((self.done.returncode, self.done.stderr), (0, ""))
+        text = self.read("java.util")
+        for line in (
+            "class ArrayList(jpeer.java.util.AbstractList):",
+            "    class Entry(jpeer.collections.EntryMixin, jpeer.JavaObject):",
+            "    def size(self) -> builtins.int: ...",
+            "    def iterator(self) -> jpeer.java.util.Iterator: ...",
+            "    def nextInt(self, origin: builtins.int, bound: builtins.int, /) -> builtins.int: ...",
+            "class NoSuchElementException(jpeer.JavaException):",
+        ):
+            self.assertIn(line, text.splitlines())
+        self.assertIn("class Exception(jpeer.java.lang.Throwable):", self.read("java.lang"))
+
+    def test_python_can_read_them(self):
+        for file in Path(self.folder.name).rglob("*.pyi"):
+            ast.parse(file.read_text(encoding="utf-8"), str(file))
+
+    def test_nothing_matches(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(self.run_stubs("no.such.**", "-o", folder).returncode, 1)
+
+    @unittest.skipIf(importlib.util.find_spec("mypy") is None, "no mypy")
+    def test_mypy(self):
+        package = os.path.dirname(os.path.dirname(os.path.abspath(jpeer.__file__)))
+        path = [self.folder.name] if package.endswith("site-packages") else [self.folder.name, package]
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "program.py").write_text(PROGRAM, encoding="utf-8")
+            done = subprocess.run(
+                [sys.executable, "-m", "mypy", "--strict", "--cache-dir", folder, "program.py"],
+                env={**os.environ, "MYPYPATH": os.pathsep.join(path)}, cwd=folder, capture_output=True, text=True,
+                timeout=SECONDS, check=False,
+            )  # fmt: skip
+        told = [line.partition(": ")[2] for line in done.stdout.splitlines()]
+        for note in ("int", "bool", "jpeer.java.util.Iterator", "Any"):
+            self.assertRegex(done.stdout, f'Revealed type is "(builtins.)?{note}"')
+        errors = [line for line in told if line.startswith("error")]
+        self.assertEqual(len(errors), 1, done.stdout)
+        self.assertIn('"ArrayList" has no attribute "nothing"', errors[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
