@@ -3,6 +3,7 @@
 import contextlib
 import keyword
 import operator
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -319,6 +320,11 @@ def python_name(name: str) -> str:
     return name
 
 
+def parameter_name(name: str) -> str:
+    """A name that Python can write: Java's may have a `$`."""
+    return python_name(re.sub(r"\W", "_", name))
+
+
 RESERVED = frozenset(
     "_java _java_name _supertypes _nested _constructor _identity _owners _voids _from_object _bridge _constants "
     "java_class java_frames args with_traceback add_note".split()
@@ -356,8 +362,8 @@ def _signature(member: dict[str, Any]) -> str:
 
 def _text_signature(method: dict[str, Any]) -> str:
     """What inspect.signature reads: "($self, dx, dy)"."""
-    names = [python_name(each["name"]) for each in method["parameters"]]
-    if names and "varargs" in method["modifiers"]:
+    names = [parameter_name(each["name"]) for each in method["parameters"]]
+    if names and method.get("isVarArgs"):
         names[-1] = f"*{names[-1]}"
     return f"({', '.join([*([] if method['isStatic'] else ['$self']), *names])})"
 

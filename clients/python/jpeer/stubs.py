@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from .classes import MIXINS, OVERRIDES, THROWABLE, python_name
+from .classes import MIXINS, OVERRIDES, THROWABLE, parameter_name, python_name
 from .connection import Java
 
 Info = dict[str, Any]
@@ -149,7 +149,7 @@ class Writer:
         overloads: dict[str, dict[str, tuple[str, bool]]] = {}
         supertypes = self._supertypes(info["className"])
         for method in info["methods"]:
-            if "public" in method["modifiers"].split():
+            if "public" in method["modifiers"].split() and method["name"].isidentifier():
                 known = overloads.setdefault(python_name(method["name"]), {})
                 known.setdefault(self._parameters(method, ""), (self._type(method["returnType"]), method["isStatic"]))
         lines = []
@@ -171,7 +171,7 @@ class Writer:
         methods = {method["name"] for method in info["methods"]}
         lines = []
         for field in info["fields"]:
-            if "public" in field["modifiers"].split() and field["name"] not in methods:
+            if "public" in field["modifiers"].split() and field["name"] not in methods and field["name"].isidentifier():
                 kind = self._type(field["type"])
                 kind = f"typing.ClassVar[{kind}]" if field["isStatic"] else kind
                 lines.append(f"{indent}{python_name(field['name'])}: {kind}")
@@ -187,9 +187,8 @@ class Writer:
             kind = self._type(each["type"])
             variable = place == len(parameters) - 1 and each["type"].endswith("[]")
             kind = kind if kind in TAKEN and not variable else "typing.Any"
-            texts.append(
-                f"*{python_name(each['name'])}: {kind}" if variable else f"{python_name(each['name'])}: {kind}"
-            )
+            name = parameter_name(each["name"])
+            texts.append(f"{'*' * variable}{name}: {kind}")
         if not texts[-1].startswith("*") or len(texts) > 1:
             texts.insert(len(texts) - texts[-1].startswith("*"), "/")
         return start + ", ".join(texts)

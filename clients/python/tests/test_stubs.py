@@ -30,7 +30,7 @@ class Stubs(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-        cls.done = cls.run_stubs("java.util.*", "java.lang.Exception", "java.lang.Throwable", "-o", cls.folder.name)
+        cls.done = cls.run_stubs("java.util.*", "java.lang.Exception", "java.lang.Throwable", "java.awt.**", "-o", cls.folder.name)
 
     @staticmethod
     def run_stubs(*arguments):
