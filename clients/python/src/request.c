@@ -6,9 +6,10 @@
 
 enum { FETCHED = 1000 };
 
-/* Elements come with their types. */
+/* Errors come with the throwable, elements with their types. */
+static const struct jp_options default_options = {.size = sizeof default_options, .throwables = true};
 static const struct jp_options fetch_options = {
-    .size = sizeof fetch_options, .types = true, .array_value_max = 1};
+    .size = sizeof fetch_options, .types = true, .throwables = true, .array_value_max = 1};
 
 /* ---- one request ---- */
 
@@ -21,8 +22,11 @@ struct jp_answer *request_call(struct connection *connection, const struct jp_re
     return NULL;
   enum jp_client_status status;
   int timeout_ms = connection->timeout_ms;
+  struct jp_request sent = *request;
+  if (sent.options == NULL)
+    sent.options = &default_options;
   Py_BEGIN_ALLOW_THREADS;
-  status = jp_client_call(client, request, timeout_ms, &answer, &error);
+  status = jp_client_call(client, &sent, timeout_ms, &answer, &error);
   Py_END_ALLOW_THREADS;
   bool good = status == JP_CLIENT_OK && !PyErr_Occurred();
   if (!good) {
