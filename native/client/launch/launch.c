@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define SOCKET_NAME "/socket"
+#define LOCK_SUFFIX ".lock"
 
 enum { START_TIMEOUT_MS = 30000, RETRY_MS = 3, PATH_SIZE = sizeof((struct sockaddr_un *)0)->sun_path };
 
@@ -54,12 +55,15 @@ static enum jp_client_status make_folder(struct jp_peer *peer, struct jp_client_
   return JP_CLIENT_OK;
 }
 
-/* A peer that was killed leaves its socket. */
+/* A peer that was killed leaves its socket, and while it binds that, the lock beside it (net/unix_socket.c). */
 static void remove_folder(struct jp_peer *peer)
 {
+  char lock[PATH_SIZE + sizeof LOCK_SUFFIX];
   if (peer->folder[0] == '\0')
     return;
   unlink(peer->socket);
+  snprintf(lock, sizeof lock, "%s" LOCK_SUFFIX, peer->socket);
+  unlink(lock);
   rmdir(peer->folder);
   peer->folder[0] = '\0';
 }

@@ -165,6 +165,14 @@ static void says_why_there_is_no_peer(void)
   CHECK(jp_launch(&config, &peer, &error) == JP_CLIENT_INVALID && peer == NULL);
 }
 
+/* The program is a script of the test. */
+static void ends_while_it_binds(void)
+{
+  struct jp_launch_config config = {.size = sizeof config, .program = program};
+  struct jp_peer *peer;
+  CHECK(jp_launch(&config, &peer, NULL) == JP_CLIENT_REFUSED && peer == NULL);
+}
+
 /* The test kills this process. */
 static void waits(void)
 {
@@ -185,6 +193,7 @@ static const struct {
     {"exits", tells_how_the_peer_ended},
     {"kills", kills_a_peer_that_does_not_end},
     {"fails", says_why_there_is_no_peer},
+    {"binds", ends_while_it_binds},
     {"waits", waits},
 };
 

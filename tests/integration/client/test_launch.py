@@ -23,8 +23,8 @@ class Launch(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.environment = environment(XDG_RUNTIME_DIR=self.folder.name)
 
-    def run_scenario(self, name):
-        done = subprocess.run([PROGRAM, BINARY, name], env=self.environment, capture_output=True, text=True,
+    def run_scenario(self, name, peer=BINARY):
+        done = subprocess.run([PROGRAM, peer, name], env=self.environment, capture_output=True, text=True,
                               timeout=SECONDS, check=False)
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertEqual([], complaints_in(done.stderr))
@@ -53,6 +53,13 @@ class Launch(unittest.TestCase):
 
     def test_says_why_there_is_no_peer(self):
         self.run_scenario("fails")
+
+    def test_removes_the_lock_of_a_peer_that_ended_while_it_bound_its_socket(self):
+        with tempfile.TemporaryDirectory(prefix="jpeer-launch-") as folder:
+            peer = Path(folder, "peer")
+            peer.write_text('#!/bin/sh\nfor word; do case $word in unix:*) : > "${word#unix:}.lock"; esac; done\n')
+            peer.chmod(0o700)
+            self.run_scenario("binds", str(peer))
 
     def test_the_peer_ends_with_a_program_that_is_killed(self):
         with subprocess.Popen([PROGRAM, BINARY, "waits"], env=self.environment, stdout=subprocess.PIPE,
