@@ -41,13 +41,17 @@ PyObject *from_java_object(struct connection *connection, const char *type, stru
                            struct jp_text text)
 {
   PyObject *name = PyUnicode_FromString(type);
-  PyObject *value = name == NULL || text.data == NULL ? NULL : value_of_text(connection, name, text);
+  if (name == NULL) {
+    jp_ref_release(ref);
+    return NULL;
+  }
+  PyObject *value = text.data == NULL ? NULL : value_of_text(connection, name, text);
   PyObject *class = NULL;
   if (value == NULL && !PyErr_Occurred())
     class = find_class(connection, name, ref);
   if (class == NULL) {
     jp_ref_release(ref);
-    Py_XDECREF(name);
+    Py_DECREF(name);
     return value;
   }
   if (PyType_Check(class) && PyType_IsSubtype((PyTypeObject *)class, types.object)) {
