@@ -113,6 +113,8 @@ RELEASE_STEPS = [
      [[PYTHON, "tests/release/shm_kills.py", "--kills", "10000"]], on("release")),
     ("wheel", "the wheel of the Python package in a Debian 12 with Python and a Java runtime alone, as root", None,
      [[PYTHON, "tests/release/wheel.py", "--bare-root"]], {}),
+    ("python-shows", "programs that use real libraries from Python, with the wheel that the step python has built", None,
+     [[PYTHON, "tests/release/python/run.py"]], {}),
     ("soak", "memory after millions of calls", "release", [["tools/soak"]], {}),
     ("bare-root", "the README's two commands on a Debian 12 with its base system alone, as root", None,
      [["tests/release/bare_root.sh"]], {}),
