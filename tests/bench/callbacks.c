@@ -1,9 +1,10 @@
 /*
- * jpeer-bench-callbacks ADDRESS MEASURE COUNT: calls from Java to C by libjpeer-client. MEASURE is one of
+ * jpeer-bench-callbacks ADDRESS MEASURE COUNT [CORE]: calls from Java to C by libjpeer-client. MEASURE is one of
  *
  *   calls   COUNT pairs of a call without a callback and one whose method calls back once
  *   sort    ArrayList.sort of COUNT numbers with a comparator in C, and with Java's own
- *   events  COUNT events of a oneway callback, and as many messages of their length written bare to a socket
+ *   events  COUNT events of a oneway callback, and as many messages of their length that a thread on that core writes
+ *           bare to a socket
  *   hold    COUNT Java threads that wait in callbacks, until standard input ends
  *
  * Prints a line of JSON; `hold` an empty line when all threads wait.
@@ -15,13 +16,20 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { TIMEOUT_MS = 120000, WARM_CALLS = 2000, NS_IN_US = 1000, EVENT_BYTES = 160, READ_BYTES = 65536 };
+enum {
+  TIMEOUT_MS = 120000,
+  WARM_CALLS = 2000,
+  NS_IN_US = 1000,
+  EVENT_BYTES = 196 /* a notification with one int */,
+  READ_BYTES = 65536
+};
 
 static struct jp_client *the_client;
 static struct jp_client_error the_error;
@@ -201,11 +209,20 @@ struct bare {
   long count;
 };
 
+static int writer_core = -1; /* where the peer writes its events; below 0: anywhere */
+
 static void *write_bare(void *context)
 {
   const struct bare *bare = context;
   char message[EVENT_BYTES];
   memset(message, 'x', sizeof message);
+  if (writer_core >= 0) {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(writer_core, &cores);
+    if (pthread_setaffinity_np(pthread_self(), sizeof cores, &cores) != 0)
+      fail("the core of the bare writer");
+  }
   for (long i = 0; i < bare->count; i++) {
     if (send(bare->fd, message, sizeof message, MSG_NOSIGNAL) != (ssize_t)sizeof message)
       fail("a bare message");
@@ -299,7 +316,9 @@ int main(int count, char **words)
     void (*run)(long count);
   } measures[] = {
       {"calls", measure_calls}, {"sort", measure_sort}, {"events", measure_events}, {"hold", hold}};
-  long number = count == 4 ? strtol(words[3], NULL, 10) : 0;
+  long number = count >= 4 ? strtol(words[3], NULL, 10) : 0;
+  if (count == 5)
+    writer_core = atoi(words[4]);
   if (number <= 0 || number > INT32_MAX) {
     fprintf(stderr, "usage: jpeer-bench-callbacks ADDRESS calls|sort|events|hold COUNT\n");
     return 2;

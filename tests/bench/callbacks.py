@@ -34,9 +34,9 @@ COLUMNS = process.COLUMNS
 cells = process.cells
 
 
-def run_program(to, measure, count, core):
+def run_program(to, measure, count, core, *more):
     with pinned(core):
-        done = subprocess.run([PROGRAM, to, measure, str(count)], stdout=subprocess.PIPE, text=True,
+        done = subprocess.run([PROGRAM, to, measure, str(count), *map(str, more)], stdout=subprocess.PIPE, text=True,
                               env=environment(), check=False)
     if done.returncode != 0:
         raise SystemExit(f"{PROGRAM} {to} {measure} {count}: exit status {done.returncode}")
@@ -60,10 +60,12 @@ def call_rows(peer, scheme, where, core, runs):
               taken["callback_us"], "us", taken["plain_us"])
 
 
-def event_rows(peer, scheme, where, core, runs):
-    taken = medians([run_program(address(peer, scheme), "events", EVENTS, core) for _ in range(runs)])
-    yield row("events", f"oneway events a second over messages of 160 bytes written bare ({scheme}, {where})",
-              taken["events"], "/s", taken["bare"])
+def event_rows(peer, scheme, where, cores, runs):
+    server_core, core = cores
+    writer_core = -1 if server_core is None else server_core
+    taken = medians([run_program(address(peer, scheme), "events", EVENTS, core, writer_core) for _ in range(runs)])
+    what = f"oneway events a second over messages of their length written bare to a socket ({scheme}, {where})"
+    yield row("events", what, taken["events"], "/s", taken["bare"])
 
 
 def py4j_us():
@@ -114,8 +116,8 @@ def waiting_rows(peer, where, core, options):
         alone.append(p99())
         with waiting_threads(peer, WAITING, core):
             beside.append(p99())
-    yield row("waiting-p99", f"p99 of another client while {WAITING} Java threads wait in callbacks, over none ({where})",
-              statistics.median(beside), "us", statistics.median(alone))
+    what = f"p99 of another client while {WAITING} Java threads wait in callbacks, over none ({where})"
+    yield row("waiting-p99", what, statistics.median(beside), "us", statistics.median(alone))
 
 
 def measure(options):
@@ -124,12 +126,12 @@ def measure(options):
         with quiet_peer(server_core) as peer:
             for scheme in SCHEMES:
                 yield from call_rows(peer, scheme, where, client_core, options.runs)
-                yield from event_rows(peer, scheme, where, client_core, options.runs)
+                yield from event_rows(peer, scheme, where, (server_core, client_core), options.runs)
                 for made in sort_rows(peer, scheme, where, client_core, SORTED):
                     yield made
                     if made["key"] == "comparison-us" and rival is not None:
-                        yield row("py4j-comparison", f"a comparison in Python through Py4J, over that ({scheme}, {where})",
-                                  rival, "us", made["measured"])
+                        what = f"a comparison in Python through Py4J, over that ({scheme}, {where})"
+                        yield row("py4j-comparison", what, rival, "us", made["measured"])
             yield from waiting_rows(peer, where, client_core, options)
 
 
