@@ -110,6 +110,8 @@ class Descriptions(unittest.TestCase):
             for name, value in shown.items():
                 if name == "ref":
                     self.assertIsInstance(actual[name], int)
+                elif name == "stack_trace":
+                    self.assertIn(value[0].partition("(")[0], actual[name][0])
                 elif name in ("constructors", "methods", "fields"):
                     for member in value:
                         self.assertIn(member, actual[name])

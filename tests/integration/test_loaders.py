@@ -88,7 +88,8 @@ class ListedClasses(unittest.TestCase):
         info = [one["className"] for one in json.loads(answer["result"]["value"]["value"])]
         document = client.request("rpc.discover", {"classes": ["beyond.**"]})["result"]
         described = {method["name"].partition("-")[0].rpartition(".")[0] for method in document["methods"]}
-        self.assertEqual(described - {"beyond.Bean$Color"}, set(info) - {"beyond.Bean$Color"})
+        # Neither an enum nor an interface that other tests use is asked for by its name alone.
+        self.assertEqual(described - {"beyond.Bean$Color", "beyond.Listener"}, set(info) - {"beyond.Bean$Color"})
         return info
 
     @on_each_jdk
