@@ -90,21 +90,6 @@ static bool return_value(struct callback *callback, struct jp_callback_call *cal
   return good;
 }
 
-/* The exception that is set. */
-static PyObject *take_exception(void)
-{
-  PyObject *type;
-  PyObject *value;
-  PyObject *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (value != NULL && traceback != NULL)
-    (void)PyException_SetTraceback(value, traceback);
-  Py_XDECREF(type);
-  Py_XDECREF(traceback);
-  return value;
-}
-
 /* As the hook says: a handle, a class, or a class and a message. */
 static bool throw_as(struct jp_callback_call *call, PyObject *what)
 {

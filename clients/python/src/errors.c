@@ -120,3 +120,17 @@ PyObject *raise_failure(struct connection *connection, enum jp_client_status sta
   }
   return PyErr_Format(PyExc_RuntimeError, "%s", error->text);
 }
+
+PyObject *take_exception(void)
+{
+  PyObject *type;
+  PyObject *value;
+  PyObject *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (value != NULL && traceback != NULL)
+    (void)PyException_SetTraceback(value, traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return value;
+}

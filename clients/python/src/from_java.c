@@ -25,7 +25,7 @@ static PyObject *find_class(struct connection *connection, PyObject *name, struc
   return put == 0 ? made : NULL; /* the dict keeps it */
 }
 
-/* The value that a text stands for. NULL without an exception: it is an object all the same. */
+/* The Python value of a text. NULL without an exception: the answer is an object all the same. */
 static PyObject *value_of_text(struct connection *connection, PyObject *name, struct jp_text text)
 {
   PyObject *converter = PyDict_GetItemWithError(connection->from_text, name);
@@ -247,7 +247,7 @@ static void read_element(struct jp_json json, struct element *element)
   element->value = jp_json_member(json, "value");
 }
 
-/* The object that a text stands for. */
+/* The object that Java makes of a text. */
 static PyObject *object_of_text(struct connection *connection, PyObject *type, PyObject *text)
 {
   PyObject *typed = PyObject_CallFunctionObjArgs((PyObject *)types.typed, type, text, NULL);

@@ -160,6 +160,8 @@ PyObject *text_to_python(struct jp_text text);
  * is set where make_error gives NotImplemented: the request is to be built and sent once more. */
 PyObject *raise_failure(struct connection *connection, enum jp_client_status status,
                         const struct jp_answer *answer, const struct jp_client_error *error);
+/* Clears the exception that is set, and gives it; NULL: there is none. */
+PyObject *take_exception(void);
 
 /* ---- request.c: one request, sent and waited for ---- */
 

@@ -345,21 +345,6 @@ static void free_sent(struct sent *sent)
   PyMem_Free(sent);
 }
 
-/* The exception that is set, which is cleared; None: there is none. */
-static PyObject *take_exception(void)
-{
-  PyObject *type;
-  PyObject *value;
-  PyObject *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (value != NULL && traceback != NULL)
-    PyException_SetTraceback(value, traceback);
-  Py_XDECREF(type);
-  Py_XDECREF(traceback);
-  return value != NULL ? value : Py_NewRef(Py_None);
-}
-
 static PyObject *value_of_sent(const struct sent *sent, enum jp_client_status status,
                                struct jp_answer *answer)
 {
@@ -375,7 +360,9 @@ static PyObject *value_of_sent(const struct sent *sent, enum jp_client_status st
 /* Calls `done` with the value, which is taken, or with the exception that is set. */
 static void tell(struct sent *sent, PyObject *value)
 {
-  PyObject *fault = value == NULL ? take_exception() : Py_NewRef(Py_None);
+  PyObject *fault = value == NULL ? take_exception() : NULL;
+  if (fault == NULL)
+    fault = Py_NewRef(Py_None);
   PyObject *told = PyObject_CallFunctionObjArgs(sent->done, value == NULL ? Py_None : value, fault, NULL);
   if (told == NULL)
     PyErr_WriteUnraisable(sent->done);

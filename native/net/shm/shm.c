@@ -22,7 +22,7 @@ struct shm_state {
   struct ring_reader in;  /* belongs to the input, as do the three below */
   uint64_t limit;         /* up to this position may be taken until `receive` is called again */
   int told_processor;     /* what the client was told; -1: nothing */
-  bool is_stuck;          /* what is there is less than a head */
+  bool is_stuck;          /* the ring has less than a head */
   bool is_asleep;         /* the client was told that nobody looks */
   bool has_rested;        /* nothing was served since memory was given back */
 };
