@@ -3,7 +3,11 @@
 It is a thin layer on libjpeer-client and knows no policy of its own: how classes look, which Python value a Java type
 becomes and what an exception is are decided by the Python half, through the `Hooks` of a connection.
 
-Threads: every function may be called on any thread. The GIL is released while a thread waits for the peer.
+Threads: every function may be called on any thread. The GIL is released while a thread waits for the peer. Where a
+connection's session has a name (peer_id), each thread calls over a link of its own, which it takes from those of threads
+that have ended, or opens: no thread waits behind the call of another. Beyond 256 they share the first. Objects are of the
+session, and so of all of them; a callback is called over the link that it was given by, and what it asks goes there, too.
+send, process and descriptor use the first link.
 Errors: what the peer answers with becomes what `Hooks.make_error` gives. Of the library itself:
     ConnectionError       the connection is gone or refused
     TimeoutError          no answer in time
@@ -138,6 +142,7 @@ class Connection:
         arguments: Sequence[str] = (),
         on_output: Callable[[int, bytes], None] | None = None,
         start_timeout: float = 30.0,
+        peer_id: str | None = None,
     ) -> "Connection": ...
     url: str  # of launch(): where others connect
     process_id: int | None  # of the launched peer
@@ -166,8 +171,11 @@ class Connection:
         self, step: tuple[Any, ...], timeout: float | None, done: Callable[[Any, BaseException | None], None]
     ) -> None: ...
     # step: as in batch(), or ("fetch", instance, maximum, start), ("describe", instance, type), ("control", method).
+    def listen(self, timeout: float) -> None: ...
+    # Waits for calls from threads of Java's that nobody else takes, no longer than that, and runs those that have come.
     pending: int
     ref_count: int
+    link_count: int
 
 class Result:
     """The result of step `index` of a batch, for steps behind it."""

@@ -6,7 +6,6 @@ threads run on a thread of Python's own, which begins with the first callback.
 
 import contextlib
 import inspect
-import select
 import threading
 import weakref
 from collections import deque
@@ -25,7 +24,6 @@ CallbackFunction = Callable[[str, str, Sequence[str], Sequence[Any]], Any]
 
 THROWN_MAX = 16  # exceptions on their way through Java that are remembered
 LISTENER_WAKE_SECONDS = 1.0
-LISTENER_PAUSE_SECONDS = 0.0003
 
 # What a Python exception becomes in Java, the nearest first.
 JAVA_EXCEPTIONS: tuple[tuple[type[BaseException], str], ...] = (
@@ -207,14 +205,9 @@ class CallbackTable:
 
 
 def _run_listener(connection: Connection, stopped: threading.Event) -> None:
-    poll = select.poll()
-    with contextlib.suppress(ConnectionError, RuntimeError):
-        poll.register(connection.descriptor(), select.POLLIN)
+    with contextlib.suppress(ConnectionError):
         while not stopped.is_set() and not connection.is_closed:
-            if poll.poll(LISTENER_WAKE_SECONDS * 1000):
-                if connection.pending:  # a thread that waits for its answer most likely reads this, too
-                    stopped.wait(LISTENER_PAUSE_SECONDS)
-                connection.process()
+            connection.listen(LISTENER_WAKE_SECONDS)
 
 
 def _identity(target: Any) -> Any:

@@ -6,6 +6,7 @@ import operator
 import os
 import shutil
 import threading
+import uuid
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType, TracebackType
@@ -18,8 +19,9 @@ from .exceptions import ErrorMaker
 from .names import source_name
 
 STOP_SECONDS = 10.0
-# Of a peer that serves this program alone: large arrays travel in one message, and it says nothing but warnings.
-DEFAULTS = {"--message-max": "512M", "--send-buffer-max": "256M", "--log-level": "warn"}
+# Of a peer that serves this program alone: large arrays travel in one message, it says nothing but warnings, and what
+# is inside Java when the connection is closed holds up its end for a second.
+DEFAULTS = {"--message-max": "512M", "--send-buffer-max": "256M", "--log-level": "warn", "--grace": "1000"}
 
 _open: list["Java"] = []  # the last one is the default
 _open_lock = threading.Lock()
@@ -210,6 +212,7 @@ def launch(
         arguments=list(arguments),
         on_output=output.Output(),
         start_timeout=start_timeout,
+        peer_id=str(uuid.uuid4()),
     )
     connection.timeout = timeout
     return java._opened(connection, True)
@@ -226,7 +229,7 @@ def connect(
     """
     java = Java()
     connection = Connection(
-        url, java._hooks, peer_id=peer_id, connect_timeout=connect_timeout, reconnects=reconnects
+        url, java._hooks, peer_id=peer_id or str(uuid.uuid4()), connect_timeout=connect_timeout, reconnects=reconnects
     )  # fmt: skip
     connection.timeout = timeout
     return java._opened(connection, False)

@@ -33,7 +33,7 @@ static PyObject *copy_elements(struct object *array, const struct element_type *
                                .member = range == NULL ? "[:]" : range,
                                .instance = jp_object(array->ref),
                                .options = &options};
-  struct jp_answer *answer = request_call(array->connection, &request);
+  struct jp_answer *answer = request_call(array->connection, NULL, &request);
   if (answer == NULL) {
     if (!PyErr_Occurred())
       PyErr_SetString(PyExc_BufferError, "the elements were not read");

@@ -89,12 +89,13 @@ static PyObject *try_batch(void *context)
 {
   struct connection *connection = ((struct batch *)context)->connection;
   PyObject *steps = ((struct batch *)context)->steps;
-  struct jp_client *client = connection_enter(connection);
-  if (client == NULL)
+  struct link *link = connection_enter(connection, NULL);
+  if (link == NULL)
     return NULL;
   struct builder builder;
   builder_init(&builder, connection);
-  struct jp_chain *chain = jp_chain_create(client);
+  builder.link = link_hold(link);
+  struct jp_chain *chain = jp_chain_create(link->client);
   PyObject *values = NULL;
   if (chain == NULL)
     PyErr_NoMemory();

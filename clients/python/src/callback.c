@@ -18,15 +18,16 @@ struct callback {
   int arity;
   bool oneway;
   bool borrow;
-  struct jp_callback *current; /* the last one that was made; NULL: it has ended */
-  size_t senders;              /* requests that hold `current` for the program */
+  struct given *current; /* the last one that was made; NULL: it has ended */
   PyObject *weak_references;
 };
 
 /* A jp_callback and whose it is. It may end after another one was made in its place. */
 struct given {
   struct callback *callback; /* strong */
+  struct link *link;         /* strong: Java calls it over that one */
   struct jp_callback *handle;
+  size_t senders; /* requests that hold the handle for the program */
 };
 
 /* ---- a call from Java ---- */
@@ -73,12 +74,13 @@ static PyObject *call_function(const struct callback *callback, const struct jp_
 }
 
 /* False: it could not be converted, or not be sent; an exception is set. */
-static bool return_value(struct callback *callback, struct jp_callback_call *call, PyObject *value)
+static bool return_value(const struct given *given, struct jp_callback_call *call, PyObject *value)
 {
   struct builder builder;
   struct jp_argument argument;
   struct jp_client_error error;
-  builder_init(&builder, callback->connection);
+  builder_init(&builder, given->callback->connection);
+  builder.link = link_hold(given->link);
   enum jp_client_status status = JP_CLIENT_INVALID;
   bool good = to_java(&builder, value, &argument);
   if (good)
@@ -129,16 +131,21 @@ static void throw_exception(struct callback *callback, struct jp_callback_call *
 
 static void run_call(void *context, struct jp_callback_call *call)
 {
-  struct callback *callback = ((const struct given *)context)->callback;
+  const struct given given = *(const struct given *)context;
   if (is_ending)
     return;
   PyGILState_STATE state = PyGILState_Ensure();
-  Py_INCREF((PyObject *)callback); /* its end may be told meanwhile */
-  PyObject *value = call_function(callback, call);
-  if (value == NULL || !return_value(callback, call, value))
-    throw_exception(callback, call);
+  Py_INCREF((PyObject *)given.callback); /* its end may be told meanwhile */
+  link_hold(given.link);
+  struct link_frame frame;
+  link_push(&frame, given.link);
+  PyObject *value = call_function(given.callback, call);
+  if (value == NULL || !return_value(&given, call, value))
+    throw_exception(given.callback, call);
+  link_pop(&frame);
   Py_XDECREF(value);
-  Py_DECREF((PyObject *)callback);
+  link_drop(given.link);
+  Py_DECREF((PyObject *)given.callback);
   PyGILState_Release(state);
 }
 
@@ -148,9 +155,10 @@ static void forget(void *context)
   if (is_ending)
     return;
   PyGILState_STATE state = PyGILState_Ensure();
-  if (given->callback->current == given->handle)
+  if (given->callback->current == given)
     given->callback->current = NULL;
   Py_DECREF((PyObject *)given->callback);
+  link_drop(given->link);
   PyMem_Free(given);
   PyGILState_Release(state);
 }
@@ -173,7 +181,7 @@ static bool read_names(struct builder *builder, PyObject *tuple, const char **na
 }
 
 /* The jp_callback keeps the Callback until it is released. */
-static struct jp_callback *create_handle(struct builder *builder, struct callback *callback)
+static struct given *create_given(struct builder *builder, struct callback *callback)
 {
   const char *interfaces[INTERFACES_MAX + 1];
   const char *overrides[OVERRIDES_MAX + 1];
@@ -197,39 +205,69 @@ static struct jp_callback *create_handle(struct builder *builder, struct callbac
                                             .context = given};
   struct jp_callback *made = NULL;
   struct jp_client_error error;
-  enum jp_client_status status = jp_callback_create(callback->connection->client, &config, &made, &error);
+  enum jp_client_status status = jp_callback_create(builder->link->client, &config, &made, &error);
   if (status != JP_CLIENT_OK) {
     PyMem_Free(given);
     raise_failure(callback->connection, status, NULL, &error);
     return NULL;
   }
-  *given = (struct given){(struct callback *)Py_NewRef((PyObject *)callback), made};
-  return made;
+  *given = (struct given){.callback = (struct callback *)Py_NewRef((PyObject *)callback),
+                          .link = link_hold(builder->link),
+                          .handle = made};
+  return given;
 }
 
-struct jp_callback *callback_take(struct builder *builder, PyObject *object)
+/* Where Java has it already, the request goes over the same link, so that Java is given the same object; but not from
+ * within a callback, whose link is that of the callback. */
+static struct link *link_for(const struct callback *callback)
+{
+  const struct link *known = callback->current == NULL ? NULL : callback->current->link;
+  if (known != NULL && !known->has_ended && known->connection != NULL &&
+      !link_is_nested(callback->connection))
+    return callback->current->link;
+  return link_of_thread(callback->connection);
+}
+
+static bool may_give_again(const struct given *given, const struct link *link)
+{
+  return given != NULL && given->link == link && (given->senders > 0 || jp_callback_keep(given->handle));
+}
+
+struct given *callback_take(struct builder *builder, PyObject *object)
 {
   struct callback *callback = (struct callback *)object;
   if (callback->connection != builder->connection) {
     PyErr_SetString(PyExc_ValueError, "a callback of another connection");
     return NULL;
   }
-  if (connection_enter(callback->connection) == NULL)
+  struct link *wanted = builder->link;
+  if (wanted == NULL && callback->connection->links != NULL)
+    wanted = link_for(callback);
+  if (PyErr_Occurred() || connection_enter(callback->connection, wanted) == NULL)
     return NULL;
-  if (callback->current == NULL || (callback->senders == 0 && !jp_callback_keep(callback->current)))
-    callback->current = create_handle(builder, callback);
-  if (callback->current != NULL)
-    callback->senders++;
-  struct jp_callback *current = callback->current;
+  if (builder->link == NULL)
+    builder->link = link_hold(wanted);
+  if (!may_give_again(callback->current, wanted))
+    callback->current = listen_to(wanted) ? create_given(builder, callback) : NULL;
+  struct given *given = callback->current;
+  if (given != NULL) {
+    given->senders++;
+    Py_INCREF(object);
+  }
   connection_leave(callback->connection);
-  return current;
+  return given;
 }
 
-void callback_let_go(struct jp_callback *handle, PyObject *owner)
+struct jp_callback *callback_handle(const struct given *given)
 {
-  struct callback *callback = (struct callback *)owner;
-  if (callback->current == handle && --callback->senders == 0)
-    jp_callback_release(handle);
+  return given->handle;
+}
+
+void callback_let_go(struct given *given)
+{
+  PyObject *owner = (PyObject *)given->callback;
+  if (--given->senders == 0)
+    jp_callback_release(given->handle);
   Py_DECREF(owner);
 }
 

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { MS = 1000, GRACE_MS = 5000 };
 
@@ -16,33 +17,77 @@ static unsigned long main_thread;
 
 /* ---- users ---- */
 
-/* Closes the client, when nobody is inside it. */
+/* Those of other threads: the first one's may be the launched peer's. */
+static void close_clients(struct link *links)
+{
+  for (struct link *each = links->next; each != NULL; each = each->next)
+    jp_client_close(each->client);
+}
+
+/* The connection's hold of each of them ends. */
+static void drop_links(struct link *links)
+{
+  while (links != NULL) {
+    struct link *next = links->next;
+    links->connection = NULL;
+    links->client = NULL;
+    links->next = NULL;
+    link_drop(links);
+    links = next;
+  }
+}
+
+/* Closes the clients, when nobody is inside them. */
 static void finish(struct connection *connection, int timeout_ms)
 {
-  struct jp_client *client = connection->client;
+  struct link *links = connection->links;
   struct jp_peer *peer = connection->peer;
+  int callbacks_fd = connection->callbacks_fd;
   int exit_status = 0;
-  connection->client = NULL;
+  connection->links = NULL;
+  connection->link_count = 0;
   connection->peer = NULL;
-  if (client == NULL)
+  connection->callbacks_fd = -1;
+  if (links == NULL)
     return;
   Py_BEGIN_ALLOW_THREADS;
+  close_clients(links);
   if (peer != NULL)
     exit_status = jp_peer_stop(peer, timeout_ms);
   else
-    jp_client_close(client);
+    jp_client_close(links->client);
+  if (callbacks_fd >= 0)
+    close(callbacks_fd);
   Py_END_ALLOW_THREADS;
+  drop_links(links);
   connection->exit_status = exit_status;
 }
 
-struct jp_client *connection_enter(struct connection *connection)
+static bool check_open(const struct connection *connection)
 {
-  if (connection->is_closed || connection->client == NULL) {
-    PyErr_SetString(PyExc_ConnectionError, "the connection is closed");
+  if (!connection->is_closed && connection->links != NULL)
+    return true;
+  PyErr_SetString(PyExc_ConnectionError, "the connection is closed");
+  return false;
+}
+
+struct link *connection_enter(struct connection *connection, struct link *wanted)
+{
+  if (!check_open(connection))
     return NULL;
-  }
+  struct link *link = wanted == NULL ? link_of_thread(connection) : wanted;
+  if (link == NULL || !check_open(connection)) /* it may have been closed while a link was opened */
+    return NULL;
   connection->users++;
-  return connection->client;
+  return link;
+}
+
+struct link *connection_enter_first(struct connection *connection)
+{
+  if (!check_open(connection))
+    return NULL;
+  connection->users++;
+  return connection->links;
 }
 
 void connection_leave(struct connection *connection)
@@ -78,14 +123,14 @@ static void leave_list(const struct connection *connection)
 /* Threads that wait get a ConnectionError. One that runs a callback, such as the caller, closes when it is over. */
 static void close_connection(struct connection *connection, int timeout_ms)
 {
-  if (connection->is_closed || connection->client == NULL)
+  if (connection->is_closed || connection->links == NULL)
     return;
-  struct jp_client *client = connection->client;
   leave_list(connection);
   connection->is_closed = true;
   connection->users++;
   Py_BEGIN_ALLOW_THREADS;
-  jp_client_end(client);
+  for (const struct link *each = connection->links; each != NULL; each = each->next)
+    jp_client_end(each->client);
   Py_END_ALLOW_THREADS;
   for (int i = 0; i < MS && connection->users > 1; i++) {
     Py_BEGIN_ALLOW_THREADS;
@@ -161,6 +206,8 @@ static struct connection *create(PyTypeObject *type, PyObject *hooks)
   if (made == NULL)
     return NULL;
   made->timeout_ms = JP_FOREVER;
+  made->callbacks_fd = -1;
+  made->process = getpid();
   if (learn_main_thread() && take_hook(hooks, "classes", &made->classes) &&
       take_hook(hooks, "make_class", &made->make_class) && take_hook(hooks, "from_text", &made->from_text) &&
       take_hook(hooks, "to_java", &made->to_java) &&
@@ -179,7 +226,16 @@ static struct connection *create(PyTypeObject *type, PyObject *hooks)
 static bool note_open(struct connection *connection, struct jp_client *client, struct jp_peer *peer,
                       const char *url)
 {
-  connection->client = client;
+  connection->links = link_create(connection, client);
+  if (connection->links == NULL) {
+    if (peer != NULL)
+      (void)jp_peer_stop(peer, GRACE_MS);
+    else
+      jp_client_close(client);
+    PyErr_NoMemory();
+    return false;
+  }
+  connection->link_count = 1;
   connection->peer = peer;
   connection->next = open_connections;
   open_connections = connection;
@@ -188,6 +244,16 @@ static bool note_open(struct connection *connection, struct jp_client *client, s
     return true;
   close_connection(connection, GRACE_MS);
   return false;
+}
+
+/* Keeps how clients are opened. A name that is no UUID's length is not kept: opening with it fails. */
+static void keep_config(struct connection *connection, const struct jp_client_config *config)
+{
+  connection->config = *config;
+  if (config->peer_id == NULL || strlen(config->peer_id) >= sizeof connection->peer_id)
+    return;
+  strcpy(connection->peer_id, config->peer_id);
+  connection->config.peer_id = connection->peer_id;
 }
 
 static struct jp_client_config make_config(const char *peer_id, int connect_timeout_ms,
@@ -226,6 +292,7 @@ static PyObject *connection_new(PyTypeObject *type, PyObject *args, PyObject *ke
     return NULL;
   struct jp_client_config config =
       make_config(peer_id, connect_timeout_ms, message_max, pending_max, reconnects);
+  keep_config(made, &config);
   struct jp_client *client = NULL;
   struct jp_client_error error;
   enum jp_client_status status;
@@ -296,8 +363,8 @@ static PyObject *launch_peer(struct connection *made, const struct jp_launch_con
 
 PyObject *connection_launch(PyObject *ignored, PyObject *args, PyObject *keywords)
 {
-  static char *names[] = {"hooks",      "program",   "class_path", "jvm_options",   "options",
-                          "main_class", "arguments", "on_output",  "start_timeout", NULL};
+  static char *names[] = {"hooks",     "program",   "class_path",    "jvm_options", "options", "main_class",
+                          "arguments", "on_output", "start_timeout", "peer_id",     NULL};
   (void)ignored;
   PyObject *hooks;
   PyObject *empty = PyTuple_New(0);
@@ -306,12 +373,12 @@ PyObject *connection_launch(PyObject *ignored, PyObject *args, PyObject *keyword
   PyObject *arguments = empty;
   PyObject *on_output = Py_None;
   double start_timeout = 30;
-  const struct jp_client_config client = make_config(NULL, 0, 0, 0, 0);
+  struct jp_client_config client = make_config(NULL, 0, 0, 0, 0);
   struct jp_launch_config config = {.size = sizeof config, .client = &client};
   if (empty == NULL ||
-      !PyArg_ParseTupleAndKeywords(args, keywords, "O|$zzOOzOOd:launch", names, &hooks, &config.program,
+      !PyArg_ParseTupleAndKeywords(args, keywords, "O|$zzOOzOOdz:launch", names, &hooks, &config.program,
                                    &config.class_path, &jvm_options, &options, &config.main_class, &arguments,
-                                   &on_output, &start_timeout) ||
+                                   &on_output, &start_timeout, &client.peer_id) ||
       !connection_read_seconds(start_timeout, &config.start_timeout_ms)) {
     Py_XDECREF(empty);
     return NULL;
@@ -319,6 +386,8 @@ PyObject *connection_launch(PyObject *ignored, PyObject *args, PyObject *keyword
   struct connection *made = create(types.connection, hooks);
   struct builder builder;
   builder_init(&builder, made);
+  if (made != NULL)
+    keep_config(made, &client);
   PyObject *launched = NULL;
   if (made != NULL) {
     config.jvm_options = read_words(&builder, jvm_options);
@@ -427,7 +496,7 @@ static PyObject *get_closed(PyObject *self, void *ignored)
 {
   (void)ignored;
   const struct connection *connection = (const struct connection *)self;
-  return PyBool_FromLong(connection->is_closed || connection->client == NULL);
+  return PyBool_FromLong(connection->is_closed || connection->links == NULL);
 }
 
 static PyObject *get_process_id(PyObject *self, void *ignored)
@@ -439,24 +508,39 @@ static PyObject *get_process_id(PyObject *self, void *ignored)
   return PyLong_FromLong(process_id);
 }
 
+static PyObject *sum_of_links(PyObject *self, size_t (*count)(const struct jp_client *client))
+{
+  size_t sum = 0;
+  for (const struct link *each = ((struct connection *)self)->links; each != NULL; each = each->next)
+    sum += count(each->client);
+  return PyLong_FromSize_t(sum);
+}
+
 static PyObject *get_pending(PyObject *self, void *ignored)
 {
   (void)ignored;
-  const struct jp_client *client = ((struct connection *)self)->client;
-  return PyLong_FromSize_t(client == NULL ? 0 : jp_client_pending(client));
+  return sum_of_links(self, jp_client_pending);
 }
 
 static PyObject *get_ref_count(PyObject *self, void *ignored)
 {
   (void)ignored;
-  const struct jp_client *client = ((struct connection *)self)->client;
-  return PyLong_FromSize_t(client == NULL ? 0 : jp_client_ref_count(client));
+  return sum_of_links(self, jp_client_ref_count);
 }
 
-static PyGetSetDef getters[] = {
-    {"timeout", get_timeout, set_timeout, NULL, NULL}, {"is_closed", get_closed, NULL, NULL, NULL},
-    {"process_id", get_process_id, NULL, NULL, NULL},  {"pending", get_pending, NULL, NULL, NULL},
-    {"ref_count", get_ref_count, NULL, NULL, NULL},    {NULL, NULL, NULL, NULL, NULL}};
+static PyObject *get_link_count(PyObject *self, void *ignored)
+{
+  (void)ignored;
+  return PyLong_FromSize_t(((struct connection *)self)->link_count);
+}
+
+static PyGetSetDef getters[] = {{"timeout", get_timeout, set_timeout, NULL, NULL},
+                                {"is_closed", get_closed, NULL, NULL, NULL},
+                                {"process_id", get_process_id, NULL, NULL, NULL},
+                                {"pending", get_pending, NULL, NULL, NULL},
+                                {"ref_count", get_ref_count, NULL, NULL, NULL},
+                                {"link_count", get_link_count, NULL, NULL, NULL},
+                                {NULL, NULL, NULL, NULL, NULL}};
 
 static PyMemberDef members[] = {
     {"url", T_OBJECT, offsetof(struct connection, url), READONLY, NULL},

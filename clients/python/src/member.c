@@ -104,7 +104,7 @@ static PyObject *try_call(void *context)
   if (call->receiver == NULL || to_java_receiver(&builder, call->receiver, request.type, &request.instance)) {
     request.args = to_java_all(&builder, call->args, call->from, &request.arg_count);
     if (request.args != NULL)
-      value = request_value(call->member->connection, &request);
+      value = request_value(call->member->connection, &builder, &request);
   }
   builder_fini(&builder);
   return value;
@@ -352,7 +352,7 @@ static PyObject *try_access(void *context)
       access->object == NULL || to_java_receiver(&builder, access->object, request.type, &request.instance);
   if (good && access->value != NULL)
     good = to_java(&builder, access->value, &argument);
-  PyObject *result = good ? request_value(member->connection, &request) : NULL;
+  PyObject *result = good ? request_value(member->connection, &builder, &request) : NULL;
   builder_fini(&builder);
   return result;
 }

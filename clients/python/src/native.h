@@ -14,6 +14,8 @@
 #include <Python.h>
 #include <jpeer/client.h>
 #include <stdatomic.h>
+#include <sys/types.h>
+#include <time.h>
 
 /* ---- types (module.c makes them) ---- */
 
@@ -40,12 +42,21 @@ extern atomic_bool is_ending;
 
 /* ---- connection.c ---- */
 
+enum { PEER_ID_SIZE = 37 };
+
 struct connection {
   PyObject ob_base;
-  struct jp_client *client; /* NULL: it was closed, or never opened */
-  struct jp_peer *peer;     /* of launch(); it owns the client then */
-  size_t users;             /* threads inside the client */
-  bool is_closed;           /* the last user closes the client */
+  struct link *links;   /* the first is the connection's own; NULL: it was closed, or never opened */
+  size_t link_count;    /* those that are being opened included */
+  struct jp_peer *peer; /* of launch(); it owns the first link's client then */
+  size_t users;         /* threads inside the clients */
+  bool is_closed;       /* the last user closes the clients */
+  /* How links are opened. No name of a session: there is but one. */
+  struct jp_client_config config;
+  char peer_id[PEER_ID_SIZE];
+  pid_t process;    /* that has opened it */
+  time_t retry_at;  /* a link could not be opened: none is tried before */
+  int callbacks_fd; /* an epoll of the links that have given callbacks; -1: none has */
   int timeout_ms;
   int exit_status; /* of the launched peer */
   int process_id;  /* 0: none */
@@ -56,8 +67,10 @@ struct connection {
   PyObject *weak_references;
 };
 
-/* The client for one call, which connection_leave ends; NULL: it is closed. */
-struct jp_client *connection_enter(struct connection *connection);
+/* The link for one call, which connection_leave ends: `wanted`, or where that is NULL the thread's. NULL: an exception. */
+struct link *connection_enter(struct connection *connection, struct link *wanted);
+/* The same with the connection's own link, for a loop of the caller's. */
+struct link *connection_enter_first(struct connection *connection);
 void connection_leave(struct connection *connection);
 /* Closes those that are open, when the interpreter ends. */
 PyObject *connection_close_all(PyObject *module, PyObject *ignored);
@@ -69,6 +82,39 @@ PyObject *connection_stop(PyObject *self, PyObject *timeout);
 bool connection_read_seconds(double seconds, int *milliseconds);
 /* True: a thread of the library has to end its wait, because a signal's handler has raised. */
 bool connection_is_interrupted(void *context);
+
+/* ---- link.c ---- */
+
+/* A client of the connection's session. Its memory stays as long as it has holders: the connection, the lease of a
+ * thread, requests that are being built, callbacks. */
+struct link {
+  size_t holders;
+  struct connection *connection; /* borrowed; NULL: it is closed */
+  struct jp_client *client;      /* NULL: it is closed */
+  unsigned long thread;          /* that calls over it; 0: none */
+  bool has_ended;                /* it is not used any more */
+  bool gives_callbacks;          /* it is in the connection's callbacks_fd */
+  struct link *next;             /* of the connection; each holds the next */
+};
+
+/* A callback that runs on this thread, and by which link it has come. */
+struct link_frame {
+  struct link *link;
+  struct link_frame *outer;
+};
+
+/* With one holder. NULL: no memory; no exception is set. */
+struct link *link_create(struct connection *connection, struct jp_client *client);
+struct link *link_hold(struct link *link);
+void link_drop(struct link *link); /* NULL is fine */
+void link_push(struct link_frame *frame, struct link *link);
+void link_pop(const struct link_frame *frame);
+/* A callback of the connection runs on this thread. */
+bool link_is_nested(const struct connection *connection);
+/* Borrowed. The connection is open. NULL: an exception. */
+struct link *link_of_thread(struct connection *connection);
+/* What a call has given: a link whose connection has ended is not used any more. */
+void link_note_status(struct link *link, enum jp_client_status status);
 
 /* ---- object.c ---- */
 
@@ -107,6 +153,7 @@ enum { BUILDER_BYTES = 1024 };
 /* What the arguments of one request borrow from. */
 struct builder {
   struct connection *connection; /* borrowed */
+  struct link *link;             /* strong: what the request goes over; NULL: the thread's */
   struct builder_chunk *chunks;
   struct builder_buffer *buffers;
   struct builder_owned *owned;
@@ -118,6 +165,7 @@ struct builder {
 static inline void builder_init(struct builder *builder, struct connection *connection)
 {
   builder->connection = connection;
+  builder->link = NULL;
   builder->chunks = NULL;
   builder->buffers = NULL;
   builder->owned = NULL;
@@ -165,10 +213,13 @@ PyObject *take_exception(void);
 
 /* ---- request.c: one request, sent and waited for ---- */
 
-/* Sends, waits without the GIL, and gives the answer, which the caller frees; NULL: as raise_failure. */
-struct jp_answer *request_call(struct connection *connection, const struct jp_request *request);
+/* Sends, waits without the GIL, and gives the answer, which the caller frees; NULL: as raise_failure. builder: what the
+ * request was built with; NULL: it borrows nothing. */
+struct jp_answer *request_call(struct connection *connection, const struct builder *builder,
+                               const struct jp_request *request);
 /* The same, with the answer's value. */
-PyObject *request_value(struct connection *connection, const struct jp_request *request);
+PyObject *request_value(struct connection *connection, const struct builder *builder,
+                        const struct jp_request *request);
 /* Runs `attempt`, and once more where that failed without an exception. */
 PyObject *request_retry(PyObject *(*attempt)(void *context), void *context);
 /* JP_METHOD: it is no step. */
@@ -188,8 +239,18 @@ PyObject *connection_batch(PyObject *self, PyObject *steps);
 
 /* ---- callback.c ---- */
 
-/* The handle to give Java; the builder lets go of it. NULL: an exception. */
-struct jp_callback *callback_take(struct builder *builder, PyObject *callback);
-void callback_let_go(struct jp_callback *callback, PyObject *owner);
+/* A callback that was given over a link. */
+struct given;
+
+/* What to give Java; the builder lets go of it, and goes over its link. NULL: an exception. */
+struct given *callback_take(struct builder *builder, PyObject *callback);
+struct jp_callback *callback_handle(const struct given *given);
+void callback_let_go(struct given *given);
+/* ---- listen.c ---- */
+
+/* The link gives a callback from now on. False: an exception. */
+bool listen_to(struct link *link);
+/* A method of Connection: waits for calls from threads of Java's, and runs those that have come. */
+PyObject *connection_listen(PyObject *self, PyObject *timeout);
 
 #endif

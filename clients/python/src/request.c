@@ -13,12 +13,13 @@ static const struct jp_options fetch_options = {
 
 /* ---- one request ---- */
 
-struct jp_answer *request_call(struct connection *connection, const struct jp_request *request)
+struct jp_answer *request_call(struct connection *connection, const struct builder *builder,
+                               const struct jp_request *request)
 {
   struct jp_client_error error;
   struct jp_answer *answer = NULL;
-  struct jp_client *client = connection_enter(connection);
-  if (client == NULL)
+  struct link *link = connection_enter(connection, builder == NULL ? NULL : builder->link);
+  if (link == NULL)
     return NULL;
   enum jp_client_status status;
   int timeout_ms = connection->timeout_ms;
@@ -26,10 +27,11 @@ struct jp_answer *request_call(struct connection *connection, const struct jp_re
   if (sent.options == NULL)
     sent.options = &default_options;
   Py_BEGIN_ALLOW_THREADS;
-  status = jp_client_call(client, &sent, timeout_ms, &answer, &error);
+  status = jp_client_call(link->client, &sent, timeout_ms, &answer, &error);
   Py_END_ALLOW_THREADS;
   bool good = status == JP_CLIENT_OK && !PyErr_Occurred();
   if (!good) {
+    link_note_status(link, status);
     raise_failure(connection, status, answer, &error);
     jp_answer_free(answer);
     answer = NULL;
@@ -38,9 +40,10 @@ struct jp_answer *request_call(struct connection *connection, const struct jp_re
   return answer;
 }
 
-PyObject *request_value(struct connection *connection, const struct jp_request *request)
+PyObject *request_value(struct connection *connection, const struct builder *builder,
+                        const struct jp_request *request)
 {
-  struct jp_answer *answer = request_call(connection, request);
+  struct jp_answer *answer = request_call(connection, builder, request);
   if (answer == NULL)
     return NULL;
   PyObject *value = from_java_result(connection, request->operation, answer);
@@ -189,7 +192,7 @@ static PyObject *try_step(void *context)
   builder_init(&builder, step->connection);
   PyObject *value = NULL;
   if (request_from_step(&builder, step->parts, &request))
-    value = request_value(step->connection, &request);
+    value = request_value(step->connection, &builder, &request);
   builder_fini(&builder);
   return value;
 }
@@ -257,7 +260,7 @@ static PyObject *operation_fetch(PyObject *self, PyObject *args, PyObject *keywo
   builder_init(&builder, connection);
   struct jp_answer *answer = NULL;
   if (to_java_receiver(&builder, instance, "java.lang.String", &request.instance))
-    answer = request_call(connection, &request);
+    answer = request_call(connection, &builder, &request);
   if (answer == NULL && !PyErr_Occurred())
     PyErr_SetString(PyExc_RuntimeError, "make_error gave NotImplemented for a fetch");
   PyObject *page = answer == NULL ? NULL : from_java_page(connection, answer, instance);
@@ -309,7 +312,7 @@ static PyObject *operation_classes_info(PyObject *self, PyObject *args, PyObject
   struct jp_answer *answer = NULL;
   if (included != NULL) {
     struct jp_request request = jp_build_fetch_classes_info(included, NULL, false, merge != 0);
-    answer = request_call(connection, &request);
+    answer = request_call(connection, &builder, &request);
   }
   PyObject *list = NULL;
   if (answer != NULL) {
@@ -402,14 +405,14 @@ static bool send_request(struct sent *sent, const struct jp_request *request)
 {
   struct jp_client_error error;
   struct connection *connection = sent->connection;
-  struct jp_client *client = connection_enter(connection);
-  if (client == NULL)
+  struct link *link = connection_enter_first(connection);
+  if (link == NULL)
     return false;
   enum jp_client_status status;
   int timeout_ms = sent->timeout_ms;
   Py_INCREF((PyObject *)connection); /* `sent` may be over */
   Py_BEGIN_ALLOW_THREADS;
-  status = jp_client_send(client, request, timeout_ms, complete, sent, &error);
+  status = jp_client_send(link->client, request, timeout_ms, complete, sent, &error);
   Py_END_ALLOW_THREADS;
   if (status != JP_CLIENT_OK)
     raise_failure(connection, status, NULL, &error);
@@ -424,6 +427,8 @@ static bool send_step(struct sent *sent)
   struct jp_request request;
   PyObject *step = Py_NewRef(sent->step); /* the arguments borrow from it */
   builder_init(&builder, sent->connection);
+  if (sent->connection->links != NULL)
+    builder.link = link_hold(sent->connection->links);
   bool good = request_from_step(&builder, step, &request) && send_request(sent, &request);
   builder_fini(&builder);
   Py_DECREF(step);
@@ -460,10 +465,10 @@ static PyObject *operation_descriptor(PyObject *self, PyObject *ignored)
 {
   (void)ignored;
   struct connection *connection = (struct connection *)self;
-  struct jp_client *client = connection_enter(connection);
-  if (client == NULL)
+  struct link *link = connection_enter_first(connection);
+  if (link == NULL)
     return NULL;
-  int descriptor = jp_client_descriptor(client);
+  int descriptor = jp_client_descriptor(link->client);
   connection_leave(connection);
   if (descriptor < 0)
     return PyErr_Format(PyExc_OSError, "no descriptor is left");
@@ -475,12 +480,12 @@ static PyObject *operation_process(PyObject *self, PyObject *ignored)
   (void)ignored;
   struct connection *connection = (struct connection *)self;
   struct jp_client_error error;
-  struct jp_client *client = connection_enter(connection);
-  if (client == NULL)
+  struct link *link = connection_enter_first(connection);
+  if (link == NULL)
     return NULL;
   enum jp_client_status status;
   Py_BEGIN_ALLOW_THREADS;
-  status = jp_client_process(client, &error);
+  status = jp_client_process(link->client, &error);
   Py_END_ALLOW_THREADS;
   if (status != JP_CLIENT_OK)
     raise_failure(connection, status, NULL, &error);
@@ -508,4 +513,5 @@ PyMethodDef connection_methods[] = {
     {"send", operation_send, METH_VARARGS, NULL},
     {"descriptor", operation_descriptor, METH_NOARGS, NULL},
     {"process", operation_process, METH_NOARGS, NULL},
+    {"listen", connection_listen, METH_O, NULL},
     {NULL, NULL, 0, NULL}};

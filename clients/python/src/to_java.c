@@ -24,15 +24,14 @@ struct builder_owned {
 };
 
 struct builder_callback {
-  struct jp_callback *callback;
-  PyObject *owner; /* strong */
+  struct given *given;
   struct builder_callback *next;
 };
 
 void builder_fini(struct builder *builder)
 {
   for (struct builder_callback *each = builder->callbacks; each != NULL; each = each->next)
-    callback_let_go(each->callback, each->owner);
+    callback_let_go(each->given);
   for (struct builder_buffer *each = builder->buffers; each != NULL; each = each->next)
     PyBuffer_Release(&each->view);
   for (struct builder_owned *each = builder->owned; each != NULL; each = each->next)
@@ -42,6 +41,7 @@ void builder_fini(struct builder *builder)
     free(builder->chunks);
     builder->chunks = next;
   }
+  link_drop(builder->link);
 }
 
 void *builder_alloc(struct builder *builder, size_t size)
@@ -279,7 +279,7 @@ static bool put_object(struct builder *builder, PyObject *value, struct jp_argum
     PyErr_SetString(PyExc_TypeError, "an object without a handle: it was not made by Java");
     return false;
   }
-  if (object->connection->client != builder->connection->client) {
+  if (object->connection != builder->connection) {
     PyErr_SetString(PyExc_ValueError, "an object of another connection");
     return false;
   }
@@ -290,13 +290,12 @@ static bool put_object(struct builder *builder, PyObject *value, struct jp_argum
 static bool put_callback(struct builder *builder, PyObject *value, struct jp_argument *out)
 {
   struct builder_callback *kept = builder_alloc(builder, sizeof *kept);
-  struct jp_callback *callback = kept == NULL ? NULL : callback_take(builder, value);
-  if (callback == NULL)
+  struct given *given = kept == NULL ? NULL : callback_take(builder, value);
+  if (given == NULL)
     return false;
-  *kept =
-      (struct builder_callback){.callback = callback, .owner = Py_NewRef(value), .next = builder->callbacks};
+  *kept = (struct builder_callback){.given = given, .next = builder->callbacks};
   builder->callbacks = kept;
-  *out = jp_callback_argument(callback);
+  *out = jp_callback_argument(callback_handle(given));
   return true;
 }
 

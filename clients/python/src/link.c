@@ -1,0 +1,230 @@
+/*
+ * The links of a connection: clients of one session, so that no thread waits behind the call of another.
+ *
+ * A thread takes a link with its first call, and has it until the thread ends; the next thread takes it then. The first
+ * link is the one that the connection was opened with. What runs in a callback calls over the link that the callback has
+ * come by, because Java waits there.
+ */
+#include "native.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LINKS_MAX = 256, RETRY_SECONDS = 1 };
+
+/* The callbacks that run on this thread. */
+static _Thread_local struct link_frame *innermost;
+
+/* ---- one link ---- */
+
+struct link *link_create(struct connection *connection, struct jp_client *client)
+{
+  struct link *link = calloc(1, sizeof *link);
+  if (link == NULL)
+    return NULL;
+  *link = (struct link){.holders = 1, .connection = connection, .client = client};
+  return link;
+}
+
+struct link *link_hold(struct link *link)
+{
+  link->holders++;
+  return link;
+}
+
+void link_drop(struct link *link)
+{
+  if (link != NULL && --link->holders == 0)
+    free(link);
+}
+
+void link_push(struct link_frame *frame, struct link *link)
+{
+  *frame = (struct link_frame){link, innermost};
+  innermost = frame;
+}
+
+void link_pop(const struct link_frame *frame)
+{
+  innermost = frame->outer;
+}
+
+bool link_is_nested(const struct connection *connection)
+{
+  for (const struct link_frame *each = innermost; each != NULL; each = each->outer) {
+    if (each->link->connection == connection)
+      return true;
+  }
+  return false;
+}
+
+/* ---- the lease of a thread ---- */
+
+static const char lease_name[] = "jpeer._native.lease";
+
+/* What the thread has let go of would wait in the peer until the link is used again. */
+static void send_releases(struct jp_client *client)
+{
+  const struct jp_request ping = jp_build_ping();
+  (void)!jp_client_notify(client, &ping, NULL); /* or the end of the connection lets go of it */
+}
+
+/* The thread has ended, or its leases were looked through. */
+static void end_lease(PyObject *lease)
+{
+  struct link *link = PyCapsule_GetPointer(lease, lease_name);
+  link->thread = 0;
+  if (link->client != NULL && !link->has_ended && !is_ending)
+    send_releases(link->client);
+  link_drop(link);
+}
+
+/* Those of closed connections go. */
+static bool forget_old_leases(PyObject *leases)
+{
+  PyObject *items = PyDict_Items(leases);
+  bool good = items != NULL;
+  for (Py_ssize_t i = 0; good && i < PyList_Size(items); i++) {
+    PyObject *item = PyList_GetItem(items, i);
+    const struct link *link = PyCapsule_GetPointer(PyTuple_GetItem(item, 1), lease_name);
+    if (link->connection == NULL)
+      good = PyDict_DelItem(leases, PyTuple_GetItem(item, 0)) == 0;
+  }
+  Py_XDECREF(items);
+  return good;
+}
+
+/* The thread's leases by their links; they end with the thread. Borrowed; NULL: an exception. */
+static PyObject *leases_of_thread(void)
+{
+  PyObject *of_thread = PyThreadState_GetDict();
+  if (of_thread == NULL)
+    return PyErr_NoMemory();
+  PyObject *leases = PyDict_GetItemString(of_thread, lease_name);
+  if (leases != NULL)
+    return leases;
+  leases = PyDict_New();
+  if (leases != NULL && PyDict_SetItemString(of_thread, lease_name, leases) != 0)
+    Py_CLEAR(leases);
+  Py_XDECREF(leases); /* the dict has it */
+  return leases;
+}
+
+/* False: an exception. */
+static bool lease(struct link *link)
+{
+  link->thread = PyThread_get_thread_ident(); /* first: what follows may let another thread run */
+  link_hold(link);
+  PyObject *made = PyCapsule_New(link, lease_name, end_lease);
+  if (made == NULL) {
+    link->thread = 0;
+    link_drop(link);
+    return false;
+  }
+  PyObject *leases = leases_of_thread();
+  PyObject *key = leases == NULL ? NULL : PyLong_FromVoidPtr(link);
+  bool good = key != NULL && forget_old_leases(leases) && PyDict_SetItem(leases, key, made) == 0;
+  Py_XDECREF(key);
+  Py_DECREF(made);
+  return good;
+}
+
+/* ---- more links ---- */
+
+static bool may_open(const struct connection *connection)
+{
+  return connection->config.peer_id != NULL && connection->link_count < LINKS_MAX &&
+         connection->process == getpid() && time(NULL) >= connection->retry_at;
+}
+
+/* Over shared memory, where the connection's own link may be; without the GIL. */
+static enum jp_client_status open_client(const struct connection *connection, const char *url,
+                                         struct jp_client **client)
+{
+  enum { URL_MAX = 4096 };
+  static const char unix_scheme[] = "ws+unix:";
+  size_t scheme = sizeof unix_scheme - 1;
+  char shared[URL_MAX];
+  bool is_launched = connection->process_id != 0 && strncmp(url, unix_scheme, scheme) == 0 &&
+                     snprintf(shared, sizeof shared, "shm:%s", url + scheme) < URL_MAX;
+  struct jp_client_error error;
+  if (is_launched && jp_client_open(shared, &connection->config, client, &error) == JP_CLIENT_OK)
+    return JP_CLIENT_OK;
+  return jp_client_open(url, &connection->config, client, &error);
+}
+
+/* NULL: it could not be opened; perhaps with an exception. */
+static struct link *open_link(struct connection *connection)
+{
+  const char *url = PyUnicode_AsUTF8AndSize(connection->url, NULL);
+  struct link *link = url == NULL ? NULL : link_create(connection, NULL);
+  if (link == NULL)
+    return NULL;
+  connection->users++;
+  connection->link_count++;
+  enum jp_client_status status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = open_client(connection, url, &link->client);
+  Py_END_ALLOW_THREADS;
+  if (status == JP_CLIENT_OK) {
+    link->next = connection->links->next;
+    connection->links->next = link;
+  } else {
+    connection->link_count--;
+    connection->retry_at = time(NULL) + RETRY_SECONDS;
+    link_drop(link);
+    link = NULL;
+  }
+  connection_leave(connection);
+  return link;
+}
+
+static struct link *find_link(const struct connection *connection, unsigned long thread)
+{
+  for (struct link *each = connection->links; each != NULL; each = each->next) {
+    if (each->thread == thread && !each->has_ended)
+      return each;
+  }
+  return NULL;
+}
+
+/* One that nobody has, else a new one, else the first, which is shared then. NULL: an exception. */
+static struct link *take_link(struct connection *connection)
+{
+  struct link *link = find_link(connection, 0);
+  if (link == NULL && may_open(connection))
+    link = open_link(connection);
+  if (PyErr_Occurred())
+    return NULL;
+  if (connection->links == NULL) {
+    PyErr_SetString(PyExc_ConnectionError, "the connection is closed");
+    return NULL;
+  }
+  if (link == NULL)
+    return connection->links;
+  return lease(link) ? link : NULL;
+}
+
+struct link *link_of_thread(struct connection *connection)
+{
+  for (const struct link_frame *each = innermost; each != NULL; each = each->outer) {
+    if (each->link->connection == connection)
+      return each->link;
+  }
+  unsigned long thread = PyThread_get_thread_ident();
+  if (connection->links->thread == thread)
+    return connection->links;
+  struct link *link = find_link(connection, thread);
+  return link == NULL ? take_link(connection) : link;
+}
+
+void link_note_status(struct link *link, enum jp_client_status status)
+{
+  bool is_over = status == JP_CLIENT_CLOSED || status == JP_CLIENT_PROTOCOL;
+  if (is_over && link->connection != NULL && !link->connection->config.reconnects &&
+      link != link->connection->links)
+    link->has_ended = true;
+}

@@ -1,0 +1,83 @@
+/* Calls from threads of Java's, which no thread of Python's waits for: one thread of the package's listens for them. */
+#include "native.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum { EVENTS_MAX = 16, PAUSE_NS = 300000 };
+
+bool listen_to(struct link *link)
+{
+  struct connection *connection = link->connection;
+  if (link->gives_callbacks)
+    return true;
+  if (connection->callbacks_fd < 0)
+    connection->callbacks_fd = epoll_create1(EPOLL_CLOEXEC);
+  int descriptor = jp_client_descriptor(link->client);
+  struct epoll_event event = {.events = EPOLLIN, .data.ptr = link};
+  if (connection->callbacks_fd < 0 || descriptor < 0 ||
+      epoll_ctl(connection->callbacks_fd, EPOLL_CTL_ADD, descriptor, &event) != 0) {
+    PyErr_SetString(PyExc_OSError, "no descriptor is left to listen for Java's calls");
+    return false;
+  }
+  link->gives_callbacks = true;
+  return true;
+}
+
+static void pause_a_moment(void)
+{
+  const struct timespec moment = {.tv_nsec = PAUSE_NS};
+  nanosleep(&moment, NULL);
+}
+
+/* A link whose connection has ended is left alone from then on. */
+static void process_link(struct connection *connection, struct link *link)
+{
+  struct jp_client_error error;
+  bool is_awaited = jp_client_pending(link->client) > 0;
+  enum jp_client_status status;
+  Py_BEGIN_ALLOW_THREADS;
+  if (is_awaited) /* the thread that waits for its answer most likely reads this, too */
+    pause_a_moment();
+  status = jp_client_process(link->client, &error);
+  Py_END_ALLOW_THREADS;
+  if (status == JP_CLIENT_OK || connection->config.reconnects)
+    return;
+  (void)epoll_ctl(connection->callbacks_fd, EPOLL_CTL_DEL, jp_client_descriptor(link->client), NULL);
+  link_note_status(link, status);
+  if (link == connection->links)
+    raise_failure(connection, status, NULL, &error);
+}
+
+/* The connection is entered, so that its links stay. */
+static void process_ready(struct connection *connection, int timeout_ms)
+{
+  struct epoll_event events[EVENTS_MAX];
+  int count;
+  Py_BEGIN_ALLOW_THREADS;
+  count = epoll_wait(connection->callbacks_fd, events, EVENTS_MAX, timeout_ms);
+  Py_END_ALLOW_THREADS;
+  if (count < 0 && errno != EINTR)
+    PyErr_SetFromErrno(PyExc_OSError);
+  for (int i = 0; i < count && !PyErr_Occurred(); i++)
+    process_link(connection, events[i].data.ptr);
+}
+
+PyObject *connection_listen(PyObject *self, PyObject *timeout)
+{
+  struct connection *connection = (struct connection *)self;
+  double seconds = PyFloat_AsDouble(timeout);
+  int timeout_ms;
+  if (PyErr_Occurred() || !connection_read_seconds(seconds, &timeout_ms))
+    return NULL;
+  struct link *first = connection_enter_first(connection);
+  if (first == NULL)
+    return NULL;
+  if (listen_to(first)) /* its end ends the wait */
+    process_ready(connection, timeout_ms);
+  connection_leave(connection);
+  if (PyErr_Occurred())
+    return NULL;
+  Py_RETURN_NONE;
+}

@@ -1,0 +1,196 @@
+"""Threads of Python that share one connection: none waits behind another's call."""
+
+import gc
+import subprocess
+import sys
+import threading
+import time
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+
+import jpeer
+from support import SECONDS, launch
+
+
+def setUpModule():
+    global java
+    java = launch()
+
+
+def tearDownModule():
+    java.close()
+
+
+def links():
+    return java._connection.link_count
+
+
+class Blocked(unittest.TestCase):
+    """A thread that is inside Java, and what others do meanwhile."""
+
+    def setUp(self):
+        self.queue = java.java.util.concurrent.LinkedBlockingQueue()
+        self.taken = []
+        self.taker = threading.Thread(target=lambda: self.taken.append(self.queue.take()))
+        self.taker.start()
+        self.addCleanup(self.release)
+
+    def release(self):
+        self.queue.put("the end")
+        self.taker.join(SECONDS)
+
+    def test_another_thread_ends_the_wait(self):
+        self.queue.put("there")
+        self.taker.join(SECONDS)
+        self.assertEqual(self.taken, ["there"])
+
+    def test_many_others(self):
+        with ThreadPoolExecutor(8) as pool:
+            texts = list(pool.map(java.java.lang.Integer.toString, range(500)))
+        self.assertEqual(texts, [str(n) for n in range(500)])
+
+    def test_callbacks_of_others(self):
+        def total(size):
+            counts = []
+            java.java.util.ArrayList(range(size)).forEach(lambda n: counts.append(java.java.lang.Math.abs(-n)))
+            return sum(counts)
+
+        with ThreadPoolExecutor(4) as pool:
+            self.assertEqual(list(pool.map(total, range(20))), [sum(range(n)) for n in range(20)])
+
+    def test_a_callback_that_another_thread_has_given(self):
+        names = java.java.util.TreeSet(lambda a, b: (a > b) - (a < b))
+        done = []
+
+        def fill():
+            for n in (3, 1, 2):
+                names.add(n)
+            done.append(list(names))
+
+        thread = threading.Thread(target=fill)
+        thread.start()
+        thread.join(SECONDS)
+        self.assertEqual(done, [[1, 2, 3]])
+
+
+class Links(unittest.TestCase):
+    def run_thread(self, function, *args):
+        results = []
+        thread = threading.Thread(target=lambda: results.append(function(*args)))
+        thread.start()
+        thread.join(SECONDS)
+        return results[0]
+
+    def test_threads_that_have_ended_leave_their_link(self):
+        self.run_thread(java.java.lang.Math.abs, -1)
+        before = links()
+        for number in range(50):
+            self.assertEqual(self.run_thread(java.java.lang.Math.abs, -number), number)
+        self.assertEqual(links(), before)
+
+    def test_objects_are_of_all_threads(self):
+        made = self.run_thread(java.java.util.ArrayList, [1, 2])
+        made.append(3)
+        self.assertEqual(self.run_thread(list, made), [1, 2, 3])
+        self.assertEqual(made, java.java.util.ArrayList([1, 2, 3]))
+
+    def test_one_function_is_one_object_for_java(self):
+        support = java.java.beans.PropertyChangeSupport("a bean")
+        events = []
+        listener = events.append
+        support.addPropertyChangeListener(listener)
+        self.run_thread(support.firePropertyChange, "name", "old", "new")
+        self.assertEqual([event.getNewValue() for event in events], ["new"])
+        self.run_thread(support.removePropertyChangeListener, listener)
+        self.assertEqual(len(support.getPropertyChangeListeners()), 0)
+
+    def test_what_threads_have_made_ends(self):
+        def make():
+            xs = [java.java.util.ArrayList([n]) for n in range(100)]
+            return sum(x[0] for x in xs)
+
+        gc.collect()
+        before = java.stats()["objects"]
+        for _ in range(3):
+            self.assertEqual(self.run_thread(make), sum(range(100)))
+        gc.collect()
+        deadline = time.monotonic() + SECONDS
+        while java.stats()["objects"] > before and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertLessEqual(java.stats()["objects"], before)
+
+    def test_other_transports(self):
+        for scheme in ("ws+unix", "http+unix"):
+            with self.subTest(scheme), jpeer.connect(java.url.replace("ws+unix", scheme), timeout=SECONDS) as other:
+                queue = other.java.util.concurrent.LinkedBlockingQueue()
+                with ThreadPoolExecutor(2) as pool:
+                    taken = pool.submit(queue.take)
+                    pool.submit(queue.put, 5)
+                    self.assertEqual(taken.result(SECONDS), 5)
+
+    def test_recursion_between_threads(self):
+        """Each level of callbacks asks Java again, on four threads at once."""
+
+        def level(depth):
+            found = []
+            java.java.util.List.of(depth - 1).forEach(lambda n: found.append(level(n) if n > 0 else 0))
+            return found[0] + 1
+
+        with ThreadPoolExecutor(4) as pool:
+            self.assertEqual(list(pool.map(level, [6] * 8)), [level(6)] * 8)
+
+
+class Ends(unittest.TestCase):
+    def test_closing_ends_what_threads_wait_for(self):
+        other = jpeer.connect(java.url, timeout=SECONDS)
+        queue = other.java.util.concurrent.LinkedBlockingQueue()
+        other.java.lang.System.getProperties().put("queue", queue)
+        failures = []
+
+        def take():
+            try:
+                queue.take()
+            except ConnectionError as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=take) for _ in range(5)]
+        for each in threads:
+            each.start()
+        while other._connection.pending < len(threads):
+            time.sleep(0.01)
+        other.close()
+        for each in threads:
+            each.join(SECONDS)
+        self.assertEqual(len(failures), len(threads))
+        with self.assertRaises(ConnectionError):
+            queue.size()
+        there = java.java.lang.System.getProperties().remove("queue")
+        for _ in threads:  # Java goes on waiting
+            there.put("the end")
+
+    def test_a_fork_on_a_thread_without_a_call(self):
+        program = (
+            "import os, threading, jpeer\n"
+            "java = jpeer.launch()\n"
+            "java.java.lang.Math.abs(-1)\n"
+            "def fork():\n"
+            "    pid = os.fork()\n"
+            "    if pid == 0:\n"
+            "        try:\n"
+            "            java.java.lang.Math.abs(-1)\n"
+            "        except RuntimeError as error:\n"
+            "            os._exit(0 if 'fork' in str(error) else 3)\n"
+            "        os._exit(4)\n"
+            "    statuses.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"
+            "statuses = []\n"
+            "thread = threading.Thread(target=fork)\n"
+            "thread.start()\n"
+            "thread.join()\n"
+            "print(statuses, java.java.lang.Math.abs(-1))\n"
+        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=SECONDS)
+        self.assertEqual((done.stdout, done.stderr), ("[0] 1\n", ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
