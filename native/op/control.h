@@ -17,7 +17,8 @@
   ROW(DELETE_OBJECT, "delete_object", .takes_refs = true)                                                    \
   ROW(DELETE_SESSION, "delete_session")                                                                      \
   ROW(GC, "gc")                                                                                              \
-  ROW(STATS, "stats", .is_safe = true, .is_addition = true)
+  ROW(STATS, "stats", .is_safe = true, .is_addition = true)                                                  \
+  ROW(SHARE_SESSION, "share_session", .is_addition = true)
 
 #define OP_CONTROL_COMMAND(command, ...) OP_##command,
 enum op_command { OP_CONTROL_TABLE(OP_CONTROL_COMMAND) OP_COMMANDS };

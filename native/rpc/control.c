@@ -1,6 +1,7 @@
 #include "rpc/control.h"
 
 #include "rpc/callbacks/callbacks.h"
+#include "rpc/channel.h"
 #include "rpc/peer_state.h"
 
 #include <inttypes.h>
@@ -55,6 +56,17 @@ static void collect_garbage(struct rpc_run *run, const struct operation *operati
   jvm_gc(run->runner->thread);
 }
 
+static void tell_text(struct rpc_run *run, struct text text, struct outcome *outcome)
+{
+  if (text.data == NULL)
+    outcome_fail(outcome, &run->runner->arena, FAILURE_SERVER, NULL, "out of memory");
+  else
+    *outcome = (struct outcome){.kind = OUTCOME_VALUE,
+                                .type = TEXT("java.lang.String"),
+                                .has_value = true,
+                                .value = {.kind = OP_TEXT, .text = text}};
+}
+
 static void tell_stats(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
   (void)operation;
@@ -68,13 +80,37 @@ static void tell_stats(struct rpc_run *run, const struct operation *operation, s
   struct text text = arena_printf(&run->runner->arena,
                                   "{\"objects\":%zu,\"sessions_of_this_address\":%zu,\"calls\":%" PRIu64 "}",
                                   objects, sessions, calls);
-  if (text.data == NULL)
-    outcome_fail(outcome, &run->runner->arena, FAILURE_SERVER, NULL, "out of memory");
-  else
-    *outcome = (struct outcome){.kind = OUTCOME_VALUE,
-                                .type = TEXT("java.lang.String"),
-                                .has_value = true,
-                                .value = {.kind = OP_TEXT, .text = text}};
+  tell_text(run, text, outcome);
+}
+
+/* A session of one message alone has ended before anybody could share it. */
+static bool is_of_message(const struct rpc_run *run)
+{
+  return !run->names_session && run->client->key.length == 0 &&
+         rpc_channels[run->client->channel].span == RPC_SPAN_MESSAGE;
+}
+
+static void share_session(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
+{
+  (void)operation;
+  struct arena *arena = &run->runner->arena;
+  struct rpc_session *session;
+  struct uuid peer_id;
+  char name[UUID_TEXT_LENGTH + 1];
+  if (is_of_message(run)) {
+    outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL,
+                 "'share_session' is for connections; over HTTP give the header peer-id");
+    return;
+  }
+  if (rpc_run_find_session(run, true, &session, outcome) != JP_OK)
+    return;
+  if (!rpc_session_share(run->runner->peer->sessions, session, &peer_id)) {
+    outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL,
+                 "'share_session': this session is that of a routing id; give the message a member peer-id");
+    return;
+  }
+  uuid_format(&peer_id, name);
+  tell_text(run, arena_text(arena, text_of(name)), outcome);
 }
 
 /* A switch without a default and no table: the compiler refuses one that leaves out a method. */
@@ -95,6 +131,9 @@ void rpc_control_run(struct rpc_run *run, const struct operation *operation, str
     return;
   case OP_STATS:
     tell_stats(run, operation, outcome);
+    return;
+  case OP_SHARE_SESSION:
+    share_session(run, operation, outcome);
     return;
   case OP_COMMANDS:
     return;

@@ -331,7 +331,8 @@ static void leave_to_sweeper(struct rpc_sessions *sessions, struct rpc_session *
 static struct rpc_session *settle_session(struct rpc_sessions *sessions, struct rpc_session *session,
                                           bool may_destroy, int64_t now_ms)
 {
-  if (session->key_length > 0 && jvm_objects_count(session->objects) > 0) {
+  bool stays = session->key_length > 0 && !session->ends_with_holders;
+  if (stays && jvm_objects_count(session->objects) > 0) {
     become_idle(sessions, session, now_ms);
     return NULL;
   }
@@ -382,16 +383,34 @@ void rpc_session_discard(struct rpc_sessions *sessions, struct rpc_session *sess
   pthread_mutex_unlock(&sessions->lock);
 }
 
-void rpc_session_keep(struct rpc_sessions *sessions, struct rpc_session *session, struct uuid *peer_id)
+/* Called with the lock held. */
+static void name_session(struct rpc_sessions *sessions, struct rpc_session *session, struct uuid *peer_id)
 {
-  assert(session->key_length == 0);
   struct rpc_session_key key;
   uuid_random(peer_id);
   rpc_session_key_peer_id(&key, peer_id);
-  uint64_t hash = session_index_hash(sessions, key.bytes, key.length);
+  session_index_add(sessions, session, &key, session_index_hash(sessions, key.bytes, key.length));
+}
+
+void rpc_session_keep(struct rpc_sessions *sessions, struct rpc_session *session, struct uuid *peer_id)
+{
+  assert(session->key_length == 0);
   pthread_mutex_lock(&sessions->lock);
-  session_index_add(sessions, session, &key, hash);
+  name_session(sessions, session, peer_id);
   pthread_mutex_unlock(&sessions->lock);
+}
+
+bool rpc_session_share(struct rpc_sessions *sessions, struct rpc_session *session, struct uuid *peer_id)
+{
+  pthread_mutex_lock(&sessions->lock);
+  bool is_named = session->key_length > 0;
+  bool good = !is_named || rpc_session_key_read_peer_id(session->key, session->key_length, peer_id);
+  if (!is_named) {
+    name_session(sessions, session, peer_id);
+    session->ends_with_holders = true;
+  }
+  pthread_mutex_unlock(&sessions->lock);
+  return good;
 }
 
 struct jvm_objects *rpc_session_objects(const struct rpc_session *session)

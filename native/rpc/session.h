@@ -5,7 +5,8 @@
  *
  * A session without a key belongs to the one client that holds it, and ends when that client releases it. A
  * session with a key (a `peer-id`, or a ZeroMQ routing id) is shared by all clients that give the key. When
- * nobody holds it, it stays for the TTL if it has objects, and ends at once if it has none.
+ * nobody holds it, it stays for the TTL if it has objects, and ends at once if it has none. A session that got its
+ * key from rpc_session_share ends at once in any case.
  *
  * A session counts against the limits while it has objects. Holding one without objects is free, and fails
  * only for lack of memory. Its first object fails where the address of its maker has sessions-per-address
@@ -47,6 +48,8 @@ struct rpc_session_key {
 void rpc_session_key_peer_id(struct rpc_session_key *key, const struct uuid *peer_id);
 /* False where the id is empty, or longer than ZeroMQ allows. */
 bool rpc_session_key_routing_id(struct rpc_session_key *key, struct text routing_id) JP_MUST_CHECK;
+/* The `peer-id` of such a key; false: it is a routing id. */
+bool rpc_session_key_read_peer_id(const uint8_t *bytes, size_t length, struct uuid *peer_id) JP_MUST_CHECK;
 /* The name in the log: a UUID; "zmq:" and the routing id in hexadecimal; without a key "#" and the serial, or
  * "" without a serial. */
 void rpc_session_key_describe(const struct rpc_session_key *key, char out[RPC_SESSION_NAME_MAX]);
@@ -98,6 +101,10 @@ void rpc_session_discard(struct rpc_sessions *sessions, struct rpc_session *sess
                          struct jvm_thread *thread);
 /* Gives a session without a key a new `peer-id`, by which it is found from now on. */
 void rpc_session_keep(struct rpc_sessions *sessions, struct rpc_session *session, struct uuid *peer_id);
+/* The `peer-id` of a session that the caller holds. One without a key gets a new one, and ends with its last holder all
+ * the same. False: its key is a routing id. */
+bool rpc_session_share(struct rpc_sessions *sessions, struct rpc_session *session,
+                       struct uuid *peer_id) JP_MUST_CHECK;
 
 struct jvm_objects *rpc_session_objects(const struct rpc_session *session); /* as long as it is held */
 /* Calls that clients which no longer hold it have made. Whoever holds it. */

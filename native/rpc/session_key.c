@@ -22,6 +22,14 @@ bool rpc_session_key_routing_id(struct rpc_session_key *key, struct text routing
   return true;
 }
 
+bool rpc_session_key_read_peer_id(const uint8_t *bytes, size_t length, struct uuid *peer_id)
+{
+  if (length != 1 + sizeof peer_id->bytes || bytes[0] != KEY_PEER_ID)
+    return false;
+  memcpy(peer_id->bytes, bytes + 1, sizeof peer_id->bytes);
+  return true;
+}
+
 void rpc_session_key_describe(const struct rpc_session_key *key, char out[RPC_SESSION_NAME_MAX])
 {
   out[0] = '\0';

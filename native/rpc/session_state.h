@@ -28,6 +28,7 @@ struct rpc_session {
   struct rpc_session_maker maker;
   bool is_passing; /* only the message that made it has used it */
   bool is_idle;
+  bool ends_with_holders; /* although it has a key */
   unsigned holders;
   int64_t idle_since;
   uint64_t hash;

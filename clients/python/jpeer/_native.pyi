@@ -3,8 +3,8 @@
 It is a thin layer on libjpeer-client and knows no policy of its own: how classes look, which Python value a Java type
 becomes and what an exception is are decided by the Python half, through the `Hooks` of a connection.
 
-Threads: every function may be called on any thread. The GIL is released while a thread waits for the peer. Where a
-connection's session has a name (peer_id), each thread calls over a link of its own, which it takes from those of threads
+Threads: every function may be called on any thread. The GIL is released while a thread waits for the peer. Where
+a connection's session has a name (`session`), each thread calls over a link of its own, which it takes from those of threads
 that have ended, or opens: no thread waits behind the call of another. Beyond 256 they share the first. Objects are of the
 session, and so of all of them; a callback is called over the link that it was given by, and what it asks goes there, too.
 send, process and descriptor use the first link.
@@ -142,12 +142,12 @@ class Connection:
         arguments: Sequence[str] = (),
         on_output: Callable[[int, bytes], None] | None = None,
         start_timeout: float = 30.0,
-        peer_id: str | None = None,
     ) -> "Connection": ...
     url: str  # of launch(): where others connect
     process_id: int | None  # of the launched peer
     timeout: float | None  # of every wait, in seconds; None (at first): for ever
     is_closed: bool
+    session: str | None  # a UUID by which links share the connection's session; set once, to what share_session tells
     def close(self) -> None: ...
     def stop(self, timeout: float) -> int: ...  # of launch(): ends the peer too; the status of waitpid
     # The operations. instance: an Object, or a Typed; types are Java's full names.

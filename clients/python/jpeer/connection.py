@@ -1,12 +1,12 @@
 """`launch` and `connect`, and what they give: a Java object whose attributes are packages."""
 
+import contextlib
 import glob
 import json
 import operator
 import os
 import shutil
 import threading
-import uuid
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType, TracebackType
@@ -146,6 +146,8 @@ class Java(ModuleType):
     def _opened(self, connection: Connection, launched: bool) -> "Java":
         self._connection = connection
         self._launched = launched
+        with contextlib.suppress(AttributeError):  # of a peer that imitates another one; threads share one link then
+            connection.session = connection.control("share_session")
         with _open_lock:
             _open.append(self)
         return self
@@ -212,7 +214,6 @@ def launch(
         arguments=list(arguments),
         on_output=output.Output(),
         start_timeout=start_timeout,
-        peer_id=str(uuid.uuid4()),
     )
     connection.timeout = timeout
     return java._opened(connection, True)
@@ -229,7 +230,7 @@ def connect(
     """
     java = Java()
     connection = Connection(
-        url, java._hooks, peer_id=peer_id or str(uuid.uuid4()), connect_timeout=connect_timeout, reconnects=reconnects
+        url, java._hooks, peer_id=peer_id, connect_timeout=connect_timeout, reconnects=reconnects
     )  # fmt: skip
     connection.timeout = timeout
     return java._opened(connection, False)

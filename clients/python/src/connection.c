@@ -246,14 +246,11 @@ static bool note_open(struct connection *connection, struct jp_client *client, s
   return false;
 }
 
-/* Keeps how clients are opened. A name that is no UUID's length is not kept: opening with it fails. */
+/* How links are opened, once the session has a name. */
 static void keep_config(struct connection *connection, const struct jp_client_config *config)
 {
   connection->config = *config;
-  if (config->peer_id == NULL || strlen(config->peer_id) >= sizeof connection->peer_id)
-    return;
-  strcpy(connection->peer_id, config->peer_id);
-  connection->config.peer_id = connection->peer_id;
+  connection->config.peer_id = NULL;
 }
 
 static struct jp_client_config make_config(const char *peer_id, int connect_timeout_ms,
@@ -363,8 +360,8 @@ static PyObject *launch_peer(struct connection *made, const struct jp_launch_con
 
 PyObject *connection_launch(PyObject *ignored, PyObject *args, PyObject *keywords)
 {
-  static char *names[] = {"hooks",     "program",   "class_path",    "jvm_options", "options", "main_class",
-                          "arguments", "on_output", "start_timeout", "peer_id",     NULL};
+  static char *names[] = {"hooks",      "program",   "class_path", "jvm_options",   "options",
+                          "main_class", "arguments", "on_output",  "start_timeout", NULL};
   (void)ignored;
   PyObject *hooks;
   PyObject *empty = PyTuple_New(0);
@@ -373,12 +370,12 @@ PyObject *connection_launch(PyObject *ignored, PyObject *args, PyObject *keyword
   PyObject *arguments = empty;
   PyObject *on_output = Py_None;
   double start_timeout = 30;
-  struct jp_client_config client = make_config(NULL, 0, 0, 0, 0);
+  const struct jp_client_config client = make_config(NULL, 0, 0, 0, 0);
   struct jp_launch_config config = {.size = sizeof config, .client = &client};
   if (empty == NULL ||
-      !PyArg_ParseTupleAndKeywords(args, keywords, "O|$zzOOzOOdz:launch", names, &hooks, &config.program,
+      !PyArg_ParseTupleAndKeywords(args, keywords, "O|$zzOOzOOd:launch", names, &hooks, &config.program,
                                    &config.class_path, &jvm_options, &options, &config.main_class, &arguments,
-                                   &on_output, &start_timeout, &client.peer_id) ||
+                                   &on_output, &start_timeout) ||
       !connection_read_seconds(start_timeout, &config.start_timeout_ms)) {
     Py_XDECREF(empty);
     return NULL;
@@ -492,6 +489,32 @@ static int set_timeout(PyObject *self, PyObject *value, void *ignored)
   return 0;
 }
 
+static PyObject *get_session(PyObject *self, void *ignored)
+{
+  (void)ignored;
+  const char *peer_id = ((const struct connection *)self)->config.peer_id;
+  if (peer_id == NULL)
+    Py_RETURN_NONE;
+  return PyUnicode_FromString(peer_id);
+}
+
+/* Once: links that are being opened read it. */
+static int set_session(PyObject *self, PyObject *value, void *ignored)
+{
+  (void)ignored;
+  struct connection *connection = (struct connection *)self;
+  Py_ssize_t length = 0;
+  const char *name =
+      value == NULL || !PyUnicode_Check(value) ? NULL : PyUnicode_AsUTF8AndSize(value, &length);
+  if (connection->config.peer_id != NULL || name == NULL || length != PEER_ID_SIZE - 1) {
+    PyErr_SetString(PyExc_ValueError, "session is set once, to a UUID");
+    return -1;
+  }
+  memcpy(connection->peer_id, name, PEER_ID_SIZE);
+  connection->config.peer_id = connection->peer_id;
+  return 0;
+}
+
 static PyObject *get_closed(PyObject *self, void *ignored)
 {
   (void)ignored;
@@ -534,13 +557,11 @@ static PyObject *get_link_count(PyObject *self, void *ignored)
   return PyLong_FromSize_t(((struct connection *)self)->link_count);
 }
 
-static PyGetSetDef getters[] = {{"timeout", get_timeout, set_timeout, NULL, NULL},
-                                {"is_closed", get_closed, NULL, NULL, NULL},
-                                {"process_id", get_process_id, NULL, NULL, NULL},
-                                {"pending", get_pending, NULL, NULL, NULL},
-                                {"ref_count", get_ref_count, NULL, NULL, NULL},
-                                {"link_count", get_link_count, NULL, NULL, NULL},
-                                {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef getters[] = {
+    {"timeout", get_timeout, set_timeout, NULL, NULL}, {"session", get_session, set_session, NULL, NULL},
+    {"is_closed", get_closed, NULL, NULL, NULL},       {"process_id", get_process_id, NULL, NULL, NULL},
+    {"pending", get_pending, NULL, NULL, NULL},        {"ref_count", get_ref_count, NULL, NULL, NULL},
+    {"link_count", get_link_count, NULL, NULL, NULL},  {NULL, NULL, NULL, NULL, NULL}};
 
 static PyMemberDef members[] = {
     {"url", T_OBJECT, offsetof(struct connection, url), READONLY, NULL},

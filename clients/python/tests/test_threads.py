@@ -168,6 +168,26 @@ class Ends(unittest.TestCase):
         for _ in threads:  # Java goes on waiting
             there.put("the end")
 
+    def test_a_killed_program_leaves_nothing(self):
+        program = (
+            "import os, signal, sys, threading, jpeer\n"
+            "java = jpeer.connect(sys.argv[1])\n"
+            "kept = [java.java.util.ArrayList([1])]\n"
+            "thread = threading.Thread(target=lambda: kept.append(java.java.util.ArrayList([2])))\n"
+            "thread.start()\n"
+            "thread.join()\n"
+            "print(java.stats()['objects'], flush=True)\n"
+            "os.kill(os.getpid(), signal.SIGKILL)\n"
+        )
+        kept = java.java.util.ArrayList()
+        before = java.stats()["sessions_of_this_address"]
+        done = subprocess.run([sys.executable, "-c", program, java.url], capture_output=True, text=True, timeout=SECONDS)
+        self.assertEqual((done.stdout, done.stderr), ("2\n", ""))
+        deadline = time.monotonic() + SECONDS
+        while java.stats()["sessions_of_this_address"] > before and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertEqual((java.stats()["sessions_of_this_address"], kept.size()), (before, 0))
+
     def test_a_fork_on_a_thread_without_a_call(self):
         program = (
             "import os, threading, jpeer\n"

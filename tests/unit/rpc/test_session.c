@@ -426,6 +426,46 @@ static void test_a_kept_session_is_found_by_its_new_name(void **state)
   rpc_session_release(sessions, session, stub_thread(), 0);
 }
 
+static void test_a_shared_session_ends_with_its_last_holder(void **state)
+{
+  struct rpc_sessions *sessions = *state;
+  struct rpc_session *session = acquire(sessions, NULL);
+  struct uuid name;
+  struct uuid again;
+  struct rpc_session_key key;
+  put(session);
+  assert_true(rpc_session_share(sessions, session, &name));
+  assert_true(rpc_session_share(sessions, session, &again));
+  assert_memory_equal(&name, &again, sizeof name);
+  rpc_session_key_peer_id(&key, &name);
+  assert_ptr_equal(acquire(sessions, &key), session);
+  rpc_session_release(sessions, session, stub_thread(), 0);
+  assert_int_equal(atomic_load(&stub.tables), 1);
+  rpc_session_release(sessions, session, stub_thread(), 0);
+  assert_int_equal(atomic_load(&stub.tables), 0);
+  assert_null(rpc_session_find(sessions, &key));
+}
+
+static void test_sharing_a_session_that_has_a_key(void **state)
+{
+  struct rpc_sessions *sessions = *state;
+  struct uuid peer_id;
+  struct uuid told;
+  struct rpc_session_key key;
+  uuid_random(&peer_id);
+  rpc_session_key_peer_id(&key, &peer_id);
+  struct rpc_session *named = acquire(sessions, &key);
+  put(named);
+  assert_true(rpc_session_share(sessions, named, &told));
+  assert_memory_equal(&told, &peer_id, sizeof told);
+  rpc_session_release(sessions, named, stub_thread(), 0);
+  assert_int_equal(atomic_load(&stub.tables), 1); /* it stays for its TTL, as before */
+  assert_true(rpc_session_key_routing_id(&key, TEXT("socket")));
+  struct rpc_session *routed = acquire(sessions, &key);
+  assert_false(rpc_session_share(sessions, routed, &told));
+  rpc_session_release(sessions, routed, stub_thread(), 0);
+}
+
 /* Many keys: each is found, and all of them end. */
 static void test_many_sessions(void **state)
 {
@@ -608,6 +648,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_delete_session_lets_it_end, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_thread_without_java_hands_tables_over, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_kept_session_is_found_by_its_new_name, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_a_shared_session_ends_with_its_last_holder, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_sharing_a_session_that_has_a_key, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_many_sessions, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_the_sweeper_ends_what_nobody_holds, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_the_sweeper_is_told_once, set_up, tear_down),
