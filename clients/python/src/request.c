@@ -152,7 +152,7 @@ enum jp_operation request_step_kind(PyObject *step)
 
 bool request_from_step(struct builder *builder, PyObject *step, struct jp_request *request)
 {
-  *request = (struct jp_request){.operation = request_step_kind(step)};
+  *request = (struct jp_request){.operation = request_step_kind(step), .options = &default_options};
   switch (request->operation) {
   case JP_NEW:
     return read_type(builder, step, request) && read_args(builder, part(step, 2), request);

@@ -69,6 +69,7 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(ValueError) as caught:
             await self.java.java.lang.Integer.parseInt("x")
         self.assertEqual(caught.exception.java_class, "java.lang.NumberFormatException")
+        self.assertEqual(await self.java.java.util.Objects.toString(caught.exception), str(caught.exception.toString()))
         with self.assertRaisesRegex(AttributeError, "Did you mean getX"):
             (await self.java.java.awt.Point()).getXX
         with self.assertRaisesRegex(AttributeError, "no Java class java.awt.Piont"):

@@ -86,6 +86,11 @@ class FromJava(unittest.TestCase):
         with self.assertRaisesRegex(AttributeError, "has no public member 'getSqlState'. Did you mean getSQLState"):
             error.getSqlState()
 
+    def test_the_throwable_of_a_batch(self):
+        wrong = ("call", "java.sql.DriverManager", "getConnection", None, ("jdbc:nothing:x",))
+        error = catch(java.java.sql.SQLException, java._connection.batch, [wrong])
+        self.assertEqual(error.getSQLState(), "08001")
+
     def test_throwables_are_values_too(self):
         made = java.java.lang.IllegalStateException("x", java.java.io.IOException("y"))
         self.assertEqual((str(made), repr(made)), ("x", "IllegalStateException('x')"))
