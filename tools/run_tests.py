@@ -115,6 +115,8 @@ RELEASE_STEPS = [
      [[PYTHON, "tests/release/wheel.py", "--bare-root"]], {}),
     ("python-shows", "programs that use real libraries from Python, with the wheel that the step python has built", None,
      [[PYTHON, "tests/release/python/run.py"]], {}),
+    ("notebook", "the notebook of docs/notebooks in Jupyter, with that wheel", None,
+     [[PYTHON, "tests/release/python/notebook.py"]], {}),
     ("soak", "memory after millions of calls", "release", [["tools/soak"]], {}),
     ("bare-root", "the README's two commands on a Debian 12 with its base system alone, as root", None,
      [["tests/release/bare_root.sh"]], {}),
