@@ -245,6 +245,7 @@ static enum collected look_at_output(struct connection *connection)
   bool is_blocked =
       is_full(connection, 0) && connection_unsent(connection) > connection_unsent_mark(connection);
   bool is_broken = connection->is_broken;
+  connection->duplex->has_unsent = connection_unsent(connection) > 0;
   pthread_mutex_unlock(&connection->lock);
   connection->duplex->is_blocked = is_blocked && !is_broken;
   if (is_broken)

@@ -243,6 +243,7 @@ void connection_duplex_begin_call(struct connection *connection)
 static void take_input_back(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
+  duplex->has_slept |= duplex->reader != DUPLEX_NOBODY; /* events may have been asked for */
   while (duplex->reader == DUPLEX_MEMBER || duplex->upcalls > 0) {
     atomic_store(&duplex->is_wanted, true);
     pthread_cond_wait(&duplex->given_back, &connection->lock);
@@ -316,7 +317,6 @@ static void begin_waiting(struct crew_source *source, struct crew_member *member
     duplex->reader = DUPLEX_WAITER;
     duplex->waiter = member;
     duplex->is_waiting = true;
-    duplex->has_slept = true; /* events may have been asked for */
   }
   pthread_mutex_unlock(&connection->lock);
 }
@@ -368,6 +368,18 @@ static bool take_while_waiting(struct crew_source *source, struct crew_member *m
   return has_taken;
 }
 
+/* While all was sent, nothing is to be done but for what comes into the ring, which a load shows. */
+static bool look_while_waiting(struct crew_source *source, struct crew_member *member)
+{
+  struct connection *connection = connection_of(source);
+  if (!is_waiting(connection))
+    return false;
+  const struct connection_carrier *carrier = connection->protocol->carrier;
+  const struct connection_duplex *duplex = connection->duplex;
+  bool must_try = carrier == NULL || duplex->has_unsent || duplex->is_blocked || duplex->has_ended;
+  return must_try ? take_while_waiting(source, member) : carrier->look(connection);
+}
+
 static bool sleep_while_waiting(struct crew_source *source, int *fd, short *events)
 {
   struct connection *connection = connection_of(source);
@@ -386,8 +398,11 @@ static bool sleep_while_waiting(struct crew_source *source, int *fd, short *even
   return sleeps;
 }
 
-const struct crew_meanwhile connection_meanwhile = {
-    .begin = begin_waiting, .end = end_waiting, .take = take_while_waiting, .sleep = sleep_while_waiting};
+const struct crew_meanwhile connection_meanwhile = {.begin = begin_waiting,
+                                                    .end = end_waiting,
+                                                    .take = take_while_waiting,
+                                                    .look = look_while_waiting,
+                                                    .sleep = sleep_while_waiting};
 
 /* --- others --- */
 

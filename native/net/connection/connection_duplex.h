@@ -83,11 +83,12 @@ struct connection_duplex {
   bool is_offered; /* the message that is to be served was shown to the service */
   bool has_ended;  /* nothing more is read: last_step is due when the queue is served */
   bool is_blocked; /* the queue is full, and the client does not read */
+  bool has_unsent; /* output was left when it was last sent */
   bool is_cut;     /* because all input together has reached its bound */
 
   /* The thread's that has the role DUPLEX_WAITER alone: */
   bool is_waiting; /* it has */
-  bool has_slept;  /* events were asked for since it has last looked */
+  bool has_slept;  /* events may have been asked for since a thread of the owner has last looked */
 };
 
 /* rpc_push, of connections whose protocol can collect (connection_push.c). */

@@ -37,6 +37,7 @@
 #include "base/spin_policy.h"
 #include "base/status.h"
 #include "net/workers/scratch.h"
+#include "net/workers/wake_word.h"
 #include "rpc/service.h"
 
 #include <stdatomic.h>
@@ -63,6 +64,9 @@ struct crew_meanwhile {
   void (*end)(struct crew_source *source, struct crew_member *member);
   /* Takes one part of the input, without waiting. False: there was none. */
   bool (*take)(struct crew_source *source, struct crew_member *member);
+  /* True if there may be a part to take. As cheap as it can be: the member calls it while it waits awake. It may take the
+   * part itself. */
+  bool (*look)(struct crew_source *source, struct crew_member *member);
   /* The member is about to sleep until *fd, which is -1, has *events (of poll). False: there is input, and it must not
    * sleep. */
   bool (*sleep)(struct crew_source *source, int *fd, short *events);
@@ -88,6 +92,7 @@ struct crew_member {
   struct spin_policy wait_spin; /* of crew_wait */
   struct rpc_waits waits;
   _Atomic int wait_fd; /* an eventfd, made by the first wait; -1 before */
+  wake_word waking;    /* of crew_wait */
   _Atomic uint64_t steps;
   bool alternate;
   bool taken;

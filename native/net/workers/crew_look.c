@@ -314,21 +314,6 @@ static bool look_for_a_while(struct crew_member *member, const struct outlook *o
   return found;
 }
 
-bool crew_look_awake(struct crew_member *member, bool (*look)(void *context), void *context)
-{
-  struct outlook outlook = {.look = look,
-                            .context = context,
-                            .goes_on = can_be_spared,
-                            .limits = &SOCKET_LIMITS,
-                            .spin = &member->wait_spin};
-  if (!can_be_spared(member) || !spin_policy_takes_chance(outlook.spin) || !become_looker(member))
-    return false;
-  member->looked_ns = clock_now_ns();
-  bool found = look_for_a_while(member, &outlook);
-  resign_as_looker(member);
-  return found;
-}
-
 /* --- members that stay with a source --- */
 
 struct stay {
@@ -452,6 +437,30 @@ bool crew_stay(struct crew_member *member, struct crew_source *source,
   if (crew_lookout_of(source) != NULL)
     return may_stay_with_lookout(member, &stay) && stay_with_lookout(member, &stay);
   return may_stay_with_socket(member, &stay) && stay_with_socket(member, &stay);
+}
+
+/* --- members that wait for their clients --- */
+
+bool crew_look_awake(struct crew_member *member, struct crew_source *source, bool (*look)(void *context),
+                     void *context)
+{
+  const int64_t look_ns = member->crew->config.look_ns;
+  const struct spin_limits ring_limits = {.usual_ns = look_ns, .rare_ns = look_ns};
+  bool has_lookout = crew_lookout_of(source) != NULL;
+  if ((has_lookout && look_ns == 0) || !can_be_spared(member) ||
+      !spin_policy_takes_chance(&member->wait_spin) || !become_looker(member))
+    return false;
+  const struct outlook outlook = {.look = look,
+                                  .context = context,
+                                  .goes_on = can_be_spared,
+                                  .pause_ns =
+                                      has_lookout && is_elsewhere(member->crew, source) ? PAUSE_NS : 0,
+                                  .limits = has_lookout ? &ring_limits : &SOCKET_LIMITS,
+                                  .spin = &member->wait_spin};
+  member->looked_ns = clock_now_ns();
+  bool found = look_for_a_while(member, &outlook);
+  resign_as_looker(member);
+  return found;
 }
 
 bool crew_keeps_looking(struct crew_member *member)

@@ -76,8 +76,10 @@ static inline unsigned crew_busy_size(struct crew *crew)
 /* --- crew_look.c --- */
 
 /* Calls look with context for a while, as wait_spin says, until it finds something; returns its last result. False
- * at once where no thread can be spared for that. The member is not the looker before and after. */
-bool crew_look_awake(struct crew_member *member, bool (*look)(void *context), void *context);
+ * at once where no thread can be spared for that. source: what the member waits for the input of; one with a lookout is
+ * looked at as crew_stay does. The member is not the looker before and after. */
+bool crew_look_awake(struct crew_member *member, struct crew_source *source, bool (*look)(void *context),
+                     void *context);
 /* Puts the sources that are awake to sleep if the member is the looker, which it is no longer then. */
 void crew_stop_looking(struct crew_member *member);
 /* Looks at them once if the member is the looker; true if one has work, which is then member->found. */

@@ -11,7 +11,8 @@ enum { WITHOUT_EVENTFD_MS = 5 }; /* how long a member sleeps that nobody can wak
 
 struct wait {
   struct crew_member *member;
-  struct crew_source *source; /* NULL: nothing is read meanwhile */
+  struct crew_source *source; /* of the member's turn */
+  bool reads;                 /* its input, meanwhile */
   bool (*is_over)(void *state);
   void *state;
 };
@@ -24,16 +25,23 @@ static void open_eventfd(struct crew_member *member)
     atomic_store(&member->wait_fd, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
 
-/* Takes a part of the input. */
-static bool take_part(struct wait *wait)
+static bool is_wait_over(const struct wait *wait)
 {
-  return wait->source != NULL && wait->source->meanwhile->take(wait->source, wait->member);
+  wake_word_take(&wait->member->waking);
+  return wait->is_over(wait->state);
+}
+
+/* Takes a part of the input. */
+static bool take_part(const struct wait *wait)
+{
+  return wait->reads && wait->source->meanwhile->take(wait->source, wait->member);
 }
 
 static bool look(void *context)
 {
-  struct wait *wait = context;
-  return take_part(wait) || wait->is_over(wait->state);
+  const struct wait *wait = context;
+  return wake_word_is_woken(&wait->member->waking) ||
+         (wait->reads && wait->source->meanwhile->look(wait->source, wait->member));
 }
 
 static void drain_eventfd(int fd)
@@ -47,7 +55,9 @@ static void sleep_until_woken(const struct wait *wait, int64_t left_ms)
 {
   int wake_fd = atomic_load(&wait->member->wait_fd);
   struct pollfd polled[] = {{.fd = wake_fd, .events = POLLIN}, {.fd = -1}};
-  if (wait->source != NULL && !wait->source->meanwhile->sleep(wait->source, &polled[1].fd, &polled[1].events))
+  if (wait->reads && !wait->source->meanwhile->sleep(wait->source, &polled[1].fd, &polled[1].events))
+    return;
+  if (!wake_word_sleep(&wait->member->waking))
     return;
   if (wake_fd < 0 && left_ms > WITHOUT_EVENTFD_MS)
     left_ms = WITHOUT_EVENTFD_MS;
@@ -58,13 +68,13 @@ static void sleep_until_woken(const struct wait *wait, int64_t left_ms)
 
 static void wait_until_over(struct wait *wait, int64_t deadline_ms)
 {
-  while (!wait->is_over(wait->state)) {
+  while (!is_wait_over(wait)) {
     if (take_part(wait))
       continue;
     int64_t left_ms = deadline_ms == INT64_MAX ? INT64_MAX : deadline_ms - clock_now_ms();
     if (left_ms <= 0)
       return;
-    if (!crew_look_awake(wait->member, look, wait))
+    if (!crew_look_awake(wait->member, wait->source, look, wait))
       sleep_until_woken(wait, left_ms);
   }
 }
@@ -75,18 +85,19 @@ void crew_wait(void *thread, bool (*is_over)(void *state), void *state, int64_t 
   struct crew *crew = member->crew;
   struct crew_source *source = member->current;
   struct wait wait = {.member = member,
-                      .source = source->meanwhile != NULL ? source : NULL,
+                      .source = source,
+                      .reads = source->meanwhile != NULL,
                       .is_over = is_over,
                       .state = state};
   open_eventfd(member);
   crew_stop_looking(member);
   member->has_found = false; /* an event may bring it what comes from here on */
   atomic_fetch_add_explicit(&crew->waiting, 1, memory_order_relaxed);
-  if (wait.source != NULL)
-    wait.source->meanwhile->begin(wait.source, member);
+  if (wait.reads)
+    source->meanwhile->begin(source, member);
   wait_until_over(&wait, deadline_ms);
-  if (wait.source != NULL)
-    wait.source->meanwhile->end(wait.source, member);
+  if (wait.reads)
+    source->meanwhile->end(source, member);
   atomic_fetch_sub_explicit(&crew->waiting, 1, memory_order_relaxed);
   crew_rouse_watcher(crew);
 }
@@ -94,9 +105,10 @@ void crew_wait(void *thread, bool (*is_over)(void *state), void *state, int64_t 
 void crew_wake(void *thread)
 {
   struct crew_member *member = thread;
+  bool is_asleep = wake_word_wake(&member->waking);
   int fd = atomic_load(&member->wait_fd);
   uint64_t one = 1;
-  if (fd < 0)
+  if (!is_asleep || fd < 0)
     return;
   ssize_t written = write(fd, &one, sizeof one); /* if the counter is full, the descriptor is readable */
   (void)written;

@@ -678,8 +678,11 @@ static bool meanwhile_sleep(struct crew_source *source, int *fd, short *events)
   return true;
 }
 
-static const struct crew_meanwhile MEANWHILE = {
-    .begin = meanwhile_begin, .end = meanwhile_end, .take = meanwhile_take, .sleep = meanwhile_sleep};
+static const struct crew_meanwhile MEANWHILE = {.begin = meanwhile_begin,
+                                                .end = meanwhile_end,
+                                                .take = meanwhile_take,
+                                                .look = meanwhile_take,
+                                                .sleep = meanwhile_sleep};
 
 static void submit_meanwhile(struct fixture *f, struct meanwhile_job *job, int fd)
 {

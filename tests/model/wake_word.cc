@@ -1,0 +1,146 @@
+// Model check of native/net/workers/wake_word.h: the header itself, with relacy's word and accesses in place of C11's.
+//
+// Two wakers each change a state of their own and wake the member, which waits for both: it looks for a while, and then
+// sleeps without a time limit, so that a wake that is lost is a deadlock. Only the word brings the states to the member in
+// time: their own accesses have no order.
+//
+// The protocol as it stands has to pass. Then each order is weakened and each step is split or left out, one at a time,
+// and relacy has to find each of that.
+//
+// usage: wake_word [ITERATIONS]
+
+#include <relacy/windows.h> // events
+
+#include <cstdio>
+#include <cstdlib>
+
+enum damage { INTACT, WAKER_RELAXED, TAKE_RELAXED, WAKER_SPLIT, SLEEP_SPLIT, BELL_LEFT_OUT };
+
+struct sabotage {
+  damage what;
+  const char *name;
+};
+
+static const sabotage sabotages[] = {
+    {WAKER_RELAXED, "the waker relaxed"},         {TAKE_RELAXED, "the member's take relaxed"},
+    {WAKER_SPLIT, "the waker reads, then writes"}, {SLEEP_SPLIT, "the member reads, then sleeps"},
+    {BELL_LEFT_OUT, "no bell"},
+};
+enum { SABOTAGES = sizeof sabotages / sizeof sabotages[0] };
+
+static sabotage under_test = {INTACT, "the protocol"};
+
+struct wake_word_of_model {
+  rl::atomic<int> shared;
+};
+typedef wake_word_of_model wake_word;
+
+static int exchange(wake_word *word, int value, rl::memory_order order)
+{
+  bool is_waker = order == rl::mo_release;
+  if (under_test.what == (is_waker ? WAKER_RELAXED : TAKE_RELAXED))
+    order = rl::mo_relaxed;
+  if (!is_waker || under_test.what != WAKER_SPLIT)
+    return word->shared.exchange(value, order, $);
+  int before = word->shared.load(rl::mo_acquire, $);
+  word->shared.store(value, order, $);
+  return before;
+}
+
+static bool replace(wake_word *word, int *expected, int value)
+{
+  if (under_test.what != SLEEP_SPLIT)
+    return word->shared.compare_exchange_strong(*expected, value, rl::mo_relaxed, $);
+  if (word->shared.load(rl::mo_relaxed, $) != *expected)
+    return false;
+  word->shared.store(value, rl::mo_relaxed, $);
+  return true;
+}
+
+#define WAKE_HAS_OWN_ATOMICS
+#define WAKE_LOAD(word)                     ((word)->shared.load(rl::mo_relaxed, $))
+#define WAKE_EXCHANGE(word, value, order)   exchange((word), (value), (order))
+#define WAKE_REPLACE(word, expected, value) replace((word), (expected), (value))
+#define WAKE_ORDER_WAKER                    rl::mo_release
+#define WAKE_ORDER_TAKE                     rl::mo_acquire
+#include "net/workers/wake_word.h"
+
+enum { WAKERS = 2 };
+
+struct waiting_member : rl::test_suite<waiting_member, WAKERS + 1> {
+  wake_word word;
+  rl::atomic<int> state[WAKERS]; // without an order of its own
+  HANDLE bell;                   // the eventfd: it stays rung until it is heard
+
+  void before()
+  {
+    word.shared.store(WAKE_AWAKE, rl::mo_relaxed, $);
+    for (int i = 0; i < WAKERS; i++)
+      state[i].store(0, rl::mo_relaxed, $);
+    bell = CreateEvent(0, 0, 0, 0);
+  }
+  void after()
+  {
+    CloseHandle(bell);
+  }
+  void wake(int number)
+  {
+    state[number].store(1, rl::mo_relaxed, $);
+    if (wake_word_wake(&word) && under_test.what != BELL_LEFT_OUT)
+      SetEvent(bell);
+  }
+  bool is_over()
+  {
+    wake_word_take(&word);
+    for (int i = 0; i < WAKERS; i++) {
+      if (state[i].load(rl::mo_relaxed, $) == 0)
+        return false;
+    }
+    return true;
+  }
+  void wait()
+  {
+    while (!is_over()) {
+      if (!wake_word_is_woken(&word) && wake_word_sleep(&word))
+        WaitForSingleObject(bell, INFINITE);
+    }
+  }
+  void thread(unsigned number)
+  {
+    if (number < WAKERS)
+      wake(static_cast<int>(number));
+    else
+      wait();
+  }
+};
+
+// True if relacy found nothing. What it tells goes nowhere: a stream that kept it would do so in relacy's own memory.
+static bool passes(rl::scheduler_type_e scheduler, unsigned long iterations)
+{
+  std::ostream nowhere(0);
+  rl::test_params params;
+  params.search_type = scheduler;
+  params.iteration_count = iterations;
+  params.context_bound = 3;
+  params.output_stream = &nowhere;
+  params.progress_stream = &nowhere;
+  bool good = rl::simulate<waiting_member>(params);
+  std::printf("%s: %s, %lu executions\n", under_test.name,
+              good ? "nothing found" : rl::test_result_str(params.test_result),
+              static_cast<unsigned long>(params.stop_iteration));
+  return good;
+}
+
+int main(int argc, char **argv)
+{
+  const unsigned long all = 100000000;
+  unsigned long iterations = argc > 1 ? std::strtoul(argv[1], 0, 10) : 20000;
+  unsigned bad = !passes(rl::random_scheduler_type, iterations);
+  bad += !passes(rl::fair_context_bound_scheduler_type, all);
+  for (unsigned i = 0; i < SABOTAGES; i++) {
+    under_test = sabotages[i];
+    bad += passes(rl::random_scheduler_type, iterations);
+  }
+  std::printf("%u passed, %u failed\n", SABOTAGES + 2 - bad, bad);
+  return bad != 0;
+}
