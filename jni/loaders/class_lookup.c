@@ -11,12 +11,12 @@ enum {
   OWNERS_MAX = 8 /* levels of nested classes that are looked through */
 };
 
-/* What a thread has found beyond the application's loader: one slot a hash. */
+/* What a thread has found: one slot a hash. */
 struct found_classes {
   struct found_class {
     uint64_t hash;
     struct jvm_class *class; /* NULL: the slot is free */
-    jweak ref;
+    jweak ref;               /* NULL: the class is permanent */
     struct class_basis basis;
     size_t length;
     char name[NAME_KEPT_MAX];
@@ -48,7 +48,7 @@ static void destroy_found(struct jvm_thread *thread)
 {
   struct found_classes *found = thread->found_classes;
   for (size_t i = 0; i < SLOTS; i++)
-    if (found->slots[i].class != NULL)
+    if (found->slots[i].ref != NULL)
       (*thread->env)->DeleteWeakGlobalRef(thread->env, found->slots[i].ref);
   free(found);
   thread->found_classes = NULL;
@@ -67,8 +67,9 @@ static bool recall(struct jvm_thread *thread, struct text name, struct class_fin
   const struct found_class *slot = slot_of(thread, hash);
   if (slot->class == NULL || slot->hash != hash || !text_equal((struct text){slot->name, slot->length}, name))
     return false;
-  finding->held = (*thread->env)->NewLocalRef(thread->env, slot->ref);
-  if (finding->held == NULL)
+  if (slot->ref != NULL)
+    finding->held = (*thread->env)->NewLocalRef(thread->env, slot->ref);
+  if (slot->ref != NULL && finding->held == NULL)
     return false;
   if (!class_basis_holds(thread, &slot->basis)) {
     class_finding_end(thread, finding);
@@ -95,10 +96,11 @@ static void remember(struct jvm_thread *thread, struct text name, const struct c
   JNIEnv *env = thread->env;
   uint64_t hash = text_hash(name);
   struct found_class *slot = slot_of(thread, hash);
-  jweak ref = (*env)->NewWeakGlobalRef(env, finding->held);
-  if (throwable_take(thread, NULL) || ref == NULL)
+  bool is_held = !finding->class->permanent;
+  jweak ref = is_held ? (*env)->NewWeakGlobalRef(env, finding->held) : NULL;
+  if (is_held && (throwable_take(thread, NULL) || ref == NULL))
     return;
-  if (slot->class != NULL)
+  if (slot->ref != NULL)
     (*env)->DeleteWeakGlobalRef(env, slot->ref);
   slot->hash = hash;
   slot->class = finding->class;
@@ -206,21 +208,24 @@ static void look_beyond(struct jvm_thread *thread, struct text name, struct clas
   if (thrown != NULL && !has_ended)
     (*env)->Throw(env, thrown);
   (*env)->DeleteLocalRef(env, thrown);
-  if (finding->class == NULL)
-    return;
-  settle_basis(finding);
-  if (!finding->class->permanent)
-    remember(thread, name, finding);
+  if (finding->class != NULL)
+    settle_basis(finding);
 }
 
+/* A loader that has given a permanent class gives it always, so that neither is asked twice. */
 void class_find(struct jvm_thread *thread, struct text name, bool looks_beyond, struct class_finding *finding)
 {
   *finding = (struct class_finding){.basis = {.kind = CLASS_FOR_GOOD}};
   if (looks_beyond && recall(thread, name, finding))
     return;
   finding->class = jvm_class_load_held(thread, name, thread->jvm->class_loader, &finding->held);
-  if (finding->class == NULL && looks_beyond)
+  bool is_beyond = finding->class == NULL && looks_beyond;
+  if (is_beyond)
     look_beyond(thread, name, finding);
-  if (finding->class != NULL && finding->class->permanent)
+  if (finding->class == NULL)
+    return;
+  if (is_beyond || (looks_beyond && finding->class->permanent))
+    remember(thread, name, finding);
+  if (finding->class->permanent)
     class_finding_end(thread, finding);
 }
