@@ -29,6 +29,8 @@ struct rpc_cached_request {
   struct text peer_id; /* the session that the request names itself; data NULL: none */
   bool is_notification;
   size_t depth; /* arrays and objects that are inside one another: at most so many */
+  int64_t
+      callback; /* the client's object that an argument gives, which the codec counts each time; 0: none does */
   struct operation operation;
 };
 
@@ -59,8 +61,8 @@ struct rpc_read_request {
 };
 
 /*
- * Keeps the shape of a request. Passes over what it cannot keep: arguments that are neither scalars nor lists
- * of like scalars, escapes in names, long texts, queries. *fastpath is NULL before the first call, which
+ * Keeps the shape of a request. Passes over what it cannot keep: arguments that are neither scalars, nor lists
+ * of like scalars, nor one callback without lists of names; escapes in names, long texts, queries. *fastpath is NULL before the first call, which
  * allocates it; the worker frees it with free().
  */
 void rpc_fastpath_keep(struct rpc_fastpath **fastpath, const struct rpc_read_request *request);

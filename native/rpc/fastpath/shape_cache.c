@@ -4,6 +4,7 @@
 #include "rpc/run.h"
 #include "rpc/values/value_read.h"
 #include "json/integers.h"
+#include "json/object_members.h"
 
 #include <stdlib.h>
 
@@ -34,6 +35,8 @@ static bool fill_hole(struct shape *shape, const struct shape_hole *hole, struct
     return hole->is_string || !number_has_suffix(span);
   case HOLE_INSTANCE:
     return rpc_ref_read(value, &shape->request.operation.instance);
+  case HOLE_CALLBACK: /* no plain whole number */
+    return false;
   default:
     return shape_scalar_fill(&shape->args[hole->arg], value);
   }
@@ -43,6 +46,12 @@ static bool set_ref(uint32_t *ref, int64_t integer)
 {
   *ref = (uint32_t)integer;
   return integer >= 1 && integer <= RPC_REF_MAX;
+}
+
+static bool set_callback(struct shape *shape, int64_t id)
+{
+  shape->callback.id = shape->request.callback = id;
+  return id >= 1;
 }
 
 /* The same for a whole number that has been read already. */
@@ -56,6 +65,8 @@ static bool fill_hole_integer(struct shape *shape, const struct shape_hole *hole
     return true;
   case HOLE_INSTANCE:
     return set_ref(&shape->request.operation.instance, integer);
+  case HOLE_CALLBACK:
+    return set_callback(shape, integer);
   default:
     break;
   }
@@ -217,6 +228,22 @@ static bool add_list(struct keeping *keeping, size_t i, struct json_value list)
   return add_hole(keeping, HOLE_LIST, i, scalars);
 }
 
+/* Its ID; the rest is part of the text. */
+static bool add_callback(struct keeping *keeping, size_t i, struct json_value argument)
+{
+  static const struct text names[] = {TEXT("callback")};
+  struct shape *shape = keeping->shape;
+  const struct op_callback *callback = shape->args[i].callback;
+  struct json_members members;
+  if (shape->request.callback != 0 || callback->interface_count > 0 || callback->override_count > 0)
+    return false;
+  json_members_collect(shape_scalar_of(argument), names, 1, &members);
+  shape->callback = *callback;
+  shape->args[i].callback = &shape->callback;
+  shape->request.callback = callback->id;
+  return members.has[0] && add_hole(keeping, HOLE_CALLBACK, i, members.value[0].span);
+}
+
 static bool add_argument(struct keeping *keeping, size_t i, struct json_value argument)
 {
   switch (keeping->shape->args[i].kind) {
@@ -232,6 +259,8 @@ static bool add_argument(struct keeping *keeping, size_t i, struct json_value ar
     break;
   case OP_LIST:
     return add_list(keeping, i, shape_scalar_of(argument));
+  case OP_CALLBACK:
+    return add_callback(keeping, i, argument);
   default:
     return false;
   }

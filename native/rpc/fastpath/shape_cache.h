@@ -12,7 +12,7 @@
 
 enum { SHAPES = 8, SHAPE_TEXT_MAX = 512, SHAPE_ARGS = 8, SHAPE_HOLES = SHAPE_ARGS + 2, SHAPE_LISTS = 2 };
 
-enum hole_kind { HOLE_ID, HOLE_INSTANCE, HOLE_ARGUMENT, HOLE_LIST };
+enum hole_kind { HOLE_ID, HOLE_INSTANCE, HOLE_ARGUMENT, HOLE_CALLBACK, HOLE_LIST };
 
 struct shape_hole {
   enum hole_kind kind;
@@ -32,6 +32,7 @@ struct shape {
   struct shape_hole holes[SHAPE_HOLES];
   size_t hole_count;
   struct op_value args[SHAPE_ARGS];
+  struct op_callback callback; /* of the one argument that gives one */
   struct shape_list lists[SHAPE_LISTS];
   size_t list_count;
   struct whole_number_path path;

@@ -1,5 +1,6 @@
 #include "rpc/jsonrpc/cached_requests.h"
 
+#include "rpc/callbacks/callbacks.h"
 #include "rpc/fastpath/fastpath.h"
 #include "rpc/jsonrpc/near_params.h"
 #include "json/object_members.h"
@@ -68,6 +69,18 @@ static bool answer_message(void *context, struct rpc_cached_request *cached, con
   return answer_request(&serving, cached, failed, written);
 }
 
+/* False: the general path says why. */
+static bool count_callback(const struct serving_message *message, int64_t id)
+{
+  struct rpc_client *client = message->client;
+  struct rpc_given *given = &message->worker->runner.given;
+  struct rpc_callbacks *callbacks;
+  struct jp_error unused;
+  return client->push != NULL &&
+         rpc_callbacks_of(message->peer, client, &rpc_codec_jsonrpc, &callbacks, &unused) == JP_OK &&
+         rpc_callbacks_note(callbacks, id, given, &unused) == JP_OK;
+}
+
 bool serving_serve_cached(const struct serving_message *message, enum rpc_served *served)
 {
   struct rpc_runner *runner = &message->worker->runner;
@@ -75,8 +88,9 @@ bool serving_serve_cached(const struct serving_message *message, enum rpc_served
     return false;
   struct rpc_cached_request *cached =
       rpc_fastpath_find(message->own->fastpath, message->text, &runner->arena, NULL);
-  if (cached == NULL)
+  if (cached == NULL || (cached->callback != 0 && !count_callback(message, cached->callback)))
     return false;
+  bool gives = cached->callback != 0;
   struct cached_message context = {message, false};
   const struct rpc_cached_call call = {.runner = runner,
                                        .client = message->client,
@@ -85,6 +99,8 @@ bool serving_serve_cached(const struct serving_message *message, enum rpc_served
                                        .context = &context,
                                        .answer = answer_message};
   *served = rpc_fastpath_serve(cached, &call) ? RPC_REPLY : RPC_NO_REPLY;
+  if (gives)
+    rpc_callbacks_settle(message->client->callbacks, &runner->given);
   if (context.took_general_path)
     serving_free_memory(message->worker);
   return true;
@@ -99,7 +115,8 @@ size_t serving_match_cached(void *context, struct text text)
   size_t length;
   struct rpc_cached_request *cached =
       rpc_fastpath_find(serving->own->fastpath, text, &worker->runner.arena, &length);
-  bool fits = cached != NULL && cached->depth < rpc_jsonrpc_limits(serving->peer).max_depth;
+  bool fits =
+      cached != NULL && cached->callback == 0 && cached->depth < rpc_jsonrpc_limits(serving->peer).max_depth;
   serving->cached = fits ? cached : NULL;
   return fits ? length : 0;
 }
@@ -147,8 +164,17 @@ static bool may_be_hinted(const struct jsonrpc_request *request)
          rpc_has_near_param(request->params, RPC_PARAM_INSTANCE);
 }
 
-/* Requests of 1.1, by HTTP GET, with results by value, and of batches whose requests name results always go the
- * general path. */
+static bool gives_callback(const struct operation *operation)
+{
+  for (size_t i = 0; i < operation->arg_count; i++) {
+    if (operation->args[i].kind == OP_CALLBACK)
+      return true;
+  }
+  return false;
+}
+
+/* Requests of 1.1, by HTTP GET, with results by value, of batches whose requests name results, and those of a batch that
+ * give callbacks always go the general path. */
 static bool may_cache(const struct serving *serving)
 {
   return serving->request->version == JSONRPC_2_0 && !serving->by_value && serving->results == NULL &&
@@ -160,10 +186,10 @@ static bool may_cache(const struct serving *serving)
 void serving_cache_request(struct serving *serving, const struct operation *operation)
 {
   const struct jsonrpc_request *request = serving->request;
-  if (!may_cache(serving))
+  bool is_alone = begins_with(serving->message, '{');
+  if (!may_cache(serving) || (!is_alone && gives_callback(operation)))
     return;
-  const struct rpc_read_request read = {.text = begins_with(serving->message, '{') ? serving->message
-                                                                                   : request->text,
+  const struct rpc_read_request read = {.text = is_alone ? serving->message : request->text,
                                         .id = request->id,
                                         .peer_id = request->peer_id,
                                         .is_notification = request->is_notification,
