@@ -37,6 +37,15 @@ static bool read_primitive(const struct jvm_request *request, const struct callb
          op_scalar_read(value, method->result.kind, out) == OP_SCALAR_FITS && request->arena != NULL;
 }
 
+/* A text for a method that returns a String, or may: most answers of other functions. */
+static bool is_plain_text(const struct callback_method *method, const struct op_value *value)
+{
+  const struct text string = TEXT("java.lang.String");
+  return value->kind == OP_TEXT && (value->type.data == NULL || text_equal(value->type, string)) &&
+         (text_equal(method->result.name, string) ||
+          text_equal(method->result.name, TEXT("java.lang.Object")));
+}
+
 static bool convert_value(const struct jvm_request *request, const struct callback_method *method,
                           struct op_value *value, jvalue *out, struct outcome *failed)
 {
@@ -62,10 +71,13 @@ bool callback_answer_return(const struct jvm_request *request, const struct call
   if (method->told.is_void)
     return value->kind == OP_NULL || fail_result(request, failed, "a method that returns nothing takes null");
   char letter = method->result.kind;
-  bool is_read = letter != 'L' && read_primitive(request, method, value, &converted);
-  if (!is_read && !convert_value(request, method, value, &converted, failed))
-    return false;
   struct jvm_thread *thread = request->thread;
+  bool is_text = letter == 'L' && is_plain_text(method, value);
+  bool is_read = letter != 'L' && read_primitive(request, method, value, &converted);
+  if (is_text)
+    converted.l = jvm_string_new(thread, value->text);
+  else if (!is_read && !convert_value(request, method, value, &converted, failed))
+    return false;
   result->value = letter == 'L' ? converted.l : callback_box(thread->jvm, thread->env, letter, &converted);
   return !throwable_take_outcome(thread, request->arena, request->limits->stack_frames_max, failed);
 }

@@ -16,10 +16,12 @@ enum { CODE_FAILED = -32000, CODE_MISFIT = -32602 };
 struct running {
   JNIEnv *env;
   struct open_call *call;
+  jobject waiting; /* the stretch's own reference */
   const struct jvm_callback_hooks *hooks;
   struct jvm_callback_failure failure;
   struct callback_result result;
   enum jvm_callback_end end;
+  bool must_ask; /* the thread may have been interrupted otherwise than through its wait */
 };
 
 /* ---- how a call ends ---- */
@@ -177,8 +179,20 @@ static void take_answer(struct running *running)
 
 /* ---- the wait ---- */
 
-static bool was_interrupted(const struct running *running)
+/* An interrupt tells the wait of a thread that waits in C. One before that was seen in Java, and one in a nested request may
+ * have told another wait. */
+static bool may_be_interrupted(const struct running *running)
 {
+  const struct open_call *call = running->call;
+  return call->own == NULL || running->must_ask ||
+         (*running->env)->GetBooleanField(running->env, running->waiting, call->jvm->callback.is_interrupted);
+}
+
+static bool was_interrupted(struct running *running)
+{
+  if (!may_be_interrupted(running))
+    return false;
+  running->must_ask = false;
   JNIEnv *env = running->env;
   const struct jvm_known *known = &running->call->jvm->known;
   jobject current = (*env)->CallStaticObjectMethod(env, known->class_thread, known->static_thread_current);
@@ -218,6 +232,7 @@ static bool make_step(struct running *running, bool *has_ended)
     return false;
   case JVM_CALLBACK_REQUEST:
     running->hooks->serve(hooked);
+    running->must_ask = true;
     return false;
   case JVM_CALLBACK_ANSWER:
     take_answer(running);
@@ -236,12 +251,12 @@ static void set_park(struct running *running)
   struct open_call *call = running->call;
   int64_t left = running->hooks->nanoseconds_left(call->hooked);
   jlong nanos = left == INT64_MAX ? 0 : left < 1 ? 1 : (jlong)left;
-  (*env)->SetLongField(env, call->waiting, call->jvm->callback.nanos, nanos);
+  (*env)->SetLongField(env, running->waiting, call->jvm->callback.nanos, nanos);
   open_call_park(call);
 }
 
 /* Goes on until there is a result, or the thread has to park: then the wait itself is the result. */
-static jobject go_on(struct running *running, jobject waiting)
+static jobject go_on(struct running *running)
 {
   bool has_ended = false;
   while (!has_ended) {
@@ -249,7 +264,7 @@ static jobject go_on(struct running *running, jobject waiting)
       continue;
     set_park(running);
     open_call_release(running->env, running->call);
-    return waiting;
+    return running->waiting;
   }
   return end_call(running);
 }
@@ -271,16 +286,16 @@ static void throw_refusal(JNIEnv *env, const struct jvm *jvm, const char *why)
 static bool refer_to_java(struct open_call *call, JNIEnv *env, jobject waiting)
 {
   const struct jvm *jvm = call->jvm;
+  if (call->own != NULL)
+    return true;
   call->waiting = (*env)->NewGlobalRef(env, waiting);
-  if (call->waiting == NULL || call->own != NULL)
-    return call->waiting != NULL;
   jobject current =
       (*env)->CallStaticObjectMethod(env, jvm->known.class_thread, jvm->known.static_thread_current);
   (*env)->ExceptionClear(env);
   call->java_thread = (*env)->NewGlobalRef(env, current);
   (*env)->DeleteLocalRef(env, current);
   call->waiter = jvm_waiter_create(call->jvm, env, waiting, call->java_thread);
-  return call->java_thread != NULL && call->waiter != NULL;
+  return call->waiting != NULL && call->java_thread != NULL && call->waiter != NULL;
 }
 
 /* Takes the proxy. NULL: an exception is pending. */
@@ -307,11 +322,11 @@ static struct open_call *begin_call(JNIEnv *env, struct jvm *jvm, struct callbac
   return NULL;
 }
 
-static jobject run_call(struct running *running, jobjectArray arguments, jobject waiting)
+static jobject run_call(struct running *running, jobjectArray arguments)
 {
   JNIEnv *env = running->env;
   struct open_call *call = running->call;
-  (*env)->SetLongField(env, waiting, call->jvm->callback.number, (jlong)call->number);
+  (*env)->SetLongField(env, running->waiting, call->jvm->callback.number, (jlong)call->number);
   const struct callback_proxy *proxy = call->proxy;
   if (running->hooks->open(proxy->callbacks, &proxy->given, proxy->number, &call->method->told, call->waiter,
                            &call->hooked, &running->failure) != JP_OK) {
@@ -321,7 +336,7 @@ static jobject run_call(struct running *running, jobjectArray arguments, jobject
     open_call_release(env, call);
     return throw_result(env, failed);
   }
-  return take_sent(running, send_message(running, arguments)) ? end_call(running) : go_on(running, waiting);
+  return take_sent(running, send_message(running, arguments)) ? end_call(running) : go_on(running);
 }
 
 jobject JNICALL callback_call(JNIEnv *env, jobject handler, jlong number, jint index, jobjectArray arguments,
@@ -338,13 +353,17 @@ jobject JNICALL callback_call(JNIEnv *env, jobject handler, jlong number, jint i
   struct open_call *call = begin_call(env, jvm, proxy, index, waiting);
   if (call == NULL)
     return NULL;
-  struct running running = {.env = env, .call = call, .hooks = jvm->callback_hooks};
+  struct running running = {.env = env,
+                            .call = call,
+                            .waiting = waiting,
+                            .hooks = jvm->callback_hooks,
+                            .must_ask = is_interrupted != JNI_FALSE};
   if (!is_oneway(call) && is_interrupted != JNI_FALSE) {
     open_calls_remove(call);
     open_call_release(env, call);
     return throw_result(env, make_exception(jvm, env, CODE_FAILED, TEXT("the thread is interrupted")));
   }
-  return run_call(&running, arguments, waiting);
+  return run_call(&running, arguments);
 }
 
 jobject JNICALL callback_resume(JNIEnv *env, jobject handler, jobject waiting)
@@ -356,8 +375,8 @@ jobject JNICALL callback_resume(JNIEnv *env, jobject handler, jobject waiting)
     throw_refusal(env, jvm, "this thread waits for no such call");
     return NULL;
   }
-  struct running running = {.env = env, .call = call, .hooks = jvm->callback_hooks};
-  return go_on(&running, waiting);
+  struct running running = {.env = env, .call = call, .waiting = waiting, .hooks = jvm->callback_hooks};
+  return go_on(&running);
 }
 
 void JNICALL callback_abandon(JNIEnv *env, jobject handler, jobject waiting)

@@ -71,6 +71,7 @@ static bool find_fields(JNIEnv *env, struct jvm_callback_ids *ids)
       {ids->kind_class, &ids->sent, "sent", "[Z"},
       {ids->waiting_class, &ids->number, "number", "J"},
       {ids->waiting_class, &ids->nanos, "nanos", "J"},
+      {ids->waiting_class, &ids->is_interrupted, "isInterrupted", "Z"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     *rows[i].id = (*env)->GetFieldID(env, rows[i].class, rows[i].name, rows[i].descriptor);

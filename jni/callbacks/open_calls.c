@@ -31,8 +31,10 @@ void open_call_release(JNIEnv *env, struct open_call *call)
     return;
   if (call->waiter != NULL)
     jvm_waiter_release(call->waiter);
-  (*env)->DeleteGlobalRef(env, call->waiting);
-  (*env)->DeleteGlobalRef(env, call->java_thread);
+  if (call->own == NULL) {
+    (*env)->DeleteGlobalRef(env, call->waiting);
+    (*env)->DeleteGlobalRef(env, call->java_thread);
+  }
   callback_proxy_release(env, call->proxy);
   free(call);
 }
@@ -57,7 +59,7 @@ struct open_call *open_calls_find(JNIEnv *env, uint64_t number, jobject waiting)
   if (call != NULL)
     call->holders++;
   pthread_mutex_unlock(&calls.lock);
-  if (call == NULL || (*env)->IsSameObject(env, call->waiting, waiting))
+  if (call == NULL || call->own != NULL || (*env)->IsSameObject(env, call->waiting, waiting))
     return call;
   open_call_release(env, call);
   return NULL;

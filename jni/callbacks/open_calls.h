@@ -14,7 +14,7 @@ struct open_call {
   struct jvm_callback_call *hooked; /* of the hooks */
   struct jvm_waiter *waiter;        /* of a thread that parks; else NULL */
   struct jvm_thread *own;           /* of a thread that waits in C; only compared by others */
-  jobject waiting;                  /* global: the Java object */
+  jobject waiting;                  /* global: the Java object of a thread that parks; else NULL */
   jobject java_thread;              /* global: of a thread that parks, which alone may go on; else NULL */
   bool wants_room;                  /* the message did not leave yet */
 
@@ -30,7 +30,8 @@ void open_calls_add(struct open_call *call);
 void open_calls_remove(struct open_call *call);
 void open_call_release(JNIEnv *env, struct open_call *call);
 
-/* Holds the call that this very object waits for; NULL: there is none. */
+/* Holds the call that this very object waits for; NULL: there is none. Of a thread that waits in C the number is enough: its
+ * call can only be woken, and the thread looks then what there is. */
 struct open_call *open_calls_find(JNIEnv *env, uint64_t number, jobject waiting);
 
 /* The call's thread goes back to Java and parks there. */

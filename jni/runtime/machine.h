@@ -37,6 +37,7 @@ struct jvm_callback_ids {
   jmethodID wake;
   jfieldID number;
   jfieldID nanos;
+  jfieldID is_interrupted;
   jclass released_class;
 };
 

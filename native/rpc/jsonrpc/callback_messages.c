@@ -282,9 +282,14 @@ static void write_call(struct buffer *out, uint64_t number, int64_t id,
                        size_t count, struct buffer *scratch)
 {
   BUFFER_LITERAL(out, "{\"jsonrpc\":\"2.0\",");
-  if (number > 0)
-    buffer_printf(out, "\"id\":\"cb-%" PRIu64 "\",", number);
-  buffer_printf(out, "\"method\":\"callback\",\"params\":{\"callback\":%" PRId64 ",\"interface\":", id);
+  if (number > 0) {
+    BUFFER_LITERAL(out, "\"id\":\"cb-");
+    json_write_integer(out, (int64_t)number);
+    BUFFER_LITERAL(out, "\",");
+  }
+  BUFFER_LITERAL(out, "\"method\":\"callback\",\"params\":{\"callback\":");
+  json_write_integer(out, id);
+  BUFFER_LITERAL(out, ",\"interface\":");
   json_write_string(out, method->interface);
   BUFFER_LITERAL(out, ",\"method\":");
   json_write_string(out, method->name);

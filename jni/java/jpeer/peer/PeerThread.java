@@ -37,7 +37,7 @@ final class PeerThread extends Thread {
       isChanged = true;
       Waiting told = waiting;
       if (told != null) {
-        told.interrupted();
+        told.interrupt();
       }
     }
   }

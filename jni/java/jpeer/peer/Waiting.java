@@ -12,8 +12,11 @@ final class Waiting {
   private final Thread thread = Thread.currentThread();
 
   /* C writes these two: the number that it knows this wait by, and how long to park at most; 0: as long as it takes. */
-  private long number;
+  private volatile long number;
   private long nanos;
+
+  /* C reads it after it has written the number, and asks the thread where it is set. */
+  private volatile boolean isInterrupted;
 
   private volatile boolean isWoken;
 
@@ -41,6 +44,11 @@ final class Waiting {
     isWoken = false;
   }
 
-  /** Lets the thread look at its interrupt flag, where it waits in C. */
-  native void interrupted();
+  /** Lets the thread look at its interrupt flag, where it waits in C: one that has no number yet sees the field. */
+  void interrupt() {
+    isInterrupted = true;
+    interrupted();
+  }
+
+  private native void interrupted();
 }
