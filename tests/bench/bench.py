@@ -15,13 +15,14 @@ import sys
 import time
 from pathlib import Path
 
-from bench import callbacks, chains, chart, clients, document, loadtable, process, rivals, shm, stages, targets, values
+from bench import (callbacks, chains, chart, clients, document, loadtable, process, python, rivals, shm, stages,
+                   targets, values)
 from bench.load import TRANSPORTS, UNIX_TRANSPORTS
 from bench.report import print_head, print_line
 from support.peer import BINARY, BUILD, ROOT
 
 PARTS = {part.NAME: part for part in (loadtable, rivals, stages, process, chains, values, clients, shm,
-                                      callbacks)}
+                                      callbacks, python)}
 PLACEMENTS = ("apart", "together")
 
 

@@ -85,13 +85,13 @@ def fetched(coordinates):
 
 
 class Program:
-    """A Java program that ends with its input."""
+    """A program that ends with its input."""
 
-    def __init__(self, core, *words):
+    def __init__(self, core, *words, env=None):
         self.core = core
         with pinned(core):
-            self.process = subprocess.Popen(["java", *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                            text=True, env=environment())
+            self.process = subprocess.Popen([*map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            text=True, env=env or environment())
 
     @property
     def pid(self):
@@ -142,10 +142,11 @@ class Running:
         if rival.agent:
             options.append(f"-javaagent:{fetched(rival.agent)}={rival.agent_options}")
         class_path = ["-cp", ":".join([str(self._compiled(libraries)), str(FIXTURES), *libraries])]
-        self.server = stack.enter_context(Program(server_core, *options, *class_path, rival.server, *rival.arguments))
+        self.server = stack.enter_context(
+            Program(server_core, "java", *options, *class_path, rival.server, *rival.arguments))
         self.address = self.server.await_line(("py4j://", "rmi://", "grpc://", "http://"))
         self.client = rival.client and stack.enter_context(
-            Program(client_core, *class_path, rival.client, self.address, self.server.pid))
+            Program(client_core, "java", *class_path, rival.client, self.address, self.server.pid))
 
     def _compiled(self, libraries):
         rival = self.rival

@@ -122,6 +122,25 @@ def shm_ratio(workload, placements, shape, base, figure):
     return load_ratio(workload, placements, "shm", shape, base, figure, "shm")
 
 
+def python_ratio(workload, placements, over, base, worst_of=max):
+    """The figure of a library over another's in the part `python`, where that is worst."""
+    def measured(run):
+        found = []
+        for row in run.get("python", ()):
+            if row["workload"] == workload and row["placement"] in placements:
+                figure, floor = (row["figures"][name] for name in (over, base))
+                if figure is not None and floor:
+                    found.append((figure / floor, row["placement"]))
+        return worst_of(found) if found else None
+
+    return measured
+
+
+def python_gain(workload, ours):
+    """How many times faster than Py4J."""
+    return python_ratio(workload, BOTH, "Py4J", ours, min)
+
+
 TARGETS = (
     Target("add, 1x1, WebSocket, together: p50 over floor (a)", "<= 1.15",
            add_ratio(("together",), "WebSocket", (1, 1), "floor", P50)),
@@ -198,6 +217,18 @@ TARGETS = (
            keyed("callbacks", "waiting-p99")),
     Target("a comparison through Py4J over one through the client library", "> 1",
            lowest("callbacks", "py4j-comparison")),
+    Target("Python, add, shared memory, apart: p50 over JPype's in its process", "<= 4",
+           python_ratio("add", ("apart",), "shm", "JPype")),
+    Target("Python, add, shared memory, apart: p50 over Py4J's", "<= 0.1",
+           python_ratio("add", ("apart",), "shm", "Py4J")),
+    Target("Python, add, WebSocket: p50 over a bare Python socket's", "<= 1.3",
+           python_ratio("add", BOTH, "ws", "socket")),
+    Target("Python, add, WebSocket: p50 over Py4J's", "< 1", python_ratio("add", BOTH, "ws", "Py4J")),
+    *(Target(f"Python, {what}, {transport}: times as fast as Py4J", wanted, python_gain(workload, ours))
+      for workload, what, wanted in (("doubles", "1,000,000 doubles there and back", ">= 50"),
+                                     ("iterate", "10,000 elements iterated", ">= 10"),
+                                     ("sort", "10,000 sorted with a comparator", ">= 3"))
+      for ours, transport in (("shm", "shared memory"), ("ws", "WebSocket"))),
     Target("fetch_classes_info, first", "<= 800", keyed("process", "metadata-first-ms"), "ms"),
     Target("fetch_classes_info, again", "<= 50", keyed("process", "metadata-again-ms"), "ms"),
     Target("fetch_classes_info, peak RSS above before", "<= 64", keyed("process", "metadata-peak-mib"), "MiB"),

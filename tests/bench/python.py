@@ -1,0 +1,192 @@
+"""The Python package beside Py4J and JPype, with a bare Python socket as the floor of a call over TCP.
+
+Each workload through each library is a program of its own (tests/bench/python/client.py), which is warm before it is
+measured; the programs of one workload take turns. The package calls one peer, over shared memory and over WebSocket;
+the peer, Py4J's JVM and the other end of the bare socket have the server's core. JPype's JVM is in its program, all on
+the client's core. What takes seconds is done once. Py4J and JPype come from PyPI; one that cannot be fetched is left
+out, and its cells say so.
+
+A row: placement, workload, unit, and `figures`: the medians by the names below, None for what is left out.
+"""
+
+import argparse
+import contextlib
+import json
+import statistics
+import subprocess
+import sys
+
+from bench import rivals
+from bench.loadtable import placements
+from bench.load import pinned
+from bench.report import ratio
+from bench.shm import address
+from support.peer import BUILD, ROOT, Peer, environment
+
+NAME = "python"
+WHAT = "Java from Python: jpeer beside Py4J, JPype and a bare socket"
+
+PACKAGE = BUILD / "python"
+PROGRAMS = ROOT / "tests/bench/python"
+PYTHON = "/usr/bin/python3"
+PACKAGES = ("py4j==0.10.9.9", "JPype1==1.7.1")
+PY4J_JAR = "net.sf.py4j:py4j:0.10.9.9"
+SHM, WEBSOCKET, SOCKET, PY4J, JPYPE = "shm", "ws", "socket", "Py4J", "JPype"
+LIBRARIES = (SHM, WEBSOCKET, PY4J, JPYPE, SOCKET)
+DOUBLES = 1000000
+ADD, AS_BYTES = "add", "doubles-as-bytes"
+# What is measured, the unit of its figures, and what the table says.
+WORKLOADS = {
+    ADD: ("us", "add, p50"),
+    "doubles": ("ms", "1,000,000 doubles there and back; by Py4J, where each is a call, 1,000 of them times 1,000"),
+    AS_BYTES: ("ms", "the same; by Py4J's bytes and two java.nio.ByteBuffer"),
+    "iterate": ("ms", "10,000 elements of an ArrayList, in a loop"),
+    "sort": ("ms", "ArrayList.sort of 10,000 with a comparator in Python"),
+}
+WARM_SECONDS = {ADD: 1.5}
+WARM_SECONDS_ELSE = 0.5
+# What takes seconds: a figure of so many round trips varies little.
+ONCE = (("iterate", PY4J), ("sort", PY4J), ("sort", WEBSOCKET))
+
+
+class Rivals:
+    """Where the packages of the rivals are; None for one that cannot be had."""
+
+    def __init__(self):
+        self.py4j, self.jpype = map(fetched, PACKAGES)
+        try:
+            self.jar = rivals.fetched(PY4J_JAR)
+        except rivals.LeftOut as why:
+            print(f"{PY4J} is left out: {why}", file=sys.stderr)
+            self.py4j = None
+
+
+def fetched(package):
+    """The folder to import it from; None where it cannot be fetched."""
+    done = subprocess.run([ROOT / "tools/fetch-python", package], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        print(f"{package} is left out: {(done.stderr.strip().splitlines() or ['not fetched'])[-1]}", file=sys.stderr)
+        return None
+    return done.stdout.strip()
+
+
+class Client(rivals.Program):
+    """A program of tests/bench/python, once it is warm."""
+
+    def __init__(self, core, module, workload, warm_seconds, *arguments, path):
+        super().__init__(core, PYTHON, PROGRAMS / "client.py", module, workload, warm_seconds, *arguments,
+                         env=environment(PYTHONPATH=str(path), **preloaded(path)))
+        self.await_line("ready")
+
+    def run(self, seconds):
+        self.ask(str(seconds))
+        return json.loads(self.await_line("{"))
+
+
+def preloaded(path):
+    """A build for a sanitizer needs its runtime in the interpreter."""
+    if path != PACKAGE:
+        return {}
+    told = subprocess.run(["ldd", PACKAGE / "jpeer/_native.abi3.so"], capture_output=True, text=True, check=True).stdout
+    runtimes = [line.split()[2] for line in told.splitlines() if line.strip().startswith(("libasan.", "libtsan."))]
+    return {"LD_PRELOAD": runtimes[0]} if runtimes else {}
+
+
+# ---- a workload in a placement ----
+
+def bare_socket(start, stack, server_core, lengths):
+    """A program that sends and awaits as many bytes as a call of jpeer's, and the other end."""
+    other_end = stack.enter_context(rivals.Program(server_core, PYTHON, PROGRAMS / "socket_library.py", *lengths))
+    return start("socket_library", other_end.await_line(""), *lengths, path=PROGRAMS)
+
+
+def open_clients(stack, peer, workload, cores, found):
+    """Programs, by the name of the row and that of the library; found: the rivals, None for without them."""
+    server_core, client_core = cores
+    warm_seconds = 0 if found is None else WARM_SECONDS.get(workload, WARM_SECONDS_ELSE)
+
+    def start(module, *arguments, path, made=workload):
+        return stack.enter_context(Client(client_core, module, made, warm_seconds, *arguments, path=path))
+
+    clients = {(workload, SHM): start("jpeer_library", address(peer, "shm"), path=PACKAGE),
+               (workload, WEBSOCKET): start("jpeer_library", peer.address("ws"), path=PACKAGE)}
+    if found is not None and found.py4j is not None:
+        for made in (workload, AS_BYTES) if workload == "doubles" else (workload,):
+            clients[made, PY4J] = start("py4j_library", found.jar, server_core, client_core, path=found.py4j, made=made)
+    if found is not None and found.jpype is not None:
+        clients[workload, JPYPE] = start("jpype_library", path=found.jpype)
+    if workload == ADD:
+        told = clients[workload, WEBSOCKET].run(0)
+        clients[workload, SOCKET] = bare_socket(start, stack, server_core, (told["sent"], told["received"]))
+    return clients
+
+
+def workload_rows(peer, workload, placement, found, options):
+    """One, or two where Py4J has two ways."""
+    where, *cores = placement
+    taken = {}
+    with contextlib.ExitStack() as stack:
+        clients = open_clients(stack, peer, workload, cores, found)
+        for turn in range(options.runs):
+            for key, client in clients.items():
+                if turn == 0 or key not in ONCE:
+                    made = client.run(options.seconds)
+                    taken.setdefault(key, []).append(made["figure"] * DOUBLES / made.get("count", DOUBLES))
+    medians = {key: statistics.median(of_client) for key, of_client in taken.items()}
+    for row in dict.fromkeys(row for row, _ in medians):
+        figures = {name: medians.get((row, name), medians.get((workload, name))) for name in LIBRARIES}
+        yield {"placement": where, "workload": row, "unit": WORKLOADS[row][0], "figures": figures}
+
+
+def quiet_peer(core):
+    with pinned(core):
+        return Peer("--log-level", "warn", sockets=True)
+
+
+def is_built():
+    if not PACKAGE.exists():
+        print("Python is left out: its package is not built", file=sys.stderr)
+    return PACKAGE.exists()
+
+
+def measure(options):
+    if not is_built():
+        return
+    found = Rivals()
+    for placement in placements(options.placements):
+        with quiet_peer(placement[1]) as peer:
+            for workload in WORKLOADS:
+                if workload != AS_BYTES:
+                    yield from workload_rows(peer, workload, placement, found, options)
+
+
+COLUMNS = ("placement", "what", "jpeer, shared memory", "jpeer, WebSocket", "Py4J", "JPype", "bare socket",
+           "shared memory over JPype", "Py4J over shared memory", "Py4J over WebSocket", "WebSocket over bare socket")
+
+
+def figure_cell(row, name):
+    figure = row["figures"][name]
+    if figure is not None:
+        return f"{figure:,.2f} {row['unit']}"
+    return "not fetched" if name in (PY4J, JPYPE) else "-"
+
+
+def cells(row):
+    figures = row["figures"]
+    ratios = ((SHM, JPYPE), (PY4J, SHM), (PY4J, WEBSOCKET), (WEBSOCKET, SOCKET))
+    return [row["placement"], WORKLOADS[row["workload"]][1], *(figure_cell(row, name) for name in LIBRARIES),
+            *("-" if figures[over] is None else ratio(figures[over], figures[base]) for over, base in ratios)]
+
+
+def smoke():
+    """Every workload once over both transports, without the rivals; the programs check what comes back."""
+    if not is_built():
+        return
+    options = argparse.Namespace(runs=1, seconds=0)
+    placement = placements()[-1]
+    with quiet_peer(placement[1]) as peer:
+        for workload in WORKLOADS:
+            if workload != AS_BYTES:
+                rows = list(workload_rows(peer, workload, placement, None, options))
+                assert len(rows) == 1 and rows[0]["figures"][SHM] > 0 and rows[0]["figures"][WEBSOCKET] > 0, rows
+                assert cells(rows[0])

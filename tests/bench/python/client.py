@@ -1,0 +1,148 @@
+"""client.py LIBRARY WORKLOAD WARM_SECONDS ARGUMENT...: one workload through one library, in a process of its own.
+
+LIBRARY is a module of this folder, whose class Library takes the arguments and brings calls to Java. The program is
+warm when it writes "ready". From then on it answers each line, a number of seconds, by a line of JSON: `figure`, and
+`count` where the figure is that of so many elements. It ends with its input.
+"""
+
+import importlib
+import json
+import sys
+import time
+from array import array
+from random import Random
+
+DOUBLES = 1000000
+LISTED = 10000
+
+
+def timed(function, *arguments):
+    """Milliseconds, and what the function returns."""
+    began = time.perf_counter()
+    returned = function(*arguments)
+    return (time.perf_counter() - began) * 1e3, returned
+
+
+class Workload:
+    def __init__(self, library):
+        self.library = library
+
+    def warm(self, seconds):
+        """Runs until so much time has passed, once at least."""
+        end = time.monotonic() + seconds
+        while True:
+            self.run(end - time.monotonic())
+            if time.monotonic() >= end:
+                break
+
+
+class Add(Workload):
+    """One call after the other of a method that is bound before: the p50 in microseconds."""
+
+    def __init__(self, library):
+        super().__init__(library)
+        self.add = library.add()
+
+    def run(self, seconds):
+        add, clock, taken = self.add, time.perf_counter_ns, []
+        end = clock() + seconds * 1e9
+        while True:
+            began = clock()
+            total = add(1, 2)
+            ended = clock()
+            if total != 3:
+                raise AssertionError(f"1 + 2 is {total}")
+            taken.append(ended - began)
+            if ended > end:
+                break
+        taken.sort()
+        return {"figure": taken[len(taken) // 2] / 1e3, **self.library.facts(self.add)}
+
+
+class Doubles(Workload):
+    """Numbers sent as a double[], of which a copy comes back: milliseconds."""
+
+    METHOD = "copy_doubles"
+
+    def __init__(self, library):
+        super().__init__(library)
+        self.copy = getattr(library, self.METHOD)
+        self.count = self.count_for(library)
+        self.numbers = array("d", map(float, range(self.count)))
+
+    def count_for(self, library):
+        return library.DOUBLES or DOUBLES
+
+    def run(self, seconds):
+        taken, back = timed(self.copy, self.numbers)
+        if len(back) != self.count or any(map(float.__ne__, back, self.numbers)):
+            raise AssertionError("the numbers have not come back")
+        return {"figure": taken, "count": self.count}
+
+
+class DoublesAsBytes(Doubles):
+    """The same by the way that Py4J has for bytes."""
+
+    METHOD = "copy_doubles_as_bytes"
+
+    def count_for(self, library):
+        return DOUBLES
+
+
+class Listed(Workload):
+    """Something with an ArrayList of Integers, the same numbers for all libraries: milliseconds."""
+
+    def __init__(self, library):
+        super().__init__(library)
+        self.fill(Random(1).sample(range(10 * LISTED), LISTED))
+
+    def fill(self, numbers):
+        self.numbers = numbers
+        self.list = self.library.array_list(numbers)
+
+    def warm(self, seconds):
+        """With a tenth of the numbers: through Py4J all take seconds."""
+        numbers, in_java = self.numbers, self.list
+        self.fill(numbers[:LISTED // 10])
+        super().warm(seconds)
+        self.numbers, self.list = numbers, in_java
+
+
+class Iterate(Listed):
+    """All elements, by a loop."""
+
+    def run(self, seconds):
+        taken, elements = timed(lambda: [element for element in self.list])
+        if elements != self.numbers:
+            raise AssertionError("other elements")
+        return {"figure": taken}
+
+
+class Sort(Listed):
+    """ArrayList.sort with a comparator in Python, of a copy."""
+
+    def run(self, seconds):
+        numbers = self.library.copy_list(self.list)
+        taken, _ = timed(self.library.sort, numbers, lambda left, right: (left > right) - (left < right))
+        places = range(0, len(self.numbers), LISTED // 100)
+        if [numbers.get(place) for place in places] != [sorted(self.numbers)[place] for place in places]:
+            raise AssertionError("not sorted")
+        return {"figure": taken}
+
+
+WORKLOADS = {"add": Add, "doubles": Doubles, "doubles-as-bytes": DoublesAsBytes, "iterate": Iterate, "sort": Sort}
+
+
+def main():
+    module, workload, warm_seconds, *arguments = sys.argv[1:]
+    library = importlib.import_module(module).Library(*arguments)
+    work = WORKLOADS[workload](library)
+    work.warm(float(warm_seconds))
+    print("ready", flush=True)
+    for line in sys.stdin:
+        print(json.dumps(work.run(float(line))), flush=True)
+    library.close()
+
+
+if __name__ == "__main__":
+    main()

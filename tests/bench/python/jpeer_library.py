@@ -1,0 +1,65 @@
+"""The package jpeer, with the address of a peer."""
+
+import os
+import socket
+import struct
+
+import jpeer
+
+COUNTED = 1000
+BYTES_ACKED, BYTES_RECEIVED = 120, 128  # of struct tcp_info, linux/tcp.h
+TCP_INFO_SIZE = 136
+
+
+def tcp_socket():
+    """A duplicate of this process's only TCP socket; None where it has none."""
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            copy = socket.socket(fileno=os.dup(int(name)))
+        except OSError:
+            continue
+        if copy.family == socket.AF_INET:
+            return copy
+        copy.close()
+    return None
+
+
+class Library:
+    DOUBLES = None
+
+    def __init__(self, address):
+        self.java = jpeer.connect(address)
+        self.util = self.java.java.util
+
+    def add(self):
+        return self.java.java.lang.Math.addExact
+
+    def facts(self, add):
+        """How many bytes a call sends and receives over TCP."""
+        connection = tcp_socket()
+        if connection is None:
+            return {}
+        with connection:
+            def transferred():
+                told = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_SIZE)
+                return [struct.unpack_from("=Q", told, offset)[0] for offset in (BYTES_ACKED, BYTES_RECEIVED)]
+
+            before = transferred()
+            for _ in range(COUNTED):
+                add(1, 2)
+            sent, received = (round((now - then) / COUNTED) for now, then in zip(transferred(), before))
+        return {"sent": sent, "received": received}
+
+    def copy_doubles(self, numbers):
+        return memoryview(self.util.Arrays.copyOf(numbers, len(numbers)))
+
+    def array_list(self, numbers):
+        return self.util.ArrayList(numbers)
+
+    copy_list = array_list
+
+    def sort(self, numbers, compare):
+        numbers.sort(compare)
+
+    def close(self):
+        self.java.close()

@@ -1,0 +1,68 @@
+"""Py4J with a gateway of its own: its jar, and the cores of the JVM and of this process."""
+
+import os
+from array import array
+
+from py4j.java_gateway import CallbackServerParameters, GatewayParameters, JavaGateway, launch_gateway
+
+
+class Comparator:
+    def __init__(self, compare):
+        self.compare = compare
+
+    class Java:
+        implements = ["java.util.Comparator"]
+
+
+class Library:
+    DOUBLES = 1000  # each element is a call
+
+    def __init__(self, jar, server_core, client_core):
+        os.sched_setaffinity(0, {int(server_core)})
+        port, token = launch_gateway(jarpath=jar, enable_auth=True, die_on_exit=True)
+        os.sched_setaffinity(0, {int(client_core)})
+        self.gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token),
+                                   callback_server_parameters=CallbackServerParameters(port=0))
+        java_server = self.gateway.java_gateway_server
+        java_server.resetCallbackClient(java_server.getCallbackClient().getAddress(),
+                                        self.gateway.get_callback_server().get_listening_port())
+        self.jvm = self.gateway.jvm
+        self.java = self.jvm.java
+
+    def add(self):
+        return self.java.lang.Math.addExact
+
+    def facts(self, add):
+        return {}
+
+    def copy_doubles(self, numbers):
+        there = self.gateway.new_array(self.jvm.double, len(numbers))
+        for index, number in enumerate(numbers):
+            there[index] = number
+        return list(there)
+
+    def copy_doubles_as_bytes(self, numbers):
+        """Py4J sends bytes in one piece; what makes doubles of them is in the JDK."""
+        nio = self.java.nio
+        order = nio.ByteOrder.nativeOrder()
+        there = self.gateway.new_array(self.jvm.double, len(numbers))
+        nio.ByteBuffer.wrap(numbers.tobytes()).order(order).asDoubleBuffer().get(there)
+        buffer = nio.ByteBuffer.allocate(8 * len(numbers)).order(order)
+        buffer.asDoubleBuffer().put(there)
+        return array("d", buffer.array())
+
+    def array_list(self, numbers):
+        made = self.java.util.ArrayList()
+        for number in numbers:
+            made.add(number)
+        return made
+
+    def copy_list(self, numbers):
+        return self.java.util.ArrayList(numbers)
+
+    def sort(self, numbers, compare):
+        # Not numbers.sort, which Py4J takes for that of Python's lists.
+        self.java.util.Collections.sort(numbers, Comparator(compare))
+
+    def close(self):
+        self.gateway.shutdown()
