@@ -115,6 +115,8 @@ RELEASE_STEPS = [
      [[PYTHON, "tests/release/wheel.py", "--bare-root"]], {}),
     ("python-shows", "programs that use real libraries from Python, with the wheel that the step python has built", None,
      [[PYTHON, "tests/release/python/run.py"]], {}),
+    ("stubs", "stubs of the JDK and of Lucene, read by mypy, with that wheel", None,
+     [[PYTHON, "tests/release/python/check_stubs.py"]], {}),
     ("notebook", "the notebook of docs/notebooks in Jupyter, with that wheel", None,
      [[PYTHON, "tests/release/python/notebook.py"]], {}),
     ("soak", "memory after millions of calls", "release", [["tools/soak"]], {}),

@@ -6,17 +6,20 @@ Parameters of reference types take anything: Java takes what converts, such as a
 
 import keyword
 import re
+import types
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from .classes import MIXINS, OVERRIDES, THROWABLE, parameter_name, python_name
 from .connection import Java
+from .exceptions import JavaException
+from .objects import JavaObject
 
 Info = dict[str, Any]
 
 HEADER = """# Made by `python -m jpeer stubs`.
-# mypy: ignore-errors
+# mypy: disable-error-code="override,misc"
 import builtins
 import datetime
 import decimal
@@ -61,7 +64,7 @@ def write_stubs(java: Java, patterns: Iterable[str], folder: Path) -> int:
             for info in java._connection.classes_info([each for each in names if _package_of(each) == package], True)
         }
         lines = [line for name in members for line in writer.write_class(infos, name, "")]
-        _write_file(folder, package, writer.imports - {package}, lines)
+        _write_file(folder, package, writer.imports, lines)
     return len(names)
 
 
@@ -99,6 +102,7 @@ class Writer:
     def __init__(self, everything: dict[str, Info], names: set[str]) -> None:
         self._everything = everything
         self._names = names
+        self._models: dict[str, Any] = {}
         self.imports: set[str] = set()  # packages whose classes are named
 
     def write_class(self, infos: dict[str, Info], name: str, indent: str) -> list[str]:
@@ -106,32 +110,61 @@ class Writer:
         local = name.rpartition(".")[2].rpartition("$")[2]
         lines = [f"{indent}class {local}({', '.join(self._bases(info))}):"]
         body = indent + "    "
-        for nested in sorted(
-            each for each in infos if each.startswith(f"{name}$") and "$" not in each[len(name) + 1 :]
-        ):
-            if nested in self._names:
-                lines += self.write_class(infos, nested, body)
+        nested = {each for each in infos if each.startswith(f"{name}$") and "$" not in each[len(name) + 1 :]}
+        for each in sorted(nested & self._names, key=lambda each: (len(nested & self._supertypes(each)), each)):
+            lines += self.write_class(infos, each, body)
         constructors = [each for each in info["constructors"] if "public" in each["modifiers"].split()]
-        for each in constructors:
-            lines += [f"{body}@typing.overload"] * (len(constructors) > 1)
-            lines.append(f"{body}def __init__(self{self._parameters(each, ', ')}) -> None: ...")
+        signatures = sorted({self._parameters(each, ", ") for each in constructors}, key=_breadth)
+        for each in signatures:
+            lines += [f"{body}@typing.overload"] * (len(signatures) > 1)
+            lines.append(f"{body}def __init__(self{each}) -> None: ...")
         lines += self._methods(info, body)
         lines += self._fields(info, body)
         return lines if len(lines) > 1 else [*lines, f"{body}..."]
 
     def _bases(self, info: Info) -> list[str]:
-        supertypes = self._supertypes(info["className"])
+        return [self._base(info["className"], each) for each in self._base_list(info)]
+
+    def _base(self, name: str, base: Any) -> str:
+        if base in (JavaObject, JavaException):
+            return f"jpeer.{base.__name__}"
+        if not isinstance(base, str):
+            return f"{base.__module__}.{base.__name__}"
+        outer = name.rpartition("$")[0]
+        is_sibling = outer and base.rpartition("$")[0] == outer  # whose outer class is not complete yet
+        return base.rpartition("$")[2] if is_sibling else self._class(base)
+
+    def _base_list(self, info: Info) -> list[Any]:
+        """Java classes by their names, and Python's own: the superclass, the interfaces, and the mixins that these have
+        not. An interface is left out where Python finds no order of all of them."""
         superclass = _erased(info["superclass"] or "")
-        if superclass in self._names:
-            bases = [self._class(superclass)]
-        elif THROWABLE in supertypes:
-            bases = ["jpeer.JavaException"]
-        else:
-            bases = ["jpeer.JavaObject"]
-        inherited = self._supertypes(superclass) if superclass in self._names else set()
+        known: list[Any] = [each for each in [superclass, *map(_erased, info["interfaces"])] if each in self._names]
+        known = [each for each in known if not any(each in self._supertypes(other) for other in known if other != each)]
+        supertypes = self._supertypes(info["className"])
+        if THROWABLE in supertypes and superclass not in self._names:
+            known.append(JavaException)
+        elif not known:
+            known.append(JavaObject)
+        inherited = {name for each in known if isinstance(each, str) for name in self._supertypes(each)}
         found = [MIXINS[each] for each in MIXINS if each in supertypes and each not in inherited]
         mixins = [each for each in found if not any(each is not other and issubclass(other, each) for other in found)]
-        return [*dict.fromkeys(f"{each.__module__}.{each.__name__}" for each in mixins), *bases]
+        bases = [*dict.fromkeys(mixins), *known]
+        while len(bases) > 1 and self._model(bases) is None:
+            del bases[-1 if isinstance(bases[-1], str) else -2]
+        return bases
+
+    def _model(self, bases: list[Any]) -> Any:
+        """A class that has them in Python's order of resolution; None: there is no such order."""
+        models = [self._model_of(each) if isinstance(each, str) else each for each in bases]
+        try:
+            return types.new_class("Model", tuple(models))
+        except TypeError:
+            return None
+
+    def _model_of(self, name: str) -> Any:
+        if name not in self._models:
+            self._models[name] = self._model(self._base_list(self._everything[name]))
+        return self._models[name]
 
     def _supertypes(self, name: str) -> set[str]:
         found: set[str] = set()
@@ -160,7 +193,7 @@ class Writer:
             mixed = len({is_static for _, is_static in known.values()}) > 1
             if mixed:
                 lines.append(f"{indent}def {name}(*args: typing.Any) -> typing.Any: ...")
-            for parameters, (result, is_static) in known.items() if not mixed else ():
+            for parameters, (result, is_static) in sorted(known.items(), key=lambda each: _breadth(each[0])) if not mixed else ():
                 lines += [f"{indent}@typing.overload"] * (len(known) > 1)
                 lines += [f"{indent}@staticmethod"] * is_static
                 first = "" if is_static else "self, " if parameters else "self"
@@ -206,6 +239,13 @@ class Writer:
         package = _package_of(name)
         self.imports.add(package)
         return f"jpeer.{name.replace('$', '.')}"
+
+
+def _breadth(parameters: str) -> tuple[int, int, str]:
+    """Of overloads, those that take less come first: bool is an int to checkers, and int a float."""
+    kinds = [each.partition(": ")[2] for each in parameters.split(", ")]
+    breadths = {"builtins.int": 1, "builtins.float": 2, "typing.Any": 3}
+    return "*" in parameters, sum(breadths.get(each, 0) for each in kinds), parameters
 
 
 def _erased(java_type: str) -> str:

@@ -45,6 +45,7 @@ class Stubs(unittest.TestCase):
         text = self.read("java.util")
         for line in (
             "class ArrayList(jpeer.java.util.AbstractList):",
+            "class LinkedList(jpeer.java.util.AbstractSequentialList, jpeer.java.util.Deque):",
             "    class Entry(jpeer.collections.EntryMixin, jpeer.JavaObject):",
             "    def size(self) -> builtins.int: ...",
             "    def iterator(self) -> jpeer.java.util.Iterator: ...",

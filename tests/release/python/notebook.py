@@ -32,18 +32,11 @@ nbformat.write(notebook, sys.argv[2])
 """
 
 
-def install(python):
-    done = subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES],
-                          capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise run.Unavailable(done.stderr.strip().splitlines()[-1])
-
-
 def execute(folder):
     """In a folder that has the jars, as the notebook's first cell says."""
     jars = [Path(run.fetch(each)) for each in run.LIBRARIES["lucene"]]
     python = run.make_interpreter(folder / "venv")
-    install(python)
+    run.install(python, PACKAGES)
     (folder / "lucene").mkdir()
     for jar in jars:
         (folder / "lucene" / jar.name).symlink_to(jar)

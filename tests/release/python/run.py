@@ -60,6 +60,13 @@ def make_interpreter(folder):
     return python
 
 
+def install(python, packages):
+    done = subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages],
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Unavailable(done.stderr.strip().splitlines()[-1])
+
+
 def run_program(name, python, environment, folder):
     jars = [fetch(each) for each in LIBRARIES[name]]
     if name == "py4j_tutorial":

@@ -1,0 +1,89 @@
+"""Has mypy read the stubs of the JDK's main packages and of Lucene, and a program with three faults that it has to find; with
+the wheel that tools/build-wheel makes.
+
+usage: check_stubs.py
+
+It is skipped, with the reason, where mypy or the libraries cannot be fetched.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import run
+
+PACKAGES = ["mypy==1.14.1"]
+PATTERNS = ["java.lang.*", "java.util.**", "java.io.*", "java.nio.**", "java.time.**", "java.sql.*", "javax.swing.**",
+            "org.apache.lucene.**"]
+CLASSES = 3000
+SECONDS = 600
+PROGRAM = """
+from jpeer.java.lang import Iterable
+from jpeer.java.util import ArrayList, HashMap, List, Map
+from jpeer.org.apache.lucene.store import ByteBuffersDirectory, Directory
+
+xs: List = ArrayList([3, 1, 2])
+elements: Iterable = xs
+ages: Map = HashMap()
+directory: Directory = ByteBuffersDirectory()
+count: int = xs.size()
+print(len(xs), xs[0], xs[1:2], 3 in xs, ages["a"], [x for x in xs])
+text: str = xs.size()
+xs.sizee()
+xs.get("a")
+"""
+FAULTS = {12: "assignment", 13: "attr-defined", 14: "arg-type"}
+
+
+def run_mypy(python, folder, program):
+    done = subprocess.run([python, "-m", "mypy", "--strict", "--no-error-summary", program], cwd=folder, text=True,
+                          env={**os.environ, "MYPYPATH": "stubs"}, capture_output=True, timeout=SECONDS, check=False)
+    return done.stdout + done.stderr
+
+
+def write_stubs(python, folder):
+    jars = [run.fetch(each) for each in run.LIBRARIES["lucene"]]
+    done = subprocess.run([python, "-m", "jpeer", "stubs", *PATTERNS, "-o", folder / "stubs"], cwd=folder, text=True,
+                          env={**os.environ, "CLASSPATH": ":".join(jars)}, capture_output=True, timeout=SECONDS,
+                          check=True)
+    return int(done.stdout.split()[0])
+
+
+def check(folder):
+    python = run.make_interpreter(folder / "venv")
+    run.install(python, PACKAGES)
+    count = write_stubs(python, folder)
+    stubs = [each for each in (folder / "stubs").rglob("*.pyi") if each.stat().st_size > 0]
+    modules = sorted(".".join(each.parent.relative_to(folder / "stubs").parts) for each in stubs)
+    (folder / "all.py").write_text("".join(f"import {each}\n" for each in modules), encoding="utf-8")
+    (folder / "program.py").write_text(PROGRAM, encoding="utf-8")
+    told = run_mypy(python, folder, "all.py")
+    if told or count < CLASSES:
+        raise AssertionError(f"{count} classes\n{told[:4000]}")
+    told = run_mypy(python, folder, "program.py")
+    found = {int(line): code for line, code in re.findall(r"^program\.py:(\d+): error: .*\[([a-z-]+)\]$", told, re.M)}
+    if found != FAULTS:
+        raise AssertionError(told)
+    return f"mypy --strict accepts {count} classes of {len(modules)} packages, and finds the {len(FAULTS)} faults of a program"
+
+
+def main():
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            end, told = "passed", check(Path(folder))
+        except run.Unavailable as reason:
+            end, told = "skipped", reason
+        except AssertionError as fault:
+            end, told = "failed", fault
+    counts[end] += 1
+    print(f"{end}: stubs: {told}")
+    print("{passed} passed, {failed} failed, {skipped} skipped".format(**counts))
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
