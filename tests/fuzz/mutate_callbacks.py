@@ -1,0 +1,373 @@
+"""Answers the calls of a real peer wrongly, over WebSocket and shared memory, and says what held.
+
+usage: mutate_callbacks.py [--seconds N] [--jvm HOME] [--seed N] [--clients N] [--check-jni]
+
+Each client has Java call it: from the thread of its request, from others, from virtual ones, deep in the stack, in events.
+Most calls are answered by something else than they should be: with bytes changed, with another id, twice, late, in a batch, by
+an error that names a throwable, after requests that are nested in this call, in an ended one, in another client's, or with the
+session deleted, or not at all. Held must be: every message that comes is a call, a release or an answer; somebody else's
+calls back and forth are answered rightly all the time; when the clients have gone, no session and no descriptor of theirs
+is left; and the peer ends by its signal, at once, clean, and with nothing but warnings about callbacks in its log.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import sys
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from mutate_requests import GONE, PRESETS, is_answer, mutate  # noqa: E402
+from support import clients, shm  # noqa: E402
+from support.callback_client import CallbackClient  # noqa: E402
+from support.peer import Peer  # noqa: E402
+
+CALLING = "fixtures.Calling"
+QUIET_SECONDS = 0.1  # then a client asks whether its requests are over
+PATIENCE_SECONDS = 30  # for what has to come
+SETTLE_SECONDS = 60
+SPARE_DESCRIPTORS = 64  # jars, and what the crew opens when it grows
+DEPTH_MAX = 4
+MESSAGES_MAX = 400
+THROWABLES = ("java.io.IOException", "java.lang.Error", "java.lang.ThreadDeath", "fixtures.Calling$Asking", "no.such.Class",
+              "java.lang.String", "int", "", "java.lang.OutOfMemoryError")
+RESULTS = (7, -1, 2**40, 1.5, "text", "\ud800", True, None, [], [1, [2, None]], {"value": 7}, {"type": "int", "value": 7},
+           {"type": "int", "value": "x"}, {"type": "java.util.ArrayList", "value": [1, 2]}, {"ref": 1}, {"ref": 10**9},
+           {"ref": {"callback": 1}}, {"ref": {"callback": 1}, "type": "java.util.function.Supplier"}, {"type": "no.such.Class"},
+           [[[[[[[[]]]]]]]], "x" * 70000)
+FLAGS = ({}, {}, {}, {"borrow": True}, {"oneway": True}, {"arity": 1}, {"arity": 9}, {"overrides": ["equals", "reversed"]},
+         {"interfaces": ["java.util.Comparator"]}, {"interfaces": ["java.lang.Runnable", "java.util.concurrent.Callable"]},
+         {"type": "java.util.function.Function"}, {"interfaces": []}, {"borrow": True, "oneway": True})
+# (method, arguments after the callback, of a type that Java tells)
+CALLS = (("here", ()), ("here", ()), ("onThread", ()), ("onThreads", (3,)), ("holdingMonitor", ()), ("parallelSort", (300, 7)),
+         ("invokeAll", (20,)), ("tell", (30,)), ("hereTold", ()), ("onVirtualThreads", (4,)), ("ask", ()))
+
+
+class AnyWebSocket(clients.WebSocketClient):
+    def send(self, text):
+        super().send(text.encode("utf-8", "replace").decode("utf-8"))
+
+    def receive_within(self, seconds):
+        return self.loop.run_until_complete(asyncio.wait_for(self.socket.recv(), seconds))
+
+
+class AnyShm(clients.ShmClient):
+    def receive_within(self, seconds):
+        self.channel.milliseconds = int(seconds * 1000)
+        return self.receive()
+
+
+TRANSPORTS = (AnyWebSocket, AnyShm)
+
+
+class Attack:
+    """One connection, and what its client does with what comes."""
+
+    def __init__(self, run, client, rng):
+        self.run, self.client, self.rng = run, client, rng
+        self.depth = 0
+        self.replies = 0
+        self.sent = 0
+        self.open_ids, self.late = [], []
+        self.is_silent = False  # Java may wait for an answer that this client never gives
+        self.is_over = False
+        self.has_fence = False  # the answer to its last request has come
+        self.said = []  # its last messages
+
+    def send(self, message):
+        self.send_text(message if isinstance(message, str) else json.dumps(message))
+
+    def send_text(self, text):
+        self.said = [*self.said[-7:], text[:300]]
+        self.client.send(text)
+
+    def give(self):
+        return {"ref": {"callback": self.rng.randint(1, 5)}, **self.rng.choice(FLAGS)}
+
+    def request(self, **options):
+        """One that gives a callback, or asks something small."""
+        self.sent += 1
+        kind = self.rng.randrange(8)
+        if kind == 0:
+            params = {"type": CALLING, "method": "echo", "args": [5]}
+        elif kind == 1:
+            params = {"type": CALLING, "method": "descend", "args": [self.rng.randint(1, 6), self.give()]}
+        elif kind == 2:
+            params = {"type": "java.util.TreeSet", "args": [self.give()]}
+        elif kind == 3:
+            params = {"type": "java.util.ArrayList", "method": "forEach", "args": [self.give()],
+                      "instance": {"type": "java.util.ArrayList", "value": [1, "two", None]}}
+        else:
+            method, args = self.rng.choice(CALLS)
+            params = {"type": CALLING, "method": method, "args": [self.give(), *args]}
+        verb = "call" if "method" in params else "new"
+        return {"jsonrpc": "2.0", "id": self.sent, "method": verb, "params": params, **({"options": options} if options else {})}
+
+    def mutated(self, message):
+        return mutate(json.dumps(message), self.rng, json.dumps(self.request()))
+
+    def play(self):
+        for _ in range(self.rng.randint(1, 4)):
+            request = self.request()
+            self.send(self.mutated(request) if self.rng.random() < 0.2 else request)
+        for _ in range(MESSAGES_MAX):
+            if self.is_over or self.run.is_over():
+                return
+            self.take_next()
+            if self.rng.random() < 0.3:
+                self.send(self.request())
+        self.end()
+
+    def take_next(self):
+        """Where nothing comes, all may be over: a change has taken the id from a request, or the request from a message."""
+        try:
+            self.take(self.client.receive_within(QUIET_SECONDS))
+        except (TimeoutError, shm.TimedOut):
+            self.end()
+
+    def end(self):
+        """Answers what is late; then all requests end, unless it was silent."""
+        self.is_over = True
+        for each in self.late:
+            self.answer_rightly(each)
+        if self.is_silent or self.depth > 0:
+            return
+        self.send({"jsonrpc": "2.0", "id": "fence", "method": "control", "params": {"method": "ping"}})
+        try:
+            while not self.has_fence and not self.is_silent:
+                self.take(self.client.receive_within(PATIENCE_SECONDS))
+        except (TimeoutError, shm.TimedOut):
+            self.run.fault(f"nothing came any more after {self.said}")
+
+    # ---- what comes ----
+
+    def take(self, text):
+        message = json.loads(text)
+        method = message.get("method") if isinstance(message, dict) else None
+        if method == "callback":
+            self.run.count("calls")
+            self.take_call(message)
+        elif method != "callback_released":
+            self.replies += len(message) if isinstance(message, list) else 1
+            self.run.count("answers")
+            self.has_fence = self.has_fence or isinstance(message, dict) and message.get("id") == "fence"
+            if not is_answer(text):
+                self.run.fault(f"{text[:500]!r} came after {self.said}")
+
+    def right(self, message):
+        method = message["params"]["method"]
+        result = {"compare": 0, "accept": None, "run": None}.get(method, 7)
+        return {"jsonrpc": "2.0", "id": message["id"], "result": result}
+
+    def take_call(self, message):
+        if "id" not in message:
+            return
+        ways = (self.answer_rightly, self.answer_with_changes, self.answer_otherwise, self.answer_another, self.answer_twice,
+                self.fail, self.ask_before, self.ask_in_batch, self.answer_late, self.answer_in_batch, self.send_junk,
+                self.delete_session, self.leave, self.stay_silent)
+        weights = (40, 12, 8, 3, 4, 10, 14, 5, 6, 4, 2, 0.5, 0.7, 0.7)
+        self.depth += 1
+        self.open_ids.append(message["id"])
+        self.rng.choices(ways, weights)[0](message)
+        self.depth -= 1
+
+    def answer_rightly(self, message):
+        self.send(self.right(message))
+
+    def answer_with_changes(self, message):
+        self.send_text(self.mutated(self.right(message)))
+        if self.rng.random() < 0.95:
+            self.answer_rightly(message)
+        else:
+            self.is_silent = True
+
+    def answer_otherwise(self, message):
+        self.send({**self.right(message), "result": self.rng.choice(RESULTS)})
+
+    def answer_another(self, message):
+        self.send({**self.right(message), "id": self.rng.choice(["cb-0", 1, None, "", "cb-999999", *self.open_ids])})
+        self.answer_rightly(message)
+
+    def answer_twice(self, message):
+        self.answer_rightly(message)
+        self.answer_rightly(message)
+
+    def fail(self, message):
+        data = self.rng.choice([None, {}, {"ref": self.rng.randint(0, 9)}, {"throwable_type": self.rng.choice(THROWABLES)},
+                                {"throwable_type": 5, "message": []}, {"throwable_type": "java.io.IOException", "message": "é" * 99}])
+        error = {"code": self.rng.choice([-5, 0, 2**40, "x"]), "message": self.rng.choice(["why", "", None, "\ud800"])}
+        self.send({"jsonrpc": "2.0", "id": message["id"], "error": error if data is None else {**error, "data": data}})
+        self.answer_rightly(message)
+
+    def within(self, message):
+        return self.rng.choice([message["id"]] * 6 + [self.rng.choice(self.open_ids), "cb-1", "cb-0", 5, None, ""])
+
+    def ask_before(self, message):
+        """Calls that the nested request causes are answered inside."""
+        request = self.request(within=self.within(message))
+        wanted = self.replies + 1
+        self.send(self.mutated(request) if self.rng.random() < 0.2 else request)
+        while self.depth < DEPTH_MAX and self.replies < wanted and not self.is_over and not self.run.is_over():
+            self.take_next()
+        self.answer_rightly(message)
+
+    def ask_in_batch(self, message):
+        batch = [self.request(within=self.within(message)) if self.rng.random() < 0.7 else self.request()
+                 for _ in range(self.rng.randint(1, 4))]
+        self.send(self.mutated(batch) if self.rng.random() < 0.2 else batch)
+        self.answer_rightly(message)
+
+    def answer_late(self, message):
+        self.late.append(message)
+        if self.is_over or len(self.late) > 2 or self.rng.random() < 0.5:
+            late, self.late = self.late, []
+            for each in reversed(late):
+                self.answer_rightly(each)
+
+    def answer_in_batch(self, message):
+        late, self.late = self.late, []
+        self.send([self.right(each) for each in [message, *late, message]])
+
+    def send_junk(self, message):
+        self.send_text(self.rng.choice(["", " ", "null", "[]", "[[]]", '{"id":1}', '{"result":1}', "\ufffd" * 9, "[" * 300]))
+        self.answer_rightly(message)
+
+    def delete_session(self, message):
+        self.send({"jsonrpc": "2.0", "id": 0, "method": "control", "params": {"method": "delete_session"},
+                   "options": {"within": message["id"]}})
+        self.sent += 1
+
+    def leave(self, message):
+        self.is_over = self.is_silent = True
+
+    def stay_silent(self, message):
+        self.is_silent = True
+
+
+class Run:
+    def __init__(self, peer, seconds, seed):
+        self.peer, self.seed = peer, seed
+        self.end = time.monotonic() + seconds
+        self.lock = threading.Lock()
+        self.counts = {"connections": 0, "calls": 0, "answers": 0, "given up": 0, "checked": 0}
+        self.faults = []
+
+    def count(self, what):
+        with self.lock:
+            self.counts[what] += 1
+
+    def fault(self, what):
+        with self.lock:
+            self.faults.append(what)
+
+    def is_over(self):
+        return time.monotonic() > self.end or self.peer.process.poll() is not None or len(self.faults) > 10
+
+    def attack(self, transport, number):
+        rng = random.Random(self.seed * 1000 + number)
+        while not self.is_over():
+            self.count("connections")
+            attack = None
+            try:
+                with transport(self.peer) as client:
+                    attack = Attack(self, client, rng)
+                    attack.play()
+            except (*GONE, shm.Ended, shm.TimedOut):
+                self.count("given up")
+            except Exception as error:  # whatever else it is, it is a fault
+                said = attack.said if attack is not None else []
+                self.fault(f"client {number}: {type(error).__name__}: {error}, after {said}")
+
+    def watch(self):
+        """Somebody else's calls back and forth, meanwhile."""
+        while not self.is_over():
+            try:
+                with CallbackClient(self.peer) as client:
+                    while not self.is_over():
+                        self.check(client)
+                        self.count("checked")
+                        time.sleep(0.01)
+            except Exception as error:  # whatever it is, it is a fault
+                self.fault(f"somebody else's calls: {type(error).__name__}: {error}")
+
+    def check(self, client):
+        number = random.randrange(10**6)
+        give = client.give(lambda call: client.call(CALLING, "echo", number), number=1)
+        assert client.call(CALLING, "here", give) == str(number)
+        compare = client.give(lambda call: int(call.args[0]) - int(call.args[1]), number=2)
+        assert client.call(CALLING, "parallelSort", compare, 100, 5) == "true"
+
+    # ---- what is left ----
+
+    def settle(self, descriptors):
+        """The clients have gone: so have their sessions, and all that was open for them."""
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while time.monotonic() < deadline:
+            with clients.WebSocketClient(self.peer) as client:
+                client.control("gc")
+            left = sum(self.sessions(each) for each in TRANSPORTS), self.descriptors() - descriptors
+            if left[0] == 0 and left[1] <= SPARE_DESCRIPTORS:
+                return
+            time.sleep(0.2)
+        self.fault(f"{left[0]} sessions and {left[1]} more descriptors are left")
+
+    def sessions(self, transport):
+        with transport(self.peer) as client:
+            return json.loads(client.value("control", {"method": "stats"})["value"])["sessions_of_this_address"]
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.peer.pid}/fd"))
+
+    def check_log(self):
+        for line in self.peer.stderr().splitlines():
+            if " error " in line or " warn " in line and "callback" not in line and "within" not in line:
+                self.fault(f"in the log: {line[:500]}")
+
+
+
+def options_of(arguments):
+    options = ["--rpc-policy-preset", PRESETS, "--rpc-default-action", "ALLOW", "--log-level", "warn"]
+    options += ["-J", "-Xcheck:jni"] if arguments.check_jni else []
+    return options + (["--jvm", arguments.jvm] if arguments.jvm else [])
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--jvm")
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--clients", type=int, default=3, help="of each transport")
+    parser.add_argument("--check-jni", action="store_true")
+    arguments = parser.parse_args()
+    with Peer(*options_of(arguments), allow=False, sockets=True) as peer:
+        run = Run(peer, arguments.seconds, arguments.seed)
+        descriptors = run.descriptors()
+        work = [threading.Thread(target=run.attack, args=(transport, i * len(TRANSPORTS) + j), daemon=True)
+                for i in range(arguments.clients) for j, transport in enumerate(TRANSPORTS)]
+        work.append(threading.Thread(target=run.watch, daemon=True))
+        for thread in work:
+            thread.start()
+        for thread in work:
+            thread.join(arguments.seconds + SETTLE_SECONDS)
+        if peer.process.poll() is None:
+            run.settle(descriptors)
+        counts = ", ".join(f"{number} {what}" for what, number in run.counts.items())
+        print(f"seed {arguments.seed}: {counts}; {peer.resident_kib() // 1024 if peer.process.poll() is None else 0} MiB resident")
+        status = peer.stop()
+        if status != 0:
+            run.fault(f"the peer ended with {status}: {peer.stderr()[-2000:]}")
+        run.check_log()
+    for fault in run.faults:
+        print(f"FAIL {fault}")
+    print(f"mutated: {run.counts['calls']} passed, {len(run.faults)} failed")
+    return 1 if run.faults or not run.counts["calls"] or not run.counts["checked"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
