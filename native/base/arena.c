@@ -5,7 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FIRST_CHUNK = 16 * 1024, LARGEST_STEP = 1024 * 1024, ALIGNMENT = alignof(max_align_t) };
+enum {
+  FIRST_CHUNK = 16 * 1024,
+  SMALL_CHUNK = 1024,
+  LARGEST_STEP = 1024 * 1024,
+  ALIGNMENT = alignof(max_align_t)
+};
 
 struct arena_chunk {
   struct arena_chunk *next;
@@ -16,6 +21,11 @@ struct arena_chunk {
 void arena_init(struct arena *arena)
 {
   *arena = (struct arena){0};
+}
+
+void arena_init_small(struct arena *arena)
+{
+  *arena = (struct arena){.is_small = true};
 }
 
 static void free_chunks(struct arena_chunk *chunk)
@@ -37,7 +47,7 @@ static void open_chunk(struct arena *arena, struct arena_chunk *chunk)
 void arena_fini(struct arena *arena)
 {
   free_chunks(arena->first);
-  *arena = (struct arena){0};
+  *arena = (struct arena){.is_small = arena->is_small};
 }
 
 void arena_reset(struct arena *arena)
@@ -81,7 +91,7 @@ static bool add_chunk(struct arena *arena, size_t size)
 static bool grow(struct arena *arena, size_t size)
 {
   /* The chunk that is kept over resets has always the same size, even if the first request is a large one. */
-  if (arena->first == NULL && !add_chunk(arena, FIRST_CHUNK))
+  if (arena->first == NULL && !add_chunk(arena, arena->is_small ? SMALL_CHUNK : FIRST_CHUNK))
     return false;
   if ((size_t)(arena->end - arena->next) >= size)
     return true;

@@ -9,6 +9,7 @@
 #include "base/text.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct arena_chunk;
@@ -18,9 +19,12 @@ struct arena {
   struct arena_chunk *current;
   char *next;
   char *end;
+  bool is_small;
 };
 
 void arena_init(struct arena *arena);
+/* One of which there are many, each for little: its first chunk is smaller. */
+void arena_init_small(struct arena *arena);
 void arena_fini(struct arena *arena);
 void arena_reset(struct arena *arena);
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { FREE_CALLS_MAX = 64, UNKNOWN = -32602 };
+enum { FREE_CALLS_MAX = 512, UNKNOWN = -32602 };
 
 /* ---- one call ---- */
 
@@ -25,7 +25,7 @@ static struct jp_callback_call *create_call(struct jp_client *client)
     arena = call->arena;
   } else {
     call = malloc(sizeof *call);
-    arena_init(&arena);
+    arena_init_small(&arena);
   }
   if (call == NULL)
     return NULL;

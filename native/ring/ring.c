@@ -289,16 +289,26 @@ bool ring_writer_give_back(struct ring_writer *writer)
 
 bool ring_reader_look(struct ring_reader *reader)
 {
+  return ring_reader_look_within(reader, reader->size);
+}
+
+bool ring_reader_look_within(struct ring_reader *reader, size_t most)
+{
   uint64_t written = ring_bell_look(&reader->other->written);
   if (reader->is_broken || written == reader->written)
     return false;
   /* It has moved forward, and lies within the ring. */
   uint64_t available = written - reader->position;
-  if (available > reader->size || available < reader->written - reader->position) {
+  uint64_t before = reader->written - reader->position;
+  if (available > reader->size || available < before) {
     reader->is_broken = true;
     return false;
   }
-  reader->written = written;
+  if (available > most)
+    available = before > most ? before : most;
+  if (available == before)
+    return false;
+  reader->written = reader->position + available;
   fetch_to_read(reader);
   return true;
 }
@@ -327,9 +337,12 @@ static uint64_t read_head_word(const struct ring_reader *reader)
   return RING_LOAD(head, RING_RELAXED);
 }
 
+/* It was shown as a whole, but the last look may have seen a part of it. */
 static enum ring_found pass_over(struct ring_reader *reader, size_t length)
 {
   size_t size = ring_frame_size(length);
+  if (size > ring_reader_available(reader))
+    (void)ring_reader_look(reader);
   if (size > ring_reader_available(reader)) {
     reader->is_broken = true;
     return RING_BROKEN;

@@ -159,6 +159,8 @@ enum ring_found ring_read_head(struct ring_reader *reader, uint32_t *kind, size_
 size_t ring_read(struct ring_reader *reader, char *into, size_t count);
 /* Looks at the other side's position. True if it has written more since the last look. */
 bool ring_reader_look(struct ring_reader *reader);
+/* The same, but sees no more than so many bytes that are not taken; the rest shows as more (ring_reader_has_more). */
+bool ring_reader_look_within(struct ring_reader *reader, size_t most);
 /* True if there is more than at the last look. Changes nothing. */
 static inline bool ring_reader_has_more(const struct ring_reader *reader)
 {

@@ -7,7 +7,7 @@ struct jp_answer *answer_create(void)
   struct jp_answer *answer = calloc(1, sizeof *answer);
   if (answer == NULL)
     return NULL;
-  arena_init(&answer->arena);
+  arena_init_small(&answer->arena);
   buffer_init(&answer->bytes);
   answer_clear(answer);
   return answer;

@@ -24,6 +24,9 @@ enum { KEPT_MAX = 1024 * 1024, ROAMING_MS = 100 };
 /* The peer is to work on them while completions send more; it is to copy a piece while the next one is written. */
 enum { FLUSHED_AFTER = 8, PIECE = 64 * 1024 };
 
+/* What is taken before a thread runs the calls and completions in it; there may be thousands more in the ring. */
+enum { TAKEN_AT_ONCE = 64 * 1024 };
+
 struct shm {
   struct client_transport transport;
   int fd; /* the socket */
@@ -401,12 +404,12 @@ static bool look_for_input(struct shm *shm)
 {
   bool may_have_bells = shm->is_asleep;
   wake(shm);
-  bool has_more = ring_reader_look(&shm->reader);
+  bool has_more = ring_reader_look_within(&shm->reader, TAKEN_AT_ONCE);
   ring_writer_prepare(&shm->writer);
   if (has_more && !may_have_bells)
     return true;
   bool is_open = take_bells(shm);
-  (void)ring_reader_look(&shm->reader); /* what was written before the end, too */
+  (void)ring_reader_look_within(&shm->reader, TAKEN_AT_ONCE); /* what was written before the end, too */
   return is_open;
 }
 
@@ -423,7 +426,7 @@ static enum jp_client_status receive(struct client_transport *transport, struct 
   while (status == JP_CLIENT_OK && goes_on)
     status = take_frame(shm, listener, &goes_on, error);
   publish_taken(shm);
-  if (status == JP_CLIENT_OK && !is_open)
+  if (status == JP_CLIENT_OK && !is_open && !ring_reader_has_more(&shm->reader))
     return client_fail(error, JP_CLIENT_CLOSED, "the peer has closed the connection");
   return status;
 }

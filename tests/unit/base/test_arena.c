@@ -125,6 +125,21 @@ static void clears_copies_and_formats(void **state)
   arena_fini(&arena);
 }
 
+static void a_small_one_grows_as_others(void **state)
+{
+  (void)state;
+  struct arena arena;
+  arena_init_small(&arena);
+  char *first = arena_alloc(&arena, 16);
+  for (size_t size = 1; size < 100000; size *= 3)
+    memset(arena_alloc(&arena, size), 'x', size);
+  arena_reset(&arena);
+  assert_ptr_equal(arena_alloc(&arena, 16), first);
+  arena_fini(&arena);
+  assert_non_null(arena_alloc(&arena, 16)); /* it may be used again */
+  arena_fini(&arena);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -135,6 +150,7 @@ int main(void)
       cmocka_unit_test(gives_a_large_first_request_back_at_reset),
       cmocka_unit_test(refuses_sizes_that_cannot_be),
       cmocka_unit_test(clears_copies_and_formats),
+      cmocka_unit_test(a_small_one_grows_as_others),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -222,6 +222,36 @@ static void gives_back_pages_only_of_an_empty_ring(void **state)
   pair_close(&pair);
 }
 
+/* A reader that looks for some bytes alone sees the rest as more, and does not sleep; a skip frame it sees as a whole. */
+static void sees_no_more_than_it_looks_for(void **state)
+{
+  (void)state;
+  struct pair pair;
+  uint32_t kind;
+  size_t length;
+  pair_open(&pair, 16 * RING_SIZE_STEP);
+  for (int i = 0; i < 3; i++)
+    pair_send(&pair.client_out, TEXT("12345678"));
+  assert_true(ring_reader_look_within(&pair.peer_in, 20));
+  assert_int_equal(ring_reader_available(&pair.peer_in), 20);
+  assert_false(ring_reader_look_within(&pair.peer_in, 20));
+  assert_true(ring_reader_has_more(&pair.peer_in));
+  assert_false(ring_reader_sleep(&pair.peer_in));
+  for (int i = 0; i < 3; i++)
+    pair_receive(&pair.peer_in, TEXT("12345678"));
+  assert_false(ring_reader_has_more(&pair.peer_in));
+
+  static const char bytes[RING_HOME];
+  pair_send(&pair.client_out, (struct text){bytes, sizeof bytes});
+  pair_receive(&pair.peer_in, (struct text){bytes, sizeof bytes});
+  pair_send(&pair.client_out, TEXT("home")); /* behind a skip frame */
+  assert_true(ring_reader_look_within(&pair.peer_in, 16));
+  assert_int_equal(ring_read_head(&pair.peer_in, &kind, &length), RING_SKIPPED);
+  pair_receive(&pair.peer_in, TEXT("home"));
+  assert_int_equal(pair.client_out.offset, 16);
+  pair_close(&pair);
+}
+
 /* --- bells --- */
 
 static void rings_a_sleeper_once(void **state)
@@ -341,6 +371,7 @@ int main(void)
       cmocka_unit_test(stays_near_home_with_some_in_flight),
       cmocka_unit_test(gives_back_pages_only_of_an_empty_ring),
       cmocka_unit_test(rings_a_sleeper_once),
+      cmocka_unit_test(sees_no_more_than_it_looks_for),
       cmocka_unit_test(rings_who_waits_for_room),
       cmocka_unit_test(sleeps_have_numbers_that_are_never_awake),
       cmocka_unit_test(tells_processors),
