@@ -339,6 +339,43 @@ static jobject run_call(struct running *running, jobjectArray arguments)
   return take_sent(running, send_message(running, arguments)) ? end_call(running) : go_on(running);
 }
 
+/* ---- events ---- */
+
+/* What finds room needs nothing that others could wake: no call is listed. False: it has to wait for room. */
+static bool send_event(struct running *running, jobjectArray arguments)
+{
+  struct open_call *call = running->call;
+  const struct callback_proxy *proxy = call->proxy;
+  const struct jvm_callback_hooks *hooks = running->hooks;
+  if (hooks->open(proxy->callbacks, &proxy->given, proxy->number, &call->method->told, NULL, &call->hooked,
+                  &running->failure) != JP_OK) {
+    fail_call(running);
+    return true;
+  }
+  enum jvm_callback_sent sent = send_message(running, arguments);
+  if (sent == JVM_CALLBACK_NOT_SENT)
+    fail_call(running);
+  hooks->close(call->hooked, running->end);
+  return sent != JVM_CALLBACK_NO_ROOM;
+}
+
+/* True: the call is over, and *result is what Java gets. Else the proxy is still the caller's. */
+static bool call_without_answer(JNIEnv *env, struct jvm *jvm, struct callback_proxy *proxy, jint index,
+                                jobjectArray arguments, jobject *result)
+{
+  struct open_call call = {.jvm = jvm, .proxy = proxy, .method = &proxy->kind->methods[index]};
+  struct running running = {.env = env, .call = &call, .hooks = jvm->callback_hooks};
+  *result = NULL;
+  if (!is_oneway(&call) || !send_event(&running, arguments))
+    return false;
+  callback_proxy_release(env, proxy);
+  if (running.result.is_thrown)
+    (*env)->Throw(env, running.result.value);
+  return true;
+}
+
+/* ---- for Java ---- */
+
 jobject JNICALL callback_call(JNIEnv *env, jobject handler, jlong number, jint index, jobjectArray arguments,
                               jobject waiting, jboolean is_interrupted)
 {
@@ -350,6 +387,9 @@ jobject JNICALL callback_call(JNIEnv *env, jobject handler, jlong number, jint i
     throw_refusal(env, jvm, "no such method of a callback");
     return NULL;
   }
+  jobject result;
+  if (call_without_answer(env, jvm, proxy, index, arguments, &result))
+    return result;
   struct open_call *call = begin_call(env, jvm, proxy, index, waiting);
   if (call == NULL)
     return NULL;

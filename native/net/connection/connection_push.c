@@ -117,11 +117,20 @@ static void watch_output(const struct push *push)
 }
 
 /* Events of the request's own thread may leave together: with the next one, the next message, or as soon as a member
- * comes by. */
+ * comes by. Behind bytes that the client did not take, so many gather again before it is tried again. */
+static bool may_gather(const struct push *push)
+{
+  struct connection_duplex *duplex = push->duplex;
+  size_t unsent = connection_unsent(push->connection);
+  if (duplex->left > unsent)
+    duplex->left = unsent;
+  return push->kind == RPC_PUSH_EVENT && push->is_own && unsent - duplex->left < EVENTS_TOGETHER;
+}
+
 static bool may_wait_for_more(const struct push *push)
 {
   struct connection_duplex *duplex = push->duplex;
-  if (push->kind != RPC_PUSH_EVENT || !push->is_own || connection_unsent(push->connection) >= EVENTS_TOGETHER)
+  if (!may_gather(push))
     return false;
   int64_t now_ns = clock_now_ns();
   bool is_soon = now_ns - duplex->flushed_ns < EVENTS_TOGETHER_NS;
@@ -143,6 +152,7 @@ static void flush_out(struct connection *connection)
     connection_flush(connection);
   else
     connection_duplex_flush_idle(connection);
+  connection->duplex->left = connection_unsent(connection);
 }
 
 static void write_out(const struct push *push)
@@ -195,7 +205,7 @@ static enum rpc_pushed push_message(const struct push *push)
 {
   if (is_closed(push))
     return RPC_PUSH_CLOSED;
-  if (may_write(push->connection) && connection_unsent(push->connection) > 0)
+  if (may_write(push->connection) && connection_unsent(push->connection) > 0 && !may_gather(push))
     flush_out(push->connection);
   enum rpc_pushed room = find_room(push);
   if (room == RPC_PUSH_NO_ROOM) {

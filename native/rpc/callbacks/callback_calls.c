@@ -146,11 +146,19 @@ static void free_call(struct jvm_callback_call *call)
   free(call);
 }
 
+/* Nobody else finds the thread of an outermost call without an answer. */
+static bool is_alone(const struct jvm_callback_call *call)
+{
+  return call->number == 0 && call->thread == &call->own_thread;
+}
+
 /* The thread waits in its innermost call. */
 static void enter_thread(struct jvm_callback_call *call)
 {
   struct callback_thread *thread = call->thread;
   thread->depth++;
+  if (is_alone(call))
+    return;
   pthread_mutex_lock(&thread->lock);
   call->outer = thread->innermost;
   thread->innermost = call;
@@ -161,6 +169,8 @@ static void leave_thread(const struct jvm_callback_call *call)
 {
   struct callback_thread *thread = call->thread;
   thread->depth--;
+  if (is_alone(call))
+    return;
   pthread_mutex_lock(&thread->lock);
   thread->innermost = call->outer;
   pthread_mutex_unlock(&thread->lock);
@@ -308,8 +318,8 @@ static void end_tellings(struct jvm_callback_call *call)
   nested_workers_return(pool, call->nested);
 }
 
-/* From now on nobody finds the call. */
-static void leave_calls(struct rpc_callbacks *callbacks, struct jvm_callback_call *call)
+/* From now on nobody finds the call. True: there are releases to be sent. */
+static bool leave_calls(struct rpc_callbacks *callbacks, struct jvm_callback_call *call)
 {
   pthread_mutex_lock(&callbacks->lock);
   *call->link = call->next;
@@ -324,7 +334,9 @@ static void leave_calls(struct rpc_callbacks *callbacks, struct jvm_callback_cal
     record->in_hand--;
     callbacks_settle_record(callbacks, record);
   }
+  bool has_releases = callbacks->releases.count > 0;
   pthread_mutex_unlock(&callbacks->lock);
+  return has_releases;
 }
 
 /* The last call of a closed client lets go of the session. */
@@ -353,13 +365,14 @@ void callback_call_close(struct jvm_callback_call *call, enum jvm_callback_end e
 {
   struct rpc_callbacks *callbacks = call->callbacks;
   (void)end;
-  leave_calls(callbacks, call);
+  bool has_releases = leave_calls(callbacks, call);
   callback_inbox_refuse(call->thread, callbacks, call->number);
   if (call->is_sent && call->number != 0)
     callbacks->push->settle(callbacks->duplex, call->worker);
   end_tellings(call);
   end_given(call);
-  callbacks_send_releases(callbacks);
+  if (has_releases)
+    callbacks_send_releases(callbacks);
   leave_thread(call);
   free_call(call);
   end_session_hold(callbacks);

@@ -55,18 +55,27 @@ static void note_sent(struct jvm_callback_call *call)
   pthread_mutex_lock(&call->callbacks->lock);
   call->wants_room = false;
   pthread_mutex_unlock(&call->callbacks->lock);
-  call->is_sent = true;
 }
 
 static enum jvm_callback_sent push_message(struct jvm_callback_call *call, struct buffer *message,
                                            struct jvm_callback_failure *failure)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
-  enum rpc_push_kind kind = call->number == 0 ? RPC_PUSH_EVENT : RPC_PUSH_CALL;
-  expect_answer(call, true);
-  switch (callbacks->push->send(callbacks->duplex, call->worker, kind, buffer_text(message))) {
+  bool is_event = call->number == 0;
+  enum rpc_push_kind kind = is_event ? RPC_PUSH_EVENT : RPC_PUSH_CALL;
+  enum rpc_pushed pushed = RPC_PUSH_NO_ROOM;
+  if (is_event) /* where it finds room nothing is waited for */
+    pushed = callbacks->push->send(callbacks->duplex, call->worker, kind, buffer_text(message));
+  bool is_expected = pushed == RPC_PUSH_NO_ROOM;
+  if (is_expected) {
+    expect_answer(call, true);
+    pushed = callbacks->push->send(callbacks->duplex, call->worker, kind, buffer_text(message));
+  }
+  switch (pushed) {
   case RPC_PUSHED:
-    note_sent(call);
+    if (is_expected)
+      note_sent(call);
+    call->is_sent = true;
     return JVM_CALLBACK_SENT;
   case RPC_PUSH_NO_ROOM:
     return JVM_CALLBACK_NO_ROOM;
@@ -78,7 +87,8 @@ static enum jvm_callback_sent push_message(struct jvm_callback_call *call, struc
     callback_tell_ending(call, CALLBACK_CLIENT_GONE, failure);
     break;
   }
-  expect_answer(call, false);
+  if (is_expected)
+    expect_answer(call, false);
   return JVM_CALLBACK_NOT_SENT;
 }
 
