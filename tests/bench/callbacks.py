@@ -68,8 +68,8 @@ def event_rows(peer, scheme, where, cores, runs):
     yield row("events", what, taken["events"], "/s", taken["bare"])
 
 
-def py4j_us():
-    """A comparison through Py4J; None where its package cannot be fetched."""
+def py4j_us(server_core, client_core):
+    """A comparison through Py4J in that placement; None where its package cannot be fetched."""
     package = subprocess.run([ROOT / "tools/fetch-python", PY4J], stdout=subprocess.PIPE, text=True, check=False)
     if package.returncode != 0:
         return None
@@ -77,8 +77,9 @@ def py4j_us():
         jar = rivals.fetched(PY4J_JAR)
     except rivals.LeftOut:
         return None
-    done = subprocess.run(["/usr/bin/python3", PY4J_SORT, jar, str(PY4J_SORTED)], stdout=subprocess.PIPE, text=True,
-                          env={**environment(), "PYTHONPATH": package.stdout.strip()}, check=True)
+    command = ["/usr/bin/python3", PY4J_SORT, jar, *map(str, (PY4J_SORTED, server_core, client_core))]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True,
+                          env={**environment(), "PYTHONPATH": package.stdout.strip()})
     return json.loads(done.stdout)["us"]
 
 
@@ -121,8 +122,8 @@ def waiting_rows(peer, where, core, options):
 
 
 def measure(options):
-    rival = py4j_us()
     for where, server_core, client_core in placements(options.placements):
+        rival = py4j_us(server_core, client_core)
         with quiet_peer(server_core) as peer:
             for scheme in SCHEMES:
                 yield from call_rows(peer, scheme, where, client_core, options.runs)

@@ -1,11 +1,17 @@
-"""py4j_sort.py JAR COUNT: sorts numbers in Java with a comparator in Python through Py4J; prints a line of JSON."""
+"""py4j_sort.py JAR COUNT SERVER_CORE CLIENT_CORE: sorts in Java with a comparator in Python through Py4J.
+
+Prints a line of JSON.
+"""
 
 import json
+import os
 import random
 import sys
 import time
 
 from py4j.java_gateway import CallbackServerParameters, GatewayParameters, JavaGateway, launch_gateway
+
+WARM_SORTS = 3
 
 
 class Comparator:
@@ -20,8 +26,10 @@ class Comparator:
 
 
 def main():
-    jar, count = sys.argv[1], int(sys.argv[2])
+    jar, (count, server_core, client_core) = sys.argv[1], map(int, sys.argv[2:])
+    os.sched_setaffinity(0, {server_core})
     port, token = launch_gateway(jarpath=jar, enable_auth=True, die_on_exit=True)
+    os.sched_setaffinity(0, {client_core})
     gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token),
                           callback_server_parameters=CallbackServerParameters(port=0))
     server = gateway.get_callback_server()
@@ -31,6 +39,9 @@ def main():
     chosen = random.Random(1)
     for _ in range(count):
         numbers.add(chosen.randrange(10**9))
+    for _ in range(WARM_SORTS):
+        gateway.jvm.java.util.Collections.sort(gateway.jvm.java.util.ArrayList(numbers), Comparator())
+    Comparator.calls = 0
     began = time.perf_counter()
     gateway.jvm.java.util.Collections.sort(numbers, Comparator())
     taken = time.perf_counter() - began
