@@ -2,9 +2,11 @@
 
 usage: PYTHONPATH=tests python3 -m bench.document [BENCH_JSON]
 
-A part of performance.md is marked by the line `<!-- bench: NAME -->` and ends with the line `<!-- end -->`.
+A part of performance.md is marked by the line `<!-- bench: NAME -->` and ends with the line `<!-- end -->`. What the run
+has not measured stays as it is in the pages: each section of performance-tables.md says of which run it is.
 """
 
+import itertools
 import json
 import re
 import shutil
@@ -13,7 +15,8 @@ import tempfile
 import textwrap
 from pathlib import Path
 
-from bench import chains, chart, clients, loadtable, process, rivals, shm, stages, targets, values
+from bench import (callbacks, chains, chart, clients, loadtable, process, python, rivals, shm, stages, targets,
+                   values)
 from bench.load import TRANSPORTS, UNIX_TRANSPORTS
 from bench.report import ratio
 from support.peer import BUILD, ROOT
@@ -31,9 +34,12 @@ SHOWN_BINARY = ("placement", "workload", "shape", "calls/s", "p50 us", "p99 us",
 GROWTH = re.compile("resident in (.*), above the first tenth")
 
 
+def table_line(cells):
+    return f"| {' | '.join(cells)} |\n"
+
+
 def table(columns, rows):
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return "".join(map(table_line, [columns, ["---"] * len(columns), *rows]))
 
 
 def some_columns(columns, rows):
@@ -87,24 +93,24 @@ def shown_rivals(facts):
                  ([", ".join(line), *(lines[line].get(shape, "-") for shape in shapes)] for line in order))
 
 
-def shown_stages(facts):
-    return table(stages.COLUMNS, map(stages.cells, facts["parts"]["stages"]))
+def shown_part(part):
+    return lambda facts: table(part.COLUMNS, map(part.cells, facts["parts"][part.NAME]))
 
 
-def shown_process(facts):
-    return table(process.COLUMNS, map(process.cells, facts["parts"]["process"]))
+def table_lines(page, columns):
+    """The lines of the page's table with these columns, without its head."""
+    below = page.partition(table(columns, ()))[2]
+    return itertools.takewhile(lambda line: line.startswith("|"), below.splitlines(keepends=True))
 
 
-def shown_targets(facts):
-    return table(targets.COLUMNS, map(targets.cells, facts["targets"]))
-
-
-def shown_clients(facts):
-    return table(clients.COLUMNS, map(clients.cells, facts["parts"]["clients"]))
-
-
-def shown_shm(facts):
-    return table(shm.COLUMNS, map(shm.cells, facts["parts"]["shm"]))
+def shown_targets(facts, page):
+    """The page's lines, those in their place that the run has measured, in the order of the targets."""
+    lines = {line.removeprefix("| ").split(" | ")[0]: line for line in table_lines(page, targets.COLUMNS)}
+    for row in facts["targets"]:
+        if row["figure"] is not None:
+            lines[row["target"]] = table_line(targets.cells(row))
+    return table(targets.COLUMNS, ()) + "".join(lines[target.what] for target in targets.TARGETS
+                                                if target.what in lines)
 
 
 def shown_growth(facts):
@@ -124,35 +130,58 @@ def shown_run(facts):
     return textwrap.fill(said, 119, break_on_hyphens=False) + "\n"
 
 
-PARTS = {"run": shown_run, "targets": shown_targets, "add": shown_load, "unix": shown_unix, "binary": shown_binary,
-         "rivals": shown_rivals, "clients": shown_clients, "shm": shown_shm, "growth": shown_growth}
+# The marked parts of performance.md: the part of the run that each needs, and what shows it.
+PARTS = {"run": ("load", shown_run), "targets": (None, None), "add": ("load", shown_load), "unix": ("load", shown_unix),
+         "binary": ("load", shown_binary), "rivals": ("rivals", shown_rivals), "clients": ("clients", shown_part(clients)),
+         "shm": ("shm", shown_part(shm)), "callbacks": ("callbacks", shown_part(callbacks)),
+         "python": ("python", shown_part(python)), "growth": ("process", shown_growth)}
+# The sections of performance-tables.md, and at last the targets.
+TABLES = (loadtable, rivals, stages, process, chains, values, clients, shm, callbacks, python)
 
 
 def fill_parts(page, facts):
     def fill(match):
-        return f"{match[1]}\n{PARTS[match[2]](facts)}\n{match[3]}"
+        begins, name, rows, end = match.groups()
+        needed, show = PARTS[name]
+        if name == "targets":
+            rows = shown_targets(facts, page) + "\n"
+        elif needed in facts["parts"]:
+            rows = show(facts) + "\n"
+        return f"{begins}\n{rows}{end}"
 
-    return re.sub(r"(<!-- bench: (\w+) -->\n).*?(<!-- end -->)", fill, page, flags=re.S)
+    return re.sub(r"(<!-- bench: (\w+) -->\n)\n?(.*?)(<!-- end -->)", fill, page, flags=re.S)
 
 
-def all_tables(facts):
-    parts = (
-        (loadtable.WHAT, table(loadtable.COLUMNS, map(loadtable.cells, facts["parts"]["load"]))),
-        (rivals.WHAT, table(rivals.COLUMNS, map(rivals.cells, facts["parts"]["rivals"]))),
-        (stages.WHAT, shown_stages(facts)),
-        (process.WHAT, shown_process(facts)),
-        *((part.WHAT, table(part.COLUMNS, map(part.cells, facts["parts"][part.NAME]))) 
-          for part in (chains, values, clients, shm)),
-        (targets.WHAT, shown_targets(facts)))
-    head = ("# Performance: all tables of the last run\n\n"
+def heading(what):
+    return f"## {what[0].upper()}{what[1:]}"
+
+
+def section(part, facts):
+    """A table, and the command and the run that it is of."""
+    said = (f"`tools/bench --only {part.NAME} --runs {facts['runs']} --seconds {facts['seconds']}`, commit "
+            f"{facts['commit']}.")
+    return f"{said}\n\n{shown_part(part)(facts)}"
+
+
+def all_tables(page, facts):
+    sections = dict(re.findall(r"^(## .*?)\n\n(.*?)(?=\n## |\Z)", page, re.M | re.S))
+    sections.update({heading(part.WHAT): section(part, facts) for part in TABLES if part.NAME in facts["parts"]})
+    sections[heading(targets.WHAT)] = shown_targets(facts, page)
+    machine = facts["machine"]
+    said = (f"Each table is of the last run that has measured it. The last of all: {machine['cores']} cores "
+            f"({', '.join(machine['processor'])}), Linux {machine['kernel'].split('-')[0]}, {facts['system']}, "
+            f"{facts['java']}.")
+    head = ("# Performance: all tables\n\n"
             "[performance.md](performance.md) explains the columns. `tests/bench/document.py` writes this page.\n\n"
-            f"{shown_run(facts)}")
-    return head + "".join(f"\n## {what[0].upper()}{what[1:]}\n\n{rows}" for what, rows in parts)
+            f"{textwrap.fill(said, 119, break_on_hyphens=False)}\n")
+    order = [what for what in (heading(part.WHAT) for part in (*TABLES, targets)) if what in sections]
+    return head + "".join(f"\n{what}\n\n{sections[what]}" for what in order)
 
 
 def write(facts, docs=DOCS):
-    page = docs / "performance.md"
-    written = {page: fill_parts(page.read_text(encoding="utf-8"), facts), docs / "performance-tables.md": all_tables(facts)}
+    page, tables = docs / "performance.md", docs / "performance-tables.md"
+    written = {page: fill_parts(page.read_text(encoding="utf-8"), facts),
+               tables: all_tables(tables.read_text(encoding="utf-8"), facts)}
     for placement in PLACEMENTS:
         written[docs / f"{chart.WORKLOAD}-{placement}.svg"] = chart.draw(facts["parts"], placement)
     for path, words in written.items():
@@ -162,16 +191,24 @@ def write(facts, docs=DOCS):
 
 
 def smoke():
-    """The pages of a run that has measured nothing; every part of performance.md is one that is known."""
+    """The pages of two runs: one that has measured no part, which changes no table, and one whose parts are empty."""
     facts = {"commit": "none", "system": "none", "java": "none", "machine": {"processor": [], "kernel": "0", "cores": 1},
-             "runs": 0, "seconds": 0, "took_seconds": 0, "targets": [],
-             "parts": dict.fromkeys(("load", "rivals", "stages", "process", "chains", "values", "clients", "shm"), [])}
+             "runs": 0, "seconds": 0, "took_seconds": 0, "targets": [], "parts": {}}
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copy(DOCS / "performance.md", folder)
+        page, tables = (Path(folder) / name for name in ("performance.md", "performance-tables.md"))
+        for path in (page, tables):
+            shutil.copy(DOCS / path.name, folder)
         write(facts, Path(folder))
-        page = (Path(folder) / "performance.md").read_text(encoding="utf-8")
-    assert re.findall(r"<!-- bench: (\w+) -->", page) == list(PARTS), page
-    assert page.count("<!-- end -->") == len(PARTS), page
+        assert page.read_text(encoding="utf-8") == (DOCS / page.name).read_text(encoding="utf-8")
+        lines = [[line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+                 for path in (tables, DOCS / tables.name)]
+        assert lines[0] == lines[1]
+        write({**facts, "parts": {part.NAME: [] for part in TABLES}}, Path(folder))
+        written, sections = page.read_text(encoding="utf-8"), tables.read_text(encoding="utf-8")
+    assert re.findall(r"<!-- bench: (\w+) -->", written) == list(PARTS), written
+    assert written.count("<!-- end -->") == len(PARTS), written
+    assert [line for line in sections.splitlines() if line.startswith("## ")] == [
+        heading(part.WHAT) for part in (*TABLES, targets)], sections
 
 
 def main():

@@ -252,7 +252,7 @@ def judge(run):
 
 def cells(row):
     unit = row["unit"] and " " + row["unit"]
-    measured = "-" if row["figure"] is None else f"{row['figure']:.3g}{unit}"
+    measured = "-" if row["figure"] is None else f"{row['figure']:{'.3g' if row['figure'] < 1000 else ',.0f'}}{unit}"
     return [row["target"], row["wanted"] + unit, measured, row["where"] or "-", row["verdict"]]
 
 
