@@ -281,7 +281,7 @@ static enum step next_step(struct connection *connection, struct crew_member *me
  * there is more to do, so that the client can go on meanwhile, or if they have waited long enough. */
 static bool must_end_turn(struct connection *connection, struct crew_member *member, struct crew_turn *turn)
 {
-  if (crew_is_wanted(member))
+  if (crew_is_wanted(member, turn))
     return true;
   bool is_late = crew_turn_renew(turn);
   if (!is_late && connection_input(connection).len == 0)

@@ -490,7 +490,7 @@ void crew_turn_begin(struct crew_turn *turn)
 }
 
 /* Messages are quick where the time since the last look is below this; so many of them share the next look. */
-enum { QUICK_NS = 20000, QUICK_MESSAGES = 4 };
+enum { QUICK_NS = 20000, QUICK_MESSAGES = 8 };
 
 /* Reading the clock takes a fifth of the time of a small message, so that quick ones share a look. */
 bool crew_turn_is_over(struct crew_turn *turn)
@@ -517,19 +517,25 @@ bool crew_turn_renew(struct crew_turn *turn)
   return is_late;
 }
 
+enum { ASKED_EVERY_NS = 20000 };
+
 /* A member that was woken for an event may have to wait for the only processor that the crew has, which the looker would
- * keep for as long as its clients go on. */
-static void let_others_run(struct crew_member *member)
+ * keep for as long as its clients go on. To ask takes as long as two quick messages, and a turn may have no more than 16. */
+static void let_others_run(struct crew_member *member, int64_t now_ns)
 {
   struct crew *crew = member->crew;
   struct pollfd events = {.fd = crew->epoll_fd, .events = POLLIN};
-  if (!crew->config.may_pause && atomic_load_explicit(&crew->looker, memory_order_relaxed) == member &&
-      poll(&events, 1, 0) > 0)
+  bool may_ask = !crew->config.may_pause && now_ns - member->asked_ns >= ASKED_EVERY_NS &&
+                 atomic_load_explicit(&crew->looker, memory_order_relaxed) == member;
+  if (!may_ask)
+    return;
+  member->asked_ns = now_ns;
+  if (poll(&events, 1, 0) > 0)
     sched_yield();
 }
 
 /* An idle member will take the next event. If there is none, this one looks for an event and keeps it. */
-bool crew_is_wanted(struct crew_member *member)
+bool crew_is_wanted(struct crew_member *member, const struct crew_turn *turn)
 {
   struct crew *crew = member->crew;
   if (member->worker == NULL || atomic_load(&crew->phase) != CREW_SERVING || atomic_load(&crew->ready) > 0)
@@ -539,7 +545,7 @@ bool crew_is_wanted(struct crew_member *member)
   if (atomic_load(&crew->idle) == 0)
     member->held = crew_take_event(crew, 0);
   else
-    let_others_run(member);
+    let_others_run(member, turn->looked_ns);
   return member->held != NULL;
 }
 

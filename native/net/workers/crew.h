@@ -88,6 +88,7 @@ struct crew_member {
   struct crew_source *found;    /* an awake source that a look has found work in: served next */
   struct spin_policy spin;      /* of crew_stay */
   int64_t looked_ns;            /* the last reading of the clock in crew_look.c: its work has begun then */
+  int64_t asked_ns;             /* when a looker last asked whether others wait for its processor */
   struct spin_policy look_spin; /* of crew_stay, for sources with a lookout */
   struct spin_policy wait_spin; /* of crew_wait */
   struct rpc_waits waits;
@@ -202,7 +203,7 @@ bool crew_turn_renew(struct crew_turn *turn);
  * source may begin another turn at once. Call it when a turn is over, and end the turn if it is true: the
  * member may then hold an event, which it serves next.
  */
-bool crew_is_wanted(struct crew_member *member);
+bool crew_is_wanted(struct crew_member *member, const struct crew_turn *turn);
 
 /*
  * For a source that has just answered and has nothing to do: calls look for a while

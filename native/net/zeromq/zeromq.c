@@ -372,7 +372,7 @@ static enum pause look_at_turn(struct crew_turn *turn, struct crew_member *membe
 {
   if (!crew_turn_is_over(turn))
     return PAUSE_NONE;
-  if (crew_is_wanted(member))
+  if (crew_is_wanted(member, turn))
     return PAUSE_END;
   return crew_turn_renew(turn) ? PAUSE_SEND : PAUSE_NONE;
 }

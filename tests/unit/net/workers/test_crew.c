@@ -301,7 +301,9 @@ struct greedy {
 static void greedy_turn(struct crew_source *source, struct crew_member *member)
 {
   struct greedy *greedy = (struct greedy *)(void *)source;
+  struct crew_turn turn;
   struct buffer out;
+  crew_turn_begin(&turn);
   buffer_init(&out);
   do {
     int64_t since_ms = 0;
@@ -310,7 +312,7 @@ static void greedy_turn(struct crew_source *source, struct crew_member *member)
     buffer_clear(&out);
     (void)crew_serve(member, &message, &out, NULL);
     atomic_fetch_add(&greedy->turns, 1);
-  } while (!crew_is_wanted(member));
+  } while (!crew_is_wanted(member, &turn));
   buffer_fini(&out);
   atomic_store(&greedy->ended, true);
 }
