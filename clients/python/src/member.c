@@ -260,6 +260,29 @@ static PyObject *bound_doc(PyObject *self, void *ignored)
   return PyObject_GetAttrString(((struct bound_method *)self)->method, "__doc__");
 }
 
+/* That of the method without its receiver, for inspect; AttributeError where the method has none. */
+static PyObject *bound_signature(PyObject *self, void *ignored)
+{
+  (void)ignored;
+  PyObject *inspect = PyImport_ImportModule("inspect");
+  PyObject *whole =
+      inspect == NULL ? NULL
+                      : PyObject_CallMethod(inspect, "signature", "O", ((struct bound_method *)self)->method);
+  Py_XDECREF(inspect);
+  PyObject *by_name = whole == NULL ? NULL : PyObject_GetAttrString(whole, "parameters");
+  PyObject *parameters = by_name == NULL ? NULL : PyMapping_Values(by_name);
+  PyObject *rest = parameters == NULL ? NULL : PySequence_GetSlice(parameters, 1, PY_SSIZE_T_MAX);
+  PyObject *type = rest == NULL ? NULL : (PyObject *)Py_TYPE(whole);
+  PyObject *signature = type == NULL ? NULL : PyObject_CallFunctionObjArgs(type, rest, NULL);
+  Py_XDECREF(whole);
+  Py_XDECREF(by_name);
+  Py_XDECREF(parameters);
+  Py_XDECREF(rest);
+  if (signature == NULL && PyErr_ExceptionMatches(PyExc_ValueError))
+    PyErr_SetString(PyExc_AttributeError, "__signature__");
+  return signature;
+}
+
 static PyObject *bound_repr(PyObject *self)
 {
   const struct bound_method *bound = (const struct bound_method *)self;
@@ -290,6 +313,7 @@ static PyMemberDef bound_members[] = {
     {NULL, 0, 0, 0, NULL}};
 
 static PyGetSetDef bound_getters[] = {{"__doc__", bound_doc, NULL, NULL, NULL},
+                                      {"__signature__", bound_signature, NULL, NULL, NULL},
                                       {NULL, NULL, NULL, NULL, NULL}};
 
 /* ---- constructors ---- */

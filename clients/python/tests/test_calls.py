@@ -237,6 +237,13 @@ class Mistakes(unittest.TestCase):
         with self.assertRaises(TypeError):
             java.java.awt.Point().x = "text"
 
+    def test_signatures(self):
+        point = java.java.awt.Point()
+        self.assertEqual(str(inspect.signature(java.java.awt.Point.translate)), "(self, /, dx, dy)")
+        self.assertEqual(str(inspect.signature(point.translate)), "(dx, dy)")
+        with self.assertRaises(ValueError):  # overloads
+            inspect.signature(point.setLocation)
+
     def test_classes_that_make_no_objects(self):
         with self.assertRaises(java.java.lang.InstantiationException):
             java.java.util.AbstractList()
