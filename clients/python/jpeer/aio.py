@@ -10,7 +10,6 @@ are first seen, which takes a moment. Everything that a connection gives belongs
 """
 
 import asyncio
-import keyword
 from collections.abc import AsyncIterator, Generator
 from typing import Any
 
@@ -50,7 +49,9 @@ class AsyncJava:
 
     async def close(self) -> None:
         """Ends the connection, and the peer that launch has started."""
-        self._loop.remove_reader(self._descriptor)
+        if self._descriptor >= 0:
+            self._loop.remove_reader(self._descriptor)
+        self._descriptor = -1  # its number may be another file's soon
         await asyncio.to_thread(self._java.close)
 
     async def __aenter__(self) -> "AsyncJava":
@@ -63,7 +64,9 @@ class AsyncJava:
         try:
             self._java._connection.process()
         except ConnectionError:  # whoever waits is told so by the connection
-            self._loop.remove_reader(self._descriptor)
+            if self._descriptor >= 0:
+                self._loop.remove_reader(self._descriptor)
+            self._descriptor = -1
 
     def _send(self, *step: Any) -> "asyncio.Future[Any]":
         """The answer to a step of _native.Connection.batch."""
@@ -101,6 +104,11 @@ def _member_of(cls: Any, name: str) -> Any:
     return next((each.__dict__[name] for each in cls.__mro__ if name in each.__dict__), None)
 
 
+def _java_name(member: Any, name: str) -> str:
+    """A name that Python or the package keeps for itself has an underscore more here."""
+    return str(getattr(member, "__name__", name))
+
+
 class AsyncPackage:
     """A package."""
 
@@ -121,8 +129,7 @@ class AsyncMember:
     """A member of an object or a class: called it is a method, awaited a field."""
 
     def __init__(self, java: AsyncJava, java_type: str, instance: Object | None, name: str) -> None:
-        self._owner, self._type, self._instance = java, java_type, instance
-        self._name = name[:-1] if keyword.iskeyword(name[:-1]) else name
+        self._owner, self._type, self._instance, self._name = java, java_type, instance, name
 
     async def __call__(self, *args: Any) -> Any:
         return await self._owner._ask("call", self._type, self._name, self._instance, args)
@@ -150,7 +157,7 @@ class AsyncClass:
         member = _member_of(self._target, name)
         if member is None or isinstance(member, JavaClass):
             return _wrap(self._owner, getattr(self._target, name))  # a nested class, or the error for the name
-        return AsyncMember(self._owner, self._target._java_name, None, name)
+        return AsyncMember(self._owner, self._target._java_name, None, _java_name(member, name))
 
     def __dir__(self) -> list[str]:
         return dir(self._target)
@@ -168,9 +175,11 @@ class AsyncObject:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        if _member_of(type(self._target), name) is None:
+        member = _member_of(type(self._target), name)
+        if member is None:
             getattr(self._target, name)  # raises the error for the name
-        return AsyncMember(self._owner, self._target._java_type, self._target, name)
+        owner = getattr(member, "_type", self._target._java_type)  # the class may be hidden
+        return AsyncMember(self._owner, owner, self._target, _java_name(member, name))
 
     def __eq__(self, other: object) -> Any:
         if not isinstance(other, AsyncObject):

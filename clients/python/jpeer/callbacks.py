@@ -128,6 +128,8 @@ class CallbackTable:
         interfaces = getattr(target, "__java_interfaces__", ())
         if isinstance(target, Implementation):
             target = target.target
+        if inspect.iscoroutinefunction(target):
+            raise TypeError(f"Java waits for what a callback gives, and cannot await a coroutine: {target!r}")
         connection = self._java._connection
         if not interfaces:
             return Callback(connection, self._function(target), self._throw, arity=arity_of(target))

@@ -65,6 +65,29 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
         other.cancel()
         self.assertGreater(len(ticks), 1)
 
+    async def test_names_that_python_keeps(self):
+        System = self.java.java.lang.System
+        self.assertEqual(repr(await System.in_).split()[1], "java.io.BufferedInputStream")
+        latch = await self.java.java.util.concurrent.CountDownLatch(0)
+        self.assertIsNone(await latch.await_())
+
+    async def test_objects_of_hidden_classes(self):
+        frozen = await self.java.java.util.Collections.unmodifiableList([1, 2])
+        self.assertEqual(await frozen.size(), 2)
+
+    async def test_an_end_that_a_timeout_makes(self):
+        with self.assertRaises(TimeoutError):
+            await asyncio.wait_for(self.java.java.lang.Thread.sleep(300), 0.01)
+        self.assertEqual(await self.java.java.lang.Math.abs(-1), 1)
+
+    async def test_coroutines_as_callbacks(self):
+        async def compare(a, b):
+            return 0
+
+        xs = await self.java.java.util.ArrayList([3, 1, 2])
+        with self.assertRaisesRegex(TypeError, "cannot await a coroutine"):
+            await xs.sort(compare)
+
     async def test_errors(self):
         with self.assertRaises(ValueError) as caught:
             await self.java.java.lang.Integer.parseInt("x")
