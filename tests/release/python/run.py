@@ -28,6 +28,7 @@ LIBRARIES = {
     "kafka_streams": [*(f"org.apache.kafka:kafka-{part}:{KAFKA}" for part in ("streams", "streams-test-utils", "clients")),
                       "org.slf4j:slf4j-api:1.7.36", "org.rocksdb:rocksdbjni:7.9.2"],
     "py4j_tutorial": [],
+    "million": [],
 }
 
 
