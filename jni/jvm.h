@@ -80,7 +80,7 @@ int jvm_run(const struct jvm_launch *launch, const struct jvm_hooks *hooks, stru
 /*
  * Starts a daemon Java thread whose native method runs run(argument, thread). Its class is the peer's, loaded
  * by the application's class loader, so that called code finds the right context class loader and caller
- * class. Its stack has 1 MiB. The struct jvm_thread is valid until run returns. JP_LIMIT or JP_JAVA: no
+ * class. Its stack has 1.5 MiB. The struct jvm_thread is valid until run returns. JP_LIMIT or JP_JAVA: no
  * thread can be made. Any thread may call this, attached or not.
  */
 enum jp_status jvm_spawn(struct jvm *jvm, const char *name,

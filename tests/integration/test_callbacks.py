@@ -7,7 +7,7 @@ import unittest
 from support import jdks
 from support.callback_client import CallbackClient
 from support.clients import RpcError, WebSocketClient, typed
-from support.peer import BUILD, Peer
+from support.peer import Peer
 
 CALLING = "fixtures.Calling"
 THREAD_NAME = (CALLING, "threadName")
@@ -80,8 +80,6 @@ class Recursion(CallbackCase):
         self.assertIn("the limit of 64 callbacks inside one another is reached (callback-depth)", error.detail)
         self.assert_serves()
 
-
-    @unittest.skipIf(BUILD.name == "dev", "frames are larger under ASan")
     def test_on_a_thread_of_the_peer(self):
         self.assertEqual(self.descend(63), (63, []))
 
