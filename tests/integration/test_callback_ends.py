@@ -174,6 +174,19 @@ class Stops(EndCase):
         self.assertEqual(self.peer.wait(), 7)
 
 
+    def test_exit_on_a_thread_that_serves_another_connection(self):
+        """It waits in callbacks of a connection that it does not serve."""
+        for depth in (1, 70):
+            client = self.start("--grace", "600000", "--callback-depth", "100")
+            give = client.give()
+            client.call(CALLING, "keep", "others", client.give())
+            self.connect().begin_call(CALLING, "callKept", "others")
+            for left in range(depth - 1, 0, -1):
+                client.begin_call(CALLING, "descend", left, give, within=client.await_call().id)
+            client.begin_call(CALLING, "exit", 7, within=client.await_call().id)
+            self.assertEqual(self.peer.wait(), 7)
+
+
 class Collected(EndCase):
     def test_while_it_is_called(self):
         client = self.start()

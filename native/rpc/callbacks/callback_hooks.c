@@ -121,6 +121,17 @@ static void wake_interrupted(struct jvm_thread *thread)
   pthread_mutex_unlock(&workers_lock);
 }
 
+bool callback_worker_is_exiting(struct rpc_peer *peer, const struct rpc_worker *worker)
+{
+  pthread_mutex_lock(&workers_lock);
+  struct rpc_worker *found = workers;
+  while (found != NULL && found != worker)
+    found = found->next;
+  bool is_exiting = found != NULL && rpc_worker_is_exiting(peer, found);
+  pthread_mutex_unlock(&workers_lock);
+  return is_exiting;
+}
+
 /* ---- the table ---- */
 
 static const struct jvm_callback_hooks hooks = {

@@ -222,32 +222,48 @@ void rpc_callbacks_has_room(void *context, struct rpc_callbacks *callbacks)
   callbacks_send_releases(callbacks);
 }
 
-/* Holds the waiters of all calls. False: there are too many, or one waits in a request of another connection, whose own
- * thread is asked about. */
-static bool hold_waiters(struct rpc_callbacks *callbacks, struct jvm_waiter **waiters, size_t *count)
+/* Whom to ask whether the thread of a call is exiting. */
+struct waiting_thread {
+  struct jvm_waiter *waiter; /* held; NULL: the worker's thread */
+  const struct rpc_worker *worker;
+};
+
+/* Those of all open calls. Caller frees. NULL: there are none, or memory is short. */
+static struct waiting_thread *list_waiting(struct rpc_callbacks *callbacks, size_t *count)
 {
+  struct waiting_thread *threads = NULL;
   pthread_mutex_lock(&callbacks->lock);
-  bool is_whole = callbacks->calls_open <= WOKEN_AT_ONCE;
-  for (struct jvm_callback_call *call = callbacks->calls; call != NULL && is_whole; call = call->next) {
-    is_whole = call->waiter != NULL;
-    if (is_whole)
-      waiters[(*count)++] = jvm_waiter_hold(call->waiter);
+  if (callbacks->calls_open > 0)
+    threads = calloc(callbacks->calls_open, sizeof *threads);
+  for (struct jvm_callback_call *call = callbacks->calls; call != NULL && threads != NULL;
+       call = call->next) {
+    struct waiting_thread *thread = &threads[(*count)++];
+    thread->waiter = call->waiter == NULL ? NULL : jvm_waiter_hold(call->waiter);
+    thread->worker = call->worker;
   }
   pthread_mutex_unlock(&callbacks->lock);
-  return is_whole;
+  return threads;
+}
+
+static bool is_exiting(struct rpc_callbacks *callbacks, const struct waiting_thread *thread)
+{
+  return thread->waiter != NULL ? jvm_waiter_is_exiting(thread->waiter)
+                                : callback_worker_is_exiting(callbacks->peer, thread->worker);
 }
 
 bool rpc_callbacks_are_exiting(void *context, struct rpc_callbacks *callbacks)
 {
   (void)context;
-  struct jvm_waiter *waiters[WOKEN_AT_ONCE];
   size_t count = 0;
-  bool are_exiting = hold_waiters(callbacks, waiters, &count);
+  struct waiting_thread *threads = list_waiting(callbacks, &count);
+  bool are_exiting = count > 0;
   for (size_t i = 0; i < count; i++) {
-    are_exiting = are_exiting && jvm_waiter_is_exiting(waiters[i]);
-    jvm_waiter_release(waiters[i]);
+    are_exiting = are_exiting && is_exiting(callbacks, &threads[i]);
+    if (threads[i].waiter != NULL)
+      jvm_waiter_release(threads[i].waiter);
   }
-  return are_exiting && count > 0;
+  free(threads);
+  return are_exiting;
 }
 
 void rpc_callbacks_client_gone(void *context, struct rpc_callbacks *callbacks, bool is_stopping)

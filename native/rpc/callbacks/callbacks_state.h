@@ -188,6 +188,9 @@ void callback_inbox_refuse(struct callback_thread *thread, struct rpc_callbacks 
 /* Serves and frees one message, on the thread of the call. */
 void callback_nested_serve(struct jvm_callback_call *call, struct callback_message *message);
 
+/* callback_hooks.c. True where the thread of this worker is exiting. The worker may have ended meanwhile: it is looked for. */
+bool callback_worker_is_exiting(struct rpc_peer *peer, const struct rpc_worker *worker);
+
 /* callback_threads.c. The thread in hand, as inner calls find it; NULL: no call is open on it. Setting it returns the one
  * before. */
 struct callback_thread *callback_thread_now(void);

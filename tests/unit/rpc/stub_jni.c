@@ -90,7 +90,7 @@ bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
 {
   (void)jvm;
   (void)thread;
-  return false;
+  return atomic_load(&stub.are_exiting);
 }
 
 void jvm_gc(struct jvm_thread *thread)

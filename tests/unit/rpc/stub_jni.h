@@ -44,6 +44,7 @@ struct stub_jni {
   const struct outcome *thrown;        /* by a whole-number call */
   uint64_t serial;                     /* of the cache of members */
   unsigned collected;                  /* calls of jvm_gc */
+  _Atomic bool are_exiting;            /* the threads of workers */
   _Atomic int frames;                  /* begun and not ended */
   _Atomic int tables;                  /* made and not destroyed */
   _Atomic int foreign_ends;            /* tables that were destroyed by a thread of jvm_spawn */

@@ -765,6 +765,11 @@ static void test_crew_members_wait_natively(void **state)
   expect_sent(f->duplex, CALLED("1", "7"));
   assert_int_equal(bench_come(f->duplex, PING("1")), RPC_TAKEN);
   expect_sent(f->duplex, PONG);
+  const struct rpc_service *service = member.service;
+  assert_false(service->are_exiting(service->context, f->duplex->callbacks));
+  atomic_store(&stub.are_exiting, true);
+  assert_true(service->are_exiting(service->context, f->duplex->callbacks));
+  atomic_store(&stub.are_exiting, false);
   assert_int_equal(bench_come(f->duplex, ANSWER("1", "1")), RPC_TAKEN);
   while (atomic_load(&f->duplex->calls_open) > 0)
     sched_yield();
