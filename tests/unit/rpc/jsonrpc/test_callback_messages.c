@@ -88,6 +88,51 @@ static void test_messages_are_told_apart(void **state)
   }
 }
 
+/* Answers as clients write them are told by their bytes. With a space before them they are read, and mean the same. */
+static void test_usual_answers_are_what_others_are(void **state)
+{
+#define USUAL(id, result)  "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":" result "}"
+#define TYPED(type, value) "{\"type\":" type ",\"value\":" value "}"
+  static const char *const messages[] = {
+      USUAL("\"cb-17\"", "null"),
+      USUAL("\"cb-18446744073709551615\"", "-5"),
+      USUAL("\"cb-18446744073709551616\"", "5"),
+      USUAL("\"cb-1\"", "\"\xC3\xA9\""),
+      USUAL("\"cb-1\"", "\"\xC3\""),
+      USUAL("\"cb-1\"", "\"\\u0041\""),
+      USUAL("\"cb-1\"", "\"\\x\""),
+      USUAL("\"cb-1\"", "\"\n\""),
+      USUAL("\"cb-1\"", "5l"),
+      USUAL("\"cb-1\"", "05"),
+      USUAL("\"cb-1\"", "nul"),
+      USUAL("\"cb-1\"", ""),
+      USUAL("\"cb-1\"", "1,\"result\":2"),
+      USUAL("\"cb-1\"", "1,\"method\":\"call\""),
+      USUAL("\"cb-01\"", "true"),
+      USUAL("\"cb-1", "false"),
+      USUAL("\"cb-1\"", TYPED("\"java.lang.String\"", "\"other\"")),
+      USUAL("\"cb-1\"", TYPED("5", "5")),
+      USUAL("\"cb-1\"", TYPED("\"int\"", "5")) "}",
+      USUAL("\"cb-1\"", TYPED("\"int\"", "5") "}"),
+      USUAL("\"cb-1\"", "{\"type\":\"int\",\"value\":5"),
+      USUAL("\"cb-1\"", "{\"type\":\"int\""),
+      USUAL("\"cb-1\"", TYPED("\"int\"", "[5]")),
+  };
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(messages); i++) {
+    char spaced[200];
+    uint64_t numbers[2] = {0, 0};
+    size_t length = strlen(messages[i]);
+    int spaced_length = snprintf(spaced, sizeof spaced, " %s", messages[i]);
+    char *copy = unit_exact_copy(messages[i], length);
+    enum rpc_callback_message kind = form->classify((struct text){copy, length}, DEPTH_MAX, &numbers[0]);
+    if (kind != form->classify((struct text){spaced, (size_t)spaced_length}, DEPTH_MAX, &numbers[1]) ||
+        numbers[0] != numbers[1])
+      fail_msg("%s: %d of %llu", messages[i], kind, (unsigned long long)numbers[0]);
+    test_free(copy);
+  }
+}
+
 /* More elements than the index of a validated message has marks for. */
 static void test_arrays_are_taken_apart(void **state)
 {
@@ -354,6 +399,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_numbers_of_calls),
       cmocka_unit_test(test_messages_are_told_apart),
+      cmocka_unit_test(test_usual_answers_are_what_others_are),
       cmocka_unit_test(test_arrays_are_taken_apart),
       cmocka_unit_test_setup_teardown(test_results_are_arguments, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_errors_are_read, set_up, tear_down),
