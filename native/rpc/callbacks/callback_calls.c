@@ -203,12 +203,12 @@ enum jp_status callback_call_open(struct rpc_callbacks *callbacks, const struct 
 
 /* ---- waiting ---- */
 
-/* Under the lock: what the callbacks know of the call; the inbox is looked at without it. */
-static enum jvm_callback_sight see_call(const struct jvm_callback_call *call, bool has_request)
+/* Under the lock, the inbox too: what came into it before the answer is seen with that, and served before it. */
+static enum jvm_callback_sight see_call(const struct jvm_callback_call *call)
 {
   if (call->ending != CALLBACK_GOES_ON && !call->has_answer)
     return JVM_CALLBACK_ENDED;
-  if (has_request)
+  if (!callback_inbox_is_empty(call->thread))
     return JVM_CALLBACK_REQUEST;
   if (call->has_answer)
     return JVM_CALLBACK_ANSWER;
@@ -218,9 +218,8 @@ static enum jvm_callback_sight see_call(const struct jvm_callback_call *call, bo
 static enum jvm_callback_sight peek_call(struct jvm_callback_call *call)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
-  bool has_request = !callback_inbox_is_empty(call->thread);
   pthread_mutex_lock(&callbacks->lock);
-  enum jvm_callback_sight sight = see_call(call, has_request);
+  enum jvm_callback_sight sight = see_call(call);
   pthread_mutex_unlock(&callbacks->lock);
   return sight;
 }
@@ -236,10 +235,9 @@ enum jvm_callback_sight callback_call_look(struct jvm_callback_call *call,
   struct rpc_callbacks *callbacks = call->callbacks;
   if (call->worker != NULL)
     atomic_store(&call->worker->was_interrupted, false);
-  bool has_request = !callback_inbox_is_empty(call->thread);
   bool is_late = has_timed_out(call);
   pthread_mutex_lock(&callbacks->lock);
-  enum jvm_callback_sight sight = see_call(call, has_request);
+  enum jvm_callback_sight sight = see_call(call);
   if (sight == JVM_CALLBACK_NOTHING && is_late) {
     call->ending = CALLBACK_TIMED_OUT;
     sight = JVM_CALLBACK_ENDED;

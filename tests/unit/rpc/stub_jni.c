@@ -96,7 +96,9 @@ bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
 void jvm_gc(struct jvm_thread *thread)
 {
   (void)thread;
-  stub.collected++;
+  atomic_fetch_add(&stub.collected, 1);
+  if (stub.while_collecting != NULL)
+    stub.while_collecting();
 }
 
 /* ---- objects ---- */

@@ -43,7 +43,8 @@ struct stub_jni {
   unsigned whole_numbers;              /* whole-number calls that were run */
   const struct outcome *thrown;        /* by a whole-number call */
   uint64_t serial;                     /* of the cache of members */
-  unsigned collected;                  /* calls of jvm_gc */
+  _Atomic unsigned collected;          /* calls of jvm_gc */
+  void (*while_collecting)(void);      /* what Java does meanwhile; NULL: nothing */
   _Atomic bool are_exiting;            /* the threads of workers */
   _Atomic int frames;                  /* begun and not ended */
   _Atomic int tables;                  /* made and not destroyed */

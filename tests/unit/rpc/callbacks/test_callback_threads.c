@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CALLERS = 100, ROUNDS = 20, IDS = 4 };
+enum { CALLERS = 100, ROUNDS = 20, IDS = 4, CHURNERS = 8 };
 
 static struct stub_member members[] = {
     {.type = "C", .member = "keep", .kind = JVM_STATIC_METHOD, .modifiers = JVM_ACC_PUBLIC | JVM_ACC_STATIC},
@@ -34,7 +34,7 @@ static int set_up(void **state)
 {
   struct fixture *f = test_calloc(1, sizeof *f);
   f->bench = service_bench_create(&(struct service_bench_options){
-      .members = members, .member_count = COUNT_OF(members), .callbacks_max = CALLERS});
+      .members = members, .member_count = COUNT_OF(members), .callbacks_max = 2 * CALLERS});
   f->duplex = bench_connect(f->bench);
   for (size_t i = 0; i < IDS; i++)
     f->proxies[i] = bench_give(f->duplex, (int64_t)i + 1);
@@ -208,9 +208,98 @@ static void test_all_come_back_when_the_client_goes(void **state)
   end_client(&client);
 }
 
+/* ---- nested requests that call back ---- */
+
+/* What Java does in the nested requests: it calls the last object. */
+static struct {
+  const struct fixture *fixture;
+  _Atomic unsigned answered;
+  _Atomic unsigned wrong;
+} inner;
+
+static void call_inside(void)
+{
+  struct stub_call call = {
+      .callbacks = inner.fixture->callbacks, .id = IDS, .proxy = inner.fixture->proxies[IDS - 1]};
+  char wanted[32];
+  stub_call(&call);
+  snprintf(wanted, sizeof wanted, "%d", IDS);
+  atomic_fetch_add(strcmp(call.text, wanted) == 0 ? &inner.answered : &inner.wrong, 1);
+}
+
+static void *run_outer_caller(void *argument)
+{
+  struct caller *caller = argument;
+  for (size_t round = 0; round < ROUNDS; round++) {
+    size_t id = (caller->number + round) % (IDS - 1);
+    char wanted[32];
+    struct stub_call call = {.callbacks = caller->fixture->callbacks,
+                             .id = (int64_t)id + 1,
+                             .proxy = caller->fixture->proxies[id]};
+    stub_call(&call);
+    snprintf(wanted, sizeof wanted, "%zu", id + 1);
+    caller->answered += strcmp(call.text, wanted) == 0 && call.nested == 1;
+  }
+  return NULL;
+}
+
+/* Nests a request in each call that is not nested itself, and answers at once. */
+static void *run_nesting_client(void *argument)
+{
+  struct client *client = argument;
+  bool goes_on = true;
+  while (goes_on) {
+    char *sent = bench_take_sent(client->duplex);
+    unsigned long number;
+    long id;
+    goes_on = *sent != 'Q';
+    client->answers += *sent == 'A';
+    if (sscanf(sent,
+               "C{\"jsonrpc\":\"2.0\",\"id\":\"cb-%lu\",\"method\":\"callback\",\"params\":{\"callback\":%ld",
+               &number, &id) == 2) {
+      if (id < IDS)
+        come(client->duplex,
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"gc\"},"
+             "\"options\":{"
+             "\"within\":\"cb-%lu\"}}",
+             number);
+      come(client->duplex, "{\"id\":\"cb-%lu\",\"result\":%ld}", number, id);
+    }
+    free(sent);
+  }
+  return NULL;
+}
+
+static void test_nested_requests_call_back(void **state)
+{
+  struct fixture *f = *state;
+  struct caller callers[CALLERS];
+  struct client client = {.duplex = f->duplex};
+  inner.fixture = f;
+  atomic_store(&inner.answered, 0);
+  stub.while_collecting = call_inside;
+  assert_int_equal(pthread_create(&client.thread, NULL, run_nesting_client, &client), 0);
+  for (size_t i = 0; i < CALLERS; i++) {
+    callers[i] = (struct caller){.fixture = f, .number = i};
+    assert_int_equal(pthread_create(&callers[i].thread, NULL, run_outer_caller, &callers[i]), 0);
+  }
+  for (size_t i = 0; i < CALLERS; i++) {
+    assert_int_equal(pthread_join(callers[i].thread, NULL), 0);
+    assert_int_equal(callers[i].answered, ROUNDS);
+  }
+  end_client(&client);
+  assert_int_equal(atomic_load(&inner.answered), CALLERS * ROUNDS);
+  assert_int_equal(atomic_load(&inner.wrong), 0);
+  assert_int_equal(client.answers, CALLERS * ROUNDS);
+  assert_int_equal(atomic_load(&f->duplex->calls_open), 0);
+}
+
+/* ---- giving and letting go ---- */
+
 struct churner {
   const struct fixture *fixture;
   pthread_t thread;
+  const atomic_bool *goes_on; /* after ROUNDS; NULL: it does not */
 };
 
 /* Gives an ID as requests do, and lets go of its proxy as the Cleaner does. */
@@ -219,7 +308,8 @@ static void *run_churner(void *argument)
   const struct churner *churner = argument;
   const struct jvm_callback_hooks *hooks = stub_callbacks.hooks;
   struct jvm_callbacks *callbacks = churner->fixture->callbacks;
-  for (int round = 0; round < ROUNDS; round++) {
+  for (int round = 0; round < ROUNDS || (churner->goes_on != NULL && atomic_load(churner->goes_on));
+       round++) {
     struct rpc_given given = {.count = 0};
     struct jp_error error;
     assert_int_equal(rpc_callbacks_note(churner->fixture->duplex->callbacks, 5, &given, &error), JP_OK);
@@ -233,19 +323,28 @@ static void *run_churner(void *argument)
   return NULL;
 }
 
+static void begin_churners(const struct fixture *f, struct churner *churners, const atomic_bool *goes_on)
+{
+  for (int i = 0; i < CHURNERS; i++) {
+    churners[i] = (struct churner){.fixture = f, .goes_on = goes_on};
+    assert_int_equal(pthread_create(&churners[i].thread, NULL, run_churner, &churners[i]), 0);
+  }
+}
+
+static void end_churners(const struct churner *churners)
+{
+  for (int i = 0; i < CHURNERS; i++)
+    assert_int_equal(pthread_join(churners[i].thread, NULL), 0);
+}
+
 /* However giving and letting go interleave, the client can account for each argument. */
 static void test_every_argument_is_accounted_for(void **state)
 {
-  enum { CHURNERS = 8 };
   struct fixture *f = *state;
   struct churner churners[CHURNERS];
   unsigned long sum = 0;
-  for (int i = 0; i < CHURNERS; i++) {
-    churners[i].fixture = f;
-    assert_int_equal(pthread_create(&churners[i].thread, NULL, run_churner, &churners[i]), 0);
-  }
-  for (int i = 0; i < CHURNERS; i++)
-    assert_int_equal(pthread_join(churners[i].thread, NULL), 0);
+  begin_churners(f, churners, NULL);
+  end_churners(churners);
   while (f->duplex->sent.len > 0) {
     char *sent = bench_take_sent(f->duplex);
     for (const char *entry = sent; (entry = strstr(entry, "\"given\":")) != NULL; entry++)
@@ -255,13 +354,32 @@ static void test_every_argument_is_accounted_for(void **state)
   assert_int_equal(sum, CHURNERS * ROUNDS);
 }
 
+/* Its session is deleted, and it closes, while nested requests and collected proxies go on. */
+static void test_a_client_closes_meanwhile(void **state)
+{
+  enum { DELETIONS = 20 };
+  struct fixture *f = *state;
+  struct churner churners[CHURNERS];
+  atomic_bool goes_on = true;
+  begin_churners(f, churners, &goes_on);
+  for (int i = 0; i < DELETIONS; i++)
+    assert_int_equal(bench_serve_from(f->duplex, CONTROL("delete_session", "")), RPC_REPLY);
+  bench_close_client(f->duplex);
+  struct stub_call call = {.callbacks = f->callbacks, .id = 1, .proxy = f->proxies[0]};
+  stub_call(&call);
+  assert_int_equal(call.told, STUB_TOLD_FAILURE);
+  assert_string_equal(call.text, "the connection of the client has ended");
+  atomic_store(&goes_on, false);
+  end_churners(churners);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
-      TEST(test_each_call_gets_its_own_answer),
-      TEST(test_all_come_back_when_the_client_goes),
-      TEST(test_every_argument_is_accounted_for),
+      TEST(test_each_call_gets_its_own_answer), TEST(test_all_come_back_when_the_client_goes),
+      TEST(test_nested_requests_call_back),     TEST(test_every_argument_is_accounted_for),
+      TEST(test_a_client_closes_meanwhile),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
