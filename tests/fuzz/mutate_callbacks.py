@@ -6,8 +6,8 @@ Each client has Java call it: from the thread of its request, from others, from 
 Most calls are answered by something else than they should be: with bytes changed, with another id, twice, late, in a batch, by
 an error that names a throwable, after requests that are nested in this call, in an ended one, in another client's, or with the
 session deleted, or not at all. Held must be: every message that comes is a call, a release or an answer; somebody else's
-calls back and forth are answered rightly all the time; when the clients have gone, no session and no descriptor of theirs
-is left; and the peer ends by its signal, at once, clean, and with nothing but warnings about callbacks in its log.
+calls back and forth are answered rightly all the time; when the clients have gone, no session, no descriptor and no thread of
+theirs is left; and the peer ends by its signal, at once, clean, and with nothing but warnings about callbacks in its log.
 """
 
 import argparse
@@ -33,6 +33,7 @@ QUIET_SECONDS = 0.1  # then a client asks whether its requests are over
 PATIENCE_SECONDS = 30  # for what has to come
 SETTLE_SECONDS = 60
 SPARE_DESCRIPTORS = 64  # jars, and what the crew opens when it grows
+SPARE_THREADS = 32  # of the JVM's pools, its compilers and the crew
 DEPTH_MAX = 4
 MESSAGES_MAX = 400
 THROWABLES = ("java.io.IOException", "java.lang.Error", "java.lang.ThreadDeath", "fixtures.Calling$Asking", "no.such.Class",
@@ -305,24 +306,25 @@ class Run:
 
     # ---- what is left ----
 
-    def settle(self, descriptors):
+    def settle(self, descriptors, threads):
         """The clients have gone: so have their sessions, and all that was open for them."""
         deadline = time.monotonic() + SETTLE_SECONDS
         while time.monotonic() < deadline:
             with clients.WebSocketClient(self.peer) as client:
                 client.control("gc")
-            left = sum(self.sessions(each) for each in TRANSPORTS), self.descriptors() - descriptors
-            if left[0] == 0 and left[1] <= SPARE_DESCRIPTORS:
+            sessions = sum(self.sessions(each) for each in TRANSPORTS)
+            left = sessions, self.count_of("fd") - descriptors, self.count_of("task") - threads
+            if left[0] == 0 and left[1] <= SPARE_DESCRIPTORS and left[2] <= SPARE_THREADS:
                 return
             time.sleep(0.2)
-        self.fault(f"{left[0]} sessions and {left[1]} more descriptors are left")
+        self.fault(f"{left[0]} sessions, {left[1]} more descriptors and {left[2]} more threads are left")
 
     def sessions(self, transport):
         with transport(self.peer) as client:
             return json.loads(client.value("control", {"method": "stats"})["value"])["sessions_of_this_address"]
 
-    def descriptors(self):
-        return len(os.listdir(f"/proc/{self.peer.pid}/fd"))
+    def count_of(self, folder):
+        return len(os.listdir(f"/proc/{self.peer.pid}/{folder}"))
 
     def check_log(self):
         for line in self.peer.stderr().splitlines():
@@ -347,7 +349,7 @@ def main():
     arguments = parser.parse_args()
     with Peer(*options_of(arguments), allow=False, sockets=True) as peer:
         run = Run(peer, arguments.seconds, arguments.seed)
-        descriptors = run.descriptors()
+        descriptors, threads = run.count_of("fd"), run.count_of("task")
         work = [threading.Thread(target=run.attack, args=(transport, i * len(TRANSPORTS) + j), daemon=True)
                 for i in range(arguments.clients) for j, transport in enumerate(TRANSPORTS)]
         work.append(threading.Thread(target=run.watch, daemon=True))
@@ -356,7 +358,7 @@ def main():
         for thread in work:
             thread.join(arguments.seconds + SETTLE_SECONDS)
         if peer.process.poll() is None:
-            run.settle(descriptors)
+            run.settle(descriptors, threads)
         counts = ", ".join(f"{number} {what}" for what, number in run.counts.items())
         print(f"seed {arguments.seed}: {counts}; {peer.resident_kib() // 1024 if peer.process.poll() is None else 0} MiB resident")
         status = peer.stop()
