@@ -256,91 +256,6 @@ static void a_client_that_never_reads_is_given_up(void **state)
   }
 }
 
-/* ---- all at once ---- */
-
-enum { CROWD = 5, CROWD_ROUNDS = 12, CROWD_STEPS = 30 };
-
-struct crowd_client {
-  struct pair *pair;
-  unsigned seed;
-};
-
-static unsigned next_random(struct crowd_client *client)
-{
-  client->seed = client->seed * 1664525u + 1013904223u;
-  return client->seed >> 16;
-}
-
-/* False: the peer has ended the connection. */
-static bool hear_next(struct fixture *client, char text[256])
-{
-  struct buffer payload;
-  buffer_init(&payload);
-  bool is_open = receive_frame(client, &payload) == RING_JSON;
-  snprintf(text, 256, "%.*s", TEXT_ARGS(buffer_text(&payload)));
-  buffer_fini(&payload);
-  return is_open;
-}
-
-static void answer_call(struct crowd_client *crowd, struct fixture *client, unsigned number)
-{
-  char text[60];
-  snprintf(text, sizeof text, "@%u %s", number, next_random(crowd) % 2 ? "call 1" : "echo");
-  if (next_random(crowd) % 3 == 0)
-    send_message(client, text_of(text));
-  snprintf(text, sizeof text, "#%u x", number);
-  send_message(client, text_of(text));
-}
-
-/* Calls, is called, and leaves at any moment. */
-static void run_connection(struct crowd_client *crowd, struct fixture *client)
-{
-  static const char *const messages[] = {"echo", "events 3", "call 2", "echo"};
-  char text[256];
-  unsigned number;
-  send_message(client, text_of(next_random(crowd) % 2 ? "call 12" : "open"));
-  if (next_random(crowd) % 2)
-    send_message(client, TEXT("spray 20"));
-  for (unsigned steps = next_random(crowd) % CROWD_STEPS; steps > 0; steps--) {
-    send_message(client, text_of(messages[next_random(crowd) % COUNT_OF(messages)]));
-    assert_true(hear_next(client, text));
-    if (sscanf(text, "call %u", &number) == 1)
-      answer_call(crowd, client, number);
-  }
-}
-
-static void *run_crowd_client(void *argument)
-{
-  struct crowd_client *crowd = argument;
-  for (int round = 0; round < CROWD_ROUNDS; round++) {
-    struct fixture *client = calloc(1, sizeof *client);
-    assert_non_null(client);
-    client->pool.ring_size = RING_SIZE;
-    client->fd = duplex_connect_http(&crowd->pair->server);
-    begin_sharing(client);
-    run_connection(crowd, client);
-    close(client->fd);
-    ring_region_unmap(&client->region);
-    free(client);
-  }
-  return NULL;
-}
-
-static void a_crowd_calls_is_called_and_leaves(void **state)
-{
-  (void)state;
-  struct pair *pair = open_pair((struct duplex_options){.threads = 2, .threads_max = 6});
-  struct crowd_client clients[CROWD];
-  pthread_t threads[CROWD];
-  for (unsigned i = 0; i < CROWD; i++) {
-    clients[i] = (struct crowd_client){pair, i + 1};
-    assert_int_equal(pthread_create(&threads[i], NULL, run_crowd_client, &clients[i]), 0);
-  }
-  for (unsigned i = 0; i < CROWD; i++)
-    pthread_join(threads[i], NULL);
-  close_pair(pair);
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -353,7 +268,6 @@ int main(void)
       cmocka_unit_test(a_sender_waits_for_room),
       cmocka_unit_test(events_come_between_answers),
       cmocka_unit_test(a_client_that_never_reads_is_given_up),
-      cmocka_unit_test(a_crowd_calls_is_called_and_leaves),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
