@@ -32,7 +32,9 @@ void callback_tell_ending(const struct jvm_callback_call *call, enum callback_en
     callback_fail(failure, "the session of the client was deleted");
     return;
   case CALLBACK_TIMED_OUT:
-    callback_fail(failure, "the client has not answered within %lld ms (callback-timeout)",
+    callback_fail(failure,
+                  call->number == 0 ? "there was no room for the event within %lld ms (callback-timeout)"
+                                    : "the client has not answered within %lld ms (callback-timeout)",
                   (long long)call->callbacks->peer->config.limits.callbacks.timeout_ms);
     return;
   case CALLBACK_ANSWER_TOO_LONG:

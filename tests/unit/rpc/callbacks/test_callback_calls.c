@@ -334,7 +334,7 @@ static void test_a_call_may_time_out(void **state)
   f->caller.call.is_oneway = f->caller.call.is_void = true;
   stub_call(&f->caller.call);
   assert_told(&f->caller.call, STUB_TOLD_FAILURE,
-              "the client has not answered within 20 ms (callback-timeout)");
+              "there was no room for the event within 20 ms (callback-timeout)");
 }
 
 static void test_an_interrupt_ends_the_wait(void **state)
