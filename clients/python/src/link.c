@@ -65,20 +65,34 @@ bool link_is_nested(const struct connection *connection)
 
 static const char lease_name[] = "jpeer._native.lease";
 
-/* What the thread has let go of would wait in the peer until the link is used again. */
-static void send_releases(struct jp_client *client)
+/* What the thread has let go of would wait in the peer until the link is used again. As a user of the connection, so that
+ * closing it waits, and without the GIL, because a peer that does not read lets a message wait. */
+static void send_releases(struct link *link)
 {
   const struct jp_request ping = jp_build_ping();
-  (void)!jp_client_notify(client, &ping, NULL); /* or the end of the connection lets go of it */
+  struct connection *connection = (struct connection *)Py_NewRef((PyObject *)link->connection);
+  connection->users++;
+  Py_BEGIN_ALLOW_THREADS;
+  (void)!jp_client_notify(link->client, &ping, NULL); /* or the end of the connection lets go of it */
+  Py_END_ALLOW_THREADS;
+  connection_leave(connection);
+  Py_DECREF((PyObject *)connection);
+}
+
+static bool may_send(const struct link *link)
+{
+  const struct connection *connection = link->connection;
+  return !is_ending && !link->has_ended && connection != NULL && !connection->is_closed &&
+         connection->process == getpid();
 }
 
 /* The thread has ended, or its leases were looked through. */
 static void end_lease(PyObject *lease)
 {
   struct link *link = PyCapsule_GetPointer(lease, lease_name);
-  link->thread = 0;
-  if (link->client != NULL && !link->has_ended && !is_ending)
-    send_releases(link->client);
+  if (may_send(link))
+    send_releases(link);
+  link->thread = 0; /* last: another thread may take it now */
   link_drop(link);
 }
 
@@ -169,17 +183,20 @@ static struct link *open_link(struct connection *connection)
   Py_BEGIN_ALLOW_THREADS;
   status = open_client(connection, url, &link->client);
   Py_END_ALLOW_THREADS;
-  if (status == JP_CLIENT_OK) {
+  bool is_wanted = status == JP_CLIENT_OK && !connection->is_closed; /* who closes it walks the list */
+  if (is_wanted) {
     link->next = connection->links->next;
     connection->links->next = link;
   } else {
+    Py_BEGIN_ALLOW_THREADS;
+    jp_client_close(link->client);
+    Py_END_ALLOW_THREADS;
     connection->link_count--;
     connection->retry_at = time(NULL) + RETRY_SECONDS;
     link_drop(link);
-    link = NULL;
   }
   connection_leave(connection);
-  return link;
+  return is_wanted ? link : NULL;
 }
 
 static struct link *find_link(const struct connection *connection, unsigned long thread)

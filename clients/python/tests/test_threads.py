@@ -168,6 +168,28 @@ class Ends(unittest.TestCase):
         for _ in threads:  # Java goes on waiting
             there.put("the end")
 
+    def test_threads_that_end_while_the_connection_is_closed(self):
+        program = (
+            "import threading, time, jpeer\n"
+            "def work(number):\n"
+            "    java.java.lang.Math.abs(-1)\n"
+            "    ready.wait()\n"
+            "    time.sleep(number * 0.02)\n"
+            "for _ in range(2):\n"
+            "    java = jpeer.launch()\n"
+            "    ready = threading.Barrier(9)\n"
+            "    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]\n"
+            "    for each in threads:\n"
+            "        each.start()\n"
+            "    ready.wait()\n"
+            "    java.close()\n"
+            "    for each in threads:\n"
+            "        each.join()\n"
+            "print('good')\n"
+        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=SECONDS)
+        self.assertEqual((done.stdout, done.stderr), ("good\n", ""))
+
     def test_a_killed_program_leaves_nothing(self):
         program = (
             "import os, signal, sys, threading, jpeer\n"
