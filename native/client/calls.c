@@ -90,14 +90,35 @@ void client_write_releases(struct jp_client *client, struct text within)
     write_releases(client, releases, count, within);
 }
 
-void client_write_overdue_releases(struct jp_client *client)
+static bool is_open(const struct jp_client *client)
 {
-  bool is_open = client->transport != NULL && client->ended.status == JP_CLIENT_OK;
-  if (client->refs.releases < RELEASES_MAX || !is_open || !may_release(client))
-    return;
+  return client->transport != NULL && client->ended.status == JP_CLIENT_OK;
+}
+
+static void send_all_releases(struct jp_client *client)
+{
   while (may_release(client))
     client_write_releases(client, callback_within(client));
   client_flush(client);
+}
+
+void client_write_overdue_releases(struct jp_client *client)
+{
+  if (client->refs.releases >= RELEASES_MAX && is_open(client) && may_release(client))
+    send_all_releases(client);
+}
+
+bool jp_client_flush(struct jp_client *client)
+{
+  if (fork_guard_is_child(&client->fork_guard))
+    return true;
+  client_lock(client);
+  bool is_idle = is_open(client) && client->pending.count == 0;
+  if (is_idle)
+    send_all_releases(client);
+  bool has_left = !is_idle || !is_open(client) || !client->kind->wants_to_write(client->transport);
+  client_unlock(client);
+  return has_left;
 }
 
 void client_write_all_tellings(struct jp_client *client)

@@ -16,14 +16,13 @@ import json
 import os
 import random
 import sys
-import threading
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from mutate_requests import GONE, PRESETS, is_answer, mutate  # noqa: E402
+from mutate_requests import GONE, PRESETS, Mutation, is_answer, mutate  # noqa: E402
 from support import clients, shm  # noqa: E402
 from support.callback_client import CallbackClient  # noqa: E402
 from support.peer import Peer  # noqa: E402
@@ -251,24 +250,13 @@ class Attack:
         self.is_silent = True
 
 
-class Run:
+class Run(Mutation):
     def __init__(self, peer, seconds, seed):
-        self.peer, self.seed = peer, seed
-        self.end = time.monotonic() + seconds
-        self.lock = threading.Lock()
-        self.counts = {"connections": 0, "calls": 0, "answers": 0, "given up": 0, "checked": 0}
-        self.faults = []
-
-    def count(self, what):
-        with self.lock:
-            self.counts[what] += 1
+        super().__init__(peer, seconds, seed, ("connections", "calls", "answers", "given up", "checked"))
 
     def fault(self, what):
         with self.lock:
             self.faults.append(what)
-
-    def is_over(self):
-        return time.monotonic() > self.end or self.peer.process.poll() is not None or len(self.faults) > 10
 
     def attack(self, transport, number):
         rng = random.Random(self.seed * 1000 + number)
@@ -350,13 +338,7 @@ def main():
     with Peer(*options_of(arguments), allow=False, sockets=True) as peer:
         run = Run(peer, arguments.seconds, arguments.seed)
         descriptors, threads = run.count_of("fd"), run.count_of("task")
-        work = [threading.Thread(target=run.attack, args=(transport, i * len(TRANSPORTS) + j), daemon=True)
-                for i in range(arguments.clients) for j, transport in enumerate(TRANSPORTS)]
-        work.append(threading.Thread(target=run.watch, daemon=True))
-        for thread in work:
-            thread.start()
-        for thread in work:
-            thread.join(arguments.seconds + SETTLE_SECONDS)
+        run.run(TRANSPORTS, arguments.clients, SETTLE_SECONDS)
         if peer.process.poll() is None:
             run.settle(descriptors, threads)
         counts = ", ".join(f"{number} {what}" for what, number in run.counts.items())
@@ -365,10 +347,7 @@ def main():
         if status != 0:
             run.fault(f"the peer ended with {status}: {peer.stderr()[-2000:]}")
         run.check_log()
-    for fault in run.faults:
-        print(f"FAIL {fault}")
-    print(f"mutated: {run.counts['calls']} passed, {len(run.faults)} failed")
-    return 1 if run.faults or not run.counts["calls"] or not run.counts["checked"] else 0
+    return run.report("calls")
 
 
 if __name__ == "__main__":

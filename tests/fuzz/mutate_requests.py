@@ -152,14 +152,15 @@ class AnyBinary(BinaryClient):
 TRANSPORTS = (AnyWebSocket, AnyHttp, AnyZmq, AnyBinary)
 
 
-class Run:
-    def __init__(self, peer, seconds, seed):
+class Mutation:
+    """For how long clients go on, and what they have seen."""
+
+    def __init__(self, peer, seconds, seed, counted):
         self.peer = peer
         self.seed = seed
         self.end = time.monotonic() + seconds
-        self.steps = [step for case in read_cases(None) for step in case["steps"] if case.get("only") is None]
         self.lock = threading.Lock()
-        self.counts = {"sent": 0, "answered": 0, "given up": 0, "checked": 0}
+        self.counts = dict.fromkeys(counted, 0)
         self.faults = []
 
     def count(self, what):
@@ -168,6 +169,29 @@ class Run:
 
     def is_over(self):
         return time.monotonic() > self.end or self.peer.process.poll() is not None or len(self.faults) > 10
+
+    def run(self, transports, clients_each, patience):
+        """attack and watch, which wait no longer than `patience` after the end."""
+        work = [threading.Thread(target=self.attack, args=(transport, i * len(transports) + j), daemon=True)
+                for i in range(clients_each) for j, transport in enumerate(transports)]
+        work.append(threading.Thread(target=self.watch, daemon=True))
+        for thread in work:
+            thread.start()
+        for thread in work:
+            thread.join(max(0, self.end - time.monotonic()) + patience)
+
+    def report(self, passed):
+        """The exit status."""
+        for fault in self.faults:
+            print(f"FAIL {fault}")
+        print(f"mutated: {self.counts[passed]} passed, {len(self.faults)} failed")
+        return 1 if self.faults or not self.counts[passed] or not self.counts["checked"] else 0
+
+
+class Run(Mutation):
+    def __init__(self, peer, seconds, seed):
+        super().__init__(peer, seconds, seed, ("sent", "answered", "given up", "checked"))
+        self.steps = [step for case in read_cases(None) for step in case["steps"] if case.get("only") is None]
 
     def send_one(self, client, rng, refs):
         def text_of(step):
@@ -242,21 +266,12 @@ def main():
     options += ["--jvm", arguments.jvm] if arguments.jvm else []
     with Peer(*options, allow=False) as peer:
         run = Run(peer, arguments.seconds, arguments.seed)
-        work = [threading.Thread(target=run.attack, args=(transport, i * len(TRANSPORTS) + j), daemon=True)
-                for i in range(arguments.clients) for j, transport in enumerate(TRANSPORTS)]
-        work.append(threading.Thread(target=run.watch, daemon=True))
-        for thread in work:
-            thread.start()
-        for thread in work:
-            thread.join(arguments.seconds + 4 * PATIENCE_SECONDS)
+        run.run(TRANSPORTS, arguments.clients, 4 * PATIENCE_SECONDS)
         counts = ", ".join(f"{number} {what}" for what, number in run.counts.items())
         print(f"seed {arguments.seed}: {counts}; {peer.resident_kib() // 1024} MiB resident")
         if peer.process.poll() is not None:
             run.faults.append(f"the peer ended with {peer.process.returncode}: {peer.stderr()[-2000:]}")
-    for fault in run.faults:
-        print(f"FAIL {fault}")
-    print(f"mutated: {run.counts['answered']} passed, {len(run.faults)} failed")
-    return 1 if run.faults or not run.counts["answered"] else 0
+    return run.report("answered")
 
 
 if __name__ == "__main__":

@@ -4,15 +4,13 @@
 // protocol of the header and sleeps without a time limit, so that a wake-up that is lost is a deadlock. The slots are
 // plain memory: a slot that is read before its message is there, or written before it was read, is a race.
 //
-// The protocol as it stands has to pass. Then each order is weakened and each of the four accesses is left out, one at
+// The protocol as it is has to pass. Then each order is weakened and each of the four accesses is left out, one at
 // a time, and relacy has to find each of that: otherwise the model would show nothing, or the order would not be needed.
 //
 // usage: ring_bell [ITERATIONS]
 
-#include <relacy/windows.h> // events
+#include "run_model.h"
 
-#include <cstdio>
-#include <cstdlib>
 #include <stdint.h>
 
 enum site { SITE_NONE, SITE_M1, SITE_M2, SITE_W1, SITE_W2, SITE_LOOK, SITE_WAKE };
@@ -166,34 +164,7 @@ struct ring_of_slots : rl::test_suite<ring_of_slots, 2> {
   }
 };
 
-// True if relacy found nothing. What it tells goes nowhere: a stream that kept it would do so in relacy's own memory.
-static bool passes(rl::scheduler_type_e scheduler, unsigned long iterations)
-{
-  std::ostream nowhere(0);
-  rl::test_params params;
-  params.search_type = scheduler;
-  params.iteration_count = iterations;
-  params.context_bound = 3;
-  params.output_stream = &nowhere;
-  params.progress_stream = &nowhere;
-  bool good = rl::simulate<ring_of_slots>(params);
-  std::printf("%s: %s, %lu executions\n", under_test.name,
-              good ? "nothing found" : rl::test_result_str(params.test_result),
-              static_cast<unsigned long>(params.stop_iteration));
-  return good;
-}
-
 int main(int argc, char **argv)
 {
-  const unsigned long all = 100000000;
-  unsigned long iterations = argc > 1 ? std::strtoul(argv[1], 0, 10) : 20000;
-  // At random, and every execution with at most three switches that nothing forces.
-  unsigned bad = !passes(rl::random_scheduler_type, iterations);
-  bad += !passes(rl::fair_context_bound_scheduler_type, all);
-  for (unsigned i = 0; i < SABOTAGES; i++) {
-    under_test = sabotages[i];
-    bad += passes(rl::random_scheduler_type, iterations);
-  }
-  std::printf("%u passed, %u failed\n", SABOTAGES + 2 - bad, bad);
-  return bad != 0;
+  return run_model<ring_of_slots>(argc, argv, under_test, sabotages, SABOTAGES);
 }

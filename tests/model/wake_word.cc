@@ -4,15 +4,12 @@
 // sleeps without a time limit, so that a wake that is lost is a deadlock. Only the word brings the states to the member in
 // time: their own accesses have no order.
 //
-// The protocol as it stands has to pass. Then each order is weakened and each step is split or left out, one at a time,
+// The protocol as it is has to pass. Then each order is weakened and each step is split or left out, one at a time,
 // and relacy has to find each of that.
 //
 // usage: wake_word [ITERATIONS]
 
-#include <relacy/windows.h> // events
-
-#include <cstdio>
-#include <cstdlib>
+#include "run_model.h"
 
 enum damage { INTACT, WAKER_RELAXED, TAKE_RELAXED, WAKER_SPLIT, SLEEP_SPLIT, BELL_LEFT_OUT };
 
@@ -114,33 +111,7 @@ struct waiting_member : rl::test_suite<waiting_member, WAKERS + 1> {
   }
 };
 
-// True if relacy found nothing. What it tells goes nowhere: a stream that kept it would do so in relacy's own memory.
-static bool passes(rl::scheduler_type_e scheduler, unsigned long iterations)
-{
-  std::ostream nowhere(0);
-  rl::test_params params;
-  params.search_type = scheduler;
-  params.iteration_count = iterations;
-  params.context_bound = 3;
-  params.output_stream = &nowhere;
-  params.progress_stream = &nowhere;
-  bool good = rl::simulate<waiting_member>(params);
-  std::printf("%s: %s, %lu executions\n", under_test.name,
-              good ? "nothing found" : rl::test_result_str(params.test_result),
-              static_cast<unsigned long>(params.stop_iteration));
-  return good;
-}
-
 int main(int argc, char **argv)
 {
-  const unsigned long all = 100000000;
-  unsigned long iterations = argc > 1 ? std::strtoul(argv[1], 0, 10) : 20000;
-  unsigned bad = !passes(rl::random_scheduler_type, iterations);
-  bad += !passes(rl::fair_context_bound_scheduler_type, all);
-  for (unsigned i = 0; i < SABOTAGES; i++) {
-    under_test = sabotages[i];
-    bad += passes(rl::random_scheduler_type, iterations);
-  }
-  std::printf("%u passed, %u failed\n", SABOTAGES + 2 - bad, bad);
-  return bad != 0;
+  return run_model<waiting_member>(argc, argv, under_test, sabotages, SABOTAGES);
 }

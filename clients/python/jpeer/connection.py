@@ -1,6 +1,5 @@
 """`launch` and `connect`, and what they give: a Java object whose attributes are packages."""
 
-import contextlib
 import glob
 import json
 import operator
@@ -146,8 +145,11 @@ class Java(ModuleType):
     def _opened(self, connection: Connection, launched: bool) -> "Java":
         self._connection = connection
         self._launched = launched
-        with contextlib.suppress(AttributeError):  # of a peer that imitates another one; threads share one link then
+        try:
             connection.session = connection.control("share_session")
+        except AttributeError as error:
+            self.close()
+            raise ConnectionError(f"the peer is too old, or runs with --compat pal: {error}") from None
         with _open_lock:
             _open.append(self)
         return self

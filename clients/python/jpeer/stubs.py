@@ -193,7 +193,8 @@ class Writer:
             mixed = len({is_static for _, is_static in known.values()}) > 1
             if mixed:
                 lines.append(f"{indent}def {name}(*args: typing.Any) -> typing.Any: ...")
-            for parameters, (result, is_static) in sorted(known.items(), key=lambda each: _breadth(each[0])) if not mixed else ():
+                continue
+            for parameters, (result, is_static) in sorted(known.items(), key=lambda each: _breadth(each[0])):
                 lines += [f"{indent}@typing.overload"] * (len(known) > 1)
                 lines += [f"{indent}@staticmethod"] * is_static
                 first = "" if is_static else "self, " if parameters else "self"

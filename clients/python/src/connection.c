@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MS = 1000, GRACE_MS = 5000 };
+enum { MS = 1000, GRACE_MS = 5000, DROPPED_MAX = 64 };
 
 /* Those that are open; the GIL guards the list. */
 static struct connection *open_connections;
@@ -79,6 +79,8 @@ struct link *connection_enter(struct connection *connection, struct link *wanted
   if (link == NULL || !check_open(connection)) /* it may have been closed while a link was opened */
     return NULL;
   connection->users++;
+  if (connection->dropped >= DROPPED_MAX && connection->link_count > 1)
+    link_flush_others(connection, link); /* those of threads that call no more */
   return link;
 }
 

@@ -65,34 +65,30 @@ bool link_is_nested(const struct connection *connection)
 
 static const char lease_name[] = "jpeer._native.lease";
 
-/* What the thread has let go of would wait in the peer until the link is used again. As a user of the connection, so that
- * closing it waits, and without the GIL, because a peer that does not read lets a message wait. */
-static void send_releases(struct link *link)
+/* With the GIL: who closes the connection says so before it lets go of it. */
+static bool may_flush(const struct link *link)
 {
-  const struct jp_request ping = jp_build_ping();
-  struct connection *connection = (struct connection *)Py_NewRef((PyObject *)link->connection);
-  connection->users++;
-  Py_BEGIN_ALLOW_THREADS;
-  (void)!jp_client_notify(link->client, &ping, NULL); /* or the end of the connection lets go of it */
-  Py_END_ALLOW_THREADS;
-  connection_leave(connection);
-  Py_DECREF((PyObject *)connection);
+  return !is_ending && link->connection != NULL && !link->connection->is_closed;
 }
 
-static bool may_send(const struct link *link)
+void link_flush_others(struct connection *connection, const struct link *link)
 {
-  const struct connection *connection = link->connection;
-  return !is_ending && !link->has_ended && connection != NULL && !connection->is_closed &&
-         connection->process == getpid();
+  bool is_done = true;
+  for (const struct link *each = connection->links; each != NULL; each = each->next) {
+    if (each != link)
+      is_done &= jp_client_flush(each->client);
+  }
+  if (is_done)
+    connection->dropped = 0;
 }
 
 /* The thread has ended, or its leases were looked through. */
 static void end_lease(PyObject *lease)
 {
   struct link *link = PyCapsule_GetPointer(lease, lease_name);
-  if (may_send(link))
-    send_releases(link);
-  link->thread = 0; /* last: another thread may take it now */
+  link->thread = 0;
+  if (may_flush(link)) /* what the thread has let go of would wait for the next one */
+    (void)jp_client_flush(link->client);
   link_drop(link);
 }
 

@@ -48,6 +48,7 @@ struct connection {
   PyObject ob_base;
   struct link *links;   /* the first is the connection's own; NULL: it was closed, or never opened */
   size_t link_count;    /* those that are being opened included */
+  size_t dropped;       /* objects that were let go of since all links were flushed */
   struct jp_peer *peer; /* of launch(); it owns the first link's client then */
   size_t users;         /* threads inside the clients */
   bool is_closed;       /* the last user closes the clients */
@@ -113,6 +114,8 @@ void link_pop(const struct link_frame *frame);
 bool link_is_nested(const struct connection *connection);
 /* Borrowed. The connection is open. NULL: an exception. */
 struct link *link_of_thread(struct connection *connection);
+/* Tells the peer what was let go of of the objects that other links have told. Never waits. */
+void link_flush_others(struct connection *connection, const struct link *link);
 /* What a call has given: a link whose connection has ended is not used any more. */
 void link_note_status(struct link *link, enum jp_client_status status);
 

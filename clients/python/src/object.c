@@ -33,6 +33,8 @@ static void object_dealloc(PyObject *self)
   if (object->weak_references != NULL)
     PyObject_ClearWeakRefs(self);
   jp_ref_release(object->ref);
+  if (object->connection != NULL)
+    object->connection->dropped++;
   Py_XDECREF((PyObject *)object->connection);
   Py_XDECREF(object->java_type);
   freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);

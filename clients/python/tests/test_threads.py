@@ -114,10 +114,29 @@ class Links(unittest.TestCase):
         for _ in range(3):
             self.assertEqual(self.run_thread(make), sum(range(100)))
         gc.collect()
+        self.await_objects(before)
+
+    def test_what_one_thread_has_made_and_another_lets_go_of(self):
+        def make():
+            kept.extend(java.java.lang.Object() for _ in range(20000))
+
+        for stays in (False, True):
+            with self.subTest(stays=stays), ThreadPoolExecutor(1) as pool:
+                gc.collect()
+                before, kept = java.stats()["objects"], []
+                if stays:  # and calls no more
+                    pool.submit(make).result(SECONDS)
+                else:
+                    self.run_thread(make)
+                self.assertGreaterEqual(java.stats()["objects"], before + len(kept))
+                kept.clear()
+                self.await_objects(before)
+
+    def await_objects(self, count):
         deadline = time.monotonic() + SECONDS
-        while java.stats()["objects"] > before and time.monotonic() < deadline:
+        while java.stats()["objects"] > count and time.monotonic() < deadline:
             time.sleep(0.01)
-        self.assertLessEqual(java.stats()["objects"], before)
+        self.assertLessEqual(java.stats()["objects"], count)
 
     def test_other_transports(self):
         for scheme in ("ws+unix", "http+unix"):
@@ -127,6 +146,10 @@ class Links(unittest.TestCase):
                     taken = pool.submit(queue.take)
                     pool.submit(queue.put, 5)
                     self.assertEqual(taken.result(SECONDS), 5)
+
+    def test_a_peer_that_cannot_share_sessions(self):
+        with self.assertRaisesRegex(ConnectionError, "--compat pal: .*share_session"):
+            launch(options=["--compat", "pal"])
 
     def test_recursion_between_threads(self):
         """Each level of callbacks asks Java again, on four threads at once."""
@@ -141,6 +164,10 @@ class Links(unittest.TestCase):
 
 
 class Ends(unittest.TestCase):
+    def run_program(self, output, *program):
+        done = subprocess.run([sys.executable, "-c", *program], capture_output=True, text=True, timeout=SECONDS)
+        self.assertEqual((done.stdout, done.stderr), (output, ""))
+
     def test_closing_ends_what_threads_wait_for(self):
         other = jpeer.connect(java.url, timeout=SECONDS)
         queue = other.java.util.concurrent.LinkedBlockingQueue()
@@ -187,8 +214,7 @@ class Ends(unittest.TestCase):
             "        each.join()\n"
             "print('good')\n"
         )
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=SECONDS)
-        self.assertEqual((done.stdout, done.stderr), ("good\n", ""))
+        self.run_program("good\n", program)
 
     def test_a_killed_program_leaves_nothing(self):
         program = (
@@ -203,8 +229,7 @@ class Ends(unittest.TestCase):
         )
         kept = java.java.util.ArrayList()
         before = java.stats()["sessions_of_this_address"]
-        done = subprocess.run([sys.executable, "-c", program, java.url], capture_output=True, text=True, timeout=SECONDS)
-        self.assertEqual((done.stdout, done.stderr), ("2\n", ""))
+        self.run_program("2\n", program, java.url)
         deadline = time.monotonic() + SECONDS
         while java.stats()["sessions_of_this_address"] > before and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -230,8 +255,7 @@ class Ends(unittest.TestCase):
             "thread.join()\n"
             "print(statuses, java.java.lang.Math.abs(-1))\n"
         )
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=SECONDS)
-        self.assertEqual((done.stdout, done.stderr), ("[0] 1\n", ""))
+        self.run_program("[0] 1\n", program)
 
 
 if __name__ == "__main__":

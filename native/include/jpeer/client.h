@@ -186,6 +186,13 @@ JP_API enum jp_client_status jp_client_call(struct jp_client *client, const stru
 JP_API enum jp_client_status jp_client_notify(struct jp_client *client, const struct jp_request *request,
                                               struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 
+/*
+ * Sends what waits to be let go of, as far as the socket takes it: for a client that may have no next message soon. Never
+ * waits. False: a part is left, and is sent by the next call of any function. While requests have no answer it sends
+ * nothing, and gives true: the releases go with the next message, as otherwise.
+ */
+JP_API bool jp_client_flush(struct jp_client *client);
+
 /* Told of an answer, which it owns from then on, with what jp_client_call would return; NULL where there is
  * none. It may use the client, but not close it. */
 typedef void jp_client_completion(void *context, enum jp_client_status status, struct jp_answer *answer);

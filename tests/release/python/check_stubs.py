@@ -10,8 +10,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
 import run
 
@@ -70,20 +68,5 @@ def check(folder):
     return f"mypy --strict accepts {count} classes of {len(modules)} packages, and finds the {len(FAULTS)} faults of a program"
 
 
-def main():
-    counts = {"passed": 0, "failed": 0, "skipped": 0}
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            end, told = "passed", check(Path(folder))
-        except run.Unavailable as reason:
-            end, told = "skipped", reason
-        except AssertionError as fault:
-            end, told = "failed", fault
-    counts[end] += 1
-    print(f"{end}: stubs: {told}")
-    print("{passed} passed, {failed} failed, {skipped} skipped".format(**counts))
-    return 1 if counts["failed"] else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run.run_alone("stubs", check))

@@ -11,8 +11,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
 import run
 
@@ -69,21 +67,15 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    counts = {"passed": 0, "failed": 0, "skipped": 0}
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            done = execute(Path(folder))
-            end, told = "passed", check(json.loads(done.read_text(encoding="utf-8")))
-            if given.write:
-                NOTEBOOK.write_bytes(done.read_bytes())
-        except run.Unavailable as reason:
-            end, told = "skipped", reason
-        except AssertionError as fault:
-            end, told = "failed", fault
-    counts[end] += 1
-    print(f"{end}: {NOTEBOOK.name}: {told}")
-    print("{passed} passed, {failed} failed, {skipped} skipped".format(**counts))
-    return 1 if counts["failed"] else 0
+
+    def execute_and_check(folder):
+        done = execute(folder)
+        told = check(json.loads(done.read_text(encoding="utf-8")))
+        if given.write:
+            NOTEBOOK.write_bytes(done.read_bytes())
+        return told
+
+    return run.run_alone(NOTEBOOK.name, execute_and_check)
 
 
 if __name__ == "__main__":

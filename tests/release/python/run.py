@@ -87,6 +87,20 @@ def check_lucene(lines):
     return f"{len(code)} lines, {len(source)} with empty ones; best hit: {lines[0][:40]}..."
 
 
+def run_alone(name, check):
+    """One check, which gets a folder and gives a line: tells its end, and gives the exit status."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            end, told = "passed", check(Path(folder))
+        except Unavailable as reason:
+            end, told = "skipped", reason
+        except AssertionError as fault:
+            end, told = "failed", fault
+    print(f"{end}: {name}: {told}")
+    print(", ".join(f"{int(end == each)} {each}" for each in ("passed", "failed", "skipped")))
+    return 1 if end == "failed" else 0
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--build", metavar="FOLDER")

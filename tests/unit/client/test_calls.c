@@ -3,8 +3,10 @@
 
 #include "base/clock.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* ---- what answers become ---- */
 
@@ -111,6 +113,37 @@ static void test_late_answer(void **state)
   jp_client_close(client);
   fake_peer_stop(peer);
   assert_true(is_released);
+}
+
+/* An object, and then it waits for what lets go of it. */
+static void answer_and_await_release(struct fake_connection *connection, void *context)
+{
+  struct text message;
+  while (fake_read(connection, &message)) {
+    if (memmem(message.data, message.len, "\"ref\":77", 8) != NULL)
+      atomic_store((atomic_bool *)context, true);
+    else
+      fake_answer_object(connection, fake_id(message), 77);
+  }
+}
+
+static void test_flush_needs_no_message(void **state)
+{
+  (void)state;
+  atomic_bool is_released = false;
+  struct fake_peer *peer = fake_peer_start(answer_and_await_release, &is_released);
+  struct jp_client *client = fixture_open(peer, NULL);
+  const struct jp_request request = fixture_request();
+  struct jp_answer *answer;
+  assert_int_equal(jp_client_call(client, &request, 60000, &answer, NULL), JP_CLIENT_OK);
+  assert_true(jp_client_flush(client)); /* there is nothing yet */
+  jp_answer_free(answer);
+  assert_true(jp_client_flush(client));
+  for (int i = 0; i < 60000 && !atomic_load(&is_released); i++)
+    usleep(1000);
+  assert_true(atomic_load(&is_released));
+  jp_client_close(client);
+  fake_peer_stop(peer);
 }
 
 static void answer_twice(struct fake_connection *connection, void *context)
@@ -349,6 +382,7 @@ int main(void)
       cmocka_unit_test(test_error),
       cmocka_unit_test(test_request_that_is_wrong),
       cmocka_unit_test(test_late_answer),
+      cmocka_unit_test(test_flush_needs_no_message),
       cmocka_unit_test(test_second_answer),
       cmocka_unit_test(test_misbehaviour),
       cmocka_unit_test(test_pieces_and_pings),

@@ -95,6 +95,7 @@ static void begin_callers(struct fixture *f, struct caller *callers)
 
 struct client {
   struct rpc_duplex *duplex;
+  void (*answer)(struct client *client, unsigned long number, long id); /* NULL: `answer` */
   pthread_t thread;
   unsigned long calls;
   unsigned long answers; /* to nested requests */
@@ -143,7 +144,7 @@ static void *run_client(void *argument)
                "C{\"jsonrpc\":\"2.0\",\"id\":\"cb-%lu\",\"method\":\"callback\",\"params\":{\"callback\":%ld",
                &number, &id) == 2) {
       client->calls++;
-      answer(client, number, id);
+      (client->answer != NULL ? client->answer : answer)(client, number, id);
     }
     free(sent);
   }
@@ -244,41 +245,25 @@ static void *run_outer_caller(void *argument)
 }
 
 /* Nests a request in each call that is not nested itself, and answers at once. */
-static void *run_nesting_client(void *argument)
+static void answer_after_request(struct client *client, unsigned long number, long id)
 {
-  struct client *client = argument;
-  bool goes_on = true;
-  while (goes_on) {
-    char *sent = bench_take_sent(client->duplex);
-    unsigned long number;
-    long id;
-    goes_on = *sent != 'Q';
-    client->answers += *sent == 'A';
-    if (sscanf(sent,
-               "C{\"jsonrpc\":\"2.0\",\"id\":\"cb-%lu\",\"method\":\"callback\",\"params\":{\"callback\":%ld",
-               &number, &id) == 2) {
-      if (id < IDS)
-        come(client->duplex,
-             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"gc\"},"
-             "\"options\":{"
-             "\"within\":\"cb-%lu\"}}",
-             number);
-      come(client->duplex, "{\"id\":\"cb-%lu\",\"result\":%ld}", number, id);
-    }
-    free(sent);
-  }
-  return NULL;
+  if (id < IDS)
+    come(client->duplex,
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"gc\"},\"options\":{"
+         "\"within\":\"cb-%lu\"}}",
+         number);
+  come(client->duplex, "{\"id\":\"cb-%lu\",\"result\":%ld}", number, id);
 }
 
 static void test_nested_requests_call_back(void **state)
 {
   struct fixture *f = *state;
   struct caller callers[CALLERS];
-  struct client client = {.duplex = f->duplex};
+  struct client client = {.duplex = f->duplex, .answer = answer_after_request};
   inner.fixture = f;
   atomic_store(&inner.answered, 0);
   stub.while_collecting = call_inside;
-  assert_int_equal(pthread_create(&client.thread, NULL, run_nesting_client, &client), 0);
+  assert_int_equal(pthread_create(&client.thread, NULL, run_client, &client), 0);
   for (size_t i = 0; i < CALLERS; i++) {
     callers[i] = (struct caller){.fixture = f, .number = i};
     assert_int_equal(pthread_create(&callers[i].thread, NULL, run_outer_caller, &callers[i]), 0);
