@@ -114,7 +114,7 @@ void link_pop(const struct link_frame *frame);
 bool link_is_nested(const struct connection *connection);
 /* Borrowed. The connection is open. NULL: an exception. */
 struct link *link_of_thread(struct connection *connection);
-/* Tells the peer what was let go of of the objects that other links have told. Never waits. */
+/* Tells the peer what was let go of, where other links have told of it. Never waits. */
 void link_flush_others(struct connection *connection, const struct link *link);
 /* What a call has given: a link whose connection has ended is not used any more. */
 void link_note_status(struct link *link, enum jp_client_status status);

@@ -368,7 +368,7 @@ static bool take_while_waiting(struct crew_source *source, struct crew_member *m
   return has_taken;
 }
 
-/* While all was sent, nothing is to be done but for what comes into the ring, which a load shows. */
+/* Where all was sent, only what comes into the ring is left to do, and a load shows that. */
 static bool look_while_waiting(struct crew_source *source, struct crew_member *member)
 {
   struct connection *connection = connection_of(source);
