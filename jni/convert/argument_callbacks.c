@@ -117,9 +117,11 @@ static bool check_options(struct giving *giving, const struct callback_proxy *pr
 {
   const struct op_callback *callback = giving->value->callback;
   bool is_same = proxy->given.is_oneway == callback->is_oneway && proxy->given.borrows == callback->borrows &&
+                 proxy->given.tells_origin == callback->tells_origin &&
                  callback_kind_has_overrides(proxy->kind, overrides_of(giving));
-  return is_same || argument_fail(giving->conversion, giving->value,
-                                  "Java has this object already, with another oneway, borrow or overrides");
+  return is_same ||
+         argument_fail(giving->conversion, giving->value,
+                       "Java has this object already, with another oneway, borrow, origin or overrides");
 }
 
 /* The same ID is the same object while that lives. */
@@ -171,8 +173,10 @@ static bool make_proxy(struct giving *giving, struct callback_kind *kind, jobjec
                        uint64_t before, uint64_t *number, jobject *out)
 {
   const struct op_callback *callback = giving->value->callback;
-  const struct jvm_callback_given given = {
-      .id = callback->id, .is_oneway = callback->is_oneway, .borrows = callback->borrows};
+  const struct jvm_callback_given given = {.id = callback->id,
+                                           .is_oneway = callback->is_oneway,
+                                           .borrows = callback->borrows,
+                                           .tells_origin = callback->tells_origin};
   struct jvm_thread *thread = giving->conversion->thread;
   struct callback_proxy *proxy = NULL;
   jobject handler = NULL;

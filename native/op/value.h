@@ -55,6 +55,7 @@ struct op_callback {
   int arity;             /* parameters of its functional method; -1: not told */
   bool is_oneway;
   bool borrows;
+  bool tells_origin;
 };
 
 struct op_value {

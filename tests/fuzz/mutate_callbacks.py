@@ -41,7 +41,7 @@ RESULTS = (7, -1, 2**40, 1.5, "text", "\ud800", True, None, [], [1, [2, None]], 
            {"type": "int", "value": "x"}, {"type": "java.util.ArrayList", "value": [1, 2]}, {"ref": 1}, {"ref": 10**9},
            {"ref": {"callback": 1}}, {"ref": {"callback": 1}, "type": "java.util.function.Supplier"}, {"type": "no.such.Class"},
            [[[[[[[[]]]]]]]], "x" * 70000)
-FLAGS = ({}, {}, {}, {"borrow": True}, {"oneway": True}, {"arity": 1}, {"arity": 9}, {"overrides": ["equals", "reversed"]},
+FLAGS = ({}, {}, {"origin": True}, {"borrow": True}, {"oneway": True, "origin": True}, {"arity": 1}, {"arity": 9}, {"overrides": ["equals", "reversed"]},
          {"interfaces": ["java.util.Comparator"]}, {"interfaces": ["java.lang.Runnable", "java.util.concurrent.Callable"]},
          {"type": "java.util.function.Function"}, {"interfaces": []}, {"borrow": True, "oneway": True})
 # (method, arguments after the callback, of a type that Java tells)

@@ -22,6 +22,7 @@ class Call:
         self.callback = params["callback"]
         self.interface = params["interface"]
         self.method = params["method"]
+        self.origin = params.get("origin")
         self.args = [plain(value) for value in params["args"]]
 
     def answer(self, result=None):

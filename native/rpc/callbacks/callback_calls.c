@@ -122,6 +122,7 @@ static struct jvm_callback_call *make_call(struct rpc_callbacks *callbacks,
   call->id = given->id;
   call->number = given->is_oneway && method->is_void ? 0 : 1; /* a number, which follows */
   call->borrows = given->borrows;
+  call->tells_origin = given->tells_origin;
   call->method = method;
   call->waiter = waiter == NULL ? NULL : jvm_waiter_hold(waiter);
   call->worker = callback_thread_worker();

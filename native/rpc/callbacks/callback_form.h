@@ -25,6 +25,23 @@ struct rpc_callback_reading {
   struct arena *arena;
 };
 
+/* What the client's thread waits for that a call comes from. */
+enum rpc_callback_origin {
+  RPC_ORIGIN_UNTOLD,  /* the client has not asked for it */
+  RPC_ORIGIN_REQUEST, /* the Java thread serves a request of the connection, */
+  RPC_ORIGIN_CALL,    /* or one that is nested in an open call of it, */
+  RPC_ORIGIN_THREAD   /* or neither */
+};
+
+/* A call without its arguments. */
+struct rpc_callback_head {
+  uint64_t number; /* 0: a notification (oneway) */
+  int64_t id;
+  const struct jvm_callback_method *method;
+  enum rpc_callback_origin origin;
+  uint64_t origin_call; /* RPC_ORIGIN_CALL: its number */
+};
+
 struct rpc_callback_form {
   /* number: of the call that is answered, or within which the request is; 0: it is no "cb-N". The message is validated
    * as a whole. */
@@ -39,10 +56,9 @@ struct rpc_callback_form {
   /* Calls found for each callback that a whole message gives, be it requests or answers. None where it is malformed. */
   void (*find_given)(struct text message, size_t depth_max, void (*found)(void *context, int64_t id),
                      void *context);
-  /* The message of a call; number 0: a notification (oneway). scratch: for text within text; it is cleared. */
-  void (*write_call)(struct buffer *out, uint64_t number, int64_t id,
-                     const struct jvm_callback_method *method, const struct outcome *arguments, size_t count,
-                     struct buffer *scratch);
+  /* The message of a call. scratch: for text within text; it is cleared. */
+  void (*write_call)(struct buffer *out, const struct rpc_callback_head *head,
+                     const struct outcome *arguments, size_t count, struct buffer *scratch);
   /* callback_released: count IDs, and how often each was given. */
   void (*write_released)(struct buffer *out, const int64_t *ids, const uint64_t *given, size_t count);
 };

@@ -92,14 +92,39 @@ static enum jvm_callback_sent push_message(struct jvm_callback_call *call, struc
   return JVM_CALLBACK_NOT_SENT;
 }
 
+/* Its client has been asked, and has not answered: what runs on the thread meanwhile is nested in it. */
+static bool is_waiting(const struct jvm_callback_call *call)
+{
+  return call->is_sent && call->nested == NULL;
+}
+
+/* What the client's thread waits for that this call comes from. */
+static void find_origin(const struct jvm_callback_call *call, struct rpc_callback_head *head)
+{
+  const struct rpc_callbacks *callbacks = call->callbacks;
+  const struct jvm_callback_call *outer = call->outer;
+  while (outer != NULL && (outer->callbacks != callbacks || !is_waiting(outer)))
+    outer = outer->outer;
+  if (outer != NULL) {
+    head->origin = RPC_ORIGIN_CALL;
+    head->origin_call = outer->number;
+  } else if (callbacks->push->serves(callbacks->duplex, call->worker)) {
+    head->origin = RPC_ORIGIN_REQUEST;
+  } else {
+    head->origin = RPC_ORIGIN_THREAD;
+  }
+}
+
 /* The first time. What finds no room is kept for later. */
 static enum jvm_callback_sent write_and_push(struct jvm_callback_call *call, const struct outcome *arguments,
                                              size_t count, struct jvm_callback_failure *failure)
 {
   struct buffer *out = &call->nested->out;
   buffer_clear(out);
-  call->callbacks->codec->callbacks->write_call(out, call->number, call->id, call->method, arguments, count,
-                                                &call->nested->scratch);
+  struct rpc_callback_head head = {.number = call->number, .id = call->id, .method = call->method};
+  if (call->tells_origin)
+    find_origin(call, &head);
+  call->callbacks->codec->callbacks->write_call(out, &head, arguments, count, &call->nested->scratch);
   if (out->failed) {
     callback_fail(failure, "out of memory");
     return JVM_CALLBACK_NOT_SENT;

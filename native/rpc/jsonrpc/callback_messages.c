@@ -326,24 +326,49 @@ static void write_arguments(struct buffer *out, const struct outcome *arguments,
   }
 }
 
-static void write_call(struct buffer *out, uint64_t number, int64_t id,
-                       const struct jvm_callback_method *method, const struct outcome *arguments,
-                       size_t count, struct buffer *scratch)
+static void write_call_name(struct buffer *out, uint64_t number)
+{
+  BUFFER_LITERAL(out, "\"cb-");
+  json_write_integer(out, (int64_t)number);
+  buffer_append_char(out, '"');
+}
+
+static void write_origin(struct buffer *out, const struct rpc_callback_head *head)
+{
+  switch (head->origin) {
+  case RPC_ORIGIN_UNTOLD:
+    return;
+  case RPC_ORIGIN_REQUEST:
+    BUFFER_LITERAL(out, ",\"origin\":\"request\"");
+    return;
+  case RPC_ORIGIN_CALL:
+    BUFFER_LITERAL(out, ",\"origin\":");
+    write_call_name(out, head->origin_call);
+    return;
+  case RPC_ORIGIN_THREAD:
+    BUFFER_LITERAL(out, ",\"origin\":\"thread\"");
+    return;
+  }
+}
+
+static void write_call(struct buffer *out, const struct rpc_callback_head *head,
+                       const struct outcome *arguments, size_t count, struct buffer *scratch)
 {
   BUFFER_LITERAL(out, "{\"jsonrpc\":\"2.0\",");
-  if (number > 0) {
-    BUFFER_LITERAL(out, "\"id\":\"cb-");
-    json_write_integer(out, (int64_t)number);
-    BUFFER_LITERAL(out, "\",");
+  if (head->number > 0) {
+    BUFFER_LITERAL(out, "\"id\":");
+    write_call_name(out, head->number);
+    buffer_append_char(out, ',');
   }
   BUFFER_LITERAL(out, "\"method\":\"callback\",\"params\":{\"callback\":");
-  json_write_integer(out, id);
+  json_write_integer(out, head->id);
+  write_origin(out, head);
   BUFFER_LITERAL(out, ",\"interface\":");
-  json_write_string(out, method->interface);
+  json_write_string(out, head->method->interface);
   BUFFER_LITERAL(out, ",\"method\":");
-  json_write_string(out, method->name);
+  json_write_string(out, head->method->name);
   BUFFER_LITERAL(out, ",\"parameters\":[");
-  write_parameters(out, method);
+  write_parameters(out, head->method);
   BUFFER_LITERAL(out, "],\"args\":[");
   write_arguments(out, arguments, count, scratch);
   BUFFER_LITERAL(out, "]}}");

@@ -9,13 +9,14 @@ enum callback_member {
   CALLBACK_OVERRIDES,
   CALLBACK_ONEWAY,
   CALLBACK_BORROW,
+  CALLBACK_ORIGIN,
   CALLBACK_MEMBERS
 };
 
 static const struct text member_names[CALLBACK_MEMBERS] = {
     [CALLBACK_INTERFACES] = TEXT("interfaces"), [CALLBACK_ARITY] = TEXT("arity"),
     [CALLBACK_OVERRIDES] = TEXT("overrides"),   [CALLBACK_ONEWAY] = TEXT("oneway"),
-    [CALLBACK_BORROW] = TEXT("borrow"),
+    [CALLBACK_BORROW] = TEXT("borrow"),         [CALLBACK_ORIGIN] = TEXT("origin"),
 };
 
 static enum jp_status fail(struct rpc_value_reader *reader, const char *what)
@@ -139,7 +140,9 @@ static enum jp_status read_facts(struct rpc_value_reader *reader, const struct j
     status = read_names(reader, members, CALLBACK_OVERRIDES, &callback->overrides, &callback->override_count);
   if (status == JP_OK)
     status = read_flag(reader, members, CALLBACK_ONEWAY, &callback->is_oneway);
-  return status == JP_OK ? read_flag(reader, members, CALLBACK_BORROW, &callback->borrows) : status;
+  if (status == JP_OK)
+    status = read_flag(reader, members, CALLBACK_BORROW, &callback->borrows);
+  return status == JP_OK ? read_flag(reader, members, CALLBACK_ORIGIN, &callback->tells_origin) : status;
 }
 
 static enum jp_status check_facts(struct rpc_value_reader *reader, const struct op_callback *callback,

@@ -269,7 +269,7 @@ void stub_call(struct stub_call *told)
                                              .parameters = parameters,
                                              .parameter_count = 2,
                                              .is_void = told->is_void};
-  const struct jvm_callback_given given = {told->id, told->is_oneway, told->borrows};
+  const struct jvm_callback_given given = {told->id, told->is_oneway, told->borrows, told->tells_origin};
   struct calling calling = {.told = told, .hooks = stub_callbacks.hooks};
   struct jvm_callback_failure failure;
   told->text[0] = '\0';

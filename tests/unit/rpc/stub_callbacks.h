@@ -31,6 +31,7 @@ struct stub_call {
   uint64_t proxy;
   bool is_oneway;
   bool borrows;
+  bool tells_origin;
   bool is_void;
   bool tells_object;   /* an argument is an object that the client is told of */
   int interrupt_after; /* looks that find nothing; 0: nobody interrupts it */

@@ -87,7 +87,8 @@ static void other_options_are_refused(void **state)
 {
   (void)state;
 #define OTHER                                                                                                \
-  "-32602 argument 0: callback 7: Java has this object already, with another oneway, borrow or overrides"
+  "-32602 argument 0: callback 7: Java has this object already, with another oneway, borrow, origin or "     \
+  "overrides"
   check("{" THREADS ",'method':'hold','args':[" SEVEN "]}", "void");
   check("{" THREADS ",'method':'hold','args':[{'ref':{'callback':7},'oneway':true}]}", OTHER);
   check("{" THREADS ",'method':'hold','args':[{'ref':{'callback':7},'borrow':true}]}", OTHER);

@@ -362,7 +362,8 @@ static void test_calls_are_written(void **state)
   (void)state;
   buffer_init(&out);
   buffer_init(&scratch);
-  form->write_call(&out, 17, 7, &method, arguments, COUNT_OF(arguments), &scratch);
+  const struct rpc_callback_head compare = {.number = 17, .id = 7, .method = &method};
+  form->write_call(&out, &compare, arguments, COUNT_OF(arguments), &scratch);
   assert_text(buffer_text(&out),
               "{\"jsonrpc\":\"2.0\",\"id\":\"cb-17\",\"method\":\"callback\",\"params\":{\"callback\":7,"
               "\"interface\":\"com.example.\\\"Odd\\\"\",\"method\":\"compare\",\"parameters\":[\"java.lang."
@@ -371,10 +372,41 @@ static void test_calls_are_written(void **state)
               "ArrayList\",\"null\":false,\"ref\":12},{\"type\":\"java.lang.Object\",\"null\":true}]}}");
   buffer_clear(&out);
   const struct jvm_callback_method run = {.interface = TEXT("java.lang.Runnable"), .name = TEXT("run")};
-  form->write_call(&out, 0, INT64_MAX, &run, NULL, 0, &scratch);
+  form->write_call(&out, &(struct rpc_callback_head){.id = INT64_MAX, .method = &run}, NULL, 0, &scratch);
   assert_text(buffer_text(&out),
               "{\"jsonrpc\":\"2.0\",\"method\":\"callback\",\"params\":{\"callback\":9223372036854775807,"
               "\"interface\":\"java.lang.Runnable\",\"method\":\"run\",\"parameters\":[],\"args\":[]}}");
+  buffer_fini(&out);
+  buffer_fini(&scratch);
+}
+
+static void test_calls_tell_their_origin(void **state)
+{
+  static const struct {
+    enum rpc_callback_origin origin;
+    const char *text;
+  } cases[] = {{RPC_ORIGIN_UNTOLD, ""},
+               {RPC_ORIGIN_REQUEST, ",\"origin\":\"request\""},
+               {RPC_ORIGIN_CALL, ",\"origin\":\"cb-3\""},
+               {RPC_ORIGIN_THREAD, ",\"origin\":\"thread\""}};
+  const struct jvm_callback_method run = {.interface = TEXT("java.lang.Runnable"), .name = TEXT("run")};
+  struct buffer out;
+  struct buffer scratch;
+  char wanted[256];
+  (void)state;
+  buffer_init(&out);
+  buffer_init(&scratch);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const struct rpc_callback_head head = {
+        .number = 4, .id = 7, .method = &run, .origin = cases[i].origin, .origin_call = 3};
+    buffer_clear(&out);
+    form->write_call(&out, &head, NULL, 0, &scratch);
+    snprintf(wanted, sizeof wanted,
+             "{\"jsonrpc\":\"2.0\",\"id\":\"cb-4\",\"method\":\"callback\",\"params\":{\"callback\":7%s,"
+             "\"interface\":\"java.lang.Runnable\",\"method\":\"run\",\"parameters\":[],\"args\":[]}}",
+             cases[i].text);
+    assert_true(text_equal(buffer_text(&out), text_of(wanted)));
+  }
   buffer_fini(&out);
   buffer_fini(&scratch);
 }
@@ -406,6 +438,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_wrong_answers_are_told, set_up, tear_down),
       cmocka_unit_test(test_what_is_given_is_found),
       cmocka_unit_test(test_calls_are_written),
+      cmocka_unit_test(test_calls_tell_their_origin),
       cmocka_unit_test(test_releases_are_written),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
