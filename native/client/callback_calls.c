@@ -63,11 +63,17 @@ void callback_end_call(struct jp_callback_call *call)
 
 /* ---- answers ---- */
 
-struct text callback_within(const struct jp_client *client)
+const struct jp_callback_call *callback_outer(const struct jp_client *client)
 {
   const struct jp_callback_call *call = client->callbacks.running;
   while (call != NULL && !(pthread_equal(call->thread, pthread_self()) && callback_is_open(call)))
     call = call->next;
+  return call;
+}
+
+struct text callback_within(const struct jp_client *client)
+{
+  const struct jp_callback_call *call = callback_outer(client);
   return call == NULL ? TEXT_ABSENT : text_of(call->texts.id);
 }
 

@@ -1,6 +1,8 @@
 /* Calls from Java: which thread runs them. */
 #include "client/client_state.h"
 
+#include <string.h>
+
 enum { NESTED_MAX = 1000 };
 
 /* ---- who runs it ---- */
@@ -17,15 +19,68 @@ static bool is_given_by_others(const struct jp_callback_call *call, const struct
          (waiter == NULL || !pthread_equal(giver, waiter->thread));
 }
 
+/* The call that it names; NULL: that is over. */
+static const struct jp_callback_call *find_running(const struct jp_client *client, const char *id)
+{
+  const struct jp_callback_call *call = client->callbacks.running;
+  while (call != NULL && (call->texts.id == NULL || strcmp(call->texts.id, id) != 0))
+    call = call->next;
+  return call;
+}
+
+/* The wait that the call, whose origin is told, comes from. A connection's requests are served in their order. */
+static struct waiter *find_origin(const struct jp_callback_call *call)
+{
+  const struct jp_client *client = call->client;
+  const char *origin = call->texts.origin;
+  bool is_request = strcmp(origin, "request") == 0;
+  const struct jp_callback_call *outer = is_request ? NULL : find_running(client, origin);
+  struct waiter *waiter = is_request || outer != NULL ? client->callbacks.asking : NULL;
+  while (waiter != NULL && waiter->outer != outer)
+    waiter = waiter->next_asking;
+  return waiter;
+}
+
+/* waiter NULL: jp_client_process. */
+static bool may_run(const struct jp_callback_call *call, const struct waiter *waiter)
+{
+  return call->texts.origin == NULL ? !is_given_by_others(call, waiter) : find_origin(call) == waiter;
+}
+
 /* NULL: none of those that wait. The leader comes first: it is awake, or soon will be. */
 static struct waiter *find_runner(const struct jp_client *client, const struct jp_callback_call *call)
 {
-  if (is_free(client->leader) && !is_given_by_others(call, client->leader))
+  if (is_free(client->leader) && may_run(call, client->leader))
     return client->leader;
   struct waiter *waiter = client->sleepers;
-  while (waiter != NULL && (!is_free(waiter) || is_given_by_others(call, waiter)))
+  while (waiter != NULL && (!is_free(waiter) || !may_run(call, waiter)))
     waiter = waiter->next;
   return waiter;
+}
+
+void callback_begin_asking(struct jp_client *client, struct waiter *waiter)
+{
+  struct client_callbacks *callbacks = &client->callbacks;
+  waiter->outer = callback_outer(client);
+  waiter->previous_asking = callbacks->last_asking;
+  if (callbacks->asking == NULL)
+    callbacks->asking = waiter;
+  else
+    callbacks->last_asking->next_asking = waiter;
+  callbacks->last_asking = waiter;
+}
+
+void callback_end_asking(struct jp_client *client, struct waiter *waiter)
+{
+  struct client_callbacks *callbacks = &client->callbacks;
+  if (waiter->previous_asking == NULL)
+    callbacks->asking = waiter->next_asking;
+  else
+    waiter->previous_asking->next_asking = waiter->next_asking;
+  if (waiter->next_asking == NULL)
+    callbacks->last_asking = waiter->previous_asking;
+  else
+    waiter->next_asking->previous_asking = waiter->previous_asking;
 }
 
 static void append(struct jp_callback_call **first, struct jp_callback_call **last,
@@ -63,7 +118,10 @@ static void offer(struct jp_callback_call *call)
     return;
   }
   append(&client->callbacks.first, &client->callbacks.last, call);
-  if (!is_given_by_others(call, NULL) && (client->processors == 0 || client->has_many_processors))
+  bool is_for_loop = may_run(call, NULL);
+  if (is_for_loop && call->texts.origin != NULL)
+    client->has_many_processors = true; /* one that is inside such a call may stay there for long */
+  if (is_for_loop && (client->processors == 0 || client->has_many_processors))
     client_wake_loop(client);
 }
 
@@ -74,7 +132,7 @@ static struct jp_callback_call *take_waiting(struct jp_client *client, const str
   struct client_callbacks *callbacks = &client->callbacks;
   struct jp_callback_call *previous = NULL;
   struct jp_callback_call *call = callbacks->first;
-  while (call != NULL && (call->number > limit || is_given_by_others(call, waiter))) {
+  while (call != NULL && (call->number > limit || !may_run(call, waiter))) {
     previous = call;
     call = call->next;
   }
@@ -98,7 +156,7 @@ static uint64_t limit_of(const struct waiter *waiter)
 bool callback_has_waiting(const struct jp_client *client)
 {
   const struct jp_callback_call *call = client->callbacks.first;
-  while (call != NULL && is_given_by_others(call, NULL))
+  while (call != NULL && !may_run(call, NULL))
     call = call->next;
   return call != NULL;
 }
@@ -152,7 +210,7 @@ static void end_event(struct jp_client *client, struct jp_callback *callback, st
       continue;
     }
     callback->has_event = true;
-    if (waiter != NULL && next->number <= limit_of(waiter) && !is_given_by_others(next, waiter))
+    if (waiter != NULL && next->number <= limit_of(waiter) && may_run(next, waiter))
       waiter->call = next;
     else
       offer(next);

@@ -95,6 +95,8 @@ struct client_callbacks {
   size_t waiting; /* that do not run yet, wherever they are, and the size of their messages */
   size_t waiting_size;
   struct jp_callback_call *running; /* of each thread the innermost is first */
+  struct waiter *asking;            /* the requests that threads wait for, the oldest first */
+  struct waiter *last_asking;
   struct jp_callback_call *free_calls;
   size_t free_count;
   bool is_closing; /* calls are refused */
@@ -159,8 +161,10 @@ bool callback_is_open(const struct jp_callback_call *call);
 void callback_refuse(struct jp_callback_call *call, int code, const char *why);
 /* Nobody has it any more. */
 void callback_end_call(struct jp_callback_call *call);
-/* The id of the call that the requests of this thread are nested in: of the innermost function that runs
- * on it and whose call is open. Absent: there is none. */
+/* The call that the requests of this thread are nested in: of the innermost function that runs on it and whose call
+ * is open; NULL: there is none. */
+const struct jp_callback_call *callback_outer(const struct jp_client *client);
+/* Its id, or absent. */
 struct text callback_within(const struct jp_client *client);
 
 /* ---- callback_runs.c ---- */
@@ -174,6 +178,9 @@ bool callback_run_one(struct jp_client *client, struct waiter *waiter);
 void callback_run_waiting(struct jp_client *client);
 /* There are some. */
 bool callback_has_waiting(const struct jp_client *client);
+/* The thread waits for requests from now on: calls may come from them. */
+void callback_begin_asking(struct jp_client *client, struct waiter *waiter);
+void callback_end_asking(struct jp_client *client, struct waiter *waiter);
 /* Finds threads for those that were for one that waits no more. */
 void callback_calls_pass_on(struct jp_client *client, struct waiter *waiter);
 /* Nobody can answer those that are open. is_closing: events end, too, and what comes is refused. */

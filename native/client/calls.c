@@ -222,7 +222,9 @@ static enum jp_client_status run_exchange(struct exchange *exchange, int timeout
     status = send_message(exchange, &waiter, &first_id, error);
   if (status != JP_CLIENT_OK)
     return status;
+  callback_begin_asking(client, &waiter);
   bool is_over = client_wait(client, &waiter, deadline_ns);
+  callback_end_asking(client, &waiter);
   callbacks_end_wait(client, &waiter);
   if (is_over)
     return waiter.status;

@@ -37,9 +37,12 @@ struct waiter {
   int64_t ask_ms;               /* when the hook is asked next; 0: that is not yet said */
   bool runs_calls;              /* of callbacks; then `thread` is set */
   pthread_t thread;
-  struct jp_callback_call *call; /* in hand: it runs next; NULL: none */
-  uint64_t last_call;            /* the number of the last one that came before the end of the wait */
-  struct callback_list gives;    /* what its message gives */
+  struct jp_callback_call *call;        /* in hand: it runs next; NULL: none */
+  uint64_t last_call;                   /* the number of the last one that came before the end of the wait */
+  struct callback_list gives;           /* what its message gives */
+  const struct jp_callback_call *outer; /* that its requests are nested in; NULL: none */
+  struct waiter *next_asking;           /* in client->callbacks.asking */
+  struct waiter *previous_asking;
 };
 
 /* What jp_client_descriptor gives, and how it is made readable. Made when it is first asked for. */
@@ -111,7 +114,7 @@ struct jp_client {
   unsigned unflushed; /* messages that completions have sent, since the last flush */
   bool has_processor;
   bool was_processed;
-  bool has_many_processors; /* more than one thread has called jp_client_process */
+  bool has_many_processors; /* more than one thread has called jp_client_process, or should */
 
   /* Requests and answers. */
   uint64_t last_id;

@@ -34,20 +34,20 @@ static bool are_strings(struct json_value array, size_t *count)
   return true;
 }
 
-enum { CALLBACK, INTERFACE, METHOD, PARAMETERS, ARGS, CALL_MEMBERS };
+enum { CALLBACK, INTERFACE, METHOD, PARAMETERS, ARGS, NEEDED_MEMBERS, ORIGIN = NEEDED_MEMBERS, CALL_MEMBERS };
 
 static enum jp_client_status read_call(struct text id, struct json_value params,
                                        struct callback_reader *reader, struct jp_client_error *error)
 {
-  static const struct text names[] = {TEXT("callback"), TEXT("interface"), TEXT("method"), TEXT("parameters"),
-                                      TEXT("args")};
+  static const struct text names[] = {TEXT("callback"),   TEXT("interface"), TEXT("method"),
+                                      TEXT("parameters"), TEXT("args"),      TEXT("origin")};
   static const enum json_kind kinds[] = {JSON_KIND_NUMBER, JSON_KIND_STRING, JSON_KIND_STRING,
                                          JSON_KIND_ARRAY, JSON_KIND_ARRAY};
   struct json_members members;
   uint64_t callback;
   size_t parameter_count;
   json_members_collect(params, names, CALL_MEMBERS, &members);
-  for (int i = 0; i < CALL_MEMBERS; i++) {
+  for (int i = 0; i < NEEDED_MEMBERS; i++) {
     if (!members.has[i] || members.value[i].kind != kinds[i])
       return client_fail(error, JP_CLIENT_PROTOCOL, "the peer calls the client wrongly: %.*s is %s",
                          TEXT_ARGS(names[i]),
@@ -58,11 +58,15 @@ static enum jp_client_status read_call(struct text id, struct json_value params,
                                .method = members.value[METHOD],
                                .parameters = members.value[PARAMETERS],
                                .args = members.value[ARGS],
+                               .has_origin = members.has[ORIGIN],
+                               .origin = members.value[ORIGIN],
                                .arg_count = json_count(members.value[ARGS])};
   if (!read_count(members.value[CALLBACK], &callback))
     return fail_protocol(error, "callback is no id");
   if (!are_strings(call.parameters, &parameter_count) || parameter_count != call.arg_count)
     return fail_protocol(error, "parameters are not as many strings as args");
+  if (call.has_origin && call.origin.kind != JSON_KIND_STRING)
+    return fail_protocol(error, "origin is no string");
   call.callback = (int64_t)callback;
   return reader->called(reader, &call, error);
 }
@@ -156,8 +160,9 @@ bool callback_keep_texts(const struct callback_call *call, struct arena *arena, 
     texts->parameters[i] = keep_string(parameter, arena);
     good = texts->parameters[i] != NULL;
   }
+  texts->origin = call->has_origin ? keep_string(call->origin, arena) : NULL;
   return good && texts->interface != NULL && texts->method != NULL &&
-         (call->id.data == NULL || texts->id != NULL);
+         (call->id.data == NULL || texts->id != NULL) && (!call->has_origin || texts->origin != NULL);
 }
 
 enum jp_client_status callback_fill_arguments(const struct callback_call *call, struct jp_answer *const *args,
@@ -223,6 +228,8 @@ enum jp_client_status callback_write_form(const struct jp_callback_config *confi
     BUFFER_LITERAL(facts, ",\"oneway\":true");
   if (config->borrow)
     BUFFER_LITERAL(facts, ",\"borrow\":true");
+  if (config->by_origin)
+    BUFFER_LITERAL(facts, ",\"origin\":true");
   if (writer.status == JP_CLIENT_OK && (interfaces->failed || facts->failed))
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a callback");
   return writer.status;

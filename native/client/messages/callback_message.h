@@ -14,6 +14,8 @@ struct callback_call {
   struct json_value interface, method; /* strings */
   struct json_value parameters;        /* an array of strings, whose number is that of args */
   struct json_value args;              /* an array */
+  bool has_origin;
+  struct json_value origin; /* a string */
   size_t arg_count;
 };
 
@@ -36,6 +38,7 @@ struct callback_texts {
   const char *interface;
   const char *method;
   const char **parameters; /* as many as arguments */
+  const char *origin;      /* NULL: it is not told */
 };
 
 /* Copies the texts into the arena. False: no memory. */

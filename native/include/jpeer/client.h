@@ -328,6 +328,11 @@ JP_API int jp_peer_stop(struct jp_peer *peer, int timeout_ms);
  * thread. No lock is held, and other threads read on meanwhile. A program that does neither leaves Java
  * waiting. Calls of a callback may run on several threads at once, where it is not one thread's alone.
  *
+ * With by_origin the peer says where a call comes from. What Java does for a request then runs on the thread that
+ * waits for that request in jp_client_call or jp_chain_send; all else (a timer's thread, a pool's, a request of
+ * another connection or by jp_client_send) runs in jp_client_process alone, which a thread has to call. Requests
+ * that several threads send over one client count as served in their order.
+ *
  * What the function asks of the peer before it has answered (calls, chains, notifications, jp_client_send)
  * runs on the Java thread that waits for that answer: an ordinary request would wait for ever behind the one
  * that waits for the function. options.within names another call, and "" none. Java may call back meanwhile,
@@ -353,6 +358,7 @@ struct jp_callback_config {
       *overrides; /* names of default methods that are to come, too; NULL-terminated; NULL: none */
   bool oneway;    /* void methods are events: Java does not wait for them */
   bool borrow;    /* the refs of its arguments end with the answer. Not with oneway */
+  bool by_origin; /* a thread that waits runs those calls alone that come from what it waits for */
   jp_callback_function *function;
   /* Called once: nothing of the callback runs or comes any more. NULL: nobody needs to know. */
   void (*released)(void *context);

@@ -88,7 +88,7 @@ static inline void play_lines(struct fake_connection *connection, void *context)
 struct object {
   struct jp_client *client;
   struct jp_callback *callback;
-  unsigned calls;
+  _Atomic unsigned calls;
   unsigned released;
   int value;                                                            /* what it returns */
   void (*behave)(struct object *object, struct jp_callback_call *call); /* NULL: it returns `value` */

@@ -26,6 +26,8 @@ static void test_wrong_messages_end_the_connection(void **state)
        "the peer calls the client wrongly: an argument is no object"},
       {HEAD("\"a\"") CALLBACK("1") ",\"parameters\":[\"int\"],\"args\":[{}]}}",
        "this is no answer: its value has no type"},
+      {HEAD("\"a\"") CALLBACK("1") ",\"origin\":1,\"parameters\":[],\"args\":[]}}",
+       "the peer calls the client wrongly: origin is no string"},
       {HEAD("\"a\"") CALLBACK("0") ",\"parameters\":[],\"args\":[]}}",
        "the peer calls the client wrongly: callback is no id"},
       {HEAD("\"a\"") CALLBACK("2") ",\"parameters\":[],\"args\":[]}}",

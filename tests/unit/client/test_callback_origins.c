@@ -1,0 +1,195 @@
+/* Java calls the client and says what for: a thread that waits runs no call of another's. */
+#include "callback_fixture.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+
+#define ASKED(id_of_callback) "{\"ref\":{\"callback\":" id_of_callback "},\"origin\":true}"
+#define CALLED_FROM(origin, id, callback)                                                                    \
+  PEER(HEAD("\"" id "\"") "\"method\":\"callback\",\"params\":{\"callback\":" callback                       \
+                          ",\"origin\":\"" origin                                                            \
+                          "\",\"interface\":\"a.I\",\"method\":\"f\",\"parameters\":[],\"args\":[]}}")
+#define RETURNED_INT(id) RETURNED(id, "{\"type\":\"int\",\"value\":0}")
+
+static const struct jp_callback_config by_origin = {.by_origin = true};
+
+/* An object, and what its functions tell one another. */
+struct script {
+  struct object object; /* first */
+  pthread_t waiting;    /* the thread that gives the object */
+  pthread_t runners[4]; /* of its calls, in their order */
+  sem_t was_returned;
+};
+
+static void return_value(const struct object *object, struct jp_callback_call *call)
+{
+  const struct jp_argument value = jp_int(object->value);
+  assert_int_equal(jp_callback_return(call, &value, NULL), JP_CLIENT_OK);
+}
+
+static void note_runner(struct object *object, struct jp_callback_call *call)
+{
+  struct script *script = (struct script *)object;
+  script->runners[object->calls - 1] = pthread_self();
+  return_value(object, call);
+}
+
+static void script_init(struct script *script, struct fake_peer *peer,
+                        void (*behave)(struct object *object, struct jp_callback_call *call))
+{
+  *script = (struct script){.object = {.behave = behave}};
+  sem_init(&script->was_returned, 0, 0);
+  object_init(&script->object, fixture_open(peer, NULL), &by_origin);
+}
+
+static void *give(void *argument)
+{
+  assert_given(argument);
+  return NULL;
+}
+
+static void begin_waiting(struct script *script)
+{
+  assert_int_equal(pthread_create(&script->waiting, NULL, give, &script->object), 0);
+}
+
+static void end_script(struct script *script, struct fake_peer *peer, const struct play *play)
+{
+  pthread_join(script->waiting, NULL);
+  jp_callback_release(script->object.callback);
+  close_play(script->object.client, peer, play);
+  sem_destroy(&script->was_returned);
+}
+
+static void process_until(const struct object *object, unsigned calls)
+{
+  struct pollfd polled = {.fd = jp_client_descriptor(object->client), .events = POLLIN};
+  while (object->calls < calls) {
+    assert_int_equal(poll(&polled, 1, 30000), 1);
+    assert_int_equal(jp_client_process(object->client, NULL), JP_CLIENT_OK);
+  }
+}
+
+static void test_a_request_runs_its_own_calls(void **state)
+{
+  (void)state;
+  struct play play = PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("request", "cb-1", "1"),
+                          RETURNED_INT("cb-1"), ANSWER("1"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct script script;
+  script_init(&script, peer, note_runner);
+  begin_waiting(&script);
+  end_script(&script, peer, &play);
+  assert_int_equal(script.object.calls, 1);
+  assert_true(pthread_equal(script.runners[0], script.waiting));
+}
+
+/* The object is given by the request that is waited for. */
+static void test_calls_of_other_threads_are_the_loops(void **state)
+{
+  (void)state;
+  struct play play = PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("thread", "cb-1", "1"),
+                          RETURNED_INT("cb-1"), ANSWER("1"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct script script;
+  script_init(&script, peer, note_runner);
+  begin_waiting(&script);
+  process_until(&script.object, 1);
+  end_script(&script, peer, &play);
+  assert_int_equal(script.object.calls, 1);
+  assert_true(pthread_equal(script.runners[0], pthread_self()));
+}
+
+/* The first call asks, and what it asks calls back. */
+static void ask_in_the_first(struct object *object, struct jp_callback_call *call)
+{
+  struct script *script = (struct script *)object;
+  script->runners[object->calls - 1] = pthread_self();
+  if (object->calls == 1)
+    assert_int_equal(fixture_call(object->client, 30000, NULL), JP_CLIENT_OK);
+  return_value(object, call);
+}
+
+static void test_nested_requests_run_their_own_calls(void **state)
+{
+  (void)state;
+  struct play play =
+      PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("thread", "cb-1", "1"), NESTED("2", "cb-1"),
+           CALLED_FROM("cb-1", "cb-2", "1"), RETURNED_INT("cb-2"), ANSWER("2"), RETURNED_INT("cb-1"),
+           CALLED_FROM("request", "cb-3", "1"), RETURNED_INT("cb-3"), ANSWER("1"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct script script;
+  script_init(&script, peer, ask_in_the_first);
+  begin_waiting(&script);
+  process_until(&script.object, 2);
+  end_script(&script, peer, &play);
+  assert_int_equal(script.object.calls, 3);
+  assert_true(pthread_equal(script.runners[0], pthread_self()));
+  assert_true(pthread_equal(script.runners[1], pthread_self()));
+  assert_true(pthread_equal(script.runners[2], script.waiting));
+}
+
+/* The call that it names was answered, and its function is over. */
+static void test_a_call_of_one_that_is_over_is_the_loops(void **state)
+{
+  (void)state;
+  struct play play =
+      PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("request", "cb-1", "1"), RETURNED_INT("cb-1"),
+           CALLED_FROM("cb-1", "cb-2", "1"), RETURNED_INT("cb-2"), ANSWER("1"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct script script;
+  script_init(&script, peer, note_runner);
+  begin_waiting(&script);
+  process_until(&script.object, 2);
+  end_script(&script, peer, &play);
+  assert_true(pthread_equal(script.runners[0], script.waiting));
+  assert_true(pthread_equal(script.runners[1], pthread_self()));
+}
+
+static void wait_for_the_second(struct object *object, struct jp_callback_call *call)
+{
+  struct script *script = (struct script *)object;
+  bool is_first = strcmp(jp_callback_id(call), "cb-1") == 0;
+  if (is_first)
+    sem_wait(&script->was_returned);
+  return_value(object, call);
+  if (!is_first)
+    sem_post(&script->was_returned);
+}
+
+static void *process_two(void *argument)
+{
+  process_until(argument, 2);
+  return NULL;
+}
+
+/* Where several threads process, one call may wait for another. */
+static void test_calls_of_other_threads_run_side_by_side(void **state)
+{
+  (void)state;
+  struct play play = PLAY(REQUEST_WITH("1", ASKED("1")), ANSWER("1"), CALLED_FROM("thread", "cb-1", "1"),
+                          CALLED_FROM("thread", "cb-2", "1"), RETURNED_INT("cb-2"), RETURNED_INT("cb-1"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct script script;
+  pthread_t second;
+  script_init(&script, peer, wait_for_the_second);
+  begin_waiting(&script);
+  assert_int_equal(pthread_create(&second, NULL, process_two, &script.object), 0);
+  process_until(&script.object, 2);
+  pthread_join(second, NULL);
+  end_script(&script, peer, &play);
+  assert_int_equal(script.object.calls, 2);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_request_runs_its_own_calls),
+      cmocka_unit_test(test_calls_of_other_threads_are_the_loops),
+      cmocka_unit_test(test_nested_requests_run_their_own_calls),
+      cmocka_unit_test(test_a_call_of_one_that_is_over_is_the_loops),
+      cmocka_unit_test(test_calls_of_other_threads_run_side_by_side),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
