@@ -1,7 +1,7 @@
 """Python objects that Java calls: functions for functional interfaces, classes that implement interfaces.
 
 A call that belongs to a request of this program runs on the thread that waits for that request. Calls from Java's own
-threads run on a thread of Python's own, which begins with the first callback.
+threads run on threads of the package's (`Listeners`).
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ._native import Callback, Connection
+from ._native import Callback
 from .exceptions import JavaException, handle_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ T = TypeVar("T")
 CallbackFunction = Callable[[str, str, Sequence[str], Sequence[Any]], Any]
 
 THROWN_MAX = 16  # exceptions on their way through Java that are remembered
+LISTENERS_MAX = 256
 LISTENER_WAKE_SECONDS = 1.0
+LISTENER_IDLE_SECONDS = 10.0
 
 # What a Python exception becomes in Java, the nearest first.
 JAVA_EXCEPTIONS: tuple[tuple[type[BaseException], str], ...] = (
@@ -106,9 +108,8 @@ class CallbackTable:
         self._known: weakref.WeakValueDictionary[Any, Callback] = weakref.WeakValueDictionary()
         self._thrown: deque[tuple[str, BaseException]] = deque(maxlen=THROWN_MAX)
         self._voids: dict[str, frozenset[str]] = {}
-        self._listener: threading.Thread | None = None
         self._lock = threading.Lock()
-        self._stopped = threading.Event()
+        self._listeners = Listeners(java)
 
     def of(self, target: Any) -> Callback:
         key = _identity(target)
@@ -116,7 +117,7 @@ class CallbackTable:
             made = self._known.get(key)
             if made is None:
                 self._known[key] = made = self._make(target)
-        self._listen()
+        self._listeners.start()
         return made
 
     def forget(self) -> None:
@@ -141,7 +142,10 @@ class CallbackTable:
     def _function(self, function: Callable[..., Any]) -> CallbackFunction:
         """Every method of the interface calls it."""
 
+        hand_on = self._listeners.hand_on
+
         def call(interface: str, method: str, types: Sequence[str], args: Sequence[Any]) -> Any:
+            hand_on()
             result = function(*args)
             return result if result is None else self._fitting(interface, method, result)
 
@@ -150,7 +154,10 @@ class CallbackTable:
     def _method(self, target: Any) -> CallbackFunction:
         """Each method calls the one of the same name."""
 
+        hand_on = self._listeners.hand_on
+
         def call(interface: str, method: str, types: Sequence[str], args: Sequence[Any]) -> Any:
+            hand_on()
             member = getattr(target, method, None) or getattr(target, f"{method}_", None)
             if member is None and callable(target):
                 member = target
@@ -188,28 +195,82 @@ class CallbackTable:
                     return entry[1]
         return None
 
-    # ---- the thread that takes calls of Java's threads ----
+    def close(self) -> None:
+        self._listeners.close()
 
-    def _listen(self) -> None:
-        with self._lock:
-            if self._listener is None or not self._listener.is_alive():
-                connection = self._java._connection
-                self._listener = threading.Thread(
-                    target=_run_listener, args=(connection, self._stopped), name="jpeer-callbacks", daemon=True
-                )
-                self._listener.start()
+
+class Listeners:
+    """The threads that take calls of Java's threads. One of them listens; before it runs a function it hands that on,
+    so that a function that waits, be it for another one, holds up none."""
+
+    def __init__(self, java: "Java") -> None:
+        self._java = java
+        self._changed = threading.Condition()
+        self._listening: int | None = None  # the ident of the thread that does
+        self._idle = 0
+        self._threads: set[threading.Thread] = set()
+        self._is_stopped = False
+
+    def start(self) -> None:
+        if not self._threads:
+            with self._changed:
+                if not self._threads:
+                    self._add()
+
+    def hand_on(self) -> None:
+        """Called before a function runs, on whatever thread."""
+        if self._listening != threading.get_ident():
+            return
+        with self._changed:
+            self._listening = None
+            if self._idle > 0:
+                self._changed.notify()
+            elif len(self._threads) < LISTENERS_MAX and not self._is_stopped:
+                self._add()
 
     def close(self) -> None:
-        self._stopped.set()
-        listener = self._listener
-        if listener is not None and listener is not threading.current_thread():
-            listener.join(LISTENER_WAKE_SECONDS * 10)
+        """Those that run a function end after it; nobody waits for them."""
+        with self._changed:
+            self._is_stopped = True
+            self._changed.notify_all()
+            listening = [each for each in self._threads if each.ident == self._listening]
+        for thread in listening:
+            if thread is not threading.current_thread():
+                thread.join(LISTENER_WAKE_SECONDS * 10)
 
+    def _add(self) -> None:
+        thread = threading.Thread(target=self._run, name="jpeer-callbacks", daemon=True)
+        self._threads.add(thread)
+        thread.start()
 
-def _run_listener(connection: Connection, stopped: threading.Event) -> None:
-    with contextlib.suppress(ConnectionError):
-        while not stopped.is_set() and not connection.is_closed:
-            connection.listen(LISTENER_WAKE_SECONDS)
+    def _run(self) -> None:
+        try:
+            with contextlib.suppress(ConnectionError):
+                while self._take_turn():
+                    self._java._connection.listen(LISTENER_WAKE_SECONDS)
+        finally:
+            self._end()
+
+    def _take_turn(self) -> bool:
+        """Waits until nobody else listens. False: the thread is not needed any more."""
+        with self._changed:
+            self._idle += 1
+            is_free = self._changed.wait_for(self._is_free, LISTENER_IDLE_SECONDS)
+            self._idle -= 1
+            if not is_free or self._is_stopped or self._java._connection.is_closed:
+                return False
+            self._listening = threading.get_ident()
+            return True
+
+    def _is_free(self) -> bool:
+        return self._listening in (None, threading.get_ident()) or self._is_stopped
+
+    def _end(self) -> None:
+        with self._changed:
+            self._threads.discard(threading.current_thread())
+            if self._listening == threading.get_ident():
+                self._listening = None
+                self._changed.notify()
 
 
 def _identity(target: Any) -> Any:

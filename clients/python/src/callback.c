@@ -200,6 +200,7 @@ static struct given *create_given(struct builder *builder, struct callback *call
                                             .overrides = overrides[0] == NULL ? NULL : overrides,
                                             .oneway = callback->oneway,
                                             .borrow = callback->borrow,
+                                            .by_origin = true,
                                             .function = run_call,
                                             .released = forget,
                                             .context = given};

@@ -276,6 +276,41 @@ class Threads(unittest.TestCase):
         self.assertEqual(seen, [2])
         thread.join()
 
+    def test_no_thread_that_waits_is_taken(self):
+        """Neither by a pool's thread, nor by that of another request."""
+        CompletableFuture = java.java.util.concurrent.CompletableFuture
+        here = threading.get_ident()
+        self.assertNotEqual(CompletableFuture.supplyAsync(threading.get_ident).get(), here)
+        task = java.java.util.concurrent.FutureTask(threading.get_ident)
+        other = threading.Thread(target=task.run)
+        other.start()
+        self.assertNotIn(task.get(), (here, other.ident))
+        other.join()
+        self.assertEqual(list(java.java.util.stream.Stream.of(1).map(lambda _: threading.get_ident())), [here])
+
+    def test_what_runs_in_a_call_stays_on_its_thread(self):
+        def idents(_=None):
+            sort = java.java.util.stream.Stream.of(1).map(lambda _: threading.get_ident())
+            return [threading.get_ident(), *sort]
+
+        found = java.java.util.concurrent.CompletableFuture.supplyAsync(idents).get()
+        self.assertEqual(len(set(found)), 1)
+        self.assertNotEqual(found[0], threading.get_ident())
+        [found] = java.java.util.stream.Stream.of(1).map(idents)
+        self.assertEqual(list(found), [threading.get_ident()] * 2)
+
+    def test_calls_that_wait_for_one_another(self):
+        together = threading.Barrier(4)
+        pool = java.java.util.concurrent.Executors.newFixedThreadPool(4)
+        Callable = java.java.util.concurrent.Callable
+        for _ in range(3):
+            meet = [Callable(functools.partial(lambda _: together.wait(SECONDS), n)) for n in range(4)]
+            futures = pool.invokeAll(meet)
+            self.assertEqual(sorted(future.get() for future in futures), [0, 1, 2, 3])
+        pool.shutdown()
+        names = [each for each in threading.enumerate() if each.name == "jpeer-callbacks"]
+        self.assertLessEqual(len(names), 16)
+
     def test_many_threads_of_python(self):
         def sort(seed):
             xs = java.java.util.ArrayList([(n * seed) % 101 for n in range(100)])
