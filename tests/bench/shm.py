@@ -17,6 +17,7 @@ import re
 import statistics
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 
 from bench import soak
@@ -91,10 +92,17 @@ CLIENTS = {GENERATOR: run_generator, LIBRARY: run_library}
 
 # ---- calls ----
 
-def run_clients(server, placement, workload, shape, options, canned=False):
-    """The runs of each client, by its transport: a list for "jpeer" and one for "unix"."""
-    made = {transport: {name: [] for name in SCHEMES} for transport in CLIENTS}
+def run_clients(server, placement, workload, shape, options, canned=False, floors=None):
+    """The runs of each client, by its transport: a list for "jpeer" and one for "unix". floors: functions whose figures go
+    into the lists of their names; they take turns with the clients, because a host may move a virtual machine's
+    processors at any time to where they share no cache."""
+    floors = floors or {}
+    made = {transport: {name: [] for name in (*SCHEMES, *floors)} for transport in CLIENTS}
     for _ in range(options.runs):
+        for name, run_floor in floors.items():
+            figures = run_floor()
+            for of_transport in made.values():
+                of_transport[name].append(figures)
         for transport, run_one in CLIENTS.items():
             for name, scheme in SCHEMES.items():
                 one = run_one(server, scheme, workload, shape, placement[2], options, canned)
@@ -102,28 +110,28 @@ def run_clients(server, placement, workload, shape, options, canned=False):
     return made
 
 
-def rows_of(placement, workload, shape, runs, echoes=None):
+def rows_of(placement, workload, shape, runs):
     for transport, made in runs.items():
-        figures = {name: median_of(of_server) for name, of_server in {**made, **(echoes or {})}.items()}
+        figures = {name: median_of(of_server) for name, of_server in made.items()}
         yield {"placement": placement[0], "transport": transport, "workload": workload, "connections": shape[0],
                "in_flight": shape[1], "figures": figures}
 
 
 def add_rows(peer, placement, whole, options):
     for shape in SHAPES:
-        echoes = {"echo": [], "echo-whole": []}
-        for _ in range(options.runs):
-            echoes["echo"].append(run_echo(shape, placement, 0, options))
-            echoes["echo-whole"].append(run_echo(shape, placement, whole, options))
-        for made in rows_of(placement, ADD, shape, run_clients(peer, placement, ADD, shape, options), echoes):
-            yield made
-            if shape == (1, 1) and placement[0] == "apart":
-                yield over_echo(made["transport"], made["figures"], whole)
+        floors = {"echo": partial(run_echo, shape, placement, 0, options),
+                  "echo-whole": partial(run_echo, shape, placement, whole, options)}
+        runs = run_clients(peer, placement, ADD, shape, options, floors=floors)
+        yield from rows_of(placement, ADD, shape, runs)
+        if shape == (1, 1) and placement[0] == "apart":
+            for transport, made in runs.items():
+                yield over_echo(transport, made, whole)
 
 
-def over_echo(transport, figures, whole):
-    """What a call takes beside the echo's round trip and the call in the process."""
-    measured, floor = figures["jpeer"]["p50_us"], figures["echo"]["p50_us"] + whole / 1e3
+def over_echo(transport, runs, whole):
+    """What a call takes beside the echo's round trip and the call in the process: the median of the runs' differences."""
+    pairs = [(jpeer["p50_us"], echo["p50_us"] + whole / 1e3) for jpeer, echo in zip(runs["jpeer"], runs["echo"])]
+    measured, floor = sorted(pairs, key=lambda pair: pair[0] - pair[1])[len(pairs) // 2]
     what = f"{transport}, add, 1x1, apart: p50 over the echo's and whole ({whole:.0f} ns)"
     return row(f"{transport}-over-echo-us", what, measured, "us", floor, measured - floor)
 
