@@ -3,12 +3,13 @@
 #include "client/client_state.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-enum { NS_IN_S = 1000000000, NS_IN_MS = 1000000 };
+enum { NS_IN_S = 1000000000, NS_IN_MS = 1000000, US_IN_S = 1000000, NS_IN_US = 1000 };
 
 /* ---- the descriptor ---- */
 
@@ -244,7 +245,7 @@ static void read_for_all(struct jp_client *client)
     client_rest(client);
 }
 
-static void process_once(struct jp_client *client)
+static void process_once(struct jp_client *client, bool runs_calls)
 {
   if (is_open(client))
     read_for_all(client);
@@ -252,21 +253,22 @@ static void process_once(struct jp_client *client)
   if (client->loop.timer_ns <= now_ns)
     end_overdue(client, now_ns);
   client_call_completions(client);
-  callback_run_waiting(client);
+  if (runs_calls)
+    callback_run_waiting(client);
   if (is_open(client))
     client_flush(client);
 }
 
 /* Goes on as long as the next answers come at once, where they can be looked for. */
-static void process(struct jp_client *client)
+static void process(struct jp_client *client, bool runs_calls)
 {
   enum { TIMES_MAX = 16 };
   answer_wake(&client->loop);
-  process_once(client);
+  process_once(client, runs_calls);
   for (int i = 1; i < TIMES_MAX && client->completions_pending > 0 && client->completed.count == 0; i++) {
     if (!client_look(client))
       break;
-    process_once(client);
+    process_once(client, runs_calls);
   }
 }
 
@@ -291,7 +293,8 @@ static void note_processor(struct jp_client *client)
   client->was_processed = true;
 }
 
-enum jp_client_status jp_client_process(struct jp_client *client, struct jp_client_error *error)
+static enum jp_client_status process_all(struct jp_client *client, bool runs_calls,
+                                         struct jp_client_error *error)
 {
   enum jp_client_status status = client_check_process(client, error);
   if (status != JP_CLIENT_OK)
@@ -305,7 +308,7 @@ enum jp_client_status jp_client_process(struct jp_client *client, struct jp_clie
     client->has_processor = true;
     client->processor = pthread_self();
   }
-  process(client);
+  process(client, runs_calls);
   if (is_first)
     client->has_processor = false;
   client->processors--;
@@ -313,4 +316,34 @@ enum jp_client_status jp_client_process(struct jp_client *client, struct jp_clie
   status = settle_wake(client) ? JP_CLIENT_OK : client_report_end(client, error);
   client_leave(client);
   return status;
+}
+
+enum jp_client_status jp_client_process(struct jp_client *client, struct jp_client_error *error)
+{
+  return process_all(client, true, error);
+}
+
+enum jp_client_status jp_client_process_answers(struct jp_client *client, struct jp_client_error *error)
+{
+  return process_all(client, false, error);
+}
+
+bool jp_client_await_calls(struct jp_client *client, unsigned microseconds)
+{
+  const struct timespec time = {.tv_sec = microseconds / US_IN_S,
+                                .tv_nsec = (long)(microseconds % US_IN_S) * NS_IN_US};
+  if (fork_guard_is_child(&client->fork_guard))
+    return false;
+  client_lock(client);
+  client->holders++;
+  bool may_wait = client->loop.wake_fd >= 0 && client->leader != NULL && client->ended.status == JP_CLIENT_OK;
+  struct pollfd polled = {.fd = client->loop.wake_fd, .events = POLLIN};
+  if (may_wait && !callback_has_waiting(client)) {
+    client_unlock(client);
+    (void)ppoll(&polled, 1, &time, NULL);
+    client_lock(client);
+  }
+  bool has_calls = callback_has_waiting(client);
+  client_leave(client);
+  return has_calls;
 }

@@ -215,6 +215,15 @@ JP_API int jp_client_descriptor(struct jp_client *client);
  * JP_CLIENT_OK: the connection has ended, the error says why, and all completions were called.
  */
 JP_API enum jp_client_status jp_client_process(struct jp_client *client, struct jp_client_error *error);
+/* As jp_client_process, but it leaves Java's calls to another thread that calls that: for a loop that no function is to
+ * hold up. The descriptor can be read until the call is taken. */
+JP_API enum jp_client_status jp_client_process_answers(struct jp_client *client,
+                                                       struct jp_client_error *error);
+/*
+ * For a thread that has nothing to do but Java's calls: where another thread waits for an answer, and so reads what
+ * comes, it waits for a call that jp_client_process would run, at most so many microseconds. True: there is one.
+ */
+JP_API bool jp_client_await_calls(struct jp_client *client, unsigned microseconds);
 
 /* Requests without an answer, those that have timed out included. */
 JP_API size_t jp_client_pending(const struct jp_client *client);

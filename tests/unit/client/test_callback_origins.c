@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 
 #define ASKED(id_of_callback) "{\"ref\":{\"callback\":" id_of_callback "},\"origin\":true}"
@@ -158,9 +159,15 @@ static void wait_for_the_second(struct object *object, struct jp_callback_call *
     sem_post(&script->was_returned);
 }
 
+/* The descriptor tells a thread nothing of calls that the other one takes. */
 static void *process_two(void *argument)
 {
-  process_until(argument, 2);
+  const struct object *object = argument;
+  struct pollfd polled = {.fd = jp_client_descriptor(object->client), .events = POLLIN};
+  while (object->calls < 2) {
+    (void)poll(&polled, 1, 10);
+    assert_int_equal(jp_client_process(object->client, NULL), JP_CLIENT_OK);
+  }
   return NULL;
 }
 
@@ -176,10 +183,59 @@ static void test_calls_of_other_threads_run_side_by_side(void **state)
   script_init(&script, peer, wait_for_the_second);
   begin_waiting(&script);
   assert_int_equal(pthread_create(&second, NULL, process_two, &script.object), 0);
-  process_until(&script.object, 2);
+  process_two(&script.object);
   pthread_join(second, NULL);
   end_script(&script, peer, &play);
   assert_int_equal(script.object.calls, 2);
+}
+
+static bool is_readable(struct jp_client *client)
+{
+  struct pollfd polled = {.fd = jp_client_descriptor(client), .events = POLLIN};
+  return poll(&polled, 1, 30000) == 1;
+}
+
+static void test_answers_are_processed_without_calls(void **state)
+{
+  (void)state;
+  struct play play = PLAY(REQUEST_WITH("1", ASKED("1")), ANSWER("1"), CALLED_FROM("thread", "cb-1", "1"),
+                          RETURNED_INT("cb-1"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct script script;
+  script_init(&script, peer, note_runner);
+  begin_waiting(&script);
+  pthread_join(script.waiting, NULL);
+  while (!jp_client_await_calls(script.object.client, 0)) {
+    assert_true(is_readable(script.object.client));
+    assert_int_equal(jp_client_process_answers(script.object.client, NULL), JP_CLIENT_OK);
+  }
+  assert_int_equal(jp_client_process_answers(script.object.client, NULL), JP_CLIENT_OK);
+  assert_int_equal(script.object.calls, 0);
+  assert_true(is_readable(script.object.client));
+  process_until(&script.object, 1);
+  jp_callback_release(script.object.callback);
+  close_play(script.object.client, peer, &play);
+  sem_destroy(&script.was_returned);
+}
+
+/* The thread that waits for the answer reads the call, and wakes the one that waits for calls. */
+static void test_calls_are_awaited_while_another_thread_reads(void **state)
+{
+  (void)state;
+  struct play play = PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("thread", "cb-1", "1"),
+                          RETURNED_INT("cb-1"), ANSWER("1"));
+  struct fake_peer *peer = fake_peer_start(play_lines, &play);
+  struct script script;
+  script_init(&script, peer, note_runner);
+  assert_true(jp_client_descriptor(script.object.client) >= 0);
+  assert_false(jp_client_await_calls(script.object.client, 0));
+  begin_waiting(&script);
+  while (!jp_client_await_calls(script.object.client, 30000000))
+    sched_yield(); /* it does not wait yet */
+  assert_int_equal(jp_client_process(script.object.client, NULL), JP_CLIENT_OK);
+  assert_int_equal(script.object.calls, 1);
+  assert_true(pthread_equal(script.runners[0], pthread_self()));
+  end_script(&script, peer, &play);
 }
 
 int main(void)
@@ -190,6 +246,8 @@ int main(void)
       cmocka_unit_test(test_nested_requests_run_their_own_calls),
       cmocka_unit_test(test_a_call_of_one_that_is_over_is_the_loops),
       cmocka_unit_test(test_calls_of_other_threads_run_side_by_side),
+      cmocka_unit_test(test_answers_are_processed_without_calls),
+      cmocka_unit_test(test_calls_are_awaited_while_another_thread_reads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
