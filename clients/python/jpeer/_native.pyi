@@ -166,11 +166,17 @@ class Connection:
     # Results of all steps, in order; the first that failed raises.
     # For a loop of the caller's:
     def descriptor(self) -> int: ...
-    def process(self) -> None: ...
+    def process(self) -> None: ...  # of answers; Java's calls are for listen()
     def send(
-        self, step: tuple[Any, ...], timeout: float | None, done: Callable[[Any, BaseException | None], None]
+        self,
+        step: tuple[Any, ...],
+        timeout: float | None,
+        done: Callable[[Any, BaseException | None], None],
+        within: str | None = None,
     ) -> None: ...
     # step: as in batch(), or ("fetch", instance, maximum, start), ("describe", instance, type), ("control", method).
+    # within: the callback, as calling() names it, on whose Java thread it runs.
+    def calling(self) -> str | None: ...  # the innermost callback that runs on this thread and that Java waits for
     def listen(self, timeout: float) -> None: ...
     # Waits for calls from threads of Java's that nobody else takes, no longer than that, and runs those that have come.
     pending: int

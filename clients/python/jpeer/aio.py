@@ -10,7 +10,8 @@ are first seen, which takes a moment. Everything that a connection gives belongs
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Callable, Generator, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from . import connection
@@ -23,6 +24,16 @@ from .packages import member as package_member
 from .pages import FIRST_PAGE, PAGE_GROWTH, PAGE_MAX, MapEntry
 
 
+class _Calling:
+    """A call of Java's that a coroutine answers."""
+
+    def __init__(self, java: "AsyncJava", name: str | None) -> None:
+        self.java, self.name = java, name
+
+
+_calling: ContextVar[_Calling | None] = ContextVar("_calling", default=None)
+
+
 class AsyncJava:
     """A connection for asyncio; attributes are packages and classes, as those of jpeer.Java."""
 
@@ -33,6 +44,7 @@ class AsyncJava:
         self._loop.add_reader(self._descriptor, self._process)
         self._java._hooks.to_java[AsyncObject] = lambda value: value._target
         self._java._hooks.to_java[AsyncClass] = lambda value: value._target
+        self._java._callbacks.run_coroutine = self._run_coroutine
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -75,9 +87,31 @@ class AsyncJava:
         def done(value: Any, error: BaseException | None) -> None:
             self._loop.call_soon_threadsafe(_settle, future, value, error)
 
-        self._java._connection.send(step, self._java.timeout, done)
+        calling = _calling.get()
+        within = calling.name if calling is not None and calling.java is self else None
+        self._java._connection.send(step, self._java.timeout, done, within)
         self._loop.call_soon(self._process)  # what came at once may have woken nobody
         return future
+
+    def _run_coroutine(self, function: Callable[..., Any], args: Sequence[Any]) -> Any:
+        """Called by Java, on a thread of the package. What the function awaits of Java runs on Java's thread, which
+        waits for it, too."""
+        calling = _Calling(self, self._java._connection.calling())
+
+        async def run() -> Any:
+            _calling.set(calling)
+            return await function(*(_wrap(self, each) for each in args))
+
+        running = run()
+        try:
+            future = asyncio.run_coroutine_threadsafe(running, self._loop)
+        except RuntimeError:
+            running.close()
+            raise
+        try:
+            return future.result()
+        finally:
+            calling.name = None  # tasks that it leaves behind are not part of it any more
 
     async def _ask(self, *step: Any) -> Any:
         return _wrap(self, await self._send(*step))

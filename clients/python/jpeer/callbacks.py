@@ -110,6 +110,8 @@ class CallbackTable:
         self._voids: dict[str, frozenset[str]] = {}
         self._lock = threading.Lock()
         self._listeners = Listeners(java)
+        # Runs a coroutine function on the loop of jpeer.aio, while the caller's thread waits.
+        self.run_coroutine: Callable[[Callable[..., Any], Sequence[Any]], Any] | None = None
 
     def of(self, target: Any) -> Callback:
         key = _identity(target)
@@ -129,8 +131,8 @@ class CallbackTable:
         interfaces = getattr(target, "__java_interfaces__", ())
         if isinstance(target, Implementation):
             target = target.target
-        if inspect.iscoroutinefunction(target):
-            raise TypeError(f"Java waits for what a callback gives, and cannot await a coroutine: {target!r}")
+        if inspect.iscoroutinefunction(target) and self.run_coroutine is None:
+            raise TypeError(f"Java can await a coroutine over jpeer.aio alone: {target!r}")
         connection = self._java._connection
         if not interfaces:
             return Callback(connection, self._function(target), self._throw, arity=arity_of(target))
@@ -143,6 +145,7 @@ class CallbackTable:
         """Every method of the interface calls it."""
 
         hand_on = self._listeners.hand_on
+        function = self._awaited(function)
 
         def call(interface: str, method: str, types: Sequence[str], args: Sequence[Any]) -> Any:
             hand_on()
@@ -165,10 +168,16 @@ class CallbackTable:
                 raise NotImplementedError(
                     f"{type(target).__qualname__} has no method {method}, which {interface} asks for"
                 )
-            result = member(*args)
+            result = self._awaited(member)(*args)
             return result if result is None else self._fitting(interface, method, result)
 
         return call
+
+    def _awaited(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        run = self.run_coroutine
+        if run is None or not inspect.iscoroutinefunction(function):
+            return function
+        return lambda *args: run(function, args)
 
     def _fitting(self, interface: str, method: str, result: Any) -> Any:
         """Java takes nothing from a void method; what a lambda happens to give there is dropped."""

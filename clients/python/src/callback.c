@@ -138,7 +138,7 @@ static void run_call(void *context, struct jp_callback_call *call)
   Py_INCREF((PyObject *)given.callback); /* its end may be told meanwhile */
   link_hold(given.link);
   struct link_frame frame;
-  link_push(&frame, given.link);
+  link_push(&frame, given.link, call);
   PyObject *value = call_function(given.callback, call);
   if (value == NULL || !return_value(&given, call, value))
     throw_exception(given.callback, call);
@@ -161,6 +161,16 @@ static void forget(void *context)
   link_drop(given->link);
   PyMem_Free(given);
   PyGILState_Release(state);
+}
+
+PyObject *connection_calling(PyObject *self, PyObject *ignored)
+{
+  (void)ignored;
+  const struct jp_callback_call *call = link_call((struct connection *)self);
+  const char *id = call == NULL ? NULL : jp_callback_id(call);
+  if (id == NULL)
+    Py_RETURN_NONE;
+  return PyUnicode_FromString(id);
 }
 
 /* ---- giving it ---- */

@@ -41,9 +41,9 @@ void link_drop(struct link *link)
     free(link);
 }
 
-void link_push(struct link_frame *frame, struct link *link)
+void link_push(struct link_frame *frame, struct link *link, const struct jp_callback_call *call)
 {
-  *frame = (struct link_frame){link, innermost};
+  *frame = (struct link_frame){link, call, innermost};
   innermost = frame;
 }
 
@@ -52,13 +52,17 @@ void link_pop(const struct link_frame *frame)
   innermost = frame->outer;
 }
 
+const struct jp_callback_call *link_call(const struct connection *connection)
+{
+  const struct link_frame *frame = innermost;
+  while (frame != NULL && frame->link->connection != connection)
+    frame = frame->outer;
+  return frame == NULL ? NULL : frame->call;
+}
+
 bool link_is_nested(const struct connection *connection)
 {
-  for (const struct link_frame *each = innermost; each != NULL; each = each->outer) {
-    if (each->link->connection == connection)
-      return true;
-  }
-  return false;
+  return link_call(connection) != NULL;
 }
 
 /* ---- the lease of a thread ---- */

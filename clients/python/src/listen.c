@@ -5,7 +5,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-enum { EVENTS_MAX = 16, PAUSE_NS = 300000 };
+enum { EVENTS_MAX = 16, PAUSE_US = 300 };
 
 bool listen_to(struct link *link)
 {
@@ -25,21 +25,14 @@ bool listen_to(struct link *link)
   return true;
 }
 
-static void pause_a_moment(void)
-{
-  const struct timespec moment = {.tv_nsec = PAUSE_NS};
-  nanosleep(&moment, NULL);
-}
-
 /* A link whose connection has ended is left alone from then on. */
 static void process_link(struct connection *connection, struct link *link)
 {
   struct jp_client_error error;
-  bool is_awaited = jp_client_pending(link->client) > 0;
   enum jp_client_status status;
   Py_BEGIN_ALLOW_THREADS;
-  if (is_awaited) /* the thread that waits for its answer most likely reads this, too */
-    pause_a_moment();
+  (void)jp_client_await_calls(link->client,
+                              PAUSE_US); /* a thread that waits for its answer reads this, too */
   status = jp_client_process(link->client, &error);
   Py_END_ALLOW_THREADS;
   if (status == JP_CLIENT_OK || connection->config.reconnects)

@@ -101,6 +101,7 @@ struct link {
 /* A callback that runs on this thread, and by which link it has come. */
 struct link_frame {
   struct link *link;
+  const struct jp_callback_call *call;
   struct link_frame *outer;
 };
 
@@ -108,10 +109,12 @@ struct link_frame {
 struct link *link_create(struct connection *connection, struct jp_client *client);
 struct link *link_hold(struct link *link);
 void link_drop(struct link *link); /* NULL is fine */
-void link_push(struct link_frame *frame, struct link *link);
+void link_push(struct link_frame *frame, struct link *link, const struct jp_callback_call *call);
 void link_pop(const struct link_frame *frame);
 /* A callback of the connection runs on this thread. */
 bool link_is_nested(const struct connection *connection);
+/* The innermost of them; NULL: none does. */
+const struct jp_callback_call *link_call(const struct connection *connection);
 /* Borrowed. The connection is open. NULL: an exception. */
 struct link *link_of_thread(struct connection *connection);
 /* Tells the peer what was let go of, where other links have told of it. Never waits. */
@@ -255,5 +258,6 @@ void callback_let_go(struct given *given);
 bool listen_to(struct link *link);
 /* A method of Connection: waits for calls from threads of Java's, and runs those that have come. */
 PyObject *connection_listen(PyObject *self, PyObject *timeout);
+PyObject *connection_calling(PyObject *self, PyObject *ignored);
 
 #endif

@@ -335,6 +335,7 @@ struct sent {
   struct connection *connection; /* strong */
   PyObject *step;
   PyObject *done;
+  PyObject *within; /* a str, or None */
   int timeout_ms;
   enum jp_operation operation;
   bool is_second; /* the first one was refused, as request_retry says */
@@ -345,6 +346,7 @@ static void free_sent(struct sent *sent)
   Py_DECREF((PyObject *)sent->connection);
   Py_DECREF(sent->step);
   Py_DECREF(sent->done);
+  Py_DECREF(sent->within);
   PyMem_Free(sent);
 }
 
@@ -429,7 +431,15 @@ static bool send_step(struct sent *sent)
   builder_init(&builder, sent->connection);
   if (sent->connection->links != NULL)
     builder.link = link_hold(sent->connection->links);
-  bool good = request_from_step(&builder, step, &request) && send_request(sent, &request);
+  bool good = request_from_step(&builder, step, &request);
+  struct jp_options options;
+  if (good && sent->within != Py_None) {
+    options = *request.options;
+    options.within = PyUnicode_AsUTF8AndSize(sent->within, NULL);
+    request.options = &options;
+    good = options.within != NULL;
+  }
+  good = good && send_request(sent, &request);
   builder_fini(&builder);
   Py_DECREF(step);
   return good;
@@ -440,8 +450,9 @@ static PyObject *operation_send(PyObject *self, PyObject *args)
   PyObject *step;
   PyObject *timeout;
   PyObject *done;
+  PyObject *within = Py_None;
   int timeout_ms = JP_FOREVER;
-  if (!PyArg_ParseTuple(args, "OOO:send", &step, &timeout, &done))
+  if (!PyArg_ParseTuple(args, "OOO|O:send", &step, &timeout, &done, &within))
     return NULL;
   double seconds = timeout == Py_None ? 0 : PyFloat_AsDouble(timeout);
   if (PyErr_Occurred() || (timeout != Py_None && !connection_read_seconds(seconds, &timeout_ms)))
@@ -452,6 +463,7 @@ static PyObject *operation_send(PyObject *self, PyObject *args)
   *sent = (struct sent){.connection = (struct connection *)Py_NewRef(self),
                         .step = Py_NewRef(step),
                         .done = Py_NewRef(done),
+                        .within = Py_NewRef(within),
                         .timeout_ms = timeout_ms,
                         .operation = request_step_kind(step)};
   if (!send_step(sent)) {
@@ -485,7 +497,7 @@ static PyObject *operation_process(PyObject *self, PyObject *ignored)
     return NULL;
   enum jp_client_status status;
   Py_BEGIN_ALLOW_THREADS;
-  status = jp_client_process(link->client, &error);
+  status = jp_client_process_answers(link->client, &error);
   Py_END_ALLOW_THREADS;
   if (status != JP_CLIENT_OK)
     raise_failure(connection, status, NULL, &error);
@@ -514,4 +526,5 @@ PyMethodDef connection_methods[] = {
     {"descriptor", operation_descriptor, METH_NOARGS, NULL},
     {"process", operation_process, METH_NOARGS, NULL},
     {"listen", connection_listen, METH_O, NULL},
+    {"calling", connection_calling, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};

@@ -1,6 +1,7 @@
 """jpeer.aio."""
 
 import asyncio
+import threading
 import unittest
 
 import jpeer.aio
@@ -81,12 +82,93 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(await self.java.java.lang.Math.abs(-1), 1)
 
     async def test_coroutines_as_callbacks(self):
+        Math = self.java.java.lang.Math
+        threads = set()
+
+        async def compare(a, b):
+            threads.add(threading.get_ident())
+            return await Math.subtractExact(a, b)
+
+        xs = await self.java.java.util.ArrayList([3, 1, 2])
+        await xs.sort(compare)
+        self.assertEqual([x async for x in xs], [1, 2, 3])
+        self.assertEqual(threads, {threading.get_ident()})
+
+    async def test_what_coroutines_get_and_give(self):
+        Point = self.java.java.awt.Point
+        points = await self.java.java.util.ArrayList([await Point(1, 2)])
+
+        async def move(point):
+            await point.translate(1, 1)
+            return await Point(await point.x, 9)
+
+        await points.replaceAll(move)
+        self.assertEqual([(await p.x, await p.y) async for p in points], [(2, 9)])
+
+        async def fail(point):
+            raise LookupError("no such point")
+
+        with self.assertRaisesRegex(LookupError, "no such point"):
+            await points.forEach(fail)
+
+        @jpeer.implements("java.util.Comparator")
+        class Backwards:
+            async def compare(self, a, b):
+                await asyncio.sleep(0)
+                return b - a
+
+        xs = await self.java.java.util.ArrayList([1, 3, 2])
+        await xs.sort(Backwards())
+        self.assertEqual([x async for x in xs], [3, 2, 1])
+
+    async def test_coroutines_of_threads_of_java(self):
+        """They wait for one another, while the request that began them waits for all."""
+        together = asyncio.Barrier(3)
+        found = []
+
+        async def meet(number):
+            async with together:
+                found.append(await self.java.java.lang.Math.abs(-number))
+            return number
+
+        async def task(number):
+            async def call():
+                return await meet(number)
+
+            return await pool.submit(jpeer.cast("java.util.concurrent.Callable", call))
+
+        pool = await self.java.java.util.concurrent.Executors.newFixedThreadPool(3)
+        futures = [await task(number) for number in (1, 2, 3)]
+        self.assertEqual([await each.get() for each in futures], [1, 2, 3])
+        self.assertEqual(sorted(found), [1, 2, 3])
+        await pool.shutdown()
+
+    async def test_tasks_that_a_coroutine_leaves_behind(self):
+        left = []
+
+        async def later():
+            await asyncio.sleep(0.01)
+            return await self.java.java.lang.Math.abs(-7)
+
+        async def function(x):
+            left.append(asyncio.create_task(later()))
+            return x
+
+        await (await self.java.java.util.ArrayList([1])).replaceAll(function)
+        self.assertEqual(await left[0], 7)
+
+    async def test_functions_do_not_hold_up_the_loop(self):
+        threads = set()
+        for _ in range(20):
+            await (await self.java.java.util.ArrayList([1])).forEach(lambda _: threads.add(threading.get_ident()))
+        self.assertNotIn(threading.get_ident(), threads)
+
+    def test_a_coroutine_without_a_loop(self):
         async def compare(a, b):
             return 0
 
-        xs = await self.java.java.util.ArrayList([3, 1, 2])
-        with self.assertRaisesRegex(TypeError, "cannot await a coroutine"):
-            await xs.sort(compare)
+        with self.assertRaisesRegex(TypeError, "Java can await a coroutine over jpeer.aio alone"):
+            peer.java.util.ArrayList([3, 1, 2]).sort(compare)
 
     async def test_errors(self):
         with self.assertRaises(ValueError) as caught:
