@@ -30,6 +30,7 @@ struct rpc_worker {
   void *codec_states[RPC_CODECS]; /* of rpc_codec.worker_create */
   struct rpc_client *spare;       /* closed, for the next client of one message that is opened; NULL: none */
   uint64_t within; /* the number of the call that the message in hand is nested in; 0: of none */
+  const struct rpc_client *served; /* whose message is in hand, of a codec with callbacks; NULL: none is */
 
   /* Of a crew member's alone: */
   const struct rpc_waits *waits; /* NULL: its thread never waits for a client */

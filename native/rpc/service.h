@@ -48,8 +48,6 @@ struct rpc_push {
                           struct text message);
   /* The call has ended, however. */
   void (*settle)(struct rpc_duplex *duplex, struct rpc_worker *worker);
-  /* True where that crew member is inside a request of the client, but for those that are nested in calls. */
-  bool (*serves)(struct rpc_duplex *duplex, const struct rpc_worker *worker);
   /* How long an RPC_PUSH_ANSWER may be now; at least 1. */
   size_t (*reply_max)(struct rpc_duplex *duplex);
   /* The last use of it. */

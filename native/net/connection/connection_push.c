@@ -261,17 +261,6 @@ static void settle_call(struct rpc_duplex *line, struct rpc_worker *worker)
   unlock_connection(duplex, connection);
 }
 
-static bool serves(struct rpc_duplex *line, const struct rpc_worker *worker)
-{
-  struct connection_duplex *duplex = duplex_of(line);
-  struct connection *connection = lock_connection(duplex);
-  if (connection == NULL)
-    return false;
-  bool is_served = is_own(connection, worker);
-  unlock_connection(duplex, connection);
-  return is_served;
-}
-
 static size_t find_reply_max(struct rpc_duplex *line)
 {
   struct connection_duplex *duplex = duplex_of(line);
@@ -320,6 +309,5 @@ static void close_duplex(struct rpc_duplex *duplex)
 const struct rpc_push connection_push = {.open = open_duplex,
                                          .send = send_message,
                                          .settle = settle_call,
-                                         .serves = serves,
                                          .reply_max = find_reply_max,
                                          .close = close_duplex};

@@ -168,7 +168,7 @@ static void enter_thread(struct jvm_callback_call *call)
   pthread_mutex_unlock(&thread->lock);
 }
 
-static void leave_thread(const struct jvm_callback_call *call)
+static void leave_thread(struct jvm_callback_call *call)
 {
   struct callback_thread *thread = call->thread;
   thread->depth--;
@@ -206,7 +206,7 @@ enum jp_status callback_call_open(struct rpc_callbacks *callbacks, const struct 
 
 /* ---- waiting ---- */
 
-/* Under the lock, the inbox too: what came into it before the answer is seen with that, and served before it. */
+/* Under the lock: what came into the inbox before the answer is seen with that, and served before it. */
 static enum jvm_callback_sight see_call(const struct jvm_callback_call *call)
 {
   if (call->ending != CALLBACK_GOES_ON && !call->has_answer)
@@ -215,16 +215,7 @@ static enum jvm_callback_sight see_call(const struct jvm_callback_call *call)
     return JVM_CALLBACK_REQUEST;
   if (call->has_answer)
     return JVM_CALLBACK_ANSWER;
-  return call->wants_room && call->may_send ? JVM_CALLBACK_SEND : JVM_CALLBACK_NOTHING;
-}
-
-static enum jvm_callback_sight peek_call(struct jvm_callback_call *call)
-{
-  struct rpc_callbacks *callbacks = call->callbacks;
-  pthread_mutex_lock(&callbacks->lock);
-  enum jvm_callback_sight sight = see_call(call);
-  pthread_mutex_unlock(&callbacks->lock);
-  return sight;
+  return call->wants_room && call->may_send && !call->is_sent ? JVM_CALLBACK_SEND : JVM_CALLBACK_NOTHING;
 }
 
 static bool has_timed_out(const struct jvm_callback_call *call)
@@ -239,6 +230,7 @@ enum jvm_callback_sight callback_call_look(struct jvm_callback_call *call,
   if (call->worker != NULL)
     atomic_store(&call->worker->was_interrupted, false);
   bool is_late = has_timed_out(call);
+  atomic_store(&call->has_news, false); /* before it looks: what comes from here on is news */
   pthread_mutex_lock(&callbacks->lock);
   enum jvm_callback_sight sight = see_call(call);
   if (sight == JVM_CALLBACK_NOTHING && is_late) {
@@ -256,7 +248,7 @@ enum jvm_callback_sight callback_call_look(struct jvm_callback_call *call,
 static bool is_wait_over(void *state)
 {
   struct jvm_callback_call *call = state;
-  return atomic_load(&call->worker->was_interrupted) || peek_call(call) != JVM_CALLBACK_NOTHING;
+  return atomic_load(&call->worker->was_interrupted) || atomic_load(&call->has_news);
 }
 
 void callback_call_wait(struct jvm_callback_call *call)
@@ -281,8 +273,9 @@ struct jvm_callback_call *callbacks_find_call(const struct rpc_callbacks *callba
   return call;
 }
 
-struct jvm_waiter *callback_call_wake(const struct jvm_callback_call *call)
+struct jvm_waiter *callback_call_wake(struct jvm_callback_call *call)
 {
+  atomic_store(&call->has_news, true);
   if (call->waiter != NULL)
     return jvm_waiter_hold(call->waiter);
   if (call->worker != NULL && call->worker->waits != NULL)

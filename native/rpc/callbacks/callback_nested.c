@@ -11,6 +11,7 @@ struct jvm_waiter *callback_inbox_add(struct callback_thread *thread, struct cal
   pthread_mutex_lock(&thread->lock);
   *thread->last = message;
   thread->last = &message->next;
+  atomic_fetch_add(&thread->count, 1);
   struct jvm_waiter *waiter = callback_call_wake(thread->innermost);
   pthread_mutex_unlock(&thread->lock);
   return waiter;
@@ -18,10 +19,7 @@ struct jvm_waiter *callback_inbox_add(struct callback_thread *thread, struct cal
 
 bool callback_inbox_is_empty(struct callback_thread *thread)
 {
-  pthread_mutex_lock(&thread->lock);
-  bool is_empty = thread->first == NULL;
-  pthread_mutex_unlock(&thread->lock);
-  return is_empty;
+  return atomic_load(&thread->count) == 0;
 }
 
 /* Under the inbox's lock. */
@@ -31,6 +29,7 @@ static struct callback_message *unlink_message(struct callback_thread *thread, s
   *link = message->next;
   if (thread->last == &message->next)
     thread->last = link;
+  atomic_fetch_sub(&thread->count, 1);
   return message;
 }
 

@@ -49,14 +49,6 @@ static void expect_answer(struct jvm_callback_call *call, bool expects)
   pthread_mutex_unlock(&callbacks->lock);
 }
 
-/* Room is not wanted any more. */
-static void note_sent(struct jvm_callback_call *call)
-{
-  pthread_mutex_lock(&call->callbacks->lock);
-  call->wants_room = false;
-  pthread_mutex_unlock(&call->callbacks->lock);
-}
-
 static enum jvm_callback_sent push_message(struct jvm_callback_call *call, struct buffer *message,
                                            struct jvm_callback_failure *failure)
 {
@@ -73,9 +65,7 @@ static enum jvm_callback_sent push_message(struct jvm_callback_call *call, struc
   }
   switch (pushed) {
   case RPC_PUSHED:
-    if (is_expected)
-      note_sent(call);
-    call->is_sent = true;
+    call->is_sent = true; /* room is not wanted any more */
     return JVM_CALLBACK_SENT;
   case RPC_PUSH_NO_ROOM:
     return JVM_CALLBACK_NO_ROOM;
@@ -108,7 +98,8 @@ static void find_origin(const struct jvm_callback_call *call, struct rpc_callbac
   if (outer != NULL) {
     head->origin = RPC_ORIGIN_CALL;
     head->origin_call = outer->number;
-  } else if (callbacks->push->serves(callbacks->duplex, call->worker)) {
+  } else if (call->worker != NULL && call->worker->served != NULL &&
+             call->worker->served->callbacks == callbacks) {
     head->origin = RPC_ORIGIN_REQUEST;
   } else {
     head->origin = RPC_ORIGIN_THREAD;

@@ -74,8 +74,9 @@ struct callback_thread {
   pthread_mutex_t lock; /* guards the inbox and `innermost`; behind the callbacks' lock */
   struct callback_message *first;
   struct callback_message **last;
-  const struct jvm_callback_call *innermost; /* in which it waits, if it does */
-  size_t depth;                              /* calls that are open; the thread's own */
+  _Atomic size_t count;                /* of the inbox; changed under the lock */
+  struct jvm_callback_call *innermost; /* in which it waits, if it does */
+  size_t depth;                        /* calls that are open; the thread's own */
 };
 
 /* How long a call is still waited for, and why it ended. */
@@ -91,9 +92,9 @@ enum callback_ending {
 struct jvm_callback_call {
   struct rpc_callbacks *callbacks; /* held */
   struct callback_thread *thread;
-  struct callback_thread own_thread;     /* of an outermost call */
-  const struct jvm_callback_call *outer; /* on the same thread; NULL: it is the outermost */
-  uint64_t number;                       /* 0: it is a notification */
+  struct callback_thread own_thread; /* of an outermost call */
+  struct jvm_callback_call *outer;   /* on the same thread; NULL: it is the outermost */
+  uint64_t number;                   /* 0: it is a notification */
   int64_t id;
   uint64_t epoch;
   bool borrows;
@@ -111,8 +112,10 @@ struct jvm_callback_call {
   bool expects;   /* an answer: its message was sent */
   bool has_answer;
   struct buffer answer;
-  bool wants_room;
-  bool may_send; /* since room was wanted */
+  bool wants_room; /* until it is sent */
+  bool may_send;   /* since room was wanted */
+
+  _Atomic bool has_news; /* since its thread has looked: set by callback_call_wake */
 
   /* The thread's own: */
   bool is_sent;
@@ -170,7 +173,7 @@ enum jp_status callback_call_take_answer(struct jvm_callback_call *call, const s
 struct jvm_callback_call *callbacks_find_call(const struct rpc_callbacks *callbacks, uint64_t number);
 /* Under the lock: wakes a thread of the crew. A thread that parks in Java is the caller's to wake after the unlock: its
  * waiter is returned, and held; NULL: there is none. */
-struct jvm_waiter *callback_call_wake(const struct jvm_callback_call *call) JP_MUST_CHECK;
+struct jvm_waiter *callback_call_wake(struct jvm_callback_call *call) JP_MUST_CHECK;
 /* Without it: wakes and releases a waiter; NULL is fine. */
 void callback_waiter_wake(struct jvm_waiter *waiter);
 /* Without it: wakes every call that has ended and was not woken. */

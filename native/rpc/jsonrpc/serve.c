@@ -104,7 +104,9 @@ enum rpc_served rpc_jsonrpc_serve(void *context, struct rpc_worker *worker, stru
                                         .out = out,
                                         .reply_max = reply_max};
   enum rpc_served served;
-  if (serving_serve_cached(&given, &served))
-    return served;
-  return take_general_path(&given, stream);
+  worker->served = client;
+  if (!serving_serve_cached(&given, &served))
+    served = take_general_path(&given, stream);
+  worker->served = NULL;
+  return served;
 }

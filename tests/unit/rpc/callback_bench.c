@@ -54,12 +54,6 @@ static void settle_call(struct rpc_duplex *duplex, struct rpc_worker *worker)
   atomic_fetch_sub(&duplex->calls_open, 1);
 }
 
-static bool serves(struct rpc_duplex *duplex, const struct rpc_worker *worker)
-{
-  (void)worker;
-  return duplex->is_serving;
-}
-
 static size_t find_reply_max(struct rpc_duplex *duplex)
 {
   (void)duplex;
@@ -74,7 +68,6 @@ static void close_duplex(struct rpc_duplex *duplex)
 static const struct rpc_push push = {.open = open_duplex,
                                      .send = send_message,
                                      .settle = settle_call,
-                                     .serves = serves,
                                      .reply_max = find_reply_max,
                                      .close = close_duplex};
 

@@ -22,7 +22,6 @@ struct rpc_duplex {
   size_t count; /* of messages that were sent */
   bool has_no_room;
   bool is_closed;
-  bool is_serving;        /* every thread serves its request */
   size_t answer_max;      /* of an answer to a nested request; 0: any */
   size_t too_long;        /* messages of so many bytes never fit; 0: all do */
   _Atomic int calls_open; /* sent and not settled */
