@@ -177,8 +177,9 @@ class Connection:
     # step: as in batch(), or ("fetch", instance, maximum, start), ("describe", instance, type), ("control", method).
     # within: the callback, as calling() names it, on whose Java thread it runs.
     def calling(self) -> str | None: ...  # the innermost callback that runs on this thread and that Java waits for
-    def listen(self, timeout: float) -> None: ...
+    def listen(self, timeout: float, hand_on: Callable[[], None] | None = None) -> None: ...
     # Waits for calls from threads of Java's that nobody else takes, no longer than that, and runs those that have come.
+    # hand_on is called once, before the first of their functions.
     pending: int
     ref_count: int
     link_count: int

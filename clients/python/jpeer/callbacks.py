@@ -144,12 +144,13 @@ class CallbackTable:
     def _function(self, function: Callable[..., Any]) -> CallbackFunction:
         """Every method of the interface calls it."""
 
-        hand_on = self._listeners.hand_on
         function = self._awaited(function)
+        voids = self._voids  # looked up here, because this is called very often
 
         def call(interface: str, method: str, types: Sequence[str], args: Sequence[Any]) -> Any:
-            hand_on()
             result = function(*args)
+            if interface in voids and method not in voids[interface]:
+                return result
             return result if result is None else self._fitting(interface, method, result)
 
         return call
@@ -157,10 +158,7 @@ class CallbackTable:
     def _method(self, target: Any) -> CallbackFunction:
         """Each method calls the one of the same name."""
 
-        hand_on = self._listeners.hand_on
-
         def call(interface: str, method: str, types: Sequence[str], args: Sequence[Any]) -> Any:
-            hand_on()
             member = getattr(target, method, None) or getattr(target, f"{method}_", None)
             if member is None and callable(target):
                 member = target
@@ -227,9 +225,7 @@ class Listeners:
                     self._add()
 
     def hand_on(self) -> None:
-        """Called before a function runs, on whatever thread."""
-        if self._listening != threading.get_ident():
-            return
+        """Called by the thread that listens, before a function runs."""
         with self._changed:
             self._listening = None
             if self._idle > 0:
@@ -256,7 +252,7 @@ class Listeners:
         try:
             with contextlib.suppress(ConnectionError):
                 while self._take_turn():
-                    self._java._connection.listen(LISTENER_WAKE_SECONDS)
+                    self._java._connection.listen(LISTENER_WAKE_SECONDS, self.hand_on)
         finally:
             self._end()
 

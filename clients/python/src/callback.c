@@ -1,6 +1,7 @@
 /* Objects of Python's that Java calls. */
 #include "native.h"
 
+#include <string.h>
 #include <structmember.h>
 
 /*
@@ -19,6 +20,8 @@ struct callback {
   bool oneway;
   bool borrow;
   struct given *current; /* the last one that was made; NULL: it has ended */
+  PyObject
+      *called_as; /* (interface, method, types of the parameters) of the last call; NULL: there was none */
   PyObject *weak_references;
 };
 
@@ -32,15 +35,55 @@ struct given {
 
 /* ---- a call from Java ---- */
 
-static PyObject *parameter_types(const struct jp_callback_call *call, size_t count)
+static bool is_text(PyObject *string, const char *text)
 {
-  PyObject *names = PyList_New((Py_ssize_t)count);
-  for (size_t i = 0; names != NULL && i < count; i++) {
-    const char *type = jp_callback_parameter_type(call, i);
-    PyObject *name = PyUnicode_FromString(type == NULL ? "" : type);
-    if (name == NULL || PyList_SetItem(names, (Py_ssize_t)i, name) != 0)
-      Py_CLEAR(names);
+  const char *known = PyUnicode_AsUTF8AndSize(string, NULL);
+  if (known == NULL)
+    PyErr_Clear();
+  return known != NULL && strcmp(known, text) == 0;
+}
+
+static const char *parameter_type(const struct jp_callback_call *call, size_t index)
+{
+  const char *type = jp_callback_parameter_type(call, index);
+  return type == NULL ? "" : type;
+}
+
+static bool is_called_as(PyObject *names, const struct jp_callback_call *call, size_t count)
+{
+  PyObject *types = PyTuple_GetItem(names, 2);
+  bool is_same = is_text(PyTuple_GetItem(names, 1), jp_callback_method(call)) &&
+                 is_text(PyTuple_GetItem(names, 0), jp_callback_interface(call)) &&
+                 PyTuple_Size(types) == (Py_ssize_t)count;
+  for (size_t i = 0; is_same && i < count; i++)
+    is_same = is_text(PyTuple_GetItem(types, (Py_ssize_t)i), parameter_type(call, i));
+  return is_same;
+}
+
+static PyObject *make_names(const struct jp_callback_call *call, size_t count)
+{
+  PyObject *types = PyTuple_New((Py_ssize_t)count);
+  for (size_t i = 0; types != NULL && i < count; i++) {
+    PyObject *name = PyUnicode_FromString(parameter_type(call, i));
+    if (name == NULL || PyTuple_SetItem(types, (Py_ssize_t)i, name) != 0)
+      Py_CLEAR(types);
   }
+  PyObject *names =
+      types == NULL ? NULL
+                    : Py_BuildValue("(ssO)", jp_callback_interface(call), jp_callback_method(call), types);
+  Py_XDECREF(types);
+  return names;
+}
+
+/* Most calls are of the method of the one before. NULL: an exception. */
+static PyObject *names_of_call(struct callback *callback, const struct jp_callback_call *call, size_t count)
+{
+  if (callback->called_as != NULL && is_called_as(callback->called_as, call, count))
+    return Py_NewRef(callback->called_as);
+  PyObject *names = make_names(call, count);
+  PyObject *before = callback->called_as;
+  callback->called_as = Py_XNewRef(names);
+  Py_XDECREF(before);
   return names;
 }
 
@@ -56,18 +99,15 @@ static PyObject *arguments_of(struct connection *connection, const struct jp_cal
   return values;
 }
 
-static PyObject *call_function(const struct callback *callback, const struct jp_callback_call *call)
+static PyObject *call_function(struct callback *callback, const struct jp_callback_call *call)
 {
   size_t count = jp_callback_argument_count(call);
-  PyObject *interface = PyUnicode_FromString(jp_callback_interface(call));
-  PyObject *method = PyUnicode_FromString(jp_callback_method(call));
-  PyObject *names = parameter_types(call, count);
-  PyObject *args = arguments_of(callback->connection, call, count);
+  PyObject *names = names_of_call(callback, call, count);
+  PyObject *args = names == NULL ? NULL : arguments_of(callback->connection, call, count);
   PyObject *value = NULL;
-  if (interface != NULL && method != NULL && names != NULL && args != NULL)
-    value = PyObject_CallFunctionObjArgs(callback->function, interface, method, names, args, NULL);
-  Py_XDECREF(interface);
-  Py_XDECREF(method);
+  if (args != NULL)
+    value = PyObject_CallFunctionObjArgs(callback->function, PyTuple_GetItem(names, 0),
+                                         PyTuple_GetItem(names, 1), PyTuple_GetItem(names, 2), args, NULL);
   Py_XDECREF(names);
   Py_XDECREF(args);
   return value;
@@ -139,6 +179,7 @@ static void run_call(void *context, struct jp_callback_call *call)
   link_hold(given.link);
   struct link_frame frame;
   link_push(&frame, given.link, call);
+  listen_hand_on();
   PyObject *value = call_function(given.callback, call);
   if (value == NULL || !return_value(&given, call, value))
     throw_exception(given.callback, call);
@@ -366,6 +407,7 @@ static void callback_dealloc(PyObject *self)
   if (callback->weak_references != NULL)
     PyObject_ClearWeakRefs(self);
   (void)callback_clear(self);
+  Py_XDECREF(callback->called_as);
   Py_XDECREF(callback->interfaces);
   Py_XDECREF(callback->overrides);
   freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);

@@ -7,6 +7,9 @@
 
 enum { EVENTS_MAX = 16, PAUSE_US = 300 };
 
+/* What this thread calls before it runs a function of Python's; NULL: nothing. Borrowed. */
+static _Thread_local PyObject *hands_on;
+
 bool listen_to(struct link *link)
 {
   struct connection *connection = link->connection;
@@ -57,18 +60,35 @@ static void process_ready(struct connection *connection, int timeout_ms)
     process_link(connection, events[i].data.ptr);
 }
 
-PyObject *connection_listen(PyObject *self, PyObject *timeout)
+void listen_hand_on(void)
+{
+  PyObject *hand_on = hands_on;
+  hands_on = NULL;
+  if (hand_on == NULL)
+    return;
+  PyObject *nothing = PyObject_CallNoArgs(hand_on);
+  if (nothing == NULL)
+    PyErr_WriteUnraisable(hand_on);
+  Py_XDECREF(nothing);
+}
+
+PyObject *connection_listen(PyObject *self, PyObject *args)
 {
   struct connection *connection = (struct connection *)self;
-  double seconds = PyFloat_AsDouble(timeout);
+  double seconds;
+  PyObject *hand_on = NULL;
   int timeout_ms;
-  if (PyErr_Occurred() || !connection_read_seconds(seconds, &timeout_ms))
+  if (!PyArg_ParseTuple(args, "d|O:listen", &seconds, &hand_on) ||
+      !connection_read_seconds(seconds, &timeout_ms))
     return NULL;
   struct link *first = connection_enter_first(connection);
   if (first == NULL)
     return NULL;
+  PyObject *before = hands_on;
+  hands_on = hand_on;
   if (listen_to(first)) /* its end ends the wait */
     process_ready(connection, timeout_ms);
+  hands_on = before;
   connection_leave(connection);
   if (PyErr_Occurred())
     return NULL;

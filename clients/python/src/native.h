@@ -257,7 +257,9 @@ void callback_let_go(struct given *given);
 /* The link gives a callback from now on. False: an exception. */
 bool listen_to(struct link *link);
 /* A method of Connection: waits for calls from threads of Java's, and runs those that have come. */
-PyObject *connection_listen(PyObject *self, PyObject *timeout);
+PyObject *connection_listen(PyObject *self, PyObject *args);
+/* A function of Python's is about to run on this thread: if it listens, another one is to. */
+void listen_hand_on(void);
 PyObject *connection_calling(PyObject *self, PyObject *ignored);
 
 #endif

@@ -525,6 +525,6 @@ PyMethodDef connection_methods[] = {
     {"send", operation_send, METH_VARARGS, NULL},
     {"descriptor", operation_descriptor, METH_NOARGS, NULL},
     {"process", operation_process, METH_NOARGS, NULL},
-    {"listen", connection_listen, METH_O, NULL},
+    {"listen", connection_listen, METH_VARARGS, NULL},
     {"calling", connection_calling, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};
