@@ -190,6 +190,12 @@ static enum jp_status read_text(const struct rpc_callback_reading *reading, stru
   return JP_NO_MEMORY;
 }
 
+/* Some clients write null for a member that they leave out. */
+static bool has_value(const struct json_members *members, size_t i)
+{
+  return members->has[i] && members->value[i].kind != JSON_KIND_NULL;
+}
+
 /* The data's own message comes before the error's, which may be the standard text of its code. */
 static enum jp_status read_data(const struct rpc_callback_reading *reading, struct json_value data,
                                 struct jvm_callback_answer *read, struct outcome *outcome)
@@ -201,9 +207,9 @@ static enum jp_status read_data(const struct rpc_callback_reading *reading, stru
     return JP_OK;
   json_members_collect(data, names, MEMBERS, &members);
   enum jp_status status = JP_OK;
-  if (members.has[REF] && !rpc_ref_read(members.value[REF], &read->ref))
+  if (has_value(&members, REF) && !rpc_ref_read(members.value[REF], &read->ref))
     status = fail(reading, outcome, "the error's data.ref is no ref");
-  if (status == JP_OK && members.has[TYPE])
+  if (status == JP_OK && has_value(&members, TYPE))
     status = read_text(reading, members.value[TYPE], "the error's data.throwable_type is no string",
                        &read->throwable_type, outcome);
   if (status == JP_OK && members.has[MESSAGE] && members.value[MESSAGE].kind == JSON_KIND_STRING)

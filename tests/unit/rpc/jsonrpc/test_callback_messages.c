@@ -248,6 +248,8 @@ static void test_errors_are_read(void **state)
       {"{\"code\":1,\"message\":\"m\",\"data\":{\"message\":\"own\",\"throwable_type\":\"a.B\"}}", 1, "own",
        0, "a.B"},
       {"{\"code\":1,\"message\":\"m\",\"data\":{\"message\":null}}", 1, "m", 0, NULL},
+      {"{\"code\":1,\"message\":\"m\",\"data\":{\"ref\":null,\"throwable_type\":\"a.B\"}}", 1, "m", 0, "a.B"},
+      {"{\"code\":1,\"message\":\"m\",\"data\":{\"ref\":7,\"throwable_type\":null}}", 1, "m", 7, NULL},
   };
   struct read_bench *bench = *state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -280,7 +282,7 @@ static void test_wrong_answers_are_told(void **state)
       {"{\"id\":1,\"error\":{\"code\":1.5}}", "the error's code is no integer of 32 bits"},
       {"{\"id\":1,\"error\":{\"code\":1,\"message\":5}}", "the error's message is no string"},
       {"{\"id\":1,\"error\":{\"code\":1,\"data\":{\"ref\":0}}}", "the error's data.ref is no ref"},
-      {"{\"id\":1,\"error\":{\"code\":1,\"data\":{\"throwable_type\":null}}}",
+      {"{\"id\":1,\"error\":{\"code\":1,\"data\":{\"throwable_type\":5}}}",
        "the error's data.throwable_type is no string"},
       {"{\"id\":1,\"result\":{\"ref\":0}}", "result: 'ref' must be an integer from 1 to 2147483647"},
       {"{\"id\":1,\"result\":{\"type\":\"int[]\",\"value\":[\"x\"]}}",
