@@ -17,10 +17,15 @@ def main(arguments: list[str]) -> int:
     stubs.add_argument("-cp", "--classpath", default="", help="jars and folders, as for jpeer.launch")
     stubs.add_argument("--url", help="a peer that runs, in place of one that is launched")
     given = parser.parse_args(arguments)
-    with connect(given.url) if given.url else launch(given.classpath) as java:
-        count = write_stubs(java, given.patterns, given.output)
+    try:
+        with connect(given.url) if given.url else launch(given.classpath) as java:
+            count = write_stubs(java, given.patterns, given.output)
+    except OSError as error:  # a folder that cannot be written, or a peer that is not there
+        stubs.exit(1, f"{stubs.prog}: {error}\n")
+    if count == 0:
+        stubs.exit(1, f"{stubs.prog}: no public class is called {' or '.join(given.patterns)}\n")
     print(f"{count} classes in {given.output}")
-    return 0 if count else 1
+    return 0
 
 
 if __name__ == "__main__":

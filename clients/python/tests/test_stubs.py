@@ -61,7 +61,19 @@ class Stubs(unittest.TestCase):
 
     def test_nothing_matches(self):
         with tempfile.TemporaryDirectory() as folder:
-            self.assertEqual(self.run_stubs("no.such.**", "-o", folder).returncode, 1)
+            done = self.run_stubs("no.such.**", "a.B", "-o", folder)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertEqual(done.stderr, "python -m jpeer stubs: no public class is called no.such.** or a.B\n")
+
+    def test_what_cannot_be_done_is_one_line(self):
+        with tempfile.NamedTemporaryFile() as file:
+            for arguments, words in (
+                (["-o", file.name], "Not a directory"),
+                (["-o", "unused", "--url", "ws+unix:/no/such/socket"], "No such file or directory"),
+            ):
+                done = self.run_stubs("java.util.List", *arguments)
+                self.assertEqual((done.returncode, done.stdout), (1, ""))
+                self.assertRegex(done.stderr, f"^python -m jpeer stubs: .*{words}.*\n$")
 
     @unittest.skipIf(importlib.util.find_spec("mypy") is None, "no mypy")
     def test_mypy(self):
