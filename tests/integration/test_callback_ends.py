@@ -173,6 +173,18 @@ class Stops(EndCase):
         client.begin("call", {"type": CALLING, "method": "exit", "args": [7]}, options=options)
         self.assertEqual(self.peer.wait(), 7)
 
+    def test_a_shutdown_hook_that_calls(self):
+        """It is told that nobody answers any more, whether a signal or Java ends the process."""
+        for ends_by_exit in (False, True):
+            client = self.start("--grace", "100")
+            client.call(CALLING, "atTheEnd", client.give())
+            self.begin(client)
+            if ends_by_exit:
+                self.connect().begin_call(CALLING, "exit", 7)
+            else:
+                self.peer.send_signal(signal.SIGTERM)
+            self.assertEqual(self.peer.wait(), 7 if ends_by_exit else 0)
+            self.assertIn("at the end: CallbackException: ", self.peer.stdout())
 
     def test_exit_on_a_thread_that_serves_another_connection(self):
         """It waits in callbacks of a connection that it does not serve."""
@@ -226,6 +238,19 @@ class Collected(EndCase):
         self.assertEqual(client.released, {7: 6})
         client.control("delete_session")
         self.assertEqual(client.released, {7: 6})
+        self.assert_stops()
+
+    def test_a_cleaner_of_the_application_waits(self):
+        """The peer finds out about other callbacks meanwhile."""
+        client, other = self.start(), self.connect()
+        client.call(CALLING, "whenCollected", client.give())
+        while not client.held:
+            client.control("gc")
+        call = client.await_call()
+        other.call(CALLING, "here", other.give(lambda call: "works", 7))
+        other.await_released(7)
+        call.answer("cleaned")
+        self.assertEqual(self.outcome(), "cleaned")
         self.assert_stops()
 
 

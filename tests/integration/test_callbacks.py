@@ -181,6 +181,31 @@ class Threads(CallbackCase):
                          "CallbackException: the thread was interrupted while it waited for the client, interrupted")
         self.assert_serves()
 
+    def test_monitors_that_others_may_need(self):
+        """The thread holds one that the JVM or the peer could lock, and others are served."""
+        other = self.connect()
+        names = ("java.lang.Class", "java.lang.Thread", "java.lang.ClassLoader", "java.lang.reflect.Proxy",
+                 "java.lang.ref.Cleaner", "jpeer.peer.CallbackKind", "jpeer.peer.PeerThread", "jpeer.peer.Released")
+        for name in names:
+            monitor = self.client.call("java.lang.Class", "forName", name)
+            begun = self.client.begin_call(CALLING, "holding", {"ref": monitor}, self.client.give())
+            call = self.client.await_call()
+            self.assertEqual(other.call(CALLING, "here", other.give(lambda call: "served", 7)), "served")
+            other.await_released(7)
+            call.answer("done")
+            self.assertEqual(self.client.end(begun), "done")
+
+    def test_a_handler_of_uncaught_exceptions(self):
+        self.call("endThread", self.client.give(type="java.lang.Thread$UncaughtExceptionHandler"))
+        call = self.client.await_call()
+        thread, thrown = call.args
+        message = self.client.begin_call("java.lang.Throwable", "getMessage", on=thrown, within=call.id)
+        self.assertEqual(self.client.end(message), "uncaught")
+        name = self.client.begin_call("java.lang.Thread", "currentThread", within=call.id)
+        self.assertEqual(self.client.end(name), thread)
+        call.answer()
+        self.assert_serves()
+
 
 HOME = virtual_home()
 
