@@ -85,7 +85,11 @@ class AsyncJava:
         future: asyncio.Future[Any] = self._loop.create_future()
 
         def done(value: Any, error: BaseException | None) -> None:
-            self._loop.call_soon_threadsafe(_settle, future, value, error)
+            try:
+                self._loop.call_soon_threadsafe(_settle, future, value, error)
+            except RuntimeError:
+                if not self._loop.is_closed():  # nobody waits any more where it is
+                    raise
 
         calling = _calling.get()
         within = calling.name if calling is not None and calling.java is self else None

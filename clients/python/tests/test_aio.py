@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import unittest
+import unittest.mock
 
 import jpeer.aio
 from support import SECONDS, launch
@@ -206,6 +207,20 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(asyncio.CancelledError):
             await task
         self.assertEqual(await asyncio.wait_for(self.java.java.lang.Math.abs(-1), SECONDS), 1)
+
+
+class ClosedLoop(unittest.TestCase):
+    def test_an_answer_that_comes_after_the_loop(self):
+        async def leave():
+            java = await jpeer.aio.connect(peer.url)
+            java._send("call", "java.lang.Thread", "sleep", None, (200,))
+            return java
+
+        with unittest.mock.patch("sys.unraisablehook") as hook:
+            java = asyncio.run(leave())
+            self.assertEqual(java._java.java.lang.Math.abs(-1), 1)  # over the same link, and so after the answer
+            java._java.close()
+        hook.assert_not_called()
 
 
 if __name__ == "__main__":
