@@ -74,7 +74,10 @@ def _regex(pattern: str) -> str:
 
 
 def _is_public(everything: dict[str, Info], name: str) -> bool:
-    """Also all classes that it is nested in; names that Python cannot write are left out."""
+    """Also all classes that it is nested in. Names that Python cannot write are left out, and so is the unnamed package,
+    from which Python cannot import: its file would be taken for jpeer's own."""
+    if not _package_of(name):
+        return False
     parts = name.split("$")
     outer = ["$".join(parts[: count + 1]) for count in range(len(parts))]
     return all(each in everything and "public" in everything[each]["modifiers"].split() for each in outer) and all(

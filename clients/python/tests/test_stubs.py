@@ -24,6 +24,13 @@ for x in xs:
 xs.nothing()
 """
 
+# public class Plain { public static int x; }, without a constructor.
+PLAIN = bytes.fromhex(
+    "cafebabe 0000 003d 0007"
+    f"01 0005 {b'Plain'.hex()} 07 0001 01 0010 {b'java/lang/Object'.hex()} 07 0003 01 0001 {b'x'.hex()} 01 0001 {b'I'.hex()}"
+    "0021 0002 0004 0000 0001 0009 0005 0006 0000 0000 0000"
+)
+
 
 class Stubs(unittest.TestCase):
     @classmethod
@@ -54,6 +61,14 @@ class Stubs(unittest.TestCase):
         ):
             self.assertIn(line, text.splitlines())
         self.assertIn("class Exception(jpeer.java.lang.Throwable):", self.read("java.lang"))
+
+    def test_the_unnamed_package(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "Plain.class").write_bytes(PLAIN)
+            done = self.run_stubs("Plain", "java.util.UUID", "-o", f"{folder}/stubs", "-cp", folder)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertFalse(Path(folder, "stubs", "jpeer", "__init__.pyi").exists())
+            self.assertTrue(Path(folder, "stubs", "jpeer", "java", "util", "__init__.pyi").exists())
 
     def test_python_can_read_them(self):
         for file in Path(self.folder.name).rglob("*.pyi"):
