@@ -123,7 +123,7 @@ RELEASE_STEPS = [
     ("python-asan", "the Python package's own tests under ASan and UBSan", "dev",
      [["sh", "-c", f'LD_PRELOAD="$(cc -print-file-name=libasan.so)" exec {PYTHON} -m unittest discover -s clients/python/tests']],
      {"PYTHONPATH": "build/dev/python:clients/python/tests", "PYTHONMALLOC": "malloc",
-      "ASAN_OPTIONS": "handle_segv=0:detect_leaks=0"}),
+      "ASAN_OPTIONS": "handle_segv=0:intercept_tls_get_addr=0:detect_leaks=0"}),
     ("python-shows", "programs that use real libraries from Python, with the wheel that the step python has built", None,
      [[PYTHON, "tests/release/python/run.py"]], {}),
     ("stubs", "stubs of the JDK and of Lucene, read by mypy, with that wheel", None,
