@@ -23,16 +23,25 @@ static uint64_t count_steps(struct crew *crew)
   return steps;
 }
 
-/* Adds 1 + n/4; false if it could add none. */
+/* Adds 1 + n/4 of n that are inside a call or wait in one; false if it could add none. */
 static bool add_members(struct crew *crew)
 {
   pthread_mutex_lock(&crew->lock);
-  unsigned wanted = 1 + crew_busy_size(crew) / 4;
+  unsigned wanted = 1 + (crew_busy_size(crew) + atomic_load(&crew->waiting)) / 4;
   pthread_mutex_unlock(&crew->lock);
   unsigned added = 0;
   while (added < wanted && crew_add_member(crew))
     added++;
   return added > 0;
+}
+
+/* No member moves before its client has answered, however much they have done since the last look. */
+static bool all_wait(struct crew *crew)
+{
+  pthread_mutex_lock(&crew->lock);
+  bool nobody_is_left = crew_busy_size(crew) == 0;
+  pthread_mutex_unlock(&crew->lock);
+  return nobody_is_left;
 }
 
 /* The flag is up for one whole look before the watcher trusts it. */
@@ -55,7 +64,8 @@ static void look_at_members(struct crew *crew, struct watch *watch)
   bool has_ready = atomic_load(&crew->ready) > 0;
   bool quiet = idle && !moved && !has_ready && atomic_load(&crew->phase) == CREW_SERVING;
   note_quiet(crew, watch, quiet);
-  watch->stuck = !idle && !moved && (atomic_load(&crew->phase) != CREW_SERVING || !add_members(crew));
+  watch->stuck = !idle && (!moved || all_wait(crew)) &&
+                 (atomic_load(&crew->phase) != CREW_SERVING || !add_members(crew));
   if (idle && has_ready)
     crew_wake_one(crew);
   crew_relieve_looker(crew, &watch->looker);
