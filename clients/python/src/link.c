@@ -199,10 +199,24 @@ static struct link *open_link(struct connection *connection)
   return is_wanted ? link : NULL;
 }
 
+/* False: a request would wait behind one that nobody waits for any more. */
+static bool is_free(struct link *link)
+{
+  struct jp_client_error error;
+  if (link->has_ended)
+    return false;
+  if (link->was_left) {
+    (void)!jp_client_process_answers(link->client,
+                                     &error); /* the late answer; its end is told by the next call */
+    link->was_left = jp_client_pending(link->client) > 0;
+  }
+  return !link->was_left;
+}
+
 static struct link *find_link(const struct connection *connection, unsigned long thread)
 {
   for (struct link *each = connection->links; each != NULL; each = each->next) {
-    if (each->thread == thread && !each->has_ended)
+    if (each->thread == thread && is_free(each))
       return each;
   }
   return NULL;
@@ -232,7 +246,7 @@ struct link *link_of_thread(struct connection *connection)
       return each->link;
   }
   unsigned long thread = PyThread_get_thread_ident();
-  if (connection->links->thread == thread)
+  if (connection->links->thread == thread && is_free(connection->links))
     return connection->links;
   struct link *link = find_link(connection, thread);
   return link == NULL ? take_link(connection) : link;
@@ -244,4 +258,5 @@ void link_note_status(struct link *link, enum jp_client_status status)
   if (is_over && link->connection != NULL && !link->connection->config.reconnects &&
       link != link->connection->links)
     link->has_ended = true;
+  link->was_left |= status == JP_CLIENT_INTERRUPTED || status == JP_CLIENT_TIMEOUT;
 }

@@ -94,6 +94,7 @@ struct link {
   struct jp_client *client;      /* NULL: it is closed */
   unsigned long thread;          /* that calls over it; 0: none */
   bool has_ended;                /* it is not used any more */
+  bool was_left;                 /* a wait was given up: its request may still be inside Java */
   bool gives_callbacks;          /* it is in the connection's callbacks_fd */
   struct link *next;             /* of the connection; each holds the next */
 };

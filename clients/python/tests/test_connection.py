@@ -208,9 +208,8 @@ class Ends(unittest.TestCase):
                 thread.start()
                 FileInputStream(pipe)  # waits until somebody writes
             thread.join()
-            writer = os.open(pipe, os.O_RDWR)
             self.assertEqual(java.java.lang.Math.abs(-1), 1)
-            os.close(writer)
+            os.close(os.open(pipe, os.O_RDWR))
 
     def test_fork(self):
         with self.subTest("the child gets a clear error, and the parent goes on"):

@@ -151,6 +151,18 @@ class Links(unittest.TestCase):
         with self.assertRaisesRegex(ConnectionError, "--compat pal: .*share_session"):
             launch(options=["--compat", "pal"])
 
+    def test_waits_that_are_given_up(self):
+        """What comes after them does not wait behind them, and their links are used again."""
+        with jpeer.connect(java.url, timeout=SECONDS) as other:
+            for number in range(20):
+                queue = other.java.util.concurrent.LinkedBlockingQueue()
+                other.timeout = 0.02
+                with self.assertRaises(TimeoutError):
+                    queue.take()
+                other.timeout = SECONDS
+                queue.put(number)
+            self.assertLess(other._connection.link_count, 10)
+
     def test_recursion_between_threads(self):
         """Each level of callbacks asks Java again, on four threads at once."""
 
