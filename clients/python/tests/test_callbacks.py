@@ -290,8 +290,8 @@ class Threads(unittest.TestCase):
 
     def test_what_runs_in_a_call_stays_on_its_thread(self):
         def idents(_=None):
-            sort = java.java.util.stream.Stream.of(1).map(lambda _: threading.get_ident())
-            return [threading.get_ident(), *sort]
+            inner = java.java.util.stream.Stream.of(1).map(lambda _: threading.get_ident())
+            return [threading.get_ident(), *inner]
 
         found = java.java.util.concurrent.CompletableFuture.supplyAsync(idents).get()
         self.assertEqual(len(set(found)), 1)
