@@ -70,10 +70,15 @@ static void wait_for(struct caller *caller, bool (*is_over)(void *),
   pthread_mutex_unlock(&s->lock);
 }
 
+/* Places are those of crew threads alone: the others wait for `changed`. */
 static void wait_for_room(struct caller *caller)
 {
   struct duplex_service *s = service_of(caller);
   unsigned place = 0;
+  if (caller->waits == NULL) {
+    wait_for(caller, has_found_room, is_room_over, INT64_MAX);
+    return;
+  }
   pthread_mutex_lock(&s->lock);
   while (s->for_room[place] != NULL)
     place++;
