@@ -19,8 +19,9 @@
  * may go on as the next turn, and no other thread has to wake. Each message goes through crew_serve, which
  * counts for the watcher and never blocks on the watcher's own thread.
  *
- * The watcher is a thread that runs no Java. While there is work it looks every 5 ms: if no member is idle
- * and no counter has moved, it adds 1 + n/4 members, up to threads_max. If it can add none, it takes events
+ * The watcher is a thread that runs no Java. While there is work it looks every 5 ms: if no member is idle,
+ * and no counter has moved or all wait for their clients, it adds members, up to threads_max
+ * (net/workers/crew_growth.h says how many). If it can add none, it takes events
  * and ready work itself, with a member whose worker is NULL. crew_serve then answers a ping, refuses a
  * message that has waited for busy_timeout_ms, and returns CREW_WAIT for all others: the source keeps the
  * message, calls crew_submit, and comes by again with the next tick or, sooner, on a member. The watcher also

@@ -1,4 +1,5 @@
 #include "base/clock.h"
+#include "net/workers/crew_growth.h"
 #include "net/workers/crew_state.h"
 
 #include <stdio.h>
@@ -23,25 +24,24 @@ static uint64_t count_steps(struct crew *crew)
   return steps;
 }
 
-/* Adds 1 + n/4 of n that are inside a call or wait in one; false if it could add none. */
-static bool add_members(struct crew *crew)
+static struct crew_load load_of(struct crew *crew, bool has_moved)
 {
   pthread_mutex_lock(&crew->lock);
-  unsigned wanted = 1 + (crew_busy_size(crew) + atomic_load(&crew->waiting)) / 4;
+  struct crew_load load = {.busy = crew_busy_size(crew),
+                           .waiting = atomic_load(&crew->waiting),
+                           .idle = atomic_load(&crew->idle),
+                           .has_moved = has_moved};
   pthread_mutex_unlock(&crew->lock);
+  return load;
+}
+
+/* False if it could add none. */
+static bool add_members(struct crew *crew, unsigned wanted)
+{
   unsigned added = 0;
   while (added < wanted && crew_add_member(crew))
     added++;
   return added > 0;
-}
-
-/* No member moves before its client has answered, however much they have done since the last look. */
-static bool all_wait(struct crew *crew)
-{
-  pthread_mutex_lock(&crew->lock);
-  bool nobody_is_left = crew_busy_size(crew) == 0;
-  pthread_mutex_unlock(&crew->lock);
-  return nobody_is_left;
 }
 
 /* The flag is up for one whole look before the watcher trusts it. */
@@ -58,14 +58,14 @@ static void note_quiet(struct crew *crew, struct watch *watch, bool quiet)
 static void look_at_members(struct crew *crew, struct watch *watch)
 {
   uint64_t steps = count_steps(crew);
-  bool idle = atomic_load(&crew->idle) > 0;
-  bool moved = steps != watch->steps;
+  const struct crew_load load = load_of(crew, steps != watch->steps);
+  bool idle = load.idle > 0;
   watch->steps = steps;
   bool has_ready = atomic_load(&crew->ready) > 0;
-  bool quiet = idle && !moved && !has_ready && atomic_load(&crew->phase) == CREW_SERVING;
+  bool quiet = idle && !load.has_moved && !has_ready && atomic_load(&crew->phase) == CREW_SERVING;
   note_quiet(crew, watch, quiet);
-  watch->stuck = !idle && (!moved || all_wait(crew)) &&
-                 (atomic_load(&crew->phase) != CREW_SERVING || !add_members(crew));
+  unsigned wanted = crew_growth_wanted(&load);
+  watch->stuck = wanted > 0 && (atomic_load(&crew->phase) != CREW_SERVING || !add_members(crew, wanted));
   if (idle && has_ready)
     crew_wake_one(crew);
   crew_relieve_looker(crew, &watch->looker);
