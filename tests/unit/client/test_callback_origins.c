@@ -15,9 +15,11 @@
 
 static const struct jp_callback_config by_origin = {.by_origin = true};
 
-/* An object, and what its functions tell one another. */
+/* An object, what its functions tell one another, and the peer that plays for it. */
 struct script {
   struct object object; /* first */
+  struct play *play;
+  struct fake_peer *peer;
   pthread_t waiting;    /* the thread that gives the object */
   pthread_t runners[4]; /* of its calls, in their order */
   sem_t was_returned;
@@ -36,31 +38,46 @@ static void note_runner(struct object *object, struct jp_callback_call *call)
   return_value(object, call);
 }
 
-static void script_init(struct script *script, struct fake_peer *peer,
-                        void (*behave)(struct object *object, struct jp_callback_call *call))
-{
-  *script = (struct script){.object = {.behave = behave}};
-  sem_init(&script->was_returned, 0, 0);
-  object_init(&script->object, fixture_open(peer, NULL), &by_origin);
-}
-
 static void *give(void *argument)
 {
   assert_given(argument);
   return NULL;
 }
 
+/* A thread of its own gives the object and waits. */
 static void begin_waiting(struct script *script)
 {
   assert_int_equal(pthread_create(&script->waiting, NULL, give, &script->object), 0);
 }
 
-static void end_script(struct script *script, struct fake_peer *peer, const struct play *play)
+static void open_script(struct script *script, struct play *play,
+                        void (*behave)(struct object *object, struct jp_callback_call *call))
+{
+  *script =
+      (struct script){.object = {.behave = behave}, .play = play, .peer = fake_peer_start(play_lines, play)};
+  sem_init(&script->was_returned, 0, 0);
+  object_init(&script->object, fixture_open(script->peer, NULL), &by_origin);
+}
+
+static void begin_script(struct script *script, struct play *play,
+                         void (*behave)(struct object *object, struct jp_callback_call *call))
+{
+  open_script(script, play, behave);
+  begin_waiting(script);
+}
+
+/* Behind the thread that waits. */
+static void close_script(struct script *script)
+{
+  jp_callback_release(script->object.callback);
+  close_play(script->object.client, script->peer, script->play);
+  sem_destroy(&script->was_returned);
+}
+
+static void end_script(struct script *script)
 {
   pthread_join(script->waiting, NULL);
-  jp_callback_release(script->object.callback);
-  close_play(script->object.client, peer, play);
-  sem_destroy(&script->was_returned);
+  close_script(script);
 }
 
 static void process_until(const struct object *object, unsigned calls)
@@ -77,11 +94,9 @@ static void test_a_request_runs_its_own_calls(void **state)
   (void)state;
   struct play play = PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("request", "cb-1", "1"),
                           RETURNED_INT("cb-1"), ANSWER("1"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
   struct script script;
-  script_init(&script, peer, note_runner);
-  begin_waiting(&script);
-  end_script(&script, peer, &play);
+  begin_script(&script, &play, note_runner);
+  end_script(&script);
   assert_int_equal(script.object.calls, 1);
   assert_true(pthread_equal(script.runners[0], script.waiting));
 }
@@ -92,12 +107,10 @@ static void test_calls_of_other_threads_are_the_loops(void **state)
   (void)state;
   struct play play = PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("thread", "cb-1", "1"),
                           RETURNED_INT("cb-1"), ANSWER("1"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
   struct script script;
-  script_init(&script, peer, note_runner);
-  begin_waiting(&script);
+  begin_script(&script, &play, note_runner);
   process_until(&script.object, 1);
-  end_script(&script, peer, &play);
+  end_script(&script);
   assert_int_equal(script.object.calls, 1);
   assert_true(pthread_equal(script.runners[0], pthread_self()));
 }
@@ -119,12 +132,10 @@ static void test_nested_requests_run_their_own_calls(void **state)
       PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("thread", "cb-1", "1"), NESTED("2", "cb-1"),
            CALLED_FROM("cb-1", "cb-2", "1"), RETURNED_INT("cb-2"), ANSWER("2"), RETURNED_INT("cb-1"),
            CALLED_FROM("request", "cb-3", "1"), RETURNED_INT("cb-3"), ANSWER("1"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
   struct script script;
-  script_init(&script, peer, ask_in_the_first);
-  begin_waiting(&script);
+  begin_script(&script, &play, ask_in_the_first);
   process_until(&script.object, 2);
-  end_script(&script, peer, &play);
+  end_script(&script);
   assert_int_equal(script.object.calls, 3);
   assert_true(pthread_equal(script.runners[0], pthread_self()));
   assert_true(pthread_equal(script.runners[1], pthread_self()));
@@ -138,12 +149,10 @@ static void test_a_call_of_one_that_is_over_is_the_loops(void **state)
   struct play play =
       PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("request", "cb-1", "1"), RETURNED_INT("cb-1"),
            CALLED_FROM("cb-1", "cb-2", "1"), RETURNED_INT("cb-2"), ANSWER("1"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
   struct script script;
-  script_init(&script, peer, note_runner);
-  begin_waiting(&script);
+  begin_script(&script, &play, note_runner);
   process_until(&script.object, 2);
-  end_script(&script, peer, &play);
+  end_script(&script);
   assert_true(pthread_equal(script.runners[0], script.waiting));
   assert_true(pthread_equal(script.runners[1], pthread_self()));
 }
@@ -177,15 +186,13 @@ static void test_calls_of_other_threads_run_side_by_side(void **state)
   (void)state;
   struct play play = PLAY(REQUEST_WITH("1", ASKED("1")), ANSWER("1"), CALLED_FROM("thread", "cb-1", "1"),
                           CALLED_FROM("thread", "cb-2", "1"), RETURNED_INT("cb-2"), RETURNED_INT("cb-1"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
   struct script script;
   pthread_t second;
-  script_init(&script, peer, wait_for_the_second);
-  begin_waiting(&script);
+  begin_script(&script, &play, wait_for_the_second);
   assert_int_equal(pthread_create(&second, NULL, process_two, &script.object), 0);
   process_two(&script.object);
   pthread_join(second, NULL);
-  end_script(&script, peer, &play);
+  end_script(&script);
   assert_int_equal(script.object.calls, 2);
 }
 
@@ -200,10 +207,8 @@ static void test_answers_are_processed_without_calls(void **state)
   (void)state;
   struct play play = PLAY(REQUEST_WITH("1", ASKED("1")), ANSWER("1"), CALLED_FROM("thread", "cb-1", "1"),
                           RETURNED_INT("cb-1"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
   struct script script;
-  script_init(&script, peer, note_runner);
-  begin_waiting(&script);
+  begin_script(&script, &play, note_runner);
   pthread_join(script.waiting, NULL);
   while (!jp_client_await_calls(script.object.client, 0)) {
     assert_true(is_readable(script.object.client));
@@ -213,9 +218,7 @@ static void test_answers_are_processed_without_calls(void **state)
   assert_int_equal(script.object.calls, 0);
   assert_true(is_readable(script.object.client));
   process_until(&script.object, 1);
-  jp_callback_release(script.object.callback);
-  close_play(script.object.client, peer, &play);
-  sem_destroy(&script.was_returned);
+  close_script(&script);
 }
 
 /* The thread that waits for the answer reads the call, and wakes the one that waits for calls. */
@@ -224,9 +227,8 @@ static void test_calls_are_awaited_while_another_thread_reads(void **state)
   (void)state;
   struct play play = PLAY(REQUEST_WITH("1", ASKED("1")), CALLED_FROM("thread", "cb-1", "1"),
                           RETURNED_INT("cb-1"), ANSWER("1"));
-  struct fake_peer *peer = fake_peer_start(play_lines, &play);
   struct script script;
-  script_init(&script, peer, note_runner);
+  open_script(&script, &play, note_runner);
   assert_true(jp_client_descriptor(script.object.client) >= 0);
   assert_false(jp_client_await_calls(script.object.client, 0));
   begin_waiting(&script);
@@ -235,7 +237,7 @@ static void test_calls_are_awaited_while_another_thread_reads(void **state)
   assert_int_equal(jp_client_process(script.object.client, NULL), JP_CLIENT_OK);
   assert_int_equal(script.object.calls, 1);
   assert_true(pthread_equal(script.runners[0], pthread_self()));
-  end_script(&script, peer, &play);
+  end_script(&script);
 }
 
 int main(void)
