@@ -168,7 +168,7 @@ struct jvm_callback_hooks {
    * text of a CallbackException. */
   enum jp_status (*take_answer)(struct jvm_callback_call *call, const struct jvm_request *request,
                                 struct jvm_callback_answer *answer, struct outcome *outcome);
-  /* The answer's value does not become what the method returns: a line in the log. */
+  /* The answer's value does not become what the method returns: a line in the log, once a connection. */
   void (*log_misfit)(struct jvm_callback_call *call, struct text reason);
   /* Ends the call, which is freed. What was told with `borrow` is taken back: on a thread bound by jvm_thread_run. */
   void (*close)(struct jvm_callback_call *call, enum jvm_callback_end end);

@@ -282,6 +282,7 @@ class Wrong(ConnectionCase):
         self.stop(dropped=1)
 
     def test_values_that_do_not_fit(self):
+        """Java is told of each, the log of the first one of a connection."""
         client = self.start()
         for wrong in ("x", {"ref": 999999}, typed("fixtures.Nothing", 1), {"no": "argument"}, [1, 2], 1.5):
             begun = client.begin_call("java.util.Objects", "compare", "a", "b", client.give())
@@ -290,7 +291,12 @@ class Wrong(ConnectionCase):
                 client.end(begun)
             self.assertEqual(raised.exception.throwable, "jpeer.peer.CallbackException", wrong)
         self.assert_serves(client)
-        self.stop(misfits=6)
+        other = self.connect()
+        begun = other.begin_call("java.util.Objects", "compare", "a", "b", other.give())
+        other.await_call().answer("of another connection")
+        with self.assertRaises(RpcError):
+            other.end(begun)
+        self.stop(misfits=2)
 
     def test_a_value_for_nothing(self):
         client = self.start()

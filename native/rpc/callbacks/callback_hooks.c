@@ -72,13 +72,23 @@ static void serve_nested(struct jvm_callback_call *call)
     callback_nested_serve(call, message);
 }
 
+/* The client that answers wrongly once may do so always: Java is told each time, the log once. */
 static void log_misfit(struct jvm_callback_call *call, struct text reason)
 {
+  struct rpc_callbacks *callbacks = call->callbacks;
   char session[RPC_SESSION_NAME_MAX];
-  rpc_session_key_describe(&call->callbacks->key, session);
-  log_warn("callback %lld of session %s: the answer to %.*s.%.*s does not fit: %.*s", (long long)call->id,
-           session[0] == '\0' ? "-" : session, TEXT_ARGS(text_cut(call->method->interface, 256)),
-           TEXT_ARGS(text_cut(call->method->name, 256)), TEXT_ARGS(text_cut(reason, 1024)));
+  pthread_mutex_lock(&callbacks->lock);
+  bool is_first = !callbacks->has_misfit;
+  callbacks->has_misfit = true;
+  pthread_mutex_unlock(&callbacks->lock);
+  if (!is_first)
+    return;
+  rpc_session_key_describe(&callbacks->key, session);
+  log_warn("callback %lld of session %s: the answer to %.*s.%.*s does not fit: %.*s; further ones of this "
+           "connection get no line",
+           (long long)call->id, session[0] == '\0' ? "-" : session,
+           TEXT_ARGS(text_cut(call->method->interface, 256)), TEXT_ARGS(text_cut(call->method->name, 256)),
+           TEXT_ARGS(text_cut(reason, 1024)));
 }
 
 /* ---- interrupts ---- */

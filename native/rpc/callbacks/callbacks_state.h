@@ -49,7 +49,8 @@ struct rpc_callbacks {
   uint64_t last_number; /* of a call that expects an answer; 0: there was none */
   size_t kept;          /* nested requests that wait, and answers that nobody has read */
   size_t kept_bytes;
-  bool has_dropped; /* a line in the log says so */
+  bool has_dropped; /* an answer; a line in the log says so */
+  bool has_misfit;  /* in an answer, likewise */
   struct callback_releases releases;
 };
 
