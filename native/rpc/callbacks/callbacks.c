@@ -297,17 +297,24 @@ void rpc_callbacks_settle(struct rpc_callbacks *callbacks, struct rpc_given *giv
   callbacks_send_releases(callbacks);
 }
 
-/* rpc_callback_form.find_given, with the callbacks: an ID that nobody has read. */
+enum { UNREAD_MAX = 1000000 /* releases that a client leaves unread, 16 bytes each */ };
+
+/* rpc_callback_form.find_given, with the callbacks: an ID that nobody has read. No limit on objects holds what a client
+ * gives in messages that nobody reads, such as answers that nobody waits for. */
 static void release_unread(void *context, int64_t id)
 {
   struct rpc_callbacks *callbacks = context;
   pthread_mutex_lock(&callbacks->lock);
   struct callback_record *record = callback_records_find(&callbacks->records, id);
+  bool has_place = record != NULL || callbacks->releases.count < UNREAD_MAX;
   if (record != NULL)
     record->given++;
-  else
+  else if (has_place)
     callbacks_add_release(callbacks, id, 1);
   pthread_mutex_unlock(&callbacks->lock);
+  if (!has_place)
+    log_warn_rarely("a client that leaves %d releases of callbacks unread is told of no further ones",
+                    (int)UNREAD_MAX);
 }
 
 void rpc_callbacks_count_unread(struct rpc_callbacks *callbacks, struct text message)

@@ -1,5 +1,6 @@
 /* What a client has given: counts, releases, limits, and how its callbacks begin and end. */
 #include "callback_bench.h"
+#include "rpc/callbacks/callbacks_state.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -196,6 +197,27 @@ static void test_releases_wait_for_room(void **state)
   assert_nothing_sent(duplex);
 }
 
+/* A client that reads nothing, and gives more and more in messages that nobody reads. */
+static void test_releases_that_wait_are_bounded(void **state)
+{
+  enum { MESSAGES = 1100, GIVEN_EACH = 1000, TOLD_MAX = 1000000 };
+  struct rpc_duplex *duplex = *state;
+  struct buffer message;
+  buffer_init(&message);
+  BUFFER_LITERAL(&message, "{\"jsonrpc\":\"2.0\",\"id\":\"cb-99\",\"result\":[{\"ref\":{\"callback\":1}}");
+  for (int i = 1; i < GIVEN_EACH; i++)
+    BUFFER_LITERAL(&message, ",{\"ref\":{\"callback\":1}}");
+  BUFFER_LITERAL(&message, "]}");
+  release_proxy(duplex, 7, bench_give(duplex, 7));
+  assert_sent(duplex, RELEASED(ENTRY("7", "1")));
+  struct rpc_callbacks *callbacks = duplex->callbacks;
+  duplex->has_no_room = true;
+  for (int i = 0; i < MESSAGES; i++)
+    rpc_callbacks_count_unread(callbacks, buffer_text(&message));
+  assert_int_equal(callbacks->releases.count, TOLD_MAX);
+  buffer_fini(&message);
+}
+
 static void test_so_many_ids_as_a_session_has_objects(void **state)
 {
   struct rpc_duplex *duplex = *state;
@@ -299,6 +321,7 @@ int main(void)
       TEST(test_refused_messages_count),
       TEST(test_an_older_proxy_releases_nothing),
       TEST(test_releases_wait_for_room),
+      TEST(test_releases_that_wait_are_bounded),
       TEST(test_so_many_ids_as_a_session_has_objects),
       TEST(test_delete_session_releases_all),
       TEST(test_delete_session_within_a_batch),
