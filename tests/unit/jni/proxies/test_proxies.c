@@ -250,6 +250,29 @@ static void interfaces_of_closed_packages_work(void **state)
         "-32602 argument 0: callback 4: ");
 }
 
+/* No name finds it: only Java itself can come by one. */
+static void a_hidden_interface_is_refused(void **state)
+{
+  (void)state;
+  JNIEnv *env = session.thread->env;
+  assert_int_equal((*env)->PushLocalFrame(env, 16), 0);
+  jclass callbacks = (*env)->FindClass(env, "jpeer/members/Callbacks");
+  jmethodID hide = (*env)->GetStaticMethodID(env, callbacks, "hide", "()Ljava/lang/Class;");
+  assert_false((*env)->ExceptionCheck(env));
+  jobject hidden = (*env)->CallStaticObjectMethod(env, callbacks, hide);
+  assert_false((*env)->ExceptionCheck(env));
+  struct jvm_class *interface = jvm_class_of(session.thread, hidden);
+  struct callback_kind *kind = NULL;
+  jobject object;
+  struct jp_error error;
+  assert_non_null(interface);
+  assert_int_equal(callback_kind_find(session.thread, &interface, 1, (struct callback_overrides){.count = 0},
+                                      &kind, &object, &error),
+                   JP_INVALID);
+  assert_non_null(strstr(error.text, "is a hidden interface, which no proxy can implement"));
+  (*env)->PopLocalFrame(env, NULL);
+}
+
 /* ---- the policy ---- */
 
 static struct {
@@ -383,6 +406,7 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
       TEST(a_proxy_lives_in_the_loader_of_its_interface),
       TEST(interfaces_can_be_unloaded),
       TEST(interfaces_of_closed_packages_work),
+      TEST(a_hidden_interface_is_refused),
       TEST(each_method_that_would_be_sent_is_judged),
       TEST(what_is_denied_is_not_made),
       TEST(a_new_policy_is_asked_again),

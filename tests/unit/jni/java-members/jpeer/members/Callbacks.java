@@ -1,6 +1,8 @@
 package jpeer.members;
 
 import java.io.IOException;
+import java.io.InputStream;
+import java.lang.invoke.MethodHandles;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
@@ -45,6 +47,17 @@ public final class Callbacks {
     @Override
     public int one() {
       return 1;
+    }
+  }
+
+  interface ToHide {
+    int one();
+  }
+
+  /** An interface that has no name. */
+  static Class<?> hide() throws IOException, IllegalAccessException {
+    try (InputStream in = Callbacks.class.getResourceAsStream("Callbacks$ToHide.class")) {
+      return MethodHandles.lookup().defineHiddenClass(in.readAllBytes(), false).lookupClass();
     }
   }
 
