@@ -118,6 +118,7 @@ rules:
   - {class: java.util.concurrent.Callable, members: CALLBACK, action: ALLOW}
   - {class: "fixtures.Callbacks$Greeter", members: CALLBACK, method: name, action: ALLOW}
   - {class: "fixtures.*", members: [STATIC_METHOD], action: ALLOW}
+  - {class: java.lang.IllegalStateException, members: CONSTRUCTOR, action: ALLOW}
 """
 
     def start(self, *options):
@@ -133,11 +134,14 @@ rules:
         self.assertEqual(raised.exception.code, -32001, method)
         self.assertIn(denied, raised.exception.detail)
 
-    def test_what_may_be_implemented(self):
+    def start_with_rules(self):
         file = self.enterContext(tempfile.NamedTemporaryFile("w", suffix=".yaml"))
         file.write(self.RULES)
         file.flush()
-        client = self.start("--rpc-policy", file.name)
+        return self.start("--rpc-policy", file.name)
+
+    def test_what_may_be_implemented(self):
+        client = self.start_with_rules()
         self.assertEqual(client.call(CALLING, "here", client.give(lambda call: "allowed")), "allowed")
         told = client.call(CALLBACKS, "greet", client.give(lambda call: "you"))
         self.assertEqual(told, "hello you, hello you HELLO YOU")
@@ -146,6 +150,16 @@ rules:
         self.assert_denied(client, "closed", client.give(type="com.example.Absent"), "com.example.Absent")
         for number in client.sent:
             client.await_released(number)
+
+    def test_what_may_be_thrown(self):
+        """What is denied is told like what is not there."""
+        client = self.start_with_rules()
+        for thrown, told in (("java.lang.IllegalStateException", "IllegalStateException"),
+                             ("java.lang.IllegalArgumentException", "CallbackException"),
+                             ("com.example.Absent", "CallbackException")):
+            begun = client.begin_call(CALLING, "here", client.give())
+            client.await_call().fail("no", throwable_type=thrown)
+            self.assertEqual(client.end(begun), f"{told}: no")
 
     def test_no_policy_denies(self):
         client = self.start("--rpc-default-action", "DENY")

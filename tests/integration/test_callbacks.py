@@ -266,6 +266,30 @@ class Order(CallbackCase):
         self.assertEqual([self.client.end(number) for number in begun], [f"answer {number}" for number in range(100)])
         self.assertEqual(self.client.order, begun)
 
+    def test_answers_that_are_ready_leave_before_a_call(self):
+        ready = [self.client.begin_call(CALLING, "echo", number) for number in range(10)]
+        begun = self.client.begin_call(CALLING, "here", self.client.give())
+        call = self.client.await_call()
+        self.assertEqual(self.client.order, ready)
+        call.answer("done")
+        self.assertEqual(self.client.end(begun), "done")
+
+    def test_an_answer_behind_too_many_requests_is_reached(self):
+        """Those beyond the bound are refused at once; the others wait for their turn."""
+        first = self.client.begin_call(CALLING, "here", self.client.give())
+        call = self.client.await_call()
+        behind = [self.client.begin_call(CALLING, "echo", number) for number in range(1100)]
+        call.answer("reached")
+        self.assertEqual(self.client.end(first), "reached")
+        waited, refused = behind[:1000], behind[1000:]
+        self.assertEqual([self.client.end(number) for number in waited], [str(number) for number in range(1000)])
+        self.assertEqual({self.client.reply(number)["error"]["code"] for number in refused}, {-32000})
+        self.assertEqual(self.client.order, [*refused, first, *waited])
+
+    def test_methods_with_a_result_are_no_events(self):
+        total = self.call("invokeAll", self.client.give(lambda call: typed("int", 1), oneway=True), 8)
+        self.assertEqual((total, self.client.events), ("8", []))
+
     def test_events_come_ahead_of_the_answer(self):
         begun = self.client.begin_call(CALLING, "tell", self.client.give(oneway=True), 2000)
         self.assertIsNone(self.client.end(begun))
