@@ -210,13 +210,18 @@ static void *run_client(void *argument)
   return NULL;
 }
 
-static void begin_client(struct crowd *crowd, struct client *client, unsigned number)
+static void client_init(struct client *client, struct crowd *crowd, unsigned number)
 {
   memset(client, 0, sizeof *client);
   client->crowd = crowd;
   client->number = number;
   client->rings.pool.ring_size = RING_SIZE;
   client->rings.fd = duplex_connect_http(&crowd->server);
+}
+
+static void begin_client(struct crowd *crowd, struct client *client, unsigned number)
+{
+  client_init(client, crowd, number);
   assert_int_equal(pthread_create(&client->thread, NULL, run_client, client), 0);
 }
 
@@ -269,6 +274,25 @@ static void each_end_is_noticed(void **state)
   }
 }
 
+/* The peer cuts off a call whose client goes at the same time. */
+static void a_client_leaves_when_its_call_is_cut_off(void **state)
+{
+  (void)state;
+  enum { TIMES = 50 };
+  for (int i = 0; i < TIMES; i++) {
+    struct crowd *crowd = open_crowd(2, 4);
+    struct client *client = &crowd->clients[0];
+    client_init(client, crowd, 0);
+    begin_sharing(&client->rings);
+    ask_for_calls(client, 1);
+    expect_call(client);
+    duplex_fixture_drain(&crowd->server, 0);
+    close(client->rings.fd);
+    ring_region_unmap(&client->rings.region);
+    close_crowd(crowd);
+  }
+}
+
 static void clients_leave_while_the_peer_stops(void **state)
 {
   (void)state;
@@ -284,6 +308,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_end_is_noticed),
       cmocka_unit_test(clients_leave_while_the_peer_stops),
+      cmocka_unit_test(a_client_leaves_when_its_call_is_cut_off),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
