@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MESSAGE_MAX = 256 * 1024, INPUT_MAX = 16 * 1024 * 1024, TICK_MS = 5, RECEIVE_SECONDS = 20 };
+enum { MESSAGE_MAX = 256 * 1024, INPUT_MAX = 16 * 1024 * 1024, TICK_MS = 5, RECEIVE_SECONDS = 60 };
 
 /* --- the fixture --- */
 
@@ -82,7 +82,7 @@ void duplex_fixture_close(struct duplex_fixture *f)
     usleep(1000);
   duplex_service_join(&f->s);
   await_clients(f);
-  assert_true(crew_stop(f->crew, clock_now_ms() + 20000));
+  assert_true(crew_stop(f->crew, clock_now_ms() + CLOSE_MS));
   connection_table_fini(&f->table);
   crew_destroy(f->crew);
   duplex_service_close(&f->s);

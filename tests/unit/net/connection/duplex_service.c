@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 20000, TIMEOUT_MS = 50 };
+enum { PATIENCE_MS = 60000, TIMEOUT_MS = 50 };
 
 /* --- calls: on the thread that calls --- */
 

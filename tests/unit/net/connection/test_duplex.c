@@ -8,6 +8,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* Longer than any thread is kept from its processor: a member that has just answered is not taken for one that is inside. */
+enum { BUSY_MS = 2000 };
+
 static const struct duplex_options ONE_THREAD = {.threads = 1, .threads_max = 1};
 static const struct duplex_options SOME_THREADS = {.threads = 2, .threads_max = 8};
 
@@ -180,7 +183,7 @@ static void requests_that_are_too_many_are_refused_at_once(void **state)
 static void the_service_hears_of_messages_that_are_refused(void **state)
 {
   (void)state;
-  struct duplex_options options = {.threads = 1, .threads_max = 1, .busy_timeout_ms = 20};
+  struct duplex_options options = {.threads = 1, .threads_max = 1, .busy_timeout_ms = BUSY_MS};
   struct duplex_fixture *f = open_fixture(options);
   int fd = duplex_connect_open(f);
   int other = duplex_connect(f);

@@ -154,7 +154,7 @@ int shm_fixture_close(void **state)
   while (!connection_table_is_drained(&f->table))
     usleep(1000);
   await_clients(f);
-  assert_true(crew_stop(f->crew, clock_now_ms() + 20000));
+  assert_true(crew_stop(f->crew, clock_now_ms() + WAIT_SECONDS * 1000));
   connection_table_fini(&f->table);
   crew_destroy(f->crew);
   stub_close(&f->stub);

@@ -16,6 +16,9 @@
 
 #include <cmocka.h>
 
+/* Longer than any thread is kept from its processor: a member that was given work is not taken for one that is inside. */
+enum { BUSY_MS = 2000 };
+
 /* A source that serves one message and tells the test. */
 struct job {
   struct crew_source source;
@@ -86,7 +89,7 @@ static void open_fixture(struct fixture *f, unsigned threads, unsigned threads_m
 static void close_fixture(struct fixture *f)
 {
   stub_let_go(&f->stub);
-  assert_true(crew_stop(f->crew, clock_now_ms() + 20000));
+  assert_true(crew_stop(f->crew, clock_now_ms() + 60000));
   crew_destroy(f->crew);
   stub_close(&f->stub);
 }
@@ -146,7 +149,7 @@ static void answers_pings_and_refuses_when_all_are_inside(void **state)
 {
   (void)state;
   struct fixture f;
-  open_fixture(&f, 1, 2, 50, 100);
+  open_fixture(&f, 1, 2, BUSY_MS, 100);
   struct job blocked[2];
   struct job ping;
   struct job late;
@@ -186,7 +189,7 @@ static void no_thread_to_be_had_is_no_end(void **state)
 {
   (void)state;
   struct fixture f;
-  open_fixture(&f, 1, 8, 20, 1);
+  open_fixture(&f, 1, 8, BUSY_MS, 1);
   struct job blocked;
   struct job late;
   submit(&f, &blocked, "block");

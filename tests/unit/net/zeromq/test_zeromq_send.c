@@ -207,8 +207,8 @@ static void lower_the_mark(struct zeromq_fixture *f, void *client, int mark)
 }
 
 /* More answers at a time than a pipe takes: what is held goes out when the client has read. A tick a round
- * would take longer than this suite may; now and then one is needed, where libzmq's word of room came with
- * the last look at the events. */
+ * would take 100 s; now and then one is needed, where libzmq's word of room came with the last look at the
+ * events. */
 static void held_answers_seldom_need_a_tick(void **state)
 {
   enum { ROUNDS = 100, BURST = 8 * PENDING_MAX };

@@ -7,7 +7,7 @@
 enum {
   SEND_BUFFER_MAX = 30000,
   LARGE_MAX = 1024 * 1024,
-  RECEIVE_TIMEOUT_MS = 20000,
+  RECEIVE_TIMEOUT_MS = 60000,
   TICK_MS = 10,
   RARE_TICK_MS = 1000
 };
@@ -101,7 +101,7 @@ int close_fixture(void **state)
   struct zeromq_fixture *f = *state;
   close_clients(f);
   stub_let_go(&f->stub);
-  assert_true(crew_stop(f->crew, clock_now_ms() + 20000));
+  assert_true(crew_stop(f->crew, clock_now_ms() + 60000));
   zeromq_close(f->zeromq, 0);
   zeromq_destroy(f->zeromq);
   crew_destroy(f->crew);
