@@ -45,6 +45,7 @@ struct fake_peer {
   bool stops;
   struct fake_connection connections[CONNECTIONS_MAX];
   unsigned count;
+  unsigned ended; /* of them */
 };
 
 static void check(bool good, const char *what)
@@ -142,6 +143,9 @@ static void *run_connection(void *argument)
   if (connection->peer->speaks == SPEAKS_HTTP || shake_hands(connection))
     connection->peer->script(connection, connection->peer->context);
   shutdown(connection->fd, SHUT_RDWR);
+  pthread_mutex_lock(&connection->peer->lock);
+  connection->peer->ended++;
+  pthread_mutex_unlock(&connection->peer->lock);
   return NULL;
 }
 
@@ -219,6 +223,15 @@ unsigned fake_peer_connections(struct fake_peer *peer)
   unsigned count = peer->count;
   pthread_mutex_unlock(&peer->lock);
   return count;
+}
+
+void fake_peer_await_end(struct fake_peer *peer, unsigned count)
+{
+  for (unsigned ended = 0; ended < count; usleep(1000)) {
+    pthread_mutex_lock(&peer->lock);
+    ended = peer->ended;
+    pthread_mutex_unlock(&peer->lock);
+  }
 }
 
 void fake_peer_refuse(struct fake_peer *peer)

@@ -37,6 +37,8 @@ struct fake_peer *fake_peer_start_http(fake_script *script, void *context);
 const char *fake_peer_url(const struct fake_peer *peer);
 /* Connections that were made so far. */
 unsigned fake_peer_connections(struct fake_peer *peer);
+/* Waits until so many of them have come to the end of their script, and their clients can see it. */
+void fake_peer_await_end(struct fake_peer *peer, unsigned count);
 /* Nobody can connect any more; connections stay. */
 void fake_peer_refuse(struct fake_peer *peer);
 /* Those who were refused can connect again. */

@@ -49,7 +49,7 @@ static void test_wrong_messages_end_the_connection(void **state)
     struct object object = {0};
     struct jp_client_error error = {0};
     object_init(&object, fixture_open(peer, NULL), NULL);
-    assert_int_equal(give_object(&object, 5000, &error), JP_CLIENT_PROTOCOL);
+    assert_int_equal(give_object(&object, 60000, &error), JP_CLIENT_PROTOCOL);
     assert_string_equal(error.text, wrong[i].text);
     jp_callback_release(object.callback);
     assert_int_equal(object.released, 1);
@@ -112,11 +112,11 @@ static void assert_request(struct jp_client *client, struct jp_request request, 
 {
   struct jp_answer *answer;
   struct jp_client_error error;
-  assert_int_equal(jp_client_call(client, &request, 5000, &answer, &error), status);
+  assert_int_equal(jp_client_call(client, &request, 60000, &answer, &error), status);
   assert_string_equal(error.text, text);
   struct jp_chain *chain = jp_chain_create(client);
   jp_chain_request(chain, "a", &request);
-  assert_int_equal(jp_chain_send(chain, 5000, &error), status);
+  assert_int_equal(jp_chain_send(chain, 60000, &error), status);
   jp_chain_destroy(chain);
 }
 

@@ -37,7 +37,7 @@ static void test_events_run_before_the_answer(void **state)
   object_init(&object, fixture_open(peer, NULL), &oneway);
   assert_given(&object);
   assert_int_equal(object.calls, 3);
-  assert_int_equal(fixture_call(object.client, 5000, NULL), JP_CLIENT_OK);
+  assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK);
   jp_callback_release(object.callback);
   close_play(object.client, peer, &play);
 }
@@ -46,7 +46,7 @@ static void ask_at_the_first(struct object *object, struct jp_callback_call *cal
 {
   take_event(object, call);
   if (next_event == 1)
-    assert_int_equal(fixture_call(object->client, 5000, NULL), JP_CLIENT_OK);
+    assert_int_equal(fixture_call(object->client, 60000, NULL), JP_CLIENT_OK);
 }
 
 /* The second event has come when the first one's function is not over. */
@@ -68,7 +68,7 @@ static void test_events_wait_for_one_another(void **state)
 static void ask_in_vain(struct object *object, struct jp_callback_call *call)
 {
   (void)call;
-  assert_int_equal(fixture_call(object->client, 5000, NULL), JP_CLIENT_LIMIT);
+  assert_int_equal(fixture_call(object->client, 60000, NULL), JP_CLIENT_LIMIT);
 }
 
 /* Events that come while the function of the first one waits. */
@@ -80,7 +80,7 @@ static void check_bound(const struct jp_client_config *config, const char *words
   struct jp_client_error error = {0};
   struct object object = {.behave = ask_in_vain};
   object_init(&object, fixture_open(peer, config), &oneway);
-  assert_int_equal(give_object(&object, 5000, &error), JP_CLIENT_LIMIT);
+  assert_int_equal(give_object(&object, 60000, &error), JP_CLIENT_LIMIT);
   assert_non_null(strstr(error.text, words));
   jp_callback_release(object.callback);
   close_play(object.client, peer, &play);
@@ -139,7 +139,7 @@ static void count_answer(void *context, enum jp_client_status status, struct jp_
 static void send_from_a_call(struct object *object, struct jp_callback_call *call)
 {
   const struct jp_request request = fixture_request();
-  assert_int_equal(jp_client_send(object->client, &request, 5000, count_answer, &object->value, NULL),
+  assert_int_equal(jp_client_send(object->client, &request, 60000, count_answer, &object->value, NULL),
                    JP_CLIENT_OK);
   assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_OK);
 }
@@ -155,7 +155,8 @@ static void test_a_program_that_never_waits(void **state)
   object_init(&object, fixture_open(peer, NULL), NULL);
   const struct jp_request request =
       jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_callback_argument(object.callback)));
-  assert_int_equal(jp_client_send(object.client, &request, 5000, count_answer, &answers, NULL), JP_CLIENT_OK);
+  assert_int_equal(jp_client_send(object.client, &request, 60000, count_answer, &answers, NULL),
+                   JP_CLIENT_OK);
   jp_callback_release(object.callback);
   while (object.released == 0) {
     assert_true(is_readable(object.client, 30000));
@@ -297,7 +298,7 @@ static void test_another_connection(void **state)
   struct object object = {.behave = keep_call};
   object_init(&object, fixture_open(peer, &config), NULL);
   assert_given(&object);
-  assert_int_equal(fixture_call(object.client, 5000, NULL), JP_CLIENT_CLOSED);
+  assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_CLOSED);
   object.behave = NULL;
   assert_given(&object); /* a new object for Java */
   assert_int_equal(object.calls, 2);
@@ -312,7 +313,7 @@ static void test_another_connection(void **state)
 static void end_the_connection(struct object *object, struct jp_callback_call *call)
 {
   struct jp_client_error error;
-  assert_int_equal(fixture_call(object->client, 5000, NULL), JP_CLIENT_CLOSED);
+  assert_int_equal(fixture_call(object->client, 60000, NULL), JP_CLIENT_CLOSED);
   assert_int_equal(jp_callback_return(call, NULL, &error), JP_CLIENT_CLOSED);
   assert_string_equal(error.text, "the connection that the call came on has ended");
   assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_INVALID);
@@ -326,7 +327,7 @@ static void test_the_peer_goes_while_a_function_runs(void **state)
   struct fake_peer *peer = fake_peer_start(play_both, &plays);
   struct object object = {.behave = end_the_connection};
   object_init(&object, fixture_open(peer, NULL), NULL);
-  assert_int_equal(give_object(&object, 5000, NULL), JP_CLIENT_CLOSED);
+  assert_int_equal(give_object(&object, 60000, NULL), JP_CLIENT_CLOSED);
   assert_int_equal(object.released, 0);
   jp_callback_release(object.callback);
   assert_int_equal(object.released, 1);
@@ -363,7 +364,7 @@ static void call_from_release(void *context)
 {
   struct object *object = context;
   object->released++;
-  assert_int_equal(fixture_call(object->client, 5000, NULL), JP_CLIENT_OK);
+  assert_int_equal(fixture_call(object->client, 60000, NULL), JP_CLIENT_OK);
 }
 
 static void test_released_may_use_the_client(void **state)
@@ -379,7 +380,8 @@ static void test_released_may_use_the_client(void **state)
   const struct jp_request request =
       jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_callback_argument(object.callback)));
   unsigned answers = 0;
-  assert_int_equal(jp_client_send(object.client, &request, 5000, count_answer, &answers, NULL), JP_CLIENT_OK);
+  assert_int_equal(jp_client_send(object.client, &request, 60000, count_answer, &answers, NULL),
+                   JP_CLIENT_OK);
   jp_callback_release(object.callback);
   while (object.released == 0 || answers == 0) {
     assert_true(is_readable(object.client, 30000));
@@ -401,7 +403,8 @@ static void test_a_call_of_what_has_ended(void **state)
   const struct jp_request request =
       jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_callback_argument(object.callback)));
   unsigned answers = 0;
-  assert_int_equal(jp_client_send(object.client, &request, 5000, count_answer, &answers, NULL), JP_CLIENT_OK);
+  assert_int_equal(jp_client_send(object.client, &request, 60000, count_answer, &answers, NULL),
+                   JP_CLIENT_OK);
   jp_callback_release(object.callback);
   while (answers == 0) {
     assert_true(is_readable(object.client, 30000));

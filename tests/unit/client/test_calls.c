@@ -43,7 +43,7 @@ static void test_error(void **state)
   const struct jp_request request = fixture_request();
   struct jp_answer *answer;
   struct jp_client_error error;
-  assert_int_equal(jp_client_call(client, &request, 5000, &answer, &error), JP_CLIENT_REMOTE);
+  assert_int_equal(jp_client_call(client, &request, 60000, &answer, &error), JP_CLIENT_REMOTE);
   assert_string_equal(error.text, "java.lang.ArithmeticException: / by zero");
   assert_int_equal(jp_answer_error_code(answer), -32000);
   jp_answer_free(answer);
@@ -59,7 +59,7 @@ static void test_request_that_is_wrong(void **state)
   const struct jp_request request = jp_build_class_method_call(NULL, "m", JP_NO_ARGUMENTS);
   struct jp_answer *answer;
   struct jp_client_error error;
-  assert_int_equal(jp_client_call(client, &request, 5000, &answer, &error), JP_CLIENT_INVALID);
+  assert_int_equal(jp_client_call(client, &request, 60000, &answer, &error), JP_CLIENT_INVALID);
   assert_null(answer);
   fixture_assert_call(client); /* nothing of it was sent */
   jp_client_close(client);

@@ -76,7 +76,7 @@ static void leave(struct room *room)
 
 static void assert_fails(struct room *room, enum jp_client_status status, const char *text)
 {
-  assert_int_equal(jp_chain_send(room->chain, 5000, &room->error), status);
+  assert_int_equal(jp_chain_send(room->chain, 60000, &room->error), status);
   assert_string_equal(room->error.text, text);
 }
 
@@ -91,7 +91,7 @@ static void sends_one_batch(void **state)
   jp_chain_create_object(room.chain, NULL, "java.util.ArrayList", JP_NO_ARGUMENTS);
   jp_chain_call(room.chain, NULL, "add", JP_ARGUMENTS(jp_string("b")));
   jp_chain_call(room.chain, "size", "size", JP_NO_ARGUMENTS);
-  if (jp_chain_send(room.chain, 5000, &room.error) != JP_CLIENT_OK)
+  if (jp_chain_send(room.chain, 60000, &room.error) != JP_CLIENT_OK)
     fail_msg("%s", room.error.text);
   assert_string_equal(room.script.read[0], "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"new\",\"params\":{"
                                            "\"type\":\"java.util.ArrayList\"},\"options\":{\"keep\":"
@@ -122,7 +122,7 @@ static void names_results_inside_arguments(void **state)
   jp_chain_call_static(room.chain, "b", "B", "make", JP_ARGUMENTS(jp_list(NULL, inner, 1)));
   jp_chain_put_static(room.chain, "C", "f", jp_list("java.util.List", inner, 2));
   jp_chain_request(room.chain, NULL, &request);
-  assert_int_equal(jp_chain_send(room.chain, 5000, &room.error), JP_CLIENT_OK);
+  assert_int_equal(jp_chain_send(room.chain, 60000, &room.error), JP_CLIENT_OK);
   assert_non_null(strstr(room.script.read[0], "\"args\":[[{\"ref\":{\"result\":1}}]]"));
   assert_non_null(strstr(room.script.read[0], "\"value\":[{\"ref\":{\"result\":1}},"
                                               "{\"type\":\"java.lang.Object\",\"ref\":{\"result\":2}}]"));
@@ -143,7 +143,7 @@ static void goes_on_with_another_object(void **state)
   jp_chain_get(room.chain, NULL, "f");
   jp_chain_with(room.chain, "c", "C");
   jp_chain_put(room.chain, "g", jp_int(1));
-  assert_int_equal(jp_chain_send(room.chain, 5000, &room.error), JP_CLIENT_OK);
+  assert_int_equal(jp_chain_send(room.chain, 60000, &room.error), JP_CLIENT_OK);
   assert_non_null(
       strstr(room.script.read[0], "\"type\":\"B\",\"method\":\"onB\",\"instance\":{\"result\":2}"));
   assert_non_null(strstr(room.script.read[0], "\"type\":\"A\",\"field\":\"f\",\"instance\":{\"result\":1}"));
@@ -162,7 +162,7 @@ static void appends_the_steps_of_another_chain(void **state)
   jp_chain_create_object(room.chain, "o", "O", JP_NO_ARGUMENTS);
   jp_chain_append(room.chain, inner);
   jp_chain_call(room.chain, NULL, "take", JP_ARGUMENTS(jp_named("i")));
-  assert_int_equal(jp_chain_send(room.chain, 5000, &room.error), JP_CLIENT_OK);
+  assert_int_equal(jp_chain_send(room.chain, 60000, &room.error), JP_CLIENT_OK);
   assert_non_null(strstr(room.script.read[0],
                          "\"type\":\"I\",\"method\":\"make\",\"instance\":{\"result\":2},"
                          "\"args\":[{\"ref\":{\"result\":1}}]"));
@@ -170,7 +170,7 @@ static void appends_the_steps_of_another_chain(void **state)
                          "\"type\":\"O\",\"method\":\"take\",\"instance\":{\"result\":1},"
                          "\"args\":[{\"ref\":{\"result\":3}}]"));
   /* Empty, and of use again. */
-  assert_int_equal(jp_chain_send(inner, 5000, &room.error), JP_CLIENT_OK);
+  assert_int_equal(jp_chain_send(inner, 60000, &room.error), JP_CLIENT_OK);
   assert_int_equal(room.script.count, 1);
   jp_chain_destroy(inner);
   leave(&room);
@@ -211,7 +211,7 @@ static void ends_with_an_error_about_the_whole(void **state)
   assert_fails(&room, JP_CLIENT_REMOTE, "Invalid Request: batch-max: more than 1000 requests");
   assert_int_equal(jp_answer_error_code(jp_chain_answer(room.chain, "q")), -32600);
   assert_int_equal(jp_client_pending(room.client), 0);
-  assert_int_equal(jp_client_call(room.client, &ping, 5000, &answer, &room.error), JP_CLIENT_REMOTE);
+  assert_int_equal(jp_client_call(room.client, &ping, 60000, &answer, &room.error), JP_CLIENT_REMOTE);
   jp_answer_free(answer);
   leave(&room);
 }
@@ -241,7 +241,7 @@ static void sends_nothing_of_a_chain_with_a_fault(void **state)
   assert_fails(&room, JP_CLIENT_INVALID, "jp_chain_append: a chain is appended to itself");
   assert_int_equal(room.script.count, 0);
   jp_chain_create_object(room.chain, NULL, "A", JP_NO_ARGUMENTS); /* of use again */
-  assert_int_equal(jp_chain_send(room.chain, 5000, &room.error), JP_CLIENT_OK);
+  assert_int_equal(jp_chain_send(room.chain, 60000, &room.error), JP_CLIENT_OK);
   leave(&room);
 }
 
@@ -253,12 +253,12 @@ static void ends_its_objects_with_its_answers(void **state)
       &room,
       "[{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"void\":false,\"value\":{\"type\":\"A\",\"ref\":7}}}]");
   jp_chain_create_object(room.chain, "a", "A", JP_NO_ARGUMENTS);
-  assert_int_equal(jp_chain_send(room.chain, 5000, &room.error), JP_CLIENT_OK);
+  assert_int_equal(jp_chain_send(room.chain, 60000, &room.error), JP_CLIENT_OK);
   struct jp_ref *kept = jp_ref_keep(jp_answer_ref(jp_chain_answer(room.chain, "a")));
   assert_int_equal(jp_ref_number(kept), 7);
   jp_chain_with_object(room.chain, kept, NULL);
   jp_chain_call(room.chain, "b", "self", JP_NO_ARGUMENTS);
-  assert_int_equal(jp_chain_send(room.chain, 5000, &room.error), JP_CLIENT_OK);
+  assert_int_equal(jp_chain_send(room.chain, 60000, &room.error), JP_CLIENT_OK);
   assert_non_null(strstr(room.script.read[1], "\"type\":\"A\",\"method\":\"self\",\"instance\":7"));
   assert_int_equal(jp_client_ref_count(room.client), 1);
   jp_ref_release(kept);
@@ -276,7 +276,7 @@ static void carries_many_steps(void **state)
   jp_chain_create_object(room.chain, NULL, "A", JP_NO_ARGUMENTS);
   for (int i = 0; i < 30; i++)
     jp_chain_call(room.chain, NULL, "f", JP_ARGUMENTS(jp_int(i)));
-  assert_int_equal(jp_chain_send(room.chain, 5000, &room.error), JP_CLIENT_OK);
+  assert_int_equal(jp_chain_send(room.chain, 60000, &room.error), JP_CLIENT_OK);
   assert_int_equal(jp_client_pending(room.client), 0);
   leave(&room);
 }

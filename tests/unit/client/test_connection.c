@@ -116,9 +116,9 @@ static void check_reconnects(const char *peer_id, char seen[40])
   struct jp_client *client = fixture_open(peer, &config);
   struct jp_client_error error;
   for (unsigned i = 1; i <= 5; i++) {
-    assert_int_equal(fixture_call(client, 5000, NULL), JP_CLIENT_OK);
-    assert_int_equal(fixture_call(client, 5000, NULL), JP_CLIENT_OK);
-    assert_int_equal(fixture_call(client, 5000, &error), JP_CLIENT_CLOSED);
+    assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_OK);
+    assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_OK);
+    assert_int_equal(fixture_call(client, 60000, &error), JP_CLIENT_CLOSED);
     assert_int_equal(fake_peer_connections(peer), i);
   }
   jp_client_close(client);
@@ -144,7 +144,7 @@ static void test_no_reconnecting_unless_asked(void **state)
   struct fake_peer *peer = fake_peer_start(serve_two, seen);
   struct jp_client *client = fixture_open(peer, &config);
   for (int i = 0; i < 6; i++)
-    assert_int_equal(fixture_call(client, 5000, NULL), i < 2 ? JP_CLIENT_OK : JP_CLIENT_CLOSED);
+    assert_int_equal(fixture_call(client, 60000, NULL), i < 2 ? JP_CLIENT_OK : JP_CLIENT_CLOSED);
   assert_int_equal(fake_peer_connections(peer), 1);
   jp_client_close(client);
   fake_peer_stop(peer);
@@ -159,21 +159,21 @@ static void test_pauses(void **state)
   struct fake_peer *peer = fake_peer_start(serve_two, seen);
   struct jp_client *client = fixture_open(peer, &config);
   for (int i = 0; i < 2; i++)
-    assert_int_equal(fixture_call(client, 5000, NULL), JP_CLIENT_OK);
+    assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_OK);
   fake_peer_refuse(peer);
-  assert_int_equal(fixture_call(client, 5000, NULL), JP_CLIENT_CLOSED);
+  assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_CLOSED);
   int64_t since = clock_now_ms();
-  assert_int_equal(fixture_call(client, 5000, NULL), JP_CLIENT_REFUSED);
+  assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_REFUSED);
   fake_peer_accept(peer);
   struct jp_client_error error;
-  enum jp_client_status status = fixture_call(client, 5000, &error);
+  enum jp_client_status status = fixture_call(client, 60000, &error);
   if (clock_now_ms() - since < 100) { /* else this machine was too slow to see it */
     assert_int_equal(status, JP_CLIENT_REFUSED);
     assert_non_null(strstr(error.text, FAKE_PEER_SCHEME ":"));
   }
   while (status == JP_CLIENT_REFUSED && clock_now_ms() - since < 60000) {
     usleep(1000);
-    status = fixture_call(client, 5000, NULL);
+    status = fixture_call(client, 60000, NULL);
   }
   assert_int_equal(status, JP_CLIENT_OK);
   assert_true(clock_now_ms() - since >= 99);
@@ -188,7 +188,7 @@ static int use_in_child(struct jp_client *client, struct jp_ref *ref, struct jp_
 {
   struct jp_client_error error;
   const struct jp_request request = fixture_request();
-  bool good = fixture_call(client, 1000, &error) == JP_CLIENT_CLOSED && strstr(error.text, "fork") != NULL &&
+  bool good = fixture_call(client, 60000, &error) == JP_CLIENT_CLOSED && strstr(error.text, "fork") != NULL &&
               jp_client_notify(client, &request, NULL) == JP_CLIENT_CLOSED &&
               jp_client_process(client, NULL) == JP_CLIENT_CLOSED && jp_client_descriptor(client) == -1 &&
               jp_client_pending(client) == 0;
@@ -206,7 +206,7 @@ static void test_fork(void **state)
   struct jp_client *client = fixture_open(peer, NULL);
   const struct jp_request request = jp_build_constructor_call("T", JP_NO_ARGUMENTS);
   struct jp_answer *answer;
-  assert_int_equal(jp_client_call(client, &request, 5000, &answer, NULL), JP_CLIENT_OK);
+  assert_int_equal(jp_client_call(client, &request, 60000, &answer, NULL), JP_CLIENT_OK);
   struct jp_ref *ref = jp_ref_keep(jp_answer_ref(answer));
   assert_true(jp_client_descriptor(client) >= 0);
   pid_t child = fork();
@@ -217,7 +217,7 @@ static void test_fork(void **state)
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_int_equal(status, 0);
   for (int i = 0; i < 10; i++)
-    assert_int_equal(fixture_call(client, 5000, NULL), JP_CLIENT_OK);
+    assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_OK);
   assert_int_equal(jp_client_ref_count(client), 1);
   jp_answer_free(answer);
   jp_client_close(client);

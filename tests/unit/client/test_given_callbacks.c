@@ -56,7 +56,7 @@ static void test_a_call_says_what_java_says(void **state)
   caller = pthread_self();
   assert_given(&object);
   assert_int_equal(object.calls, 1);
-  assert_int_equal(fixture_call(object.client, 5000, NULL), JP_CLIENT_OK);
+  assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK);
   assert_int_equal(jp_client_ref_count(object.client), 0);
   jp_callback_release(object.callback);
   close_play(object.client, peer, &play);
@@ -79,7 +79,7 @@ static void test_a_type_comes_in_place_of_the_interfaces(void **state)
   const struct jp_request request =
       jp_build_class_method_call("T", "m", JP_ARGUMENTS(jp_as_type("c.K", item), jp_list(NULL, &item, 1)));
   struct jp_answer *answer;
-  assert_int_equal(jp_client_call(object.client, &request, 5000, &answer, NULL), JP_CLIENT_OK);
+  assert_int_equal(jp_client_call(object.client, &request, 60000, &answer, NULL), JP_CLIENT_OK);
   jp_answer_free(answer);
   jp_callback_release(object.callback);
   close_play(object.client, peer, &play);
@@ -170,17 +170,17 @@ static void ask_in_all_ways(struct object *object, struct jp_callback_call *call
   const struct jp_options none = {.size = sizeof none, .within = ""};
   struct jp_answer *answer;
   object->behave = NULL;
-  assert_int_equal(fixture_call(client, 5000, NULL), JP_CLIENT_OK);
+  assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_OK);
   struct jp_request request = jp_with_options(fixture_request(), &mine);
-  assert_int_equal(jp_client_call(client, &request, 5000, &answer, NULL), JP_CLIENT_OK);
+  assert_int_equal(jp_client_call(client, &request, 60000, &answer, NULL), JP_CLIENT_OK);
   jp_answer_free(answer);
   request = jp_with_options(fixture_request(), &none);
-  assert_int_equal(jp_client_call(client, &request, 5000, &answer, NULL), JP_CLIENT_OK);
+  assert_int_equal(jp_client_call(client, &request, 60000, &answer, NULL), JP_CLIENT_OK);
   jp_answer_free(answer);
   request = fixture_request();
   assert_int_equal(jp_client_notify(client, &request, NULL), JP_CLIENT_OK);
   assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_OK);
-  assert_int_equal(fixture_call(client, 5000, NULL), JP_CLIENT_OK); /* Java waits no more */
+  assert_int_equal(fixture_call(client, 60000, NULL), JP_CLIENT_OK); /* Java waits no more */
 }
 
 static void test_what_a_function_asks_is_nested(void **state)
@@ -195,7 +195,7 @@ static void test_what_a_function_asks_is_nested(void **state)
   struct object object = {.behave = ask_in_all_ways};
   object_init(&object, fixture_open(peer, NULL), NULL);
   assert_given(&object);
-  assert_int_equal(fixture_call(object.client, 5000, NULL), JP_CLIENT_OK);
+  assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK);
   jp_callback_release(object.callback);
   close_play(object.client, peer, &play);
 }
@@ -209,13 +209,13 @@ static void send_chains(struct object *object, struct jp_callback_call *call)
   struct jp_request request = fixture_request();
   jp_chain_request(chain, "a", &request);
   jp_chain_request(chain, NULL, &request);
-  assert_int_equal(jp_chain_send(chain, 5000, &error), JP_CLIENT_OK);
+  assert_int_equal(jp_chain_send(chain, 60000, &error), JP_CLIENT_OK);
   request = jp_with_options(request, &affine);
   jp_chain_request(chain, "a", &request);
-  assert_int_equal(jp_chain_send(chain, 5000, &error), JP_CLIENT_OK);
+  assert_int_equal(jp_chain_send(chain, 60000, &error), JP_CLIENT_OK);
   request = jp_with_options(request, &mine);
   jp_chain_request(chain, "a", &request);
-  assert_int_equal(jp_chain_send(chain, 5000, &error), JP_CLIENT_OK);
+  assert_int_equal(jp_chain_send(chain, 60000, &error), JP_CLIENT_OK);
   jp_chain_destroy(chain);
   assert_int_equal(jp_callback_return(call, NULL, NULL), JP_CLIENT_OK);
 }
@@ -279,7 +279,7 @@ static void check_refs(bool borrow, const struct line *lines, size_t count)
   object_init(&object, fixture_open(peer, NULL), &config);
   assert_given(&object);
   assert_int_equal(object.calls, 2);
-  assert_int_equal(fixture_call(object.client, 5000, NULL), JP_CLIENT_OK);
+  assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK);
   assert_int_equal(jp_client_ref_count(object.client), 0);
   jp_callback_release(object.callback);
   close_play(object.client, peer, &play);
@@ -340,11 +340,11 @@ static void test_it_ends_when_all_that_was_given_is_released(void **state)
   const struct jp_argument argument = jp_callback_argument(object.callback);
   const struct jp_request request = jp_build_class_method_call("T", "m", JP_ARGUMENTS(argument, argument));
   struct jp_answer *answer;
-  assert_int_equal(jp_client_call(object.client, &request, 5000, &answer, NULL), JP_CLIENT_OK);
+  assert_int_equal(jp_client_call(object.client, &request, 60000, &answer, NULL), JP_CLIENT_OK);
   jp_answer_free(answer);
   jp_callback_release(object.callback);
   assert_int_equal(object.released, 0); /* two are on their way yet */
-  assert_int_equal(fixture_call(object.client, 5000, NULL), JP_CLIENT_OK);
+  assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK);
   assert_int_equal(object.released, 1);
   close_play(object.client, peer, &play);
   assert_int_equal(object.released, 1);
@@ -359,10 +359,10 @@ static void test_a_request_that_fails_has_given_it_all_the_same(void **state)
   struct fake_peer *peer = fake_peer_start(play_lines, &play);
   struct object object = {0};
   object_init(&object, fixture_open(peer, NULL), NULL);
-  assert_int_equal(give_object(&object, 5000, NULL), JP_CLIENT_REMOTE);
+  assert_int_equal(give_object(&object, 60000, NULL), JP_CLIENT_REMOTE);
   jp_callback_release(object.callback);
   assert_int_equal(object.released, 0);
-  assert_int_equal(fixture_call(object.client, 5000, NULL), JP_CLIENT_OK);
+  assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK);
   assert_int_equal(object.released, 1);
   close_play(object.client, peer, &play);
 }
@@ -377,10 +377,10 @@ static void test_a_message_that_is_not_sent_gives_nothing(void **state)
   const struct jp_request request = jp_build_class_method_call(
       "T", "m", JP_ARGUMENTS(jp_callback_argument(object.callback), jp_string("\xFF")));
   struct jp_answer *answer;
-  assert_int_equal(jp_client_call(object.client, &request, 5000, &answer, NULL), JP_CLIENT_INVALID);
+  assert_int_equal(jp_client_call(object.client, &request, 60000, &answer, NULL), JP_CLIENT_INVALID);
   assert_int_equal(jp_client_notify(object.client, &request, NULL), JP_CLIENT_INVALID);
-  assert_int_equal(jp_client_send(object.client, &request, 5000, NULL, NULL, NULL), JP_CLIENT_INVALID);
-  assert_int_equal(fixture_call(object.client, 5000, NULL), JP_CLIENT_OK); /* gives none of these */
+  assert_int_equal(jp_client_send(object.client, &request, 60000, NULL, NULL, NULL), JP_CLIENT_INVALID);
+  assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK); /* gives none of these */
   jp_callback_release(object.callback);
   assert_int_equal(object.released, 1);
   close_play(object.client, peer, &play);
@@ -399,7 +399,7 @@ static void test_it_is_kept_again(void **state)
   jp_callback_release(object.callback);
   assert_true(jp_callback_keep(object.callback));
   assert_given(&object);
-  assert_int_equal(fixture_call(object.client, 5000, NULL), JP_CLIENT_OK);
+  assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK);
   assert_int_equal(object.released, 0); /* Java has none; the program has */
   jp_callback_release(object.callback);
   assert_int_equal(object.released, 1);
@@ -451,7 +451,7 @@ static void test_a_result_gives_it_too(void **state)
   assert_int_equal(other.calls, 1);
   jp_callback_release(other.callback);
   assert_int_equal(other.released, 0);
-  assert_int_equal(fixture_call(object.client, 5000, NULL), JP_CLIENT_OK);
+  assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK);
   assert_int_equal(other.released, 1);
   jp_callback_release(object.callback);
   close_play(object.client, peer, &play);
@@ -475,7 +475,7 @@ static void test_a_chain_keeps_what_it_gives(void **state)
   jp_chain_append(chain, steps);
   jp_chain_destroy(steps);
   assert_int_equal(object.released, 0);
-  assert_int_equal(jp_chain_send(chain, 5000, NULL), JP_CLIENT_OK);
+  assert_int_equal(jp_chain_send(chain, 60000, NULL), JP_CLIENT_OK);
   assert_int_equal(object.calls, 1);
   assert_int_equal(object.released, 1);
   jp_chain_destroy(chain);

@@ -209,7 +209,7 @@ static struct tally send_together(struct jp_client *client)
   struct tally tally = {0};
   const struct jp_request request = fixture_request();
   for (int i = 0; i < IN_FLIGHT; i++)
-    assert_int_equal(jp_client_send(client, &request, 5000, count_completion, &tally, NULL), JP_CLIENT_OK);
+    assert_int_equal(jp_client_send(client, &request, 60000, count_completion, &tally, NULL), JP_CLIENT_OK);
   while (tally.good + tally.closed < IN_FLIGHT) {
     struct pollfd polled = {.fd = jp_client_descriptor(client), .events = POLLIN};
     assert_int_equal(poll(&polled, 1, 5000), 1);
@@ -257,9 +257,9 @@ static void test_idle_end(void **state)
   (void)state;
   struct fake_peer *peer = fake_peer_start_http(answer_once, NULL);
   struct jp_client *client = fixture_open(peer, NULL);
-  for (int i = 0; i < 5; i++) {
+  for (unsigned i = 1; i <= 5; i++) {
     fixture_assert_call(client);
-    usleep(50000); /* for the end to come */
+    fake_peer_await_end(peer, i);
   }
   assert_int_equal(fake_peer_connections(peer), 5);
   jp_client_close(client);
@@ -344,7 +344,7 @@ static void test_response_to_nothing(void **state)
   const struct jp_request request = fixture_request();
   struct jp_answer *answer;
   struct jp_client_error error;
-  assert_int_equal(jp_client_call(client, &request, 5000, &answer, &error), JP_CLIENT_REFUSED);
+  assert_int_equal(jp_client_call(client, &request, 60000, &answer, &error), JP_CLIENT_REFUSED);
   assert_non_null(strstr(error.text, "503 Service Unavailable: full"));
   jp_client_close(client);
   fake_peer_stop(peer);
@@ -430,7 +430,7 @@ static void test_request_that_is_wrong(void **state)
   struct jp_client *client = fixture_open(peer, NULL);
   const struct jp_request request = jp_build_class_method_call(NULL, "m", JP_NO_ARGUMENTS);
   struct jp_answer *answer;
-  assert_int_equal(jp_client_call(client, &request, 5000, &answer, NULL), JP_CLIENT_INVALID);
+  assert_int_equal(jp_client_call(client, &request, 60000, &answer, NULL), JP_CLIENT_INVALID);
   fixture_assert_call(client);
   jp_client_close(client);
   fake_peer_stop(peer);

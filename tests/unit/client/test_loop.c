@@ -25,11 +25,11 @@ static void count(void *context, enum jp_client_status status, struct jp_answer 
   jp_answer_free(answer);
   if (tally->to_send > 0) {
     tally->to_send--;
-    assert_int_equal(jp_client_send(tally->client, &request, 5000, count, tally, NULL), JP_CLIENT_OK);
+    assert_int_equal(jp_client_send(tally->client, &request, 60000, count, tally, NULL), JP_CLIENT_OK);
   }
   if (tally->to_call > 0) {
     tally->to_call--;
-    assert_int_equal(fixture_call(tally->client, 5000, NULL), JP_CLIENT_OK);
+    assert_int_equal(fixture_call(tally->client, 60000, NULL), JP_CLIENT_OK);
   }
 }
 
@@ -107,7 +107,7 @@ static void test_a_caller_reads_for_the_loop(void **state)
   for (int i = 0; i < 3; i++)
     send_one(&tally, 5000);
   assert_false(is_readable(tally.client, 50));
-  assert_int_equal(fixture_call(tally.client, 5000, NULL), JP_CLIENT_OK);
+  assert_int_equal(fixture_call(tally.client, 60000, NULL), JP_CLIENT_OK);
   assert_int_equal(tally.done, 0); /* completions run in jp_client_process alone */
   assert_true(is_readable(tally.client, 0));
   process_until(&tally, 3);
@@ -170,7 +170,7 @@ static void test_a_peer_that_goes(void **state)
   struct jp_client_error error;
   for (int i = 0; i < 10; i++) {
     const struct jp_request request = fixture_request();
-    if (jp_client_send(tally.client, &request, 5000, count, &tally, NULL) != JP_CLIENT_OK)
+    if (jp_client_send(tally.client, &request, 60000, count, &tally, NULL) != JP_CLIENT_OK)
       break;
   }
   enum jp_client_status status = JP_CLIENT_OK;
@@ -198,9 +198,9 @@ static void test_pending_max(void **state)
   struct jp_client_error error;
   for (int i = 0; i < 4; i++)
     send_one(&tally, 5000);
-  assert_int_equal(jp_client_send(tally.client, &request, 5000, count, &tally, &error), JP_CLIENT_LIMIT);
+  assert_int_equal(jp_client_send(tally.client, &request, 60000, count, &tally, &error), JP_CLIENT_LIMIT);
   assert_string_equal(error.text, "4 requests have no answer: 1 more would pass pending_max, 4");
-  assert_int_equal(fixture_call(tally.client, 5000, NULL), JP_CLIENT_LIMIT);
+  assert_int_equal(fixture_call(tally.client, 60000, NULL), JP_CLIENT_LIMIT);
   assert_int_equal(tally.done, 0);
   jp_client_close(tally.client);
   assert_int_equal(tally.done, 4);

@@ -251,8 +251,8 @@ static void test_nobody(void **state)
   char url[sizeof router.url];
   memcpy(url, router.url, sizeof url);
   router_stop(&router);
-  assert_no_connection(url, 5000, "Connection refused");
-  assert_no_connection("ipc:///tmp/jpeer-test-nobody", 5000, "No such file or directory");
+  assert_no_connection(url, 60000, "Connection refused");
+  assert_no_connection("ipc:///tmp/jpeer-test-nobody", 60000, "No such file or directory");
 }
 
 /* A socket that listens, and its URL. */
@@ -303,7 +303,7 @@ static void test_no_zeromq(void **state)
     pthread_t thread;
     struct rude_server server = {.listener = listen_somewhere(url), .words = words[i]};
     pthread_create(&thread, NULL, be_rude, &server);
-    assert_no_connection(url, 5000, "");
+    assert_no_connection(url, 60000, "");
     pthread_join(thread, NULL);
     close(server.listener);
   }
@@ -320,7 +320,7 @@ static void test_another_socket(void **state)
   (void)state;
   struct router router;
   router_start(&router, "tcp://127.0.0.1:*", ZMQ_PUB, wait_for_the_end);
-  assert_no_connection(router.url, 5000, "");
+  assert_no_connection(router.url, 60000, "");
   router_stop(&router);
 }
 
@@ -402,7 +402,7 @@ static void process_until(struct jp_client *client, const struct tally *tally, u
 {
   while (tally->good + tally->closed < count) {
     struct pollfd polled = {.fd = jp_client_descriptor(client), .events = POLLIN};
-    if (poll(&polled, 1, 10000) != 1)
+    if (poll(&polled, 1, 60000) != 1)
       fail_msg("nothing comes: %u of %u", tally->good, count);
     (void)!jp_client_process(client, NULL); /* the completions tell */
   }

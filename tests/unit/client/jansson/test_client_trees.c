@@ -62,7 +62,7 @@ static void gives_answers_as_trees(void **state)
   struct jp_answer *answer;
   struct jp_request request = jp_build_method("a.B.f", jp_text_of("[]"));
   assert_int_equal(jp_client_open(fake_peer_url(peer), NULL, &client, NULL), JP_CLIENT_OK);
-  assert_int_equal(jp_client_call(client, &request, 5000, &answer, NULL), JP_CLIENT_OK);
+  assert_int_equal(jp_client_call(client, &request, 60000, &answer, NULL), JP_CLIENT_OK);
   json_t *tree = jp_answer_tree(answer);
   struct jp_ref *ref = jp_answer_take_ref_tree(answer, json_array_get(tree, 0));
   assert_int_equal(jp_ref_number(ref), 7);

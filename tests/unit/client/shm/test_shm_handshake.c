@@ -15,7 +15,7 @@
 #define HEAD    "HTTP/1.1 101 Switching Protocols\r\n"
 #define FIELDS  "Upgrade: jpeer-shm/1\r\nConnection: Upgrade\r\n"
 #define GOOD    HEAD FIELDS "jpeer-shm-ring: 4096\r\n\r\n"
-#define SECOND  1000000000LL
+#define MINUTE  60000000000LL
 #define SESSION "6f9a3c1e-2b4d-4e5f-8a7b-9c0d1e2f3a4b"
 
 static const struct client_url URL = {.whole = TEXT("shm:/x"), .path = TEXT("/x")};
@@ -72,7 +72,7 @@ static void expect(const char *response, const int *descriptors, size_t count, e
   if (response[0] != '\0')
     fake_send_descriptors(attempt.sockets[1], text_of(response), descriptors, count);
   shutdown(attempt.sockets[1], SHUT_WR);
-  enum jp_client_status status = shake_hands(&attempt, TEXT_ABSENT, SECOND);
+  enum jp_client_status status = shake_hands(&attempt, TEXT_ABSENT, MINUTE);
   if (status != wanted || attempt.refusal != refusal ||
       (wanted != JP_CLIENT_OK && strstr(attempt.error.text, words) == NULL))
     fail_msg("%s: %d, %d, %s", response, status, attempt.refusal, attempt.error.text);
@@ -124,7 +124,7 @@ static void test_response_in_pieces(void **state)
   fake_send_descriptors(attempt.sockets[1], TEXT("H"), &fd, 1);
   for (size_t i = 1; i < sizeof GOOD - 1; i++)
     fake_send_descriptors(attempt.sockets[1], (struct text){GOOD + i, 1}, NULL, 0);
-  assert_int_equal(shake_hands(&attempt, TEXT_ABSENT, SECOND), JP_CLIENT_OK);
+  assert_int_equal(shake_hands(&attempt, TEXT_ABSENT, MINUTE), JP_CLIENT_OK);
   close_attempt(&attempt);
   close(fd);
 }
