@@ -40,8 +40,8 @@ static size_t allocated(void)
   return info.uordblks + info.hblkhd;
 }
 
-/* What a request takes of memory is in the arena until the next one. Takes params. */
-static void check_small(const char *method, char *params, const char *wanted)
+/* What a request takes of memory is in the arena until the next one. */
+static bool runs_in_little_memory(const char *method, const char *params, const char *wanted)
 {
   enum { FIXED = 8 << 20, EACH_BYTE = 200, ERROR_MAX = 9000 };
   uint32_t ref;
@@ -51,7 +51,17 @@ static void check_small(const char *method, char *params, const char *wanted)
   if (strstr(got.data, wanted) == NULL)
     fail_msg("got %.200s, wanted %s", got.data, wanted);
   assert_true(got.len < ERROR_MAX);
-  assert_true(after < before || after - before < FIXED + EACH_BYTE * strlen(params));
+  return after < before || after - before < FIXED + EACH_BYTE * strlen(params);
+}
+
+/* The JVM's compiler may take memory meanwhile, but not each time. Takes params. */
+static void check_small(const char *method, char *params, const char *wanted)
+{
+  enum { ROUNDS = 5 };
+  int round = 0;
+  while (round < ROUNDS && !runs_in_little_memory(method, params, wanted))
+    round++;
+  assert_true(round < ROUNDS);
   free(params);
 }
 
