@@ -163,7 +163,7 @@ class Ending(unittest.TestCase):
     def test_a_running_call_is_answered(self):
         for shape in BinaryClient.SHAPES:
             with Peer("--grace", "30s") as peer, BinaryClient(peer, shape) as client:
-                self.start_slow_call(peer, client, "sleep", 500)
+                self.start_slow_call(peer, client, "sleep", 3000)
                 peer.send_signal(signal.SIGTERM)
                 self.assertTrue(client.receive()["execMessage"]["returnValue"]["isVoid"])
                 self.assertEqual(peer.wait(), 0)

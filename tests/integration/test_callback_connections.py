@@ -389,7 +389,7 @@ class Deadlocks(ConnectionCase):
 
 
 class TimedDeadlocks(ConnectionCase):
-    OPTIONS = ("--callback-timeout", "300", "--thread-affinity", "SINGLE=fixtures.Affinity.single")
+    OPTIONS = ("--callback-timeout", "3000", "--thread-affinity", "SINGLE=fixtures.Affinity.single")
 
     def test_the_timeout_lets_go_of_the_lock(self):
         one, other = self.connect(), self.connect()

@@ -109,7 +109,7 @@ class DeletedSessions(EndCase):
 class Stops(EndCase):
     def test_answers_are_taken_in_the_time_of_grace(self):
         """Of a request, and of a thread of its own that calls once more."""
-        waiting = self.start()
+        waiting = self.start("--grace", "60000")
         begun, call = self.begin(waiting)
         own = self.connect()
         own.call(CALLING, "both", own.give(), own.give())

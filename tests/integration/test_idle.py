@@ -12,6 +12,7 @@ from support.peer import Peer
 SECONDS = 5
 # The watcher wakes once a second, each idle thread of the crew every 10 s; before it slept it was 200 a second.
 MOST_A_SECOND = 8
+ATTEMPTS = 6
 OWN = re.compile(r"rpc-|jpeer|ZMQ")
 
 
@@ -28,14 +29,22 @@ def switches(peer):
 
 
 class Idle(unittest.TestCase):
-    def assert_idle(self, peer):
-        time.sleep(1)
+    def count_growth(self, peer):
         before = switches(peer)
         time.sleep(SECONDS)
         after = switches(peer)
         grown = {thread: count - before.get(thread, 0) for thread, count in after.items()}
         self.assertIn("rpc-watcher", {name for _, name in grown})
-        self.assertLessEqual(sum(grown.values()), SECONDS * MOST_A_SECOND, grown)
+        return grown
+
+    def assert_idle(self, peer):
+        """It may take a loaded machine some time to get there; a peer that is busy never does."""
+        time.sleep(1)
+        for _ in range(ATTEMPTS):
+            grown = self.count_growth(peer)
+            if sum(grown.values()) <= SECONDS * MOST_A_SECOND:
+                return
+        self.fail(f"it is not idle: {grown}")
 
     def test_with_connections_and_after_work(self):
         with Peer() as peer, contextlib.ExitStack() as stack:

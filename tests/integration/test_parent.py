@@ -8,7 +8,7 @@ import time
 import unittest
 
 from support.clients import WebSocketClient
-from support.peer import BINARY, Peer, STOP_SECONDS, environment, run_to_end
+from support.peer import BINARY, Peer, STOP_SECONDS, environment, has_ended, run_to_end
 
 # Starts a peer with the pipe's end and waits to be killed; the peer's stderr is ours.
 PARENT = """
@@ -26,13 +26,9 @@ time.sleep(600)
 def await_end(pid):
     """Whether the process, which is no child of ours, ends in time."""
     deadline = time.monotonic() + STOP_SECONDS
-    while time.monotonic() < deadline:
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
+    while not has_ended(pid) and time.monotonic() < deadline:
         time.sleep(0.02)
-    return False
+    return has_ended(pid)
 
 
 class Parent(unittest.TestCase):

@@ -100,7 +100,7 @@ class Reload(unittest.TestCase):
                 self.assertEqual(allowed(each), {"config"})
             self.assertEqual(listed(client), {"config"})
             self.assertEqual(client.discovered(), {"config"})
-            self.assertIn(f"RPC policy reloaded: {file.path}", peer.stderr())
+            peer.await_stderr(f"RPC policy reloaded: {file.path}")
 
     def test_a_file_that_fails_or_is_gone_leaves_the_old_policy(self):
         with PolicyFile(CALCULATOR_ONLY) as file, Peer("--rpc-policy", file.path, allow=False) as peer, \
@@ -199,6 +199,8 @@ class Reload(unittest.TestCase):
                 peer.send_signal(signal.SIGHUP)
                 wanted = {"config" if turn % 2 == 0 else "calculator"}
                 await_that(lambda: allowed(client) == wanted or faults, "the new file holds")
+                before = seen.copy()
+                await_that(lambda: seen != before or faults, "an answer comes under it")
             over.set()
             for thread in threads:
                 thread.join(SECONDS)

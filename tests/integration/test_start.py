@@ -14,7 +14,7 @@ import websockets
 
 from support import jdks
 from support.clients import RpcError, WebSocketClient, typed
-from support.peer import BINARY, FIXTURES, Peer, environment, jvm_options, run_to_end
+from support.peer import BINARY, FIXTURES, STOP_SECONDS, Peer, environment, jvm_options, run_to_end
 
 MAIN = "fixtures.Main"
 
@@ -250,7 +250,7 @@ class Stopping(unittest.TestCase):
     def test_a_running_call_gets_its_answer_within_the_grace_time(self):
         with Peer("--grace", "30s") as peer:
             client, other = WebSocketClient(peer), WebSocketClient(peer)
-            start_blocked_call(client, method="sleep", args="[500]")
+            start_blocked_call(client, method="sleep", args="[3000]")  # so long there is time to see it run
             await_running(other, 1)
             peer.send_signal(signal.SIGTERM)
             self.assertIn('"id":"blocked","result":{"void":true}', client.receive())
@@ -319,7 +319,7 @@ class Stopping(unittest.TestCase):
                 break
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(30), 0)
+        self.assertEqual(process.wait(STOP_SECONDS), 0)
         process.stderr.close()
 
     def test_children_of_called_code_can_be_killed(self):

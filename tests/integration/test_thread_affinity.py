@@ -357,7 +357,7 @@ class Ends(unittest.TestCase):
                 peer.process.send_signal(signal.SIGTERM)
                 answer = json.loads(client.receive())
                 self.assertIn("shutting down", answer["error"]["data"]["message"])
-                self.assertEqual(peer.process.wait(30), 0)
+                self.assertEqual(peer.process.wait(60), 0)
 
     def test_what_runs_gets_the_grace_time(self):
         with Peer(*flags(GOOD), "--grace", "60s") as peer, WebSocketClient(peer) as other:
@@ -384,7 +384,7 @@ class Ends(unittest.TestCase):
             while other.call("fixtures.Affinity", "kept") != "1":
                 pass
             peer.process.send_signal(signal.SIGTERM)
-            self.assertEqual(peer.process.wait(30), 0)
+            self.assertEqual(peer.process.wait(60), 0)
 
 
 if __name__ == "__main__":

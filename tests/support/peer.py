@@ -39,6 +39,14 @@ def environment(leaks=False, **changes):
     return variables
 
 
+def has_ended(pid):
+    """Of a process that is no child of ours, and whose status perhaps nobody takes."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def jvm_options():
     return ["-J", "-Xcheck:jni"] if os.environ.get("JPEER_CHECK_JNI") == "1" else []
 

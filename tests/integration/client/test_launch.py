@@ -11,7 +11,7 @@ import time
 import unittest
 from pathlib import Path
 
-from support.peer import BINARY, STOP_SECONDS, complaints_in, environment
+from support.peer import BINARY, STOP_SECONDS, complaints_in, environment, has_ended
 
 PROGRAM = sys.argv[1]
 SECONDS = 120
@@ -67,7 +67,7 @@ class Launch(unittest.TestCase):
             pid = int(program.stdout.readline())
             program.kill()
         deadline = time.monotonic() + STOP_SECONDS
-        while Path(f"/proc/{pid}").exists() and "State:\tZ" not in Path(f"/proc/{pid}/status").read_text():
+        while not has_ended(pid):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.02)
 

@@ -230,7 +230,7 @@ class ByHand(StubTest):
 
 
 class Deadlines(StubTest):
-    options = {"header_timeout_ms": 200, "body_timeout_ms": 300, "idle_timeout_ms": 250}
+    options = {"header_timeout_ms": 1500, "body_timeout_ms": 2000, "idle_timeout_ms": 1800}
 
     def setUp(self):
         super().setUp()
@@ -272,7 +272,7 @@ class Deadlines(StubTest):
         self.assertTrue(self.reader.at_end())
 
     def test_a_slow_call_is_no_slow_client(self):
-        self.connection.sendall(post(b"sleep 800 done"))
+        self.connection.sendall(post(b"sleep 4000 done"))
         self.assertEqual(b" done", self.reader.response()[2])
 
     def test_half_a_frame(self):

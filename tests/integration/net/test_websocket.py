@@ -289,7 +289,7 @@ class Deadlines(StubTest):
 
     def test_a_message_that_comes_byte_by_byte_has_its_time(self):
         drip = frame(TEXT, "x" * 3000000)
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         self.socket.send(frame(PING, "p"), drip[:1])
         with self.assertRaises(OSError):
             for byte in drip[1:]:
