@@ -35,6 +35,15 @@ def wait_for(condition):
         time.sleep(0.01)
 
 
+def has_ended(process):
+    """Perhaps nobody takes its status."""
+    try:
+        with open(f"/proc/{process}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 class Launching(unittest.TestCase):
     def test_options(self):
         self.assertEqual(java.java.lang.System.getProperty("colour"), "red")
@@ -186,9 +195,13 @@ class Ends(unittest.TestCase):
         other.close()
 
     def test_timeouts(self):
-        with launch(timeout=0.2) as other:
+        with launch(timeout=SECONDS + 1) as other:
+            self.assertEqual(other.timeout, SECONDS + 1)
+            sleep = other.java.lang.Thread.sleep
+            sleep(1)  # its class is looked at before the time is short
+            other.timeout = 0.2
             with self.assertRaises(TimeoutError):
-                other.java.lang.Thread.sleep(SECONDS * 1000)
+                sleep(SECONDS * 1000)
             other.timeout = SECONDS
 
     def test_ctrl_c(self):
@@ -241,7 +254,7 @@ class Ends(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(done.stdout.startswith("[1, 2, 3] "), done.stdout)
         process = int(done.stdout.split()[-1])
-        wait_for(lambda: not os.path.exists(f"/proc/{process}"))
+        wait_for(lambda: has_ended(process))
 
 
 if __name__ == "__main__":
