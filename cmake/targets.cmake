@@ -103,7 +103,7 @@ endfunction()
 function(jpeer_unit_test name source)
   jpeer_test_program(${name} ${source} ${ARGN})
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 180)
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 600)
 endfunction()
 
 # jpeer_fuzz_target(NAME SOURCE CORPUS LINKS...): with the fuzz preset a libFuzzer binary; in every
@@ -116,7 +116,7 @@ function(jpeer_fuzz_target name source corpus)
   else()
     target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.c)
     add_test(NAME ${name} COMMAND ${name} ${corpus})
-    set_tests_properties(${name} PROPERTIES LABELS corpus TIMEOUT 180)
+    set_tests_properties(${name} PROPERTIES LABELS corpus TIMEOUT 600)
   endif()
 endfunction()
 
@@ -147,6 +147,6 @@ endfunction()
 # jpeer_add_jvm_test(TEST ENVIRONMENT COMMAND...): HotSpot handles SIGSEGV itself and keeps what it never frees.
 function(jpeer_add_jvm_test test environment)
   add_test(NAME ${test} COMMAND ${ARGN})
-  set_tests_properties(${test} PROPERTIES LABELS jvm TIMEOUT 240 ENVIRONMENT
+  set_tests_properties(${test} PROPERTIES LABELS jvm TIMEOUT 600 ENVIRONMENT
     "${environment};ASAN_OPTIONS=handle_segv=0:intercept_tls_get_addr=0;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp")
 endfunction()

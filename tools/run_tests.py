@@ -24,9 +24,9 @@ from support import jdks  # noqa: E402  (the folder of the tests' own modules ha
 PYTHON = "/usr/bin/python3"
 AT_ONCE = len(os.sched_getaffinity(0)) + 1
 # Several times what the longest command takes. An interrupted test closes what it has opened.
-LIMIT = ["timeout", "--foreground", "--signal=INT", "--kill-after=60", "1200"]
+LIMIT = ["timeout", "--foreground", "--signal=INT", "--kill-after=60", "2400"]
 RELEASE_LIMIT = [*LIMIT[:-1], "5400"]
-# Takes what tests leave idle.
+# Takes what tests leave idle, and so has the time of a whole run.
 LATER = ["nice", "-n", "19"]
 LSAN = f"suppressions={ROOT / 'tests/support/lsan.supp'}"
 ASAN = {"ASAN_OPTIONS": "handle_segv=0:intercept_tls_get_addr=0", "UBSAN_OPTIONS": "print_stacktrace=1", "LSAN_OPTIONS": LSAN}
@@ -267,7 +267,7 @@ def main(arguments):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     passed = failed = 0
     chosen = [step for step in steps if not arguments or step[0] in arguments]
-    background = Background(chosen, limit)
+    background = Background(chosen, RELEASE_LIMIT)
     try:
         for step in chosen:
             more_passed, more_failed = run_step(*step, limit, background)
