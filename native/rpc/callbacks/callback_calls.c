@@ -109,25 +109,34 @@ static enum jp_status check_depth(const struct rpc_callbacks *callbacks, const s
   return JP_LIMIT;
 }
 
+void callback_call_set_deadline(struct jvm_callback_call *call)
+{
+  int64_t timeout = call->callbacks->peer->config.limits.callbacks.timeout_ms;
+  call->deadline_ms = timeout == 0 ? INT64_MAX : clock_now_ms() + timeout;
+}
+
 static struct jvm_callback_call *make_call(struct rpc_callbacks *callbacks,
                                            const struct jvm_callback_given *given,
                                            const struct jvm_callback_method *method,
                                            struct jvm_waiter *waiter, struct callback_thread *thread)
 {
-  int64_t timeout = callbacks->peer->config.limits.callbacks.timeout_ms;
-  struct jvm_callback_call *call = calloc(1, sizeof *call);
+  bool is_event = given->is_oneway && method->is_void;
+  /* Each event makes one, and glibc's calloc takes nothing from the cache of its thread. */
+  struct jvm_callback_call *call = malloc(sizeof *call);
   if (call == NULL)
     return NULL;
-  call->callbacks = callbacks;
-  call->id = given->id;
-  call->number = given->is_oneway && method->is_void ? 0 : 1; /* a number, which follows */
-  call->borrows = given->borrows;
-  call->tells_origin = given->tells_origin;
-  call->method = method;
-  call->waiter = waiter == NULL ? NULL : jvm_waiter_hold(waiter);
-  call->worker = callback_thread_worker();
-  call->deadline_ms = timeout == 0 ? INT64_MAX : clock_now_ms() + timeout;
-  call->thread = thread != NULL ? thread : &call->own_thread;
+  *call = (struct jvm_callback_call){.callbacks = callbacks,
+                                     .id = given->id,
+                                     .number = is_event ? 0 : 1, /* a number, which follows */
+                                     .borrows = given->borrows,
+                                     .tells_origin = given->tells_origin,
+                                     .method = method,
+                                     .waiter = waiter == NULL ? NULL : jvm_waiter_hold(waiter),
+                                     .worker = callback_thread_worker(),
+                                     .deadline_ms = INT64_MAX,
+                                     .thread = thread != NULL ? thread : &call->own_thread};
+  if (!is_event)
+    callback_call_set_deadline(call);
   if (thread == NULL) {
     pthread_mutex_init(&call->own_thread.lock, NULL);
     call->own_thread.last = &call->own_thread.first;
@@ -312,8 +321,13 @@ static void end_tellings(struct jvm_callback_call *call)
   nested_workers_return(pool, call->nested);
 }
 
-/* From now on nobody finds the call. True: there are releases to be sent. */
-static bool leave_calls(struct rpc_callbacks *callbacks, struct jvm_callback_call *call)
+/* What is left to do for a call that nobody finds any more. */
+struct call_rest {
+  bool has_releases;
+  bool has_session; /* the last call of a closed client lets go of the session */
+};
+
+static struct call_rest leave_calls(struct rpc_callbacks *callbacks, struct jvm_callback_call *call)
 {
   pthread_mutex_lock(&callbacks->lock);
   *call->link = call->next;
@@ -328,19 +342,11 @@ static bool leave_calls(struct rpc_callbacks *callbacks, struct jvm_callback_cal
     record->in_hand--;
     callbacks_settle_record(callbacks, record);
   }
-  bool has_releases = callbacks->releases.count > 0;
+  callbacks->calls_open--;
+  struct call_rest rest = {.has_releases = callbacks->releases.count > 0,
+                           .has_session = callbacks->calls_open == 0 && !callbacks->is_client_open};
   pthread_mutex_unlock(&callbacks->lock);
-  return has_releases;
-}
-
-/* The last call of a closed client lets go of the session. */
-static void end_session_hold(struct rpc_callbacks *callbacks)
-{
-  pthread_mutex_lock(&callbacks->lock);
-  bool is_last = --callbacks->calls_open == 0 && !callbacks->is_client_open;
-  pthread_mutex_unlock(&callbacks->lock);
-  if (is_last)
-    callbacks_release_session(callbacks);
+  return rest;
 }
 
 /* What the answer gives is accounted for, also where nobody has read it to its end. */
@@ -359,16 +365,17 @@ void callback_call_close(struct jvm_callback_call *call, enum jvm_callback_end e
 {
   struct rpc_callbacks *callbacks = call->callbacks;
   (void)end;
-  bool has_releases = leave_calls(callbacks, call);
+  end_tellings(call); /* the session is its own until it has left */
+  struct call_rest rest = leave_calls(callbacks, call);
   callback_inbox_refuse(call->thread, callbacks, call->number);
   if (call->is_sent && call->number != 0)
     callbacks->push->settle(callbacks->duplex, call->worker);
-  end_tellings(call);
   end_given(call);
-  if (has_releases)
+  if (rest.has_releases)
     callbacks_send_releases(callbacks);
   leave_thread(call);
   free_call(call);
-  end_session_hold(callbacks);
+  if (rest.has_session)
+    callbacks_release_session(callbacks);
   callbacks_release(callbacks);
 }

@@ -124,6 +124,8 @@ static enum jvm_callback_sent write_and_push(struct jvm_callback_call *call, con
   if (sent == JVM_CALLBACK_NO_ROOM) {
     call->message = *out;
     buffer_init(out);
+    if (call->number == 0)
+      callback_call_set_deadline(call);
   }
   return sent;
 }

@@ -103,7 +103,7 @@ struct jvm_callback_call {
   const struct jvm_callback_method *method; /* jni's, as long as the call */
   struct jvm_waiter *waiter;                /* held; NULL: worker waits */
   struct rpc_worker *worker;                /* of the crew, whose thread this is; NULL: another thread */
-  int64_t deadline_ms;                      /* INT64_MAX: none */
+  int64_t deadline_ms;                      /* INT64_MAX: none, or an event that has found room so far */
 
   /* Under the callbacks' lock: */
   struct jvm_callback_call *next;
@@ -170,7 +170,9 @@ enum jvm_callback_sent callback_call_send(struct jvm_callback_call *call, const 
 enum jp_status callback_call_take_answer(struct jvm_callback_call *call, const struct jvm_request *request,
                                          struct jvm_callback_answer *answer, struct outcome *outcome);
 
-/* callback_calls.c. Under the lock: the open call of this number; NULL: there is none. */
+/* callback_calls.c. From now on the client has callback-timeout. */
+void callback_call_set_deadline(struct jvm_callback_call *call);
+/* Under the lock: the open call of this number; NULL: there is none. */
 struct jvm_callback_call *callbacks_find_call(const struct rpc_callbacks *callbacks, uint64_t number);
 /* Under the lock: wakes a thread of the crew. A thread that parks in Java is the caller's to wake after the unlock: its
  * waiter is returned, and held; NULL: there is none. */
