@@ -3,6 +3,7 @@
 #include "jni/runtime/throwables.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 enum { FIRST_BUCKETS = 64 };
@@ -99,12 +100,7 @@ static void free_proxy(JNIEnv *env, struct callback_proxy *proxy)
 
 void callback_proxy_release(JNIEnv *env, struct callback_proxy *proxy)
 {
-  if (proxy == NULL)
-    return;
-  pthread_mutex_lock(&table.lock);
-  bool was_last = --proxy->holders == 0;
-  pthread_mutex_unlock(&table.lock);
-  if (was_last)
+  if (proxy != NULL && atomic_fetch_sub(&proxy->holders, 1) == 1)
     free_proxy(env, proxy);
 }
 

@@ -18,8 +18,8 @@ struct callback_proxy {
 
   /* Of proxies.c. */
   jweak handler;
-  bool is_made; /* the hook `made` has taken it, so that `released` is due */
-  unsigned holders;
+  bool is_made;             /* the hook `made` has taken it, so that `released` is due */
+  _Atomic unsigned holders; /* the table, and who uses it */
   struct callback_proxy *next;
 };
 

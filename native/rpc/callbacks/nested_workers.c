@@ -3,14 +3,16 @@
 #include "jni/callbacks.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 enum { BUFFER_KEPT = 64 * 1024 };
 
 struct nested_workers {
   struct rpc_peer *peer;
-  pthread_mutex_t lock;
-  struct nested_worker *idle; /* the last one given back first */
+  struct nested_worker *_Atomic handy; /* the last one given back, or NULL: changes hands without the lock */
+  pthread_mutex_t lock;                /* guards the others */
+  struct nested_worker *idle;          /* those before it, the last one first */
   size_t idle_count;
 };
 
@@ -39,6 +41,8 @@ void nested_workers_destroy(struct nested_workers *pool)
 {
   if (pool == NULL)
     return;
+  if (pool->handy != NULL)
+    destroy_worker(pool->handy);
   while (pool->idle != NULL) {
     struct nested_worker *nested = pool->idle;
     pool->idle = nested->next;
@@ -66,6 +70,9 @@ static enum jp_status make_worker(struct rpc_peer *peer, struct nested_worker **
 
 enum jp_status nested_workers_borrow(struct nested_workers *pool, struct nested_worker **worker)
 {
+  *worker = atomic_exchange(&pool->handy, NULL);
+  if (*worker != NULL)
+    return JP_OK;
   pthread_mutex_lock(&pool->lock);
   struct nested_worker *idle = pool->idle;
   if (idle != NULL) {
@@ -90,8 +97,11 @@ void nested_workers_return(struct nested_workers *pool, struct nested_worker *wo
   arena_reset(&worker->worker.runner.arena);
   empty_buffer(&worker->out);
   empty_buffer(&worker->scratch);
+  worker = atomic_exchange(&pool->handy, worker);
+  if (worker == NULL)
+    return;
   pthread_mutex_lock(&pool->lock);
-  bool is_kept = pool->idle_count < NESTED_WORKERS_KEPT;
+  bool is_kept = pool->idle_count + 1 < NESTED_WORKERS_KEPT;
   if (is_kept) {
     worker->next = pool->idle;
     pool->idle = worker;

@@ -7,7 +7,7 @@
  * are warm.
  *
  * The pool keeps as many as there were in use at once, up to NESTED_WORKERS_KEPT; those above are destroyed when they
- * come back. Any thread; the lock is held for the list alone.
+ * come back. Any thread; the lock is held for the list alone, and one worker lies handy without it.
  */
 #include "base/buffer.h"
 #include "rpc/peer_state.h"
