@@ -300,11 +300,12 @@ bool client_look(struct jp_client *client)
 
 void client_rest(struct jp_client *client)
 {
+  const struct transport_kind *kind = client->kind;
   bool is_open = client->transport != NULL && client->ended.status == JP_CLIENT_OK;
   bool somebody_sleeps = client->is_polled || client->loop.epoll_fd >= 0;
-  if (!is_open || client->kind->sleep == NULL || client->is_looking || !somebody_sleeps)
+  if (!is_open || client->is_looking || !somebody_sleeps)
     return;
-  if (client->kind->sleep(client->transport)) {
+  if (kind->sleep != NULL ? kind->sleep(client->transport) : client_has_input(client)) {
     client_call_leader(client);
     client_wake_loop(client);
   }

@@ -8,6 +8,9 @@
 
 #include <stdlib.h>
 
+/* What is taken before a thread runs the calls and completions in it; thousands more may have come. */
+enum { TAKEN_AT_ONCE = 64 * 1024 };
+
 struct websocket {
   struct client_transport transport;
   struct client_stream stream;
@@ -16,8 +19,9 @@ struct websocket {
   size_t begin;         /* of the frame that is being written */
   struct buffer pieces; /* of a message in several frames */
   bool in_pieces;
-  bool has_unread; /* frames may have come together with the handshake */
-  bool has_ended;  /* nothing more can be sent */
+  bool
+      has_unread; /* frames may have come together with the handshake, or with as many as are taken at once */
+  bool has_ended; /* nothing more can be sent */
 };
 
 static struct websocket *websocket_of(struct client_transport *transport)
@@ -257,18 +261,22 @@ static enum jp_client_status receive(struct client_transport *transport, struct 
                                      struct jp_client_error *error)
 {
   struct websocket *socket = websocket_of(transport);
-  enum jp_client_status ended = client_stream_read(&socket->stream, error);
+  struct client_stream *stream = &socket->stream;
+  enum jp_client_status ended = JP_CLIENT_OK;
+  if (!socket->has_unread)
+    ended = client_stream_read(stream, error);
   enum jp_client_status status = JP_CLIENT_OK;
   struct jp_client_error later; /* what came before the end counts first */
   bool is_whole = true;
-  socket->has_unread = false;
-  while (status == JP_CLIENT_OK && is_whole) {
+  const size_t most = ended == JP_CLIENT_OK ? stream->taken + TAKEN_AT_ONCE : SIZE_MAX;
+  while (status == JP_CLIENT_OK && is_whole && stream->taken < most) {
     struct client_ws_head head;
     struct text payload;
     status = next_frame(socket, &head, &payload, &is_whole, &later);
     if (status == JP_CLIENT_OK && is_whole)
       status = take_frame(socket, &head, payload, listener, &later);
   }
+  socket->has_unread = is_whole && client_stream_unused(stream).len > 0;
   if (status != JP_CLIENT_OK && error != NULL)
     *error = later;
   status = status != JP_CLIENT_OK ? status : ended;
