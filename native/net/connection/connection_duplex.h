@@ -57,7 +57,7 @@ struct connection_duplex {
   pthread_cond_t given_back;  /* a DUPLEX_MEMBER or an upcall has ended */
   _Atomic size_t open_calls;  /* that were sent and are not settled; the owner reads it without the lock */
   size_t own_calls;           /* those of them that the owner's thread has sent in this call */
-  int64_t flushed_ns;         /* when an event was last sent at once */
+  int64_t flushed_ns;         /* when events of the own thread last left at once */
   size_t left;                /* bytes that the last attempt by a send left; 0 where they were sent since */
   bool awaits_member;         /* armed for one that sends the events that are held back */
   int64_t reading_ms;         /* when the connection has to end, not counting output that the client leaves */

@@ -9,7 +9,7 @@
 enum {
   ANSWER_ALWAYS = 16 * 1024,   /* an answer of so many bytes finds room, up to twice send_buffer_max */
   EVENTS_TOGETHER = 16 * 1024, /* bytes of events that leave in one write, */
-  EVENTS_TOGETHER_NS = 50000   /* where the last one left so shortly before */
+  EVENTS_TOGETHER_NS = 100000  /* where the last ones left so shortly before */
 };
 
 struct push {
@@ -130,13 +130,13 @@ static bool may_gather(const struct push *push)
 static bool may_wait_for_more(const struct push *push)
 {
   struct connection_duplex *duplex = push->duplex;
-  if (!may_gather(push))
+  if (push->kind != RPC_PUSH_EVENT || !push->is_own)
     return false;
   int64_t now_ns = clock_now_ns();
-  bool is_soon = now_ns - duplex->flushed_ns < EVENTS_TOGETHER_NS;
-  if (!is_soon)
+  bool may_wait = may_gather(push) && now_ns - duplex->flushed_ns < EVENTS_TOGETHER_NS;
+  if (!may_wait)
     duplex->flushed_ns = now_ns;
-  return is_soon;
+  return may_wait;
 }
 
 /* Between two turns an idle connection owns no buffer. */
