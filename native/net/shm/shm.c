@@ -142,6 +142,8 @@ static int meet_client(struct connection *connection, int processor)
 static bool give_memory_back(struct connection *connection)
 {
   struct shm_state *state = state_of(connection);
+  if (state->is_stuck)
+    return false; /* it was not idle: a message has begun */
   state->has_rested = true;
   ring_writer_give_back(&state->out);
   return true;
@@ -335,10 +337,13 @@ static enum step take_step(struct connection *connection, struct crew_member *me
 
 /* --- what the connection asks for --- */
 
+/* A part of a head has begun a message, too. */
 static int64_t find_deadline(struct connection *connection, bool has_begun, int64_t now_ms)
 {
   const struct shm_state *state = state_of(connection);
-  if (has_begun)
+  if (state->is_stuck && connection->began_ms == 0)
+    connection->began_ms = now_ms;
+  if (has_begun || state->is_stuck)
     return connection->began_ms + connection->limits->body_timeout_ms;
   connection->began_ms = 0;
   return ring_writer_has_roamed(&state->out) && !state->has_rested ? now_ms + state->pool->rest_ms

@@ -260,17 +260,26 @@ static void who_does_not_read_is_heard_all_the_same(void **state)
     usleep(1000);
 }
 
-static void half_a_message_is_not_waited_for_long(void **state)
+static void expect_no_patience(struct fixture *f, size_t shown)
 {
-  struct fixture *f = *state;
   begin_sharing(f);
   struct buffer frame;
   buffer_init(&frame);
   ring_append_frame(&frame, RING_JSON, TEXT("a message of some length"));
-  assert_int_equal(ring_write(&f->out, frame.data, 16), 16);
+  assert_int_equal(ring_write(&f->out, frame.data, shown), shown);
   show_written(f);
   expect_end(f, "the message took too long");
   buffer_fini(&frame);
+}
+
+static void half_a_message_is_not_waited_for_long(void **state)
+{
+  expect_no_patience(*state, 16);
+}
+
+static void less_than_a_head_is_not_waited_for_long(void **state)
+{
+  expect_no_patience(*state, 3);
 }
 
 static void what_came_before_the_end_is_served(void **state)
@@ -343,6 +352,7 @@ int main(void)
       SHM_TEST(a_client_that_does_not_read_waits_for_itself),
       IMPATIENT_TEST(a_client_that_never_reads_is_dropped),
       IMPATIENT_TEST(half_a_message_is_not_waited_for_long),
+      IMPATIENT_TEST(less_than_a_head_is_not_waited_for_long),
       SHM_TEST(who_does_not_read_is_heard_all_the_same),
       SHM_TEST(what_came_before_the_end_is_served),
       SHM_TEST(the_end_of_the_server_is_told),
