@@ -10,6 +10,9 @@
 
 /* The longest name that a class file can give a class or a member (JVMS 4.4.7), in bytes. */
 enum { OP_NAME_MAX = 65535 };
+/* What a caller may write for a type: such a name with the brackets of an array. What is longer is refused before any
+ * rule of the policy sees it. */
+enum { OP_TYPE_TEXT_MAX = OP_NAME_MAX + 1024 };
 
 struct op_type {
   /* The element type (of all dimensions): 'Z' 'B' 'C' 'S' 'I' 'J' 'F' 'D' for a primitive, 'V' for void,

@@ -2,9 +2,6 @@
 
 #include "rpc/values/piece_read.h"
 
-/* A class's name with the brackets of an array. Longer names are refused before any rule of the policy sees them. */
-enum { NAME_MAX_TAKEN = OP_NAME_MAX + 1024 };
-
 static enum jp_status fail(struct rpc_colfer_reader *reader, const char *what)
 {
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "%s", what);
@@ -187,14 +184,15 @@ static const struct exec_kind {
 
 enum { EXEC_KINDS = sizeof exec_kinds / sizeof exec_kinds[0] };
 
-static enum jp_status check_name(struct rpc_colfer_reader *reader, struct text name, const char *missing)
+static enum jp_status check_name(struct rpc_colfer_reader *reader, struct text name, size_t most,
+                                 const char *missing)
 {
   if (name.len == 0)
     return fail(reader, missing);
-  if (name.len <= NAME_MAX_TAKEN)
+  if (name.len <= most)
     return JP_OK;
   outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
-               "a name is longer than the limit of %d bytes", NAME_MAX_TAKEN);
+               "a name is longer than the limit of %d bytes", OP_NAME_MAX);
   return JP_INVALID;
 }
 
@@ -206,9 +204,9 @@ static enum jp_status read_target(struct rpc_colfer_reader *reader, const struct
   operation->member = wanted->member;
   operation->has_instance = wanted->object_ref != 0;
   operation->instance = wanted->object_ref;
-  enum jp_status status = check_name(reader, operation->type, "Type is missing in params");
+  enum jp_status status = check_name(reader, operation->type, OP_TYPE_TEXT_MAX, "Type is missing in params");
   if (status == JP_OK)
-    status = check_name(reader, operation->member, kind->missing);
+    status = check_name(reader, operation->member, OP_NAME_MAX, kind->missing);
   if (status == JP_OK && wanted->object_ref > RPC_REF_MAX)
     return fail(reader, "'instance' must be an integer from 1 to 2147483647");
   if (status == JP_OK && !reader->rules->compat_pal)

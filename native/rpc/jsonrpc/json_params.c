@@ -10,10 +10,6 @@
 #include "rpc/values/value_read.h"
 #include "json/object_members.h"
 
-/* A class's name with the brackets of an array. Longer names are refused before any rule of the policy sees
- * them. */
-enum { NAME_MAX_TAKEN = OP_NAME_MAX + 1024 };
-
 enum { FETCHED = 1000 /* elements, where the request does not say how many */ };
 
 struct params_reader {
@@ -62,9 +58,9 @@ static enum jp_status read_text(struct params_reader *reader, enum rpc_param par
     outcome_fail(reader->outcome, reader->arena, FAILURE_INTERNAL, NULL, "out of memory");
     return JP_NO_MEMORY;
   }
-  if (t->len > NAME_MAX_TAKEN) {
+  if (t->len > (param == RPC_PARAM_TYPE ? OP_TYPE_TEXT_MAX : OP_NAME_MAX)) {
     outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
-                 "'%s' is longer than the limit of %d bytes", rpc_param_names[param].data, NAME_MAX_TAKEN);
+                 "'%s' is longer than the limit of %d bytes", rpc_param_names[param].data, OP_NAME_MAX);
     return JP_INVALID;
   }
   return t->len == 0 ? fail_params(reader, missing) : JP_OK;

@@ -109,7 +109,11 @@ static void long_names_are_cut(void **state)
            'm', LENGTH, "'}]}"),
       "mmm\"...: java.time.DayOfWeek has no such constant");
   check_small("call", fill("{'type':'java.lang.Math','method':'", 'm', TOO_LONG, "'}"),
-              "-32602 'method' is longer than the limit of 66559 bytes");
+              "-32602 'method' is longer than the limit of 65535 bytes");
+  check_small("call", fill("{'type':'java.lang.Math','method':'", 'm', 65536, "'}"),
+              "-32602 'method' is longer than the limit of 65535 bytes");
+  check_small("call", fill("{'type':'java.lang.Math','method':'", 'm', 65535, "'}"),
+              "mmm...' found: java.lang.Math.");
   check_small("call", fill(MAX_CALL "{'type':'", 'm', TOO_LONG, "','value':1}]}"),
               "-32602 Type name is longer than the limit of 65535 bytes");
 }

@@ -254,14 +254,18 @@ static void serves_no_class_initializer(void **state)
 static void bounds_names_and_arguments(void **state)
 {
   struct bench *bench = *state;
-  static char name[OP_NAME_MAX + 1025];
+  static char name[OP_TYPE_TEXT_MAX + 1];
   memset(name, 'x', sizeof name);
-  struct colfer_class class = {.name = {name, sizeof name}};
-  struct colfer_class_method_call call = {.clazz = &class, .name = TEXT("m")};
+  struct colfer_class class = {.name = {name, OP_TYPE_TEXT_MAX}};
+  struct colfer_class_method_call call = {.clazz = &class, .name = {name, OP_NAME_MAX}};
   const struct colfer_message message = EXEC(COLFER_CALLS_CLASS_METHOD, .class_method_call = &call);
-  check_error(bench, &message, "a name is longer than the limit of 66559 bytes");
-  class.name.len--;
   assert_int_equal(read_message(bench, &message, false), JP_OK);
+  class.name.len++;
+  check_error(bench, &message, "a name is longer than the limit of 65535 bytes");
+  class.name.len--;
+  call.name.len++;
+  check_error(bench, &message, "a name is longer than the limit of 65535 bytes");
+  call.name.len--;
 
   struct colfer_obj *objs = test_calloc(COLFER_LIST_MAX, sizeof *objs);
   call.args.items = objs;
