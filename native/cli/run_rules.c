@@ -33,6 +33,25 @@ static size_t standard_input_max(size_t message_max)
   return message_max > standard / MESSAGES ? message_max * MESSAGES : standard;
 }
 
+static enum jp_status check_limits(const struct run_options *options, struct jp_error *error)
+{
+  enum { CONTROL_PAGE = 4096 };
+  if (options->threads > options->threads_max)
+    return jp_fail(error, JP_INVALID, "--rpc-threads takes at most --rpc-threads-max, which is %zu",
+                   options->threads_max);
+  if (options->input_max_total != 0 && options->input_max_total < options->message_max)
+    return jp_fail(error, JP_INVALID, "--input-max-total takes at least --message-max, which is %zu bytes",
+                   options->message_max);
+  size_t connection = CONTROL_PAGE + 2 * options->shm_ring;
+  if (options->shm_ring != 0 && options->shm_total < connection)
+    return jp_fail(
+        error, JP_INVALID,
+        "--shm-total takes at least the memory of one connection, a page and two rings of --shm-ring, "
+        "which is %zu bytes",
+        connection);
+  return JP_OK;
+}
+
 enum jp_status run_rules_check(struct run_options *options, struct jp_error *error)
 {
   enum jp_status status = endpoints_check("--json-rpc", &options->json, options->insecure_listen, error);
@@ -40,12 +59,9 @@ enum jp_status run_rules_check(struct run_options *options, struct jp_error *err
     status = endpoints_check("--zmq-rpc", &options->zmq, options->insecure_listen, error);
   if (status != JP_OK)
     return status;
-  if (options->threads > options->threads_max)
-    return jp_fail(error, JP_INVALID, "--rpc-threads takes at most --rpc-threads-max, which is %zu",
-                   options->threads_max);
-  if (options->input_max_total != 0 && options->input_max_total < options->message_max)
-    return jp_fail(error, JP_INVALID, "--input-max-total takes at least --message-max, which is %zu bytes",
-                   options->message_max);
+  status = check_limits(options, error);
+  if (status != JP_OK)
+    return status;
   if (options->input_max_total == 0)
     options->input_max_total = standard_input_max(options->message_max);
   status = thread_affinity_make(&options->thread_affinities, options->fx_thread, &options->arena,

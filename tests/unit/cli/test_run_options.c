@@ -138,6 +138,12 @@ static const struct {
     {"--message-max 1T Main", "--message-max takes BYTES, from 256 to 1073741824, not \"1T\""},
     {"--message-max 2M --input-max-total 1M Main",
      "--input-max-total takes at least --message-max, which is 2097152 bytes"},
+    {"--shm-ring 1G Main",
+     "--shm-total takes at least the memory of one connection, a page and two rings of --shm-ring, which is "
+     "2147487744 bytes"},
+    {"--shm-total 0 Main",
+     "--shm-total takes at least the memory of one connection, a page and two rings of --shm-ring, which is "
+     "2101248 bytes"},
     {"--shm-ring 5000 Main", "--shm-ring takes 0 or a multiple of 4096 bytes (64K, 1M), not \"5000\""},
     {"--shm-ring 2G Main", "--shm-ring takes BYTES, from 0 to 1073741824, not \"2G\""},
     {"--depth-max -4 Main", "--depth-max takes N, from 4 to 256, not \"-4\""},
@@ -236,6 +242,16 @@ static void test_the_bound_on_input_follows_the_longest_message(void **state)
   run_options_fini(&command.options);
   read_good(&command, "--message-max 1G --input-max-total 1G Main", NULL);
   assert_int_equal(command.options.input_max_total, 1 << 30);
+  run_options_fini(&command.options);
+}
+
+static void test_shared_memory_has_room_for_one_connection(void **state)
+{
+  (void)state;
+  struct command command;
+  read_good(&command, "--shm-ring 1G --shm-total 2147487744 Main", NULL);
+  run_options_fini(&command.options);
+  read_good(&command, "--shm-ring 0 --shm-total 0 Main", NULL);
   run_options_fini(&command.options);
 }
 
@@ -621,6 +637,7 @@ int main(void)
       cmocka_unit_test(test_usage_errors),
       cmocka_unit_test(test_defaults),
       cmocka_unit_test(test_the_bound_on_input_follows_the_longest_message),
+      cmocka_unit_test(test_shared_memory_has_room_for_one_connection),
       cmocka_unit_test(test_options_end_at_the_main_class),
       cmocka_unit_test(test_values),
       cmocka_unit_test(test_addresses),
