@@ -4,12 +4,15 @@
  * Words and accesses for native/ring/ring_bell.h where a read of a shared word may give something else than what is
  * there: near it, as a client makes it that changes a word between two reads, or far from it. Code that reads a word
  * once, checks it and goes on with what it has checked comes to no harm; code that reads it again does. READS_IN_A_RUN
- * reads are true, so that messages come through; then every second of as many differs, and so on.
+ * reads are true, so that messages come through; then every second of as many differs, and so on. With
+ * STUB_DIFFERS_ALWAYS in the environment every second read of all differs.
  *
  * The compiler includes it before the sources of native/ring and native/net/shm (-include), for stub_server_differing alone.
  */
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #define RING_HAS_OWN_ATOMICS
 
@@ -18,13 +21,26 @@ enum { READS_IN_A_RUN = 4096 };
 typedef _Atomic uint64_t ring_position;
 typedef _Atomic uint32_t ring_word;
 
+static inline bool differs_always(void)
+{
+  enum { UNKNOWN, SOMETIMES, ALWAYS };
+  static _Atomic int known;
+  int how = atomic_load_explicit(&known, memory_order_relaxed);
+  if (how == UNKNOWN) {
+    how = getenv("STUB_DIFFERS_ALWAYS") != NULL ? ALWAYS : SOMETIMES;
+    atomic_store_explicit(&known, how, memory_order_relaxed);
+  }
+  return how == ALWAYS;
+}
+
 static inline uint64_t differing_read(uint64_t value)
 {
   static _Atomic uint64_t reads;
   static const uint64_t changes[] = {8, (uint64_t)-8, 1, 64, (uint64_t)-64, 4096, UINT64_C(1) << 32};
   uint64_t number = atomic_fetch_add_explicit(&reads, 1, memory_order_relaxed);
   uint64_t pick = number / 2 * UINT64_C(0x9e3779b97f4a7c15) >> 40;
-  if (number % 2 == 0 || number / READS_IN_A_RUN % 2 == 0)
+  bool is_true_run = number / READS_IN_A_RUN % 2 == 0 && !differs_always();
+  if (number % 2 == 0 || is_true_run)
     return value;
   return pick % 64 == 0 ? ~value : value + changes[pick % (sizeof changes / sizeof changes[0])];
 }
