@@ -228,7 +228,7 @@ def measure(options):
     for placement in placements(options.placements):
         yield from call_rows(placement, options)
         yield from crowd_rows(placement, options)
-    yield from idle_rows(IDLE, IDLE_CALLS // options.soak_divide, COUNTED_SECONDS)
+    yield from idle_rows(IDLE, IDLE_CALLS, COUNTED_SECONDS)
 
 
 COLUMNS = ("what", "calls/s or measured", "p50 us", "p99 us", "server us", "calls/s over unix", "p50 over unix",
