@@ -1,13 +1,13 @@
 #!/bin/bash
 # bare_root.sh [--as-user] [TEST_STEP...]: makes a Debian 12 with nothing but its base system below a temporary
 # folder, clones the committed tree into it, and runs the README's two commands there, each twice: as root, or as a
-# user with sudo. Steps narrow tools/test down (tools/test --list). Needs root and debootstrap; takes what the network
-# of this machine needs (name lookup, apt's settings, certificates) along.
+# user with sudo. Steps narrow tools/test down (tools/test --list). Needs root; takes what the network of this machine
+# needs (name lookup, apt's settings, certificates) along.
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
 [ "$(id -u)" -eq 0 ] || { echo "bare_root: chroot needs root" >&2; exit 2; }
-command -v debootstrap >/dev/null || { echo "bare_root: needs debootstrap (apt-get install debootstrap)" >&2; exit 2; }
+tools/install-packages debootstrap
 user=root
 if [ "${1:-}" = --as-user ]; then
   user=newcomer

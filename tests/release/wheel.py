@@ -73,6 +73,7 @@ def run_suite(python, pattern, **more):
 
 
 def run_in_bare_root(wheel):
+    subprocess.run([ROOT / "tools/install-packages", "debootstrap"], check=True)
     root = Path(tempfile.mkdtemp(prefix="jpeer-root-"))
     packages = "python3,python3-venv,openjdk-17-jre-headless,ca-certificates"
     policy = subprocess.run(["apt-cache", "policy", "base-files"], stdout=subprocess.PIPE, text=True, check=True).stdout
