@@ -102,6 +102,8 @@ RELEASE_STEPS = [
       for home in jdks.homes()),
     ("mutate-callbacks-asan", "the same under ASan and UBSan", "dev",
      [[PYTHON, "tests/fuzz/mutate_callbacks.py", "--seconds", "600"]], on("dev")),
+    ("fuzz-binary", "the parsers of binary messages, mutated for a quarter of an hour, under ASan and UBSan", None,
+     [[PYTHON, "tests/release/fuzz.py", "--seconds", "900", "colfer", "binary_params"]], {}),
     ("colfer-long", "the step colfer with a million structs, and its client under -Xcheck:jni", "release",
      [[PYTHON, "tests/colfer/run.py", "--structs", "1000000", "--seed", str(int(time.time()))]],
      on("release", JPEER_CHECK_JNI="1")),
