@@ -256,7 +256,7 @@ def is_for(case, transport):
         return False
     protocol = next((base.name for base in clients.TRANSPORTS if issubclass(transport, base)), transport.name)
     only = case.get("only", [protocol])
-    return protocol in only or (transport is clients.ShmClient and "websocket" in only and len(only) > 1)
+    return protocol in only or (transport is clients.ShmClient and "websocket" in only)
 
 
 def run_on_one_peer(options, cases, transports, verbose, counts):
