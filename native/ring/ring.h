@@ -46,7 +46,7 @@ struct ring_side {
   alignas(RING_LINE) ring_position written; /* how far it has written its ring */
   ring_word sleeps;                         /* it waits for the other's `written` */
   ring_word wants_room;                     /* it waits for the other's `taken` */
-  ring_word cpu;                          /* 1 + the processor that it ran on lately; 0: not known; a hint */
+  ring_word processor;                    /* 1 + the processor that it ran on lately; 0: not known; a hint */
   alignas(RING_LINE) ring_position taken; /* how far it has read the other's ring */
 };
 
@@ -179,16 +179,16 @@ void ring_reader_wake(struct ring_reader *reader);
 
 /* --- hints --- */
 
-/* cpu: as sched_getcpu returns it. */
-static inline void ring_tell_cpu(struct ring_side *mine, int cpu)
+/* processor: as sched_getcpu returns it. */
+static inline void ring_tell_processor(struct ring_side *mine, int processor)
 {
-  RING_STORE(&mine->cpu, cpu < 0 ? 0 : (uint32_t)cpu + 1, RING_RELAXED);
+  RING_STORE(&mine->processor, processor < 0 ? 0 : (uint32_t)processor + 1, RING_RELAXED);
 }
 /* -1: not known. It may be any number. */
-static inline int ring_cpu_of(struct ring_side *other)
+static inline int ring_processor_of(struct ring_side *other)
 {
-  uint32_t cpu = RING_LOAD(&other->cpu, RING_RELAXED);
-  return cpu > INT32_MAX ? -1 : (int)cpu - 1;
+  uint32_t processor = RING_LOAD(&other->processor, RING_RELAXED);
+  return processor > INT32_MAX ? -1 : (int)processor - 1;
 }
 
 #endif

@@ -213,9 +213,9 @@ static bool shm_look(const struct link *link)
 
 static bool shm_meet(struct link *link)
 {
-  int cpu = sched_getcpu();
-  ring_tell_cpu(link->reader.mine, cpu);
-  return ring_cpu_of(link->reader.other) == cpu;
+  int processor = sched_getcpu();
+  ring_tell_processor(link->reader.mine, processor);
+  return ring_processor_of(link->reader.other) == processor;
 }
 
 /* A peer that is busy with another connection looks at this one when it is rung. */

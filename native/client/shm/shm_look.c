@@ -20,7 +20,7 @@ void shm_look_init(struct shm_look *look, struct ring_side *mine, struct ring_si
                             .other = other,
                             .is_possible = allowed == 1 || processors_usable() > 1,
                             .is_bound = allowed == 1,
-                            .cpu = -1};
+                            .processor = -1};
 }
 
 bool shm_look_begin(struct shm_look *look)
@@ -62,12 +62,12 @@ static bool look_with_pauses(const struct shm_look *look, int times)
 /* The peer cannot answer while this thread has the processor that it runs on, or may run on. */
 static bool shares_processor(struct shm_look *look)
 {
-  int cpu = sched_getcpu();
-  if (cpu != look->cpu)
-    ring_tell_cpu(look->mine, cpu);
-  look->cpu = cpu;
-  int others = ring_cpu_of(look->other);
-  return cpu >= 0 && (others == cpu || (others < 0 && look->is_bound));
+  int processor = sched_getcpu();
+  if (processor != look->processor)
+    ring_tell_processor(look->mine, processor);
+  look->processor = processor;
+  int others = ring_processor_of(look->other);
+  return processor >= 0 && (others == processor || (others < 0 && look->is_bound));
 }
 
 static bool wait_by_the_clock(struct shm_look *look)

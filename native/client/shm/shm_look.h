@@ -22,7 +22,7 @@ struct shm_look {
   atomic_bool is_rung;      /* the peer slept when it was written to last */
   bool is_possible;         /* there is processor time enough */
   bool is_bound;            /* this process may use one processor alone */
-  int cpu;                  /* that the peer was told of */
+  int processor;            /* that the peer was told of */
   struct spin_policy policy;
 };
 

@@ -134,9 +134,9 @@ static int meet_client(struct connection *connection, int processor)
 {
   struct shm_state *state = state_of(connection);
   if (processor != state->told_processor)
-    ring_tell_cpu(state->in.mine, processor);
+    ring_tell_processor(state->in.mine, processor);
   state->told_processor = processor;
-  return ring_cpu_of(state->in.other);
+  return ring_processor_of(state->in.other);
 }
 
 static bool give_memory_back(struct connection *connection)

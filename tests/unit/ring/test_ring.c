@@ -324,13 +324,13 @@ static void tells_processors(void **state)
 {
   (void)state;
   struct ring_side side = {0};
-  assert_int_equal(ring_cpu_of(&side), -1);
-  ring_tell_cpu(&side, 0);
-  assert_int_equal(ring_cpu_of(&side), 0);
-  ring_tell_cpu(&side, -1);
-  assert_int_equal(ring_cpu_of(&side), -1);
-  side.cpu = UINT32_MAX;
-  assert_int_equal(ring_cpu_of(&side), -1);
+  assert_int_equal(ring_processor_of(&side), -1);
+  ring_tell_processor(&side, 0);
+  assert_int_equal(ring_processor_of(&side), 0);
+  ring_tell_processor(&side, -1);
+  assert_int_equal(ring_processor_of(&side), -1);
+  side.processor = UINT32_MAX;
+  assert_int_equal(ring_processor_of(&side), -1);
 }
 
 /* As one that is appended whole, of each length of padding. */

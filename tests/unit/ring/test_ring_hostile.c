@@ -205,8 +205,8 @@ static void takes_any_word(void **state)
     f.client->sleeps = i * 0x10001;
     assert_int_equal(pair_send(&f.pair.peer_out, TEXT("a")), i > 0);
     assert_false(pair_send(&f.pair.peer_out, TEXT("a")));
-    f.client->cpu = i * 0x20000000;
-    assert_true(ring_cpu_of(f.client) >= -1);
+    f.client->processor = i * 0x20000000;
+    assert_true(ring_processor_of(f.client) >= -1);
   }
   pair_close(&f.pair);
 }

@@ -88,14 +88,14 @@ static void test_a_wrong_processor_is_only_a_hint(void **state)
   (void)state;
   struct pair pair;
   init_pair(&pair);
-  for (uint32_t cpu = 0; cpu < 64; cpu++) {
-    pair.other.cpu = cpu;
+  for (uint32_t processor = 0; processor < 64; processor++) {
+    pair.other.processor = processor;
     (void)shm_look_wait(&pair.look);
   }
-  pair.other.cpu = UINT32_MAX;
+  pair.other.processor = UINT32_MAX;
   pair.other.written = 8;
   assert_true(shm_look_wait(&pair.look));
-  assert_true(ring_cpu_of(&pair.mine) >= 0);
+  assert_true(ring_processor_of(&pair.mine) >= 0);
 }
 
 static void *write_once(void *context)
