@@ -353,12 +353,10 @@ static struct call_rest leave_calls(struct rpc_callbacks *callbacks, struct jvm_
 static void end_given(struct jvm_callback_call *call)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
-  if (call->was_read || !call->has_answer) {
+  if (call->was_read || !call->has_answer)
     rpc_callbacks_settle(callbacks, &call->given);
-    return;
-  }
-  rpc_callbacks_forget(callbacks, &call->given);
-  rpc_callbacks_count_unread(callbacks, buffer_text(&call->answer));
+  else
+    rpc_callbacks_settle_partly(callbacks, &call->given, buffer_text(&call->answer));
 }
 
 void callback_call_close(struct jvm_callback_call *call, enum jvm_callback_end end)

@@ -234,7 +234,7 @@ static enum jp_status count_given(struct rpc_callbacks *callbacks, int64_t id, s
   }
   record->given++;
   record->in_hand++;
-  *noted = (struct rpc_given_id){id, record->epoch};
+  *noted = (struct rpc_given_id){.id = id, .epoch = record->epoch};
   return JP_OK;
 }
 
@@ -265,21 +265,6 @@ static void empty_given(struct rpc_given *given)
   *given = (struct rpc_given){.count = 0};
 }
 
-void rpc_callbacks_forget(struct rpc_callbacks *callbacks, struct rpc_given *given)
-{
-  pthread_mutex_lock(&callbacks->lock);
-  for (size_t i = 0; i < given->count; i++) {
-    struct callback_record *record = find_noted(callbacks, &given->ids[i]);
-    if (record == NULL)
-      continue;
-    record->given--;
-    record->in_hand--;
-    callbacks_settle_record(callbacks, record);
-  }
-  pthread_mutex_unlock(&callbacks->lock);
-  empty_given(given);
-}
-
 void rpc_callbacks_settle(struct rpc_callbacks *callbacks, struct rpc_given *given)
 {
   if (given->count == 0)
@@ -299,11 +284,10 @@ void rpc_callbacks_settle(struct rpc_callbacks *callbacks, struct rpc_given *giv
 
 enum { UNREAD_MAX = 1000000 /* releases that a client leaves unread, 16 bytes each */ };
 
-/* rpc_callback_form.find_given, with the callbacks: an ID that nobody has read. No limit on objects holds what a client
- * gives in messages that nobody reads, such as answers that nobody waits for. */
-static void release_unread(void *context, int64_t id)
+/* An ID that nobody has read. No limit on objects holds what a client gives in messages that nobody reads, such as
+ * answers that nobody waits for. */
+static void release_unread(struct rpc_callbacks *callbacks, int64_t id)
 {
-  struct rpc_callbacks *callbacks = context;
   pthread_mutex_lock(&callbacks->lock);
   struct callback_record *record = callback_records_find(&callbacks->records, id);
   bool has_place = record != NULL || callbacks->releases.count < UNREAD_MAX;
@@ -317,11 +301,70 @@ static void release_unread(void *context, int64_t id)
                     (int)UNREAD_MAX);
 }
 
+static int compare_ids(const void *left, const void *right)
+{
+  int64_t a = ((const struct rpc_given_id *)left)->id;
+  int64_t b = ((const struct rpc_given_id *)right)->id;
+  return (a > b) - (a < b);
+}
+
+/* The first entry that has not a smaller ID, of those in order. */
+static size_t find_first(const struct rpc_given *given, int64_t id)
+{
+  size_t low = 0;
+  for (size_t high = given->count; low < high;) {
+    size_t middle = low + (high - low) / 2;
+    if (given->ids[middle].id < id)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* What a message gives, and what of that was noted. */
+struct unread_search {
+  struct rpc_callbacks *callbacks;
+  struct rpc_given *noted; /* in the order of the IDs */
+};
+
+/* Each entry stands for one argument, whatever has become of its record: the others of its ID were not read. */
+static bool take_noted(struct rpc_given *noted, int64_t id)
+{
+  size_t first = find_first(noted, id);
+  if (first == noted->count)
+    return false;
+  size_t next = first + noted->ids[first].found;
+  if (next >= noted->count || noted->ids[next].id != id)
+    return false;
+  noted->ids[first].found++;
+  return true;
+}
+
+/* rpc_callback_form.find_given, with an unread_search */
+static void count_unless_noted(void *context, int64_t id)
+{
+  const struct unread_search *search = context;
+  if (!take_noted(search->noted, id))
+    release_unread(search->callbacks, id);
+}
+
+void rpc_callbacks_settle_partly(struct rpc_callbacks *callbacks, struct rpc_given *given,
+                                 struct text message)
+{
+  struct unread_search search = {callbacks, given};
+  if (given->count > 1)
+    qsort(given->ids, given->count, sizeof *given->ids, compare_ids);
+  callbacks->codec->callbacks->find_given(message, callbacks->peer->config.limits.max_depth,
+                                          count_unless_noted, &search);
+  rpc_callbacks_settle(callbacks, given);
+  callbacks_send_releases(callbacks);
+}
+
 void rpc_callbacks_count_unread(struct rpc_callbacks *callbacks, struct text message)
 {
-  callbacks->codec->callbacks->find_given(message, callbacks->peer->config.limits.max_depth, release_unread,
-                                          callbacks);
-  callbacks_send_releases(callbacks);
+  struct rpc_given none = {.count = 0};
+  rpc_callbacks_settle_partly(callbacks, &none, message);
 }
 
 /* rpc_callback_form.find_given, with a size_t */

@@ -63,10 +63,11 @@ static inline struct jvm_callbacks *rpc_callbacks_for_jni(struct rpc_callbacks *
  * as it may have in its session. JP_NO_MEMORY. */
 enum jp_status rpc_callbacks_note(struct rpc_callbacks *callbacks, int64_t id, struct rpc_given *given,
                                   struct jp_error *error) JP_MUST_CHECK;
-/* Takes the notes of *given back, as though nothing had been read: it will be counted otherwise. */
-void rpc_callbacks_forget(struct rpc_callbacks *callbacks, struct rpc_given *given);
 /* The requests in hand are done: IDs that no proxy has and no other request names are released. */
 void rpc_callbacks_settle(struct rpc_callbacks *callbacks, struct rpc_given *given);
+/* The same for a message that was read in part: counts what it gives beside *given, too. */
+void rpc_callbacks_settle_partly(struct rpc_callbacks *callbacks, struct rpc_given *given,
+                                 struct text message);
 /* Counts all that a message gives, be it requests or answers: nobody has read it. */
 void rpc_callbacks_count_unread(struct rpc_callbacks *callbacks, struct text message);
 /* The same for a client that may have given nothing yet, and then gets its callbacks as rpc_callbacks_of gives them. */

@@ -7,6 +7,7 @@
 struct rpc_given_id {
   int64_t id;
   uint64_t epoch; /* of the callbacks, when it was read */
+  size_t found;   /* by rpc_callbacks_settle_partly: how often; in the first entry of an ID */
 };
 
 /*

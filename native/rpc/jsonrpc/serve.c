@@ -36,8 +36,8 @@ static void end_given(const struct serving *serving)
   struct rpc_given *given = &serving->run.runner->given;
   bool is_unread = client->push != NULL && (serving->has_unread || serving->found_invalid);
   if (is_unread && client->callbacks != NULL)
-    rpc_callbacks_forget(client->callbacks, given);
-  if (is_unread)
+    rpc_callbacks_settle_partly(client->callbacks, given, serving->message);
+  else if (is_unread)
     rpc_callbacks_count_refused(serving->peer, client, &rpc_codec_jsonrpc, serving->message);
   else if (given->count > 0)
     rpc_callbacks_settle(client->callbacks, given);

@@ -249,12 +249,37 @@ static void test_what_an_unread_answer_gives_is_accounted_for(void **state)
       RPC_TAKEN);
   end_call(&f->caller);
   assert_int_equal(f->caller.call.told, STUB_TOLD_MISFIT);
-  assert_sent(f->duplex, RELEASED_TWO("8", "9"));
+  assert_sent(f->duplex, RELEASED_TWO("9", "8"));
   assert_nothing_sent(f->duplex);
   struct jvm_callback_call *held = hold_call(f, &f->caller.call);
   assert_int_equal(bench_come(f->duplex, ANSWER("2", "{\"ref\":{\"callback\":8}}")), RPC_TAKEN);
   stub_callbacks.hooks->close(held, JVM_CALLBACK_INTERRUPTED);
   assert_sent(f->duplex, RELEASED("8", "1"));
+  assert_nothing_sent(f->duplex);
+}
+
+/* What was read of it was released then, and is not counted again with the rest. */
+static void test_delete_session_while_an_answer_is_read(void **state)
+{
+  struct fixture *f = *state;
+  const struct jvm_callback_hooks *hooks = stub_callbacks.hooks;
+  struct jvm_callback_call *held = hold_call(f, &f->caller.call);
+  struct jvm_callback_answer answer;
+  struct jvm_request request;
+  struct outcome outcome;
+  assert_int_equal(
+      bench_come(f->duplex,
+                 ANSWER("1", "[{\"ref\":{\"callback\":8}},{\"ref\":0},{\"ref\":{\"callback\":9}}]")),
+      RPC_TAKEN);
+  assert_int_equal(hooks->enter(held, &request), JP_OK);
+  assert_int_equal(hooks->take_answer(held, &request, &answer, &outcome), JP_INVALID);
+  hooks->leave(held, &request);
+  assert_int_equal(bench_serve_from(f->duplex, CONTROL("delete_session", "")), RPC_REPLY);
+  char *released = bench_take_sent(f->duplex); /* 7 and 8, in any order */
+  assert_non_null(strstr(released, "{\"callback\":8,\"given\":1}"));
+  free(released);
+  hooks->close(held, JVM_CALLBACK_FAILED);
+  assert_sent(f->duplex, RELEASED("9", "1"));
   assert_nothing_sent(f->duplex);
 }
 
@@ -804,6 +829,7 @@ int main(void)
       TEST(test_answers_that_nobody_waits_for),
       TEST(test_an_answer_may_give_a_callback),
       TEST(test_what_an_unread_answer_gives_is_accounted_for),
+      TEST(test_delete_session_while_an_answer_is_read),
       TEST(test_ends_are_told_at_once),
       TEST(test_calls_of_threads_that_exit),
       TEST(test_a_client_may_close_while_it_is_called),

@@ -269,6 +269,28 @@ static void test_delete_session_within_a_batch(void **state)
   assert_nothing_sent(duplex);
 }
 
+/* What the message gives is counted once, also where a request that nobody has read follows. */
+static void test_delete_session_within_a_batch_that_is_unread_in_part(void **state)
+{
+#define UNREAD(args) "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"unknown\",\"params\":[" args "]}"
+  static const struct {
+    const char *message;
+    const char *sent[4]; /* up to NULL */
+  } cases[] = {
+      {"[" ABSENT(GIVEN("7")) "," DELETE_SESSION "," UNREAD("5") "]", {RELEASED(ENTRY("7", "1"))}},
+      {"[" ABSENT(GIVEN("7") "," GIVEN("7")) "," DELETE_SESSION "," ABSENT(
+           "{\"ref\":0}," GIVEN("7")) "," ABSENT(GIVEN("7") "," GIVEN("9")) "]",
+       {RELEASED(ENTRY("7", "2")), RELEASED(ENTRY("7", "2") "," ENTRY("9", "1"))}},
+  };
+  struct rpc_duplex *duplex = *state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    serve_part(duplex, cases[i].message, "\"void\":true");
+    for (size_t k = 0; cases[i].sent[k] != NULL; k++)
+      assert_sent(duplex, cases[i].sent[k]);
+    assert_nothing_sent(duplex);
+  }
+}
+
 #define PEER_ID "0f8fad5b-d9cb-469f-a165-70867728950e"
 
 static void test_a_session_may_have_several_connections(void **state)
@@ -325,6 +347,7 @@ int main(void)
       TEST(test_so_many_ids_as_a_session_has_objects),
       TEST(test_delete_session_releases_all),
       TEST(test_delete_session_within_a_batch),
+      TEST(test_delete_session_within_a_batch_that_is_unread_in_part),
       TEST(test_a_session_may_have_several_connections),
       TEST(test_a_proxy_may_outlive_its_client),
   };
