@@ -68,8 +68,7 @@ struct rpc_client_info {
 
 enum rpc_taken {
   RPC_ORDINARY, /* serve it, or keep it until the request before it is served */
-  RPC_TAKEN,    /* an answer, or a nested request that its thread serves */
-  RPC_FULL      /* a nested request for which there is no room: refuse it */
+  RPC_TAKEN     /* an answer, or a nested request: nothing is left to do but to send what take has written */
 };
 
 /* How the thread of a worker waits inside the service for what a client sends. */
@@ -128,9 +127,11 @@ struct rpc_service {
   /*
    * A whole message of a client that has a duplex, before anything else is made of it; also while a request of the
    * client is being served. Any thread, one at a time for a client; no worker is needed, and Java does not run in it.
-   * *message stays the caller's; RPC_TAKEN may have taken its memory.
+   * *message stays the caller's; RPC_TAKEN may have taken its memory. *answer comes empty, and gets the errors of
+   * nested requests that no thread will serve, which need not be told to `refused`.
    */
-  enum rpc_taken (*take)(void *context, struct rpc_callbacks *callbacks, struct buffer *message);
+  enum rpc_taken (*take)(void *context, struct rpc_callbacks *callbacks, struct buffer *message,
+                         struct buffer *answer);
   /* The client sends nothing more: its open calls end, and later ones do at once. Any thread, while the client is open;
    * may be repeated. client_close means it, too. */
   void (*client_gone)(void *context, struct rpc_callbacks *callbacks, bool is_stopping);

@@ -181,6 +181,30 @@ class Interleaved(ConnectionCase):
 GONE = "CallbackException: the connection of the client has ended"
 
 
+class Asking(ConnectionCase):
+    OPTIONS = ("--callback-timeout", "0")
+
+    def test_within_a_call_that_has_ended(self):
+        """Java waits in a second call, which a client that asks back within the first one has not seen yet."""
+        client = self.connect()
+        begun = client.begin_call(CALLING, "twice", client.give())
+        first = client.await_call()
+        with WebSocketClient(self.peer) as other:
+            other.call(CALLING, "interruptCaller")
+        second = client.await_call()
+        behind = client.begin_call(CALLING, "echo", 1)
+        nested = client.begin_call(CALLING, "echo", 2, within=first.id)
+        with self.assertRaises(RpcError) as raised:
+            client.end(nested)
+        self.assertEqual(raised.exception.code, -32602)
+        self.assertIn(f"{first.id} is no open callback that the message is nested in", raised.exception.detail)
+        second.answer("second")
+        self.assertEqual(client.end(begun), "CallbackException: the thread was interrupted while it waited for the client, "
+                                            "interrupted; second")
+        self.assertEqual(client.end(behind), "1")
+        self.assertEqual(client.order, [nested, begun, behind])
+
+
 class Vanishing(ConnectionCase):
     def vanish(self, leave):
         """Java's thread hears of it, whether that is the request's own or another, and the peer serves on."""

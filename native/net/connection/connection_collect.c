@@ -104,6 +104,16 @@ static void send_replies(struct connection *connection)
   buffer_fini(&duplex->replies);
 }
 
+/* Sends what answers a message that is not served. It may be empty. */
+static void send_refusal(struct connection *connection, const struct buffer *answer)
+{
+  struct connection_duplex *duplex = connection->duplex;
+  if (answer->len > 0)
+    connection->protocol->write_message(&duplex->replies, buffer_text(answer));
+  duplex->replies.failed |= answer->failed;
+  send_replies(connection);
+}
+
 void connection_collect_refuse(struct connection *connection, struct text message, const char *reason)
 {
   const struct rpc_service *service = connection_service(connection);
@@ -111,10 +121,10 @@ void connection_collect_refuse(struct connection *connection, struct text messag
   buffer_init(&answer);
   enum rpc_served served = connection_codec(connection)->refuse(service->context, message, reason, &answer);
   service->refused(service->context, connection->client, message);
-  if (served != RPC_NO_REPLY)
-    connection->protocol->write_message(&connection->duplex->replies, buffer_text(&answer));
+  if (served == RPC_NO_REPLY)
+    buffer_clear(&answer);
+  send_refusal(connection, &answer);
   buffer_fini(&answer);
-  send_replies(connection);
 }
 
 /* --- messages --- */
@@ -145,22 +155,27 @@ static void wait_or_refuse(struct connection *connection)
   drop_message(connection);
 }
 
-static void hand_over(struct connection *connection)
+/* Shows the message to the service; true: that has taken it. */
+static bool offer_message(struct connection *connection)
 {
   const struct rpc_service *service = connection_service(connection);
-  connection->has_message = false;
-  switch (service->take(service->context, connection->duplex->callbacks, &connection->message)) {
-  case RPC_ORDINARY:
-    wait_or_refuse(connection);
-    break;
-  case RPC_FULL:
-    connection_collect_refuse(connection, buffer_text(&connection->message), COLLECT_NESTED_FULL);
+  struct buffer answer;
+  buffer_init(&answer);
+  enum rpc_taken taken =
+      service->take(service->context, connection->duplex->callbacks, &connection->message, &answer);
+  if (taken == RPC_TAKEN) {
+    send_refusal(connection, &answer);
     drop_message(connection);
-    break;
-  case RPC_TAKEN:
-    drop_message(connection);
-    break;
   }
+  buffer_fini(&answer);
+  return taken == RPC_TAKEN;
+}
+
+static void hand_over(struct connection *connection)
+{
+  connection->has_message = false;
+  if (!offer_message(connection))
+    wait_or_refuse(connection);
 }
 
 bool connection_duplex_offer(struct connection *connection)
@@ -168,15 +183,10 @@ bool connection_duplex_offer(struct connection *connection)
   struct connection_duplex *duplex = connection->duplex;
   if (duplex->is_offered)
     return false;
-  const struct rpc_service *service = connection_service(connection);
-  enum rpc_taken taken = service->take(service->context, duplex->callbacks, &connection->message);
-  duplex->is_offered = taken == RPC_ORDINARY;
-  if (taken == RPC_ORDINARY)
+  duplex->is_offered = !offer_message(connection);
+  if (duplex->is_offered)
     return false;
-  if (taken == RPC_FULL)
-    connection_collect_refuse(connection, buffer_text(&connection->message), COLLECT_NESTED_FULL);
   connection->has_message = false;
-  drop_message(connection);
   return true;
 }
 

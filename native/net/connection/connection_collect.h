@@ -20,7 +20,4 @@ void connection_collect_refuse(struct connection *connection, struct text messag
 /* Puts `message` to the end of the queue, or at_front. False: memory is short. */
 bool connection_collect_queue(struct connection *connection, bool at_front) JP_MUST_CHECK;
 
-/* For a nested request that the service has no room for. */
-#define COLLECT_NESTED_FULL "too many requests wait in this connection's callbacks"
-
 #endif

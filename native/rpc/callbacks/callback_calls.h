@@ -16,7 +16,8 @@ void rpc_callback_worker_begin(struct rpc_worker *worker);
 void rpc_callback_worker_end(struct rpc_worker *worker);
 
 /* The functions of struct rpc_service; see there. */
-enum rpc_taken rpc_callbacks_take(void *context, struct rpc_callbacks *callbacks, struct buffer *message);
+enum rpc_taken rpc_callbacks_take(void *context, struct rpc_callbacks *callbacks, struct buffer *message,
+                                  struct buffer *answer);
 void rpc_callbacks_client_gone(void *context, struct rpc_callbacks *callbacks, bool is_stopping);
 bool rpc_callbacks_are_exiting(void *context, struct rpc_callbacks *callbacks);
 void rpc_callbacks_has_room(void *context, struct rpc_callbacks *callbacks);

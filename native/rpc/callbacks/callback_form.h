@@ -51,8 +51,9 @@ struct rpc_callback_form {
   /* Decodes an answer that classify or next_answer has found. Not JP_OK: an OUTCOME_ERROR names its fault. */
   enum jp_status (*read_answer)(struct text answer, const struct rpc_callback_reading *reading,
                                 struct jvm_callback_answer *read, struct outcome *outcome) JP_MUST_CHECK;
-  /* Answers every request of a RPC_MESSAGE_NESTED with the error of one whose call is not open. */
-  enum rpc_served (*refuse_ended)(const struct rpc_peer *peer, struct text message, struct buffer *out);
+  /* Answers every request of a RPC_MESSAGE_NESTED with the error of one whose call is not open. RPC_NO_REPLY: all are
+   * notifications. */
+  enum rpc_served (*refuse_nested)(const struct rpc_peer *peer, struct text message, struct buffer *out);
   /* Calls found for each callback that a whole message gives, be it requests or answers. None where it is malformed. */
   void (*find_given)(struct text message, size_t depth_max, void (*found)(void *context, int64_t id),
                      void *context);

@@ -106,7 +106,7 @@ void callback_inbox_refuse(struct callback_thread *thread, struct rpc_callbacks 
   while ((message = take_message_of(thread, callbacks, number)) != NULL) {
     struct text text = buffer_text(&message->text);
     buffer_clear(&out);
-    push_error(callbacks, callbacks->codec->callbacks->refuse_ended(callbacks->peer, text, &out), &out);
+    push_error(callbacks, callbacks->codec->callbacks->refuse_nested(callbacks->peer, text, &out), &out);
     rpc_callbacks_count_unread(callbacks, text);
     callback_message_free(message);
   }

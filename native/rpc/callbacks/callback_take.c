@@ -116,17 +116,17 @@ static struct callback_message *make_message(struct rpc_callbacks *callbacks, ui
   return NULL;
 }
 
-static enum rpc_taken take_nested(struct rpc_callbacks *callbacks, uint64_t number, struct buffer *message)
+static enum kept keep_nested(struct rpc_callbacks *callbacks, uint64_t number, struct buffer *message)
 {
   struct jvm_waiter *waiter = NULL;
-  enum rpc_taken taken = RPC_ORDINARY;
+  enum kept kept = KEPT_NOT;
   pthread_mutex_lock(&callbacks->lock);
   struct jvm_callback_call *call = callbacks_find_call(callbacks, number);
   if (call != NULL && call->expects && !call->has_answer && call->ending == CALLBACK_GOES_ON) {
     size_t length = message->len;
     struct callback_message *made =
         has_place(callbacks, length) ? make_message(callbacks, number, message) : NULL;
-    taken = made == NULL ? RPC_FULL : RPC_TAKEN;
+    kept = made == NULL ? KEPT_TOO_LONG : KEPT;
     if (made != NULL) {
       note_kept(callbacks, length);
       waiter = callback_inbox_add(call->thread, made);
@@ -134,7 +134,24 @@ static enum rpc_taken take_nested(struct rpc_callbacks *callbacks, uint64_t numb
   }
   pthread_mutex_unlock(&callbacks->lock);
   callback_waiter_wake(waiter);
-  return taken;
+  return kept;
+}
+
+/* What no thread will serve is answered at once: the client may wait for that inside a callback. */
+static void take_nested(struct rpc_callbacks *callbacks, uint64_t number, struct buffer *message,
+                        struct buffer *answer)
+{
+  static const char full[] = "too many requests wait in this connection's callbacks";
+  const struct rpc_codec *codec = callbacks->codec;
+  enum kept kept = keep_nested(callbacks, number, message);
+  if (kept == KEPT)
+    return;
+  struct text text = buffer_text(message);
+  enum rpc_served served = kept == KEPT_NOT ? codec->callbacks->refuse_nested(callbacks->peer, text, answer)
+                                            : codec->refuse(callbacks->peer, text, full, answer);
+  if (served == RPC_NO_REPLY)
+    buffer_clear(answer);
+  rpc_callbacks_count_unread(callbacks, text);
 }
 
 /* ---- */
@@ -147,7 +164,8 @@ static bool has_called(struct rpc_callbacks *callbacks)
   return has;
 }
 
-enum rpc_taken rpc_callbacks_take(void *context, struct rpc_callbacks *callbacks, struct buffer *message)
+enum rpc_taken rpc_callbacks_take(void *context, struct rpc_callbacks *callbacks, struct buffer *message,
+                                  struct buffer *answer)
 {
   (void)context;
   uint64_t number;
@@ -162,7 +180,8 @@ enum rpc_taken rpc_callbacks_take(void *context, struct rpc_callbacks *callbacks
     take_answers(callbacks, text);
     return RPC_TAKEN;
   case RPC_MESSAGE_NESTED:
-    return take_nested(callbacks, number, message);
+    take_nested(callbacks, number, message, answer);
+    return RPC_TAKEN;
   case RPC_MESSAGE_ORDINARY:
     break;
   }

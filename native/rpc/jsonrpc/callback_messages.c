@@ -45,8 +45,8 @@ static uint64_t read_number(struct json_value json)
 
 /* ---- what a message is ---- */
 
-/* Of a request: the call that its options name; 0: none. */
-static uint64_t read_within(struct json_value request)
+/* Whether the options of a request say that it is nested; in which call: 0: a wrong name. */
+static bool read_within(struct json_value request, uint64_t *number)
 {
   enum { METHOD, OPTIONS, MEMBERS };
   static const struct text names[MEMBERS] = {TEXT("method"), TEXT("options")};
@@ -54,12 +54,13 @@ static uint64_t read_within(struct json_value request)
   struct json_members members;
   struct json_members options;
   if (request.kind != JSON_KIND_OBJECT)
-    return 0;
+    return false;
   json_members_collect(request, names, MEMBERS, &members);
   if (!members.has[METHOD] || !members.has[OPTIONS] || members.value[OPTIONS].kind != JSON_KIND_OBJECT)
-    return 0;
+    return false;
   json_members_collect(members.value[OPTIONS], option_names, 1, &options);
-  return options.has[0] ? read_number(options.value[0]) : 0;
+  *number = options.has[0] ? read_number(options.value[0]) : 0;
+  return options.has[0];
 }
 
 static bool are_answers(struct json_value array)
@@ -88,8 +89,7 @@ static enum rpc_callback_message classify_value(struct json_value message, uint6
     *number = read_number(answer.id);
     return RPC_MESSAGE_ANSWER;
   }
-  *number = read_within(message);
-  return *number == 0 ? RPC_MESSAGE_ORDINARY : RPC_MESSAGE_NESTED;
+  return read_within(message, number) ? RPC_MESSAGE_NESTED : RPC_MESSAGE_ORDINARY;
 }
 
 static bool take_text(struct text *rest, struct text wanted)
@@ -393,7 +393,7 @@ const struct rpc_callback_form rpc_jsonrpc_callbacks = {
     .classify = classify_message,
     .next_answer = find_next_answer,
     .read_answer = read_answer,
-    .refuse_ended = rpc_jsonrpc_refuse_ended,
+    .refuse_nested = rpc_jsonrpc_refuse_nested,
     .find_given = find_given,
     .write_call = write_call,
     .write_released = write_released,

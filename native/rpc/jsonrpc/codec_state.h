@@ -41,8 +41,8 @@ bool rpc_jsonrpc_serve_without_worker(void *context, struct text message, struct
 enum rpc_served rpc_jsonrpc_refuse(void *context, struct text message, const char *reason,
                                    struct buffer *out);
 /* The same of rpc_callback_form. */
-enum rpc_served rpc_jsonrpc_refuse_ended(const struct rpc_peer *peer, struct text message,
-                                         struct buffer *out);
+enum rpc_served rpc_jsonrpc_refuse_nested(const struct rpc_peer *peer, struct text message,
+                                          struct buffer *out);
 void rpc_jsonrpc_reject(void *context, enum rpc_rejection rejection, struct text beginning,
                         const char *reason, struct buffer *out);
 

@@ -199,13 +199,10 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
 static bool check_within(const struct serving *serving, struct outcome *outcome)
 {
   struct text within = serving->options.within;
-  struct arena *arena = &serving->run.runner->arena;
   if (within.data == NULL ||
       (serving->worker->within != 0 && rpc_call_number_read(within) == serving->worker->within))
     return true;
-  outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL,
-               "'within': %.*s is no open callback that the message is nested in",
-               TEXT_ARGS(arena_shorten(arena, within, OUTCOME_NAME_SHOWN)));
+  rpc_request_options_fail_within(within, &serving->run.runner->arena, outcome);
   return false;
 }
 

@@ -198,6 +198,17 @@ enum jp_status rpc_request_options_read(const struct jsonrpc_request *request, s
   return status;
 }
 
+void rpc_request_options_fail_within(struct text within, struct arena *arena, struct outcome *outcome)
+{
+  if (within.data == NULL)
+    outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL,
+                 "'within': the first request of the batch is nested in no open callback");
+  else
+    outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL,
+                 "'within': %.*s is no open callback that the message is nested in",
+                 TEXT_ARGS(arena_shorten(arena, within, OUTCOME_NAME_SHOWN)));
+}
+
 void rpc_request_options_apply(const struct rpc_request_options *options, struct operation *operation)
 {
   operation->loader = options->loader;

@@ -30,6 +30,9 @@ enum jp_status rpc_request_options_read(const struct jsonrpc_request *request, s
                                         struct rpc_request_options *options,
                                         struct outcome *outcome) JP_MUST_CHECK;
 
+/* Leaves an OUTCOME_ERROR: the message is nested in no open call of this name; of no name where the data are NULL. */
+void rpc_request_options_fail_within(struct text within, struct arena *arena, struct outcome *outcome);
+
 /* Tells the operation that the request means what the options ask of it. */
 void rpc_request_options_apply(const struct rpc_request_options *options, struct operation *operation);
 

@@ -98,12 +98,24 @@ enum rpc_served rpc_jsonrpc_refuse(void *context, struct text message, const cha
   return rpc_jsonrpc_served(handle_without_worker(&call, message, out, handle_refusal));
 }
 
-enum rpc_served rpc_jsonrpc_refuse_ended(const struct rpc_peer *peer, struct text message, struct buffer *out)
+static void handle_nested(void *context, const struct jsonrpc_request *request,
+                          struct jsonrpc_response *response)
 {
-  struct workerless_call call = {.peer = peer,
-                                 .code = JSONRPC_INVALID_PARAMS,
-                                 .reason = "'within': the callback that the request is nested in has ended"};
-  return rpc_jsonrpc_served(handle_without_worker(&call, message, out, handle_refusal));
+  struct workerless_call *call = context;
+  struct rpc_request_options options;
+  struct outcome outcome;
+  if (rpc_request_options_read(request, &call->arena, &options, &outcome) == JP_OK)
+    rpc_request_options_fail_within(options.within, &call->arena, &outcome);
+  struct buffer *data =
+      jsonrpc_error(response, JSONRPC_INVALID_PARAMS, jsonrpc_code_message(JSONRPC_INVALID_PARAMS));
+  rpc_message_data_write(data, outcome.message, request->id, call->peer->config.compat_pal);
+}
+
+enum rpc_served rpc_jsonrpc_refuse_nested(const struct rpc_peer *peer, struct text message,
+                                          struct buffer *out)
+{
+  struct workerless_call call = {.peer = peer};
+  return rpc_jsonrpc_served(handle_without_worker(&call, message, out, handle_nested));
 }
 
 /* On ZeroMQ peer-id names a session. A wrong name, and wrong options, are an error whatever the method. A worker

@@ -27,6 +27,16 @@ static enum rpc_pushed find_obstacle(const struct rpc_duplex *duplex, enum rpc_p
   return duplex->has_no_room && kind != RPC_PUSH_ANSWER ? RPC_PUSH_NO_ROOM : RPC_PUSHED;
 }
 
+/* Under the lock. */
+static void keep_sent(struct rpc_duplex *duplex, char kind, struct text message)
+{
+  buffer_append_char(&duplex->sent, kind);
+  buffer_append_text(&duplex->sent, message);
+  buffer_append_char(&duplex->sent, '\n');
+  duplex->count++;
+  pthread_cond_signal(&duplex->sent_one);
+}
+
 static enum rpc_pushed send_message(struct rpc_duplex *duplex, struct rpc_worker *worker,
                                     enum rpc_push_kind kind, struct text message)
 {
@@ -36,11 +46,7 @@ static enum rpc_pushed send_message(struct rpc_duplex *duplex, struct rpc_worker
   pthread_mutex_lock(&duplex->lock);
   enum rpc_pushed pushed = find_obstacle(duplex, kind, message.len);
   if (pushed == RPC_PUSHED) {
-    buffer_append_char(&duplex->sent, letters[kind]);
-    buffer_append_text(&duplex->sent, message);
-    buffer_append_char(&duplex->sent, '\n');
-    duplex->count++;
-    pthread_cond_signal(&duplex->sent_one);
+    keep_sent(duplex, letters[kind], message);
     if (kind == RPC_PUSH_CALL)
       atomic_fetch_add(&duplex->calls_open, 1);
   }
@@ -137,13 +143,27 @@ uint64_t bench_give(struct rpc_duplex *duplex, int64_t id)
   return stub_callbacks.hooks->find(bench_callbacks(duplex), id);
 }
 
+enum rpc_taken bench_take(struct rpc_duplex *duplex, struct buffer *message)
+{
+  const struct rpc_service *service = duplex->bench->service;
+  struct buffer answer;
+  buffer_init(&answer);
+  enum rpc_taken taken = service->take(service->context, duplex->callbacks, message, &answer);
+  if (answer.len > 0) {
+    pthread_mutex_lock(&duplex->lock);
+    keep_sent(duplex, 'R', buffer_text(&answer));
+    pthread_mutex_unlock(&duplex->lock);
+  }
+  buffer_fini(&answer);
+  return taken;
+}
+
 enum rpc_taken bench_come(struct rpc_duplex *duplex, const char *message)
 {
   struct buffer buffer;
   buffer_init(&buffer);
   buffer_append_text(&buffer, text_of(message));
-  enum rpc_taken taken =
-      duplex->bench->service->take(duplex->bench->service->context, duplex->callbacks, &buffer);
+  enum rpc_taken taken = bench_take(duplex, &buffer);
   buffer_fini(&buffer);
   return taken;
 }

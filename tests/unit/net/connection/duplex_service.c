@@ -350,7 +350,8 @@ static void wake_all(struct duplex_service *s, const struct rpc_callbacks *callb
   pthread_cond_broadcast(&s->changed);
 }
 
-static enum rpc_taken take(void *context, struct rpc_callbacks *callbacks, struct buffer *message)
+static enum rpc_taken take(void *context, struct rpc_callbacks *callbacks, struct buffer *message,
+                           struct buffer *refusal)
 {
   struct duplex_service *s = context;
   char text[DUPLEX_TEXT + 16];
@@ -360,7 +361,6 @@ static enum rpc_taken take(void *context, struct rpc_callbacks *callbacks, struc
   snprintf(text, sizeof text, "%.*s", TEXT_ARGS(buffer_text(message)));
   if (sscanf(text, "%c%u %n", &kind, &number, &read) != 2 || (kind != '#' && kind != '@'))
     return RPC_ORDINARY;
-  enum rpc_taken taken = RPC_TAKEN;
   pthread_mutex_lock(&s->lock);
   bool is_open = number <= s->call_count && s->calls[number].state == CALL_OPEN &&
                  s->calls[number].callbacks == callbacks;
@@ -373,12 +373,14 @@ static enum rpc_taken take(void *context, struct rpc_callbacks *callbacks, struc
     snprintf(call->nested, sizeof call->nested, "%.*s", DUPLEX_TEXT - 1, text + read);
     wake_caller(s, call);
   } else if (is_open) {
-    taken = RPC_FULL;
+    BUFFER_LITERAL(refusal, "full");
+  } else if (kind == '@') {
+    buffer_printf(refusal, "no call %u", number);
   } else {
     atomic_fetch_add(&s->dropped, 1);
   }
   pthread_mutex_unlock(&s->lock);
-  return taken;
+  return RPC_TAKEN;
 }
 
 static void client_gone(void *context, struct rpc_callbacks *callbacks, bool is_stopping)

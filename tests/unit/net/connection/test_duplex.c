@@ -236,6 +236,26 @@ static void a_nested_request_runs_on_the_thread_that_waits(void **state)
   close_fixture(f);
 }
 
+/* What no thread will serve does not wait behind the request that is inside the service. */
+static void a_nested_request_without_a_call_is_answered_at_once(void **state)
+{
+  (void)state;
+  struct duplex_fixture *f = open_fixture(ONE_THREAD);
+  int fd = duplex_connect(f);
+  duplex_send(fd, "call 1");
+  unsigned number = duplex_expect_call(fd);
+  duplex_send(fd, "echo behind");
+  duplex_send(fd, "@999 echo");
+  duplex_expect(fd, "no call 999");
+  duplex_answer(fd, number, "up");
+  duplex_expect(fd, "got up");
+  duplex_expect(fd, "echo behind");
+  duplex_send(fd, "@999 echo");
+  duplex_expect(fd, "no call 999");
+  close(fd);
+  close_fixture(f);
+}
+
 /* A nested request that waits for a thread whose call is open: its answer is read meanwhile. */
 static void others_are_answered_while_a_nested_request_runs(void **state)
 {
@@ -617,6 +637,7 @@ int main(void)
       cmocka_unit_test(requests_that_are_too_many_are_refused_at_once),
       cmocka_unit_test(the_service_hears_of_messages_that_are_refused),
       cmocka_unit_test(a_nested_request_runs_on_the_thread_that_waits),
+      cmocka_unit_test(a_nested_request_without_a_call_is_answered_at_once),
       cmocka_unit_test(others_are_answered_while_a_nested_request_runs),
       cmocka_unit_test(a_late_second_or_wrong_answer_is_dropped),
       cmocka_unit_test(a_client_that_vanishes_ends_its_calls),

@@ -163,6 +163,19 @@ static void requests_may_be_nested(void **state)
   close_pair(pair);
 }
 
+static void a_nested_request_without_a_call_is_answered_at_once(void **state)
+{
+  (void)state;
+  struct pair *pair = open_with_threads(1);
+  say(pair, "call 1");
+  unsigned outer = expect_call(pair);
+  say(pair, "@999 echo");
+  expect(pair, "no call 999");
+  answer(pair, outer, "outer");
+  expect(pair, "got outer");
+  close_pair(pair);
+}
+
 static void a_client_that_vanishes_ends_its_calls(void **state)
 {
   (void)state;
@@ -263,6 +276,7 @@ int main(void)
       cmocka_unit_test(a_thread_of_the_application_is_answered),
       cmocka_unit_test(an_answer_that_came_with_the_request_is_found),
       cmocka_unit_test(requests_may_be_nested),
+      cmocka_unit_test(a_nested_request_without_a_call_is_answered_at_once),
       cmocka_unit_test(a_client_that_vanishes_ends_its_calls),
       cmocka_unit_test(a_frame_that_is_none_ends_calls),
       cmocka_unit_test(a_sender_waits_for_room),

@@ -206,13 +206,11 @@ static void test_answers_that_nobody_waits_for(void **state)
   expect_sent(f->duplex, CALLED("1", "7"));
   assert_int_equal(bench_come(f->duplex, ANSWER("2", "1")), RPC_TAKEN);
   assert_int_equal(bench_come(f->duplex, "{\"id\":1,\"result\":1}"), RPC_TAKEN);
-  assert_int_equal(bench_come(f->duplex, PING("2")), RPC_ORDINARY);
   assert_int_equal(bench_come(f->duplex, ADD), RPC_ORDINARY);
   assert_int_equal(bench_come(f->duplex, "{\"id\":\"cb-1\",\"result\":1"), RPC_ORDINARY);
   assert_int_equal(bench_come(f->duplex, ANSWER("1", "{\"ref\":{\"callback\":7}}")), RPC_TAKEN);
   assert_int_equal(bench_come(f->duplex, ANSWER("1", "{\"ref\":{\"callback\":8}}")),
                    RPC_TAKEN); /* a second one */
-  assert_int_equal(bench_come(f->duplex, PING("1")), RPC_ORDINARY);
   end_call(&f->caller);
   assert_told(&f->caller.call, STUB_TOLD_VALUE, "?");
   assert_int_equal(bench_come(f->duplex, ANSWER("1", "[{\"ref\":{\"callback\":9}}]")),
@@ -535,11 +533,52 @@ static void test_nested_batches(void **state)
   end_call(&f->caller);
 }
 
+#define NOT_OPEN(number)                                                                                     \
+  "{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":{\"code\":-32602,\"message\":\"Invalid "                          \
+  "params\",\"data\":{\"message\":"                                                                          \
+  "\"'within': cb-" number                                                                                   \
+  " is no open callback that the message is nested in\",\"request_id\":5,\"stack_trace\":[],"                \
+  "\"cause\":null}}}"
+#define GIVING(number) WITHIN(number, "call", "\"args\":[{\"ref\":{\"callback\":8}}]")
+
+/* The client may wait for the answer inside a callback: it is refused before its turn comes. */
+static void test_what_is_nested_in_no_open_call(void **state)
+{
+  static const char notice[] = "{\"jsonrpc\":\"2.0\",\"method\":\"call\",\"options\":{\"within\":\"cb-2\"}}";
+  static const struct {
+    const char *message;
+    const char *answer;
+  } cases[] = {{PING("2"), "R" NOT_OPEN("2")},
+               {PING("0"), "R" NOT_OPEN("0")},
+               {PING("x"), "R" NOT_OPEN("x")},
+               {PING("1"), "R" NOT_OPEN("1")}};
+  char batch[400];
+  struct fixture *f = *state;
+  begin_call(&f->caller);
+  expect_sent(f->duplex, CALLED("1", "7"));
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    if (i + 1 == COUNT_OF(cases))
+      assert_int_equal(bench_come(f->duplex, ANSWER("1", "1")), RPC_TAKEN);
+    assert_int_equal(bench_come(f->duplex, cases[i].message), RPC_TAKEN);
+    assert_sent(f->duplex, cases[i].answer);
+  }
+  assert_int_equal(bench_come(f->duplex, notice), RPC_TAKEN);
+  assert_nothing_sent(f->duplex);
+  snprintf(batch, sizeof batch, "[%s,%s," ADD "]", GIVING("2"), notice);
+  assert_int_equal(bench_come(f->duplex, batch), RPC_TAKEN);
+  assert_sent(f->duplex, RELEASED("8", "1"));
+  char *answers = bench_take_sent(f->duplex);
+  assert_memory_equal(answers, "R[" NOT_OPEN("2") ",{", strlen("R[" NOT_OPEN("2") ",{"));
+  assert_non_null(strstr(answers, "the first request of the batch is nested in no open callback"));
+  free(answers);
+  assert_nothing_sent(f->duplex);
+  end_call(&f->caller);
+}
+
 /* What was sent before the answer is served before it is taken. */
 static void test_nested_requests_come_before_the_answer(void **state)
 {
   struct fixture *f = *state;
-  struct service_bench *bench = f->bench;
   begin_call(&f->caller);
   expect_sent(f->duplex, CALLED("1", "7"));
   struct buffer long_ping;
@@ -547,8 +586,7 @@ static void test_nested_requests_come_before_the_answer(void **state)
   buffer_append_text(&long_ping, TEXT(PING("1")));
   for (int i = 0; i < 5000; i++)
     buffer_append_char(&long_ping, ' ');
-  assert_int_equal(bench->service->take(bench->service->context, f->duplex->callbacks, &long_ping),
-                   RPC_TAKEN);
+  assert_int_equal(bench_take(f->duplex, &long_ping), RPC_TAKEN);
   assert_null(long_ping.data); /* it was not copied */
   buffer_fini(&long_ping);
   assert_int_equal(bench_come(f->duplex, ANSWER("1", "1")), RPC_TAKEN);
@@ -653,8 +691,8 @@ static void test_requests_of_a_call_that_ends(void **state)
   stub_callbacks.hooks->close(call, JVM_CALLBACK_FAILED);
   expect_sent(f->duplex,
               "A{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":{\"code\":-32602,\"message\":\"Invalid params\","
-              "\"data\":{\"message\":\"'within': the callback that the request is nested in has "
-              "ended\",\"request_id\":5,\"stack_trace\":[],\"cause\":null}}}");
+              "\"data\":{\"message\":\"'within': cb-1 is no open callback that the message is nested "
+              "in\",\"request_id\":5,\"stack_trace\":[],\"cause\":null}}}");
   assert_nothing_sent(f->duplex);
 }
 
@@ -721,7 +759,11 @@ static void test_what_is_kept_is_bounded(void **state)
   struct jvm_callback_call *second = hold_call(f, &f->caller.call);
   for (int i = 0; i < KEPT_MAX; i++)
     assert_int_equal(bench_come(f->duplex, PING("1")), RPC_TAKEN);
-  assert_int_equal(bench_come(f->duplex, PING("1")), RPC_FULL);
+  assert_int_equal(bench_come(f->duplex, PING("1")), RPC_TAKEN);
+  expect_sent(f->duplex,
+              "R{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":{\"code\":-32000,\"message\":\"Server error\","
+              "\"data\":{\"message\":\"too many requests wait in this connection's callbacks\","
+              "\"request_id\":5,\"stack_trace\":[],\"cause\":null}}}");
   assert_int_equal(bench_come(f->duplex, ANSWER("2", "1")), RPC_TAKEN);
   assert_int_equal(stub_callbacks.hooks->look(second, &failure), JVM_CALLBACK_ENDED);
   assert_string_equal(failure.text, "the answer is longer than there is room for (message-max)");
@@ -843,6 +885,7 @@ int main(void)
       TEST(test_calls_say_that_their_thread_serves_nobody),
       TEST(test_nested_requests_run_on_the_thread),
       TEST(test_nested_batches),
+      TEST(test_what_is_nested_in_no_open_call),
       TEST(test_nested_requests_come_before_the_answer),
       TEST(test_calls_may_be_nested_down_to_a_depth),
       TEST(test_two_connections_and_one_thread),

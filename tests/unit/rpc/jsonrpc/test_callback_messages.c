@@ -59,9 +59,9 @@ static void test_messages_are_told_apart(void **state)
       {"[" WITHIN("\"cb-5\"") "," ANSWER("\"cb-1\"") "]", RPC_MESSAGE_NESTED, 5},
 
       {REQUEST, RPC_MESSAGE_ORDINARY, 0},
-      {WITHIN("5"), RPC_MESSAGE_ORDINARY, 0},
-      {WITHIN("null"), RPC_MESSAGE_ORDINARY, 0},
-      {WITHIN("\"5\""), RPC_MESSAGE_ORDINARY, 0},
+      {WITHIN("5"), RPC_MESSAGE_NESTED, 0},
+      {WITHIN("null"), RPC_MESSAGE_NESTED, 0},
+      {WITHIN("\"5\""), RPC_MESSAGE_NESTED, 0},
       {"[" REQUEST "," WITHIN("\"cb-5\"") "]", RPC_MESSAGE_ORDINARY, 0},
       {"[" ANSWER("\"cb-1\"") "," REQUEST "]", RPC_MESSAGE_ORDINARY, 0},
       {"{\"id\":\"cb-1\",\"options\":{\"within\":\"cb-5\"}}", RPC_MESSAGE_ORDINARY, 0},

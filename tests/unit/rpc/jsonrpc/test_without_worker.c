@@ -107,18 +107,22 @@ static void refuses_and_rejects(void **state)
   assert_int_equal(stub.resolved, 0);
 }
 
-static void refuses_what_is_nested_in_a_call_that_has_ended(void **state)
+static void refuses_what_is_nested_in_a_call_that_is_not_open(void **state)
 {
   struct service_bench *bench = *state;
-  enum rpc_served served = rpc_jsonrpc_refuse_ended(
+  enum rpc_served served = rpc_jsonrpc_refuse_nested(
       bench->peer,
-      TEXT("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"gc\"},{\"jsonrpc\":\"2.0\",\"method\":\"gc\"}]"),
+      TEXT("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"gc\"},{\"jsonrpc\":\"2.0\",\"method\":\"gc\"},"
+           "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"gc\",\"options\":{\"within\":5}}]"),
       &bench->out);
   assert_int_equal(served, RPC_REPLY);
   assert_text(buffer_text(&bench->out),
               "[{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"Invalid params\","
-              "\"data\":{\"message\":\"'within': the callback that the request is nested in has ended\","
-              "\"request_id\":1,\"stack_trace\":[],\"cause\":null}}}]");
+              "\"data\":{\"message\":\"'within': the first request of the batch is nested in no open "
+              "callback\",\"request_id\":1,\"stack_trace\":[],\"cause\":null}}},"
+              "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32602,\"message\":\"Invalid params\","
+              "\"data\":{\"message\":\"'within' must be a string, not a number\","
+              "\"request_id\":2,\"stack_trace\":[],\"cause\":null}}}]");
 }
 
 /* Whether a call is open a worker can tell, not the place that answers pings. */
@@ -138,7 +142,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(answers_a_ping, set_up, tear_down),
       cmocka_unit_test_setup_teardown(refuses_and_rejects, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(refuses_what_is_nested_in_a_call_that_has_ended, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(refuses_what_is_nested_in_a_call_that_is_not_open, set_up, tear_down),
       cmocka_unit_test_setup_teardown(leaves_nested_pings_to_a_worker, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
