@@ -12,8 +12,9 @@ struct jsonrpc_answer {
   struct json_value value; /* the result, or the error, of any kind */
 };
 
-/* True for an object with an id, one of `result` and `error`, and no method, none of them given twice. Whoever is asked
- * looks no further: the caller finds the faults of the rest. */
+/* True for an object with an id, one of `result` and `error`, and no method, none of them given twice. Of both a null one
+ * counts as left out, because JSON-RPC 1.0 has both; of two nulls the error. Whoever is asked looks no further: the
+ * caller finds the faults of the rest. */
 bool jsonrpc_answer_read(struct json_value message, struct jsonrpc_answer *answer);
 
 #endif

@@ -55,6 +55,12 @@ static void read_answer(struct text answer, struct counts *counts)
   arena_fini(&arena);
 }
 
+static void require_number(void *context, uint64_t number, const char *reason)
+{
+  (void)context;
+  require(number > 0 && reason != NULL);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -75,6 +81,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
       read_answer(answer, &counts);
     break;
   case RPC_MESSAGE_NESTED:
+    break;
+  case RPC_MESSAGE_FAULTY:
+    form->find_faulty(message, DEPTH_MAX, require_number, &counts);
     break;
   case RPC_MESSAGE_ORDINARY:
     require(number == 0);

@@ -199,8 +199,8 @@ class Asking(ConnectionCase):
         self.assertEqual(raised.exception.code, -32602)
         self.assertIn(f"{first.id} is no open callback that the message is nested in", raised.exception.detail)
         second.answer("second")
-        self.assertEqual(client.end(begun), "CallbackException: the thread was interrupted while it waited for the client, "
-                                            "interrupted; second")
+        interrupted = "CallbackException: the thread was interrupted while it waited for the client, interrupted"
+        self.assertEqual(client.end(begun), f"{interrupted}; second")
         self.assertEqual(client.end(behind), "1")
         self.assertEqual(client.order, [nested, begun, behind])
 
@@ -332,17 +332,39 @@ class Wrong(ConnectionCase):
         self.stop(misfits=1)
 
     def test_bytes_that_are_no_json(self):
-        """They are no answer, so they wait behind the request whose call stays open."""
-        client = self.start()
+        """The client hears of each before the request whose call is open ends."""
+        client = self.start("--callback-timeout", "0")
         begun, call = self.begin(client)
-        wrong = ('{"jsonrpc":"2.0","id":"cb-1","result":', "cb-1", "\u0000", '{"id":"cb-1","result":1}x')
-        for each in wrong:
-            client.send(each)
+        for wrong in ("", "cb-1", "\u0000", '{"result":Infinity', '[{"id":"cb-1","result":NaN}]',
+                      '{"id":"cb-9","result":'):
+            client.send(wrong)
+            self.assertEqual(client.reply(None)["error"]["code"], -32700, wrong)
         call.answer("right")
         self.assertEqual(client.end(begun), "right")
-        for each in wrong:
-            self.assertEqual(client.reply(None)["error"]["code"], -32700, each)
         self.stop()
+
+    def test_answers_that_cannot_be_read(self):
+        """Java hears of those with the id of its call; of JSON-RPC 1.0 both members are taken."""
+        client = self.start("--callback-timeout", "0")
+        for code, wrong in ((-32700, '{"jsonrpc":"2.0","id":"%s","result":Infinity}'),
+                            (-32700, '{"result":1 2,"id":"%s"}'),
+                            (-32700, '{"id":"%s","error":{"code":5L,"message":"x"}}'),
+                            (-32600, '{"id":"%s","result":' + "[" * 500 + "]" * 500 + "}"),
+                            (-32600, '{"id":"%s","result":1,"error":{"code":1}}'),
+                            (-32600, '{"id":"%s"}')):
+            begun, call = self.begin(client)
+            client.send(wrong % call.id)
+            self.assertIn("CallbackException: the client's answer cannot be read: ", client.end(begun), wrong)
+            [refusal] = [client.replies.pop(number) for number in (None, call.id) if number in client.replies]
+            self.assertEqual(refusal["error"]["code"], code, wrong)
+            self.assertEqual(client.order[-2:][1], begun)
+        begun, call = self.begin(client)
+        client.send_json({"id": call.id, "result": "taken", "error": None})
+        self.assertEqual(client.end(begun), "taken")
+        begun, call = self.begin(client)
+        client.send_json({"id": call.id, "result": None, "error": {"code": 5, "message": "of 1.0"}})
+        self.assertEqual(client.end(begun), "CallbackException: of 1.0")
+        self.stop(misfits=1)
 
     def test_late(self):
         client = self.start("--callback-timeout", "100")

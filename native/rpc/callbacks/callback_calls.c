@@ -40,6 +40,9 @@ void callback_tell_ending(const struct jvm_callback_call *call, enum callback_en
   case CALLBACK_ANSWER_TOO_LONG:
     callback_fail(failure, "the answer is longer than there is room for (message-max)");
     return;
+  case CALLBACK_ANSWER_FAULTY:
+    callback_fail(failure, "the client's answer cannot be read: %.*s", TEXT_ARGS(buffer_text(&call->answer)));
+    return;
   case CALLBACK_GOES_ON:
     return;
   }
@@ -250,6 +253,8 @@ enum jvm_callback_sight callback_call_look(struct jvm_callback_call *call,
   pthread_mutex_unlock(&callbacks->lock);
   if (sight == JVM_CALLBACK_ENDED)
     callback_tell_ending(call, ending, failure);
+  if (sight == JVM_CALLBACK_ENDED && ending == CALLBACK_ANSWER_FAULTY)
+    callback_log_misfit(call, text_of(failure->text));
   return sight;
 }
 

@@ -12,10 +12,11 @@ struct rpc_callback_taker; /* rpc/values/value_read.h */
 
 /* What a message is that came on a connection with callbacks. */
 enum rpc_callback_message {
-  RPC_MESSAGE_ORDINARY, /* a request without `within`, anything malformed, or what only looks like an answer */
-  RPC_MESSAGE_ANSWER,   /* it has an id, one of result and error, and no method */
-  RPC_MESSAGE_ANSWERS,  /* an array of them */
-  RPC_MESSAGE_NESTED    /* a request or notification that has `within`, or a batch whose first element has */
+  RPC_MESSAGE_ORDINARY, /* a request without `within`, or something else that has its turn */
+  RPC_MESSAGE_FAULTY,  /* it cannot be read, or has the id of a call and is neither a request nor an answer */
+  RPC_MESSAGE_ANSWER,  /* it has an id, one of result and error, and no method */
+  RPC_MESSAGE_ANSWERS, /* an array of them */
+  RPC_MESSAGE_NESTED   /* a request or notification that has `within`, or a batch whose first element has */
 };
 
 /* How an answer is read. */
@@ -46,6 +47,9 @@ struct rpc_callback_form {
   /* number: of the call that is answered, or within which the request is; 0: it is no "cb-N". The message is validated
    * as a whole. */
   enum rpc_callback_message (*classify)(struct text message, size_t depth_max, uint64_t *number);
+  /* Calls found for each call that a RPC_MESSAGE_FAULTY answers as it seems, with what is wrong. */
+  void (*find_faulty)(struct text message, size_t depth_max,
+                      void (*found)(void *context, uint64_t number, const char *reason), void *context);
   /* The next of RPC_MESSAGE_ANSWERS: its text and its number, from *at on, which begins as 0. False: there is none. */
   bool (*next_answer)(struct text message, size_t *at, struct text *answer, uint64_t *number);
   /* Decodes an answer that classify or next_answer has found. Not JP_OK: an OUTCOME_ERROR names its fault. */
@@ -54,6 +58,8 @@ struct rpc_callback_form {
   /* Answers every request of a RPC_MESSAGE_NESTED with the error of one whose call is not open. RPC_NO_REPLY: all are
    * notifications. */
   enum rpc_served (*refuse_nested)(const struct rpc_peer *peer, struct text message, struct buffer *out);
+  /* Answers a RPC_MESSAGE_FAULTY. */
+  enum rpc_served (*refuse_faulty)(const struct rpc_peer *peer, struct text message, struct buffer *out);
   /* Calls found for each callback that a whole message gives, be it requests or answers. None where it is malformed. */
   void (*find_given)(struct text message, size_t depth_max, void (*found)(void *context, int64_t id),
                      void *context);

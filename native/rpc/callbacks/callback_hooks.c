@@ -73,7 +73,7 @@ static void serve_nested(struct jvm_callback_call *call)
 }
 
 /* The client that answers wrongly once may do so always: Java is told each time, the log once. */
-static void log_misfit(struct jvm_callback_call *call, struct text reason)
+void callback_log_misfit(struct jvm_callback_call *call, struct text reason)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
   char session[RPC_SESSION_NAME_MAX];
@@ -158,7 +158,7 @@ static const struct jvm_callback_hooks hooks = {
     .nanoseconds_left = callback_call_nanoseconds_left,
     .serve = serve_nested,
     .take_answer = callback_call_take_answer,
-    .log_misfit = log_misfit,
+    .log_misfit = callback_log_misfit,
     .close = callback_call_close,
     .interrupted = wake_interrupted,
 };

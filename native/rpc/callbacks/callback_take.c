@@ -53,6 +53,19 @@ static void drop_answer(struct rpc_callbacks *callbacks, uint64_t number)
              session[0] == '\0' ? "-" : session, (unsigned long long)number);
 }
 
+/* Under the lock: for its answer. */
+static bool is_waiting(const struct jvm_callback_call *call)
+{
+  return call->expects && !call->has_answer && call->ending == CALLBACK_GOES_ON;
+}
+
+/* Under the lock. NULL: no call of this number waits for its answer. */
+static struct jvm_callback_call *find_waiting(const struct rpc_callbacks *callbacks, uint64_t number)
+{
+  struct jvm_callback_call *call = callbacks_find_call(callbacks, number);
+  return call != NULL && is_waiting(call) ? call : NULL;
+}
+
 enum kept { KEPT_NOT, KEPT_TOO_LONG, KEPT };
 
 /* message: the buffer that the answer is all of; NULL: it is a part. */
@@ -62,8 +75,8 @@ static enum kept keep_answer(struct rpc_callbacks *callbacks, struct text answer
   struct jvm_waiter *waiter = NULL;
   enum kept kept = KEPT_NOT;
   pthread_mutex_lock(&callbacks->lock);
-  struct jvm_callback_call *call = callbacks_find_call(callbacks, number);
-  if (call != NULL && call->expects && !call->has_answer && call->ending == CALLBACK_GOES_ON) {
+  struct jvm_callback_call *call = find_waiting(callbacks, number);
+  if (call != NULL) {
     size_t length = answer.len;
     call->has_answer = has_place(callbacks, length) && take_bytes(&call->answer, answer, message);
     if (call->has_answer)
@@ -98,6 +111,45 @@ static void take_answers(struct rpc_callbacks *callbacks, struct text message)
     take_answer(callbacks, answer, number, NULL);
 }
 
+/* ---- what cannot be read ---- */
+
+/* rpc_callback_form.find_faulty, with the callbacks */
+static void end_call(void *context, uint64_t number, const char *reason)
+{
+  struct rpc_callbacks *callbacks = context;
+  struct jvm_waiter *waiter = NULL;
+  pthread_mutex_lock(&callbacks->lock);
+  struct jvm_callback_call *call = find_waiting(callbacks, number);
+  if (call != NULL) {
+    buffer_append_text(&call->answer, text_of(reason));
+    call->ending = CALLBACK_ANSWER_FAULTY;
+    call->was_woken = true;
+    waiter = callback_call_wake(call);
+  }
+  pthread_mutex_unlock(&callbacks->lock);
+  callback_waiter_wake(waiter);
+}
+
+static bool has_waiting(struct rpc_callbacks *callbacks)
+{
+  pthread_mutex_lock(&callbacks->lock);
+  const struct jvm_callback_call *call = callbacks->calls;
+  while (call != NULL && !is_waiting(call))
+    call = call->next;
+  pthread_mutex_unlock(&callbacks->lock);
+  return call != NULL;
+}
+
+/* It may be an answer that Java waits for, so that it does not wait for its turn. */
+static void take_faulty(struct rpc_callbacks *callbacks, struct text message, struct buffer *answer)
+{
+  const struct rpc_callback_form *form = callbacks->codec->callbacks;
+  form->find_faulty(message, callbacks->peer->config.limits.max_depth, end_call, callbacks);
+  if (form->refuse_faulty(callbacks->peer, message, answer) == RPC_NO_REPLY)
+    buffer_clear(answer);
+  rpc_callbacks_count_unread(callbacks, message);
+}
+
 /* ---- nested requests ---- */
 
 /* A message of its own, which is not in an inbox yet; NULL: memory is short. */
@@ -121,8 +173,8 @@ static enum kept keep_nested(struct rpc_callbacks *callbacks, uint64_t number, s
   struct jvm_waiter *waiter = NULL;
   enum kept kept = KEPT_NOT;
   pthread_mutex_lock(&callbacks->lock);
-  struct jvm_callback_call *call = callbacks_find_call(callbacks, number);
-  if (call != NULL && call->expects && !call->has_answer && call->ending == CALLBACK_GOES_ON) {
+  struct jvm_callback_call *call = find_waiting(callbacks, number);
+  if (call != NULL) {
     size_t length = message->len;
     struct callback_message *made =
         has_place(callbacks, length) ? make_message(callbacks, number, message) : NULL;
@@ -181,6 +233,11 @@ enum rpc_taken rpc_callbacks_take(void *context, struct rpc_callbacks *callbacks
     return RPC_TAKEN;
   case RPC_MESSAGE_NESTED:
     take_nested(callbacks, number, message, answer);
+    return RPC_TAKEN;
+  case RPC_MESSAGE_FAULTY:
+    if (!has_waiting(callbacks))
+      return RPC_ORDINARY;
+    take_faulty(callbacks, text, answer);
     return RPC_TAKEN;
   case RPC_MESSAGE_ORDINARY:
     break;

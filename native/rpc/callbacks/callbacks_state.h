@@ -87,7 +87,8 @@ enum callback_ending {
   CALLBACK_STOPPED,
   CALLBACK_SESSION_DELETED,
   CALLBACK_TIMED_OUT,
-  CALLBACK_ANSWER_TOO_LONG
+  CALLBACK_ANSWER_TOO_LONG,
+  CALLBACK_ANSWER_FAULTY /* it cannot be read as one */
 };
 
 struct jvm_callback_call {
@@ -112,9 +113,9 @@ struct jvm_callback_call {
   bool was_woken; /* of its ending */
   bool expects;   /* an answer: its message was sent */
   bool has_answer;
-  struct buffer answer;
-  bool wants_room; /* until it is sent */
-  bool may_send;   /* since room was wanted */
+  struct buffer answer; /* of CALLBACK_ANSWER_FAULTY: what is wrong with it */
+  bool wants_room;      /* until it is sent */
+  bool may_send;        /* since room was wanted */
 
   _Atomic bool has_news; /* since its thread has looked: set by callback_call_wake */
 
@@ -195,7 +196,9 @@ void callback_inbox_refuse(struct callback_thread *thread, struct rpc_callbacks 
 /* Serves and frees one message, on the thread of the call. */
 void callback_nested_serve(struct jvm_callback_call *call, struct callback_message *message);
 
-/* callback_hooks.c. True where the thread of this worker is exiting. The worker may have ended meanwhile: it is looked for. */
+/* callback_hooks.c. A line in the log, for the first answer of a connection that does not fit. */
+void callback_log_misfit(struct jvm_callback_call *call, struct text reason);
+/* True where the thread of this worker is exiting. The worker may have ended meanwhile: it is looked for. */
 bool callback_worker_is_exiting(struct rpc_peer *peer, const struct rpc_worker *worker);
 
 /* callback_threads.c. The thread in hand, as inner calls find it; NULL: no call is open on it. Setting it returns the one

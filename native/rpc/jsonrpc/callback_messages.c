@@ -76,18 +76,47 @@ static bool are_answers(struct json_value array)
   return count > 0;
 }
 
+/* Something without a method that has the number of a call as its id. */
+static bool is_named(struct json_value message, uint64_t *number)
+{
+  enum { ID, METHOD, MEMBERS };
+  static const struct text names[MEMBERS] = {TEXT("id"), TEXT("method")};
+  struct json_members members;
+  if (message.kind != JSON_KIND_OBJECT)
+    return false;
+  json_members_collect(message, names, MEMBERS, &members);
+  *number = members.has[ID] && !members.has[METHOD] ? read_number(members.value[ID]) : 0;
+  return *number != 0;
+}
+
+static bool has_named(struct json_value array)
+{
+  struct json_cursor cursor = json_enter(array);
+  struct json_value element;
+  uint64_t number;
+  while (json_next_element(&cursor, &element)) {
+    if (is_named(element, &number))
+      return true;
+  }
+  return false;
+}
+
 static enum rpc_callback_message classify_value(struct json_value message, uint64_t *number)
 {
   struct jsonrpc_answer answer;
   if (message.kind == JSON_KIND_ARRAY) {
     if (are_answers(message))
       return RPC_MESSAGE_ANSWERS;
+    if (has_named(message))
+      return RPC_MESSAGE_FAULTY;
     struct json_cursor cursor = json_enter(message);
     if (!json_next_element(&cursor, &message))
       return RPC_MESSAGE_ORDINARY;
   } else if (jsonrpc_answer_read(message, &answer)) {
     *number = read_number(answer.id);
     return RPC_MESSAGE_ANSWER;
+  } else if (is_named(message, number)) {
+    return RPC_MESSAGE_FAULTY;
   }
   return read_within(message, number) ? RPC_MESSAGE_NESTED : RPC_MESSAGE_ORDINARY;
 }
@@ -149,9 +178,54 @@ static enum rpc_callback_message classify_message(struct text message, size_t de
   if (json_validate_indexed(message, limits, TEXT("params"), &index, &fault) == JP_OK)
     return classify_value(json_root_indexed(message, &index), number);
   if (json_validate_indexed(message, limits, TEXT("result"), &index, &fault) != JP_OK)
-    return RPC_MESSAGE_ORDINARY;
+    return RPC_MESSAGE_FAULTY;
   enum rpc_callback_message kind = classify_value(json_root_indexed(message, &index), number);
-  return kind == RPC_MESSAGE_NESTED ? RPC_MESSAGE_ORDINARY : kind;
+  return kind == RPC_MESSAGE_ANSWER || kind == RPC_MESSAGE_ANSWERS ? kind : RPC_MESSAGE_FAULTY;
+}
+
+static enum jp_status validate(struct text message, size_t depth_max, struct json_fault *fault)
+{
+  const struct json_limits limits = {.max_depth = depth_max};
+  enum jp_status status = json_validate(message, limits, TEXT("params"), fault);
+  return status == JP_OK ? status : json_validate(message, limits, TEXT("result"), fault);
+}
+
+/* Of a message that cannot be read; 0: it cannot be found. One that is too deep is known up to the fault alone. */
+static uint64_t salvage_number(struct text message, enum jp_status status, const struct json_fault *fault)
+{
+  struct text known = status == JP_LIMIT ? text_slice(message, 0, fault->offset) : message;
+  struct text id = jsonrpc_salvage_id(known, fault->offset, JSONRPC_2_0);
+  return id.data == NULL ? 0 : read_number(json_root(id));
+}
+
+/* Those of a message that is valid JSON. */
+static void find_named(struct json_value message,
+                       void (*found)(void *context, uint64_t number, const char *reason), void *context)
+{
+  uint64_t number;
+  if (message.kind != JSON_KIND_ARRAY) {
+    if (is_named(message, &number))
+      found(context, number, "it must have one of result and error");
+    return;
+  }
+  struct json_cursor cursor = json_enter(message);
+  struct json_value element;
+  while (json_next_element(&cursor, &element)) {
+    if (is_named(element, &number))
+      found(context, number, "something else than answers is in its array");
+  }
+}
+
+static void find_faulty(struct text message, size_t depth_max,
+                        void (*found)(void *context, uint64_t number, const char *reason), void *context)
+{
+  struct json_fault fault;
+  enum jp_status status = validate(message, depth_max, &fault);
+  uint64_t number = status == JP_OK ? 0 : salvage_number(message, status, &fault);
+  if (number != 0)
+    found(context, number, status == JP_LIMIT ? "it is nested too deeply" : fault.reason);
+  if (status == JP_OK)
+    find_named(json_root(message), found, context);
 }
 
 static bool find_next_answer(struct text message, size_t *at, struct text *answer, uint64_t *number)
@@ -286,19 +360,12 @@ static void scan_message(struct json_value message, void (*found)(void *context,
     rpc_callbacks_scan_argument(members.value[RESULT], found, context);
 }
 
-static bool is_valid(struct text message, size_t depth_max)
-{
-  const struct json_limits limits = {.max_depth = depth_max};
-  struct json_fault fault;
-  return json_validate(message, limits, TEXT("params"), &fault) == JP_OK ||
-         json_validate(message, limits, TEXT("result"), &fault) == JP_OK;
-}
-
 static void find_given(struct text message, size_t depth_max, void (*found)(void *context, int64_t id),
                        void *context)
 {
+  struct json_fault fault;
   struct json_value element;
-  if (!is_valid(message, depth_max))
+  if (validate(message, depth_max, &fault) != JP_OK)
     return;
   struct json_value root = json_root(message);
   if (root.kind != JSON_KIND_ARRAY) {
@@ -391,9 +458,11 @@ static void write_released(struct buffer *out, const int64_t *ids, const uint64_
 
 const struct rpc_callback_form rpc_jsonrpc_callbacks = {
     .classify = classify_message,
+    .find_faulty = find_faulty,
     .next_answer = find_next_answer,
     .read_answer = read_answer,
     .refuse_nested = rpc_jsonrpc_refuse_nested,
+    .refuse_faulty = rpc_jsonrpc_refuse_faulty,
     .find_given = find_given,
     .write_call = write_call,
     .write_released = write_released,

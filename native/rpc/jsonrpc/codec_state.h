@@ -43,6 +43,8 @@ enum rpc_served rpc_jsonrpc_refuse(void *context, struct text message, const cha
 /* The same of rpc_callback_form. */
 enum rpc_served rpc_jsonrpc_refuse_nested(const struct rpc_peer *peer, struct text message,
                                           struct buffer *out);
+enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, struct text message,
+                                          struct buffer *out);
 void rpc_jsonrpc_reject(void *context, enum rpc_rejection rejection, struct text beginning,
                         const char *reason, struct buffer *out);
 

@@ -118,6 +118,21 @@ enum rpc_served rpc_jsonrpc_refuse_nested(const struct rpc_peer *peer, struct te
   return rpc_jsonrpc_served(handle_without_worker(&call, message, out, handle_nested));
 }
 
+/* As it would be answered in its turn, but for requests that have an answer beside them. */
+enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, struct text message,
+                                          struct buffer *out)
+{
+  struct workerless_call call = {.peer = peer,
+                                 .code = JSONRPC_INVALID_REQUEST,
+                                 .reason = "the message also has an answer to a callback"};
+  struct json_fault fault;
+  if (!peer->config.compat_pal ||
+      json_validate(message, rpc_jsonrpc_limits(peer), TEXT("params"), &fault) != JP_INVALID)
+    return rpc_jsonrpc_served(handle_without_worker(&call, message, out, handle_refusal));
+  rpc_jsonrpc_reject_malformed(message, fault.offset, out);
+  return RPC_REPLY;
+}
+
 /* On ZeroMQ peer-id names a session. A wrong name, and wrong options, are an error whatever the method. A worker
  * reports it. */
 static bool has_wrong_extras(const struct jsonrpc_request *request, struct arena *arena)

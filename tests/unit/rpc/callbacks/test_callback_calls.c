@@ -207,7 +207,6 @@ static void test_answers_that_nobody_waits_for(void **state)
   assert_int_equal(bench_come(f->duplex, ANSWER("2", "1")), RPC_TAKEN);
   assert_int_equal(bench_come(f->duplex, "{\"id\":1,\"result\":1}"), RPC_TAKEN);
   assert_int_equal(bench_come(f->duplex, ADD), RPC_ORDINARY);
-  assert_int_equal(bench_come(f->duplex, "{\"id\":\"cb-1\",\"result\":1"), RPC_ORDINARY);
   assert_int_equal(bench_come(f->duplex, ANSWER("1", "{\"ref\":{\"callback\":7}}")), RPC_TAKEN);
   assert_int_equal(bench_come(f->duplex, ANSWER("1", "{\"ref\":{\"callback\":8}}")),
                    RPC_TAKEN); /* a second one */
@@ -279,6 +278,44 @@ static void test_delete_session_while_an_answer_is_read(void **state)
   hooks->close(held, JVM_CALLBACK_FAILED);
   assert_sent(f->duplex, RELEASED("9", "1"));
   assert_nothing_sent(f->duplex);
+}
+
+/* What Java may wait for is refused before its turn, and the call that it names ends. */
+static void test_what_cannot_be_read_while_a_call_is_open(void **state)
+{
+  static const struct {
+    const char *message; /* of call cb-N, N being the number of the case */
+    const char *part;    /* of what the client gets */
+    const char *told;
+  } cases[] = {
+      {"{\"id\":\"cb-1\",\"result\":NaN}", "-32700",
+       "the client's answer cannot be read: unexpected character"},
+      {"{\"id\":\"cb-2\",\"result\":{\"ref\":{\"callback\":8}},\"error\":{}}", "-32600",
+       "the client's answer cannot be read: it must have one of result and error"},
+      {"[" ANSWER("3", "1") "," ADD "," ANSWER("9", "1") "]", "the message also has an answer to a callback",
+       "the client's answer cannot be read: something else than answers is in its array"},
+  };
+  struct fixture *f = *state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    begin_call(&f->caller);
+    free(bench_take_sent(f->duplex));
+    assert_int_equal(bench_come(f->duplex, "no JSON"), RPC_TAKEN);
+    char *refusal = bench_take_sent(f->duplex);
+    assert_non_null(strstr(refusal, "\"id\":null,\"error\":{\"code\":-32700"));
+    free(refusal);
+    assert_int_equal(bench_come(f->duplex, cases[i].message), RPC_TAKEN);
+    end_call(&f->caller);
+    assert_told(&f->caller.call, STUB_TOLD_FAILURE, cases[i].told);
+    if (i == 1)
+      assert_sent(f->duplex, RELEASED("8", "1"));
+    refusal = bench_take_sent(f->duplex);
+    assert_non_null(strstr(refusal, cases[i].part));
+    free(refusal);
+    assert_nothing_sent(f->duplex);
+  }
+  /* Without an open call they have their turn. */
+  assert_int_equal(bench_come(f->duplex, cases[0].message), RPC_ORDINARY);
+  assert_int_equal(bench_come(f->duplex, cases[2].message), RPC_ORDINARY);
 }
 
 /* ---- ends ---- */
@@ -872,6 +909,7 @@ int main(void)
       TEST(test_an_answer_may_give_a_callback),
       TEST(test_what_an_unread_answer_gives_is_accounted_for),
       TEST(test_delete_session_while_an_answer_is_read),
+      TEST(test_what_cannot_be_read_while_a_call_is_open),
       TEST(test_ends_are_told_at_once),
       TEST(test_calls_of_threads_that_exit),
       TEST(test_a_client_may_close_while_it_is_called),

@@ -56,25 +56,19 @@ static void test_messages_are_told_apart(void **state)
       {"{\"jsonrpc\":\"2.0\",\"method\":\"call\",\"params\":[5l],\"options\":{\"within\":\"cb-5\"}}",
        RPC_MESSAGE_NESTED, 5},
       {"[" WITHIN("\"cb-5\"") "," REQUEST "]", RPC_MESSAGE_NESTED, 5},
-      {"[" WITHIN("\"cb-5\"") "," ANSWER("\"cb-1\"") "]", RPC_MESSAGE_NESTED, 5},
+      {"{\"id\":\"cb-3\",\"result\":5,\"error\":null}", RPC_MESSAGE_ANSWER, 3},
 
       {REQUEST, RPC_MESSAGE_ORDINARY, 0},
       {WITHIN("5"), RPC_MESSAGE_NESTED, 0},
       {WITHIN("null"), RPC_MESSAGE_NESTED, 0},
       {WITHIN("\"5\""), RPC_MESSAGE_NESTED, 0},
       {"[" REQUEST "," WITHIN("\"cb-5\"") "]", RPC_MESSAGE_ORDINARY, 0},
-      {"[" ANSWER("\"cb-1\"") "," REQUEST "]", RPC_MESSAGE_ORDINARY, 0},
-      {"{\"id\":\"cb-1\",\"options\":{\"within\":\"cb-5\"}}", RPC_MESSAGE_ORDINARY, 0},
+      {"[" ANSWER("5") "," REQUEST "]", RPC_MESSAGE_ORDINARY, 0},
       {"{\"id\":\"cb-1\",\"method\":\"call\",\"options\":[\"within\"]}", RPC_MESSAGE_ORDINARY, 0},
-      {"{\"id\":\"cb-1\",\"result\":1,\"error\":{}}", RPC_MESSAGE_ORDINARY, 0},
-      {"{\"id\":5l,\"result\":1}", RPC_MESSAGE_ORDINARY, 0},
-      {"{\"id\":\"cb-1\",\"result\":1", RPC_MESSAGE_ORDINARY, 0},
-      {ANSWER("\"cb-1\"") ANSWER("\"cb-1\""), RPC_MESSAGE_ORDINARY, 0},
-      {"{\"id\":\"cb-1\",\"result\":[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]}", RPC_MESSAGE_ORDINARY, 0},
       {"[]", RPC_MESSAGE_ORDINARY, 0},
       {"[1]", RPC_MESSAGE_ORDINARY, 0},
       {"7", RPC_MESSAGE_ORDINARY, 0},
-      {"", RPC_MESSAGE_ORDINARY, 0},
+      {"{\"id\":5,\"result\":1,\"error\":{}}", RPC_MESSAGE_ORDINARY, 0},
   };
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -86,6 +80,52 @@ static void test_messages_are_told_apart(void **state)
       fail_msg("%s: %d of %llu", cases[i].message, kind, (unsigned long long)number);
     test_free(copy);
   }
+}
+
+/* The calls that were found, and what is wrong with each. */
+static void list_faulty(void *context, uint64_t number, const char *reason)
+{
+  buffer_printf(context, "cb-%llu: %s; ", (unsigned long long)number, reason);
+}
+
+static void test_faulty_messages_name_calls(void **state)
+{
+#define NEITHER "it must have one of result and error; "
+#define MIXED   "something else than answers is in its array; "
+  static const struct {
+    const char *message;
+    const char *found;
+  } cases[] = {
+      {"{\"id\":\"cb-1\",\"result\":1,\"error\":{}}", "cb-1: " NEITHER},
+      {"{\"id\":\"cb-1\",\"options\":{\"within\":\"cb-5\"}}", "cb-1: " NEITHER},
+      {"{\"id\":\"cb-1\",\"result\":5l,\"other\":{},\"error\":1}", "cb-1: " NEITHER},
+      {"[" ANSWER("\"cb-1\"") "," REQUEST "," ANSWER("\"cb-2\"") "]", "cb-1: " MIXED "cb-2: " MIXED},
+      {"[" WITHIN("\"cb-5\"") "," ANSWER("\"cb-1\"") "]", "cb-1: " MIXED},
+      {"{\"id\":5l,\"result\":1}", ""},
+      {"{\"jsonrpc\":\"2.0\",\"id\":\"cb-1\",\"result\":Infinity}", "cb-1: unexpected character; "},
+      {"{\"result\":NaN,\"id\":\"cb-1\"}", "cb-1: unexpected character; "},
+      {"{\"id\":\"cb-1\",\"error\":{\"code\":5L}}", "cb-1: number suffix outside params; "},
+      {"{\"id\":\"cb-1\",\"result\":1", "cb-1: unexpected end; "},
+      {"{\"id\":7,\"result\":1", ""},
+      {ANSWER("\"cb-1\"") ANSWER("\"cb-1\""), ""},
+      {"[{\"id\":\"cb-1\",\"result\":Infinity}]", ""},
+      {"{\"id\":\"cb-1\",\"result\":[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]}",
+       "cb-1: it is nested too deeply; "},
+      {"", ""},
+  };
+  struct buffer found;
+  (void)state;
+  buffer_init(&found);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    uint64_t number;
+    struct text message = text_of(cases[i].message);
+    buffer_clear(&found);
+    if (form->classify(message, DEPTH_MAX, &number) != RPC_MESSAGE_FAULTY)
+      fail_msg("%s", cases[i].message);
+    form->find_faulty(message, DEPTH_MAX, list_faulty, &found);
+    unit_assert_text(buffer_text(&found), text_of(cases[i].found), __FILE__, __LINE__);
+  }
+  buffer_fini(&found);
 }
 
 /* Answers as clients write them are told by their bytes. With a space before them they are read, and mean the same. */
@@ -433,6 +473,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_numbers_of_calls),
       cmocka_unit_test(test_messages_are_told_apart),
+      cmocka_unit_test(test_faulty_messages_name_calls),
       cmocka_unit_test(test_usual_answers_are_what_others_are),
       cmocka_unit_test(test_arrays_are_taken_apart),
       cmocka_unit_test_setup_teardown(test_results_are_arguments, set_up, tear_down),
