@@ -134,9 +134,11 @@ final class CallbackKind {
   /* ---- methods ---- */
 
   /** A proxy tells the interface that it found first, so methods of one signature belong together. */
-  private static void group(Class<?> from, Map<String, List<Method>> groups) {
+  private void group(Class<?> from, Map<String, List<Method>> groups) {
     for (Method method : from.getMethods()) {
-      if (!Modifier.isStatic(method.getModifiers()) && !isOfObject(method)) {
+      if (isFinalizer(method)) {
+        indexes.put(method, FINALIZE);
+      } else if (!Modifier.isStatic(method.getModifiers()) && !isOfObject(method)) {
         groups.computeIfAbsent(signature(method), unused -> new ArrayList<>()).add(method);
       }
     }
@@ -145,6 +147,11 @@ final class CallbackKind {
   private static String signature(Method method) {
     return method.getName()
         + MethodType.methodType(method.getReturnType(), method.getParameterTypes()).toMethodDescriptorString();
+  }
+
+  /** The collector would call it, at a time and on a thread of its own: it is never sent. */
+  private static boolean isFinalizer(Method method) {
+    return method.getName().equals("finalize") && method.getParameterCount() == 0;
   }
 
   /** Proxies pass these as methods of Object, whoever declares them. */
@@ -170,10 +177,8 @@ final class CallbackKind {
     results[index] = resultOf(method, bindings);
     sent[index] = !isSettled || !method.isDefault() || !method.isBridge() && overrides.contains(method.getName());
     direct[index] = !sent[index] && isOpen(method.getDeclaringClass());
-    // The collector would call it, at a time and on a thread of its own.
-    boolean isFinalizer = method.getName().equals("finalize") && method.getParameterCount() == 0;
     for (Method each : group) {
-      indexes.put(each, isFinalizer ? FINALIZE : index);
+      indexes.put(each, index);
     }
   }
 

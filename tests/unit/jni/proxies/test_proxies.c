@@ -354,6 +354,10 @@ static void each_method_that_would_be_sent_is_judged(void **state)
               "java.lang.String x",
               "jpeer.members.Callbacks$Secret:jpeer.members.Callbacks$Secret.greet "
               "jpeer.members.Callbacks$Secret:jpeer.members.Callbacks$Secret.greetTwice ");
+  check_asked("{" ON
+              ",'method':'object','args':[{'type':'jpeer.members.Callbacks$Odd','ref':{'callback':4}}]}",
+              "java.lang.String object",
+              "jpeer.members.Callbacks$Odd jpeer.members.Callbacks$Odd:jpeer.members.Callbacks$Odd.one ");
   end_guarding();
 }
 
