@@ -97,13 +97,6 @@ enum jvm_callback_sent {
   JVM_CALLBACK_NOT_SENT /* and it will not be: *failure says why */
 };
 
-/* How a call ended for Java. */
-enum jvm_callback_end {
-  JVM_CALLBACK_RETURNED,    /* or it has thrown what the client said; a oneway call was sent */
-  JVM_CALLBACK_INTERRUPTED, /* a late answer is dropped */
-  JVM_CALLBACK_FAILED /* all else: it timed out, its arguments or its answer could not be converted, it was ended */
-};
-
 /* An answer, decoded. */
 struct jvm_callback_answer {
   bool is_error;
@@ -145,11 +138,11 @@ struct jvm_callback_hooks {
                          struct jvm_callback_call **call, struct jvm_callback_failure *failure);
   /*
    * Lends a nested worker for a stretch of C on this thread: *request becomes what the conversions need, with a thread
-   * that is not bound yet, the client's own objects, and a guard of the policy that is in force. What the arguments tell
-   * is noted for the call (stored), whatever worker was lent. JP_NO_MEMORY: nothing is lent.
+   * that is not bound yet, the client's own objects, and a guard of the policy that is in force. What the arguments
+   * tell is noted for the call (stored), whatever worker was lent. JP_NO_MEMORY: nothing is lent.
    */
   enum jp_status (*enter)(struct jvm_callback_call *call, struct jvm_request *request);
-  void (*leave)(struct jvm_callback_call *call, struct jvm_request *request);
+  void (*leave)(struct jvm_callback_call *call);
   /* Writes and sends the message, once: arguments (as result_fill makes them; NULL from the second time on) are not
    * needed afterwards. Within enter and leave where it is given arguments. JVM_CALLBACK_SENT of a oneway method is its
    * end: close follows. */
@@ -171,7 +164,7 @@ struct jvm_callback_hooks {
   /* The answer's value does not become what the method returns: a line in the log, once a connection. */
   void (*log_misfit)(struct jvm_callback_call *call, struct text reason);
   /* Ends the call, which is freed. What was told with `borrow` is taken back: on a thread bound by jvm_thread_run. */
-  void (*close)(struct jvm_callback_call *call, enum jvm_callback_end end);
+  void (*close)(struct jvm_callback_call *call);
 
   /* Somebody has interrupted the thread of this jvm_thread, which may be waiting in `wait`: that returns. Any Java
    * thread; the other may have ended just now: it is only compared. */

@@ -30,11 +30,10 @@ static bool fail_result(const struct jvm_request *request, struct outcome *faile
 }
 
 /* Most answers of functions that return a primitive: one that is written as it is. */
-static bool read_primitive(const struct jvm_request *request, const struct callback_method *method,
-                           const struct op_value *value, jvalue *out)
+static bool read_primitive(const struct callback_method *method, const struct op_value *value, jvalue *out)
 {
   return value->type.data == NULL && value->kind != OP_TEXT && value->kind != OP_REF &&
-         op_scalar_read(value, method->result.kind, out) == OP_SCALAR_FITS && request->arena != NULL;
+         op_scalar_read(value, method->result.kind, out) == OP_SCALAR_FITS;
 }
 
 /* A text for a method that returns a String, or may: most answers of other functions. */
@@ -73,7 +72,7 @@ bool callback_answer_return(const struct jvm_request *request, const struct call
   char letter = method->result.kind;
   struct jvm_thread *thread = request->thread;
   bool is_text = letter == 'L' && is_plain_text(method, value);
-  bool is_read = letter != 'L' && read_primitive(request, method, value, &converted);
+  bool is_read = letter != 'L' && read_primitive(method, value, &converted);
   if (is_text)
     converted.l = jvm_string_new(thread, value->text);
   else if (!is_read && !convert_value(request, method, value, &converted, failed))

@@ -20,7 +20,6 @@ struct running {
   const struct jvm_callback_hooks *hooks;
   struct jvm_callback_failure failure;
   struct callback_result result;
-  enum jvm_callback_end end;
   bool must_ask; /* the thread may have been interrupted otherwise than through its wait */
 };
 
@@ -36,15 +35,14 @@ static struct callback_result make_exception(struct jvm *jvm, JNIEnv *env, int c
   return result;
 }
 
-static void fail_with(struct running *running, int code, struct text message, enum jvm_callback_end end)
+static void fail_with(struct running *running, int code, struct text message)
 {
   running->result = make_exception(running->call->jvm, running->env, code, message);
-  running->end = end;
 }
 
 static void fail_call(struct running *running)
 {
-  fail_with(running, running->failure.code, text_of(running->failure.text), JVM_CALLBACK_FAILED);
+  fail_with(running, running->failure.code, text_of(running->failure.text));
 }
 
 /* Gives Java what came of the call. */
@@ -52,7 +50,7 @@ static jobject end_call(struct running *running)
 {
   JNIEnv *env = running->env;
   struct open_call *call = running->call;
-  running->hooks->close(call->hooked, running->end);
+  running->hooks->close(call->hooked);
   open_calls_remove(call);
   open_call_release(env, call);
   if (!running->result.is_thrown)
@@ -86,7 +84,7 @@ static bool begin_stretch(struct running *running, struct jvm_request *request,
     return true;
   set_failure(running, CODE_FAILED, &(struct outcome){.message = TEXT("out of memory")});
   jvm_thread_take_back(request->thread, place);
-  running->hooks->leave(running->call->hooked, request);
+  running->hooks->leave(running->call->hooked);
   return false;
 }
 
@@ -97,7 +95,7 @@ static void end_stretch(struct running *running, struct jvm_request *request,
   running->result.value = jvm_thread_drop_frames_but(request->thread, running->result.value);
   jvm_request_end(request->thread);
   jvm_thread_take_back(request->thread, place);
-  running->hooks->leave(running->call->hooked, request);
+  running->hooks->leave(running->call->hooked);
 }
 
 static enum jvm_callback_sent send_message(struct running *running, jobjectArray arguments)
@@ -179,8 +177,8 @@ static void take_answer(struct running *running)
 
 /* ---- the wait ---- */
 
-/* An interrupt tells the wait of a thread that waits in C. One before that was seen in Java, and one in a nested request may
- * have told another wait. */
+/* An interrupt tells the wait of a thread that waits in C. One before that was seen in Java, and one in a nested request
+ * may have told another wait. */
 static bool may_be_interrupted(const struct running *running)
 {
   const struct open_call *call = running->call;
@@ -208,8 +206,7 @@ static bool wait_here(struct running *running, bool *has_ended)
 {
   struct open_call *call = running->call;
   if (was_interrupted(running)) {
-    fail_with(running, CODE_FAILED, TEXT("the thread was interrupted while it waited for the client"),
-              JVM_CALLBACK_INTERRUPTED);
+    fail_with(running, CODE_FAILED, TEXT("the thread was interrupted while it waited for the client"));
     *has_ended = true;
     return false;
   }
@@ -355,7 +352,7 @@ static bool send_event(struct running *running, jobjectArray arguments)
   enum jvm_callback_sent sent = send_message(running, arguments);
   if (sent == JVM_CALLBACK_NOT_SENT)
     fail_call(running);
-  hooks->close(call->hooked, running->end);
+  hooks->close(call->hooked);
   return sent != JVM_CALLBACK_NO_ROOM;
 }
 
@@ -426,8 +423,7 @@ void JNICALL callback_abandon(JNIEnv *env, jobject handler, jobject waiting)
   struct open_call *call = waiting == NULL ? NULL : open_calls_unpark(env, jvm, waiting);
   if (call == NULL)
     return;
-  struct running running = {
-      .env = env, .call = call, .hooks = jvm->callback_hooks, .end = JVM_CALLBACK_FAILED};
+  struct running running = {.env = env, .call = call, .hooks = jvm->callback_hooks};
   (void)end_call(&running);
 }
 

@@ -364,10 +364,9 @@ static void end_given(struct jvm_callback_call *call)
     rpc_callbacks_settle_partly(callbacks, &call->given, buffer_text(&call->answer));
 }
 
-void callback_call_close(struct jvm_callback_call *call, enum jvm_callback_end end)
+void callback_call_close(struct jvm_callback_call *call)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
-  (void)end;
   end_tellings(call); /* the session is its own until it has left */
   struct call_rest rest = leave_calls(callbacks, call);
   callback_inbox_refuse(call->thread, callbacks, call->number);

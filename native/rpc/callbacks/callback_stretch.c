@@ -28,9 +28,8 @@ enum jp_status callback_call_enter(struct jvm_callback_call *call, struct jvm_re
   return JP_OK;
 }
 
-void callback_call_leave(struct jvm_callback_call *call, struct jvm_request *request)
+void callback_call_leave(struct jvm_callback_call *call)
 {
-  (void)request;
   callback_thread_set(call->previous_thread);
   nested_workers_return(call->callbacks->peer->nested_workers, call->nested);
   call->nested = NULL;

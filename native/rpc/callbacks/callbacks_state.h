@@ -162,10 +162,10 @@ enum jvm_callback_sight callback_call_look(struct jvm_callback_call *call,
                                            struct jvm_callback_failure *failure);
 void callback_call_wait(struct jvm_callback_call *call);
 int64_t callback_call_nanoseconds_left(struct jvm_callback_call *call);
-void callback_call_close(struct jvm_callback_call *call, enum jvm_callback_end end);
+void callback_call_close(struct jvm_callback_call *call);
 /* and callback_stretch.c. */
 enum jp_status callback_call_enter(struct jvm_callback_call *call, struct jvm_request *request);
-void callback_call_leave(struct jvm_callback_call *call, struct jvm_request *request);
+void callback_call_leave(struct jvm_callback_call *call);
 enum jvm_callback_sent callback_call_send(struct jvm_callback_call *call, const struct outcome *arguments,
                                           size_t count, struct jvm_callback_failure *failure);
 enum jp_status callback_call_take_answer(struct jvm_callback_call *call, const struct jvm_request *request,
@@ -201,8 +201,8 @@ void callback_log_misfit(struct jvm_callback_call *call, struct text reason);
 /* True where the thread of this worker is exiting. The worker may have ended meanwhile: it is looked for. */
 bool callback_worker_is_exiting(struct rpc_peer *peer, const struct rpc_worker *worker);
 
-/* callback_threads.c. The thread in hand, as inner calls find it; NULL: no call is open on it. Setting it returns the one
- * before. */
+/* callback_threads.c. The thread in hand, as inner calls find it; NULL: no call is open on it. Setting it returns the
+ * one before. */
 struct callback_thread *callback_thread_now(void);
 struct callback_thread *callback_thread_set(struct callback_thread *thread);
 /* The crew member's worker whose thread this is; NULL: another thread. */

@@ -165,7 +165,7 @@ static enum jvm_callback_sent send_first(struct calling *calling, struct jvm_cal
     arguments[1].ref = request.stored->refs[request.stored->count - 1];
   }
   enum jvm_callback_sent sent = calling->hooks->send(calling->call, arguments, 2, failure);
-  calling->hooks->leave(calling->call, &request);
+  calling->hooks->leave(calling->call);
   return sent;
 }
 
@@ -199,7 +199,7 @@ static void take_answer(struct calling *calling)
   } else {
     note_value(told, &answer.value);
   }
-  calling->hooks->leave(calling->call, &request);
+  calling->hooks->leave(calling->call);
 }
 
 static void wait_for_more(struct calling *calling)
@@ -210,7 +210,7 @@ static void wait_for_more(struct calling *calling)
     calling->hooks->wait(calling->call);
 }
 
-static enum jvm_callback_end wait_for_answer(struct calling *calling, struct jvm_callback_failure *failure)
+static void wait_for_answer(struct calling *calling, struct jvm_callback_failure *failure)
 {
   struct stub_call *told = calling->told;
   for (;;) {
@@ -219,7 +219,7 @@ static enum jvm_callback_end wait_for_answer(struct calling *calling, struct jvm
       if (told->interrupt_after > 0 && --told->interrupt_after == 0) {
         snprintf(told->text, sizeof told->text, "interrupted");
         told->told = STUB_TOLD_FAILURE;
-        return JVM_CALLBACK_INTERRUPTED;
+        return;
       }
       wait_for_more(calling);
       break;
@@ -227,10 +227,10 @@ static enum jvm_callback_end wait_for_answer(struct calling *calling, struct jvm
       enum jvm_callback_sent sent = calling->hooks->send(calling->call, NULL, 0, failure);
       if (sent == JVM_CALLBACK_NOT_SENT) {
         note_failure(told, failure);
-        return JVM_CALLBACK_FAILED;
+        return;
       }
       if (sent == JVM_CALLBACK_SENT && told->is_oneway && told->is_void)
-        return JVM_CALLBACK_RETURNED;
+        return;
       break;
     }
     case JVM_CALLBACK_REQUEST:
@@ -239,26 +239,26 @@ static enum jvm_callback_end wait_for_answer(struct calling *calling, struct jvm
       break;
     case JVM_CALLBACK_ANSWER:
       take_answer(calling);
-      return told->told == STUB_TOLD_MISFIT ? JVM_CALLBACK_FAILED : JVM_CALLBACK_RETURNED;
+      return;
     case JVM_CALLBACK_ENDED:
       note_failure(told, failure);
-      return JVM_CALLBACK_FAILED;
+      return;
     }
   }
 }
 
-static enum jvm_callback_end run_call(struct calling *calling)
+static void run_call(struct calling *calling)
 {
   struct stub_call *told = calling->told;
   struct jvm_callback_failure failure;
   enum jvm_callback_sent sent = send_first(calling, &failure);
   if (sent == JVM_CALLBACK_NOT_SENT) {
     note_failure(told, &failure);
-    return JVM_CALLBACK_FAILED;
+    return;
   }
   if (sent == JVM_CALLBACK_SENT && told->is_oneway && told->is_void)
-    return JVM_CALLBACK_RETURNED;
-  return wait_for_answer(calling, &failure);
+    return;
+  wait_for_answer(calling, &failure);
 }
 
 void stub_call(struct stub_call *told)
@@ -277,10 +277,12 @@ void stub_call(struct stub_call *told)
   if (!calling.hooks->waits())
     calling.waiter = make_waiter();
   if (calling.hooks->open(told->callbacks, &given, told->proxy, &method, calling.waiter, &calling.call,
-                          &failure) == JP_OK)
-    calling.hooks->close(calling.call, run_call(&calling));
-  else
+                          &failure) == JP_OK) {
+    run_call(&calling);
+    calling.hooks->close(calling.call);
+  } else {
     note_failure(told, &failure);
+  }
   if (calling.waiter != NULL)
     jvm_waiter_release(calling.waiter);
 }

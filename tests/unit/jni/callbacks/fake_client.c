@@ -134,7 +134,8 @@ static enum jp_status enter(struct jvm_callback_call *call, struct jvm_request *
 {
   const struct jvm_callbacks *client = call->client;
   arena_init(&call->arena);
-  *request = (struct jvm_request){.thread = borrow_thread(client->jvm),
+  call->thread = borrow_thread(client->jvm);
+  *request = (struct jvm_request){.thread = call->thread,
                                   .objects = client->objects,
                                   .arena = &call->arena,
                                   .limits = client->limits,
@@ -144,9 +145,9 @@ static enum jp_status enter(struct jvm_callback_call *call, struct jvm_request *
   return request->thread == NULL ? JP_NO_MEMORY : JP_OK;
 }
 
-static void leave(struct jvm_callback_call *call, struct jvm_request *request)
+static void leave(struct jvm_callback_call *call)
 {
-  return_thread(request->thread);
+  return_thread(call->thread);
   arena_fini(&call->arena);
 }
 
@@ -300,12 +301,12 @@ static void log_misfit(struct jvm_callback_call *call, struct text reason)
   snprintf(call->client->misfit, sizeof call->client->misfit, "%.*s", TEXT_ARGS(reason));
 }
 
-static void close_call(struct jvm_callback_call *call, enum jvm_callback_end end)
+static void close_call(struct jvm_callback_call *call)
 {
   struct jvm_callbacks *client = call->client;
   pthread_mutex_lock(&client->lock);
   client->open--;
-  client->ends[end]++;
+  client->closed++;
   pthread_mutex_unlock(&client->lock);
   jvm_stored_fini(&call->stored);
   sem_destroy(&call->woken);

@@ -20,10 +20,11 @@ struct jvm_callback_call {
   const struct jvm_callback_method *method;
   struct jvm_waiter *waiter; /* NULL: it waits by `wait` */
   struct jvm_stored stored;
-  struct arena arena;  /* of the stretch in hand */
-  uint32_t refs[8];    /* of the arguments; 0: none */
-  int64_t numbers[2];  /* the first arguments, where these are whole numbers */
-  int64_t deadline_ns; /* clock_now_ns; 0: none */
+  struct arena arena;        /* of the stretch in hand */
+  struct jvm_thread *thread; /* likewise */
+  uint32_t refs[8];          /* of the arguments; 0: none */
+  int64_t numbers[2];        /* the first arguments, where these are whole numbers */
+  int64_t deadline_ns;       /* clock_now_ns; 0: none */
   sem_t woken;
 
   /* Under the client's lock: */
@@ -58,7 +59,7 @@ struct jvm_callbacks {
   size_t made;     /* how many proxies, */
   size_t released; /* and how many of these */
   int64_t last_released;
-  size_t ends[3]; /* by enum jvm_callback_end */
+  size_t closed; /* calls */
   char last
       [512]; /* the call that was sent last: "java.util.Comparator.compare(java.lang.String a, int 3, T ref)" */
   char misfit[512];

@@ -120,7 +120,7 @@ static void passes_primitives(void **state)
   check("{" ON ",'method':'primitives','args':[" SEVEN "]}",
         "java.lang.String false -128 b -3 2147483647 -9223372036854775808 5.0 0.5 0");
   assert_int_equal(client.calls, 10);
-  assert_int_equal(client.ends[JVM_CALLBACK_RETURNED], 10);
+  assert_int_equal(client.closed, 10);
 }
 
 static struct op_value next_answer;
@@ -158,7 +158,7 @@ static void an_answer_that_does_not_fit_is_told(void **state)
     check(params, wanted);
     assert_memory_equal(client.misfit, cases[i].message, strlen(cases[i].message));
   }
-  assert_int_equal(client.ends[JVM_CALLBACK_FAILED], COUNT_OF(cases));
+  assert_int_equal(client.closed, COUNT_OF(cases));
 }
 
 static void answer_bottom(struct jvm_callback_call *call)
@@ -468,7 +468,7 @@ static void a_full_session_fails_the_call(void **state)
   check("{" ON ",'method':'compare','args':[" SEVEN ",1,['x']]}",
         "-32000 jpeer.peer.CallbackException: session-max-objects");
   assert_int_equal(client.sent, 0);
-  assert_int_equal(client.ends[JVM_CALLBACK_FAILED], 1);
+  assert_int_equal(client.closed, 1);
   jvm_objects_destroy(session.thread, narrow);
 }
 

@@ -197,7 +197,7 @@ static void an_interrupt_ends_the_wait(void **state)
   start_inside(interrupt);
   check("{" ON ",'method':'onThisThread','args':[" SEVEN "]}", INTERRUPTED);
   await_other();
-  assert_int_equal(client.ends[JVM_CALLBACK_INTERRUPTED], 3);
+  assert_int_equal(client.closed, 3);
 }
 
 static void a_thread_that_is_interrupted_begins_no_call(void **state)
@@ -218,7 +218,7 @@ static void a_wait_has_an_end(void **state)
   client.timeout_ns = 1000000;
   check("{" ON ",'method':'onThread','args':[" SEVEN "]}", "java.lang.String the client is gone false");
   check("{" ON ",'method':'onThisThread','args':[" SEVEN "]}", "java.lang.String the client is gone false");
-  assert_int_equal(client.ends[JVM_CALLBACK_FAILED], 2);
+  assert_int_equal(client.closed, 2);
 }
 
 /* ---- room ---- */
@@ -256,7 +256,7 @@ static void oneway_methods_wait_for_no_answer(void **state)
   client.answer = NULL;
   check("{" CALLS ",'method':'nothing','args':[{'ref':{'callback':8},'oneway':true}]}", "void");
   assert_int_equal(client.sent, 1);
-  assert_int_equal(client.ends[JVM_CALLBACK_RETURNED], 1);
+  assert_int_equal(client.closed, 1);
   client.answer = give_five;
   check("{" CALLS ",'method':'hear','args':[{'ref':{'callback':9},'oneway':true}]}", "int 5");
   assert_int_equal(client.sent, 4);
@@ -286,7 +286,7 @@ static void a_nested_request_runs_on_the_thread_that_waits(void **state)
   start_outside(give_nested);
   check("{" ON ",'method':'onThisThread','args':[" SEVEN "]}", "java.lang.String 5 false");
   await_other();
-  assert_int_equal(client.ends[JVM_CALLBACK_RETURNED], 2);
+  assert_int_equal(client.closed, 2);
 }
 
 static void nest_set_loader(struct jvm_callback_call *call)

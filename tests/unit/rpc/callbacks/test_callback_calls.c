@@ -142,7 +142,7 @@ static struct jvm_callback_call *hold_call(struct fixture *f, struct stub_call *
       JP_OK);
   assert_int_equal(stub_callbacks.hooks->enter(held, &request), JP_OK);
   assert_int_equal(stub_callbacks.hooks->send(held, NULL, 0, &failure), JVM_CALLBACK_SENT);
-  stub_callbacks.hooks->leave(held, &request);
+  stub_callbacks.hooks->leave(held);
   free(bench_take_sent(f->duplex));
   return held;
 }
@@ -250,7 +250,7 @@ static void test_what_an_unread_answer_gives_is_accounted_for(void **state)
   assert_nothing_sent(f->duplex);
   struct jvm_callback_call *held = hold_call(f, &f->caller.call);
   assert_int_equal(bench_come(f->duplex, ANSWER("2", "{\"ref\":{\"callback\":8}}")), RPC_TAKEN);
-  stub_callbacks.hooks->close(held, JVM_CALLBACK_INTERRUPTED);
+  stub_callbacks.hooks->close(held);
   assert_sent(f->duplex, RELEASED("8", "1"));
   assert_nothing_sent(f->duplex);
 }
@@ -270,12 +270,12 @@ static void test_delete_session_while_an_answer_is_read(void **state)
       RPC_TAKEN);
   assert_int_equal(hooks->enter(held, &request), JP_OK);
   assert_int_equal(hooks->take_answer(held, &request, &answer, &outcome), JP_INVALID);
-  hooks->leave(held, &request);
+  hooks->leave(held);
   assert_int_equal(bench_serve_from(f->duplex, CONTROL("delete_session", "")), RPC_REPLY);
   char *released = bench_take_sent(f->duplex); /* 7 and 8, in any order */
   assert_non_null(strstr(released, "{\"callback\":8,\"given\":1}"));
   free(released);
-  hooks->close(held, JVM_CALLBACK_FAILED);
+  hooks->close(held);
   assert_sent(f->duplex, RELEASED("9", "1"));
   assert_nothing_sent(f->duplex);
 }
@@ -347,7 +347,7 @@ static void test_calls_of_threads_that_exit(void **state)
   assert_true(service->are_exiting(service->context, callbacks));
   struct jvm_callback_call *held = hold_call(f, &f->caller.call); /* without a waiter */
   assert_false(service->are_exiting(service->context, callbacks));
-  stub_callbacks.hooks->close(held, JVM_CALLBACK_INTERRUPTED);
+  stub_callbacks.hooks->close(held);
   atomic_store(&stub_callbacks.are_exiting, false);
   assert_false(service->are_exiting(service->context, callbacks));
   service->client_gone(service->context, callbacks, false);
@@ -718,14 +718,14 @@ static void test_requests_of_a_call_that_ends(void **state)
                    JP_OK);
   assert_int_equal(stub_callbacks.hooks->enter(call, &request), JP_OK);
   assert_int_equal(stub_callbacks.hooks->send(call, NULL, 0, &failure), JVM_CALLBACK_SENT);
-  stub_callbacks.hooks->leave(call, &request);
+  stub_callbacks.hooks->leave(call);
   free(bench_take_sent(f->duplex));
   assert_int_equal(bench_come(f->duplex, WITHIN("1", "call", "\"args\":[{\"ref\":{\"callback\":8}}]")),
                    RPC_TAKEN);
   assert_int_equal(stub_callbacks.hooks->look(call, &failure), JVM_CALLBACK_REQUEST);
   service->client_gone(service->context, f->duplex->callbacks, false);
   assert_int_equal(stub_callbacks.hooks->look(call, &failure), JVM_CALLBACK_ENDED);
-  stub_callbacks.hooks->close(call, JVM_CALLBACK_FAILED);
+  stub_callbacks.hooks->close(call);
   expect_sent(f->duplex,
               "A{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":{\"code\":-32602,\"message\":\"Invalid params\","
               "\"data\":{\"message\":\"'within': cb-1 is no open callback that the message is nested "
@@ -804,8 +804,8 @@ static void test_what_is_kept_is_bounded(void **state)
   assert_int_equal(bench_come(f->duplex, ANSWER("2", "1")), RPC_TAKEN);
   assert_int_equal(stub_callbacks.hooks->look(second, &failure), JVM_CALLBACK_ENDED);
   assert_string_equal(failure.text, "the answer is longer than there is room for (message-max)");
-  stub_callbacks.hooks->close(second, JVM_CALLBACK_FAILED);
-  stub_callbacks.hooks->close(first, JVM_CALLBACK_FAILED);
+  stub_callbacks.hooks->close(second);
+  stub_callbacks.hooks->close(first);
   for (int i = 0; i < KEPT_MAX; i++)
     free(bench_take_sent(f->duplex));
 
@@ -820,8 +820,8 @@ static void test_what_is_kept_is_bounded(void **state)
   memcpy(large, ANSWER("4", "1"), strlen(ANSWER("4", "1")));
   assert_int_equal(bench_come(f->duplex, large), RPC_TAKEN);
   assert_int_equal(stub_callbacks.hooks->look(second, &failure), JVM_CALLBACK_ENDED);
-  stub_callbacks.hooks->close(second, JVM_CALLBACK_FAILED);
-  stub_callbacks.hooks->close(first, JVM_CALLBACK_FAILED);
+  stub_callbacks.hooks->close(second);
+  stub_callbacks.hooks->close(first);
   test_free(large);
 }
 
