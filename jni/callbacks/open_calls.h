@@ -30,8 +30,8 @@ void open_calls_add(struct open_call *call);
 void open_calls_remove(struct open_call *call);
 void open_call_release(JNIEnv *env, struct open_call *call);
 
-/* Holds the call that this very object waits for; NULL: there is none. Of a thread that waits in C the number is enough: its
- * call can only be woken, and the thread looks then what there is. */
+/* Holds the call that this very object waits for; NULL: there is none. Of a thread that waits in C the number is enough:
+ * its call can only be woken, and the thread looks then what there is. */
 struct open_call *open_calls_find(JNIEnv *env, uint64_t number, jobject waiting);
 
 /* The call's thread goes back to Java and parks there. */

@@ -85,7 +85,8 @@ static void keep_kind(JNIEnv *env, struct callback_kind *kind)
   callback_kind_release(env, dropped);
 }
 
-/* Its Java object was collected, because nothing else held it. The list lets go of the kind; the caller still holds it. */
+/* Its Java object was collected, because nothing else held it. The list lets go of the kind, which the caller still
+ * holds. */
 static void forget_kind(struct callback_kind *kind)
 {
   pthread_mutex_lock(&kept.lock);
@@ -420,7 +421,7 @@ enum jp_status callback_kind_find(struct jvm_thread *thread, struct jvm_class *c
 
 /* ---- functional interfaces ---- */
 
-/* jvm_class.function has this more than CallbackKind.functionOf has said; 0: it was not asked yet. */
+/* jvm_class.function is what CallbackKind.functionOf has returned, plus this; 0: it was not called yet. */
 enum { FUNCTION_ASKED = 2 };
 
 static int function_of(struct jvm_thread *thread, struct jvm_class *interface)

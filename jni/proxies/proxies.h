@@ -1,8 +1,8 @@
 #ifndef JPEER_JNI_PROXIES_PROXIES_H
 #define JPEER_JNI_PROXIES_PROXIES_H
 /*
- * The table of proxies: a number for each, with the handler that Java calls (jpeer.peer.Callback), whose callback it is,
- * and its kind. No proxy is kept alive by it. A number means something only together with its own handler object,
+ * The table of proxies: a number for each, with the handler that Java calls (jpeer.peer.Callback), whose callback it
+ * is, and its kind. No proxy is kept alive by it. A number means something only together with its own handler object,
  * because called code can reach that and make others.
  *
  * Any thread that may use Java, with no exception pending. No lock is held where a hook is called.
@@ -37,7 +37,8 @@ void callback_proxy_settle(struct callback_proxy *proxy);
 /* It has not: the table forgets it; the caller still holds it. */
 void callback_proxy_forget(struct callback_proxy *proxy);
 
-/* Holds the proxy of the number; *handler (a local reference) is its handler. NULL: there is none, or it was collected. */
+/* Holds the proxy of the number; *handler (a local reference) is its handler. NULL: there is none, or it was
+ * collected. */
 struct callback_proxy *callback_proxy_find(JNIEnv *env, uint64_t number, jobject *handler);
 /* Holds the proxy of the number, whose handler is this very object; NULL: it is not. */
 struct callback_proxy *callback_proxy_take(JNIEnv *env, uint64_t number, jobject handler);

@@ -130,7 +130,7 @@ static struct jvm_callback_call *make_call(struct rpc_callbacks *callbacks,
     return NULL;
   *call = (struct jvm_callback_call){.callbacks = callbacks,
                                      .id = given->id,
-                                     .number = is_event ? 0 : 1, /* a number, which follows */
+                                     .number = is_event ? 0 : 1, /* begin_call replaces the 1 */
                                      .borrows = given->borrows,
                                      .tells_origin = given->tells_origin,
                                      .method = method,
@@ -161,7 +161,7 @@ static void free_call(struct jvm_callback_call *call)
   free(call);
 }
 
-/* Nobody else finds the thread of an outermost call without an answer. */
+/* True where no other thread looks for the one of this call: it has no answer, and is inside no other call. */
 static bool is_alone(const struct jvm_callback_call *call)
 {
   return call->number == 0 && call->thread == &call->own_thread;

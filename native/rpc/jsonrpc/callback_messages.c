@@ -145,8 +145,8 @@ static bool take_scalar(struct text *rest)
          take_text(rest, TEXT("false"));
 }
 
-/* The very bytes that libjpeer-client writes around a scalar, alone or with a type: most answers. They are valid, and need not
- * be read to see what they are. */
+/* The very bytes that libjpeer-client writes around a scalar, alone or with a type: most answers. They are valid, and
+ * need not be read to see what they are. */
 static bool is_usual_answer(struct text message, uint64_t *number)
 {
   enum { NUMBER_MAX = 32 };

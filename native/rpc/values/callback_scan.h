@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_VALUES_CALLBACK_SCAN_H
 #define JPEER_RPC_VALUES_CALLBACK_SCAN_H
 /*
- * Finds the callbacks that arguments give without reading them: of a request that failed before. Whatever rpc_value_read
- * takes for a callback is found, in the order of the text. Any thread.
+ * Finds the callbacks that arguments give without reading them: of a request that failed before. Whatever
+ * rpc_value_read takes for a callback is found, in the order of the text. Any thread.
  */
 #include "json/reader.h"
 
