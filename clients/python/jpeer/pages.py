@@ -94,7 +94,7 @@ def _pages_of_iterator(reference: "weakref.ref[Object]") -> Iterator[list[Any]]:
         source = reference()
         if source is None:
             return
-        elements, done, _ = source._connection.fetch(source, size)
+        elements, done = source._connection.fetch(source, size)[:2]  # the third is the source, which nobody may hold
         del source
         yield _with_entries(elements)
         if done:

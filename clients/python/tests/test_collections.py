@@ -2,10 +2,12 @@
 
 import collections.abc
 import contextlib
+import gc
 import io
 import itertools
 import sys
 import unittest
+import weakref
 
 import jpeer
 from support import launch
@@ -276,6 +278,39 @@ class Iterators(unittest.TestCase):
             java.java.util.Spliterators.spliteratorUnknownSize(values, 0), False
         )
         self.assertEqual(list(stream.toList()), ["a", "b", "c"])
+
+
+class Leaks(unittest.TestCase):
+    def held(self):
+        gc.collect()
+        java.java.lang.System.nanoTime()  # carries what was let go of
+        return java.stats()["objects"]
+
+    def test_what_is_not_read_to_its_end(self):
+        xs = array_list(*range(100))
+        stream = java.java.util.stream.Stream
+
+        def read_some():
+            next(xs.iterator())
+            list(itertools.islice(xs.iterator(), 20))
+            list(itertools.islice(stream.iterate(1, lambda x: x + 1), 10))
+            for _ in xs.stream():
+                break
+
+        read_some()
+        before = self.held()
+        for _ in range(20):
+            read_some()
+        self.assertLessEqual(self.held(), before)
+
+    def test_a_closed_connection(self):
+        other = jpeer.connect(java.url)
+        next(other.java.util.ArrayList([1, 2, 3]).iterator())
+        connection = weakref.ref(other)
+        other.close()
+        del other
+        gc.collect()
+        self.assertIsNone(connection())
 
 
 class Arrays(unittest.TestCase):
