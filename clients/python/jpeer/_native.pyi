@@ -50,6 +50,16 @@ class Typed:
     type: str
     value: Any
 
+class Forms:
+    """What a value may go as, in the order in which it is tried: where the peer refuses the arguments of a request, it is
+    sent again with other forms of the receiver and of the first seven arguments, in all their combinations (64 at most);
+    what is inside one argument changes together. Buffers have lists of their elements as their second form. A form is
+    what the C half knows, or a function without parameters that gives it when it is needed. Steps of a batch have the
+    first form alone."""
+
+    def __init__(self, *forms: Any) -> None: ...
+    forms: tuple[Any, ...]
+
 class Object:
     """A handle of an object in the peer. Python classes of Java classes derive from it; it has no public names of its own.
 

@@ -300,7 +300,7 @@ class ClassTable:
         connection = self._connection
 
         def construct(content: Any) -> Any:
-            if hasattr(type(content), "__index__"):
+            if hasattr(type(content), "__index__") and getattr(content, "ndim", 0) == 0:
                 return connection.new(shown, (operator.index(content),))
             if not isinstance(content, (list, tuple, bytes, bytearray, memoryview)) and not hasattr(content, "dtype"):
                 content = list(content)

@@ -11,7 +11,7 @@ import pathlib
 import re
 import uuid
 import zoneinfo
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, MappingView, Set
 from typing import TYPE_CHECKING, Any
 
 from ._native import Object, Result, Typed
@@ -304,7 +304,7 @@ class OtherValues:
             return _numpy_value(value)
         if hasattr(kind, "__index__"):
             return operator.index(value)
-        if isinstance(value, Set):
+        if isinstance(value, Set) and not isinstance(value, MappingView):
             return set(value)
         if isinstance(value, Iterable):
             return list(value)
@@ -325,8 +325,25 @@ class OtherValues:
 
 
 def _numpy_value(value: Any) -> Any:
-    if value.ndim == 0:
-        return value.item()
+    if value.dtype.kind in "Mm":
+        value = _numpy_moment(value)
     if value.ndim == 1:
         return value.tolist()  # a format that Java has not, such as unsigned numbers
-    return list(value)
+    if value.ndim > 0:
+        return list(value)
+    made = value.item()
+    if type(made) is type(value) and value.dtype.kind == "f":  # longdouble, which Python has not
+        return float(value)
+    if made is not None and hasattr(made, "dtype"):
+        raise TypeError(f"numpy.{value.dtype} has no form in Java")
+    return made
+
+
+def _numpy_moment(value: Any) -> Any:
+    """datetime64 and timedelta64 in a unit that datetime has."""
+    exact = value.astype(f"{value.dtype.kind}8[us]")
+    missing = value != value  # NaT, which becomes None
+    if not ((exact == value) | missing).all():
+        raise TypeError(f"numpy.{value.dtype} has more digits than datetime, and no form in Java")
+    is_fine = value.dtype.kind == "m" or value.dtype.str[-4:] in ("[ns]", "[ps]", "[fs]", "[as]")
+    return exact if is_fine else value  # days are dates

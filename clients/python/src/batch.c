@@ -85,7 +85,7 @@ struct batch {
   PyObject *steps; /* a tuple */
 };
 
-static PyObject *try_batch(void *context)
+static PyObject *try_batch(struct attempt *attempt, void *context)
 {
   struct connection *connection = ((struct batch *)context)->connection;
   PyObject *steps = ((struct batch *)context)->steps;
@@ -93,7 +93,7 @@ static PyObject *try_batch(void *context)
   if (link == NULL)
     return NULL;
   struct builder builder;
-  builder_init(&builder, connection);
+  attempt_begin(attempt, &builder, connection);
   builder.link = link_hold(link);
   struct jp_chain *chain = jp_chain_create(link->client);
   PyObject *values = NULL;
@@ -102,7 +102,8 @@ static PyObject *try_batch(void *context)
   else if (add_steps(&builder, chain, steps))
     values = send_chain(connection, chain, steps);
   jp_chain_destroy(chain);
-  builder_fini(&builder);
+  attempt_end(attempt,
+              &builder); /* values have their first forms: steps before one that was refused have run */
   connection_leave(connection);
   return values;
 }

@@ -93,20 +93,20 @@ struct call {
   Py_ssize_t from;
 };
 
-static PyObject *try_call(void *context)
+static PyObject *try_call(struct attempt *attempt, void *context)
 {
   const struct call *call = context;
   struct builder builder;
   struct jp_request request = {
       .operation = call->operation, .type = call->member->type_text, .member = call->member->name_text};
-  builder_init(&builder, call->member->connection);
+  attempt_begin(attempt, &builder, call->member->connection);
   PyObject *value = NULL;
   if (call->receiver == NULL || to_java_receiver(&builder, call->receiver, request.type, &request.instance)) {
     request.args = to_java_all(&builder, call->args, call->from, &request.arg_count);
     if (request.args != NULL)
       value = request_value(call->member->connection, &builder, &request);
   }
-  builder_fini(&builder);
+  attempt_end(attempt, &builder);
   return value;
 }
 
@@ -360,7 +360,7 @@ struct access {
   PyObject *value;
 };
 
-static PyObject *try_access(void *context)
+static PyObject *try_access(struct attempt *attempt, void *context)
 {
   const struct access *access = context;
   const struct member *member = access->member;
@@ -371,13 +371,13 @@ static PyObject *try_access(void *context)
                                .member = member->name_text,
                                .args = &argument,
                                .arg_count = access->value == NULL ? 0 : 1};
-  builder_init(&builder, member->connection);
+  attempt_begin(attempt, &builder, member->connection);
   bool good =
       access->object == NULL || to_java_receiver(&builder, access->object, request.type, &request.instance);
   if (good && access->value != NULL)
-    good = to_java(&builder, access->value, &argument);
+    good = to_java_field(&builder, access->value, &argument);
   PyObject *result = good ? request_value(member->connection, &builder, &request) : NULL;
-  builder_fini(&builder);
+  attempt_end(attempt, &builder);
   return result;
 }
 

@@ -25,6 +25,7 @@ struct native_types {
   PyTypeObject *array;
   PyTypeObject *typed;
   PyTypeObject *result;
+  PyTypeObject *forms;
   PyTypeObject *method;
   PyTypeObject *instance_method;
   PyTypeObject *bound_method;
@@ -34,7 +35,7 @@ struct native_types {
 };
 extern struct native_types types;
 
-extern PyType_Spec connection_spec, object_spec, array_spec, typed_spec, result_spec, method_spec,
+extern PyType_Spec connection_spec, object_spec, array_spec, typed_spec, result_spec, forms_spec, method_spec,
     instance_method_spec, bound_method_spec, constructor_spec, field_spec, callback_spec;
 
 /* The process ends, or is about to: no Python any more. */
@@ -144,6 +145,11 @@ struct result {
   Py_ssize_t index;
 };
 
+struct forms {
+  PyObject ob_base;
+  PyObject *forms; /* a tuple of one or more */
+};
+
 static inline bool is_object(PyObject *value)
 {
   return PyObject_TypeCheck(value, types.object);
@@ -157,6 +163,22 @@ PyObject *object_create(PyTypeObject *type, struct connection *connection, struc
 
 enum { BUILDER_BYTES = 1024 };
 
+enum { FORM_PLACES = 8, FORM_MAX = 255 };
+
+/* Which of their forms values take: one number for the receiver and one for each of the first
+ * arguments, because what is inside one argument changes together. Values that have fewer forms take their last. */
+struct form_choice {
+  unsigned char form[FORM_PLACES];
+  unsigned char last[FORM_PLACES]; /* the greatest number that makes a difference, as far as it is known */
+};
+
+/* What has become of the request of a builder. */
+enum builder_fate {
+  BUILDER_NOT_SENT,
+  BUILDER_SENT,
+  BUILDER_REFUSED /* by the peer, for its arguments: nothing of Java's has run */
+};
+
 /* What the arguments of one request borrow from. */
 struct builder {
   struct connection *connection; /* borrowed */
@@ -165,6 +187,10 @@ struct builder {
   struct builder_buffer *buffers;
   struct builder_owned *owned;
   struct builder_callback *callbacks;
+  struct form_choice choice;
+  size_t place;   /* in the choice, of the value that is converted */
+  unsigned level; /* of lists around that; the arguments are one */
+  enum builder_fate fate;
   size_t used; /* bytes of `first` */
   _Alignas(16) char first[BUILDER_BYTES];
 };
@@ -177,6 +203,10 @@ static inline void builder_init(struct builder *builder, struct connection *conn
   builder->buffers = NULL;
   builder->owned = NULL;
   builder->callbacks = NULL;
+  builder->choice = (struct form_choice){.form = {0}};
+  builder->place = 0;
+  builder->level = 0;
+  builder->fate = BUILDER_NOT_SENT;
   builder->used = 0;
 }
 void builder_fini(struct builder *builder);
@@ -190,6 +220,8 @@ const char *builder_name(struct builder *builder, PyObject *text);
 bool to_java(struct builder *builder, PyObject *value, struct jp_argument *out);
 /* The same for receivers: a value without a type of its own takes the class's. */
 bool to_java_receiver(struct builder *builder, PyObject *value, const char *type, struct jp_argument *out);
+/* The same for the value of a field. */
+bool to_java_field(struct builder *builder, PyObject *value, struct jp_argument *out);
 /* Of a sequence's items; *count is how many. NULL: an exception. */
 struct jp_argument *to_java_all(struct builder *builder, PyObject *tuple, Py_ssize_t from, size_t *count);
 
@@ -222,13 +254,13 @@ PyObject *take_exception(void);
 
 /* Sends, waits without the GIL, and gives the answer, which the caller frees; NULL: as raise_failure. builder: what the
  * request was built with; NULL: it borrows nothing. */
-struct jp_answer *request_call(struct connection *connection, const struct builder *builder,
+struct jp_answer *request_call(struct connection *connection, struct builder *builder,
                                const struct jp_request *request);
 /* The same, with the answer's value. */
-PyObject *request_value(struct connection *connection, const struct builder *builder,
+PyObject *request_value(struct connection *connection, struct builder *builder,
                         const struct jp_request *request);
-/* Runs `attempt`, and once more where that failed without an exception. */
-PyObject *request_retry(PyObject *(*attempt)(void *context), void *context);
+/* Notes in the builder whether the peer has refused the arguments. */
+void request_note_fate(struct builder *builder, const struct jp_answer *answer);
 /* JP_METHOD: it is no step. */
 enum jp_operation request_step_kind(PyObject *step);
 /* A step of batch() and send() as a request. False: an exception. */
@@ -238,6 +270,25 @@ PyObject *request_operation(struct connection *connection, const char *name, PyO
 
 /* Of Connection. */
 extern PyMethodDef connection_methods[];
+
+/* ---- retry.c: requests that are built and sent once more ---- */
+
+/* One of them: which forms its values take, and how it ended. */
+struct attempt {
+  struct form_choice choice;
+  unsigned count; /* of those before it */
+  enum builder_fate fate;
+};
+
+void attempt_begin(const struct attempt *attempt, struct builder *builder, struct connection *connection);
+/* Ends the builder, too. */
+void attempt_end(struct attempt *attempt, struct builder *builder);
+/* Runs `attempt`: once more where it failed without an exception, and with the values' other forms where the peer has
+ * refused their first ones. Where it takes none, the exception is that of the first. */
+PyObject *request_retry(PyObject *(*attempt)(struct attempt *attempt, void *context), void *context);
+PyObject *request_fail_twice(void);
+/* True: the next attempt is to be made; false: none is left, or Java has run. */
+bool attempt_next(struct attempt *attempt);
 
 /* ---- batch.c ---- */
 

@@ -13,7 +13,14 @@ static const struct jp_options fetch_options = {
 
 /* ---- one request ---- */
 
-struct jp_answer *request_call(struct connection *connection, const struct builder *builder,
+void request_note_fate(struct builder *builder, const struct jp_answer *answer)
+{
+  enum { NOT_FOUND = -32601, INVALID_PARAMS = -32602 };
+  int code = answer == NULL || jp_answer_kind(answer) != JP_ANSWER_ERROR ? 0 : jp_answer_error_code(answer);
+  builder->fate = code == NOT_FOUND || code == INVALID_PARAMS ? BUILDER_REFUSED : BUILDER_SENT;
+}
+
+struct jp_answer *request_call(struct connection *connection, struct builder *builder,
                                const struct jp_request *request)
 {
   struct jp_client_error error;
@@ -30,6 +37,8 @@ struct jp_answer *request_call(struct connection *connection, const struct build
   status = jp_client_call(link->client, &sent, timeout_ms, &answer, &error);
   Py_END_ALLOW_THREADS;
   bool good = status == JP_CLIENT_OK && !PyErr_Occurred();
+  if (builder != NULL)
+    request_note_fate(builder, answer);
   if (!good) {
     link_note_status(link, status);
     raise_failure(connection, status, answer, &error);
@@ -40,7 +49,7 @@ struct jp_answer *request_call(struct connection *connection, const struct build
   return answer;
 }
 
-PyObject *request_value(struct connection *connection, const struct builder *builder,
+PyObject *request_value(struct connection *connection, struct builder *builder,
                         const struct jp_request *request)
 {
   struct jp_answer *answer = request_call(connection, builder, request);
@@ -49,20 +58,6 @@ PyObject *request_value(struct connection *connection, const struct builder *bui
   PyObject *value = from_java_result(connection, request->operation, answer);
   jp_answer_free(answer);
   return value;
-}
-
-static PyObject *fail_twice(void)
-{
-  PyErr_SetString(PyExc_RuntimeError, "make_error gave NotImplemented twice");
-  return NULL;
-}
-
-PyObject *request_retry(PyObject *(*attempt)(void *context), void *context)
-{
-  PyObject *value = attempt(context);
-  if (value == NULL && !PyErr_Occurred())
-    value = attempt(context);
-  return value == NULL && !PyErr_Occurred() ? fail_twice() : value;
 }
 
 /* ---- steps ---- */
@@ -103,7 +98,7 @@ static bool read_value(struct builder *builder, PyObject *value, struct jp_reque
   struct jp_argument *argument = builder_alloc(builder, sizeof *argument);
   request->args = argument;
   request->arg_count = 1;
-  return argument != NULL && to_java(builder, value, argument);
+  return argument != NULL && to_java_field(builder, value, argument);
 }
 
 static bool read_type(struct builder *builder, PyObject *step, struct jp_request *request)
@@ -184,16 +179,16 @@ struct step {
   PyObject *parts;
 };
 
-static PyObject *try_step(void *context)
+static PyObject *try_step(struct attempt *attempt, void *context)
 {
   const struct step *step = context;
   struct builder builder;
   struct jp_request request;
-  builder_init(&builder, step->connection);
+  attempt_begin(attempt, &builder, step->connection);
   PyObject *value = NULL;
   if (request_from_step(&builder, step->parts, &request))
     value = request_value(step->connection, &builder, &request);
-  builder_fini(&builder);
+  attempt_end(attempt, &builder);
   return value;
 }
 
@@ -339,6 +334,8 @@ struct sent {
   int timeout_ms;
   enum jp_operation operation;
   bool is_second; /* the first one was refused, as request_retry says */
+  struct attempt attempt;
+  PyObject *first; /* the exception of the first form; NULL: none */
 };
 
 static void free_sent(struct sent *sent)
@@ -347,6 +344,7 @@ static void free_sent(struct sent *sent)
   Py_DECREF(sent->step);
   Py_DECREF(sent->done);
   Py_DECREF(sent->within);
+  Py_XDECREF(sent->first);
   PyMem_Free(sent);
 }
 
@@ -379,6 +377,28 @@ static void tell(struct sent *sent, PyObject *value)
 
 static bool send_step(struct sent *sent);
 
+/* As request_retry; an exception is set. True: values have taken other forms, and it was sent. */
+static bool send_other_forms(struct sent *sent, const struct jp_answer *answer)
+{
+  struct builder told;
+  request_note_fate(&told, answer);
+  sent->attempt.fate = told.fate;
+  while (attempt_next(&sent->attempt)) {
+    PyObject *failure = take_exception();
+    if (sent->first == NULL)
+      sent->first = Py_XNewRef(failure);
+    Py_XDECREF(failure);
+    sent->attempt.fate = BUILDER_NOT_SENT;
+    if (send_step(sent))
+      return true;
+  }
+  if (sent->first != NULL && sent->attempt.fate != BUILDER_SENT) {
+    PyErr_Clear();
+    PyErr_SetObject((PyObject *)Py_TYPE(sent->first), sent->first);
+  }
+  return false;
+}
+
 static void complete(void *context, enum jp_client_status status, struct jp_answer *answer)
 {
   struct sent *sent = context;
@@ -388,15 +408,17 @@ static void complete(void *context, enum jp_client_status status, struct jp_answ
   }
   PyGILState_STATE state = PyGILState_Ensure();
   PyObject *value = value_of_sent(sent, status, answer);
-  jp_answer_free(answer);
   bool is_refused = value == NULL && !PyErr_Occurred();
   bool is_sent = false;
   if (is_refused && sent->is_second)
-    fail_twice();
+    request_fail_twice();
   else if (is_refused) {
     sent->is_second = true;
     is_sent = send_step(sent);
+  } else if (value == NULL) {
+    is_sent = send_other_forms(sent, answer);
   }
+  jp_answer_free(answer);
   if (!is_sent)
     tell(sent, value);
   PyGILState_Release(state);
@@ -428,7 +450,7 @@ static bool send_step(struct sent *sent)
   struct builder builder;
   struct jp_request request;
   PyObject *step = Py_NewRef(sent->step); /* the arguments borrow from it */
-  builder_init(&builder, sent->connection);
+  attempt_begin(&sent->attempt, &builder, sent->connection);
   if (sent->connection->links != NULL)
     builder.link = link_hold(sent->connection->links);
   bool good = request_from_step(&builder, step, &request);
@@ -439,6 +461,9 @@ static bool send_step(struct sent *sent)
     request.options = &options;
     good = options.within != NULL;
   }
+  sent->attempt.choice = builder.choice; /* once it is on its way, `sent` may be over */
+  if (good)
+    sent->attempt.fate = BUILDER_SENT;
   good = good && send_request(sent, &request);
   builder_fini(&builder);
   Py_DECREF(step);

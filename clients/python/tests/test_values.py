@@ -194,6 +194,29 @@ class Buffers(unittest.TestCase):
         self.assertEqual(list(java.array("boolean", [True, False])), [True, False])
         self.assertEqual(memoryview(java.array("boolean", [True])).tolist(), [True])
 
+    def test_chars(self):
+        chars = java.array("char", "aü")
+        String = java.java.lang.String
+        self.assertEqual(String(memoryview(chars)), "aü")
+        self.assertEqual(String.copyValueOf(memoryview(chars)), "aü")
+        self.assertEqual(String.valueOf(array.array("H", [97, 98])), "ab")
+        self.assertEqual(java.java.util.stream.IntStream.of(array.array("H", [97, 60_000])).sum(), 60_097)
+
+    def test_the_parameter_is_a_collection(self):
+        ArrayList = java.java.util.ArrayList
+        self.assertEqual(ArrayList(array.array("d", [1.5])), [1.5])
+        made = ArrayList()
+        self.assertTrue(made.addAll(b"ab"))
+        self.assertEqual(made, [97, 98])
+        with self.assertRaisesRegex(TypeError, r"charAt\(byte\[\]\)|of another kind for int"):
+            java.java.lang.String.charAt("text", b"ab")
+
+    def test_elements_of_another_type(self):
+        self.assertEqual(java.array("double", array.array("q", [1, 2])), [1.0, 2.0])
+        self.assertEqual(java.array("int", b"ab"), [97, 98])
+        with self.assertRaises(TypeError):
+            java.array("int", array.array("d", [1.5]))
+
     def test_large_arrays(self):
         values = array.array("d", range(200_000))
         made = java.java.util.Arrays.copyOf(values, len(values))
@@ -209,8 +232,38 @@ class Buffers(unittest.TestCase):
                                  (numpy.str_("x"), "x"), (numpy.float64(2.5), 2.5), (numpy.uint8(200),
                                  200)]:  # fmt: skip
             self.assertEqual(there_and_back(scalar), expected)
-        matrix = java.java.util.Arrays.deepToString(jpeer.cast("double[][]", numpy.ones((2, 2))))
-        self.assertEqual(matrix, "[[1.0, 1.0], [1.0, 1.0]]")
+        for kind in ("float64", "float32", "int8"):
+            matrix = java.java.util.Arrays.deepToString(jpeer.cast("double[][]", numpy.ones((2, 2), kind)))
+            self.assertEqual(matrix, "[[1.0, 1.0], [1.0, 1.0]]")
+
+    @unittest.skipIf(numpy is None, "no numpy")
+    def test_arrays_of_numpy(self):
+        self.assertEqual(java.array("double", numpy.ones(3)), [1.0, 1.0, 1.0])
+        self.assertEqual(java.type("double[]")(numpy.ones(3)), [1.0, 1.0, 1.0])
+        self.assertEqual(java.type("double[][]")(numpy.ones((2, 2)))[1], [1.0, 1.0])
+        self.assertEqual(java.array("int", numpy.int64(2)), [0, 0])
+        self.assertEqual(java.array("double", numpy.arange(3)), [0.0, 1.0, 2.0])
+        self.assertEqual(java.java.util.ArrayList(numpy.array([1.5])), [1.5])
+        self.assertEqual(java.java.lang.String.copyValueOf(numpy.asarray(java.array("char", "ab"))), "ab")
+        self.assertEqual(
+            java.java.util.Arrays.deepToString(jpeer.cast("int[][]", numpy.ones((1, 2), "uint16"))), "[[1, 1]]"
+        )
+
+    @unittest.skipIf(numpy is None, "no numpy")
+    def test_other_scalars_of_numpy(self):
+        for text in ("2024-02-29T01:02:03", "2024-02-29T01:02:03.000004", "2024-02-29T01:02:03.000004000"):
+            self.assertEqual(there_and_back(numpy.datetime64(text)), datetime.datetime.fromisoformat(text[:26]))
+        self.assertEqual(there_and_back(numpy.datetime64("2024-02-29")), datetime.date(2024, 2, 29))
+        self.assertEqual(there_and_back(numpy.timedelta64(5, "ms")), datetime.timedelta(milliseconds=5))
+        self.assertIsNone(there_and_back(numpy.datetime64("NaT")))
+        self.assertEqual(there_and_back(numpy.longdouble(1.5)), 1.5)
+        moments = numpy.array(["2024-02-29", "NaT"], "datetime64[ns]")
+        self.assertEqual(there_and_back(moments), [datetime.datetime(2024, 2, 29), None])
+        days = numpy.array(["2024-02-29"], "datetime64[D]")
+        self.assertEqual(list(there_and_back(days)), [datetime.date(2024, 2, 29)])
+        for refused in (numpy.datetime64("2024-02-29T01:02:03.000004001"), numpy.complex128(1j), numpy.clongdouble(1j)):
+            with self.assertRaises(TypeError):
+                there_and_back(refused)
 
 
 def plain(value):
