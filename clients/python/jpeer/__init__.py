@@ -28,7 +28,7 @@ from .exceptions import (
 )
 from .objects import JavaObject
 from .pages import to_list
-from .values import text_of
+from .values import text_as
 
 __version__ = version()
 
@@ -84,8 +84,9 @@ def cast(java_type: Any, value: Any) -> Any:
     if hasattr(value, "__java_interfaces__"):
         target = value.target if isinstance(value, Implementation) else value
         return Implementation(target, (class_name(java_type),))
-    text = text_of(value)
-    return Typed(class_name(java_type), value if text is None else text[1])
+    name = class_name(java_type)
+    text = text_as(name, value)
+    return Typed(name, value if text is None else text)
 
 
 def call(target: Any, name: str, *args: Any) -> Any:

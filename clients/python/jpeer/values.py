@@ -14,7 +14,7 @@ import zoneinfo
 from collections.abc import Callable, Iterable, Mapping, MappingView, Set
 from typing import TYPE_CHECKING, Any
 
-from ._native import Object, Result, Typed
+from ._native import Forms, Object, Result, Typed
 from .classes import JavaClass
 from .names import source_name
 from .exceptions import JavaException, handle_of
@@ -208,6 +208,14 @@ def text_of(value: Any) -> tuple[str, str] | None:
     return None
 
 
+def text_as(java_type: str, value: Any) -> str | None:
+    """The text of a value that a cast makes that type; None where it goes as no text."""
+    if java_type in MOMENTS and isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        return MOMENTS[java_type](value)
+    found = text_of(value)
+    return None if found is None else found[1]
+
+
 def _decimal_text(value: decimal.Decimal) -> tuple[str, str]:
     if not value.is_finite():
         raise ValueError(f"{value} is no number of java.math.BigDecimal")
@@ -226,11 +234,44 @@ def _datetime_text(value: datetime.datetime) -> tuple[str, str]:
     zone = value.tzinfo
     if zone is None:
         return "java.time.LocalDateTime", value.isoformat()
+    name = "java.time.OffsetDateTime"
     if zone is datetime.timezone.utc:
-        return "java.time.Instant", value.replace(tzinfo=None).isoformat() + "Z"
-    if isinstance(zone, zoneinfo.ZoneInfo) and zone.key is not None:
-        return "java.time.ZonedDateTime", f"{value.isoformat()}[{zone.key}]"
-    return "java.time.OffsetDateTime", value.isoformat()
+        name = "java.time.Instant"
+    elif isinstance(zone, zoneinfo.ZoneInfo) and zone.key is not None:
+        name = "java.time.ZonedDateTime"
+    return name, MOMENTS[name](value)
+
+
+def _instant_text(value: datetime.datetime) -> str:
+    return value.astimezone(datetime.timezone.utc).replace(tzinfo=None).isoformat() + "Z"
+
+
+def _offset_text(value: datetime.datetime) -> str:
+    return value.isoformat()
+
+
+def _zoned_text(value: datetime.datetime) -> str:
+    key = getattr(value.tzinfo, "key", None)
+    return value.isoformat() if key is None else f"{value.isoformat()}[{key}]"
+
+
+MOMENTS: dict[str, Callable[[datetime.datetime], str]] = {
+    "java.time.OffsetDateTime": _offset_text,
+    "java.time.ZonedDateTime": _zoned_text,
+    "java.time.Instant": _instant_text,
+}
+"""What a datetime with a zone may go as, in the order in which it is tried after its own type."""
+
+
+def _datetime(value: datetime.datetime) -> Any:
+    name, text = _datetime_text(value)
+    if value.tzinfo is None:
+        return Typed(name, text)
+
+    def moment(other: str) -> Callable[[], Typed]:
+        return lambda: Typed(other, MOMENTS[other](value))
+
+    return Forms(Typed(name, text), *(moment(other) for other in MOMENTS if other != name))
 
 
 def _timedelta_text(value: datetime.timedelta) -> tuple[str, str]:
@@ -258,6 +299,7 @@ _TEXTS: dict[type, Callable[[Any], tuple[str, str]]] = {
 def writers() -> dict[type, Callable[[Any], Any]]:
     """Hooks.to_java."""
     made: dict[type, Callable[[Any], Any]] = {kind: _typed_by(write) for kind, write in _TEXTS.items()}
+    made[datetime.datetime] = _datetime
     made[JavaException] = _throwable
     made[enum.Enum] = _enum
     return made
@@ -299,7 +341,7 @@ class OtherValues:
         if isinstance(value, Mapping):
             return self._map(value)
         if isinstance(value, pathlib.PurePath):
-            return self._java._connection.call("java.nio.file.Path", "of", None, (str(value),))
+            return self._path(str(value))
         if hasattr(value, "dtype") and hasattr(value, "ndim"):
             return _numpy_value(value)
         if hasattr(kind, "__index__"):
@@ -309,6 +351,13 @@ class OtherValues:
         if isinstance(value, Iterable):
             return list(value)
         raise TypeError(f"{kind.__module__}.{kind.__qualname__} has no form in Java")
+
+    def _path(self, text: str) -> Forms:
+        connection = self._java._connection
+        return Forms(
+            lambda: connection.call("java.nio.file.Path", "of", None, (text,)),
+            lambda: connection.new("java.io.File", (text,)),
+        )
 
     def _map(self, value: Mapping[Any, Any]) -> Any:
         if all(type(key) is str for key in value):

@@ -1,8 +1,12 @@
 """Values that go as what the parameter is: where the peer refuses one form, the next one is tried."""
 
 import array
+import datetime
+import pathlib
 import select
+import tempfile
 import unittest
+import zoneinfo
 
 import jpeer
 from jpeer._native import Forms, Typed
@@ -59,6 +63,9 @@ class Order(unittest.TestCase):
         forms = Forms([1], 5)
         self.assertEqual(java.java.lang.Math.addExact(forms, forms), 10)
         self.assertEqual(java.java.lang.Math.addExact(forms, Forms([], [], 6)), 11)
+        self.assertEqual(java.java.lang.Math.addExact(Forms(7, []), forms), 12)
+        self.assertEqual(java.java.util.Arrays.asList(Forms(Typed("java.util.List", 5), [5]), 3), [[5], 3])
+        self.assertEqual(java.array("int", [forms, 2, forms]), [5, 2, 5])
 
     def test_fields_constructors_and_receivers(self):
         point = java.java.awt.Point(Forms([1], 3), 4)
@@ -69,6 +76,71 @@ class Order(unittest.TestCase):
     def test_without_forms(self):
         with self.assertRaises(TypeError):
             Forms()
+
+
+class Moments(unittest.TestCase):
+    MOMENTS = [
+        datetime.datetime(2024, 7, 1, 12, 30, tzinfo=zone)
+        for zone in (
+            datetime.timezone.utc,
+            datetime.timezone(datetime.timedelta(hours=5, minutes=45)),
+            zoneinfo.ZoneInfo("Europe/Berlin"),
+        )
+    ]
+
+    def test_what_the_parameter_is(self):
+        time = java.java.time
+        for moment in self.MOMENTS:
+            with self.subTest(moment.tzinfo):
+                self.assertEqual(java.java.util.Date.from_(moment).getTime(), moment.timestamp() * 1000)
+                for kind in (time.Instant, time.OffsetDateTime, time.ZonedDateTime):
+                    now = kind.parse("2030-01-01T00:00:00Z")
+                    self.assertTrue(kind.isAfter(now, moment))
+                    self.assertFalse(kind.isAfter(moment, moment))
+                    self.assertTrue(kind.isAfter(now, jpeer.cast(kind, moment)))
+
+    def test_the_first_form(self):
+        kinds = [java.java.util.Objects.toString(moment) for moment in self.MOMENTS]
+        self.assertEqual(
+            kinds, ["2024-07-01T12:30:00Z", "2024-07-01T12:30+05:45", "2024-07-01T12:30+02:00[Europe/Berlin]"]
+        )
+
+    def test_without_a_zone(self):
+        with self.assertRaisesRegex(TypeError, "LocalDateTime"):
+            java.java.util.Date.from_(datetime.datetime(2024, 7, 1))
+
+    def test_the_edges_of_the_calendar(self):
+        edge = datetime.datetime(1, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=1)))
+        with self.assertRaisesRegex(TypeError, "OffsetDateTime"):
+            java.java.util.Date.from_(edge)
+
+
+class Paths(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name, "lines.txt")
+        self.path.write_text("text")
+
+    def test_files(self):
+        io = java.java.io
+        with io.FileReader(self.path) as reader:
+            self.assertEqual(reader.read(), ord("t"))
+        with io.FileInputStream(self.path) as stream:
+            self.assertEqual(stream.read(), ord("t"))
+        made = io.File.createTempFile("abc", "b", self.path.parent)
+        self.assertEqual(made.getParent(), self.folder.name)
+        builder = java.java.lang.ProcessBuilder("true")
+        builder.directory(self.path.parent)
+        self.assertEqual(builder.directory().getPath(), self.folder.name)
+        self.assertEqual(jpeer.cast(io.File, self.path).type, "java.io.File")
+        self.assertTrue(io.File.exists(jpeer.cast(io.File, self.path)))
+        self.assertEqual(java.array("java.io.File", [self.path])[0].getName(), "lines.txt")
+
+    def test_paths(self):
+        self.assertEqual(java.java.nio.file.Files.readString(self.path), "text")
+        with self.assertRaises(java.java.io.FileNotFoundException):
+            java.java.io.FileReader(self.path.parent / "nothing")
 
 
 class InALoop(unittest.TestCase):
