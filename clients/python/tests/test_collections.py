@@ -95,6 +95,38 @@ class Lists(unittest.TestCase):
         self.assertEqual(xs + [1], [*xs, 1])
         self.assertEqual([1] + xs, [1, *xs])
 
+    def test_what_fails_changes_nothing(self):
+        xs = array_list(1, 2, 3, 4, 5)
+        for part, values in [
+            (slice(1, 3), [1j]),
+            (slice(1, 3), [8, 1j]),
+            (slice(0, 0), [1j]),
+            (slice(0, 4, 2), [8, 1j]),
+        ]:
+            with self.subTest(part), self.assertRaises(TypeError):
+                xs[part] = values
+            self.assertEqual(xs, [1, 2, 3, 4, 5])
+        checked = java.java.util.Collections.checkedList(xs, java.java.lang.Integer.class_)
+        with self.assertRaises(java.java.lang.ClassCastException):
+            checked[1:4] = ["text"]
+        self.assertEqual(xs, [1, 2, 3, 4, 5])
+
+    def test_lists_of_a_fixed_length(self):
+        xs = java.java.util.Arrays.asList(1, 2, 3)
+        xs[0:2] = [8, 9]
+        xs[::2] = [7, 6]
+        self.assertEqual(xs, [7, 9, 6])
+        with self.assertRaises(java.java.lang.UnsupportedOperationException):
+            xs[0:2] = [1]
+        self.assertEqual(xs, [7, 9, 6])
+
+    def test_long_slices(self):
+        xs, ys = array_list(*range(3_000)), list(range(3_000))
+        for each in (xs, ys):
+            each[::2] = range(1_500)
+            each[100:200] = range(1_000)
+        self.assertEqual(xs, ys)
+
     def test_sorting(self):
         xs = array_list(3, 1, 2)
         xs.sort()
