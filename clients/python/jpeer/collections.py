@@ -69,6 +69,29 @@ class SetMixin(CollectionMixin):
     def __rsub__(self, other: Any) -> set[Any]:
         return _as_set(other) - set(self)
 
+    # In place it is Java's set that changes.
+
+    def __ior__(self, other: Any) -> Any:  # type: ignore[misc,unused-ignore]
+        self.update(other if isinstance(other, Object) else _as_set(other))
+        return self
+
+    def __iand__(self, other: Any) -> Any:
+        return self._discard_all(set(self) - _as_set(other))
+
+    def __isub__(self, other: Any) -> Any:
+        return self._discard_all(set(self) & _as_set(other))
+
+    def __ixor__(self, other: Any) -> Any:
+        others = _as_set(other)
+        common = set(self) & others
+        self.update(others - common)
+        return self._discard_all(common)
+
+    def _discard_all(self, values: set[Any]) -> Any:
+        for each in values:
+            self.discard(each)
+        return self
+
     def __le__(self, other: Any) -> bool:
         return set(self) <= _as_set(other)
 
@@ -166,6 +189,10 @@ class MapMixin(JavaObject):
 
     def __or__(self, other: Any) -> dict[Any, Any]:
         return dict(self.items()) | dict(other.items())
+
+    def __ior__(self, other: Any) -> Any:  # type: ignore[misc,unused-ignore]  # changes Java's map, as Python's does
+        self.update(other)
+        return self
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, collections.abc.Mapping) and not isinstance(other, Object):

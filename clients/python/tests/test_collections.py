@@ -206,8 +206,35 @@ class Sets(unittest.TestCase):
         self.assertEqual(s, {2, 9, 10})
         self.assertEqual(java.java.util.HashSet([jpeer.jlong(5)]), {5})
 
+    def test_operators_in_place(self):
+        for kind in (java.java.util.TreeSet, java.java.util.HashSet):
+            s = same = kind([1, 2])
+            s |= {3}
+            s |= kind([4])
+            s -= {1, 77}
+            self.assertEqual(same, {2, 3, 4})
+            s &= kind([2, 3, 9])
+            s ^= {3, 5}
+            self.assertEqual(same, {2, 5})
+            self.assertIs(s, same)
+            s -= s
+            self.assertEqual(same, set())
+        longs = same = java.java.util.HashSet([jpeer.jlong(5), jpeer.jlong(6)])
+        longs -= {5}
+        self.assertEqual(same, {6})
+        with self.assertRaises(TypeError):
+            longs |= 5
+
 
 class Maps(unittest.TestCase):
+    def test_or_in_place(self):
+        m = same = java.java.util.HashMap({"a": 1})
+        m |= {"b": 2}
+        m |= java.java.util.HashMap({5: None})
+        m |= [("c", 3)]
+        self.assertIs(m, same)
+        self.assertEqual(m, {"a": 1, "b": 2, "c": 3, 5: None})
+
     def test_reading(self):
         m = java.java.util.LinkedHashMap({"a": 1, "b": 2})
         self.assertEqual((m["a"], len(m), list(m), "a" in m, "z" in m), (1, 2, ["a", "b"], True, False))
