@@ -253,7 +253,7 @@ def readings(value: Any) -> Iterator[Any]:
         for name, bits in (("Long", 64), ("Short", 16), ("Byte", 8)):
             if -(1 << bits - 1) <= value < 1 << bits - 1:
                 yield Typed(f"java.lang.{name}", value)
-        yield Typed("java.math.BigInteger", str(value))
+        yield Typed("java.math.BigInteger", value)
     elif kind is float:
         yield Typed("java.lang.Float", value)
     elif kind is str and len(value) == 1 and ord(value) < 0x10000:

@@ -120,6 +120,21 @@ static bool put_text(struct builder *builder, PyObject *value, struct jp_argumen
 
 /* ---- numbers ---- */
 
+/* int and str have a limit of digits, decimal has none. */
+static PyObject *digits_of(PyObject *integer)
+{
+  PyObject *digits = PyNumber_ToBase(integer, 10);
+  if (digits != NULL || !PyErr_ExceptionMatches(PyExc_ValueError))
+    return digits;
+  PyErr_Clear();
+  PyObject *module = PyImport_ImportModule("decimal");
+  PyObject *number = module == NULL ? NULL : PyObject_CallMethod(module, "Decimal", "O", integer);
+  digits = number == NULL ? NULL : PyObject_Str(number);
+  Py_XDECREF(module);
+  Py_XDECREF(number);
+  return digits;
+}
+
 static bool put_integer(struct builder *builder, PyObject *value, struct jp_argument *out)
 {
   int overflow;
@@ -131,7 +146,7 @@ static bool put_integer(struct builder *builder, PyObject *value, struct jp_argu
     out->as.integer = number;
     return true;
   }
-  PyObject *digits = PyNumber_ToBase(value, 10);
+  PyObject *digits = digits_of(value);
   out->type = "java.math.BigInteger";
   return own(builder, digits) && put_text(builder, digits, out);
 }

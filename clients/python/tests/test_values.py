@@ -55,6 +55,12 @@ class Scalars(unittest.TestCase):
                 self.assertEqual(back, value)
                 self.assertIs(type(back), type(value))
 
+    def test_long_integers(self):
+        for value in (10**4999, -(7**9000)):
+            self.assertTrue(there_and_back(value) == value)
+            self.assertTrue(value in java.java.util.ArrayList([value]))
+            self.assertTrue(java.java.math.BigInteger.negate(value) == -value)
+
     def test_not_a_number(self):
         self.assertNotEqual(there_and_back(float("nan")), there_and_back(float("nan")))
 
