@@ -137,9 +137,4 @@ def to_list(source: Iterable[Any], progress: bool = False) -> list[Any]:
     except ImportError:
         return list(source)
     total = len(source) if isinstance(source, collections.abc.Sized) else None
-    found: list[Any] = []
-    with tqdm(total=total, unit=" elements") as bar:
-        for page in pages(source):
-            found += page
-            bar.update(len(page))
-    return found
+    return list(tqdm(source, total=total, unit=" elements"))

@@ -433,6 +433,10 @@ class Progress(unittest.TestCase):
         with contextlib.redirect_stderr(io.StringIO()) as shown:
             self.assertEqual(jpeer.to_list(xs, progress=True), list(range(3_000)))
             self.assertEqual(jpeer.to_list(xs.stream(), progress=True), list(range(3_000)))
+            it = java.java.util.ArrayList(range(30)).iterator()
+            self.assertEqual([next(it), next(it), *jpeer.to_list(it, progress=True)], list(range(30)))
+            self.assertEqual(jpeer.to_list(java.java.util.TreeMap({"a": 1, "b": 2}), progress=True), ["a", "b"])
+            self.assertEqual(jpeer.to_list(java.array("int", [1, 2]), progress=True), [1, 2])
         self.assertEqual(jpeer.to_list([1, 2], progress=True), [1, 2])
         if "tqdm" in sys.modules:
             self.assertIn("3000/3000", shown.getvalue())
