@@ -18,6 +18,7 @@ from ._native import Forms, Object, Result, Typed
 from .classes import JavaClass
 from .names import source_name
 from .exceptions import JavaException, handle_of
+from .objects import read_integer
 
 if TYPE_CHECKING:
     from .connection import Java
@@ -137,7 +138,7 @@ def _lossless(read: Callable[[str], Any]) -> Callable[[str], Any]:
 
 _READ: dict[str, Callable[[str], Any]] = {
     "java.math.BigDecimal": decimal.Decimal,
-    "java.math.BigInteger": lambda text: int(decimal.Decimal(text)) if len(text) > 4000 else int(text),
+    "java.math.BigInteger": read_integer,
     "java.time.Duration": _duration,
     "java.time.Instant": _instant,
     "java.time.LocalDate": _date,

@@ -120,6 +120,26 @@ class Scalars(unittest.TestCase):
         counter = java.java.util.concurrent.atomic.AtomicInteger(5)
         self.assertEqual((int(counter), float(counter)), (5, 5.0))
 
+    def test_numbers_that_were_constructed(self):
+        big, exact = java.java.math.BigInteger("5"), java.java.math.BigDecimal("1.50")
+        self.assertTrue(big > 4 and big >= 5.0 and 6 > big and not big < 5 and big < 5.5 and big != 6 and big == 5)
+        self.assertTrue(exact > 1 and exact < decimal.Decimal("1.6") and exact == 1.5 and exact != "1.50")
+        self.assertEqual((hash(big), hash(exact), {5: "found"}[big]), (hash(5), hash(1.5), "found"))
+        self.assertTrue(big < java.java.math.BigInteger("6") and exact != java.java.math.BigDecimal("1.5"))
+        self.assertEqual(int(java.java.math.BigInteger("9" * 30)), int("9" * 30))
+        self.assertEqual((int(exact), float(exact), java.java.lang.Double("1.5") > 1), (1, 1.5, True))
+        self.assertEqual(sorted([big, 7, 3]), [3, 5, 7])
+        for other in (None, "text", object()):
+            with self.assertRaises(TypeError):
+                exact > other
+            self.assertFalse(exact == other)
+
+    def test_null_has_no_order(self):
+        moment = java.java.time.Instant.parse("2024-01-01T00:00:00.000000001Z")
+        with self.assertRaises(TypeError):
+            moment > None
+        self.assertTrue(moment > datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc))
+
     def test_long_strings(self):
         text = "xü😀" * 1_000_000
         builder = java.java.lang.StringBuilder(text[:3_000])
