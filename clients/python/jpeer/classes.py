@@ -28,6 +28,8 @@ MIXINS: dict[str, type[JavaObject]] = {
     "java.util.Map": collections.MapMixin,
     "java.util.List": sequences.ListMixin,
     "java.util.Set": collections.SetMixin,
+    "java.util.Deque": collections.DescendingMixin,
+    "java.util.NavigableSet": collections.DescendingMixin,
     "java.util.Collection": collections.CollectionMixin,
     "java.lang.Iterable": pages.IterableMixin,
     "java.util.Iterator": pages.IteratorMixin,

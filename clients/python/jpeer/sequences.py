@@ -94,6 +94,11 @@ class SequenceMixin(IterableMixin):
             return NotImplemented
         return [*other, *self]
 
+    def __mul__(self, count: Any) -> list[Any]:
+        return list(self) * operator.index(count) if hasattr(type(count), "__index__") else NotImplemented
+
+    __rmul__ = __mul__
+
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
         for place, each in enumerate(self[start:stop], slice(start, stop).indices(len(self))[0]):
             if each is value or each == value:
@@ -150,6 +155,16 @@ class ListMixin(SequenceMixin, CollectionMixin):
 
     def __iadd__(self, other: Iterable[Any]) -> Any:  # type: ignore[misc]  # changes the list, as Python's does
         self.extend(other)
+        return self
+
+    def __imul__(self, count: Any) -> Any:
+        times = operator.index(count)
+        if times <= 0:
+            call(self, "clear")
+        elif times > 1:
+            once = self._connection.new("java.util.ArrayList", (self,))
+            for _ in range(times - 1):
+                call(self, "addAll", once)
         return self
 
     def append(self, value: Any) -> None:
@@ -228,6 +243,15 @@ class ArrayMixin(SequenceMixin):
         if values:
             part = self._connection.new(self._java_type, (Typed(self._java_type, values),))
             self._connection.call("java.lang.System", "arraycopy", None, (part, 0, self, start, len(values)))
+
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("an element of an array cannot be deleted: the length of an array is fixed")
+
+    def __iadd__(self, other: Any) -> Any:
+        raise TypeError("an array cannot be extended: the length of an array is fixed; a + b is a list of Python's")
+
+    def __imul__(self, count: Any) -> Any:
+        raise TypeError("an array cannot be extended: the length of an array is fixed; a * n is a list of Python's")
 
     def __contains__(self, value: Any) -> bool:
         return any(each is value or each == value for each in self)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._native import Forms, Object, Result, Typed
 from .classes import JavaClass
+from .collections import ItemsView
 from .names import source_name
 from .exceptions import JavaException, handle_of
 from .objects import read_integer
@@ -347,7 +348,7 @@ class OtherValues:
             return _numpy_value(value)
         if hasattr(kind, "__index__"):
             return operator.index(value)
-        if isinstance(value, Set) and not isinstance(value, MappingView):
+        if isinstance(value, Set) and not isinstance(value, (MappingView, ItemsView)):  # these have an order
             return set(value)
         if isinstance(value, Iterable):
             return list(value)

@@ -5,6 +5,7 @@ import contextlib
 import gc
 import io
 import itertools
+import operator
 import sys
 import unittest
 import weakref
@@ -48,6 +49,21 @@ class Lists(unittest.TestCase):
         self.assertEqual(hash(xs), hash(xs.clone()))
         self.assertEqual({xs: "found"}[xs.clone()], "found")
         self.assertEqual(array_list(), [])
+
+    def test_repeating(self):
+        xs = same = array_list(1, 2)
+        self.assertEqual((xs * 2, 2 * xs, xs * 0), ([1, 2, 1, 2], [1, 2, 1, 2], []))
+        xs *= 3
+        self.assertEqual(same, [1, 2] * 3)
+        xs *= 1
+        self.assertEqual(same, [1, 2] * 3)
+        xs *= -1
+        self.assertEqual((same, xs is same), ([], True))
+        for wrong in (1.5, "x", None):
+            with self.assertRaises(TypeError):
+                xs * wrong
+            with self.assertRaises(TypeError):
+                xs *= wrong
 
     def test_indices(self):
         xs = array_list(*range(10))
@@ -206,6 +222,12 @@ class Sets(unittest.TestCase):
         self.assertEqual(s, {2, 9, 10})
         self.assertEqual(java.java.util.HashSet([jpeer.jlong(5)]), {5})
 
+    def test_backwards(self):
+        for kind in ("TreeSet", "ArrayDeque", "LinkedList", "concurrent.ConcurrentLinkedDeque"):
+            self.assertEqual(list(reversed(java.type(f"java.util.{kind}")([1, 2, 3]))), [3, 2, 1])
+        with self.assertRaises(TypeError):
+            reversed(java.java.util.HashSet([1]))
+
     def test_operators_in_place(self):
         for kind in (java.java.util.TreeSet, java.java.util.HashSet):
             s = same = kind([1, 2])
@@ -227,6 +249,28 @@ class Sets(unittest.TestCase):
 
 
 class Maps(unittest.TestCase):
+    def test_backwards(self):
+        for kind in (java.java.util.LinkedHashMap, java.java.util.TreeMap):
+            m = kind({"a": 1, "b": 2})
+            self.assertEqual((list(reversed(m)), list(reversed(m.items()))), (["b", "a"], [("b", 2), ("a", 1)]))
+        m = java.java.util.HashMap({0: "x", 1: "y"})
+        for each in (m, m.items()):
+            with self.assertRaisesRegex(TypeError, "not reversible"):
+                reversed(each)
+
+    def test_items_are_a_set(self):
+        m = java.java.util.LinkedHashMap()
+        m["b"], m["a"] = 1, 2
+        items, others = m.items(), {"a": 2, "c": 3}.items()
+        self.assertEqual((items & others, items - others, others - items), ({("a", 2)}, {("b", 1)}, {("c", 3)}))
+        self.assertEqual((items | {1}, items ^ others), ({1, ("b", 1), ("a", 2)}, {("b", 1), ("c", 3)}))
+        self.assertTrue(items == {"a": 2, "b": 1}.items() and items != others and items >= {("b", 1)})
+        self.assertTrue(items.isdisjoint({1}) and isinstance(items, collections.abc.Set))
+        for other in (5, "ab", (1,), None):
+            self.assertNotIn(other, items)
+        self.assertEqual([tuple(each) for each in java.java.util.ArrayList(items)], [("b", 1), ("a", 2)])
+        self.assertEqual(java.java.util.ArrayList({"b": 1, "a": 2}.keys()), ["b", "a"])
+
     def test_or_in_place(self):
         m = same = java.java.util.HashMap({"a": 1})
         m |= {"b": 2}
@@ -403,8 +447,13 @@ class Arrays(unittest.TestCase):
                     xs[30]
                 with self.assertRaises(ValueError):
                     xs[1:3] = [1]
-                with self.assertRaises((AttributeError, TypeError)):
+                with self.assertRaisesRegex(TypeError, "the length of an array is fixed"):
                     del xs[0]
+                self.assertEqual(xs[:2] * 2, (xs * 2)[:2] * 2)
+                same = xs
+                for attempt in (operator.iadd, operator.imul):
+                    with self.assertRaisesRegex(TypeError, "the length of an array is fixed"):
+                        attempt(same, 2)
 
     def test_wrong_elements(self):
         xs = java.array("int", 2)
