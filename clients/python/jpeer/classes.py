@@ -57,7 +57,9 @@ class JavaClass(type):
             )
         return super().__new__(mcs, name, bases, namespace)
 
-    def __call__(cls, *args: Any) -> Any:
+    def __call__(cls, *args: Any, **keywords: Any) -> Any:
+        if keywords:
+            raise TypeError(f"Java has no keyword arguments: {list(keywords)}")
         return cls._constructor(*args)
 
     def __getattr__(cls, name: str) -> Any:
@@ -294,7 +296,15 @@ class ClassTable:
             return Constructor(self._connection, name)
         from .callbacks import implementation_of
 
-        return lambda target: implementation_of(name, target)
+        def implement(*targets: Any) -> Any:
+            if len(targets) != 1:
+                raise TypeError(
+                    f"{name} is an interface: it takes one function, or one object, that implements it, "
+                    f"not {len(targets)} arguments"
+                )
+            return implementation_of(name, targets[0])
+
+        return implement
 
     def _make_array(self, name: str) -> JavaClass:
         shown = source_name(name)
@@ -302,7 +312,10 @@ class ClassTable:
         base: tuple[type, ...] = (sequences.PrimitiveArrayMixin, Array) if primitive else (sequences.ObjectArrayMixin,)
         connection = self._connection
 
-        def construct(content: Any) -> Any:
+        def construct(*contents: Any) -> Any:
+            if len(contents) != 1:
+                raise TypeError(f"{shown} takes a length or the elements, not {len(contents)} arguments")
+            content = contents[0]
             if hasattr(type(content), "__index__") and getattr(content, "ndim", 0) == 0:
                 return connection.new(shown, (operator.index(content),))
             if not isinstance(content, (list, tuple, bytes, bytearray, memoryview)) and not hasattr(content, "dtype"):

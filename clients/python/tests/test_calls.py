@@ -21,6 +21,20 @@ def tearDownModule():
     java.close()
 
 
+class Making(unittest.TestCase):
+    def test_what_cannot_be_made(self):
+        for attempt, text in [
+            (lambda: java.java.util.List(), "java.util.List is an interface"),
+            (lambda: java.java.lang.Runnable(print, print), "java.lang.Runnable is an interface"),
+            (lambda: java.java.awt.Point(x=3), r"no keyword arguments: \['x'\]"),
+            (lambda: java.java.util.List(f=print), "no keyword arguments"),
+            (lambda: java.type("int[]")(), r"int\[\] takes a length or the elements, not 0"),
+            (lambda: java.type("int[]")(1, 2), r"int\[\] takes a length or the elements, not 2"),
+        ]:
+            with self.assertRaisesRegex(TypeError, text):
+                attempt()
+
+
 class Objects(unittest.TestCase):
     def test_fields_and_methods(self):
         Point = java.type("java.awt.Point")
