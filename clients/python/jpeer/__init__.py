@@ -28,7 +28,7 @@ from .exceptions import (
 )
 from .objects import JavaObject
 from .pages import to_list
-from .values import text_as
+from .values import OPTIONALS, Cast, text_as
 
 __version__ = version()
 
@@ -81,10 +81,14 @@ def jchar(value: str) -> Typed:
 
 def cast(java_type: Any, value: Any) -> Any:
     """The value as an argument of that type (a class or its name), as a cast in Java: cast("java.lang.Object", 5)."""
-    if hasattr(value, "__java_interfaces__"):
-        target = value.target if isinstance(value, Implementation) else value
-        return Implementation(target, (class_name(java_type),))
     name = class_name(java_type)
+    if name in OPTIONALS:
+        return Cast(name, value)
+    if hasattr(value, "__java_interfaces__"):
+        if name == "java.lang.Object" or name in value.__java_interfaces__:
+            return Cast(name, value)
+        target = value.target if isinstance(value, Implementation) else value
+        return Implementation(target, (name,))
     text = text_as(name, value)
     return Typed(name, value if text is None else text)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._native import Callback
 from .exceptions import JavaException, handle_of
+from .values import Cast
 
 if TYPE_CHECKING:
     from .connection import Java
@@ -107,7 +108,7 @@ class CallbackTable:
         self._java = java
         self._known: weakref.WeakValueDictionary[Any, Callback] = weakref.WeakValueDictionary()
         self._thrown: deque[tuple[str, BaseException]] = deque(maxlen=THROWN_MAX)
-        self._voids: dict[str, frozenset[str]] = {}
+        self._special_results: dict[str, dict[str, str]] = {}
         self._lock = threading.Lock()
         self._listeners = Listeners(java)
         # Runs a coroutine function on the loop of jpeer.aio, while the caller's thread waits.
@@ -145,13 +146,15 @@ class CallbackTable:
         """Every method of the interface calls it."""
 
         function = self._awaited(function)
-        voids = self._voids  # looked up here, because this is called very often
+        special = self._special_results  # looked up here, because this is called very often
 
         def call(interface: str, method: str, types: Sequence[str], args: Sequence[Any]) -> Any:
             result = function(*args)
-            if interface in voids and method not in voids[interface]:
-                return result
-            return result if result is None else self._fitting(interface, method, result)
+            if interface in special:
+                kind = special[interface].get(method)
+                if kind is None or kind == "void":
+                    return result if kind is None else None
+            return self._fitting(interface, method, result)
 
         return call
 
@@ -167,7 +170,7 @@ class CallbackTable:
                     f"{type(target).__qualname__} has no method {method}, which {interface} asks for"
                 )
             result = self._awaited(member)(*args)
-            return result if result is None else self._fitting(interface, method, result)
+            return self._fitting(interface, method, result)
 
         return call
 
@@ -178,11 +181,15 @@ class CallbackTable:
         return lambda *args: run(function, args)
 
     def _fitting(self, interface: str, method: str, result: Any) -> Any:
-        """Java takes nothing from a void method; what a lambda happens to give there is dropped."""
-        voids = self._voids.get(interface)
-        if voids is None:
-            self._voids[interface] = voids = self._java._classes.void_methods(interface)
-        return None if method in voids else result
+        """Java takes nothing from a void method; what a lambda happens to give there is dropped. Where the method gives an
+        Optional, the result becomes one."""
+        special = self._special_results.get(interface)
+        if special is None:
+            self._special_results[interface] = special = self._java._classes.special_results(interface)
+        kind = special.get(method)
+        if kind is None or isinstance(result, Cast):
+            return result
+        return None if kind == "void" else Cast(kind, result)
 
     def _throw(self, error: BaseException) -> Any:
         """What Java gets for a Python exception: its own throwable where it is one, else one that means the same."""

@@ -9,12 +9,13 @@ import enum
 import operator
 import pathlib
 import re
+import threading
 import uuid
 import zoneinfo
 from collections.abc import Callable, Iterable, Mapping, MappingView, Set
 from typing import TYPE_CHECKING, Any
 
-from ._native import Forms, Object, Result, Typed
+from ._native import Connection, Forms, Object, Result, Typed
 from .classes import JavaClass
 from .collections import ItemsView
 from .names import source_name
@@ -153,11 +154,17 @@ _READ: dict[str, Callable[[str], Any]] = {
 FROM_TEXT = {name: _lossless(read) for name, read in _READ.items()}
 
 
+OPTIONALS = frozenset(f"java.util.Optional{each}" for each in ("", "Double", "Int", "Long"))
+_keeping = threading.local()  # its `optional` is true on a thread that wants the object itself
+
+
 class OptionalReader:
     """java.util.Optional becomes the value that is in it, or None."""
 
     @staticmethod
     def _from_object(handle: Object) -> Any:
+        if getattr(_keeping, "optional", False):
+            return handle
         return handle._connection.call("java.util.Optional", "orElse", handle, (None,))
 
 
@@ -166,6 +173,8 @@ class PrimitiveOptionalReader:
 
     @staticmethod
     def _from_object(handle: Object) -> Any:
+        if getattr(_keeping, "optional", False):
+            return handle
         name = handle._java_type
         present, value = handle._connection.batch(
             [("call", name, "isPresent", handle, ()), ("call", name, "orElse", handle, (0,))]
@@ -298,6 +307,32 @@ _TEXTS: dict[type, Callable[[Any], tuple[str, str]]] = {
 }
 
 
+class Cast:
+    """A value as an object of a class that Java has to make: an Optional, or one of Python's as what it is in Java."""
+
+    def __init__(self, java_type: str, value: Any) -> None:
+        self.java_type, self.value = java_type, value
+
+    def __repr__(self) -> str:
+        return f"<{self.value!r} as {self.java_type}>"
+
+    def make(self, connection: Connection) -> Any:
+        if self.java_type in OPTIONALS:
+            return _optional(connection, self.java_type, self.value)
+        made = connection.call("java.util.Objects", "requireNonNull", None, (self.value,))
+        return Typed(self.java_type, made)
+
+
+def _optional(connection: Connection, name: str, value: Any) -> Any:
+    is_empty = value is None
+    before = getattr(_keeping, "optional", False)
+    _keeping.optional = True
+    try:
+        return connection.call(name, "empty" if is_empty else "of", None, () if is_empty else (value,))
+    finally:
+        _keeping.optional = before
+
+
 def writers() -> dict[type, Callable[[Any], Any]]:
     """Hooks.to_java."""
     made: dict[type, Callable[[Any], Any]] = {kind: _typed_by(write) for kind, write in _TEXTS.items()}
@@ -342,6 +377,8 @@ class OtherValues:
             return self._java._callbacks.of(value)
         if isinstance(value, Mapping):
             return self._map(value)
+        if isinstance(value, Cast):
+            return value.make(self._java._connection)
         if isinstance(value, pathlib.PurePath):
             return self._path(str(value))
         if hasattr(value, "dtype") and hasattr(value, "ndim"):

@@ -4,6 +4,7 @@ import array
 import datetime
 import pathlib
 import select
+import socket
 import tempfile
 import unittest
 import zoneinfo
@@ -143,15 +144,98 @@ class Paths(unittest.TestCase):
             java.java.io.FileReader(self.path.parent / "nothing")
 
 
+class Casts(unittest.TestCase):
+    def test_optionals(self):
+        toString = java.java.util.Objects.toString
+        for name, value, text in [
+            ("", 5, "Optional[5]"),
+            ("", None, "Optional.empty"),
+            ("", datetime.date(2024, 2, 29), "Optional[2024-02-29]"),
+            ("", [1], "Optional[[1]]"),
+            ("", jpeer.cast("java.util.Optional", 5), "Optional[Optional[5]]"),
+            ("", jpeer.jlong(5), "Optional[5]"),
+            ("Int", 5, "OptionalInt[5]"),
+            ("Int", None, "OptionalInt.empty"),
+            ("Long", 5, "OptionalLong[5]"),
+            ("Double", 1.5, "OptionalDouble[1.5]"),
+        ]:
+            with self.subTest(text):
+                made = jpeer.cast(f"java.util.Optional{name}", value)
+                self.assertEqual(toString(made), text)
+        Optional = java.java.util.Optional
+        self.assertTrue(Optional.isPresent(jpeer.cast(Optional, 5)))
+        self.assertEqual(Optional.of(5), 5)
+        with self.assertRaises(TypeError):
+            toString(jpeer.cast("java.util.OptionalInt", "text"))
+
+    def test_optionals_that_python_gives(self):
+        @jpeer.implements("java.util.stream.IntStream")
+        class Numbers:
+            def max(self):
+                return 7
+
+            def min(self):
+                return None
+
+            def findAny(self):
+                return jpeer.cast("java.util.OptionalInt", 8)
+
+            def sum(self):
+                return 9
+
+        numbers = java.java.util.Objects.requireNonNull(Numbers())
+        self.assertEqual((numbers.max(), numbers.min(), numbers.findAny(), numbers.sum()), (7, None, 8, 9))
+
+        @jpeer.implements("java.lang.module.ModuleFinder")
+        class Nothing:
+            def find(self, name):
+                return None
+
+        ModuleFinder = java.java.lang.module.ModuleFinder
+        self.assertIsNone(ModuleFinder.compose(Nothing(), ModuleFinder.ofSystem()).find("no.such"))
+        found = ModuleFinder.compose(Nothing(), ModuleFinder.ofSystem()).find("java.base")
+        self.assertEqual(found.descriptor().name(), "java.base")
+
+    def test_objects_of_python(self):
+        @jpeer.implements("java.lang.Runnable", "java.lang.Comparable")
+        class Both:
+            ran = 0
+
+            def run(self):
+                self.ran += 1
+
+            def compareTo(self, other):
+                return 0
+
+        both = Both()
+        for kind in ("java.lang.Object", "java.lang.Runnable"):
+            kept = java.array("java.lang.Object", [jpeer.cast(kind, both)])[0]
+            kept.run()
+            self.assertEqual(kept.compareTo(kept), 0)
+        self.assertEqual(both.ran, 2)
+        text = java.java.lang.String.valueOf(jpeer.cast(java.java.lang.Object, both))
+        self.assertEqual(text, str(kept))
+        xs = java.java.util.ArrayList([both])
+        self.assertTrue(xs.remove(jpeer.cast("java.lang.Object", both)))
+
+
 class InALoop(unittest.TestCase):
     def send(self, *step):
         connection, found = java._connection, []
-        connection.send(step, SECONDS, lambda *each: found.append(each))
-        poll = select.poll()
-        poll.register(connection.descriptor(), select.POLLIN)
-        while not found:
-            self.assertTrue(poll.poll(SECONDS * 1000))
-            connection.process()
+        woken, wakes = socket.socketpair()
+
+        def done(*result):
+            found.append(result)
+            wakes.send(b".")  # a thread that listens for Java's calls may have taken the answer
+
+        with woken, wakes:
+            poll = select.poll()
+            poll.register(connection.descriptor(), select.POLLIN)
+            poll.register(woken, select.POLLIN)
+            connection.send(step, SECONDS, done)
+            while not found:
+                self.assertTrue(poll.poll(SECONDS * 1000))
+                connection.process()
         return found[0]
 
     def test_other_forms(self):
