@@ -53,7 +53,7 @@ class Typed:
 class Forms:
     """What a value may go as, in the order in which it is tried: where the peer refuses the arguments of a request, it is
     sent again with other forms of the receiver and of the first seven arguments, in all their combinations (64 at most);
-    what is inside one argument changes together. Buffers have lists of their elements as their second form. A form is
+    what is inside one argument changes together. Buffers of up to 4 Mi elements have lists of these as their second form. A form is
     what the C half knows, or a function without parameters that gives it when it is needed. Steps of a batch have the
     first form alone."""
 

@@ -315,7 +315,8 @@ static int put_buffer(struct builder *builder, PyObject *value, struct jp_argume
     PyBuffer_Release(&buffer->view);
     return 0;
   }
-  if (choose_form(builder, 1) > 0) {
+  enum { LISTED_MAX = 1 << 22 }; /* elements that a call which fits nothing may cost as a list */
+  if (buffer->view.len / buffer->view.itemsize <= LISTED_MAX && choose_form(builder, 1) > 0) {
     PyBuffer_Release(&buffer->view);
     return put_elements(builder, value, out);
   }
