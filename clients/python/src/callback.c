@@ -125,6 +125,8 @@ static bool return_value(const struct given *given, struct jp_callback_call *cal
   bool good = to_java(&builder, value, &argument);
   if (good)
     status = jp_callback_return(call, &argument, &error);
+  if (status == JP_CLIENT_OK)
+    answered_hold(given->callback->connection, &argument);
   good = good && (status == JP_CLIENT_OK || status == JP_CLIENT_CLOSED);
   if (!good && !PyErr_Occurred())
     PyErr_Format(PyExc_ValueError, "%s", error.text);
@@ -133,13 +135,18 @@ static bool return_value(const struct given *given, struct jp_callback_call *cal
 }
 
 /* As the hook says: a handle, a class, or a class and a message. */
-static bool throw_as(struct jp_callback_call *call, PyObject *what)
+static bool throw_as(struct connection *connection, struct jp_callback_call *call, PyObject *what)
 {
   struct jp_client_error error;
   const char *class = NULL;
   const char *message = NULL;
-  if (is_object(what))
-    return jp_callback_throw_object(call, ((struct object *)what)->ref, &error) == JP_CLIENT_OK;
+  if (is_object(what)) {
+    const struct jp_ref *ref = ((struct object *)what)->ref;
+    bool good = jp_callback_throw_object(call, ref, &error) == JP_CLIENT_OK;
+    if (good)
+      answered_hold_ref(connection, ref);
+    return good;
+  }
   PyObject *first = PyTuple_Check(what) && PyTuple_Size(what) == 2 ? PyTuple_GetItem(what, 0) : what;
   PyObject *second = PyTuple_Check(what) && PyTuple_Size(what) == 2 ? PyTuple_GetItem(what, 1) : Py_None;
   if (PyUnicode_Check(first))
@@ -157,7 +164,7 @@ static void throw_exception(struct callback *callback, struct jp_callback_call *
   bool is_awaited = jp_callback_id(call) != NULL;
   PyObject *what =
       raised == NULL || !is_awaited ? NULL : PyObject_CallFunctionObjArgs(callback->fault_of, raised, NULL);
-  bool thrown = what != NULL && throw_as(call, what);
+  bool thrown = what != NULL && throw_as(callback->connection, call, what);
   if (!thrown && is_awaited)
     (void)!jp_callback_throw(call, NULL, "the Python function has failed", &error);
   if (!thrown) {

@@ -446,6 +446,7 @@ static int connection_clear(PyObject *self)
 {
   struct connection *connection = (struct connection *)self;
   close_connection(connection, GRACE_MS); /* nobody is inside: a thread there holds it */
+  answered_release_all(connection);
   Py_CLEAR(connection->on_output);
   Py_CLEAR(connection->classes);
   Py_CLEAR(connection->make_class);

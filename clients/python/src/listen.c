@@ -86,6 +86,7 @@ PyObject *connection_listen(PyObject *self, PyObject *args)
     return NULL;
   PyObject *before = hands_on;
   hands_on = hand_on;
+  answered_release_old(connection);
   if (listen_to(first)) /* its end ends the wait */
     process_ready(connection, timeout_ms);
   hands_on = before;

@@ -64,7 +64,9 @@ struct connection {
   PyObject *url;
   PyObject *on_output; /* NULL: none */
   PyObject *classes, *make_class, *from_text, *to_java, *other_to_java, *make_error;
-  struct connection *next; /* of those that are open; borrowed */
+  struct answered *answered, *answered_before; /* refs of answers to Java's calls: the last ones, and older ones */
+  time_t answered_since;                       /* when `answered` began */
+  struct connection *next;                     /* of those that are open; borrowed */
   PyObject *weak_references;
 };
 
@@ -253,6 +255,18 @@ struct given;
 struct given *callback_take(struct builder *builder, PyObject *callback);
 struct jp_callback *callback_handle(const struct given *given);
 void callback_let_go(struct given *given);
+/* A method of Connection. */
+PyObject *connection_calling(PyObject *self, PyObject *ignored);
+
+/* ---- answered.c ---- */
+
+/* The refs of an answer that was sent stay for a moment, so that Java finds the objects when it reads it. */
+void answered_hold(struct connection *connection, const struct jp_argument *value);
+void answered_hold_ref(struct connection *connection, const struct jp_ref *ref);
+/* Lets go of those whose moment is over. */
+void answered_release_old(struct connection *connection);
+void answered_release_all(struct connection *connection);
+
 /* ---- listen.c ---- */
 
 /* The link gives a callback from now on. False: an exception. */
@@ -261,6 +275,5 @@ bool listen_to(struct link *link);
 PyObject *connection_listen(PyObject *self, PyObject *args);
 /* A function of Python's is about to run on this thread: if it listens, another one is to. */
 void listen_hand_on(void);
-PyObject *connection_calling(PyObject *self, PyObject *ignored);
 
 #endif

@@ -288,6 +288,14 @@ class Threads(unittest.TestCase):
         other.join()
         self.assertEqual(list(java.java.util.stream.Stream.of(1).map(lambda _: threading.get_ident())), [here])
 
+    def test_objects_for_threads_of_java(self):
+        """Java's thread reads the answer after the handle of what it has is gone."""
+        ArrayList = java.java.util.ArrayList
+        supply = java.java.util.concurrent.CompletableFuture.supplyAsync
+        for _ in range(10):
+            futures = [supply(lambda: [ArrayList([5])]) for _ in range(40)]
+            self.assertEqual([future.get() for future in futures], [[[5]]] * 40)
+
     def test_what_runs_in_a_call_stays_on_its_thread(self):
         def idents(_=None):
             inner = java.java.util.stream.Stream.of(1).map(lambda _: threading.get_ident())
