@@ -8,13 +8,13 @@ import contextlib
 import inspect
 import threading
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._native import Callback
 from .exceptions import JavaException, handle_of
+from .thrown import Thrown
 
 if TYPE_CHECKING:
     from .connection import Java
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 CallbackFunction = Callable[[str, str, Sequence[str], Sequence[Any]], Any]
 
-THROWN_MAX = 16  # exceptions on their way through Java that are remembered
 LISTENERS_MAX = 256
 LISTENER_WAKE_SECONDS = 1.0
 LISTENER_IDLE_SECONDS = 10.0
@@ -106,7 +105,7 @@ class CallbackTable:
     def __init__(self, java: "Java") -> None:
         self._java = java
         self._known: weakref.WeakValueDictionary[Any, Callback] = weakref.WeakValueDictionary()
-        self._thrown: deque[tuple[str, BaseException]] = deque(maxlen=THROWN_MAX)
+        self.thrown = Thrown(java)
         self._voids: dict[str, frozenset[str]] = {}
         self._lock = threading.Lock()
         self._listeners = Listeners(java)
@@ -188,19 +187,9 @@ class CallbackTable:
         """What Java gets for a Python exception: its own throwable where it is one, else one that means the same."""
         if isinstance(error, JavaException):
             return handle_of(error) or (error.java_class, str(error))
+        name = next(name for kind, name in JAVA_EXCEPTIONS if isinstance(error, kind))
         message = _message_of(error)
-        with self._lock:
-            self._thrown.append((message, error))
-        return next(name for kind, name in JAVA_EXCEPTIONS if isinstance(error, kind)), message
-
-    def take_thrown(self, name: str | None, message: str | None) -> BaseException | None:
-        """The exception of Python that has become this throwable: it goes on as what it was."""
-        with self._lock:
-            for entry in reversed(self._thrown):
-                if entry[0] == message:
-                    self._thrown.remove(entry)
-                    return entry[1]
-        return None
+        return self.thrown.throwable_of(error, name, message) or (name, _plain(message))
 
     def close(self) -> None:
         self._listeners.close()
@@ -313,3 +302,8 @@ def _message_of(error: BaseException) -> str:
         text = "(its text cannot be made)"
     name = type(error).__qualname__
     return f"{name}: {text}" if text else name
+
+
+def _plain(text: str) -> str:
+    """For what takes neither a NUL nor half a surrogate pair."""
+    return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()

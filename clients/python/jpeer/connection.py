@@ -47,7 +47,7 @@ class Java(ModuleType):
         self._hooks.to_java = values.writers()
         self._hooks.other_to_java = values.OtherValues(self)
         self._hooks.make_error = ErrorMaker(
-            self._classes.of_throwable, self._callbacks.take_thrown, self._callbacks.forget
+            self._classes.of_throwable, self._callbacks.thrown.take, self._callbacks.forget
         )
         self._class_names: list[str] | None = None
         self._launched = False
@@ -117,6 +117,7 @@ class Java(ModuleType):
     def gc(self) -> None:
         """Runs Java's garbage collector."""
         self._connection.control("gc")
+        self._callbacks.thrown.look()
 
     def close(self) -> None:
         """Ends the connection, and the peer if launch has started it. Objects cannot be used any more."""
