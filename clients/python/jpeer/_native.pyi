@@ -15,7 +15,8 @@ Errors: what the peer answers with becomes what `Hooks.make_error` gives. Of the
     MemoryError
     RuntimeError          a limit was reached, the transport has no such thing, or a process that fork has made uses it
     KeyboardInterrupt     (or what another signal handler raises) a signal came while the main thread waited: the wait
-                          is over, the answer is dropped when it comes, and the connection stays usable
+                          is over, and so are those that the callback is part of which made the request; the answer is
+                          dropped when it comes, and the connection stays usable
 """
 
 from collections.abc import Callable, Sequence
@@ -177,6 +178,7 @@ class Connection:
     # step: as in batch(), or ("fetch", instance, maximum, start), ("describe", instance, type), ("control", method).
     # within: the callback, as calling() names it, on whose Java thread it runs.
     def calling(self) -> str | None: ...  # the innermost callback that runs on this thread and that Java waits for
+    def can_ask(self) -> bool: ...  # False: its Java thread is still inside a request of it that was given up
     def listen(self, timeout: float, hand_on: Callable[[], None] | None = None) -> None: ...
     # Waits for calls from threads of Java's that nobody else takes, no longer than that, and runs those that have come.
     # hand_on is called once, before the first of their functions.

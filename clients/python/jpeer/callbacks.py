@@ -185,11 +185,14 @@ class CallbackTable:
 
     def _throw(self, error: BaseException) -> Any:
         """What Java gets for a Python exception: its own throwable where it is one, else one that means the same."""
+        can_ask = self._java._connection.can_ask()
         if isinstance(error, JavaException):
-            return handle_of(error) or (error.java_class, str(error))
+            handle = handle_of(error) if can_ask else error.__dict__.get("_handle")
+            return handle or (error.java_class, _plain(str(error)))
         name = next(name for kind, name in JAVA_EXCEPTIONS if isinstance(error, kind))
         message = _message_of(error)
-        return self.thrown.throwable_of(error, name, message) or (name, _plain(message))
+        throwable = self.thrown.throwable_of(error, name, message) if can_ask else None
+        return throwable or (name, _plain(message))
 
     def close(self) -> None:
         self._listeners.close()

@@ -221,6 +221,12 @@ PyObject *connection_calling(PyObject *self, PyObject *ignored)
   return PyUnicode_FromString(id);
 }
 
+PyObject *connection_can_ask(PyObject *self, PyObject *ignored)
+{
+  (void)ignored;
+  return PyBool_FromLong(link_can_ask((struct connection *)self));
+}
+
 /* ---- giving it ---- */
 
 enum { INTERFACES_MAX = 15, OVERRIDES_MAX = 63 };

@@ -224,6 +224,39 @@ class Ends(unittest.TestCase):
             self.assertEqual(java.java.lang.Math.abs(-1), 1)
             os.close(os.open(pipe, os.O_RDWR))
 
+    def test_keyboard_interrupt_within_callbacks(self):
+        """The Java thread stays inside take: waits that are around the interrupted one cannot wait for it."""
+        main = threading.main_thread().ident
+        queue = java.java.util.concurrent.LinkedTransferQueue()
+
+        def interrupt():
+            wait_for(queue.hasWaitingConsumer)
+            signal.pthread_kill(main, signal.SIGINT)
+
+        def once(function):
+            java.java.util.List.of(1).forEach(lambda _: function())
+
+        def caught():
+            with self.assertRaises(KeyboardInterrupt):
+                queue.take()
+
+        taken = jpeer.cast("java.util.function.Consumer", lambda _: queue.take())
+        for nested in (
+            queue.take,
+            lambda: once(queue.take),
+            caught,
+            lambda: java._connection.batch([("call", "java.lang.Iterable", "forEach", java.java.util.List.of(1), (taken,))]),
+        ):
+            with self.subTest(nested):
+                thread = threading.Thread(target=interrupt)
+                with self.assertRaises(KeyboardInterrupt):
+                    thread.start()
+                    once(nested)
+                thread.join()
+                self.assertTrue(queue.hasWaitingConsumer())
+                queue.put("for the one that waits")
+                self.assertEqual(java.java.lang.Math.abs(-1), 1)
+
     def test_fork(self):
         with self.subTest("the child gets a clear error, and the parent goes on"):
             program = (
