@@ -50,7 +50,7 @@ class Java(ModuleType):
             self._classes.of_throwable, self._callbacks.thrown.take, self._callbacks.forget
         )
         self._class_names: list[str] | None = None
-        self._launched = False
+        self._launched = self._reconnects = False
         self._connection: Connection
 
     # ---- classes ----
@@ -98,7 +98,16 @@ class Java(ModuleType):
 
     @property
     def is_closed(self) -> bool:
-        return self._connection.is_closed
+        """Closed here, or ended by the peer. One that `reconnects` goes on after its peer's end."""
+        if self._connection.is_closed or self._reconnects:
+            return self._connection.is_closed
+        try:
+            self._connection.process()  # an end that nobody has read yet
+        except ConnectionError:
+            return True
+        except RuntimeError:  # of another process, which has forked this one
+            pass
+        return False
 
     @property
     def timeout(self) -> float | None:
@@ -236,6 +245,7 @@ def connect(
         url, java._hooks, peer_id=peer_id, connect_timeout=connect_timeout, reconnects=reconnects
     )  # fmt: skip
     connection.timeout = timeout
+    java._reconnects = reconnects
     return java._opened(connection, False)
 
 

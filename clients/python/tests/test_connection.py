@@ -184,6 +184,19 @@ class Ends(unittest.TestCase):
                 attempt()
         del p
 
+    def test_the_default_is_one_that_lives(self):
+        with launch() as other:
+            newest = launch()
+            self.assertIs(jpeer.default(), newest)
+            os.kill(newest.process_id, signal.SIGKILL)
+            wait_for(lambda: newest.is_closed)
+            self.assertIn("closed", repr(newest))
+            self.assertIs(jpeer.default(), other)
+            from jpeer.java.util import Stack
+
+            self.assertEqual(Stack().size(), 0)
+            newest.close()
+
     def test_a_peer_that_dies(self):
         other = launch()
         p = other.java.awt.Point(1, 2)
