@@ -237,8 +237,8 @@ class Listeners:
 
     def _add(self) -> None:
         thread = threading.Thread(target=self._run, name="jpeer-callbacks", daemon=True)
+        thread.start()  # it may fail; what runs waits for the lock that the caller has
         self._threads.add(thread)
-        thread.start()
 
     def _run(self) -> None:
         try:

@@ -6,6 +6,7 @@ import operator
 import threading
 import time
 import unittest
+import unittest.mock
 import weakref
 
 import jpeer
@@ -295,6 +296,15 @@ class Threads(unittest.TestCase):
         for _ in range(10):
             futures = [supply(lambda: [ArrayList([5])]) for _ in range(40)]
             self.assertEqual([future.get() for future in futures], [[[5]]] * 40)
+
+    def test_a_thread_that_cannot_be_started(self):
+        with jpeer.connect(java.url, timeout=SECONDS) as other:
+            supply = other.java.util.concurrent.CompletableFuture.supplyAsync
+            failure = RuntimeError("can't start new thread")
+            with unittest.mock.patch.object(threading.Thread, "start", side_effect=failure):
+                with self.assertRaisesRegex(RuntimeError, "new thread"):
+                    supply(lambda: 5)
+            self.assertEqual(supply(lambda: 5).get(), 5)
 
     def test_what_runs_in_a_call_stays_on_its_thread(self):
         def idents(_=None):
