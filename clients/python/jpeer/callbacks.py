@@ -13,7 +13,7 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._native import Callback
-from .exceptions import JavaException, handle_of
+from .exceptions import JavaException, PeerError, handle_of
 from .thrown import Thrown
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ class CallbackTable:
         self._known: weakref.WeakValueDictionary[Any, Callback] = weakref.WeakValueDictionary()
         self.thrown = Thrown(java)
         self._voids: dict[str, frozenset[str]] = {}
+        self._defaults: dict[str, frozenset[str]] = {}
         self._lock = threading.Lock()
         self._listeners = Listeners(java)
         # Runs a coroutine function on the loop of jpeer.aio, while the caller's thread waits.
@@ -137,8 +138,25 @@ class CallbackTable:
             return Callback(connection, self._function(target), self._throw, arity=arity_of(target))
         if isinstance(target, (FunctionType, MethodType, type)):
             return Callback(connection, self._function(target), self._throw, interfaces=interfaces)
-        overrides = _method_names(type(target))
+        cls = type(target)
+        try:
+            names = self._default_methods(interfaces)
+        except PeerError:  # not described, be it denied: any name may be one
+            names = [each for each in dir(cls) if not each.startswith("_")]
+        overrides = [each for each in names if callable(_method_of(cls, each))]
         return Callback(connection, self._method(target), self._throw, interfaces=interfaces, overrides=overrides)
+
+    def _default_methods(self, interfaces: Sequence[str]) -> list[str]:
+        """Their names. Those of other methods are sent in any case; a class may have many more of its own."""
+        found: set[str] = set()
+        for interface in interfaces:
+            if interface not in self._defaults:
+                methods = self._java._connection.describe(None, interface)["methods"]
+                self._defaults[interface] = frozenset(
+                    each["name"] for each in methods if not {"abstract", "static"} & set(each["modifiers"].split())
+                )
+            found |= self._defaults[interface]
+        return sorted(found)
 
     def _function(self, function: Callable[..., Any]) -> CallbackFunction:
         """Every method of the interface calls it."""
@@ -158,7 +176,7 @@ class CallbackTable:
         """Each method calls the one of the same name."""
 
         def call(interface: str, method: str, types: Sequence[str], args: Sequence[Any]) -> Any:
-            member = getattr(target, method, None) or getattr(target, f"{method}_", None)
+            member = _method_of(target, method)
             if member is None and callable(target):
                 member = target
             if member is None:
@@ -279,8 +297,10 @@ def _identity(target: Any) -> Any:
     return id(target)
 
 
-def _method_names(cls: type) -> tuple[str, ...]:
-    return tuple(name for name in dir(cls) if not name.startswith("_") and callable(getattr(cls, name, None)))
+def _method_of(target: Any, name: str) -> Any:
+    """What implements Java's method of that name: an attribute, with an underscore where Python keeps the name."""
+    found = getattr(target, name, None)
+    return getattr(target, f"{name}_", None) if found is None else found
 
 
 def arity_of(function: Callable[..., Any]) -> int:

@@ -229,7 +229,7 @@ PyObject *connection_can_ask(PyObject *self, PyObject *ignored)
 
 /* ---- giving it ---- */
 
-enum { INTERFACES_MAX = 15, OVERRIDES_MAX = 63 };
+enum { INTERFACES_MAX = 15, OVERRIDES_MAX = 255 };
 
 /* NULL-terminated, from a tuple that has room. False: an exception. */
 static bool read_names(struct builder *builder, PyObject *tuple, const char **names)

@@ -199,6 +199,19 @@ class Implementations(unittest.TestCase):
         self.assertEqual(holder[1].reversed().compare(1, 2), -1)
         self.assertEqual(calls, ["reversed"])
 
+    def test_a_class_with_many_methods(self):
+        @jpeer.implements("java.util.Comparator")
+        class Large(unittest.TestCase):
+            def compare(self, left, right):
+                return right - left
+
+        xs = java.java.util.ArrayList([1, 3, 2])
+        xs.sort(Large())
+        self.assertEqual(xs, [3, 2, 1])
+        many = {f"method{number}": lambda self: None for number in range(300)}
+        xs.sort(type("Many", (Large,), {**many, "reversed": lambda self: Large()})())
+        self.assertEqual(xs, [3, 2, 1])
+
     def test_several_interfaces(self):
         ran = []
 
