@@ -83,6 +83,13 @@ class Method:
     __doc__: str | None  # settable
     __text_signature__: str | None  # settable
 
+class BoundMethod:
+    """A Method of an object; what it has beside these is the Method's."""
+
+    __self__: Object
+    __name__: str
+    def __call__(self, *args: Any) -> Any: ...
+
 class Constructor:
     """Calls `new` of a class. What it gives is always an Object (or what Hooks.classes has for the class)."""
 

@@ -9,10 +9,10 @@ import inspect
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import FunctionType, MethodType
+from types import BuiltinMethodType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ._native import Callback
+from ._native import BoundMethod, Callback
 from .exceptions import JavaException, PeerError, handle_of
 from .thrown import Thrown
 
@@ -131,6 +131,9 @@ class CallbackTable:
         interfaces = getattr(target, "__java_interfaces__", ())
         if isinstance(target, Implementation):
             target = target.target
+        elif isinstance(target, type) and interfaces:
+            name = target.__qualname__
+            raise TypeError(f"{name} is a class that implements {', '.join(interfaces)}: give an object of it, {name}(...)")
         if inspect.iscoroutinefunction(target) and self.run_coroutine is None:
             raise TypeError(f"Java can await a coroutine over jpeer.aio alone: {target!r}")
         connection = self._java._connection
@@ -294,6 +297,8 @@ def _identity(target: Any) -> Any:
         return target.__java_interfaces__, _identity(target.target)
     if isinstance(target, MethodType):
         return id(target.__self__), id(target.__func__)
+    if isinstance(target, (BuiltinMethodType, BoundMethod)):
+        return id(target.__self__), target.__name__
     return id(target)
 
 

@@ -149,6 +149,14 @@ class Functions(unittest.TestCase):
         model.setValue(7)
         self.assertEqual(seen, [5])
 
+    def test_built_in_methods_are_the_same(self):
+        support = java.type("java.beans.PropertyChangeSupport")("source")
+        seen, xs = [], java.java.util.ArrayList()
+        for listener in (lambda: seen.append, lambda: xs.add):
+            support.addPropertyChangeListener(listener())
+            support.removePropertyChangeListener(listener())
+            self.assertEqual(len(support.getPropertyChangeListeners()), 0)
+
     def test_functions_are_let_go(self):
         def function(x):
             return x
@@ -227,6 +235,20 @@ class Implementations(unittest.TestCase):
         self.assertIsInstance(made, java.java.lang.Runnable)
         made.run()
         self.assertEqual((ran, made.call()), (["run"], "called"))
+
+    def test_a_class_in_place_of_its_object(self):
+        @jpeer.implements("java.lang.Runnable")
+        class Task:
+            def run(self):
+                pass
+
+        class Plain:
+            def __init__(self, value):
+                self.value = value
+
+        with self.assertRaisesRegex(TypeError, r"Task is a class that implements java.lang.Runnable: give an object"):
+            java.java.lang.Thread(Task)
+        java.java.util.List.of(1).forEach(Plain)
 
     def test_missing_methods(self):
         @jpeer.implements("java.lang.Runnable")

@@ -158,6 +158,29 @@ class Imports(unittest.TestCase):
 
         self.assertIs(Mine, java.java.util.ArrayList)
 
+    def test_members_of_classes(self):
+        for _ in range(2):
+            with launch() as other:
+                from jpeer.java.util.Map import Entry
+                from jpeer.java.util.Map.Entry import comparingByKey
+                from jpeer.java.util.concurrent.TimeUnit import SECONDS
+                import jpeer.java.util.Map
+
+                self.assertIs(Entry, other.java.util.Map.Entry)
+                self.assertIs(jpeer.java.util.Map, other.java.util.Map)
+                self.assertEqual(SECONDS.toMillis(2), 2000)
+                self.assertIsInstance(comparingByKey(), other.java.util.Comparator)
+        self.assertIs(jpeer.java.util.Map, java.java.util.Map)
+        from jpeer.java.util import Map
+
+        self.assertIs(Map, java.java.util.Map)
+
+    def test_all_classes_of_a_package(self):
+        found = {}
+        exec("from jpeer.java.util.function import *", found)
+        self.assertIs(found["Function"], java.java.util.function.Function)
+        self.assertGreater(len(found), 40)
+
     def test_mistakes(self):
         with self.assertRaisesRegex(
             ImportError, r"no Java class java.util.ArayList. Did you mean java.util.ArrayList\?"
@@ -166,7 +189,7 @@ class Imports(unittest.TestCase):
         with self.assertRaises(ImportError):
             from jpeer.java.utl import Nothing  # noqa: F401
         with self.assertRaises(ImportError):
-            import jpeer.java.util.ArrayList  # noqa: F401
+            from jpeer.java.util.Map import Nothing  # noqa: F401
         with self.assertRaises(ImportError):
             import jpeer._nothing  # noqa: F401
 
