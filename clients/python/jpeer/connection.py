@@ -1,5 +1,6 @@
 """`launch` and `connect`, and what they give: a Java object whose attributes are packages."""
 
+import copyreg
 import glob
 import json
 import operator
@@ -11,19 +12,23 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
-from . import callbacks, output, packages, values
-from ._native import Connection, Hooks, Object, Typed
+from . import callbacks, objects, output, packages, values
+from ._native import BoundMethod, Connection, Hooks, Method, Object, Typed
 from .classes import ClassTable, JavaClass
 from .exceptions import ErrorMaker
 from .names import source_name
 
 STOP_SECONDS = 10.0
-# Of a peer that serves this program alone: large arrays travel in one message, it says nothing but warnings, and what
-# is inside Java when the connection is closed holds up its end for a second.
+# Of a peer that serves this program alone: large arrays travel in one message, and it says nothing but warnings. Calls
+# that are still running when the connection is closed have a second to end before the peer does.
 DEFAULTS = {"--message-max": "512M", "--send-buffer-max": "256M", "--log-level": "warn", "--grace": "1000"}
 
 _open: list["Java"] = []  # the last one is the default
 _open_lock = threading.Lock()
+
+
+for _kind in (JavaClass, packages.Package, packages.ClassModule, Method, BoundMethod):
+    copyreg.pickle(_kind, objects.refuse_pickle)
 
 
 class Java(ModuleType):
