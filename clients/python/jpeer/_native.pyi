@@ -108,8 +108,7 @@ class Callback:
 
     function(interface, method, parameter_types, args) runs with converted arguments; what it returns is converted
     back, and a Python exception becomes a Java one: `throw(exception)` gives a str (a Java class name), a pair (Java
-    class name or None, message), or an Object that is a throwable. The traceback goes to sys.unraisablehook only
-    where Java does not wait (oneway)."""
+    class name or None, message), or an Object that is a throwable. Java always waits for the answer."""
 
     def __init__(
         self,
@@ -120,8 +119,6 @@ class Callback:
         interfaces: Sequence[str] = (),
         arity: int = -1,
         overrides: Sequence[str] = (),
-        oneway: bool = False,
-        borrow: bool = False,
     ) -> None: ...
 
 class Connection:
