@@ -106,8 +106,8 @@ class CallbackTable:
         self._java = java
         self._known: weakref.WeakValueDictionary[Any, Callback] = weakref.WeakValueDictionary()
         self.thrown = Thrown(java)
-        self._voids: dict[str, frozenset[str]] = {}
         self._defaults: dict[str, frozenset[str]] = {}
+        self._results: dict[str, dict[str, Callable[[Any], Any]]] = {}
         self._lock = threading.Lock()
         self._listeners = Listeners(java)
         # Runs a coroutine function on the loop of jpeer.aio, while the caller's thread waits.
@@ -154,24 +154,27 @@ class CallbackTable:
         found: set[str] = set()
         for interface in interfaces:
             if interface not in self._defaults:
-                methods = self._java._connection.describe(None, interface)["methods"]
                 self._defaults[interface] = frozenset(
-                    each["name"] for each in methods if not {"abstract", "static"} & set(each["modifiers"].split())
+                    each["name"] for each in self._methods(interface) if "abstract" not in each["modifiers"].split()
                 )
             found |= self._defaults[interface]
         return sorted(found)
+
+    def _methods(self, interface: str) -> list[dict[str, Any]]:
+        methods = self._java._connection.describe(None, interface)["methods"]
+        return [each for each in methods if not each["isStatic"]]
 
     def _function(self, function: Callable[..., Any]) -> CallbackFunction:
         """Every method of the interface calls it."""
 
         function = self._awaited(function)
-        voids = self._voids  # looked up here, because this is called very often
+        results = self._results  # looked up here, because this is called very often
 
         def call(interface: str, method: str, types: Sequence[str], args: Sequence[Any]) -> Any:
             result = function(*args)
-            if interface in voids and method not in voids[interface]:
+            if interface in results and method not in results[interface]:
                 return result
-            return result if result is None else self._fitting(interface, method, result)
+            return self._fitting(interface, method, result)
 
         return call
 
@@ -186,8 +189,7 @@ class CallbackTable:
                 raise NotImplementedError(
                     f"{type(target).__qualname__} has no method {method}, which {interface} asks for"
                 )
-            result = self._awaited(member)(*args)
-            return result if result is None else self._fitting(interface, method, result)
+            return self._fitting(interface, method, self._awaited(member)(*args))
 
         return call
 
@@ -198,11 +200,15 @@ class CallbackTable:
         return lambda *args: run(function, args)
 
     def _fitting(self, interface: str, method: str, result: Any) -> Any:
-        """Java takes nothing from a void method; what a lambda happens to give there is dropped."""
-        voids = self._voids.get(interface)
-        if voids is None:
-            self._voids[interface] = voids = self._java._classes.void_methods(interface)
-        return None if method in voids else result
+        """Java takes nothing from a void method, and what a lambda happens to give there is dropped. Where it wants a
+        boolean, it gets whether the result is true."""
+        known = self._results.get(interface)
+        if known is None:
+            known = {}
+            with contextlib.suppress(PeerError):
+                known = _results_of(self._methods(interface))
+            self._results[interface] = known
+        return known[method](result) if method in known else result
 
     def _throw(self, error: BaseException) -> Any:
         """What Java gets for a Python exception: its own throwable where it is one, else one that means the same."""
@@ -300,6 +306,15 @@ def _identity(target: Any) -> Any:
     if isinstance(target, (BuiltinMethodType, BoundMethod)):
         return id(target.__self__), target.__name__
     return id(target)
+
+
+def _results_of(methods: Iterable[dict[str, Any]]) -> dict[str, Callable[[Any], Any]]:
+    """What makes a result of methods that return nothing or a boolean, in all their overloads."""
+    kinds: dict[str, set[str]] = {}
+    for each in methods:
+        kinds.setdefault(each["name"], set()).add(each["returnType"])
+    makers: dict[str, Callable[[Any], Any]] = {"void": lambda result: None, "boolean": bool}
+    return {name: makers[kind] for name, found in kinds.items() for kind in found if len(found) == 1 and kind in makers}
 
 
 def _method_of(target: Any, name: str) -> Any:

@@ -44,7 +44,6 @@ class JavaClass(type):
     _java_name = ""
     _supertypes: frozenset[str] = frozenset()
     _nested: tuple[str, ...] = ()
-    _voids: frozenset[str] = frozenset()
     _constructor: Callable[..., Any]
 
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> "JavaClass":
@@ -182,13 +181,6 @@ class ClassTable:
             found = self.of_name(THROWABLE)
         return found if issubclass(found, JavaException) else ThrowableMixin
 
-    def void_methods(self, interface: str) -> frozenset[str]:
-        """Names of methods that return nothing; none where the peer does not describe the interface."""
-        try:
-            return getattr(self.of_name(interface), "_voids", frozenset())
-        except (PeerError, JavaException):
-            return frozenset()
-
     def nested(self, outer: JavaClass, name: str) -> type | None:
         """The member class of that name, also one that is inherited."""
         if not name[:1].isupper() and f"{outer._java_name}${name}" not in outer._nested:
@@ -226,7 +218,6 @@ class ClassTable:
         namespace = _names(name, info)
         namespace.update(_java=self._java, _java_name=name, _supertypes=supertypes | {name})
         namespace["_nested"] = tuple(info.get("nested") or ())
-        namespace["_voids"] = _void_methods(info)
         owners = self._owners(info) if "/" in name else {}
         namespace.update(self._members(name, info, owners), _owners=owners)
         bases = self._bases(name, info, supertypes)
@@ -326,7 +317,7 @@ def parameter_name(name: str) -> str:
 
 
 RESERVED = frozenset(
-    "_java _java_name _supertypes _nested _constructor _identity _owners _voids _from_object _bridge _constants "
+    "_java _java_name _supertypes _nested _constructor _identity _owners _from_object _bridge _constants "
     "java_class java_frames args with_traceback add_note".split()
 )
 
@@ -345,11 +336,6 @@ def _names(name: str, info: dict[str, Any]) -> dict[str, Any]:
         "__module__": package or "java",
         "__doc__": "\n".join(lines).strip(),
     }
-
-
-def _void_methods(info: dict[str, Any]) -> frozenset[str]:
-    others = {each["name"] for each in info["methods"] if each["returnType"] != "void"}
-    return frozenset(each["name"] for each in info["methods"]) - others
 
 
 def _signature(member: dict[str, Any]) -> str:

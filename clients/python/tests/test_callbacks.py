@@ -84,6 +84,21 @@ class Functions(unittest.TestCase):
     def test_what_a_void_method_gives_is_dropped(self):
         java.java.util.ArrayList([1]).forEach(lambda x: x)
 
+    def test_what_is_true_is_a_boolean(self):
+        numbers = java.java.util.stream.IntStream.range(0, 6)
+        self.assertEqual(list(numbers.filter(lambda n: n % 2)), [1, 3, 5])
+        words = java.java.util.ArrayList(["a", "", "b"])
+        self.assertTrue(words.removeIf(lambda word: None if word else [1]))
+        self.assertEqual(words, ["a", "b"])
+
+        @jpeer.implements("java.util.function.Predicate")
+        class Known:
+            def test(self, word):
+                return {"a": 5}.get(word)
+
+        self.assertEqual(list(words.stream().filter(Known())), ["a"])
+        self.assertEqual(list(words.stream().map(lambda word: [])), [[], []])
+
     def test_values(self):
         for value in (None, 5, 1.5, "ü😀", True, [1, 2], {"a": 1}):
             result = java.java.util.stream.Stream.of("x").map(lambda _: value).toList()[0]
