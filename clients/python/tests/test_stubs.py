@@ -119,7 +119,7 @@ class Stubs(unittest.TestCase):
                 timeout=SECONDS, check=False,
             )  # fmt: skip
         told = [line.partition(": ")[2] for line in done.stdout.splitlines()]
-        for note in ("int", "bool", "jpeer.java.util.Iterator", "Any", r"int \| None"):
+        for note in ("int", "bool", "jpeer.java.util.Iterator", "Any", r"(int \| None|Union\[builtins.int, None\])"):
             self.assertRegex(done.stdout, f'Revealed type is "(builtins.)?{note}')
         errors = [line for line in told if line.startswith("error")]
         self.assertEqual(len(errors), 1, done.stdout)
