@@ -211,9 +211,10 @@ class CallbackTable:
         return known[method](result) if method in known else result
 
     def _throw(self, error: BaseException) -> Any:
-        """What Java gets for a Python exception: its own throwable where it is one, else one that means the same."""
+        """What Java gets for a Python exception: its own throwable where it is one, else one that means the same, also for
+        one of another connection's."""
         can_ask = self._java._connection.can_ask()
-        if isinstance(error, JavaException):
+        if isinstance(error, JavaException) and getattr(type(error), "_java", None) in (None, self._java):
             handle = handle_of(error) if can_ask else error.__dict__.get("_handle")
             return handle or (error.java_class, _plain(str(error)))
         name = next(name for kind, name in JAVA_EXCEPTIONS if isinstance(error, kind))

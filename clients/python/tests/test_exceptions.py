@@ -176,6 +176,15 @@ class FromPython(unittest.TestCase):
         error = catch(java.java.io.UncheckedIOException, java.java.util.ArrayList([1]).forEach, accept)
         self.assertEqual((str(error), str(error.__cause__)), ("from here", "inner"))
 
+    def test_exceptions_of_another_connection(self):
+        with jpeer.connect(java.url, timeout=SECONDS) as other:
+            thrown = catch(ValueError, other.java.lang.Integer.parseInt, "x")
+
+            def accept(element):
+                raise thrown
+
+            self.assertIs(catch(ValueError, java.java.util.ArrayList([1]).forEach, accept), thrown)
+
     def test_java_exceptions_pass_through_python(self):
         def accept(element):
             java.java.lang.Integer.parseInt("x")
