@@ -220,7 +220,7 @@ class CallbackTable:
         name = next(name for kind, name in JAVA_EXCEPTIONS if isinstance(error, kind))
         message = _message_of(error)
         throwable = self.thrown.throwable_of(error, name, message) if can_ask else None
-        return throwable or (name, _plain(message))
+        return throwable or (name, self.thrown.mark(error, _plain(message)))
 
     def close(self) -> None:
         self._listeners.close()

@@ -2,11 +2,13 @@
 
 What leaves a callback becomes a new throwable, which a WeakHashMap in the peer keeps beside a number. A throwable that
 comes back, by itself or as a cause, is found there by its identity; one that Java's collector has taken is not there any
-more, and its exception is forgotten.
+more, and its exception is forgotten. Where the policy denies that, or Java's thread cannot be asked, the number is in the
+message.
 """
 
 import contextlib
 import itertools
+import re
 import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -22,7 +24,10 @@ LOOK_MIN = 16  # of so many, those that Java has let go of are looked for
 MAP = "java.util.Map"
 FAILURES = (JavaException, PeerError, OSError, RuntimeError)
 
-Key = tuple[str, str]  # the throwable's class and message
+Key = tuple[str | None, str]  # the throwable's class, where that is known, and its message
+
+_numbers = itertools.count(1)
+_MARK = re.compile(r" \(Python exception (\d+)\)$")
 
 
 class Thrown:
@@ -31,7 +36,6 @@ class Thrown:
     def __init__(self, java: "Java") -> None:
         self._java = java
         self._lock = threading.Lock()
-        self._numbers = itertools.count(1)
         self._kept: dict[int, tuple[Key, BaseException]] = {}  # the oldest first
         self._keys: Counter[Key] = Counter()  # of those that are kept: most throwables need no look into the map
         self._look_at = LOOK_MIN
@@ -42,7 +46,7 @@ class Thrown:
         """A new throwable that stands for it; None where that cannot be had."""
         if self._is_denied:
             return None
-        number = next(self._numbers)
+        number = next(_numbers)
         text = Typed("java.lang.String", message)
         try:
             if self._map is None:
@@ -59,9 +63,19 @@ class Thrown:
         self._keep(number, (java_class, message), error)
         return handle_of(made)
 
+    def mark(self, error: BaseException, message: str) -> str:
+        """The message with a number, by which the throwable is known."""
+        number = next(_numbers)
+        marked = f"{message} (Python exception {number})"
+        self._keep(number, (None, marked), error)
+        return marked
+
     def take(self, java_class: str | None, message: str | None, outermost: Any, depth: int) -> BaseException | None:
         """The exception that a throwable stands for, which is forgotten then. The throwable is the cause of that depth of
         the outermost one, whose handle is given."""
+        mark = _MARK.search(message) if message is not None and (None, message) in self._keys else None
+        if mark is not None:
+            return self._forget(int(mark[1]))
         if outermost is None or (java_class, message) not in self._keys:
             return None
         with contextlib.suppress(*FAILURES):

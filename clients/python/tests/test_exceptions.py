@@ -176,6 +176,17 @@ class FromPython(unittest.TestCase):
         error = catch(java.java.io.UncheckedIOException, java.java.util.ArrayList([1]).forEach, accept)
         self.assertEqual((str(error), str(error.__cause__)), ("from here", "inner"))
 
+    def test_policies_that_deny_the_table(self):
+        for more in ([], ["java.lang.*"]):
+            with launch(allow=["java.util.ArrayList", "java.util.function.*", *more]) as small:
+                for _ in range(2):
+                    thrown = ValueError("same\0")
+
+                    def accept(element, thrown=thrown):
+                        raise thrown
+
+                    self.assertIs(catch(Exception, small.java.util.ArrayList([1]).forEach, accept), thrown)
+
     def test_exceptions_of_another_connection(self):
         with jpeer.connect(java.url, timeout=SECONDS) as other:
             thrown = catch(ValueError, other.java.lang.Integer.parseInt, "x")
