@@ -175,11 +175,13 @@ class ClassTable:
         return self._classes.get(name) or self._make(name, handle)
 
     def of_throwable(self, name: str) -> type[JavaException]:
-        try:
-            found = self.of_name(name)
-        except (PeerError, JavaException):
-            found = self.of_name(THROWABLE)
-        return found if issubclass(found, JavaException) else ThrowableMixin
+        """The nearest class that the peer describes: it may deny all of them."""
+        for each in (name, THROWABLE):
+            with contextlib.suppress(PeerError, JavaException):
+                found = self.of_name(each)
+                if issubclass(found, JavaException):
+                    return found
+        return ThrowableMixin
 
     def nested(self, outer: JavaClass, name: str) -> type | None:
         """The member class of that name, also one that is inherited."""

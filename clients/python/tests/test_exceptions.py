@@ -126,6 +126,12 @@ class FromJava(unittest.TestCase):
             nested.hashCode()
         self.assertTrue(caught.exception.java_frames)
 
+    def test_policies_that_deny_the_class(self):
+        with launch(allow=["java.util.ArrayList"]) as small:
+            error = catch(jpeer.JavaException, small.java.util.ArrayList([1]).get, 5)
+        self.assertEqual(error.java_class, "java.lang.IndexOutOfBoundsException")
+        self.assertIn("out of bounds", str(error))
+
     def test_the_connection_works_afterwards(self):
         for _ in range(50):
             catch(ValueError, java.java.lang.Integer.parseInt, "x")
