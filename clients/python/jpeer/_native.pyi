@@ -15,7 +15,8 @@ Errors: what the peer answers with becomes what `Hooks.make_error` gives. Of the
     MemoryError
     RuntimeError          a limit was reached, the transport has no such thing, or a process that fork has made uses it
     KeyboardInterrupt     (or what another signal handler raises) a signal came while the main thread waited: the wait
-                          is over, the answer is dropped when it comes, and the connection stays usable
+                          is over, and so are those that the callback is part of which made the request; the answer is
+                          dropped when it comes, and the connection stays usable
 """
 
 from collections.abc import Callable, Sequence
@@ -92,6 +93,13 @@ class Method:
     __doc__: str | None  # settable
     __text_signature__: str | None  # settable
 
+class BoundMethod:
+    """A Method of an object; what it has beside these is the Method's."""
+
+    __self__: Object
+    __name__: str
+    def __call__(self, *args: Any) -> Any: ...
+
 class Constructor:
     """Calls `new` of a class. What it gives is always an Object (or what Hooks.classes has for the class)."""
 
@@ -110,8 +118,7 @@ class Callback:
 
     function(interface, method, parameter_types, args) runs with converted arguments; what it returns is converted
     back, and a Python exception becomes a Java one: `throw(exception)` gives a str (a Java class name), a pair (Java
-    class name or None, message), or an Object that is a throwable. The traceback goes to sys.unraisablehook only
-    where Java does not wait (oneway)."""
+    class name or None, message), or an Object that is a throwable. Java always waits for the answer."""
 
     def __init__(
         self,
@@ -122,8 +129,6 @@ class Callback:
         interfaces: Sequence[str] = (),
         arity: int = -1,
         overrides: Sequence[str] = (),
-        oneway: bool = False,
-        borrow: bool = False,
     ) -> None: ...
 
 class Connection:
@@ -187,6 +192,7 @@ class Connection:
     # step: as in batch(), or ("fetch", instance, maximum, start), ("describe", instance, type), ("control", method).
     # within: the callback, as calling() names it, on whose Java thread it runs.
     def calling(self) -> str | None: ...  # the innermost callback that runs on this thread and that Java waits for
+    def can_ask(self) -> bool: ...  # False: its Java thread is still inside a request of it that was given up
     def listen(self, timeout: float, hand_on: Callable[[], None] | None = None) -> None: ...
     # Waits for calls from threads of Java's that nobody else takes, no longer than that, and runs those that have come.
     # hand_on is called once, before the first of their functions.

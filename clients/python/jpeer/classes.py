@@ -4,8 +4,7 @@ import contextlib
 import keyword
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import collections, objects, pages, sequences
@@ -48,7 +47,6 @@ class JavaClass(type):
     _java_name = ""
     _supertypes: frozenset[str] = frozenset()
     _nested: tuple[str, ...] = ()
-    _special_results: Mapping[str, str] = MappingProxyType({})
     _constructor: Callable[..., Any]
 
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> "JavaClass":
@@ -182,19 +180,13 @@ class ClassTable:
         return self._classes.get(name) or self._make(name, handle)
 
     def of_throwable(self, name: str) -> type[JavaException]:
-        try:
-            found = self.of_name(name)
-        except (PeerError, JavaException):
-            found = self.of_name(THROWABLE)
-        return found if issubclass(found, JavaException) else ThrowableMixin
-
-    def special_results(self, interface: str) -> dict[str, str]:
-        """Names of methods that return nothing, or an Optional, and their types; none where the peer does not describe
-        the interface."""
-        try:
-            return getattr(self.of_name(interface), "_special_results", {})
-        except (PeerError, JavaException):
-            return {}
+        """The nearest class that the peer describes: it may deny all of them."""
+        for each in (name, THROWABLE):
+            with contextlib.suppress(PeerError, JavaException):
+                found = self.of_name(each)
+                if issubclass(found, JavaException):
+                    return found
+        return ThrowableMixin
 
     def nested(self, outer: JavaClass, name: str) -> type | None:
         """The member class of that name, also one that is inherited."""
@@ -233,7 +225,6 @@ class ClassTable:
         namespace = _names(name, info)
         namespace.update(_java=self._java, _java_name=name, _supertypes=supertypes | {name})
         namespace["_nested"] = tuple(info.get("nested") or ())
-        namespace["_special_results"] = _special_results(info)
         owners = self._owners(info) if "/" in name else {}
         namespace.update(self._members(name, info, owners), _owners=owners)
         bases = self._bases(name, info, supertypes)
@@ -344,7 +335,7 @@ def parameter_name(name: str) -> str:
 
 
 RESERVED = frozenset(
-    "_java _java_name _supertypes _nested _constructor _identity _owners _special_results _from_object _bridge _constants "
+    "_java _java_name _supertypes _nested _constructor _identity _owners _from_object _bridge _constants "
     "java_class java_frames args with_traceback add_note".split()
 )
 
@@ -363,15 +354,6 @@ def _names(name: str, info: dict[str, Any]) -> dict[str, Any]:
         "__module__": package or "java",
         "__doc__": "\n".join(lines).strip(),
     }
-
-
-def _special_results(info: dict[str, Any]) -> dict[str, str]:
-    """Of methods all of whose overloads return nothing, or the same Optional."""
-    results: dict[str, set[str]] = {}
-    for each in info["methods"]:
-        results.setdefault(each["name"], set()).add(each["returnType"].partition("<")[0])
-    specials = {"void", *(f"java.util.Optional{each}" for each in ("", "Double", "Int", "Long"))}
-    return {name: result for name, (result, *others) in results.items() if not others and result in specials}
 
 
 def _signature(member: dict[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """`launch` and `connect`, and what they give: a Java object whose attributes are packages."""
 
+import copyreg
 import glob
 import json
 import operator
@@ -11,19 +12,23 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
-from . import callbacks, output, packages, values
-from ._native import Connection, Hooks, Object, Typed
+from . import callbacks, objects, output, packages, values
+from ._native import BoundMethod, Connection, Hooks, Method, Object, Typed
 from .classes import ClassTable, JavaClass
 from .exceptions import ErrorMaker
 from .names import source_name
 
 STOP_SECONDS = 10.0
-# Of a peer that serves this program alone: large arrays travel in one message, it says nothing but warnings, and what
-# is inside Java when the connection is closed holds up its end for a second.
+# Of a peer that serves this program alone: large arrays travel in one message, and it says nothing but warnings. Calls
+# that are still running when the connection is closed have a second to end before the peer does.
 DEFAULTS = {"--message-max": "512M", "--send-buffer-max": "256M", "--log-level": "warn", "--grace": "1000"}
 
 _open: list["Java"] = []  # the last one is the default
 _open_lock = threading.Lock()
+
+
+for _kind in (JavaClass, packages.Package, packages.ClassModule, Method, BoundMethod):
+    copyreg.pickle(_kind, objects.refuse_pickle)
 
 
 class Java(ModuleType):
@@ -47,10 +52,10 @@ class Java(ModuleType):
         self._hooks.to_java = values.writers()
         self._hooks.other_to_java = values.OtherValues(self)
         self._hooks.make_error = ErrorMaker(
-            self._classes.of_throwable, self._callbacks.take_thrown, self._callbacks.forget
+            self._classes.of_throwable, self._callbacks.thrown.take, self._callbacks.forget
         )
         self._class_names: list[str] | None = None
-        self._launched = False
+        self._launched = self._reconnects = False
         self._connection: Connection
 
     # ---- classes ----
@@ -98,7 +103,16 @@ class Java(ModuleType):
 
     @property
     def is_closed(self) -> bool:
-        return self._connection.is_closed
+        """Closed here, or ended by the peer. One that `reconnects` goes on after its peer's end."""
+        if self._connection.is_closed or self._reconnects:
+            return self._connection.is_closed
+        try:
+            self._connection.process()  # an end that nobody has read yet
+        except ConnectionError:
+            return True
+        except RuntimeError:  # of another process, which has forked this one
+            pass
+        return False
 
     @property
     def timeout(self) -> float | None:
@@ -117,6 +131,7 @@ class Java(ModuleType):
     def gc(self) -> None:
         """Runs Java's garbage collector."""
         self._connection.control("gc")
+        self._callbacks.thrown.look()
 
     def close(self) -> None:
         """Ends the connection, and the peer if launch has started it. Objects cannot be used any more."""
@@ -235,6 +250,7 @@ def connect(
         url, java._hooks, peer_id=peer_id, connect_timeout=connect_timeout, reconnects=reconnects
     )  # fmt: skip
     connection.timeout = timeout
+    java._reconnects = reconnects
     return java._opened(connection, False)
 
 

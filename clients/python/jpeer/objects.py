@@ -185,6 +185,11 @@ def describe_briefly(instance: Object) -> str:
     return f"<{name}: {text}>".encode("utf-8", "backslashreplace").decode()
 
 
+def refuse_pickle(value: Any) -> NoReturn:
+    """What pickle calls for classes, their members and packages."""
+    raise TypeError(f"cannot pickle or copy {value!r}: it belongs to a connection, which the other process has to open")
+
+
 def missing_attribute(cls: type, name: str, owner: object) -> AttributeError:
     """The error for a name that a Java class has not, with the names that are near."""
     java_name = getattr(cls, "_java_name", cls.__name__)

@@ -52,12 +52,24 @@ void link_pop(const struct link_frame *frame)
   innermost = frame->outer;
 }
 
-const struct jp_callback_call *link_call(const struct connection *connection)
+static const struct link_frame *frame_of(const struct connection *connection)
 {
   const struct link_frame *frame = innermost;
   while (frame != NULL && frame->link->connection != connection)
     frame = frame->outer;
+  return frame;
+}
+
+const struct jp_callback_call *link_call(const struct connection *connection)
+{
+  const struct link_frame *frame = frame_of(connection);
   return frame == NULL ? NULL : frame->call;
+}
+
+bool link_can_ask(const struct connection *connection)
+{
+  const struct link_frame *frame = frame_of(connection);
+  return frame == NULL || !frame->link->was_left;
 }
 
 bool link_is_nested(const struct connection *connection)
@@ -241,10 +253,9 @@ static struct link *take_link(struct connection *connection)
 
 struct link *link_of_thread(struct connection *connection)
 {
-  for (const struct link_frame *each = innermost; each != NULL; each = each->outer) {
-    if (each->link->connection == connection)
-      return each->link;
-  }
+  const struct link_frame *frame = frame_of(connection);
+  if (frame != NULL)
+    return frame->link;
   unsigned long thread = PyThread_get_thread_ident();
   if (connection->links->thread == thread && is_free(connection->links))
     return connection->links;

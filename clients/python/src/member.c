@@ -290,14 +290,14 @@ static PyObject *bound_repr(PyObject *self)
   return PyUnicode_FromFormat("<bound Java method %U.%U>", member->type, member->name);
 }
 
-static PyObject *bound_compare(PyObject *self, PyObject *other, int operator)
+static PyObject *bound_compare(PyObject *self, PyObject *other, int comparison)
 {
-  if (Py_TYPE(other) != types.bound_method || (operator!= Py_EQ && operator!= Py_NE))
+  if (Py_TYPE(other) != types.bound_method || (comparison != Py_EQ && comparison != Py_NE))
     Py_RETURN_NOTIMPLEMENTED;
   const struct bound_method *a = (const struct bound_method *)self;
   const struct bound_method *b = (const struct bound_method *)other;
   bool same = a->method == b->method && a->receiver == b->receiver;
-  return PyBool_FromLong(same == (operator== Py_EQ));
+  return PyBool_FromLong(same == (comparison == Py_EQ));
 }
 
 static Py_hash_t bound_hash(PyObject *self)

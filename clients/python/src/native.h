@@ -65,6 +65,11 @@ struct connection {
   PyObject *url;
   PyObject *on_output; /* NULL: none */
   PyObject *classes, *make_class, *from_text, *to_java, *other_to_java, *make_error;
+  PyObject
+      *interruption; /* what has ended a wait within a callback, until the outermost wait ends; NULL: none */
+  struct answered *answered,
+      *answered_before;    /* refs of answers to Java's calls: the last ones, and older ones */
+  time_t answered_since;   /* when `answered` began */
   struct connection *next; /* of those that are open; borrowed */
   PyObject *weak_references;
 };
@@ -82,8 +87,14 @@ PyObject *connection_close(PyObject *self, PyObject *ignored);
 PyObject *connection_stop(PyObject *self, PyObject *timeout);
 /* False: a ValueError. Rounded up. */
 bool connection_read_seconds(double seconds, int *milliseconds);
-/* True: a thread of the library has to end its wait, because a signal's handler has raised. */
-bool connection_is_interrupted(void *context);
+
+/* ---- interrupt.c ---- */
+
+bool interrupt_learn_main_thread(void);
+/* A hook of the library's, with a connection: the thread has to end its wait, because a signal's handler has raised. */
+bool interrupt_is_due(void *connection);
+/* A wait of this thread has ended so. Sets the exception where an inner wait was interrupted. */
+void interrupt_end_wait(struct connection *connection, enum jp_client_status status);
 
 /* ---- link.c ---- */
 
@@ -117,6 +128,8 @@ void link_pop(const struct link_frame *frame);
 bool link_is_nested(const struct connection *connection);
 /* The innermost of them; NULL: none does. */
 const struct jp_callback_call *link_call(const struct connection *connection);
+/* False: it is one whose Java thread is still inside a request that was given up. */
+bool link_can_ask(const struct connection *connection);
 /* Borrowed. The connection is open. NULL: an exception. */
 struct link *link_of_thread(struct connection *connection);
 /* Tells the peer what was let go of, where other links have told of it. Never waits. */
@@ -304,6 +317,19 @@ struct given;
 struct given *callback_take(struct builder *builder, PyObject *callback);
 struct jp_callback *callback_handle(const struct given *given);
 void callback_let_go(struct given *given);
+/* Methods of Connection. */
+PyObject *connection_calling(PyObject *self, PyObject *ignored);
+PyObject *connection_can_ask(PyObject *self, PyObject *ignored);
+
+/* ---- answered.c ---- */
+
+/* The refs of an answer that was sent stay for a moment, so that Java finds the objects when it reads it. */
+void answered_hold(struct connection *connection, const struct jp_argument *value);
+void answered_hold_ref(struct connection *connection, const struct jp_ref *ref);
+/* Lets go of those whose moment is over. */
+void answered_release_old(struct connection *connection);
+void answered_release_all(struct connection *connection);
+
 /* ---- listen.c ---- */
 
 /* The link gives a callback from now on. False: an exception. */
@@ -312,6 +338,5 @@ bool listen_to(struct link *link);
 PyObject *connection_listen(PyObject *self, PyObject *args);
 /* A function of Python's is about to run on this thread: if it listens, another one is to. */
 void listen_hand_on(void);
-PyObject *connection_calling(PyObject *self, PyObject *ignored);
 
 #endif

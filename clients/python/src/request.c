@@ -36,6 +36,7 @@ struct jp_answer *request_call(struct connection *connection, struct builder *bu
   Py_BEGIN_ALLOW_THREADS;
   status = jp_client_call(link->client, &sent, timeout_ms, &answer, &error);
   Py_END_ALLOW_THREADS;
+  interrupt_end_wait(connection, status);
   bool good = status == JP_CLIENT_OK && !PyErr_Occurred();
   if (builder != NULL)
     request_note_fate(builder, answer);
@@ -552,4 +553,5 @@ PyMethodDef connection_methods[] = {
     {"process", operation_process, METH_NOARGS, NULL},
     {"listen", connection_listen, METH_VARARGS, NULL},
     {"calling", connection_calling, METH_NOARGS, NULL},
+    {"can_ask", connection_can_ask, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};

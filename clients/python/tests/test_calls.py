@@ -182,6 +182,9 @@ class Objects(unittest.TestCase):
                 attempt(p)
         with self.assertRaisesRegex(TypeError, "connect to its url"):
             pickle.dumps(java)
+        for value in (p.getX, java.java.awt.Point, java.java.lang.Math.abs, java.java.awt, java.java.lang.Exception):
+            with self.assertRaisesRegex(TypeError, "cannot pickle or copy .*: it belongs to a connection"):
+                pickle.dumps(value)
 
 
 class Help(unittest.TestCase):
