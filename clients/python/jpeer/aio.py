@@ -15,10 +15,10 @@ from contextvars import ContextVar
 from typing import Any
 
 from . import connection
-from ._native import Object
+from ._native import Field, Method, Object
 from .classes import JavaClass
 from .exceptions import JavaException
-from .objects import JavaObject
+from .objects import JavaObject, Wrapper
 from .packages import Package
 from .packages import member as package_member
 from .pages import FIRST_PAGE, PAGE_GROWTH, PAGE_MAX, MapEntry
@@ -45,15 +45,16 @@ class AsyncJava:
         self._java._hooks.to_java[AsyncObject] = lambda value: value._target
         self._java._hooks.to_java[AsyncClass] = lambda value: value._target
         self._java._callbacks.run_coroutine = self._run_coroutine
+        self._java._classes.throwable_type = type("AsyncThrowable", (AsyncThrowable,), {"_owner": self})
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         return _wrap(self, package_member(lambda: self._java, "", name))
 
-    def type(self, name: str) -> "AsyncClass":
+    def type(self, name: str) -> Any:
         """The class of that name."""
-        return AsyncClass(self, self._java.type(name))
+        return _wrap(self, self._java.type(name))
 
     @property
     def url(self) -> str:
@@ -132,7 +133,7 @@ def _settle(future: "asyncio.Future[Any]", value: Any, error: BaseException | No
 
 def _wrap(java: AsyncJava, value: Any) -> Any:
     if isinstance(value, JavaClass):
-        return AsyncClass(java, value)
+        return value if isinstance(value, AsyncThrowable) else AsyncClass(java, value)
     if isinstance(value, Package):
         return AsyncPackage(java, value)
     return AsyncObject(java, value) if isinstance(value, JavaObject) else value
@@ -180,11 +181,23 @@ class AsyncMember:
         await self._owner._send("put", self._type, self._name, self._instance, value)
 
 
-class AsyncClass:
-    """A class: awaiting a call of it makes an object."""
+class AsyncClass(Wrapper):
+    """A class: awaiting a call of it makes an object. isinstance, issubclass and jpeer.cast take it."""
 
     def __init__(self, java: AsyncJava, target: Any) -> None:
         self._owner, self._target = java, target
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return isinstance(instance._target if isinstance(instance, AsyncObject) else instance, self._target)
+
+    def __subclasscheck__(self, subclass: Any) -> bool:
+        return issubclass(subclass._target if isinstance(subclass, AsyncClass) else subclass, self._target)
+
+    def __eq__(self, other: object) -> Any:
+        return self._target is other._target if isinstance(other, AsyncClass) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._target)
 
     async def __call__(self, *args: Any) -> Any:
         return await self._owner._ask("new", self._target._java_name, args)
@@ -204,7 +217,28 @@ class AsyncClass:
         return f"<async {self._target!r}>"
 
 
-class AsyncObject:
+class AsyncThrowable(JavaClass):
+    """The type of a connection's classes of throwables. These are exceptions of Python, since `except` takes no other
+    classes; as those of AsyncClass, their calls and static members are awaited."""
+
+    _owner: AsyncJava
+
+    async def __call__(cls, *args: Any) -> Any:
+        return await cls._owner._ask("new", cls._java_name, args)
+
+    def __getattribute__(cls, name: str) -> Any:
+        if name.startswith("_"):
+            return super().__getattribute__(name)
+        member = _member_of(cls, name)
+        if isinstance(member, (Field, Method)):
+            return AsyncMember(cls._owner, cls._java_name, None, _java_name(member, name))
+        return _wrap(cls._owner, super().__getattribute__(name))
+
+    def __getattr__(cls, name: str) -> Any:
+        return _wrap(cls._owner, super().__getattr__(name))
+
+
+class AsyncObject(Wrapper):
     """An object. `==`, `hash` and `repr` are those of the same Java object; what asks Java is awaited."""
 
     def __init__(self, java: AsyncJava, target: JavaObject) -> None:

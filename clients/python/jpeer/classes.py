@@ -160,6 +160,7 @@ class ClassTable:
     def __init__(self, java: "Java") -> None:
         self._java = java
         self._classes: dict[str, type] = {}
+        self.throwable_type: type[JavaClass] = JavaClass  # of classes of throwables
 
     @property
     def _connection(self) -> Connection:
@@ -238,7 +239,8 @@ class ClassTable:
             if any(issubclass(base, sequences.ListMixin) for base in bases):
                 namespace.pop("sort", None)
         namespace["_constructor"] = staticmethod(self._constructor(name, info))
-        return JavaClass(namespace["__name__"], bases, {key: namespace[key] for key in namespace if key != "__name__"})
+        kind = self.throwable_type if THROWABLE in namespace["_supertypes"] else JavaClass
+        return kind(namespace["__name__"], bases, {key: namespace[key] for key in namespace if key != "__name__"})
 
     def _bases(self, name: str, info: dict[str, Any], supertypes: frozenset[str]) -> tuple[type, ...]:
         base: type = ThrowableMixin if name == THROWABLE else JavaObject

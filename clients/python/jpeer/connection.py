@@ -16,6 +16,7 @@ from ._native import Connection, Hooks, Object, Typed
 from .classes import ClassTable, JavaClass
 from .exceptions import ErrorMaker
 from .names import source_name
+from .objects import Wrapper
 
 STOP_SECONDS = 10.0
 # Of a peer that serves this program alone: large arrays travel in one message, it says nothing but warnings, and what
@@ -169,6 +170,8 @@ def class_name(java_class: Any) -> str:
     """The Java name of a class that is given as a Python class, a java.lang.Class or by its name."""
     if isinstance(java_class, str):
         return java_class
+    if isinstance(java_class, Wrapper):
+        java_class = java_class._target
     if isinstance(java_class, JavaClass) and java_class._java is not None:
         return java_class._java_name
     if isinstance(java_class, Object) and java_class._java_type == "java.lang.Class":

@@ -58,6 +58,13 @@ class JavaObject(Object):
         )
 
 
+class Wrapper:
+    """What jpeer.aio gives in place of a class or an object."""
+
+    _target: Any
+    """The class or the object."""
+
+
 class ComparableMixin(JavaObject):
     """java.lang.Comparable."""
 

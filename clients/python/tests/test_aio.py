@@ -183,6 +183,57 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(TypeError):
             await self.java.java.lang.Math.abs("x")
 
+    async def test_exceptions_by_their_classes(self):
+        lang = self.java.java.lang
+        with self.assertRaises(lang.NumberFormatException):
+            await lang.Integer.parseInt("x")
+        try:
+            await lang.Integer.parseInt("x")
+        except self.java.java.io.IOException:
+            self.fail("no IOException")
+        except (lang.NullPointerException, lang.IllegalArgumentException) as error:
+            self.assertIsInstance(error, lang.RuntimeException)
+            self.assertIsInstance(error, ValueError)
+            self.assertIsInstance(error, self.java.java.io.Serializable)
+        made = await lang.IllegalStateException("made here")
+        self.assertEqual(type(made), lang.IllegalStateException)
+        self.assertEqual(str(made), "made here")
+        self.assertEqual(lang.IllegalStateException.__name__, "IllegalStateException")
+        self.assertTrue(issubclass(lang.IllegalStateException, lang.Throwable))
+        with self.assertRaisesRegex(AttributeError, "no public member 'getMessages'"):
+            lang.Throwable.getMessages
+
+        async def fail(x):
+            raise await lang.IllegalStateException("from a coroutine")
+
+        with self.assertRaisesRegex(lang.IllegalStateException, "from a coroutine"):
+            await (await self.java.java.util.ArrayList([1])).forEach(fail)
+
+    async def test_classes_in_exceptions(self):
+        reason = self.java.java.security.cert.CertPathValidatorException.BasicReason
+        for _ in range(2):
+            self.assertEqual(await (await reason.EXPIRED).name(), "EXPIRED")
+            reason = self.java.java.security.cert.CertPathValidatorException.BasicReason
+
+    async def test_classes_of_objects(self):
+        util = self.java.java.util
+        xs = await util.ArrayList([1])
+        self.assertIsInstance(xs, util.List)
+        self.assertIsInstance(xs, util.AbstractList)
+        self.assertNotIsInstance(xs, util.Map)
+        self.assertNotIsInstance(5, util.List)
+        self.assertTrue(issubclass(util.ArrayList, util.Collection))
+        self.assertFalse(issubclass(util.ArrayList, util.Map))
+        self.assertEqual(util.ArrayList, util.ArrayList)
+        self.assertEqual(len({util.ArrayList, util.ArrayList, util.List}), 2)
+
+    async def test_casts(self):
+        numbers = await self.java.java.util.ArrayList([10, 20])
+        self.assertTrue(await numbers.remove(jpeer.cast(self.java.java.lang.Object, 10)))
+        self.assertEqual([n async for n in numbers], [20])
+        cast = jpeer.cast(self.java.java.lang.Object, numbers)
+        self.assertEqual(await self.java.java.lang.String.valueOf(cast), "[20]")
+
     async def test_callbacks(self):
         xs = await self.java.java.util.ArrayList([3, 1, 2])
         await xs.sort(lambda a, b: a - b)
