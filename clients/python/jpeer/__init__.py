@@ -35,7 +35,7 @@ __version__ = version()
 __all__ = [
     "BadArgument", "Denied", "Java", "JavaClass", "JavaException", "JavaObject", "NotFound", "OutOfRange", "PeerError",
     "Refused", "StaleObject", "call", "cast", "connect", "default", "field", "implements", "jboolean", "jbyte", "jchar",
-    "jdouble", "jfloat", "jint", "jlong", "jshort", "launch", "set_field", "to_list",
+    "jdouble", "jfloat", "jint", "jlong", "jshort", "launch", "same", "set_field", "to_list",
 ]  # fmt: skip
 
 
@@ -104,6 +104,14 @@ def set_field(target: Any, name: str, value: Any) -> None:
     """Writes a field of any visibility. target: an object or a class."""
     connection, instance, java_type = _place(target)
     connection.put(java_type, name, instance, value)
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether these are one object, as Java's `==`."""
+    left, right = (handle_of(each) or each if isinstance(each, JavaException) else each for each in (left, right))
+    if isinstance(left, Object) and isinstance(right, Object):
+        return left._connection is right._connection and left._number == right._number
+    return left is right
 
 
 def _place(target: Any) -> tuple[Any, Any, str]:
