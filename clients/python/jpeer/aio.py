@@ -10,15 +10,18 @@ are first seen, which takes a moment. Everything that a connection gives belongs
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Generator, Sequence
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from contextvars import ContextVar
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn
 
 from . import connection
-from ._native import Field, Method, Object
-from .classes import JavaClass
+from ._native import Constructor, Field, Method, Object
+from .classes import ENUM, JavaClass, array_arguments
+from .collections import MapMixin
 from .exceptions import JavaException
-from .objects import JavaObject, Wrapper
+from .objects import JavaObject, Wrapper, missing_attribute
 from .packages import Package
 from .packages import member as package_member
 from .pages import FIRST_PAGE, PAGE_GROWTH, PAGE_MAX, MapEntry
@@ -56,9 +59,47 @@ class AsyncJava:
         """The class of that name."""
         return _wrap(self, self._java.type(name))
 
+    async def array(self, element_type: Any, *content: Any) -> Any:
+        """A new array of these elements, of that length, or of several dimensions."""
+        name = connection.class_name(element_type)
+        if len(content) == 1:
+            return await self.type(f"{name}[]")(content[0])
+        return await self._ask("call", *connection.array_of_dimensions(name, content))
+
+    async def class_object(self, name: str) -> Any:
+        """The java.lang.Class of that name."""
+        return await self._ask("call", *connection.find_class_object(name))
+
+    async def stats(self) -> dict[str, Any]:
+        """What the session holds, and how often it has called: objects, sessions_of_this_address, calls."""
+        return connection.read_stats(await self._send("control", "stats"))
+
+    async def gc(self) -> None:
+        """Runs Java's garbage collector."""
+        await self._send("control", "gc")
+
     @property
     def url(self) -> str:
+        """Where others can connect."""
         return self._java.url
+
+    @property
+    def process_id(self) -> int | None:
+        """Of the peer that launch has started."""
+        return self._java.process_id
+
+    @property
+    def is_closed(self) -> bool:
+        return self._java.is_closed
+
+    @property
+    def timeout(self) -> float | None:
+        """Of every call, in seconds; None: it may take as long as it takes."""
+        return self._java.timeout
+
+    @timeout.setter
+    def timeout(self, seconds: float | None) -> None:
+        self._java.timeout = seconds
 
     async def close(self) -> None:
         """Ends the connection, and the peer that launch has started."""
@@ -136,6 +177,8 @@ def _wrap(java: AsyncJava, value: Any) -> Any:
         return value if isinstance(value, AsyncThrowable) else AsyncClass(java, value)
     if isinstance(value, Package):
         return AsyncPackage(java, value)
+    if type(value) is tuple:  # of a page: an entry of a map
+        return MapEntry(_wrap(java, each) for each in value)
     return AsyncObject(java, value) if isinstance(value, JavaObject) else value
 
 
@@ -164,14 +207,48 @@ class AsyncPackage:
         return f"<async {self._target!r}>"
 
 
-class AsyncMember:
-    """A member of an object or a class: called it is a method, awaited a field."""
+class _Operations:
+    """What jpeer.call and its kin ask of a connection; here they are awaited."""
 
-    def __init__(self, java: AsyncJava, java_type: str, instance: Object | None, name: str) -> None:
-        self._owner, self._type, self._instance, self._name = java, java_type, instance, name
+    def __init__(self, java: AsyncJava) -> None:
+        self.call = partial(java._ask, "call")
+        self.get = partial(java._ask, "get")
+        self.put = partial(java._ask, "put")
+
+
+class _Later:
+    """Is asked for when it is awaited."""
+
+    def __init__(self, ask: Callable[[], Awaitable[Any]]) -> None:
+        self._ask = ask
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self._ask().__await__()
+
+
+class AsyncMember:
+    # The text of the member is its own. Called it is a method, awaited a field.
+
+    def __init__(self, java: AsyncJava, cls: Any, instance: Object | None, member: Any, name: str) -> None:
+        self._owner, self._class, self._instance, self._member = java, cls, instance, member
+        # That of the object's class may be hidden, and not be named by a request.
+        self._type = cls._java_name if instance is None else getattr(member, "_type", instance._java_type)
+        self._name = _java_name(member, name)
 
     async def __call__(self, *args: Any) -> Any:
-        return await self._owner._ask("call", self._type, self._name, self._instance, args)
+        instance: Any = self._instance
+        if instance is None and self._takes_receiver(args):
+            instance, args = args[0], args[1:]
+        return await self._owner._ask("call", self._type, self._name, instance, args)
+
+    def _takes_receiver(self, args: Sequence[Any]) -> bool:
+        if not getattr(self._member, "_has_instance", False):
+            return False
+        if self._member._is_static:  # there are overloads of both kinds
+            return bool(args) and isinstance(args[0], AsyncObject) and isinstance(args[0]._target, self._class)
+        if not args:
+            raise TypeError(f"{self._type}.{self._name} needs an object")
+        return True
 
     def __await__(self) -> Generator[Any, None, Any]:
         return self._owner._ask("get", self._type, self._name, self._instance).__await__()
@@ -180,12 +257,65 @@ class AsyncMember:
         """Writes the field."""
         await self._owner._send("put", self._type, self._name, self._instance, value)
 
+    @property
+    def __name__(self) -> str:
+        return self._name
 
-class AsyncClass(Wrapper):
-    """A class: awaiting a call of it makes an object. isinstance, issubclass and jpeer.cast take it."""
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        if isinstance(self._member, Field):
+            return f"The field {self._type}.{self._name}: await it, or its put(value)."
+        return getattr(self._member, "__doc__", None)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        try:
+            whole = inspect.signature(self._member)
+        except (TypeError, ValueError):
+            raise AttributeError("__signature__") from None
+        return whole if self._instance is None else whole.replace(parameters=[*whole.parameters.values()][1:])
+
+    def __repr__(self) -> str:
+        kind = "field" if isinstance(self._member, Field) else "method"
+        return f"<async Java {kind} {self._type}.{self._name}>"
+
+
+class AsyncWrapper(Wrapper):
+    """A class or an object; it takes no attributes."""
+
+    _owner: AsyncJava
 
     def __init__(self, java: AsyncJava, target: Any) -> None:
-        self._owner, self._target = java, target
+        self.__dict__.update(_owner=java, _target=target)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        target = self._target
+        raise _refusal(target if isinstance(target, JavaClass) else type(target), self, name)
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"nothing of Java can be deleted: {name!r}", name=name, obj=self)
+
+    @property
+    def _operations(self) -> _Operations:
+        return _Operations(self._owner)
+
+    def __dir__(self) -> list[str]:
+        return dir(self._target)
+
+
+def _refusal(cls: Any, owner: object, name: str) -> AttributeError:
+    """Of an assignment: it could not wait for Java."""
+    member = _member_of(cls, name)
+    if member is None or name.startswith("_"):
+        return missing_attribute(cls, name, owner)
+    text = f"{cls._java_name}.{name} is a method"
+    if isinstance(member, Field):
+        text = f"{cls._java_name}.{name} is a field of Java's, which is written by: await x.{name}.put(value)"
+    return AttributeError(text, name=name, obj=owner)
+
+
+class AsyncClass(AsyncWrapper):
+    """A class: awaiting a call of it makes an object. isinstance, issubclass and jpeer.cast take it."""
 
     def __instancecheck__(self, instance: object) -> bool:
         return isinstance(instance._target if isinstance(instance, AsyncObject) else instance, self._target)
@@ -200,18 +330,29 @@ class AsyncClass(Wrapper):
         return hash(self._target)
 
     async def __call__(self, *args: Any) -> Any:
-        return await self._owner._ask("new", self._target._java_name, args)
+        name, constructor = self._target._java_name, self._target._constructor
+        if name.endswith("[]"):
+            args = array_arguments(name, *args)
+        elif not isinstance(constructor, Constructor):
+            return constructor(*args)  # an interface, which the argument implements
+        return await self._owner._ask("new", name, args)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         member = _member_of(self._target, name)
+        if member is None and name == "class_":
+            return _Later(lambda: self._owner.class_object(self._target._java_name))
         if member is None or isinstance(member, JavaClass):
             return _wrap(self._owner, getattr(self._target, name))  # a nested class, or the error for the name
-        return AsyncMember(self._owner, self._target._java_name, None, _java_name(member, name))
+        return AsyncMember(self._owner, self._target, None, member, name)
 
-    def __dir__(self) -> list[str]:
-        return dir(self._target)
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        """The constants of an enum."""
+        if ENUM not in self._target._supertypes:
+            raise TypeError(f"{self._target!r} is not iterable: it is no enum")
+        async for each in await self._owner._ask("call", self._target._java_name, "values", None, ()):
+            yield each
 
     def __repr__(self) -> str:
         return f"<async {self._target!r}>"
@@ -231,27 +372,37 @@ class AsyncThrowable(JavaClass):
             return super().__getattribute__(name)
         member = _member_of(cls, name)
         if isinstance(member, (Field, Method)):
-            return AsyncMember(cls._owner, cls._java_name, None, _java_name(member, name))
+            return AsyncMember(cls._owner, cls, None, member, name)
+        if member is None and name == "class_":
+            return _Later(lambda: cls._owner.class_object(cls._java_name))
         return _wrap(cls._owner, super().__getattribute__(name))
 
     def __getattr__(cls, name: str) -> Any:
         return _wrap(cls._owner, super().__getattr__(name))
 
+    def __setattr__(cls, name: str, value: Any) -> None:
+        if isinstance(_member_of(cls, name), Field):
+            raise _refusal(cls, cls, name)
+        super().__setattr__(name, value)
 
-class AsyncObject(Wrapper):
+    @property
+    def _operations(cls) -> _Operations:
+        return _Operations(cls._owner)
+
+
+class AsyncObject(AsyncWrapper):
     """An object. `==`, `hash` and `repr` are those of the same Java object; what asks Java is awaited."""
 
-    def __init__(self, java: AsyncJava, target: JavaObject) -> None:
-        self._owner, self._target = java, target
+    _target: JavaObject
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        member = _member_of(type(self._target), name)
+        cls = type(self._target)
+        member = _member_of(cls, name)
         if member is None:
             getattr(self._target, name)  # raises the error for the name
-        owner = getattr(member, "_type", self._target._java_type)  # the class may be hidden
-        return AsyncMember(self._owner, owner, self._target, _java_name(member, name))
+        return AsyncMember(self._owner, cls, self._target, member, name)
 
     def __eq__(self, other: object) -> Any:
         if not isinstance(other, AsyncObject):
@@ -265,13 +416,16 @@ class AsyncObject(Wrapper):
         return self._elements()
 
     async def _elements(self) -> AsyncIterator[Any]:
+        """Of a map its keys, as everywhere in Python."""
         rest: Any = self._target
-        size, start, is_array = FIRST_PAGE, 0, self._target._java_type.startswith("[")
+        if isinstance(rest, MapMixin):
+            rest = (await self.keySet())._target
+        size, start, is_array = FIRST_PAGE, 0, rest._java_type.startswith("[")
         while rest is not None:
             elements, done, following = await self._owner._send("fetch", rest, size, start)
             start += len(elements) if is_array else 0
             for each in elements:
-                yield MapEntry(each) if type(each) is tuple else _wrap(self._owner, each)
+                yield _wrap(self._owner, each)
             rest = None if done else following
             size = min(size * PAGE_GROWTH, PAGE_MAX)
 
@@ -279,10 +433,7 @@ class AsyncObject(Wrapper):
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._owner._send("call", self._target._java_type, "close", self._target, ())
-
-    def __dir__(self) -> list[str]:
-        return dir(self._target)
+        await self.close()
 
     def __repr__(self) -> str:
         return f"<async {self._target._java_type} {self._target._number}>"

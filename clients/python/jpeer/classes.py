@@ -107,6 +107,11 @@ class JavaClass(type):
             raise TypeError(f"{cls.__name__} is no class of a connection")
         return cls._java
 
+    @property
+    def _operations(cls) -> Any:
+        """What jpeer.call and its kin ask."""
+        return cls._bridge._connection
+
     # Enums are collections of their constants.
 
     def _constants(cls) -> list[Any]:
@@ -302,17 +307,22 @@ class ClassTable:
         connection = self._connection
 
         def construct(content: Any) -> Any:
-            if hasattr(type(content), "__index__"):
-                return connection.new(shown, (operator.index(content),))
-            if not isinstance(content, (list, tuple, bytes, bytearray, memoryview)) and not hasattr(content, "dtype"):
-                content = list(content)
-            return connection.new(shown, (Typed(shown, content),))
+            return connection.new(shown, array_arguments(shown, content))
 
         return JavaClass(shown, base, {
             "__slots__": (), "__module__": "jpeer", "__doc__": f"{shown}: call it with a length or with the elements.",
             "_java": self._java, "_java_name": shown, "_supertypes": frozenset([shown, OBJECT]), "_nested": (),
             "_constructor": staticmethod(construct),
         })  # fmt: skip
+
+
+def array_arguments(name: str, content: Any) -> tuple[Any, ...]:
+    """Of `new` of the array's class, by a length or by the elements."""
+    if hasattr(type(content), "__index__"):
+        return (operator.index(content),)
+    if not isinstance(content, (list, tuple, bytes, bytearray, memoryview)) and not hasattr(content, "dtype"):
+        content = content if isinstance(content, objects.Wrapper) else list(content)
+    return (Typed(name, content),)
 
 
 def python_name(name: str) -> str:
@@ -328,7 +338,8 @@ def parameter_name(name: str) -> str:
 
 
 RESERVED = frozenset(
-    "_java _java_name _supertypes _nested _constructor _identity _owners _voids _from_object _bridge _constants "
+    "_java _java_name _supertypes _nested _constructor _identity _owner _owners _voids _from_object _bridge _constants "
+    "_operations "
     "java_class java_frames args with_traceback add_note".split()
 )
 

@@ -63,6 +63,8 @@ class Wrapper:
 
     _target: Any
     """The class or the object."""
+    _operations: Any
+    """Its connection's call, get and put, which are awaited."""
 
 
 class ComparableMixin(JavaObject):
